@@ -1,0 +1,185 @@
+// Who may: every management route says its scope in its own options, and a request gets past the gate or is
+// refused, in this order: no valid key, scope, the key's own restriction, project or organization.
+// Never reads a body that the route would still need, and never decides about one object inside a project.
+
+import { Elysia } from "elysia";
+import type { Clock } from "../core/clock.ts";
+import { Fault } from "../core/fault.ts";
+import { hashKey, isUuid } from "../core/id.ts";
+import { limits } from "../core/limits.ts";
+import { type Log, reasonOf } from "../core/log.ts";
+import type { Postgres } from "../storage/postgres.ts";
+import { keyInForm, keyInHeader, keyInJson, keyInQuery, type PresentedKey, refusalOf } from "./key.ts";
+import { covers, type Scope } from "./scope.ts";
+import {
+  currentOrganization,
+  currentProject,
+  findKeyHolder,
+  type KeyHolder,
+  noteKeyUse,
+  reachOrganization,
+  reachProject,
+  type ReachedOrganization,
+  type ReachedProject,
+} from "./store.ts";
+
+export interface GateOptions {
+  sql: Postgres;
+  clock: Clock;
+  log: Log;
+}
+
+/** Where routes about one project hang: PostHog's older and newer spelling of the same thing. */
+export const projectHomes = ["/api/projects/:project_id", "/api/environments/:project_id"] as const;
+
+/** Who asks, on a route with `scope`. */
+export type Access = KeyHolder;
+/** A project the asker is a member of, on a route with `project_scope`. */
+export type AccessProject = ReachedProject & { membership_level: number };
+/** An organization the asker is a member of, on a route with `organization_scope`. */
+export type AccessOrganization = ReachedOrganization & { membership_level: number };
+
+export type Gate = ReturnType<typeof openGate>;
+
+/**
+ * The plugin every management room uses. A route names exactly one of these options:
+ * - `scope: "project:read"` — gives the route `access`; null asks for a valid key and no scope.
+ * - `project_scope: "query:read"` — for paths with `:project_id` (a number or `@current`); also gives
+ *   `project`.
+ * - `organization_scope: "batch_export:read"` — for paths with `:organization_id` (a UUID or `@current`);
+ *   also gives `organization`.
+ * Bodies stay unread (`parse: "none"`), so that a stranger's bad JSON is answered as a stranger's.
+ */
+export function openGate(options: GateOptions) {
+  const admit = (request: Request, required: Scope | null) => admitHolder(options, request, required);
+  return new Elysia({ name: "gate" }).macro({
+    scope: (required: Scope | null) => ({
+      parse: unread,
+      detail: operation(required),
+      resolve: async ({ request }: { request: Request }) => ({ access: await admit(request, required) }),
+    }),
+    project_scope: (required: Scope) => ({
+      parse: unread,
+      detail: operation(required),
+      resolve: async ({ request, params }: GateContext) => {
+        const access = await admit(request, required);
+        return { access, project: await admitProject(options.sql, access, params["project_id"] ?? "") };
+      },
+    }),
+    organization_scope: (required: Scope) => ({
+      parse: unread,
+      detail: operation(required),
+      resolve: async ({ request, params }: GateContext) => {
+        const access = await admit(request, required);
+        const id = params["organization_id"] ?? "";
+        return { access, organization: await admitOrganization(options.sql, access, id) };
+      },
+    }),
+  });
+}
+
+// Elysia takes the word in a macro, as it does in a route, but its types know it only there.
+const unread = "none" as never;
+
+interface GateContext {
+  request: Request;
+  params: Record<string, string>;
+}
+
+/** What the API's description says of a guarded route: OpenAPI 3.1 lets any scheme name what it requires. */
+function operation(required: Scope | null) {
+  return { security: [{ personal_api_key: required === null ? [] : [required] }] };
+}
+
+async function admitHolder(options: GateOptions, request: Request, required: Scope | null): Promise<Access> {
+  const presented = await findPresentedKey(request);
+  if (!presented) throw new Fault("not_authenticated", "Authentication credentials were not provided.");
+  const holder = await findKeyHolder(options.sql, hashKey(presented.key));
+  if (!holder) throw new Fault("authentication_failed", refusalOf(presented.place));
+  noteUse(options, holder);
+  if (required !== null && !covers(holder.key.scopes, required)) {
+    throw new Fault("permission_denied", `API key missing required scope '${required}'`);
+  }
+  return holder;
+}
+
+async function findPresentedKey(request: Request): Promise<PresentedKey | undefined> {
+  return (
+    keyInHeader(request.headers.get("authorization")) ??
+    (await keyInBody(request)) ??
+    keyInQuery(new URL(request.url).searchParams)
+  );
+}
+
+/** Reads a copy, so that the route still finds its body; only bodies of a stated, small size. */
+async function keyInBody(request: Request): Promise<PresentedKey | undefined> {
+  const length = Number(request.headers.get("content-length") ?? 0);
+  if (!(length > 0 && length <= limits.keyBodyBytesMax) || request.bodyUsed) return undefined;
+  const type = request.headers.get("content-type") ?? "";
+  if (type.startsWith("application/json")) return keyInJson(await request.clone().text());
+  if (type.startsWith("application/x-www-form-urlencoded")) return keyInForm(await request.clone().text());
+  return undefined;
+}
+
+/** Written beside the request, which neither waits for it nor fails with it. */
+function noteUse({ sql, clock, log }: GateOptions, { key }: KeyHolder): void {
+  const now = clock.now();
+  const stale = now - limits.keyUseNoteMs;
+  if (key.last_used_at !== null && key.last_used_at.getTime() > stale) return;
+  noteKeyUse(sql, key.id, new Date(now), new Date(stale)).catch((reason: unknown) => {
+    log.warn("the use of a personal key was not noted", { key_id: key.id, reason: reasonOf(reason) });
+  });
+}
+
+async function admitProject(sql: Postgres, access: Access, id: string): Promise<AccessProject> {
+  const { scoped_teams, scoped_organizations } = access.key;
+  const number = /^[1-9]\d{0,9}$/.test(id) ? Number(id) : Number.NaN;
+  if (scoped_teams.length > 0 && id !== "@current" && !scoped_teams.includes(number)) {
+    if (Number.isNaN(number)) throw new Fault("not_found", "Project not found.");
+    throw new Fault(
+      "permission_denied",
+      `API key does not have access to the requested project: ID ${number}.`,
+    );
+  }
+  const project =
+    id === "@current" ? await currentProject(sql, access) : await findProject(sql, access, number);
+  if (!project) throw new Fault("not_found", "Project not found.");
+  refuseOrganization(scoped_organizations, project.organization_id);
+  const { membership_level } = project;
+  if (membership_level === null)
+    throw new Fault("permission_denied", "You don't have access to the project.");
+  return { ...project, membership_level };
+}
+
+async function findProject(sql: Postgres, access: Access, id: number): Promise<ReachedProject | undefined> {
+  // Beyond a 32-bit integer there is no project, and Postgres would take it for an error.
+  return id <= 2_147_483_647 ? reachProject(sql, id, access.user.id) : undefined;
+}
+
+async function admitOrganization(sql: Postgres, access: Access, id: string): Promise<AccessOrganization> {
+  if (access.key.scoped_teams.length > 0) {
+    const detail = "API keys with scoped projects are only supported on project-based endpoints.";
+    throw new Fault("permission_denied", detail);
+  }
+  const current = id === "@current";
+  if (!current && isUuid(id)) refuseOrganization(access.key.scoped_organizations, id.toLowerCase());
+  const organization = current
+    ? await currentOrganization(sql, access)
+    : isUuid(id)
+      ? await reachOrganization(sql, id, access.user.id)
+      : undefined;
+  if (!organization) {
+    throw new Fault("not_found", current ? "Current organization not found." : "Organization not found.");
+  }
+  const { membership_level } = organization;
+  if (membership_level === null) {
+    throw new Fault("permission_denied", "You do not have permission to perform this operation.");
+  }
+  return { ...organization, membership_level };
+}
+
+function refuseOrganization(scoped_organizations: readonly string[], organization_id: string): void {
+  if (scoped_organizations.length === 0 || scoped_organizations.includes(organization_id)) return;
+  const detail = `API key does not have access to the requested organization: ID ${organization_id}.`;
+  throw new Fault("permission_denied", detail);
+}

@@ -1,0 +1,50 @@
+// Where a request may carry its personal key: header, then body, then query. Only the first one found counts.
+// Never looks a key up.
+
+export type KeyPlace = "Authorization header" | "body" | "query string";
+
+export interface PresentedKey {
+  key: string;
+  place: KeyPlace;
+}
+
+// The word is case-sensitive, and blanks around the key are tolerated, as clients of this API expect.
+const bearer = /^Bearer\s+(\S.+)$/;
+
+/** The key of an Authorization header; any other scheme counts as no key. */
+export function keyInHeader(authorization: string | null): PresentedKey | undefined {
+  const key = authorization === null ? undefined : bearer.exec(authorization)?.[1]?.trim();
+  return key ? { key, place: "Authorization header" } : undefined;
+}
+
+/** The key in the field `personal_api_key` of a JSON body's text. A body that is not JSON holds no key. */
+export function keyInJson(text: string): PresentedKey | undefined {
+  let body: unknown;
+  try {
+    body = JSON.parse(text);
+  } catch {
+    return undefined;
+  }
+  if (typeof body !== "object" || body === null || !("personal_api_key" in body)) return undefined;
+  return present(body.personal_api_key, "body");
+}
+
+/** The key in the field `personal_api_key` of a form's text. */
+export function keyInForm(text: string): PresentedKey | undefined {
+  return present(new URLSearchParams(text).get("personal_api_key"), "body");
+}
+
+/** The key in `?personal_api_key=`. */
+export function keyInQuery(query: URLSearchParams): PresentedKey | undefined {
+  return present(query.get("personal_api_key"), "query string");
+}
+
+/** What the holder of a key that does not exist is told. */
+export function refusalOf(place: KeyPlace): string {
+  return `Personal API key found in request ${place} is invalid.`;
+}
+
+function present(value: unknown, place: KeyPlace): PresentedKey | undefined {
+  const key = typeof value === "string" ? value.trim() : "";
+  return key ? { key, place } : undefined;
+}

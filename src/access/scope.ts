@@ -1,0 +1,50 @@
+// What a personal key allows: scopes, and what each of them covers. Never asks a store.
+
+/** The resources a scope can name; each can be read or written. */
+export const scopeObjects = [
+  "action",
+  "activity_log",
+  "annotation",
+  "batch_export",
+  "cohort",
+  "dashboard",
+  "event_definition",
+  "export",
+  "feature_flag",
+  "group",
+  "insight",
+  "organization",
+  "organization_member",
+  "person",
+  "plugin",
+  "project",
+  "property_definition",
+  "query",
+  "session_recording",
+  "session_recording_playlist",
+  "sharing_configuration",
+  "subscription",
+  "survey",
+  "user",
+  "webhook",
+] as const;
+
+export type ScopeObject = (typeof scopeObjects)[number];
+/** `*` covers everything; `x:write` covers `x:read`. */
+export type Scope = "*" | `${ScopeObject}:${"read" | "write"}`;
+
+/** Every scope a key may hold, as people write them. */
+export const scopes: readonly Scope[] = [
+  "*",
+  ...scopeObjects.flatMap((object): Scope[] => [`${object}:read`, `${object}:write`]),
+];
+
+export function isScope(text: string): text is Scope {
+  return (scopes as readonly string[]).includes(text);
+}
+
+/** Whether a key that holds `held` may do what needs `required`. A key without scopes may do nothing. */
+export function covers(held: readonly string[], required: Scope): boolean {
+  if (held.includes("*") || held.includes(required)) return true;
+  return required.endsWith(":read") && held.includes(`${required.slice(0, -":read".length)}:write`);
+}

@@ -1,0 +1,155 @@
+// Who holds a key, what they belong to, and which capture keys there are: the questions asked before a
+// request is let in. Never changes an account, beyond noting when a key was used.
+
+import type { Postgres } from "../storage/postgres.ts";
+
+/** A personal key with the account it acts for. */
+export interface KeyHolder {
+  key: {
+    id: string;
+    scopes: string[];
+    /** Empty: not restricted. */
+    scoped_teams: number[];
+    /** Empty: not restricted. */
+    scoped_organizations: string[];
+    last_used_at: Date | null;
+  };
+  user: {
+    id: number;
+    uuid: string;
+    email: string;
+    current_organization_id: string | null;
+    current_project_id: number | null;
+  };
+}
+
+/**
+ * A project as the gate sees it; `membership_level` is the user's in its organization, null for strangers.
+ */
+export interface ReachedProject {
+  id: number;
+  organization_id: string;
+  membership_level: number | null;
+}
+
+/** An organization as the gate sees it. */
+export interface ReachedOrganization {
+  id: string;
+  membership_level: number | null;
+}
+
+type KeyRow = KeyHolder["key"] & KeyHolder["user"] & { user_id: number };
+
+/** The active user's key that rests as `secure_value`. */
+export async function findKeyHolder(sql: Postgres, secure_value: string): Promise<KeyHolder | undefined> {
+  const [row] = await sql<KeyRow[]>`
+    SELECT k.id, k.scopes, k.scoped_teams, k.scoped_organizations, k.last_used_at,
+           u.id AS user_id, u.uuid, u.email, u.current_organization_id, u.current_project_id
+    FROM personal_api_keys k JOIN users u ON u.id = k.user_id
+    WHERE k.secure_value = ${secure_value} AND u.is_active`;
+  if (!row) return undefined;
+  const { id, scopes, scoped_teams, scoped_organizations, last_used_at } = row;
+  const { user_id, uuid, email, current_organization_id, current_project_id } = row;
+  return {
+    key: { id, scopes, scoped_teams, scoped_organizations, last_used_at },
+    user: { id: user_id, uuid, email, current_organization_id, current_project_id },
+  };
+}
+
+/** Notes when a key was used, unless a note later than `unless_after` is there. */
+export async function noteKeyUse(sql: Postgres, id: string, at: Date, unless_after: Date): Promise<void> {
+  await sql`
+    UPDATE personal_api_keys SET last_used_at = ${at}
+    WHERE id = ${id} AND (last_used_at IS NULL OR last_used_at <= ${unless_after})`;
+}
+
+/** The project of this id, whoever asks. */
+export async function reachProject(
+  sql: Postgres,
+  project_id: number,
+  user_id: number,
+): Promise<ReachedProject | undefined> {
+  const [row] = await sql<ReachedProject[]>`
+    SELECT p.id, p.organization_id, m.level AS membership_level
+    FROM projects p
+    LEFT JOIN organization_memberships m ON m.organization_id = p.organization_id AND m.user_id = ${user_id}
+    WHERE p.id = ${project_id}`;
+  return row;
+}
+
+/** What `@current` means to this holder: the user's current project, else the oldest the key reaches. */
+export async function currentProject(
+  sql: Postgres,
+  { key, user }: KeyHolder,
+): Promise<ReachedProject | undefined> {
+  const [row] = await sql<ReachedProject[]>`
+    SELECT p.id, p.organization_id, m.level AS membership_level
+    FROM projects p
+    JOIN organization_memberships m ON m.organization_id = p.organization_id AND m.user_id = ${user.id}
+    WHERE (${key.scoped_teams.length === 0} OR p.id = ANY(${key.scoped_teams}::integer[]))
+      AND (${key.scoped_organizations.length === 0}
+           OR p.organization_id = ANY(${key.scoped_organizations}::uuid[]))
+    ORDER BY p.id = ${user.current_project_id}::integer DESC NULLS LAST, p.id
+    LIMIT 1`;
+  return row;
+}
+
+/** The organization of this id, whoever asks. */
+export async function reachOrganization(
+  sql: Postgres,
+  organization_id: string,
+  user_id: number,
+): Promise<ReachedOrganization | undefined> {
+  const [row] = await sql<ReachedOrganization[]>`
+    SELECT o.id, m.level AS membership_level
+    FROM organizations o
+    LEFT JOIN organization_memberships m ON m.organization_id = o.id AND m.user_id = ${user_id}
+    WHERE o.id = ${organization_id}`;
+  return row;
+}
+
+/** What `@current` means to this holder: the user's current organization, else the oldest the key reaches. */
+export async function currentOrganization(
+  sql: Postgres,
+  { key, user }: KeyHolder,
+): Promise<ReachedOrganization | undefined> {
+  const [row] = await sql<ReachedOrganization[]>`
+    SELECT o.id, m.level AS membership_level
+    FROM organizations o
+    JOIN organization_memberships m ON m.organization_id = o.id AND m.user_id = ${user.id}
+    WHERE ${key.scoped_organizations.length === 0} OR o.id = ANY(${key.scoped_organizations}::uuid[])
+    ORDER BY o.id = ${user.current_organization_id}::uuid DESC NULLS LAST, o.created_at, o.id
+    LIMIT 1`;
+  return row;
+}
+
+/** Where capture keys are read from. */
+export interface ProjectKeySource {
+  /** Every key with its project. */
+  all(): Promise<KeyEntry[]>;
+  /** Those of `keys` that exist. */
+  some(keys: string[]): Promise<KeyEntry[]>;
+  /**
+   * Calls back after any key changed, and whenever listening (re)starts, since changes may have been missed.
+   * Goes on by itself when Postgres comes back. Returns what ends it.
+   */
+  listen(changed: () => void): () => Promise<void>;
+}
+
+export interface KeyEntry {
+  api_token: string;
+  id: number;
+}
+
+export function projectKeySource(sql: Postgres): ProjectKeySource {
+  return {
+    all: () => sql<KeyEntry[]>`SELECT api_token, id FROM projects`,
+    some: (keys) =>
+      sql<KeyEntry[]>`SELECT api_token, id FROM projects WHERE api_token = ANY(${keys}::text[])`,
+    listen: (changed) => {
+      // A first attempt that fails is repeated by the client, as is one whose connection breaks later.
+      const listening = sql.listen("sluice_project_keys", changed, changed).catch(() => undefined);
+      return async () => (await listening)?.unlisten();
+    },
+  };
+}

@@ -1,0 +1,58 @@
+// The first start on an empty database: one organization, project, user and key. Never hands back a key that
+// the operator gave, and never runs twice, whoever else starts at the same moment.
+
+import { wrongProjectKey } from "../access/project_keys.ts";
+import { UserError } from "../core/fault.ts";
+import { hashKey, maskKey, newPersonalKey, newProjectKey, randomBase62 } from "../core/id.ts";
+import type { Postgres } from "../storage/postgres.ts";
+import { createFirstAccounts } from "./store.ts";
+
+export interface Bootstrapped {
+  organization_id: string;
+  project_id: number;
+  /** To be shown once. Undefined when the operator gave the key: then it must not be shown. */
+  projectApiKey: string | undefined;
+  personalApiKey: string | undefined;
+}
+
+/** What the operator may give, each made up otherwise. */
+export interface BootstrapWish {
+  bootstrapProjectApiKey: string | undefined;
+  bootstrapPersonalApiKey: string | undefined;
+  bootstrapEmail: string | undefined;
+}
+
+/** A reserved domain: nothing is ever delivered there. */
+const firstEmail = "admin@example.com";
+
+/**
+ * Makes the first accounts, with the keys of BOOTSTRAP_* where they are given; undefined on later starts.
+ * @throws UserError when BOOTSTRAP_PROJECT_API_KEY cannot be a project's key.
+ */
+export async function bootstrap(sql: Postgres, wish: BootstrapWish): Promise<Bootstrapped | undefined> {
+  const { bootstrapProjectApiKey, bootstrapPersonalApiKey, bootstrapEmail = firstEmail } = wish;
+  const wrong = bootstrapProjectApiKey === undefined ? undefined : wrongProjectKey(bootstrapProjectApiKey);
+  if (wrong) throw new UserError(`BOOTSTRAP_PROJECT_API_KEY ${wrong}`);
+  const projectApiKey = bootstrapProjectApiKey ?? newProjectKey();
+  const personalApiKey = bootstrapPersonalApiKey ?? newPersonalKey();
+  const made = await createFirstAccounts(sql, {
+    organization_name: "Default organization",
+    slug: "default-organization",
+    project_name: "Default project",
+    email: bootstrapEmail,
+    api_token: projectApiKey,
+    personal_api_key: {
+      id: randomBase62(22),
+      label: "First start",
+      secure_value: hashKey(personalApiKey),
+      mask_value: maskKey(personalApiKey),
+      scopes: ["*"],
+    },
+  });
+  if (!made) return undefined;
+  return {
+    ...made,
+    projectApiKey: bootstrapProjectApiKey === undefined ? projectApiKey : undefined,
+    personalApiKey: bootstrapPersonalApiKey === undefined ? personalApiKey : undefined,
+  };
+}

@@ -1,0 +1,230 @@
+// The wiring: stores, rooms, routes and workers, opened in order and closed in mirror order. Decides nothing itself.
+
+import { existsSync, mkdirSync } from "node:fs";
+import { resolve } from "node:path";
+import { Elysia } from "elysia";
+import { openGate } from "./access/gate.ts";
+import { type ProjectKeys, openProjectKeys } from "./access/project_keys.ts";
+import { type OpenedCapture, openCapture } from "./capture/open.ts";
+import { captureRoutes } from "./capture/route.ts";
+import { type Bootstrapped, bootstrap } from "./accounts/bootstrap.ts";
+import type { Config } from "./config.ts";
+import { systemClock } from "./core/clock.ts";
+import { UserError } from "./core/fault.ts";
+import { limits } from "./core/limits.ts";
+import { type Log, reasonOf } from "./core/log.ts";
+import { eventRoutes } from "./events/route.ts";
+import { healthRoutes } from "./http/health.ts";
+import { type Metrics, openMetrics } from "./http/metrics.ts";
+import { openProblems } from "./http/problem.ts";
+import { projectRoutes } from "./projects/route.ts";
+import { pingPostgres } from "./storage/postgres.ts";
+import { ownDataDir } from "./storage/lock.ts";
+import { migrate } from "./storage/migrate.ts";
+import { type Stores, openStores } from "./storage/stores.ts";
+import { type Ticking, every } from "./work/tick.ts";
+
+export interface App {
+  /** Where it listens, e.g. http://127.0.0.1:8000. */
+  url: string;
+  /** What the first start made; undefined later. */
+  bootstrapped: Bootstrapped | undefined;
+  /** Stops accepting, answers what is in flight, flushes, closes. */
+  close(): Promise<void>;
+}
+
+/** @throws UserError with one line a person can act on. What was opened by then is closed again. */
+export async function openApp(config: Config, log: Log): Promise<App> {
+  const closers: (() => Promise<void> | void)[] = [];
+  const close = async () => {
+    for (const closeOne of closers.splice(0).toReversed()) await closeOne();
+  };
+  try {
+    return { ...(await openParts(config, log, closers)), close };
+  } catch (thrown) {
+    await close();
+    throw thrown;
+  }
+}
+
+async function openParts(
+  config: Config,
+  log: Log,
+  closers: (() => Promise<void> | void)[],
+): Promise<Omit<App, "close">> {
+  const dataDir = resolve(config.dataDir);
+  makeDataDir(dataDir);
+  const lock = ownDataDir(dataDir);
+  closers.push(() => lock.release());
+  const firstStart = !existsSync(`${dataDir}/journal/identity.json`);
+  const { databaseUrl, clickhouseUrl } = config;
+  const stores = await openStores({
+    dataDir,
+    log,
+    requireReachable: firstStart,
+    ...(databaseUrl && { databaseUrl }),
+    ...(clickhouseUrl && { clickhouseUrl }),
+  });
+  closers.push(() => stores.close());
+  const metrics = openMetrics();
+  const preparation = await prepare(stores, config, firstStart, log);
+  const keys = await openProjectKeys({
+    sql: stores.sql,
+    path: `${dataDir}/journal/keys.json`,
+    log,
+    clock: systemClock,
+  });
+  closers.push(() => keys.close());
+  const capture = await openCapture({
+    dataDir,
+    flushIntervalMs: config.flushIntervalMs,
+    journalBytesMax: config.journalBytesMax,
+    stores,
+    counts: flushCounts(metrics),
+    clock: systemClock,
+    log,
+  });
+  closers.push(() => capture.close(limits.stopMsMax));
+  const waiting = whenPrepared(preparation, () => prepare(stores, config, false, log), capture, log);
+  closers.push(() => waiting?.close());
+  follow(metrics, capture);
+  const server = listen(routes({ stores, keys, capture, metrics, config, log }), config);
+  closers.push(() => server.stop());
+  return { url: server.url, bootstrapped: preparation?.bootstrapped };
+}
+
+function makeDataDir(dataDir: string): void {
+  try {
+    mkdirSync(`${dataDir}/journal`, { recursive: true, mode: 0o700 });
+  } catch (thrown) {
+    throw new UserError(`DATA_DIR ${dataDir} cannot be made: ${reasonOf(thrown)}`);
+  }
+}
+
+interface Prepared {
+  bootstrapped: Bootstrapped | undefined;
+}
+
+/** Migrates and bootstraps. Only the first start insists: a later one captures from saved keys until the stores answer. */
+async function prepare(
+  stores: Stores,
+  config: Config,
+  insist: boolean,
+  log: Log,
+): Promise<Prepared | undefined> {
+  try {
+    await migrate(stores, { log });
+    return { bootstrapped: await bootstrap(stores.sql, config) };
+  } catch (thrown) {
+    if (insist || thrown instanceof UserError) throw thrown;
+    log.warn("the stores are not ready; capturing into the journal until they are", {
+      reason: reasonOf(thrown),
+    });
+    return undefined;
+  }
+}
+
+/** Starts the flush at once, or as soon as a later try at preparing the stores succeeds. */
+function whenPrepared(
+  preparation: Prepared | undefined,
+  again: () => Promise<Prepared | undefined>,
+  capture: OpenedCapture,
+  log: Log,
+): Ticking | undefined {
+  if (preparation) {
+    capture.startFlush();
+    return undefined;
+  }
+  let ready = false;
+  const retry = async () => {
+    if (ready || !(await again())) return;
+    ready = true;
+    log.info("the stores are ready");
+    capture.startFlush();
+  };
+  return every(limits.prepareAgainMs, "preparing the stores", retry, log);
+}
+
+function flushCounts(metrics: Metrics) {
+  const quarantined = metrics.registry.counter(
+    "sluice_events_quarantined_total",
+    "Accepted events that ClickHouse refuses for good; see sluice journal list.",
+  );
+  return {
+    stored: (lane: "live" | "historical", rows: number) => metrics.eventsStored.of(lane).add(rows),
+    quarantined: (rows: number) => quarantined.add(rows),
+    seconds: (value: number) => metrics.flushSeconds.observe(value),
+  };
+}
+
+function follow(metrics: Metrics, { journal }: OpenedCapture): void {
+  metrics.journalPendingEvents.follow(() => journal.pending().events);
+  metrics.journalPendingBytes.follow(() => journal.pending().bytes);
+}
+
+interface Parts {
+  stores: Stores;
+  keys: ProjectKeys;
+  capture: OpenedCapture;
+  metrics: Metrics;
+  config: Config;
+  log: Log;
+}
+
+function routes({ stores, keys, capture, metrics, config, log }: Parts) {
+  const { sql, clickhouse } = stores;
+  const clock = systemClock;
+  const gate = openGate({ sql, clock, log });
+  const app = new Elysia();
+  const problem = openProblems({ log, routes: () => app.routes });
+  const checks = {
+    journal: () => capture.check(),
+    postgres: () => pingPostgres(sql),
+    clickhouse: () => clickhouse.ping(),
+  };
+  return app
+    .onError((failure) => problem(failure))
+    .use(healthRoutes({ checks, metrics, log }))
+    .use(
+      captureRoutes({
+        journal: capture.journal,
+        keys,
+        clock,
+        ack: config.captureAck,
+        bodyBytesMax: config.bodyBytesMax,
+        counts: {
+          received: (events) => metrics.eventsReceived.add(events),
+          accepted: (lane, events) => metrics.eventsAccepted.of(lane).add(events),
+          ignored: (reason, events) => metrics.eventsIgnored.of(reason).add(events),
+        },
+        refused: (code) => metrics.requestsRefused.of(code).add(),
+        seconds: (value) => metrics.captureSeconds.observe(value),
+      }),
+    )
+    .use(projectRoutes({ gate, sql }))
+    .use(eventRoutes({ gate, clickhouse, clock }));
+}
+
+function listen(app: ReturnType<typeof routes>, config: Config): { url: string; stop(): Promise<void> } {
+  const { host, port } = config;
+  try {
+    app.listen({
+      hostname: host,
+      port,
+      // Ours answers first, with a body that says why; Bun's own would be an empty 413.
+      maxRequestBodySize: config.bodyBytesMax * (limits.drainFactor + 1),
+      idleTimeout: limits.idleSecondsMax,
+    });
+  } catch (thrown) {
+    const inUse = thrown instanceof Error && "code" in thrown && thrown.code === "EADDRINUSE";
+    const why = inUse ? "it is in use; set PORT to another" : reasonOf(thrown);
+    throw new UserError(`cannot listen on ${host}:${port}: ${why}`);
+  }
+  const shown = host.includes(":") ? `[${host}]` : host;
+  return {
+    url: `http://${shown}:${app.server?.port ?? port}`,
+    stop: async () => {
+      await app.stop();
+    },
+  };
+}

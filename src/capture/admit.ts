@@ -1,0 +1,40 @@
+// Whose events these are: the one project key a body names. Reads the scan's notes; asks nobody.
+
+import { Fault } from "../core/fault.ts";
+import type { Scan } from "./scan.ts";
+
+/**
+ * The key of a body: a batch's own wins over its items'; otherwise all items must name the same.
+ * @throws Fault missing_api_key or invalid_api_key (401), invalid_payload when there is no event at all.
+ */
+export function keyOf(scan: Scan): string {
+  if (scan.shape === "other")
+    throw new Fault("invalid_payload", "Malformed request data: expected an object or an array.");
+  if (scan.items === 0) throw new Fault("invalid_payload", "The request holds no event.");
+  const own = scan.member("api_key");
+  const ownKey = own && textOf(scan, own);
+  if (ownKey) return ownKey;
+  if (scan.itemKeysDiffer) {
+    throw new Fault("invalid_api_key", "The events of one request must all name the same project API key.");
+  }
+  const itemKey = scan.itemKey && textOf(scan, scan.itemKey);
+  if (itemKey) return itemKey;
+  throw new Fault(
+    "missing_api_key",
+    "API key not provided. Send your project API key as api_key in the body.",
+  );
+}
+
+/** The text of a raw JSON string, trimmed; undefined for any other value. */
+function textOf(scan: Scan, [from, to]: [number, number]): string | undefined {
+  if (scan.bytes[from] !== 0x22) return undefined;
+  return (JSON.parse(new TextDecoder().decode(scan.bytes.subarray(from, to))) as string).trim();
+}
+
+/** True when the body says that it is a migration. */
+export function isHistorical(scan: Scan): boolean {
+  const member = scan.member("historical_migration");
+  if (!member) return false;
+  const text = new TextDecoder().decode(scan.bytes.subarray(...member));
+  return text === "true" || text === '"true"';
+}

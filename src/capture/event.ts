@@ -1,0 +1,160 @@
+// An event: one entry of the scan's index, read into a row or found to be none. Never awaits, never keeps anything.
+
+import { bytesOf } from "../core/bytes.ts";
+import { limits } from "../core/limits.ts";
+import type { Reason } from "./outcome.ts";
+import { type Row, type Span, newUuidBytes, uuidFromText } from "./row.ts";
+import { field } from "./member.ts";
+import type { Scan } from "./scan.ts";
+import { aheadMicrosMax, readIso, readNumber, readSlowly, timestampMicrosMin } from "./timestamp.ts";
+
+/** What is the same for every event of a request. */
+export interface Sending {
+  project_id: number;
+  historical_migration: boolean;
+  /** When the request arrived, in microseconds since 1970. */
+  received: number;
+  /** How far the client's clock is ahead of ours, in microseconds; 0 when unknown or too little to matter. */
+  skew: number;
+}
+
+const emptyObject = bytesOf("{}");
+const performanceEvent = bytesOf("$performance_event");
+const snapshotPrefix = bytesOf("$snapshot");
+const decoder = new TextDecoder();
+const encoder = new TextEncoder();
+
+/**
+ * Reads entry `at` (an offset into scan.entries) into `row`.
+ * @returns why the event is not taken, or undefined when the row is filled.
+ */
+export function readEvent(scan: Scan, at: number, sending: Sending, row: Row): Reason | undefined {
+  const { bytes, entries } = scan;
+  const size = entries[at + field.item + 1]! - entries[at + field.item]!;
+  if (!readString(bytes, entries[at + field.event]!, entries[at + field.event + 1]!, row.event)) {
+    return "missing_event_name";
+  }
+  if (size > limits.eventBytesMax) return "event_too_large";
+  if (sameBytes(row.event, performanceEvent)) return "performance_event";
+  if (startsWith(row.event, snapshotPrefix)) return "snapshot";
+  const refused = readDistinctId(scan, at, row.distinct_id) ?? readProperties(scan, at, row.properties);
+  if (refused) return refused;
+  row.project_id = sending.project_id;
+  row.historical_migration = sending.historical_migration;
+  row.timestamp = readTimestamp(scan, at, sending);
+  readUuid(scan, at, row);
+  return undefined;
+}
+
+/** A string's content; false when it is no string or empty. */
+function readString(bytes: Uint8Array, from: number, to: number, out: Span): boolean {
+  if (bytes[from] !== 0x22 || to - from <= 2) return false;
+  for (let at = from + 1; at < to - 1; at++) {
+    if (bytes[at] === 0x5c) return unescapeString(bytes, from, to, out);
+  }
+  out.source = bytes;
+  out.from = from + 1;
+  out.to = to - 1;
+  return true;
+}
+
+function unescapeString(bytes: Uint8Array, from: number, to: number, out: Span): boolean {
+  setText(out, JSON.parse(decoder.decode(bytes.subarray(from, to))) as string);
+  return out.to > 0;
+}
+
+function setText(out: Span, text: string): void {
+  out.source = encoder.encode(text);
+  out.from = 0;
+  out.to = out.source.length;
+}
+
+/** The event's own distinct_id, or else the one in its properties; null counts as absent, numbers and the like as their text. */
+function readDistinctId(scan: Scan, at: number, out: Span): Reason | undefined {
+  const { bytes, entries } = scan;
+  let [from, to] = [entries[at + field.distinct_id]!, entries[at + field.distinct_id + 1]!];
+  if (to === 0 || bytes[from] === 0x6e) {
+    from = entries[at + field.properties_distinct_id]!;
+    to = entries[at + field.properties_distinct_id + 1]!;
+  }
+  if (to === 0 || bytes[from] === 0x6e) return "missing_distinct_id";
+  if (bytes[from] !== 0x22) Object.assign(out, { source: bytes, from, to });
+  else if (!readString(bytes, from, to, out)) return "empty_distinct_id";
+  if (isBlank(out)) return "empty_distinct_id";
+  if (out.to - out.from > limits.distinctIdCharsMax) cutText(out, limits.distinctIdCharsMax);
+  return undefined;
+}
+
+function isBlank({ source, from, to }: Span): boolean {
+  for (let at = from; at < to; at++) {
+    const byte = source[at]!;
+    // Above ASCII there is white space too (no-break and ideographic blanks): let the runtime judge.
+    if (byte >= 0x80) return decoder.decode(source.subarray(from, to)).trim() === "";
+    if (byte > 0x20) return false;
+  }
+  return true;
+}
+
+function cutText(out: Span, charsMax: number): void {
+  const characters = [...decoder.decode(out.source.subarray(out.from, out.to))];
+  if (characters.length > charsMax) setText(out, characters.slice(0, charsMax).join(""));
+}
+
+function readProperties(scan: Scan, at: number, out: Span): Reason | undefined {
+  const { bytes, entries } = scan;
+  const [from, to] = [entries[at + field.properties]!, entries[at + field.properties + 1]!];
+  if (to === 0 || bytes[from] === 0x6e) {
+    out.source = emptyObject;
+    out.from = 0;
+    out.to = emptyObject.length;
+    return undefined;
+  }
+  if (bytes[from] !== 0x7b) return "malformed_event_properties";
+  out.source = bytes;
+  out.from = from;
+  out.to = to;
+  return undefined;
+}
+
+/** The event's time: `offset` first, then `timestamp` less the client's skew, else now; never more than 23 h ahead. */
+function readTimestamp(scan: Scan, at: number, sending: Sending): number {
+  const { bytes, entries } = scan;
+  const { received, skew } = sending;
+  let micros = Number.NaN;
+  const offsetEnd = entries[at + field.offset + 1]!;
+  if (offsetEnd > 0) {
+    const offset = Number(decoder.decode(bytes.subarray(entries[at + field.offset], offsetEnd)));
+    micros = received - Math.round(offset * 1000);
+  }
+  if (Number.isNaN(micros)) {
+    const end = entries[at + field.timestamp + 1]!;
+    if (end > 0) micros = readTime(bytes, entries[at + field.timestamp]!, end) - skew;
+  }
+  const usable = micros >= timestampMicrosMin && micros <= received + aheadMicrosMax;
+  return usable ? micros : received;
+}
+
+/** A raw JSON value as a time, in microseconds since 1970; NaN when it is none. */
+export function readTime(bytes: Uint8Array, from: number, to: number): number {
+  if (bytes[from] !== 0x22) return readNumber(Number(decoder.decode(bytes.subarray(from, to))));
+  const micros = readIso(bytes, from + 1, to - 1);
+  if (!Number.isNaN(micros)) return micros;
+  return readSlowly(JSON.parse(decoder.decode(bytes.subarray(from, to))) as string);
+}
+
+function readUuid(scan: Scan, at: number, row: Row): void {
+  const { bytes, entries } = scan;
+  const [from, to] = [entries[at + field.uuid]!, entries[at + field.uuid + 1]!];
+  if (to > 0 && bytes[from] === 0x22 && uuidFromText(bytes, from + 1, to - 1, row.uuid)) return;
+  newUuidBytes(row.timestamp / 1000, row.uuid);
+}
+
+function sameBytes(span: Span, bytes: Uint8Array): boolean {
+  return span.to - span.from === bytes.length && startsWith(span, bytes);
+}
+
+function startsWith(span: Span, bytes: Uint8Array): boolean {
+  if (span.to - span.from < bytes.length) return false;
+  for (let i = 0; i < bytes.length; i++) if (span.source[span.from + i] !== bytes[i]) return false;
+  return true;
+}

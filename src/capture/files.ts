@@ -1,0 +1,28 @@
+// Files that must survive a power cut: written aside, synced, renamed. Never leaves a half-written file under its name.
+
+import { open, rename } from "node:fs/promises";
+import { dirname } from "node:path";
+
+/** Makes a folder's entries (new, renamed and removed files) durable. */
+export async function syncFolder(folder: string): Promise<void> {
+  const handle = await open(folder, "r");
+  try {
+    await handle.sync();
+  } finally {
+    await handle.close();
+  }
+}
+
+/** Puts `content` at `path`, whole or not at all, durable when it resolves. */
+export async function writeDurably(path: string, content: string | Uint8Array): Promise<void> {
+  const aside = `${path}.part`;
+  const handle = await open(aside, "w", 0o600);
+  try {
+    await handle.writeFile(content);
+    await handle.sync();
+  } finally {
+    await handle.close();
+  }
+  await rename(aside, path);
+  await syncFolder(dirname(path));
+}

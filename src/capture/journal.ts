@@ -1,0 +1,256 @@
+// The journal: acknowledged events on disk until ClickHouse has them. Owns both lanes; never asks a store.
+
+import {
+  copyFileSync,
+  mkdirSync,
+  readFileSync,
+  readdirSync,
+  renameSync,
+  rmSync,
+  truncateSync,
+  writeFileSync,
+} from "node:fs";
+import { unlink } from "node:fs/promises";
+import { basename } from "node:path";
+import type { Clock } from "../core/clock.ts";
+import { limits } from "../core/limits.ts";
+import type { Log } from "../core/log.ts";
+import { syncFolder } from "./files.ts";
+import { Lane } from "./lane.ts";
+import { Ledger } from "./ledger.ts";
+import { type LaneName, type Segment, lanes, millisOfSegment, readSegment, segmentId } from "./segment.ts";
+
+export interface JournalOptions {
+  folder: string;
+  /** This journal's number among all that feed the same ClickHouse. */
+  number: number;
+  flushIntervalMs: number;
+  bytesMax: number;
+  clock: Clock;
+  log: Log;
+}
+
+/** How a file is named that quarantined rows come back in. */
+export const returnedSuffix = ".returned.segment";
+
+export interface Pending {
+  events: number;
+  bytes: number;
+}
+
+export class Journal {
+  readonly live: Lane;
+  readonly historical: Lane;
+  readonly folder: string;
+  /** Damaged stretches found and set aside since the start. */
+  damagedFiles = 0;
+  readonly #options: JournalOptions;
+  readonly #ledger: Ledger;
+  readonly #everyMs: number;
+  readonly #sealed: Record<LaneName, Segment[]> = { live: [], historical: [] };
+  readonly #known = new Set<string>();
+  readonly #stored = new Map<bigint, PromiseWithResolvers<void>>();
+  #lastMillis = 0;
+  #lastMicros = 0;
+  #wake: (() => void)[] = [];
+  #ages = new Map<bigint, { openedMs: number; grownMs: number; bytes: number }>();
+  #timer: ReturnType<typeof setInterval> | undefined;
+
+  constructor(options: JournalOptions) {
+    this.#options = options;
+    this.folder = options.folder;
+    this.#ledger = new Ledger(options.folder);
+    this.#everyMs = Math.max(2, Math.min(100, options.flushIntervalMs / 10));
+    this.live = this.#openLane("live", limits.liveSegmentBytesMax);
+    this.historical = this.#openLane("historical", limits.historicalSegmentBytesMax);
+  }
+
+  /** Takes in what an earlier process left, then starts the clock that ends segments by age. */
+  open(): void {
+    mkdirSync(this.folder, { recursive: true, mode: 0o700 });
+    const { finished, lastMillis } = this.#ledger.read();
+    for (const name of finished) rmSync(`${this.folder}/${basename(name)}`, { force: true });
+    this.#lastMillis = lastMillis;
+    this.#takeIn(".segment");
+    this.#ledger.restart(this.#lastMillis);
+    this.#timer = setInterval(() => this.#sealByAge(), this.#everyMs);
+  }
+
+  /** Writes what waits and ends both growing segments. What is not flushed by then is found again at the next start. */
+  async close(): Promise<void> {
+    clearInterval(this.#timer);
+    await Promise.all([this.live.seal(), this.historical.seal()]);
+  }
+
+  /** Lets go of the ledger; after the last flush. */
+  async release(): Promise<void> {
+    await this.#ledger.close();
+  }
+
+  lane(historical: boolean): Lane {
+    return historical ? this.historical : this.live;
+  }
+
+  /** The time a row is taken in, in microseconds: never earlier than an earlier row's. */
+  stamp(): number {
+    this.#lastMicros = Math.max(this.#lastMicros, this.#options.clock.now() * 1000);
+    return this.#lastMicros;
+  }
+
+  /** Everything this journal took before this time (microseconds) is in ClickHouse. */
+  watermark(): number {
+    let watermark = this.stamp();
+    for (const lane of [this.live, this.historical]) {
+      for (const oldest of [lane.oldest, lane.segment?.rows ? lane.segment.oldest : undefined]) {
+        if (oldest !== undefined) watermark = Math.min(watermark, oldest);
+      }
+      for (const segment of this.#sealed[lane.name]) watermark = Math.min(watermark, segment.oldest);
+    }
+    return watermark;
+  }
+
+  pending(): Pending {
+    const pending = { events: 0, bytes: 0 };
+    for (const lane of [this.live, this.historical]) pending.events += lane.openRows + lane.writingRows;
+    for (const segment of this.#segments()) {
+      pending.events += segment.rows;
+      pending.bytes += segment.rows > 0 ? segment.bytes : 0;
+    }
+    return pending;
+  }
+
+  /** True when no more may be taken until a flush has made room. */
+  get full(): boolean {
+    let bytes = this.live.openBytes + this.historical.openBytes;
+    for (const segment of this.#segments()) bytes += segment.bytes;
+    return bytes >= this.#options.bytesMax;
+  }
+
+  /** The oldest segment of a lane that is ready to be flushed. */
+  nextSealed(lane: LaneName): Segment | undefined {
+    return this.#sealed[lane][0];
+  }
+
+  /** Ends every sealedSoon() wait. */
+  nudge(): void {
+    for (const wake of this.#wake.splice(0)) wake();
+  }
+
+  /** Resolves when a segment has been sealed, or after `ms`. */
+  async sealedSoon(ms: number): Promise<void> {
+    const { promise, resolve } = Promise.withResolvers<void>();
+    const timer = setTimeout(resolve, ms);
+    this.#wake.push(resolve);
+    await promise;
+    clearTimeout(timer);
+  }
+
+  /** Resolves when every row on disk in this lane by now is in ClickHouse (or set aside by name). */
+  async stored(lane: Lane): Promise<void> {
+    const segments = [...this.#sealed[lane.name], ...(lane.segment ? [lane.segment] : [])];
+    await Promise.all(segments.map((segment) => this.#storedPromise(segment.id).promise));
+  }
+
+  /** Forgets a flushed segment: noted in the ledger, removed, the folder synced; in this order. */
+  async finish(segment: Segment): Promise<void> {
+    await this.#ledger.note(basename(segment.path), this.#lastMillis);
+    await unlink(segment.path);
+    await syncFolder(this.folder);
+    const queue = this.#sealed[segment.lane];
+    queue.splice(queue.indexOf(segment), 1);
+    this.#known.delete(segment.path);
+    this.#storedPromise(segment.id).resolve();
+    this.#stored.delete(segment.id);
+  }
+
+  /** A number no segment of this journal had before. */
+  nextId(): bigint {
+    this.#lastMillis = Math.max(this.#lastMillis + 1, this.#options.clock.now());
+    return segmentId(this.#lastMillis, this.#options.number);
+  }
+
+  /** Takes in quarantined rows that an operator handed back (`sluice journal retry`). */
+  takeReturned(): void {
+    this.#takeIn(returnedSuffix);
+  }
+
+  #takeIn(suffix: string): void {
+    const names = readdirSync(this.folder).filter((name) => name.endsWith(suffix));
+    const found = names.map((name) => `${this.folder}/${name}`).filter((path) => !this.#known.has(path));
+    for (const path of found.toSorted()) this.#recover(path);
+    for (const lane of lanes) this.#sealed[lane].sort((a, b) => (a.id < b.id ? -1 : 1));
+    if (found.length > 0) this.nudge();
+  }
+
+  #recover(path: string): void {
+    const read = readSegment(path);
+    if (!read || read.sound.length > 1) {
+      this.damagedFiles++;
+      const aside = `${path}.damaged`;
+      if (read) keepSound(path, aside, read.sound);
+      else renameSync(path, aside);
+      this.#options.log.error("a journal segment is damaged; the bad part was set aside", { path: aside });
+      if (read) this.#recover(path);
+      return;
+    }
+    const soundBytes = read.segment.bytes;
+    if (soundBytes < read.fileBytes) {
+      this.#options.log.warn("cut a torn tail", { path, bytes: read.fileBytes - soundBytes });
+      truncateSync(path, soundBytes);
+    }
+    this.#lastMillis = Math.max(this.#lastMillis, millisOfSegment(read.segment.id));
+    this.#known.add(path);
+    this.#sealed[read.segment.lane].push(read.segment);
+  }
+
+  #openLane(name: LaneName, segmentBytesMax: number): Lane {
+    const { folder, log } = this.#options;
+    const onSealed = (segment: Segment) => this.#takeSealed(segment);
+    return new Lane({ name, folder, log, segmentBytesMax, nextId: () => this.nextId(), onSealed });
+  }
+
+  #takeSealed(segment: Segment): void {
+    this.#ages.delete(segment.id);
+    this.#known.add(segment.path);
+    this.#sealed[segment.lane].push(segment);
+    this.nudge();
+  }
+
+  #sealByAge(): void {
+    for (const lane of [this.live, this.historical]) {
+      const segment = lane.segment;
+      // While the flush is behind, a segment goes on growing: fewer, bigger inserts.
+      if (!segment || segment.rows === 0 || this.#sealed[lane.name].length > 0) continue;
+      const now = this.#options.clock.elapsed();
+      const age = this.#ages.get(segment.id) ?? { openedMs: now, grownMs: now, bytes: segment.bytes };
+      this.#ages.set(segment.id, age);
+      if (segment.bytes > age.bytes) Object.assign(age, { grownMs: now, bytes: segment.bytes });
+      const interval = this.#options.flushIntervalMs - this.#everyMs;
+      const old = now - age.openedMs >= interval * (lane.name === "live" ? 1 : limits.historicalPatience);
+      if (old || (lane.name === "historical" && now - age.grownMs >= interval)) void lane.seal();
+    }
+  }
+
+  #storedPromise(id: bigint): PromiseWithResolvers<void> {
+    let stored = this.#stored.get(id);
+    if (!stored) this.#stored.set(id, (stored = Promise.withResolvers<void>()));
+    return stored;
+  }
+
+  *#segments(): Iterable<Segment> {
+    for (const lane of [this.live, this.historical]) {
+      if (lane.segment) yield lane.segment;
+      yield* this.#sealed[lane.name];
+    }
+  }
+}
+
+/** Makes a damaged segment anew from its sound frames; the whole file stays beside it, as it was found. */
+function keepSound(path: string, aside: string, sound: [number, number][]): void {
+  const bytes = readFileSync(path);
+  copyFileSync(path, aside);
+  writeFileSync(`${path}.part`, Buffer.concat(sound.map(([from, to]) => bytes.subarray(from, to))), {
+    flush: true,
+  });
+  renameSync(`${path}.part`, path);
+}

@@ -1,0 +1,258 @@
+// A lane: the open blocks of one kind of traffic, and their way onto the disk by group commit. Never talks to a store.
+
+import { type FileHandle, open } from "node:fs/promises";
+import { Fault } from "../core/fault.ts";
+import { limits } from "../core/limits.ts";
+import { type Log, reasonOf } from "../core/log.ts";
+import { ByteColumn } from "../storage/native.ts";
+import { Block } from "./block.ts";
+import { syncFolder } from "./files.ts";
+import { type Row, monthOf } from "./row.ts";
+import {
+  type Batch,
+  type Frame,
+  type LaneName,
+  type Segment,
+  batchFor,
+  noteFrame,
+  segmentHead,
+  segmentHeadBytes,
+  segmentName,
+  writeFrame,
+} from "./segment.ts";
+
+export interface LaneOptions {
+  name: LaneName;
+  folder: string;
+  log: Log;
+  segmentBytesMax: number;
+  /** A new segment's id, greater than every earlier one of this journal. */
+  nextId(): bigint;
+  /** Takes a segment that will not change any more. */
+  onSealed(segment: Segment): void;
+}
+
+interface Group {
+  blocks: Block[];
+  waiting: PromiseWithResolvers<void>;
+}
+
+export class Lane {
+  readonly name: LaneName;
+  openRows = 0;
+  openBytes = 0;
+  /** Groups that could not be written: their rows are refused with a 503, not lost in silence. */
+  failedGroups = 0;
+  readonly #options: LaneOptions;
+  #open = new Map<number, Block>();
+  #spare: Block[] = [];
+  #next: PromiseWithResolvers<void> | undefined;
+  #writing: Group | undefined;
+  #running: Promise<void> | undefined;
+  #sealWanted = false;
+  #file: FileHandle | undefined;
+  #segment: Segment | undefined;
+  readonly #frames = new ByteColumn(1 << 20);
+
+  constructor(options: LaneOptions) {
+    this.name = options.name;
+    this.#options = options;
+  }
+
+  /** The segment that still grows, if any. */
+  get segment(): Segment | undefined {
+    return this.#segment;
+  }
+
+  /** created_at of the oldest row that is not in a segment yet, in microseconds. */
+  get oldest(): number | undefined {
+    let oldest: number | undefined;
+    for (const block of [...(this.#writing?.blocks ?? []), ...this.#open.values()]) {
+      if (block.rows > 0 && (oldest === undefined || block.oldest < oldest)) oldest = block.oldest;
+    }
+    return oldest;
+  }
+
+  /** Rows on their way to the disk right now. */
+  get writingRows(): number {
+    return this.#writing?.blocks.reduce((rows, block) => rows + block.rows, 0) ?? 0;
+  }
+
+  /** Lays a row into its month's open block. Nothing is promised until commit() resolves. */
+  append(row: Row): void {
+    const month = monthOf(row.timestamp);
+    let block = this.#open.get(month);
+    if (!block) {
+      block = this.#spare.pop() ?? new Block();
+      block.month = month;
+      this.#open.set(month, block);
+    }
+    block.append(row);
+    this.openRows++;
+    this.openBytes += row.properties.to - row.properties.from + limits.rowBytesGuess;
+  }
+
+  /** True when a writer should wait for commit() before it appends more. */
+  get crowded(): boolean {
+    return this.openBytes >= limits.groupBytesMax || this.openRows >= limits.groupRowsMax;
+  }
+
+  /**
+   * Resolves when every row appended so far is on the disk.
+   * @throws Fault unavailable when they could not be written (they are dropped: their sender must send them again).
+   */
+  commit(): Promise<void> {
+    if (this.openRows === 0) return this.#writing?.waiting.promise ?? Promise.resolve();
+    this.#next ??= Promise.withResolvers<void>();
+    const { promise } = this.#next;
+    // Started behind the current turn, so that requests that arrived together share one group.
+    this.#running ??= Promise.resolve().then(() => this.#run());
+    return promise;
+  }
+
+  /** Ends the growing segment, so that it can be flushed; rows that wait are written first. */
+  seal(): Promise<void> {
+    this.#sealWanted = true;
+    if (this.openRows > 0) this.#next ??= Promise.withResolvers<void>();
+    this.#running ??= Promise.resolve().then(() => this.#run());
+    return this.#running;
+  }
+
+  async #run(): Promise<void> {
+    while (this.#next || this.#sealWanted) {
+      if (this.#next) await this.#runGroup(this.#next);
+      if (this.#sealWanted && !this.#next) {
+        this.#sealWanted = false;
+        await this.#closeSegment();
+      }
+    }
+    this.#running = undefined;
+  }
+
+  async #runGroup(waiting: PromiseWithResolvers<void>): Promise<void> {
+    const group: Group = { blocks: [...this.#open.values()], waiting };
+    waiting.promise.catch(() => {});
+    this.#writing = group;
+    this.#next = undefined;
+    this.#open = new Map();
+    this.openRows = 0;
+    this.openBytes = 0;
+    try {
+      await this.#write(group.blocks);
+      waiting.resolve();
+    } catch (thrown) {
+      this.failedGroups++;
+      this.#options.log.error("journal write failed; its events were refused", {
+        lane: this.name,
+        reason: reasonOf(thrown),
+      });
+      waiting.reject(
+        new Fault("unavailable", "The journal cannot be written. Send the events again later.", {
+          retryAfterSeconds: 5,
+        }),
+      );
+    }
+    this.#writing = undefined;
+    this.#recycle(group.blocks);
+  }
+
+  /** A file that failed is never trusted again: the rest of the group gets one try in a fresh segment. */
+  async #write(blocks: Block[]): Promise<void> {
+    let rest = blocks;
+    let failures = 0;
+    while (rest.length > 0) {
+      try {
+        const segment = this.#segment ?? (await this.#openSegment());
+        rest = rest.slice(await this.#writeInto(segment, rest));
+        if (rest.length > 0 || segment.bytes >= this.#options.segmentBytesMax) await this.#closeSegment();
+      } catch (thrown) {
+        this.#options.log.warn("journal segment given up", { lane: this.name, reason: reasonOf(thrown) });
+        await this.#closeSegment();
+        if (++failures === 2) throw thrown;
+      }
+    }
+  }
+
+  /** Writes as many of `blocks` as the segment has places for, syncs, and only then counts them in. */
+  async #writeInto(segment: Segment, blocks: Block[]): Promise<number> {
+    const out = this.#frames;
+    out.length = 0;
+    const written: { batch: Batch; frame: Frame }[] = [];
+    for (const block of blocks) {
+      const batch = batchFor(segment, block);
+      if (!batch) break;
+      const { rows, month, oldest } = block;
+      const head = { batch: batch.id, month, rows, oldest };
+      const place = writeFrame(out, head, (payload) => block.encode(payload, batch.id, batch.rows));
+      written.push({ batch, frame: { offset: segment.bytes + place.offset, length: place.length, rows } });
+    }
+    const file = this.#file;
+    if (!file) throw new Error("the segment's file is closed");
+    await writeWhole(file, out.filled(), segment.bytes);
+    await file.datasync();
+    const oldest = Math.min(...blocks.slice(0, written.length).map((block) => block.oldest));
+    if (segment.rows === 0) segment.oldest = oldest;
+    segment.bytes += out.length;
+    for (const { batch, frame } of written) noteFrame(segment, batch, frame);
+    return written.length;
+  }
+
+  async #openSegment(): Promise<Segment> {
+    const id = this.#options.nextId();
+    const path = `${this.#options.folder}/${segmentName(this.name, id)}`;
+    const file = await open(path, "wx", 0o600);
+    try {
+      await writeWhole(file, segmentHead(this.name, id), 0);
+      await syncFolder(this.#options.folder);
+    } catch (thrown) {
+      await file.close().catch(() => {});
+      throw thrown;
+    }
+    this.#file = file;
+    this.#segment = {
+      id,
+      lane: this.name,
+      path,
+      bytes: segmentHeadBytes,
+      rows: 0,
+      oldest: 0,
+      batches: [],
+      recovered: false,
+    };
+    return this.#segment;
+  }
+
+  async #closeSegment(): Promise<void> {
+    const [segment, file] = [this.#segment, this.#file];
+    this.#file = undefined;
+    if (!segment || !file) return;
+    // Bytes behind the last acknowledged frame belong to a refused group: they must not come back after a restart.
+    await file.truncate(segment.bytes).catch((thrown: unknown) => {
+      this.#options.log.warn("could not cut a segment's tail", {
+        path: segment.path,
+        reason: reasonOf(thrown),
+      });
+    });
+    await file.close().catch(() => {});
+    segment.batches = segment.batches.filter((batch) => batch.rows > 0);
+    // Handed over in one turn: at no moment is the segment nobody's, or the watermark would pass its rows.
+    this.#segment = undefined;
+    this.#options.onSealed(segment);
+  }
+
+  #recycle(blocks: Block[]): void {
+    for (const block of blocks) {
+      block.clear();
+      if (this.#spare.length < limits.spareBlocksMax) this.#spare.push(block);
+    }
+  }
+}
+
+/** Short writes are normal: goes on until every byte is out. */
+async function writeWhole(file: FileHandle, bytes: Uint8Array, position: number): Promise<void> {
+  for (let done = 0; done < bytes.length;) {
+    const { bytesWritten } = await file.write(bytes, done, bytes.length - done, position + done);
+    if (bytesWritten <= 0) throw new Error("the disk took no more bytes");
+    done += bytesWritten;
+  }
+}

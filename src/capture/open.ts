@@ -1,0 +1,94 @@
+// Capture, put together: journal, flush and watermark, opened and closed in mirror order. Needs Postgres only the first time.
+
+import { existsSync, mkdirSync, readFileSync } from "node:fs";
+import type { Clock } from "../core/clock.ts";
+import { newUuid } from "../core/id.ts";
+import { limits } from "../core/limits.ts";
+import type { Log } from "../core/log.ts";
+import type { Stores } from "../storage/stores.ts";
+import { type Ticking, every } from "../work/tick.ts";
+import { writeDurably } from "./files.ts";
+import { Flush, type FlushCounts } from "./flush.ts";
+import { Journal } from "./journal.ts";
+import { Quarantine } from "./quarantine.ts";
+import { publishWatermark, registerJournal } from "./store.ts";
+
+export interface OpenCaptureOptions {
+  dataDir: string;
+  flushIntervalMs: number;
+  journalBytesMax: number;
+  stores: Stores;
+  counts: FlushCounts;
+  clock: Clock;
+  log: Log;
+}
+
+export interface OpenedCapture {
+  journal: Journal;
+  /** Lets sealed segments go to ClickHouse; once its tables are there. */
+  startFlush(): void;
+  /** Resolves when the journal's folder can be written; throws otherwise. */
+  check(): Promise<void>;
+  /** Writes and flushes what waits, at most `ms` long, says how far it came, lets go. */
+  close(ms: number): Promise<void>;
+}
+
+interface Identity {
+  name: string;
+  number: number;
+}
+
+/** @throws when this is the journal's first start and Postgres does not answer. */
+export async function openCapture(options: OpenCaptureOptions): Promise<OpenedCapture> {
+  const { dataDir, stores, clock, log } = options;
+  const folder = `${dataDir}/journal`;
+  mkdirSync(folder, { recursive: true, mode: 0o700 });
+  const { name, number } = await identify(folder, stores);
+  const journal = new Journal({
+    folder,
+    number,
+    flushIntervalMs: options.flushIntervalMs,
+    bytesMax: options.journalBytesMax,
+    clock,
+    log,
+  });
+  journal.open();
+  const found = journal.pending();
+  if (found.events > 0) log.info("found events of an earlier run in the journal", { ...found });
+  const flush = new Flush({
+    journal,
+    clickhouse: stores.clickhouse,
+    quarantine: new Quarantine(dataDir),
+    folder: `${dataDir}/flush`,
+    counts: options.counts,
+    clock,
+    log,
+  });
+  const publish = () => publishWatermark(stores.sql, name, journal.watermark(), clock.now());
+  const ticking: Ticking = every(limits.watermarkMs, "publishing the journal's watermark", publish, log);
+  return {
+    journal,
+    startFlush: () => flush.start(),
+    check: async () => {
+      if (journal.full) throw Object.assign(new Error("the journal is full"), { code: "JOURNAL_FULL" });
+      await writeDurably(`${folder}/check`, "");
+    },
+    close: async (ms) => {
+      await journal.close();
+      await flush.drain(ms);
+      await ticking.close();
+      await publish().catch(() => {});
+      await journal.release();
+    },
+  };
+}
+
+/** A journal's name and number never change; they rest beside it, so that later starts need no Postgres. */
+async function identify(folder: string, stores: Stores): Promise<Identity> {
+  const path = `${folder}/identity.json`;
+  if (existsSync(path)) return JSON.parse(readFileSync(path, "utf8")) as Identity;
+  const name = newUuid();
+  const identity: Identity = { name, number: await registerJournal(stores.sql, name) };
+  await writeDurably(path, JSON.stringify(identity));
+  return identity;
+}

@@ -1,0 +1,102 @@
+// A row: one event on its way into the columns. One object, filled again for every event; never kept.
+
+const nothing = new Uint8Array(0);
+
+/** A text as bytes: `source` from `from` to `to`. */
+export interface Span {
+  source: Uint8Array;
+  from: number;
+  to: number;
+}
+
+export interface Row {
+  project_id: number;
+  /** 16 bytes in ClickHouse's order: two little-endian halves, the high one first. */
+  uuid: Uint8Array;
+  event: Span;
+  distinct_id: Span;
+  /** JSON text of an object. */
+  properties: Span;
+  /** Microseconds since 1970, UTC. */
+  timestamp: number;
+  /** Microseconds since 1970, UTC: when the journal took the row; never goes back within a journal. */
+  created_at: number;
+  historical_migration: boolean;
+}
+
+export function emptyRow(): Row {
+  return {
+    project_id: 0,
+    uuid: new Uint8Array(16),
+    event: { source: nothing, from: 0, to: 0 },
+    distinct_id: { source: nothing, from: 0, to: 0 },
+    properties: { source: nothing, from: 0, to: 0 },
+    timestamp: 0,
+    created_at: 0,
+    historical_migration: false,
+  };
+}
+
+const dayMicros = 86_400_000_000;
+let lastDay = Number.NaN;
+let lastMonth = 0;
+
+/** The month of a time as yyyymm, UTC: the partition ClickHouse will put the row in. */
+export function monthOf(micros: number): number {
+  const day = Math.floor(micros / dayMicros);
+  if (day !== lastDay) {
+    const date = new Date(day * 86_400_000);
+    lastMonth = date.getUTCFullYear() * 100 + date.getUTCMonth() + 1;
+    lastDay = day;
+  }
+  return lastMonth;
+}
+
+/** Writes the 32 hex digits of a uuid (dashes anywhere they belong) at `from` into `out`, in ClickHouse's order. */
+export function uuidFromText(source: Uint8Array, from: number, to: number, out: Uint8Array): boolean {
+  if (to - from !== 36) return false;
+  let digit = 0;
+  for (let at = from; at < to; at++) {
+    const offset = at - from;
+    if (offset === 8 || offset === 13 || offset === 18 || offset === 23) {
+      if (source[at] !== 0x2d) return false;
+      continue;
+    }
+    const value = hexValue[source[at]!]!;
+    if (value === 255) return false;
+    const byte = digit >> 1;
+    const place = byte < 8 ? 7 - byte : 23 - byte;
+    out[place] = (digit & 1) === 0 ? value << 4 : out[place]! | value;
+    digit++;
+  }
+  return true;
+}
+
+/** Value of each hex digit by its ASCII code; 255 for anything else. */
+export const hexValue = new Uint8Array(256).fill(255);
+for (let value = 0; value < 16; value++) {
+  hexValue[value.toString(16).charCodeAt(0)] = value;
+  hexValue[value.toString(16).toUpperCase().charCodeAt(0)] = value;
+}
+
+const entropy = new Uint8Array(8192);
+let entropyAt = entropy.length;
+
+/** A new UUIDv7 in ClickHouse's order, its time part from `millis`. */
+export function newUuidBytes(millis: number, out: Uint8Array): void {
+  if (entropyAt + 10 > entropy.length) {
+    crypto.getRandomValues(entropy);
+    entropyAt = 0;
+  }
+  const time = Math.max(0, Math.floor(millis));
+  let rest = time;
+  for (let place = 2; place < 8; place++) {
+    out[place] = rest % 256;
+    rest = Math.floor(rest / 256);
+  }
+  out[1] = 0x70 | (entropy[entropyAt]! & 0x0f);
+  out[0] = entropy[entropyAt + 1]!;
+  for (let byte = 0; byte < 8; byte++) out[8 + byte] = entropy[entropyAt + 2 + byte]!;
+  out[15] = 0x80 | (out[15]! & 0x3f);
+  entropyAt += 10;
+}

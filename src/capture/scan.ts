@@ -1,0 +1,270 @@
+// The scan: one pass over a body's bytes that checks the JSON grammar and notes where each event's fields lie.
+// Builds no objects and never awaits; works in slices, so that a long body does not hold everybody else up.
+
+import { isUtf8 } from "node:buffer";
+import {
+  type KnownKeys,
+  entryLength,
+  envelope,
+  envelopeKeys,
+  field,
+  itemKeys,
+  keySlot,
+  noSlot,
+  propertyKeys,
+  slotOf,
+  slotOfEscaped,
+} from "./member.ts";
+import { Ignored } from "./outcome.ts";
+import { Walk, malformed } from "./walk.ts";
+
+type State = "start" | "members" | "items" | "done";
+
+export class Scan {
+  readonly bytes: Uint8Array;
+  /** entryLength numbers for each event found; read with `field`. */
+  entries = new Int32Array(entryLength * 64);
+  /** Events in `entries`. */
+  count = 0;
+  /** Items that can be no events, whatever is in them: not indexed, so that a body full of them costs no memory. */
+  readonly ignored = new Ignored();
+  /** Items seen, whatever became of them. */
+  items = 0;
+  shape: "batch" | "event" | "array" | "other" = "other";
+  /** Raw values of the batch object's own members; [from, to) by `envelope`. */
+  readonly #envelope = new Int32Array(8);
+  /** The key the first item names, and whether a later one names another. */
+  #itemKey: [number, number] = [0, 0];
+  itemKeysDiffer = false;
+  /** The open item's own key, and the one in its properties, which only counts when it has none of its own. */
+  #ownKey: [number, number] = [0, 0];
+  #propertiesKey: [number, number] = [0, 0];
+  readonly #walk: Walk;
+  #state: State = "start";
+  #expectItem = false;
+
+  /** `bytes` are kept and may be changed: escapes that cannot be stored (NUL, lone surrogates) become U+FFFD in place. */
+  constructor(bytes: Uint8Array) {
+    this.bytes = bytes;
+    this.#walk = new Walk(bytes);
+  }
+
+  /** Raw text of a batch object's own member, or undefined. */
+  member(name: keyof typeof envelope): [number, number] | undefined {
+    const [from, to] = [this.#envelope[envelope[name]]!, this.#envelope[envelope[name] + 1]!];
+    return to > 0 ? [from, to] : undefined;
+  }
+
+  /** The raw key that the items name, for bodies without one of their own. */
+  get itemKey(): [number, number] | undefined {
+    return this.#itemKey[1] > 0 ? this.#itemKey : undefined;
+  }
+
+  /**
+   * Goes on for about `bytesMax` bytes (never less than one item). True when the body is through.
+   * @throws Fault invalid_payload, naming the byte, for anything that is not JSON in UTF-8.
+   */
+  advance(bytesMax: number): boolean {
+    if (this.#state === "start") this.#start();
+    const goal = this.#walk.at + bytesMax;
+    while (!this.#ended()) {
+      if (this.#state === "members") this.#member();
+      else this.#nextItem();
+      if (this.#walk.at >= goal) return this.#ended();
+    }
+    return true;
+  }
+
+  #ended(): boolean {
+    return this.#state === "done";
+  }
+
+  #start(): void {
+    if (!isUtf8(this.bytes)) throw malformed("the body is not UTF-8");
+    if (this.bytes[0] === 0xef && this.bytes[1] === 0xbb && this.bytes[2] === 0xbf) this.#walk.at = 3;
+    const first = this.#walk.peek();
+    if (first === 0x7b) {
+      this.#walk.at++;
+      this.#openEntry(this.#walk.at - 1);
+      this.#state = this.#walk.peek() === 0x7d ? this.#endObject() : "members";
+    } else if (first === 0x5b) {
+      this.shape = "array";
+      this.#walk.at++;
+      this.#openItems("array");
+    } else {
+      this.#walk.skip(0);
+      this.#finish();
+    }
+  }
+
+  /** One member of the top-level object: a batch's, or a single event's, which shows only at the end. */
+  #member(): void {
+    this.#walk.key();
+    const outer = this.#slotOf(envelopeKeys);
+    const inner = this.#slotOf(itemKeys);
+    if (outer === envelope.batch) {
+      if (this.#walk.peek() !== 0x5b) throw malformed("batch is not an array");
+      this.#walk.at++;
+      this.#openItems("batch");
+      return;
+    }
+    const start = this.#value(inner, 0);
+    if (outer !== noSlot) {
+      this.#envelope[outer] = start;
+      this.#envelope[outer + 1] = this.#walk.at;
+    }
+    this.#state = this.#walk.more(0x7d) ? "members" : this.#endObject();
+  }
+
+  #endObject(): State {
+    if (this.bytes[this.#walk.at] === 0x7d && this.#state === "start") this.#walk.at++;
+    if (this.shape !== "batch") {
+      this.shape = "event";
+      this.#closeEntry(this.#walk.at);
+    }
+    this.#finish();
+    return "done";
+  }
+
+  #openItems(shape: "batch" | "array"): void {
+    this.shape = shape;
+    this.count = 0;
+    this.items = 0;
+    this.ignored.clear();
+    this.#itemKey = [0, 0];
+    this.itemKeysDiffer = false;
+    this.#expectItem = false;
+    this.#state = "items";
+  }
+
+  #nextItem(): void {
+    const next = this.#walk.peek();
+    if (next === 0x5d && !this.#expectItem) {
+      this.#walk.at++;
+      this.#closeItems();
+      return;
+    }
+    if (next === 0x7b) this.#item();
+    else {
+      this.ignored.add(this.items, "malformed_event");
+      this.#walk.skip(1);
+    }
+    this.items++;
+    this.#expectItem = this.#walk.more(0x5d);
+    if (!this.#expectItem) this.#closeItems();
+  }
+
+  #closeItems(): void {
+    this.#expectItem = false;
+    if (this.shape === "batch") {
+      this.#state = "members";
+      if (!this.#walk.more(0x7d)) this.#state = this.#endObject();
+    } else this.#finish();
+  }
+
+  #item(): void {
+    this.#openEntry(this.#walk.at);
+    this.#walk.at++;
+    if (this.#walk.peek() === 0x7d) this.#walk.at++;
+    else {
+      do {
+        this.#walk.key();
+        this.#value(this.#slotOf(itemKeys), 2);
+      } while (this.#walk.more(0x7d));
+    }
+    this.#closeEntry(this.#walk.at);
+  }
+
+  #openEntry(from: number): void {
+    const start = this.count * entryLength;
+    if (start + entryLength > this.entries.length) {
+      const grown = new Int32Array(this.entries.length * 2);
+      grown.set(this.entries);
+      this.entries = grown;
+    }
+    this.entries.fill(0, start, start + entryLength);
+    this.entries[start + field.item] = from;
+    this.#walk.altered = 0;
+    this.#ownKey = [0, 0];
+    this.#propertiesKey = [0, 0];
+  }
+
+  #closeEntry(to: number): void {
+    const start = this.count * entryLength;
+    const entries = this.entries;
+    entries[start + field.item + 1] = to;
+    entries[start + field.ordinal] = this.shape === "event" ? 0 : this.items;
+    entries[start + field.altered] = this.#walk.altered;
+    if (this.shape === "event") this.items = 1;
+    const key = this.#ownKey[1] > 0 ? this.#ownKey : this.#propertiesKey;
+    if (key[1] > 0) this.#noteKey(key);
+    const hasId =
+      entries[start + field.distinct_id + 1]! + entries[start + field.properties_distinct_id + 1]! > 0;
+    if (entries[start + field.event + 1] === 0)
+      this.ignored.add(entries[start + field.ordinal]!, "missing_event_name");
+    else if (!hasId) this.ignored.add(entries[start + field.ordinal]!, "missing_distinct_id");
+    else this.count++;
+  }
+
+  /** Reads a value into its slot of the open entry; returns where it starts. */
+  #value(slot: number, depth: number): number {
+    const first = this.#walk.peek();
+    const start = this.#walk.at;
+    const entry = this.count * entryLength;
+    // The last of two members with one name counts, as everywhere in JSON.
+    if (slot === field.properties) this.entries[entry + field.properties_distinct_id + 1] = 0;
+    if (slot === field.properties && first === 0x7b) this.#properties(depth + 1);
+    else this.#walk.skip(depth);
+    if (slot === keySlot && first === 0x22) this.#ownKey = [start, this.#walk.at];
+    else if (slot >= 0) {
+      this.entries[entry + slot] = start;
+      this.entries[entry + slot + 1] = this.#walk.at;
+    }
+    return start;
+  }
+
+  #properties(depth: number): void {
+    this.#walk.at++;
+    if (this.#walk.peek() === 0x7d) {
+      this.#walk.at++;
+      return;
+    }
+    do {
+      this.#walk.key();
+      const slot = this.#slotOf(propertyKeys);
+      const first = this.#walk.peek();
+      const start = this.#walk.at;
+      this.#walk.skip(depth);
+      if (slot === keySlot && first === 0x22) this.#propertiesKey = [start, this.#walk.at];
+      else if (slot >= 0) {
+        const entry = this.count * entryLength;
+        this.entries[entry + slot] = start;
+        this.entries[entry + slot + 1] = this.#walk.at;
+      }
+    } while (this.#walk.more(0x7d));
+  }
+
+  #noteKey([from, to]: [number, number]): void {
+    const [known, end] = this.#itemKey;
+    if (end === 0) this.#itemKey = [from, to];
+    else if (!this.itemKeysDiffer) {
+      this.itemKeysDiffer = to - from !== end - known;
+      for (let i = 0; i < to - from && !this.itemKeysDiffer; i++) {
+        this.itemKeysDiffer = this.bytes[from + i] !== this.bytes[known + i];
+      }
+    }
+  }
+
+  /** The slot that the key just read names among `keys`. */
+  #slotOf(keys: KnownKeys): number {
+    const { keyFrom, keyTo, escapes } = this.#walk;
+    return escapes > 0
+      ? slotOfEscaped(keys, this.bytes, keyFrom, keyTo)
+      : slotOf(keys, this.bytes, keyFrom, keyTo);
+  }
+
+  #finish(): void {
+    if (this.#walk.peek() !== -1) throw this.#walk.unexpected();
+    this.#state = "done";
+  }
+}

@@ -1,0 +1,156 @@
+// Bodies for /batch, filled row by row. Where one ends depends on the rows alone, so that a second run of
+// the same files makes the same bodies. Never looks into a row.
+
+import { limits as bounds } from "../../core/limits.ts";
+
+export interface BodyLimits {
+  /** Bytes of rows with their commas; a longer row is not for this to judge. */
+  bytesMax: number;
+  rowsMax: number;
+}
+
+export const bodyLimits: BodyLimits = {
+  bytesMax: bounds.importBodyBytesMax,
+  rowsMax: bounds.importBodyRowsMax,
+};
+
+const tail = Buffer.from("]}");
+const uuidHead = Buffer.from(`{"uuid":"`);
+
+/** The rows of one body, with where each lies and came from. */
+export class Body {
+  /** From 0, in the order of the files. */
+  number = 0;
+  /** A digest of all rows up to this body's last. */
+  chain = "";
+  rows = 0;
+  readonly #head: Buffer;
+  #bytes: Buffer;
+  #length: number;
+  /** Where each row ends; one begins a comma after the one before. */
+  #ends: number[] = [];
+  #lines: number[] = [];
+  #files: number[] = [];
+
+  /** `bytesMax`: what its rows will hold as a rule. */
+  constructor(head: Buffer, bytesMax: number) {
+    this.#head = head;
+    this.#bytes = Buffer.allocUnsafe(head.length + bytesMax + 4096);
+    this.#length = head.copy(this.#bytes);
+  }
+
+  clear(): void {
+    this.#length = this.#head.length;
+    this.rows = 0;
+    this.#ends = [];
+    this.#lines = [];
+    this.#files = [];
+  }
+
+  /** Bytes of all rows. */
+  get length(): number {
+    return this.#length - this.#head.length;
+  }
+
+  /** A row as it lies in source[from, to), with a uuid put in front of its other members when given. */
+  addBytes(source: Buffer, from: number, to: number, uuid: string | undefined): void {
+    this.#reserve(to - from + 64);
+    this.#separate();
+    let start = from;
+    if (uuid !== undefined) {
+      this.#length += uuidHead.copy(this.#bytes, this.#length);
+      this.#length += this.#bytes.write(`${uuid}",`, this.#length, "latin1");
+      start++;
+    }
+    this.#length += source.copy(this.#bytes, this.#length, start, to);
+  }
+
+  addText(text: string): void {
+    this.#reserve(text.length * 3 + 64);
+    this.#separate();
+    this.#length += this.#bytes.write(text, this.#length, "utf8");
+  }
+
+  /** After the row's bytes: where it came from. */
+  endRow(file: number, line: number): void {
+    this.#ends.push(this.#length);
+    this.#files.push(file);
+    this.#lines.push(line);
+    this.rows++;
+  }
+
+  /** Bytes of the rows, without anything around them. */
+  rowBytes(): Buffer {
+    return this.#bytes.subarray(this.#head.length, this.#length);
+  }
+
+  placeOf(row: number): { file: number; line: number } {
+    return { file: this.#files[row]!, line: this.#lines[row]! };
+  }
+
+  /** A body with rows [from, to). The whole one shares this one's memory; a part is a copy. */
+  bytes(from = 0, to = this.rows): Uint8Array<ArrayBuffer> {
+    const head = this.#head.length;
+    const start = from === 0 ? head : this.#ends[from - 1]! + 1;
+    const end = to === 0 ? head : this.#ends[to - 1]!;
+    if (from === 0 && to === this.rows) {
+      this.#reserve(tail.length);
+      tail.copy(this.#bytes, end);
+      return this.#bytes.subarray(0, end + tail.length) as Uint8Array<ArrayBuffer>;
+    }
+    return Buffer.concat([this.#head, this.#bytes.subarray(start, end), tail]);
+  }
+
+  #separate(): void {
+    if (this.rows > 0) this.#bytes[this.#length++] = 0x2c;
+  }
+
+  #reserve(more: number): void {
+    if (this.#length + more <= this.#bytes.length) return;
+    const grown = Buffer.allocUnsafe(Math.max(this.#bytes.length * 2, this.#length + more));
+    this.#bytes.copy(grown, 0, 0, this.#length);
+    this.#bytes = grown;
+  }
+}
+
+/** Hands out bodies, numbers them and takes them back; as many exist as are on their way at once, and one. */
+export class Bodies {
+  readonly #head: Buffer;
+  readonly #limits: BodyLimits;
+  readonly #idle: Body[] = [];
+  #open: Body;
+  #count = 0;
+  #chain = 0n;
+
+  constructor(apiKey: string, limits: BodyLimits) {
+    const key = JSON.stringify(apiKey);
+    this.#head = Buffer.from(`{"api_key":${key},"historical_migration":true,"batch":[`);
+    this.#limits = limits;
+    this.#open = new Body(this.#head, limits.bytesMax);
+  }
+
+  get open(): Body {
+    return this.#open;
+  }
+
+  /** Whether a row of about so many bytes belongs into the next body. */
+  isFullFor(rowBytes: number): boolean {
+    const { rows, length } = this.#open;
+    return rows > 0 && (rows >= this.#limits.rowsMax || length + rowBytes > this.#limits.bytesMax);
+  }
+
+  /** Ends the open body and begins the next one. */
+  seal(): Body {
+    const sealed = this.#open;
+    this.#chain = Bun.hash.xxHash64(sealed.rowBytes(), this.#chain);
+    sealed.number = this.#count++;
+    sealed.chain = this.#chain.toString(16).padStart(16, "0");
+    this.#open = this.#idle.pop() ?? new Body(this.#head, this.#limits.bytesMax);
+    return sealed;
+  }
+
+  giveBack(body: Body): void {
+    body.clear();
+    this.#idle.push(body);
+  }
+}

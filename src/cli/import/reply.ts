@@ -1,0 +1,80 @@
+// What a server's answer to one body means. Never waits, and never takes an answer for good that is not one.
+
+import { limits } from "../../core/limits.ts";
+import { emptyTally, type Tally } from "./tally.ts";
+
+export type Verdict =
+  | { is: "taken"; tally: Tally }
+  /** Worth another attempt, after `waitMs` at the least. */
+  | { is: "later"; reason: string; waitMs: number }
+  | { is: "too large"; reason: string }
+  /** The same bytes would be refused again. */
+  | { is: "refused"; reason: string };
+
+export interface Answer {
+  status: number;
+  headers: Headers;
+  body: string;
+}
+
+/** `rows`: how many rows the body held. */
+export function judge(answer: Answer, rows: number): Verdict {
+  const { status } = answer;
+  if (status === 200) return judgeTaken(answer, rows);
+  const reason = `${status}${detailOf(answer)}`;
+  if (status === 413) return { is: "too large", reason };
+  if (status === 408 || status === 429 || status >= 500) {
+    return { is: "later", reason, waitMs: askedWaitMs(answer.headers.get("retry-after")) };
+  }
+  return { is: "refused", reason };
+}
+
+function judgeTaken(answer: Answer, rows: number): Verdict {
+  const reply = parsed(answer.body);
+  if (reply === undefined || !(reply["status"] === 1 || /^ok$/i.test(String(reply["status"])))) {
+    return { is: "refused", reason: "200, but not as a capture server answers; is this the right address?" };
+  }
+  const tally = emptyTally();
+  tally.sent = rows;
+  const accepted = reply["accepted"];
+  const counted =
+    typeof accepted === "number" && Number.isInteger(accepted) && accepted >= 0 && accepted <= rows;
+  // Servers that do not count take a body as a whole.
+  tally.accepted = counted ? accepted : rows;
+  let rest = rows - tally.accepted;
+  for (const entry of Array.isArray(reply["ignored"]) ? (reply["ignored"] as unknown[]) : []) {
+    if (rest === 0) break;
+    const reason = (entry as { reason?: unknown } | null)?.reason;
+    const name = typeof reason === "string" ? reason.slice(0, 100) : "unknown";
+    tally.ignored[name] = (tally.ignored[name] ?? 0) + 1;
+    rest--;
+  }
+  if (rest > 0) tally.ignored["unlisted"] = rest;
+  return { is: "taken", tally };
+}
+
+/** `: what the server says of it`, on one line; or where it wants to be asked instead. */
+function detailOf(answer: Answer): string {
+  const target = answer.headers.get("location");
+  if (answer.status >= 300 && answer.status < 400 && target)
+    return `: it points to ${target}; give that as --host`;
+  const detail = parsed(answer.body)?.["detail"];
+  const text = typeof detail === "string" ? detail : answer.body.startsWith("<") ? "" : answer.body;
+  const line = text.replace(/\s+/g, " ").trim().slice(0, 300);
+  return line === "" ? "" : `: ${line}`;
+}
+
+function parsed(body: string): Record<string, unknown> | undefined {
+  try {
+    const value = JSON.parse(body) as unknown;
+    return typeof value === "object" && value !== null ? (value as Record<string, unknown>) : undefined;
+  } catch {
+    return undefined;
+  }
+}
+
+/** Retry-After in ms; only seconds are read, since clocks differ. */
+function askedWaitMs(header: string | null): number {
+  const seconds = header === null || !/^\d+$/.test(header.trim()) ? 0 : Number(header);
+  return Math.min(seconds * 1000, limits.importAskedWaitMsMax);
+}

@@ -1,0 +1,243 @@
+// One import from its first file to its last answer: reads on while bodies are on their way, so many at
+// once. Never holds more than those bodies and one chunk, and leaves a checkpoint whenever it ends early.
+
+import type { Clock } from "../../core/clock.ts";
+import { UserError } from "../../core/fault.ts";
+import { hashKey } from "../../core/id.ts";
+import { reasonOf } from "../../core/log.ts";
+import { Bodies, type Body, type BodyLimits } from "./body.ts";
+import { Checkpoint, type Identity as Inputs } from "./checkpoint.ts";
+import { Converter } from "./convert.ts";
+import { detectKind, readerOf } from "./detect.ts";
+import { Identity } from "./identity.ts";
+import type { ImportOptions } from "./options.ts";
+import { Reporter } from "./progress.ts";
+import type { FileRecord } from "./record.ts";
+import { Sender, Stopped } from "./sender.ts";
+import { openSource, sizeOf, standardInput } from "./source.ts";
+import { addTally, emptyTally, type Tally } from "./tally.ts";
+
+/** What an import is given from outside. */
+export interface ImportParts {
+  clock: Clock;
+  /** Fires when the person wants it to end. */
+  signal: AbortSignal;
+  terminal: boolean;
+  complain(line: string): void;
+  draw(text: string): void;
+  pause(ms: number, stop: AbortSignal): Promise<void>;
+  random(): number;
+  input(): ReadableStream<Uint8Array>;
+  bodyLimits: BodyLimits;
+}
+
+export interface ImportEnd {
+  tally: Tally;
+  /** Why it did not come to its end; undefined when it did. */
+  failure: string | undefined;
+  /** Where the rest can be taken up from. */
+  checkpoint: string | undefined;
+}
+
+/** @throws UserError only for what is wrong before the first byte is sent. */
+export async function runImport(options: ImportOptions, parts: ImportParts): Promise<ImportEnd> {
+  const sizes = await Promise.all(options.files.map(sizeOf));
+  const inputs = await describe(options, sizes, parts.bodyLimits);
+  const path = options.dryRun ? undefined : options.state;
+  const checkpoint = await Checkpoint.open(path, inputs, parts.clock.now());
+  const bytesTotal = sizes.includes(undefined)
+    ? undefined
+    : sizes.reduce<number>((sum, size) => sum + (size ?? 0), 0);
+  const reporter = new Reporter({ ...parts, bytesTotal });
+  if (checkpoint.resumed)
+    reporter.say(`going on from ${path}: ${checkpoint.tally.sent} rows were answered before`);
+  return await new Import(options, parts, checkpoint, reporter).run();
+}
+
+async function describe(
+  options: ImportOptions,
+  sizes: readonly (number | undefined)[],
+  bodyLimits: BodyLimits,
+): Promise<Inputs> {
+  const files = options.files.map(async (path, place) => {
+    const size = sizes[place] ?? null;
+    if (size === null) return { path, size, head: "" };
+    const head = await Bun.file(path)
+      .slice(0, 64 * 1024)
+      .bytes();
+    return { path, size, head: new Bun.CryptoHasher("sha256").update(head).digest("hex") };
+  });
+  return {
+    files: await Promise.all(files),
+    host: options.host,
+    key: hashKey(options.apiKey),
+    format: options.format,
+    bytes_max: bodyLimits.bytesMax,
+    rows_max: bodyLimits.rowsMax,
+  };
+}
+
+class Import {
+  readonly #options: ImportOptions;
+  readonly #parts: ImportParts;
+  readonly #checkpoint: Checkpoint;
+  readonly #reporter: Reporter;
+  readonly #bodies: Bodies;
+  readonly #identity = new Identity();
+  readonly #sender: Sender;
+  readonly #sending = new Set<Promise<void>>();
+  readonly #stop = new AbortController();
+  /** What was not sent; the checkpoint has the rest. */
+  readonly #unsent = emptyTally();
+  #bytes = 0;
+  #records = 0;
+  #bodiesCount = 0;
+  #failure: unknown;
+  #saved = false;
+
+  constructor(options: ImportOptions, parts: ImportParts, checkpoint: Checkpoint, reporter: Reporter) {
+    this.#options = options;
+    this.#parts = parts;
+    this.#checkpoint = checkpoint;
+    this.#reporter = reporter;
+    this.#bodies = new Bodies(options.apiKey, parts.bodyLimits);
+    this.#sender = new Sender({
+      host: options.host,
+      stop: this.#stop.signal,
+      pause: parts.pause,
+      random: parts.random,
+      onWait: (reason, waitMs, attempt) => reporter.wait(reason, waitMs, attempt),
+      onRejected: (file, line, reason) => reporter.reject(options.files[file]!, line, reason),
+    });
+  }
+
+  async run(): Promise<ImportEnd> {
+    const { signal } = this.#parts;
+    const onSignal = (): void => this.#stop.abort();
+    signal.addEventListener("abort", onSignal, { once: true });
+    if (signal.aborted) onSignal();
+    try {
+      await this.#readAll();
+    } catch (thrown) {
+      this.#fail(thrown);
+    }
+    await Promise.all(this.#sending);
+    signal.removeEventListener("abort", onSignal);
+    await this.#settle();
+    this.#reporter.close();
+    const tally = emptyTally();
+    addTally(tally, this.#checkpoint.tally);
+    addTally(tally, this.#unsent);
+    const checkpoint = this.#saved ? this.#checkpoint.path : undefined;
+    return { tally, failure: this.#failureText(), checkpoint };
+  }
+
+  async #readAll(): Promise<void> {
+    for (let file = 0; file < this.#options.files.length; file++) await this.#readFile(file);
+    if (this.#bodies.open.rows > 0) await this.#submit(this.#bodies.seal());
+    if (!this.#checkpoint.hasBeyond(this.#bodiesCount)) return;
+    throw new UserError(
+      `the files have changed since ${this.#checkpoint.path} was written; remove it to begin anew`,
+    );
+  }
+
+  async #readFile(file: number): Promise<void> {
+    const path = this.#options.files[file]!;
+    const onBytes = (count: number): void => void (this.#bytes += count);
+    const source = await openSource(path, { onBytes, input: this.#parts.input, stop: this.#stop.signal });
+    try {
+      const name = path === standardInput ? "standard input" : path;
+      const kind = detectKind(source.head, source.whole, this.#options.format, name);
+      this.#reporter.say(`${name}: ${kind.dialect === "plain" ? "" : `${kind.dialect}, `}${kind.layout}`);
+      const reader = readerOf(kind);
+      const converter = new Converter(kind, this.#identity, this.#checkpoint.startedAtMs);
+      await this.#take(reader.read(source.head), converter, file);
+      for await (const bytes of source.rest) await this.#take(reader.read(bytes), converter, file);
+      if (!this.#stop.signal.aborted) await this.#take(reader.end(), converter, file);
+    } finally {
+      await source.rest.return(undefined);
+    }
+  }
+
+  async #take(records: Iterable<FileRecord>, converter: Converter, file: number): Promise<void> {
+    for (const record of records) {
+      const sealed = this.#takeOne(record, converter, file);
+      if (sealed !== undefined) await this.#submit(sealed);
+    }
+    if (this.#stop.signal.aborted) throw new Stopped();
+    this.#update();
+  }
+
+  /** Lays a record into the open body; hands out the one before when it is full. */
+  #takeOne(record: FileRecord, converter: Converter, file: number): Body | undefined {
+    const fate = converter.convert(record);
+    if (fate === undefined) return undefined;
+    this.#records++;
+    if (fate.is === "rejected") {
+      this.#unsent.rejected++;
+      this.#reporter.reject(this.#options.files[file]!, record.line, fate.reason);
+      return undefined;
+    }
+    if (fate.is === "skipped") {
+      this.#unsent.skipped[fate.reason] = (this.#unsent.skipped[fate.reason] ?? 0) + 1;
+      return undefined;
+    }
+    const length = fate.is === "made" ? Buffer.byteLength(fate.text) : record.to - record.from + 48;
+    const sealed = this.#bodies.isFullFor(length) ? this.#bodies.seal() : undefined;
+    const body = this.#bodies.open;
+    if (fate.is === "made") body.addText(fate.text);
+    else body.addBytes(record.source, record.from, record.to, fate.uuid);
+    body.endRow(file, record.line);
+    return sealed;
+  }
+
+  /** Sends a body, once there is room for it on the way. */
+  async #submit(body: Body): Promise<void> {
+    this.#bodiesCount++;
+    if (this.#checkpoint.has(body)) {
+      this.#bodies.giveBack(body);
+      return;
+    }
+    while (this.#sending.size >= this.#options.concurrency) await Promise.race(this.#sending);
+    if (this.#stop.signal.aborted) throw new Stopped();
+    const sending: Promise<void> = this.#deliver(body)
+      .catch((thrown: unknown) => this.#fail(thrown))
+      .finally(() => this.#sending.delete(sending));
+    this.#sending.add(sending);
+  }
+
+  async #deliver(body: Body): Promise<void> {
+    const { number, chain } = body;
+    const tally = this.#options.dryRun ? { ...emptyTally(), sent: body.rows } : await this.#sender.send(body);
+    this.#checkpoint.add(number, chain, tally);
+    this.#bodies.giveBack(body);
+    this.#update();
+  }
+
+  #update(): void {
+    const sent = this.#checkpoint.tally.sent;
+    this.#reporter.update({ bytes: this.#bytes, records: this.#records, sent });
+  }
+
+  /** The first failure is the one to tell; those after it are its echoes. */
+  #fail(thrown: unknown): void {
+    if (this.#failure === undefined || this.#failure instanceof Stopped) this.#failure = thrown;
+    this.#stop.abort();
+  }
+
+  /** Leaves the checkpoint when there is something to go on from, and only then. */
+  async #settle(): Promise<void> {
+    try {
+      if (this.#failure !== undefined && this.#checkpoint.tally.sent > 0) await this.#checkpoint.save();
+      else await this.#checkpoint.remove();
+      this.#saved = this.#failure !== undefined && this.#checkpoint.tally.sent > 0;
+    } catch (thrown) {
+      this.#failure ??= thrown;
+    }
+  }
+
+  #failureText(): string | undefined {
+    if (this.#failure === undefined) return undefined;
+    return this.#failure instanceof Stopped ? "interrupted" : reasonOf(this.#failure);
+  }
+}

@@ -1,0 +1,91 @@
+// `key issue`, `key list` and `key revoke`: personal API keys. Never shows a key but once, when it is issued.
+
+import { isScope } from "../access/scope.ts";
+import { UserError } from "../core/fault.ts";
+import { labelCharsMax, type PersonalKey } from "../personal_api_keys/model.ts";
+import { findUserId, issueKey, listAllKeys, revokeKey } from "../personal_api_keys/store.ts";
+import { withAccounts } from "./accounts.ts";
+import { endOfWords, readWords, requiredTextOf, textOf, type Words } from "./args.ts";
+import type { CliContext, Command } from "./command.ts";
+
+const help = `usage: sluice key issue --label LABEL --scopes SCOPE,SCOPE… [--email USER] [--json]
+       sluice key list [--json]
+       sluice key revoke ID
+
+issue           makes a personal API key and prints it; it cannot be shown again
+  --label LABEL         what it is for, at most ${labelCharsMax} characters
+  --scopes SCOPES       what it may do: * for everything, else like project:read,query:read
+  --email USER          whose key it is; the first user's unless told
+list            prints id, masked key, scopes and label of every key
+revoke          ends a key, effective at once
+
+example: sluice key issue --label "nightly report" --scopes query:read,project:read`;
+
+export const keyCommand: Command = {
+  name: "key",
+  summary: "issue, list or revoke personal API keys",
+  help,
+  run: async (args, context) => {
+    const words = readWords(args, ["label", "scopes", "email"], ["json"]);
+    const [verb] = words.positionals;
+    endOfWords(words, verb === "revoke" ? 2 : 1);
+    if (verb === "issue") return issue(words, context);
+    for (const name of ["label", "scopes", "email"]) {
+      if (words.values[name] !== undefined) throw new UserError(`only "key issue" takes --${name}`, 2);
+    }
+    if (verb === "list") return list(words, context);
+    if (verb === "revoke") return revoke(words, context);
+    throw new UserError(`expected "key issue", "key list" or "key revoke"; see sluice key --help`, 2);
+  },
+};
+
+async function issue(words: Words, context: CliContext): Promise<number> {
+  const label = requiredTextOf(words, "label");
+  if ([...label].length > labelCharsMax) {
+    throw new UserError(`--label must have at most ${labelCharsMax} characters`, 2);
+  }
+  const scopes = scopesOf(requiredTextOf(words, "scopes"));
+  const email = textOf(words, "email");
+  const issued = await withAccounts(context, async (sql) => {
+    const user_id = await findUserId(sql, email);
+    if (user_id !== undefined) return issueKey(sql, user_id, { label, scopes });
+    throw new UserError(
+      email ? `no user has the address ${email}` : "there is no user yet: start the server once",
+    );
+  });
+  if (words.values["json"]) {
+    context.print(JSON.stringify(issued));
+  } else {
+    context.print(issued.value);
+    context.complain(`key ${issued.id} issued; it cannot be shown again`);
+  }
+  return 0;
+}
+
+async function list(words: Words, context: CliContext): Promise<number> {
+  const keys = await withAccounts(context, listAllKeys);
+  if (words.values["json"]) context.print(JSON.stringify(keys));
+  else for (const key of keys) context.print(lineOf(key));
+  return 0;
+}
+
+async function revoke(words: Words, context: CliContext): Promise<number> {
+  const id = words.positionals[1];
+  if (id === undefined) throw new UserError("key revoke needs the key's id; see sluice key list", 2);
+  const revoked = await withAccounts(context, (sql) => revokeKey(sql, id, null));
+  if (!revoked) throw new UserError(`no key has the id ${id}; see sluice key list`);
+  context.print(words.values["json"] ? JSON.stringify({ id, revoked }) : `key ${id} revoked`);
+  return 0;
+}
+
+function scopesOf(text: string): string[] {
+  const scopes = [...new Set(text.split(",").map((scope) => scope.trim()))];
+  const wrong = scopes.find((scope) => !isScope(scope));
+  if (wrong !== undefined)
+    throw new UserError(`Invalid scope: "${wrong}"; scopes look like project:read, or *`, 2);
+  return scopes;
+}
+
+function lineOf({ id, mask_value, scopes, label, email }: PersonalKey & { email: string }): string {
+  return [id, mask_value, scopes.join(","), email, label].join("\t");
+}

@@ -1,0 +1,88 @@
+// `project create` and `project list`. Never shows anything but projects; a project's API key is public.
+
+import { wrongProjectKey } from "../access/project_keys.ts";
+import { Fault, UserError } from "../core/fault.ts";
+import { isUuid } from "../core/id.ts";
+import { oldestOrganizationId } from "../organizations/store.ts";
+import type { Project } from "../projects/model.ts";
+import { createProject, listAllProjects } from "../projects/store.ts";
+import type { Postgres } from "../storage/postgres.ts";
+import { withAccounts } from "./accounts.ts";
+import { endOfWords, readWords, requiredTextOf, textOf, type Words } from "./args.ts";
+import type { CliContext, Command } from "./command.ts";
+
+const help = `usage: sluice project create --name NAME [--organization ID] [--api-key KEY] [--json]
+       sluice project list [--json]
+
+create          makes a project and prints its id and API key
+  --name NAME           its name, at most 200 characters
+  --organization ID     the organization it belongs to; the oldest one unless told
+  --api-key KEY         its API key, visible ASCII of at most 64 characters; generated unless told
+list            prints id, API key and name of every project
+  --json                prints JSON, as GET /api/projects/ shows it
+
+example: sluice project create --name "Web shop"`;
+
+export const projectCommand: Command = {
+  name: "project",
+  summary: "create or list projects",
+  help,
+  run: async (args, context) => {
+    const words = readWords(args, ["name", "organization", "api-key"], ["json"]);
+    endOfWords(words, 1);
+    const [verb] = words.positionals;
+    if (verb === "create") return create(words, context);
+    if (verb === "list") return list(words, context);
+    throw new UserError(`expected "project create" or "project list"; see sluice project --help`, 2);
+  },
+};
+
+async function create(words: Words, context: CliContext): Promise<number> {
+  const name = requiredTextOf(words, "name");
+  if ([...name].length > 200) throw new UserError("--name must have at most 200 characters", 2);
+  const api_token = textOf(words, "api-key");
+  const wrong = api_token === undefined ? undefined : wrongProjectKey(api_token);
+  if (wrong) throw new UserError(`--api-key ${wrong}`, 2);
+  const organization = textOf(words, "organization");
+  if (organization !== undefined && !isUuid(organization))
+    throw new UserError("--organization must be a UUID", 2);
+
+  const project = await withAccounts(context, async (sql) => {
+    const organization_id = organization ?? (await oldestOrganization(sql));
+    return createOrExplain(sql, { organization_id, name, ...(api_token === undefined ? {} : { api_token }) });
+  });
+  context.print(words.values["json"] ? JSON.stringify(project) : lineOf(project));
+  return 0;
+}
+
+async function list(words: Words, context: CliContext): Promise<number> {
+  for (const name of ["name", "organization", "api-key"]) {
+    if (words.values[name] !== undefined) throw new UserError(`project list takes no --${name}`, 2);
+  }
+  const projects = await withAccounts(context, listAllProjects);
+  if (words.values["json"]) context.print(JSON.stringify(projects));
+  else for (const project of projects) context.print(lineOf(project));
+  return 0;
+}
+
+async function oldestOrganization(sql: Postgres): Promise<string> {
+  const id = await oldestOrganizationId(sql);
+  if (id === undefined)
+    throw new UserError("there is no organization yet: start the server once to make one");
+  return id;
+}
+
+async function createOrExplain(
+  sql: Postgres,
+  project: Parameters<typeof createProject>[1],
+): Promise<Project> {
+  try {
+    return await createProject(sql, project);
+  } catch (reason) {
+    throw reason instanceof Fault ? new UserError(reason.detail) : reason;
+  }
+}
+
+function lineOf({ id, api_token, name }: Project): string {
+  return `${id}\t${api_token}\t${name}`;
+}

@@ -1,0 +1,46 @@
+// sluice serve: the server, from its first words to its last. Holds no logic of the server itself.
+
+import { openApp } from "../app.ts";
+import { UserError } from "../core/fault.ts";
+import { openLog } from "../core/log.ts";
+import type { Bootstrapped } from "../accounts/bootstrap.ts";
+import type { CliContext, Command } from "./command.ts";
+
+export const serveCommand: Command = {
+  name: "serve",
+  summary: "run the server (what `bun run start` does)",
+  help: `usage: sluice serve
+
+Runs the server until SIGTERM or SIGINT, then stops accepting, answers what is in flight, flushes and exits.
+Without DATABASE_URL and CLICKHOUSE_URL it starts stores of its own under DATA_DIR. The README lists every setting.
+
+  PORT=9000 DATA_DIR=/var/lib/sluice sluice serve`,
+  run,
+};
+
+async function run(args: string[], { config, print }: CliContext): Promise<number> {
+  if (args.length > 0) throw new UserError(`unknown option "${args[0]}"; sluice serve --help`, 2);
+  const log = openLog({ level: config.logLevel, format: config.logFormat });
+  const stop = Promise.withResolvers<string>();
+  for (const signal of ["SIGTERM", "SIGINT"] as const) process.once(signal, () => stop.resolve(signal));
+  const app = await openApp(config, log);
+  greet(app.url, app.bootstrapped, print);
+  log.info("listening", { url: app.url });
+  const signal = await stop.promise;
+  log.info("stopping", { signal });
+  await app.close();
+  log.info("stopped");
+  return 0;
+}
+
+/** What a person needs to send a first event; keys they gave us themselves are not repeated. */
+function greet(url: string, made: Bootstrapped | undefined, print: (line: string) => void): void {
+  print(`Sluice is listening on ${url}`);
+  if (!made) return;
+  const { projectApiKey, personalApiKey } = made;
+  if (projectApiKey) print(`project API key (for SDKs):            ${projectApiKey}`);
+  if (personalApiKey) print(`personal API key (shown only this once): ${personalApiKey}`);
+  print(`first event:
+  curl ${url}/capture/ -H 'content-type: application/json' \\
+    -d '{"api_key":"${projectApiKey ?? "<project API key>"}","event":"hello","distinct_id":"me"}'`);
+}

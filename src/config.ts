@@ -1,0 +1,152 @@
+// What an operator may set. The only reader of the environment; never opens anything.
+
+import { UserError } from "./core/fault.ts";
+import { type LogFormat, type LogLevel, logLevels } from "./core/log.ts";
+
+export const captureAcks = ["journal", "stored", "memory"] as const;
+export type CaptureAck = (typeof captureAcks)[number];
+
+export interface Config {
+  host: string;
+  port: number;
+  dataDir: string;
+  databaseUrl: string | undefined;
+  clickhouseUrl: string | undefined;
+  captureAck: CaptureAck;
+  flushIntervalMs: number;
+  workers: number | undefined;
+  managementRateLimit: number | undefined;
+  exportFileDir: string | undefined;
+  bodyBytesMax: number;
+  journalBytesMax: number;
+  bootstrapProjectApiKey: string | undefined;
+  bootstrapPersonalApiKey: string | undefined;
+  bootstrapEmail: string | undefined;
+  allowPrivateDestinations: boolean;
+  secretKey: string | undefined;
+  siteUrl: string | undefined;
+  smtpUrl: string | undefined;
+  emailFrom: string | undefined;
+  openaiBaseUrl: string | undefined;
+  openaiApiKey: string | undefined;
+  openaiModel: string | undefined;
+  logLevel: LogLevel;
+  logFormat: LogFormat;
+}
+
+export type Environment = Record<string, string | undefined>;
+
+/**
+ * Reads every variable of the README's configuration table.
+ * @throws UserError naming every wrong value, one a line.
+ */
+export function readConfig(environment: Environment, terminal = false): Config {
+  const read = new Reader(environment);
+  const config: Config = {
+    host: read.text("HOST") ?? "127.0.0.1",
+    port: read.integer("PORT", 8000, 0, 65_535),
+    dataDir: read.text("DATA_DIR") ?? "./data",
+    databaseUrl: read.url("DATABASE_URL", ["postgres:", "postgresql:"]),
+    clickhouseUrl: read.url("CLICKHOUSE_URL", ["http:", "https:"]),
+    captureAck: read.choice("CAPTURE_ACK", captureAcks) ?? "journal",
+    flushIntervalMs: read.integer("FLUSH_INTERVAL_MS", 1000, 10, 3_600_000),
+    workers: read.optionalInteger("WORKERS", 1, 256),
+    managementRateLimit: read.optionalInteger("MANAGEMENT_RATE_LIMIT", 1, 1_000_000),
+    exportFileDir: read.text("EXPORT_FILE_DIR"),
+    bodyBytesMax: read.integer("BODY_BYTES_MAX", 20_971_520, 1024, 1_073_741_824),
+    journalBytesMax: read.integer("JOURNAL_BYTES_MAX", 10_737_418_240, 1_048_576, Number.MAX_SAFE_INTEGER),
+    bootstrapProjectApiKey: read.key("BOOTSTRAP_PROJECT_API_KEY"),
+    bootstrapPersonalApiKey: read.key("BOOTSTRAP_PERSONAL_API_KEY"),
+    bootstrapEmail: read.email("BOOTSTRAP_EMAIL"),
+    allowPrivateDestinations: read.flag("ALLOW_PRIVATE_DESTINATIONS"),
+    secretKey: read.text("SECRET_KEY"),
+    siteUrl: read.url("SITE_URL", ["http:", "https:"]),
+    smtpUrl: read.url("SMTP_URL", ["smtp:", "smtps:"]),
+    emailFrom: read.text("EMAIL_FROM"),
+    openaiBaseUrl: read.url("OPENAI_BASE_URL", ["http:", "https:"]),
+    openaiApiKey: read.text("OPENAI_API_KEY"),
+    openaiModel: read.text("OPENAI_MODEL"),
+    logLevel: read.choice("LOG_LEVEL", logLevels) ?? "info",
+    logFormat: read.choice("LOG_FORMAT", ["pretty", "json"] as const) ?? (terminal ? "pretty" : "json"),
+  };
+  if (read.text("CLICKHOUSE_CLUSTER")) {
+    read.wrong("CLICKHOUSE_CLUSTER: replicated and distributed tables are not built yet; unset it");
+  }
+  if (config.databaseUrl && !config.secretKey) {
+    read.wrong("SECRET_KEY: must be set when DATABASE_URL is, so that every process can read stored secrets");
+  }
+  read.finish();
+  return config;
+}
+
+/** Collects complaints, so that one start shows every wrong value. */
+class Reader {
+  readonly #environment: Environment;
+  readonly #complaints: string[] = [];
+
+  constructor(environment: Environment) {
+    this.#environment = environment;
+  }
+
+  wrong(complaint: string): void {
+    this.#complaints.push(complaint);
+  }
+
+  finish(): void {
+    if (this.#complaints.length === 0) return;
+    throw new UserError(`wrong configuration:\n  ${this.#complaints.join("\n  ")}`);
+  }
+
+  /** An empty variable counts as unset: that is what compose files make of a missing one. */
+  text(name: string): string | undefined {
+    return this.#environment[name]?.trim() || undefined;
+  }
+
+  integer(name: string, fallback: number, min: number, max: number): number {
+    return this.optionalInteger(name, min, max) ?? fallback;
+  }
+
+  optionalInteger(name: string, min: number, max: number): number | undefined {
+    const text = this.text(name);
+    if (text === undefined) return undefined;
+    const value = /^\d+$/.test(text) ? Number(text) : Number.NaN;
+    if (value >= min && value <= max) return value;
+    this.wrong(`${name}: expected a whole number from ${min} to ${max}, got "${text}"`);
+    return undefined;
+  }
+
+  choice<T extends string>(name: string, choices: readonly T[]): T | undefined {
+    const text = this.text(name);
+    if (text === undefined) return undefined;
+    const found = choices.find((choice) => choice === text);
+    if (!found) this.wrong(`${name}: expected one of ${choices.join(", ")}, got "${text}"`);
+    return found;
+  }
+
+  flag(name: string): boolean {
+    return this.choice(name, ["0", "1"] as const) === "1";
+  }
+
+  url(name: string, protocols: readonly string[]): string | undefined {
+    const text = this.text(name);
+    if (text === undefined) return undefined;
+    if (URL.canParse(text) && protocols.includes(new URL(text).protocol)) return text;
+    // The value may hold a password: name the rule, not what was given.
+    this.wrong(`${name}: expected a URL starting with ${protocols.map((p) => `${p}//`).join(" or ")}`);
+    return undefined;
+  }
+
+  key(name: string): string | undefined {
+    const text = this.text(name);
+    if (text === undefined || /^[\x21-\x7e]{8,64}$/.test(text)) return text;
+    this.wrong(`${name}: expected 8 to 64 visible ASCII characters`);
+    return undefined;
+  }
+
+  email(name: string): string | undefined {
+    const text = this.text(name);
+    if (text === undefined || /^[^\s@]+@[^\s@]+$/.test(text)) return text;
+    this.wrong(`${name}: expected an e-mail address, got "${text}"`);
+    return undefined;
+  }
+}

@@ -1,0 +1,76 @@
+// An expected refusal of a request. Its HTTP status is in http/problem.ts, nowhere else.
+
+export type FaultCode =
+  // the request as a whole
+  | "parse_error"
+  | "no_data"
+  | "invalid_payload"
+  | "payload_too_large"
+  | "unsupported_media_type"
+  | "method_not_allowed"
+  | "not_found"
+  | "upload_timeout"
+  // who is asking
+  | "not_authenticated"
+  | "authentication_failed"
+  | "missing_api_key"
+  | "invalid_api_key"
+  | "permission_denied"
+  | "throttled"
+  // one field of a body or a query
+  | "required"
+  | "null"
+  | "blank"
+  | "max_length"
+  | "max_value"
+  | "min_value"
+  | "invalid_input"
+  | "invalid_choice"
+  | "does_not_exist"
+  | "incorrect_type"
+  | "not_a_list"
+  | "null_characters_not_allowed"
+  // us
+  | "conflict"
+  | "unavailable"
+  | "error";
+
+export interface FaultOptions {
+  /** The field at fault; nested names join with `__`. */
+  attr?: string | null;
+  /** Sent as Retry-After, in whole seconds. */
+  retryAfterSeconds?: number;
+  /** For method_not_allowed: what the Allow header says. */
+  allow?: string;
+}
+
+export class Fault extends Error {
+  readonly code: FaultCode;
+  /** One sentence for the person who reads the reply; never SQL, a stack or a path. */
+  readonly detail: string;
+  readonly attr: string | null;
+  readonly retryAfterSeconds: number | undefined;
+  readonly allow: string | undefined;
+
+  constructor(code: FaultCode, detail: string, options: FaultOptions = {}) {
+    super(detail);
+    this.name = "Fault";
+    this.code = code;
+    this.detail = detail;
+    this.attr = options.attr ?? null;
+    this.retryAfterSeconds = options.retryAfterSeconds;
+    this.allow = options.allow;
+  }
+}
+
+/** A start-up or command-line mistake a person can mend: printed as one line, never with a stack. */
+export class UserError extends Error {
+  /** 1 = it failed, 2 = wrong use. */
+  readonly exitCode: 1 | 2;
+
+  constructor(message: string, exitCode: 1 | 2 = 1) {
+    super(message);
+    this.name = "UserError";
+    this.exitCode = exitCode;
+  }
+}

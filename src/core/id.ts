@@ -1,0 +1,45 @@
+// Identifiers and keys: how they are made, and how keys are kept.
+
+const base62 = "0123456789ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz";
+
+/** A UUIDv7: rises with time. */
+export function newUuid(): string {
+  return Bun.randomUUIDv7();
+}
+
+/** `phc_` + 43 base62 characters (256 random bits). */
+export function newProjectKey(): string {
+  return `phc_${randomBase62(43)}`;
+}
+
+/** `phx_` + 47 base62 characters (about 280 random bits). */
+export function newPersonalKey(): string {
+  return `phx_${randomBase62(47)}`;
+}
+
+/** How a personal key rests: `sha256$<hex>`; unsalted, since keys are random. */
+export function hashKey(key: string): string {
+  return `sha256$${new Bun.CryptoHasher("sha256").update(key).digest("hex")}`;
+}
+
+/** What may be shown of a key later: its first and last four characters. */
+export function maskKey(key: string): string {
+  return `${key.slice(0, 4)}...${key.slice(-4)}`;
+}
+
+const uuidPattern = /^[0-9a-f]{8}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{12}$/i;
+
+export function isUuid(text: string): boolean {
+  return uuidPattern.test(text);
+}
+
+export function randomBase62(length: number): string {
+  let text = "";
+  while (text.length < length) {
+    for (const byte of crypto.getRandomValues(new Uint8Array(length))) {
+      // 248 = 4 × 62: bytes above it would favour the first letters.
+      if (byte < 248 && text.length < length) text += base62[byte % 62];
+    }
+  }
+  return text;
+}

@@ -1,0 +1,141 @@
+// Every bound in the program, with its unit and its reason. What an operator may change is in config.ts.
+
+export const limits = {
+  /** distinct_id, in characters: PostHog cuts there too. */
+  distinctIdCharsMax: 200,
+  /** A project key, in bytes: longer ones were never issued by anybody. */
+  projectKeyBytesMax: 64,
+  /** One event's raw JSON, in bytes (PostHog's message limit); bigger ones are ignored one by one. */
+  eventBytesMax: 1_000_000,
+  /** JSON nesting: deep enough for any real event, shallow enough for any parser downstream. */
+  jsonDepthMax: 128,
+  /** A body after inflating, in bytes: five times the default wire limit, as PostHog's. */
+  inflatedBytesMax: 104_857_600,
+  /** Rows of one INSERT: the engine makes one part of it with certainty, at a memory cost it can bear. */
+  batchRowsMax: 100_000,
+  /** Native bytes of one INSERT, well under the engine's 256 MiB block squashing bound. */
+  batchBytesMax: 96 * 1024 * 1024,
+  /** Batches (months, or parts of months) in one segment: the low bits of a batch number. */
+  segmentBatchesMax: 2048,
+  /** Bytes after which a live segment is sealed: about 50,000 events, a second at full load. */
+  liveSegmentBytesMax: 32 * 1024 * 1024,
+  /** The same for imports: bigger, so that each month gets a decent part. */
+  historicalSegmentBytesMax: 128 * 1024 * 1024,
+  /** Bytes and rows that may wait in open blocks of one lane before its writers wait for the disk: a commit's worth. */
+  groupBytesMax: 4 * 1024 * 1024,
+  groupRowsMax: 50_000,
+  /** What a row weighs in memory beside its properties, in bytes; only used to decide when a group is full. */
+  rowBytesGuess: 100,
+  /** Emptied blocks a lane keeps for reuse: ten years of months in one import. */
+  spareBlocksMax: 120,
+  /** How many flush intervals a growing historical segment may take, so that months fill up. */
+  historicalPatience: 10,
+  /** Rows in quarantine: past it, refused batches wait for an operator instead of being taken apart. */
+  quarantineRowsMax: 10_000,
+  /** One insert, in ms: an engine that takes longer is treated as lost and asked again. */
+  insertMsMax: 120_000,
+  /** The pause after a failed insert, in ms: doubles from the first to the last, with jitter, for ever. */
+  retryMsMin: 100,
+  retryMsMax: 15_000,
+  /** How often an idle flush looks for rows handed back from quarantine, in ms. */
+  returnedLookMs: 1000,
+  /** Ignored events listed one by one in a verbose reply; the rest is only counted. */
+  ignoredListMax: 100_000,
+  /** Bytes scanned, and rows laid in columns, before other requests get their turn: about 2 ms of work. */
+  sliceBytesMax: 512 * 1024,
+  sliceRowsMax: 2000,
+  /** Less difference than this between a client's clock and ours is transit, not skew, in µs: left alone. */
+  skewMicrosMin: 10_000_000,
+  /** How many body limits' worth of a refused upload is read and dropped, so that its connection can go on. */
+  drainFactor: 4,
+  /** How often a journal says how far it has come, in ms. */
+  watermarkMs: 1000,
+  /** How long a start that found its stores away waits between tries to migrate them, in ms. */
+  prepareAgainMs: 2000,
+  /** How long a connection may stay silent, in seconds: slow uploads live, dead clients go. */
+  idleSecondsMax: 60,
+  /** Journal numbers handed out before they repeat: the middle bits of a batch number. */
+  journalsCountMax: 4096,
+  /** A management page unless asked; PostHog's default. */
+  pageDefault: 100,
+  /** The longest page anybody gets: a reply must fit in memory many times over. */
+  pageMax: 1000,
+  /** Postgres connections of one process: management is light, capture uses none. */
+  postgresConnectionsMax: 8,
+  /** How old the table of project keys may get before it is read again, in ms. */
+  keysAgeMsMax: 30_000,
+  /** The least time between two reads that unknown keys cause, in ms: strangers must not load Postgres. */
+  keysReadGapMsMin: 200,
+  /** How long one read of it may take, in ms: an unknown key has its answer well before SDKs give up. */
+  keysReadMsMax: 2000,
+  /** Unknown keys looked up in one read; more at once means an attack or a broken balancer. */
+  keysAskedMax: 1000,
+  /** A body searched for a personal key, in bytes: a management request is small. */
+  keyBodyBytesMax: 1_048_576,
+  /** How often the use of a personal key is written down, in ms: once an hour tells enough. */
+  keyUseNoteMs: 3_600_000,
+  /** How long one part may take to say that it is well, in ms: balancers ask every few seconds. */
+  healthMsMax: 2000,
+  /** How long one management query may run in ClickHouse, in seconds. */
+  querySecondsMax: 10,
+  /** Values one label of a metric may take; further ones are counted as "other". */
+  labelValuesMax: 200,
+  /** How long a child store may take to come up, in ms. */
+  childStartMsMax: 60_000,
+  /** How long one may take to stop before it is killed, in ms: time to finish an insert and to write a checkpoint. */
+  childStopMsMax: 20_000,
+  /** The longest pause before a child store that keeps dying is started again, in ms. */
+  childRestartMsMax: 5000,
+  /** Lines of a child store's standard error kept, to be shown when it dies. */
+  childLinesMax: 20,
+  /** Characters of one of those lines; a stack of the engine can be longer than anybody reads. */
+  childLineCharsMax: 1000,
+  /** How long a command waits for a starting server to say where its stores are, in ms. */
+  attachMsMax: 15_000,
+  /** How long one statement of a migration may take, and how long one waits for another process to migrate, in ms. */
+  migrateMsMax: 1_800_000,
+  /** How long connecting to a store may take, in ms. */
+  connectMsMax: 5000,
+  /** After how many idle seconds a Postgres connection is closed: long enough to stay warm between requests. */
+  postgresIdleSecondsMax: 120,
+  /** Connections to ClickHouse at once: flushes, reads and exports side by side. */
+  clickhouseConnectionsMax: 24,
+  /** How long a ClickHouse statement may take unless its caller says otherwise, in ms. */
+  statementMsMax: 30_000,
+  /** How long any statement may stay silent, in ms: a day, the longest export. */
+  statementMsLongest: 86_400_000,
+  /** How long it lets statements finish when it ends, in ms: less than its owner waits before killing it. */
+  frontEndMsMax: 15_000,
+  /** Statements the embedded engine runs at once; exports may hold several for minutes. */
+  frontStatementsMax: 16,
+  /** Statements that may wait for one of those places; more at once is a client gone wild. */
+  frontWaitingMax: 256,
+  /** A statement's text in the embedded ClickHouse, in bytes. */
+  frontStatementBytesMax: 16 * 1024 * 1024,
+  /** A request's body in the embedded ClickHouse, in bytes; it rests on disk. */
+  frontBodyBytesMax: 4 * 1024 * 1024 * 1024,
+  /** How long a graceful stop waits for requests in flight, in ms. */
+  stopMsMax: 30_000,
+  /** Rows' bytes in one body of `sluice import`: well under BODY_BYTES_MAX, and cheap to send again. */
+  importBodyBytesMax: 8 * 1024 * 1024,
+  /** Rows in one such body: bounds the reply that lists ignored ones. */
+  importBodyRowsMax: 50_000,
+  /** One record of a file, in bytes: four times what the server takes, so that it can say why it does not. */
+  importRecordBytesMax: 4 * 1024 * 1024,
+  /** Bytes read to tell what is in a file. */
+  importHeadBytesMin: 64 * 1024,
+  /** Records without a uuid in one import: 8 bytes each, in a table of 1 GiB at the most. */
+  importRecordsMax: 100_000_000,
+  /** Bodies of an import on their way at once; each holds its memory. */
+  importConcurrencyMax: 32,
+  /** How often an import sends one body before it gives up: about three minutes of an ailing server. */
+  importAttemptsMax: 12,
+  /** The longest wait between two attempts, in ms, unless the server asks for more. */
+  importWaitMsMax: 30_000,
+  /** The longest wait a server may ask for, in ms. */
+  importAskedWaitMsMax: 300_000,
+  /** How long one request of an import may take, in ms: a slow disk is no failure. */
+  importRequestMsMax: 120_000,
+  /** Rejected lines an import shows one by one; the rest is counted. */
+  importComplaintsMax: 20,
+} as const;

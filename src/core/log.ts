@@ -1,0 +1,65 @@
+// Structured log lines. error = data lost or act now; warn = odd, nothing lost; info = life cycle.
+
+import { type Clock, systemClock } from "./clock.ts";
+
+export const logLevels = ["debug", "info", "warn", "error", "silent"] as const;
+export type LogLevel = (typeof logLevels)[number];
+export type LogFormat = "pretty" | "json";
+export type LogFields = Record<string, unknown>;
+
+export interface Log {
+  debug(message: string, fields?: LogFields): void;
+  info(message: string, fields?: LogFields): void;
+  warn(message: string, fields?: LogFields): void;
+  error(message: string, fields?: LogFields): void;
+}
+
+export interface LogOptions {
+  level: LogLevel;
+  format: LogFormat;
+  /** Takes one finished line without its newline; standard error unless told. */
+  write?: (line: string) => void;
+  clock?: Clock;
+}
+
+export function openLog(options: LogOptions): Log {
+  const write = options.write ?? ((line: string) => void process.stderr.write(`${line}\n`));
+  const clock = options.clock ?? systemClock;
+  const threshold = logLevels.indexOf(options.level);
+  const render = options.format === "json" ? renderJson : renderPretty;
+  const at =
+    (level: LogLevel) =>
+    (message: string, fields: LogFields = {}): void => {
+      if (logLevels.indexOf(level) < threshold) return;
+      write(render(new Date(clock.now()).toISOString(), level, message, fields));
+    };
+  return { debug: at("debug"), info: at("info"), warn: at("warn"), error: at("error") };
+}
+
+export const silentLog: Log = openLog({ level: "silent", format: "json", write: () => {} });
+
+/** The text of whatever was thrown, without its stack. */
+export function reasonOf(thrown: unknown): string {
+  if (thrown instanceof AggregateError && thrown.errors.length > 0) return reasonOf(thrown.errors[0]);
+  if (thrown instanceof Error) return thrown.message || thrown.name;
+  return String(thrown);
+}
+
+function renderJson(time: string, level: LogLevel, message: string, fields: LogFields): string {
+  return JSON.stringify({ time, level, message, ...plainFields(fields) });
+}
+
+function renderPretty(time: string, level: LogLevel, message: string, fields: LogFields): string {
+  const tail = Object.entries(plainFields(fields))
+    .map(([key, value]) => `${key}=${typeof value === "string" ? value : JSON.stringify(value)}`)
+    .join(" ");
+  return `${time.slice(11, 23)} ${level.padEnd(5)} ${message}${tail ? `  ${tail}` : ""}`;
+}
+
+function plainFields(fields: LogFields): LogFields {
+  const plain: LogFields = {};
+  for (const [key, value] of Object.entries(fields)) {
+    plain[key] = value instanceof Error ? reasonOf(value) : typeof value === "bigint" ? String(value) : value;
+  }
+  return plain;
+}

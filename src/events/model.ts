@@ -1,0 +1,15 @@
+// What an event looks like in a reply. Never how it rests.
+
+import Type from "typebox";
+
+export const eventModel = Type.Object({
+  id: Type.String({ format: "uuid" }),
+  uuid: Type.String({ format: "uuid" }),
+  event: Type.String(),
+  distinct_id: Type.String(),
+  properties: Type.Record(Type.String(), Type.Unknown(), { description: "As the client sent them." }),
+  timestamp: Type.String({ format: "date-time" }),
+  created_at: Type.String({ format: "date-time" }),
+  person_id: Type.String({ format: "uuid" }),
+  historical_migration: Type.Boolean(),
+});

@@ -1,0 +1,125 @@
+// Events read back from ClickHouse, newest first. Never parses their properties: the client's text goes out
+// as it came in.
+
+import { limits } from "../core/limits.ts";
+import type { ClickHouse, QueryOptions } from "../storage/clickhouse.ts";
+
+/**
+ * Which events: absent fields do not filter. Moments as `YYYY-MM-DD hh:mm:ss.uuuuuu` in UTC, both exclusive.
+ */
+export interface EventFilter {
+  project_id: number;
+  event?: string | undefined;
+  distinct_id?: string | undefined;
+  after?: string | undefined;
+  before?: string | undefined;
+}
+
+export interface EventRow {
+  uuid: string;
+  event: string;
+  distinct_id: string;
+  /** JSON text. */
+  properties: string;
+  /** `YYYY-MM-DD hh:mm:ss.uuuuuu` in UTC, like created_at. */
+  timestamp: string;
+  created_at: string;
+  person_id: string;
+  historical_migration: boolean;
+}
+
+export interface EventPage {
+  /** All events that match. */
+  count: number;
+  events: EventRow[];
+}
+
+const queryOptions: QueryOptions = {
+  // The engine gives up first and says why; the client only guards against an engine that says nothing.
+  timeoutMs: (limits.querySecondsMax + 5) * 1000,
+  settings: { max_execution_time: limits.querySecondsMax, date_time_output_format: "simple" },
+};
+
+/** The page of `limit` events after the first `offset`, ordered by timestamp and uuid, both falling. */
+export async function listEvents(
+  clickhouse: ClickHouse,
+  filter: EventFilter,
+  { limit, offset }: { limit: number; offset: number },
+): Promise<EventPage> {
+  const { where, params } = conditions(filter);
+  const days = await clickhouse.query<DayCount>(
+    `SELECT toString(toDate32(timestamp)) AS day, toUInt64(count()) AS count
+     FROM events WHERE ${where} GROUP BY day ORDER BY day DESC`,
+    params,
+    queryOptions,
+  );
+  const span = pageSpan(days, limit, offset);
+  if (!span) return { count: totalOf(days), events: [] };
+  const events = await clickhouse.query<EventRow>(
+    `SELECT uuid, event, distinct_id, properties, timestamp, created_at, person_id, historical_migration
+     FROM events
+     WHERE ${where}
+       AND timestamp >= toDateTime64({from:String}, 6, 'UTC')
+       AND timestamp <= toDateTime64({to:String}, 6, 'UTC')
+     ORDER BY timestamp DESC, uuid DESC
+     LIMIT {limit:UInt64} OFFSET {offset:UInt64}`,
+    {
+      ...params,
+      from: `${span.first_day} 00:00:00.000000`,
+      to: `${span.last_day} 23:59:59.999999`,
+      limit,
+      offset: span.offset,
+    },
+    queryOptions,
+  );
+  return { count: totalOf(days), events };
+}
+
+/** How many events one day has; the engine writes 64-bit numbers as text. */
+export interface DayCount {
+  day: string;
+  count: string | number;
+}
+
+/**
+ * The days a page lies in, and how far into the newest of them it begins; undefined for a page past the end.
+ * Days are in the sorting key: only these are read with their properties, however many events the project
+ * has.
+ * @param days newest first
+ */
+export function pageSpan(
+  days: readonly DayCount[],
+  limit: number,
+  offset: number,
+): { first_day: string; last_day: string; offset: number } | undefined {
+  let before = 0;
+  let last: { day: string; before: number } | undefined;
+  for (const { day, count } of days) {
+    const through = before + Number(count);
+    if (!last && through > offset) last = { day, before };
+    if (last && through >= offset + limit)
+      return { first_day: day, last_day: last.day, offset: offset - last.before };
+    before = through;
+  }
+  const oldest = days.at(-1)?.day;
+  return last && oldest ? { first_day: oldest, last_day: last.day, offset: offset - last.before } : undefined;
+}
+
+function totalOf(days: readonly DayCount[]): number {
+  return days.reduce((sum, { count }) => sum + Number(count), 0);
+}
+
+function conditions(filter: EventFilter): { where: string; params: Record<string, unknown> } {
+  const clauses = ["project_id = {project_id:UInt32}"];
+  const params: Record<string, unknown> = { project_id: filter.project_id };
+  const narrow = (clause: string, name: string, value: string | undefined): void => {
+    if (value === undefined) return;
+    clauses.push(clause);
+    params[name] = value;
+  };
+  narrow("event = {event:String}", "event", filter.event);
+  narrow("distinct_id = {distinct_id:String}", "distinct_id", filter.distinct_id);
+  narrow("timestamp > toDateTime64({after:String}, 6, 'UTC')", "after", filter.after);
+  narrow("timestamp < toDateTime64({before:String}, 6, 'UTC')", "before", filter.before);
+  return { where: clauses.join(" AND "), params };
+}

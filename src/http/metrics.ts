@@ -1,0 +1,189 @@
+// What is counted, and how Prometheus reads it. Counting is adding to a number; never waits, never throws.
+
+import { limits } from "../core/limits.ts";
+
+export class Counter {
+  value = 0;
+
+  add(count = 1): void {
+    this.value += count;
+  }
+}
+
+export class Gauge {
+  #read: () => number = () => 0;
+
+  get value(): number {
+    return this.#read();
+  }
+
+  set(value: number): void {
+    this.#read = () => value;
+  }
+
+  /** From now on, what `read` returns whenever somebody looks. */
+  follow(read: () => number): void {
+    this.#read = read;
+  }
+}
+
+export class Histogram {
+  /** Upper bounds of the buckets, rising; what is larger falls into the last, unbounded one. */
+  readonly bounds: readonly number[];
+  readonly counts: Float64Array;
+  sum = 0;
+
+  constructor(bounds: readonly number[]) {
+    this.bounds = bounds;
+    this.counts = new Float64Array(bounds.length + 1);
+  }
+
+  observe(value: number): void {
+    let bucket = 0;
+    while (bucket < this.bounds.length && value > (this.bounds[bucket] ?? 0)) bucket += 1;
+    this.counts[bucket] = (this.counts[bucket] ?? 0) + 1;
+    this.sum += value;
+  }
+}
+
+/** One counter for each value of a label. */
+export class Counters<Value extends string> {
+  readonly label: string;
+  readonly byValue = new Map<string, Counter>();
+
+  constructor(label: string, values: readonly Value[] = []) {
+    this.label = label;
+    for (const value of values) this.of(value);
+  }
+
+  /**
+   * The counter of one value; keep it where counting is hot. Past `limits.labelValuesMax` values: that of
+   * "other".
+   */
+  of(value: Value): Counter {
+    const known = this.byValue.get(value);
+    if (known) return known;
+    const name = this.byValue.size < limits.labelValuesMax ? value : "other";
+    const counter = this.byValue.get(name) ?? new Counter();
+    this.byValue.set(name, counter);
+    return counter;
+  }
+
+  /** All values together. */
+  get value(): number {
+    let sum = 0;
+    for (const counter of this.byValue.values()) sum += counter.value;
+    return sum;
+  }
+}
+
+/** Metrics by name, in the order they were made. */
+export class Registry {
+  readonly #writers = new Map<string, (lines: string[]) => void>();
+
+  counter(name: string, help: string): Counter {
+    const counter = new Counter();
+    this.#register(name, "counter", help, (lines) => void lines.push(`${name} ${counter.value}`));
+    return counter;
+  }
+
+  counters<Value extends string>(name: string, help: string, label: string, values?: readonly Value[]) {
+    const counters = new Counters<Value>(label, values);
+    this.#register(name, "counter", help, (lines) => {
+      for (const [value, counter] of counters.byValue) {
+        lines.push(`${name}{${label}="${escapeLabel(value)}"} ${counter.value}`);
+      }
+    });
+    return counters;
+  }
+
+  gauge(name: string, help: string): Gauge {
+    const gauge = new Gauge();
+    this.#register(name, "gauge", help, (lines) => void lines.push(`${name} ${gauge.value}`));
+    return gauge;
+  }
+
+  histogram(name: string, help: string, bounds: readonly number[]): Histogram {
+    const histogram = new Histogram(bounds);
+    this.#register(name, "histogram", help, (lines) => writeHistogram(lines, name, histogram));
+    return histogram;
+  }
+
+  /** Prometheus's text format, version 0.0.4. */
+  render(): string {
+    const lines: string[] = [];
+    for (const write of this.#writers.values()) write(lines);
+    return `${lines.join("\n")}\n`;
+  }
+
+  #register(name: string, type: string, help: string, write: (lines: string[]) => void): void {
+    if (this.#writers.has(name)) throw new Error(`metric ${name} is there twice`);
+    this.#writers.set(name, (lines) => {
+      lines.push(`# HELP ${name} ${help}`, `# TYPE ${name} ${type}`);
+      write(lines);
+    });
+  }
+}
+
+export type MetricLane = "live" | "historical";
+
+export type Metrics = ReturnType<typeof openMetrics>;
+
+/** Every metric of the program, at zero. Further ones may be made with `registry`. */
+export function openMetrics() {
+  const registry = new Registry();
+  const lanes: readonly MetricLane[] = ["live", "historical"];
+  return {
+    registry,
+    eventsReceived: registry.counter("sluice_events_received_total", "Events found in accepted requests."),
+    eventsAccepted: registry.counters<MetricLane>(
+      "sluice_events_accepted_total",
+      "Events taken into a lane.",
+      "lane",
+      lanes,
+    ),
+    eventsIgnored: registry.counters<string>(
+      "sluice_events_ignored_total",
+      "Events not taken, by reason; received = accepted + ignored.",
+      "reason",
+    ),
+    requestsRefused: registry.counters<string>(
+      "sluice_requests_refused_total",
+      "Capture requests refused whole, by code.",
+      "code",
+    ),
+    eventsStored: registry.counters<MetricLane>(
+      "sluice_events_stored_total",
+      "Events ClickHouse has confirmed.",
+      "lane",
+      lanes,
+    ),
+    journalPendingEvents: registry.gauge("sluice_journal_pending_events", "Events kept and not yet stored."),
+    journalPendingBytes: registry.gauge("sluice_journal_pending_bytes", "Bytes of them on disk."),
+    flushSeconds: registry.histogram(
+      "sluice_flush_seconds",
+      "Time from sealing a segment to ClickHouse's confirmation.",
+      [0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1, 2.5, 5, 10, 30, 60],
+    ),
+    captureSeconds: registry.histogram(
+      "sluice_capture_seconds",
+      "Time to answer a capture request.",
+      [0.0005, 0.001, 0.0025, 0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1, 2.5, 5],
+    ),
+    spikes: registry.counter("sluice_spikes_total", "Spikes of live events found."),
+  };
+}
+
+function writeHistogram(lines: string[], name: string, { bounds, counts, sum }: Histogram): void {
+  let total = 0;
+  bounds.forEach((bound, i) => {
+    total += counts[i] ?? 0;
+    lines.push(`${name}_bucket{le="${bound}"} ${total}`);
+  });
+  total += counts[bounds.length] ?? 0;
+  lines.push(`${name}_bucket{le="+Inf"} ${total}`, `${name}_sum ${sum}`, `${name}_count ${total}`);
+}
+
+function escapeLabel(value: string): string {
+  return value.replaceAll("\\", "\\\\").replaceAll("\n", "\\n").replaceAll('"', '\\"');
+}

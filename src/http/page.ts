@@ -1,0 +1,70 @@
+// Lists, a page at a time: limit and offset in, links to the neighbours out. Never counts or cuts rows
+// itself.
+
+import { limits } from "../core/limits.ts";
+
+export interface Page {
+  /** Rows on the page, from 1 to `limits.pageMax`. */
+  limit: number;
+  /** Rows before it. */
+  offset: number;
+}
+
+export interface PageLinks {
+  next: string | null;
+  previous: string | null;
+}
+
+/** What every list answers. */
+export interface PageReply<Row> extends PageLinks {
+  count: number;
+  results: Row[];
+}
+
+/** Reads `limit` and `offset`. A value that makes no sense counts as not given; a longer page is cut. */
+export function readPage(query: URLSearchParams): Page {
+  const limit = readCount(query.get("limit")) || limits.pageDefault;
+  return { limit: Math.min(limit, limits.pageMax), offset: readCount(query.get("offset")) };
+}
+
+/** Where a request was sent, as its client sees it: a proxy that ends TLS says so in X-Forwarded-Proto. */
+export function requestUrl(request: Request): URL {
+  const url = new URL(request.url);
+  const protocol = request.headers.get("x-forwarded-proto");
+  if (protocol === "https" || protocol === "http") url.protocol = `${protocol}:`;
+  return url;
+}
+
+/** Absolute links that keep every other query key, sorted. */
+export function pageLinks(url: URL, { limit, offset }: Page, count: number): PageLinks {
+  const next = offset + limit < count ? pageUrl(url, limit, offset + limit) : null;
+  const previous = offset > 0 ? pageUrl(url, limit, offset - limit) : null;
+  return { next, previous };
+}
+
+/** `count`: all rows there are; `results`: those of this page. */
+export function pageReply<Row>(url: URL, page: Page, count: number, results: Row[]): PageReply<Row> {
+  return { count, ...pageLinks(url, page, count), results };
+}
+
+/**
+ * The same as finished JSON, for results that are JSON texts already and must not be changed by reading them.
+ */
+export function pageText(url: URL, page: Page, count: number, results: readonly string[]): string {
+  const head = JSON.stringify({ count, ...pageLinks(url, page, count) });
+  return `${head.slice(0, -1)},"results":[${results.join(",")}]}`;
+}
+
+function pageUrl(url: URL, limit: number, offset: number): string {
+  const link = new URL(url);
+  link.searchParams.set("limit", String(limit));
+  if (offset > 0) link.searchParams.set("offset", String(offset));
+  else link.searchParams.delete("offset");
+  link.searchParams.sort();
+  return link.href;
+}
+
+function readCount(text: string | null): number {
+  // Fifteen digits stay exact in a number; no list is longer.
+  return text !== null && /^\d{1,15}$/.test(text.trim()) ? Number(text) : 0;
+}

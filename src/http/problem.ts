@@ -1,0 +1,188 @@
+// How a refusal looks on the wire: the one place where a fault's code becomes a status. Never shows the text
+// of an unexpected error to a client.
+
+import { Fault, type FaultCode } from "../core/fault.ts";
+import { type Log, reasonOf } from "../core/log.ts";
+import { ClickHouseError } from "../storage/clickhouse.ts";
+
+type ProblemType =
+  "authentication_error" | "invalid_request" | "server_error" | "throttled_error" | "validation_error";
+
+/** Every code there is. */
+export const problems: Readonly<Record<FaultCode, { status: number; type: ProblemType }>> = {
+  parse_error: { status: 400, type: "invalid_request" },
+  no_data: { status: 400, type: "validation_error" },
+  invalid_payload: { status: 400, type: "validation_error" },
+  payload_too_large: { status: 413, type: "invalid_request" },
+  unsupported_media_type: { status: 415, type: "invalid_request" },
+  method_not_allowed: { status: 405, type: "invalid_request" },
+  not_found: { status: 404, type: "invalid_request" },
+  upload_timeout: { status: 408, type: "invalid_request" },
+  not_authenticated: { status: 401, type: "authentication_error" },
+  authentication_failed: { status: 401, type: "authentication_error" },
+  missing_api_key: { status: 401, type: "authentication_error" },
+  invalid_api_key: { status: 401, type: "authentication_error" },
+  permission_denied: { status: 403, type: "authentication_error" },
+  throttled: { status: 429, type: "throttled_error" },
+  required: { status: 400, type: "validation_error" },
+  null: { status: 400, type: "validation_error" },
+  blank: { status: 400, type: "validation_error" },
+  max_length: { status: 400, type: "validation_error" },
+  max_value: { status: 400, type: "validation_error" },
+  min_value: { status: 400, type: "validation_error" },
+  invalid_input: { status: 400, type: "validation_error" },
+  invalid_choice: { status: 400, type: "validation_error" },
+  does_not_exist: { status: 400, type: "validation_error" },
+  incorrect_type: { status: 400, type: "validation_error" },
+  not_a_list: { status: 400, type: "validation_error" },
+  null_characters_not_allowed: { status: 400, type: "validation_error" },
+  conflict: { status: 409, type: "server_error" },
+  unavailable: { status: 503, type: "server_error" },
+  error: { status: 500, type: "server_error" },
+};
+
+/** The reply to a refused request: `{type, code, detail, attr}` with the headers the fault asks for. */
+export function problemResponse(fault: Fault): Response {
+  const { status, type } = problems[fault.code];
+  const headers = new Headers({ "content-type": "application/json" });
+  if (fault.retryAfterSeconds !== undefined)
+    headers.set("retry-after", String(Math.ceil(fault.retryAfterSeconds)));
+  if (fault.allow !== undefined) headers.set("allow", fault.allow);
+  const { code, detail, attr } = fault;
+  return new Response(JSON.stringify({ type, code, detail, attr }), { status, headers });
+}
+
+/** What the application knows of a route; Elysia's own list fits. */
+export interface KnownRoute {
+  method: string;
+  path: string;
+}
+
+export interface ProblemOptions {
+  log: Log;
+  /** Asked only when a path is not found, to tell a wrong method from a wrong path. */
+  routes: () => readonly KnownRoute[];
+}
+
+/** What Elysia hands to `onError`, as far as it matters here. */
+export interface Failure {
+  error: unknown;
+  /** Elysia's own name for what went wrong. */
+  code: string | number;
+  request: Request;
+}
+
+/**
+ * Makes the application's `onError`: every failure becomes a problem, and an unexpected one a log line too.
+ */
+export function openProblems({ log, routes }: ProblemOptions): (failure: Failure) => Response {
+  return ({ error, code, request }) => {
+    const expected = expectedFault(error, code, request, routes);
+    if (expected) return problemResponse(expected);
+    const away = storeFault(error);
+    if (away) {
+      log.warn("a request found a store away", {
+        path: new URL(request.url).pathname,
+        reason: reasonOf(error),
+      });
+      return problemResponse(away);
+    }
+    log.error("a request failed", {
+      method: request.method,
+      path: new URL(request.url).pathname,
+      reason: reasonOf(error),
+      stack: error instanceof Error ? error.stack : undefined,
+    });
+    return problemResponse(new Fault("error", "A server error occurred."));
+  };
+}
+
+function expectedFault(
+  error: unknown,
+  code: string | number,
+  request: Request,
+  routes: ProblemOptions["routes"],
+): Fault | undefined {
+  if (error instanceof Fault) return error;
+  if (code === "NOT_FOUND") return unknownEndpoint(request, routes());
+  if (code === "PARSE")
+    return new Fault("parse_error", "The body cannot be read as what its content type says.");
+  if (code === "VALIDATION")
+    return new Fault("invalid_input", "The request does not have the expected form.");
+  return undefined;
+}
+
+function unknownEndpoint(request: Request, routes: readonly KnownRoute[]): Fault {
+  const asked = segmentsOf(new URL(request.url).pathname);
+  const methods = new Set<string>();
+  for (const { method, path } of routes) {
+    if (!matches(segmentsOf(path), asked)) continue;
+    methods.add(method);
+    if (method === "GET") methods.add("HEAD");
+  }
+  if (methods.size === 0) return new Fault("not_found", "Endpoint not found.");
+  const allow = [...methods].sort().join(", ");
+  return new Fault("method_not_allowed", `Method "${request.method}" not allowed.`, { allow });
+}
+
+function segmentsOf(path: string): string[] {
+  return path.replace(/\/$/, "").split("/");
+}
+
+function matches(pattern: readonly string[], asked: readonly string[]): boolean {
+  const rest = pattern.at(-1) === "*" ? pattern.length - 1 : undefined;
+  if (rest === undefined ? pattern.length !== asked.length : asked.length < rest) return false;
+  return pattern
+    .slice(0, rest)
+    .every((segment, i) => (segment.startsWith(":") ? asked[i] !== "" : segment === asked[i]));
+}
+
+/** A store that is away or too slow is no fault of ours or the client's: it is told to come back. */
+function storeFault(error: unknown): Fault | undefined {
+  if (error instanceof ClickHouseError) {
+    // Retrying a query that is too heavy would only make things worse: no Retry-After.
+    if (tooHeavy.has(error.type)) return new Fault("unavailable", heavyQuery);
+    if (!clickhouseAway.has(error.type)) return undefined;
+    return new Fault("unavailable", "The event store cannot be reached. Please retry.", {
+      retryAfterSeconds: 5,
+    });
+  }
+  if (error instanceof Error && "code" in error && postgresAway.has(String(error.code))) {
+    return new Fault("unavailable", "The account store cannot be reached. Please retry.", {
+      retryAfterSeconds: 5,
+    });
+  }
+  return undefined;
+}
+
+const heavyQuery = "The query takes more than it may. Narrow it, for example with after and before.";
+
+const tooHeavy: ReadonlySet<string> = new Set(["MEMORY_LIMIT_EXCEEDED", "TIMEOUT", "TIMEOUT_EXCEEDED"]);
+
+/** What says "not now"; anything else the engine says of a query of ours is our own mistake. */
+const clickhouseAway: ReadonlySet<string> = new Set([
+  "ABORTED",
+  "ALL_CONNECTION_TRIES_FAILED",
+  "NETWORK",
+  "NETWORK_ERROR",
+  "SOCKET_TIMEOUT",
+  "TOO_MANY_SIMULTANEOUS_QUERIES",
+  "UNKNOWN",
+]);
+
+/** Codes of the client and of the server that say "not now". */
+const postgresAway: ReadonlySet<string> = new Set([
+  "CONNECTION_CLOSED",
+  "CONNECTION_DESTROYED",
+  "CONNECTION_ENDED",
+  "CONNECT_TIMEOUT",
+  "ECONNREFUSED",
+  "ECONNRESET",
+  "ENOTFOUND",
+  "EPIPE",
+  "ETIMEDOUT",
+  "53300", // too many connections
+  "57P01", // admin shutdown
+  "57P02", // crash shutdown
+  "57P03", // cannot connect now
+]);

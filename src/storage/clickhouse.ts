@@ -1,0 +1,249 @@
+// The one file that knows the ClickHouse client: statements, Native batches, and what its errors mean. Never retries.
+
+import { createReadStream } from "node:fs";
+import { Readable } from "node:stream";
+import { ClickHouseLogLevel, createClient } from "@clickhouse/client";
+import { limits } from "../core/limits.ts";
+import { type Log, reasonOf } from "../core/log.ts";
+import { quoteText } from "./statement.ts";
+
+export interface QueryOptions {
+  /** How long it may take until the whole answer is here; limits.statementMsMax unless told. */
+  timeoutMs?: number;
+  /** ClickHouse settings, for this statement only. */
+  settings?: Record<string, string | number>;
+}
+
+/**
+ * Concatenated Native blocks: a file that holds nothing else (an embedded engine reads it by name, so it lies under
+ * DATA_DIR), or bytes.
+ */
+export type NativeBody = { path: string } | { bytes: Uint8Array[] };
+
+export interface ClickHouse {
+  /** What unqualified table names mean. */
+  readonly database: string;
+  /** Whether it runs on this machine and may read our files by name. */
+  readonly embedded: boolean;
+  /** Resolves when it answered a query, whether or not its database exists yet. */
+  ping(timeoutMs?: number): Promise<void>;
+  /** Rows as JSON gives them; 64-bit integers are strings. `params` fill `{name:Type}`. */
+  query<Row>(text: string, params?: Record<string, unknown>, options?: QueryOptions): Promise<Row[]>;
+  /** A statement without rows to read. */
+  command(text: string, params?: Record<string, unknown>, options?: QueryOptions): Promise<void>;
+  /** Makes its database if there is none. */
+  createDatabase(): Promise<void>;
+  /** Writes the rows as one INSERT and one block, hence one part per partition; resolves when they are stored. */
+  insertNative(table: string, body: NativeBody, options?: QueryOptions): Promise<void>;
+  close(): Promise<void>;
+}
+
+export interface ClickHouseOptions {
+  log: Log;
+  embedded?: boolean;
+}
+
+/** Every method of ClickHouse throws this and nothing else. */
+export class ClickHouseError extends Error {
+  /**
+   * refused: the engine read the statement and its data and said no for good; the same bytes will always fail.
+   * transient: anything else; an insert may or may not have happened.
+   */
+  readonly kind: "refused" | "transient";
+  /** ClickHouse's number as text, or the code of a socket error. */
+  readonly code: string;
+  /** ClickHouse's name of the number, or NETWORK, TIMEOUT, UNKNOWN. */
+  readonly type: string;
+
+  constructor(message: string, code: string, type: string) {
+    super(message);
+    this.name = "ClickHouseError";
+    this.kind = refusals.has(type) ? "refused" : "transient";
+    this.code = code;
+    this.type = type;
+  }
+}
+
+/**
+ * Codes that speak of the statement's text or the rows' bytes alone. Left out on purpose is all that time or an operator
+ * can heal: unknown tables, databases, columns and types (a migration may be under way), limits of memory, time, parts
+ * and partitions, read-only replicas, disks, keepers, access rights, and NOT_IMPLEMENTED of an older replica.
+ */
+const refusals: ReadonlySet<string> = new Set([
+  "CANNOT_PARSE_TEXT",
+  "CANNOT_PARSE_ESCAPE_SEQUENCE",
+  "CANNOT_PARSE_QUOTED_STRING",
+  "CANNOT_PARSE_INPUT_ASSERTION_FAILED",
+  "CANNOT_PARSE_DATE",
+  "CANNOT_PARSE_DATETIME",
+  "CANNOT_PARSE_NUMBER",
+  "CANNOT_PARSE_UUID",
+  "CANNOT_PARSE_BOOL",
+  "CANNOT_READ_ALL_DATA",
+  "CANNOT_READ_ARRAY_FROM_TEXT",
+  "CANNOT_INSERT_NULL_IN_ORDINARY_COLUMN",
+  "CANNOT_CONVERT_TYPE",
+  "ARGUMENT_OUT_OF_BOUND",
+  "DECIMAL_OVERFLOW",
+  "INCORRECT_DATA",
+  "SIZES_OF_COLUMNS_DOESNT_MATCH",
+  "SYNTAX_ERROR",
+  "TOO_LARGE_ARRAY_SIZE",
+  "TOO_LARGE_STRING_SIZE",
+  "TYPE_MISMATCH",
+  "UNKNOWN_QUERY_PARAMETER",
+  "BAD_QUERY_PARAMETER",
+  "VALUE_IS_OUT_OF_RANGE_OF_DATA_TYPE",
+  "VIOLATED_CONSTRAINT",
+]);
+
+/** Answers are whole before their status is sent, so that an error never hides in the middle of one. */
+const steady = { wait_end_of_query: 1 } as const;
+
+const reading = { ...steady, output_format_json_quote_64bit_integers: 1 } as const;
+
+/**
+ * One INSERT, one block: blocks are squashed far beyond what a batch holds. No asynchronous insert and no deduplication,
+ * by token or by hash: the engine logs a block before it publishes its part, so that a kill in between would make a
+ * retry report success and store nothing. Whoever is in doubt reads the batch back.
+ */
+const inserting = {
+  ...steady,
+  async_insert: 0,
+  insert_deduplicate: 0,
+  max_insert_block_size: "100000000",
+  min_insert_block_size_rows: "100000000",
+  min_insert_block_size_bytes: "0",
+} as const;
+
+type Client = ReturnType<typeof createClient>;
+
+/** Opens a client of `http(s)://user:password@host:port/database`; connects when first asked. */
+export function openClickHouse(url: string, options: ClickHouseOptions): ClickHouse {
+  const { database, client, admin } = connect(url);
+  const embedded = options.embedded ?? false;
+
+  async function command(
+    on: Client,
+    text: string,
+    params: Record<string, unknown> | undefined,
+    { timeoutMs, settings }: QueryOptions = {},
+  ): Promise<void> {
+    const body = { query: text, ...(params && { query_params: params }) };
+    await within(timeoutMs, (abort_signal) =>
+      on.command({ ...body, abort_signal, clickhouse_settings: { ...steady, ...settings } }),
+    );
+  }
+
+  async function insertBody(
+    table: string,
+    body: NativeBody,
+    { timeoutMs, settings }: QueryOptions = {},
+  ): Promise<void> {
+    const values =
+      "path" in body ? createReadStream(body.path) : Readable.from(body.bytes, { objectMode: false });
+    try {
+      await within(timeoutMs, async (abort_signal) => {
+        const query = `INSERT INTO ${table} FORMAT Native`;
+        const clickhouse_settings = { ...inserting, ...settings };
+        const { stream } = await client.exec({ query, values, abort_signal, clickhouse_settings });
+        // Undrained, the socket would never go back to the pool.
+        await stream.resume().toArray();
+      });
+    } finally {
+      values.destroy();
+    }
+  }
+
+  return {
+    database,
+    embedded,
+    ping: (timeoutMs = limits.healthMsMax) =>
+      command(admin, "SELECT 1 FORMAT Null", undefined, { timeoutMs }),
+    query: <Row>(
+      text: string,
+      params?: Record<string, unknown>,
+      { timeoutMs, settings }: QueryOptions = {},
+    ) =>
+      within(timeoutMs, async (abort_signal) => {
+        const limited = {
+          ...reading,
+          max_execution_time: Math.ceil((timeoutMs ?? limits.statementMsMax) / 1000),
+        };
+        const results = await client.query({
+          query: text,
+          format: "JSONEachRow",
+          abort_signal,
+          clickhouse_settings: { ...limited, ...settings },
+          ...(params && { query_params: params }),
+        });
+        return results.json<Row>();
+      }),
+    command: (text, params, queryOptions) => command(client, text, params, queryOptions),
+    createDatabase: () => command(admin, `CREATE DATABASE IF NOT EXISTS ${quoteName(database)}`, undefined),
+    insertNative: async (table, body, queryOptions = {}) => {
+      if (!embedded || !("path" in body)) return insertBody(table, body, queryOptions);
+      const text = `INSERT INTO ${table} FROM INFILE ${quoteText(body.path)} COMPRESSION 'none' FORMAT Native`;
+      const settings = { ...inserting, ...queryOptions.settings };
+      return command(client, text, undefined, { ...queryOptions, settings });
+    },
+    close: async () => {
+      await client.close();
+      await admin.close();
+    },
+  };
+}
+
+/** Two clients: the second names no database, since ours may not exist yet. */
+function connect(url: string): { database: string; client: Client; admin: Client } {
+  const address = new URL(url);
+  const database = decodeURIComponent(address.pathname.slice(1)) || "sluice";
+  const open = (name: string, connectionsMax: number) =>
+    createClient({
+      url: `${address.protocol}//${address.host}`,
+      username: decodeURIComponent(address.username) || "default",
+      password: decodeURIComponent(address.password),
+      database: name,
+      application: "sluice",
+      // Every call brings its own deadline; the client's, which is per silence on a socket, only backs it up.
+      request_timeout: limits.statementMsLongest,
+      max_open_connections: connectionsMax,
+      // ClickHouse closes idle connections after 3 s unless configured otherwise: ours must go first.
+      keep_alive: { enabled: true, idle_socket_ttl: 2000 },
+      // Parameters too long for a URL travel in the body.
+      use_multipart_params_auto: true,
+      log: { level: ClickHouseLogLevel.OFF },
+    });
+  const client = open(database, limits.clickhouseConnectionsMax);
+  return { database, client, admin: open("default", 1) };
+}
+
+async function within<T>(
+  timeoutMs: number = limits.statementMsMax,
+  run: (abort: AbortSignal) => Promise<T>,
+): Promise<T> {
+  const abort = AbortSignal.timeout(timeoutMs);
+  try {
+    return await run(abort);
+  } catch (thrown) {
+    if (abort.aborted)
+      throw new ClickHouseError(`ClickHouse did not answer within ${timeoutMs} ms`, "TIMEOUT", "TIMEOUT");
+    throw classified(thrown);
+  }
+}
+
+/** The client's own errors carry code and type; those of sockets a code alone. */
+function classified(thrown: unknown): ClickHouseError {
+  const { code, type } =
+    typeof thrown === "object" && thrown !== null ? (thrown as Record<string, unknown>) : {};
+  if (typeof type === "string" && /^\d+$/.test(String(code))) {
+    return new ClickHouseError(reasonOf(thrown), String(code), type);
+  }
+  if (typeof code === "string")
+    return new ClickHouseError(`ClickHouse: ${reasonOf(thrown)}`, code, "NETWORK");
+  return new ClickHouseError(`ClickHouse: ${reasonOf(thrown)}`, "UNKNOWN", "UNKNOWN");
+}
+
+function quoteName(name: string): string {
+  return `\`${name.replaceAll("\\", "\\\\").replaceAll("`", "\\`")}\``;
+}

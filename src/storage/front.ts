@@ -1,0 +1,171 @@
+// The embedded ClickHouse: the engine behind ClickHouse's HTTP interface, as a process of its own on the loopback device.
+// Never outlives the process that started it, and never listens on any other device.
+//
+//   bun src/storage/front.ts --data-dir DIR [--port N] [--faults]
+//
+// Its first line on standard input is the password; the end of standard input ends it. When it listens it prints
+// {"port":N} on standard output. --password P instead of standard input makes it stand alone, as a remote store.
+
+import { type IncomingMessage, type Server, type ServerResponse, createServer } from "node:http";
+import type { AddressInfo } from "node:net";
+import { createInterface } from "node:readline";
+import { parseArgs } from "node:util";
+import { limits } from "../core/limits.ts";
+import { reasonOf } from "../core/log.ts";
+import { Places } from "../work/places.ts";
+import { type Engine, EngineError, openEngine } from "./chdb.ts";
+import { sendAnswer, sendError } from "./front_answer.ts";
+import { FrontError, knows, readAsk, readBounded } from "./front_ask.ts";
+import { type FrontFault, Faults, readFault } from "./front_fault.ts";
+import { Runner } from "./front_run.ts";
+
+class Front {
+  readonly #engine: Engine;
+  readonly #runner: Runner;
+  readonly #password: string;
+  readonly #faults: Faults | undefined;
+  readonly #places = new Places(limits.frontStatementsMax, limits.frontWaitingMax);
+  readonly #server: Server;
+  #closing = false;
+
+  constructor(dataDir: string, password: string, faults: boolean) {
+    this.#password = password;
+    this.#faults = faults ? new Faults() : undefined;
+    this.#engine = openEngine(`${dataDir}/clickhouse`);
+    this.#runner = new Runner(this.#engine, dataDir);
+    this.#server = createServer((request, response) => void this.#serve(request, response));
+    // A statement may be silent for as long as its client cares to wait.
+    this.#server.requestTimeout = 0;
+    this.#server.timeout = 0;
+  }
+
+  listen(port: number): Promise<number> {
+    const { promise, resolve, reject } = Promise.withResolvers<number>();
+    this.#server.once("error", reject);
+    this.#server.listen(port, "127.0.0.1", () => resolve((this.#server.address() as AddressInfo).port));
+    return promise;
+  }
+
+  /** Ends with the engine closed, so that its folder can be opened again; what runs is finished first. */
+  async close(): Promise<void> {
+    if (this.#closing) return;
+    this.#closing = true;
+    this.#server.close();
+    await this.#engine.close();
+  }
+
+  async #serve(request: IncomingMessage, response: ServerResponse): Promise<void> {
+    const abort = new AbortController();
+    response.on("close", () => {
+      if (!response.writableFinished) abort.abort();
+    });
+    try {
+      const url = new URL(request.url ?? "/", "http://127.0.0.1");
+      if (url.pathname === "/ping") response.end("Ok.\n");
+      else if (this.#faults && url.pathname === "/_fault") await this.#arm(this.#faults, request, response);
+      else await this.#answer(request, response, url, abort.signal);
+    } catch (thrown) {
+      if (response.destroyed) return;
+      sendError(response, thrown);
+      if (thrown instanceof EngineError && thrown.fatal) endProcess(`the engine failed: ${reasonOf(thrown)}`);
+    }
+  }
+
+  async #answer(
+    request: IncomingMessage,
+    response: ServerResponse,
+    url: URL,
+    abort: AbortSignal,
+  ): Promise<void> {
+    if (!knows(request, url, this.#password)) {
+      throw new FrontError(
+        516,
+        "AUTHENTICATION_FAILED",
+        "default: Authentication failed: password is incorrect",
+      );
+    }
+    if (this.#closing) throw new FrontError(236, "ABORTED", "Server is shutting down");
+    const ask = await readAsk(request, url);
+    const fault = this.#faults?.strike(ask.text);
+    if (fault && !(await strikeBefore(fault, response))) return;
+    const leave = await this.#places.enter(abort);
+    if (!leave) throw new FrontError(202, "TOO_MANY_SIMULTANEOUS_QUERIES", "Too many simultaneous queries");
+    try {
+      const answer = await this.#runner.run(ask, abort);
+      if (fault && !strikeAfter(fault, response)) return;
+      await sendAnswer(response, ask, answer);
+    } finally {
+      leave();
+    }
+  }
+
+  async #arm(faults: Faults, request: IncomingMessage, response: ServerResponse): Promise<void> {
+    if (request.method === "GET") {
+      response.end(JSON.stringify({ struck: faults.struck }));
+      return;
+    }
+    if (request.method === "DELETE") faults.clear();
+    else {
+      const fault = readFault((await readBounded(request)).toString());
+      if (fault) faults.arm(fault);
+      else response.statusCode = 400;
+    }
+    response.end();
+  }
+}
+
+/** False when the statement must not be run any more. */
+async function strikeBefore(fault: FrontFault, response: ServerResponse): Promise<boolean> {
+  const { kind, ms, code, type } = fault;
+  if (kind === "fail_before") throw new FrontError(code, type, "a fault was asked for");
+  if (kind === "exit_before") process.kill(process.pid, "SIGKILL");
+  if (kind === "drop_before") response.destroy();
+  if (kind === "delay") await Bun.sleep(ms);
+  return kind !== "hang" && kind !== "drop_before";
+}
+
+/** False when the answer must not be sent any more. */
+function strikeAfter({ kind, code, type }: FrontFault, response: ServerResponse): boolean {
+  if (kind === "fail_after") throw new FrontError(code, type, "a fault was asked for");
+  if (kind === "exit_after") process.kill(process.pid, "SIGKILL");
+  if (kind !== "drop_reply") return true;
+  response.destroy();
+  return false;
+}
+
+function endProcess(reason: string): never {
+  process.stderr.write(`${reason}\n`);
+  process.exit(1);
+}
+
+async function main(): Promise<void> {
+  const { values } = parseArgs({
+    options: {
+      "data-dir": { type: "string" },
+      port: { type: "string", default: "0" },
+      password: { type: "string" },
+      faults: { type: "boolean", default: false },
+    },
+  });
+  const dataDir = values["data-dir"] ?? endProcess("--data-dir is missing");
+  const alone = values.password !== undefined;
+  const lines = createInterface({ input: process.stdin })[Symbol.asyncIterator]();
+  const password = values.password ?? String((await lines.next()).value);
+  const front = new Front(dataDir, password, values.faults);
+
+  const end = async (): Promise<void> => {
+    setTimeout(() => endProcess("statements still ran when it had to end"), limits.frontEndMsMax);
+    await front.close();
+    process.exit(0);
+  };
+  process.on("SIGTERM", () => void end());
+  // A terminal's Ctrl-C reaches every process: ours ends when its owner has written what it holds.
+  process.on("SIGINT", () => void (alone && end()));
+  const port = await front.listen(Number(values.port));
+  process.stdout.write(`${JSON.stringify({ port })}\n`);
+  if (alone) return;
+  await lines.next();
+  await end();
+}
+
+await main().catch((thrown) => endProcess(reasonOf(thrown)));

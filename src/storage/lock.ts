@@ -1,0 +1,76 @@
+// One process owns a DATA_DIR. The lock is the operating system's and dies with its holder. Never waits.
+
+import { Database } from "bun:sqlite";
+import { mkdirSync, readFileSync, realpathSync, writeFileSync } from "node:fs";
+import { join } from "node:path";
+import { UserError } from "../core/fault.ts";
+import { reasonOf } from "../core/log.ts";
+
+export interface Owning {
+  /** Gives it up; the folder is free when every part of this process that owns it has done so. */
+  release(): void;
+}
+
+/** Locks are a process's, so that a second one of ours on the same folder joins the first. */
+const owned = new Map<string, { database: Database; owners: number }>();
+
+/**
+ * Makes this process the owner of the folder, which is made if there is none.
+ * @throws UserError when another process owns it, or it cannot be written.
+ */
+export function ownDataDir(dataDir: string): Owning {
+  const folder = makeFolder(dataDir);
+  let holding = owned.get(folder);
+  if (!holding) {
+    holding = { database: lock(folder), owners: 0 };
+    owned.set(folder, holding);
+    writeFileSync(join(folder, "owner"), `${process.pid}\n`, { mode: 0o600 });
+  }
+  holding.owners++;
+  let released = false;
+  return {
+    release: () => {
+      if (released) return;
+      released = true;
+      holding.owners--;
+      if (holding.owners > 0) return;
+      owned.delete(folder);
+      holding.database.close();
+    },
+  };
+}
+
+/** The process that owned the folder last; it may be gone. */
+export function lastOwner(dataDir: string): number | undefined {
+  try {
+    return Number(readFileSync(join(dataDir, "owner"), "utf8")) || undefined;
+  } catch {
+    return undefined;
+  }
+}
+
+/** The folder under its one real name. */
+function makeFolder(dataDir: string): string {
+  try {
+    mkdirSync(dataDir, { recursive: true, mode: 0o700 });
+    return realpathSync(dataDir);
+  } catch (thrown) {
+    throw new UserError(`DATA_DIR ${dataDir} cannot be used: ${reasonOf(thrown)}`);
+  }
+}
+
+/** SQLite's locks are the file locks of the platform; the database itself stays empty. */
+function lock(folder: string): Database {
+  let database: Database | undefined;
+  try {
+    database = new Database(join(folder, "lock"), { create: true });
+    database.run("BEGIN EXCLUSIVE");
+    return database;
+  } catch (thrown) {
+    database?.close();
+    const code = thrown instanceof Error && "code" in thrown ? thrown.code : undefined;
+    if (code !== "SQLITE_BUSY") throw new UserError(`DATA_DIR ${folder} cannot be used: ${reasonOf(thrown)}`);
+    const owner = lastOwner(folder) ?? "unknown";
+    throw new UserError(`DATA_DIR ${folder} is in use by process ${owner}; stop it, or set another DATA_DIR`);
+  }
+}

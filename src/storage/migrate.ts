@@ -1,0 +1,197 @@
+// Brings both stores to the shape of this program: numbered files, forward only, each applied once. Never guesses: a file
+// that was changed after it was applied, a gap, or a store newer than the program stops the start.
+
+import { readFileSync, readdirSync } from "node:fs";
+import { basename, join } from "node:path";
+import { fileURLToPath } from "node:url";
+import { UserError } from "../core/fault.ts";
+import { limits } from "../core/limits.ts";
+import { type Log, reasonOf } from "../core/log.ts";
+import { type ClickHouse, ClickHouseError } from "./clickhouse.ts";
+import type { Postgres } from "./postgres.ts";
+import { statementsOf } from "./statement.ts";
+import type { Stores } from "./stores.ts";
+
+export interface MigrateOptions {
+  log: Log;
+  /** Folders of `NNNN_name.sql`; those of this program unless told. */
+  postgresDir?: string;
+  clickhouseDir?: string;
+}
+
+/** How many files were applied. */
+export interface Migrated {
+  postgres: number;
+  clickhouse: number;
+}
+
+/**
+ * Applies what is missing, Postgres first. Processes that start at once do it one after the other.
+ * @throws UserError naming the file at fault; any other error when a store does not answer.
+ */
+export async function migrate(
+  { sql, clickhouse }: Pick<Stores, "sql" | "clickhouse">,
+  options: MigrateOptions,
+): Promise<Migrated> {
+  const postgresFiles = readFolder(options.postgresDir ?? packageFolder("postgres"));
+  const clickhouseFiles = readFolder(options.clickhouseDir ?? packageFolder("clickhouse"));
+  return exclusively(sql, async (connection) => ({
+    postgres: await migratePostgres(connection, postgresFiles, options.log),
+    clickhouse: await migrateClickHouse(clickhouse, clickhouseFiles, options.log),
+  }));
+}
+
+interface Migration {
+  version: number;
+  /** The file's name. */
+  name: string;
+  /** Folder and file, for people. */
+  path: string;
+  text: string;
+  checksum: string;
+}
+
+interface Applied {
+  version: number;
+  checksum: string;
+}
+
+function packageFolder(store: string): string {
+  return fileURLToPath(new URL(`../../sql/${store}`, import.meta.url));
+}
+
+/** The files in order; their numbers run from 1 without a gap. */
+function readFolder(folder: string): Migration[] {
+  const names = readdirSync(folder).filter((name) => name.endsWith(".sql"));
+  return names.toSorted().map((name, index) => {
+    const path = `sql/${basename(folder)}/${name}`;
+    const version = Number(/^(\d{4})_\w+\.sql$/.exec(name)?.[1]);
+    if (version !== index + 1) {
+      const expected = String(index + 1).padStart(4, "0");
+      throw new UserError(
+        `${path}: expected ${expected}_name.sql here, as the files are numbered without gaps`,
+      );
+    }
+    const text = readFileSync(join(folder, name), "utf8").replaceAll("\r\n", "\n");
+    return { version, name, path, text, checksum: new Bun.CryptoHasher("sha256").update(text).digest("hex") };
+  });
+}
+
+/** What is left to do, if what was done fits. */
+function pendingOf(files: Migration[], applied: Applied[], store: string): Migration[] {
+  const done = applied.toSorted((a, b) => a.version - b.version);
+  for (const [index, { version, checksum }] of done.entries()) {
+    const file = files[version - 1];
+    if (!file) {
+      throw new UserError(
+        `the ${store} store is at migration ${version}, newer than this program; run a newer one`,
+      );
+    }
+    if (version !== index + 1)
+      throw new UserError(`${files[index]?.path} was left out of the ${store} store`);
+    if (checksum !== file.checksum) {
+      throw new UserError(
+        `${file.path} was changed after it was applied; restore it and add a new file instead`,
+      );
+    }
+  }
+  return files.slice(done.length);
+}
+
+type Reserved = Awaited<ReturnType<Postgres["reserve"]>>;
+
+/** Any number that nobody else locks: the letters of "sluice". */
+const lockKey = "126943754085221";
+
+/** One connection throughout, since the lock is the connection's: should it break, so does the migration. */
+async function exclusively<T>(sql: Postgres, run: (connection: Reserved) => Promise<T>): Promise<T> {
+  const connection = await sql.reserve();
+  try {
+    await connection`SELECT set_config('lock_timeout', ${String(limits.migrateMsMax)}, false)`;
+    await connection`SELECT pg_advisory_lock(${lockKey}::bigint)`;
+    try {
+      return await run(connection);
+    } finally {
+      await connection`SELECT pg_advisory_unlock(${lockKey}::bigint), set_config('lock_timeout', '0', false)`.catch(
+        () => {},
+      );
+    }
+  } finally {
+    connection.release();
+  }
+}
+
+async function migratePostgres(connection: Reserved, files: Migration[], log: Log): Promise<number> {
+  await connection`
+    CREATE TABLE IF NOT EXISTS schema_migrations (
+      version integer PRIMARY KEY,
+      name text NOT NULL,
+      checksum text NOT NULL,
+      applied_at timestamptz NOT NULL DEFAULT now()
+    )`;
+  const applied = await connection<Applied[]>`SELECT version, checksum FROM schema_migrations`;
+  const pending = pendingOf(files, applied, "Postgres");
+  for (const { version, name, path, text, checksum } of pending) {
+    // Not sql.begin(): it brings the process down when the server dies in the middle.
+    await connection`BEGIN`;
+    try {
+      await connection.unsafe(text).simple();
+      await connection`
+        INSERT INTO schema_migrations (version, name, checksum) VALUES (${version}, ${name}, ${checksum})`;
+      await connection`COMMIT`;
+    } catch (thrown) {
+      await connection`ROLLBACK`.catch(() => {});
+      throw isStatementError(thrown) ? new UserError(`${path} failed: ${reasonOf(thrown)}`) : thrown;
+    }
+    log.info("migrated", { file: path });
+  }
+  return pending.length;
+}
+
+/** Postgres' own codes have five characters; class 08, 53, 57 and 58 speak of the server, not of the file. */
+function isStatementError(thrown: unknown): boolean {
+  const code = thrown instanceof Error && "code" in thrown ? String(thrown.code) : "";
+  return /^[0-9A-Z]{5}$/.test(code) && !/^(08|53|57|58)/.test(code);
+}
+
+/** ClickHouse has no transactions: a file's statements can be run again, and its record is written last. */
+async function migrateClickHouse(clickhouse: ClickHouse, files: Migration[], log: Log): Promise<number> {
+  const options = { timeoutMs: limits.migrateMsMax };
+  await clickhouse.createDatabase();
+  await clickhouse.command(`
+    CREATE TABLE IF NOT EXISTS schema_migrations (
+      version UInt32,
+      name String,
+      checksum String,
+      applied_at DateTime64(3, 'UTC') DEFAULT now64(3)
+    ) ENGINE = ReplacingMergeTree ORDER BY version
+    SETTINGS fsync_after_insert = 1, fsync_part_directory = 1`);
+  const applied = await clickhouse.query<Applied>("SELECT version, checksum FROM schema_migrations FINAL");
+  const pending = pendingOf(files, applied, "ClickHouse");
+  for (const { version, name, path, text, checksum } of pending) {
+    for (const statement of statementsOf(text)) {
+      await clickhouse.command(statement, undefined, options).catch((thrown) => {
+        throw isLasting(thrown) ? new UserError(`${path} failed: ${reasonOf(thrown)}`) : thrown;
+      });
+    }
+    const record = { version, name, checksum };
+    await clickhouse.command(
+      `INSERT INTO schema_migrations (version, name, checksum)
+       SELECT {version:UInt32}, {name:String}, {checksum:String}`,
+      record,
+    );
+    log.info("migrated", { file: path });
+  }
+  return pending.length;
+}
+
+/** In a migration also what names a thing that is not there is the file's fault: nobody else is changing the tables. */
+function isLasting(thrown: unknown): boolean {
+  if (!(thrown instanceof ClickHouseError)) return false;
+  return (
+    thrown.kind === "refused" ||
+    /^(UNKNOWN_(?!PACKET)|NO_SUCH_|ILLEGAL_|BAD_ARGUMENTS|NOT_IMPLEMENTED|NUMBER_OF_|.*_ALREADY_EXISTS|INCORRECT_QUERY)/.test(
+      thrown.type,
+    )
+  );
+}

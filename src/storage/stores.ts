@@ -1,0 +1,199 @@
+// Both stores, embedded or remote, opened and closed together. Never migrates, and never tells a password.
+
+import { resolve } from "node:path";
+import { UserError } from "../core/fault.ts";
+import { limits } from "../core/limits.ts";
+import { type Log, reasonOf } from "../core/log.ts";
+import { type ClickHouse, openClickHouse } from "./clickhouse.ts";
+import { type Connection, readConnection, removeConnection, writeConnection } from "./connection.ts";
+import { type EmbeddedStore, startEmbeddedClickHouse } from "./embedded_clickhouse.ts";
+import { startEmbeddedPostgres } from "./embedded_postgres.ts";
+import { type Owning, lastOwner, ownDataDir } from "./lock.ts";
+import { type Postgres, openPostgres, pingPostgres } from "./postgres.ts";
+
+export interface Stores {
+  sql: Postgres;
+  clickhouse: ClickHouse;
+  close(): Promise<void>;
+}
+
+export interface StoreOptions {
+  dataDir: string;
+  /** Unset: the embedded one. */
+  databaseUrl?: string;
+  clickhouseUrl?: string;
+  /** Fail unless both answer now; otherwise a remote store may come later. */
+  requireReachable?: boolean;
+  log: Log;
+}
+
+/**
+ * Opens both stores and owns DATA_DIR until they are closed. Embedded ones are started; nothing is migrated.
+ * @throws UserError naming what to do about it.
+ */
+export async function openStores(options: StoreOptions): Promise<Stores> {
+  const dataDir = resolve(options.dataDir);
+  const owning = ownDataDir(dataDir);
+  const embedded = await startEmbedded({ ...options, dataDir }).catch((thrown) => {
+    owning.release();
+    throw thrown;
+  });
+  const { database_url, clickhouse_url } = embedded.connection;
+  if (database_url || clickhouse_url) writeConnection(dataDir, embedded.connection);
+  const stores = connectStores(options, embedded.connection, async () => {
+    removeConnection(dataDir);
+    await embedded.stop();
+    owning.release();
+  });
+  return options.requireReachable ? reachable(stores, options) : stores;
+}
+
+/**
+ * For a command beside a server: uses the embedded stores of the process that runs on this DATA_DIR, or starts its own
+ * and owns the folder until they are closed.
+ * @throws UserError when a store does not answer.
+ */
+export async function attachStores(options: StoreOptions): Promise<Stores> {
+  if (options.databaseUrl && options.clickhouseUrl) {
+    return reachable(
+      connectStores(options, {}, async () => {}),
+      options,
+    );
+  }
+  const connection = await findOwner(options.dataDir);
+  if (!connection) return openStores({ ...options, requireReachable: true });
+  return reachable(
+    connectStores(options, connection, async () => {}),
+    options,
+  );
+}
+
+/** The same, for Postgres alone. */
+export async function attachPostgres(
+  options: StoreOptions,
+): Promise<{ sql: Postgres; close(): Promise<void> }> {
+  let owning: Owning | undefined;
+  let started: EmbeddedStore | undefined;
+  let url = options.databaseUrl ?? (await findOwner(options.dataDir))?.database_url;
+  try {
+    if (!url) {
+      owning = ownDataDir(options.dataDir);
+      started = await startEmbeddedPostgres(options);
+      url = started.url;
+    }
+    const sql = openPostgres(url, options);
+    const close = async (): Promise<void> => {
+      await sql.end({ timeout: limits.connectMsMax / 1000 });
+      await started?.stop();
+      owning?.release();
+    };
+    await reachPostgres(sql, url).catch(async (thrown) => {
+      await close();
+      throw thrown;
+    });
+    return { sql, close };
+  } catch (thrown) {
+    owning?.release();
+    throw thrown;
+  }
+}
+
+interface Embedded {
+  connection: Connection;
+  stop(): Promise<void>;
+}
+
+/** Both at once: each takes half a second on a first start. */
+async function startEmbedded(options: StoreOptions): Promise<Embedded> {
+  const starts = await Promise.allSettled([
+    options.databaseUrl ? undefined : startEmbeddedPostgres(options),
+    options.clickhouseUrl ? undefined : startEmbeddedClickHouse(options),
+  ]);
+  const [postgres, clickhouse] = starts.map((start) =>
+    start.status === "fulfilled" ? start.value : undefined,
+  );
+  const stop = async (): Promise<void> => {
+    await Promise.all([postgres?.stop(), clickhouse?.stop()]);
+  };
+  const failed = starts.find((start) => start.status === "rejected");
+  if (failed) {
+    await stop();
+    throw failed.reason;
+  }
+  const connection: Connection = {
+    ...(postgres && { database_url: postgres.url }),
+    ...(clickhouse && { clickhouse_url: clickhouse.url }),
+  };
+  return { connection, stop };
+}
+
+/** Opens clients of remote and embedded stores; `after` runs when they are closed. */
+function connectStores(options: StoreOptions, connection: Connection, after: () => Promise<void>): Stores {
+  const { log } = options;
+  const [databaseUrl, clickhouseUrl] = urlsOf(options, connection);
+  const sql = openPostgres(databaseUrl, { log });
+  const clickhouse = openClickHouse(clickhouseUrl, { log, embedded: !options.clickhouseUrl });
+  const close = async (): Promise<void> => {
+    await sql.end({ timeout: limits.connectMsMax / 1000 });
+    await clickhouse.close();
+    await after();
+  };
+  let closing: Promise<void> | undefined;
+  return { sql, clickhouse, close: () => (closing ??= close()) };
+}
+
+function urlsOf(options: StoreOptions, connection: Connection): [string, string] {
+  const databaseUrl = options.databaseUrl ?? connection.database_url;
+  const clickhouseUrl = options.clickhouseUrl ?? connection.clickhouse_url;
+  if (databaseUrl && clickhouseUrl) return [databaseUrl, clickhouseUrl];
+  const missing = databaseUrl ? "CLICKHOUSE_URL" : "DATABASE_URL";
+  throw new UserError(
+    `the server on this DATA_DIR was started with ${missing}; set it for this command, too`,
+  );
+}
+
+/** What the process that owns the folder connects to; undefined when nobody does. */
+async function findOwner(dataDir: string): Promise<Connection | undefined> {
+  for (let waited = 0; ; waited += ownerAgainMs) {
+    try {
+      ownDataDir(dataDir).release();
+      return undefined;
+    } catch (thrown) {
+      const connection = readConnection(dataDir);
+      if (connection && connection.pid === lastOwner(dataDir)) return connection;
+      // It may be starting.
+      if (waited >= limits.attachMsMax) throw thrown;
+      await Bun.sleep(ownerAgainMs);
+    }
+  }
+}
+
+const ownerAgainMs = 100;
+
+async function reachable(stores: Stores, options: StoreOptions): Promise<Stores> {
+  try {
+    const { databaseUrl, clickhouseUrl } = options;
+    await Promise.all([
+      reachPostgres(stores.sql, databaseUrl),
+      stores.clickhouse.ping(limits.connectMsMax).catch((thrown) => {
+        throw unreachable("CLICKHOUSE_URL", clickhouseUrl, thrown);
+      }),
+    ]);
+    return stores;
+  } catch (thrown) {
+    await stores.close();
+    throw thrown;
+  }
+}
+
+async function reachPostgres(sql: Postgres, url: string | undefined): Promise<void> {
+  await pingPostgres(sql, limits.connectMsMax).catch((thrown) => {
+    throw unreachable("DATABASE_URL", url, thrown);
+  });
+}
+
+/** Host and port only: the rest of the URL may be a secret. */
+function unreachable(variable: string, url: string | undefined, thrown: unknown): UserError {
+  const address = url ? new URL(url).host : "embedded";
+  return new UserError(`${variable} (${address}) does not answer: ${reasonOf(thrown).split("\n")[0]}`);
+}

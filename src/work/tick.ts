@@ -1,0 +1,41 @@
+// What repeats on a clock. A tick never overlaps itself, and a failing one is reported once until it works again.
+
+import { type Log, reasonOf } from "../core/log.ts";
+
+export interface Ticking {
+  /** No further tick; resolves when the running one has ended. */
+  close(): Promise<void>;
+}
+
+/** Runs `tick` every `ms`, the first time after `ms`; a tick that takes longer delays the next. */
+export function every(ms: number, name: string, tick: () => Promise<void>, log: Log): Ticking {
+  let failing = false;
+  let closed = false;
+  let running: Promise<void> = Promise.resolve();
+  let timer = setTimeout(start, ms);
+
+  function start(): void {
+    running = run().finally(() => {
+      if (!closed) timer = setTimeout(start, ms);
+    });
+  }
+
+  async function run(): Promise<void> {
+    try {
+      await tick();
+      if (failing) log.info(`${name} works again`);
+      failing = false;
+    } catch (thrown) {
+      if (!failing) log.warn(`${name} failed`, { reason: reasonOf(thrown) });
+      failing = true;
+    }
+  }
+
+  return {
+    close: async () => {
+      closed = true;
+      clearTimeout(timer);
+      await running;
+    },
+  };
+}

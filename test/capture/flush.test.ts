@@ -1,0 +1,201 @@
+import { expect, test } from "bun:test";
+import { readFileSync } from "node:fs";
+import fc from "fast-check";
+import { Flush } from "../../src/capture/flush.ts";
+import { Journal } from "../../src/capture/journal.ts";
+import { Quarantine } from "../../src/capture/quarantine.ts";
+import { emptyRow, newUuidBytes } from "../../src/capture/row.ts";
+import { bytesOf } from "../../src/core/bytes.ts";
+import { systemClock } from "../../src/core/clock.ts";
+import { silentLog } from "../../src/core/log.ts";
+import { type ClickHouse, ClickHouseError, type NativeBody } from "../../src/storage/clickhouse.ts";
+import { cutBlock, lengthOfBlock, rowsOfBlock } from "../../src/storage/native.ts";
+import { makeFolder } from "../support/folder.ts";
+
+type Fate = "well" | "lost answer" | "failed before";
+
+/** An engine in memory that loses answers and fails by plan, and refuses batches with a poisoned row for good. */
+class FaultyEngine implements ClickHouse {
+  readonly database = "sluice";
+  readonly embedded: boolean;
+  /** uuid → how often it was inserted. */
+  readonly stored = new Map<string, number>();
+  readonly #batches = new Set<string>();
+  readonly #fates: Fate[];
+
+  constructor(fates: Fate[], embedded: boolean) {
+    this.#fates = [...fates];
+    this.embedded = embedded;
+  }
+
+  insertNative(_table: string, body: NativeBody): Promise<void> {
+    const bytes = "path" in body ? new Uint8Array(readFileSync(body.path)) : Buffer.concat(body.bytes);
+    const fate = this.#fates.shift() ?? "well";
+    if (fate === "failed before")
+      return Promise.reject(new ClickHouseError("down", "ECONNREFUSED", "NETWORK"));
+    const rows = rowsIn(bytes);
+    if (rows.some((row) => row.poisoned)) {
+      return Promise.reject(new ClickHouseError("poison", "469", "VIOLATED_CONSTRAINT"));
+    }
+    for (const { uuid, batch } of rows) {
+      this.stored.set(uuid, (this.stored.get(uuid) ?? 0) + 1);
+      this.#batches.add(batch);
+    }
+    if (fate === "lost answer") return Promise.reject(new ClickHouseError("reset", "ECONNRESET", "NETWORK"));
+    return Promise.resolve();
+  }
+
+  query<Row>(_text: string, params?: Record<string, unknown>): Promise<Row[]> {
+    return Promise.resolve((this.#batches.has(String(params?.["batch"])) ? [{ found: 1 }] : []) as Row[]);
+  }
+
+  ping = () => Promise.resolve();
+  command = () => Promise.resolve();
+  createDatabase = () => Promise.resolve();
+  close = () => Promise.resolve();
+}
+
+interface Stored {
+  uuid: string;
+  batch: string;
+  poisoned: boolean;
+}
+
+/** Row by row: cut out alone, a row's first column is its uuid, and its batch stands behind the column's name. */
+function rowsIn(bytes: Uint8Array): Stored[] {
+  const rows: Stored[] = [];
+  for (let at = 0; at < bytes.length;) {
+    const block = bytes.subarray(at, at + lengthOfBlock(bytes.subarray(at)));
+    for (let row = 0; row < rowsOfBlock(block); row++) {
+      const one = Buffer.from(cutBlock(block, row, row + 1, {}));
+      const text = one.toString("latin1");
+      const batchAt = text.indexOf("\x06_batch\x06UInt64") + 14;
+      const uuidAt = text.indexOf("\x04uuid\x04UUID") + 10;
+      rows.push({
+        uuid: one.subarray(uuidAt, uuidAt + 16).toString("hex"),
+        batch: one.readBigUInt64LE(batchAt).toString(),
+        poisoned: text.includes("poison"),
+      });
+    }
+    at += block.length;
+  }
+  return rows;
+}
+
+function openJournal(folder: string): Journal {
+  const options = {
+    number: 1,
+    flushIntervalMs: 3_600_000,
+    bytesMax: 1 << 30,
+    clock: systemClock,
+    log: silentLog,
+  };
+  const journal = new Journal({ folder, ...options });
+  journal.open();
+  return journal;
+}
+
+interface Sent {
+  historical: boolean;
+  month: number;
+  poisoned: boolean;
+}
+
+function send(journal: Journal, { historical, month, poisoned }: Sent): string {
+  const row = emptyRow();
+  newUuidBytes(1_700_000_000_000, row.uuid);
+  for (const span of [row.event, row.distinct_id])
+    Object.assign(span, { source: bytesOf("e"), from: 0, to: 1 });
+  const properties = bytesOf(poisoned ? `{"poison":1}` : "{}");
+  Object.assign(row.properties, { source: properties, from: 0, to: properties.length });
+  row.timestamp = Date.UTC(2024, month, 3) * 1000;
+  row.created_at = journal.stamp();
+  journal.lane(historical).append(row);
+  return Buffer.from(row.uuid).toString("hex");
+}
+
+function openFlush(dataDir: string, journal: Journal, clickhouse: ClickHouse) {
+  const counted = { stored: 0, quarantined: 0 };
+  const flush = new Flush({
+    journal,
+    clickhouse,
+    quarantine: new Quarantine(dataDir),
+    folder: `${dataDir}/flush`,
+    counts: {
+      stored: (_lane, rows) => void (counted.stored += rows),
+      quarantined: (rows) => void (counted.quarantined += rows),
+      seconds: () => {},
+    },
+    clock: systemClock,
+    log: silentLog,
+  });
+  return { flush, counted };
+}
+
+const sentEvent = fc.record({
+  historical: fc.boolean(),
+  month: fc.nat({ max: 2 }),
+  poisoned: fc.integer({ min: 0, max: 9 }).map((n) => n === 0),
+});
+const fate = fc.constantFrom<Fate>("well", "well", "lost answer", "failed before");
+
+test("every event is stored once or in quarantine, whatever answers are lost, across a restart", async () => {
+  const folder = makeFolder();
+  let run = 0;
+  await fc.assert(
+    fc.asyncProperty(
+      fc.array(sentEvent, { minLength: 1, maxLength: 12 }),
+      fc.array(fate, { maxLength: 3 }),
+      fc.boolean(),
+      async (events, fates, embedded) => {
+        const dataDir = `${folder}/${run++}`;
+        const journal = openJournal(`${dataDir}/journal`);
+        const uuids = events.map((event) => ({ ...event, uuid: send(journal, event) }));
+        await journal.close();
+        await journal.release();
+        // As after a crash: a new journal finds the segments, and all of them are in doubt.
+        const after = openJournal(`${dataDir}/journal`);
+        const engine = new FaultyEngine(fates, embedded);
+        const { flush, counted } = openFlush(dataDir, after, engine);
+        flush.start();
+        await flush.drain(60_000);
+        await after.close();
+        await after.release();
+        const good = uuids.filter((event) => !event.poisoned).map((event) => event.uuid);
+        expect([...engine.stored.keys()].toSorted()).toEqual(good.toSorted());
+        expect([...engine.stored.values()].every((times) => times === 1)).toBe(true);
+        expect(new Quarantine(dataDir).count).toBe(events.length - good.length);
+        expect(counted).toEqual({ stored: good.length, quarantined: events.length - good.length });
+        expect(after.pending()).toEqual({ events: 0, bytes: 0 });
+      },
+    ),
+    { numRuns: 40 },
+  );
+}, 60_000);
+
+test("quarantined events can be listed, handed back and discarded", async () => {
+  const dataDir = makeFolder();
+  const journal = openJournal(`${dataDir}/journal`);
+  const refusing = new FaultyEngine([], true);
+  const { flush } = openFlush(dataDir, journal, refusing);
+  send(journal, { historical: false, month: 0, poisoned: true });
+  send(journal, { historical: false, month: 0, poisoned: true });
+  await journal.live.seal();
+  flush.start();
+  await flush.drain(60_000);
+  const quarantine = new Quarantine(dataDir);
+  const listed = quarantine.list();
+  expect(listed.map(({ lane, month, reason }) => ({ lane, month, reason }))).toEqual([
+    { lane: "live", month: 202401, reason: "poison" },
+    { lane: "live", month: 202401, reason: "poison" },
+  ]);
+  expect(Buffer.from(quarantine.peek(listed[0]!.id)!).toString("latin1")).toContain(`{"poison":1}`);
+  expect(quarantine.discard(listed[0]!.id)).toBe(1);
+  expect(quarantine.discard("no such id")).toBe(0);
+  expect(quarantine.retry("all")).toBe(1);
+  journal.takeReturned();
+  expect(journal.pending().events).toBe(1);
+  expect(quarantine.count).toBe(0);
+  await journal.close();
+  await journal.release();
+});

@@ -1,0 +1,232 @@
+import { afterEach, expect, test } from "bun:test";
+import {
+  appendFileSync,
+  copyFileSync,
+  existsSync,
+  readFileSync,
+  readdirSync,
+  renameSync,
+  rmSync,
+  writeFileSync,
+} from "node:fs";
+import fc from "fast-check";
+import { Journal } from "../../src/capture/journal.ts";
+import { emptyRow, monthOf } from "../../src/capture/row.ts";
+import { readSegment } from "../../src/capture/segment.ts";
+import type { Clock } from "../../src/core/clock.ts";
+import { silentLog } from "../../src/core/log.ts";
+import { makeFolder } from "../support/folder.ts";
+
+const encoder = new TextEncoder();
+
+function clockAt(millis: number): Clock & { millis: number } {
+  const clock = { millis, now: () => clock.millis, elapsed: () => clock.millis };
+  return clock;
+}
+
+function openJournal(folder: string, clock: Clock = clockAt(1_700_000_000_000), bytesMax = 1 << 30): Journal {
+  const journal = new Journal({
+    folder,
+    number: 3,
+    flushIntervalMs: 3_600_000,
+    bytesMax,
+    clock,
+    log: silentLog,
+  });
+  journal.open();
+  opened.push(journal);
+  return journal;
+}
+
+/** Journals of a test, left as a crash leaves them; their files are let go of once it is through. */
+const opened: Journal[] = [];
+
+afterEach(async () => {
+  for (const journal of opened.splice(0)) {
+    await journal.close();
+    await journal.release();
+  }
+});
+
+function appendRow(journal: Journal, historical: boolean, timestamp: number): void {
+  const row = emptyRow();
+  const source = encoder.encode("{}");
+  for (const span of [row.event, row.distinct_id, row.properties])
+    Object.assign(span, { source, from: 0, to: 2 });
+  row.timestamp = timestamp;
+  row.created_at = journal.stamp();
+  journal.lane(historical).append(row);
+}
+
+const january = Date.UTC(2024, 0, 15) * 1000;
+const february = Date.UTC(2024, 1, 15) * 1000;
+
+test("rows are on the disk when commit resolves, and a journal opened after a crash has them by month", async () => {
+  const folder = `${makeFolder()}/journal`;
+  const journal = openJournal(folder);
+  for (const month of [january, february, january]) appendRow(journal, true, month);
+  await journal.historical.commit();
+  appendRow(journal, false, january);
+  await journal.live.commit();
+  const after = openJournal(folder);
+  expect(after.pending().events).toBe(4);
+  const batches = after.nextSealed("historical")!.batches;
+  expect(batches.map(({ month, rows }) => [month, rows])).toEqual([
+    [202401, 2],
+    [202402, 1],
+  ]);
+  expect(after.nextSealed("live")!.rows).toBe(1);
+  expect(after.nextSealed("live")!.recovered).toBe(true);
+});
+
+test("rows appended together are one group, and their frames lie where the index says", async () => {
+  const folder = `${makeFolder()}/journal`;
+  const journal = openJournal(folder);
+  appendRow(journal, false, january);
+  const first = journal.live.commit();
+  appendRow(journal, false, january);
+  await Promise.all([first, journal.live.commit()]);
+  appendRow(journal, false, january);
+  await journal.live.commit();
+  const known = structuredClone(journal.live.segment!);
+  await journal.close();
+  const read = readSegment(journal.nextSealed("live")!.path)!;
+  expect(known.batches[0]!.frames.map((frame) => frame.rows)).toEqual([2, 1]);
+  expect(read.segment.batches).toEqual(known.batches);
+  expect(read.segment.oldest).toBe(known.oldest);
+});
+
+test("a torn tail is cut, and what stands before it stays", async () => {
+  const folder = `${makeFolder()}/journal`;
+  const journal = openJournal(folder);
+  appendRow(journal, false, january);
+  await journal.live.commit();
+  const path = journal.live.segment!.path;
+  const whole = readFileSync(path);
+  for (const torn of [1, 30, 41, whole.length - 24 - 1]) {
+    writeFileSync(path, whole);
+    appendFileSync(path, whole.subarray(24, 24 + torn));
+    const after = openJournal(folder);
+    expect(after.pending().events).toBe(1);
+    expect(after.damagedFiles).toBe(0);
+    expect(readFileSync(path).length).toBe(whole.length);
+  }
+});
+
+test("a damaged frame between sound ones is set aside with its file, and the sound ones go on", async () => {
+  const folder = `${makeFolder()}/journal`;
+  const journal = openJournal(folder);
+  const ends: number[] = [];
+  for (let i = 0; i < 3; i++) {
+    appendRow(journal, false, january);
+    await journal.live.commit();
+    ends.push(journal.live.segment!.bytes);
+  }
+  const path = journal.live.segment!.path;
+  const bytes = readFileSync(path);
+  bytes[ends[0]! + 60]! ^= 0xff;
+  writeFileSync(path, bytes);
+  const after = openJournal(folder);
+  expect(after.damagedFiles).toBe(1);
+  expect(after.pending().events).toBe(2);
+  expect(readFileSync(`${path}.damaged`)).toEqual(bytes);
+  expect(openJournal(folder).pending().events).toBe(2);
+});
+
+test("a segment noted in the ledger but not removed is not taken in again", async () => {
+  const folder = `${makeFolder()}/journal`;
+  const journal = openJournal(folder);
+  appendRow(journal, false, january);
+  await journal.close();
+  const segment = journal.nextSealed("live")!;
+  copyFileSync(segment.path, `${folder}/copy`);
+  await journal.finish(segment);
+  expect(existsSync(segment.path)).toBe(false);
+  renameSync(`${folder}/copy`, segment.path);
+  const after = openJournal(folder);
+  expect(after.pending()).toEqual({ events: 0, bytes: 0 });
+  expect(existsSync(segment.path)).toBe(false);
+});
+
+test("numbers of segments rise even when the clock goes back between two runs", async () => {
+  const folder = `${makeFolder()}/journal`;
+  const journal = openJournal(folder, clockAt(1_700_000_000_000));
+  appendRow(journal, false, january);
+  await journal.close();
+  const segment = journal.nextSealed("live")!;
+  await journal.finish(segment);
+  await journal.release();
+  expect(openJournal(folder, clockAt(1_600_000_000_000)).nextId()).toBeGreaterThan(segment.id);
+});
+
+test("a journal that cannot be written refuses the group with a 503, and goes on when it can be again", async () => {
+  const folder = `${makeFolder()}/journal`;
+  const journal = openJournal(folder);
+  rmSync(folder, { recursive: true });
+  appendRow(journal, false, january);
+  await expect(journal.live.commit()).rejects.toMatchObject({ code: "unavailable", retryAfterSeconds: 5 });
+  expect(journal.live.failedGroups).toBe(1);
+  expect(journal.pending().events).toBe(0);
+  const again = openJournal(folder);
+  appendRow(again, false, january);
+  await again.live.commit();
+  expect(again.pending().events).toBe(1);
+});
+
+test("is full at its bound, and not before", async () => {
+  const journal = openJournal(`${makeFolder()}/journal`, clockAt(1_700_000_000_000), 2000);
+  expect(journal.full).toBe(false);
+  for (let i = 0; i < 10 && !journal.full; i++) {
+    appendRow(journal, false, january);
+    await journal.live.commit();
+  }
+  expect(journal.full).toBe(true);
+});
+
+test("the watermark never passes a row that is not flushed, whatever the order of steps", async () => {
+  const folder = makeFolder();
+  let run = 0;
+  const step = fc.constantFrom("live", "historical", "commit", "seal", "finish", "tick");
+  await fc.assert(
+    fc.asyncProperty(fc.array(step, { maxLength: 30 }), async (steps) => {
+      const clock = clockAt(1_700_000_000_000);
+      const journal = openJournal(`${folder}/${run++}`, clock);
+      for (const one of steps) {
+        if (one === "live" || one === "historical") appendRow(journal, one === "historical", january);
+        if (one === "commit") void Promise.all([journal.live.commit(), journal.historical.commit()]);
+        if (one === "seal") await Promise.all([journal.live.seal(), journal.historical.seal()]);
+        const sealed = journal.nextSealed("live");
+        if (one === "finish" && sealed) await journal.finish(sealed);
+        if (one === "tick") clock.millis += 7;
+        const unflushed = [journal.live.oldest, journal.historical.oldest].filter((at) => at !== undefined);
+        for (const name of ["live", "historical"] as const) {
+          const segment = journal.nextSealed(name);
+          if (segment) unflushed.push(segment.oldest);
+          const growing = journal[name].segment;
+          if (growing && growing.rows > 0) unflushed.push(growing.oldest);
+        }
+        expect(journal.watermark()).toBe(Math.min(clock.millis * 1000, ...unflushed));
+      }
+    }),
+    { numRuns: 30 },
+  );
+});
+
+test("stored() resolves only when every segment that was on the disk by then is finished", async () => {
+  const journal = openJournal(`${makeFolder()}/journal`);
+  appendRow(journal, false, january);
+  await journal.live.commit();
+  let stored = false;
+  const waiting = journal.stored(journal.live).then(() => (stored = true));
+  await journal.live.seal();
+  expect(stored).toBe(false);
+  await journal.finish(journal.nextSealed("live")!);
+  await waiting;
+  expect(stored).toBe(true);
+  expect(readdirSync(journal.folder).filter((name) => name.endsWith(".segment"))).toEqual([]);
+});
+
+test("a month is the one ClickHouse partitions by", () => {
+  expect(monthOf(january)).toBe(202401);
+  expect(monthOf(Date.UTC(1969, 11, 31, 23, 59, 59) * 1000)).toBe(196912);
+});

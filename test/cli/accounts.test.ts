@@ -1,0 +1,147 @@
+import { afterAll, beforeAll, beforeEach, expect, test } from "bun:test";
+import type { CliContext, Command } from "../../src/cli/command.ts";
+import { keyCommand } from "../../src/cli/key.ts";
+import { projectCommand } from "../../src/cli/project.ts";
+import { readConfig } from "../../src/config.ts";
+import { UserError } from "../../src/core/fault.ts";
+import { hashKey } from "../../src/core/id.ts";
+import { type FirstAccounts, openFirstAccounts, startMsMax } from "../support/accounts.ts";
+
+let accounts: FirstAccounts;
+let printed: string[];
+let complained: string[];
+
+beforeAll(async () => {
+  accounts = await openFirstAccounts();
+}, startMsMax);
+
+afterAll(() => accounts.close());
+
+beforeEach(() => {
+  printed = [];
+  complained = [];
+});
+
+async function run(command: Command, ...args: string[]): Promise<number> {
+  const { host, port, user, pass, database } = accounts.sql.options;
+  const url = `postgres://${String(user)}:${String(pass)}@${host[0]}:${port[0]}/${database}`;
+  const context: CliContext = {
+    config: readConfig({ DATA_DIR: accounts.dataDir, DATABASE_URL: url, SECRET_KEY: "for these tests" }),
+    print: (line) => void printed.push(line),
+    complain: (line) => void complained.push(line),
+    terminal: false,
+  };
+  return command.run(args, context);
+}
+
+async function complaint(
+  command: Command,
+  ...args: string[]
+): Promise<{ message: string; exitCode: number }> {
+  const reason: unknown = await run(command, ...args).catch((thrown: unknown) => thrown);
+  if (!(reason instanceof UserError)) throw new Error(`expected a complaint, got ${String(reason)}`);
+  expect(printed).toEqual([]);
+  expect(reason.message).not.toContain("\n");
+  return { message: reason.message, exitCode: reason.exitCode };
+}
+
+test("project create makes a project in the oldest organization and prints it", async () => {
+  expect(await run(projectCommand, "create", "--name", "Web shop")).toBe(0);
+  expect(printed).toHaveLength(1);
+  expect(printed[0]).toMatch(/^\d+\tphc_[0-9A-Za-z]{43}\tWeb shop$/);
+});
+
+test("project create takes a key and an organization, and prints JSON", async () => {
+  const args = [
+    "--name",
+    "Given",
+    "--api-key",
+    "given-key",
+    "--organization",
+    accounts.organization_id,
+    "--json",
+  ];
+  expect(await run(projectCommand, "create", ...args)).toBe(0);
+  expect(JSON.parse(printed[0] ?? "")).toMatchObject({
+    name: "Given",
+    api_token: "given-key",
+    organization: accounts.organization_id,
+  });
+});
+
+test("project list prints every project", async () => {
+  expect(await run(projectCommand, "list")).toBe(0);
+  expect(printed[0]).toBe(`${accounts.project_id}\t${accounts.project_api_key}\tDefault project`);
+  printed = [];
+  await run(projectCommand, "list", "--json");
+  expect(JSON.parse(printed[0] ?? "")[0]).toMatchObject({ id: accounts.project_id, name: "Default project" });
+});
+
+test("project refuses what cannot be, in one line", async () => {
+  const wrong = async (...args: string[]) => (await complaint(projectCommand, ...args)).exitCode;
+  expect(await wrong()).toBe(2);
+  expect(await wrong("make")).toBe(2);
+  expect(await wrong("create")).toBe(2);
+  expect(await wrong("create", "--name", "x".repeat(201))).toBe(2);
+  expect(await wrong("create", "--name", "x", "--api-key", "phx_personal")).toBe(2);
+  expect(await wrong("create", "--name", "x", "--api-key", "two words")).toBe(2);
+  expect(await wrong("create", "--name", "x", "--organization", "5")).toBe(2);
+  expect(await wrong("list", "--name", "x")).toBe(2);
+  expect(
+    await complaint(projectCommand, "create", "--name", "x", "--api-key", accounts.project_api_key),
+  ).toEqual({
+    message: "Another project has this API key.",
+    exitCode: 1,
+  });
+  expect(
+    await complaint(projectCommand, "create", "--name", "x", "--organization", crypto.randomUUID()),
+  ).toEqual({
+    message: "The organization does not exist.",
+    exitCode: 1,
+  });
+});
+
+test("key issue prints the key alone on standard output, so that a script can take it", async () => {
+  expect(await run(keyCommand, "issue", "--label", "report", "--scopes", "query:read, project:read")).toBe(0);
+  expect(printed).toHaveLength(1);
+  const [row] = await accounts.sql`
+    SELECT label, scopes FROM personal_api_keys WHERE secure_value = ${hashKey(printed[0] ?? "")}`;
+  expect({ ...row }).toEqual({ label: "report", scopes: ["query:read", "project:read"] });
+});
+
+test("key list shows no key, and key revoke ends one", async () => {
+  await run(keyCommand, "issue", "--label", "short", "--scopes", "*", "--json");
+  const issued: unknown = JSON.parse(printed[0] ?? "");
+  expect(issued).toMatchObject({ label: "short", scopes: ["*"] });
+  const { id, value } = issued as { id: string; value: string };
+  printed = [];
+  expect(await run(keyCommand, "list")).toBe(0);
+  expect(printed.join("\n")).toContain(id);
+  expect(printed.join("\n")).not.toContain(value);
+  printed = [];
+  expect(await run(keyCommand, "revoke", id)).toBe(0);
+  expect(printed).toEqual([`key ${id} revoked`]);
+  printed = [];
+  expect((await complaint(keyCommand, "revoke", id)).exitCode).toBe(1);
+});
+
+test("key refuses what cannot be, in one line", async () => {
+  const wrong = async (...args: string[]) => (await complaint(keyCommand, ...args)).exitCode;
+  expect(await wrong()).toBe(2);
+  expect(await wrong("issue", "--scopes", "*")).toBe(2);
+  expect(await wrong("issue", "--label", "x")).toBe(2);
+  expect(await wrong("issue", "--label", "x".repeat(41), "--scopes", "*")).toBe(2);
+  expect(await wrong("issue", "--label", "x", "--scopes", "query:delete")).toBe(2);
+  expect(await wrong("issue", "--label", "x", "--scopes", "query:read,")).toBe(2);
+  expect(await wrong("revoke")).toBe(2);
+  expect(await wrong("revoke", "a", "b")).toBe(2);
+  expect(await wrong("list", "--label", "x")).toBe(2);
+  expect(await wrong("issue", "--label", "x", "--scopes", "*", "--email", "nobody@example.com")).toBe(1);
+});
+
+test("a database without tables is explained", async () => {
+  await accounts.sql`ALTER TABLE projects RENAME TO hidden_projects`;
+  const { message } = await complaint(projectCommand, "list");
+  await accounts.sql`ALTER TABLE hidden_projects RENAME TO projects`;
+  expect(message).toContain("sluice migrate");
+});

@@ -1,0 +1,40 @@
+import { expect, test } from "bun:test";
+import { endOfWords, readWords, requiredTextOf, textOf } from "../../src/cli/args.ts";
+import { UserError } from "../../src/core/fault.ts";
+
+function complaint(work: () => unknown): UserError {
+  try {
+    work();
+  } catch (reason) {
+    if (reason instanceof UserError) return reason;
+    throw reason;
+  }
+  throw new Error("expected a complaint");
+}
+
+test("options with values, flags and other words are told apart", () => {
+  const words = readWords(["create", "--name", " Web shop ", "--json"], ["name"], ["json"]);
+  expect(words.positionals).toEqual(["create"]);
+  expect(textOf(words, "name")).toBe("Web shop");
+  expect(words.values["json"]).toBe(true);
+  expect(textOf(readWords(["--name=x"], ["name"]), "name")).toBe("x");
+});
+
+test("an unknown option and a missing value are wrong use, said in one sentence", () => {
+  for (const args of [["--colour", "red"], ["--name"], ["--json=1"], ["-x"]]) {
+    const { exitCode, message } = complaint(() => readWords(args, ["name"], ["json"]));
+    expect(exitCode).toBe(2);
+    expect(message).not.toContain("\n");
+    expect(message.length).toBeGreaterThan(5);
+  }
+});
+
+test("an absent or blank required option is wrong use", () => {
+  expect(complaint(() => requiredTextOf(readWords([], ["name"]), "name")).message).toBe("--name is missing");
+  expect(complaint(() => requiredTextOf(readWords(["--name", " "], ["name"]), "name")).exitCode).toBe(2);
+});
+
+test("a word too many is named", () => {
+  const words = readWords(["list", "all"], []);
+  expect(complaint(() => endOfWords(words, 1)).message).toBe('unexpected word "all"');
+});

@@ -1,0 +1,74 @@
+import { describe, expect, test } from "bun:test";
+import { judge, type Verdict } from "../../../src/cli/import/reply.ts";
+
+function judged(status: number, body: unknown = "", headers: Record<string, string> = {}): Verdict {
+  const text = typeof body === "string" ? body : JSON.stringify(body);
+  return judge({ status, headers: new Headers(headers), body: text }, 10);
+}
+
+describe("a 200", () => {
+  test("counts accepted and ignored rows by reason", () => {
+    const ignored = [
+      { index: 0, reason: "missing_event_name" },
+      { index: 4, reason: "missing_event_name" },
+      {},
+    ];
+    expect(judged(200, { status: "Ok", accepted: 7, ignored })).toEqual({
+      is: "taken",
+      tally: {
+        sent: 10,
+        accepted: 7,
+        ignored: { missing_event_name: 2, unknown: 1 },
+        rejected: 0,
+        skipped: {},
+      },
+    });
+  });
+
+  test("always adds up, whatever the server lists", () => {
+    const one = [{ index: 0, reason: "a" }];
+    expect(judged(200, { status: "Ok", accepted: 7, ignored: one })).toMatchObject({
+      tally: { accepted: 7, ignored: { a: 1, unlisted: 2 } },
+    });
+    expect(judged(200, { status: "Ok", accepted: 10, ignored: one })).toMatchObject({
+      tally: { accepted: 10, ignored: {} },
+    });
+    expect(judged(200, { status: "Ok", accepted: -1 })).toMatchObject({ tally: { accepted: 10 } });
+  });
+
+  test("of a server that does not count takes all rows", () => {
+    expect(judged(200, { status: "Ok" })).toMatchObject({ tally: { sent: 10, accepted: 10, ignored: {} } });
+    expect(judged(200, { status: 1 })).toMatchObject({ tally: { accepted: 10 } });
+  });
+
+  test("of anything else takes none", () => {
+    for (const body of ["<html>", "", "[]", { status: "down" }]) expect(judged(200, body).is).toBe("refused");
+  });
+});
+
+describe("another answer", () => {
+  test("is worth another attempt when the server ails", () => {
+    expect(judged(503, { detail: "full" }, { "retry-after": "7" })).toEqual({
+      is: "later",
+      reason: "503: full",
+      waitMs: 7000,
+    });
+    expect(judged(429)).toEqual({ is: "later", reason: "429", waitMs: 0 });
+    expect(judged(408).is).toBe("later");
+    expect(judged(500, "<html>oops</html>")).toEqual({ is: "later", reason: "500", waitMs: 0 });
+    expect(judged(503, "", { "retry-after": "999999" })).toMatchObject({ waitMs: 300_000 });
+  });
+
+  test("is final when it says so", () => {
+    expect(judged(401, { detail: "API key is\nwrong." })).toEqual({
+      is: "refused",
+      reason: "401: API key is wrong.",
+    });
+    expect(judged(400, "bad")).toEqual({ is: "refused", reason: "400: bad" });
+    expect(judged(413, { detail: "20 MB" })).toEqual({ is: "too large", reason: "413: 20 MB" });
+    expect(judged(301, "", { location: "https://b.example/batch/" })).toEqual({
+      is: "refused",
+      reason: "301: it points to https://b.example/batch/; give that as --host",
+    });
+  });
+});

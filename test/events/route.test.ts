@@ -1,0 +1,191 @@
+import { afterAll, beforeAll, expect, test } from "bun:test";
+import { mkdtempSync, rmSync } from "node:fs";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import { Elysia } from "elysia";
+import { openGate } from "../../src/access/gate.ts";
+import { bootstrap } from "../../src/accounts/bootstrap.ts";
+import type { Clock } from "../../src/core/clock.ts";
+import { silentLog } from "../../src/core/log.ts";
+import { eventRoutes } from "../../src/events/route.ts";
+import { openProblems } from "../../src/http/problem.ts";
+import { findUserId, issueKey } from "../../src/personal_api_keys/store.ts";
+import { createProject } from "../../src/projects/store.ts";
+import { migrate } from "../../src/storage/migrate.ts";
+import { openStores, type Stores } from "../../src/storage/stores.ts";
+import { startMsMax } from "../support/accounts.ts";
+
+const clock: Clock = { now: () => Date.UTC(2024, 0, 10), elapsed: () => 0 };
+let dataDir: string;
+let stores: Stores;
+let app: { handle(request: Request): Promise<Response> };
+let key: string;
+let user_id: number;
+let project_id: number;
+let empty_id: number;
+
+beforeAll(async () => {
+  dataDir = mkdtempSync(join(tmpdir(), "sluice-events-"));
+  stores = await openStores({ dataDir, log: silentLog });
+  await migrate(stores, { log: silentLog });
+  const { sql, clickhouse } = stores;
+  const made = await bootstrap(sql, {
+    bootstrapProjectApiKey: undefined,
+    bootstrapPersonalApiKey: undefined,
+    bootstrapEmail: undefined,
+  });
+  project_id = made?.project_id ?? 0;
+  key = made?.personalApiKey ?? "";
+  user_id = (await findUserId(sql, undefined)) ?? 0;
+  empty_id = (await createProject(sql, { organization_id: made?.organization_id ?? "", name: "Empty" })).id;
+  const gate = openGate({ sql, clock, log: silentLog });
+  const room = eventRoutes({ gate, clickhouse, clock });
+  app = new Elysia().onError(openProblems({ log: silentLog, routes: () => room.routes })).use(room);
+  await addEvents();
+}, startMsMax);
+
+afterAll(async () => {
+  await stores.close();
+  rmSync(dataDir, { recursive: true, force: true });
+}, startMsMax);
+
+/**
+ * 240 events, one an hour from 2024-01-01; even hours "tick", odd ones "tock"; and two of another project.
+ */
+async function addEvents(): Promise<void> {
+  const columns =
+    "uuid, project_id, event, distinct_id, properties, timestamp, created_at, historical_migration";
+  const properties = `concat('{"hour":', toString(number), ',"exact":12345678901234567890.10}')`;
+  await stores.clickhouse.command(`
+    INSERT INTO event_rows (${columns}, _batch, _row)
+    SELECT generateUUIDv7(), ${project_id}, if(number % 2 = 0, 'tick', 'tock'),
+      concat('id', toString(number % 3)),
+      ${properties}, toDateTime64('2024-01-01 00:00:00', 6, 'UTC') + toIntervalHour(number),
+      toDateTime64('2024-01-10 00:00:00.5', 6, 'UTC'), number < 24, 1, number
+    FROM numbers(240)`);
+  await stores.clickhouse.command(`
+    INSERT INTO event_rows (${columns}, _batch, _row)
+    SELECT generateUUIDv7(), 4000000000, 'theirs', 'id0', '{}', toDateTime64('2024-01-05 00:00:00', 6, 'UTC'),
+      toDateTime64('2024-01-10 00:00:00', 6, 'UTC'), false, 2, number
+    FROM numbers(2)`);
+}
+
+interface EventReply {
+  uuid: string;
+  event: string;
+  distinct_id: string;
+  timestamp: string;
+  properties: { hour: number };
+}
+
+interface Reply {
+  status: number;
+  text: string;
+  body: { count: number; next: string | null; previous: string | null; results: EventReply[] };
+}
+
+async function ask(query: string, { home = "projects", id = project_id, bearer = key } = {}): Promise<Reply> {
+  const headers = { authorization: `Bearer ${bearer}` };
+  const reply = await app.handle(
+    new Request(`http://localhost/api/${home}/${id}/events/${query}`, { headers }),
+  );
+  const text = await reply.text();
+  return { status: reply.status, text, body: JSON.parse(text) as Reply["body"] };
+}
+
+const hoursOf = ({ body }: Reply): number[] => body.results.map(({ properties }) => properties.hour);
+
+test("lists the newest events first, in the envelope of every list", async () => {
+  const reply = await ask("?limit=3");
+  expect(reply.status).toBe(200);
+  expect(reply.body).toMatchObject({ count: 240, previous: null });
+  expect(reply.body.next).toBe(`http://localhost/api/projects/${project_id}/events/?limit=3&offset=3`);
+  expect(hoursOf(reply)).toEqual([239, 238, 237]);
+  expect(reply.body.results[0]).toMatchObject({
+    event: "tock",
+    distinct_id: "id2",
+    timestamp: "2024-01-10T23:00:00Z",
+    created_at: "2024-01-10T00:00:00.500000Z",
+    historical_migration: false,
+    person_id: expect.stringMatching(/^[0-9a-f-]{36}$/),
+  });
+  expect(reply.text).toContain('"properties":{"hour":239,"exact":12345678901234567890.10}');
+});
+
+test("environments are projects", async () => {
+  expect(hoursOf(await ask("?limit=2", { home: "environments" }))).toEqual([239, 238]);
+});
+
+test("following next visits every event once", async () => {
+  const seen: string[] = [];
+  let next: string | null = "?limit=70";
+  while (next !== null) {
+    const { body }: Reply = await ask(next);
+    seen.push(...body.results.map(({ uuid }) => uuid));
+    next = body.next === null ? null : new URL(body.next).search;
+  }
+  expect(seen).toHaveLength(240);
+  expect(new Set(seen).size).toBe(240);
+});
+
+test("filters by event, distinct id and time, together", async () => {
+  expect((await ask("?event=tick")).body.count).toBe(120);
+  expect((await ask("?distinct_id=id0")).body.count).toBe(80);
+  const reply = await ask("?event=tick&distinct_id=id0&after=2024-01-02&before=2024-01-03T00:00:00Z");
+  expect(hoursOf(reply)).toEqual([42, 36, 30]);
+  expect(reply.body.count).toBe(3);
+});
+
+test("after and before leave their own moment out", async () => {
+  expect(hoursOf(await ask("?after=2024-01-01T01:00:00Z&before=2024-01-01T04:00:00Z"))).toEqual([3, 2]);
+});
+
+test("relative moments count back from now", async () => {
+  expect((await ask("?after=-1d&before=2024-01-10")).body.count).toBe(23);
+});
+
+test("a moment that is none is refused, naming its key", async () => {
+  for (const name of ["after", "before"]) {
+    const { status, body } = await ask(`?${name}=yesterday`);
+    expect(status).toBe(400);
+    expect(body).toMatchObject({ type: "validation_error", code: "invalid_input", attr: name });
+  }
+});
+
+test("a page past the end is empty and leads back", async () => {
+  const { body } = await ask("?limit=10&offset=1000");
+  expect(body).toMatchObject({ count: 240, next: null, results: [] });
+  expect(body.previous).toContain("offset=990");
+});
+
+test("a value cannot leave its place in the statement", async () => {
+  for (const value of ["' OR 1=1 --", "\\' OR 1=1 --", "{project_id:UInt32}", "\0", "a\nb", "é"]) {
+    const { status, body } = await ask(`?event=${encodeURIComponent(value)}`);
+    expect(status).toBe(200);
+    expect(body.count).toBe(0);
+  }
+});
+
+test("a project without events has an empty list, whatever others have", async () => {
+  expect((await ask("", { id: empty_id })).body).toEqual({
+    count: 0,
+    next: null,
+    previous: null,
+    results: [],
+  });
+});
+
+test("needs query:read, and a project of the key's", async () => {
+  const { value } = await issueKey(stores.sql, user_id, { label: "other", scopes: ["project:read"] });
+  expect(await ask("", { bearer: value })).toMatchObject({
+    status: 403,
+    body: { detail: "API key missing required scope 'query:read'" },
+  });
+  const held = await issueKey(stores.sql, user_id, {
+    label: "held",
+    scopes: ["*"],
+    scoped_teams: [empty_id],
+  });
+  expect((await ask("", { bearer: held.value })).status).toBe(403);
+  expect((await ask("", { id: 4_000_000 })).status).toBe(404);
+});

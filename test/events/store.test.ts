@@ -1,0 +1,109 @@
+import { expect, test } from "bun:test";
+import { eventText } from "../../src/events/route.ts";
+import { type DayCount, listEvents, pageSpan } from "../../src/events/store.ts";
+import type { ClickHouse, QueryOptions } from "../../src/storage/clickhouse.ts";
+
+const days: DayCount[] = [
+  { day: "2024-03-03", count: "5" },
+  { day: "2024-03-01", count: "10" },
+  { day: "2024-01-01", count: 2 },
+];
+
+test("a page lies in the days that hold its events, counted from the newest of them", () => {
+  expect(pageSpan(days, 5, 0)).toEqual({ first_day: "2024-03-03", last_day: "2024-03-03", offset: 0 });
+  expect(pageSpan(days, 6, 0)).toEqual({ first_day: "2024-03-01", last_day: "2024-03-03", offset: 0 });
+  expect(pageSpan(days, 3, 4)).toEqual({ first_day: "2024-03-01", last_day: "2024-03-03", offset: 4 });
+  expect(pageSpan(days, 3, 5)).toEqual({ first_day: "2024-03-01", last_day: "2024-03-01", offset: 0 });
+  expect(pageSpan(days, 3, 14)).toEqual({ first_day: "2024-01-01", last_day: "2024-03-01", offset: 9 });
+  expect(pageSpan(days, 100, 0)).toEqual({ first_day: "2024-01-01", last_day: "2024-03-03", offset: 0 });
+  expect(pageSpan(days, 100, 16)).toEqual({ first_day: "2024-01-01", last_day: "2024-01-01", offset: 1 });
+});
+
+test("a page past the end lies in no day", () => {
+  expect(pageSpan(days, 10, 17)).toBeUndefined();
+  expect(pageSpan([], 10, 0)).toBeUndefined();
+});
+
+test("every page's span holds exactly its events, for every limit and offset", () => {
+  const total = days.reduce((sum, { count }) => sum + Number(count), 0);
+  const flat = days.flatMap(({ day, count }) => Array.from({ length: Number(count) }, () => day));
+  for (let limit = 1; limit <= total + 1; limit += 1) {
+    for (let offset = 0; offset < total; offset += 1) {
+      const span = pageSpan(days, limit, offset);
+      const page = flat.slice(offset, offset + limit);
+      expect({ limit, offset, last: span?.last_day, first: span?.first_day }).toEqual({
+        limit,
+        offset,
+        last: page[0],
+        first: page.at(-1),
+      });
+      expect(flat.indexOf(span?.last_day ?? "") + (span?.offset ?? 0)).toBe(offset);
+    }
+  }
+});
+
+test("every statement filters by project first, takes parameters, and is held to a time", async () => {
+  const asked: { text: string; params: Record<string, unknown>; options: QueryOptions }[] = [];
+  const clickhouse: Pick<ClickHouse, "query"> = {
+    query: async <Row>(text: string, params = {}, options = {}) => {
+      asked.push({ text, params, options });
+      return (asked.length === 1 ? days : []) as Row[];
+    },
+  };
+  const hostile = "'; DROP TABLE events; --";
+  const filter = { project_id: 7, event: hostile, distinct_id: hostile, after: "2024-01-01 00:00:00.000000" };
+  await listEvents(clickhouse as ClickHouse, filter, { limit: 10, offset: 0 });
+  expect(asked).toHaveLength(2);
+  for (const { text, params, options } of asked) {
+    expect(text).toContain("WHERE project_id = {project_id:UInt32} AND");
+    expect(text).not.toContain("DROP");
+    expect(params).toMatchObject({ project_id: 7, event: hostile, distinct_id: hostile });
+    expect(options.settings?.["max_execution_time"]).toBe(10);
+  }
+});
+
+test("a page past the end asks for no events", async () => {
+  let statements = 0;
+  const clickhouse: Pick<ClickHouse, "query"> = {
+    query: async <Row>() => {
+      statements += 1;
+      return days as Row[];
+    },
+  };
+  const page = await listEvents(clickhouse as ClickHouse, { project_id: 7 }, { limit: 10, offset: 17 });
+  expect(page).toEqual({ count: 17, events: [] });
+  expect(statements).toBe(1);
+});
+
+const row = {
+  uuid: "0190cbd8-9e1b-7000-8000-000000000001",
+  event: 'say "hi"',
+  distinct_id: "d\\1",
+  properties: '{"n":12345678901234567890.10,"n":1,"t":"\\u00e9"}',
+  timestamp: "2024-01-02 03:04:05.600000",
+  created_at: "2024-01-02 03:04:06.000000",
+  person_id: "0190cbd8-9e1b-5000-8000-000000000002",
+  historical_migration: true,
+};
+
+test("properties are copied as the client wrote them", () => {
+  const text = eventText(row);
+  expect(text).toContain(`,"properties":${row.properties},`);
+  expect(JSON.parse(text)).toMatchObject({
+    id: row.uuid,
+    uuid: row.uuid,
+    event: row.event,
+    distinct_id: "d\\1",
+  });
+});
+
+test("moments are ISO 8601 in UTC, with a fraction only where there is one", () => {
+  expect(JSON.parse(eventText(row))).toMatchObject({
+    timestamp: "2024-01-02T03:04:05.600000Z",
+    created_at: "2024-01-02T03:04:06Z",
+  });
+});
+
+test("an event without properties has an empty object of them", () => {
+  expect(JSON.parse(eventText({ ...row, properties: "" }))).toHaveProperty("properties", {});
+});

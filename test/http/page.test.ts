@@ -1,0 +1,75 @@
+import { expect, test } from "bun:test";
+import { limits } from "../../src/core/limits.ts";
+import { pageLinks, pageReply, pageText, readPage, requestUrl } from "../../src/http/page.ts";
+
+const read = (query: string) => readPage(new URLSearchParams(query));
+const url = (query: string): URL => new URL(`https://sluice.example/api/projects/${query}`);
+
+test("a page has a hundred rows from the start unless asked otherwise", () => {
+  expect(read("")).toEqual({ limit: limits.pageDefault, offset: 0 });
+  expect(read("limit=2&offset=7")).toEqual({ limit: 2, offset: 7 });
+});
+
+test("a limit or offset that makes no sense counts as not given", () => {
+  for (const limit of ["0", "-1", "abc", "1.5", "", "1e3"]) {
+    expect(read(`limit=${limit}`).limit).toBe(limits.pageDefault);
+  }
+  for (const offset of ["-1", "abc", "", "99999999999999999999"])
+    expect(read(`offset=${offset}`).offset).toBe(0);
+});
+
+test("a page longer than pageMax is cut to it", () => {
+  expect(read("limit=100000").limit).toBe(limits.pageMax);
+});
+
+test("links are absolute, keep other keys, and sort them", () => {
+  const links = pageLinks(url("?search=a%20b&limit=2&event=x&offset=4"), { limit: 2, offset: 4 }, 10);
+  expect(links.next).toBe("https://sluice.example/api/projects/?event=x&limit=2&offset=6&search=a+b");
+  expect(links.previous).toBe("https://sluice.example/api/projects/?event=x&limit=2&offset=2&search=a+b");
+});
+
+test("the first page has no previous one, and names limit and offset of the next", () => {
+  expect(pageLinks(url(""), { limit: 100, offset: 0 }, 101)).toEqual({
+    next: "https://sluice.example/api/projects/?limit=100&offset=100",
+    previous: null,
+  });
+});
+
+test("the last page has no next one, and a previous one at the start has no offset", () => {
+  expect(pageLinks(url("?limit=5&offset=3"), { limit: 5, offset: 3 }, 8)).toEqual({
+    next: null,
+    previous: "https://sluice.example/api/projects/?limit=5",
+  });
+});
+
+test("a page past the end still leads back", () => {
+  const reply = pageReply(url("?limit=5&offset=50"), { limit: 5, offset: 50 }, 8, []);
+  expect(reply).toEqual({
+    count: 8,
+    next: null,
+    previous: "https://sluice.example/api/projects/?limit=5&offset=45",
+    results: [],
+  });
+});
+
+test("a path without its last slash keeps it away", () => {
+  const bare = new URL("http://sluice.example/api/projects");
+  expect(pageLinks(bare, { limit: 1, offset: 0 }, 2).next).toBe(
+    "http://sluice.example/api/projects?limit=1&offset=1",
+  );
+});
+
+test("results that are JSON texts are copied as they are", () => {
+  const text = pageText(url(""), { limit: 2, offset: 0 }, 2, ['{"a":1.0}', '{"a":12345678901234567890}']);
+  expect(text).toBe(
+    '{"count":2,"next":null,"previous":null,"results":[{"a":1.0},{"a":12345678901234567890}]}',
+  );
+  expect(pageText(url(""), { limit: 2, offset: 0 }, 0, [])).toEndWith('"results":[]}');
+});
+
+test("links follow the protocol a proxy was asked by", () => {
+  const asked = (proto: string) =>
+    requestUrl(new Request("http://sluice.example/a?b=1", { headers: { "x-forwarded-proto": proto } })).href;
+  expect(asked("https")).toBe("https://sluice.example/a?b=1");
+  expect(asked("javascript")).toBe("http://sluice.example/a?b=1");
+});

@@ -1,0 +1,17 @@
+import { expect, test } from "bun:test";
+import { otherSlug, slugOf } from "../../src/organizations/model.ts";
+
+test("a slug is the name in small ASCII letters, digits, underscores and single hyphens", () => {
+  expect(slugOf("Hedgebox Inc.")).toBe("hedgebox-inc");
+  expect(slugOf("  Åre -- Ski_Club  ")).toBe("are-ski_club");
+  expect(slugOf("a".repeat(64))).toHaveLength(48);
+});
+
+test("a name of which nothing is left gets a random slug", () => {
+  expect(slugOf("日本")).toMatch(/^[0-9a-z]{8}$/);
+});
+
+test("another slug has the same beginning and the same bound", () => {
+  expect(otherSlug("hedgebox")).toMatch(/^hedgebox-[0-9a-z]{4}$/);
+  expect(otherSlug("a".repeat(48))).toHaveLength(48);
+});

@@ -1,0 +1,71 @@
+import { afterAll, beforeAll, expect, test } from "bun:test";
+import { createOrganization, getOrganization, oldestOrganizationId } from "../../src/organizations/store.ts";
+import { addUser, type FirstAccounts, openFirstAccounts, startMsMax } from "../support/accounts.ts";
+
+let accounts: FirstAccounts;
+
+beforeAll(async () => {
+  accounts = await openFirstAccounts();
+}, startMsMax);
+
+afterAll(() => accounts.close());
+
+test("an organization looks as its members see it", async () => {
+  const { sql, organization_id, project_id, project_api_key, user_id } = accounts;
+  const organization = await getOrganization(sql, organization_id, user_id);
+  expect(organization).toMatchObject({
+    id: organization_id,
+    name: "Default organization",
+    slug: "default-organization",
+    logo_media_id: null,
+    membership_level: 15,
+    plugins_access_level: 9,
+    teams: [{ id: project_id, project_id, organization: organization_id, api_token: project_api_key }],
+    projects: [{ id: project_id, organization_id, name: "Default project" }],
+    available_product_features: [],
+    is_member_join_email_enabled: true,
+    metadata: '{"instance_tag":"none"}',
+    customer_id: null,
+    enforce_2fa: null,
+    member_count: "1",
+    is_ai_data_processing_approved: null,
+  });
+});
+
+test("strangers see no organization", async () => {
+  const stranger = await addUser(accounts.sql, "stranger@example.com");
+  expect(await getOrganization(accounts.sql, accounts.organization_id, stranger)).toBeUndefined();
+});
+
+test("whoever makes an organization owns it, and it becomes their current one", async () => {
+  const { sql } = accounts;
+  const owner_id = await addUser(sql, "owner@example.com");
+  const id = await createOrganization(sql, { name: "Hedgebox", owner_id, project_name: "Boxes" });
+  const made = await getOrganization(sql, id, owner_id);
+  expect(made).toMatchObject({ name: "Hedgebox", slug: "hedgebox", membership_level: 15 });
+  const [user] =
+    await sql`SELECT current_organization_id, current_project_id FROM users WHERE id = ${owner_id}`;
+  expect({ ...user }).toEqual({ current_organization_id: id, current_project_id: made?.projects[0]?.id });
+  expect(await oldestOrganizationId(sql)).toBe(accounts.organization_id);
+});
+
+test("organizations may share a name, and never a slug", async () => {
+  const { sql, user_id: owner_id } = accounts;
+  const slugs = new Set<string | undefined>();
+  for (let i = 0; i < 5; i += 1) {
+    const id = await createOrganization(sql, { name: "Same name", owner_id, project_name: "P" });
+    slugs.add((await getOrganization(sql, id, owner_id))?.slug);
+  }
+  expect(slugs.size).toBe(5);
+  expect(slugs).toContain("same-name");
+});
+
+test("an organization's users survive it, without a current one", async () => {
+  const { sql } = accounts;
+  const owner_id = await addUser(sql, "survivor@example.com");
+  const id = await createOrganization(sql, { name: "Ends", owner_id, project_name: "Ends too" });
+  await sql`DELETE FROM organizations WHERE id = ${id}`;
+  const [user] =
+    await sql`SELECT current_organization_id, current_project_id FROM users WHERE id = ${owner_id}`;
+  expect({ ...user }).toEqual({ current_organization_id: null, current_project_id: null });
+});

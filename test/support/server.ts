@@ -1,0 +1,146 @@
+// A server as its users run it: a process of its own, on stores of its own, spoken to over HTTP.
+
+import { afterAll } from "bun:test";
+import { resolve } from "node:path";
+import { silentLog } from "../../src/core/log.ts";
+import { type Stores, attachStores } from "../../src/storage/stores.ts";
+import { makeFolder } from "./folder.ts";
+
+const main = resolve(import.meta.dir, "../../src/main.ts");
+
+export const projectKey = "phc_test_project_key_0123456789";
+export const personalKey = "phx_test_personal_key_0123456789";
+
+export interface Server {
+  url: string;
+  dataDir: string;
+  pid: number;
+  /** What it printed to standard output so far. */
+  printed(): string;
+  /** Ends it by `signal`; resolves to its exit code. */
+  end(signal: NodeJS.Signals): Promise<number>;
+}
+
+export type Environment = Record<string, string>;
+
+/** Starts a server and waits until it says that it listens. It ends with the test file, if not before. */
+export async function startServer(environment: Environment = {}, dataDir = makeFolder()): Promise<Server> {
+  const child = spawnSluice(["serve"], { PORT: "0", DATA_DIR: dataDir, ...environment });
+  let ended = false;
+  const end = async (signal: NodeJS.Signals) => {
+    if (!ended) child.kill(signal);
+    ended = true;
+    return await child.exited;
+  };
+  afterAll(() => end("SIGKILL"));
+  const output = readLines(child.stdout);
+  const url = await output.find(/^Sluice is listening on (http\S+)$/m);
+  if (!url) throw new Error(`the server did not start:\n${await new Response(child.stderr).text()}`);
+  void child.stderr.pipeTo(new WritableStream());
+  return { url, dataDir, pid: child.pid, printed: output.sofar, end };
+}
+
+export interface Ran {
+  exitCode: number;
+  stdout: string;
+  stderr: string;
+}
+
+/** Runs one command to its end. */
+export async function runSluice(args: string[], environment: Environment, input?: string): Promise<Ran> {
+  const child = spawnSluice(args, environment, input);
+  const [stdout, stderr, exitCode] = await Promise.all([
+    new Response(child.stdout).text(),
+    new Response(child.stderr).text(),
+    child.exited,
+  ]);
+  return { exitCode, stdout, stderr };
+}
+
+export function spawnSluice(args: string[], environment: Environment, input?: string) {
+  return Bun.spawn(["bun", main, ...args], {
+    env: {
+      PATH: process.env["PATH"] ?? "",
+      HOME: process.env["HOME"] ?? "",
+      LOG_FORMAT: "json",
+      BOOTSTRAP_PROJECT_API_KEY: projectKey,
+      BOOTSTRAP_PERSONAL_API_KEY: personalKey,
+      ...environment,
+    },
+    stdin: input === undefined ? "ignore" : new TextEncoder().encode(input),
+    stdout: "pipe",
+    stderr: "pipe",
+  });
+}
+
+function readLines(stream: ReadableStream<Uint8Array>) {
+  let text = "";
+  let ended = false;
+  const waiting = new Set<() => void>();
+  const read = async () => {
+    const decoder = new TextDecoder();
+    for await (const chunk of stream) {
+      text += decoder.decode(chunk, { stream: true });
+      for (const wake of waiting) wake();
+    }
+    ended = true;
+    for (const wake of waiting) wake();
+  };
+  void read();
+  return {
+    sofar: () => text,
+    find: (pattern: RegExp): Promise<string | undefined> =>
+      new Promise((done) => {
+        const look = () => {
+          const found = pattern.exec(text);
+          if (!found && !ended) return;
+          waiting.delete(look);
+          done(found?.[1]);
+        };
+        waiting.add(look);
+        look();
+      }),
+  };
+}
+
+/** The stores of a running server, for looking at what it did. */
+export async function storesOf(server: Server): Promise<Stores> {
+  const stores = await attachStores({ dataDir: server.dataDir, log: silentLog });
+  afterAll(() => stores.close());
+  return stores;
+}
+
+export async function post(
+  server: Server,
+  path: string,
+  body: unknown,
+  headers: Record<string, string> = {},
+): Promise<Response> {
+  const sent = typeof body === "string" || body instanceof Uint8Array ? body : JSON.stringify(body);
+  return await fetch(`${server.url}${path}`, {
+    method: "POST",
+    headers: { "content-type": "application/json", ...headers },
+    body: sent as string,
+  });
+}
+
+export async function get(server: Server, path: string, key: string = personalKey): Promise<Response> {
+  return await fetch(`${server.url}${path}`, { headers: { authorization: `Bearer ${key}` } });
+}
+
+/** One metric's value, labels included in its name, as /metrics shows it. */
+export async function metric(server: Server, name: string): Promise<number> {
+  const text = await (await fetch(`${server.url}/metrics`)).text();
+  const line = text.split("\n").find((one) => one.startsWith(`${name} `));
+  return line === undefined ? 0 : Number(line.slice(name.length + 1));
+}
+
+/** Waits until every accepted event has left the journal. */
+export async function rested(server: Server): Promise<void> {
+  await until(async () => (await metric(server, "sluice_journal_pending_events")) === 0);
+}
+
+/** Asks until it is so; a test's own time limit ends what never comes. */
+export async function until(isSo: () => Promise<boolean>): Promise<void> {
+  while (!(await isSo())) await Bun.sleep(20);
+}
