@@ -1,4 +1,4 @@
-import { expect, test } from "bun:test";
+import { afterAll, expect, test } from "bun:test";
 import { readFileSync } from "node:fs";
 import fc from "fast-check";
 import { Flush } from "../../src/capture/flush.ts";
@@ -10,7 +10,10 @@ import { systemClock } from "../../src/core/clock.ts";
 import { silentLog } from "../../src/core/log.ts";
 import { type ClickHouse, ClickHouseError, type NativeBody } from "../../src/storage/clickhouse.ts";
 import { cutBlock, lengthOfBlock, rowsOfBlock } from "../../src/storage/native.ts";
+import { cleanUp } from "../support/cleanup.ts";
 import { makeFolder } from "../support/folder.ts";
+
+afterAll(cleanUp);
 
 type Fate = "well" | "lost answer" | "failed before";
 

@@ -1,4 +1,5 @@
-import { afterEach, expect, test } from "bun:test";
+import { cleanUp } from "../support/cleanup.ts";
+import { afterAll, afterEach, expect, test } from "bun:test";
 import {
   appendFileSync,
   copyFileSync,
@@ -16,6 +17,8 @@ import { readSegment } from "../../src/capture/segment.ts";
 import type { Clock } from "../../src/core/clock.ts";
 import { silentLog } from "../../src/core/log.ts";
 import { makeFolder } from "../support/folder.ts";
+
+afterAll(cleanUp);
 
 const encoder = new TextEncoder();
 

@@ -1,8 +1,11 @@
 // posthog-node, as it is published, against a server as it is started.
 
-import { beforeAll, expect, test } from "bun:test";
+import { afterAll, beforeAll, expect, test } from "bun:test";
 import { PostHog } from "posthog-node";
+import { cleanUp } from "../support/cleanup.ts";
 import { type Server, get, projectKey, rested, startServer } from "../support/server.ts";
+
+afterAll(cleanUp);
 
 let server: Server;
 

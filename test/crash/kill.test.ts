@@ -1,8 +1,11 @@
 // kill -9 in the middle of load: what was acknowledged is stored, and nothing twice.
 
-import { expect, test } from "bun:test";
+import { afterAll, expect, test } from "bun:test";
+import { cleanUp } from "../support/cleanup.ts";
 import { makeFolder } from "../support/folder.ts";
 import { type Server, post, projectKey, rested, startServer, storesOf } from "../support/server.ts";
+
+afterAll(cleanUp);
 
 /** Sends until the server is gone; adds the uuids of answered batches to `acknowledged`, of all to `sent`. */
 async function load(

@@ -1,6 +1,7 @@
 // The document's capture part, said as tests over HTTP against a server as it is started.
 
-import { beforeAll, expect, test } from "bun:test";
+import { cleanUp } from "../support/cleanup.ts";
+import { afterAll, beforeAll, expect, test } from "bun:test";
 import { gzipSync } from "node:zlib";
 import {
   type Server,
@@ -12,6 +13,8 @@ import {
   startServer,
   storesOf,
 } from "../support/server.ts";
+
+afterAll(cleanUp);
 
 let server: Server;
 

@@ -1,9 +1,9 @@
 // A server as its users run it: a process of its own, on stores of its own, spoken to over HTTP.
 
-import { afterAll } from "bun:test";
 import { resolve } from "node:path";
 import { silentLog } from "../../src/core/log.ts";
 import { type Stores, attachStores } from "../../src/storage/stores.ts";
+import { later } from "./cleanup.ts";
 import { makeFolder } from "./folder.ts";
 
 const main = resolve(import.meta.dir, "../../src/main.ts");
@@ -32,7 +32,7 @@ export async function startServer(environment: Environment = {}, dataDir = makeF
     ended = true;
     return await child.exited;
   };
-  afterAll(() => end("SIGKILL"));
+  later(() => end("SIGKILL"));
   const output = readLines(child.stdout);
   const url = await output.find(/^Sluice is listening on (http\S+)$/m);
   if (!url) throw new Error(`the server did not start:\n${await new Response(child.stderr).text()}`);
@@ -106,7 +106,7 @@ function readLines(stream: ReadableStream<Uint8Array>) {
 /** The stores of a running server, for looking at what it did. */
 export async function storesOf(server: Server): Promise<Stores> {
   const stores = await attachStores({ dataDir: server.dataDir, log: silentLog });
-  afterAll(() => stores.close());
+  later(() => stores.close());
   return stores;
 }
 
