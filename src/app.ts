@@ -1,4 +1,5 @@
-// The wiring: stores, rooms, routes and workers, opened in order and closed in mirror order. Decides nothing itself.
+// The wiring: stores, rooms, routes and workers, opened in order and closed in mirror order. Decides nothing
+// itself.
 
 import { existsSync, mkdirSync } from "node:fs";
 import { resolve } from "node:path";
@@ -19,7 +20,6 @@ import { type Metrics, openMetrics } from "./http/metrics.ts";
 import { openProblems } from "./http/problem.ts";
 import { projectRoutes } from "./projects/route.ts";
 import { pingPostgres } from "./storage/postgres.ts";
-import { ownDataDir } from "./storage/lock.ts";
 import { migrate } from "./storage/migrate.ts";
 import { type Stores, openStores } from "./storage/stores.ts";
 import { type Ticking, every } from "./work/tick.ts";
@@ -53,9 +53,6 @@ async function openParts(
   closers: (() => Promise<void> | void)[],
 ): Promise<Omit<App, "close">> {
   const dataDir = resolve(config.dataDir);
-  makeDataDir(dataDir);
-  const lock = ownDataDir(dataDir);
-  closers.push(() => lock.release());
   const firstStart = !existsSync(`${dataDir}/journal/identity.json`);
   const { databaseUrl, clickhouseUrl } = config;
   const stores = await openStores({
@@ -66,6 +63,7 @@ async function openParts(
     ...(clickhouseUrl && { clickhouseUrl }),
   });
   closers.push(() => stores.close());
+  mkdirSync(`${dataDir}/journal`, { recursive: true, mode: 0o700 });
   const metrics = openMetrics();
   const preparation = await prepare(stores, config, firstStart, log);
   const keys = await openProjectKeys({
@@ -85,6 +83,9 @@ async function openParts(
     log,
   });
   closers.push(() => capture.close(limits.stopMsMax));
+  if (config.workers !== undefined && config.workers > 1) {
+    log.warn("WORKERS: more than one capture worker is not built yet; running one");
+  }
   const waiting = whenPrepared(preparation, () => prepare(stores, config, false, log), capture, log);
   closers.push(() => waiting?.close());
   follow(metrics, capture);
@@ -93,19 +94,14 @@ async function openParts(
   return { url: server.url, bootstrapped: preparation?.bootstrapped };
 }
 
-function makeDataDir(dataDir: string): void {
-  try {
-    mkdirSync(`${dataDir}/journal`, { recursive: true, mode: 0o700 });
-  } catch (thrown) {
-    throw new UserError(`DATA_DIR ${dataDir} cannot be made: ${reasonOf(thrown)}`);
-  }
-}
-
 interface Prepared {
   bootstrapped: Bootstrapped | undefined;
 }
 
-/** Migrates and bootstraps. Only the first start insists: a later one captures from saved keys until the stores answer. */
+/**
+ * Migrates and bootstraps. Only the first start insists: a later one captures from saved keys until the
+ * stores answer.
+ */
 async function prepare(
   stores: Stores,
   config: Config,

@@ -40,7 +40,9 @@ export class Block {
     this.rows++;
   }
 
-  /** Writes the rows as one Native block; `batch` and the row numbers from `firstRow` are decided here, once. */
+  /**
+   * Writes the rows as one Native block; `batch` and the row numbers from `firstRow` are decided here, once.
+   */
   encode(out: ByteColumn, batch: bigint, firstRow: number): void {
     writeBlockHead(out, 10, this.rows);
     const plain = (name: string, type: string, column: ByteColumn) => {
@@ -71,7 +73,9 @@ export class Block {
   }
 }
 
-/** Event names, each once: byte strings → 0, 1, 2 … in order of first sight, found by hash, compared by bytes. */
+/**
+ * Event names, each once: byte strings → 0, 1, 2 … in order of first sight, found by hash, compared by bytes.
+ */
 class Dictionary {
   #slots = new Int32Array(64).fill(-1);
   readonly #keys = new ByteColumn();

@@ -15,7 +15,8 @@ import { limits } from "../core/limits.ts";
 
 /**
  * Receives a request's body, smaller than `bytesMax`.
- * @throws Fault payload_too_large (the rest of the body is read and dropped, so that the connection survives),
+ * @throws Fault payload_too_large (the rest of the body is read and dropped, so that the connection
+ *   survives),
  *   upload_timeout when the client went away.
  */
 export async function receiveBody(request: Request, bytesMax: number): Promise<Uint8Array> {
@@ -73,9 +74,11 @@ const inflaters: Record<Method, { now: (bytes: Uint8Array, options: Options) => 
 const inlineBytesMax = 32 * 1024;
 
 /**
- * Inflates a body by what its first bytes, the Content-Encoding header or the `compression` query parameter say.
+ * Inflates a body by what its first bytes, the Content-Encoding header or the `compression` query parameter
+ * say.
  * A hint that the bytes belie is passed over: plain JSON is plain JSON.
- * @throws Fault payload_too_large past limits.inflatedBytesMax, invalid_payload for corrupt or unknown compression.
+ * @throws Fault payload_too_large past limits.inflatedBytesMax, invalid_payload for corrupt or unknown
+ *   compression.
  */
 export async function inflateBody(
   bytes: Uint8Array,

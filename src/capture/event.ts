@@ -1,4 +1,5 @@
-// An event: one entry of the scan's index, read into a row or found to be none. Never awaits, never keeps anything.
+// An event: one entry of the scan's index, read into a row or found to be none. Never awaits, never keeps
+// anything.
 
 import { bytesOf } from "../core/bytes.ts";
 import { limits } from "../core/limits.ts";
@@ -69,7 +70,10 @@ function setText(out: Span, text: string): void {
   out.to = out.source.length;
 }
 
-/** The event's own distinct_id, or else the one in its properties; null counts as absent, numbers and the like as their text. */
+/**
+ * The event's own distinct_id, or else the one in its properties; null counts as absent, numbers and the like
+ * as their text.
+ */
 function readDistinctId(scan: Scan, at: number, out: Span): Reason | undefined {
   const { bytes, entries } = scan;
   let [from, to] = [entries[at + field.distinct_id]!, entries[at + field.distinct_id + 1]!];
@@ -116,7 +120,10 @@ function readProperties(scan: Scan, at: number, out: Span): Reason | undefined {
   return undefined;
 }
 
-/** The event's time: `offset` first, then `timestamp` less the client's skew, else now; never more than 23 h ahead. */
+/**
+ * The event's time: `offset` first, then `timestamp` less the client's skew, else now; never more than 23 h
+ * ahead.
+ */
 function readTimestamp(scan: Scan, at: number, sending: Sending): number {
   const { bytes, entries } = scan;
   const { received, skew } = sending;

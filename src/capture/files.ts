@@ -1,4 +1,5 @@
-// Files that must survive a power cut: written aside, synced, renamed. Never leaves a half-written file under its name.
+// Files that must survive a power cut: written aside, synced, renamed. Never leaves a half-written file under
+// its name.
 
 import { open, rename } from "node:fs/promises";
 import { dirname } from "node:path";

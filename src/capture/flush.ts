@@ -1,4 +1,5 @@
-// The flush: sealed segments into ClickHouse, each batch exactly once. Never trusts a lost answer: it asks for the rows.
+// The flush: sealed segments into ClickHouse, each batch exactly once. Never trusts a lost answer: it asks
+// for the rows.
 
 import { open, rm } from "node:fs/promises";
 import { mkdirSync, rmSync } from "node:fs";
@@ -95,7 +96,8 @@ export class Flush {
   }
 
   /**
-   * Brings one batch into ClickHouse, however long it takes. Resolves to the rows stored, the rest being in quarantine;
+   * Brings one batch into ClickHouse, however long it takes. Resolves to the rows stored, the rest being in
+   * quarantine;
    * undefined when the flush was told to stop first.
    */
   #deliver(

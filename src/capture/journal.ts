@@ -76,7 +76,10 @@ export class Journal {
     this.#timer = setInterval(() => this.#sealByAge(), this.#everyMs);
   }
 
-  /** Writes what waits and ends both growing segments. What is not flushed by then is found again at the next start. */
+  /**
+   * Writes what waits and ends both growing segments. What is not flushed by then is found again at the next
+   * start.
+   */
   async close(): Promise<void> {
     clearInterval(this.#timer);
     await Promise.all([this.live.seal(), this.historical.seal()]);

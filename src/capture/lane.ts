@@ -1,4 +1,5 @@
-// A lane: the open blocks of one kind of traffic, and their way onto the disk by group commit. Never talks to a store.
+// A lane: the open blocks of one kind of traffic, and their way onto the disk by group commit. Never talks to
+// a store.
 
 import { type FileHandle, open } from "node:fs/promises";
 import { Fault } from "../core/fault.ts";
@@ -99,7 +100,8 @@ export class Lane {
 
   /**
    * Resolves when every row appended so far is on the disk.
-   * @throws Fault unavailable when they could not be written (they are dropped: their sender must send them again).
+   * @throws Fault unavailable when they could not be written (they are dropped: their sender must send them
+   *   again).
    */
   commit(): Promise<void> {
     if (this.openRows === 0) return this.#writing?.waiting.promise ?? Promise.resolve();
@@ -226,7 +228,8 @@ export class Lane {
     const [segment, file] = [this.#segment, this.#file];
     this.#file = undefined;
     if (!segment || !file) return;
-    // Bytes behind the last acknowledged frame belong to a refused group: they must not come back after a restart.
+    // Bytes behind the last acknowledged frame belong to a refused group: they must not come back after a
+    // restart.
     await file.truncate(segment.bytes).catch((thrown: unknown) => {
       this.#options.log.warn("could not cut a segment's tail", {
         path: segment.path,

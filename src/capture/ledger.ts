@@ -1,11 +1,14 @@
-// The ledger: which segments are done with, and the newest id ever used. Written before a segment is removed, so that
+// The ledger: which segments are done with, and the newest id ever used. Written before a segment is removed,
+// so that
 // a crash in between neither sends it again nor lets a clock that went back hand out a used number.
 
 import { closeSync, fdatasyncSync, openSync, readFileSync, writeSync } from "node:fs";
 import { type FileHandle, open } from "node:fs/promises";
 import { writeDurably } from "./files.ts";
 
-/** One line a finished segment: `<file name> <ms of the newest id>`; past this many bytes it is started anew. */
+/**
+ * One line a finished segment: `<file name> <ms of the newest id>`; past this many bytes it is started anew.
+ */
 const ledgerBytesMax = 1024 * 1024;
 
 export class Ledger {

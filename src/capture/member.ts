@@ -2,7 +2,9 @@
 
 import { bytesOf } from "../core/bytes.ts";
 
-/** Places in an event's entry of the index; each holds [from, to) of the raw value, quotes included, or 0, 0. */
+/**
+ * Places in an event's entry of the index; each holds [from, to) of the raw value, quotes included, or 0, 0.
+ */
 export const field = {
   item: 0,
   event: 2,

@@ -1,4 +1,5 @@
-// Capture, put together: journal, flush and watermark, opened and closed in mirror order. Needs Postgres only the first time.
+// Capture, put together: journal, flush and watermark, opened and closed in mirror order. Needs Postgres only
+// the first time.
 
 import { existsSync, mkdirSync, readFileSync } from "node:fs";
 import type { Clock } from "../core/clock.ts";

@@ -1,4 +1,5 @@
-// What became of an event that was not taken: a reason from a closed list, counted and listed. Never an exception.
+// What became of an event that was not taken: a reason from a closed list, counted and listed. Never an
+// exception.
 
 import { limits } from "../core/limits.ts";
 

@@ -101,7 +101,9 @@ async function acknowledge(lane: Lane, { journal, ack }: CaptureOptions): Promis
   if (ack === "stored") await journal.stored(lane);
 }
 
-/** How far the client's clock is ahead, when it says what it shows and the difference is more than transit. */
+/**
+ * How far the client's clock is ahead, when it says what it shows and the difference is more than transit.
+ */
 function skewOf(scan: Scan, received: number): number {
   const sent = scan.member("sent_at");
   if (!sent || scan.bytes[sent[0]] !== 0x22) return 0;

@@ -1,4 +1,5 @@
-// Quarantine: rows ClickHouse refuses for good, each in a file of its own beside the reason. Blocks nothing behind it.
+// Quarantine: rows ClickHouse refuses for good, each in a file of its own beside the reason. Blocks nothing
+// behind it.
 
 import { mkdirSync, readFileSync, readdirSync, renameSync, rmSync } from "node:fs";
 import { ByteColumn } from "../storage/native.ts";
@@ -68,7 +69,10 @@ export class Quarantine {
     return new Uint8Array(readFileSync(path)).subarray(frame.offset, frame.offset + frame.length);
   }
 
-  /** Hands rows back to the journal: the server takes them within seconds, or at its next start. Returns how many. */
+  /**
+   * Hands rows back to the journal: the server takes them within seconds, or at its next start. Returns how
+   * many.
+   */
   retry(id: string | "all"): number {
     return this.#each(id, (one) => {
       mkdirSync(this.#journalFolder, { recursive: true, mode: 0o700 });

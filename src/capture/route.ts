@@ -1,4 +1,5 @@
-// How events are sent: POST on any of PostHog's capture paths, with and without a slash. Holds no logic of its own.
+// How events are sent: POST on any of PostHog's capture paths, with and without a slash. Holds no logic of
+// its own.
 
 import { Elysia } from "elysia";
 import type { Clock } from "../core/clock.ts";

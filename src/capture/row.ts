@@ -52,7 +52,10 @@ export function monthOf(micros: number): number {
   return lastMonth;
 }
 
-/** Writes the 32 hex digits of a uuid (dashes anywhere they belong) at `from` into `out`, in ClickHouse's order. */
+/**
+ * Writes the 32 hex digits of a uuid (dashes anywhere they belong) at `from` into `out`, in ClickHouse's
+ * order.
+ */
 export function uuidFromText(source: Uint8Array, from: number, to: number, out: Uint8Array): boolean {
   if (to - from !== 36) return false;
   let digit = 0;

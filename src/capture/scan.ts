@@ -1,4 +1,5 @@
-// The scan: one pass over a body's bytes that checks the JSON grammar and notes where each event's fields lie.
+// The scan: one pass over a body's bytes that checks the JSON grammar and notes where each event's fields
+// lie.
 // Builds no objects and never awaits; works in slices, so that a long body does not hold everybody else up.
 
 import { isUtf8 } from "node:buffer";
@@ -26,7 +27,10 @@ export class Scan {
   entries = new Int32Array(entryLength * 64);
   /** Events in `entries`. */
   count = 0;
-  /** Items that can be no events, whatever is in them: not indexed, so that a body full of them costs no memory. */
+  /**
+   * Items that can be no events, whatever is in them: not indexed, so that a body full of them costs no
+   * memory.
+   */
   readonly ignored = new Ignored();
   /** Items seen, whatever became of them. */
   items = 0;
@@ -36,14 +40,19 @@ export class Scan {
   /** The key the first item names, and whether a later one names another. */
   #itemKey: [number, number] = [0, 0];
   itemKeysDiffer = false;
-  /** The open item's own key, and the one in its properties, which only counts when it has none of its own. */
+  /**
+   * The open item's own key, and the one in its properties, which only counts when it has none of its own.
+   */
   #ownKey: [number, number] = [0, 0];
   #propertiesKey: [number, number] = [0, 0];
   readonly #walk: Walk;
   #state: State = "start";
   #expectItem = false;
 
-  /** `bytes` are kept and may be changed: escapes that cannot be stored (NUL, lone surrogates) become U+FFFD in place. */
+  /**
+   * `bytes` are kept and may be changed: escapes that cannot be stored (NUL, lone surrogates) become U+FFFD
+   * in place.
+   */
   constructor(bytes: Uint8Array) {
     this.bytes = bytes;
     this.#walk = new Walk(bytes);

@@ -77,7 +77,9 @@ export function segmentHead(lane: LaneName, id: bigint): Uint8Array {
   return head;
 }
 
-/** Appends one frame to `out`: `payload` writes the Native bytes. Returns where the payload lies within `out`. */
+/**
+ * Appends one frame to `out`: `payload` writes the Native bytes. Returns where the payload lies within `out`.
+ */
 export function writeFrame(
   out: ByteColumn,
   frame: { batch: bigint; month: number; rows: number; oldest: number },
@@ -100,7 +102,10 @@ export function writeFrame(
   return { offset, length };
 }
 
-/** The batch that takes a block's rows, opened when the month's last one has no room; undefined when the segment is full. */
+/**
+ * The batch that takes a block's rows, opened when the month's last one has no room; undefined when the
+ * segment is full.
+ */
 export function batchFor(segment: Segment, block: Block): Batch | undefined {
   const open = segment.batches.findLast((batch) => batch.month === block.month);
   const room = open && open.rows + block.rows <= limits.batchRowsMax && open.bytes < limits.batchBytesMax;
@@ -115,7 +120,10 @@ export function batchFor(segment: Segment, block: Block): Batch | undefined {
 export interface ReadSegment {
   segment: Segment;
   fileBytes: number;
-  /** [from, to) of every stretch of whole, sound frames, the head in front; one stretch unless something is damaged. */
+  /**
+   * [from, to) of every stretch of whole, sound frames, the head in front; one stretch unless something is
+   * damaged.
+   */
   sound: [number, number][];
 }
 

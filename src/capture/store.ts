@@ -1,10 +1,12 @@
-// Where capture's own facts rest: which batches ClickHouse has, and how far each journal has come. Never holds events back.
+// Where capture's own facts rest: which batches ClickHouse has, and how far each journal has come. Never
+// holds events back.
 
 import type { ClickHouse } from "../storage/clickhouse.ts";
 import type { Postgres } from "../storage/postgres.ts";
 
 /**
- * Whether any row of a batch is in ClickHouse. One batch is one part, so a row found means all of them were committed;
+ * Whether any row of a batch is in ClickHouse. One batch is one part, so a row found means all of them were
+ * committed;
  * rows collapsed by ReplacingMergeTree make counting wrong, so nothing is counted.
  */
 export async function batchIsStored(clickhouse: ClickHouse, batch: bigint): Promise<boolean> {

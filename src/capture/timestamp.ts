@@ -8,7 +8,8 @@ export const aheadMicrosMax = 23 * 3_600_000_000;
 
 /**
  * Reads an ISO 8601 time at `from` (exclusive end `to`) without making an object:
- * date, optional time with up to any number of fraction digits (kept to the microsecond), `Z`, `±hh`, `±hhmm`, `±hh:mm`
+ * date, optional time with up to any number of fraction digits (kept to the microsecond), `Z`, `±hh`,
+ * `±hhmm`, `±hh:mm`
  * or no zone (UTC). NaN for anything else; then readSlowly may still know it.
  */
 export function readIso(bytes: Uint8Array, from: number, to: number): number {
@@ -64,7 +65,10 @@ function readZone(bytes: Uint8Array, from: number, to: number): number {
   return sign * (hour * 60 + minute) * 60_000_000;
 }
 
-/** What readIso does not know: numbers of seconds or milliseconds, e-mail dates, other spellings the runtime reads. */
+/**
+ * What readIso does not know: numbers of seconds or milliseconds, e-mail dates, other spellings the runtime
+ * reads.
+ */
 export function readSlowly(text: string): number {
   const trimmed = text.trim();
   if (/^-?\d+(\.\d+)?$/.test(trimmed)) return readNumber(Number(trimmed));

@@ -46,7 +46,10 @@ export class Walk {
     return this.at < this.bytes.length ? this.bytes[this.at]! : -1;
   }
 
-  /** Passes one value of any kind. A loop of its own with the place in a local: this is where most bytes go by. */
+  /**
+   * Passes one value of any kind. A loop of its own with the place in a local: this is where most bytes go
+   * by.
+   */
   skip(outer: number): void {
     const { bytes, nesting } = this;
     let depth = outer;

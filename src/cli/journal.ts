@@ -1,4 +1,5 @@
-// sluice journal: looks at events that ClickHouse refuses, hands them back or throws them away. Works beside a running server.
+// sluice journal: looks at events that ClickHouse refuses, hands them back or throws them away. Works beside
+// a running server.
 
 import { existsSync } from "node:fs";
 import { resolve } from "node:path";

@@ -40,7 +40,9 @@ function greet(url: string, made: Bootstrapped | undefined, print: (line: string
   const { projectApiKey, personalApiKey } = made;
   if (projectApiKey) print(`project API key (for SDKs):            ${projectApiKey}`);
   if (personalApiKey) print(`personal API key (shown only this once): ${personalApiKey}`);
+  // The operator's own key is not shown, but the line works wherever it is still in the environment.
+  const key = projectApiKey ?? `'"$BOOTSTRAP_PROJECT_API_KEY"'`;
   print(`first event:
   curl ${url}/capture/ -H 'content-type: application/json' \\
-    -d '{"api_key":"${projectApiKey ?? "<project API key>"}","event":"hello","distinct_id":"me"}'`);
+    -d '{"api_key":"${key}","event":"hello","distinct_id":"me"}'`);
 }

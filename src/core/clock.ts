@@ -1,4 +1,5 @@
-// Time, as everybody here gets it: handed down, so that a test can hold it still. Nothing else reads the system's.
+// Time, as everybody here gets it: handed down, so that a test can hold it still. Nothing else reads the
+// system's.
 
 export interface Clock {
   /** Milliseconds since 1970, UTC. */

@@ -21,10 +21,15 @@ export const limits = {
   liveSegmentBytesMax: 32 * 1024 * 1024,
   /** The same for imports: bigger, so that each month gets a decent part. */
   historicalSegmentBytesMax: 128 * 1024 * 1024,
-  /** Bytes and rows that may wait in open blocks of one lane before its writers wait for the disk: a commit's worth. */
+  /**
+   * Bytes and rows that may wait in open blocks of one lane before its writers wait for the disk: a commit's
+   * worth.
+   */
   groupBytesMax: 4 * 1024 * 1024,
   groupRowsMax: 50_000,
-  /** What a row weighs in memory beside its properties, in bytes; only used to decide when a group is full. */
+  /**
+   * What a row weighs in memory beside its properties, in bytes; only used to decide when a group is full.
+   */
   rowBytesGuess: 100,
   /** Emptied blocks a lane keeps for reuse: ten years of months in one import. */
   spareBlocksMax: 120,
@@ -46,7 +51,9 @@ export const limits = {
   sliceRowsMax: 2000,
   /** Less difference than this between a client's clock and ours is transit, not skew, in µs: left alone. */
   skewMicrosMin: 10_000_000,
-  /** How many body limits' worth of a refused upload is read and dropped, so that its connection can go on. */
+  /**
+   * How many body limits' worth of a refused upload is read and dropped, so that its connection can go on.
+   */
   drainFactor: 4,
   /** How often a journal says how far it has come, in ms. */
   watermarkMs: 1000,
@@ -82,7 +89,10 @@ export const limits = {
   labelValuesMax: 200,
   /** How long a child store may take to come up, in ms. */
   childStartMsMax: 60_000,
-  /** How long one may take to stop before it is killed, in ms: time to finish an insert and to write a checkpoint. */
+  /**
+   * How long one may take to stop before it is killed, in ms: time to finish an insert and to write a
+   * checkpoint.
+   */
   childStopMsMax: 20_000,
   /** The longest pause before a child store that keeps dying is started again, in ms. */
   childRestartMsMax: 5000,
@@ -92,11 +102,16 @@ export const limits = {
   childLineCharsMax: 1000,
   /** How long a command waits for a starting server to say where its stores are, in ms. */
   attachMsMax: 15_000,
-  /** How long one statement of a migration may take, and how long one waits for another process to migrate, in ms. */
+  /**
+   * How long one statement of a migration may take, and how long one waits for another process to migrate, in
+   * ms.
+   */
   migrateMsMax: 1_800_000,
   /** How long connecting to a store may take, in ms. */
   connectMsMax: 5000,
-  /** After how many idle seconds a Postgres connection is closed: long enough to stay warm between requests. */
+  /**
+   * After how many idle seconds a Postgres connection is closed: long enough to stay warm between requests.
+   */
   postgresIdleSecondsMax: 120,
   /** Connections to ClickHouse at once: flushes, reads and exports side by side. */
   clickhouseConnectionsMax: 24,

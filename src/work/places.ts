@@ -1,4 +1,5 @@
-// How many may be at work at once, and how many may wait for it. Never lets a place get lost or be taken twice.
+// How many may be at work at once, and how many may wait for it. Never lets a place get lost or be taken
+// twice.
 
 export class Places {
   #free: number;

@@ -1,4 +1,5 @@
-// What repeats on a clock. A tick never overlaps itself, and a failing one is reported once until it works again.
+// What repeats on a clock. A tick never overlaps itself, and a failing one is reported once until it works
+// again.
 
 import { type Log, reasonOf } from "../core/log.ts";
 

@@ -1,0 +1,174 @@
+// The server's start and stop, as an operator meets them.
+
+import { afterAll, expect, test } from "bun:test";
+import { existsSync } from "node:fs";
+import { cleanUp, later } from "../support/cleanup.ts";
+import { makeFolder } from "../support/folder.ts";
+import {
+  type Environment,
+  get,
+  metric,
+  personalKey,
+  post,
+  projectKey,
+  rested,
+  runSluice,
+  startServer,
+  storesOf,
+} from "../support/server.ts";
+import { readConnection } from "../../src/storage/connection.ts";
+
+afterAll(cleanUp);
+
+/** A port on loopback that nobody listens on: taken, and given back. */
+function closedPort(): number {
+  const server = Bun.serve({ port: 0, hostname: "127.0.0.1", fetch: () => new Response() });
+  const port = Number(server.port);
+  void server.stop(true);
+  return port;
+}
+
+async function failedStart(environment: Environment): Promise<string> {
+  const { exitCode, stdout, stderr } = await runSluice(["serve"], {
+    DATA_DIR: makeFolder(),
+    PORT: "0",
+    ...environment,
+  });
+  expect([exitCode, stdout]).toEqual([1, ""]);
+  return stderr.trim();
+}
+
+test("every wrong variable is named in one message", async () => {
+  const message = await failedStart({
+    PORT: "99999",
+    CAPTURE_ACK: "maybe",
+    FLUSH_INTERVAL_MS: "fast",
+    DATABASE_URL: "mysql://root:secret@localhost/x",
+    BODY_BYTES_MAX: "-1",
+    CLICKHOUSE_CLUSTER: "main",
+    LOG_LEVEL: "loud",
+  });
+  const names = [
+    "PORT",
+    "CAPTURE_ACK",
+    "FLUSH_INTERVAL_MS",
+    "DATABASE_URL",
+    "BODY_BYTES_MAX",
+    "CLICKHOUSE_CLUSTER",
+    "LOG_LEVEL",
+  ];
+  for (const name of names) expect(message).toContain(`\n  ${name}: `);
+  expect(message).not.toContain("secret");
+});
+
+test("a port in use is one clear line", async () => {
+  const other = Bun.serve({ port: 0, hostname: "127.0.0.1", fetch: () => new Response() });
+  later(() => other.stop(true));
+  const message = await failedStart({ PORT: String(other.port), LOG_LEVEL: "error" });
+  expect(message).toBe(
+    `sluice serve: cannot listen on 127.0.0.1:${other.port}: it is in use; set PORT to another`,
+  );
+}, 30_000);
+
+test("a data folder owned by another server is one clear line", async () => {
+  const server = await startServer();
+  const { exitCode, stderr } = await runSluice(["serve"], { DATA_DIR: server.dataDir, PORT: "0" });
+  expect(exitCode).toBe(1);
+  expect(stderr.trim()).toMatch(
+    new RegExp(`^sluice serve: DATA_DIR \\S+ is in use by process ${server.pid}\\b.*$`),
+  );
+  await server.end("SIGTERM");
+}, 30_000);
+
+test("a data folder that cannot be made is one clear line", async () => {
+  expect(await failedStart({ DATA_DIR: "/proc/nowhere/data" })).toMatch(
+    /^sluice serve: DATA_DIR \/proc\/nowhere\/data cannot be used: .+$/,
+  );
+});
+
+test("stores that cannot be reached end the first start with one line that shows no password", async () => {
+  const port = closedPort();
+  for (const [name, url] of [
+    ["DATABASE_URL", `postgres://sluice:secret@127.0.0.1:${port}/sluice`],
+    ["CLICKHOUSE_URL", `http://sluice:secret@127.0.0.1:${port}/sluice`],
+  ] as const) {
+    const message = await failedStart({
+      [name]: url,
+      SECRET_KEY: "a secret key for a test",
+      LOG_LEVEL: "error",
+    });
+    expect(message.split("\n").length).toBe(1);
+    expect(message).toContain(name);
+    expect(message).toContain(`127.0.0.1:${port}`);
+    expect(message).not.toContain("secret@");
+  }
+}, 60_000);
+
+test("a later start without its stores captures from the saved keys, says 503, and flushes when they are back", async () => {
+  const lender = await startServer();
+  const connection = readConnection(lender.dataDir);
+  const remote = {
+    DATABASE_URL: connection?.database_url ?? "",
+    CLICKHOUSE_URL: (connection?.clickhouse_url ?? "").replace(/\/\w+$/, "/another"),
+    SECRET_KEY: "a secret key for a test",
+  };
+  const first = await startServer(remote);
+  expect(
+    (await post(first, "/capture/", { api_key: projectKey, event: "early", distinct_id: "d" })).status,
+  ).toBe(200);
+  await rested(first);
+  expect(await first.end("SIGTERM")).toBe(0);
+  const away = `127.0.0.1:${closedPort()}`;
+  const elsewhere = {
+    ...remote,
+    DATABASE_URL: remote.DATABASE_URL.replace(/127\.0\.0\.1:\d+/, away),
+    CLICKHOUSE_URL: remote.CLICKHOUSE_URL.replace(/127\.0\.0\.1:\d+/, away),
+  };
+  const second = await startServer(elsewhere, first.dataDir);
+  expect((await fetch(`${second.url}/_readiness`)).status).toBe(503);
+  expect((await fetch(`${second.url}/_health`)).status).toBe(200);
+  expect(
+    (await post(second, "/capture/", { api_key: projectKey, event: "late", distinct_id: "d" })).status,
+  ).toBe(200);
+  const unknown = await post(second, "/capture/", {
+    api_key: "phc_unknown_key_here",
+    event: "e",
+    distinct_id: "d",
+  });
+  expect([unknown.status, unknown.headers.get("retry-after")]).toEqual([503, expect.stringMatching(/^\d+$/)]);
+  await second.end("SIGKILL");
+  const third = await startServer(remote, first.dataDir);
+  await rested(third);
+  const { clickhouse } = await storesOf(lender);
+  const rows = await clickhouse.query<{ event: string }>("SELECT event FROM another.events ORDER BY event");
+  expect(rows.map(({ event }) => event)).toEqual(["early", "late"]);
+  expect((await fetch(`${third.url}/_readiness`)).status).toBe(200);
+}, 60_000);
+
+test("SIGTERM answers what is in flight, flushes and exits 0; the next start finds everything stored and prints no key", async () => {
+  const first = await startServer({ FLUSH_INTERVAL_MS: "60000" });
+  expect(first.printed()).not.toContain(projectKey);
+  expect(first.printed()).not.toContain(personalKey);
+  const replies = Array.from({ length: 20 }, (_, i) =>
+    post(first, "/batch/", { api_key: projectKey, batch: [{ event: "last words", distinct_id: `d${i}` }] }),
+  );
+  expect((await Promise.all(replies)).every((reply) => reply.status === 200)).toBe(true);
+  expect(await first.end("SIGTERM")).toBe(0);
+  const second = await startServer({}, first.dataDir);
+  expect(await metric(second, "sluice_journal_pending_events")).toBe(0);
+  const reply = await get(second, "/api/projects/1/events/?event=last%20words&limit=1");
+  expect(((await reply.json()) as { count: number }).count).toBe(20);
+  expect(second.printed().trim().split("\n").length).toBe(1);
+  expect(existsSync(`${first.dataDir}/journal/keys.json`)).toBe(true);
+}, 60_000);
+
+test("a first start without keys of its own prints both, and a curl line that works when pasted", async () => {
+  const server = await startServer({ BOOTSTRAP_PROJECT_API_KEY: "", BOOTSTRAP_PERSONAL_API_KEY: "" });
+  const key = /phx_\w{40,}/.exec(server.printed())?.[0] ?? "";
+  const curl = server.printed().slice(server.printed().indexOf("curl "));
+  const pasted = Bun.spawnSync(["sh", "-c", curl]);
+  expect(pasted.stdout.toString()).toBe(`{"status":"Ok"}`);
+  await rested(server);
+  const reply = await get(server, "/api/projects/1/events/", key);
+  expect(((await reply.json()) as { count: number }).count).toBe(1);
+}, 60_000);
