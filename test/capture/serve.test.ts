@@ -1,0 +1,122 @@
+// Acknowledgement modes, refusals by ClickHouse and a full journal, in whole servers.
+
+import { afterAll, expect, test } from "bun:test";
+import { cleanUp } from "../support/cleanup.ts";
+import {
+  get,
+  metric,
+  post,
+  projectKey,
+  rested,
+  runSluice,
+  startServer,
+  storesOf,
+  until,
+} from "../support/server.ts";
+
+afterAll(cleanUp);
+
+function batchOf(name: string, count: number, historical = false) {
+  const batch = Array.from({ length: count }, (_, i) => ({
+    event: name,
+    distinct_id: `d${i}`,
+    timestamp: new Date(Date.UTC(2023, i % 3, 5)).toISOString(),
+    properties: { i },
+  }));
+  return { api_key: projectKey, historical_migration: historical, batch };
+}
+
+test("with CAPTURE_ACK=stored a 200 means that ClickHouse has the events", async () => {
+  const server = await startServer({ CAPTURE_ACK: "stored", FLUSH_INTERVAL_MS: "100" });
+  for (const historical of [false, true]) {
+    const name = `stored ${historical}`;
+    expect((await post(server, "/batch/", batchOf(name, 30, historical))).status).toBe(200);
+    const reply = await get(server, `/api/projects/1/events/?event=${encodeURIComponent(name)}`);
+    expect(((await reply.json()) as { count: number }).count).toBe(30);
+  }
+}, 60_000);
+
+test("with CAPTURE_ACK=memory events are stored all the same", async () => {
+  const server = await startServer({ CAPTURE_ACK: "memory", FLUSH_INTERVAL_MS: "100" });
+  expect((await post(server, "/batch/", batchOf("hurried", 30))).status).toBe(200);
+  await rested(server);
+  const reply = await get(server, "/api/projects/1/events/?event=hurried");
+  expect(((await reply.json()) as { count: number }).count).toBe(30);
+}, 60_000);
+
+test("events that ClickHouse refuses go to quarantine, the others are stored, and `journal` handles them beside the server", async () => {
+  const server = await startServer({ FLUSH_INTERVAL_MS: "100" });
+  const { clickhouse } = await storesOf(server);
+  await clickhouse.command("ALTER TABLE event_rows ADD CONSTRAINT no_poison CHECK distinct_id != 'poison'");
+  const body = batchOf("mixed", 40, true);
+  for (const i of [3, 17]) body.batch[i]!.distinct_id = "poison";
+  expect((await post(server, "/batch/", body)).status).toBe(200);
+  await rested(server);
+  const counted = async () => {
+    const rows = await clickhouse.query<{ n: string }>(
+      "SELECT count() AS n FROM events WHERE event = 'mixed'",
+    );
+    return Number(rows[0]?.n);
+  };
+  expect(await counted()).toBe(38);
+  expect(await metric(server, "sluice_events_quarantined_total")).toBe(2);
+  const environment = { DATA_DIR: server.dataDir };
+  const listed = await runSluice(["journal", "list", "--json"], environment);
+  const rows = listed.stdout
+    .trim()
+    .split("\n")
+    .map((line) => JSON.parse(line) as { id: string; reason: string });
+  expect(rows.length).toBe(2);
+  expect(rows[0]?.reason).toContain("no_poison");
+  expect((await runSluice(["journal", "discard", rows[0]!.id], environment)).stdout).toBe(
+    "discarded 1 event\n",
+  );
+  await clickhouse.command("ALTER TABLE event_rows DROP CONSTRAINT no_poison");
+  expect((await runSluice(["journal", "retry", "all"], environment)).stdout).toBe("handed back 1 event\n");
+  await until(async () => (await counted()) === 39);
+  expect((await runSluice(["journal", "list"], environment)).stdout).toBe("nothing in quarantine\n");
+  expect((await runSluice(["journal", "retry", "nothing"], environment)).exitCode).toBe(1);
+  expect((await runSluice(["journal", "mend"], environment)).exitCode).toBe(2);
+}, 60_000);
+
+test("a full journal answers 503 with Retry-After, loses nothing, and takes events again once ClickHouse has caught up", async () => {
+  const server = await startServer({ JOURNAL_BYTES_MAX: "1048576", FLUSH_INTERVAL_MS: "100" });
+  const { clickhouse } = await storesOf(server);
+  // Out of the way, so that nothing can be flushed.
+  await clickhouse.command("RENAME TABLE event_rows TO elsewhere");
+  const filler = "x".repeat(100_000);
+  let accepted = 0;
+  let refused: Response | undefined;
+  for (let i = 0; i < 40 && !refused; i++) {
+    const reply = await post(server, "/capture/", {
+      api_key: projectKey,
+      event: "full",
+      distinct_id: "d",
+      properties: { filler },
+    });
+    if (reply.status === 200) accepted++;
+    else refused = reply;
+  }
+  expect(refused?.status).toBe(503);
+  expect(refused?.headers.get("retry-after")).toBe("5");
+  expect(((await refused?.json()) as { code: string }).code).toBe("unavailable");
+  await clickhouse.command("RENAME TABLE elsewhere TO event_rows");
+  await rested(server);
+  expect(
+    (await post(server, "/capture/", { api_key: projectKey, event: "full", distinct_id: "d" })).status,
+  ).toBe(200);
+  await rested(server);
+  const rows = await clickhouse.query<{ n: string }>("SELECT count() AS n FROM events WHERE event = 'full'");
+  expect(Number(rows[0]?.n)).toBe(accepted + 1);
+}, 60_000);
+
+test("each journal says in Postgres how far it has come", async () => {
+  const server = await startServer({ FLUSH_INTERVAL_MS: "50" });
+  const { sql } = await storesOf(server);
+  const sentAt = new Date();
+  expect((await post(server, "/batch/", batchOf("marked", 3))).status).toBe(200);
+  await until(async () => {
+    const [row] = await sql<{ watermark: Date; seen_at: Date }[]>`SELECT watermark, seen_at FROM journals`;
+    return row !== undefined && row.watermark > sentAt && row.seen_at > sentAt;
+  });
+}, 60_000);
