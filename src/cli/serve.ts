@@ -22,7 +22,8 @@ async function run(args: string[], { config, print }: CliContext): Promise<numbe
   if (args.length > 0) throw new UserError(`unknown option "${args[0]}"; sluice serve --help`, 2);
   const log = openLog({ level: config.logLevel, format: config.logFormat });
   const stop = Promise.withResolvers<string>();
-  for (const signal of ["SIGTERM", "SIGINT"] as const) process.once(signal, () => stop.resolve(signal));
+  // Kept for good: a terminal or a runner often sends a signal twice, and the second must not cut the flush short.
+  for (const signal of ["SIGTERM", "SIGINT"] as const) process.on(signal, () => stop.resolve(signal));
   const app = await openApp(config, log);
   greet(app.url, app.bootstrapped, print);
   log.info("listening", { url: app.url });

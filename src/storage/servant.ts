@@ -29,7 +29,9 @@ export function findServant(folder: string, binary: string, log: Log): Servant {
     throw new UserError("Postgres refuses to run as root, and there is no user to run it; set DATABASE_URL");
   const { uid, gid } = account;
   const become = ["setpriv", `--reuid=${uid}`, `--regid=${gid}`, "--clear-groups"];
-  const passing = [...become, "--inh-caps=+dac_override", "--ambient-caps=+dac_override"];
+  // Postgres asks access(2) about its own files, which forgets the right to pass unless the set-uid fixup is off.
+  const keeping = ["--securebits=+no_setuid_fixup", "--inh-caps=+dac_override", "--ambient-caps=+dac_override"];
+  const passing = [...become, ...keeping];
   const command = [passing, become].find((tried) => reaches(tried, binary, folder));
   if (!command) {
     throw new UserError(
@@ -62,7 +64,7 @@ function findAccount(): Account | undefined {
 
 /** Tried, not guessed: a container may lack the tool, or the right to hand rights down. */
 function reaches(become: string[], binary: string, folder: string): boolean {
-  const script = '"$1" --version >/dev/null && cd "$2"';
+  const script = '[ -x "$1" ] && "$1" --version >/dev/null && cd "$2"';
   const tried = [...become, "sh", "-c", script, "sh", binary, folder];
   try {
     return (
