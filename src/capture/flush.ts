@@ -3,7 +3,7 @@
 
 import { open, rm } from "node:fs/promises";
 import { mkdirSync, rmSync } from "node:fs";
-import { type Clock, sleep } from "../core/clock.ts";
+import type { Clock } from "../core/clock.ts";
 import { limits } from "../core/limits.ts";
 import { type Log, reasonOf } from "../core/log.ts";
 import { type ClickHouse, ClickHouseError, type NativeBody } from "../storage/clickhouse.ts";
@@ -131,8 +131,12 @@ export class Flush {
   async #pause(attempt: number): Promise<void> {
     const ms = Math.min(limits.retryMsMax, limits.retryMsMin * 2 ** Math.min(attempt, 20));
     const { promise, resolve } = Promise.withResolvers<void>();
-    this.#stopping.signal.addEventListener("abort", () => resolve(), { once: true });
-    await Promise.race([sleep(ms / 2 + (Math.random() * ms) / 2), promise]);
+    const wake = () => resolve();
+    const timer = setTimeout(wake, ms / 2 + (Math.random() * ms) / 2);
+    this.#stopping.signal.addEventListener("abort", wake);
+    await promise;
+    this.#stopping.signal.removeEventListener("abort", wake);
+    clearTimeout(timer);
   }
 
   async #load(segment: Segment, batch: Batch): Promise<Load> {

@@ -52,7 +52,7 @@ export class Journal {
   readonly #stored = new Map<bigint, PromiseWithResolvers<void>>();
   #lastMillis = 0;
   #lastMicros = 0;
-  #wake: (() => void)[] = [];
+  readonly #wake = new Set<() => void>();
   #ages = new Map<bigint, { openedMs: number; grownMs: number; bytes: number }>();
   #timer: ReturnType<typeof setInterval> | undefined;
 
@@ -136,16 +136,18 @@ export class Journal {
 
   /** Ends every sealedSoon() wait. */
   nudge(): void {
-    for (const wake of this.#wake.splice(0)) wake();
+    for (const wake of this.#wake) wake();
+    this.#wake.clear();
   }
 
   /** Resolves when a segment has been sealed, or after `ms`. */
   async sealedSoon(ms: number): Promise<void> {
     const { promise, resolve } = Promise.withResolvers<void>();
     const timer = setTimeout(resolve, ms);
-    this.#wake.push(resolve);
+    this.#wake.add(resolve);
     await promise;
     clearTimeout(timer);
+    this.#wake.delete(resolve);
   }
 
   /** Resolves when every row on disk in this lane by now is in ClickHouse (or set aside by name). */
