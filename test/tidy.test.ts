@@ -123,7 +123,10 @@ test("each package has its knowers, and nobody else imports it", () => {
   };
   const strangers = sources.flatMap((path) =>
     importsOf(path)
-      .filter((name) => !name.startsWith(".") && !name.startsWith("node:") && name !== "bun")
+      .filter(
+        (name) =>
+          !name.startsWith(".") && !name.startsWith("node:") && name !== "bun" && !name.startsWith("bun:"),
+      )
       .filter((name) => {
         const known = Object.keys(knowers).find((one) => name === one || name.startsWith(`${one}/`));
         return !known || !knowers[known]!.test(path);

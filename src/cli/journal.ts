@@ -16,7 +16,8 @@ export const journalCommand: Command = {
        sluice journal retry ID|all
        sluice journal discard ID|all
 
-An event that ClickHouse refuses for good rests under DATA_DIR/quarantine with the reason and blocks nothing else.
+An event that ClickHouse refuses for good rests under DATA_DIR/quarantine with the reason, and blocks
+nothing else.
   list      shows each: its id, lane, month, when, and ClickHouse's reason
   retry     hands it back; a running server takes it within seconds, another at its next start
   discard   removes it for good

@@ -11,7 +11,7 @@ export const migrateCommand: Command = {
   summary: "bring Postgres and ClickHouse to this version's tables",
   help: `usage: sluice migrate
 
-Applies what is missing of sql/postgres and sql/clickhouse, in order, once, whoever else does the same at the moment.
+Applies what is missing of sql/postgres and sql/clickhouse, in order, once, whoever else does the same.
 
   DATABASE_URL=postgres://… CLICKHOUSE_URL=http://… SECRET_KEY=… sluice migrate`,
   run,

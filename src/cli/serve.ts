@@ -12,7 +12,8 @@ export const serveCommand: Command = {
   help: `usage: sluice serve
 
 Runs the server until SIGTERM or SIGINT, then stops accepting, answers what is in flight, flushes and exits.
-Without DATABASE_URL and CLICKHOUSE_URL it starts stores of its own under DATA_DIR. The README lists every setting.
+Without DATABASE_URL and CLICKHOUSE_URL it starts stores of its own under DATA_DIR. The README lists
+every setting.
 
   PORT=9000 DATA_DIR=/var/lib/sluice sluice serve`,
   run,
