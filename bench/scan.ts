@@ -40,7 +40,10 @@ function cpuPerGb(run: () => number): number {
 
 /** Medians of interleaved rounds, after a warm-up. */
 export function scanBench(rounds = 15) {
-  for (let i = 0; i < 5; i++) [sealed(), parsed()];
+  for (let i = 0; i < 5; i++) {
+    sealed();
+    parsed();
+  }
   const figures = Array.from({ length: rounds }, () => [cpuPerGb(sealed), cpuPerGb(parsed)] as const);
   const median = (place: 0 | 1) => figures.map((pair) => pair[place]).toSorted((a, b) => a - b)[rounds >> 1]!;
   return { question: "body → sealed columns", cpu_s_per_gb: median(0), json_parse_cpu_s_per_gb: median(1) };

@@ -55,7 +55,7 @@ export function misshapenKey(key: string): string | undefined {
   if (key === "") return "empty";
   if (Buffer.byteLength(key) > limits.projectKeyBytesMax) return "too_long";
   if (key.includes("\0")) return "null_byte";
-  if (!/^[\x01-\x7f]*$/.test(key)) return "not_ascii";
+  if (!/^\p{ASCII}*$/u.test(key)) return "not_ascii";
   if (key.startsWith("phx_")) return "personal_api_key";
   return undefined;
 }
