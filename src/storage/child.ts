@@ -1,4 +1,5 @@
-// A store that runs as a child process: started, watched, started again when it dies alone, stopped. Never leaves an orphan.
+// A store that runs as a child process: started, watched, started again when it dies alone, stopped. Never
+// leaves an orphan.
 
 import type { Subprocess } from "bun";
 import { withinMs } from "../core/deadline.ts";

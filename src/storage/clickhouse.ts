@@ -1,6 +1,8 @@
-// The one file that knows the ClickHouse client: statements, Native batches, and what its errors mean. Never retries.
+// The one file that knows the ClickHouse client: statements, Native batches, and what its errors mean. Never
+// retries.
 
 import { createReadStream } from "node:fs";
+import { access } from "node:fs/promises";
 import { Readable } from "node:stream";
 import { ClickHouseLogLevel, createClient } from "@clickhouse/client";
 import { limits } from "../core/limits.ts";
@@ -15,7 +17,8 @@ export interface QueryOptions {
 }
 
 /**
- * Concatenated Native blocks: a file that holds nothing else (an embedded engine reads it by name, so it lies under
+ * Concatenated Native blocks: a file that holds nothing else (an embedded engine reads it by name, so it lies
+ * under
  * DATA_DIR), or bytes.
  */
 export type NativeBody = { path: string } | { bytes: Uint8Array[] };
@@ -33,7 +36,9 @@ export interface ClickHouse {
   command(text: string, params?: Record<string, unknown>, options?: QueryOptions): Promise<void>;
   /** Makes its database if there is none. */
   createDatabase(): Promise<void>;
-  /** Writes the rows as one INSERT and one block, hence one part per partition; resolves when they are stored. */
+  /**
+   * Writes the rows as one INSERT and one block, hence one part per partition; resolves when they are stored.
+   */
   insertNative(table: string, body: NativeBody, options?: QueryOptions): Promise<void>;
   close(): Promise<void>;
 }
@@ -46,7 +51,8 @@ export interface ClickHouseOptions {
 /** Every method of ClickHouse throws this and nothing else. */
 export class ClickHouseError extends Error {
   /**
-   * refused: the engine read the statement and its data and said no for good; the same bytes will always fail.
+   * refused: the engine read the statement and its data and said no for good; the same bytes will always
+   * fail.
    * transient: anything else; an insert may or may not have happened.
    */
   readonly kind: "refused" | "transient";
@@ -65,8 +71,10 @@ export class ClickHouseError extends Error {
 }
 
 /**
- * Codes that speak of the statement's text or the rows' bytes alone. Left out on purpose is all that time or an operator
- * can heal: unknown tables, databases, columns and types (a migration may be under way), limits of memory, time, parts
+ * Codes that speak of the statement's text or the rows' bytes alone. Left out on purpose is all that time or
+ * an operator
+ * can heal: unknown tables, databases, columns and types (a migration may be under way), limits of memory,
+ * time, parts
  * and partitions, read-only replicas, disks, keepers, access rights, and NOT_IMPLEMENTED of an older replica.
  */
 const refusals: ReadonlySet<string> = new Set([
@@ -103,8 +111,10 @@ const steady = { wait_end_of_query: 1 } as const;
 const reading = { ...steady, output_format_json_quote_64bit_integers: 1 } as const;
 
 /**
- * One INSERT, one block: blocks are squashed far beyond what a batch holds. No asynchronous insert and no deduplication,
- * by token or by hash: the engine logs a block before it publishes its part, so that a kill in between would make a
+ * One INSERT, one block: blocks are squashed far beyond what a batch holds. No asynchronous insert and no
+ * deduplication,
+ * by token or by hash: the engine logs a block before it publishes its part, so that a kill in between would
+ * make a
  * retry report success and store nothing. Whoever is in doubt reads the batch back.
  */
 const inserting = {
@@ -135,17 +145,42 @@ export function openClickHouse(url: string, options: ClickHouseOptions): ClickHo
     );
   }
 
+  /**
+   * Newer engines have a setting of another name that wins over the one in `inserting`; older ones do not
+   * know it.
+   */
+  let newerSetting: Promise<Record<string, string>> | undefined;
+  const withoutDeduplication = (): Promise<Record<string, string>> => {
+    newerSetting ??= knowsSetting("deduplicate_insert").then((known) =>
+      known ? { deduplicate_insert: "disable" } : {},
+    );
+    newerSetting.catch(() => (newerSetting = undefined));
+    return newerSetting;
+  };
+
+  async function knowsSetting(name: string): Promise<boolean> {
+    return await within(undefined, async (abort_signal) => {
+      const query = "SELECT name FROM system.settings WHERE name = {name:String}";
+      const found = await admin.query({ query, query_params: { name }, format: "JSONEachRow", abort_signal });
+      return (await found.json()).length > 0;
+    });
+  }
+
   async function insertBody(
     table: string,
     body: NativeBody,
     { timeoutMs, settings }: QueryOptions = {},
   ): Promise<void> {
+    const deduplication = await withoutDeduplication();
     const values =
       "path" in body ? createReadStream(body.path) : Readable.from(body.bytes, { objectMode: false });
+    // A file that cannot be read fails the request; without a listener it would end the process as well.
+    values.on("error", () => {});
     try {
       await within(timeoutMs, async (abort_signal) => {
+        if ("path" in body) await access(body.path);
         const query = `INSERT INTO ${table} FORMAT Native`;
-        const clickhouse_settings = { ...inserting, ...settings };
+        const clickhouse_settings = { ...inserting, ...deduplication, ...settings };
         const { stream } = await client.exec({ query, values, abort_signal, clickhouse_settings });
         // Undrained, the socket would never go back to the pool.
         await stream.resume().toArray();
@@ -183,8 +218,9 @@ export function openClickHouse(url: string, options: ClickHouseOptions): ClickHo
     createDatabase: () => command(admin, `CREATE DATABASE IF NOT EXISTS ${quoteName(database)}`, undefined),
     insertNative: async (table, body, queryOptions = {}) => {
       if (!embedded || !("path" in body)) return insertBody(table, body, queryOptions);
-      const text = `INSERT INTO ${table} FROM INFILE ${quoteText(body.path)} COMPRESSION 'none' FORMAT Native`;
-      const settings = { ...inserting, ...queryOptions.settings };
+      const source = `${quoteText(body.path)} COMPRESSION 'none'`;
+      const text = `INSERT INTO ${table} FROM INFILE ${source} FORMAT Native`;
+      const settings = { ...inserting, ...(await withoutDeduplication()), ...queryOptions.settings };
       return command(client, text, undefined, { ...queryOptions, settings });
     },
     close: async () => {

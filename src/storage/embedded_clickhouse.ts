@@ -1,4 +1,5 @@
-// The embedded ClickHouse, seen from the process that owns it: one child, one address. Never touches its folder.
+// The embedded ClickHouse, seen from the process that owns it: one child, one address. Never touches its
+// folder.
 
 import { mkdirSync } from "node:fs";
 import { resolve } from "node:path";
@@ -26,7 +27,8 @@ export interface EmbeddedOptions {
  */
 export async function startEmbeddedClickHouse({ dataDir, log }: EmbeddedOptions): Promise<EmbeddedStore> {
   const folder = resolve(dataDir);
-  // The engine reads these as patterns in every file name it is given, and then finds no rows instead of failing.
+  // The engine reads these as patterns in every file name it is given, and then finds no rows instead of
+  // failing.
   if (/[*?{}]/.test(folder)) throw new UserError(`DATA_DIR ${folder} must not contain any of * ? { }`);
   mkdirSync(folder, { recursive: true, mode: 0o700 });
   const password = randomBase62(32);
@@ -56,7 +58,10 @@ export function frontCommand(args: string[]): string[] {
   return [process.execPath, ...flags, entry, ...args];
 }
 
-/** Each statement in the engine holds one thread of the pool while it runs; some are left for cancelling and files. */
+/**
+ * Each statement in the engine holds one thread of the pool while it runs; some are left for cancelling and
+ * files.
+ */
 export const frontEnv: Record<string, string> = {
   PATH: "/usr/local/bin:/usr/bin:/bin",
   TZ: "UTC",

@@ -1,4 +1,5 @@
-// The embedded Postgres: made on first start, one child, one address. Never listens beyond the loopback device.
+// The embedded Postgres: made on first start, one child, one address. Never listens beyond the loopback
+// device.
 
 import { existsSync, mkdirSync, readFileSync, renameSync, rmSync, writeFileSync } from "node:fs";
 import { connect, createServer } from "node:net";
@@ -26,6 +27,7 @@ export async function startEmbeddedPostgres({ dataDir, log }: EmbeddedOptions): 
   const password = keepPassword(join(folder, "postgres.password"));
   if (!existsSync(join(data, "PG_VERSION"))) await makeCluster(binaries.initdb, data, password, servant);
   const port = await findFreePort();
+  servant.own(data);
   const plan = planOf({ data, port, servant, postgres: binaries.postgres, log });
   const child = await startChild(plan);
   return { url: `postgres://${user}:${password}@127.0.0.1:${port}/postgres`, stop: () => child.stop() };
@@ -62,20 +64,9 @@ async function makeCluster(initdb: string, data: string, password: string, serva
   writeFileSync(secret, password, { mode: 0o600 });
   servant.own(partial);
   servant.own(secret);
-  const command = [
-    ...servant.command,
-    initdb,
-    ...["--pgdata", partial, "--username", user, "--pwfile", secret, "--auth", "scram-sha-256"],
-    ...["--encoding", "UTF8", "--locale", "C", "--lc-messages", "C", "--data-checksums"],
-    ...[
-      "--set",
-      "max_connections=60",
-      "--set",
-      "shared_buffers=32MB",
-      "--set",
-      "dynamic_shared_memory_type=posix",
-    ],
-  ];
+  const place = ["--pgdata", partial, "--username", user, "--pwfile", secret, "--auth", "scram-sha-256"];
+  const shape = ["--encoding", "UTF8", "--locale", "C", "--lc-messages", "C", "--data-checksums"];
+  const command = [...servant.command, initdb, ...place, ...shape];
   try {
     const made = Bun.spawn(command, {
       env: postgresEnv,
@@ -140,8 +131,10 @@ function planOf({ data, port, servant, postgres, log }: PlanParts): ChildPlan {
 const readyAgainMs = 5;
 
 /**
- * Runs Postgres until its owner closes standard input, which the kernel does when the owner is killed; then asks it to
- * stop at once (INT: transactions are rolled back, the data is written). The reader ends with Postgres, so that it can
+ * Runs Postgres until its owner closes standard input, which the kernel does when the owner is killed; then
+ * asks it to
+ * stop at once (INT: transactions are rolled back, the data is written). The reader ends with Postgres, so
+ * that it can
  * never signal a stranger that got the same process id.
  */
 const sentinel = `

@@ -1,10 +1,13 @@
-// The embedded ClickHouse: the engine behind ClickHouse's HTTP interface, as a process of its own on the loopback device.
+// The embedded ClickHouse: the engine behind ClickHouse's HTTP interface, as a process of its own on the
+// loopback device.
 // Never outlives the process that started it, and never listens on any other device.
 //
 //   bun src/storage/front.ts --data-dir DIR [--port N] [--faults]
 //
-// Its first line on standard input is the password; the end of standard input ends it. When it listens it prints
-// {"port":N} on standard output. --password P instead of standard input makes it stand alone, as a remote store.
+// Its first line on standard input is the password; the end of standard input ends it. When it listens it
+// prints
+// {"port":N} on standard output. --password P instead of standard input makes it stand alone, as a remote
+// store.
 
 import { type IncomingMessage, type Server, type ServerResponse, createServer } from "node:http";
 import type { AddressInfo } from "node:net";

@@ -1,4 +1,5 @@
-// What a request to the embedded ClickHouse asks for, as ClickHouse's own HTTP interface reads it. Never runs anything.
+// What a request to the embedded ClickHouse asks for, as ClickHouse's own HTTP interface reads it. Never runs
+// anything.
 
 import { timingSafeEqual } from "node:crypto";
 import type { IncomingMessage } from "node:http";

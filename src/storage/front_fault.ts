@@ -1,4 +1,5 @@
-// Faults on demand, for tests that need a ClickHouse that fails. Switched on by a flag at start; never active otherwise.
+// Faults on demand, for tests that need a ClickHouse that fails. Switched on by a flag at start; never active
+// otherwise.
 
 export const faultKinds = [
   "fail_before", // answers an error; nothing is done

@@ -1,4 +1,5 @@
-// How the embedded ClickHouse runs what a request asks for: data goes to a file, answers come back whole or in pieces.
+// How the embedded ClickHouse runs what a request asks for: data goes to a file, answers come back whole or
+// in pieces.
 // Never lets a statement name a file outside its own folder.
 
 import { createWriteStream, mkdirSync, realpathSync, rmSync, statSync } from "node:fs";
@@ -59,7 +60,8 @@ export class Runner {
     const reads = readingVerbs.has(shape.verb);
     // An INSERT whose client left goes on, as in ClickHouse: the client will read back what became of it.
     const statement = { ...statementOf(ask, text), abort: reads ? abort : neverAborted };
-    // Planning a subquery may run it, and a stream is planned on the event loop: such a statement is answered whole.
+    // Planning a subquery may run it, and a stream is planned on the event loop: such a statement is answered
+    // whole.
     const streams = !ask.whole && shape.verb === "SELECT" && shape.selects === 1 && streamable.has(format);
     if (streams) return { format, body: await begun(this.#engine.stream(statement)) };
     return { format, body: await this.#engine.run(statement) };
@@ -86,7 +88,10 @@ export class Runner {
     }
   }
 
-  /** The engine takes a missing file, or one whose name looks like a pattern, for no rows, and reports success. */
+  /**
+   * The engine takes a missing file, or one whose name looks like a pattern, for no rows, and reports
+   * success.
+   */
   #checkFile(path: string): void {
     const refuse = (reason: string): never => {
       throw new FrontError(107, "FILE_DOESNT_EXIST", `FROM INFILE: ${reason}`);

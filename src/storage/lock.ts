@@ -1,10 +1,11 @@
 // One process owns a DATA_DIR. The lock is the operating system's and dies with its holder. Never waits.
 
 import { Database } from "bun:sqlite";
-import { mkdirSync, readFileSync, realpathSync, writeFileSync } from "node:fs";
+import { existsSync, mkdirSync, readFileSync, realpathSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { UserError } from "../core/fault.ts";
 import { reasonOf } from "../core/log.ts";
+import { removeConnection } from "./connection.ts";
 
 export interface Owning {
   /** Gives it up; the folder is free when every part of this process that owns it has done so. */
@@ -24,6 +25,8 @@ export function ownDataDir(dataDir: string): Owning {
   if (!holding) {
     holding = { database: lock(folder), owners: 0 };
     owned.set(folder, holding);
+    // What an earlier owner left may name our process id: in a container it is the same in every life.
+    removeConnection(folder);
     writeFileSync(join(folder, "owner"), `${process.pid}\n`, { mode: 0o600 });
   }
   holding.owners++;
@@ -38,6 +41,11 @@ export function ownDataDir(dataDir: string): Owning {
       holding.database.close();
     },
   };
+}
+
+/** Whether some part of this process owns the folder. */
+export function ownsDataDir(dataDir: string): boolean {
+  return existsSync(dataDir) && owned.has(realpathSync(dataDir));
 }
 
 /** The process that owned the folder last; it may be gone. */

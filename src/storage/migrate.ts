@@ -1,4 +1,5 @@
-// Brings both stores to the shape of this program: numbered files, forward only, each applied once. Never guesses: a file
+// Brings both stores to the shape of this program: numbered files, forward only, each applied once. Never
+// guesses: a file
 // that was changed after it was applied, a gap, or a store newer than the program stops the start.
 
 import { readFileSync, readdirSync } from "node:fs";
@@ -112,9 +113,9 @@ async function exclusively<T>(sql: Postgres, run: (connection: Reserved) => Prom
     try {
       return await run(connection);
     } finally {
-      await connection`SELECT pg_advisory_unlock(${lockKey}::bigint), set_config('lock_timeout', '0', false)`.catch(
-        () => {},
-      );
+      const unlocked = connection`
+        SELECT pg_advisory_unlock(${lockKey}::bigint), set_config('lock_timeout', '0', false)`;
+      await unlocked.catch(() => {});
     }
   } finally {
     connection.release();
@@ -185,13 +186,16 @@ async function migrateClickHouse(clickhouse: ClickHouse, files: Migration[], log
   return pending.length;
 }
 
-/** In a migration also what names a thing that is not there is the file's fault: nobody else is changing the tables. */
+/**
+ * In a migration also what names a thing that is not there is the file's fault: nobody else is changing the
+ * tables.
+ */
 function isLasting(thrown: unknown): boolean {
   if (!(thrown instanceof ClickHouseError)) return false;
-  return (
-    thrown.kind === "refused" ||
-    /^(UNKNOWN_(?!PACKET)|NO_SUCH_|ILLEGAL_|BAD_ARGUMENTS|NOT_IMPLEMENTED|NUMBER_OF_|.*_ALREADY_EXISTS|INCORRECT_QUERY)/.test(
-      thrown.type,
-    )
-  );
+  return thrown.kind === "refused" || lastingTypes.test(thrown.type);
 }
+
+const lastingTypes = new RegExp(
+  "^(UNKNOWN_(?!PACKET)|NO_SUCH_|ILLEGAL_|BAD_ARGUMENTS|NOT_IMPLEMENTED|NUMBER_OF_" +
+    "|.*_ALREADY_EXISTS|INCORRECT_QUERY)",
+);

@@ -1,5 +1,7 @@
-// ClickHouse's Native format: columns written by cursor, blocks read back and cut by rows. Never touches a socket.
-// Source of the format: ClickHouse's own description of Native and of LowCardinality's serialization (revision 0,
+// ClickHouse's Native format: columns written by cursor, blocks read back and cut by rows. Never touches a
+// socket.
+// Source of the format: ClickHouse's own description of Native and of LowCardinality's serialization
+// (revision 0,
 // as in files and HTTP bodies: no per-column flags). A block is
 //   varuint columns, varuint rows, then per column: name, type, data; strings are varuint length + bytes.
 
@@ -49,7 +51,9 @@ export class ByteColumn {
     this.length += 8;
   }
 
-  /** A signed 64-bit integer from a double that holds it exactly (|value| < 2^53); no BigInt on the hot path. */
+  /**
+   * A signed 64-bit integer from a double that holds it exactly (|value| < 2^53); no BigInt on the hot path.
+   */
   i64(value: number): void {
     this.reserve(8);
     const high = Math.floor(value / 4294967296);
@@ -106,7 +110,8 @@ export function writeColumnHead(out: ByteColumn, name: string, type: string): vo
 }
 
 /**
- * A LowCardinality(String) column: `dictionary` holds `keys` String values back to back, `indexes` one u32 per row.
+ * A LowCardinality(String) column: `dictionary` holds `keys` String values back to back, `indexes` one u32
+ * per row.
  * The narrowest index type that fits is written.
  */
 export function writeLowCardinality(
@@ -147,7 +152,8 @@ const fixedWidths: Record<string, number> = {
 /**
  * Cuts rows `from` (inclusive) to `to` (exclusive) out of one Native block, as a block of its own.
  * `fills` writes named columns anew. Knows the types our own blocks are made of.
- * @throws Error on a type it does not know or a block cut short (our bug, or a damaged file past its checksum).
+ * @throws Error on a type it does not know or a block cut short (our bug, or a damaged file past its
+ *   checksum).
  */
 export function cutBlock(
   block: Uint8Array,

@@ -1,4 +1,5 @@
-// The one file that knows the Postgres client: how it is opened and asked whether it lives. Never holds SQL of a room.
+// The one file that knows the Postgres client: how it is opened and asked whether it lives. Never holds SQL
+// of a room.
 
 import postgres from "postgres";
 import { withinMs } from "../core/deadline.ts";
@@ -14,7 +15,10 @@ export interface PostgresOptions {
   connectionsMax?: number;
 }
 
-/** Opens a pool. Connects when first asked, and again by itself whenever the server comes back. Close it with `end()`. */
+/**
+ * Opens a pool. Connects when first asked, and again by itself whenever the server comes back. Close it with
+ * `end()`.
+ */
 export function openPostgres(url: string, options: PostgresOptions): Postgres {
   const { log } = options;
   return postgres(url, {

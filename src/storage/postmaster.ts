@@ -1,4 +1,5 @@
-// The postmaster.pid of an embedded Postgres: who runs, since when, whether it is ready. Never removes it, as Postgres
+// The postmaster.pid of an embedded Postgres: who runs, since when, whether it is ready. Never removes it, as
+// Postgres
 // tells from it whether an earlier life still holds shared memory.
 
 import { readFileSync } from "node:fs";

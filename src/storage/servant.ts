@@ -1,7 +1,8 @@
-// Postgres refuses to run as root. Started as root, it runs as a user who may do nothing else; this file says how.
+// Postgres refuses to run as root. Started as root, it runs as a user who may do nothing else; this file says
+// how.
 // Never makes a user.
 
-import { chownSync, existsSync, readFileSync, readdirSync } from "node:fs";
+import { chownSync, existsSync, readFileSync, readdirSync, statSync } from "node:fs";
 import { dirname, join } from "node:path";
 import { UserError } from "../core/fault.ts";
 import type { Log } from "../core/log.ts";
@@ -9,7 +10,7 @@ import type { Log } from "../core/log.ts";
 export interface Servant {
   /** Put before a command, it runs as the servant. */
   command: string[];
-  /** Gives it a file or a folder with all that is in it. */
+  /** Gives it a file or a folder with all that is in it, unless it has it already. */
   own(path: string): void;
 }
 
@@ -18,7 +19,8 @@ const nobodyElse: Servant = { command: [], own: () => {} };
 /**
  * Who runs Postgres: we ourselves, or as root an existing user `postgres` or `nobody`.
  *
- * That user must reach DATA_DIR and the binary, which may lie below folders that only root may enter (`mktemp -d`, a
+ * That user must reach DATA_DIR and the binary, which may lie below folders that only root may enter (`mktemp
+ * -d`, a
  * home): where possible it keeps root's right to pass them, and nothing else of root.
  * @throws UserError when there is no way.
  */
@@ -29,18 +31,28 @@ export function findServant(folder: string, binary: string, log: Log): Servant {
     throw new UserError("Postgres refuses to run as root, and there is no user to run it; set DATABASE_URL");
   const { uid, gid } = account;
   const become = ["setpriv", `--reuid=${uid}`, `--regid=${gid}`, "--clear-groups"];
-  // Postgres asks access(2) about its own files, which forgets the right to pass unless the set-uid fixup is off.
-  const keeping = ["--securebits=+no_setuid_fixup", "--inh-caps=+dac_override", "--ambient-caps=+dac_override"];
+  // Postgres asks access(2) about its own files, which forgets the right to pass unless the set-uid fixup is
+  // off.
+  const keeping = [
+    "--securebits=+no_setuid_fixup",
+    "--inh-caps=+dac_override",
+    "--ambient-caps=+dac_override",
+  ];
   const passing = [...become, ...keeping];
   const command = [passing, become].find((tried) => reaches(tried, binary, folder));
   if (!command) {
     throw new UserError(
-      `Postgres refuses to run as root, and the user ${account.name} cannot enter ${folder} or run ${dirname(binary)}; ` +
-        "start as another user, or set DATABASE_URL",
+      `Postgres refuses to run as root, and the user ${account.name} cannot enter ${folder} ` +
+        `or run ${dirname(binary)}; start as another user, or set DATABASE_URL`,
     );
   }
   log.debug("the embedded Postgres runs as another user", { user: account.name });
-  return { command, own: (path) => give(path, uid, gid) };
+  return {
+    command,
+    own: (path) => {
+      if (statSync(path).uid !== uid) give(path, uid, gid);
+    },
+  };
 }
 
 interface Account {

@@ -1,4 +1,5 @@
-// ClickHouse's SQL as far as we must read it: where a statement ends, what it inserts. Pure; never judges its meaning.
+// ClickHouse's SQL as far as we must read it: where a statement ends, what it inserts. Pure; never judges its
+// meaning.
 
 export interface Token {
   kind: "word" | "string" | "name" | "symbol";

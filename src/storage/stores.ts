@@ -8,7 +8,7 @@ import { type ClickHouse, openClickHouse } from "./clickhouse.ts";
 import { type Connection, readConnection, removeConnection, writeConnection } from "./connection.ts";
 import { type EmbeddedStore, startEmbeddedClickHouse } from "./embedded_clickhouse.ts";
 import { startEmbeddedPostgres } from "./embedded_postgres.ts";
-import { type Owning, lastOwner, ownDataDir } from "./lock.ts";
+import { type Owning, lastOwner, ownDataDir, ownsDataDir } from "./lock.ts";
 import { type Postgres, openPostgres, pingPostgres } from "./postgres.ts";
 
 export interface Stores {
@@ -34,6 +34,10 @@ export interface StoreOptions {
 export async function openStores(options: StoreOptions): Promise<Stores> {
   const dataDir = resolve(options.dataDir);
   const owning = ownDataDir(dataDir);
+  if (readConnection(dataDir)) {
+    owning.release();
+    throw new UserError(`the stores of DATA_DIR ${dataDir} are open in this process already`);
+  }
   const embedded = await startEmbedded({ ...options, dataDir }).catch((thrown) => {
     owning.release();
     throw thrown;
@@ -49,7 +53,8 @@ export async function openStores(options: StoreOptions): Promise<Stores> {
 }
 
 /**
- * For a command beside a server: uses the embedded stores of the process that runs on this DATA_DIR, or starts its own
+ * For a command beside a server: uses the embedded stores of the process that runs on this DATA_DIR, or
+ * starts its own
  * and owns the folder until they are closed.
  * @throws UserError when a store does not answer.
  */
@@ -154,6 +159,7 @@ function urlsOf(options: StoreOptions, connection: Connection): [string, string]
 
 /** What the process that owns the folder connects to; undefined when nobody does. */
 async function findOwner(dataDir: string): Promise<Connection | undefined> {
+  if (ownsDataDir(dataDir)) return readConnection(dataDir);
   for (let waited = 0; ; waited += ownerAgainMs) {
     try {
       ownDataDir(dataDir).release();

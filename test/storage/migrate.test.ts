@@ -1,0 +1,117 @@
+// Migrations: each once, in order, whoever else does the same; a file that was changed stops the start.
+
+import { afterAll, beforeAll, expect, test } from "bun:test";
+import { mkdirSync, writeFileSync } from "node:fs";
+import { silentLog as log } from "../../src/core/log.ts";
+import { readConnection } from "../../src/storage/connection.ts";
+import { migrate } from "../../src/storage/migrate.ts";
+import { openClickHouse } from "../../src/storage/clickhouse.ts";
+import { openPostgres } from "../../src/storage/postgres.ts";
+import type { Stores } from "../../src/storage/stores.ts";
+import { cleanUp, later } from "../support/cleanup.ts";
+import { makeFolder } from "../support/folder.ts";
+import { openTestStores, storesStartMsMax } from "../support/stores.ts";
+
+afterAll(cleanUp);
+
+let lender: Stores;
+let lenderDir: string;
+
+beforeAll(async () => {
+  lenderDir = makeFolder();
+  lender = await openTestStores(lenderDir);
+}, storesStartMsMax);
+
+let databases = 0;
+
+/** Clients of an empty database of each kind; `again` opens further clients of the same. */
+async function emptyStores() {
+  const name = `empty_${++databases}`;
+  await lender.sql`CREATE DATABASE ${lender.sql(name)}`;
+  const connection = readConnection(lenderDir);
+  const again = () => {
+    const sql = openPostgres((connection?.database_url ?? "").replace(/\/\w+$/, `/${name}`), { log });
+    const clickhouse = openClickHouse((connection?.clickhouse_url ?? "").replace(/\/\w+$/, `/${name}`), {
+      log,
+    });
+    later(async () => {
+      await sql.end();
+      await clickhouse.close();
+    });
+    return { sql, clickhouse };
+  };
+  return { ...again(), again };
+}
+
+function folders(postgres: Record<string, string>, clickhouse: Record<string, string>) {
+  const folder = makeFolder();
+  for (const [store, files] of Object.entries({ postgres, clickhouse })) {
+    mkdirSync(`${folder}/${store}`);
+    for (const [name, text] of Object.entries(files)) writeFileSync(`${folder}/${store}/${name}`, text);
+  }
+  return { log, postgresDir: `${folder}/postgres`, clickhouseDir: `${folder}/clickhouse` };
+}
+
+const things = { "0001_things.sql": "CREATE TABLE things (id integer); INSERT INTO things VALUES (1);" };
+const rows = {
+  "0001_rows.sql": `-- two statements; one of them with a semicolon in it
+CREATE TABLE IF NOT EXISTS rows (text String DEFAULT 'a;b') ENGINE = MergeTree ORDER BY text;
+CREATE OR REPLACE VIEW lines AS SELECT text FROM rows;
+`,
+};
+
+test("each file is applied once, and a second run finds nothing to do", async () => {
+  const stores = await emptyStores();
+  const options = folders(things, rows);
+  expect(await migrate(stores, options)).toEqual({ postgres: 1, clickhouse: 1 });
+  expect(await migrate(stores, options)).toEqual({ postgres: 0, clickhouse: 0 });
+  expect([...(await stores.sql`SELECT id FROM things`)]).toEqual([{ id: 1 }]);
+  expect(await stores.clickhouse.query("SELECT count() AS n FROM lines")).toEqual([{ n: "0" }]);
+});
+
+test("two that start at once apply each file once between them", async () => {
+  const stores = await emptyStores();
+  const options = folders(things, rows);
+  const both = await Promise.all([migrate(stores, options), migrate(stores.again(), options)]);
+  expect(both.map(({ postgres }) => postgres).toSorted()).toEqual([0, 1]);
+  expect(both.map(({ clickhouse }) => clickhouse).toSorted()).toEqual([0, 1]);
+  expect([...(await stores.sql`SELECT id FROM things`)]).toEqual([{ id: 1 }]);
+});
+
+test("a file changed after it was applied is named and stops everything", async () => {
+  const stores = await emptyStores();
+  await migrate(stores, folders(things, rows));
+  const changed = { "0001_things.sql": "CREATE TABLE other (id integer);" };
+  await expect(migrate(stores, folders(changed, rows))).rejects.toThrow(
+    "sql/postgres/0001_things.sql was changed",
+  );
+  const otherRows = { "0001_rows.sql": "SELECT 1;" };
+  await expect(migrate(stores, folders(things, otherRows))).rejects.toThrow(
+    "sql/clickhouse/0001_rows.sql was changed",
+  );
+});
+
+test("a store newer than the program, or a gap in the numbers, stops everything", async () => {
+  const stores = await emptyStores();
+  await migrate(stores, folders({ ...things, "0002_more.sql": "SELECT 1;" }, rows));
+  await expect(migrate(stores, folders(things, rows))).rejects.toThrow("newer than this program");
+  const gap = { "0001_things.sql": things["0001_things.sql"], "0003_more.sql": "SELECT 1;" };
+  await expect(migrate(stores, folders(gap, rows))).rejects.toThrow("0003_more.sql: expected 0002_name.sql");
+});
+
+test("a Postgres file that fails leaves nothing of itself, and can be mended and run again", async () => {
+  const stores = await emptyStores();
+  const broken = { ...things, "0002_broken.sql": "CREATE TABLE half (id integer); SELECT nonsense;" };
+  await expect(migrate(stores, folders(broken, rows))).rejects.toThrow("0002_broken.sql");
+  expect((await stores.sql`SELECT to_regclass('half') AS half`)[0]).toEqual({ half: null });
+  const mended = { ...things, "0002_broken.sql": "CREATE TABLE half (id integer);" };
+  expect(await migrate(stores, folders(mended, rows))).toEqual({ postgres: 1, clickhouse: 1 });
+});
+
+test("this program's own files apply to empty stores", async () => {
+  const stores = await emptyStores();
+  const applied = await migrate(stores, { log });
+  expect(applied.postgres).toBeGreaterThanOrEqual(2);
+  expect(applied.clickhouse).toBeGreaterThanOrEqual(1);
+  expect(await stores.clickhouse.query("SELECT count() AS n FROM events")).toEqual([{ n: "0" }]);
+});

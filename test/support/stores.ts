@@ -1,0 +1,82 @@
+// Stores for tests: embedded ones, and a ClickHouse front of its own that plays the remote one and can be told to fail.
+
+import { silentLog } from "../../src/core/log.ts";
+import { frontCommand, frontEnv } from "../../src/storage/embedded_clickhouse.ts";
+import type { FrontFault } from "../../src/storage/front_fault.ts";
+import { type Stores, openStores } from "../../src/storage/stores.ts";
+import { later } from "./cleanup.ts";
+import { makeFolder } from "./folder.ts";
+
+export const frontPassword = "a password with & and é";
+
+/** How long a first start may take on a busy machine, in ms. */
+export const storesStartMsMax = 60_000;
+
+/** Embedded stores on a folder of their own, not migrated; closed with the test file. */
+export async function openTestStores(dataDir: string = makeFolder()): Promise<Stores> {
+  const stores = await openStores({ dataDir, log: silentLog, requireReachable: true });
+  later(() => stores.close());
+  return stores;
+}
+
+export interface TestFront {
+  /** As CLICKHOUSE_URL says it. */
+  url: string;
+  port: number;
+  pid: number;
+  /** Arms a fault. */
+  fault(fault: Partial<FrontFault> & Pick<FrontFault, "kind">): Promise<void>;
+  /** Disarms all. */
+  clear(): Promise<void>;
+  /** How many statements were struck. */
+  struck(): Promise<number>;
+  /** Resolves when the process is gone. */
+  end(signal?: NodeJS.Signals): Promise<void>;
+}
+
+/** Starts ClickHouse as a process of its own; ends with the test file, if not before. */
+export async function startFront(dataDir: string = makeFolder(), port = 0): Promise<TestFront> {
+  const args = ["--data-dir", dataDir, "--port", String(port), "--password", frontPassword, "--faults"];
+  const child = Bun.spawn(frontCommand(args), {
+    env: frontEnv,
+    cwd: dataDir,
+    stdin: "ignore",
+    stdout: "pipe",
+  });
+  const end = async (signal: NodeJS.Signals = "SIGTERM"): Promise<void> => {
+    child.kill(signal);
+    await child.exited;
+  };
+  later(() => end("SIGKILL"));
+  const first = await child.stdout.getReader().read();
+  const listening: { port: number } = JSON.parse(new TextDecoder().decode(first.value));
+  const control = `http://127.0.0.1:${listening.port}/_fault`;
+  return {
+    url: `http://default:${encodeURIComponent(frontPassword)}@127.0.0.1:${listening.port}/sluice`,
+    port: listening.port,
+    pid: child.pid,
+    fault: async (fault) => void (await fetch(control, { method: "POST", body: JSON.stringify(fault) })),
+    clear: async () => void (await fetch(control, { method: "DELETE" })),
+    struck: async () => ((await (await fetch(control)).json()) as { struck: number }).struck,
+    end,
+  };
+}
+
+/** A request to a ClickHouse as any client would make it. */
+export async function askClickHouse(
+  url: string,
+  search: Record<string, string>,
+  init: RequestInit = {},
+): Promise<Response> {
+  const { host, username, password } = new URL(url);
+  const authorization = `Basic ${Buffer.from(`${username}:${decodeURIComponent(password)}`).toString("base64")}`;
+  const headers = new Headers(init.headers);
+  headers.set("authorization", authorization);
+  return fetch(`http://${host}/?${new URLSearchParams(search)}`, { method: "POST", ...init, headers });
+}
+
+/** What a SELECT answers in Native: what an INSERT takes. */
+export async function nativeOf(url: string, select: string): Promise<Uint8Array> {
+  const response = await askClickHouse(url, { default_format: "Native" }, { body: select });
+  return new Uint8Array(await response.arrayBuffer());
+}
