@@ -36,16 +36,23 @@ async function run(args: string[], { config, print }: CliContext): Promise<numbe
   return 0;
 }
 
-/** What a person needs to send a first event; keys they gave us themselves are not repeated. */
+/**
+ * What a person needs to send a first event, in one write: who waits for its first line may read on. Keys they gave us
+ * themselves are not repeated.
+ */
 function greet(url: string, made: Bootstrapped | undefined, print: (line: string) => void): void {
-  print(`Sluice is listening on ${url}`);
-  if (!made) return;
-  const { projectApiKey, personalApiKey } = made;
-  if (projectApiKey) print(`project API key (for SDKs):            ${projectApiKey}`);
-  if (personalApiKey) print(`personal API key (shown only this once): ${personalApiKey}`);
-  // The operator's own key is not shown, but the line works wherever it is still in the environment.
-  const key = projectApiKey ?? `'"$BOOTSTRAP_PROJECT_API_KEY"'`;
-  print(`first event:
-  curl ${url}/capture/ -H 'content-type: application/json' \\
-    -d '{"api_key":"${key}","event":"hello","distinct_id":"me"}'`);
+  const lines = [`Sluice is listening on ${url}`];
+  if (made) {
+    const { projectApiKey, personalApiKey } = made;
+    if (projectApiKey) lines.push(`project API key (for SDKs):              ${projectApiKey}`);
+    if (personalApiKey) lines.push(`personal API key (shown only this once): ${personalApiKey}`);
+    // The operator's own key is not shown, but the line works wherever it is still in the environment.
+    const key = projectApiKey ?? `'"$BOOTSTRAP_PROJECT_API_KEY"'`;
+    lines.push(
+      "first event:",
+      `  curl ${url}/capture/ -H 'content-type: application/json' \\`,
+      `    -d '{"api_key":"${key}","event":"hello","distinct_id":"me"}'`,
+    );
+  }
+  print(lines.join("\n"));
 }

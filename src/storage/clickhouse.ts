@@ -145,50 +145,7 @@ export function openClickHouse(url: string, options: ClickHouseOptions): ClickHo
     );
   }
 
-  /**
-   * Newer engines have a setting of another name that wins over the one in `inserting`; older ones do not
-   * know it.
-   */
-  let newerSetting: Promise<Record<string, string>> | undefined;
-  const withoutDeduplication = (): Promise<Record<string, string>> => {
-    newerSetting ??= knowsSetting("deduplicate_insert").then((known) =>
-      known ? { deduplicate_insert: "disable" } : {},
-    );
-    newerSetting.catch(() => (newerSetting = undefined));
-    return newerSetting;
-  };
-
-  async function knowsSetting(name: string): Promise<boolean> {
-    return await within(undefined, async (abort_signal) => {
-      const query = "SELECT name FROM system.settings WHERE name = {name:String}";
-      const found = await admin.query({ query, query_params: { name }, format: "JSONEachRow", abort_signal });
-      return (await found.json()).length > 0;
-    });
-  }
-
-  async function insertBody(
-    table: string,
-    body: NativeBody,
-    { timeoutMs, settings }: QueryOptions = {},
-  ): Promise<void> {
-    const deduplication = await withoutDeduplication();
-    const values =
-      "path" in body ? createReadStream(body.path) : Readable.from(body.bytes, { objectMode: false });
-    // A file that cannot be read fails the request; without a listener it would end the process as well.
-    values.on("error", () => {});
-    try {
-      await within(timeoutMs, async (abort_signal) => {
-        if ("path" in body) await access(body.path);
-        const query = `INSERT INTO ${table} FORMAT Native`;
-        const clickhouse_settings = { ...inserting, ...deduplication, ...settings };
-        const { stream } = await client.exec({ query, values, abort_signal, clickhouse_settings });
-        // Undrained, the socket would never go back to the pool.
-        await stream.resume().toArray();
-      });
-    } finally {
-      values.destroy();
-    }
-  }
+  const deduplicationOff = switchOfDeduplication(admin);
 
   return {
     database,
@@ -217,17 +174,60 @@ export function openClickHouse(url: string, options: ClickHouseOptions): ClickHo
     command: (text, params, queryOptions) => command(client, text, params, queryOptions),
     createDatabase: () => command(admin, `CREATE DATABASE IF NOT EXISTS ${quoteName(database)}`, undefined),
     insertNative: async (table, body, queryOptions = {}) => {
-      if (!embedded || !("path" in body)) return insertBody(table, body, queryOptions);
+      const own = { ...inserting, ...(await deduplicationOff()), ...queryOptions.settings };
+      const options = { ...queryOptions, settings: own };
+      if (!embedded || !("path" in body)) return insertBody(client, table, body, options);
       const source = `${quoteText(body.path)} COMPRESSION 'none'`;
       const text = `INSERT INTO ${table} FROM INFILE ${source} FORMAT Native`;
-      const settings = { ...inserting, ...(await withoutDeduplication()), ...queryOptions.settings };
-      return command(client, text, undefined, { ...queryOptions, settings });
+      return command(client, text, undefined, options);
     },
     close: async () => {
       await client.close();
       await admin.close();
     },
   };
+}
+
+/**
+ * The settings that switch deduplication off beside those in `inserting`: newer engines have one of another name,
+ * which wins and which older ones do not know. Asked once.
+ */
+function switchOfDeduplication(admin: Client): () => Promise<Record<string, string>> {
+  let known: Promise<Record<string, string>> | undefined;
+  const ask = () =>
+    within(undefined, async (abort_signal): Promise<Record<string, string>> => {
+      const query = "SELECT name FROM system.settings WHERE name = 'deduplicate_insert'";
+      const found = await admin.query({ query, format: "JSONEachRow", abort_signal });
+      return (await found.json()).length > 0 ? { deduplicate_insert: "disable" } : {};
+    });
+  return () => {
+    known ??= ask();
+    known.catch(() => (known = undefined));
+    return known;
+  };
+}
+
+async function insertBody(
+  client: Client,
+  table: string,
+  body: NativeBody,
+  { timeoutMs, settings = {} }: QueryOptions,
+): Promise<void> {
+  const values =
+    "path" in body ? createReadStream(body.path) : Readable.from(body.bytes, { objectMode: false });
+  // A file that cannot be read fails the request; without a listener it would end the process as well.
+  values.on("error", () => {});
+  try {
+    await within(timeoutMs, async (abort_signal) => {
+      if ("path" in body) await access(body.path);
+      const query = `INSERT INTO ${table} FORMAT Native`;
+      const { stream } = await client.exec({ query, values, abort_signal, clickhouse_settings: settings });
+      // Undrained, the socket would never go back to the pool.
+      await stream.resume().toArray();
+    });
+  } finally {
+    values.destroy();
+  }
 }
 
 /** Two clients: the second names no database, since ours may not exist yet. */
