@@ -18,7 +18,7 @@ import type { Clock } from "../../src/core/clock.ts";
 import { silentLog } from "../../src/core/log.ts";
 import { makeFolder } from "../support/folder.ts";
 
-afterAll(cleanUp);
+afterAll(cleanUp, 60_000);
 
 const encoder = new TextEncoder();
 

@@ -14,7 +14,7 @@ import {
   until,
 } from "../support/server.ts";
 
-afterAll(cleanUp);
+afterAll(cleanUp, 60_000);
 
 function batchOf(name: string, count: number, historical = false) {
   const batch = Array.from({ length: count }, (_, i) => ({

@@ -5,7 +5,7 @@ import { readConnection } from "../../src/storage/connection.ts";
 import { cleanUp } from "../support/cleanup.ts";
 import { post, projectKey, rested, runSluice, startServer, storesOf, until } from "../support/server.ts";
 
-afterAll(cleanUp);
+afterAll(cleanUp, 60_000);
 
 test("two servers that start at once on empty stores make one set of accounts, and their events meet", async () => {
   const lender = await startServer();

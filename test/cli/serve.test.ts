@@ -18,7 +18,7 @@ import {
 } from "../support/server.ts";
 import { readConnection } from "../../src/storage/connection.ts";
 
-afterAll(cleanUp);
+afterAll(cleanUp, 60_000);
 
 /** A port on loopback that nobody listens on: taken, and given back. */
 function closedPort(): number {

@@ -14,7 +14,7 @@ import {
   until,
 } from "../support/server.ts";
 
-afterAll(cleanUp);
+afterAll(cleanUp, 60_000);
 
 interface Process {
   pid: number;

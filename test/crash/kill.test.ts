@@ -5,7 +5,7 @@ import { cleanUp } from "../support/cleanup.ts";
 import { makeFolder } from "../support/folder.ts";
 import { type Server, post, projectKey, rested, startServer, storesOf } from "../support/server.ts";
 
-afterAll(cleanUp);
+afterAll(cleanUp, 60_000);
 
 /** Sends until the server is gone; adds the uuids of answered batches to `acknowledged`, of all to `sent`. */
 async function load(

@@ -16,7 +16,7 @@ import {
   until,
 } from "../../support/server.ts";
 
-afterAll(cleanUp);
+afterAll(cleanUp, 60_000);
 
 const fixture = resolve(import.meta.dir, "../../fixtures/git-history.jsonl.gz");
 
