@@ -1,9 +1,11 @@
 // Runs every bench and prints a table, or JSON with --json.
 
+import { managementBench, managementLines } from "./management.ts";
 import { scanBench } from "./scan.ts";
 
 const results = [scanBench()];
-if (process.argv.includes("--json")) process.stdout.write(`${JSON.stringify(results)}\n`);
+const management = await managementBench();
+if (process.argv.includes("--json")) process.stdout.write(`${JSON.stringify([...results, management])}\n`);
 else {
   for (const { question, cpu_s_per_gb, json_parse_cpu_s_per_gb } of results) {
     const ratio = cpu_s_per_gb / json_parse_cpu_s_per_gb;
@@ -11,4 +13,5 @@ else {
       `${question}: ${cpu_s_per_gb.toFixed(2)} CPU-s/GB (JSON.parse alone ${json_parse_cpu_s_per_gb.toFixed(2)}; ratio ${ratio.toFixed(2)})\n`,
     );
   }
+  process.stdout.write(managementLines(management));
 }

@@ -8,6 +8,7 @@ import { openGate } from "./access/gate.ts";
 import { type ProjectKeys, openProjectKeys } from "./access/project_keys.ts";
 import { type OpenedCapture, openCapture } from "./capture/open.ts";
 import { captureRoutes } from "./capture/route.ts";
+import type { LaneName } from "./capture/segment.ts";
 import { type Bootstrapped, bootstrap } from "./accounts/bootstrap.ts";
 import type { Config } from "./config.ts";
 import { systemClock } from "./core/clock.ts";
@@ -15,10 +16,17 @@ import { UserError } from "./core/fault.ts";
 import { limits } from "./core/limits.ts";
 import { type Log, reasonOf } from "./core/log.ts";
 import { eventRoutes } from "./events/route.ts";
+import { type DescribedRoute, docsRoutes } from "./http/docs.ts";
 import { healthRoutes } from "./http/health.ts";
 import { type Metrics, openMetrics } from "./http/metrics.ts";
 import { openProblems } from "./http/problem.ts";
+import { ingestionWarningRoutes } from "./ingestion_warnings/route.ts";
+import { organizationRoutes } from "./organizations/route.ts";
+import { personalKeyRoutes } from "./personal_api_keys/route.ts";
 import { projectRoutes } from "./projects/route.ts";
+import { remoteConfigRoutes } from "./remote_config/route.ts";
+import { installedFolder, openScripts } from "./static/bundle.ts";
+import { staticRoutes } from "./static/route.ts";
 import { pingPostgres } from "./storage/postgres.ts";
 import { migrate } from "./storage/migrate.ts";
 import { type Stores, openStores } from "./storage/stores.ts";
@@ -29,6 +37,8 @@ export interface App {
   url: string;
   /** What the first start made; undefined later. */
   bootstrapped: Bootstrapped | undefined;
+  /** Everything it answers. */
+  routes: readonly DescribedRoute[];
   /** Stops accepting, answers what is in flight, flushes, closes. */
   close(): Promise<void>;
 }
@@ -89,9 +99,10 @@ async function openParts(
   const waiting = whenPrepared(preparation, () => prepare(stores, config, false, log), capture, log);
   closers.push(() => waiting?.close());
   follow(metrics, capture);
-  const server = listen(routes({ stores, keys, capture, metrics, config, log }), config);
+  const app = routes({ stores, keys, capture, metrics, config, log });
+  const server = listen(app, config);
   closers.push(() => server.stop());
-  return { url: server.url, bootstrapped: preparation?.bootstrapped };
+  return { url: server.url, bootstrapped: preparation?.bootstrapped, routes: app.routes };
 }
 
 interface Prepared {
@@ -147,8 +158,13 @@ function flushCounts(metrics: Metrics) {
     "Accepted events that ClickHouse refuses for good; see sluice journal list.",
   );
   return {
-    stored: (lane: "live" | "historical", rows: number) => metrics.eventsStored.of(lane).add(rows),
-    quarantined: (rows: number) => quarantined.add(rows),
+    stored: (lane: LaneName, rows: number) => {
+      if (lane !== "warnings") metrics.eventsStored.of(lane).add(rows);
+    },
+    quarantined: (lane: LaneName, rows: number) => {
+      if (lane !== "warnings") quarantined.add(rows);
+    },
+    spiked: () => metrics.spikes.add(),
     seconds: (value: number) => metrics.flushSeconds.observe(value),
   };
 }
@@ -156,6 +172,11 @@ function flushCounts(metrics: Metrics) {
 function follow(metrics: Metrics, { journal }: OpenedCapture): void {
   metrics.journalPendingEvents.follow(() => journal.pending().events);
   metrics.journalPendingBytes.follow(() => journal.pending().bytes);
+  const damaged = metrics.registry.gauge(
+    "sluice_journal_damaged_total",
+    "Journal files found damaged at the start.",
+  );
+  damaged.follow(() => journal.damagedFiles);
 }
 
 interface Parts {
@@ -170,7 +191,7 @@ interface Parts {
 function routes({ stores, keys, capture, metrics, config, log }: Parts) {
   const { sql, clickhouse } = stores;
   const clock = systemClock;
-  const gate = openGate({ sql, clock, log });
+  const gate = openGate({ sql, clock, log, requestsPerMinute: config.managementRateLimit });
   const app = new Elysia();
   const problem = openProblems({ log, routes: () => app.routes });
   const checks = {
@@ -181,9 +202,11 @@ function routes({ stores, keys, capture, metrics, config, log }: Parts) {
   return app
     .onError((failure) => problem(failure))
     .use(healthRoutes({ checks, metrics, log }))
+    .use(docsRoutes({ routes: () => app.routes }))
     .use(
       captureRoutes({
         journal: capture.journal,
+        book: capture.book,
         keys,
         clock,
         ack: config.captureAck,
@@ -192,16 +215,25 @@ function routes({ stores, keys, capture, metrics, config, log }: Parts) {
           received: (events) => metrics.eventsReceived.add(events),
           accepted: (lane, events) => metrics.eventsAccepted.of(lane).add(events),
           ignored: (reason, events) => metrics.eventsIgnored.of(reason).add(events),
+          warned: (warning, events) => metrics.eventsWarned.of(warning).add(events),
         },
         refused: (code) => metrics.requestsRefused.of(code).add(),
         seconds: (value) => metrics.captureSeconds.observe(value),
       }),
     )
+    .use(remoteConfigRoutes({ gate, keys }))
+    .use(staticRoutes({ scripts: openScripts(installedFolder()) }))
+    .use(organizationRoutes({ gate, sql }))
     .use(projectRoutes({ gate, sql }))
-    .use(eventRoutes({ gate, clickhouse, clock }));
+    .use(personalKeyRoutes({ gate, sql }))
+    .use(eventRoutes({ gate, clickhouse, clock }))
+    .use(ingestionWarningRoutes({ gate, clickhouse, clock }));
 }
 
-function listen(app: ReturnType<typeof routes>, config: Config): { url: string; stop(): Promise<void> } {
+/** What a typed client is made from. Routes mounted in a loop answer as well, but are not in this type. */
+export type Routes = ReturnType<typeof routes>;
+
+function listen(app: Routes, config: Config): { url: string; stop(): Promise<void> } {
   const { host, port } = config;
   try {
     app.listen({

@@ -10,6 +10,7 @@ import { limits } from "../core/limits.ts";
 import { type Log, reasonOf } from "../core/log.ts";
 import type { Postgres } from "../storage/postgres.ts";
 import { keyInForm, keyInHeader, keyInJson, keyInQuery, type PresentedKey, refusalOf } from "./key.ts";
+import { type Budget, openRateLimit, type RateLimit } from "./rate.ts";
 import { covers, type Scope } from "./scope.ts";
 import {
   currentOrganization,
@@ -27,6 +28,8 @@ export interface GateOptions {
   sql: Postgres;
   clock: Clock;
   log: Log;
+  /** Of one personal key, in any 60 seconds; none unless told. */
+  requestsPerMinute?: number | undefined;
 }
 
 /** Where routes about one project hang: PostHog's older and newer spelling of the same thing. */
@@ -48,31 +51,59 @@ export type Gate = ReturnType<typeof openGate>;
  *   `project`.
  * - `organization_scope: "batch_export:read"` — for paths with `:organization_id` (a UUID or `@current`);
  *   also gives `organization`.
- * Bodies stay unread (`parse: "none"`), so that a stranger's bad JSON is answered as a stranger's.
+ * - `account_scope: "organization:read"` — for the organizations themselves: as `scope`, but closed to keys
+ *   that are held to projects. `await own()` gives the one of `:organization_id`; what the key does not reach
+ *   is not there.
+ * Bodies stay unread (`parse: "none"`), so that a stranger's bad JSON is answered as a stranger's. Requests that
+ * are refused here take nothing from the key's budget.
  */
 export function openGate(options: GateOptions) {
-  const admit = (request: Request, required: Scope | null) => admitHolder(options, request, required);
+  const { sql, clock, requestsPerMinute } = options;
+  const rate = requestsPerMinute === undefined ? undefined : openRateLimit(requestsPerMinute, clock);
+  const admit = (context: GateContext, required: Scope | null) =>
+    admitHolder(options, context, rate, required);
+  const count = ({ set }: GateContext, { key }: Access) => {
+    if (rate) showBudget(set, rate.take(key.id));
+  };
   return new Elysia({ name: "gate" }).macro({
     scope: (required: Scope | null) => ({
       parse: unread,
       detail: operation(required),
-      resolve: async ({ request }: { request: Request }) => ({ access: await admit(request, required) }),
+      resolve: async (context: GateContext) => {
+        const access = await admit(context, required);
+        count(context, access);
+        return { access };
+      },
     }),
     project_scope: (required: Scope) => ({
       parse: unread,
       detail: operation(required),
-      resolve: async ({ request, params }: GateContext) => {
-        const access = await admit(request, required);
-        return { access, project: await admitProject(options.sql, access, params["project_id"] ?? "") };
+      resolve: async (context: GateContext) => {
+        const access = await admit(context, required);
+        const project = await admitProject(sql, access, context.params?.["project_id"] ?? "");
+        count(context, access);
+        return { access, project };
       },
     }),
     organization_scope: (required: Scope) => ({
       parse: unread,
       detail: operation(required),
-      resolve: async ({ request, params }: GateContext) => {
-        const access = await admit(request, required);
-        const id = params["organization_id"] ?? "";
-        return { access, organization: await admitOrganization(options.sql, access, id) };
+      resolve: async (context: GateContext) => {
+        const access = await admit(context, required);
+        const organization = await admitOrganization(sql, access, context.params?.["organization_id"] ?? "");
+        count(context, access);
+        return { access, organization };
+      },
+    }),
+    account_scope: (required: Scope) => ({
+      parse: unread,
+      detail: operation(required),
+      resolve: async (context: GateContext) => {
+        const access = await admit(context, required);
+        refuseHeldToProjects(access);
+        count(context, access);
+        const id = context.params?.["organization_id"] ?? "";
+        return { access, own: () => findOwn(sql, access, id) };
       },
     }),
   });
@@ -83,7 +114,16 @@ const unread = "none" as never;
 
 interface GateContext {
   request: Request;
-  params: Record<string, string>;
+  /** Absent where the path has none. */
+  params?: Record<string, string>;
+  set: { headers: Record<string, string | number> };
+}
+
+/** On every answer to a key whose requests are counted. */
+function showBudget(set: GateContext["set"], { limit, remaining, resetSeconds }: Budget): void {
+  set.headers["x-ratelimit-limit"] = String(limit);
+  set.headers["x-ratelimit-remaining"] = String(remaining);
+  set.headers["x-ratelimit-reset"] = String(resetSeconds);
 }
 
 /** What the API's description says of a guarded route: OpenAPI 3.1 lets any scheme name what it requires. */
@@ -91,12 +131,18 @@ function operation(required: Scope | null) {
   return { security: [{ personal_api_key: required === null ? [] : [required] }] };
 }
 
-async function admitHolder(options: GateOptions, request: Request, required: Scope | null): Promise<Access> {
+async function admitHolder(
+  options: GateOptions,
+  { request, set }: GateContext,
+  rate: RateLimit | undefined,
+  required: Scope | null,
+): Promise<Access> {
   const presented = await findPresentedKey(request);
   if (!presented) throw new Fault("not_authenticated", "Authentication credentials were not provided.");
   const holder = await findKeyHolder(options.sql, hashKey(presented.key));
   if (!holder) throw new Fault("authentication_failed", refusalOf(presented.place));
   noteUse(options, holder);
+  if (rate) showBudget(set, rate.look(holder.key.id));
   if (required !== null && !covers(holder.key.scopes, required)) {
     throw new Fault("permission_denied", `API key missing required scope '${required}'`);
   }
@@ -157,17 +203,10 @@ async function findProject(sql: Postgres, access: Access, id: number): Promise<R
 }
 
 async function admitOrganization(sql: Postgres, access: Access, id: string): Promise<AccessOrganization> {
-  if (access.key.scoped_teams.length > 0) {
-    const detail = "API keys with scoped projects are only supported on project-based endpoints.";
-    throw new Fault("permission_denied", detail);
-  }
+  refuseHeldToProjects(access);
   const current = id === "@current";
   if (!current && isUuid(id)) refuseOrganization(access.key.scoped_organizations, id.toLowerCase());
-  const organization = current
-    ? await currentOrganization(sql, access)
-    : isUuid(id)
-      ? await reachOrganization(sql, id, access.user.id)
-      : undefined;
+  const organization = await findOrganization(sql, access, id);
   if (!organization) {
     throw new Fault("not_found", current ? "Current organization not found." : "Organization not found.");
   }
@@ -176,6 +215,33 @@ async function admitOrganization(sql: Postgres, access: Access, id: string): Pro
     throw new Fault("permission_denied", "You do not have permission to perform this operation.");
   }
   return { ...organization, membership_level };
+}
+
+/** For routes that reach beyond projects. */
+export function refuseHeldToProjects({ key }: Access): void {
+  if (key.scoped_teams.length === 0) return;
+  const detail = "API keys with scoped projects are only supported on project-based endpoints.";
+  throw new Fault("permission_denied", detail);
+}
+
+/** An organization that the key reaches; any other is not there for it. */
+async function findOwn(sql: Postgres, access: Access, id: string): Promise<AccessOrganization> {
+  const organization = await findOrganization(sql, access, id);
+  const { scoped_organizations } = access.key;
+  const held = scoped_organizations.length > 0 && !scoped_organizations.includes(organization?.id ?? "");
+  if (!organization || organization.membership_level === null || held) {
+    throw new Fault("not_found", id === "@current" ? "Current organization not found." : "Not found.");
+  }
+  return { ...organization, membership_level: organization.membership_level };
+}
+
+async function findOrganization(
+  sql: Postgres,
+  access: Access,
+  id: string,
+): Promise<ReachedOrganization | undefined> {
+  if (id === "@current") return await currentOrganization(sql, access);
+  return isUuid(id) ? await reachOrganization(sql, id, access.user.id) : undefined;
 }
 
 function refuseOrganization(scoped_organizations: readonly string[], organization_id: string): void {

@@ -1,5 +1,6 @@
 // A block: rows of one lane and month, as columns, until they are sealed into a journal frame. Never awaits.
 
+import { limits } from "../core/limits.ts";
 import {
   ByteColumn,
   type ColumnFill,
@@ -8,11 +9,12 @@ import {
   writeColumnHead,
   writeLowCardinality,
 } from "../storage/native.ts";
+import type { LaneBlock } from "./lane.ts";
 import type { Row } from "./row.ts";
 
 const microsType = "DateTime64(6, 'UTC')";
 
-export class Block {
+export class Block implements LaneBlock<Row> {
   /** yyyymm of every row in it. */
   month = 0;
   rows = 0;
@@ -27,7 +29,7 @@ export class Block {
   readonly #createdAt = new ByteColumn();
   readonly #historical = new ByteColumn();
 
-  append(row: Row): void {
+  append(row: Row): number {
     if (this.rows === 0) this.oldest = row.created_at;
     this.#uuid.raw(row.uuid);
     this.#project.u32(row.project_id);
@@ -38,6 +40,7 @@ export class Block {
     this.#createdAt.i64(row.created_at);
     this.#historical.u8(row.historical_migration ? 1 : 0);
     this.rows++;
+    return row.properties.to - row.properties.from + limits.rowBytesGuess;
   }
 
   /**

@@ -1,51 +1,119 @@
-// A body off the wire: received within a bound, inflated within another. Never looks inside.
+// A body off the wire, within bounds of bytes and of time. Never looks inside.
 
-import {
-  brotliDecompress,
-  brotliDecompressSync,
-  gunzip,
-  gunzipSync,
-  inflate,
-  inflateSync,
-  zstdDecompress,
-  zstdDecompressSync,
-} from "node:zlib";
 import { Fault } from "../core/fault.ts";
 import { limits } from "../core/limits.ts";
+
+/** Bounds that tests make smaller. */
+export interface UploadBounds {
+  /** The longest silence, in ms. */
+  stallMsMax: number;
+  /** The longest upload, in ms. */
+  wholeMsMax: number;
+}
+
+const usual: UploadBounds = { stallMsMax: limits.uploadStallMsMax, wholeMsMax: limits.uploadMsMax };
 
 /**
  * Receives a request's body, smaller than `bytesMax`.
  * @throws Fault payload_too_large (the rest of the body is read and dropped, so that the connection
- *   survives),
- *   upload_timeout when the client went away.
+ *   survives), upload_timeout when the client went away or sent nothing for too long.
  */
-export async function receiveBody(request: Request, bytesMax: number): Promise<Uint8Array> {
-  const announced = request.headers.get("content-length");
-  if (announced !== null && Number(announced) < bytesMax) {
-    return await request.bytes().catch(() => {
-      throw new Fault("upload_timeout", "The client stopped sending data.");
-    });
+export async function receiveBody(
+  request: Request,
+  bytesMax: number,
+  bounds: UploadBounds = usual,
+): Promise<Uint8Array> {
+  const header = request.headers.get("content-length");
+  const announced = header === null ? Number.NaN : Number(header);
+  if (announced <= limits.wholeBodyBytesMax && announced < bytesMax) {
+    return await receiveWhole(request, bounds.stallMsMax + (announced / wholeBytesPerSecond) * 1000);
   }
   if (!request.body) return new Uint8Array(0);
-  return await receiveStream(request.body, bytesMax);
+  return await new Upload(request.body, bytesMax, bounds).receive(announced);
 }
 
-async function receiveStream(stream: ReadableStream<Uint8Array>, bytesMax: number): Promise<Uint8Array> {
-  const chunks: Uint8Array[] = [];
-  let size = 0;
+const wholeBytesPerSecond = limits.wholeBodyBytesPerSecondMin;
+
+/** A short body: nearly always here already. */
+async function receiveWhole(request: Request, msMax: number): Promise<Uint8Array> {
+  const { promise, reject } = Promise.withResolvers<never>();
+  const timer = setTimeout(() => reject(stalled(`${Math.round(msMax)} ms`)), msMax);
+  const whole = request.bytes();
+  // What fails after the time is up has had its answer.
+  whole.catch(() => {});
   try {
-    for await (const chunk of stream) {
-      size += chunk.length;
-      if (size < bytesMax) chunks.push(chunk);
-      else chunks.length = 0;
-      if (size > bytesMax * limits.drainFactor) break;
-    }
-  } catch {
-    throw new Fault("upload_timeout", "The client stopped sending data.");
+    return await Promise.race([whole, promise]);
+  } catch (thrown) {
+    throw thrown instanceof Fault ? thrown : gone();
+  } finally {
+    clearTimeout(timer);
   }
-  if (size >= bytesMax) throw tooLarge(size, bytesMax);
-  const [only] = chunks;
-  return only && chunks.length === 1 ? only : Buffer.concat(chunks, size);
+}
+
+/** A long or unannounced body, chunk by chunk. */
+class Upload {
+  readonly #reader: ReadableStreamDefaultReader<Uint8Array>;
+  readonly #bytesMax: number;
+  readonly #bounds: UploadBounds;
+  #late: string | undefined;
+  #size = 0;
+
+  constructor(stream: ReadableStream<Uint8Array>, bytesMax: number, bounds: UploadBounds) {
+    this.#reader = stream.getReader() as ReadableStreamDefaultReader<Uint8Array>;
+    this.#bytesMax = bytesMax;
+    this.#bounds = bounds;
+  }
+
+  async receive(announced: number): Promise<Uint8Array> {
+    const { stallMsMax, wholeMsMax } = this.#bounds;
+    const stall = setTimeout(() => this.#cancel(`${stallMsMax} ms`), stallMsMax);
+    const whole = setTimeout(() => this.#cancel(`${wholeMsMax} ms in all`), wholeMsMax);
+    try {
+      // An announced length is believed as far as memory goes: the bytes are laid where they will rest.
+      const known = announced < this.#bytesMax ? Buffer.allocUnsafeSlow(announced) : undefined;
+      return await this.#read(known, stall);
+    } catch (thrown) {
+      throw thrown instanceof Fault ? thrown : gone();
+    } finally {
+      clearTimeout(stall);
+      clearTimeout(whole);
+    }
+  }
+
+  async #read(known: Uint8Array | undefined, stall: NodeJS.Timeout): Promise<Uint8Array> {
+    const chunks: Uint8Array[] = [];
+    for (;;) {
+      const { value, done } = await this.#reader.read();
+      if (this.#late) throw stalled(this.#late);
+      if (done) break;
+      stall.refresh();
+      if (known && this.#size + value.length <= known.length) known.set(value, this.#size);
+      else if (this.#size + value.length < this.#bytesMax) chunks.push(value);
+      else chunks.length = 0;
+      this.#size += value.length;
+      if (this.#size > this.#bytesMax * limits.drainFactor) break;
+    }
+    if (this.#size >= this.#bytesMax) throw tooLarge(this.#size, this.#bytesMax);
+    if (known) return known.subarray(0, this.#size);
+    const [only] = chunks;
+    return only && chunks.length === 1 ? only : Buffer.concat(chunks, this.#size);
+  }
+
+  #cancel(late: string): void {
+    this.#late = late;
+    void this.#reader.cancel().catch(() => {});
+  }
+}
+
+function stalled(waited: string): Fault {
+  return new Fault(
+    "upload_timeout",
+    `The client stopped sending data: the body was not here after ${waited}.`,
+  );
+}
+
+function gone(): Fault {
+  return new Fault("upload_timeout", "The client went away before the body was here.");
 }
 
 function tooLarge(size: number, bytesMax: number): Fault {
@@ -53,67 +121,4 @@ function tooLarge(size: number, bytesMax: number): Fault {
     "payload_too_large",
     `The body must be smaller than ${bytesMax} bytes; ${size} bytes arrived.`,
   );
-}
-
-type Method = "gzip" | "deflate" | "br" | "zstd";
-type Options = { maxOutputLength: number };
-type Later = (
-  bytes: Uint8Array,
-  options: Options,
-  done: (error: Error | null, result: Buffer) => void,
-) => void;
-
-const inflaters: Record<Method, { now: (bytes: Uint8Array, options: Options) => Buffer; later: Later }> = {
-  gzip: { now: gunzipSync, later: gunzip },
-  deflate: { now: inflateSync, later: inflate },
-  br: { now: brotliDecompressSync, later: brotliDecompress },
-  zstd: { now: zstdDecompressSync, later: zstdDecompress },
-};
-
-/** Below this a body is inflated on the spot: a thread's round trip costs more. */
-const inlineBytesMax = 32 * 1024;
-
-/**
- * Inflates a body by what its first bytes, the Content-Encoding header or the `compression` query parameter
- * say.
- * A hint that the bytes belie is passed over: plain JSON is plain JSON.
- * @throws Fault payload_too_large past limits.inflatedBytesMax, invalid_payload for corrupt or unknown
- *   compression.
- */
-export async function inflateBody(
-  bytes: Uint8Array,
-  hints: { encoding: string | null; query: string | null },
-): Promise<Uint8Array> {
-  const method = methodOf(bytes, hints);
-  if (!method) return bytes;
-  const options = { maxOutputLength: limits.inflatedBytesMax };
-  const { now, later } = inflaters[method];
-  try {
-    if (bytes.length <= inlineBytesMax) return now(bytes, options);
-    return await new Promise<Buffer>((resolve, reject) => {
-      later(bytes, options, (error, result) => (error ? reject(error) : resolve(result)));
-    });
-  } catch (thrown) {
-    if ((thrown as NodeJS.ErrnoException).code === "ERR_BUFFER_TOO_LARGE") {
-      throw new Fault(
-        "payload_too_large",
-        `The inflated body would be larger than ${limits.inflatedBytesMax} bytes.`,
-      );
-    }
-    throw new Fault("invalid_payload", `Malformed request data: the body is no sound ${method}.`);
-  }
-}
-
-function methodOf(
-  bytes: Uint8Array,
-  hints: { encoding: string | null; query: string | null },
-): Method | undefined {
-  if (bytes[0] === 0x1f && bytes[1] === 0x8b) return "gzip";
-  if (bytes[0] === 0x28 && bytes[1] === 0xb5 && bytes[2] === 0x2f && bytes[3] === 0xfd) return "zstd";
-  const looksLikeJson = bytes[0] === 0x7b || bytes[0] === 0x5b;
-  const hint = (hints.encoding ?? hints.query ?? "").trim().toLowerCase();
-  if (hint === "" || hint === "identity" || looksLikeJson) return undefined;
-  if (hint === "gzip" || hint === "x-gzip" || hint === "gzip-js") return "gzip";
-  if (hint === "deflate" || hint === "br" || hint === "zstd") return hint;
-  return undefined;
 }

@@ -3,9 +3,10 @@
 
 import { bytesOf } from "../core/bytes.ts";
 import { limits } from "../core/limits.ts";
-import type { Reason } from "./outcome.ts";
+import { type Reason, warningBit } from "./outcome.ts";
 import { type Row, type Span, newUuidBytes, uuidFromText } from "./row.ts";
-import { field } from "./member.ts";
+import { checkKind } from "./kind.ts";
+import { field, grade, gradeIn, trait } from "./member.ts";
 import type { Scan } from "./scan.ts";
 import { aheadMicrosMax, readIso, readNumber, readSlowly, timestampMicrosMin } from "./timestamp.ts";
 
@@ -17,10 +18,13 @@ export interface Sending {
   received: number;
   /** How far the client's clock is ahead of ours, in microseconds; 0 when unknown or too little to matter. */
   skew: number;
+  /** Events without a name are `$identify` calls (/engage). */
+  nameless?: boolean;
 }
 
 const emptyObject = bytesOf("{}");
 const performanceEvent = bytesOf("$performance_event");
+const identifyEvent = bytesOf("$identify");
 const snapshotPrefix = bytesOf("$snapshot");
 const decoder = new TextDecoder();
 const encoder = new TextEncoder();
@@ -32,17 +36,23 @@ const encoder = new TextEncoder();
 export function readEvent(scan: Scan, at: number, sending: Sending, row: Row): Reason | undefined {
   const { bytes, entries } = scan;
   const size = entries[at + field.item + 1]! - entries[at + field.item]!;
-  if (!readString(bytes, entries[at + field.event]!, entries[at + field.event + 1]!, row.event)) {
+  row.warned = entries[at + field.altered]! === 1 ? warningBit.unstorable_characters_replaced : 0;
+  if (sending.nameless && entries[at + field.event + 1] === 0) {
+    row.event.source = identifyEvent;
+    row.event.from = 0;
+    row.event.to = identifyEvent.length;
+  } else if (!readString(bytes, entries[at + field.event]!, entries[at + field.event + 1]!, row.event)) {
     return "missing_event_name";
   }
-  if (size > limits.eventBytesMax) return "event_too_large";
+  if (size > limits.eventBytesMax) return "message_size_too_large";
   if (sameBytes(row.event, performanceEvent)) return "performance_event";
   if (startsWith(row.event, snapshotPrefix)) return "snapshot";
-  const refused = readDistinctId(scan, at, row.distinct_id) ?? readProperties(scan, at, row.properties);
+  const refused =
+    readDistinctId(scan, at, row) ?? readProperties(scan, at, row.properties) ?? checkKind(scan, at, row);
   if (refused) return refused;
   row.project_id = sending.project_id;
   row.historical_migration = sending.historical_migration;
-  row.timestamp = readTimestamp(scan, at, sending);
+  row.timestamp = readTimestamp(scan, at, sending, row);
   readUuid(scan, at, row);
   return undefined;
 }
@@ -74,8 +84,9 @@ function setText(out: Span, text: string): void {
  * The event's own distinct_id, or else the one in its properties; null counts as absent, numbers and the like
  * as their text.
  */
-function readDistinctId(scan: Scan, at: number, out: Span): Reason | undefined {
+function readDistinctId(scan: Scan, at: number, row: Row): Reason | undefined {
   const { bytes, entries } = scan;
+  const out = row.distinct_id;
   let [from, to] = [entries[at + field.distinct_id]!, entries[at + field.distinct_id + 1]!];
   if (to === 0 || bytes[from] === 0x6e) {
     from = entries[at + field.properties_distinct_id]!;
@@ -85,7 +96,9 @@ function readDistinctId(scan: Scan, at: number, out: Span): Reason | undefined {
   if (bytes[from] !== 0x22) Object.assign(out, { source: bytes, from, to });
   else if (!readString(bytes, from, to, out)) return "empty_distinct_id";
   if (isBlank(out)) return "empty_distinct_id";
-  if (out.to - out.from > limits.distinctIdCharsMax) cutText(out, limits.distinctIdCharsMax);
+  if (out.to - out.from > limits.distinctIdCharsMax && cutText(out, limits.distinctIdCharsMax)) {
+    row.warned |= warningBit.distinct_id_truncated;
+  }
   return undefined;
 }
 
@@ -99,9 +112,13 @@ function isBlank({ source, from, to }: Span): boolean {
   return true;
 }
 
-function cutText(out: Span, charsMax: number): void {
-  const characters = [...decoder.decode(out.source.subarray(out.from, out.to))];
-  if (characters.length > charsMax) setText(out, characters.slice(0, charsMax).join(""));
+/** True when it was longer. Only as many bytes are looked at as so many characters can have. */
+function cutText(out: Span, charsMax: number): boolean {
+  const end = Math.min(out.to, out.from + 4 * (charsMax + 1));
+  const characters = [...decoder.decode(out.source.subarray(out.from, end))];
+  if (characters.length <= charsMax) return false;
+  setText(out, characters.slice(0, charsMax).join(""));
+  return true;
 }
 
 function readProperties(scan: Scan, at: number, out: Span): Reason | undefined {
@@ -121,12 +138,12 @@ function readProperties(scan: Scan, at: number, out: Span): Reason | undefined {
 }
 
 /**
- * The event's time: `offset` first, then `timestamp` less the client's skew, else now; never more than 23 h
- * ahead.
+ * The event's time: `offset` first, then `timestamp` less the client's skew, else now. One that cannot be
+ * read, that no column holds, or that is more than 23 h ahead is now, with a warning.
  */
-function readTimestamp(scan: Scan, at: number, sending: Sending): number {
+function readTimestamp(scan: Scan, at: number, sending: Sending, row: Row): number {
   const { bytes, entries } = scan;
-  const { received, skew } = sending;
+  const { received } = sending;
   let micros = Number.NaN;
   const offsetEnd = entries[at + field.offset + 1]!;
   if (offsetEnd > 0) {
@@ -134,11 +151,15 @@ function readTimestamp(scan: Scan, at: number, sending: Sending): number {
     micros = received - Math.round(offset * 1000);
   }
   if (Number.isNaN(micros)) {
-    const end = entries[at + field.timestamp + 1]!;
-    if (end > 0) micros = readTime(bytes, entries[at + field.timestamp]!, end) - skew;
+    const [from, to] = [entries[at + field.timestamp]!, entries[at + field.timestamp + 1]!];
+    if (to === 0 || bytes[from] === 0x6e) return received;
+    const trusted = gradeIn(entries[at + field.traits]!, trait.$ignore_sent_at) === grade.sound;
+    micros = readTime(bytes, from, to) - (trusted ? 0 : sending.skew);
   }
-  const usable = micros >= timestampMicrosMin && micros <= received + aheadMicrosMax;
-  return usable ? micros : received;
+  if (micros >= timestampMicrosMin && micros <= received + aheadMicrosMax) return micros;
+  row.warned |=
+    micros > received ? warningBit.event_timestamp_in_future : warningBit.ignored_invalid_timestamp;
+  return received;
 }
 
 /** A raw JSON value as a time, in microseconds since 1970; NaN when it is none. */
@@ -152,7 +173,11 @@ export function readTime(bytes: Uint8Array, from: number, to: number): number {
 function readUuid(scan: Scan, at: number, row: Row): void {
   const { bytes, entries } = scan;
   const [from, to] = [entries[at + field.uuid]!, entries[at + field.uuid + 1]!];
-  if (to > 0 && bytes[from] === 0x22 && uuidFromText(bytes, from + 1, to - 1, row.uuid)) return;
+  if (to > 0 && bytes[from] !== 0x6e) {
+    if (bytes[from] === 0x22 && uuidFromText(bytes, from + 1, to - 1, row.uuid)) return;
+    // An empty one counts as absent, as everywhere.
+    if (to - from !== 2) row.warned |= warningBit.invalid_event_uuid;
+  }
   newUuidBytes(row.timestamp / 1000, row.uuid);
 }
 

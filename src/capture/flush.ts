@@ -10,12 +10,12 @@ import { type ClickHouse, ClickHouseError, type NativeBody } from "../storage/cl
 import { rebatch } from "./block.ts";
 import type { Journal } from "./journal.ts";
 import type { Quarantine } from "./quarantine.ts";
-import { type Batch, type LaneName, type Segment, batchId, lanes } from "./segment.ts";
+import { type Batch, type LaneName, type Segment, batchId, laneTable, lanes } from "./segment.ts";
 import { batchIsStored } from "./store.ts";
 
 export interface FlushCounts {
   stored(lane: LaneName, rows: number): void;
-  quarantined(rows: number): void;
+  quarantined(lane: LaneName, rows: number): void;
   seconds(value: number): void;
 }
 
@@ -107,7 +107,8 @@ export class Flush {
   ): Promise<number | undefined> {
     let doubt = doubtful;
     return this.#stubbornly(batch.lane, async () => {
-      if (doubt && (await batchIsStored(this.#options.clickhouse, batch.id))) return batch.rows;
+      const table = laneTable[batch.lane];
+      if (doubt && (await batchIsStored(this.#options.clickhouse, table, batch.id))) return batch.rows;
       // From here on a failure leaves the same doubt as a restart: was it inserted all the same?
       doubt = true;
       return await this.#insert(await load());
@@ -180,11 +181,12 @@ export class Flush {
     const { clickhouse, folder } = this.#options;
     const options = { timeoutMs: limits.insertMsMax };
     const bytes = load.blocks.map((block) => block.native);
-    if (!clickhouse.embedded) return await clickhouse.insertNative("event_rows", { bytes }, options);
+    const table = laneTable[load.lane];
+    if (!clickhouse.embedded) return await clickhouse.insertNative(table, { bytes }, options);
     const path = `${folder}/${load.id.toString(16)}.native`;
     try {
       await writeBlocks(path, bytes);
-      await clickhouse.insertNative("event_rows", { path } satisfies NativeBody, options);
+      await clickhouse.insertNative(table, { path } satisfies NativeBody, options);
     } finally {
       await rm(path, { force: true });
     }
@@ -215,7 +217,7 @@ export class Flush {
       { batch, lane, month, oldest, native, reason: error.message },
       new Date(clock.now()),
     );
-    counts.quarantined(1);
+    counts.quarantined(lane, 1);
     log.error("ClickHouse refuses an event; it is in quarantine (sluice journal list)", {
       id: batch.toString(16).padStart(16, "0"),
       reason: error.message,

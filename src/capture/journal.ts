@@ -1,4 +1,4 @@
-// The journal: acknowledged events on disk until ClickHouse has them. Owns both lanes; never asks a store.
+// The journal: acknowledged events on disk until ClickHouse has them. Owns its lanes; never asks a store.
 
 import {
   copyFileSync,
@@ -15,10 +15,13 @@ import { basename } from "node:path";
 import type { Clock } from "../core/clock.ts";
 import { limits } from "../core/limits.ts";
 import type { Log } from "../core/log.ts";
+import { Block } from "./block.ts";
 import { syncFolder } from "./files.ts";
-import { Lane } from "./lane.ts";
+import { Lane, type LaneOptions, type LaneRow } from "./lane.ts";
 import { Ledger } from "./ledger.ts";
+import type { Row } from "./row.ts";
 import { type LaneName, type Segment, lanes, millisOfSegment, readSegment, segmentId } from "./segment.ts";
+import { WarningBlock, type WarningRow } from "./warning.ts";
 
 export interface JournalOptions {
   folder: string;
@@ -39,15 +42,16 @@ export interface Pending {
 }
 
 export class Journal {
-  readonly live: Lane;
-  readonly historical: Lane;
+  readonly live: Lane<Row>;
+  readonly historical: Lane<Row>;
+  readonly warnings: Lane<WarningRow>;
   readonly folder: string;
   /** Damaged stretches found and set aside since the start. */
   damagedFiles = 0;
   readonly #options: JournalOptions;
   readonly #ledger: Ledger;
   readonly #everyMs: number;
-  readonly #sealed: Record<LaneName, Segment[]> = { live: [], historical: [] };
+  readonly #sealed: Record<LaneName, Segment[]> = { live: [], historical: [], warnings: [] };
   readonly #known = new Set<string>();
   readonly #stored = new Map<bigint, PromiseWithResolvers<void>>();
   #lastMillis = 0;
@@ -61,8 +65,11 @@ export class Journal {
     this.folder = options.folder;
     this.#ledger = new Ledger(options.folder);
     this.#everyMs = Math.max(2, Math.min(100, options.flushIntervalMs / 10));
-    this.live = this.#openLane("live", limits.liveSegmentBytesMax);
-    this.historical = this.#openLane("historical", limits.historicalSegmentBytesMax);
+    const events = { openBlock: () => new Block() };
+    this.live = this.#openLane("live", limits.liveSegmentBytesMax, events);
+    this.historical = this.#openLane("historical", limits.historicalSegmentBytesMax, events);
+    const warnings = { openBlock: () => new WarningBlock() };
+    this.warnings = this.#openLane("warnings", limits.warningSegmentBytesMax, warnings);
   }
 
   /** Takes in what an earlier process left, then starts the clock that ends segments by age. */
@@ -77,12 +84,12 @@ export class Journal {
   }
 
   /**
-   * Writes what waits and ends both growing segments. What is not flushed by then is found again at the next
+   * Writes what waits and ends the growing segments. What is not flushed by then is found again at the next
    * start.
    */
   async close(): Promise<void> {
     clearInterval(this.#timer);
-    await Promise.all([this.live.seal(), this.historical.seal()]);
+    await Promise.all(this.#lanes.map((lane) => lane.seal()));
   }
 
   /** Lets go of the ledger; after the last flush. */
@@ -90,7 +97,7 @@ export class Journal {
     await this.#ledger.close();
   }
 
-  lane(historical: boolean): Lane {
+  lane(historical: boolean): Lane<Row> {
     return historical ? this.historical : this.live;
   }
 
@@ -116,7 +123,7 @@ export class Journal {
     const pending = { events: 0, bytes: 0 };
     for (const lane of [this.live, this.historical]) pending.events += lane.openRows + lane.writingRows;
     for (const segment of this.#segments()) {
-      pending.events += segment.rows;
+      if (segment.lane !== "warnings") pending.events += segment.rows;
       pending.bytes += segment.rows > 0 ? segment.bytes : 0;
     }
     return pending;
@@ -124,7 +131,8 @@ export class Journal {
 
   /** True when no more may be taken until a flush has made room. */
   get full(): boolean {
-    let bytes = this.live.openBytes + this.historical.openBytes;
+    let bytes = 0;
+    for (const lane of this.#lanes) bytes += lane.openBytes;
     for (const segment of this.#segments()) bytes += segment.bytes;
     return bytes >= this.#options.bytesMax;
   }
@@ -151,7 +159,7 @@ export class Journal {
   }
 
   /** Resolves when every row on disk in this lane by now is in ClickHouse (or set aside by name). */
-  async stored(lane: Lane): Promise<void> {
+  async stored(lane: { name: LaneName; segment: Segment | undefined }): Promise<void> {
     const segments = [...this.#sealed[lane.name], ...(lane.segment ? [lane.segment] : [])];
     await Promise.all(segments.map((segment) => this.#storedPromise(segment.id).promise));
   }
@@ -208,10 +216,18 @@ export class Journal {
     this.#sealed[read.segment.lane].push(read.segment);
   }
 
-  #openLane(name: LaneName, segmentBytesMax: number): Lane {
+  #openLane<R extends LaneRow>(
+    name: LaneName,
+    segmentBytesMax: number,
+    { openBlock }: Pick<LaneOptions<R>, "openBlock">,
+  ): Lane<R> {
     const { folder, log } = this.#options;
     const onSealed = (segment: Segment) => this.#takeSealed(segment);
-    return new Lane({ name, folder, log, segmentBytesMax, nextId: () => this.nextId(), onSealed });
+    return new Lane({ name, folder, log, segmentBytesMax, openBlock, nextId: () => this.nextId(), onSealed });
+  }
+
+  get #lanes() {
+    return [this.live, this.historical, this.warnings];
   }
 
   #takeSealed(segment: Segment): void {
@@ -222,7 +238,7 @@ export class Journal {
   }
 
   #sealByAge(): void {
-    for (const lane of [this.live, this.historical]) {
+    for (const lane of this.#lanes) {
       const segment = lane.segment;
       // While the flush is behind, a segment goes on growing: fewer, bigger inserts.
       if (!segment || segment.rows === 0 || this.#sealed[lane.name].length > 0) continue;
@@ -231,7 +247,8 @@ export class Journal {
       this.#ages.set(segment.id, age);
       if (segment.bytes > age.bytes) Object.assign(age, { grownMs: now, bytes: segment.bytes });
       const interval = this.#options.flushIntervalMs - this.#everyMs;
-      const old = now - age.openedMs >= interval * (lane.name === "live" ? 1 : limits.historicalPatience);
+      const old =
+        now - age.openedMs >= interval * (lane.name === "historical" ? limits.historicalPatience : 1);
       if (old || (lane.name === "historical" && now - age.grownMs >= interval)) void lane.seal();
     }
   }
@@ -243,7 +260,7 @@ export class Journal {
   }
 
   *#segments(): Iterable<Segment> {
-    for (const lane of [this.live, this.historical]) {
+    for (const lane of this.#lanes) {
       if (lane.segment) yield lane.segment;
       yield* this.#sealed[lane.name];
     }

@@ -6,9 +6,8 @@ import { Fault } from "../core/fault.ts";
 import { limits } from "../core/limits.ts";
 import { type Log, reasonOf } from "../core/log.ts";
 import { ByteColumn } from "../storage/native.ts";
-import { Block } from "./block.ts";
 import { syncFolder } from "./files.ts";
-import { type Row, monthOf } from "./row.ts";
+import { monthOf } from "./row.ts";
 import {
   type Batch,
   type Frame,
@@ -22,8 +21,29 @@ import {
   writeFrame,
 } from "./segment.ts";
 
-export interface LaneOptions {
+/** What travels in a lane. */
+export interface LaneRow {
+  /** Microseconds since 1970, UTC: decides the month. */
+  timestamp: number;
+}
+
+/** Rows of one month as columns, until they are sealed into a frame. */
+export interface LaneBlock<Row extends LaneRow> {
+  month: number;
+  rows: number;
+  /** created_at of the first row, in microseconds. */
+  oldest: number;
+  /** Takes a row; returns about how many bytes it weighs. */
+  append(row: Row): number;
+  /** Writes the rows as one Native block. */
+  encode(out: ByteColumn, batch: bigint, firstRow: number): void;
+  /** Empties the columns and keeps their memory. */
+  clear(): void;
+}
+
+export interface LaneOptions<Row extends LaneRow> {
   name: LaneName;
+  openBlock(): LaneBlock<Row>;
   folder: string;
   log: Log;
   segmentBytesMax: number;
@@ -33,29 +53,29 @@ export interface LaneOptions {
   onSealed(segment: Segment): void;
 }
 
-interface Group {
-  blocks: Block[];
+interface Group<Row extends LaneRow> {
+  blocks: LaneBlock<Row>[];
   waiting: PromiseWithResolvers<void>;
 }
 
-export class Lane {
+export class Lane<Row extends LaneRow> {
   readonly name: LaneName;
   openRows = 0;
   openBytes = 0;
   /** Groups that could not be written: their rows are refused with a 503, not lost in silence. */
   failedGroups = 0;
-  readonly #options: LaneOptions;
-  #open = new Map<number, Block>();
-  #spare: Block[] = [];
+  readonly #options: LaneOptions<Row>;
+  #open = new Map<number, LaneBlock<Row>>();
+  #spare: LaneBlock<Row>[] = [];
   #next: PromiseWithResolvers<void> | undefined;
-  #writing: Group | undefined;
+  #writing: Group<Row> | undefined;
   #running: Promise<void> | undefined;
   #sealWanted = false;
   #file: FileHandle | undefined;
   #segment: Segment | undefined;
   readonly #frames = new ByteColumn(1 << 20);
 
-  constructor(options: LaneOptions) {
+  constructor(options: LaneOptions<Row>) {
     this.name = options.name;
     this.#options = options;
   }
@@ -84,13 +104,12 @@ export class Lane {
     const month = monthOf(row.timestamp);
     let block = this.#open.get(month);
     if (!block) {
-      block = this.#spare.pop() ?? new Block();
+      block = this.#spare.pop() ?? this.#options.openBlock();
       block.month = month;
       this.#open.set(month, block);
     }
-    block.append(row);
     this.openRows++;
-    this.openBytes += row.properties.to - row.properties.from + limits.rowBytesGuess;
+    this.openBytes += block.append(row);
   }
 
   /** True when a writer should wait for commit() before it appends more. */
@@ -132,7 +151,7 @@ export class Lane {
   }
 
   async #runGroup(waiting: PromiseWithResolvers<void>): Promise<void> {
-    const group: Group = { blocks: [...this.#open.values()], waiting };
+    const group: Group<Row> = { blocks: [...this.#open.values()], waiting };
     waiting.promise.catch(() => {});
     this.#writing = group;
     this.#next = undefined;
@@ -159,7 +178,7 @@ export class Lane {
   }
 
   /** A file that failed is never trusted again: the rest of the group gets one try in a fresh segment. */
-  async #write(blocks: Block[]): Promise<void> {
+  async #write(blocks: LaneBlock<Row>[]): Promise<void> {
     let rest = blocks;
     let failures = 0;
     while (rest.length > 0) {
@@ -176,7 +195,7 @@ export class Lane {
   }
 
   /** Writes as many of `blocks` as the segment has places for, syncs, and only then counts them in. */
-  async #writeInto(segment: Segment, blocks: Block[]): Promise<number> {
+  async #writeInto(segment: Segment, blocks: LaneBlock<Row>[]): Promise<number> {
     const out = this.#frames;
     out.length = 0;
     const written: { batch: Batch; frame: Frame }[] = [];
@@ -243,7 +262,7 @@ export class Lane {
     this.#options.onSealed(segment);
   }
 
-  #recycle(blocks: Block[]): void {
+  #recycle(blocks: LaneBlock<Row>[]): void {
     for (const block of blocks) {
       block.clear();
       if (this.#spare.length < limits.spareBlocksMax) this.#spare.push(block);

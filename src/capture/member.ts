@@ -18,8 +18,69 @@ export const field = {
   ordinal: 16,
   /** One number: 1 when unstorable characters were replaced. */
   altered: 17,
+  /** One number: what was seen of each trait, two bits each. */
+  traits: 18,
 } as const;
-export const entryLength = 18;
+export const entryLength = 19;
+
+/**
+ * Members of `properties` of which only it matters whether they are there and of the right kind; each has
+ * two bits of an entry's `traits`. `own_set` is an event's own `$set`, beside its properties.
+ */
+export const trait = {
+  alias: 0,
+  $anon_distinct_id: 1,
+  $group_type: 2,
+  $group_key: 3,
+  $group_set: 4,
+  $set: 5,
+  $current_url: 6,
+  $screen_name: 7,
+  $survey_id: 8,
+  $process_person_profile: 9,
+  $ignore_sent_at: 10,
+  own_set: 11,
+} as const;
+
+/** What a trait's two bits say. */
+export const grade = {
+  /** Not there, or null. */
+  absent: 0,
+  /** A text that is not empty (for a group's key also a number), an object, or true. */
+  sound: 1,
+  /** An empty text, or false. */
+  empty: 2,
+  wrong: 3,
+} as const;
+
+/** Slots from here on are traits. */
+export const firstTrait = 64;
+
+const text = 0;
+const object = 1;
+const flag = 2;
+const textOrNumber = 3;
+/** What each trait must be. */
+const kindOf = new Uint8Array(Object.keys(trait).length).fill(text);
+for (const which of [trait.$group_set, trait.$set, trait.own_set]) kindOf[which] = object;
+for (const which of [trait.$process_person_profile, trait.$ignore_sent_at]) kindOf[which] = flag;
+kindOf[trait.$group_key] = textOrNumber;
+
+/** The grade of a raw value that begins with the byte `first` and is `size` bytes long. */
+export function gradeOf(which: number, first: number, size: number): number {
+  const kind = kindOf[which]!;
+  if (first === 0x22 && (kind === text || kind === textOrNumber)) return size > 2 ? grade.sound : grade.empty;
+  if (first === 0x6e) return grade.absent;
+  if (kind === object) return first === 0x7b ? grade.sound : grade.wrong;
+  if (kind === flag) return first === 0x74 ? grade.sound : first === 0x66 ? grade.empty : grade.wrong;
+  const number = first === 0x2d || (first >= 0x30 && first <= 0x39);
+  return number && kind === textOrNumber ? grade.sound : grade.wrong;
+}
+
+/** The grade of a trait in an entry's `traits`. */
+export function gradeIn(traits: number, which: number): number {
+  return (traits >> (which * 2)) & 3;
+}
 
 /** Top-level members of a batch object. */
 export const envelope = { api_key: 0, sent_at: 2, historical_migration: 4, batch: 6 } as const;
@@ -33,13 +94,26 @@ interface KnownKey {
 }
 
 /** Key names by their length in bytes. */
-export type KnownKeys = readonly (readonly KnownKey[] | undefined)[];
+export interface KnownKeys {
+  byLength: readonly (readonly KnownKey[])[];
+  /**
+   * 1 where a key of this length (times 256) has this second byte: most others are told apart by that
+   * alone.
+   */
+  second: Uint8Array;
+}
 
-function knownKeys(slots: Record<string, number>): KnownKeys {
-  const byLength: KnownKey[][] = [];
-  for (const [name, slot] of Object.entries(slots))
-    (byLength[name.length] ??= []).push({ name: bytesOf(name), slot });
-  return byLength;
+/** The table of these keys, each of two bytes at the least. */
+export function knownKeys(slots: Record<string, number>): KnownKeys {
+  const lengthMax = Math.max(...Object.keys(slots).map((name) => name.length));
+  const byLength: KnownKey[][] = Array.from({ length: lengthMax + 1 }, () => []);
+  const second = new Uint8Array((lengthMax + 1) * 256);
+  for (const [text, slot] of Object.entries(slots)) {
+    const name = bytesOf(text);
+    byLength[name.length]!.push({ name, slot });
+    second[name.length * 256 + name[1]!] = 1;
+  }
+  return { byLength, second };
 }
 
 export const itemKeys = knownKeys({
@@ -53,8 +127,14 @@ export const itemKeys = knownKeys({
   api_key: keySlot,
   token: keySlot,
   $token: keySlot,
+  $set: firstTrait + trait.own_set,
 });
-export const propertyKeys = knownKeys({ distinct_id: field.properties_distinct_id, token: keySlot });
+const { own_set: _, ...propertyTraits } = trait;
+export const propertyKeys = knownKeys({
+  distinct_id: field.properties_distinct_id,
+  token: keySlot,
+  ...Object.fromEntries(Object.entries(propertyTraits).map(([name, which]) => [name, firstTrait + which])),
+});
 export const envelopeKeys = knownKeys({
   api_key: envelope.api_key,
   token: envelope.api_key,
@@ -64,11 +144,14 @@ export const envelopeKeys = knownKeys({
 });
 
 /** The slot of the key whose bytes lie from `from` to `to`; noSlot for one that does not matter. */
-export function slotOf(keys: KnownKeys, bytes: Uint8Array, from: number, to: number): number {
-  const candidates = keys[to - from];
-  if (candidates === undefined) return noSlot;
-  next: for (const { name, slot } of candidates) {
-    for (let i = 0; i < name.length; i++) if (bytes[from + i] !== name[i]) continue next;
+export function slotOf({ byLength, second }: KnownKeys, bytes: Uint8Array, from: number, to: number): number {
+  const length = to - from;
+  // Past the longest key the table has nothing at all.
+  if (second[length * 256 + bytes[from + 1]!] !== 1) return noSlot;
+  const candidates = byLength[length]!;
+  next: for (let which = 0; which < candidates.length; which++) {
+    const { name, slot } = candidates[which]!;
+    for (let i = 0; i < length; i++) if (bytes[from + i] !== name[i]) continue next;
     return slot;
   }
   return noSlot;

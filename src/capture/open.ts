@@ -5,27 +5,29 @@ import { existsSync, mkdirSync, readFileSync } from "node:fs";
 import type { Clock } from "../core/clock.ts";
 import { newUuid } from "../core/id.ts";
 import { limits } from "../core/limits.ts";
-import type { Log } from "../core/log.ts";
+import { type Log, reasonOf } from "../core/log.ts";
 import type { Stores } from "../storage/stores.ts";
 import { type Ticking, every } from "../work/tick.ts";
 import { writeDurably } from "./files.ts";
 import { Flush, type FlushCounts } from "./flush.ts";
 import { Journal } from "./journal.ts";
 import { Quarantine } from "./quarantine.ts";
-import { publishWatermark, registerJournal } from "./store.ts";
+import { publishWatermark, recentMinutes, registerJournal } from "./store.ts";
+import { WarningBook } from "./warning_book.ts";
 
 export interface OpenCaptureOptions {
   dataDir: string;
   flushIntervalMs: number;
   journalBytesMax: number;
   stores: Stores;
-  counts: FlushCounts;
+  counts: FlushCounts & { spiked(): void };
   clock: Clock;
   log: Log;
 }
 
 export interface OpenedCapture {
   journal: Journal;
+  book: WarningBook;
   /** Lets sealed segments go to ClickHouse; once its tables are there. */
   startFlush(): void;
   /** Resolves when the journal's folder can be written; throws otherwise. */
@@ -65,16 +67,35 @@ export async function openCapture(options: OpenCaptureOptions): Promise<OpenedCa
     clock,
     log,
   });
+  const book = new WarningBook({
+    lane: journal.warnings,
+    spiked: () => options.counts.spiked(),
+    clock,
+    log,
+  });
+  const looking = every(limits.minuteLookMs, "looking at the minutes that are over", () => book.look(), log);
+  const watch = async () => {
+    book.watch(await recentMinutes(stores.clickhouse, clock.now(), limits.spikeMinutes));
+  };
   const publish = () => publishWatermark(stores.sql, name, journal.watermark(), clock.now());
   const ticking: Ticking = every(limits.watermarkMs, "publishing the journal's watermark", publish, log);
   return {
     journal,
-    startFlush: () => flush.start(),
+    book,
+    startFlush: () => {
+      flush.start();
+      void watch().catch((thrown: unknown) => {
+        log.warn("spikes are compared with this process's own minutes only", { reason: reasonOf(thrown) });
+        book.watch([]);
+      });
+    },
     check: async () => {
       if (journal.full) throw Object.assign(new Error("the journal is full"), { code: "JOURNAL_FULL" });
       await writeDurably(`${folder}/check`, "");
     },
     close: async (ms) => {
+      await looking.close();
+      await book.close();
       await journal.close();
       await flush.drain(ms);
       await ticking.close();

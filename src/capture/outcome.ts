@@ -1,37 +1,85 @@
-// What became of an event that was not taken: a reason from a closed list, counted and listed. Never an
-// exception.
+// What became of an event: not taken for a reason, or taken with a warning; closed lists, counted and listed.
+// Never an exception.
 
 import { limits } from "../core/limits.ts";
 
+/** Why an event was not taken. Names are PostHog's where it has one. */
 export const reasons = [
   "missing_event_name",
   "missing_distinct_id",
   "empty_distinct_id",
   "malformed_event",
   "malformed_event_properties",
-  "event_too_large",
+  "message_size_too_large",
   "performance_event",
   "snapshot",
+  "invalid_event_when_process_person_profile_is_false",
+  "invalid_alias",
+  "invalid_anon_distinct_id",
+  "group_key_too_long",
 ] as const;
 export type Reason = (typeof reasons)[number];
 
-/** The events of one request that were not taken. */
-export class Ignored {
-  /** How many, by reason. */
-  readonly counts = new Map<Reason, number>();
-  /** The first limits.ignoredListMax of them, by place in the batch. */
-  readonly list: { index: number; reason: Reason }[] = [];
+/** What is odd about an event that was taken: it was altered, or it lacks what its kind needs. */
+export const warnings = [
+  "distinct_id_truncated",
+  "ignored_invalid_timestamp",
+  "event_timestamp_in_future",
+  "invalid_event_uuid",
+  "unstorable_characters_replaced",
+  "invalid_process_person_profile",
+  "missing_alias",
+  "missing_group_type",
+  "missing_group_key",
+  "invalid_group_set",
+  "missing_set",
+  "missing_current_url",
+  "missing_screen_name",
+  "missing_survey_id",
+] as const;
+export type Warning = (typeof warnings)[number];
+
+/** One bit for each warning: a row has several of them in one number. */
+export const warningBit = Object.fromEntries(warnings.map((name, i) => [name, 1 << i])) as Readonly<
+  Record<Warning, number>
+>;
+
+/** One event to show for its outcome. */
+export interface Example<Type extends string> {
+  type: Type;
+  /** Its place in the batch. */
+  index: number;
+  /** Its entry of the scan's index, copied; undefined for an item that was no object. */
+  entry: Int32Array | undefined;
+  /** The uuid it was stored under, as its 16 bytes; undefined when it was not stored. */
+  uuid: Uint8Array | undefined;
+}
+
+/** The events of one request that share an outcome, by type. */
+export class Outcomes<Type extends string> {
+  /** How many, by type. */
+  readonly counts = new Map<Type, number>();
+  /** The first limits.ignoredListMax of them. */
+  readonly list: { index: number; reason: Type }[] = [];
+  /** The first limits.warningsPerMinuteMax of each type. */
+  readonly examples: Example<Type>[] = [];
   total = 0;
 
-  add(index: number, reason: Reason): void {
+  /** `entries` from `at`: the event's entry of the scan's index. */
+  add(index: number, type: Type, entry?: Int32Array, uuid?: Uint8Array): void {
+    const count = (this.counts.get(type) ?? 0) + 1;
     this.total++;
-    this.counts.set(reason, (this.counts.get(reason) ?? 0) + 1);
-    if (this.list.length < limits.ignoredListMax) this.list.push({ index, reason });
+    this.counts.set(type, count);
+    if (this.list.length < limits.ignoredListMax) this.list.push({ index, reason: type });
+    if (count <= limits.warningsPerMinuteMax) {
+      this.examples.push({ type, index, entry: entry?.slice(), uuid: uuid?.slice() });
+    }
   }
 
   clear(): void {
     this.counts.clear();
     this.list.length = 0;
+    this.examples.length = 0;
     this.total = 0;
   }
 }

@@ -8,64 +8,92 @@ import { isHistorical, keyOf } from "./admit.ts";
 import { type Sending, readEvent, readTime } from "./event.ts";
 import type { Journal } from "./journal.ts";
 import type { Lane } from "./lane.ts";
-import type { Ignored, Reason } from "./outcome.ts";
-import { emptyRow } from "./row.ts";
+import { Outcomes, type Reason, type Warning, warningBit, warnings } from "./outcome.ts";
+import { type Row, emptyRow } from "./row.ts";
 import { entryLength, field } from "./member.ts";
 import { Scan } from "./scan.ts";
-import type { LaneName } from "./segment.ts";
+import type { EventLaneName } from "./segment.ts";
+import type { WarningBook } from "./warning_book.ts";
 
 export interface CaptureCounts {
   /** Every event of an answered request: accepted + ignored. */
   received(events: number): void;
-  accepted(lane: LaneName, events: number): void;
+  accepted(lane: EventLaneName, events: number): void;
   ignored(reason: Reason, events: number): void;
+  /** Accepted events that were altered or lack what their kind needs; one event may have several warnings. */
+  warned(warning: Warning, events: number): void;
 }
 
 export interface CaptureOptions {
   journal: Journal;
   keys: ProjectKeys;
+  book: WarningBook;
   counts: CaptureCounts;
   clock: Clock;
   /** When an answer may be sent: rows on disk, in ClickHouse, or only in memory. */
   ack: "journal" | "stored" | "memory";
 }
 
+/** A body as it was decoded, and what its request says beside it. */
+export interface Sent {
+  body: Uint8Array;
+  /** When the client sent it by its own clock, in microseconds since 1970; NaN when only the body may say. */
+  sent_at: number;
+  /** Events without a name are `$identify` calls (/engage). */
+  nameless: boolean;
+}
+
 export interface Captured {
   accepted: number;
-  ignored: Ignored;
+  ignored: Outcomes<Reason>;
+  warned: Outcomes<Warning>;
 }
 
 /**
- * Takes one decoded body in. When it resolves, every accepted event is as safe as `ack` says, and counted.
+ * Takes one decoded body in. When it resolves, every accepted event is as safe as `ack` says, and counted;
+ * and so is what is told of ignored and altered ones.
  * @throws Fault for a body refused whole; then nothing of it is kept.
  */
-export async function capture(body: Uint8Array, options: CaptureOptions): Promise<Captured> {
-  const { journal, keys, counts } = options;
+export async function capture(sent: Sent, options: CaptureOptions): Promise<Captured> {
+  const { journal, keys, counts, book } = options;
   const received = options.clock.now() * 1000;
-  if (body.length === 0) throw new Fault("no_data", "The request has no body.");
+  if (sent.body.length === 0) throw new Fault("no_data", "The request has no body.");
   if (journal.full) throw journalFull();
-  const scan = await scanBody(body);
+  const scan = await scanBody(sent);
   const key = keyOf(scan);
   const project_id = keys.find(key) ?? (await keys.admit(key));
   const historical_migration = isHistorical(scan);
   const lane = journal.lane(historical_migration);
-  const sending: Sending = { project_id, historical_migration, received, skew: skewOf(scan, received) };
-  const accepted = await layRows(scan, sending, lane, journal);
+  const skew = skewOf(scan, received, sent.sent_at);
+  const sending: Sending = { project_id, historical_migration, received, skew, nameless: sent.nameless };
+  const warned = new Outcomes<Warning>();
+  const accepted = await layRows(scan, sending, warned, lane, journal);
   if (accepted > 0) await acknowledge(lane, options);
-  counts.received(accepted + scan.ignored.total);
-  counts.accepted(lane.name, accepted);
-  for (const [reason, events] of scan.ignored.counts) counts.ignored(reason, events);
-  return { accepted, ignored: scan.ignored };
+  const { ignored, bytes } = scan;
+  counts.received(accepted + ignored.total);
+  counts.accepted(historical_migration ? "historical" : "live", accepted);
+  for (const [reason, events] of ignored.counts) counts.ignored(reason, events);
+  for (const [warning, events] of warned.counts) counts.warned(warning, events);
+  if (!historical_migration && accepted > 0) book.count(project_id, accepted);
+  const noted = book.note({ project_id, bytes, ignored, warned });
+  if (options.ack !== "memory") await noted;
+  return { accepted, ignored, warned };
 }
 
-async function scanBody(body: Uint8Array): Promise<Scan> {
-  const scan = new Scan(body);
+async function scanBody({ body, nameless }: Sent): Promise<Scan> {
+  const scan = new Scan(body, nameless);
   while (!scan.advance(limits.sliceBytesMax)) await othersTurn();
   return scan;
 }
 
 /** Lays every event that is one into its month's open block; between slices others get their turn. */
-async function layRows(scan: Scan, sending: Sending, lane: Lane, journal: Journal): Promise<number> {
+async function layRows(
+  scan: Scan,
+  sending: Sending,
+  warned: Outcomes<Warning>,
+  lane: Lane<Row>,
+  journal: Journal,
+): Promise<number> {
   const failedBefore = lane.failedGroups;
   const end = scan.count * entryLength;
   let accepted = 0;
@@ -77,10 +105,11 @@ async function layRows(scan: Scan, sending: Sending, lane: Lane, journal: Journa
     for (; at < rowsEnd && scan.entries[at + field.item]! <= bytesEnd; at += entryLength) {
       row.created_at = created;
       const reason = readEvent(scan, at, sending, row);
-      if (reason) scan.ignored.add(scan.entries[at + field.ordinal]!, reason);
+      if (reason) scan.ignored.add(scan.entries[at + field.ordinal]!, reason, entryOf(scan, at));
       else {
         lane.append(row);
         accepted++;
+        if (row.warned !== 0) noteWarnings(scan, at, warned);
       }
     }
     if (lane.crowded) await lane.commit();
@@ -93,7 +122,18 @@ async function layRows(scan: Scan, sending: Sending, lane: Lane, journal: Journa
 /** Filled anew for every event; used only between two awaits. */
 const row = emptyRow();
 
-async function acknowledge(lane: Lane, { journal, ack }: CaptureOptions): Promise<void> {
+function entryOf(scan: Scan, at: number): Int32Array {
+  return scan.entries.subarray(at, at + entryLength);
+}
+
+function noteWarnings(scan: Scan, at: number, warned: Outcomes<Warning>): void {
+  for (const warning of warnings) {
+    if ((row.warned & warningBit[warning]) === 0) continue;
+    warned.add(scan.entries[at + field.ordinal]!, warning, entryOf(scan, at), row.uuid);
+  }
+}
+
+async function acknowledge(lane: Lane<Row>, { journal, ack }: CaptureOptions): Promise<void> {
   const failedBefore = lane.failedGroups;
   if (ack === "memory") return void lane.commit().catch(() => {});
   await lane.commit();
@@ -103,11 +143,14 @@ async function acknowledge(lane: Lane, { journal, ack }: CaptureOptions): Promis
 
 /**
  * How far the client's clock is ahead, when it says what it shows and the difference is more than transit.
+ * A batch says so in `sent_at`, or else its request's query or form; a single event's own `sent_at` is
+ * none of these.
  */
-function skewOf(scan: Scan, received: number): number {
-  const sent = scan.member("sent_at");
-  if (!sent || scan.bytes[sent[0]] !== 0x22) return 0;
-  const skew = readTime(scan.bytes, sent[0], sent[1]) - received;
+function skewOf(scan: Scan, received: number, otherwise: number): number {
+  const own = scan.shape === "batch" ? scan.member("sent_at") : undefined;
+  const isText = own && scan.bytes[own[0]] === 0x22;
+  const read = isText ? readTime(scan.bytes, own[0], own[1]) : Number.NaN;
+  const skew = (Number.isNaN(read) ? otherwise : read) - received;
   return Math.abs(skew) >= limits.skewMicrosMin ? skew : 0;
 }
 

@@ -1,54 +1,83 @@
-// How events are sent: POST on any of PostHog's capture paths, with and without a slash. Holds no logic of
-// its own.
+// How events are sent: POST on any of PostHog's capture paths, or GET as a pixel, with and without a slash.
+// Holds no logic of its own.
 
 import { Elysia } from "elysia";
 import type { Clock } from "../core/clock.ts";
 import { Fault, type FaultCode } from "../core/fault.ts";
+import { corsHeaders, preflight, withCors } from "../http/cors.ts";
 import { problemResponse } from "../http/problem.ts";
-import { inflateBody, receiveBody } from "./body.ts";
+import { type UploadBounds, receiveBody } from "./body.ts";
+import { decodeBody } from "./decode.ts";
+import { captureOperations } from "./model.ts";
 import { type CaptureOptions, type Captured, capture } from "./pipeline.ts";
 
 export interface CaptureRouteOptions extends CaptureOptions {
   bodyBytesMax: number;
+  /** How long an upload may take, where not as usual. */
+  uploadBounds?: UploadBounds;
   clock: Clock;
   refused(code: FaultCode): void;
   seconds(value: number): void;
 }
 
 const paths = ["/capture", "/batch", "/e", "/track", "/engage", "/i/v0/e"];
-const okHeaders = { "content-type": "application/json" };
 
 export function captureRoutes(options: CaptureRouteOptions) {
   const app = new Elysia({ name: "capture" });
+  const hook = { parse: "none", detail: { hide: true } } as const;
   for (const path of paths) {
+    const nameless = path === "/engage";
     for (const spelling of [path, `${path}/`]) {
-      app.post(spelling, ({ request }) => answer(request, options), {
-        parse: "none",
-        detail: { hide: true },
-      });
+      const detail = captureOperations[spelling] ?? hook.detail;
+      app.post(spelling, ({ request }) => answer(request, nameless, options), { parse: "none", detail });
+      app.get(spelling, ({ request }) => answer(request, nameless, options), hook);
+      app.head(spelling, ({ request }) => new Response(null, { headers: replyHeaders(request) }), hook);
+      app.options(spelling, ({ request }) => preflight(request), hook);
     }
   }
   return app;
 }
 
-async function answer(request: Request, options: CaptureRouteOptions): Promise<Response> {
+async function answer(request: Request, nameless: boolean, options: CaptureRouteOptions): Promise<Response> {
   const started = options.clock.elapsed();
   try {
     const query = queryOf(request.url);
-    const wire = await receiveBody(request, options.bodyBytesMax);
-    const hints = { encoding: request.headers.get("content-encoding"), query: query.get("compression") };
-    const captured = await capture(await inflateBody(wire, hints), options);
-    if (query.get("beacon") === "1") return new Response(null, { status: 204 });
+    const { body, sent_at } = await bodyOf(request, query, options);
+    const sentAt = sentAtOf(sent_at ?? query.get("sent_at") ?? query.get("_"));
+    const captured = await capture({ body, sent_at: sentAt, nameless }, options);
+    if (query.get("beacon") === "1") {
+      return new Response(null, { status: 204, headers: corsHeaders(request) });
+    }
     return new Response(query.get("verbose") === "1" ? verbose(captured) : '{"status":"Ok"}', {
-      headers: okHeaders,
+      headers: replyHeaders(request),
     });
   } catch (thrown) {
     if (!(thrown instanceof Fault)) throw thrown;
     options.refused(thrown.code);
-    return problemResponse(thrown);
+    const problem = problemResponse(thrown);
+    // The rest of a body that came too late is not waited for: its connection cannot go on.
+    if (thrown.code === "upload_timeout") problem.headers.set("connection", "close");
+    return withCors(request, problem);
   } finally {
     options.seconds((options.clock.elapsed() - started) / 1000);
   }
+}
+
+/** The `data` of the query if there is any, else the body; unwrapped. */
+async function bodyOf(request: Request, query: URLSearchParams, options: CaptureRouteOptions) {
+  const inQuery = query.get("data");
+  const wire = inQuery
+    ? Buffer.from(inQuery)
+    : await receiveBody(request, options.bodyBytesMax, options.uploadBounds);
+  return await decodeBody(wire, {
+    encoding: inQuery ? null : request.headers.get("content-encoding"),
+    compression: query.get("compression"),
+    contentType: request.headers.get("content-type"),
+  });
+}
+
+function replyHeaders(request: Request): Record<string, string> {
+  return { ...corsHeaders(request), "content-type": "application/json" };
 }
 
 const noQuery = new URLSearchParams();
@@ -58,8 +87,25 @@ function queryOf(url: string): URLSearchParams {
   return mark < 0 ? noQuery : new URLSearchParams(url.slice(mark + 1));
 }
 
-function verbose({ accepted, ignored }: Captured): string {
-  const byReason = Object.fromEntries(ignored.counts);
-  const list = ignored.list.toSorted((a, b) => a.index - b.index);
-  return JSON.stringify({ status: "Ok", accepted, ignored: list, ignored_by_reason: byReason });
+/**
+ * Milliseconds later than 2020, as microseconds; anything else (also seconds) only keeps caches away: NaN.
+ */
+function sentAtOf(text: string | null): number {
+  const millis = text && /^\d{1,15}$/.test(text) ? Number(text) : Number.NaN;
+  return millis >= sentAtMillisMin ? millis * 1000 : Number.NaN;
+}
+
+const sentAtMillisMin = Date.UTC(2021, 0, 1);
+
+function verbose({ accepted, ignored, warned }: Captured): string {
+  const inOrder = <Listed extends { index: number }>(list: Listed[]) =>
+    list.toSorted((a, b) => a.index - b.index);
+  return JSON.stringify({
+    status: "Ok",
+    accepted,
+    ignored: inOrder(ignored.list),
+    ignored_by_reason: Object.fromEntries(ignored.counts),
+    warnings: inOrder(warned.list),
+    warnings_by_reason: Object.fromEntries(warned.counts),
+  });
 }

@@ -22,6 +22,8 @@ export interface Row {
   /** Microseconds since 1970, UTC: when the journal took the row; never goes back within a journal. */
   created_at: number;
   historical_migration: boolean;
+  /** What is odd about it: bits of `warningBit`. Not stored with the row. */
+  warned: number;
 }
 
 export function emptyRow(): Row {
@@ -34,6 +36,7 @@ export function emptyRow(): Row {
     timestamp: 0,
     created_at: 0,
     historical_migration: false,
+    warned: 0,
   };
 }
 
@@ -73,6 +76,16 @@ export function uuidFromText(source: Uint8Array, from: number, to: number, out: 
     digit++;
   }
   return true;
+}
+
+/** The text of a uuid in ClickHouse's order. */
+export function uuidText(uuid: Uint8Array): string {
+  let hex = "";
+  for (let byte = 0; byte < 16; byte++) {
+    hex += uuid[byte < 8 ? 7 - byte : 23 - byte]!.toString(16).padStart(2, "0");
+    if (byte === 3 || byte === 5 || byte === 7 || byte === 9) hex += "-";
+  }
+  return hex;
 }
 
 /** Value of each hex digit by its ASCII code; 255 for anything else. */

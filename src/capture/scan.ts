@@ -9,14 +9,17 @@ import {
   envelope,
   envelopeKeys,
   field,
+  firstTrait,
+  gradeOf,
   itemKeys,
   keySlot,
   noSlot,
   propertyKeys,
   slotOf,
   slotOfEscaped,
+  trait,
 } from "./member.ts";
-import { Ignored } from "./outcome.ts";
+import { Outcomes, type Reason } from "./outcome.ts";
 import { Walk, malformed } from "./walk.ts";
 
 type State = "start" | "members" | "items" | "done";
@@ -27,11 +30,8 @@ export class Scan {
   entries = new Int32Array(entryLength * 64);
   /** Events in `entries`. */
   count = 0;
-  /**
-   * Items that can be no events, whatever is in them: not indexed, so that a body full of them costs no
-   * memory.
-   */
-  readonly ignored = new Ignored();
+  /** Items that can be no events, whatever is in them: not indexed, so that they cost no memory. */
+  readonly ignored = new Outcomes<Reason>();
   /** Items seen, whatever became of them. */
   items = 0;
   shape: "batch" | "event" | "array" | "other" = "other";
@@ -40,21 +40,22 @@ export class Scan {
   /** The key the first item names, and whether a later one names another. */
   #itemKey: [number, number] = [0, 0];
   itemKeysDiffer = false;
-  /**
-   * The open item's own key, and the one in its properties, which only counts when it has none of its own.
-   */
+  /** The open item's own key, and the one in its properties, which counts when it has none of its own. */
   #ownKey: [number, number] = [0, 0];
   #propertiesKey: [number, number] = [0, 0];
+  /** An item without a name may be an event all the same: /engage says what it is. */
+  readonly #nameless: boolean;
   readonly #walk: Walk;
   #state: State = "start";
   #expectItem = false;
 
   /**
    * `bytes` are kept and may be changed: escapes that cannot be stored (NUL, lone surrogates) become U+FFFD
-   * in place.
+   * in place. `nameless`: items without an event name are indexed too.
    */
-  constructor(bytes: Uint8Array) {
+  constructor(bytes: Uint8Array, nameless = false) {
     this.bytes = bytes;
+    this.#nameless = nameless;
     this.#walk = new Walk(bytes);
   }
 
@@ -209,10 +210,16 @@ export class Scan {
     if (key[1] > 0) this.#noteKey(key);
     const hasId =
       entries[start + field.distinct_id + 1]! + entries[start + field.properties_distinct_id + 1]! > 0;
-    if (entries[start + field.event + 1] === 0)
-      this.ignored.add(entries[start + field.ordinal]!, "missing_event_name");
-    else if (!hasId) this.ignored.add(entries[start + field.ordinal]!, "missing_distinct_id");
+    if (entries[start + field.event + 1] === 0 && !this.#nameless) this.#ignore("missing_event_name");
+    else if (!hasId) this.#ignore("missing_distinct_id");
     else this.count++;
+  }
+
+  /** The open entry is no event: it is noted by its reason, and its place taken by the next one. */
+  #ignore(reason: Reason): void {
+    const start = this.count * entryLength;
+    const entry = this.entries.subarray(start, start + entryLength);
+    this.ignored.add(entry[field.ordinal]!, reason, entry);
   }
 
   /** Reads a value into its slot of the open entry; returns where it starts. */
@@ -221,10 +228,14 @@ export class Scan {
     const start = this.#walk.at;
     const entry = this.count * entryLength;
     // The last of two members with one name counts, as everywhere in JSON.
-    if (slot === field.properties) this.entries[entry + field.properties_distinct_id + 1] = 0;
+    if (slot === field.properties) {
+      this.entries[entry + field.properties_distinct_id + 1] = 0;
+      this.entries[entry + field.traits]! &= 3 << (trait.own_set * 2);
+    }
     if (slot === field.properties && first === 0x7b) this.#properties(depth + 1);
     else this.#walk.skip(depth);
     if (slot === keySlot && first === 0x22) this.#ownKey = [start, this.#walk.at];
+    else if (slot >= firstTrait) this.#noteTrait(slot - firstTrait, first, start);
     else if (slot >= 0) {
       this.entries[entry + slot] = start;
       this.entries[entry + slot + 1] = this.#walk.at;
@@ -244,13 +255,21 @@ export class Scan {
       const first = this.#walk.peek();
       const start = this.#walk.at;
       this.#walk.skip(depth);
+      if (slot === noSlot) continue;
       if (slot === keySlot && first === 0x22) this.#propertiesKey = [start, this.#walk.at];
+      else if (slot >= firstTrait) this.#noteTrait(slot - firstTrait, first, start);
       else if (slot >= 0) {
         const entry = this.count * entryLength;
         this.entries[entry + slot] = start;
         this.entries[entry + slot + 1] = this.#walk.at;
       }
     } while (this.#walk.more(0x7d));
+  }
+
+  #noteTrait(which: number, first: number, start: number): void {
+    const place = this.count * entryLength + field.traits;
+    const others = this.entries[place]! & ~(3 << (which * 2));
+    this.entries[place] = others | (gradeOf(which, first, this.#walk.at - start) << (which * 2));
   }
 
   #noteKey([from, to]: [number, number]): void {

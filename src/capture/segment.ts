@@ -1,7 +1,7 @@
 // A journal segment's file format, and reading one back after a restart. Decides nothing about when.
 //
 //   segment = head frame*
-//   head    = "SLUICEJ1"  u64 segment id  u8 lane (0 live, 1 historical)  7 × 0
+//   head    = "SLUICEJ1"  u64 segment id  u8 lane (its place in `lanes`)  7 × 0
 //   frame   = u32 "FRAM"  u32 payload bytes  u64 xxHash64 of all that follows
 //             u64 batch  u32 month (yyyymm)  u32 rows  i64 created_at of the first row, µs
 //             payload: one block in ClickHouse's Native format
@@ -12,10 +12,18 @@
 import { readFileSync } from "node:fs";
 import { limits } from "../core/limits.ts";
 import { type ByteColumn } from "../storage/native.ts";
-import type { Block } from "./block.ts";
 
-export const lanes = ["live", "historical"] as const;
+/** Two lanes of events, and one of warnings about them. Their order is part of the file format. */
+export const lanes = ["live", "historical", "warnings"] as const;
 export type LaneName = (typeof lanes)[number];
+export type EventLaneName = Exclude<LaneName, "warnings">;
+
+/** The table a lane's batches go to. */
+export const laneTable: Readonly<Record<LaneName, string>> = {
+  live: "event_rows",
+  historical: "event_rows",
+  warnings: "ingestion_warnings",
+};
 
 export const segmentHeadBytes = 24;
 export const frameHeadBytes = 40;
@@ -106,7 +114,7 @@ export function writeFrame(
  * The batch that takes a block's rows, opened when the month's last one has no room; undefined when the
  * segment is full.
  */
-export function batchFor(segment: Segment, block: Block): Batch | undefined {
+export function batchFor(segment: Segment, block: { month: number; rows: number }): Batch | undefined {
   const open = segment.batches.findLast((batch) => batch.month === block.month);
   const room = open && open.rows + block.rows <= limits.batchRowsMax && open.bytes < limits.batchBytesMax;
   if (room) return open;

@@ -1,6 +1,7 @@
 // Where capture's own facts rest: which batches ClickHouse has, and how far each journal has come. Never
 // holds events back.
 
+import { limits } from "../core/limits.ts";
 import type { ClickHouse } from "../storage/clickhouse.ts";
 import type { Postgres } from "../storage/postgres.ts";
 
@@ -9,10 +10,10 @@ import type { Postgres } from "../storage/postgres.ts";
  * committed;
  * rows collapsed by ReplacingMergeTree make counting wrong, so nothing is counted.
  */
-export async function batchIsStored(clickhouse: ClickHouse, batch: bigint): Promise<boolean> {
+export async function batchIsStored(clickhouse: ClickHouse, table: string, batch: bigint): Promise<boolean> {
   const found = await clickhouse.query<{ found: number }>(
-    "SELECT 1 AS found FROM event_rows WHERE _batch = {batch:UInt64} LIMIT 1",
-    { batch: batch.toString() },
+    "SELECT 1 AS found FROM {table:Identifier} WHERE _batch = {batch:UInt64} LIMIT 1",
+    { table, batch: batch.toString() },
   );
   return found.length > 0;
 }
@@ -39,4 +40,25 @@ export async function publishWatermark(
     UPDATE journals
     SET watermark = to_timestamp(${watermark / 1e6}), seen_at = to_timestamp(${now / 1e3})
     WHERE name = ${name}`;
+}
+
+/** Live events of the last `minutes`, by project and minute since 1970: what the watch for spikes missed. */
+export async function recentMinutes(
+  clickhouse: ClickHouse,
+  now: number,
+  minutes: number,
+): Promise<{ project_id: number; minute: number; events: number }[]> {
+  const rows = await clickhouse.query<{ project_id: number; minute: string; events: string }>(
+    `SELECT project_id, intDiv(toUnixTimestamp64Milli(created_at), 60000) AS minute, count() AS events
+     FROM event_rows
+     WHERE created_at >= fromUnixTimestamp64Milli({from:Int64}, 'UTC') AND NOT historical_migration
+     GROUP BY project_id, minute
+     LIMIT {rows:UInt64}`,
+    { from: now - minutes * 60_000, rows: minutes * limits.spikeProjectsMax },
+  );
+  return rows.map(({ project_id, minute, events }) => ({
+    project_id,
+    minute: Number(minute),
+    events: Number(events),
+  }));
 }

@@ -66,17 +66,51 @@ function readZone(bytes: Uint8Array, from: number, to: number): number {
 }
 
 /**
- * What readIso does not know: numbers of seconds or milliseconds, e-mail dates, other spellings the runtime
- * reads.
+ * What readIso does not know: numbers of seconds or milliseconds, e-mail dates, ISO 8601's basic, week and
+ * ordinal spellings, and others the runtime reads, if they name their year. Never guesses a day: what
+ * lacks one is its first.
  */
 export function readSlowly(text: string): number {
   const trimmed = text.trim();
+  if (trimmed.length > 64) return Number.NaN;
   if (/^-?\d+(\.\d+)?$/.test(trimmed)) return readNumber(Number(trimmed));
+  const rare = rareDate.exec(trimmed);
+  if (rare) return readRare(rare, trimmed);
+  if (!/\d{4}/.test(trimmed)) return Number.NaN;
   // Without a zone the runtime would take the machine's own.
-  const zoned = /(?:Z|UTC?|GMT|[+-]\d{2}:?\d{2})\s*(?:\([^)]*\))?$/i.test(trimmed)
+  const zoned = /(?:Z|UTC?|GMT|[ECMP][SD]T|[+-]\d{2}:?\d{2})\s*(?:\([^)]*\))?$/i.test(trimmed)
     ? trimmed
     : `${trimmed} UTC`;
-  return trimmed.length > 64 || !/\d/.test(trimmed) ? Number.NaN : Date.parse(zoned) * 1000;
+  return Date.parse(zoned) * 1000;
+}
+
+/** `20240229`, `2024-W09-4` or `2024-060`; behind it the time. */
+const rareDate = /^(\d{4})(?:(\d\d)(\d\d)(?=T)|-?W(\d\d)-?([1-7])|-(\d{3}))(?=$|[T ])/i;
+const basicTime = /^T(\d\d)(\d\d)(\d\d)?/i;
+
+function readRare(found: RegExpExecArray, text: string): number {
+  const [whole, year, month, day, week, weekday, ordinal] = found;
+  const first = daysSince1970(Number(year), 1, 1);
+  let days = Number.NaN;
+  if (month) {
+    const exists = Number(month) >= 1 && Number(month) <= 12 && Number(day) >= 1;
+    if (exists && Number(day) <= daysIn(Number(year), Number(month)))
+      days = daysSince1970(Number(year), Number(month), Number(day));
+  } else if (ordinal) {
+    const daysOfYear = 337 + daysIn(Number(year), 2);
+    if (Number(ordinal) >= 1 && Number(ordinal) <= daysOfYear) days = first + Number(ordinal) - 1;
+  } else if (Number(week) >= 1 && Number(week) <= 53) {
+    // Week 1 is the one with 4 January in it; day 0 of 1970 was a Thursday.
+    const fourth = first + 3;
+    const monday = fourth - ((((fourth + 3) % 7) + 7) % 7);
+    days = monday + (Number(week) - 1) * 7 + Number(weekday) - 1;
+  }
+  const rest = text.slice(whole.length).replace(basicTime, (_, hour, minute, second = "00") => {
+    return `T${hour}:${minute}:${second}`;
+  });
+  if (rest === "" || Number.isNaN(days)) return days * dayMicros;
+  const bytes = new TextEncoder().encode(rest);
+  return days * dayMicros + readTime(bytes, 1, bytes.length);
 }
 
 /** Seconds or milliseconds since 1970: past 10^11 it can only be milliseconds. */

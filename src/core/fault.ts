@@ -29,7 +29,12 @@ export type FaultCode =
   | "does_not_exist"
   | "incorrect_type"
   | "not_a_list"
+  | "not_a_dict"
+  | "empty"
+  | "min_length"
+  | "max_string_length"
   | "null_characters_not_allowed"
+  | "surrogate_characters_not_allowed"
   // us
   | "conflict"
   | "unavailable"

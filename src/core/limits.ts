@@ -153,4 +153,50 @@ export const limits = {
   importRequestMsMax: 120_000,
   /** Rejected lines an import shows one by one; the rest is counted. */
   importComplaintsMax: 20,
+  /** How long an upload may send nothing, in ms: a phone in a tunnel lives, a dead client gets 408. */
+  uploadStallMsMax: 20_000,
+  /** How long a whole upload may take, in ms: 20 MB over a bad line, not a byte now and then for ever. */
+  uploadMsMax: 600_000,
+  /** Announced bodies up to this many bytes are received in one piece, longer ones chunk by chunk. */
+  wholeBodyBytesMax: 1_048_576,
+  /**
+   * The least such a body may bring in a second, beside the silence allowed, in bytes: the largest still has
+   * its answer before its idle connection is closed.
+   */
+  wholeBodyBytesPerSecondMin: 32_768,
+  /** Wrappings of one body taken off (form, base64, gzip, …): clients were seen doubling them, never more. */
+  bodyLayersMax: 6,
+  /** Letters that are tried as lz-string though nothing says so, in bytes: browsers' bodies were short. */
+  unhintedLzBytesMax: 65_536,
+  /** Ignored or altered events listed one by one, per type, project and minute; the rest is one row. */
+  warningsPerMinuteMax: 100,
+  /** Kinds of warnings times projects counted within one minute; more are in the metrics only. */
+  warningTalliesMax: 20_000,
+  /** Characters of a client's value that a warning quotes. */
+  warningValueCharsMax: 200,
+  /** Bytes after which a segment of warnings is sealed: they are few and small. */
+  warningSegmentBytesMax: 8 * 1024 * 1024,
+  /** A group's key, in characters: PostHog refuses longer ones too. */
+  groupKeyCharsMax: 400,
+  /** A spike is a minute above this many times the mean of the trailing minutes, and above so many events. */
+  spikeFactor: 10,
+  spikeEventsMin: 1000,
+  /** The trailing minutes; also how long a spike may last before it is what is usual. */
+  spikeMinutes: 60,
+  /** Projects watched for spikes at once, about 600 bytes each; those idle for an hour are forgotten. */
+  spikeProjectsMax: 10_000,
+  /** How often minutes that have passed are looked at (warnings counted, spikes ended), in ms. */
+  minuteLookMs: 1000,
+  /** A management request's body, in bytes: parsing more would hold up a capture beside it. */
+  managementBodyBytesMax: 1_048_576,
+  /** Characters of a wrong value that a refusal repeats. */
+  valueShownCharsMax: 200,
+  /** Personal keys a user may issue over HTTP; PostHog's number. */
+  personalKeysMax: 10,
+  /** Organizations or projects one key may be held to. */
+  keyScopesMax: 100,
+  /** Projects of one organization: every reply about it lists them all. */
+  projectsPerOrganizationMax: 1000,
+  /** The time over which a personal key's requests are counted, in ms: MANAGEMENT_RATE_LIMIT is a minute's. */
+  rateWindowMs: 60_000,
 } as const;

@@ -37,7 +37,8 @@ export interface EventPage {
 const queryOptions: QueryOptions = {
   // The engine gives up first and says why; the client only guards against an engine that says nothing.
   timeoutMs: (limits.querySecondsMax + 5) * 1000,
-  settings: { max_execution_time: limits.querySecondsMax, date_time_output_format: "simple" },
+  // One thread: a reader who waits a little longer costs capture nothing, all cores at once would.
+  settings: { max_execution_time: limits.querySecondsMax, date_time_output_format: "simple", max_threads: 1 },
 };
 
 /** The page of `limit` events after the first `offset`, ordered by timestamp and uuid, both falling. */

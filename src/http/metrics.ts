@@ -147,6 +147,11 @@ export function openMetrics() {
       "Events not taken, by reason; received = accepted + ignored.",
       "reason",
     ),
+    eventsWarned: registry.counters<string>(
+      "sluice_events_warned_total",
+      "Events taken that were altered or lack what their kind needs, by warning.",
+      "warning",
+    ),
     requestsRefused: registry.counters<string>(
       "sluice_requests_refused_total",
       "Capture requests refused whole, by code.",

@@ -35,7 +35,12 @@ export const problems: Readonly<Record<FaultCode, { status: number; type: Proble
   does_not_exist: { status: 400, type: "validation_error" },
   incorrect_type: { status: 400, type: "validation_error" },
   not_a_list: { status: 400, type: "validation_error" },
+  not_a_dict: { status: 400, type: "validation_error" },
+  empty: { status: 400, type: "validation_error" },
+  min_length: { status: 400, type: "validation_error" },
+  max_string_length: { status: 400, type: "validation_error" },
   null_characters_not_allowed: { status: 400, type: "validation_error" },
+  surrogate_characters_not_allowed: { status: 400, type: "validation_error" },
   conflict: { status: 409, type: "server_error" },
   unavailable: { status: 503, type: "server_error" },
   error: { status: 500, type: "server_error" },
@@ -78,6 +83,7 @@ export interface Failure {
 export function openProblems({ log, routes }: ProblemOptions): (failure: Failure) => Response {
   return ({ error, code, request }) => {
     const expected = expectedFault(error, code, request, routes);
+    if (expected?.code === "method_not_allowed" && request.method === "OPTIONS") return allowed(expected);
     if (expected) return problemResponse(expected);
     const away = storeFault(error);
     if (away) {
@@ -95,6 +101,11 @@ export function openProblems({ log, routes }: ProblemOptions): (failure: Failure
     });
     return problemResponse(new Fault("error", "A server error occurred."));
   };
+}
+
+/** What an OPTIONS request asks for: the methods of an address, and nothing of what is there. */
+function allowed({ allow = "" }: Fault): Response {
+  return new Response(null, { status: 204, headers: { allow } });
 }
 
 function expectedFault(

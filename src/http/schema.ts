@@ -1,7 +1,7 @@
-// Models as the API's description shows them. Never checks anything: what comes in is read by the rooms
-// themselves.
+// Models as the API's description shows them. Never checks anything: what comes in is read by body.ts, against
+// the same schemas.
 
-import Type, { type TSchema } from "typebox";
+import Type, { type TObject, type TSchema } from "typebox";
 
 /** The envelope of every list. */
 export function listSchema(result: TSchema) {
@@ -21,4 +21,18 @@ export function reply(description: string, schema: TSchema) {
 /** A schema as plain JSON, free of the markers a validator would look for. */
 function plainSchema(schema: TSchema): Record<string, unknown> {
   return JSON.parse(JSON.stringify(schema)) as Record<string, unknown>;
+}
+
+/**
+ * An operation's `requestBody`: the schema its body is checked against. Fields with a default may be left out,
+ * and all of them where the request only changes a thing (`partial`).
+ */
+export function requestBody(schema: TObject, { partial = false }: { partial?: boolean } = {}) {
+  const plain = plainSchema(schema);
+  const required = Object.entries(schema.properties)
+    .filter(([name, field]) => !partial && schema.required.includes(name) && !("default" in field))
+    .map(([name]) => name);
+  if (required.length > 0) plain["required"] = required;
+  else delete plain["required"];
+  return { required: required.length > 0, content: { "application/json": { schema: plain } } };
 }

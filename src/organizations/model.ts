@@ -1,15 +1,25 @@
-// What an organization looks like in a reply, and how its slug is made. Never asks a store.
+// What an organization looks like in a reply, what of it can be set, and how its slug is made. Never asks a
+// store.
 
 import Type, { type Static } from "typebox";
 import { randomBase62 } from "../core/id.ts";
-
-const nullable = <Schema extends Type.TSchema>(schema: Schema) => Type.Union([schema, Type.Null()]);
+import {
+  type Changes,
+  flag,
+  moment,
+  nullable,
+  readOnly,
+  text,
+  uuid,
+  type Wish,
+  writable,
+} from "../http/field.ts";
 
 /** One project of an organization, as its members see it. */
 const teamModel = Type.Object({
   id: Type.Integer(),
-  uuid: Type.String({ format: "uuid" }),
-  organization: Type.String({ format: "uuid" }),
+  uuid: uuid(),
+  organization: uuid(),
   project_id: Type.Integer(),
   api_token: Type.String(),
   name: Type.String(),
@@ -17,31 +27,36 @@ const teamModel = Type.Object({
 });
 
 export const organizationModel = Type.Object({
-  id: Type.String({ format: "uuid" }),
-  name: Type.String({ maxLength: 64 }),
-  slug: Type.String(),
-  logo_media_id: nullable(Type.String({ format: "uuid" })),
-  created_at: Type.String({ format: "date-time" }),
-  updated_at: Type.String({ format: "date-time" }),
-  membership_level: nullable(Type.Integer({ description: "1 member, 8 admin, 15 owner." })),
-  plugins_access_level: Type.Integer({ description: "0 none, 3 configure, 6 install, 9 everything." }),
-  teams: Type.Array(teamModel),
-  projects: Type.Array(
-    Type.Object({
-      id: Type.Integer(),
-      organization_id: Type.String({ format: "uuid" }),
-      name: Type.String(),
-    }),
+  id: readOnly(uuid()),
+  name: text({ maxLength: 64, examples: ["Hedgehogs, Inc."] }),
+  slug: readOnly(Type.String({ description: "Made from the first name; renaming keeps it." })),
+  logo_media_id: nullable(uuid(), { default: null }),
+  created_at: readOnly(moment()),
+  updated_at: readOnly(moment()),
+  membership_level: readOnly(
+    Type.Integer({ description: "The asking user's: 1 member, 8 admin, 15 owner." }),
   ),
-  available_product_features: Type.Array(Type.Unknown()),
-  is_member_join_email_enabled: Type.Boolean(),
-  metadata: Type.String({ description: "A JSON object as text." }),
-  customer_id: nullable(Type.String()),
-  enforce_2fa: nullable(Type.Boolean()),
-  member_count: Type.String({ description: "A whole number as text." }),
-  is_ai_data_processing_approved: nullable(Type.Boolean()),
+  plugins_access_level: readOnly(
+    Type.Integer({ description: "0 none, 3 configure, 6 install, 9 everything." }),
+  ),
+  teams: readOnly(Type.Array(teamModel)),
+  projects: readOnly(
+    Type.Array(Type.Object({ id: Type.Integer(), organization_id: uuid(), name: Type.String() })),
+  ),
+  available_product_features: readOnly(Type.Array(Type.Unknown())),
+  is_member_join_email_enabled: flag({ default: true }),
+  metadata: readOnly(Type.String({ description: "A JSON object as text." })),
+  customer_id: readOnly(nullable(Type.String())),
+  enforce_2fa: nullable(flag(), { default: null }),
+  member_count: readOnly(Type.String({ description: "A whole number as text." })),
+  is_ai_data_processing_approved: nullable(flag(), { default: null }),
 });
 
+/** What a request may say of an organization. */
+export const organizationBody = writable(organizationModel);
+
+export type OrganizationWish = Wish<typeof organizationBody>;
+export type OrganizationChanges = Changes<typeof organizationBody>;
 export type Organization = Static<typeof organizationModel>;
 
 /** What a membership's level means. */

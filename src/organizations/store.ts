@@ -1,25 +1,44 @@
-// Where organizations rest. Never leaves one half made: an organization comes with its first project and its
-// owner, in one statement.
+// Where organizations rest. Never leaves one half made or half gone: it comes with its first project and its
+// owner, and goes with all that hangs on it, in one statement each.
 
 import { newProjectKey, newUuid } from "../core/id.ts";
+import { isoOf } from "../http/field_time.ts";
 import type { Postgres } from "../storage/postgres.ts";
-import { membershipLevels, type Organization, otherSlug, slugOf } from "./model.ts";
+import {
+  membershipLevels,
+  type Organization,
+  type OrganizationChanges,
+  type OrganizationWish,
+  otherSlug,
+  slugOf,
+} from "./model.ts";
+
+/** An organization as its maker wants it; all but the name may be left out. */
+export type Founding = Partial<OrganizationWish> & { name: string; owner_id: number; project_name: string };
 
 /**
- * Makes an organization with one project; its maker becomes its owner, and it becomes the maker's current
- * one. The caller has checked the name (1 to 64 characters, trimmed).
+ * Makes an organization with one project; its maker becomes its owner, and both become the maker's current
+ * ones. The caller has checked the name (1 to 64 characters, trimmed).
  */
-export async function createOrganization(
-  sql: Postgres,
-  { name, owner_id, project_name }: { name: string; owner_id: number; project_name: string },
-): Promise<string> {
+export async function createOrganization(sql: Postgres, founding: Founding): Promise<string> {
+  const {
+    name,
+    owner_id,
+    project_name,
+    logo_media_id = null,
+    is_member_join_email_enabled = true,
+  } = founding;
+  const { enforce_2fa = null, is_ai_data_processing_approved = null } = founding;
   const id = newUuid();
   let slug = slugOf(name);
   // Names are not unique, slugs are; four random letters collide once in a million tries.
   for (let tries = 0; tries < 10; tries += 1) {
     const [made] = await sql<{ id: string }[]>`
       WITH organization AS (
-        INSERT INTO organizations (id, name, slug) VALUES (${id}, ${name}, ${slug})
+        INSERT INTO organizations (id, name, slug, logo_media_id, is_member_join_email_enabled, enforce_2fa,
+          is_ai_data_processing_approved)
+        VALUES (${id}, ${name}, ${slug}, ${logo_media_id}, ${is_member_join_email_enabled}, ${enforce_2fa},
+          ${is_ai_data_processing_approved})
         ON CONFLICT (slug) DO NOTHING RETURNING id
       ), membership AS (
         INSERT INTO organization_memberships (organization_id, user_id, level)
@@ -57,6 +76,28 @@ interface OrganizationRow {
   teams: Organization["teams"];
 }
 
+/** Who asks, and which organizations their key is held to (empty: none in particular). */
+export interface OrganizationReader {
+  user_id: number;
+  scoped_organizations: string[];
+}
+
+/** The organizations a reader may see, oldest first, and how many there are. */
+export async function listOrganizations(
+  sql: Postgres,
+  reader: OrganizationReader,
+  page: { limit: number; offset: number },
+): Promise<{ count: number; organizations: Organization[] }> {
+  const seen = sql`
+    FROM organizations o
+    JOIN organization_memberships m ON m.organization_id = o.id AND m.user_id = ${reader.user_id}
+    WHERE (${reader.scoped_organizations.length === 0} OR o.id = ANY(${reader.scoped_organizations}::uuid[]))`;
+  const [counted] = await sql<{ count: number }[]>`SELECT count(*)::integer AS count ${seen}`;
+  const rows = await sql<OrganizationRow[]>`
+    SELECT ${columns(sql)} ${seen} ORDER BY o.created_at, o.id LIMIT ${page.limit} OFFSET ${page.offset}`;
+  return { count: counted?.count ?? 0, organizations: rows.map(organizationOf) };
+}
+
 /** An organization as one of its members sees it; undefined for strangers. */
 export async function getOrganization(
   sql: Postgres,
@@ -64,17 +105,61 @@ export async function getOrganization(
   user_id: number,
 ): Promise<Organization | undefined> {
   const [row] = await sql<OrganizationRow[]>`
-    SELECT o.*, m.level AS membership_level,
-      (SELECT count(*)::integer FROM organization_memberships c JOIN users u ON u.id = c.user_id
-       WHERE c.organization_id = o.id AND u.is_active) AS member_count,
-      (SELECT coalesce(json_agg(json_build_object(
-         'id', p.id, 'uuid', p.uuid, 'organization', p.organization_id, 'project_id', p.id,
-         'api_token', p.api_token, 'name', p.name, 'timezone', p.timezone) ORDER BY p.id), '[]')
-       FROM projects p WHERE p.organization_id = o.id) AS teams
+    SELECT ${columns(sql)}
     FROM organizations o
     JOIN organization_memberships m ON m.organization_id = o.id AND m.user_id = ${user_id}
     WHERE o.id = ${id}`;
   return row && organizationOf(row);
+}
+
+/**
+ * Changes what is given of an organization its user administers; undefined when they do not or it is gone.
+ * Without changes nothing is written.
+ */
+export async function updateOrganization(
+  sql: Postgres,
+  id: string,
+  user_id: number,
+  changes: OrganizationChanges,
+): Promise<Organization | undefined> {
+  if (Object.keys(changes).length > 0) {
+    await sql`
+      UPDATE organizations SET ${sql(changes)}, updated_at = now()
+      WHERE id = ${id} AND ${mayWith(sql, user_id, membershipLevels.admin)}`;
+  }
+  return await getOrganization(sql, id, user_id);
+}
+
+/**
+ * Ends an organization its user owns, with its projects and all that hangs on them. Keys held to nothing else
+ * go too: without their restriction they would open everything. False when it was gone already.
+ */
+export async function removeOrganization(sql: Postgres, id: string, user_id: number): Promise<boolean> {
+  const rows = await sql`
+    WITH doomed AS (
+      SELECT id FROM organizations WHERE id = ${id} AND ${mayWith(sql, user_id, membershipLevels.owner)}
+    ), its_projects AS (
+      SELECT coalesce(array_agg(p.id), '{}') AS ids FROM projects p JOIN doomed d ON d.id = p.organization_id
+    ), held AS (
+      SELECT k.id,
+        array_remove(k.scoped_organizations, d.id) AS organizations,
+        ARRAY(SELECT unnest(k.scoped_teams) EXCEPT SELECT unnest(t.ids)) AS teams,
+        k.scoped_organizations <> '{}' AS by_organization,
+        k.scoped_teams <> '{}' AS by_team
+      FROM personal_api_keys k, doomed d, its_projects t
+      WHERE d.id = ANY(k.scoped_organizations) OR k.scoped_teams && t.ids
+    ), ended AS (
+      DELETE FROM personal_api_keys k USING held h
+      WHERE k.id = h.id
+        AND (h.by_organization AND h.organizations = '{}' OR h.by_team AND h.teams = '{}')
+    ), narrowed AS (
+      UPDATE personal_api_keys k SET scoped_organizations = h.organizations, scoped_teams = h.teams
+      FROM held h
+      WHERE k.id = h.id
+        AND NOT (h.by_organization AND h.organizations = '{}' OR h.by_team AND h.teams = '{}')
+    )
+    DELETE FROM organizations o USING doomed d WHERE o.id = d.id RETURNING o.id`;
+  return rows.length > 0;
 }
 
 /** The organization made first; where things go when nobody says where. */
@@ -83,15 +168,43 @@ export async function oldestOrganizationId(sql: Postgres): Promise<string | unde
   return row?.id;
 }
 
+/** What a reply shows, of organization `o` and the asking user's membership `m`. */
+function columns(sql: Postgres) {
+  return sql`
+    o.*, m.level AS membership_level,
+    (SELECT count(*)::integer FROM organization_memberships c JOIN users u ON u.id = c.user_id
+     WHERE c.organization_id = o.id AND u.is_active) AS member_count,
+    (SELECT coalesce(json_agg(json_build_object(
+       'id', p.id, 'uuid', p.uuid, 'organization', p.organization_id, 'project_id', p.id,
+       'api_token', p.api_token, 'name', p.name, 'timezone', p.timezone) ORDER BY p.id), '[]')
+     FROM projects p WHERE p.organization_id = o.id) AS teams`;
+}
+
+/** Whether the user's level in organization `id` is enough, asked again in the statement that changes it. */
+function mayWith(sql: Postgres, user_id: number, level: number) {
+  return sql`EXISTS (
+    SELECT FROM organization_memberships m
+    WHERE m.organization_id = organizations.id AND m.user_id = ${user_id} AND m.level >= ${level})`;
+}
+
 function organizationOf(row: OrganizationRow): Organization {
-  const { created_at, updated_at, member_count, teams, ...rest } = row;
   return {
-    ...rest,
-    created_at: created_at.toISOString(),
-    updated_at: updated_at.toISOString(),
-    member_count: String(member_count),
+    id: row.id,
+    name: row.name,
+    slug: row.slug,
+    logo_media_id: row.logo_media_id,
+    created_at: isoOf(row.created_at),
+    updated_at: isoOf(row.updated_at),
+    membership_level: row.membership_level,
+    plugins_access_level: row.plugins_access_level,
+    teams: row.teams,
+    projects: row.teams.map(({ id, organization, name }) => ({ id, organization_id: organization, name })),
+    available_product_features: row.available_product_features,
+    is_member_join_email_enabled: row.is_member_join_email_enabled,
     metadata: JSON.stringify({ instance_tag: "none" }),
-    teams,
-    projects: teams.map(({ id, organization, name }) => ({ id, organization_id: organization, name })),
+    customer_id: row.customer_id,
+    enforce_2fa: row.enforce_2fa,
+    member_count: String(row.member_count),
+    is_ai_data_processing_approved: row.is_ai_data_processing_approved,
   };
 }

@@ -1,24 +1,56 @@
-// What a personal API key looks like in a reply. Never holds the key itself, but in the reply that issues it.
+// What a personal API key looks like in a reply, what of it can be set, and which key is wider than which. Never
+// holds the key itself, but in the reply that issues it.
 
 import Type, { type Static } from "typebox";
+import { covers, isScope } from "../access/scope.ts";
+import { limits } from "../core/limits.ts";
+import { type Changes, integer, moment, nullable, readOnly, text, uuid, writable } from "../http/field.ts";
 
-const nullableTime = Type.Union([Type.String({ format: "date-time" }), Type.Null()]);
+export const labelCharsMax = 40;
 
 export const personalKeyModel = Type.Object({
-  id: Type.String(),
-  label: Type.String({ maxLength: 40 }),
-  mask_value: Type.String({ description: "The key's first and last four characters." }),
-  scopes: Type.Array(Type.String()),
-  scoped_teams: Type.Array(Type.Integer(), { description: "Empty: every project of its user." }),
-  scoped_organizations: Type.Array(Type.String({ format: "uuid" }), {
-    description: "Empty: every organization of its user.",
+  id: readOnly(Type.String()),
+  label: text({ maxLength: labelCharsMax, examples: ["nightly export"] }),
+  mask_value: readOnly(Type.String({ description: "The key's first and last four characters." })),
+  created_at: readOnly(moment()),
+  last_used_at: readOnly(nullable(moment(), { description: "To the hour." })),
+  last_rolled_at: readOnly(nullable(moment())),
+  scopes: Type.Array(text({ maxLength: 64 }), {
+    minItems: 1,
+    maxItems: limits.keyScopesMax,
+    examples: [["query:read", "person:read"]],
+    description: "Such as query:read; x:write covers x:read, and * everything.",
   }),
-  created_at: Type.String({ format: "date-time" }),
-  last_used_at: nullableTime,
-  last_rolled_at: nullableTime,
+  scoped_teams: Type.Array(integer(), {
+    maxItems: limits.keyScopesMax,
+    default: [],
+    description: "Projects it is held to; empty: every project of its user.",
+  }),
+  scoped_organizations: Type.Array(uuid(), {
+    maxItems: limits.keyScopesMax,
+    default: [],
+    description: "Organizations it is held to; empty: every organization of its user.",
+  }),
 });
 
+/** A key just issued: the only reply that holds the key itself. */
+export const issuedKeyModel = Type.Object({
+  ...personalKeyModel.properties,
+  value: Type.String({ description: "The key. Shown now and never again." }),
+});
+
+/** What a request may say of a key. */
+export const personalKeyBody = writable(personalKeyModel);
+
 export type PersonalKey = Static<typeof personalKeyModel>;
+export type PersonalKeyChanges = Changes<typeof personalKeyBody>;
+
+/** What a key reaches. */
+export interface Reach {
+  scopes: readonly string[];
+  scoped_teams: readonly number[];
+  scoped_organizations: readonly string[];
+}
 
 /** A key as it is asked for. */
 export interface PersonalKeyWish {
@@ -28,4 +60,21 @@ export interface PersonalKeyWish {
   scoped_organizations?: string[];
 }
 
-export const labelCharsMax = 40;
+/** The first of `scopes` that no key can hold. */
+export function wrongScope(scopes: readonly string[]): string | undefined {
+  return scopes.find((scope) => !isScope(scope));
+}
+
+/** Whether `inner` reaches nothing that `outer` does not. */
+export function isWithin(inner: Reach, outer: Reach): boolean {
+  return (
+    inner.scopes.every((scope) => isScope(scope) && covers(outer.scopes, scope)) &&
+    isHeldTo(inner.scoped_teams, outer.scoped_teams) &&
+    isHeldTo(inner.scoped_organizations, outer.scoped_organizations)
+  );
+}
+
+/** An empty list holds a key to nothing in particular: it is the widest. */
+function isHeldTo<One>(inner: readonly One[], outer: readonly One[]): boolean {
+  return outer.length === 0 || (inner.length > 0 && inner.every((one) => outer.includes(one)));
+}

@@ -1,8 +1,9 @@
 // Where personal keys rest, as hashes. Never gives a key back: it is seen once, by the caller of issueKey.
 
 import { hashKey, maskKey, newPersonalKey, randomBase62 } from "../core/id.ts";
+import { isoOf } from "../http/field_time.ts";
 import type { Postgres } from "../storage/postgres.ts";
-import type { PersonalKey, PersonalKeyWish } from "./model.ts";
+import type { PersonalKey, PersonalKeyChanges, PersonalKeyWish } from "./model.ts";
 
 interface KeyRow {
   id: string;
@@ -21,22 +22,37 @@ export function newKeyId(): string {
   return randomBase62(22);
 }
 
-/** Makes a key for a user. `value` is the key itself, shown now and never again. */
+/**
+ * Makes a key for a user. `value` is the key itself, shown now and never again.
+ * @throws Error when the user is gone.
+ */
 export async function issueKey(
   sql: Postgres,
   user_id: number,
   wish: PersonalKeyWish,
 ): Promise<PersonalKey & { value: string }> {
+  const issued = await issueKeyWithin(sql, user_id, wish, null);
+  if (!issued) throw new Error("Postgres inserted a key and returned none");
+  return issued;
+}
+
+/** The same, unless the user has `keysMax` keys already: then undefined. However many ask at once. */
+export async function issueKeyWithin(
+  sql: Postgres,
+  user_id: number,
+  wish: PersonalKeyWish,
+  keysMax: number | null,
+): Promise<(PersonalKey & { value: string }) | undefined> {
   const value = newPersonalKey();
   const { label, scopes, scoped_teams = [], scoped_organizations = [] } = wish;
   const [row] = await sql<KeyRow[]>`
     INSERT INTO personal_api_keys
       (id, user_id, label, secure_value, mask_value, scopes, scoped_teams, scoped_organizations)
-    VALUES (${newKeyId()}, ${user_id}, ${label}, ${hashKey(value)}, ${maskKey(value)},
-      ${scopes}::text[], ${scoped_teams}::integer[], ${scoped_organizations}::uuid[])
+    SELECT ${newKeyId()}, ${user_id}, ${label}, ${hashKey(value)}, ${maskKey(value)},
+      ${scopes}::text[], ${scoped_teams}::integer[], ${scoped_organizations}::uuid[]
+    WHERE CASE WHEN ${keysMax}::integer IS NULL THEN true ELSE has_key_place(${user_id}, ${keysMax}) END
     RETURNING *`;
-  if (!row) throw new Error("Postgres inserted a key and returned none");
-  return { ...keyOf(row), value };
+  return row && { ...keyOf(row), value };
 }
 
 /** A user's keys, oldest first. */
@@ -44,6 +60,88 @@ export async function listKeys(sql: Postgres, user_id: number): Promise<Personal
   const rows = await sql<KeyRow[]>`
     SELECT * FROM personal_api_keys WHERE user_id = ${user_id} ORDER BY created_at, id`;
   return rows.map(keyOf);
+}
+
+/** A page of a user's keys, newest first, and how many there are. */
+export async function listKeysPage(
+  sql: Postgres,
+  user_id: number,
+  page: { limit: number; offset: number },
+): Promise<{ count: number; keys: PersonalKey[] }> {
+  const [counted] = await sql<{ count: number }[]>`
+    SELECT count(*)::integer AS count FROM personal_api_keys WHERE user_id = ${user_id}`;
+  const rows = await sql<KeyRow[]>`
+    SELECT * FROM personal_api_keys WHERE user_id = ${user_id}
+    ORDER BY created_at DESC, id LIMIT ${page.limit} OFFSET ${page.offset}`;
+  return { count: counted?.count ?? 0, keys: rows.map(keyOf) };
+}
+
+export async function getKey(sql: Postgres, id: string, user_id: number): Promise<PersonalKey | undefined> {
+  const [row] = await sql<KeyRow[]>`
+    SELECT * FROM personal_api_keys WHERE id = ${id} AND user_id = ${user_id}`;
+  return row && keyOf(row);
+}
+
+/** Changes what is given of a user's key; undefined when there is none. Without changes nothing is written. */
+export async function updateKey(
+  sql: Postgres,
+  id: string,
+  user_id: number,
+  changes: PersonalKeyChanges,
+): Promise<PersonalKey | undefined> {
+  if (Object.keys(changes).length === 0) return await getKey(sql, id, user_id);
+  const { label = null, scopes = null, scoped_teams = null, scoped_organizations = null } = changes;
+  const [row] = await sql<KeyRow[]>`
+    UPDATE personal_api_keys SET
+      label = coalesce(${label}::text, label),
+      scopes = coalesce(${scopes}::text[], scopes),
+      scoped_teams = coalesce(${scoped_teams}::integer[], scoped_teams),
+      scoped_organizations = coalesce(${scoped_organizations}::uuid[], scoped_organizations)
+    WHERE id = ${id} AND user_id = ${user_id}
+    RETURNING *`;
+  return row && keyOf(row);
+}
+
+/** Gives a user's key a new value; the old one is refused from here on. Undefined when there is none. */
+export async function rollKey(
+  sql: Postgres,
+  id: string,
+  user_id: number,
+): Promise<(PersonalKey & { value: string }) | undefined> {
+  const value = newPersonalKey();
+  const [row] = await sql<KeyRow[]>`
+    UPDATE personal_api_keys SET
+      secure_value = ${hashKey(value)}, mask_value = ${maskKey(value)}, last_rolled_at = now()
+    WHERE id = ${id} AND user_id = ${user_id}
+    RETURNING *`;
+  return row && { ...keyOf(row), value };
+}
+
+/** Whether the user is a member of all these organizations. */
+export async function isMemberOfAll(
+  sql: Postgres,
+  user_id: number,
+  organizations: string[],
+): Promise<boolean> {
+  const [row] = await sql<{ missing: boolean }[]>`
+    SELECT EXISTS (
+      SELECT FROM unnest(${organizations}::uuid[]) asked (id)
+      WHERE NOT EXISTS (
+        SELECT FROM organization_memberships m WHERE m.organization_id = asked.id AND m.user_id = ${user_id})
+    ) AS missing`;
+  return row?.missing === false;
+}
+
+/** Whether all these projects are there, in organizations the user is a member of. */
+export async function reachesAll(sql: Postgres, user_id: number, projects: number[]): Promise<boolean> {
+  const [row] = await sql<{ missing: boolean }[]>`
+    SELECT EXISTS (
+      SELECT FROM unnest(${projects}::integer[]) asked (id)
+      WHERE NOT EXISTS (
+        SELECT FROM projects p JOIN organization_memberships m ON m.organization_id = p.organization_id
+        WHERE p.id = asked.id AND m.user_id = ${user_id})
+    ) AS missing`;
+  return row?.missing === false;
 }
 
 /** Every key with its user's e-mail address, oldest first; for whoever holds the database. */
@@ -80,11 +178,11 @@ function keyOf(row: KeyRow): PersonalKey {
     id,
     label,
     mask_value,
+    created_at: isoOf(row.created_at),
+    last_used_at: row.last_used_at && isoOf(row.last_used_at),
+    last_rolled_at: row.last_rolled_at && isoOf(row.last_rolled_at),
     scopes,
     scoped_teams,
     scoped_organizations,
-    created_at: row.created_at.toISOString(),
-    last_used_at: row.last_used_at?.toISOString() ?? null,
-    last_rolled_at: row.last_rolled_at?.toISOString() ?? null,
   };
 }

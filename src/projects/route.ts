@@ -1,24 +1,43 @@
-// Projects over HTTP: the list every script begins with. Never shows a project the key may not reach.
+// Projects over HTTP, as /api/projects/ and as /api/environments/. Never shows a project the key may not reach.
 
 import { Elysia } from "elysia";
-import type { Gate } from "../access/gate.ts";
+import { type Access, type AccessProject, type Gate, refuseHeldToProjects } from "../access/gate.ts";
+import { currentOrganization } from "../access/store.ts";
 import { Fault } from "../core/fault.ts";
+import { readChanges, readFields, readReplacement } from "../http/body.ts";
 import { pageReply, readPage, requestUrl } from "../http/page.ts";
-import { listSchema, reply } from "../http/schema.ts";
+import { listSchema, reply, requestBody } from "../http/schema.ts";
 import type { Postgres } from "../storage/postgres.ts";
-import { projectModel } from "./model.ts";
-import { getProject, listProjects } from "./store.ts";
+import { projectBody, projectModel } from "./model.ts";
+import {
+  createProject,
+  getProject,
+  listProjects,
+  removeProject,
+  resetProjectKey,
+  updateProject,
+} from "./store.ts";
 
 export interface ProjectRoutes {
   gate: Gate;
   sql: Postgres;
 }
 
-export function projectRoutes({ gate, sql }: ProjectRoutes) {
+const adminLevel = 8;
+
+export function projectRoutes(parts: ProjectRoutes) {
   return new Elysia({ name: "projects", tags: ["Projects"] })
+    .use(listRoutes(parts, "/api/projects/"))
+    .use(listRoutes(parts, "/api/environments/"))
+    .use(oneRoutes(parts, "/api/projects/:project_id/"))
+    .use(oneRoutes(parts, "/api/environments/:project_id/"));
+}
+
+function listRoutes<const Path extends string>({ gate, sql }: ProjectRoutes, path: Path) {
+  return new Elysia({ name: `projects: ${path}`, tags: ["Projects"] })
     .use(gate)
     .get(
-      "/api/projects/",
+      path,
       async ({ access, request }) => {
         const url = requestUrl(request);
         const page = readPage(url.searchParams);
@@ -35,16 +54,110 @@ export function projectRoutes({ gate, sql }: ProjectRoutes) {
         },
       },
     )
-    .get(
-      "/api/projects/:project_id/",
-      async ({ project: { id } }) => {
-        const project = await getProject(sql, id);
-        if (!project) throw new Fault("not_found", "Project not found.");
-        return project;
+    .post(
+      path,
+      async ({ access, request, status }) => {
+        const organization_id = await homeOf(sql, access);
+        const wish = await readFields(request, projectBody);
+        return status(201, await createProject(sql, { ...wish, organization_id, maker_id: access.user.id }));
       },
       {
-        project_scope: "project:read",
-        detail: { summary: "Get a project", responses: { 200: reply("The project.", projectModel) } },
+        scope: "project:write",
+        detail: {
+          summary: "Create a project",
+          description: "In the user's current organization; it becomes the user's current project.",
+          requestBody: requestBody(projectBody),
+          responses: { 201: reply("The project.", projectModel) },
+        },
       },
     );
+}
+
+function oneRoutes<const Path extends string>({ gate, sql }: ProjectRoutes, path: Path) {
+  return new Elysia({ name: `projects: ${path}`, tags: ["Projects"] })
+    .use(gate)
+    .get(path, async ({ project: { id } }) => present(await getProject(sql, id)), {
+      project_scope: "project:read",
+      detail: { summary: "Get a project", responses: { 200: shownOne } },
+    })
+    .patch(
+      path,
+      async ({ project: { id }, request }) =>
+        present(await updateProject(sql, id, await readChanges(request, projectBody))),
+      {
+        project_scope: "project:write",
+        detail: {
+          summary: "Change a project",
+          requestBody: requestBody(projectBody, { partial: true }),
+          responses: { 200: shownOne },
+        },
+      },
+    )
+    .put(
+      path,
+      async ({ project: { id }, request }) =>
+        present(await updateProject(sql, id, await readReplacement(request, projectBody))),
+      {
+        project_scope: "project:write",
+        detail: {
+          summary: "Change a project, as PATCH does",
+          requestBody: requestBody(projectBody),
+          responses: { 200: shownOne },
+        },
+      },
+    )
+    .delete(
+      path,
+      async ({ project, status }) => {
+        if (!(await removeProject(sql, requireAdmin(project)))) throw notFound();
+        return status(204);
+      },
+      {
+        project_scope: "project:write",
+        detail: {
+          summary: "Delete a project and all that is its own",
+          responses: { 204: { description: "It is gone." } },
+        },
+      },
+    )
+    .patch(
+      `${path}reset_token/`,
+      async ({ project }) => present(await resetProjectKey(sql, requireAdmin(project))),
+      {
+        project_scope: "project:write",
+        detail: {
+          summary: "Give a project a new API key",
+          description: "The old one stops within 30 seconds.",
+          responses: { 200: shownOne },
+        },
+      },
+    );
+}
+
+const shownOne = reply("The project.", projectModel);
+
+/** The organization a new project goes to. */
+async function homeOf(sql: Postgres, access: Access): Promise<string> {
+  refuseHeldToProjects(access);
+  const organization = await currentOrganization(sql, access);
+  if (!organization) throw new Fault("not_found", "Current organization not found.");
+  if ((organization.membership_level ?? 0) < adminLevel) {
+    throw new Fault("permission_denied", "Your organization access level is insufficient.");
+  }
+  return organization.id;
+}
+
+function requireAdmin({ id, membership_level }: AccessProject): number {
+  if (membership_level >= adminLevel) return id;
+  throw new Fault("permission_denied", "You don't have sufficient permissions in the project.");
+}
+
+/** It may be gone by the time it is looked at. */
+function present<Found>(found: Found | undefined): Found {
+  if (found === undefined) throw notFound();
+  return found;
+}
+
+function notFound(): Fault {
+  return new Fault("not_found", "Project not found.");
 }

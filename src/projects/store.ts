@@ -2,8 +2,10 @@
 
 import { Fault } from "../core/fault.ts";
 import { newProjectKey, newUuid } from "../core/id.ts";
+import { limits } from "../core/limits.ts";
+import { isoOf } from "../http/field_time.ts";
 import type { Postgres } from "../storage/postgres.ts";
-import type { Project, ProjectChanges } from "./model.ts";
+import type { Project, ProjectChanges, ProjectWish } from "./model.ts";
 
 interface ProjectRow {
   id: number;
@@ -53,32 +55,64 @@ export async function getProject(sql: Postgres, id: number): Promise<Project | u
   return row && projectOf(row);
 }
 
+/** A project as it is asked for; all but the name may be left out. */
+export type Founding = Partial<ProjectWish> & {
+  organization_id: string;
+  name: string;
+  /** Its maker, whose current project it becomes. */
+  maker_id?: number;
+  /** A key to have instead of a made one. */
+  api_token?: string;
+};
+
 /**
  * Makes a project; without `api_token` it gets a key of its own.
- * @throws Fault conflict when another project has that key, does_not_exist when the organization is gone.
+ * @throws Fault conflict when another project has that key, does_not_exist when the organization is gone,
+ *   invalid_input when it has limits.projectsPerOrganizationMax projects.
  */
-export async function createProject(
-  sql: Postgres,
-  project: { organization_id: string; name: string; api_token?: string },
-): Promise<Project> {
-  const { organization_id, name, api_token = newProjectKey() } = project;
+export async function createProject(sql: Postgres, founding: Founding): Promise<Project> {
+  const { organization_id, name, maker_id = null, api_token = newProjectKey() } = founding;
+  const { timezone = "UTC", session_recording_opt_in = false } = founding;
   const [row] = await sql<ProjectRow[]>`
-    INSERT INTO projects (uuid, organization_id, name, api_token)
-    SELECT ${newUuid()}, id, ${name}, ${api_token} FROM organizations WHERE id = ${organization_id}
-    ON CONFLICT (api_token) DO NOTHING
-    RETURNING *`;
+    WITH project AS (
+      INSERT INTO projects (uuid, organization_id, name, api_token, timezone, session_recording_opt_in)
+      SELECT ${newUuid()}, id, ${name}, ${api_token}, ${timezone}, ${session_recording_opt_in}
+      FROM organizations
+      WHERE id = ${organization_id}
+        AND (SELECT count(*) FROM projects p WHERE p.organization_id = ${organization_id})
+          < ${limits.projectsPerOrganizationMax}
+      ON CONFLICT (api_token) DO NOTHING
+      RETURNING *
+    ), maker AS (
+      UPDATE users SET current_organization_id = project.organization_id, current_project_id = project.id
+      FROM project WHERE users.id = ${maker_id}::integer
+    )
+    SELECT * FROM project`;
   if (row) return projectOf(row);
   const [taken] = await sql`SELECT 1 FROM projects WHERE api_token = ${api_token}`;
   if (taken) throw new Fault("conflict", "Another project has this API key.", { attr: "api_token" });
+  const [full] = await sql`SELECT 1 FROM organizations WHERE id = ${organization_id}`;
+  if (full) {
+    const detail = `An organization can have at most ${limits.projectsPerOrganizationMax} projects.`;
+    throw new Fault("invalid_input", detail);
+  }
   throw new Fault("does_not_exist", "The organization does not exist.", { attr: "organization" });
 }
 
-/** Changes what is given; undefined when there is no such project. */
+/** Gives a project a new key; the old one stops as in removeProject. Undefined when there is no such project. */
+export async function resetProjectKey(sql: Postgres, id: number): Promise<Project | undefined> {
+  const [row] = await sql<ProjectRow[]>`
+    UPDATE projects SET api_token = ${newProjectKey()}, updated_at = now() WHERE id = ${id} RETURNING *`;
+  return row && projectOf(row);
+}
+
+/** Changes what is given; undefined when there is no such project. Without changes nothing is written. */
 export async function updateProject(
   sql: Postgres,
   id: number,
   changes: ProjectChanges,
 ): Promise<Project | undefined> {
+  if (Object.keys(changes).length === 0) return await getProject(sql, id);
   const { name = null, timezone = null, session_recording_opt_in = null } = changes;
   const [row] = await sql<ProjectRow[]>`
     UPDATE projects SET
@@ -93,10 +127,19 @@ export async function updateProject(
 
 /**
  * False when it was gone already. Its key stops at once where the change is heard, and within 30 s
- * everywhere.
+ * everywhere. Personal keys held to nothing else go too: without their restriction they would open everything.
  */
 export async function removeProject(sql: Postgres, id: number): Promise<boolean> {
-  const rows = await sql`DELETE FROM projects WHERE id = ${id} RETURNING id`;
+  const rows = await sql`
+    WITH held AS (
+      SELECT k.id, array_remove(k.scoped_teams, ${id}) AS teams
+      FROM personal_api_keys k WHERE ${id} = ANY(k.scoped_teams)
+    ), ended AS (
+      DELETE FROM personal_api_keys k USING held h WHERE k.id = h.id AND h.teams = '{}'
+    ), narrowed AS (
+      UPDATE personal_api_keys k SET scoped_teams = h.teams FROM held h WHERE k.id = h.id AND h.teams <> '{}'
+    )
+    DELETE FROM projects WHERE id = ${id} RETURNING id`;
   return rows.length > 0;
 }
 
@@ -109,7 +152,7 @@ function projectOf(row: ProjectRow): Project {
     api_token: row.api_token,
     timezone: row.timezone,
     session_recording_opt_in: row.session_recording_opt_in,
-    created_at: row.created_at.toISOString(),
-    updated_at: row.updated_at.toISOString(),
+    created_at: isoOf(row.created_at),
+    updated_at: isoOf(row.updated_at),
   };
 }

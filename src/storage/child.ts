@@ -22,6 +22,8 @@ export interface ChildPlan {
   firstLine?: string;
   /** Resolves when it can be asked; `lines` are those of its standard output. */
   ready(child: ChildProcess, lines: AsyncIterator<string>): Promise<void>;
+  /** Whether it did not start because an earlier life has not let go yet. */
+  isBusy?(reason: string): boolean;
   /** When asking did not help. */
   kill(child: ChildProcess): void;
   log: Log;
@@ -39,9 +41,7 @@ export interface Child {
 export async function startChild(plan: ChildPlan): Promise<Child> {
   const { name, log } = plan;
   let stopping: Promise<void> | undefined;
-  let life = await startLife(plan).catch((thrown) => {
-    throw new UserError(`the embedded ${name} did not start: ${reasonOf(thrown)}`);
-  });
+  let life = await startFirstLife(plan);
 
   async function watch(): Promise<void> {
     for (;;) {
@@ -84,6 +84,26 @@ export async function startChild(plan: ChildPlan): Promise<Child> {
 }
 
 const firstPauseMs = 100;
+
+/** A child of an owner that was killed may still be finishing what it had begun. */
+async function startFirstLife(plan: ChildPlan): Promise<Life> {
+  const { name, log } = plan;
+  const begun = performance.now();
+  let waiting = false;
+  for (;;) {
+    try {
+      return await startLife(plan);
+    } catch (thrown) {
+      const reason = reasonOf(thrown);
+      const late = performance.now() - begun > limits.childStartMsMax;
+      if (late || !plan.isBusy?.(reason))
+        throw new UserError(`the embedded ${name} did not start: ${reason}`);
+      if (!waiting) log.warn(`an embedded ${name} of an earlier life still runs and is waited for`);
+      waiting = true;
+      await Bun.sleep(firstPauseMs * 5);
+    }
+  }
+}
 
 interface Life {
   child: ChildProcess;

@@ -41,9 +41,11 @@ export async function startEmbeddedClickHouse({ dataDir, log }: EmbeddedOptions)
     firstLine: password,
     ready: async (_child, lines) => {
       const line = await lines.next();
-      if (line.done) return Bun.sleep(limits.childStartMsMax);
+      // It died, which is told by who waits for its exit.
+      if (line.done) return new Promise<never>(() => {});
       port = readPort(line.value);
     },
+    isBusy: (reason) => reason.includes("Cannot lock file"),
     kill: () => {},
     log,
   };

@@ -17,7 +17,7 @@ import { limits } from "../core/limits.ts";
 import { reasonOf } from "../core/log.ts";
 import { Places } from "../work/places.ts";
 import { type Engine, EngineError, openEngine } from "./chdb.ts";
-import { sendAnswer, sendError } from "./front_answer.ts";
+import { cutOff, sendAnswer, sendError } from "./front_answer.ts";
 import { FrontError, knows, readAsk, readBounded } from "./front_ask.ts";
 import { type FrontFault, Faults, readFault } from "./front_fault.ts";
 import { Runner } from "./front_run.ts";
@@ -122,7 +122,7 @@ async function strikeBefore(fault: FrontFault, response: ServerResponse): Promis
   const { kind, ms, code, type } = fault;
   if (kind === "fail_before") throw new FrontError(code, type, "a fault was asked for");
   if (kind === "exit_before") process.kill(process.pid, "SIGKILL");
-  if (kind === "drop_before") response.destroy();
+  if (kind === "drop_before") cutOff(response);
   if (kind === "delay") await Bun.sleep(ms);
   return kind !== "hang" && kind !== "drop_before";
 }
@@ -132,7 +132,7 @@ function strikeAfter({ kind, code, type }: FrontFault, response: ServerResponse)
   if (kind === "fail_after") throw new FrontError(code, type, "a fault was asked for");
   if (kind === "exit_after") process.kill(process.pid, "SIGKILL");
   if (kind !== "drop_reply") return true;
-  response.destroy();
+  cutOff(response);
   return false;
 }
 

@@ -63,15 +63,22 @@ export async function sendAnswer(
     response.end(bytes);
     return;
   }
+  // Once they are out, an error can only cut the answer short, which no client takes for its end.
+  response.flushHeaders();
   const pieces = Readable.from(body, { objectMode: false });
   if (ask.gzip) await pipeline(pieces, createGzip({ level }), response);
   else await pipeline(pieces, response);
 }
 
+/** The socket, not the response: destroyed before its headers were sent, that one says 200 first. */
+export function cutOff(response: ServerResponse): void {
+  response.socket?.destroy();
+}
+
 /** An error as ClickHouse tells it, or a cut connection when the answer has begun. */
 export function sendError(response: ServerResponse, thrown: unknown): void {
   if (response.headersSent) {
-    response.destroy();
+    cutOff(response);
     return;
   }
   const known = thrown instanceof EngineError || thrown instanceof FrontError;

@@ -14,8 +14,6 @@ const space = /\s+/y;
 const comment = /--[^\n]*|#[! ][^\n]*|\/\*[\s\S]*?(?:\*\/|$)/y;
 const wordPattern = /[\p{L}\p{N}_$]+/uy;
 const heredoc = /\$(\w*)\$[\s\S]*?\$\1\$/y;
-const string = /'[^'\\]*(?:(?:\\[\s\S]|'')[^'\\]*)*(?:'|$)/y;
-const name = /`[^`\\]*(?:(?:\\[\s\S]|``)[^`\\]*)*(?:`|$)|"[^"\\]*(?:(?:\\[\s\S]|"")[^"\\]*)*(?:"|$)/y;
 
 /** The tokens of a text from `from` on, lazily: what follows FORMAT in an INSERT is data, not SQL. */
 export function* tokensOf(text: string, from = 0): Generator<Token> {
@@ -36,8 +34,8 @@ export function* tokensOf(text: string, from = 0): Generator<Token> {
       at += found.length;
       return { kind, text: found, start, end: at, depth };
     };
-    const quoted = match(string) ?? match(heredoc);
-    const named = match(name);
+    const quoted = quotedAt(text, at, "'") ?? match(heredoc);
+    const named = quotedAt(text, at, "`") ?? quotedAt(text, at, '"');
     const plain = match(wordPattern);
     if (quoted) yield read("string", quoted);
     else if (named) yield read("name", named);
@@ -49,6 +47,19 @@ export function* tokensOf(text: string, from = 0): Generator<Token> {
       if ("([{".includes(symbol)) depth++;
     }
   }
+}
+
+/**
+ * What stands in quotes from `at` on; to the end of the text when it is never closed. Not a pattern: those give
+ * up on a literal of megabytes.
+ */
+function quotedAt(text: string, at: number, quote: string): string | undefined {
+  if (text[at] !== quote) return undefined;
+  for (let index = at + 1; index < text.length; index++) {
+    if (text[index] === "\\") index++;
+    else if (text[index] === quote && text[++index] !== quote) return text.slice(at, index);
+  }
+  return text.slice(at);
 }
 
 /** The statements of a script, without their semicolons; comments alone are none. */

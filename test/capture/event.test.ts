@@ -1,6 +1,7 @@
 import { expect, test } from "bun:test";
 import { type Sending, readEvent } from "../../src/capture/event.ts";
 import { emptyRow, type Row, type Span } from "../../src/capture/row.ts";
+import { entryLength } from "../../src/capture/member.ts";
 import { Scan } from "../../src/capture/scan.ts";
 import { bytesOf } from "../../src/core/bytes.ts";
 
@@ -71,7 +72,7 @@ test("names and ids with escapes are what they mean", () => {
 
 test("an event over 1 MB, a $performance_event and a $snapshot are not taken", () => {
   expect(reasonFor({ event: "e", distinct_id: "d", properties: { a: "x".repeat(1_000_000) } })).toBe(
-    "event_too_large",
+    "message_size_too_large",
   );
   expect(reasonFor({ event: "$performance_event", distinct_id: "d" })).toBe("performance_event");
   expect(reasonFor({ event: "$snapshot_items", distinct_id: "d" })).toBe("snapshot");
@@ -103,4 +104,52 @@ test("a valid uuid is kept and an invalid one replaced", () => {
   expect(hex(read({ event: "e", distinct_id: "d", uuid }).row)).toBe(uuid.replaceAll("-", ""));
   const made = hex(read({ event: "e", distinct_id: "d", uuid: "nonsense" }).row);
   expect(made).toMatch(/^[0-9a-f]{12}7[0-9a-f]{3}[89ab]/);
+});
+
+test("years far from now are kept as they were sent, as long as a column holds them", () => {
+  const at = (timestamp: unknown) => read({ event: "e", distinct_id: "d", timestamp }).row.timestamp;
+  for (const year of [1900, 1969, 1970, 1999, 2000])
+    expect(at(`${year}-06-01T00:00:00Z`)).toBe(Date.UTC(year, 5, 1) * 1000);
+  expect(at(0)).toBe(0);
+  for (const text of [
+    "1899-12-31T23:59:59Z",
+    "0000-01-01",
+    "2101-01-01",
+    "2300-01-01",
+    "+012024-01-01T00:00:00Z",
+  ])
+    expect(at(text)).toBe(received);
+});
+
+test("a client that knows better may leave its skew out", () => {
+  const timestamp = "2020-01-02T03:04:05Z";
+  const own = Date.UTC(2020, 0, 2, 3, 4, 5) * 1000;
+  const skewed = (properties: unknown) =>
+    read({ event: "e", distinct_id: "d", timestamp, properties }, { skew: 60_000_000 }).row.timestamp;
+  expect(skewed({ $ignore_sent_at: true })).toBe(own);
+  expect(skewed({ $ignore_sent_at: "true" })).toBe(own - 60_000_000);
+});
+
+test("an offset that is no number is passed over; one that leads too far ahead is now", () => {
+  const at = (offset: unknown) =>
+    read({ event: "e", distinct_id: "d", offset, timestamp: "2020-01-01" }).row.timestamp;
+  expect(at("soon")).toBe(Date.UTC(2020, 0, 1) * 1000);
+  expect(at(null)).toBe(Date.UTC(2020, 0, 1) * 1000);
+  expect(at(-1000)).toBe(received + 1_000_000);
+  expect(at(-24 * 3_600_000)).toBe(received);
+  expect(at(0.5)).toBe(received - 500);
+});
+
+test("where a name may be missing, the event is an identify call", () => {
+  const scan = new Scan(
+    bytesOf(`[{"$distinct_id":"d","$set":{"a":1}},{"event":"e","distinct_id":"d"}]`),
+    true,
+  );
+  scan.advance(1 << 30);
+  const row = emptyRow();
+  const names = [0, entryLength].map((at) => {
+    readEvent(scan, at, { ...sending, nameless: true }, row);
+    return textOf(row.event);
+  });
+  expect(names).toEqual(["$identify", "e"]);
 });

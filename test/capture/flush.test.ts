@@ -13,7 +13,7 @@ import { cutBlock, lengthOfBlock, rowsOfBlock } from "../../src/storage/native.t
 import { cleanUp } from "../support/cleanup.ts";
 import { makeFolder } from "../support/folder.ts";
 
-afterAll(cleanUp);
+afterAll(cleanUp, 60_000);
 
 type Fate = "well" | "lost answer" | "failed before";
 
@@ -126,7 +126,7 @@ function openFlush(dataDir: string, journal: Journal, clickhouse: ClickHouse) {
     folder: `${dataDir}/flush`,
     counts: {
       stored: (_lane, rows) => void (counted.stored += rows),
-      quarantined: (rows) => void (counted.quarantined += rows),
+      quarantined: (_lane, rows) => void (counted.quarantined += rows),
       seconds: () => {},
     },
     clock: systemClock,

@@ -347,6 +347,19 @@ function wireContract(subject: () => Subject): void {
     while ((await (await ask({ query: running })).text()) !== "0\n") await Bun.sleep(20);
   });
 
+  test("an answer that fails in the middle is cut short, never ended as if it were whole", async () => {
+    const query = "SELECT throwIf(number = 3000000) FROM numbers(10000000)";
+    const zipped = { headers: { "accept-encoding": "gzip" } };
+    for (const [search, init] of [
+      [{ query }, {}],
+      [{ query, enable_http_compression: "1" }, zipped],
+    ] as const) {
+      const reading = ask(search, init).then((response) => response.bytes());
+      await expect(reading).rejects.toThrow();
+    }
+    await expect(subject().stores.clickhouse.query(query)).rejects.toMatchObject({ code: "395" });
+  });
+
   test("an error has its number in a header and its text in the body", async () => {
     const response = await ask({ query: "SELECT * FROM nowhere" });
     expect(response.status).toBe(404);

@@ -1,0 +1,81 @@
+// Does any body, however broken, get a 5xx, hang, or lose or invent an event? `bun bench/fuzz.ts [BODIES] [SEED]`
+// mutates as many bodies as told (100,000) and prints the seed; one that breaks a promise is printed, made small.
+
+import fc from "fast-check";
+import { cleanUp } from "../test/support/cleanup.ts";
+import { openDesk } from "../test/support/capture.ts";
+import { mutated } from "../test/support/mutation.ts";
+
+export interface Fuzzed {
+  seed: number;
+  bodies: number;
+  /** How many, by status. */
+  answered: Record<string, number>;
+  received: number;
+  accepted: number;
+  ignored: number;
+  /** Rows found in the journal's files. */
+  kept: number;
+  slowest_ms: number;
+}
+
+/** A body may take this long, in ms for each begun MB. */
+const msPerMb = 200;
+
+/** @throws with the seed and the smallest body that breaks a promise. */
+export async function fuzz({
+  bodies,
+  seed = Date.now(),
+}: {
+  bodies: number;
+  seed?: number;
+}): Promise<Fuzzed> {
+  const desk = openDesk({ ack: "memory" });
+  const { counts } = desk;
+  const answered: Record<string, number> = {};
+  let slowest = 0;
+  const property = fc.asyncProperty(mutated, async ({ path, headers, body, items }) => {
+    const before = { ...counts };
+    const took = async () => {
+      const started = performance.now();
+      const reply = await desk.send(path, body, headers);
+      return [reply, performance.now() - started] as const;
+    };
+    let [reply, ms] = await took();
+    answered[reply.status] = (answered[reply.status] ?? 0) + 1;
+    if (reply.status >= 500) throw new Error(`${reply.status}: ${await reply.text()}`);
+    const [received, accepted, ignored] = (["received", "accepted", "ignored"] as const).map(
+      (name) => counts[name]! - before[name]!,
+    ) as [number, number, number];
+    if (received !== accepted + ignored) throw new Error(`received ${received} = ${accepted} + ${ignored}?`);
+    // Arrays of what names no key are refused; everything else that was sent whole is counted whole.
+    if (items !== undefined && reply.status === 200 && received !== items)
+      throw new Error(`${received} of ${items} events were counted`);
+    if (items && reply.status === 400) throw new Error(`a sound body was refused: ${await reply.text()}`);
+    if (reply.status !== 200 && received > 0)
+      throw new Error(`${reply.status}, but ${received} were counted`);
+    // A pause of the machine is no hang: what is slow must be slow again.
+    const msMax = msPerMb * Math.max(1, Math.ceil(body.length / 1e6));
+    for (let again = 0; again < 2 && ms > msMax; again++) [, ms] = await took();
+    if (ms > msMax) throw new Error(`it took ${ms} ms`);
+    slowest = Math.max(slowest, ms);
+  });
+  await fc.assert(property, { numRuns: bodies, seed });
+  const rows = await desk.kept();
+  return {
+    seed,
+    bodies,
+    answered,
+    received: counts["received"]!,
+    accepted: counts["accepted"]!,
+    ignored: counts["ignored"]!,
+    kept: rows["live"]! + rows["historical"]!,
+    slowest_ms: Math.round(slowest),
+  };
+}
+
+if (import.meta.main) {
+  const [bodies = 100_000, seed] = process.argv.slice(2).map(Number);
+  process.stdout.write(`${JSON.stringify(await fuzz({ bodies, ...(seed !== undefined && { seed }) }))}\n`);
+  await cleanUp();
+}

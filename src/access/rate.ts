@@ -1,0 +1,109 @@
+// How often a key may ask: a window that slides, over the moments of the requests it let in. Never holds more
+// than one window's requests, nor any key that has been silent for one. Counts for this process alone.
+
+import type { Clock } from "../core/clock.ts";
+import { Fault } from "../core/fault.ts";
+import { limits } from "../core/limits.ts";
+
+/** What a client may know of its budget. */
+export interface Budget {
+  /** Requests per window. */
+  limit: number;
+  remaining: number;
+  /** Whole seconds until the oldest counted request is forgotten; 0 when none is. */
+  resetSeconds: number;
+}
+
+export interface RateLimit {
+  /** Counts one request of the key. @throws Fault throttled when its budget is spent. */
+  take(key_id: string): Budget;
+  /** The same without counting. */
+  look(key_id: string): Budget;
+  /** Keys with a request inside the window, as of the last request. */
+  keysCount(): number;
+}
+
+export function openRateLimit(limit: number, clock: Clock): RateLimit {
+  // In the order of their newest request, so that silent keys are found at the front.
+  const windows = new Map<string, Window>();
+  const forgetSilent = (now: number) => {
+    for (const [id, window] of windows) {
+      if (window.newest() > now - limits.rateWindowMs) return;
+      windows.delete(id);
+    }
+  };
+  const budgetOf = (window: Window | undefined, now: number): Budget => ({
+    limit,
+    remaining: limit - (window?.size ?? 0),
+    resetSeconds: window && window.size > 0 ? secondsUntil(window.oldest(), now) : 0,
+  });
+  return {
+    take: (key_id) => {
+      const now = clock.elapsed();
+      forgetSilent(now);
+      const window = windows.get(key_id) ?? new Window();
+      window.forget(now - limits.rateWindowMs);
+      if (window.size >= limit) throw throttled(secondsUntil(window.oldest(), now));
+      window.add(now);
+      windows.delete(key_id);
+      windows.set(key_id, window);
+      return budgetOf(window, now);
+    },
+    look: (key_id) => {
+      const now = clock.elapsed();
+      const window = windows.get(key_id);
+      window?.forget(now - limits.rateWindowMs);
+      return budgetOf(window, now);
+    },
+    keysCount: () => windows.size,
+  };
+}
+
+function secondsUntil(oldest: number, now: number): number {
+  return Math.max(1, Math.ceil((oldest + limits.rateWindowMs - now) / 1000));
+}
+
+function throttled(seconds: number): Fault {
+  const detail = `Request was throttled. Expected available in ${seconds} second${seconds === 1 ? "" : "s"}.`;
+  return new Fault("throttled", detail, { retryAfterSeconds: seconds });
+}
+
+/** Moments in order, in a ring that grows by doubling, at most to twice what one window let in. */
+class Window {
+  #moments = new Float64Array(16);
+  #first = 0;
+  size = 0;
+
+  oldest(): number {
+    return this.#moments[this.#first] ?? 0;
+  }
+
+  newest(): number {
+    return this.size === 0 ? -Infinity : (this.#moments[this.#placeOf(this.size - 1)] ?? 0);
+  }
+
+  /** Forgets what happened at or before `moment`. */
+  forget(moment: number): void {
+    while (this.size > 0 && this.oldest() <= moment) {
+      this.#first = this.#placeOf(1);
+      this.size -= 1;
+    }
+  }
+
+  add(moment: number): void {
+    if (this.size === this.#moments.length) this.#grow();
+    this.#moments[this.#placeOf(this.size)] = moment;
+    this.size += 1;
+  }
+
+  #placeOf(nth: number): number {
+    return (this.#first + nth) % this.#moments.length;
+  }
+
+  #grow(): void {
+    const larger = new Float64Array(this.#moments.length * 2);
+    for (let i = 0; i < this.size; i += 1) larger[i] = this.#moments[this.#placeOf(i)] ?? 0;
+    this.#moments = larger;
+    this.#first = 0;
+  }
+}

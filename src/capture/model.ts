@@ -1,0 +1,124 @@
+// What capture takes and answers, as the API's description tells it. Never checks anything: the scanner does
+// that, on bytes.
+
+import Type, { type TSchema } from "typebox";
+import { refusal } from "../http/docs_document.ts";
+import { reply } from "../http/schema.ts";
+
+const properties = Type.Optional(
+  Type.Record(Type.String(), Type.Unknown(), {
+    description:
+      "Anything. `$set`, `$set_once`, `$unset` change the person; `$groups` attaches the event to groups; " +
+      "`$process_person_profile: false` makes it anonymous.",
+    examples: [{ plan: "free", $set: { email: "someone@example.com" } }],
+  }),
+);
+
+const timestamp = Type.Optional(Type.String({ format: "date-time", description: "When; now unless told." }));
+const uuid = Type.Optional(
+  Type.String({ format: "uuid", description: "An event sent twice with the same uuid is one event." }),
+);
+const apiKey = Type.String({
+  description: "The project API key; `token` works as well.",
+  examples: ["phc_…"],
+});
+const eventName = Type.String({ examples: ["signed up"] });
+const distinctId = Type.String({
+  description: "Who did it. May stand in `properties` instead.",
+  examples: ["user_42"],
+});
+
+const captureModel = Type.Object({
+  api_key: apiKey,
+  event: eventName,
+  distinct_id: distinctId,
+  properties,
+  timestamp,
+  uuid,
+});
+
+const batchModel = Type.Object({
+  api_key: apiKey,
+  historical_migration: Type.Optional(
+    Type.Boolean({
+      description: "True for history: kept in order, without spike detection.",
+      examples: [false],
+    }),
+  ),
+  sent_at: Type.Optional(
+    Type.String({ format: "date-time", description: "The client's clock, to correct its skew." }),
+  ),
+  batch: Type.Array(
+    Type.Object({
+      event: eventName,
+      distinct_id: Type.Optional(distinctId),
+      properties,
+      timestamp,
+      uuid,
+    }),
+    { description: "Any number of events; the body stays under BODY_BYTES_MAX." },
+  ),
+});
+
+const capturedModel = Type.Object(
+  {
+    status: Type.Literal("Ok"),
+    accepted: Type.Optional(Type.Integer({ description: "With `?verbose=1`." })),
+    ignored: Type.Optional(
+      Type.Array(Type.Object({ index: Type.Integer(), reason: Type.String() }), {
+        description: "With `?verbose=1`: each event that was not taken, and why.",
+      }),
+    ),
+    warnings: Type.Optional(
+      Type.Array(Type.Object({ index: Type.Integer(), reason: Type.String() }), {
+        description: "With `?verbose=1`: events that were altered or lack what their kind needs.",
+      }),
+    ),
+  },
+  { examples: [{ status: "Ok" }] },
+);
+
+const shared = {
+  tags: ["Capture"],
+  security: [],
+  parameters: [
+    flag("verbose", "`1` lists the events that were ignored."),
+    flag("beacon", "`1` answers 204 without a body."),
+  ],
+  responses: {
+    200: reply("Kept: on disk before this was sent. Ignored events are no error.", capturedModel),
+    400: refusal(400),
+    401: refusal(401),
+    413: refusal(413),
+    503: refusal(503),
+  },
+};
+
+function flag(name: string, description: string) {
+  return {
+    name,
+    in: "query",
+    required: false,
+    description,
+    schema: { type: "string" as const, enum: ["1"] },
+  };
+}
+
+/** The two paths that are described; the others are older names of the same. */
+export const captureOperations: Readonly<Record<string, Record<string, unknown>>> = {
+  "/capture/": {
+    ...shared,
+    summary: "Capture an event",
+    description: "Also at `/e/`, `/i/v0/e/`, `/track/` and `/engage/`, which take any of these bodies.",
+    requestBody: { required: true, ...content(captureModel) },
+  },
+  "/batch/": {
+    ...shared,
+    summary: "Capture many events",
+    requestBody: { required: true, ...content(batchModel) },
+  },
+};
+
+function content(model: TSchema) {
+  return { content: reply("", model).content };
+}

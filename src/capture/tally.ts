@@ -1,0 +1,56 @@
+// The tally: how many warnings of one type a project may list this minute, and how many more there were.
+// Never waits, never forgets a count before it was taken.
+
+import { limits } from "../core/limits.ts";
+
+export const minuteMicros = 60_000_000;
+
+/** What was counted beyond the listed ones in one minute. */
+export interface Unlisted {
+  project_id: number;
+  type: string;
+  /** Minutes since 1970. */
+  minute: number;
+  count: number;
+}
+
+interface Entry extends Unlisted {
+  listed: number;
+}
+
+export class Tally {
+  readonly #open = new Map<string, Entry>();
+  #past: Unlisted[] = [];
+
+  /** Counts `count` warnings in; returns how many of them may be listed one by one. `now` in microseconds. */
+  admit(project_id: number, type: string, count: number, now: number): number {
+    const minute = Math.floor(now / minuteMicros);
+    const key = `${project_id} ${type}`;
+    let entry = this.#open.get(key);
+    if (entry && entry.minute !== minute) {
+      this.#retire(key, entry);
+      entry = undefined;
+    }
+    if (!entry) {
+      if (this.#open.size >= limits.warningTalliesMax) return 0;
+      entry = { project_id, type, minute, count: 0, listed: 0 };
+      this.#open.set(key, entry);
+    }
+    const listed = Math.min(count, limits.warningsPerMinuteMax - entry.listed);
+    entry.listed += listed;
+    entry.count += count - listed;
+    return listed;
+  }
+
+  /** Takes the counts of other minutes than the one of `now` (microseconds): of all, for Infinity. */
+  take(now: number): Unlisted[] {
+    const minute = Math.floor(now / minuteMicros);
+    for (const [key, entry] of this.#open) if (entry.minute !== minute) this.#retire(key, entry);
+    return this.#past.splice(0);
+  }
+
+  #retire(key: string, { project_id, type, minute, count }: Entry): void {
+    this.#open.delete(key);
+    if (count > 0) this.#past.push({ project_id, type, minute, count });
+  }
+}

@@ -1,0 +1,138 @@
+// The warning book: what is told about a project's events, into the journal's lane of warnings. Never holds
+// an event back, and never lets a flood of bad events become a flood of rows.
+
+import type { Clock } from "../core/clock.ts";
+import { limits } from "../core/limits.ts";
+import type { Log } from "../core/log.ts";
+import { explain, sentences } from "./explain.ts";
+import type { Lane } from "./lane.ts";
+import type { Outcomes, Reason, Warning } from "./outcome.ts";
+import { type Spike, SpikeWatch } from "./spike.ts";
+import { Tally, minuteMicros } from "./tally.ts";
+import type { WarningRow } from "./warning.ts";
+
+export interface WarningBookOptions {
+  lane: Lane<WarningRow>;
+  /** Counts a spike that began. */
+  spiked(): void;
+  clock: Clock;
+  log: Log;
+}
+
+/** What one answered request leaves to tell. */
+export interface Told {
+  project_id: number;
+  /** The body that the outcomes' entries point into. */
+  bytes: Uint8Array;
+  ignored: Outcomes<Reason>;
+  warned: Outcomes<Warning>;
+}
+
+export class WarningBook {
+  readonly #options: WarningBookOptions;
+  readonly #tally = new Tally();
+  readonly #spikes = new SpikeWatch();
+
+  constructor(options: WarningBookOptions) {
+    this.#options = options;
+  }
+
+  /**
+   * Lists the first examples of each type, counts the rest. Resolves when what it lists is on the disk; a
+   * journal that cannot be written is logged there, and the events themselves are counted in the metrics
+   * all the same.
+   */
+  async note({ project_id, bytes, ignored, warned }: Told): Promise<void> {
+    if (ignored.total + warned.total === 0) return;
+    const now = this.#options.clock.now() * 1000;
+    let listed = 0;
+    for (const outcomes of [ignored, warned]) {
+      for (const [type, count] of outcomes.counts) {
+        let room = this.#tally.admit(project_id, type, count, now);
+        listed += room;
+        for (const example of outcomes.examples) {
+          if (room > 0 && example.type === type) {
+            this.#options.lane.append(explain(example, bytes, project_id, now));
+            room--;
+          }
+        }
+      }
+    }
+    if (listed > 0) await this.#commit();
+  }
+
+  /** Live events that were taken. */
+  count(project_id: number, events: number): void {
+    const spike = this.#spikes.count(project_id, events, this.#options.clock.now());
+    if (!spike) return;
+    const { start, baseline } = spike;
+    this.#options.spiked();
+    this.#options.log.warn("a spike of live events", { project_id, start: isoOf(start), baseline });
+    this.#spike("spike_detected", spike, start);
+    void this.#commit();
+  }
+
+  /**
+   * Begins to tell of spikes. `recent`: events by project and minute that this process did not count, from
+   * earlier in the hour; without them every start in the middle of a busy hour would look like a spike.
+   */
+  watch(recent: readonly { project_id: number; minute: number; events: number }[]): void {
+    const now = this.#options.clock.now();
+    for (const { project_id, minute, events } of recent) this.#spikes.seed(project_id, minute, events, now);
+    this.#spikes.armed = true;
+  }
+
+  /** Writes down what minutes that are over have left. */
+  async look(now = this.#options.clock.now()): Promise<void> {
+    const unlisted = this.#tally.take(now * 1000);
+    for (const { project_id, type, minute, count } of unlisted) {
+      const message = `${count} more in this minute, not listed one by one.`;
+      const about = sentences[type as Reason | Warning];
+      this.#options.lane.append({
+        project_id,
+        type,
+        details: JSON.stringify({ message, about, count }),
+        event: "",
+        distinct_id: "",
+        count,
+        // The minute's last moment, so that it is found by the minute's own bounds.
+        timestamp: (minute + 1) * minuteMicros - 1,
+      });
+    }
+    const ended = now === Number.POSITIVE_INFINITY ? [] : this.#spikes.takeEnded(now);
+    for (const spike of ended) this.#spike("spike_ended", spike, spike.end ?? now);
+    if (unlisted.length + ended.length > 0) await this.#commit();
+  }
+
+  /** Writes down all that is still counted in memory. */
+  async close(): Promise<void> {
+    await this.look(Number.POSITIVE_INFINITY);
+  }
+
+  #spike(type: "spike_detected" | "spike_ended", spike: Spike, at: number): void {
+    const { project_id, start, end, peak, baseline } = spike;
+    const message =
+      `More than ${limits.spikeFactor} times the usual live events of a minute, and more than ` +
+      `${limits.spikeEventsMin}. All of them are kept.`;
+    const ends = end === undefined ? null : isoOf(end);
+    const details = JSON.stringify({ message, start: isoOf(start), end: ends, peak, baseline });
+    this.#options.lane.append({
+      project_id,
+      type,
+      details,
+      event: "",
+      distinct_id: "",
+      count: 1,
+      timestamp: at * 1000,
+    });
+  }
+
+  async #commit(): Promise<void> {
+    // The lane logs what it could not write.
+    await this.#options.lane.commit().catch(() => {});
+  }
+}
+
+function isoOf(millis: number): string {
+  return new Date(millis).toISOString();
+}

@@ -1,0 +1,138 @@
+// The body of a management request: received within a bound, read as what its content type says, checked against
+// the schema that the API's description shows. Never lets anything through that the schema does not name.
+
+import type { TObject } from "typebox";
+import { Fault } from "../core/fault.ts";
+import { limits } from "../core/limits.ts";
+import { reasonOf } from "../core/log.ts";
+import type { Changes, Wish } from "./field.ts";
+import { checkChanges, checkFields, checkReplacement, isFree, plainRule } from "./field_check.ts";
+import type { Rule } from "./field_rule.ts";
+
+/**
+ * A body that makes a thing.
+ * @throws Fault parse_error, unsupported_media_type, payload_too_large, upload_timeout, or the first wrong
+ *   field's.
+ */
+export async function readFields<Schema extends TObject>(
+  request: Request,
+  schema: Schema,
+): Promise<Wish<Schema>> {
+  return checkFields(schema, await readBody(request, schema as Rule));
+}
+
+/**
+ * A body that replaces a thing: it must name what has no default; the rest, where it is not named, stays.
+ * @throws Fault, as readFields.
+ */
+export async function readReplacement<Schema extends TObject>(
+  request: Request,
+  schema: Schema,
+): Promise<Changes<Schema>> {
+  return checkReplacement(schema, await readBody(request, schema as Rule));
+}
+
+/**
+ * A body that changes a thing: what it does not name stays.
+ * @throws Fault, as readFields.
+ */
+export async function readChanges<Schema extends TObject>(
+  request: Request,
+  schema: Schema,
+): Promise<Changes<Schema>> {
+  return checkChanges(schema, await readBody(request, schema as Rule));
+}
+
+/** No body at all is an empty object, whatever its content type. */
+async function readBody(request: Request, rule: Rule): Promise<unknown> {
+  const bytes = await receive(request);
+  if (bytes.length === 0) return {};
+  const type = request.headers.get("content-type") ?? "";
+  switch (type.split(";", 1)[0]?.trim().toLowerCase()) {
+    case "application/json":
+      return readJson(bytes);
+    case "application/x-www-form-urlencoded":
+      return fieldsOfForm(rule, new URLSearchParams(new TextDecoder().decode(bytes)));
+    case "multipart/form-data":
+      return fieldsOfForm(rule, await readParts(bytes, type));
+    default:
+      throw new Fault("unsupported_media_type", `Unsupported media type "${type}" in request.`);
+  }
+}
+
+function readJson(bytes: Uint8Array): unknown {
+  try {
+    return JSON.parse(new TextDecoder("utf-8", { fatal: true }).decode(bytes));
+  } catch (thrown) {
+    const reason = thrown instanceof SyntaxError ? reasonOf(thrown) : "the body is not UTF-8";
+    // The parser's own words begin alike.
+    throw new Fault("parse_error", `JSON parse error - ${reason.replace(/^JSON Parse error: /i, "")}`);
+  }
+}
+
+async function readParts(bytes: Uint8Array, type: string): Promise<URLSearchParams> {
+  try {
+    const form = await new Response(new Uint8Array(bytes), { headers: { "content-type": type } }).formData();
+    const fields = new URLSearchParams();
+    // No resource takes a file.
+    for (const [name, value] of form.entries()) if (typeof value === "string") fields.append(name, value);
+    return fields;
+  } catch {
+    throw new Fault("parse_error", "Multipart form parse error - the body is not what its boundary says.");
+  }
+}
+
+/**
+ * A form as the object that JSON would have been: a list is a name that repeats, nothing is an empty text,
+ * and what has members is JSON.
+ */
+export function fieldsOfForm(rule: Rule, form: URLSearchParams): Record<string, unknown> {
+  const fields: Record<string, unknown> = {};
+  for (const [name, field] of Object.entries(rule.properties ?? {})) {
+    const values = form.getAll(name);
+    const last = values.at(-1);
+    if (last === undefined) continue;
+    const { rule: own, orNull } = plainRule(field);
+    if (last === "" && orNull) fields[name] = null;
+    else if (last === "" && field.default !== undefined) continue;
+    else if (own.type === "array") fields[name] = values;
+    else fields[name] = own.type === "object" || isFree(own) ? jsonOrText(last) : last;
+  }
+  return fields;
+}
+
+function jsonOrText(text: string): unknown {
+  try {
+    return JSON.parse(text);
+  } catch {
+    return text;
+  }
+}
+
+/** @throws Fault payload_too_large past the bound; the rest is not waited for. */
+async function receive(request: Request): Promise<Uint8Array> {
+  const announced = Number(request.headers.get("content-length") ?? 0);
+  if (announced > limits.managementBodyBytesMax) {
+    await request.body?.cancel().catch(() => undefined);
+    throw tooLarge();
+  }
+  if (!request.body) return new Uint8Array(0);
+  const chunks: Uint8Array[] = [];
+  let size = 0;
+  try {
+    for await (const chunk of request.body) {
+      size += chunk.length;
+      if (size > limits.managementBodyBytesMax) break;
+      chunks.push(chunk);
+    }
+  } catch {
+    throw new Fault("upload_timeout", "The client stopped sending data.");
+  }
+  if (size > limits.managementBodyBytesMax) throw tooLarge();
+  return chunks.length === 1 && chunks[0] ? chunks[0] : Buffer.concat(chunks, size);
+}
+
+function tooLarge(): Fault {
+  const detail = `The body must not be larger than ${limits.managementBodyBytesMax} bytes.`;
+  return new Fault("payload_too_large", detail);
+}

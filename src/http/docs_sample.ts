@@ -1,0 +1,64 @@
+// One example of what a schema describes, for readers of the API's description. Never an example that the
+// schema would refuse.
+
+export interface JsonSchema {
+  type?: string | string[];
+  format?: string;
+  example?: unknown;
+  examples?: unknown[];
+  default?: unknown;
+  const?: unknown;
+  enum?: unknown[];
+  anyOf?: JsonSchema[];
+  oneOf?: JsonSchema[];
+  allOf?: JsonSchema[];
+  properties?: Record<string, JsonSchema>;
+  required?: string[];
+  items?: JsonSchema;
+  minItems?: number;
+  minimum?: number;
+  exclusiveMinimum?: number;
+  maximum?: number;
+  minLength?: number;
+  maxLength?: number;
+  [keyword: string]: unknown;
+}
+
+/** What the schema's author gave as an example, else the plainest value that fits. */
+export function sampleOf(schema: JsonSchema): unknown {
+  if (schema.example !== undefined) return schema.example;
+  if (schema.examples?.length) return schema.examples[0];
+  for (const given of [schema.const, schema.default, schema.enum?.[0]]) if (given !== undefined) return given;
+  const options = schema.anyOf ?? schema.oneOf;
+  if (options?.length) return sampleOf(options.find((one) => one.type !== "null") ?? options[0]!);
+  if (schema.allOf) return Object.assign({}, ...schema.allOf.map(sampleOf)) as unknown;
+  const type = Array.isArray(schema.type) ? schema.type[0] : schema.type;
+  return samples[type ?? ""]?.(schema) ?? null;
+}
+
+const samples: Record<string, (schema: JsonSchema) => unknown> = {
+  object: ({ properties = {} }) =>
+    Object.fromEntries(Object.entries(properties).map(([name, property]) => [name, sampleOf(property)])),
+  array: ({ items, minItems }) => (items ? Array(minItems ?? 1).fill(sampleOf(items)) : []),
+  string: sampleString,
+  integer: sampleNumber,
+  number: sampleNumber,
+  boolean: () => true,
+};
+
+function sampleNumber({ minimum, exclusiveMinimum, maximum }: JsonSchema): number {
+  const least = minimum ?? (exclusiveMinimum === undefined ? 1 : exclusiveMinimum + 1);
+  return Math.min(Math.max(1, least), maximum ?? Number.MAX_SAFE_INTEGER);
+}
+
+function sampleString({ format, minLength = 0, maxLength }: JsonSchema): string {
+  return formats[format ?? ""] ?? "text".padEnd(minLength, "t").slice(0, maxLength);
+}
+
+const formats: Record<string, string> = {
+  "date-time": "2026-01-31T12:00:00Z",
+  date: "2026-01-31",
+  email: "someone@example.com",
+  uri: "https://example.com/",
+  uuid: "01890a5d-ac96-774b-bcce-b302099a8057",
+};

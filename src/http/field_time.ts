@@ -1,0 +1,62 @@
+// Moments and zones as request bodies give them, and moments as replies do. Never guesses: a text that names no
+// moment is none.
+
+const day = String.raw`(\d{4})-(\d{1,2})-(\d{1,2})`;
+const hour = String.raw`(\d{1,2}):(\d{1,2})(?::(\d{1,2})(?:[.,](\d{1,6})\d{0,6})?)?`;
+const zone = String.raw`(?:([Zz])|([+-])(\d\d):?(\d\d)?)?`;
+const spelling = new RegExp(String.raw`^${day}[T ]${hour}\s*${zone}$`);
+
+/**
+ * The moment as ISO 8601 in UTC, with microseconds only when there are some; undefined when the text is no
+ * date and time. Without a zone: UTC.
+ */
+export function isoTimeOf(text: string): string | undefined {
+  const found = spelling.exec(text.trim());
+  if (!found) return undefined;
+  const [
+    ,
+    year,
+    month,
+    date,
+    hours,
+    minute,
+    second = "0",
+    fraction = "",
+    ,
+    sign,
+    ahead = "0",
+    aheadMinutes = "0",
+  ] = found;
+  const fields = [year, month, date, hours, minute, second].map(Number);
+  const [y = 0, mo = 0, d = 0, h = 0, mi = 0, s = 0] = fields;
+  if (y < 1 || h > 23 || mi > 59 || s > 59 || Number(ahead) > 23 || Number(aheadMinutes) > 59)
+    return undefined;
+  const local = new Date(0);
+  local.setUTCFullYear(y, mo - 1, d);
+  // Date turns 30 February into 1 March; a date that does not come back as it was given does not exist.
+  if (local.getUTCMonth() !== mo - 1 || local.getUTCDate() !== d) return undefined;
+  const offset = (Number(ahead) * 60 + Number(aheadMinutes)) * (sign === "-" ? -1 : 1);
+  local.setUTCHours(h, mi - offset, s);
+  // Beyond the years 1 to 9999 neither clients nor Postgres agree on a spelling.
+  if (local.getUTCFullYear() < 1 || local.getUTCFullYear() > 9999) return undefined;
+  const microseconds = fraction.padEnd(6, "0");
+  const tail = /^0+$/.test(microseconds) ? "Z" : `.${microseconds}Z`;
+  return local.toISOString().slice(0, 19) + tail;
+}
+
+/** A moment as every reply spells it: microseconds, or no fraction where it would be zero. */
+export function isoOf(at: Date): string {
+  const text = at.toISOString();
+  return text.endsWith(".000Z") ? `${text.slice(0, -5)}Z` : `${text.slice(0, -1)}000Z`;
+}
+
+/** Whether the time zone database has a zone of this name. */
+export function isTimezone(name: string): boolean {
+  // Offsets like +01:00 are taken by the runtime, but they are no zones.
+  if (!/^[A-Za-z][A-Za-z0-9_+\-/]{0,63}$/.test(name)) return false;
+  try {
+    return new Intl.DateTimeFormat("en", { timeZone: name }).resolvedOptions().timeZone !== "";
+  } catch {
+    return false;
+  }
+}

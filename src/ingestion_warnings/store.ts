@@ -1,0 +1,88 @@
+// Ingestion warnings read back from ClickHouse, newest first. Never writes any: capture does.
+
+import { limits } from "../core/limits.ts";
+import type { ClickHouse, QueryOptions } from "../storage/clickhouse.ts";
+
+/**
+ * Which warnings: absent fields do not filter. Moments as `YYYY-MM-DD hh:mm:ss.uuuuuu` in UTC, both
+ * exclusive.
+ */
+export interface WarningFilter {
+  project_id: number;
+  type?: string | undefined;
+  event?: string | undefined;
+  distinct_id?: string | undefined;
+  after?: string | undefined;
+  before?: string | undefined;
+}
+
+export interface StoredWarning {
+  type: string;
+  event: string;
+  distinct_id: string;
+  /** `YYYY-MM-DD hh:mm:ss.uuuuuu` in UTC. */
+  timestamp: string;
+  count: string;
+  /** JSON text. */
+  details: string;
+}
+
+export interface TypeCount {
+  type: string;
+  /** Rows, and the events they stand for. */
+  rows: string;
+  count: string;
+  first_seen: string;
+  last_seen: string;
+}
+
+const queryOptions: QueryOptions = {
+  timeoutMs: (limits.querySecondsMax + 5) * 1000,
+  // One thread: a reader who waits a little longer costs capture nothing, all cores at once would.
+  settings: { max_execution_time: limits.querySecondsMax, date_time_output_format: "simple", max_threads: 1 },
+};
+
+/** Every type that matches, the most frequent first. */
+export async function countWarnings(clickhouse: ClickHouse, filter: WarningFilter): Promise<TypeCount[]> {
+  const { where, params } = conditions(filter);
+  return await clickhouse.query<TypeCount>(
+    `SELECT type, toUInt64(count()) AS rows, toUInt64(sum(ingestion_warnings.count)) AS count,
+       min(timestamp) AS first_seen, max(timestamp) AS last_seen
+     FROM ingestion_warnings WHERE ${where}
+     GROUP BY type ORDER BY count DESC, type`,
+    params,
+    queryOptions,
+  );
+}
+
+export async function listWarnings(
+  clickhouse: ClickHouse,
+  filter: WarningFilter,
+  { limit, offset }: { limit: number; offset: number },
+): Promise<StoredWarning[]> {
+  const { where, params } = conditions(filter);
+  return await clickhouse.query<StoredWarning>(
+    `SELECT type, event, distinct_id, timestamp, count, details
+     FROM ingestion_warnings WHERE ${where}
+     ORDER BY timestamp DESC, _batch DESC, _row DESC
+     LIMIT {limit:UInt64} OFFSET {offset:UInt64}`,
+    { ...params, limit, offset },
+    queryOptions,
+  );
+}
+
+function conditions(filter: WarningFilter): { where: string; params: Record<string, unknown> } {
+  const clauses = ["project_id = {project_id:UInt32}"];
+  const params: Record<string, unknown> = { project_id: filter.project_id };
+  const narrow = (clause: string, name: string, value: string | undefined): void => {
+    if (value === undefined) return;
+    clauses.push(clause);
+    params[name] = value;
+  };
+  narrow("type = {type:String}", "type", filter.type);
+  narrow("event = {event:String}", "event", filter.event);
+  narrow("distinct_id = {distinct_id:String}", "distinct_id", filter.distinct_id);
+  narrow("timestamp > toDateTime64({after:String}, 6, 'UTC')", "after", filter.after);
+  narrow("timestamp < toDateTime64({before:String}, 6, 'UTC')", "before", filter.before);
+  return { where: clauses.join(" AND "), params };
+}

@@ -1,0 +1,98 @@
+// What an SDK is told when it starts: which features are on, and in which forms it may send. Never turns on
+// what the server does not do.
+
+/**
+ * As posthog-js and the mobile SDKs read it; anything left out counts as off, but for autocapture.
+ * `surveys` is left out: told false, posthog-js loads its surveys script all the same.
+ */
+export interface RemoteConfig {
+  supportedCompression: readonly string[];
+  /** False keeps an SDK from asking for flags at all. */
+  hasFeatureFlags: boolean;
+  /** Left out, posthog-js keeps autocapture off for new visitors. */
+  autocapture_opt_out: boolean;
+  autocaptureExceptions: boolean;
+  errorTracking: { autocaptureExceptions: boolean; suppressionRules: readonly never[] };
+  capturePerformance: boolean;
+  captureDeadClicks: boolean;
+  heatmaps: boolean;
+  productTours: boolean;
+  conversations: boolean;
+  sessionRecording: false;
+  /** Where events go; without it, /e/. */
+  analytics: { endpoint: string };
+  /** Asks autocapture for one `$elements_chain` text instead of a list of objects. */
+  elementsChainAsString: boolean;
+  defaultIdentifiedOnly: boolean;
+  siteApps: readonly never[];
+  toolbarParams: Readonly<Record<string, never>>;
+  isAuthenticated: boolean;
+}
+
+/** Recordings stay off: what the replay endpoint gets, it does not keep. */
+export const remoteConfig: RemoteConfig = {
+  supportedCompression: ["gzip", "gzip-js"],
+  hasFeatureFlags: false,
+  autocapture_opt_out: false,
+  autocaptureExceptions: false,
+  errorTracking: { autocaptureExceptions: false, suppressionRules: [] },
+  capturePerformance: false,
+  captureDeadClicks: false,
+  heatmaps: false,
+  productTours: false,
+  conversations: false,
+  sessionRecording: false,
+  analytics: { endpoint: "/i/v0/e/" },
+  elementsChainAsString: true,
+  defaultIdentifiedOnly: true,
+  siteApps: [],
+  toolbarParams: {},
+  isAuthenticated: false,
+};
+
+/** The configuration of the project with this key. */
+export function namedConfig(token: string): RemoteConfig & { token: string } {
+  return { token, ...remoteConfig };
+}
+
+/** The same as a script, which posthog-js loads first, since scripts pass where requests are blocked. */
+export function remoteConfigScript(token: string): string {
+  const entry = JSON.stringify({ config: namedConfig(token), siteApps: [] });
+  return (
+    "(function(w){w._POSTHOG_REMOTE_CONFIG=w._POSTHOG_REMOTE_CONFIG||{};" +
+    `w._POSTHOG_REMOTE_CONFIG[${JSON.stringify(token)}]=${entry}})(window);\n`
+  );
+}
+
+export interface NoFlags {
+  flags: Readonly<Record<string, never>>;
+  featureFlags: Readonly<Record<string, never>>;
+  featureFlagPayloads: Readonly<Record<string, never>>;
+  errorsWhileComputingFlags: false;
+  requestId: string;
+}
+
+/** The flags of a project without flags, in the newer spelling (`flags`) and the older one beside it. */
+export function noFlags(requestId: string): NoFlags {
+  return {
+    flags: {},
+    featureFlags: {},
+    featureFlagPayloads: {},
+    errorsWhileComputingFlags: false,
+    requestId,
+  };
+}
+
+/** What a server SDK that computes flags itself gets of a project without flags. */
+export const noFlagDefinitions = { flags: [], group_type_mapping: {}, cohorts: {} } as const;
+
+/** What is empty in a project without surveys, experiments, early access features and tours, by its path. */
+export const emptyLists = {
+  "/api/surveys": { surveys: [] },
+  "/api/web_experiments": { experiments: [] },
+  "/api/early_access_features": { earlyAccessFeatures: [] },
+  "/api/product_tours": { product_tours: [] },
+} as const;
+
+/** Says that recordings are over their quota, which here is none: posthog-js then pauses sending them. */
+export const noRecordings = { status: "Ok", quota_limited: ["recordings"] } as const;

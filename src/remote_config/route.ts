@@ -1,0 +1,102 @@
+// What SDKs ask when they start: configuration, flags, surveys. Never reads a body, and never says of a
+// project more than that its key is known.
+
+import { Elysia } from "elysia";
+import type { Gate } from "../access/gate.ts";
+import type { ProjectKeys } from "../access/project_keys.ts";
+import { Fault } from "../core/fault.ts";
+import { newUuid } from "../core/id.ts";
+import { preflight, withCors } from "../http/cors.ts";
+import { problemResponse } from "../http/problem.ts";
+import {
+  emptyLists,
+  namedConfig,
+  noFlagDefinitions,
+  noFlags,
+  noRecordings,
+  remoteConfig,
+  remoteConfigScript,
+} from "./model.ts";
+
+export interface RemoteConfigRoutes {
+  gate: Gate;
+  keys: ProjectKeys;
+}
+
+/** As PostHog's: a change of settings reaches every page within five minutes. */
+const cached = { "cache-control": "public, max-age=300" };
+
+export function remoteConfigRoutes({ gate, keys }: RemoteConfigRoutes) {
+  const app = new Elysia({ name: "remote_config" });
+  const open = (path: string, answer: (request: Request, token: string) => Promise<Response> | Response) => {
+    // Without a parameter in its path, a route has no params at all.
+    const answered = ({ request, params }: { request: Request; params?: { token?: string } }) =>
+      shared(request, () => answer(request, params?.token ?? ""));
+    const unread = { parse: "none", detail: { hide: true } } as const;
+    app.get(path, answered, unread);
+    app.post(path, answered, unread);
+    app.options(path, ({ request }) => preflight(request), unread);
+  };
+  open("/array/:token/config.js", async (_, token) => {
+    const headers = { "content-type": "text/javascript; charset=utf-8", ...cached };
+    return new Response(remoteConfigScript(await known(keys, token)), { headers });
+  });
+  open("/array/:token/config", async (_, token) =>
+    json(namedConfig(await known(keys, token)), { headers: cached }),
+  );
+  // Older SDKs expect the configuration beside the flags; some ask for it, /decide always had it.
+  const flags = (withConfig: boolean) => json({ ...(withConfig && remoteConfig), ...noFlags(newUuid()) });
+  open("/flags/", (request) => flags(queryOf(request).get("config") === "true"));
+  open("/decide/", () => flags(true));
+  for (const [path, empty] of Object.entries(emptyLists)) {
+    open(`${path}/`, async (request) => {
+      const token = queryOf(request).get("token");
+      if (token !== null) await keys.admit(token);
+      return json(empty);
+    });
+  }
+  open("/s/", () => json(noRecordings));
+  return app.use(definitionRoutes(gate));
+}
+
+/** Flags for servers that compute them themselves, in the newer place and the older one. */
+function definitionRoutes(gate: Gate) {
+  const app = new Elysia({ name: "flag_definitions" }).use(gate);
+  for (const path of ["/flags/definitions/", "/api/feature_flag/local_evaluation/"]) {
+    app.get(path, () => noFlagDefinitions, { scope: "feature_flag:read", detail: { hide: true } });
+  }
+  return app;
+}
+
+/** The key, when a project has it. @throws Fault not_found when none has. */
+async function known(keys: ProjectKeys, token: string): Promise<string> {
+  try {
+    await keys.admit(token);
+    return token.trim();
+  } catch (thrown) {
+    if (!(thrown instanceof Fault) || thrown.code !== "invalid_api_key") throw thrown;
+    throw new Fault("not_found", "No project has this API key.");
+  }
+}
+
+/** Any page may read the answer, a refusal as well. */
+async function shared(request: Request, answer: () => Promise<Response> | Response): Promise<Response> {
+  return withCors(request, await refusing(answer));
+}
+
+async function refusing(answer: () => Promise<Response> | Response): Promise<Response> {
+  try {
+    return await answer();
+  } catch (thrown) {
+    if (!(thrown instanceof Fault)) throw thrown;
+    return problemResponse(thrown);
+  }
+}
+
+function json(value: object, init: ResponseInit = {}): Response {
+  return Response.json(value, init);
+}
+
+function queryOf(request: Request): URLSearchParams {
+  return new URL(request.url).searchParams;
+}

@@ -1,0 +1,118 @@
+import { expect, test } from "bun:test";
+import { brotliCompressSync, deflateRawSync, deflateSync, gzipSync, zstdCompressSync } from "node:zlib";
+import LZString from "lz-string";
+import { decodeBody } from "../../src/capture/decode.ts";
+import { bytesOf } from "../../src/core/bytes.ts";
+
+const plain = JSON.stringify({ api_key: "k", batch: [{ event: "é ✓", properties: { at: "+02:00" } }] });
+const body = bytesOf(plain);
+const base64 = Buffer.from(plain).toString("base64");
+const form = "application/x-www-form-urlencoded";
+
+interface Said {
+  encoding?: string;
+  compression?: string;
+  contentType?: string;
+}
+
+async function decoded(bytes: Uint8Array | string, said: Said = {}): Promise<string> {
+  const { encoding = null, compression = null, contentType = null } = said;
+  const wire = typeof bytes === "string" ? bytesOf(bytes) : bytes;
+  return new TextDecoder().decode((await decodeBody(wire, { encoding, compression, contentType })).body);
+}
+
+test("compressed bodies are inflated by their bytes or by what a header or the query says", async () => {
+  const cases: [Uint8Array, Said][] = [
+    [gzipSync(body), {}],
+    [gzipSync(body), { encoding: "gzip" }],
+    [gzipSync(body), { compression: "gzip-js" }],
+    [gzipSync(body), { encoding: "gzip", compression: "gzip-js", contentType: "text/plain" }],
+    [gzipSync(body), { encoding: "br" }],
+    [zstdCompressSync(body), {}],
+    [zstdCompressSync(body), { encoding: "zstd" }],
+    [deflateSync(body), {}],
+    [deflateSync(body), { encoding: "deflate" }],
+    [deflateRawSync(body), { encoding: "deflate" }],
+    [brotliCompressSync(body), { encoding: "br" }],
+    [gzipSync(brotliCompressSync(body)), { encoding: "br, gzip" }],
+    [gzipSync(gzipSync(body)), { encoding: "gzip" }],
+  ];
+  for (const [bytes, said] of cases) expect(await decoded(bytes, said)).toBe(plain);
+});
+
+test("base64 is taken off, with and without a hint, in both spellings, doubled, and around compression", async () => {
+  expect(await decoded(base64)).toBe(plain);
+  expect(await decoded(base64, { compression: "base64" })).toBe(plain);
+  expect(await decoded(`${base64}\n`)).toBe(plain);
+  expect(await decoded(Buffer.from(plain).toString("base64url"))).toBe(plain);
+  expect(await decoded(Buffer.from(base64).toString("base64"))).toBe(plain);
+  expect(await decoded(gzipSync(body).toString("base64"), { compression: "gzip" })).toBe(plain);
+  expect(await decoded(brotliCompressSync(body).toString("base64"), { encoding: "br" })).toBe(plain);
+  expect(await decoded(base64.replaceAll("+", " "))).toBe(plain);
+});
+
+test("forms carry a body in data, and say how it is packed and when it was sent", async () => {
+  const encoded = encodeURIComponent(plain);
+  expect(await decoded(`data=${encoded}`, { contentType: form })).toBe(plain);
+  expect(await decoded(`data=${encoded}`)).toBe(plain);
+  expect(await decoded(`ip=1&data=${encoded}&_=5`, { contentType: `${form}; charset=UTF-8` })).toBe(plain);
+  expect(await decoded(`data=${encodeURIComponent(base64)}`, { contentType: form })).toBe(plain);
+  expect(await decoded(`data=${base64}`, { contentType: form })).toBe(plain);
+  const packed = LZString.compressToBase64(plain);
+  expect(await decoded(`compression=lz64&data=${encodeURIComponent(packed)}`, { contentType: form })).toBe(
+    plain,
+  );
+  const hints = { encoding: null, compression: null, contentType: form };
+  expect((await decodeBody(bytesOf(`data=${base64}&sent_at=1700000000000`), hints)).sent_at).toBe(
+    "1700000000000",
+  );
+  expect((await decodeBody(bytesOf(`data=${base64}&_=1700000000001`), hints)).sent_at).toBe("1700000000001");
+});
+
+test("lz-string is unpacked, with a hint or without", async () => {
+  const packed = LZString.compressToBase64(plain);
+  expect(await decoded(packed, { compression: "lz64" })).toBe(plain);
+  expect(await decoded(packed, { compression: "lz-string" })).toBe(plain);
+  expect(await decoded(packed)).toBe(plain);
+});
+
+test("JSON is JSON, whatever is said of it", async () => {
+  const said: Said[] = [
+    { encoding: "gzip" },
+    { compression: "base64" },
+    { encoding: "br", compression: "lz64", contentType: form },
+  ];
+  for (const one of said) expect(await decoded(body, one)).toBe(plain);
+  expect(await decoded(`\ufeff \n${plain}`, { encoding: "gzip" })).toContain("api_key");
+  expect(await decoded(encodeURIComponent(plain))).toBe(plain);
+});
+
+test("what is nothing of this is handed on as it is", async () => {
+  for (const text of ["", "7", "true", "hello", "hello world!", "====", "data", "%zz"])
+    expect(await decoded(text, { compression: "base64" })).toBe(text);
+});
+
+test("damaged compression is the client's mistake, and the answer says which and how much arrived", async () => {
+  const corrupt = gzipSync(body).subarray(0, 20);
+  const refused = { code: "invalid_payload", detail: expect.stringContaining("20 bytes is no sound gzip") };
+  await expect(decoded(corrupt)).rejects.toMatchObject(refused);
+  await expect(decoded(new Uint8Array([1, 2, 3, 250]), { encoding: "br" })).rejects.toMatchObject({
+    code: "invalid_payload",
+  });
+});
+
+test("a body that inflates past the bound is refused while it inflates, small or large", async () => {
+  const much = new Uint8Array(110 * 1024 * 1024);
+  const refused = { code: "payload_too_large", detail: expect.stringContaining("104857600 bytes") };
+  await expect(decoded(gzipSync(much))).rejects.toMatchObject(refused);
+  const tiny = zstdCompressSync(much);
+  expect(tiny.length).toBeLessThan(32 * 1024);
+  await expect(decoded(tiny)).rejects.toMatchObject(refused);
+}, 30_000);
+
+test("wrappings are taken off only so often", async () => {
+  let bytes: Uint8Array = body;
+  for (let i = 0; i < 6; i++) bytes = gzipSync(bytes);
+  expect(await decoded(bytes)).toBe(plain);
+  expect(await decoded(gzipSync(bytes))).not.toBe(plain);
+});

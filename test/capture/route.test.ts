@@ -1,0 +1,223 @@
+// The wire, without a network: every way to say the same event, and every way to say it wrong.
+
+import { afterAll, expect, test } from "bun:test";
+import { connect } from "node:net";
+import { gzipSync } from "node:zlib";
+import type { Clock } from "../../src/core/clock.ts";
+import { cleanUp, later } from "../support/cleanup.ts";
+import { key, openDesk } from "../support/capture.ts";
+
+afterAll(cleanUp, 60_000);
+
+const event = { api_key: key, event: "e", distinct_id: "d" };
+const base64 = Buffer.from(JSON.stringify(event)).toString("base64");
+
+async function codeOf(reply: Response): Promise<[number, string]> {
+  return [reply.status, ((await reply.json()) as { code: string }).code];
+}
+
+test("an event may come in the query, as a pixel or behind an empty body", async () => {
+  const desk = openDesk();
+  for (const data of [base64, base64.replaceAll("+", "-"), JSON.stringify(event)]) {
+    const path = `/e/?data=${encodeURIComponent(data)}&ip=1&_=1700000000000&ver=1.2.3`;
+    expect((await desk.send(path)).status).toBe(200);
+    expect((await desk.send(path, "")).status).toBe(200);
+  }
+  expect(await desk.kept()).toEqual({ live: 6, historical: 0, warnings: 0 });
+});
+
+test("forms, in the body and with their hints in the query", async () => {
+  const desk = openDesk();
+  const form = { "content-type": "application/x-www-form-urlencoded" };
+  expect((await desk.send("/e/?compression=base64", `data=${encodeURIComponent(base64)}`, form)).status).toBe(
+    200,
+  );
+  expect((await desk.send("/track", `data=${encodeURIComponent(base64)}&verbose=1`, form)).status).toBe(200);
+  // What curl -d sends unless told otherwise.
+  expect((await desk.send("/capture/", JSON.stringify(event), form)).status).toBe(200);
+  const gzipped = new Uint8Array(gzipSync(JSON.stringify(event)));
+  expect((await desk.send("/e?compression=gzip-js", gzipped, { "content-type": "text/plain" })).status).toBe(
+    200,
+  );
+  expect((await desk.kept())["live"]).toBe(4);
+});
+
+test("answers exactly 200 with a JSON object, or 204 to a beacon; HEAD and OPTIONS send nothing in", async () => {
+  const desk = openDesk();
+  const taken = await desk.send("/e/", event);
+  expect([taken.status, taken.headers.get("content-type"), await taken.text()]).toEqual([
+    200,
+    "application/json",
+    '{"status":"Ok"}',
+  ]);
+  const beacon = await desk.send("/e/?beacon=1", event);
+  expect([beacon.status, await beacon.text()]).toEqual([204, ""]);
+  for (const path of ["/e", "/e/", "/batch/", "/i/v0/e/"]) {
+    const request = (method: string) => new Request(`http://localhost${path}?data=${base64}`, { method });
+    expect((await desk.handle(request("HEAD"))).status).toBe(200);
+    expect((await desk.handle(request("OPTIONS"))).status).toBe(200);
+  }
+  expect((await desk.kept())["live"]).toBe(2);
+});
+
+test("any page may send and read the answer, refusals included", async () => {
+  const desk = openDesk();
+  const origin = { origin: "https://shop.example" };
+  const replies = [
+    await desk.send("/e/", event, origin),
+    await desk.send("/e/?beacon=1", event, origin),
+    await desk.send("/e/", "{", origin),
+    await desk.send("/batch/", { batch: [{ event: "e" }] }, origin),
+    await desk.send("/e/", "x".repeat(2 << 20), origin),
+  ];
+  expect(replies.map(({ status }) => status)).toEqual([200, 204, 400, 401, 413]);
+  for (const { headers } of replies) {
+    expect(headers.get("access-control-allow-origin")).toBe("https://shop.example");
+    expect(headers.get("access-control-allow-credentials")).toBe("true");
+    expect(headers.get("vary")).toContain("origin");
+  }
+  const asked = "content-encoding, x-my-own, posthog-session-id";
+  const preflight = await desk.handle(
+    new Request("http://localhost/batch", {
+      method: "OPTIONS",
+      headers: {
+        ...origin,
+        "access-control-request-method": "POST",
+        "access-control-request-headers": asked,
+      },
+    }),
+  );
+  expect(preflight.status).toBe(200);
+  expect(preflight.headers.get("access-control-allow-headers")).toBe(asked);
+  expect(preflight.headers.get("access-control-allow-methods")).toContain("POST");
+  expect((await desk.send("/e/", event)).headers.get("access-control-allow-origin")).toBeNull();
+});
+
+test("refusals say what is wrong, which bound it is, and what was measured", async () => {
+  const desk = openDesk({ bodyBytesMax: 1000 });
+  const cases: [string, unknown, number, string, string][] = [
+    ["/e/", undefined, 400, "no_data", "no body"],
+    ["/e/", "", 400, "no_data", "no body"],
+    ["/e/?data=", "", 400, "no_data", "no body"],
+    ["/e/", "<xml/>", 400, "invalid_payload", `unexpected "<" at byte 0`],
+    ["/e/", `{"event":"e",}`, 400, "invalid_payload", "at byte 13"],
+    ["/e/", `{"event":"\\uZZZZ"}`, 400, "invalid_payload", "at byte 12"],
+    ["/e/", "7", 400, "invalid_payload", "expected an object or an array"],
+    ["/e/", "[]", 400, "invalid_payload", "no event"],
+    ["/batch/", { api_key: key, batch: [] }, 400, "invalid_payload", "no event"],
+    ["/batch/", { api_key: key, batch: 7 }, 400, "invalid_payload", "batch is not an array"],
+    ["/batch/", { batch: [{ event: "e" }] }, 401, "missing_api_key", "api_key"],
+    ["/e/", new Uint8Array([0x7b, 0xff, 0x7d]), 400, "invalid_payload", "not UTF-8"],
+    ["/e/", `[${"[".repeat(200)}`, 400, "invalid_payload", "deeper than 128"],
+    ["/e/", "x".repeat(1000), 413, "payload_too_large", "smaller than 1000 bytes; 1000 bytes arrived"],
+    ["/e/", new Uint8Array([0x1f, 0x8b, 1, 2]), 400, "invalid_payload", "4 bytes is no sound gzip"],
+  ];
+  for (const [path, body, status, code, detail] of cases) {
+    const reply = await desk.send(path, body);
+    const problem = (await reply.json()) as { code: string; detail: string; type: string; attr: null };
+    expect([reply.status, problem.code]).toEqual([status, code]);
+    expect(problem.detail).toContain(detail);
+    expect(Object.keys(problem)).toEqual(["type", "code", "detail", "attr"]);
+  }
+  expect(desk.counts["refused"]).toBe(cases.length);
+  expect(desk.counts["received"]).toBe(0);
+  expect(await desk.kept()).toEqual({ live: 0, historical: 0, warnings: 0 });
+});
+
+test("a body that stalls gets 408, its connection is not used again, and nothing of it is kept", async () => {
+  const desk = openDesk({ uploadBounds: { stallMsMax: 20, wholeMsMax: 1000 } });
+  const body = new ReadableStream<Uint8Array>({
+    start: (controller) => controller.enqueue(new TextEncoder().encode(JSON.stringify(event))),
+  });
+  const reply = await desk.handle(new Request("http://localhost/batch/", { method: "POST", body }));
+  expect(reply.headers.get("connection")).toBe("close");
+  expect(await codeOf(reply)).toEqual([408, "upload_timeout"]);
+  expect((await desk.kept())["live"]).toBe(0);
+});
+
+test("over a socket, too: the silent client hears 408, and its connection ends", async () => {
+  const desk = openDesk({ uploadBounds: { stallMsMax: 30, wholeMsMax: 1000 }, bodyBytesMax: 4_000_000 });
+  const server = Bun.serve({ port: 0, hostname: "127.0.0.1", fetch: desk.handle });
+  later(() => server.stop(true));
+  const body = JSON.stringify(event);
+  const chunk = `${body.length.toString(16)}\r\n${body}\r\n`;
+  for (const [headers, sent] of [
+    [`Content-Length: ${body.length + 1}`, body],
+    ["Content-Length: 3000000", body],
+    ["Transfer-Encoding: chunked", chunk],
+  ] as const) {
+    const { promise, resolve } = Promise.withResolvers<string>();
+    let got = "";
+    const socket = connect(server.port ?? 0, "127.0.0.1");
+    socket.on("data", (bytes) => void (got += bytes.toString()));
+    socket.on("close", () => resolve(got));
+    socket.write(`POST /batch/ HTTP/1.1\r\nHost: sluice\r\n${headers}\r\n\r\n${sent}`);
+    expect(await promise).toContain("HTTP/1.1 408");
+  }
+  expect((await desk.kept())["live"]).toBe(0);
+});
+
+test("a verbose answer lists what was ignored, what is odd, and why", async () => {
+  const desk = openDesk();
+  const batch = [
+    7,
+    { event: "e", distinct_id: "d", timestamp: "soon", uuid: "x" },
+    { event: "e" },
+    { event: "$pageview", distinct_id: "d" },
+    { event: "e", distinct_id: "d", properties: [] },
+  ];
+  const reply = await desk.send("/batch/?verbose=1", { api_key: key, batch });
+  expect(await reply.json()).toEqual({
+    status: "Ok",
+    accepted: 2,
+    ignored: [
+      { index: 0, reason: "malformed_event" },
+      { index: 2, reason: "missing_distinct_id" },
+      { index: 4, reason: "malformed_event_properties" },
+    ],
+    ignored_by_reason: { malformed_event: 1, missing_distinct_id: 1, malformed_event_properties: 1 },
+    warnings: [
+      { index: 1, reason: "ignored_invalid_timestamp" },
+      { index: 1, reason: "invalid_event_uuid" },
+      { index: 3, reason: "missing_current_url" },
+    ],
+    warnings_by_reason: { ignored_invalid_timestamp: 1, invalid_event_uuid: 1, missing_current_url: 1 },
+  });
+  expect(await desk.kept()).toEqual({ live: 2, historical: 0, warnings: 6 });
+});
+
+test("an event without a name is an identify call on /engage, and ignored elsewhere", async () => {
+  const desk = openDesk();
+  const person = { api_key: key, $distinct_id: "d", $set: { plan: "free" } };
+  expect(await (await desk.send("/engage/?verbose=1", person)).json()).toMatchObject({ accepted: 1 });
+  expect(await (await desk.send("/e/?verbose=1", person)).json()).toMatchObject({ accepted: 0 });
+});
+
+test("what the client's clock showed comes from the batch, or else from the query or form", async () => {
+  const now = Date.UTC(2024, 5, 1);
+  const clock: Clock = { now: () => now, elapsed: () => 0 };
+  const desk = openDesk({ clock });
+  const timestamps: number[] = [];
+  const append = desk.journal.live.append.bind(desk.journal.live);
+  desk.journal.live.append = (row) => {
+    timestamps.push((now * 1000 - row.timestamp) / 1_000_000);
+    append(row);
+  };
+  const own = { event: "e", distinct_id: "d", timestamp: new Date(now + 3_600_000).toISOString() };
+  const ahead = now + 3_600_000;
+  const iso = new Date(ahead).toISOString();
+  const batch = { api_key: key, batch: [own] };
+  await desk.send("/batch/", { ...batch, sent_at: iso });
+  await desk.send(`/batch/?_=${ahead}`, batch);
+  await desk.send(`/batch/?sent_at=${ahead}`, batch);
+  await desk.send("/batch/", `data=${encodeURIComponent(JSON.stringify(batch))}&sent_at=${ahead}`);
+  await desk.send(`/batch/?_=${now}`, { ...batch, sent_at: iso });
+  expect(timestamps.splice(0)).toEqual([0, 0, 0, 0, 0]);
+  // Seconds, nonsense, less than ten seconds, or a single event's own: no correction.
+  await desk.send(`/batch/?_=${Math.floor(ahead / 1000)}`, batch);
+  await desk.send("/batch/?_=abc", batch);
+  await desk.send("/batch/", { ...batch, sent_at: "soon" });
+  await desk.send(`/batch/?_=${now + 9000}`, batch);
+  await desk.send("/e/", { ...own, api_key: key, sent_at: iso });
+  expect(timestamps).toEqual([-3600, -3600, -3600, -3600, -3600]);
+});

@@ -1,0 +1,73 @@
+// @posthog/core, which posthog-react-native and the other stateful SDKs of the family are made of, driven as
+// they drive it: storage and fetch are the device's, everything else is its own.
+
+import { afterAll, beforeAll, expect, test } from "bun:test";
+import { PostHogCore, type PostHogFetchOptions, type PostHogFetchResponse } from "@posthog/core";
+import { cleanUp } from "../support/cleanup.ts";
+import { readEvents } from "../support/events.ts";
+import { type Server, projectKey, rested, startServer } from "../support/server.ts";
+
+afterAll(cleanUp, 60_000);
+
+let server: Server;
+
+beforeAll(async () => {
+  server = await startServer({ FLUSH_INTERVAL_MS: "50" });
+}, 60_000);
+
+class Device extends PostHogCore {
+  readonly asked: string[] = [];
+  #storage = new Map<string, unknown>();
+
+  async fetch(url: string, options: PostHogFetchOptions): Promise<PostHogFetchResponse> {
+    const response = await fetch(url, options as RequestInit);
+    this.asked.push(`${options.method} ${new URL(url).pathname} ${response.status}`);
+    return response;
+  }
+  getLibraryId(): string {
+    return "posthog-react-native";
+  }
+  getLibraryVersion(): string {
+    return "4.0.0";
+  }
+  getCustomUserAgent(): string {
+    return "posthog-react-native/4.0.0";
+  }
+  getPersistedProperty<T>(key: string): T | undefined {
+    return this.#storage.get(key) as T | undefined;
+  }
+  setPersistedProperty<T>(key: string, value: T | null): void {
+    if (value === null) this.#storage.delete(key);
+    else this.#storage.set(key, value);
+  }
+}
+
+test("a mobile app's session is stored whole, and its start-up requests are answered", async () => {
+  const errors: unknown[] = [];
+  const device = new Device(projectKey, { host: server.url, flushAt: 100 });
+  device.on("error", (error: unknown) => errors.push(error));
+  device.capture("$screen", { $screen_name: "Checkout" });
+  device.autocapture("touch", [{ tag_name: "Button", $el_text: "Buy" }], { $touch_x: 12 });
+  const anonymous = device.getDistinctId();
+  device.identify("zoe@example.com", { $set: { plan: "free" } });
+  device.group("company", "acme", { seats: 3 });
+  device.alias("zoe-at-work");
+  await device.reloadFeatureFlagsAsync();
+  await device.shutdown();
+  await rested(server);
+
+  expect(errors).toEqual([]);
+  expect(device.asked.filter((one) => !one.endsWith(" 200"))).toEqual([]);
+  expect(device.asked).toContain("POST /flags/ 200");
+  expect(device.getFeatureFlags()).toEqual({});
+  const events = await readEvents(server);
+  expect(events.map(({ event }) => event).toSorted()).toEqual(
+    ["$screen", "$autocapture", "$identify", "$groupidentify", "$create_alias"].toSorted(),
+  );
+  const screen = events.find(({ event }) => event === "$screen");
+  expect(screen?.distinct_id).toBe(anonymous);
+  expect(screen?.properties).toMatchObject({
+    $screen_name: "Checkout",
+    $lib: "posthog-react-native",
+  });
+}, 60_000);

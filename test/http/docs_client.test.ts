@@ -1,0 +1,41 @@
+import { treaty } from "@elysiajs/eden";
+import { afterAll, expect, test } from "bun:test";
+import { readFileSync } from "node:fs";
+import { join } from "node:path";
+import type { Routes } from "../../src/app.ts";
+import { startMsMax } from "../support/accounts.ts";
+import { startApp } from "../support/app.ts";
+import { cleanUp } from "../support/cleanup.ts";
+import { personalKey, projectKey } from "../support/server.ts";
+
+afterAll(cleanUp, startMsMax);
+
+test(
+  "Eden is a typed client of the routes that are mounted one by one",
+  async () => {
+    const { url } = await startApp();
+    const sluice = treaty<Routes>(url, { headers: { authorization: `Bearer ${personalKey}` } });
+    const { data, status } = await sluice.api.projects.get();
+    // The type comes from the route: a field that no project has would not pass the type check.
+    const tokens: (string | undefined)[] = data?.results.map(({ api_token }) => api_token) ?? [];
+    expect({ status, tokens }).toEqual({ status: 200, tokens: [projectKey] });
+    const one = await sluice.api.projects({ project_id: data?.results[0]?.id ?? 0 }).get();
+    expect(one.data?.name).toBe("Default project");
+    const refused = await treaty<Routes>(url).api.projects.get();
+    expect([refused.status, refused.data]).toEqual([401, null]);
+  },
+  startMsMax,
+);
+
+test(
+  "the README's clients ask for what there is",
+  async () => {
+    const readme = readFileSync(join(import.meta.dir, "../../README.md"), "utf8");
+    const { url } = await startApp();
+    const { paths } = (await (await fetch(`${url}/docs/json`)).json()) as { paths: Record<string, object> };
+    const asked = [...readme.matchAll(/sluice\.(GET|POST)\("([^"]+)"/g)];
+    expect(asked.length).toBeGreaterThan(0);
+    for (const [, method, path] of asked) expect(paths[path!]).toHaveProperty(method!.toLowerCase());
+  },
+  startMsMax,
+);

@@ -1,0 +1,97 @@
+import { afterAll, beforeAll, expect, test } from "bun:test";
+import { existsSync } from "node:fs";
+import { chromium, type Browser, type Page } from "playwright-core";
+import { startMsMax } from "../support/accounts.ts";
+import { cleanUp, later } from "../support/cleanup.ts";
+import { personalKey, type Server, startServer } from "../support/server.ts";
+
+const executablePath = "/usr/bin/chromium";
+const browserless = !existsSync(executablePath) && !process.env["CI"];
+if (browserless) process.stdout.write(`the API page is not tested: there is no ${executablePath}\n`);
+
+afterAll(cleanUp, startMsMax);
+
+let server: Server;
+let browser: Browser;
+
+beforeAll(async () => {
+  if (browserless) return;
+  server = await startServer();
+  browser = await chromium.launch({
+    executablePath,
+    args: [
+      "--headless",
+      "--no-sandbox",
+      "--disable-gpu",
+      "--disable-quic",
+      "--no-first-run",
+      "--disable-background-networking",
+      "--disable-component-update",
+      "--disable-sync",
+    ],
+  });
+  later(() => browser.close());
+}, startMsMax);
+
+interface Opened {
+  page: Page;
+  /** Addresses the page asked for. */
+  asked: string[];
+  /** What the browser complained of. */
+  complaints: string[];
+}
+
+async function open(path: string): Promise<Opened> {
+  const page = await browser.newPage({ viewport: { width: 1200, height: 1600 } });
+  page.setDefaultTimeout(10_000);
+  const asked: string[] = [];
+  const complaints: string[] = [];
+  page.on("request", (request) => asked.push(request.url()));
+  page.on("console", (line) => {
+    if (line.type() === "error" || line.type() === "warning") complaints.push(line.text());
+  });
+  page.on("pageerror", (error) => complaints.push(error.message));
+  await page.goto(`${server.url}${path}`);
+  await page.locator(".opblock").first().waitFor();
+  return { page, asked, complaints };
+}
+
+for (const path of ["/docs", "/docs/"]) {
+  test.skipIf(browserless)(
+    `${path} shows the operations and loads nothing from elsewhere`,
+    async () => {
+      const { page, asked, complaints } = await open(path);
+      const shown = await page.locator(".opblock-summary-path").allInnerTexts();
+      // The page breaks long paths with invisible characters.
+      const paths = shown.map((text) => text.replaceAll("\u200b", ""));
+      expect(paths).toEqual(
+        expect.arrayContaining(["/batch/", "/api/projects/", "/api/projects/{project_id}/"]),
+      );
+      expect(await page.locator(".info .title").innerText()).toStartWith("Sluice");
+      const elsewhere = asked.filter((url) => !url.startsWith(`${server.url}/`) && !url.startsWith("data:"));
+      expect({ elsewhere, complaints }).toEqual({ elsewhere: [], complaints: [] });
+      await page.close();
+    },
+    startMsMax,
+  );
+}
+
+test.skipIf(browserless)(
+  "an operation can be tried with a key, from the page itself",
+  async () => {
+    const { page, complaints } = await open("/docs");
+    await page.locator("button.authorize").first().click();
+    await page.locator(".auth-container input").fill(personalKey);
+    await page.locator(".auth-btn-wrapper button.authorize").click();
+    await page.locator(".auth-btn-wrapper .btn-done").click();
+    const operation = page.locator("#operations-Projects-getApiProjects");
+    await operation.locator(".opblock-summary-control").click();
+    await operation.locator("button.execute").click();
+    const status = operation.locator(".live-responses-table .response-col_status").last();
+    await status.waitFor();
+    expect(await status.innerText()).toStartWith("200");
+    expect(complaints).toEqual([]);
+    await page.close();
+  },
+  startMsMax,
+);

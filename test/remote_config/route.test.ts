@@ -1,0 +1,152 @@
+// What SDKs are told when they start, by a server as it is started.
+
+import { afterAll, beforeAll, expect, test } from "bun:test";
+import { cleanUp } from "../support/cleanup.ts";
+import { type Server, get, metric, post, projectKey, startServer } from "../support/server.ts";
+
+afterAll(cleanUp, 60_000);
+
+let server: Server;
+
+beforeAll(async () => {
+  server = await startServer();
+}, 60_000);
+
+const origin = { origin: "https://shop.example" };
+
+async function ask(path: string, init: RequestInit = {}): Promise<Response> {
+  return await fetch(`${server.url}${path}`, { headers: origin, redirect: "manual", ...init });
+}
+
+test("the configuration turns autocapture and gzip on, and everything off that the server does not do", async () => {
+  const response = await ask(`/array/${projectKey}/config`);
+  expect(response.status).toBe(200);
+  expect(response.headers.get("access-control-allow-origin")).toBe(origin.origin);
+  expect(response.headers.get("cache-control")).toBe("public, max-age=300");
+  const config = await response.json();
+  expect(config).toMatchObject({
+    token: projectKey,
+    supportedCompression: ["gzip", "gzip-js"],
+    hasFeatureFlags: false,
+    autocapture_opt_out: false,
+    sessionRecording: false,
+    capturePerformance: false,
+    heatmaps: false,
+    elementsChainAsString: true,
+    defaultIdentifiedOnly: true,
+    siteApps: [],
+  });
+  // Told false, posthog-js loads its surveys script all the same.
+  expect(config).not.toHaveProperty("surveys");
+});
+
+test("the events' address that it names takes events", async () => {
+  const { analytics } = (await (await ask(`/array/${projectKey}/config`)).json()) as {
+    analytics: { endpoint: string };
+  };
+  const event = { api_key: projectKey, event: "hello", distinct_id: "me" };
+  expect((await post(server, analytics.endpoint, event)).status).toBe(200);
+});
+
+test("as a script it sets what posthog-js looks for", async () => {
+  const response = await ask(`/array/${projectKey}/config.js`);
+  expect(response.headers.get("content-type")).toStartWith("text/javascript");
+  const page: { _POSTHOG_REMOTE_CONFIG?: Record<string, { config: object; siteApps: unknown[] }> } = {};
+  new Function("window", await response.text())(page);
+  const config: unknown = await (await ask(`/array/${projectKey}/config`)).json();
+  expect(page._POSTHOG_REMOTE_CONFIG?.[projectKey]).toEqual({ config: config as object, siteApps: [] });
+});
+
+test("a key that no project has gets a 404 that a page may read", async () => {
+  for (const path of ["/array/phc_nobodys/config.js", "/array/phc_nobodys/config"]) {
+    const response = await ask(path);
+    expect(response.status).toBe(404);
+    expect(response.headers.get("access-control-allow-origin")).toBe(origin.origin);
+    expect(await response.json()).toMatchObject({ code: "not_found" });
+  }
+});
+
+test("there are no flags, whatever the version, the method, the slash and the body", async () => {
+  const gzipped = Bun.gzipSync(new TextEncoder().encode(JSON.stringify({ token: projectKey })));
+  const asked: [string, RequestInit][] = [
+    ["/flags/?v=2", { method: "POST", body: gzipped, headers: { "content-type": "text/plain" } }],
+    ["/flags?v=2", { method: "POST", body: "data=eyJ0b2tlbiI6MX0%3D" }],
+    ["/flags", {}],
+    ["/flags/?v=1&ip=0&_=1&compression=base64", { method: "POST", body: "{" }],
+  ];
+  for (const [path, init] of asked) {
+    const response = await ask(path, init);
+    expect(response.status).toBe(200);
+    const { requestId, ...flags } = (await response.json()) as { requestId: string };
+    expect(requestId).toMatch(/^[0-9a-f-]{36}$/);
+    expect(flags).toEqual({
+      flags: {},
+      featureFlags: {},
+      featureFlagPayloads: {},
+      errorsWhileComputingFlags: false,
+    });
+  }
+});
+
+test("older SDKs find the configuration beside the flags", async () => {
+  for (const path of ["/decide/?v=3", "/decide", "/flags/?v=2&config=true"]) {
+    const answer = await (await ask(path, { method: "POST", body: "{}" })).json();
+    expect(answer).toMatchObject({ supportedCompression: ["gzip", "gzip-js"], featureFlags: {} });
+  }
+});
+
+test("surveys, experiments, early access features and tours are empty lists", async () => {
+  const lists = {
+    "/api/surveys": { surveys: [] },
+    "/api/web_experiments": { experiments: [] },
+    "/api/early_access_features": { earlyAccessFeatures: [] },
+    "/api/product_tours": { product_tours: [] },
+  };
+  for (const [path, list] of Object.entries(lists)) {
+    for (const slash of ["", "/"]) {
+      const response = await ask(`${path}${slash}?token=${projectKey}`);
+      expect([response.status, await response.json()]).toEqual([200, list]);
+    }
+    expect((await ask(`${path}/?token=phc_nobodys`)).status).toBe(401);
+  }
+});
+
+test("flag definitions are for personal keys", async () => {
+  for (const path of ["/flags/definitions", "/api/feature_flag/local_evaluation/"]) {
+    const response = await get(server, `${path}?token=${projectKey}&send_cohorts`);
+    expect([response.status, await response.json()]).toEqual([
+      200,
+      { flags: [], group_type_mapping: {}, cohorts: {} },
+    ]);
+    expect((await get(server, path, "phx_nobodys")).status).toBe(401);
+    expect((await ask(path)).status).toBe(401);
+  }
+});
+
+test("recordings are answered as over their quota, and nothing of them is counted or kept", async () => {
+  const received = await metric(server, "sluice_events_received_total");
+  const body = JSON.stringify([{ event: "$snapshot", properties: { token: projectKey } }]);
+  for (const path of ["/s", "/s/"]) {
+    const response = await ask(path, { method: "POST", body });
+    expect([response.status, await response.json()]).toEqual([
+      200,
+      { status: "Ok", quota_limited: ["recordings"] },
+    ]);
+  }
+  expect(await metric(server, "sluice_events_received_total")).toBe(received);
+});
+
+test("each of them lets a page ask first", async () => {
+  const paths = [`/array/${projectKey}/config`, "/flags/?v=2", "/decide/", "/api/surveys/", "/s/"];
+  for (const path of [...paths, "/static/array.js"]) {
+    const headers = {
+      ...origin,
+      "access-control-request-method": "POST",
+      "access-control-request-headers": "content-encoding,x-own",
+    };
+    const response = await ask(path, { method: "OPTIONS", headers });
+    expect(response.status).toBe(200);
+    expect(response.headers.get("access-control-allow-origin")).toBe(origin.origin);
+    expect(response.headers.get("access-control-allow-headers")).toBe("content-encoding,x-own");
+  }
+});

@@ -1,0 +1,369 @@
+import { afterAll, beforeAll, describe, expect, test } from "bun:test";
+import type { ApiDocument, Content } from "../../src/http/docs_document.ts";
+import type { JsonSchema } from "../../src/http/docs_sample.ts";
+import { startMsMax } from "../support/accounts.ts";
+import { cleanUp } from "../support/cleanup.ts";
+import {
+  ask,
+  bodyFor,
+  fillPath,
+  type GuardedRoute,
+  isParameter,
+  makeRoom,
+  objectIn,
+  openTenants,
+} from "../support/tenants.ts";
+import type { Reply, Tenants } from "../support/tenants.ts";
+
+afterAll(cleanUp, startMsMax);
+
+let tenants: Tenants;
+let api: ApiDocument;
+
+beforeAll(async () => {
+  tenants = await openTenants();
+  api = (await (await fetch(`${tenants.app.url}/docs/json`)).json()) as ApiDocument;
+}, startMsMax);
+
+/** Each of `routes` that went other than it must, with what it answered. */
+async function wrongOnes(
+  routes: readonly GuardedRoute[],
+  answer: (route: GuardedRoute) => Promise<Reply | undefined>,
+  isRight: (reply: Reply, route: GuardedRoute) => boolean,
+): Promise<string[]> {
+  const wrong: string[] = [];
+  for (const route of routes) {
+    const reply = await answer(route);
+    if (reply && !isRight(reply, route))
+      wrong.push(`${route.name}: ${reply.status} ${reply.text.slice(0, 200)}`);
+  }
+  return wrong;
+}
+
+function isProblem({ body, text }: Reply, code: string): boolean {
+  return Object.keys(body).join() === "type,code,detail,attr" && body["code"] === code && !leaks(text);
+}
+
+/** What no reply may show. */
+function leaks(text: string): boolean {
+  return /\bat .*\.ts\b|\/src\/|node_modules|SELECT |INSERT |syntax error|invalid input syntax/.test(text);
+}
+
+test("the routes below /api that take no personal key are those SDKs ask at their start", () => {
+  const known = /^(GET|POST) \/api\/(surveys|early_access_features|web_experiments|product_tours)\/$/;
+  expect(tenants.unguarded.filter((name) => !known.test(name))).toEqual([]);
+  expect(tenants.routes.length).toBeGreaterThanOrEqual(4);
+});
+
+describe("every management route", () => {
+  test(
+    "refuses who brings no key",
+    async () => {
+      const wrong = await wrongOnes(
+        tenants.routes,
+        async (route) => {
+          const path = await fillPath(tenants, route.path);
+          return await ask(tenants, route.method, path, undefined, bodyFor(tenants, route));
+        },
+        (reply) => reply.status === 401 && isProblem(reply, "not_authenticated"),
+      );
+      expect(wrong).toEqual([]);
+    },
+    startMsMax,
+  );
+
+  test(
+    "refuses a key nobody has, and one that was revoked",
+    async () => {
+      for (const key of ["phx_nobody_has_this_key", tenants.revoked]) {
+        const wrong = await wrongOnes(
+          tenants.routes,
+          async (route) => {
+            const path = await fillPath(tenants, route.path);
+            return await ask(tenants, route.method, path, key, bodyFor(tenants, route));
+          },
+          (reply) => reply.status === 401 && isProblem(reply, "authentication_failed"),
+        );
+        expect(wrong).toEqual([]);
+      }
+    },
+    startMsMax,
+  );
+
+  test(
+    "refuses a key without its scope, before it looks for anything",
+    async () => {
+      const wrong = await wrongOnes(
+        tenants.routes,
+        async ({ method, path, scope }) => {
+          if (scope === null) return undefined;
+          const anywhere = path.replace(/:\w+/g, "0");
+          return await ask(tenants, method, anywhere, await tenants.keyWithout(scope));
+        },
+        (reply, { scope }) =>
+          reply.status === 403 &&
+          isProblem(reply, "permission_denied") &&
+          reply.body["detail"] === `API key missing required scope '${scope}'`,
+      );
+      expect(wrong).toEqual([]);
+    },
+    startMsMax,
+  );
+
+  test(
+    "refuses a stranger what is another tenant's",
+    async () => {
+      const wrong = await wrongOnes(
+        tenants.routes.filter(({ path }) => path.includes("/:")),
+        async (route) => {
+          const path = await fillPath(tenants, route.path);
+          return await ask(tenants, route.method, path, tenants.stranger.key, bodyFor(tenants, route));
+        },
+        (reply) =>
+          (reply.status === 403 && isProblem(reply, "permission_denied")) ||
+          (reply.status === 404 && isProblem(reply, "not_found")),
+      );
+      expect(wrong).toEqual([]);
+    },
+    startMsMax,
+  );
+
+  test(
+    "shows a stranger nothing of another tenant in a list",
+    async () => {
+      const { organization_id } = tenants.owner;
+      const [row] = await tenants.stores.sql<{ uuid: string; api_token: string }[]>`
+      SELECT * FROM projects WHERE id = ${tenants.owner.project_id}`;
+      const theirs = [organization_id, row?.uuid, row?.api_token, "phc_test_project_key_0123456789"];
+      const wrong = await wrongOnes(
+        tenants.routes.filter(({ method, path }) => method === "GET" && !path.includes("/:")),
+        ({ path }) => ask(tenants, "GET", path, tenants.stranger.key),
+        (reply) =>
+          reply.status === 200 && !theirs.some((one) => one !== undefined && reply.text.includes(one)),
+      );
+      expect(wrong).toEqual([]);
+    },
+    startMsMax,
+  );
+
+  test(
+    "takes no id that makes no sense for something, and never fails over one",
+    async () => {
+      const wrong: string[] = [];
+      for (const route of tenants.routes.filter(({ path }) => path.includes("/:"))) {
+        for (const path of await crookedPaths(route)) {
+          const reply = await ask(tenants, route.method, path, tenants.owner.key, bodyFor(tenants, route));
+          const refused =
+            [400, 403, 404].includes(reply.status) && "code" in reply.body && !leaks(reply.text);
+          if (!refused) wrong.push(`${route.name} as ${path.slice(0, 100)}: ${reply.status} ${reply.text}`);
+        }
+      }
+      expect(wrong).toEqual([]);
+    },
+    startMsMax,
+  );
+
+  test(
+    "opens with the right key",
+    async () => {
+      const wrong = await wrongOnes(
+        tenants.routes,
+        async (route) => {
+          const path = await fillPath(tenants, route.path, route.method === "DELETE");
+          await makeRoom(tenants, route);
+          return await ask(tenants, route.method, path, tenants.owner.key, bodyFor(tenants, route));
+        },
+        // A look-up may insist on a query, a POST on a body nobody can guess.
+        ({ status }, { method }) => (opened[method] ?? []).includes(status),
+      );
+      expect(wrong).toEqual([]);
+    },
+    startMsMax,
+  );
+});
+
+const opened: Record<string, number[]> = {
+  GET: [200, 400],
+  POST: [200, 201, 202, 204, 400],
+  PUT: [200],
+  PATCH: [200],
+  DELETE: [204],
+};
+
+const crooked = [
+  "0",
+  "-1",
+  "1.5",
+  "1e3",
+  "2147483648",
+  "99999999999999999999999999",
+  "%00",
+  "1%00",
+  "%31%20",
+  "%2e%2e%2f1",
+  "%f0%9f",
+  "%zz",
+  "%E2%80%AE",
+  "'; DROP TABLE projects; --",
+  "null",
+  "@CURRENT",
+  "00000000-0000-0000-0000-000000000000",
+  "x".repeat(3000),
+];
+
+/** The route's path with each parameter in turn replaced by every crooked id. */
+async function crookedPaths({ path }: GuardedRoute): Promise<string[]> {
+  const names = path.split("/");
+  const filled = (await fillPath(tenants, path)).split("/");
+  return names.flatMap((name, i) => {
+    if (!isParameter(name)) return [];
+    return crooked.map((id) => filled.with(i, id.includes(" ") ? encodeURIComponent(id) : id).join("/"));
+  });
+}
+
+interface Written {
+  route: GuardedRoute;
+  /** Fields a reply shows and a request may not set, each with a value nobody gave it. */
+  forged: Record<string, unknown>;
+}
+
+/** Every route that answers with the thing it was asked to write, as the API's description says. */
+function writes(): Written[] {
+  return tenants.routes.flatMap((route) => {
+    if (!["POST", "PATCH", "PUT"].includes(route.method)) return [];
+    const operation = api.paths[route.path.replace(/:(\w+)/g, "{$1}")]?.[route.method.toLowerCase()];
+    const replies = Object.entries(operation?.responses ?? {}).filter(([status]) => status.startsWith("2"));
+    const shown = replies.flatMap(([, reply]) => ("content" in reply ? propertiesOf(reply.content) : []));
+    const settable = new Set(propertiesOf(operation?.requestBody?.content).map(([name]) => name));
+    const readOnly = shown.filter(([name]) => !settable.has(name));
+    if (readOnly.length === 0) return [];
+    return [{ route, forged: Object.fromEntries(readOnly.map(([name, schema]) => [name, forge(schema)])) }];
+  });
+}
+
+function propertiesOf(content: Content | undefined): [string, JsonSchema][] {
+  return Object.entries(content?.["application/json"]?.schema?.properties ?? {});
+}
+
+function forge(schema: JsonSchema): unknown {
+  const types = [schema, ...(schema.anyOf ?? [])].flatMap(({ type }) => type ?? []);
+  if (types.includes("integer") || types.includes("number")) return 424_242;
+  if (types.includes("array")) return ["forged"];
+  if (types.includes("object")) return { forged: true };
+  if (schema.format === "uuid" || schema.anyOf?.some(({ format }) => format === "uuid")) {
+    return "f0f0f0f0-f0f0-4f0f-8f0f-f0f0f0f0f0f0";
+  }
+  return schema.format === "date-time" ? "1999-09-09T09:09:09Z" : "forged";
+}
+
+test(
+  "no write takes over a field that is only shown",
+  async () => {
+    const wrong: string[] = [];
+    for (const { route, forged } of writes()) {
+      const path = await fillPath(tenants, route.path);
+      const body = { ...(bodyFor(tenants, route) as object), ...forged };
+      const reply = await ask(tenants, route.method, path, tenants.owner.key, body);
+      if (![200, 201].includes(reply.status)) wrong.push(`${route.name}: ${reply.status} ${reply.text}`);
+      const taken = Object.keys(forged).filter((name) => Bun.deepEquals(reply.body[name], forged[name]));
+      if (taken.length > 0) wrong.push(`${route.name} took ${taken.join(", ")}`);
+    }
+    expect(wrong).toEqual([]);
+  },
+  startMsMax,
+);
+
+test(
+  "a stranger who names another tenant's things in a body reaches none of them",
+  async () => {
+    const { organization_id, project_id } = tenants.owner;
+    const naming = {
+      organization: organization_id,
+      organization_id,
+      team_id: project_id,
+      project_id,
+      scoped_organizations: [organization_id],
+      scoped_teams: [project_id],
+    };
+    const before = await belongings();
+    const wrong = await wrongOnes(
+      tenants.routes.filter(({ method, path }) => method === "POST" && !path.includes("/:")),
+      async (route) => {
+        const body = { ...(bodyFor(tenants, route) as object), ...naming };
+        return await ask(tenants, route.method, route.path, tenants.stranger.key, body);
+      },
+      (reply) => {
+        const made = reply.status === 201 && !reply.text.includes(organization_id);
+        return made || ([400, 403, 404].includes(reply.status) && !leaks(reply.text));
+      },
+    );
+    expect(wrong).toEqual([]);
+    expect(await belongings()).toEqual(before);
+  },
+  startMsMax,
+);
+
+/** What the first tenant's organization holds. */
+async function belongings(): Promise<unknown[]> {
+  const { sql } = tenants.stores;
+  const { organization_id } = tenants.owner;
+  return [
+    await sql`SELECT id, name FROM projects WHERE organization_id = ${organization_id} ORDER BY id`,
+    await sql`SELECT user_id, level FROM organization_memberships WHERE organization_id = ${organization_id} ORDER BY 1`,
+  ].map((rows) => [...rows]);
+}
+
+const crookedBodies = ["", "{}", "[]", '"text"', "1", "null", "{", "\u0000", '{"a":1', "[".repeat(5000)];
+
+const crookedValues = [
+  null,
+  "",
+  "  ",
+  "nul\u0000inside",
+  "\ud800",
+  "x".repeat(100_000),
+  "1999-13-45T99:99:99Z",
+  -1,
+  0,
+  1.5,
+  1e300,
+  9_007_199_254_740_992,
+  true,
+  [],
+  [[]],
+  ["x"],
+  [null],
+  {},
+  { a: { b: {} } },
+];
+
+test(
+  "no write fails over a body, whatever is in it",
+  async () => {
+    const wrong: string[] = [];
+    for (const route of tenants.routes.filter(({ method }) => ["POST", "PATCH", "PUT"].includes(method))) {
+      const path = await fillPath(tenants, route.path);
+      const operation = api.paths[route.path.replace(/:(\w+)/g, "{$1}")]?.[route.method.toLowerCase()];
+      const fields = propertiesOf(operation?.requestBody?.content).map(([name]) => name);
+      const usual = bodyFor(tenants, route) as object;
+      const odd = fields.flatMap((name) => crookedValues.map((value) => ({ ...usual, [name]: value })));
+      for (const body of [...crookedBodies, ...odd.map((one) => JSON.stringify(one))]) {
+        await makeRoom(tenants, route);
+        const reply = await send(route.method, path, body);
+        const told = reply.status < 400 || ("code" in reply.body && !leaks(reply.text));
+        if (reply.status >= 500 || !told) {
+          wrong.push(`${route.name} with ${body.slice(0, 100)}: ${reply.status} ${reply.text.slice(0, 200)}`);
+        }
+      }
+    }
+    expect(wrong).toEqual([]);
+  },
+  startMsMax,
+);
+
+async function send(method: string, path: string, body: string): Promise<Reply> {
+  const headers = { authorization: `Bearer ${tenants.owner.key}`, "content-type": "application/json" };
+  const reply = await fetch(`${tenants.app.url}${path}`, { method, headers, body });
+  const text = await reply.text();
+  return { status: reply.status, text, body: objectIn(text) };
+}

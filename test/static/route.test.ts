@@ -1,0 +1,79 @@
+import { afterAll, expect, test } from "bun:test";
+import { mkdirSync, writeFileSync } from "node:fs";
+import { installedFolder, openScripts } from "../../src/static/bundle.ts";
+import { staticRoutes } from "../../src/static/route.ts";
+import { cleanUp } from "../support/cleanup.ts";
+import { makeFolder } from "../support/folder.ts";
+
+afterAll(cleanUp, 60_000);
+
+/** A package with one script, its map, and a file that is neither. */
+function makePackage(): string {
+  const folder = makeFolder();
+  mkdirSync(`${folder}/dist`);
+  writeFileSync(`${folder}/package.json`, '{"version":"1.2.3"}');
+  writeFileSync(`${folder}/dist/array.js`, "var posthog = 1;".repeat(100));
+  writeFileSync(`${folder}/dist/array.js.map`, "{}");
+  writeFileSync(`${folder}/dist/array.d.ts`, "export {}");
+  return folder;
+}
+
+const routes = staticRoutes({ scripts: openScripts(makePackage()) });
+
+async function ask(path: string, headers: Record<string, string> = {}): Promise<Response> {
+  return await routes.handle(new Request(`http://localhost/static/${path}`, { headers }));
+}
+
+test("a script comes plain or gzipped, as it is asked for, and may be kept for an hour", async () => {
+  const plain = await ask("array.js?v=1.418.10");
+  expect(plain.status).toBe(200);
+  expect(plain.headers.get("content-encoding")).toBeNull();
+  expect(plain.headers.get("content-type")).toStartWith("text/javascript");
+  expect(plain.headers.get("cache-control")).toBe("public, max-age=3600");
+  const text = await plain.text();
+  expect(text).toStartWith("var posthog = 1;");
+  const gzipped = await ask("array.js", { "accept-encoding": "gzip, deflate, br" });
+  expect(gzipped.headers.get("content-encoding")).toBe("gzip");
+  expect(new TextDecoder().decode(Bun.gunzipSync(await gzipped.arrayBuffer()))).toBe(text);
+});
+
+test("who has it already is told so", async () => {
+  const etag = (await ask("array.js")).headers.get("etag") ?? "";
+  const again = await ask("array.js", { "if-none-match": etag });
+  expect(again.status).toBe(304);
+  expect(await again.text()).toBe("");
+});
+
+test("below a version it is the same script while the first number is the same", async () => {
+  expect((await ask("1.418.10/array.js")).status).toBe(200);
+  const other = await ask("2.0.0/array.js", { origin: "https://shop.example" });
+  expect(other.status).toBe(404);
+  expect(other.headers.get("access-control-allow-origin")).toBe("https://shop.example");
+  expect(((await other.json()) as { detail: string }).detail).toContain("1.2.3");
+});
+
+test("nothing is served but the scripts and maps that were there", async () => {
+  expect((await ask("array.js.map")).status).toBe(200);
+  for (const path of ["toolbar.js", "array.d.ts", "..%2fpackage.json", "1.0.0/..%2f..%2fpackage.json", ""]) {
+    expect((await ask(path)).status).toBe(404);
+  }
+});
+
+test("without the package every script is a 404 that says why", async () => {
+  for (const scripts of [openScripts(undefined), openScripts(makeFolder())]) {
+    const bare = staticRoutes({ scripts });
+    const response = await bare.handle(new Request("http://localhost/static/array.js"));
+    expect(response.status).toBe(404);
+    expect(((await response.json()) as { detail: string }).detail).toContain("not installed");
+  }
+});
+
+test("the installed posthog-js has every script that its loader asks for", () => {
+  const scripts = openScripts(installedFolder());
+  expect(scripts.version).toMatch(/^1\./);
+  const kinds = ["array", "surveys", "lazy-recorder", "web-vitals", "dead-clicks-autocapture"];
+  const missing = [...kinds, "exception-autocapture", "product-tours", "logs", "tracing-headers"].filter(
+    (kind) => !scripts.find(`${kind}.js`),
+  );
+  expect(missing).toEqual([]);
+});

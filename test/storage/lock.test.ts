@@ -1,0 +1,56 @@
+import { afterAll, expect, test } from "bun:test";
+import { existsSync } from "node:fs";
+import { join, resolve } from "node:path";
+import { lastOwner, ownDataDir, ownsDataDir } from "../../src/storage/lock.ts";
+import { cleanUp, later } from "../support/cleanup.ts";
+import { makeFolder } from "../support/folder.ts";
+
+afterAll(cleanUp, 60_000);
+
+const module = resolve(import.meta.dir, "../../src/storage/lock.ts");
+
+/** Another process that owns the folder until it is killed. */
+async function ownElsewhere(folder: string) {
+  const script = `import { ownDataDir } from ${JSON.stringify(module)};
+    ownDataDir(${JSON.stringify(folder)}); console.log("owned"); setInterval(() => {}, 1000);`;
+  const child = Bun.spawn([process.execPath, "-e", script], { stdout: "pipe", stdin: "ignore" });
+  const end = async () => {
+    child.kill("SIGKILL");
+    await child.exited;
+  };
+  later(end);
+  await child.stdout.getReader().read();
+  return { pid: child.pid, end };
+}
+
+test("a folder that another process owns is refused by name and process, until that process is killed", async () => {
+  const folder = join(makeFolder(), "made on the way");
+  const other = await ownElsewhere(folder);
+  expect(() => ownDataDir(folder)).toThrow(`DATA_DIR ${folder} is in use by process ${other.pid}`);
+  expect(ownsDataDir(folder)).toBe(false);
+  await other.end();
+  ownDataDir(folder).release();
+});
+
+test("parts of one process own a folder together, and the last one frees it", () => {
+  const folder = makeFolder();
+  const first = ownDataDir(folder);
+  const second = ownDataDir(`${folder}/.`);
+  expect(lastOwner(folder)).toBe(process.pid);
+  first.release();
+  first.release();
+  expect(ownsDataDir(folder)).toBe(true);
+  second.release();
+  expect(ownsDataDir(folder)).toBe(false);
+});
+
+test("what an earlier owner said about its stores is gone", async () => {
+  const folder = makeFolder();
+  await Bun.write(join(folder, "connection.json"), JSON.stringify({ pid: process.pid }));
+  ownDataDir(folder).release();
+  expect(existsSync(join(folder, "connection.json"))).toBe(false);
+});
+
+test("a folder that cannot be made is one clear line", () => {
+  expect(() => ownDataDir("/proc/nowhere")).toThrow(/^DATA_DIR \/proc\/nowhere cannot be used: /);
+});

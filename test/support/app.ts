@@ -1,0 +1,34 @@
+// The whole application in the test's own process, for tests that ask what it answers. Never shared between
+// files.
+
+import { type App, openApp } from "../../src/app.ts";
+import { readConfig } from "../../src/config.ts";
+import { silentLog } from "../../src/core/log.ts";
+import type { DescribedRoute } from "../../src/http/docs.ts";
+import { later } from "./cleanup.ts";
+import { makeFolder } from "./folder.ts";
+import { personalKey, projectKey } from "./server.ts";
+
+export interface RunningApp extends App {
+  dataDir: string;
+}
+
+/** Open until the test file ends. */
+export async function startApp(environment: Record<string, string> = {}): Promise<RunningApp> {
+  const dataDir = makeFolder();
+  const config = readConfig({
+    PORT: "0",
+    DATA_DIR: dataDir,
+    BOOTSTRAP_PROJECT_API_KEY: projectKey,
+    BOOTSTRAP_PERSONAL_API_KEY: personalKey,
+    ...environment,
+  });
+  const app = await openApp(config, silentLog);
+  later(() => app.close());
+  return { ...app, dataDir };
+}
+
+/** The routes a personal key opens, without those of browsers asking what they may send. */
+export function managementRoutes(app: App): DescribedRoute[] {
+  return app.routes.filter(({ method, path }) => path.startsWith("/api/") && method !== "OPTIONS");
+}

@@ -1,0 +1,100 @@
+// Capture in the test's own process: routes and a journal, without stores. Nothing is flushed, so that what was
+// kept can be counted.
+
+import { readdirSync } from "node:fs";
+import type { ProjectKeys } from "../../src/access/project_keys.ts";
+import type { UploadBounds } from "../../src/capture/body.ts";
+import { Journal } from "../../src/capture/journal.ts";
+import { captureRoutes } from "../../src/capture/route.ts";
+import { readSegment } from "../../src/capture/segment.ts";
+import { WarningBook } from "../../src/capture/warning_book.ts";
+import { type Clock, systemClock } from "../../src/core/clock.ts";
+import { Fault } from "../../src/core/fault.ts";
+import { silentLog } from "../../src/core/log.ts";
+import { later } from "./cleanup.ts";
+import { makeFolder } from "./folder.ts";
+
+export const key = "phc_only_key";
+
+export interface Desk {
+  journal: Journal;
+  book: WarningBook;
+  /** received, accepted, ignored, spikes, refused …, and each reason by its name. */
+  counts: Record<string, number>;
+  send(path: string, body?: unknown, headers?: Record<string, string>): Promise<Response>;
+  handle(request: Request): Promise<Response>;
+  /** Rows in the journal's files, by lane; after everything was written. */
+  kept(): Promise<Record<string, number>>;
+}
+
+export interface DeskOptions {
+  clock?: Clock;
+  ack?: "journal" | "memory";
+  bodyBytesMax?: number;
+  uploadBounds?: UploadBounds;
+}
+
+export function openDesk(options: DeskOptions = {}): Desk {
+  const clock = options.clock ?? systemClock;
+  const folder = makeFolder();
+  const journal = new Journal({
+    folder,
+    number: 1,
+    flushIntervalMs: 3_600_000,
+    bytesMax: 2 ** 40,
+    clock,
+    log: silentLog,
+  });
+  journal.open();
+  later(async () => {
+    await journal.close();
+    await journal.release();
+  });
+  const counts: Record<string, number> = { received: 0, accepted: 0, ignored: 0, refused: 0, spikes: 0 };
+  const count = (name: string, more = 1): void => void (counts[name] = (counts[name] ?? 0) + more);
+  const spiked = () => count("spikes");
+  const book = new WarningBook({ lane: journal.warnings, spiked, clock, log: silentLog });
+  const app = captureRoutes({
+    journal,
+    book,
+    keys,
+    clock,
+    ack: options.ack ?? "journal",
+    bodyBytesMax: options.bodyBytesMax ?? 1 << 20,
+    ...(options.uploadBounds && { uploadBounds: options.uploadBounds }),
+    counts: {
+      received: (events) => count("received", events),
+      accepted: (_lane, events) => count("accepted", events),
+      ignored: (reason, events) => {
+        count("ignored", events);
+        count(reason, events);
+      },
+      warned: (warning, events) => count(warning, events),
+    },
+    refused: () => count("refused"),
+    seconds: () => {},
+  });
+  const handle = async (request: Request): Promise<Response> => await app.handle(request);
+  const send = (path: string, body?: unknown, headers: Record<string, string> = {}) => {
+    const plain = typeof body === "string" || body instanceof Uint8Array;
+    const sent = body === undefined ? null : plain ? (body as string) : JSON.stringify(body);
+    const method = sent === null ? "GET" : "POST";
+    return handle(new Request(`http://localhost${path}`, { method, headers, body: sent }));
+  };
+  const kept = async () => {
+    await Promise.all([journal.live.seal(), journal.historical.seal(), journal.warnings.seal()]);
+    const rows: Record<string, number> = { live: 0, historical: 0, warnings: 0 };
+    for (const name of readdirSync(folder).filter((file) => file.endsWith(".segment"))) {
+      const { segment } = readSegment(`${folder}/${name}`)!;
+      rows[segment.lane]! += segment.rows;
+    }
+    return rows;
+  };
+  return { journal, book, counts, send, handle, kept };
+}
+
+const keys: ProjectKeys = {
+  find: (asked) => (asked === key ? 7 : undefined),
+  admit: () => Promise.reject(new Fault("invalid_api_key", "No project has this key.")),
+  close: () => Promise.resolve(),
+};

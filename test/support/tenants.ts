@@ -1,0 +1,192 @@
+// Two tenants on one server, and any route of it filled in with things that belong to the first. Never a list
+// of routes: those come from the server itself.
+
+import { createOrganization } from "../../src/organizations/store.ts";
+import { issueKey, revokeKey } from "../../src/personal_api_keys/store.ts";
+import { hashKey } from "../../src/core/id.ts";
+import { silentLog } from "../../src/core/log.ts";
+import type { Scope } from "../../src/access/scope.ts";
+import type { DescribedRoute } from "../../src/http/docs.ts";
+import { type Stores, attachStores } from "../../src/storage/stores.ts";
+import { addUser } from "./accounts.ts";
+import { managementRoutes, type RunningApp, startApp } from "./app.ts";
+import { later } from "./cleanup.ts";
+import { personalKey } from "./server.ts";
+
+interface Thing {
+  /** What the first tenant sends to make one. */
+  body: (tenants: Tenants) => Record<string, unknown>;
+  /** Makes room for one more. */
+  beforehand?: (tenants: Tenants) => Promise<void>;
+}
+
+/** How to make one thing of a collection, by the collection's last segment. */
+const things: Record<string, Thing> = {
+  organizations: { body: () => ({ name: "Made" }) },
+  projects: { body: () => ({ name: "Made" }) },
+  environments: { body: () => ({ name: "Made" }) },
+  personal_api_keys: {
+    body: () => ({ label: "made", scopes: ["project:read"] }),
+    // A user may only have ten.
+    beforehand: async ({ stores: { sql } }) => {
+      await sql`DELETE FROM personal_api_keys WHERE label <> 'theirs' AND secure_value <> ${hashKey(personalKey)}`;
+    },
+  },
+};
+
+export interface GuardedRoute {
+  name: string;
+  method: string;
+  path: string;
+  /** null where any valid key will do. */
+  scope: Scope | null;
+}
+
+export interface Tenants {
+  app: RunningApp;
+  stores: Stores;
+  routes: GuardedRoute[];
+  /** Routes below /api that take no personal key. */
+  unguarded: string[];
+  /** The first tenant, whose things everybody asks for. */
+  owner: { key: string; user_id: number; organization_id: string; project_id: number };
+  stranger: { key: string; organization_id: string };
+  revoked: string;
+  /** A key of the owner that opens everything but `scope`. */
+  keyWithout(scope: Scope): Promise<string>;
+}
+
+export async function openTenants(): Promise<Tenants> {
+  const app = await startApp();
+  const stores = await attachStores({ dataDir: app.dataDir, log: silentLog });
+  later(() => stores.close());
+  const { sql } = stores;
+  const made = app.bootstrapped;
+  const [user] = await sql<{ id: number }[]>`SELECT id FROM users`;
+  if (!made || !user) throw new Error("the first start made nothing");
+  const owner = {
+    key: personalKey,
+    user_id: user.id,
+    organization_id: made.organization_id,
+    project_id: made.project_id,
+  };
+  const stranger_id = await addUser(sql, "stranger@example.com");
+  const theirs = await createOrganization(sql, {
+    name: "Strangers",
+    owner_id: stranger_id,
+    project_name: "Theirs",
+  });
+  const { value: strangerKey } = await issueKey(sql, stranger_id, { label: "theirs", scopes: ["*"] });
+  const gone = await issueKey(sql, owner.user_id, { label: "gone", scopes: ["*"] });
+  await revokeKey(sql, gone.id, owner.user_id);
+  const { guarded, unguarded } = sortRoutes(managementRoutes(app));
+  return {
+    app,
+    stores,
+    routes: guarded,
+    unguarded,
+    owner,
+    stranger: { key: strangerKey, organization_id: theirs },
+    revoked: gone.value,
+    keyWithout: async (scope) => {
+      const other: Scope = scope === "annotation:read" ? "action:read" : "annotation:read";
+      return (await issueKey(sql, owner.user_id, { label: "narrow", scopes: [other] })).value;
+    },
+  };
+}
+
+function sortRoutes(routes: readonly DescribedRoute[]): { guarded: GuardedRoute[]; unguarded: string[] } {
+  const guarded: GuardedRoute[] = [];
+  const unguarded: string[] = [];
+  for (const { method, path, hooks } of routes) {
+    const name = `${method} ${path}`;
+    const required = hooks.detail?.security?.[0]?.["personal_api_key"];
+    if (required === undefined) unguarded.push(name);
+    else guarded.push({ name, method, path, scope: (required[0] as Scope | undefined) ?? null });
+  }
+  return { guarded, unguarded };
+}
+
+export interface Reply {
+  status: number;
+  text: string;
+  body: Record<string, unknown>;
+}
+
+export async function ask(
+  { app }: Tenants,
+  method: string,
+  path: string,
+  key: string | undefined,
+  body?: unknown,
+): Promise<Reply> {
+  const reply = await fetch(`${app.url}${path}`, {
+    method,
+    headers: {
+      ...(key !== undefined && { authorization: `Bearer ${key}` }),
+      ...(body !== undefined && { "content-type": "application/json" }),
+    },
+    ...(body !== undefined && { body: JSON.stringify(body) }),
+  });
+  const text = await reply.text();
+  return { status: reply.status, text, body: objectIn(text) };
+}
+
+export function objectIn(text: string): Record<string, unknown> {
+  try {
+    const value: unknown = JSON.parse(text);
+    return typeof value === "object" && value !== null ? (value as Record<string, unknown>) : {};
+  } catch {
+    return {};
+  }
+}
+
+/** Makes room for what a POST to this path makes. */
+export async function makeRoom(tenants: Tenants, { method, path }: GuardedRoute): Promise<void> {
+  if (method === "POST") await things[lastWord(path)]?.beforehand?.(tenants);
+}
+
+/** A body that the route takes, or undefined where it takes none. */
+export function bodyFor(tenants: Tenants, { method, path }: Pick<GuardedRoute, "method" | "path">): unknown {
+  if (method === "GET" || method === "DELETE") return undefined;
+  if (method === "POST") return things[lastWord(path)]?.body(tenants) ?? {};
+  // Replacing a thing takes what making it took.
+  const collection = path.slice(0, path.lastIndexOf("/:"));
+  return method === "PUT" ? (things[lastWord(collection)]?.body(tenants) ?? {}) : {};
+}
+
+export function isParameter(segment: string): boolean {
+  return segment.startsWith(":");
+}
+
+function lastWord(path: string): string {
+  return path.split("/").filter(Boolean).at(-1) ?? "";
+}
+
+/**
+ * The path with every parameter filled in by something of the first tenant. `fresh`: the last one names a
+ * thing made for this call, which may be deleted.
+ * @throws when there is no saying how to make it: a new collection belongs in `things`.
+ */
+export async function fillPath(tenants: Tenants, path: string, fresh = false): Promise<string> {
+  const segments = path.split("/");
+  const last = segments.findLastIndex(isParameter);
+  const { organization_id, project_id } = tenants.owner;
+  for (const [i, segment] of segments.entries()) {
+    if (!isParameter(segment)) continue;
+    if (segment === ":project_id" && !(fresh && i === last)) segments[i] = String(project_id);
+    else if (segment === ":organization_id" && !(fresh && i === last)) segments[i] = organization_id;
+    else segments[i] = await makeIn(tenants, segments.slice(0, i).join("/"));
+  }
+  return segments.join("/");
+}
+
+async function makeIn(tenants: Tenants, collection: string): Promise<string> {
+  const thing = things[lastWord(collection)];
+  if (!thing) throw new Error(`say in test/support/tenants.ts how to make one of ${collection}`);
+  await thing.beforehand?.(tenants);
+  const body = thing.body(tenants);
+  const made = await ask(tenants, "POST", `${collection}/`, tenants.owner.key, body);
+  if (made.status !== 201) throw new Error(`POST ${collection}/ answered ${made.status}: ${made.text}`);
+  return String(made.body["id"]);
+}
