@@ -1,7 +1,7 @@
 // Files that must survive a power cut: written aside, synced, renamed. Never leaves a half-written file under
 // its name.
 
-import { open, rename } from "node:fs/promises";
+import { type FileHandle, open, rename } from "node:fs/promises";
 import { dirname } from "node:path";
 
 /** Makes a folder's entries (new, renamed and removed files) durable. */
@@ -26,4 +26,13 @@ export async function writeDurably(path: string, content: string | Uint8Array): 
   }
   await rename(aside, path);
   await syncFolder(dirname(path));
+}
+
+/** Short writes are normal: goes on until every byte is out. */
+export async function writeWhole(file: FileHandle, bytes: Uint8Array, position: number): Promise<void> {
+  for (let done = 0; done < bytes.length;) {
+    const { bytesWritten } = await file.write(bytes, done, bytes.length - done, position + done);
+    if (bytesWritten <= 0) throw new Error("the disk took no more bytes");
+    done += bytesWritten;
+  }
 }

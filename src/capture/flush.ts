@@ -1,7 +1,7 @@
 // The flush: sealed segments into ClickHouse, each batch exactly once. Never trusts a lost answer: it asks
 // for the rows.
 
-import { open, rm } from "node:fs/promises";
+import { open } from "node:fs/promises";
 import { mkdirSync, rmSync } from "node:fs";
 import type { Clock } from "../core/clock.ts";
 import { limits } from "../core/limits.ts";
@@ -11,6 +11,7 @@ import { rebatch } from "./block.ts";
 import type { Journal } from "./journal.ts";
 import type { Quarantine } from "./quarantine.ts";
 import { type Batch, type LaneName, type Segment, batchId, laneTable, lanes } from "./segment.ts";
+import { Spool } from "./spool.ts";
 import { batchIsStored } from "./store.ts";
 
 export interface FlushCounts {
@@ -45,9 +46,12 @@ export class Flush {
   readonly #stopping = new AbortController();
   #draining = false;
   #loops: Promise<void>[] = [];
+  readonly #spools: Record<LaneName, Spool>;
 
   constructor(options: FlushOptions) {
     this.#options = options;
+    const spools = lanes.map((lane) => [lane, new Spool(`${options.folder}/${lane}`)] as const);
+    this.#spools = Object.fromEntries(spools) as Record<LaneName, Spool>;
   }
 
   /** One loop a lane, so that an import never makes a live event wait. */
@@ -64,6 +68,7 @@ export class Flush {
     const timer = setTimeout(() => this.#stopping.abort(), ms);
     await Promise.all(this.#loops);
     clearTimeout(timer);
+    for (const lane of lanes) await this.#spools[lane].abandon();
   }
 
   get #stopped(): boolean {
@@ -77,6 +82,7 @@ export class Flush {
       if (segment) await this.#segment(segment);
       else if (this.#draining) return;
       else {
+        this.#spools[lane].rest();
         journal.takeReturned();
         await journal.sealedSoon(limits.returnedLookMs);
       }
@@ -140,9 +146,14 @@ export class Flush {
     clearTimeout(timer);
   }
 
+  /** A remote engine may still be sent the last batch when its answer is given up: only an embedded one's room is reused. */
+  #roomFor(lane: LaneName, size: number): Uint8Array {
+    return this.#options.clickhouse.embedded ? this.#spools[lane].room(size) : new Uint8Array(size);
+  }
+
   async #load(segment: Segment, batch: Batch): Promise<Load> {
     const file = await open(segment.path, "r");
-    const bytes = new Uint8Array(batch.bytes);
+    const bytes = this.#roomFor(segment.lane, batch.bytes);
     const blocks: Load["blocks"] = [];
     let at = 0;
     try {
@@ -178,17 +189,18 @@ export class Flush {
   }
 
   async #send(load: Load): Promise<void> {
-    const { clickhouse, folder } = this.#options;
+    const { clickhouse } = this.#options;
     const options = { timeoutMs: limits.insertMsMax };
     const bytes = load.blocks.map((block) => block.native);
     const table = laneTable[load.lane];
     if (!clickhouse.embedded) return await clickhouse.insertNative(table, { bytes }, options);
-    const path = `${folder}/${load.id.toString(16)}.native`;
+    const spool = this.#spools[load.lane];
     try {
-      await writeBlocks(path, bytes);
+      const path = await spool.put(bytes);
       await clickhouse.insertNative(table, { path } satisfies NativeBody, options);
-    } finally {
-      await rm(path, { force: true });
+    } catch (thrown) {
+      await spool.abandon();
+      throw thrown;
     }
   }
 
@@ -241,13 +253,4 @@ function cutLoad(load: Load, from: number, to: number, id: bigint): Load {
     before += block.rows;
   }
   return { ...load, id, blocks, rows };
-}
-
-async function writeBlocks(path: string, blocks: Uint8Array[]): Promise<void> {
-  const file = await open(path, "w", 0o600);
-  try {
-    for (const block of blocks) await file.writeFile(block);
-  } finally {
-    await file.close();
-  }
 }

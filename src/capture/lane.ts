@@ -6,7 +6,7 @@ import { Fault } from "../core/fault.ts";
 import { limits } from "../core/limits.ts";
 import { type Log, reasonOf } from "../core/log.ts";
 import { ByteColumn } from "../storage/native.ts";
-import { syncFolder } from "./files.ts";
+import { syncFolder, writeWhole } from "./files.ts";
 import { monthOf } from "./row.ts";
 import {
   type Batch,
@@ -267,14 +267,5 @@ export class Lane<Row extends LaneRow> {
       block.clear();
       if (this.#spare.length < limits.spareBlocksMax) this.#spare.push(block);
     }
-  }
-}
-
-/** Short writes are normal: goes on until every byte is out. */
-async function writeWhole(file: FileHandle, bytes: Uint8Array, position: number): Promise<void> {
-  for (let done = 0; done < bytes.length;) {
-    const { bytesWritten } = await file.write(bytes, done, bytes.length - done, position + done);
-    if (bytesWritten <= 0) throw new Error("the disk took no more bytes");
-    done += bytesWritten;
   }
 }
