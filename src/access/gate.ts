@@ -54,7 +54,8 @@ export type Gate = ReturnType<typeof openGate>;
  * - `account_scope: "organization:read"` — for the organizations themselves: as `scope`, but closed to keys
  *   that are held to projects. `await own()` gives the one of `:organization_id`; what the key does not reach
  *   is not there.
- * Bodies stay unread (`parse: "none"`), so that a stranger's bad JSON is answered as a stranger's. Requests that
+ * Bodies stay unread (`parse: "none"`), so that a stranger's bad JSON is answered as a stranger's. Requests
+ * that
  * are refused here take nothing from the key's budget.
  */
 export function openGate(options: GateOptions) {

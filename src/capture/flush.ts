@@ -146,7 +146,10 @@ export class Flush {
     clearTimeout(timer);
   }
 
-  /** A remote engine may still be sent the last batch when its answer is given up: only an embedded one's room is reused. */
+  /**
+   * A remote engine may still be sent the last batch when its answer is given up: only an embedded one's room
+   * is reused.
+   */
   #roomFor(lane: LaneName, size: number): Uint8Array {
     return this.#options.clickhouse.embedded ? this.#spools[lane].room(size) : new Uint8Array(size);
   }

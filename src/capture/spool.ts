@@ -1,4 +1,5 @@
-// The file an embedded engine reads a lane's batches from. One file, written over again and again: pages that are
+// The file an embedded engine reads a lane's batches from. One file, written over again and again: pages that
+// are
 // already there cost far less than fresh ones. Never written to while somebody may still read it.
 
 import { type FileHandle, open, rm } from "node:fs/promises";
@@ -39,7 +40,10 @@ export class Spool {
     return path;
   }
 
-  /** After a failure somebody may still read the file: it is left to them, without its name, and the next is a new one. */
+  /**
+   * After a failure somebody may still read the file: it is left to them, without its name, and the next is a
+   * new one.
+   */
   async abandon(): Promise<void> {
     await this.#file?.close();
     this.#file = undefined;

@@ -47,8 +47,8 @@ export const limits = {
   /** Ignored events listed one by one in a verbose reply; the rest is only counted. */
   ignoredListMax: 100_000,
   /** Bytes scanned, and rows laid in columns, before other requests get their turn: about 2 ms of work. */
-  sliceBytesMax: 512 * 1024,
-  sliceRowsMax: 2000,
+  sliceBytesMax: 256 * 1024,
+  sliceRowsMax: 500,
   /** Less difference than this between a client's clock and ours is transit, not skew, in µs: left alone. */
   skewMicrosMin: 10_000_000,
   /**
@@ -197,6 +197,8 @@ export const limits = {
   keyScopesMax: 100,
   /** Projects of one organization: every reply about it lists them all. */
   projectsPerOrganizationMax: 1000,
-  /** The time over which a personal key's requests are counted, in ms: MANAGEMENT_RATE_LIMIT is a minute's. */
+  /**
+   * The time over which a personal key's requests are counted, in ms: MANAGEMENT_RATE_LIMIT is a minute's.
+   */
   rateWindowMs: 60_000,
 } as const;

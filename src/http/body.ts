@@ -1,4 +1,5 @@
-// The body of a management request: received within a bound, read as what its content type says, checked against
+// The body of a management request: received within a bound, read as what its content type says, checked
+// against
 // the schema that the API's description shows. Never lets anything through that the schema does not name.
 
 import type { TObject } from "typebox";

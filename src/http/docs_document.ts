@@ -1,4 +1,5 @@
-// What every operation of the API's description shares: how a key is sent, how a refusal looks, which scope is
+// What every operation of the API's description shares: how a key is sent, how a refusal looks, which scope
+// is
 // asked for. Never invents an operation, a summary or a schema of a room.
 
 import Type from "typebox";
@@ -89,7 +90,9 @@ export function refusal(status: Refusal): { $ref: string } {
   return { $ref: `#/components/responses/${refusals[status][0]}` };
 }
 
-/** Completes what the routes said of themselves into a whole OpenAPI 3.1 document. Changes what it is given. */
+/**
+ * Completes what the routes said of themselves into a whole OpenAPI 3.1 document. Changes what it is given.
+ */
 export function completeDocument(document: ApiDocument): ApiDocument {
   const operations = Object.entries(document.paths).flatMap(([path, methods]) =>
     Object.values(methods).map((operation) => ({ path, operation })),

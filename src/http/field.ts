@@ -86,7 +86,9 @@ export function writable<Properties extends TProperties>(
   return Type.Object(Object.fromEntries(fields)) as unknown as TObject<Writable<Properties>>;
 }
 
-/** A checked request that makes a thing: every field without a default was given, the others are filled in. */
+/**
+ * A checked request that makes a thing: every field without a default was given, the others are filled in.
+ */
 export type Wish<Schema extends TObject> = Static<Schema>;
 /** A checked request that changes a thing: only what was given. */
 export type Changes<Schema extends TObject> = Partial<Static<Schema>>;

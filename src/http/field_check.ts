@@ -1,4 +1,5 @@
-// A whole body against a resource's schema. The first wrong field in the schema's order is the one refused; what
+// A whole body against a resource's schema. The first wrong field in the schema's order is the one refused;
+// what
 // the schema does not name is dropped, so that nothing can be set that it does not show. Never awaits.
 
 import type { Static, TObject } from "typebox";

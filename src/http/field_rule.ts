@@ -1,5 +1,7 @@
-// One value against one rule: what is taken, what it becomes, what is said of a wrong one. Follows Django REST
-// framework to the letter, since scripts written for that API read these texts. Never looks inside containers.
+// One value against one rule: what is taken, what it becomes, what is said of a wrong one. Follows Django
+// REST
+// framework to the letter, since scripts written for that API read these texts. Never looks inside
+// containers.
 
 import { limits } from "../core/limits.ts";
 import { fieldFault, type FieldPath, kindOf, shown } from "./field_fault.ts";

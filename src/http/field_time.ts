@@ -1,4 +1,5 @@
-// Moments and zones as request bodies give them, and moments as replies do. Never guesses: a text that names no
+// Moments and zones as request bodies give them, and moments as replies do. Never guesses: a text that names
+// no
 // moment is none.
 
 const day = String.raw`(\d{4})-(\d{1,2})-(\d{1,2})`;

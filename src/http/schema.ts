@@ -1,4 +1,5 @@
-// Models as the API's description shows them. Never checks anything: what comes in is read by body.ts, against
+// Models as the API's description shows them. Never checks anything: what comes in is read by body.ts,
+// against
 // the same schemas.
 
 import Type, { type TObject, type TSchema } from "typebox";
@@ -24,7 +25,8 @@ function plainSchema(schema: TSchema): Record<string, unknown> {
 }
 
 /**
- * An operation's `requestBody`: the schema its body is checked against. Fields with a default may be left out,
+ * An operation's `requestBody`: the schema its body is checked against. Fields with a default may be left
+ * out,
  * and all of them where the request only changes a thing (`partial`).
  */
 export function requestBody(schema: TObject, { partial = false }: { partial?: boolean } = {}) {

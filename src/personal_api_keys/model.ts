@@ -1,4 +1,5 @@
-// What a personal API key looks like in a reply, what of it can be set, and which key is wider than which. Never
+// What a personal API key looks like in a reply, what of it can be set, and which key is wider than which.
+// Never
 // holds the key itself, but in the reply that issues it.
 
 import Type, { type Static } from "typebox";

@@ -82,7 +82,9 @@ export async function getKey(sql: Postgres, id: string, user_id: number): Promis
   return row && keyOf(row);
 }
 
-/** Changes what is given of a user's key; undefined when there is none. Without changes nothing is written. */
+/**
+ * Changes what is given of a user's key; undefined when there is none. Without changes nothing is written.
+ */
 export async function updateKey(
   sql: Postgres,
   id: string,

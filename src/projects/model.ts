@@ -1,4 +1,5 @@
-// What a project looks like in a reply, and what of it can be set. Never holds anything a project's members may
+// What a project looks like in a reply, and what of it can be set. Never holds anything a project's members
+// may
 // not see.
 
 import Type, { type Static } from "typebox";

@@ -1,4 +1,5 @@
-// Projects over HTTP, as /api/projects/ and as /api/environments/. Never shows a project the key may not reach.
+// Projects over HTTP, as /api/projects/ and as /api/environments/. Never shows a project the key may not
+// reach.
 
 import { Elysia } from "elysia";
 import { type Access, type AccessProject, type Gate, refuseHeldToProjects } from "../access/gate.ts";

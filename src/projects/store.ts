@@ -99,7 +99,9 @@ export async function createProject(sql: Postgres, founding: Founding): Promise<
   throw new Fault("does_not_exist", "The organization does not exist.", { attr: "organization" });
 }
 
-/** Gives a project a new key; the old one stops as in removeProject. Undefined when there is no such project. */
+/**
+ * Gives a project a new key; the old one stops as in removeProject. Undefined when there is no such project.
+ */
 export async function resetProjectKey(sql: Postgres, id: number): Promise<Project | undefined> {
   const [row] = await sql<ProjectRow[]>`
     UPDATE projects SET api_token = ${newProjectKey()}, updated_at = now() WHERE id = ${id} RETURNING *`;
@@ -127,7 +129,8 @@ export async function updateProject(
 
 /**
  * False when it was gone already. Its key stops at once where the change is heard, and within 30 s
- * everywhere. Personal keys held to nothing else go too: without their restriction they would open everything.
+ * everywhere. Personal keys held to nothing else go too: without their restriction they would open
+ * everything.
  */
 export async function removeProject(sql: Postgres, id: number): Promise<boolean> {
   const rows = await sql`
