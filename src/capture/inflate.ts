@@ -34,6 +34,8 @@ const inflaters: Record<Method, { now: (bytes: Uint8Array, options: Options) => 
 
 /** Below this a body is inflated on the spot: a thread's round trip costs more. */
 const inlineBytesMax = 32 * 1024;
+/** And only up to this much of it, about 1 ms of work: ten kilobytes of zstd can hold a hundred megabytes. */
+const inlineInflatedBytesMax = 1024 * 1024;
 
 /**
  * @throws Fault payload_too_large past limits.inflatedBytesMax (counted while inflating), invalid_payload
@@ -41,19 +43,34 @@ const inlineBytesMax = 32 * 1024;
  */
 export async function inflateBytes(method: Method, bytes: Uint8Array): Promise<Uint8Array> {
   const options = { maxOutputLength: limits.inflatedBytesMax };
-  const { now, later } = inflaters[method];
+  const { later } = inflaters[method];
   try {
-    if (bytes.length <= inlineBytesMax) return now(bytes, options);
+    const small = bytes.length <= inlineBytesMax ? inflateSmall(method, bytes) : undefined;
+    if (small) return small;
     return await new Promise<Buffer>((resolve, reject) => {
       later(bytes, options, (error, result) => (error ? reject(error) : resolve(result)));
     });
   } catch (thrown) {
-    if ((thrown as NodeJS.ErrnoException).code === "ERR_BUFFER_TOO_LARGE") throw tooLarge(bytes.length);
+    if (isTooLarge(thrown)) throw tooLarge(bytes.length);
     throw new Fault(
       "invalid_payload",
       `Malformed request data: the body of ${bytes.length} bytes is no sound ${method}.`,
     );
   }
+}
+
+/** The whole of it, or undefined when it is not small after all. */
+function inflateSmall(method: Method, bytes: Uint8Array): Buffer | undefined {
+  try {
+    return inflaters[method].now(bytes, { maxOutputLength: inlineInflatedBytesMax });
+  } catch (thrown) {
+    if (isTooLarge(thrown)) return undefined;
+    throw thrown;
+  }
+}
+
+function isTooLarge(thrown: unknown): boolean {
+  return (thrown as NodeJS.ErrnoException).code === "ERR_BUFFER_TOO_LARGE";
 }
 
 export function tooLarge(bytes: number): Fault {
