@@ -3,6 +3,7 @@
 
 import { limits } from "../core/limits.ts";
 import type { ClickHouse, QueryOptions } from "../storage/clickhouse.ts";
+import { type Conditions, conditionsOf } from "../storage/conditions.ts";
 
 /**
  * Which events: absent fields do not filter. Moments as `YYYY-MM-DD hh:mm:ss.uuuuuu` in UTC, both exclusive.
@@ -110,17 +111,6 @@ function totalOf(days: readonly DayCount[]): number {
   return days.reduce((sum, { count }) => sum + Number(count), 0);
 }
 
-function conditions(filter: EventFilter): { where: string; params: Record<string, unknown> } {
-  const clauses = ["project_id = {project_id:UInt32}"];
-  const params: Record<string, unknown> = { project_id: filter.project_id };
-  const narrow = (clause: string, name: string, value: string | undefined): void => {
-    if (value === undefined) return;
-    clauses.push(clause);
-    params[name] = value;
-  };
-  narrow("event = {event:String}", "event", filter.event);
-  narrow("distinct_id = {distinct_id:String}", "distinct_id", filter.distinct_id);
-  narrow("timestamp > toDateTime64({after:String}, 6, 'UTC')", "after", filter.after);
-  narrow("timestamp < toDateTime64({before:String}, 6, 'UTC')", "before", filter.before);
-  return { where: clauses.join(" AND "), params };
+function conditions({ project_id, event, distinct_id, after, before }: EventFilter): Conditions {
+  return conditionsOf(project_id, { event, distinct_id }, { after, before });
 }

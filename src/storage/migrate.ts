@@ -133,7 +133,7 @@ async function migratePostgres(connection: Reserved, files: Migration[], log: Lo
   const applied = await connection<Applied[]>`SELECT version, checksum FROM schema_migrations`;
   const pending = pendingOf(files, applied, "Postgres");
   for (const { version, name, path, text, checksum } of pending) {
-    // Not sql.begin(): it brings the process down when the server dies in the middle.
+    // On the connection that holds the lock, which sql.begin() would not take.
     await connection`BEGIN`;
     try {
       await connection.unsafe(text).simple();

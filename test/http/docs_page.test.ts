@@ -1,13 +1,9 @@
 import { afterAll, beforeAll, expect, test } from "bun:test";
-import { existsSync } from "node:fs";
-import { chromium, type Browser, type Page } from "playwright-core";
+import type { Browser, Page } from "playwright-core";
 import { startMsMax } from "../support/accounts.ts";
-import { cleanUp, later } from "../support/cleanup.ts";
+import { noBrowser, openBrowser } from "../support/browser.ts";
+import { cleanUp } from "../support/cleanup.ts";
 import { personalKey, type Server, startServer } from "../support/server.ts";
-
-const executablePath = "/usr/bin/chromium";
-const browserless = !existsSync(executablePath) && !process.env["CI"];
-if (browserless) process.stdout.write(`the API page is not tested: there is no ${executablePath}\n`);
 
 afterAll(cleanUp, startMsMax);
 
@@ -15,22 +11,9 @@ let server: Server;
 let browser: Browser;
 
 beforeAll(async () => {
-  if (browserless) return;
+  if (noBrowser) return;
   server = await startServer();
-  browser = await chromium.launch({
-    executablePath,
-    args: [
-      "--headless",
-      "--no-sandbox",
-      "--disable-gpu",
-      "--disable-quic",
-      "--no-first-run",
-      "--disable-background-networking",
-      "--disable-component-update",
-      "--disable-sync",
-    ],
-  });
-  later(() => browser.close());
+  browser = await openBrowser();
 }, startMsMax);
 
 interface Opened {
@@ -57,7 +40,7 @@ async function open(path: string): Promise<Opened> {
 }
 
 for (const path of ["/docs", "/docs/"]) {
-  test.skipIf(browserless)(
+  test.skipIf(noBrowser)(
     `${path} shows the operations and loads nothing from elsewhere`,
     async () => {
       const { page, asked, complaints } = await open(path);
@@ -76,7 +59,7 @@ for (const path of ["/docs", "/docs/"]) {
   );
 }
 
-test.skipIf(browserless)(
+test.skipIf(noBrowser)(
   "an operation can be tried with a key, from the page itself",
   async () => {
     const { page, complaints } = await open("/docs");
