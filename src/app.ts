@@ -6,9 +6,9 @@ import { resolve } from "node:path";
 import { Elysia } from "elysia";
 import { openGate } from "./access/gate.ts";
 import { type ProjectKeys, openProjectKeys } from "./access/project_keys.ts";
+import { captureCounts, flushCounts, followJournal } from "./capture/counts.ts";
 import { type OpenedCapture, openCapture } from "./capture/open.ts";
 import { captureRoutes } from "./capture/route.ts";
-import type { LaneName } from "./capture/segment.ts";
 import { type Bootstrapped, bootstrap } from "./accounts/bootstrap.ts";
 import type { Config } from "./config.ts";
 import { systemClock } from "./core/clock.ts";
@@ -18,6 +18,7 @@ import { type Log, reasonOf } from "./core/log.ts";
 import { eventRoutes } from "./events/route.ts";
 import { type DescribedRoute, docsRoutes } from "./http/docs.ts";
 import { healthRoutes } from "./http/health.ts";
+import { listen } from "./http/listen.ts";
 import { type Metrics, openMetrics } from "./http/metrics.ts";
 import { openProblems } from "./http/problem.ts";
 import { ingestionWarningRoutes } from "./ingestion_warnings/route.ts";
@@ -96,10 +97,17 @@ async function openParts(
   if (config.workers !== undefined && config.workers > 1) {
     log.warn("WORKERS: more than one capture worker is not built yet; running one");
   }
-  const waiting = whenPrepared(preparation, () => prepare(stores, config, false, log), capture, log);
+  followJournal(metrics, capture);
+  const parts: Parts = { stores, keys, capture, metrics, config, log };
+  const working = workers(parts);
+  for (const worker of working) closers.push(() => worker.close());
+  const start = () => {
+    capture.startFlush();
+    for (const worker of working) worker.start();
+  };
+  const waiting = whenPrepared(preparation, () => prepare(stores, config, false, log), start, log);
   closers.push(() => waiting?.close());
-  follow(metrics, capture);
-  const app = routes({ stores, keys, capture, metrics, config, log });
+  const app = routes(parts);
   const server = listen(app, config);
   closers.push(() => server.stop());
   return { url: server.url, bootstrapped: preparation?.bootstrapped, routes: app.routes };
@@ -131,15 +139,15 @@ async function prepare(
   }
 }
 
-/** Starts the flush at once, or as soon as a later try at preparing the stores succeeds. */
+/** Starts what needs the stores at once, or as soon as a later try at preparing them succeeds. */
 function whenPrepared(
   preparation: Prepared | undefined,
   again: () => Promise<Prepared | undefined>,
-  capture: OpenedCapture,
+  start: () => void,
   log: Log,
 ): Ticking | undefined {
   if (preparation) {
-    capture.startFlush();
+    start();
     return undefined;
   }
   let ready = false;
@@ -147,36 +155,9 @@ function whenPrepared(
     if (ready || !(await again())) return;
     ready = true;
     log.info("the stores are ready");
-    capture.startFlush();
+    start();
   };
   return every(limits.prepareAgainMs, "preparing the stores", retry, log);
-}
-
-function flushCounts(metrics: Metrics) {
-  const quarantined = metrics.registry.counter(
-    "sluice_events_quarantined_total",
-    "Accepted events that ClickHouse refuses for good; see sluice journal list.",
-  );
-  return {
-    stored: (lane: LaneName, rows: number) => {
-      if (lane !== "warnings") metrics.eventsStored.of(lane).add(rows);
-    },
-    quarantined: (lane: LaneName, rows: number) => {
-      if (lane !== "warnings") quarantined.add(rows);
-    },
-    spiked: () => metrics.spikes.add(),
-    seconds: (value: number) => metrics.flushSeconds.observe(value),
-  };
-}
-
-function follow(metrics: Metrics, { journal }: OpenedCapture): void {
-  metrics.journalPendingEvents.follow(() => journal.pending().events);
-  metrics.journalPendingBytes.follow(() => journal.pending().bytes);
-  const damaged = metrics.registry.gauge(
-    "sluice_journal_damaged_total",
-    "Journal files found damaged at the start.",
-  );
-  damaged.follow(() => journal.damagedFiles);
 }
 
 interface Parts {
@@ -186,6 +167,18 @@ interface Parts {
   metrics: Metrics;
   config: Config;
   log: Log;
+}
+
+/** What works by itself beside the requests; started once the stores are prepared. */
+interface Worker {
+  start(): void;
+  /** Resolves when nothing of it runs any more. */
+  close(): Promise<void>;
+}
+
+/** One line for each room that has work of its own. */
+function workers(_parts: Parts): Worker[] {
+  return [];
 }
 
 function routes({ stores, keys, capture, metrics, config, log }: Parts) {
@@ -211,12 +204,7 @@ function routes({ stores, keys, capture, metrics, config, log }: Parts) {
         clock,
         ack: config.captureAck,
         bodyBytesMax: config.bodyBytesMax,
-        counts: {
-          received: (events) => metrics.eventsReceived.add(events),
-          accepted: (lane, events) => metrics.eventsAccepted.of(lane).add(events),
-          ignored: (reason, events) => metrics.eventsIgnored.of(reason).add(events),
-          warned: (warning, events) => metrics.eventsWarned.of(warning).add(events),
-        },
+        counts: captureCounts(metrics),
         refused: (code) => metrics.requestsRefused.of(code).add(),
         seconds: (value) => metrics.captureSeconds.observe(value),
       }),
@@ -232,27 +220,3 @@ function routes({ stores, keys, capture, metrics, config, log }: Parts) {
 
 /** What a typed client is made from. Routes mounted in a loop answer as well, but are not in this type. */
 export type Routes = ReturnType<typeof routes>;
-
-function listen(app: Routes, config: Config): { url: string; stop(): Promise<void> } {
-  const { host, port } = config;
-  try {
-    app.listen({
-      hostname: host,
-      port,
-      // Ours answers first, with a body that says why; Bun's own would be an empty 413.
-      maxRequestBodySize: config.bodyBytesMax * (limits.drainFactor + 1),
-      idleTimeout: limits.idleSecondsMax,
-    });
-  } catch (thrown) {
-    const inUse = thrown instanceof Error && "code" in thrown && thrown.code === "EADDRINUSE";
-    const why = inUse ? "it is in use; set PORT to another" : reasonOf(thrown);
-    throw new UserError(`cannot listen on ${host}:${port}: ${why}`);
-  }
-  const shown = host.includes(":") ? `[${host}]` : host;
-  return {
-    url: `http://${shown}:${app.server?.port ?? port}`,
-    stop: async () => {
-      await app.stop();
-    },
-  };
-}
