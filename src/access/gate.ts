@@ -15,11 +15,11 @@ import { covers, type Scope } from "./scope.ts";
 import {
   currentOrganization,
   currentProject,
+  type Found,
   findKeyHolder,
   type KeyHolder,
+  type Named,
   noteKeyUse,
-  reachOrganization,
-  reachProject,
   type ReachedOrganization,
   type ReachedProject,
 } from "./store.ts";
@@ -71,7 +71,7 @@ export function openGate(options: GateOptions) {
       parse: unread,
       detail: operation(required),
       resolve: async (context: GateContext) => {
-        const access = await admit(context, required);
+        const { holder: access } = await admit(context, required);
         count(context, access);
         return { access };
       },
@@ -80,8 +80,8 @@ export function openGate(options: GateOptions) {
       parse: unread,
       detail: operation(required),
       resolve: async (context: GateContext) => {
-        const access = await admit(context, required);
-        const project = await admitProject(sql, access, context.params?.["project_id"] ?? "");
+        const { holder: access, project: found } = await admit(context, required);
+        const project = await admitProject(sql, access, context.params?.["project_id"] ?? "", found);
         count(context, access);
         return { access, project };
       },
@@ -90,8 +90,9 @@ export function openGate(options: GateOptions) {
       parse: unread,
       detail: operation(required),
       resolve: async (context: GateContext) => {
-        const access = await admit(context, required);
-        const organization = await admitOrganization(sql, access, context.params?.["organization_id"] ?? "");
+        const { holder: access, organization: found } = await admit(context, required);
+        const id = context.params?.["organization_id"] ?? "";
+        const organization = await admitOrganization(sql, access, id, found);
         count(context, access);
         return { access, organization };
       },
@@ -100,11 +101,11 @@ export function openGate(options: GateOptions) {
       parse: unread,
       detail: operation(required),
       resolve: async (context: GateContext) => {
-        const access = await admit(context, required);
+        const { holder: access, organization: found } = await admit(context, required);
         refuseHeldToProjects(access);
         count(context, access);
         const id = context.params?.["organization_id"] ?? "";
-        return { access, own: () => findOwn(sql, access, id) };
+        return { access, own: () => findOwn(sql, access, id, found) };
       },
     }),
   });
@@ -134,20 +135,35 @@ function operation(required: Scope | null) {
 
 async function admitHolder(
   options: GateOptions,
-  { request, set }: GateContext,
+  { request, set, params }: GateContext,
   rate: RateLimit | undefined,
   required: Scope | null,
-): Promise<Access> {
+): Promise<Found> {
   const presented = await findPresentedKey(request);
   if (!presented) throw new Fault("not_authenticated", "Authentication credentials were not provided.");
-  const holder = await findKeyHolder(options.sql, hashKey(presented.key));
-  if (!holder) throw new Fault("authentication_failed", refusalOf(presented.place));
+  const named = namedIn(params ?? {});
+  const found = await findKeyHolder(options.sql, hashKey(presented.key), named);
+  if (!found) throw new Fault("authentication_failed", refusalOf(presented.place));
+  const { holder } = found;
   noteUse(options, holder);
   if (rate) showBudget(set, rate.look(holder.key.id));
   if (required !== null && !covers(holder.key.scopes, required)) {
     throw new Fault("permission_denied", `API key missing required scope '${required}'`);
   }
-  return holder;
+  return found;
+}
+
+/** The ids a path gives, where they can be any: beyond these Postgres would call them errors. */
+function namedIn({ project_id = "", organization_id = "" }: Record<string, string>): Named {
+  const number = projectNumber(project_id);
+  return {
+    project_id: number <= 2_147_483_647 ? number : undefined,
+    organization_id: isUuid(organization_id) ? organization_id : undefined,
+  };
+}
+
+function projectNumber(id: string): number {
+  return /^[1-9]\d{0,9}$/.test(id) ? Number(id) : Number.NaN;
 }
 
 async function findPresentedKey(request: Request): Promise<PresentedKey | undefined> {
@@ -178,9 +194,14 @@ function noteUse({ sql, clock, log }: GateOptions, { key }: KeyHolder): void {
   });
 }
 
-async function admitProject(sql: Postgres, access: Access, id: string): Promise<AccessProject> {
+async function admitProject(
+  sql: Postgres,
+  access: Access,
+  id: string,
+  found: ReachedProject | undefined,
+): Promise<AccessProject> {
   const { scoped_teams, scoped_organizations } = access.key;
-  const number = /^[1-9]\d{0,9}$/.test(id) ? Number(id) : Number.NaN;
+  const number = projectNumber(id);
   if (scoped_teams.length > 0 && id !== "@current" && !scoped_teams.includes(number)) {
     if (Number.isNaN(number)) throw new Fault("not_found", "Project not found.");
     throw new Fault(
@@ -188,8 +209,7 @@ async function admitProject(sql: Postgres, access: Access, id: string): Promise<
       `API key does not have access to the requested project: ID ${number}.`,
     );
   }
-  const project =
-    id === "@current" ? await currentProject(sql, access) : await findProject(sql, access, number);
+  const project = id === "@current" ? await currentProject(sql, access) : found;
   if (!project) throw new Fault("not_found", "Project not found.");
   refuseOrganization(scoped_organizations, project.organization_id);
   const { membership_level } = project;
@@ -198,16 +218,16 @@ async function admitProject(sql: Postgres, access: Access, id: string): Promise<
   return { ...project, membership_level };
 }
 
-async function findProject(sql: Postgres, access: Access, id: number): Promise<ReachedProject | undefined> {
-  // Beyond a 32-bit integer there is no project, and Postgres would take it for an error.
-  return id <= 2_147_483_647 ? reachProject(sql, id, access.user.id) : undefined;
-}
-
-async function admitOrganization(sql: Postgres, access: Access, id: string): Promise<AccessOrganization> {
+async function admitOrganization(
+  sql: Postgres,
+  access: Access,
+  id: string,
+  found: ReachedOrganization | undefined,
+): Promise<AccessOrganization> {
   refuseHeldToProjects(access);
   const current = id === "@current";
   if (!current && isUuid(id)) refuseOrganization(access.key.scoped_organizations, id.toLowerCase());
-  const organization = await findOrganization(sql, access, id);
+  const organization = current ? await currentOrganization(sql, access) : found;
   if (!organization) {
     throw new Fault("not_found", current ? "Current organization not found." : "Organization not found.");
   }
@@ -226,23 +246,19 @@ export function refuseHeldToProjects({ key }: Access): void {
 }
 
 /** An organization that the key reaches; any other is not there for it. */
-async function findOwn(sql: Postgres, access: Access, id: string): Promise<AccessOrganization> {
-  const organization = await findOrganization(sql, access, id);
+async function findOwn(
+  sql: Postgres,
+  access: Access,
+  id: string,
+  found: ReachedOrganization | undefined,
+): Promise<AccessOrganization> {
+  const organization = id === "@current" ? await currentOrganization(sql, access) : found;
   const { scoped_organizations } = access.key;
   const held = scoped_organizations.length > 0 && !scoped_organizations.includes(organization?.id ?? "");
   if (!organization || organization.membership_level === null || held) {
     throw new Fault("not_found", id === "@current" ? "Current organization not found." : "Not found.");
   }
   return { ...organization, membership_level: organization.membership_level };
-}
-
-async function findOrganization(
-  sql: Postgres,
-  access: Access,
-  id: string,
-): Promise<ReachedOrganization | undefined> {
-  if (id === "@current") return await currentOrganization(sql, access);
-  return isUuid(id) ? await reachOrganization(sql, id, access.user.id) : undefined;
 }
 
 function refuseOrganization(scoped_organizations: readonly string[], organization_id: string): void {

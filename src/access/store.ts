@@ -38,21 +38,67 @@ export interface ReachedOrganization {
   membership_level: number | null;
 }
 
-type KeyRow = KeyHolder["key"] & KeyHolder["user"] & { user_id: number };
+/** What a request names beside its key. */
+export interface Named {
+  project_id?: number | undefined;
+  organization_id?: string | undefined;
+}
 
-/** The active user's key that rests as `secure_value`. */
-export async function findKeyHolder(sql: Postgres, secure_value: string): Promise<KeyHolder | undefined> {
+/** The holder, and what was named as far as it exists: all in one question, as every request asks it. */
+export interface Found {
+  holder: KeyHolder;
+  project: ReachedProject | undefined;
+  organization: ReachedOrganization | undefined;
+}
+
+type KeyRow = KeyHolder["key"] &
+  KeyHolder["user"] & {
+    user_id: number;
+    project_id: number | null;
+    project_organization_id: string;
+    project_level: number | null;
+    organization_id: string | null;
+    organization_level: number | null;
+  };
+
+/** The active user's key that rests as `secure_value`; the project and organization whoever asks. */
+export async function findKeyHolder(
+  sql: Postgres,
+  secure_value: string,
+  named: Named = {},
+): Promise<Found | undefined> {
   const [row] = await sql<KeyRow[]>`
     SELECT k.id, k.scopes, k.scoped_teams, k.scoped_organizations, k.last_used_at,
-           u.id AS user_id, u.uuid, u.email, u.current_organization_id, u.current_project_id
-    FROM personal_api_keys k JOIN users u ON u.id = k.user_id
+           u.id AS user_id, u.uuid, u.email, u.current_organization_id, u.current_project_id,
+           p.id AS project_id, p.organization_id AS project_organization_id, pm.level AS project_level,
+           o.id AS organization_id, om.level AS organization_level
+    FROM personal_api_keys k
+    JOIN users u ON u.id = k.user_id
+    LEFT JOIN projects p ON p.id = ${named.project_id ?? null}::integer
+    LEFT JOIN organization_memberships pm ON pm.organization_id = p.organization_id AND pm.user_id = u.id
+    LEFT JOIN organizations o ON o.id = ${named.organization_id ?? null}::uuid
+    LEFT JOIN organization_memberships om ON om.organization_id = o.id AND om.user_id = u.id
     WHERE k.secure_value = ${secure_value} AND u.is_active`;
   if (!row) return undefined;
   const { id, scopes, scoped_teams, scoped_organizations, last_used_at } = row;
   const { user_id, uuid, email, current_organization_id, current_project_id } = row;
   return {
-    key: { id, scopes, scoped_teams, scoped_organizations, last_used_at },
-    user: { id: user_id, uuid, email, current_organization_id, current_project_id },
+    holder: {
+      key: { id, scopes, scoped_teams, scoped_organizations, last_used_at },
+      user: { id: user_id, uuid, email, current_organization_id, current_project_id },
+    },
+    project:
+      row.project_id === null
+        ? undefined
+        : {
+            id: row.project_id,
+            organization_id: row.project_organization_id,
+            membership_level: row.project_level,
+          },
+    organization:
+      row.organization_id === null
+        ? undefined
+        : { id: row.organization_id, membership_level: row.organization_level },
   };
 }
 
@@ -61,20 +107,6 @@ export async function noteKeyUse(sql: Postgres, id: string, at: Date, unless_aft
   await sql`
     UPDATE personal_api_keys SET last_used_at = ${at}
     WHERE id = ${id} AND (last_used_at IS NULL OR last_used_at <= ${unless_after})`;
-}
-
-/** The project of this id, whoever asks. */
-export async function reachProject(
-  sql: Postgres,
-  project_id: number,
-  user_id: number,
-): Promise<ReachedProject | undefined> {
-  const [row] = await sql<ReachedProject[]>`
-    SELECT p.id, p.organization_id, m.level AS membership_level
-    FROM projects p
-    LEFT JOIN organization_memberships m ON m.organization_id = p.organization_id AND m.user_id = ${user_id}
-    WHERE p.id = ${project_id}`;
-  return row;
 }
 
 /** What `@current` means to this holder: the user's current project, else the oldest the key reaches. */
@@ -91,20 +123,6 @@ export async function currentProject(
            OR p.organization_id = ANY(${key.scoped_organizations}::uuid[]))
     ORDER BY p.id = ${user.current_project_id}::integer DESC NULLS LAST, p.id
     LIMIT 1`;
-  return row;
-}
-
-/** The organization of this id, whoever asks. */
-export async function reachOrganization(
-  sql: Postgres,
-  organization_id: string,
-  user_id: number,
-): Promise<ReachedOrganization | undefined> {
-  const [row] = await sql<ReachedOrganization[]>`
-    SELECT o.id, m.level AS membership_level
-    FROM organizations o
-    LEFT JOIN organization_memberships m ON m.organization_id = o.id AND m.user_id = ${user_id}
-    WHERE o.id = ${organization_id}`;
   return row;
 }
 
