@@ -4,6 +4,7 @@
 
 import { Elysia } from "elysia";
 import type { Clock } from "../core/clock.ts";
+import { withinMs } from "../core/deadline.ts";
 import { Fault } from "../core/fault.ts";
 import { hashKey, isUuid } from "../core/id.ts";
 import { limits } from "../core/limits.ts";
@@ -179,9 +180,17 @@ async function keyInBody(request: Request): Promise<PresentedKey | undefined> {
   const length = Number(request.headers.get("content-length") ?? 0);
   if (!(length > 0 && length <= limits.keyBodyBytesMax) || request.bodyUsed) return undefined;
   const type = request.headers.get("content-type") ?? "";
-  if (type.startsWith("application/json")) return keyInJson(await request.clone().text());
-  if (type.startsWith("application/x-www-form-urlencoded")) return keyInForm(await request.clone().text());
-  return undefined;
+  const keyIn = type.startsWith("application/json")
+    ? keyInJson
+    : type.startsWith("application/x-www-form-urlencoded")
+      ? keyInForm
+      : undefined;
+  if (!keyIn) return undefined;
+  try {
+    return keyIn(await withinMs(request.clone().text(), limits.managementBodyMsMax));
+  } catch {
+    throw new Fault("upload_timeout", "The client stopped sending data.");
+  }
 }
 
 /** Written beside the request, which neither waits for it nor fails with it. */

@@ -189,6 +189,8 @@ export const limits = {
   minuteLookMs: 1000,
   /** A management request's body, in bytes: parsing more would hold up a capture beside it. */
   managementBodyBytesMax: 1_048_576,
+  /** How long such a body may take, in ms: a megabyte over a bad line, not a byte now and then for ever. */
+  managementBodyMsMax: 20_000,
   /** Characters of a wrong value that a refusal repeats. */
   valueShownCharsMax: 200,
   /** Personal keys a user may issue over HTTP; PostHog's number. */

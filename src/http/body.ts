@@ -3,6 +3,7 @@
 // the schema that the API's description shows. Never lets anything through that the schema does not name.
 
 import type { TObject } from "typebox";
+import { withinMs } from "../core/deadline.ts";
 import { Fault } from "../core/fault.ts";
 import { limits } from "../core/limits.ts";
 import { reasonOf } from "../core/log.ts";
@@ -110,26 +111,46 @@ function jsonOrText(text: string): unknown {
   }
 }
 
-/** @throws Fault payload_too_large past the bound; the rest is not waited for. */
-async function receive(request: Request): Promise<Uint8Array> {
+/**
+ * The whole body, as long as it is small and comes in time.
+ * @throws Fault payload_too_large past the bound (the rest is not waited for), upload_timeout when it is not
+ *   here after `msMax`.
+ */
+export async function receive(
+  request: Request,
+  msMax: number = limits.managementBodyMsMax,
+): Promise<Uint8Array> {
   const announced = Number(request.headers.get("content-length") ?? 0);
   if (announced > limits.managementBodyBytesMax) {
     await request.body?.cancel().catch(() => undefined);
     throw tooLarge();
   }
   if (!request.body) return new Uint8Array(0);
+  const reader = request.body.getReader();
+  try {
+    return await withinMs(readAll(reader), msMax);
+  } catch (thrown) {
+    if (thrown instanceof Fault) throw thrown;
+    throw new Fault("upload_timeout", "The client stopped sending data.");
+  } finally {
+    // Ends what may still be waiting for a chunk; of a body that is through there is nothing to end.
+    void reader.cancel().catch(() => undefined);
+  }
+}
+
+/** What both kinds of stream readers in Bun's types have. */
+interface Chunks {
+  read(): Promise<{ done: boolean; value?: Uint8Array | undefined }>;
+}
+
+async function readAll(reader: Chunks): Promise<Uint8Array> {
   const chunks: Uint8Array[] = [];
   let size = 0;
-  try {
-    for await (const chunk of request.body) {
-      size += chunk.length;
-      if (size > limits.managementBodyBytesMax) break;
-      chunks.push(chunk);
-    }
-  } catch {
-    throw new Fault("upload_timeout", "The client stopped sending data.");
+  for (let { value } = await reader.read(); value; { value } = await reader.read()) {
+    size += value.length;
+    if (size > limits.managementBodyBytesMax) throw tooLarge();
+    chunks.push(value);
   }
-  if (size > limits.managementBodyBytesMax) throw tooLarge();
   return chunks.length === 1 && chunks[0] ? chunks[0] : Buffer.concat(chunks, size);
 }
 

@@ -2,7 +2,7 @@ import { expect, test } from "bun:test";
 import Type from "typebox";
 import { Fault } from "../../src/core/fault.ts";
 import { limits } from "../../src/core/limits.ts";
-import { readChanges, readFields, readReplacement } from "../../src/http/body.ts";
+import { readChanges, readFields, readReplacement, receive } from "../../src/http/body.ts";
 import { flag, integer, nullable, text } from "../../src/http/field.ts";
 
 const schema = Type.Object({
@@ -84,4 +84,17 @@ test("a body of managementBodyBytesMax is read, one byte more is not, announced 
   announced.headers.set("content-length", String(max + 1));
   const chunked = request(new Blob([sized(max + 1)]).stream());
   for (const sent of [announced, chunked]) expect((await refusal(sent)).code).toBe("payload_too_large");
+});
+
+test("a body that stays away is given up, and its sender told", async () => {
+  let cancelled = false;
+  const body = new ReadableStream<Uint8Array>({
+    start: (controller) => controller.enqueue(new TextEncoder().encode("{")),
+    cancel: () => {
+      cancelled = true;
+    },
+  });
+  const sent = new Request("http://localhost/", { method: "POST", body });
+  expect(await receive(sent, 20).catch((thrown: Fault) => thrown.code)).toBe("upload_timeout");
+  expect(cancelled).toBe(true);
 });
