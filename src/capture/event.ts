@@ -4,10 +4,14 @@
 import { bytesOf } from "../core/bytes.ts";
 import { limits } from "../core/limits.ts";
 import { type Reason, warningBit } from "./outcome.ts";
-import { type Row, type Span, newUuidBytes, uuidFromText } from "./row.ts";
+import { type Row, newUuidBytes, uuidFromText } from "./row.ts";
+import { type GroupTypes } from "./group.ts";
+import { readIdentity } from "./identity.ts";
 import { checkKind } from "./kind.ts";
 import { field, grade, gradeIn, trait } from "./member.ts";
+import { readString } from "./raw.ts";
 import type { Scan } from "./scan.ts";
+import { type Span, cutText } from "./span.ts";
 import { aheadMicrosMax, readIso, readNumber, readSlowly, timestampMicrosMin } from "./timestamp.ts";
 
 /** What is the same for every event of a request. */
@@ -18,6 +22,8 @@ export interface Sending {
   received: number;
   /** How far the client's clock is ahead of ours, in microseconds; 0 when unknown or too little to matter. */
   skew: number;
+  /** Which types of groups the project may have; any, when nobody says. */
+  groupTypes?: GroupTypes;
   /** Events without a name are `$identify` calls (/engage). */
   nameless?: boolean;
 }
@@ -27,7 +33,6 @@ const performanceEvent = bytesOf("$performance_event");
 const identifyEvent = bytesOf("$identify");
 const snapshotPrefix = bytesOf("$snapshot");
 const decoder = new TextDecoder();
-const encoder = new TextEncoder();
 
 /**
  * Reads entry `at` (an offset into scan.entries) into `row`.
@@ -51,33 +56,11 @@ export function readEvent(scan: Scan, at: number, sending: Sending, row: Row): R
     readDistinctId(scan, at, row) ?? readProperties(scan, at, row.properties) ?? checkKind(scan, at, row);
   if (refused) return refused;
   row.project_id = sending.project_id;
+  readIdentity(scan, at, sending.groupTypes, row);
   row.historical_migration = sending.historical_migration;
   row.timestamp = readTimestamp(scan, at, sending, row);
   readUuid(scan, at, row);
   return undefined;
-}
-
-/** A string's content; false when it is no string or empty. */
-function readString(bytes: Uint8Array, from: number, to: number, out: Span): boolean {
-  if (bytes[from] !== 0x22 || to - from <= 2) return false;
-  for (let at = from + 1; at < to - 1; at++) {
-    if (bytes[at] === 0x5c) return unescapeString(bytes, from, to, out);
-  }
-  out.source = bytes;
-  out.from = from + 1;
-  out.to = to - 1;
-  return true;
-}
-
-function unescapeString(bytes: Uint8Array, from: number, to: number, out: Span): boolean {
-  setText(out, JSON.parse(decoder.decode(bytes.subarray(from, to))) as string);
-  return out.to > 0;
-}
-
-function setText(out: Span, text: string): void {
-  out.source = encoder.encode(text);
-  out.from = 0;
-  out.to = out.source.length;
 }
 
 /**
@@ -96,9 +79,7 @@ function readDistinctId(scan: Scan, at: number, row: Row): Reason | undefined {
   if (bytes[from] !== 0x22) Object.assign(out, { source: bytes, from, to });
   else if (!readString(bytes, from, to, out)) return "empty_distinct_id";
   if (isBlank(out)) return "empty_distinct_id";
-  if (out.to - out.from > limits.distinctIdCharsMax && cutText(out, limits.distinctIdCharsMax)) {
-    row.warned |= warningBit.distinct_id_truncated;
-  }
+  if (cutText(out, limits.distinctIdCharsMax)) row.warned |= warningBit.distinct_id_truncated;
   return undefined;
 }
 
@@ -109,15 +90,6 @@ function isBlank({ source, from, to }: Span): boolean {
     if (byte >= 0x80) return decoder.decode(source.subarray(from, to)).trim() === "";
     if (byte > 0x20) return false;
   }
-  return true;
-}
-
-/** True when it was longer. Only as many bytes are looked at as so many characters can have. */
-function cutText(out: Span, charsMax: number): boolean {
-  const end = Math.min(out.to, out.from + 4 * (charsMax + 1));
-  const characters = [...decoder.decode(out.source.subarray(out.from, end))];
-  if (characters.length <= charsMax) return false;
-  setText(out, characters.slice(0, charsMax).join(""));
   return true;
 }
 

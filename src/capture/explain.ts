@@ -38,6 +38,14 @@ export const sentences: Readonly<Record<Reason | Warning, string>> = {
   missing_current_url: "$pageview needs $current_url (a text) in properties.",
   missing_screen_name: "$screen needs $screen_name (a text) in properties.",
   missing_survey_id: "Survey events need $survey_id (a text) in properties.",
+  person_properties_size_violation:
+    `Some of $set, $set_once, $unset or $group_set was left out: at most ${limits.changesMax} keys of ` +
+    `${limits.changeKeyBytesMax} bytes, ${limits.changesBytesMax} bytes in all. The event itself is kept.`,
+  group_types_limit_exceeded:
+    `A project has at most ${limits.groupTypesMax} types of groups: this event's further one is stored on ` +
+    "the event and not kept as a group.",
+  cannot_merge_with_illegal_distinct_id:
+    "The ids were not merged: one of them is a placeholder like null or anonymous. The event itself is kept.",
 };
 
 /** The field of the event that each type is about. */

@@ -2,46 +2,72 @@
 // of other events.
 
 import { limits } from "../core/limits.ts";
-import { field, grade, gradeIn, knownKeys, noSlot, slotOf, trait } from "./member.ts";
+import {
+  field,
+  firstTrait,
+  grade,
+  gradeIn,
+  gradeOf,
+  kind as wanted,
+  knownKeys,
+  noSlot,
+  slotOf,
+  trait,
+} from "./member.ts";
 import { type Reason, warningBit } from "./outcome.ts";
 import type { Row } from "./row.ts";
 import type { Scan } from "./scan.ts";
-import { Walk } from "./walk.ts";
+import type { Span } from "./span.ts";
 
 interface Kind {
-  /** Traits that must be sound, and the warning when one is not. */
-  needs: readonly (readonly [which: number, bit: number])[];
+  /** Members that must be sound, and the warning when one is not: fields, or traits from firstTrait on. */
+  needs: readonly (readonly [slot: number, bit: number, wanted: number])[];
   /** It speaks of a person or group, which `$process_person_profile: false` forbids. */
   profile: boolean;
-  /** A trait that must be a text if it is there, and why the event is not taken otherwise. */
-  id?: readonly [which: number, reason: Reason];
+  /** A field that must be a text if it is there, and why the event is not taken otherwise. */
+  id?: readonly [place: number, reason: Reason];
 }
 
 const kindsByName: Record<string, Kind> = {
   $create_alias: {
-    needs: [[trait.alias, warningBit.missing_alias]],
+    needs: [[field.alias, warningBit.missing_alias, wanted.text]],
     profile: true,
-    id: [trait.alias, "invalid_alias"],
+    id: [field.alias, "invalid_alias"],
   },
   $merge_dangerously: {
-    needs: [[trait.alias, warningBit.missing_alias]],
+    needs: [[field.alias, warningBit.missing_alias, wanted.text]],
     profile: true,
-    id: [trait.alias, "invalid_alias"],
+    id: [field.alias, "invalid_alias"],
   },
-  $identify: { needs: [], profile: true, id: [trait.$anon_distinct_id, "invalid_anon_distinct_id"] },
+  $identify: { needs: [], profile: true, id: [field.$anon_distinct_id, "invalid_anon_distinct_id"] },
   $groupidentify: {
     needs: [
-      [trait.$group_type, warningBit.missing_group_type],
-      [trait.$group_key, warningBit.missing_group_key],
-      [trait.$group_set, warningBit.invalid_group_set],
+      [field.$group_type, warningBit.missing_group_type, wanted.text],
+      [field.$group_key, warningBit.missing_group_key, wanted.text_or_number],
+      [field.$group_set, warningBit.invalid_group_set, wanted.object],
     ],
     profile: true,
   },
-  $pageview: { needs: [[trait.$current_url, warningBit.missing_current_url]], profile: false },
-  $screen: { needs: [[trait.$screen_name, warningBit.missing_screen_name]], profile: false },
-  "survey sent": { needs: [[trait.$survey_id, warningBit.missing_survey_id]], profile: false },
-  "survey shown": { needs: [[trait.$survey_id, warningBit.missing_survey_id]], profile: false },
-  "survey dismissed": { needs: [[trait.$survey_id, warningBit.missing_survey_id]], profile: false },
+  $pageview: {
+    needs: [[firstTrait + trait.$current_url, warningBit.missing_current_url, wanted.text]],
+    profile: false,
+  },
+  $screen: {
+    needs: [[firstTrait + trait.$screen_name, warningBit.missing_screen_name, wanted.text]],
+    profile: false,
+  },
+  "survey sent": {
+    needs: [[firstTrait + trait.$survey_id, warningBit.missing_survey_id, wanted.text]],
+    profile: false,
+  },
+  "survey shown": {
+    needs: [[firstTrait + trait.$survey_id, warningBit.missing_survey_id, wanted.text]],
+    profile: false,
+  },
+  "survey dismissed": {
+    needs: [[firstTrait + trait.$survey_id, warningBit.missing_survey_id, wanted.text]],
+    profile: false,
+  },
 };
 const names = Object.keys(kindsByName);
 const kinds = Object.values(kindsByName);
@@ -62,41 +88,43 @@ export function checkKind(scan: Scan, at: number, row: Row): Reason | undefined 
   if (slot === noSlot) return undefined;
   const kind = kinds[slot]!;
   if (kind.profile && profile === grade.empty) return "invalid_event_when_process_person_profile_is_false";
-  if (kind.id && gradeIn(traits, kind.id[0]) === grade.wrong) return kind.id[1];
-  for (const [which, bit] of kind.needs) if (gradeIn(traits, which) !== grade.sound) row.warned |= bit;
-  if (slot === identify && !setsSomething(traits)) row.warned |= warningBit.missing_set;
+  if (kind.id && gradeAt(scan, at, kind.id[0], wanted.text) === grade.wrong) return kind.id[1];
+  for (const [place, bit, what] of kind.needs) {
+    if (gradeAt(scan, at, place, what) !== grade.sound) row.warned |= bit;
+  }
+  if (slot === identify && !setsSomething(scan, at)) row.warned |= warningBit.missing_set;
   return slot === groupIdentify && groupKeyIsLong(scan, at) ? "group_key_too_long" : undefined;
 }
 
 /** An identify call connects ids, or sets person properties, here or beside its `properties`. */
-function setsSomething(traits: number): boolean {
+function setsSomething(scan: Scan, at: number): boolean {
   return (
-    gradeIn(traits, trait.$set) === grade.sound ||
-    gradeIn(traits, trait.own_set) === grade.sound ||
-    gradeIn(traits, trait.$anon_distinct_id) === grade.sound
+    gradeAt(scan, at, field.$set, wanted.object) === grade.sound ||
+    gradeAt(scan, at, field.own_set, wanted.object) === grade.sound ||
+    gradeAt(scan, at, field.$anon_distinct_id, wanted.text) === grade.sound
   );
 }
 
-const groupKey = knownKeys({ $group_key: 0 });
+/** The grade of a field of entry `at` that should be of a kind, or of a trait. */
+export function gradeAt({ bytes, entries }: Scan, at: number, slot: number, what: number): number {
+  if (slot >= firstTrait) return gradeIn(entries[at + field.traits]!, slot - firstTrait);
+  const [from, to] = [entries[at + slot]!, entries[at + slot + 1]!];
+  return to === 0 ? grade.absent : gradeOf(what, bytes[from]!, to - from);
+}
 
 function groupKeyIsLong({ bytes, entries }: Scan, at: number): boolean {
-  const [from, to] = [entries[at + field.properties]!, entries[at + field.properties + 1]!];
-  if (to - from <= limits.groupKeyCharsMax || bytes[from] !== 0x7b) return false;
-  const walk = new Walk(bytes);
-  walk.at = from + 1;
-  let long = false;
-  do {
-    walk.key();
-    const found = walk.escapes === 0 && slotOf(groupKey, bytes, walk.keyFrom, walk.keyTo) === 0;
-    walk.peek();
-    const start = walk.at;
-    walk.skip(0);
-    if (found) long = textIsLonger(bytes, start, walk.at, limits.groupKeyCharsMax);
-  } while (walk.more(0x7d));
-  return long;
+  const [from, to] = [entries[at + field.$group_key]!, entries[at + field.$group_key + 1]!];
+  return textIsLonger(bytes, from, to, limits.groupKeyCharsMax);
 }
 
 function textIsLonger(bytes: Uint8Array, from: number, to: number, charsMax: number): boolean {
   if (bytes[from] !== 0x22 || to - from - 2 <= charsMax) return false;
   return (JSON.parse(new TextDecoder().decode(bytes.subarray(from, to))) as string).length > charsMax;
+}
+
+/** Whether an event has this name (of plain letters). */
+export function sameName({ source, from, to }: Span, name: string): boolean {
+  if (to - from !== name.length) return false;
+  for (let i = 0; i < name.length; i++) if (source[from + i] !== name.charCodeAt(i)) return false;
+  return true;
 }

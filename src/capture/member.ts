@@ -4,6 +4,8 @@ import { bytesOf } from "../core/bytes.ts";
 
 /**
  * Places in an event's entry of the index; each holds [from, to) of the raw value, quotes included, or 0, 0.
+ * The last of two members with one name counts; a second `properties` starts all that lies in it anew.
+ * Everything behind the scan reads these numbers and nothing else of it.
  */
 export const field = {
   item: 0,
@@ -20,26 +22,39 @@ export const field = {
   altered: 17,
   /** One number: what was seen of each trait, two bits each. */
   traits: 18,
+  /** One number: 1 when any of the fields behind it was seen; most events have none. */
+  identity: 19,
+  /** The event's own `$set`, `$set_once` and `$unset`, beside its properties. */
+  own_set: 20,
+  own_set_once: 22,
+  own_unset: 24,
+  /** From here on members of `properties`. */
+  $set: 26,
+  $set_once: 28,
+  $unset: 30,
+  $groups: 32,
+  $group_type: 34,
+  $group_key: 36,
+  $group_set: 38,
+  alias: 40,
+  $anon_distinct_id: 42,
 } as const;
-export const entryLength = 19;
+export const entryLength = 44;
+
+/** The fields of who did it: [firstIdentity, entryLength) of an entry; those in `properties` come last. */
+export const firstIdentity = field.own_set;
+export const firstPropertyIdentity = field.$set;
 
 /**
  * Members of `properties` of which only it matters whether they are there and of the right kind; each has
- * two bits of an entry's `traits`. `own_set` is an event's own `$set`, beside its properties.
+ * two bits of an entry's `traits`.
  */
 export const trait = {
-  alias: 0,
-  $anon_distinct_id: 1,
-  $group_type: 2,
-  $group_key: 3,
-  $group_set: 4,
-  $set: 5,
-  $current_url: 6,
-  $screen_name: 7,
-  $survey_id: 8,
-  $process_person_profile: 9,
-  $ignore_sent_at: 10,
-  own_set: 11,
+  $current_url: 0,
+  $screen_name: 1,
+  $survey_id: 2,
+  $process_person_profile: 3,
+  $ignore_sent_at: 4,
 } as const;
 
 /** What a trait's two bits say. */
@@ -56,25 +71,26 @@ export const grade = {
 /** Slots from here on are traits. */
 export const firstTrait = 64;
 
-const text = 0;
-const object = 1;
-const flag = 2;
-const textOrNumber = 3;
-/** What each trait must be. */
-const kindOf = new Uint8Array(Object.keys(trait).length).fill(text);
-for (const which of [trait.$group_set, trait.$set, trait.own_set]) kindOf[which] = object;
-for (const which of [trait.$process_person_profile, trait.$ignore_sent_at]) kindOf[which] = flag;
-kindOf[trait.$group_key] = textOrNumber;
+/** What a member must be. */
+export const kind = { text: 0, object: 1, flag: 2, text_or_number: 3 } as const;
 
-/** The grade of a raw value that begins with the byte `first` and is `size` bytes long. */
-export function gradeOf(which: number, first: number, size: number): number {
-  const kind = kindOf[which]!;
-  if (first === 0x22 && (kind === text || kind === textOrNumber)) return size > 2 ? grade.sound : grade.empty;
+const kindOf = new Uint8Array(Object.keys(trait).length).fill(kind.text);
+for (const which of [trait.$process_person_profile, trait.$ignore_sent_at]) kindOf[which] = kind.flag;
+
+/** The grade of a trait's raw value that begins with the byte `first` and is `size` bytes long. */
+export function gradeOfTrait(which: number, first: number, size: number): number {
+  return gradeOf(kindOf[which]!, first, size);
+}
+
+/** The grade of a raw value that should be of a kind. */
+export function gradeOf(wanted: number, first: number, size: number): number {
+  const mayBeText = wanted === kind.text || wanted === kind.text_or_number;
+  if (first === 0x22 && mayBeText) return size > 2 ? grade.sound : grade.empty;
   if (first === 0x6e) return grade.absent;
-  if (kind === object) return first === 0x7b ? grade.sound : grade.wrong;
-  if (kind === flag) return first === 0x74 ? grade.sound : first === 0x66 ? grade.empty : grade.wrong;
+  if (wanted === kind.object) return first === 0x7b ? grade.sound : grade.wrong;
+  if (wanted === kind.flag) return first === 0x74 ? grade.sound : first === 0x66 ? grade.empty : grade.wrong;
   const number = first === 0x2d || (first >= 0x30 && first <= 0x39);
-  return number && kind === textOrNumber ? grade.sound : grade.wrong;
+  return number && wanted === kind.text_or_number ? grade.sound : grade.wrong;
 }
 
 /** The grade of a trait in an entry's `traits`. */
@@ -127,13 +143,15 @@ export const itemKeys = knownKeys({
   api_key: keySlot,
   token: keySlot,
   $token: keySlot,
-  $set: firstTrait + trait.own_set,
+  $set: field.own_set,
+  $set_once: field.own_set_once,
+  $unset: field.own_unset,
 });
-const { own_set: _, ...propertyTraits } = trait;
 export const propertyKeys = knownKeys({
   distinct_id: field.properties_distinct_id,
   token: keySlot,
-  ...Object.fromEntries(Object.entries(propertyTraits).map(([name, which]) => [name, firstTrait + which])),
+  ...Object.fromEntries(Object.entries(field).filter(([, place]) => place >= firstPropertyIdentity)),
+  ...Object.fromEntries(Object.entries(trait).map(([name, which]) => [name, firstTrait + which])),
 });
 export const envelopeKeys = knownKeys({
   api_key: envelope.api_key,

@@ -36,6 +36,9 @@ export const warnings = [
   "missing_current_url",
   "missing_screen_name",
   "missing_survey_id",
+  "person_properties_size_violation",
+  "group_types_limit_exceeded",
+  "cannot_merge_with_illegal_distinct_id",
 ] as const;
 export type Warning = (typeof warnings)[number];
 

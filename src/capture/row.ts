@@ -1,13 +1,11 @@
 // A row: one event on its way into the columns. One object, filled again for every event; never kept.
 
-const nothing = new Uint8Array(0);
+import { Changes } from "./change.ts";
+import { Groups } from "./group.ts";
+import { type Span, emptySpan } from "./span.ts";
 
-/** A text as bytes: `source` from `from` to `to`. */
-export interface Span {
-  source: Uint8Array;
-  from: number;
-  to: number;
-}
+/** Whose event it is: of a person, of nobody, of a person who tells of a group. Rests in event_rows. */
+export const personMode = { full: 0, personless: 1, group: 2 } as const;
 
 export interface Row {
   project_id: number;
@@ -22,6 +20,11 @@ export interface Row {
   /** Microseconds since 1970, UTC: when the journal took the row; never goes back within a journal. */
   created_at: number;
   historical_migration: boolean;
+  /** One of personMode. */
+  person_mode: number;
+  /** What it says of its person, and of the group it identifies. */
+  changes: Changes;
+  groups: Groups;
   /** What is odd about it: bits of `warningBit`. Not stored with the row. */
   warned: number;
 }
@@ -30,12 +33,15 @@ export function emptyRow(): Row {
   return {
     project_id: 0,
     uuid: new Uint8Array(16),
-    event: { source: nothing, from: 0, to: 0 },
-    distinct_id: { source: nothing, from: 0, to: 0 },
-    properties: { source: nothing, from: 0, to: 0 },
+    event: emptySpan(),
+    distinct_id: emptySpan(),
+    properties: emptySpan(),
     timestamp: 0,
     created_at: 0,
     historical_migration: false,
+    person_mode: personMode.full,
+    changes: new Changes(),
+    groups: new Groups(),
     warned: 0,
   };
 }

@@ -1,5 +1,4 @@
-// The scan: one pass over a body's bytes that checks the JSON grammar and notes where each event's fields
-// lie.
+// The scan: one pass over a body's bytes that checks the JSON grammar and notes where each event's fields lie.
 // Builds no objects and never awaits; works in slices, so that a long body does not hold everybody else up.
 
 import { isUtf8 } from "node:buffer";
@@ -9,15 +8,16 @@ import {
   envelope,
   envelopeKeys,
   field,
+  firstIdentity,
+  firstPropertyIdentity,
   firstTrait,
-  gradeOf,
+  gradeOfTrait,
   itemKeys,
   keySlot,
   noSlot,
   propertyKeys,
   slotOf,
   slotOfEscaped,
-  trait,
 } from "./member.ts";
 import { Outcomes, type Reason } from "./outcome.ts";
 import { Walk, malformed } from "./walk.ts";
@@ -230,16 +230,15 @@ export class Scan {
     // The last of two members with one name counts, as everywhere in JSON.
     if (slot === field.properties) {
       this.entries[entry + field.properties_distinct_id + 1] = 0;
-      this.entries[entry + field.traits]! &= 3 << (trait.own_set * 2);
+      this.entries[entry + field.traits] = 0;
+      if (this.entries[entry + field.identity] === 1) {
+        this.entries.fill(0, entry + firstPropertyIdentity, entry + entryLength);
+      }
     }
     if (slot === field.properties && first === 0x7b) this.#properties(depth + 1);
     else this.#walk.skip(depth);
     if (slot === keySlot && first === 0x22) this.#ownKey = [start, this.#walk.at];
-    else if (slot >= firstTrait) this.#noteTrait(slot - firstTrait, first, start);
-    else if (slot >= 0) {
-      this.entries[entry + slot] = start;
-      this.entries[entry + slot + 1] = this.#walk.at;
-    }
+    else if (slot >= 0) this.#note(slot, start);
     return start;
   }
 
@@ -258,18 +257,21 @@ export class Scan {
       if (slot === noSlot) continue;
       if (slot === keySlot && first === 0x22) this.#propertiesKey = [start, this.#walk.at];
       else if (slot >= firstTrait) this.#noteTrait(slot - firstTrait, first, start);
-      else if (slot >= 0) {
-        const entry = this.count * entryLength;
-        this.entries[entry + slot] = start;
-        this.entries[entry + slot + 1] = this.#walk.at;
-      }
+      else this.#note(slot, start);
     } while (this.#walk.more(0x7d));
+  }
+
+  #note(slot: number, start: number): void {
+    const entry = this.count * entryLength;
+    this.entries[entry + slot] = start;
+    this.entries[entry + slot + 1] = this.#walk.at;
+    if (slot >= firstIdentity) this.entries[entry + field.identity] = 1;
   }
 
   #noteTrait(which: number, first: number, start: number): void {
     const place = this.count * entryLength + field.traits;
     const others = this.entries[place]! & ~(3 << (which * 2));
-    this.entries[place] = others | (gradeOf(which, first, this.#walk.at - start) << (which * 2));
+    this.entries[place] = others | (gradeOfTrait(which, first, this.#walk.at - start) << (which * 2));
   }
 
   #noteKey([from, to]: [number, number]): void {

@@ -178,6 +178,16 @@ export const limits = {
   warningSegmentBytesMax: 8 * 1024 * 1024,
   /** A group's key, in characters: PostHog refuses longer ones too. */
   groupKeyCharsMax: 400,
+  /** Types of groups in one project; PostHog's number. */
+  groupTypesMax: 5,
+  /** Members of one event's $groups that are read: far more than types can be kept. */
+  groupMembersMax: 64,
+  /** Person and group properties one event may change: far more than anybody sends by hand. */
+  changesMax: 1000,
+  /** The longest key among them, in bytes, quotes aside: keys live in dictionaries. */
+  changeKeyBytesMax: 400,
+  /** All of them together, in bytes: PostHog trims a person to as much. */
+  changesBytesMax: 524_288,
   /** A spike is a minute above this many times the mean of the trailing minutes, and above so many events. */
   spikeFactor: 10,
   spikeEventsMin: 1000,

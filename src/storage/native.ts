@@ -1,4 +1,4 @@
-// ClickHouse's Native format: columns written by cursor, blocks read back and cut by rows. Never touches a
+// ClickHouse's Native format: columns written by cursor. Never touches a
 // socket.
 // Source of the format: ClickHouse's own description of Native and of LowCardinality's serialization
 // (revision 0,
@@ -121,8 +121,19 @@ export function writeLowCardinality(
   indexes: Uint32Array,
   rows: number,
 ): void {
-  const width = keys <= 256 ? 0 : keys <= 65_536 ? 1 : 2;
   out.u64(1n);
+  writeLowCardinalityBody(out, dictionary, keys, indexes, rows);
+}
+
+/** What stands behind the version: the dictionary, and an index for each value. */
+export function writeLowCardinalityBody(
+  out: ByteColumn,
+  dictionary: Uint8Array,
+  keys: number,
+  indexes: Uint32Array,
+  rows: number,
+): void {
+  const width = keys <= 256 ? 0 : keys <= 65_536 ? 1 : 2;
   // additional keys are in this block (bit 9), and the dictionary is new with it (bit 10)
   out.u64(BigInt(width) | (1n << 9n) | (1n << 10n));
   out.u64(BigInt(keys));
@@ -133,144 +144,5 @@ export function writeLowCardinality(
     if (width === 0) out.u8(indexes[row]!);
     else if (width === 1) out.u16(indexes[row]!);
     else out.u32(indexes[row]!);
-  }
-}
-
-/** Replaces a fixed-width column when a block is cut: row number within the cut → the value's bytes. */
-export type ColumnFill = (out: ByteColumn, row: number) => void;
-
-const fixedWidths: Record<string, number> = {
-  UUID: 16,
-  UInt8: 1,
-  Int8: 1,
-  Bool: 1,
-  UInt32: 4,
-  UInt64: 8,
-  "DateTime64(6, 'UTC')": 8,
-};
-
-/**
- * Cuts rows `from` (inclusive) to `to` (exclusive) out of one Native block, as a block of its own.
- * `fills` writes named columns anew. Knows the types our own blocks are made of.
- * @throws Error on a type it does not know or a block cut short (our bug, or a damaged file past its
- *   checksum).
- */
-export function cutBlock(
-  block: Uint8Array,
-  from: number,
-  to: number,
-  fills: Record<string, ColumnFill>,
-): Uint8Array {
-  const read = new BlockReader(block);
-  const columns = read.varuint();
-  const rows = read.varuint();
-  if (from < 0 || to > rows || from >= to) throw new Error(`cannot cut rows ${from}–${to} of ${rows}`);
-  const out = new ByteColumn(Math.ceil((block.length * (to - from)) / rows) + 1024);
-  writeBlockHead(out, columns, to - from);
-  for (let column = 0; column < columns; column++) {
-    const name = read.text();
-    const type = read.text();
-    writeColumnHead(out, name, type);
-    const fill = fills[name];
-    const kept = cutColumn(read, type, rows, from, to);
-    if (fill) for (let row = 0; row < to - from; row++) fill(out, row);
-    else out.raw(kept);
-  }
-  return out.filled();
-}
-
-/** The number of rows a block says it has. */
-export function rowsOfBlock(block: Uint8Array): number {
-  const read = new BlockReader(block);
-  read.varuint();
-  return read.varuint();
-}
-
-/** Where the first block of `bytes` ends: several may follow each other in one frame or file. */
-export function lengthOfBlock(bytes: Uint8Array): number {
-  const read = new BlockReader(bytes);
-  const columns = read.varuint();
-  const rows = read.varuint();
-  for (let column = 0; column < columns; column++) {
-    read.text();
-    cutColumn(read, read.text(), rows, 0, 0);
-  }
-  return read.at;
-}
-
-function cutColumn(read: BlockReader, type: string, rows: number, from: number, to: number): Uint8Array {
-  const width = fixedWidths[type];
-  if (width !== undefined) return read.slice(rows * width).subarray(from * width, to * width);
-  if (type === "String") return read.strings(rows, from, to);
-  if (type === "LowCardinality(String)") return cutLowCardinality(read, rows, from, to);
-  throw new Error(`unknown column type ${type}`);
-}
-
-function cutLowCardinality(read: BlockReader, rows: number, from: number, to: number): Uint8Array {
-  if (rows === 0) return read.slice(0);
-  const start = read.at;
-  read.slice(8);
-  const width = 1 << Number(read.u64() & 255n);
-  const keys = Number(read.u64());
-  read.strings(keys, 0, 0);
-  const head = read.between(start, read.at);
-  read.slice(8);
-  const indexes = read.slice(rows * width);
-  const out = new ByteColumn(head.length + 8 + (to - from) * width);
-  out.raw(head);
-  out.u64(BigInt(to - from));
-  out.raw(indexes, from * width, to * width);
-  return out.filled();
-}
-
-class BlockReader {
-  at = 0;
-  readonly #bytes: Uint8Array;
-  readonly #view: DataView;
-
-  constructor(bytes: Uint8Array) {
-    this.#bytes = bytes;
-    this.#view = new DataView(bytes.buffer, bytes.byteOffset, bytes.byteLength);
-  }
-
-  varuint(): number {
-    let value = 0;
-    for (let shift = 0; shift < 35; shift += 7) {
-      const byte = this.slice(1)[0]!;
-      value += (byte & 127) * 2 ** shift;
-      if (byte < 128) return value;
-    }
-    throw new Error("varuint too long");
-  }
-
-  u64(): bigint {
-    const at = this.at;
-    this.slice(8);
-    return this.#view.getBigUint64(at, true);
-  }
-
-  text(): string {
-    return new TextDecoder().decode(this.slice(this.varuint()));
-  }
-
-  slice(size: number): Uint8Array {
-    if (this.at + size > this.#bytes.length) throw new Error("block is cut short");
-    return this.between(this.at, (this.at += size));
-  }
-
-  between(from: number, to: number): Uint8Array {
-    return this.#bytes.subarray(from, to);
-  }
-
-  /** Walks `count` String values and returns the bytes of those from `from` to `to`. */
-  strings(count: number, from: number, to: number): Uint8Array {
-    let first = this.at;
-    let last = this.at;
-    for (let i = 0; i < count; i++) {
-      if (i === from) first = this.at;
-      this.slice(this.varuint());
-      if (i + 1 === to) last = this.at;
-    }
-    return this.between(first, Math.max(first, last));
   }
 }

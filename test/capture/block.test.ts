@@ -2,7 +2,8 @@ import { expect, test } from "bun:test";
 import fc from "fast-check";
 import { Block, rebatch } from "../../src/capture/block.ts";
 import { emptyRow, newUuidBytes, uuidFromText } from "../../src/capture/row.ts";
-import { ByteColumn, lengthOfBlock, rowsOfBlock } from "../../src/storage/native.ts";
+import { ByteColumn } from "../../src/storage/native.ts";
+import { lengthOfBlock, rowsOfBlock } from "../../src/storage/native_cut.ts";
 
 const encoder = new TextEncoder();
 

@@ -1,6 +1,7 @@
 import { expect, test } from "bun:test";
 import { type Sending, readEvent } from "../../src/capture/event.ts";
-import { emptyRow, type Row, type Span } from "../../src/capture/row.ts";
+import { emptyRow, type Row } from "../../src/capture/row.ts";
+import type { Span } from "../../src/capture/span.ts";
 import { entryLength } from "../../src/capture/member.ts";
 import { Scan } from "../../src/capture/scan.ts";
 import { bytesOf } from "../../src/core/bytes.ts";

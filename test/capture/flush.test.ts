@@ -9,7 +9,7 @@ import { bytesOf } from "../../src/core/bytes.ts";
 import { systemClock } from "../../src/core/clock.ts";
 import { silentLog } from "../../src/core/log.ts";
 import { type ClickHouse, ClickHouseError, type NativeBody } from "../../src/storage/clickhouse.ts";
-import { cutBlock, lengthOfBlock, rowsOfBlock } from "../../src/storage/native.ts";
+import { cutBlock, lengthOfBlock, rowsOfBlock } from "../../src/storage/native_cut.ts";
 import { cleanUp } from "../support/cleanup.ts";
 import { makeFolder } from "../support/folder.ts";
 

@@ -10,7 +10,8 @@ import { WarningBlock, type WarningRow } from "../../src/capture/warning.ts";
 import { systemClock } from "../../src/core/clock.ts";
 import { silentLog } from "../../src/core/log.ts";
 import { type ClickHouse, ClickHouseError, type NativeBody } from "../../src/storage/clickhouse.ts";
-import { ByteColumn, lengthOfBlock, rowsOfBlock } from "../../src/storage/native.ts";
+import { ByteColumn } from "../../src/storage/native.ts";
+import { lengthOfBlock, rowsOfBlock } from "../../src/storage/native_cut.ts";
 import { cleanUp } from "../support/cleanup.ts";
 import { makeFolder } from "../support/folder.ts";
 

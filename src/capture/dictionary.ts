@@ -1,0 +1,95 @@
+// A block's dictionary of names that repeat: events, property keys, types of groups. Never holds a name twice.
+
+import { ByteColumn, writeLowCardinality } from "../storage/native.ts";
+import { type Offsets, writeLowCardinalityArrays } from "../storage/native_arrays.ts";
+
+/**
+ * Names, each once: byte strings → 0, 1, 2 … in order of first sight, found by hash, compared by bytes.
+ */
+export class Dictionary {
+  #slots = new Int32Array(64).fill(-1);
+  readonly #keys = new ByteColumn();
+  #starts = new Uint32Array(64);
+  #ends = new Uint32Array(64);
+  #count = 0;
+  #indexes = new Uint32Array(256);
+  #rows = 0;
+
+  append(source: Uint8Array, from: number, to: number): void {
+    if (this.#rows === this.#indexes.length) this.#indexes = grown(this.#indexes);
+    this.#indexes[this.#rows++] = this.#find(source, from, to);
+  }
+
+  encode(out: ByteColumn, rows: number): void {
+    writeLowCardinality(out, this.#keys.filled(), this.#count, this.#indexes, rows);
+  }
+
+  encodeArrays(out: ByteColumn, offsets: Offsets): void {
+    writeLowCardinalityArrays(out, offsets, this.#keys.filled(), this.#count, this.#indexes);
+  }
+
+  clear(): void {
+    if (this.#count > 0) this.#slots.fill(-1);
+    this.#keys.length = 0;
+    this.#count = 0;
+    this.#rows = 0;
+  }
+
+  #find(source: Uint8Array, from: number, to: number): number {
+    const mask = this.#slots.length - 1;
+    for (let slot = hashOf(source, from, to) & mask; ; slot = (slot + 1) & mask) {
+      const key = this.#slots[slot]!;
+      if (key < 0) return this.#add(source, from, to, slot);
+      if (this.#same(key, source, from, to)) return key;
+    }
+  }
+
+  #same(key: number, source: Uint8Array, from: number, to: number): boolean {
+    const start = this.#starts[key]!;
+    if (this.#ends[key]! - start !== to - from) return false;
+    const keys = this.#keys.bytes;
+    for (let at = from, other = start; at < to; at++, other++) if (source[at] !== keys[other]) return false;
+    return true;
+  }
+
+  #add(source: Uint8Array, from: number, to: number, slot: number): number {
+    const key = this.#count++;
+    if (key === this.#starts.length) {
+      this.#starts = grown(this.#starts);
+      this.#ends = grown(this.#ends);
+    }
+    this.#keys.string(source, from, to);
+    this.#ends[key] = this.#keys.length;
+    this.#starts[key] = this.#keys.length - (to - from);
+    this.#slots[slot] = key;
+    if (this.#count * 2 > this.#slots.length) this.#rehash();
+    return key;
+  }
+
+  #rehash(): void {
+    this.#slots = new Int32Array(this.#slots.length * 2).fill(-1);
+    const mask = this.#slots.length - 1;
+    for (let key = 0; key < this.#count; key++) {
+      let slot = hashOf(this.#keys.bytes, this.#starts[key]!, this.#ends[key]!) & mask;
+      while (this.#slots[slot]! >= 0) slot = (slot + 1) & mask;
+      this.#slots[slot] = key;
+    }
+  }
+}
+
+function grown(values: Uint32Array): Uint32Array<ArrayBuffer> {
+  const bigger = new Uint32Array(values.length * 2);
+  bigger.set(values);
+  return bigger;
+}
+
+/** Differs from start to start, so that nobody can send names that all fall into one slot. */
+const hashSeed = crypto.getRandomValues(new Uint32Array(1))[0]!;
+
+/** FNV-1a from a secret seed, with a last stir. */
+function hashOf(source: Uint8Array, from: number, to: number): number {
+  let hash = 0x811c9dc5 ^ hashSeed;
+  for (let at = from; at < to; at++) hash = Math.imul(hash ^ source[at]!, 0x01000193);
+  hash ^= hash >>> 15;
+  return Math.imul(hash, 0x2c1b3c6d) >>> 0;
+}

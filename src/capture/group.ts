@@ -1,0 +1,40 @@
+// The groups an event names: what it is attached to, and the one it tells of. Creates
+// nothing.
+
+import { limits } from "../core/limits.ts";
+import { type Span, copySpan, emptySpan, sameSpan } from "./span.ts";
+
+/** Which types of groups a project may have. */
+export interface GroupTypes {
+  /** True when the type is one of the project's, or may become one. */
+  admit(project_id: number, type: Span): boolean;
+}
+
+/** An event's groups, each type once; filled again for every event. */
+export class Groups {
+  count = 0;
+  /** True when the first is the group whose properties the event sets. */
+  identified = false;
+  /** True when a type was left out. */
+  cut = false;
+  readonly types: Span[] = Array.from({ length: limits.groupTypesMax + 1 }, emptySpan);
+  readonly keys: Span[] = Array.from({ length: limits.groupTypesMax + 1 }, emptySpan);
+
+  clear(): void {
+    this.count = 0;
+    this.identified = false;
+    this.cut = false;
+  }
+
+  /** Takes the group in places[count]; the later of two of one type counts, unless the first is identified. */
+  keep(): void {
+    const type = this.types[this.count]!;
+    for (let other = 0; other < this.count; other++) {
+      if (!sameSpan(this.types[other]!, type)) continue;
+      if (other > 0 || !this.identified) copySpan(this.keys[this.count]!, this.keys[other]!);
+      return;
+    }
+    if (this.count < limits.groupTypesMax) this.count++;
+    else this.cut = true;
+  }
+}

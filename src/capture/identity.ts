@@ -1,0 +1,99 @@
+// Whose event it is: the person mode, what it changes of its person, the groups it belongs to. Never asks a store.
+
+import { limits } from "../core/limits.ts";
+import { type Changes, op } from "./change.ts";
+import type { GroupTypes } from "./group.ts";
+import { sameName } from "./kind.ts";
+import { field, grade, gradeIn, trait } from "./member.ts";
+import { warningBit } from "./outcome.ts";
+import { pastBlanks, pastValue, readKey } from "./raw.ts";
+import { type Row, personMode } from "./row.ts";
+import type { Scan } from "./scan.ts";
+
+/** Fills the row's person_mode, changes and groups from entry `at`. */
+export function readIdentity(scan: Scan, at: number, types: GroupTypes | undefined, row: Row): void {
+  const { entries } = scan;
+  const { changes, groups } = row;
+  changes.clear();
+  groups.clear();
+  const profile = gradeIn(entries[at + field.traits]!, trait.$process_person_profile);
+  row.person_mode = profile === grade.empty ? personMode.personless : personMode.full;
+  if (entries[at + field.identity] === 0) return;
+  readGroups(scan, at, row, sameName(row.event, "$groupidentify"), types);
+  const plain =
+    row.person_mode !== personMode.personless &&
+    !sameName(row.event, "$exception") &&
+    !sameName(row.event, "$$heatmap");
+  if (plain) readChanges(scan, at, changes);
+  if (groups.identified) {
+    row.person_mode = personMode.group;
+    const set = entries[at + field.$group_set]!;
+    if (entries[at + field.$group_set + 1]! > 0 && scan.bytes[set] === 0x7b) changes.object(set, op.group);
+  }
+  if (changes.cut) row.warned |= warningBit.person_properties_size_violation;
+  if (groups.cut) row.warned |= warningBit.group_types_limit_exceeded;
+}
+
+/** What is noted of entry `at` into `changes`; the event's own members win over those in its properties. */
+function readChanges(scan: Scan, at: number, changes: Changes): void {
+  const { entries } = scan;
+  changes.begin(scan.bytes);
+  const object = (place: number, what: number): void => {
+    if (entries[at + place + 1]! > 0 && scan.bytes[entries[at + place]!] === 0x7b)
+      changes.object(entries[at + place]!, what);
+  };
+  object(field.$set_once, op.once);
+  object(field.own_set_once, op.once);
+  object(field.$set, op.set);
+  object(field.own_set, op.set);
+  for (const place of unsets) {
+    object(place, op.unset);
+    const isList = entries[at + place + 1]! > 0 && scan.bytes[entries[at + place]!] === 0x5b;
+    if (isList) changes.list(entries[at + place]!);
+  }
+}
+
+const unsets = [field.$unset, field.own_unset];
+
+/** Reads entry `at`'s groups into row.groups. `identifies`: it is a `$groupidentify` event. */
+function readGroups(
+  scan: Scan,
+  at: number,
+  row: Row,
+  identifies: boolean,
+  types: GroupTypes | undefined,
+): void {
+  const { bytes, entries } = scan;
+  const { groups } = row;
+  if (identifies && entries[at + field.$group_type + 1]! > 0) {
+    if (readKey(bytes, entries[at + field.$group_type]!, groups.types[0]!, false)) {
+      const from = entries[at + field.$group_key]!;
+      if (entries[at + field.$group_key + 1]! > 0 && readKey(bytes, from, groups.keys[0]!, true)) {
+        if (types && !types.admit(row.project_id, groups.types[0]!)) groups.cut = true;
+        else {
+          groups.identified = true;
+          groups.count = 1;
+        }
+      }
+    }
+  }
+  const from = entries[at + field.$groups]!;
+  if (entries[at + field.$groups + 1]! > 0 && bytes[from] === 0x7b) readAttached(bytes, from, row, types);
+}
+
+function readAttached(bytes: Uint8Array, from: number, row: Row, types: GroupTypes | undefined): void {
+  const { groups } = row;
+  let members = 0;
+  let next = pastBlanks(bytes, from + 1);
+  while (bytes[next] === 0x22 && members++ < limits.groupMembersMax) {
+    const place = groups.count;
+    const typed = readKey(bytes, next, groups.types[place]!, false);
+    const value = pastBlanks(bytes, pastBlanks(bytes, pastValue(bytes, next)) + 1);
+    if (typed && readKey(bytes, value, groups.keys[place]!, true)) {
+      if (types && !types.admit(row.project_id, groups.types[place]!)) groups.cut = true;
+      else groups.keep();
+    }
+    next = pastBlanks(bytes, pastValue(bytes, value));
+    if (bytes[next] === 0x2c) next = pastBlanks(bytes, next + 1);
+  }
+}

@@ -1,0 +1,165 @@
+// Native blocks read back and cut by rows. Knows the types our own blocks are made of, and no others.
+
+import { ByteColumn, writeBlockHead, writeColumnHead } from "./native.ts";
+
+/** Replaces a fixed-width column when a block is cut: row number within the cut → the value's bytes. */
+export type ColumnFill = (out: ByteColumn, row: number) => void;
+
+const fixedWidths: Record<string, number> = {
+  UUID: 16,
+  UInt8: 1,
+  Int8: 1,
+  Bool: 1,
+  UInt32: 4,
+  UInt64: 8,
+  "DateTime64(6, 'UTC')": 8,
+};
+
+/**
+ * Cuts rows `from` (inclusive) to `to` (exclusive) out of one Native block, as a block of its own.
+ * `fills` writes named columns anew. Knows the types our own blocks are made of.
+ * @throws Error on a type it does not know or a block cut short (our bug, or a damaged file past its
+ *   checksum).
+ */
+export function cutBlock(
+  block: Uint8Array,
+  from: number,
+  to: number,
+  fills: Record<string, ColumnFill>,
+): Uint8Array {
+  const read = new BlockReader(block);
+  const columns = read.varuint();
+  const rows = read.varuint();
+  if (from < 0 || to > rows || from >= to) throw new Error(`cannot cut rows ${from}–${to} of ${rows}`);
+  const out = new ByteColumn(Math.ceil((block.length * (to - from)) / rows) + 1024);
+  writeBlockHead(out, columns, to - from);
+  for (let column = 0; column < columns; column++) {
+    const name = read.text();
+    const type = read.text();
+    writeColumnHead(out, name, type);
+    const fill = fills[name];
+    const kept = cutColumn(read, type, rows, from, to);
+    if (fill) for (let row = 0; row < to - from; row++) fill(out, row);
+    else out.raw(kept);
+  }
+  return out.filled();
+}
+
+/** The number of rows a block says it has. */
+export function rowsOfBlock(block: Uint8Array): number {
+  const read = new BlockReader(block);
+  read.varuint();
+  return read.varuint();
+}
+
+/** Where the first block of `bytes` ends: several may follow each other in one frame or file. */
+export function lengthOfBlock(bytes: Uint8Array): number {
+  const read = new BlockReader(bytes);
+  const columns = read.varuint();
+  const rows = read.varuint();
+  for (let column = 0; column < columns; column++) {
+    read.text();
+    cutColumn(read, read.text(), rows, 0, 0);
+  }
+  return read.at;
+}
+
+function cutColumn(read: BlockReader, type: string, rows: number, from: number, to: number): Uint8Array {
+  const width = fixedWidths[type];
+  if (width !== undefined) return read.slice(rows * width).subarray(from * width, to * width);
+  if (type === "String") return read.strings(rows, from, to);
+  if (type === "LowCardinality(String)") {
+    return rows === 0 ? read.slice(0) : joined(read.slice(8), cutLowCardinality(read, rows, from, to));
+  }
+  const item = /^Array\((.+)\)$/.exec(type)?.[1];
+  if (item) return cutArrays(read, item, rows, from, to);
+  throw new Error(`unknown column type ${type}`);
+}
+
+function cutArrays(read: BlockReader, item: string, rows: number, from: number, to: number): Uint8Array {
+  const lowCardinality = item === "LowCardinality(String)";
+  const version = lowCardinality ? read.slice(8) : read.slice(0);
+  const ends = Array.from({ length: rows }, () => read.u64());
+  const items = Number(ends.at(-1) ?? 0n);
+  const first = from > 0 ? ends[from - 1]! : 0n;
+  const last = to > 0 ? ends[to - 1]! : 0n;
+  const offsets = new ByteColumn((to - from) * 8 + 8);
+  for (const end of ends.slice(from, to)) offsets.u64(end - first);
+  let cut = read.slice(0);
+  if (!lowCardinality) cut = cutColumn(read, item, items, Number(first), Number(last));
+  else if (items > 0) cut = cutLowCardinality(read, items, Number(first), Number(last));
+  return joined(version, offsets.filled(), cut);
+}
+
+function joined(...parts: Uint8Array[]): Uint8Array {
+  return new Uint8Array(Buffer.concat(parts));
+}
+
+/** A LowCardinality column behind its version; nothing at all where no row is left. */
+function cutLowCardinality(read: BlockReader, rows: number, from: number, to: number): Uint8Array {
+  const start = read.at;
+  const width = 1 << Number(read.u64() & 255n);
+  const keys = Number(read.u64());
+  read.strings(keys, 0, 0);
+  const head = read.between(start, read.at);
+  read.slice(8);
+  const indexes = read.slice(rows * width);
+  if (to === from) return read.slice(0);
+  const out = new ByteColumn(head.length + 8 + (to - from) * width);
+  out.raw(head);
+  out.u64(BigInt(to - from));
+  out.raw(indexes, from * width, to * width);
+  return out.filled();
+}
+
+class BlockReader {
+  at = 0;
+  readonly #bytes: Uint8Array;
+  readonly #view: DataView;
+
+  constructor(bytes: Uint8Array) {
+    this.#bytes = bytes;
+    this.#view = new DataView(bytes.buffer, bytes.byteOffset, bytes.byteLength);
+  }
+
+  varuint(): number {
+    let value = 0;
+    for (let shift = 0; shift < 35; shift += 7) {
+      const byte = this.slice(1)[0]!;
+      value += (byte & 127) * 2 ** shift;
+      if (byte < 128) return value;
+    }
+    throw new Error("varuint too long");
+  }
+
+  u64(): bigint {
+    const at = this.at;
+    this.slice(8);
+    return this.#view.getBigUint64(at, true);
+  }
+
+  text(): string {
+    return new TextDecoder().decode(this.slice(this.varuint()));
+  }
+
+  slice(size: number): Uint8Array {
+    if (this.at + size > this.#bytes.length) throw new Error("block is cut short");
+    return this.between(this.at, (this.at += size));
+  }
+
+  between(from: number, to: number): Uint8Array {
+    return this.#bytes.subarray(from, to);
+  }
+
+  /** Walks `count` String values and returns the bytes of those from `from` to `to`. */
+  strings(count: number, from: number, to: number): Uint8Array {
+    let first = this.at;
+    let last = this.at;
+    for (let i = 0; i < count; i++) {
+      if (i === from) first = this.at;
+      this.slice(this.varuint());
+      if (i + 1 === to) last = this.at;
+    }
+    return from < to ? this.between(first, last) : this.between(first, first);
+  }
+}
