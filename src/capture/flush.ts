@@ -12,7 +12,7 @@ import type { Journal } from "./journal.ts";
 import type { Quarantine } from "./quarantine.ts";
 import { type Batch, type LaneName, type Segment, batchId, laneTable, lanes } from "./segment.ts";
 import { Spool } from "./spool.ts";
-import { batchIsStored } from "./store.ts";
+import { batchIsStored, deriveAgain } from "./store.ts";
 
 export interface FlushCounts {
   stored(lane: LaneName, rows: number): void;
@@ -114,7 +114,10 @@ export class Flush {
     let doubt = doubtful;
     return this.#stubbornly(batch.lane, async () => {
       const table = laneTable[batch.lane];
-      if (doubt && (await batchIsStored(this.#options.clickhouse, table, batch.id))) return batch.rows;
+      if (doubt && (await batchIsStored(this.#options.clickhouse, table, batch.id))) {
+        if (table === "event_rows") await deriveAgain(this.#options.clickhouse, batch.id);
+        return batch.rows;
+      }
       // From here on a failure leaves the same doubt as a restart: was it inserted all the same?
       doubt = true;
       return await this.#insert(await load());

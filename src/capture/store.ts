@@ -18,6 +18,28 @@ export async function batchIsStored(clickhouse: ClickHouse, table: string, batch
   return found.length > 0;
 }
 
+const feedColumns =
+  "uuid, project_id, event, distinct_id, properties, timestamp, created_at, historical_migration, " +
+  "person_mode, pk, pw, pv, gt, gk";
+
+/**
+ * Feeds a stored batch of events to the tables that are derived from events once more: the engine may have died
+ * between the batch and its views. Changes nothing where they have it, since they fold by min and max.
+ */
+export async function deriveAgain(clickhouse: ClickHouse, batch: bigint): Promise<void> {
+  await clickhouse.command(
+    `INSERT INTO event_feed (${feedColumns})
+     SELECT ${feedColumns.replaceAll(/(\w+)/g, "e.$1")}
+     FROM event_rows AS e
+     LEFT ANY JOIN (
+       SELECT project_id, id_hash, max(deleted_at) AS id_deleted_at FROM deleted_ids GROUP BY project_id, id_hash
+     ) AS d ON e.project_id = d.project_id AND sipHash64(e.distinct_id) = d.id_hash
+     WHERE e._batch = {batch:UInt64} AND e.created_at > d.id_deleted_at`,
+    { batch: batch.toString() },
+    { timeoutMs: limits.insertMsMax },
+  );
+}
+
 /** Registers a journal by its name, once; resolves to its number. */
 export async function registerJournal(sql: Postgres, name: string): Promise<number> {
   const rows = await sql<{ id: number }[]>`

@@ -51,7 +51,7 @@ export async function listEvents(
   const { where, params } = conditions(filter);
   const days = await clickhouse.query<DayCount>(
     `SELECT toString(toDate32(timestamp)) AS day, toUInt64(count()) AS count
-     FROM events WHERE ${where} GROUP BY day ORDER BY day DESC`,
+     FROM stored_events WHERE ${where} GROUP BY day ORDER BY day DESC`,
     params,
     queryOptions,
   );
