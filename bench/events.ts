@@ -1,4 +1,85 @@
-// Events as sites send them, about 500 bytes each, the same in every run.
+// Events as sites send them, 535 to 600 bytes each in the mean, the same in every run.
+
+export interface EventPlan {
+  count: number;
+  /** They lie in so many months, from 2020-01 on. */
+  months?: number;
+  /** Different distinct ids; 5,000 unless told. */
+  distinctIds?: number;
+  /** The number of the first one: events of different numbers have different uuids. */
+  first?: number;
+}
+
+const names = [
+  "$pageview",
+  "$pageview",
+  "$autocapture",
+  "$pageleave",
+  "signed up",
+  "added to cart",
+  "bought",
+];
+const browsers = [
+  ["Firefox", "Mozilla/5.0 (X11; Linux x86_64; rv:130.0) Gecko/20100101 Firefox/130.0"],
+  [
+    "Safari",
+    "Mozilla/5.0 (Macintosh; Intel Mac OS X 14_5) AppleWebKit/605.1.15 Version/17.5 Safari/605.1.15",
+  ],
+  ["Chrome", "Mozilla/5.0 (Windows NT 10.0; Win64; x64) Chrome/126.0.0.0 Safari/537.36"],
+] as const;
+const systems = ["Linux", "Mac OS X", "Windows"];
+const titles = ["Shoes that last", "Größe 42, grün", 'A "quoted" offer', "Espresso & more", "靴と鞄"];
+
+/** Each event as JSON text. */
+export function eventTexts({ count, months = 1, distinctIds = 5000, first = 0 }: EventPlan): string[] {
+  return Array.from({ length: count }, (_, i) => eventText(first + i, months, distinctIds));
+}
+
+function eventText(i: number, months: number, distinctIds: number): string {
+  const chance = stirred(i);
+  const [browser, agent] = browsers[chance % browsers.length]!;
+  const time = Date.UTC(2020, i % months, 1 + (i % 28), chance % 24, chance % 60, chance % 59, chance % 1000);
+  const product = chance % 977;
+  const properties: Record<string, unknown> = {
+    $current_url: `https://example.com/products/${product}?ref=${chance % 100_000}`,
+    $pathname: `/products/${product}`,
+    $browser: browser,
+    $os: systems[chance % systems.length],
+    $lib: "web",
+    $lib_version: "1.434.18",
+    $device_id: `0190-${stirred(i % distinctIds).toString(16)}`,
+    $screen: [1920, 1080],
+    $session_id: `0189-${stirred(chance) % 30_000}`,
+    $user_agent: agent,
+    title: `${titles[chance % titles.length]}, number ${product}`,
+  };
+  if (i % 3 === 0)
+    Object.assign(properties, { price: (chance % 100) + 0.5, currency: "EUR", in_stock: true });
+  if (i % 4 === 0) properties["experiment"] = { name: "checkout", variant: chance % 2 === 0 ? "a" : "b" };
+  return JSON.stringify({
+    event: names[chance % names.length],
+    distinct_id: `user_${stirred(i % distinctIds).toString(36)}`,
+    uuid: `01890a5d-ac96-774b-bcce-0000${chance.toString(16).padStart(8, "0")}`,
+    timestamp: new Date(time).toISOString(),
+    properties,
+  });
+}
+
+/** As good as random, and different for different numbers below 2^32. */
+function stirred(i: number): number {
+  let x = Math.imul(i + 1, 0x9e3779b1);
+  x ^= x >>> 16;
+  x = Math.imul(x, 0x85ebca6b);
+  x ^= x >>> 13;
+  return x >>> 0;
+}
+
+/** A body of /batch around events. */
+export function bodyAround(events: string[], key: string): Uint8Array {
+  return new TextEncoder().encode(
+    `{"api_key":"${key}","historical_migration":true,"batch":[${events.join(",")}]}`,
+  );
+}
 
 /** A /batch body of `count` events over `months` months, as bytes. */
 export function batchBody(
@@ -6,27 +87,5 @@ export function batchBody(
   months: number,
   key = "phc_bench_project_key_0123456789",
 ): Uint8Array {
-  const names = ["$pageview", "$autocapture", "signed up", "bought"];
-  const events = Array.from({ length: count }, (_, i) => ({
-    event: names[i % names.length],
-    distinct_id: `user_${(i * 7919) % 5000}`,
-    uuid: `01890a5d-ac96-774b-bcce-${i.toString(16).padStart(12, "0")}`,
-    timestamp: new Date(Date.UTC(2020, i % months, 1 + (i % 28), i % 24, i % 60)).toISOString(),
-    properties: {
-      $current_url: `https://example.com/products/${i % 977}?ref=${i}`,
-      $browser: "Firefox",
-      $os: "Linux",
-      $lib: "web",
-      $session_id: `0189-${i % 3000}`,
-      $user_agent: "Mozilla/5.0 (X11; Linux x86_64; rv:130.0) Gecko/20100101 Firefox/130.0",
-      $screen: [1920, 1080],
-      price: (i % 100) + 0.5,
-      currency: "EUR",
-      title: `A product with a longer title, number ${i % 977}`,
-      experiment: { name: "checkout", variant: i % 2 === 0 ? "control" : "test" },
-    },
-  }));
-  return new TextEncoder().encode(
-    JSON.stringify({ api_key: key, historical_migration: true, batch: events }),
-  );
+  return bodyAround(eventTexts({ count, months }), key);
 }

@@ -1,0 +1,85 @@
+// What a question answers: figures of each contestant, and ratios with their goals. Shown as a table for people.
+
+export interface Ratio {
+  name: string;
+  value: number;
+  goal?: number;
+  stretch?: number;
+  /** Whether it is good to be above the goal; unless told, below. */
+  above?: boolean;
+}
+
+export interface Answer {
+  question: string;
+  /** One line each; what is a number is a median of the rounds. */
+  figures: ({ name: string } & Record<string, number | string>)[];
+  ratios: Ratio[];
+}
+
+/** How much a run measures. */
+export interface Scale {
+  rounds: number;
+  /** Of events, for each contestant and round. */
+  bytes: number;
+}
+
+export const scales = {
+  tiny: { rounds: 1, bytes: 300_000 },
+  quick: { rounds: 3, bytes: 150_000_000 },
+  long: { rounds: 9, bytes: 600_000_000 },
+} satisfies Record<string, Scale>;
+
+export function median(values: number[]): number {
+  const sorted = values.toSorted((a, b) => a - b);
+  const half = sorted.length >> 1;
+  return sorted.length % 2 === 1 ? sorted[half]! : (sorted[half - 1]! + sorted[half]!) / 2;
+}
+
+/** Runs the contestants in turn, round after round, so that what disturbs the machine disturbs all of them. */
+export async function interleaved<Run>(
+  rounds: number,
+  contestants: Record<string, () => Promise<Run>>,
+): Promise<Record<string, Run[]>> {
+  const runs: Record<string, Run[]> = {};
+  for (let round = 0; round < rounds; round++) {
+    for (const [name, run] of Object.entries(contestants)) (runs[name] ??= []).push(await run());
+  }
+  return runs;
+}
+
+export function verdictOf({ value, goal, stretch, above = false }: Ratio): string {
+  const reaches = (bound: number) => (above ? value >= bound : value <= bound);
+  if (stretch !== undefined && reaches(stretch)) return "stretch";
+  if (goal === undefined) return "";
+  return reaches(goal) ? "pass" : "short";
+}
+
+/** Lines for people. */
+export function linesOf({ question, figures, ratios }: Answer): string {
+  const heads = [...new Set(figures.flatMap((row) => Object.keys(row)))];
+  const shown = figures.map((row) => heads.map((head) => cell(row[head] ?? "")));
+  const table = columns([heads.map((head) => (head === "name" ? "" : head)), ...shown]);
+  const sign = (above: boolean | undefined) => (above === true ? "≥" : "≤");
+  const judged = ratios.map((ratio) => [
+    ratio.name,
+    ratio.value.toFixed(2),
+    ratio.goal === undefined ? "" : `${sign(ratio.above)} ${ratio.goal}`,
+    ratio.stretch === undefined ? "" : `${sign(ratio.above)} ${ratio.stretch}`,
+    verdictOf(ratio),
+  ]);
+  const goals = ratios.length > 0 ? columns([["ratio", "", "goal", "stretch", ""], ...judged]) : "";
+  return `${question}\n${table}${goals}\n`;
+}
+
+function cell(value: number | string): string {
+  if (typeof value === "string") return value;
+  const digits = Math.abs(value) >= 100 || Number.isInteger(value) ? 0 : 2;
+  return value.toLocaleString("en", { minimumFractionDigits: digits, maximumFractionDigits: digits });
+}
+
+function columns(rows: string[][]): string {
+  const widths = rows[0]!.map((_, i) => Math.max(...rows.map((row) => row[i]!.length)));
+  const line = (row: string[]) =>
+    row.map((text, i) => (i === 0 ? text.padEnd(widths[i]!) : text.padStart(widths[i]!))).join("  ");
+  return rows.map((row) => `  ${line(row).trimEnd()}\n`).join("");
+}

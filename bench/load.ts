@@ -1,0 +1,201 @@
+// Sends requests over raw sockets and counts answers. A process of its own, so that making requests does not
+// disturb who measures: its order is one line of JSON on standard input, its report one line on standard output.
+
+import { readFileSync } from "node:fs";
+
+export interface LoadOrder {
+  url: string;
+  path: string;
+  /** Files; each is one body. They are sent in turn, over and over. */
+  bodies: string[];
+  headers?: Record<string, string>;
+  /** How many requests in all. */
+  requests: number;
+  connections: number;
+  /** Requests begin at this rate, whatever becomes of earlier ones; unless told, as fast as answers come. */
+  perSecond?: number;
+}
+
+export interface LoadReport {
+  requests: number;
+  /** Answers other than 200. */
+  failed: number;
+  /** Of bodies. */
+  bytes: number;
+  /** When the first request began, in ms since 1970. */
+  started_ms: number;
+  /** From then until the last answer. */
+  seconds: number;
+  /** From the moment a request was due to the end of its answer. */
+  p50_ms: number;
+  p99_ms: number;
+  max_ms: number;
+  /** What the sender itself used. */
+  cpu_s: number;
+}
+
+/** Runs an order in a process of its own. */
+export async function load(order: LoadOrder): Promise<LoadReport> {
+  return await startLoad(order).report;
+}
+
+export function startLoad(order: LoadOrder): { report: Promise<LoadReport> } {
+  const child = Bun.spawn([process.execPath, import.meta.path], {
+    stdin: new TextEncoder().encode(JSON.stringify(order)),
+    stdout: "pipe",
+    stderr: "inherit",
+  });
+  const report = async () => {
+    const text = await new Response(child.stdout).text();
+    if ((await child.exited) !== 0) throw new Error("the load generator failed");
+    return JSON.parse(text) as LoadReport;
+  };
+  return { report: report() };
+}
+
+interface Connection {
+  socket: Bun.Socket<undefined>;
+  request: Uint8Array;
+  /** Bytes of the request the socket took. */
+  written: number;
+  reply: string;
+  due: number;
+  busy: boolean;
+}
+
+class Sender {
+  readonly #order: LoadOrder;
+  readonly #requests: Uint8Array[];
+  readonly #connections: Connection[] = [];
+  readonly #took: Float64Array;
+  #answered = 0;
+  #begun = 0;
+  #failed = 0;
+  #started = 0;
+  readonly #done = Promise.withResolvers<void>();
+
+  constructor(order: LoadOrder) {
+    this.#order = order;
+    this.#requests = order.bodies.map((path) => requestOf(order, readFileSync(path)));
+    this.#took = new Float64Array(order.requests);
+  }
+
+  async run(): Promise<LoadReport> {
+    const { connections, requests, bodies } = this.#order;
+    await Promise.all(Array.from({ length: connections }, () => this.#connect()));
+    const cpu = process.cpuUsage();
+    this.#started = performance.now();
+    this.#feed();
+    await this.#done.promise;
+    const seconds = (performance.now() - this.#started) / 1000;
+    const { user, system } = process.cpuUsage(cpu);
+    const took = this.#took.toSorted();
+    const at = (share: number) => took[Math.min(took.length - 1, Math.floor(took.length * share))] ?? 0;
+    const sizes = bodies.map((path) => Bun.file(path).size);
+    const bytes = Array.from({ length: requests }, (_, i) => sizes[i % sizes.length]!);
+    return {
+      requests,
+      failed: this.#failed,
+      bytes: bytes.reduce((sum, size) => sum + size, 0),
+      started_ms: performance.timeOrigin + this.#started,
+      seconds,
+      p50_ms: at(0.5),
+      p99_ms: at(0.99),
+      max_ms: at(1),
+      cpu_s: (user + system) / 1e6,
+    };
+  }
+
+  async #connect(): Promise<void> {
+    const { hostname, port } = new URL(this.#order.url);
+    const lost = (): void => this.#done.reject(new Error("the server closed a connection"));
+    const latin = new TextDecoder("latin1");
+    let connection: Connection | undefined;
+    const socket = await Bun.connect<undefined>({
+      hostname,
+      port: Number(port),
+      socket: {
+        data: (_socket, chunk) => connection && this.#receive(connection, latin.decode(chunk)),
+        drain: () => connection && this.#write(connection),
+        close: lost,
+        error: lost,
+      },
+    });
+    connection = { socket, request: new Uint8Array(0), written: 0, reply: "", due: 0, busy: false };
+    this.#connections.push(connection);
+  }
+
+  /** Gives what is due to connections that are free, and comes back when more is due. */
+  #feed(): void {
+    const { requests, perSecond } = this.#order;
+    const now = performance.now();
+    for (const connection of this.#connections) {
+      if (connection.busy || this.#begun === requests) continue;
+      const due = perSecond === undefined ? now : this.#started + (this.#begun * 1000) / perSecond;
+      if (due > now) break;
+      connection.due = due;
+      this.#begin(connection);
+    }
+    if (perSecond !== undefined && this.#begun < requests) {
+      const next = this.#started + (this.#begun * 1000) / perSecond;
+      const wait = next - performance.now();
+      // All connections busy: an answer feeds again.
+      if (wait > 0) setTimeout(() => this.#feed(), wait);
+    }
+  }
+
+  #begin(connection: Connection): void {
+    connection.request = this.#requests[this.#begun % this.#requests.length]!;
+    connection.written = 0;
+    connection.reply = "";
+    connection.busy = true;
+    this.#begun++;
+    this.#write(connection);
+  }
+
+  #write(connection: Connection): void {
+    const { request, socket } = connection;
+    while (connection.busy && connection.written < request.length) {
+      const took = socket.write(request.subarray(connection.written));
+      if (took <= 0) return;
+      connection.written += took;
+    }
+  }
+
+  #receive(connection: Connection, text: string): void {
+    connection.reply += text;
+    const head = connection.reply.indexOf("\r\n\r\n");
+    if (head < 0) return;
+    const length = Number(/\r\ncontent-length: (\d+)/i.exec(connection.reply)?.[1] ?? 0);
+    if (connection.reply.length < head + 4 + length) return;
+    if (!connection.reply.startsWith("HTTP/1.1 200")) this.#fail(connection.reply);
+    this.#took[this.#answered++] = performance.now() - connection.due;
+    connection.busy = false;
+    if (this.#answered === this.#order.requests) this.#done.resolve();
+    else if (this.#order.perSecond === undefined && this.#begun < this.#order.requests) {
+      connection.due = performance.now();
+      this.#begin(connection);
+    } else this.#feed();
+  }
+
+  #fail(reply: string): void {
+    if (this.#failed++ === 0) process.stderr.write(`${reply.slice(0, 500)}\n`);
+  }
+}
+
+function requestOf({ url, path, headers = {} }: LoadOrder, body: Uint8Array): Uint8Array {
+  const lines = [
+    `POST ${path} HTTP/1.1`,
+    `Host: ${new URL(url).host}`,
+    "Content-Type: application/json",
+    `Content-Length: ${body.length}`,
+    ...Object.entries(headers).map(([name, value]) => `${name}: ${value}`),
+  ];
+  return Buffer.concat([new TextEncoder().encode(`${lines.join("\r\n")}\r\n\r\n`), body]);
+}
+
+if (import.meta.main) {
+  const order = JSON.parse(await Bun.stdin.text()) as LoadOrder;
+  process.stdout.write(JSON.stringify(await new Sender(order).run()));
+  process.exit(0);
+}

@@ -1,0 +1,59 @@
+// What processes and all their children have used, as Linux counts it.
+
+import { readFileSync, readdirSync } from "node:fs";
+
+/** Linux counts in hundredths of a second. */
+const ticksPerSecond = 100;
+
+interface Process {
+  pid: number;
+  parent: number;
+  seconds: number;
+}
+
+function readProcess(pid: number): Process | undefined {
+  try {
+    const stat = readFileSync(`/proc/${pid}/stat`, "utf8");
+    // Behind the name, which may hold anything: state, parent, …, utime, stime, and those of children waited for.
+    const fields = stat.slice(stat.lastIndexOf(")") + 2).split(" ");
+    const ticks = fields.slice(11, 15).reduce((sum, field) => sum + Number(field), 0);
+    return { pid, parent: Number(fields[1]), seconds: ticks / ticksPerSecond };
+  } catch {
+    return undefined;
+  }
+}
+
+/** `roots` and everything below them. */
+export function treeOf(roots: number[]): number[] {
+  const all = readdirSync("/proc")
+    .filter((name) => /^\d+$/.test(name))
+    .flatMap((name) => readProcess(Number(name)) ?? []);
+  const found = new Set(roots);
+  for (const pid of found) for (const one of all) if (one.parent === pid) found.add(one.pid);
+  return [...found];
+}
+
+/** CPU-seconds of `roots` and everything below them, dead children included. */
+export function cpuSeconds(roots: number[]): number {
+  return treeOf(roots).reduce((sum, pid) => sum + (readProcess(pid)?.seconds ?? 0), 0);
+}
+
+/** CPU-seconds of single processes. */
+export function ownCpuSeconds(pids: number[]): number {
+  return pids.reduce((sum, pid) => sum + (readProcess(pid)?.seconds ?? 0), 0);
+}
+
+/** The pid of our child whose command holds all `words`. */
+export function childOf(parent: number, ...words: string[]): number {
+  const found = treeOf([parent]).find((pid) => {
+    if (pid === parent) return false;
+    try {
+      const command = readFileSync(`/proc/${pid}/cmdline`, "utf8");
+      return words.every((word) => command.includes(word));
+    } catch {
+      return false;
+    }
+  });
+  if (found === undefined) throw new Error(`no child runs ${words.join(" ")}`);
+  return found;
+}

@@ -1,0 +1,168 @@
+// What is measured, started and ended: a Sluice server, a bare server, an engine alone. Each on a folder of its own
+// below the system's temporary one.
+
+import { mkdtempSync, rmSync } from "node:fs";
+import { tmpdir } from "node:os";
+import { join, resolve } from "node:path";
+import { silentLog } from "../src/core/log.ts";
+import { readConnection } from "../src/storage/connection.ts";
+import { migrate } from "../src/storage/migrate.ts";
+import { type Stores, attachStores, openStores } from "../src/storage/stores.ts";
+import { childOf } from "./process_tree.ts";
+
+export const projectKey = "phc_bench_project_key_0123456789";
+export const personalKey = "phx_bench_personal_key_0123456789";
+
+export function makeFolder(): string {
+  return mkdtempSync(join(tmpdir(), "sluice-bench-"));
+}
+
+export function removeFolder(folder: string): void {
+  rmSync(folder, { recursive: true, force: true });
+}
+
+export interface Stand {
+  url: string;
+  /** The server's own process. */
+  pid: number;
+  stop(): Promise<void>;
+}
+
+export interface SluiceStand extends Stand {
+  dataDir: string;
+  stores: Stores;
+  /** Resolves when every accepted event is in ClickHouse. */
+  rested(): Promise<void>;
+  metric(name: string): Promise<number>;
+}
+
+export interface SluiceOptions {
+  environment?: Record<string, string>;
+  /** Put before the server's command, e.g. what holds it to a core. */
+  before?: string[];
+  /** Loaded into the server's process before it starts. */
+  preload?: string;
+}
+
+/** A server as users run it, on embedded stores; their merges are off, so that no round pays for another's. */
+export async function startSluice(options: SluiceOptions = {}): Promise<SluiceStand> {
+  const { environment = {}, before = [], preload } = options;
+  const dataDir = makeFolder();
+  const main = resolve(import.meta.dir, "../src/main.ts");
+  const loaded = preload === undefined ? [] : ["--preload", preload];
+  const child = Bun.spawn([...before, process.execPath, ...loaded, main, "serve"], {
+    env: {
+      PATH: process.env["PATH"] ?? "",
+      HOME: process.env["HOME"] ?? "",
+      PORT: "0",
+      DATA_DIR: dataDir,
+      LOG_LEVEL: "warn",
+      LOG_FORMAT: "json",
+      BOOTSTRAP_PROJECT_API_KEY: projectKey,
+      BOOTSTRAP_PERSONAL_API_KEY: personalKey,
+      ...environment,
+    },
+    stdout: "pipe",
+    stderr: "inherit",
+  });
+  const url = await printed(child.stdout, /^Sluice is listening on (http\S+)$/m);
+  const stores = await attachStores({ dataDir, log: silentLog });
+  await stores.clickhouse.command("SYSTEM STOP MERGES");
+  const metric = async (name: string) => {
+    const text = await (await fetch(`${url}/metrics`)).text();
+    const line = text.split("\n").find((one) => one.startsWith(`${name} `));
+    return line === undefined ? 0 : Number(line.slice(name.length + 1));
+  };
+  return {
+    url,
+    pid: child.pid,
+    dataDir,
+    stores,
+    metric,
+    rested: async () => {
+      while ((await metric("sluice_journal_pending_events")) > 0) await Bun.sleep(10);
+    },
+    stop: async () => {
+      await stores.close();
+      child.kill("SIGTERM");
+      await child.exited;
+      removeFolder(dataDir);
+    },
+  };
+}
+
+export type BareKind = "json" | "bytes" | "naive";
+
+export async function startBare(kind: BareKind, clickhouseUrl = "", before: string[] = []): Promise<Stand> {
+  const child = Bun.spawn([...before, process.execPath, join(import.meta.dir, "bare.ts"), kind], {
+    env: { PATH: process.env["PATH"] ?? "", CLICKHOUSE_URL: clickhouseUrl },
+    stdout: "pipe",
+    stderr: "inherit",
+  });
+  const port = await printed(child.stdout, /"port":(\d+)/);
+  const stop = async () => {
+    child.kill("SIGTERM");
+    await child.exited;
+  };
+  return { url: `http://127.0.0.1:${port}`, pid: child.pid, stop };
+}
+
+export interface EngineStand {
+  dataDir: string;
+  stores: Stores;
+  clickhouseUrl: string;
+  /** The engine's process. */
+  pid: number;
+  stop(): Promise<void>;
+}
+
+/** The embedded stores without a server before them, with the same tables. */
+export async function startEngine(): Promise<EngineStand> {
+  const dataDir = makeFolder();
+  const stores = await openStores({ dataDir, log: silentLog, requireReachable: true });
+  await migrate(stores, { log: silentLog });
+  await stores.clickhouse.command("SYSTEM STOP MERGES");
+  const stop = async () => {
+    await stores.close();
+    removeFolder(dataDir);
+  };
+  const clickhouseUrl = readConnection(dataDir)!.clickhouse_url!;
+  return { dataDir, stores, clickhouseUrl, pid: childOf(process.pid, "front.ts", dataDir), stop };
+}
+
+export interface Stored {
+  count: string;
+  uuids: string;
+  properties: string;
+}
+
+/** What is in the table, in three numbers that tell whether it is the same as elsewhere. */
+export async function storedIn({ clickhouse }: Stores): Promise<Stored> {
+  const [found] = await clickhouse.query<Stored>(
+    `SELECT toString(count()) AS count, toString(uniqExact(uuid)) AS uuids,
+       toString(sum(cityHash64(properties))) AS properties FROM event_rows`,
+  );
+  return found!;
+}
+
+/** Empties everything that events went into. */
+export async function emptyTables({ clickhouse }: Stores): Promise<void> {
+  const tables = await clickhouse.query<{ name: string }>(
+    `SELECT name FROM system.tables WHERE database = currentDatabase() AND engine LIKE '%MergeTree'
+       AND name NOT LIKE '%migration%'`,
+  );
+  for (const { name } of tables) {
+    await clickhouse.command("TRUNCATE TABLE {name:Identifier}", { name }, { timeoutMs: 120_000 });
+  }
+}
+
+/** The first match of `pattern` in what a child prints. */
+async function printed(stream: ReadableStream<Uint8Array>, pattern: RegExp): Promise<string> {
+  let text = "";
+  for await (const chunk of stream.values({ preventCancel: true })) {
+    text += new TextDecoder().decode(chunk);
+    const found = pattern.exec(text)?.[1];
+    if (found !== undefined) return found;
+  }
+  throw new Error(`the server did not start: ${text}`);
+}
