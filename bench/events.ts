@@ -8,6 +8,8 @@ export interface EventPlan {
   distinctIds?: number;
   /** The number of the first one: events of different numbers have different uuids. */
   first?: number;
+  /** A further property of so many letters. */
+  noteLetters?: number;
 }
 
 const names = [
@@ -31,11 +33,12 @@ const systems = ["Linux", "Mac OS X", "Windows"];
 const titles = ["Shoes that last", "Größe 42, grün", 'A "quoted" offer', "Espresso & more", "靴と鞄"];
 
 /** Each event as JSON text. */
-export function eventTexts({ count, months = 1, distinctIds = 5000, first = 0 }: EventPlan): string[] {
-  return Array.from({ length: count }, (_, i) => eventText(first + i, months, distinctIds));
+export function eventTexts({ count, first = 0, ...plan }: EventPlan): string[] {
+  return Array.from({ length: count }, (_, i) => eventText(first + i, plan));
 }
 
-function eventText(i: number, months: number, distinctIds: number): string {
+function eventText(i: number, plan: Omit<EventPlan, "count" | "first">): string {
+  const { months = 1, distinctIds = 5000, noteLetters = 0 } = plan;
   const chance = stirred(i);
   const [browser, agent] = browsers[chance % browsers.length]!;
   const time = Date.UTC(2020, i % months, 1 + (i % 28), chance % 24, chance % 60, chance % 59, chance % 1000);
@@ -56,6 +59,7 @@ function eventText(i: number, months: number, distinctIds: number): string {
   if (i % 3 === 0)
     Object.assign(properties, { price: (chance % 100) + 0.5, currency: "EUR", in_stock: true });
   if (i % 4 === 0) properties["experiment"] = { name: "checkout", variant: chance % 2 === 0 ? "a" : "b" };
+  if (noteLetters > 0) properties["note"] = "a note ".repeat(noteLetters).slice(0, noteLetters);
   return JSON.stringify({
     event: names[chance % names.length],
     distinct_id: `user_${stirred(i % distinctIds).toString(36)}`,
@@ -72,6 +76,11 @@ function stirred(i: number): number {
   x = Math.imul(x, 0x85ebca6b);
   x ^= x >>> 13;
   return x >>> 0;
+}
+
+/** A body of /capture around one event. */
+export function captureAround(event: string, key: string): Uint8Array {
+  return new TextEncoder().encode(`{"api_key":"${key}",${event.slice(1)}`);
 }
 
 /** A body of /batch around events. */

@@ -3,17 +3,26 @@
 
 import { readFileSync } from "node:fs";
 
+/** Bodies in one file, back to back, so that a million small ones are no million files. */
+export interface Pack {
+  path: string;
+  /** Where each body ends, in bytes. */
+  ends: number[];
+}
+
 export interface LoadOrder {
   url: string;
   path: string;
-  /** Files; each is one body. They are sent in turn, over and over. */
-  bodies: string[];
+  /** Sent in turn, over and over. */
+  bodies: Pack;
   headers?: Record<string, string>;
   /** How many requests in all. */
   requests: number;
   connections: number;
   /** Requests begin at this rate, whatever becomes of earlier ones; unless told, as fast as answers come. */
   perSecond?: number;
+  /** Not to show the first answer that was none. */
+  quiet?: boolean;
 }
 
 export interface LoadReport {
@@ -76,7 +85,10 @@ class Sender {
 
   constructor(order: LoadOrder) {
     this.#order = order;
-    this.#requests = order.bodies.map((path) => requestOf(order, readFileSync(path)));
+    const bytes = readFileSync(order.bodies.path);
+    this.#requests = order.bodies.ends.map((end, i) => {
+      return requestOf(order, bytes.subarray(order.bodies.ends[i - 1] ?? 0, end));
+    });
     this.#took = new Float64Array(order.requests);
   }
 
@@ -91,7 +103,7 @@ class Sender {
     const { user, system } = process.cpuUsage(cpu);
     const took = this.#took.toSorted();
     const at = (share: number) => took[Math.min(took.length - 1, Math.floor(took.length * share))] ?? 0;
-    const sizes = bodies.map((path) => Bun.file(path).size);
+    const sizes = bodies.ends.map((end, i) => end - (bodies.ends[i - 1] ?? 0));
     const bytes = Array.from({ length: requests }, (_, i) => sizes[i % sizes.length]!);
     return {
       requests,
@@ -179,7 +191,7 @@ class Sender {
   }
 
   #fail(reply: string): void {
-    if (this.#failed++ === 0) process.stderr.write(`${reply.slice(0, 500)}\n`);
+    if (this.#failed++ === 0 && !this.#order.quiet) process.stderr.write(`${reply.slice(0, 500)}\n`);
   }
 }
 

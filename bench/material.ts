@@ -1,52 +1,77 @@
 // The same events in every shape that a contestant takes: bodies of /batch, lines of JSON, Native blocks. As files,
 // so that no process has to hold what another one sends.
 
-import { mkdirSync, writeFileSync } from "node:fs";
+import { closeSync, mkdirSync, openSync, writeFileSync, writeSync } from "node:fs";
 import { join } from "node:path";
 import { quoteText } from "../src/storage/statement.ts";
-import { type EventPlan, bodyAround, eventTexts } from "./events.ts";
+import { type EventPlan, bodyAround, captureAround, eventTexts } from "./events.ts";
+import type { Pack } from "./load.ts";
 import { type EngineStand, emptyTables, projectKey } from "./stand.ts";
 
 export interface Bodies {
-  paths: string[];
+  pack: Pack;
   /** Of all of them together. */
   bytes: number;
   events: number;
+  /** Files of the same events as lines, one for each body; none unless asked for. */
+  lines: string[];
 }
 
 /** About what an event takes in a body. */
-export const eventBytes = 548;
+export const eventBytes = 552;
 
-export interface BodiesPlan extends Omit<EventPlan, "count" | "first"> {
+export interface BodiesPlan extends Omit<EventPlan, "count"> {
   /** How many bodies, and how large about. */
   count: number;
   bytes: number;
-  /** The project of each. */
+  /** The projects, in turn. */
   keys?: string[];
-  /** Other uuids than bodies with another one. */
-  first?: number;
+  /** Whether to write lines as well. */
+  lines?: boolean;
+  /** Single events for /capture; /batch unless told. */
+  single?: boolean;
 }
 
-/** Writes bodies of /batch, and beside each the same events as lines. No event is in two of them. */
+/** Writes bodies. No event is in two of them. */
 export function writeBodies(folder: string, plan: BodiesPlan): Bodies {
   mkdirSync(folder, { recursive: true });
-  const { count, bytes, keys = [projectKey], first = 0, ...rest } = plan;
-  const each = Math.max(1, Math.round(bytes / eventBytes));
-  let written = 0;
-  const paths = Array.from({ length: count }, (_, i) => {
+  const { count, bytes, keys = [projectKey], lines = false, single = false, first = 0, ...rest } = plan;
+  const each = single ? 1 : Math.max(1, Math.round(bytes / eventBytes));
+  const linesPaths: string[] = [];
+  const pack = openPack(join(folder, `${crypto.randomUUID()}.pack`));
+  for (let i = 0; i < count; i++) {
     const events = eventTexts({ count: each, first: first + i * each, ...rest });
-    const path = join(folder, `${i}.json`);
-    const body = bodyAround(events, keys[i % keys.length]!);
-    written += body.length;
-    writeFileSync(path, body);
-    writeFileSync(linesPathOf(path), `${events.join("\n")}\n`);
-    return path;
-  });
-  return { paths, bytes: written, events: each * count };
+    const key = keys[i % keys.length]!;
+    pack.add(single ? captureAround(events[0]!, key) : bodyAround(events, key));
+    if (!lines) continue;
+    linesPaths.push(join(folder, `${i}.jsonl`));
+    writeFileSync(linesPaths.at(-1)!, `${events.join("\n")}\n`);
+  }
+  return { ...pack.close(), events: each * count, lines: linesPaths };
 }
 
-export function linesPathOf(path: string): string {
-  return path.replace(/\.json$/, ".jsonl");
+/** Writes bodies that somebody else made. */
+export function writePack(folder: string, bodies: Uint8Array[]): { pack: Pack; bytes: number } {
+  mkdirSync(folder, { recursive: true });
+  const pack = openPack(join(folder, `${crypto.randomUUID()}.pack`));
+  for (const body of bodies) pack.add(body);
+  return pack.close();
+}
+
+function openPack(path: string) {
+  const file = openSync(path, "wx");
+  const ends: number[] = [];
+  let bytes = 0;
+  const add = (body: Uint8Array): void => {
+    writeSync(file, body);
+    bytes += body.length;
+    ends.push(bytes);
+  };
+  const close = () => {
+    closeSync(file);
+    return { pack: { path, ends }, bytes };
+  };
+  return { add, close };
 }
 
 const columns =
@@ -78,8 +103,8 @@ export async function writeNative(engine: EngineStand, bodies: Bodies): Promise<
   const folder = join(engine.dataDir, "native");
   mkdirSync(folder, { recursive: true });
   const paths: string[] = [];
-  for (const [i, path] of bodies.paths.entries()) {
-    await insertLines(engine, linesPathOf(path), i);
+  for (const [i, path] of bodies.lines.entries()) {
+    await insertLines(engine, path, i);
     const native = join(folder, `${i}.native`);
     await Bun.write(native, await nativeOf(engine, `SELECT ${columns} FROM event_rows WHERE _batch = ${i}`));
     paths.push(native);

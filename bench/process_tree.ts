@@ -1,6 +1,6 @@
 // What processes and all their children have used, as Linux counts it.
 
-import { readFileSync, readdirSync } from "node:fs";
+import { readFileSync, readdirSync, writeFileSync } from "node:fs";
 
 /** Linux counts in hundredths of a second. */
 const ticksPerSecond = 100;
@@ -56,4 +56,19 @@ export function childOf(parent: number, ...words: string[]): number {
   });
   if (found === undefined) throw new Error(`no child runs ${words.join(" ")}`);
   return found;
+}
+
+export function threadsOf(pid: number): number[] {
+  return readdirSync(`/proc/${pid}/task`).map(Number);
+}
+
+/** Memory of one process in bytes: now, and the most since `forgetPeak`. */
+export function memoryOf(pid: number): { now: number; peak: number } {
+  const status = readFileSync(`/proc/${pid}/status`, "utf8");
+  const read = (name: string) => Number(new RegExp(`^${name}:\\s+(\\d+) kB$`, "m").exec(status)?.[1]) * 1024;
+  return { now: read("VmRSS"), peak: read("VmHWM") };
+}
+
+export function forgetPeak(pid: number): void {
+  writeFileSync(`/proc/${pid}/clear_refs`, "5");
 }

@@ -1,17 +1,47 @@
-// Runs every bench and prints a table, or JSON with --json.
+// Runs questions and prints tables for people, or JSON.
+//
+//   bun bench/run.ts [--question NAME] [--long | --tiny] [--json]
 
-import { managementBench, managementLines } from "./management.ts";
-import { scanBench } from "./scan.ts";
+import { parseArgs } from "node:util";
+import { type Answer, type Scale, linesOf, scales } from "./answer.ts";
+import { batchBench } from "./batch.ts";
+import { captureBench } from "./capture.ts";
+import { distinctIdsBench } from "./distinct_ids.ts";
+import { gzipBench } from "./gzip.ts";
+import { latencyBench } from "./latency.ts";
+import { monthsBench } from "./months.ts";
+import { projectsBench } from "./projects.ts";
+import { sizesBench } from "./sizes.ts";
 
-const results = [scanBench()];
-const management = await managementBench();
-if (process.argv.includes("--json")) process.stdout.write(`${JSON.stringify([...results, management])}\n`);
-else {
-  for (const { question, cpu_s_per_gb, json_parse_cpu_s_per_gb } of results) {
-    const ratio = cpu_s_per_gb / json_parse_cpu_s_per_gb;
-    process.stdout.write(
-      `${question}: ${cpu_s_per_gb.toFixed(2)} CPU-s/GB (JSON.parse alone ${json_parse_cpu_s_per_gb.toFixed(2)}; ratio ${ratio.toFixed(2)})\n`,
-    );
+/** Each by its name; in the order of the way that bytes go. */
+export const questions: Record<string, (scale: Scale) => Promise<Answer>> = {
+  batch: batchBench,
+  capture: captureBench,
+  latency: latencyBench,
+  sizes: sizesBench,
+  months: monthsBench,
+  projects: projectsBench,
+  distinct_ids: distinctIdsBench,
+  gzip: gzipBench,
+};
+
+if (import.meta.main) {
+  const { values } = parseArgs({
+    options: {
+      question: { type: "string", multiple: true },
+      long: { type: "boolean", default: false },
+      tiny: { type: "boolean", default: false },
+      json: { type: "boolean", default: false },
+    },
+  });
+  const scale = values.long ? scales.long : values.tiny ? scales.tiny : scales.quick;
+  const answers: Answer[] = [];
+  for (const name of values.question ?? Object.keys(questions)) {
+    const question = questions[name];
+    if (!question) throw new Error(`no question is called ${name}: ${Object.keys(questions).join(", ")}`);
+    const answer = await question(scale);
+    answers.push(answer);
+    if (!values.json) process.stdout.write(linesOf(answer));
   }
-  process.stdout.write(managementLines(management));
+  if (values.json) process.stdout.write(`${JSON.stringify(answers)}\n`);
 }

@@ -30,6 +30,8 @@ export interface Stand {
 
 export interface SluiceStand extends Stand {
   dataDir: string;
+  /** The process of its ClickHouse. */
+  enginePid: number;
   stores: Stores;
   /** Resolves when every accepted event is in ClickHouse. */
   rested(): Promise<void>;
@@ -38,19 +40,17 @@ export interface SluiceStand extends Stand {
 
 export interface SluiceOptions {
   environment?: Record<string, string>;
-  /** Put before the server's command, e.g. what holds it to a core. */
-  before?: string[];
   /** Loaded into the server's process before it starts. */
   preload?: string;
 }
 
 /** A server as users run it, on embedded stores; their merges are off, so that no round pays for another's. */
 export async function startSluice(options: SluiceOptions = {}): Promise<SluiceStand> {
-  const { environment = {}, before = [], preload } = options;
+  const { environment = {}, preload } = options;
   const dataDir = makeFolder();
   const main = resolve(import.meta.dir, "../src/main.ts");
   const loaded = preload === undefined ? [] : ["--preload", preload];
-  const child = Bun.spawn([...before, process.execPath, ...loaded, main, "serve"], {
+  const child = Bun.spawn([process.execPath, ...loaded, main, "serve"], {
     env: {
       PATH: process.env["PATH"] ?? "",
       HOME: process.env["HOME"] ?? "",
@@ -77,6 +77,7 @@ export async function startSluice(options: SluiceOptions = {}): Promise<SluiceSt
     url,
     pid: child.pid,
     dataDir,
+    enginePid: childOf(child.pid, "front.ts"),
     stores,
     metric,
     rested: async () => {
@@ -93,8 +94,8 @@ export async function startSluice(options: SluiceOptions = {}): Promise<SluiceSt
 
 export type BareKind = "json" | "bytes" | "naive";
 
-export async function startBare(kind: BareKind, clickhouseUrl = "", before: string[] = []): Promise<Stand> {
-  const child = Bun.spawn([...before, process.execPath, join(import.meta.dir, "bare.ts"), kind], {
+export async function startBare(kind: BareKind, clickhouseUrl = ""): Promise<Stand> {
+  const child = Bun.spawn([process.execPath, join(import.meta.dir, "bare.ts"), kind], {
     env: { PATH: process.env["PATH"] ?? "", CLICKHOUSE_URL: clickhouseUrl },
     stdout: "pipe",
     stderr: "inherit",
@@ -165,4 +166,19 @@ async function printed(stream: ReadableStream<Uint8Array>, pattern: RegExp): Pro
     if (found !== undefined) return found;
   }
   throw new Error(`the server did not start: ${text}`);
+}
+
+/** Runs with a server and a folder for bodies, and takes both away again. */
+export async function withSluice<Result>(
+  run: (sluice: SluiceStand, folder: string) => Promise<Result>,
+  options: SluiceOptions = {},
+): Promise<Result> {
+  const folder = makeFolder();
+  const sluice = await startSluice(options);
+  try {
+    return await run(sluice, folder);
+  } finally {
+    await sluice.stop();
+    removeFolder(folder);
+  }
 }

@@ -1,0 +1,119 @@
+// What a stretch of work costs: seconds, and CPU-seconds of whole process trees. And the one stretch most questions
+// ask for: bodies sent to a Sluice server, until they are in ClickHouse.
+
+import { type Answer, type Scale, interleaved, median } from "./answer.ts";
+import { type LoadOrder, type LoadReport, load } from "./load.ts";
+import type { Bodies } from "./material.ts";
+import { cpuSeconds, ownCpuSeconds } from "./process_tree.ts";
+import { type SluiceStand, type Stored, emptyTables, storedIn } from "./stand.ts";
+
+export interface Cost {
+  /** MB of bodies a second until everything was where it rests. */
+  mb_per_s: number;
+  /** The same until everything was acknowledged. */
+  acknowledged_mb_per_s: number;
+  cpu_s_per_gb: number;
+  /** Of that, the process of the server itself, and the one of the engine. */
+  server_cpu_s_per_gb: number;
+  engine_cpu_s_per_gb: number;
+  /** The sender's, which is in none of the others. */
+  sender_cpu_s_per_gb: number;
+}
+
+export interface Measured {
+  /** In ms since 1970. */
+  started_ms: number;
+  /** Until the last answer. */
+  seconds: number;
+  /** The sender's. */
+  cpu_s: number;
+}
+
+/** Runs, and tells what all below `roots` used meanwhile, for each GB of `bytes`. */
+export async function costOf(
+  { roots, server, engine }: { roots: number[]; server?: number; engine?: number },
+  bytes: number,
+  run: () => Promise<Measured>,
+): Promise<Cost> {
+  const own = (pid: number | undefined) => (pid === undefined ? 0 : ownCpuSeconds([pid]));
+  const before = [cpuSeconds(roots), own(server), own(engine)] as const;
+  const { started_ms, seconds, cpu_s } = await run();
+  const ended = performance.timeOrigin + performance.now();
+  const gb = bytes / 1e9;
+  return {
+    mb_per_s: bytes / 1e3 / (ended - started_ms),
+    acknowledged_mb_per_s: bytes / 1e6 / seconds,
+    cpu_s_per_gb: (cpuSeconds(roots) - before[0]) / gb,
+    server_cpu_s_per_gb: (own(server) - before[1]) / gb,
+    engine_cpu_s_per_gb: (own(engine) - before[2]) / gb,
+    sender_cpu_s_per_gb: cpu_s / gb,
+  };
+}
+
+export interface SluiceRun extends Cost {
+  stored: Stored;
+  report: LoadReport;
+}
+
+export type Sending = Partial<Pick<LoadOrder, "path" | "connections" | "headers" | "requests">>;
+
+/**
+ * Sends all bodies to an emptied server and waits until they rest.
+ * @throws when one was refused, or not every event is stored once.
+ */
+export async function sluiceRun(
+  sluice: SluiceStand,
+  bodies: Pick<Bodies, "pack" | "bytes" | "events">,
+  sending: Sending = {},
+): Promise<SluiceRun> {
+  await emptyTables(sluice.stores);
+  let report: LoadReport | undefined;
+  const pids = { roots: [sluice.pid], server: sluice.pid, engine: sluice.enginePid };
+  const cost = await costOf(pids, bodies.bytes, async () => {
+    const requests = bodies.pack.ends.length;
+    const order = { url: sluice.url, path: "/batch/", requests, connections: 2, ...sending };
+    report = await load({ ...order, bodies: bodies.pack });
+    await sluice.rested();
+    return report;
+  });
+  if (report!.failed > 0) throw new Error(`${report!.failed} bodies were refused`);
+  const stored = await storedIn(sluice.stores);
+  if (stored.count !== String(bodies.events) || stored.uuids !== stored.count) {
+    throw new Error(
+      `${bodies.events} events were sent, ${stored.count} with ${stored.uuids} uuids are stored`,
+    );
+  }
+  return { ...cost, stored, report: report! };
+}
+
+/** Figures of each contestant: medians. */
+export function figuresOf(runs: Record<string, Cost[]>) {
+  return Object.entries(runs).map(([name, all]) => {
+    const of = (figure: (run: Cost) => number) => median(all.map(figure));
+    return {
+      name,
+      "MB/s": of((run) => run.mb_per_s),
+      "MB/s acked": of((run) => run.acknowledged_mb_per_s),
+      "CPU-s/GB": of((run) => run.cpu_s_per_gb),
+      server: of((run) => run.server_cpu_s_per_gb),
+      engine: of((run) => run.engine_cpu_s_per_gb),
+      "(sender)": of((run) => run.sender_cpu_s_per_gb),
+    };
+  });
+}
+
+/** One server, several kinds of bodies: what each costs, beside the first. */
+export async function compareBodies(
+  { rounds }: Scale,
+  question: string,
+  contestants: Record<string, () => Promise<SluiceRun>>,
+  goal: { name: string; goal: number; stretch: number; of?: string; to?: string },
+): Promise<Answer> {
+  await interleaved(1, contestants);
+  const figures = figuresOf(await interleaved(rounds, contestants));
+  const at = (name: string | undefined, otherwise: number) =>
+    figures.find((one) => one.name === name) ?? figures.at(otherwise)!;
+  const [of, to] = [at(goal.of, -1), at(goal.to, 0)];
+  const value = of["CPU-s/GB"] / to["CPU-s/GB"];
+  return { question, figures, ratios: [{ name: goal.name, value, goal: goal.goal, stretch: goal.stretch }] };
+}
