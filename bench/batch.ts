@@ -22,13 +22,14 @@ interface Run extends Cost {
   stored?: Stored;
 }
 
-export async function batchBench({ rounds, bytes }: Scale): Promise<Answer> {
+export async function batchBench(scale: Scale): Promise<Answer> {
+  const { bytes } = scale;
   const folder = makeFolder();
   const each = Math.min(bytes, 18_000_000);
   const count = Math.max(1, Math.floor(bytes / each));
   const bodies = writeBodies(folder, { count, bytes: each, lines: true });
   const engine = await startEngine();
-  const sluice = await startSluice({ environment: { FLUSH_INTERVAL_MS: "100" } });
+  const sluice = await startSluice();
   const bare = await Promise.all([
     startBare("json"),
     startBare("bytes"),
@@ -49,9 +50,7 @@ export async function batchBench({ rounds, bytes }: Scale): Promise<Answer> {
       "B bare req.bytes()": () => bareRun(plain, bodies),
       "X naive": () => bareRun(naive, bodies, engine),
     };
-    // The first round compiles code and faults pages in for all later ones, and is not counted.
-    await interleaved(1, contestants);
-    const runs = await interleaved(rounds, contestants);
+    const runs = await interleaved(scale, contestants);
     agree(runs, bodies.events);
     return answerOf(runs);
   } finally {

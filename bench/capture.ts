@@ -6,7 +6,15 @@ import { type Answer, type Scale, interleaved, median } from "./answer.ts";
 import { load } from "./load.ts";
 import { type Bodies, writeBodies } from "./material.ts";
 import { cpuSeconds, ownCpuSeconds, threadsOf } from "./process_tree.ts";
-import { type SluiceStand, type Stand, emptyTables, startBare, storedIn, withSluice } from "./stand.ts";
+import {
+  type SluiceStand,
+  type Stand,
+  emptyTables,
+  startBare,
+  storedIn,
+  usualFlush,
+  withSluice,
+} from "./stand.ts";
 
 interface Run {
   per_s: number;
@@ -20,7 +28,8 @@ interface Run {
 const requestBytes = 1000;
 const connections = 64;
 
-export async function captureBench({ rounds, bytes }: Scale): Promise<Answer> {
+export async function captureBench(scale: Scale): Promise<Answer> {
+  const { bytes } = scale;
   return await withSluice(async (sluice, folder) => {
     const json = await startBare("json");
     const plain = await startBare("bytes");
@@ -34,13 +43,12 @@ export async function captureBench({ rounds, bytes }: Scale): Promise<Answer> {
         "J bare req.json()": () => asked(json, bodies),
         "B bare req.bytes()": () => asked(plain, bodies),
       };
-      await interleaved(1, contestants);
-      return answerOf(await interleaved(rounds, contestants), bodies.bytes / count);
+      return answerOf(await interleaved(scale, contestants), bodies.bytes / count);
     } finally {
       await json.stop();
       await plain.stop();
     }
-  });
+  }, usualFlush);
 }
 
 async function captured(sluice: SluiceStand, bodies: Bodies): Promise<Run> {

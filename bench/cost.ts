@@ -104,13 +104,12 @@ export function figuresOf(runs: Record<string, Cost[]>) {
 
 /** One server, several kinds of bodies: what each costs, beside the first. */
 export async function compareBodies(
-  { rounds }: Scale,
+  scale: Scale,
   question: string,
   contestants: Record<string, () => Promise<SluiceRun>>,
   goal: { name: string; goal: number; stretch: number; of?: string; to?: string },
 ): Promise<Answer> {
-  await interleaved(1, contestants);
-  const figures = figuresOf(await interleaved(rounds, contestants));
+  const figures = figuresOf(await interleaved(scale, contestants));
   const at = (name: string | undefined, otherwise: number) =>
     figures.find((one) => one.name === name) ?? figures.at(otherwise)!;
   const [of, to] = [at(goal.of, -1), at(goal.to, 0)];

@@ -4,7 +4,15 @@
 import { type Answer, type Scale, interleaved, median } from "./answer.ts";
 import { type LoadReport, startLoad } from "./load.ts";
 import { type Bodies, writeBodies } from "./material.ts";
-import { type SluiceStand, type Stand, emptyTables, startBare, storedIn, withSluice } from "./stand.ts";
+import {
+  type SluiceStand,
+  type Stand,
+  emptyTables,
+  startBare,
+  storedIn,
+  usualFlush,
+  withSluice,
+} from "./stand.ts";
 
 interface Run {
   live: LoadReport;
@@ -16,7 +24,8 @@ const bodyBytes = 19_800_000;
 /** 80 MB/s: less than anybody's most, so that both contestants have the same to bear. */
 const bodiesPerSecond = 4;
 
-export async function latencyBench({ rounds, bytes }: Scale): Promise<Answer> {
+export async function latencyBench(scale: Scale): Promise<Answer> {
+  const { bytes } = scale;
   return await withSluice(async (sluice, folder) => {
     const plain = await startBare("bytes");
     try {
@@ -36,12 +45,11 @@ export async function latencyBench({ rounds, bytes }: Scale): Promise<Answer> {
         "Sluice, nothing beside": () => mixed(sluice, live),
         "B, nothing beside": () => both(plain, live),
       };
-      await interleaved(1, contestants);
-      return answerOf(await interleaved(rounds, contestants));
+      return answerOf(await interleaved(scale, contestants));
     } finally {
       await plain.stop();
     }
-  });
+  }, usualFlush);
 }
 
 async function mixed(sluice: SluiceStand, live: Bodies, bulk?: Bodies): Promise<Run> {

@@ -1,115 +1,66 @@
 // How fast are management calls while capture runs at half load, and does a heavy one slow capture down? A real
 // server on embedded stores; every latency counts from the moment its request was due.
 
-import { mkdtempSync, rmSync } from "node:fs";
-import { tmpdir } from "node:os";
-import { join, resolve } from "node:path";
+import { resolve } from "node:path";
+import type { Answer, Scale } from "./answer.ts";
 import { batchBody } from "./events.ts";
 import { pace, type Paced } from "./pace.ts";
+import { personalKey, projectKey, usualFlush, withSluice } from "./stand.ts";
 
-const projectKey = "phc_bench_project_key_0123456789";
-const personalKey = "phx_bench_personal_key_0123456789";
 const authorization = `Bearer ${personalKey}`;
 const json = { "content-type": "application/json" };
 /** Events in the store before anything is measured, so that reading them is work. */
 const storedEvents = 320_000;
+const fillEach = 32_000;
 const perSecond = 200;
 
-export interface ManagementFigures {
-  question: string;
-  /** Events a second the server took from four connections, with the sender on the same machine. */
-  capture_peak_per_second: number;
-  reads: Paced;
-  writes: Paced;
-  capture_idle: Paced;
-  capture_beside_heavy: Paced;
-  heavy_calls: { asked: number; failed: number; p50_ms: number };
-}
-
-/** @param seconds how long each part is measured. */
-export async function managementBench(seconds = 15): Promise<ManagementFigures> {
-  const dataDir = mkdtempSync(join(tmpdir(), "sluice-bench-"));
-  const server = await startServer(dataDir);
-  try {
-    await fill(server.url);
-    const capture_idle = await pace(100, seconds, () => captureOne(server.url));
-    const heavy = besideHeavy(server.url);
-    const capture_beside_heavy = await pace(100, seconds, () => captureOne(server.url));
-    const heavy_calls = await heavy.stop();
-    const peak = await loadFor(server.url, 3);
-    const half = startLoad(server.url, peak / 2);
+/** Each part is measured for 2 to 15 seconds. */
+export async function managementBench({ rounds }: Scale): Promise<Answer> {
+  const seconds = Math.max(2, Math.min(15, rounds * 2));
+  return await withSluice(async ({ url }) => {
+    await fill(url, rounds === 1 ? 2 * fillEach : storedEvents);
+    const idle = await pace(100, seconds, () => captureOne(url));
+    const heavy = besideHeavy(url);
+    const beside = await pace(100, seconds, () => captureOne(url));
+    const heavyCalls = await heavy.stop();
+    const peak = await loadFor(url, 3);
+    const half = startLoad(url, peak / 2);
     await Bun.sleep(1000);
-    const reads = await pace(perSecond, seconds, (i) => read(server.url, i));
-    const writes = await pace(perSecond, seconds, (i) => write(server.url, i));
+    const reads = await pace(perSecond, seconds, (i) => read(url, i));
+    const writes = await pace(perSecond, seconds, (i) => write(url, i));
     await half.stop();
+    const shown = ({ p50_ms, p99_ms, max_ms, failed }: Paced) => ({
+      "p50 ms": p50_ms,
+      "p99 ms": p99_ms,
+      "max ms": max_ms,
+      failed,
+    });
     return {
-      question: "management beside capture",
-      capture_peak_per_second: Math.round(peak),
-      reads,
-      writes,
-      capture_idle,
-      capture_beside_heavy,
-      heavy_calls,
+      question: `management at ${perSecond}/s, capture at half of ${Math.round(peak).toLocaleString("en")} events/s`,
+      figures: [
+        { name: "reads", ...shown(reads) },
+        { name: "writes", ...shown(writes) },
+        { name: "capture, nothing beside", ...shown(idle) },
+        { name: `capture beside ${heavyCalls.asked} heavy calls`, ...shown(beside) },
+        { name: "heavy calls", "p50 ms": heavyCalls.p50_ms, failed: heavyCalls.failed },
+      ],
+      ratios: [
+        { name: "reads p99, ms", value: reads.p99_ms, goal: 20 },
+        { name: "writes p99, ms", value: writes.p99_ms, goal: 40 },
+        {
+          name: "capture p99 beside heavy calls ÷ max(10 ms, 2 × idle)",
+          value: beside.p99_ms / Math.max(10, 2 * idle.p99_ms),
+          goal: 1,
+        },
+      ],
     };
-  } finally {
-    await server.stop();
-    rmSync(dataDir, { recursive: true, force: true });
-  }
-}
-
-/** The figures as lines for people. */
-export function managementLines(figures: ManagementFigures): string {
-  const { reads, writes, capture_idle, capture_beside_heavy, heavy_calls } = figures;
-  const bound = Math.max(10, 2 * capture_idle.p99_ms);
-  const line = (name: string, { p50_ms, p99_ms, max_ms, failed }: Paced, goal: number) =>
-    `  ${name}: p50 ${p50_ms.toFixed(1)} ms, p99 ${p99_ms.toFixed(1)} ms (goal < ${goal.toFixed(0)} ms), ` +
-    `max ${max_ms.toFixed(0)} ms, ${failed} failed\n`;
-  return (
-    `${figures.question}: ${perSecond} requests/s, capture at half of ` +
-    `${figures.capture_peak_per_second.toLocaleString("en")} events/s\n` +
-    line("reads", reads, 20) +
-    line("writes", writes, 40) +
-    line("capture, nothing beside", capture_idle, bound) +
-    line("capture beside heavy calls", capture_beside_heavy, bound) +
-    `  heavy calls meanwhile: ${heavy_calls.asked}, p50 ${heavy_calls.p50_ms.toFixed(0)} ms, ` +
-    `${heavy_calls.failed} failed\n`
-  );
-}
-
-async function startServer(dataDir: string): Promise<{ url: string; stop(): Promise<void> }> {
-  const child = Bun.spawn(["bun", resolve(import.meta.dir, "../src/main.ts"), "serve"], {
-    env: {
-      PATH: process.env["PATH"] ?? "",
-      HOME: process.env["HOME"] ?? "",
-      PORT: "0",
-      DATA_DIR: dataDir,
-      LOG_LEVEL: "warn",
-      LOG_FORMAT: "json",
-      BOOTSTRAP_PROJECT_API_KEY: projectKey,
-      BOOTSTRAP_PERSONAL_API_KEY: personalKey,
-    },
-    stdout: "pipe",
-    stderr: "inherit",
-  });
-  let printed = "";
-  for await (const chunk of child.stdout.values({ preventCancel: true })) {
-    printed += new TextDecoder().decode(chunk);
-    const url = /^Sluice is listening on (http\S+)$/m.exec(printed)?.[1];
-    if (url === undefined) continue;
-    const stop = async () => {
-      child.kill("SIGTERM");
-      await child.exited;
-    };
-    return { url, stop };
-  }
-  throw new Error(`the server did not start: ${printed}`);
+  }, usualFlush);
 }
 
 /** Stores events of twelve months, and waits until they are in ClickHouse. */
-async function fill(url: string): Promise<void> {
-  const each = 32_000;
-  const text = new TextDecoder().decode(batchBody(each, 12, projectKey));
-  for (let i = 0; i < storedEvents / each; i++) {
+async function fill(url: string, events: number): Promise<void> {
+  const text = new TextDecoder().decode(batchBody(fillEach, 12, projectKey));
+  for (let i = 0; i < events / fillEach; i++) {
     const body = text.replaceAll("-774b-", `-7${(i + 256).toString(16)}-`);
     const reply = await fetch(`${url}/batch/`, { method: "POST", headers: json, body });
     if (!reply.ok) throw new Error(`/batch/ answered ${reply.status}`);
@@ -193,5 +144,3 @@ async function loadFor(url: string, seconds: number): Promise<number> {
   const { events, seconds: took } = await load.stop();
   return events / took;
 }
-
-if (import.meta.main) process.stdout.write(managementLines(await managementBench()));

@@ -1,20 +1,31 @@
 // Runs questions and prints tables for people, or JSON.
 //
-//   bun bench/run.ts [--question NAME] [--long | --tiny] [--json]
+//   bun bench/run.ts [--question NAME]… [--long | --tiny] [--rounds N] [--json]
 
 import { parseArgs } from "node:util";
 import { type Answer, type Scale, linesOf, scales } from "./answer.ts";
+import { adversarialBench } from "./adversarial.ts";
 import { batchBench } from "./batch.ts";
+import { blockBench } from "./block.ts";
 import { captureBench } from "./capture.ts";
 import { distinctIdsBench } from "./distinct_ids.ts";
 import { gzipBench } from "./gzip.ts";
+import { insertBench } from "./insert.ts";
+import { journalBench } from "./journal.ts";
 import { latencyBench } from "./latency.ts";
+import { managementBench } from "./management.ts";
+import { memoryBench } from "./memory.ts";
 import { monthsBench } from "./months.ts";
 import { projectsBench } from "./projects.ts";
+import { scanBench } from "./scan.ts";
 import { sizesBench } from "./sizes.ts";
 
 /** Each by its name; in the order of the way that bytes go. */
 export const questions: Record<string, (scale: Scale) => Promise<Answer>> = {
+  scan: scanBench,
+  block: blockBench,
+  journal: journalBench,
+  insert: insertBench,
   batch: batchBench,
   capture: captureBench,
   latency: latencyBench,
@@ -23,6 +34,9 @@ export const questions: Record<string, (scale: Scale) => Promise<Answer>> = {
   projects: projectsBench,
   distinct_ids: distinctIdsBench,
   gzip: gzipBench,
+  adversarial: adversarialBench,
+  memory: memoryBench,
+  management: managementBench,
 };
 
 if (import.meta.main) {
@@ -32,9 +46,11 @@ if (import.meta.main) {
       long: { type: "boolean", default: false },
       tiny: { type: "boolean", default: false },
       json: { type: "boolean", default: false },
+      rounds: { type: "string" },
     },
   });
-  const scale = values.long ? scales.long : values.tiny ? scales.tiny : scales.quick;
+  const sized = values.long ? scales.long : values.tiny ? scales.tiny : scales.quick;
+  const scale = { ...sized, rounds: Number(values.rounds ?? sized.rounds) };
   const answers: Answer[] = [];
   for (const name of values.question ?? Object.keys(questions)) {
     const question = questions[name];

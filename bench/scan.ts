@@ -1,50 +1,31 @@
-// How much CPU does it take to turn a body into sealed columns? Beside it, what JSON.parse alone takes on the same bytes.
+// How much CPU does it take to scan a body, and to read its events? Beside it, what JSON.parse takes on the same bytes.
 
-import { Block } from "../src/capture/block.ts";
-import { readEvent } from "../src/capture/event.ts";
-import { entryLength } from "../src/capture/member.ts";
-import { emptyRow } from "../src/capture/row.ts";
-import { Scan } from "../src/capture/scan.ts";
-import { ByteColumn } from "../src/storage/native.ts";
+import { type Answer, type Scale, interleaved, median } from "./answer.ts";
 import { batchBody } from "./events.ts";
+import { cpuPerGb, eachRow, scanned } from "./rows.ts";
 
-const body = batchBody(32_000, 1);
-const row = emptyRow();
-const block = new Block();
-const out = new ByteColumn(1 << 20);
-const sending = { project_id: 1, historical_migration: true, received: Date.UTC(2026, 0) * 1000, skew: 0 };
+const decoder = new TextDecoder();
 
-function sealed(): number {
-  const scan = new Scan(body);
-  scan.advance(body.length);
-  for (let at = 0; at < scan.count * entryLength; at += entryLength) {
-    if (readEvent(scan, at, sending, row) === undefined) block.append(row);
-  }
-  out.length = 0;
-  block.encode(out, 1n, 0);
-  block.clear();
-  return scan.count;
-}
-
-function parsed(): number {
-  return (JSON.parse(new TextDecoder().decode(body)) as { batch: unknown[] }).batch.length;
-}
-
-/** CPU-seconds per GB of body, one run. */
-function cpuPerGb(run: () => number): number {
-  const before = process.cpuUsage();
-  if (run() !== 32_000) throw new Error("not every event was found");
-  const { user, system } = process.cpuUsage(before);
-  return (user + system) / 1e6 / (body.length / 1e9);
-}
-
-/** Medians of interleaved rounds, after a warm-up. */
-export function scanBench(rounds = 15) {
-  for (let i = 0; i < 5; i++) {
-    sealed();
-    parsed();
-  }
-  const figures = Array.from({ length: rounds }, () => [cpuPerGb(sealed), cpuPerGb(parsed)] as const);
-  const median = (place: 0 | 1) => figures.map((pair) => pair[place]).toSorted((a, b) => a - b)[rounds >> 1]!;
-  return { question: "body → sealed columns", cpu_s_per_gb: median(0), json_parse_cpu_s_per_gb: median(1) };
+export async function scanBench(scale: Scale): Promise<Answer> {
+  const { bytes } = scale;
+  const events = Math.max(10, Math.min(32_000, Math.floor(bytes / 560)));
+  const body = batchBody(events, 1);
+  const copies = Math.max(1, Math.floor(bytes / body.length));
+  const found = (count: number) => {
+    if (count !== events) throw new Error(`${count} of ${events} events were found`);
+  };
+  const times = (run: () => number) => async () =>
+    cpuPerGb(body.length * copies, () => {
+      for (let i = 0; i < copies; i++) found(run());
+    });
+  const contestants = {
+    scan: times(() => scanned(body).count),
+    "scan, and rows read": times(() => eachRow(scanned(body), () => {})),
+    "JSON.parse": times(() => (JSON.parse(decoder.decode(body)) as { batch: unknown[] }).batch.length),
+  };
+  const runs = await interleaved(scale, contestants);
+  const figures = Object.entries(runs).map(([name, all]) => ({ name, "CPU-s/GB": median(all) }));
+  const [, read, parse] = figures as [(typeof figures)[0], (typeof figures)[0], (typeof figures)[0]];
+  const value = read["CPU-s/GB"] / parse["CPU-s/GB"];
+  return { question: "body → rows, in one process", figures, ratios: [{ name: "rows ÷ JSON.parse", value }] };
 }

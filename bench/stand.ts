@@ -38,6 +38,9 @@ export interface SluiceStand extends Stand {
   metric(name: string): Promise<number>;
 }
 
+/** For questions about live events: what users have. */
+export const usualFlush = { environment: { FLUSH_INTERVAL_MS: "1000" } };
+
 export interface SluiceOptions {
   environment?: Record<string, string>;
   /** Loaded into the server's process before it starts. */
@@ -56,8 +59,10 @@ export async function startSluice(options: SluiceOptions = {}): Promise<SluiceSt
       HOME: process.env["HOME"] ?? "",
       PORT: "0",
       DATA_DIR: dataDir,
-      LOG_LEVEL: "warn",
+      LOG_LEVEL: "error",
       LOG_FORMAT: "json",
+      // Of an import's last seconds, less is spent on waiting for more of it.
+      FLUSH_INTERVAL_MS: "100",
       BOOTSTRAP_PROJECT_API_KEY: projectKey,
       BOOTSTRAP_PERSONAL_API_KEY: personalKey,
       ...environment,
