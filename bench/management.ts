@@ -14,18 +14,18 @@ const storedEvents = 320_000;
 const fillEach = 32_000;
 const perSecond = 200;
 
-/** Each part is measured for 2 to 15 seconds. */
-export async function managementBench({ rounds }: Scale): Promise<Answer> {
-  const seconds = Math.max(2, Math.min(15, rounds * 2));
+/** Each part is measured for up to 15 seconds. */
+export async function managementBench({ rounds, warm }: Scale): Promise<Answer> {
+  const seconds = warm ? Math.max(4, Math.min(15, rounds * 2)) : 0.3;
   return await withSluice(async ({ url }) => {
-    await fill(url, rounds === 1 ? 2 * fillEach : storedEvents);
+    await fill(url, warm ? storedEvents : fillEach);
     const idle = await pace(100, seconds, () => captureOne(url));
     const heavy = besideHeavy(url);
     const beside = await pace(100, seconds, () => captureOne(url));
     const heavyCalls = await heavy.stop();
-    const peak = await loadFor(url, 3);
+    const peak = await loadFor(url, Math.min(3, seconds));
     const half = startLoad(url, peak / 2);
-    await Bun.sleep(1000);
+    await Bun.sleep(Math.min(1000, seconds * 1000));
     const reads = await pace(perSecond, seconds, (i) => read(url, i));
     const writes = await pace(perSecond, seconds, (i) => write(url, i));
     await half.stop();

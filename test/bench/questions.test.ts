@@ -1,0 +1,21 @@
+import { expect, test } from "bun:test";
+import { questions } from "../../bench/run.ts";
+
+// Whether each question can still be asked and still checks what it got; its figures mean nothing at this size.
+const scale = { rounds: 1, bytes: 60_000, warm: false };
+
+for (const [name, question] of Object.entries(questions)) {
+  test(`${name} is asked and answered`, async () => {
+    const { figures, ratios } = await question(scale);
+    expect(figures.length).toBeGreaterThan(0);
+    for (const row of figures) {
+      const numbers = Object.values(row).filter((value) => typeof value === "number");
+      expect(numbers.length).toBeGreaterThan(0);
+      expect(numbers.filter(Number.isNaN)).toEqual([]);
+    }
+    for (const { goal, stretch, above } of ratios) {
+      if (goal !== undefined && stretch !== undefined)
+        expect(above === true ? stretch > goal : stretch < goal).toBe(true);
+    }
+  }, 60_000);
+}
