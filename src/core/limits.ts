@@ -121,6 +121,8 @@ export const limits = {
   statementMsLongest: 86_400_000,
   /** How long it lets statements finish when it ends, in ms: less than its owner waits before killing it. */
   frontEndMsMax: 15_000,
+  /** How long the embedded engine keeps memory it has no use for, in ms: from one insert to the next. */
+  frontFreeMemoryMs: 10_000,
   /** Statements the embedded engine runs at once; exports may hold several for minutes. */
   frontStatementsMax: 16,
   /** Statements that may wait for one of those places; more at once is a client gone wild. */
