@@ -10,7 +10,6 @@ import {
   truncateSync,
   writeFileSync,
 } from "node:fs";
-import { unlink } from "node:fs/promises";
 import { basename } from "node:path";
 import type { Clock } from "../core/clock.ts";
 import { limits } from "../core/limits.ts";
@@ -21,6 +20,7 @@ import { Lane, type LaneOptions, type LaneRow } from "./lane.ts";
 import { Ledger } from "./ledger.ts";
 import type { Row } from "./row.ts";
 import { type LaneName, type Segment, lanes, millisOfSegment, readSegment, segmentId } from "./segment.ts";
+import { Spares } from "./spares.ts";
 import { WarningBlock, type WarningRow } from "./warning.ts";
 
 export interface JournalOptions {
@@ -50,6 +50,7 @@ export class Journal {
   damagedFiles = 0;
   readonly #options: JournalOptions;
   readonly #ledger: Ledger;
+  readonly #spares: Spares;
   readonly #everyMs: number;
   readonly #sealed: Record<LaneName, Segment[]> = { live: [], historical: [], warnings: [] };
   readonly #known = new Set<string>();
@@ -64,6 +65,7 @@ export class Journal {
     this.#options = options;
     this.folder = options.folder;
     this.#ledger = new Ledger(options.folder);
+    this.#spares = new Spares(options.folder, options.bytesMax / limits.sparesShare);
     this.#everyMs = Math.max(2, Math.min(100, options.flushIntervalMs / 10));
     const events = { openBlock: () => new Block() };
     this.live = this.#openLane("live", limits.liveSegmentBytesMax, events);
@@ -78,6 +80,7 @@ export class Journal {
     const { finished, lastMillis } = this.#ledger.read();
     for (const name of finished) rmSync(`${this.folder}/${basename(name)}`, { force: true });
     this.#lastMillis = lastMillis;
+    this.#spares.open();
     this.#takeIn(".segment");
     this.#ledger.restart(this.#lastMillis);
     this.#timer = setInterval(() => this.#sealByAge(), this.#everyMs);
@@ -164,10 +167,10 @@ export class Journal {
     await Promise.all(segments.map((segment) => this.#storedPromise(segment.id).promise));
   }
 
-  /** Forgets a flushed segment: noted in the ledger, removed, the folder synced; in this order. */
+  /** Forgets a flushed segment: noted in the ledger, its name removed, the folder synced; in this order. */
   async finish(segment: Segment): Promise<void> {
     await this.#ledger.note(basename(segment.path), this.#lastMillis);
-    await unlink(segment.path);
+    await this.#spares.keep(segment);
     await syncFolder(this.folder);
     const queue = this.#sealed[segment.lane];
     queue.splice(queue.indexOf(segment), 1);
@@ -208,7 +211,11 @@ export class Journal {
     }
     const soundBytes = read.segment.bytes;
     if (soundBytes < read.fileBytes) {
-      this.#options.log.warn("cut a torn tail", { path, bytes: read.fileBytes - soundBytes });
+      // A torn write, or what the file held before it was this segment's.
+      this.#options.log.info("cut what follows the last whole frame", {
+        path,
+        bytes: read.fileBytes - soundBytes,
+      });
       truncateSync(path, soundBytes);
     }
     this.#lastMillis = Math.max(this.#lastMillis, millisOfSegment(read.segment.id));
@@ -223,7 +230,9 @@ export class Journal {
   ): Lane<R> {
     const { folder, log } = this.#options;
     const onSealed = (segment: Segment) => this.#takeSealed(segment);
-    return new Lane({ name, folder, log, segmentBytesMax, openBlock, nextId: () => this.nextId(), onSealed });
+    const nextId = () => this.nextId();
+    const takeSpare = () => this.#spares.take(name);
+    return new Lane({ name, folder, log, segmentBytesMax, openBlock, nextId, takeSpare, onSealed });
   }
 
   get #lanes() {

@@ -1,7 +1,7 @@
 // A lane: the open blocks of one kind of traffic, and their way onto the disk by group commit. Never talks to
 // a store.
 
-import { type FileHandle, open } from "node:fs/promises";
+import { type FileHandle, open, rename } from "node:fs/promises";
 import { Fault } from "../core/fault.ts";
 import { limits } from "../core/limits.ts";
 import { type Log, reasonOf } from "../core/log.ts";
@@ -49,6 +49,8 @@ export interface LaneOptions<Row extends LaneRow> {
   segmentBytesMax: number;
   /** A new segment's id, greater than every earlier one of this journal. */
   nextId(): bigint;
+  /** A file that may be written over, if there is one: then it is the lane's. */
+  takeSpare(): string | undefined;
   /** Takes a segment that will not change any more. */
   onSealed(segment: Segment): void;
 }
@@ -221,9 +223,15 @@ export class Lane<Row extends LaneRow> {
   async #openSegment(): Promise<Segment> {
     const id = this.#options.nextId();
     const path = `${this.#options.folder}/${segmentName(this.name, id)}`;
-    const file = await open(path, "wx", 0o600);
+    const spare = this.#options.takeSpare();
+    const file = await (spare === undefined ? open(path, "wx", 0o600) : open(spare, "r+"));
     try {
       await writeWhole(file, segmentHead(this.name, id), 0);
+      if (spare !== undefined) {
+        // Under its new name the file never begins with its old number: frames behind it count by that.
+        await file.datasync();
+        await rename(spare, path);
+      }
       await syncFolder(this.#options.folder);
     } catch (thrown) {
       await file.close().catch(() => {});

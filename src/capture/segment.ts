@@ -6,7 +6,8 @@
 //             u64 batch  u32 month (yyyymm)  u32 rows  i64 created_at of the first row, µs
 //             payload: one block in ClickHouse's Native format
 //
-// All integers are little-endian. A batch is the frames of one number: one INSERT, one month, one part.
+// All integers are little-endian. A file may have been another segment's before: what lies behind the last frame is
+// none of this one's, which shows by the batch's number. A batch is the frames of one number: one INSERT, one month, one part.
 //   segment id = 41 bits of ms since 2020, 12 bits of journal number;  batch = segment id, 11 bits of place
 
 import { readFileSync } from "node:fs";
@@ -153,7 +154,7 @@ export function readSegment(path: string): ReadSegment | undefined {
     recovered: true,
   };
   const sound: [number, number][] = [];
-  for (let from = segmentHeadBytes; from < bytes.length; from = nextSound(bytes, view, from + 1)) {
+  for (let from = segmentHeadBytes; from < bytes.length; from = nextSound(segment, bytes, view, from + 1)) {
     const to = addFrames(segment, bytes, view, from);
     if (sound.length === 0) sound.push([0, to]);
     else if (to > from) sound.push([from, to]);
@@ -166,7 +167,8 @@ export function readSegment(path: string): ReadSegment | undefined {
 /** Adds the frames that follow each other from `from`; returns where they end. */
 function addFrames(segment: Segment, bytes: Uint8Array, view: DataView, from: number): number {
   let at = from;
-  for (let end = frameEnd(bytes, view, at); end !== undefined; end = frameEnd(bytes, view, at)) {
+  const next = () => frameEnd(segment, bytes, view, at);
+  for (let end = next(); end !== undefined; end = next()) {
     addFrame(segment, view, at, end);
     at = end;
   }
@@ -174,15 +176,17 @@ function addFrames(segment: Segment, bytes: Uint8Array, view: DataView, from: nu
 }
 
 /** Where the next sound frame begins, or the file's end. */
-function nextSound(bytes: Uint8Array, view: DataView, from: number): number {
+function nextSound(segment: Segment, bytes: Uint8Array, view: DataView, from: number): number {
   for (let at = bytes.indexOf(0x46, from); at >= 0; at = bytes.indexOf(0x46, at + 1)) {
-    if (frameEnd(bytes, view, at) !== undefined) return at;
+    if (frameEnd(segment, bytes, view, at) !== undefined) return at;
   }
   return bytes.length;
 }
 
-function frameEnd(bytes: Uint8Array, view: DataView, at: number): number | undefined {
+function frameEnd(segment: Segment, bytes: Uint8Array, view: DataView, at: number): number | undefined {
   if (at + frameHeadBytes > bytes.length || view.getUint32(at, true) !== frameMagic) return undefined;
+  // A frame the file held in an earlier life, whole and sound as it may be.
+  if (view.getBigUint64(at + 16, true) >> 11n !== segment.id) return undefined;
   const end = at + frameHeadBytes + view.getUint32(at + 4, true);
   if (end > bytes.length) return undefined;
   return Bun.hash.xxHash64(bytes.subarray(at + 16, end)) === view.getBigUint64(at + 8, true)

@@ -33,6 +33,11 @@ export const limits = {
   rowBytesGuess: 100,
   /** Emptied blocks a lane keeps for reuse: ten years of months in one import. */
   spareBlocksMax: 120,
+  /** Files of finished segments that a lane keeps to write over; with those of an import, 640 MiB of disk. */
+  sparesEachMax: 4,
+  /** They take no more than this part of JOURNAL_BYTES_MAX, and smaller ones (in bytes) are not worth it. */
+  sparesShare: 4,
+  spareBytesMin: 1024 * 1024,
   /** How many flush intervals a growing historical segment may take, so that months fill up. */
   historicalPatience: 10,
   /** Rows in quarantine: past it, refused batches wait for an operator instead of being taken apart. */

@@ -13,7 +13,7 @@ import {
 import fc from "fast-check";
 import { Journal } from "../../src/capture/journal.ts";
 import { emptyRow, monthOf } from "../../src/capture/row.ts";
-import { readSegment } from "../../src/capture/segment.ts";
+import { readSegment, segmentHead, segmentName } from "../../src/capture/segment.ts";
 import type { Clock } from "../../src/core/clock.ts";
 import { silentLog } from "../../src/core/log.ts";
 import { makeFolder } from "../support/folder.ts";
@@ -232,4 +232,62 @@ test("stored() resolves only when every segment that was on the disk by then is 
 test("a month is the one ClickHouse partitions by", () => {
   expect(monthOf(january)).toBe(202401);
   expect(monthOf(Date.UTC(1969, 11, 31, 23, 59, 59) * 1000)).toBe(196912);
+});
+
+/** Rows whose properties take so many bytes in all: segments as large as are kept. */
+function appendLarge(journal: Journal, bytes: number, letter: string): void {
+  const row = emptyRow();
+  const source = encoder.encode(`"${letter.repeat(100_000)}"`);
+  for (let at = 0; at < bytes; at += source.length) {
+    Object.assign(row.properties, { source, from: 0, to: source.length });
+    row.timestamp = january;
+    row.created_at = journal.stamp();
+    journal.live.append(row);
+  }
+}
+
+test("a finished segment's file is written over, and its old frames never come back", async () => {
+  const folder = `${makeFolder()}/journal`;
+  const journal = openJournal(folder);
+  for (let i = 0; i < 3; i++) {
+    appendLarge(journal, 1_000_000, "a");
+    await journal.live.commit();
+  }
+  await journal.live.seal();
+  const old = journal.nextSealed("live")!;
+  const bytes = old.bytes;
+  await journal.finish(old);
+  expect(readdirSync(folder).filter((name) => name.endsWith(".segment"))).toEqual([]);
+  expect(readdirSync(folder).filter((name) => name.endsWith(".spare"))).toHaveLength(1);
+  // A first frame as long as the old file's: what follows is a whole old frame, at the very place of the next.
+  appendLarge(journal, 1_000_000, "b");
+  await journal.live.commit();
+  const segment = journal.live.segment!;
+  expect(readFileSync(segment.path).length).toBe(bytes);
+  expect(readdirSync(folder).filter((name) => name.endsWith(".spare"))).toEqual([]);
+  const after = openJournal(folder);
+  expect(after.damagedFiles).toBe(0);
+  expect(after.nextSealed("live")!.batches.map(({ rows, frames }) => [rows, frames.length])).toEqual([
+    [10, 1],
+  ]);
+  expect(readFileSync(segment.path).includes("aaaa")).toBe(false);
+});
+
+test("a crash while a file changes its owner leaves a spare or an empty segment, never old rows", async () => {
+  const folder = `${makeFolder()}/journal`;
+  const journal = openJournal(folder);
+  appendLarge(journal, 2_000_000, "a");
+  await journal.live.seal();
+  await journal.finish(journal.nextSealed("live")!);
+  const spare = readdirSync(folder).find((name) => name.endsWith(".spare"))!;
+  const content = readFileSync(`${folder}/${spare}`);
+  const id = journal.nextId();
+  const head = segmentHead("live", id);
+  for (const named of [`${folder}/${spare}`, `${folder}/${segmentName("live", id)}`]) {
+    rmSync(`${folder}/${spare}`, { force: true });
+    writeFileSync(named, Buffer.concat([head, content.subarray(head.length)]));
+    const after = openJournal(folder);
+    expect(after.pending().events).toBe(0);
+    expect(after.damagedFiles).toBe(0);
+  }
 });

@@ -1,0 +1,63 @@
+// Files of segments that are done with, kept to be written over: pages that are there already cost far less than
+// fresh ones. Never holds anything that is still needed; what is in them is told apart by its segment's number.
+
+import { readdirSync, rmSync } from "node:fs";
+import { rename, unlink } from "node:fs/promises";
+import { basename } from "node:path";
+import { limits } from "../core/limits.ts";
+import { type LaneName, type Segment, lanes } from "./segment.ts";
+
+const suffix = ".spare";
+
+export class Spares {
+  readonly #folder: string;
+  readonly #bytesMax: number;
+  readonly #files: Record<LaneName, { path: string; bytes: number }[]> = {
+    live: [],
+    historical: [],
+    warnings: [],
+  };
+  #bytes = 0;
+
+  /** Keeps files of `bytesMax` bytes in all, or of limits.sparesEachMax for each lane, whichever is less. */
+  constructor(folder: string, bytesMax: number) {
+    this.#folder = folder;
+    this.#bytesMax = bytesMax;
+  }
+
+  /** Takes in what an earlier process kept. */
+  open(): void {
+    for (const name of readdirSync(this.#folder).filter((one) => one.endsWith(suffix))) {
+      const path = `${this.#folder}/${name}`;
+      const lane = lanes.find((one) => name.startsWith(`${one}-`));
+      const bytes = Bun.file(path).size;
+      if (lane && this.#wants(lane, bytes)) this.#add(lane, path, bytes);
+      else rmSync(path, { force: true });
+    }
+  }
+
+  /** Takes a finished segment's file away from its name: for later, or for good. */
+  async keep({ lane, path, bytes }: Segment): Promise<void> {
+    if (!this.#wants(lane, bytes)) return await unlink(path);
+    const spare = `${this.#folder}/${lane}-${basename(path)}${suffix}`;
+    await rename(path, spare);
+    this.#add(lane, spare, bytes);
+  }
+
+  /** A file to be written over and renamed, if there is one. */
+  take(lane: LaneName): string | undefined {
+    const file = this.#files[lane].pop();
+    if (file) this.#bytes -= file.bytes;
+    return file?.path;
+  }
+
+  #wants(lane: LaneName, bytes: number): boolean {
+    if (bytes < limits.spareBytesMin || this.#files[lane].length >= limits.sparesEachMax) return false;
+    return this.#bytes + bytes <= this.#bytesMax;
+  }
+
+  #add(lane: LaneName, path: string, bytes: number): void {
+    this.#files[lane].push({ path, bytes });
+    this.#bytes += bytes;
+  }
+}
