@@ -220,4 +220,14 @@ export const limits = {
    * The time over which a personal key's requests are counted, in ms: MANAGEMENT_RATE_LIMIT is a minute's.
    */
   rateWindowMs: 60_000,
+  /** Filters on properties in one query; each reads every event's properties once more. */
+  propertyFiltersMax: 50,
+  /** Values of one filter: a pasted list of ids, not a table. */
+  propertyValuesMax: 1000,
+  /** Groups of filters within groups: the deepest an editor makes, and one more. */
+  propertyGroupsDeepMax: 4,
+  /** A property's name in a filter, in UTF-16 units; longer ones exist by mistake only. */
+  propertyKeyCharsMax: 400,
+  /** A value in a filter, in UTF-16 units. */
+  propertyValueCharsMax: 10_000,
 } as const;
