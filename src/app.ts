@@ -25,6 +25,8 @@ import { ingestionWarningRoutes } from "./ingestion_warnings/route.ts";
 import { organizationRoutes } from "./organizations/route.ts";
 import { personalKeyRoutes } from "./personal_api_keys/route.ts";
 import { projectRoutes } from "./projects/route.ts";
+import { openQueryEngine } from "./query/engine.ts";
+import { queryRoutes } from "./query/route.ts";
 import { remoteConfigRoutes } from "./remote_config/route.ts";
 import { installedFolder, openScripts } from "./static/bundle.ts";
 import { staticRoutes } from "./static/route.ts";
@@ -185,6 +187,7 @@ function routes({ stores, keys, capture, metrics, config, log }: Parts) {
   const { sql, clickhouse } = stores;
   const clock = systemClock;
   const gate = openGate({ sql, clock, log, requestsPerMinute: config.managementRateLimit });
+  const engine = openQueryEngine({ sql, clickhouse, clock });
   const app = new Elysia();
   const problem = openProblems({ log, routes: () => app.routes });
   const checks = {
@@ -215,7 +218,8 @@ function routes({ stores, keys, capture, metrics, config, log }: Parts) {
     .use(projectRoutes({ gate, sql }))
     .use(personalKeyRoutes({ gate, sql }))
     .use(eventRoutes({ gate, clickhouse, clock }))
-    .use(ingestionWarningRoutes({ gate, clickhouse, clock }));
+    .use(ingestionWarningRoutes({ gate, clickhouse, clock }))
+    .use(queryRoutes({ gate, engine }));
 }
 
 /** What a typed client is made from. Routes mounted in a loop answer as well, but are not in this type. */

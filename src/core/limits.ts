@@ -230,4 +230,23 @@ export const limits = {
   propertyKeyCharsMax: 400,
   /** A value in a filter, in UTF-16 units. */
   propertyValueCharsMax: 10_000,
+  /** Series of one trend, steps of one funnel; each series is a statement of its own. */
+  querySeriesMax: 26,
+  /** Intervals on a query's time axis: a year of hours, and a reply of some hundred kB. */
+  queryBucketsMax: 10_000,
+  /** Numbers in one trend's reply, over all its lines: about 4 MB of JSON. */
+  queryNumbersMax: 250_000,
+  /** Values of a breakdown shown as lines of their own, unless asked, and at most. */
+  breakdownValuesDefault: 25,
+  breakdownValuesMax: 200,
+  /** Intervals of a retention table, whose cells grow with their square. */
+  retentionIntervalsMax: 100,
+  /** Columns of one list of events. */
+  queryColumnsMax: 50,
+  /** Memory of one query in ClickHouse, in bytes: a heavy one ends before it takes the engine with it. */
+  queryMemoryBytesMax: 2 * 1024 * 1024 * 1024,
+  /** Queries that run at once; each may hold a core for querySecondsMax. */
+  queriesRunningMax: 4,
+  /** Queries that wait for one of those places; more are told to come back. */
+  queriesWaitingMax: 64,
 } as const;

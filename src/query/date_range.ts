@@ -1,0 +1,184 @@
+// Dates as queries give them, in the project's time zone: which span they mean, and its buckets. Never asks a
+// clock: now is handed down.
+
+import { Fault } from "../core/fault.ts";
+import { limits } from "../core/limits.ts";
+import type { DateRange, Interval } from "./model.ts";
+
+type Moment = Temporal.ZonedDateTime;
+
+/** From the first moment on, up to but without the second. */
+export interface Span {
+  from: Moment;
+  to: Moment;
+}
+
+export interface Today {
+  /** In ms since 1970. */
+  now: number;
+  timezone: string;
+}
+
+/** Before it the engine's days, which are counted from 1970, end. */
+const earliest = "1970-01-03";
+const latest = "2100-01-01";
+
+const wrongDate =
+  "Date has wrong format. Use one of these formats instead: YYYY-MM-DD, YYYY-MM-DDThh:mm:ss with or without " +
+  "a zone, all, or relative like -7d, -24h, dStart, mStart, -1mStart, -1mEnd, yStart (units h, d, w, m, q, y).";
+
+/**
+ * The span a query asks for: from 7 days ago until the end of today unless told.
+ * @param first the project's first event in ms since 1970, for "all".
+ * @throws Fault invalid_input, named below `attr`.
+ */
+export function spanOf(
+  range: DateRange | undefined,
+  today: Today,
+  { first, attr, hourly = false }: { first?: number | undefined; attr: string; hourly?: boolean },
+): Span {
+  const now = nowOf(today);
+  const read = (text: string | null | undefined, name: "date_from" | "date_to") => {
+    const side = name === "date_from" ? "start" : "end";
+    if (name === "date_from" && text === "all") return allFrom(first, now);
+    const at = text ? momentOf(text, now, side) : undefined;
+    if (text && !at) throw new Fault("invalid_input", wrongDate, { attr: `${attr}__${name}` });
+    return at;
+  };
+  const from = read(range?.date_from, "date_from") ?? now.subtract({ days: 7 }).startOfDay();
+  const to =
+    read(range?.date_to, "date_to") ?? (hourly ? startOf("hour", now).add({ hours: 1 }) : endOfDay(now));
+  if (Temporal.ZonedDateTime.compare(from, to) >= 0) {
+    throw new Fault("invalid_input", "date_from must be before date_to.", { attr: `${attr}__date_from` });
+  }
+  const zone = today.timezone;
+  const [low, high] = [earliest, latest].map((day) => Temporal.PlainDate.from(day).toZonedDateTime(zone));
+  if (
+    low &&
+    high &&
+    (from.epochMilliseconds < low.epochMilliseconds || to.epochMilliseconds > high.epochMilliseconds)
+  ) {
+    const detail = `Only dates from ${earliest} to ${latest} can be asked for.`;
+    throw new Fault("invalid_input", detail, { attr: `${attr}__date_from` });
+  }
+  return { from, to };
+}
+
+export function nowOf({ now, timezone }: Today): Moment {
+  return Temporal.Instant.fromEpochMilliseconds(now).toZonedDateTimeISO(timezone);
+}
+
+function allFrom(first: number | undefined, now: Moment): Moment {
+  if (first === undefined) return now.startOfDay();
+  const at = Temporal.Instant.fromEpochMilliseconds(first).toZonedDateTimeISO(now.timeZoneId);
+  const low = Temporal.PlainDate.from(earliest).toZonedDateTime(now.timeZoneId);
+  const from = Temporal.ZonedDateTime.compare(at, low) < 0 ? low : at;
+  // An only event that lies ahead of its time is still shown up to now.
+  return Temporal.ZonedDateTime.compare(from, now) > 0 ? now.startOfDay() : from.startOfDay();
+}
+
+function endOfDay(at: Moment): Moment {
+  return at.add({ days: 1 }).startOfDay();
+}
+
+const relative = /^(?:-(\d{1,4}))?([hdwmqy])(Start|End)?$/;
+const absolute = /^(\d{4}-\d\d-\d\d)(?:[T ](\d\d:\d\d(?::\d\d(?:\.\d{1,6})?)?)(Z|[+-]\d\d:?\d\d)?)?$/i;
+
+/** `side`: a day without an hour means its start or its end. */
+export function momentOf(text: string, now: Moment, side: "start" | "end"): Moment | undefined {
+  const [, digits, unit, position] = relative.exec(text) ?? [];
+  if (unit !== undefined && (digits !== undefined || position !== undefined)) {
+    return relativeMoment(Number(digits ?? 0), unit, position, now, side);
+  }
+  const [, day, time, zone] = absolute.exec(text) ?? [];
+  if (day === undefined) return undefined;
+  try {
+    const date = Temporal.PlainDate.from(day);
+    if (time === undefined) {
+      const start = date.toZonedDateTime(now.timeZoneId);
+      return side === "start" ? start : endOfDay(start);
+    }
+    if (zone === undefined)
+      return date.toZonedDateTime({ timeZone: now.timeZoneId, plainTime: Temporal.PlainTime.from(time) });
+    return Temporal.Instant.from(`${day}T${time}${zone.toUpperCase()}`).toZonedDateTimeISO(now.timeZoneId);
+  } catch {
+    return undefined;
+  }
+}
+
+function relativeMoment(
+  count: number,
+  unit: string,
+  position: string | undefined,
+  now: Moment,
+  side: "start" | "end",
+): Moment {
+  const at = now.subtract(durationOf(unit, count));
+  if (position === undefined) {
+    if (unit === "h") return at;
+    return side === "start" ? at.startOfDay() : endOfDay(at);
+  }
+  const start = startOfUnit(unit, at);
+  return position === "Start" ? start : start.add(durationOf(unit, 1));
+}
+
+function durationOf(unit: string, count: number): Temporal.DurationLike {
+  if (unit === "h") return { hours: count };
+  if (unit === "d") return { days: count };
+  if (unit === "w") return { weeks: count };
+  return { months: count * (unit === "y" ? 12 : unit === "q" ? 3 : 1) };
+}
+
+function startOfUnit(unit: string, at: Moment): Moment {
+  if (unit === "h") return startOf("hour", at);
+  if (unit === "d") return startOf("day", at);
+  if (unit === "w") return startOf("week", at);
+  const month = startOf("month", at);
+  if (unit === "q") return month.subtract({ months: (month.month - 1) % 3 });
+  return unit === "y" ? month.subtract({ months: month.month - 1 }) : month;
+}
+
+/** Where the bucket of a moment begins. Weeks begin on Sundays. */
+export function startOf(interval: Interval, at: Moment): Moment {
+  if (interval === "hour") return at.round({ smallestUnit: "hour", roundingMode: "floor" });
+  if (interval === "day") return at.startOfDay();
+  if (interval === "week") return at.subtract({ days: at.dayOfWeek % 7 }).startOfDay();
+  return at.subtract({ days: at.day - 1 }).startOfDay();
+}
+
+/**
+ * The starts of the buckets a span touches, the first one's included.
+ * @throws Fault invalid_input past limits.queryBucketsMax.
+ */
+export function bucketsOf(interval: Interval, { from, to }: Span): Moment[] {
+  const first = startOf(interval, from);
+  const starts: Moment[] = [];
+  for (let start = first; Temporal.ZonedDateTime.compare(start, to) < 0;) {
+    if (starts.length === limits.queryBucketsMax) {
+      const detail = `This date range has more than ${limits.queryBucketsMax} intervals of one ${interval}.`;
+      throw new Fault("invalid_input", detail, { attr: "query__interval" });
+    }
+    starts.push(start);
+    start = later(interval, first, starts.length);
+  }
+  return starts;
+}
+
+/** `count` intervals after a bucket's start, or before it. */
+export function later(interval: Interval, start: Moment, count: number): Moment {
+  if (interval === "hour") return start.add({ hours: count });
+  if (interval === "day") return start.add({ days: count }).startOfDay();
+  if (interval === "week") return start.add({ weeks: count }).startOfDay();
+  return start.add({ months: count }).startOfDay();
+}
+
+/** As ClickHouse reads it: `YYYY-MM-DD hh:mm:ss.uuuuuu` in UTC. */
+export function engineMoment(at: Moment): string {
+  const text = at.toInstant().toString({ smallestUnit: "microsecond" });
+  return text.replace("T", " ").replace("Z", "");
+}
+
+/** As replies show it: ISO 8601 with the zone's offset. */
+export function shownMoment(at: Moment): string {
+  return at.toString({ timeZoneName: "never", smallestUnit: "second" });
+}

@@ -1,0 +1,114 @@
+// Queries, run: a few at a time, each within its bounds, in the time zone of its project. Never keeps a result.
+
+import type { Clock } from "../core/clock.ts";
+import { Fault } from "../core/fault.ts";
+import { limits } from "../core/limits.ts";
+import type { ClickHouse } from "../storage/clickhouse.ts";
+import type { Postgres } from "../storage/postgres.ts";
+import type { Answered, Asking } from "./answer.ts";
+import { type CheckedQuery, checkQuery } from "./check.ts";
+import { shownMoment } from "./date_range.ts";
+import { answerEvents } from "./events/events.ts";
+import { answerFunnels } from "./funnel/funnel.ts";
+import { answerRetention } from "./retention/retention.ts";
+import { firstEventMs, openAsk, timezoneOf } from "./store.ts";
+import { titleOf } from "./title.ts";
+import { answerTrends } from "./trends/trends.ts";
+
+export interface QueryResult extends Omit<Answered, "span" | "interval"> {
+  interval: string | null;
+  /** The span it is about, ISO 8601 in the project's zone; the end is the last moment in it. */
+  date_from: string;
+  date_to: string;
+  timezone: string;
+  /** When it was computed, ISO 8601. */
+  computed_at: string;
+}
+
+export interface QueryEngine {
+  /**
+   * What a query is and is called, without running it.
+   * @throws Fault for the first thing that is wrong in it, named below `attr`.
+   */
+  check(query: unknown, attr?: string): { kind: CheckedQuery["kind"]; title: string };
+  /**
+   * Runs a query over one project's events, within limits.querySecondsMax.
+   * @throws Fault for what is wrong in it, when it is too heavy, and `unavailable` when too many wait already.
+   */
+  run(project_id: number, query: unknown, attr?: string): Promise<QueryResult>;
+}
+
+export interface EngineOptions {
+  sql: Postgres;
+  clickhouse: ClickHouse;
+  clock: Clock;
+}
+
+export function openQueryEngine({ sql, clickhouse, clock }: EngineOptions): QueryEngine {
+  const places = openPlaces();
+  const run = async (project_id: number, checked: CheckedQuery): Promise<QueryResult> => {
+    const timezone = await timezoneOf(sql, project_id);
+    if (timezone === undefined) throw new Fault("not_found", "Project not found.");
+    const now = clock.now();
+    const ask = openAsk(clickhouse, clock);
+    const first = () => firstEventMs(ask, project_id);
+    const { span, interval, ...answered } = await answer(checked, { ask, project_id, timezone, now, first });
+    return {
+      ...answered,
+      interval: interval ?? null,
+      date_from: shownMoment(span.from),
+      date_to: shownMoment(span.to.subtract({ microseconds: 1 })),
+      timezone,
+      computed_at: new Date(now).toISOString(),
+    };
+  };
+  return {
+    check: (query, attr) => {
+      const checked = checkQuery(query, attr);
+      return { kind: checked.kind, title: titleOf(checked) };
+    },
+    run: async (project_id, query, attr) => {
+      const checked = checkQuery(query, attr);
+      return await places.within(() => run(project_id, checked));
+    },
+  };
+}
+
+function answer(checked: CheckedQuery, asking: Asking): Promise<Answered> {
+  switch (checked.kind) {
+    case "TrendsQuery":
+      return answerTrends(asking, checked);
+    case "FunnelsQuery":
+      return answerFunnels(asking, checked);
+    case "RetentionQuery":
+      return answerRetention(asking, checked);
+    case "EventsQuery":
+      return answerEvents(asking, checked);
+  }
+}
+
+/** Places for what runs at once; whoever finds none waits in a line of bounded length. */
+function openPlaces() {
+  const waiting: (() => void)[] = [];
+  let running = 0;
+  return {
+    async within<T>(act: () => Promise<T>): Promise<T> {
+      if (running < limits.queriesRunningMax) running++;
+      else {
+        if (waiting.length >= limits.queriesWaitingMax) {
+          const detail = "Too many queries are waiting already. Please retry.";
+          throw new Fault("unavailable", detail, { retryAfterSeconds: 5 });
+        }
+        // Whoever leaves hands the place over.
+        await new Promise<void>((resolve) => waiting.push(resolve));
+      }
+      try {
+        return await act();
+      } finally {
+        const next = waiting.shift();
+        if (next) next();
+        else running--;
+      }
+    },
+  };
+}

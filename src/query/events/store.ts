@@ -1,0 +1,68 @@
+// Single events, asked of ClickHouse: which are on the page first, then what is in them, so that properties are read
+// of the page alone. Never shapes a reply.
+
+import type { PropertyFilter } from "../../storage/property_filter.ts";
+import type { Span } from "../date_range.ts";
+import { type Ask, draftOf, matching, source, within } from "../store.ts";
+
+export interface EventsAsked {
+  project_id: number;
+  now: number;
+  timezone: string;
+  event: string | undefined;
+  filters: PropertyFilter[];
+  span: Span;
+  newestFirst: boolean;
+  limit: number;
+  offset: number;
+}
+
+export interface EventRow {
+  uuid: string;
+  event: string;
+  distinct_id: string;
+  /** JSON text. */
+  properties: string;
+  /** `YYYY-MM-DD hh:mm:ss.uuuuuu` in UTC, like created_at. */
+  timestamp: string;
+  created_at: string;
+  person_id: string;
+  /** Of the properties asked for one by one: their JSON, empty where there is none. */
+  picked: string[];
+}
+
+interface Place {
+  uuid: string;
+  timestamp: string;
+}
+
+/** Ordered by timestamp and uuid, one more than `limit` where there are more. */
+export async function eventRows(ask: Ask, asked: EventsAsked, keys: readonly string[]): Promise<EventRow[]> {
+  const draft = draftOf(asked.project_id, asked.now, asked.timezone);
+  const where = `${within(draft, asked.span)} AND ${matching(draft, asked)}`;
+  const order = asked.newestFirst ? "DESC" : "ASC";
+  const places = await ask<Place>(
+    `SELECT uuid, timestamp FROM ${source(asked.filters)}
+     WHERE ${where} ORDER BY timestamp ${order}, uuid ${order} LIMIT {limit:UInt64} OFFSET {offset:UInt64}`,
+    { ...draft.params, limit: asked.limit + 1, offset: asked.offset },
+  );
+  const moments = places.map(({ timestamp }) => timestamp).toSorted();
+  if (moments.length === 0) return [];
+  return await ask<EventRow>(
+    `SELECT uuid, event, distinct_id, properties, timestamp, created_at, person_id,
+       arrayMap(key -> JSONExtractRaw(properties, key), {keys:Array(String)}) AS picked
+     FROM events
+     WHERE project_id = {project_id:UInt32}
+       AND timestamp >= toDateTime64({oldest:String}, 6, 'UTC')
+       AND timestamp <= toDateTime64({newest:String}, 6, 'UTC')
+       AND has({uuids:Array(UUID)}, uuid)
+     ORDER BY timestamp ${order}, uuid ${order}`,
+    {
+      project_id: asked.project_id,
+      oldest: moments[0],
+      newest: moments.at(-1),
+      uuids: places.map(({ uuid }) => uuid),
+      keys,
+    },
+  );
+}

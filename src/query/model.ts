@@ -1,0 +1,191 @@
+// What a query may say: the schemas its body is checked against. Never shows what a result looks like inside,
+// which depends on its kind.
+
+import Type, { type Static, type TSchema } from "typebox";
+import { limits } from "../core/limits.ts";
+import { choice, flag, integer, moment, nullable, text } from "../http/field.ts";
+
+const maybe = <Schema extends TSchema>(schema: Schema) => Type.Optional(nullable(schema));
+/** Anything; looked at by whoever knows what it means. */
+const free = () => Type.Optional(Type.Unknown());
+
+export const maths = [
+  "total",
+  "dau",
+  "weekly_active",
+  "monthly_active",
+  "unique_session",
+  "first_time_for_user",
+  "first_matching_event_for_user",
+  "unique",
+  "sum",
+  "avg",
+  "min",
+  "max",
+  "median",
+  "p75",
+  "p90",
+  "p95",
+  "p99",
+] as const;
+
+export const intervals = ["hour", "day", "week", "month"] as const;
+
+const node = Type.Object({
+  kind: choice(["EventsNode"], { default: "EventsNode" }),
+  event: maybe(text({ blank: true })),
+  name: maybe(text({ blank: true, maxLength: 400 })),
+  custom_name: maybe(text({ blank: true, maxLength: 400 })),
+  math: maybe(choice(maths)),
+  math_property: maybe(text()),
+  properties: free(),
+  fixedProperties: free(),
+});
+
+const dateRange = maybe(
+  Type.Object({
+    date_from: maybe(text({ blank: true, maxLength: 40 })),
+    date_to: maybe(text({ blank: true, maxLength: 40 })),
+    explicitDate: maybe(flag()),
+  }),
+);
+
+const every = {
+  dateRange,
+  properties: free(),
+  filterTestAccounts: maybe(flag()),
+  samplingFactor: free(),
+  aggregation_group_type_index: free(),
+};
+
+const breakdownFilter = maybe(
+  Type.Object({
+    breakdown: free(),
+    breakdown_type: maybe(choice(["event"])),
+    breakdown_limit: maybe(integer({ minimum: 1, maximum: limits.breakdownValuesMax })),
+    breakdown_hide_other_aggregation: maybe(flag()),
+    breakdowns: free(),
+    breakdown_histogram_bin_count: free(),
+  }),
+);
+
+export const trendsModel = Type.Object({
+  kind: choice(["TrendsQuery"]),
+  series: Type.Array(node, { minItems: 1, maxItems: limits.querySeriesMax }),
+  interval: maybe(choice(intervals)),
+  ...every,
+  breakdownFilter,
+  compareFilter: maybe(Type.Object({ compare: maybe(flag()), compare_to: free() })),
+  trendsFilter: maybe(
+    Type.Object({
+      display: maybe(text({ maxLength: 100 })),
+      formula: free(),
+      formulas: free(),
+      formulaNodes: free(),
+      smoothingIntervals: maybe(integer()),
+    }),
+  ),
+});
+
+const windowUnits = ["second", "minute", "hour", "day", "week", "month"] as const;
+
+export const funnelsModel = Type.Object({
+  kind: choice(["FunnelsQuery"]),
+  series: Type.Array(node, { minItems: 2, maxItems: limits.querySeriesMax }),
+  ...every,
+  breakdownFilter,
+  funnelsFilter: maybe(
+    Type.Object({
+      funnelOrderType: maybe(choice(["ordered"])),
+      funnelVizType: maybe(choice(["steps"])),
+      funnelWindowInterval: maybe(integer({ minimum: 1, maximum: 100_000 })),
+      funnelWindowIntervalUnit: maybe(choice(windowUnits)),
+      exclusions: free(),
+      funnelAggregateByHogQL: free(),
+    }),
+  ),
+});
+
+const entity = Type.Object({
+  id: maybe(text({ blank: true })),
+  name: maybe(text({ blank: true, maxLength: 400 })),
+  type: maybe(choice(["events"])),
+  properties: free(),
+});
+
+const periods = ["Hour", "Day", "Week", "Month"] as const;
+
+export const retentionModel = Type.Object({
+  kind: choice(["RetentionQuery"]),
+  ...every,
+  breakdownFilter,
+  retentionFilter: Type.Object({
+    period: maybe(choice(periods)),
+    totalIntervals: maybe(integer({ minimum: 1, maximum: limits.retentionIntervalsMax })),
+    retentionType: maybe(choice(["retention_recurring", "retention_first_time"])),
+    targetEntity: maybe(entity),
+    returningEntity: maybe(entity),
+    cumulative: maybe(flag()),
+  }),
+});
+
+export const eventsModel = Type.Object({
+  kind: choice(["EventsQuery"]),
+  select: Type.Array(text({ maxLength: 400 }), { minItems: 1, maxItems: limits.queryColumnsMax }),
+  event: maybe(text({ blank: true })),
+  personId: free(),
+  actionId: free(),
+  properties: free(),
+  fixedProperties: free(),
+  filterTestAccounts: maybe(flag()),
+  where: free(),
+  after: maybe(text({ blank: true, maxLength: 40 })),
+  before: maybe(text({ blank: true, maxLength: 40 })),
+  orderBy: maybe(Type.Array(text({ maxLength: 100 }))),
+  limit: maybe(integer({ minimum: 1, maximum: limits.pageMax })),
+  offset: maybe(integer({ minimum: 0 })),
+});
+
+export type EventsNode = Static<typeof node>;
+export type TrendsQuery = Static<typeof trendsModel>;
+export type FunnelsQuery = Static<typeof funnelsModel>;
+export type RetentionQuery = Static<typeof retentionModel>;
+export type EventsQuery = Static<typeof eventsModel>;
+export type Interval = (typeof intervals)[number];
+export type Math = (typeof maths)[number];
+export type DateRange = Static<typeof dateRange>;
+
+const exampleQuery = {
+  kind: "TrendsQuery",
+  series: [{ kind: "EventsNode", event: "$pageview", math: "total" }],
+  interval: "day",
+  dateRange: { date_from: "-7d" },
+};
+
+/** What a request to run a query says. */
+export const queryBody = Type.Object({
+  query: Type.Unknown({
+    description:
+      "TrendsQuery, FunnelsQuery, RetentionQuery or EventsQuery, as itself or as the `source` of an " +
+      "InsightVizNode or a DataTableNode.",
+    examples: [exampleQuery],
+  }),
+});
+
+/** What it answers; an EventsQuery answers its columns too. */
+export const queryReply = Type.Object({
+  results: Type.Array(Type.Unknown(), { description: "As PostHog shapes them for this kind of query." }),
+  timezone: Type.String(),
+  resolved_date_range: Type.Object({
+    date_from: nullable(moment()),
+    date_to: nullable(moment()),
+  }),
+  is_cached: Type.Boolean(),
+  last_refresh: moment(),
+  error: Type.Null(),
+  columns: Type.Optional(Type.Array(Type.String())),
+  types: Type.Optional(Type.Array(Type.String())),
+  hasMore: Type.Optional(Type.Boolean()),
+  limit: Type.Optional(Type.Integer()),
+  offset: Type.Optional(Type.Integer()),
+});

@@ -1,0 +1,180 @@
+// A TrendsQuery: which numbers it needs, and the lines its reply is made of. Never holds SQL.
+
+import { Fault } from "../../core/fault.ts";
+import { limits } from "../../core/limits.ts";
+import { type CheckedTrends, isTotal, type Series } from "../check.ts";
+import { bucketsOf, engineMoment, later, type Span, spanOf, startOf } from "../date_range.ts";
+import type { Interval } from "../model.ts";
+import type { Answered, Asking } from "../answer.ts";
+import { breakdownValues, type TrendAsked, type TrendRow, trendRows } from "./store.ts";
+
+export interface TrendLine {
+  /** The series it belongs to. */
+  action: Record<string, unknown>;
+  label: string;
+  /** The sum of `data`. */
+  count: number;
+  data: number[];
+  labels: string[];
+  days: string[];
+  /** Where a display shows one number. */
+  aggregated_value?: number;
+  breakdown_value?: string;
+  compare?: true;
+  compare_label?: "current" | "previous";
+  filter: { date_from: string; date_to: string };
+}
+
+/** What stands for no value, and for all values that have no line of their own. */
+export const noValue = "$$_posthog_breakdown_null_$$";
+export const otherValues = "$$_posthog_breakdown_other_$$";
+
+interface Period {
+  label: "current" | "previous" | undefined;
+  span: Span;
+  starts: Temporal.ZonedDateTime[];
+}
+
+/** @throws Fault where it would have more numbers than limits.queryNumbersMax, or is too heavy. */
+export async function answerTrends(asking: Asking, checked: CheckedTrends): Promise<Answered> {
+  const { query, attr, interval, series, breakdown } = checked;
+  const today = { now: asking.now, timezone: asking.timezone };
+  const first = query.dateRange?.date_from === "all" ? await asking.first() : undefined;
+  const total = isTotal(query.trendsFilter?.display);
+  const asked = spanOf(query.dateRange, today, {
+    first,
+    attr: `${attr}__dateRange`,
+    hourly: interval === "hour",
+  });
+  const starts = total ? [] : bucketsOf(interval, asked);
+  const span = total ? asked : { ...asked, from: startOf(interval, asked.from) };
+  const periods: Period[] = [{ label: undefined, span, starts }];
+  if (query.compareFilter?.compare === true) periods.push(previous(periods[0] as Period, interval));
+  if (periods.length === 2 && periods[0]) periods[0].label = "current";
+  const lines = series.length * (breakdown ? limitOf(breakdown) + 1 : 1) * periods.length;
+  if (lines * starts.length > limits.queryNumbersMax) {
+    const detail =
+      `The reply would hold up to ${lines * starts.length} numbers, more than ${limits.queryNumbersMax}. ` +
+      "Ask for fewer series, breakdown values or intervals.";
+    throw new Fault("invalid_input", detail, { attr });
+  }
+  const results: TrendLine[] = [];
+  for (const [order, one] of series.entries()) {
+    for (const period of periods)
+      results.push(...(await linesOf(asking, checked, one, order, period, interval)));
+  }
+  return { kind: "TrendsQuery", interval, span, results };
+}
+
+function limitOf({ limit }: NonNullable<CheckedTrends["breakdown"]>): number {
+  return limit ?? limits.breakdownValuesDefault;
+}
+
+/** The same stretch of time, directly before. */
+function previous({ span, starts }: Period, interval: Interval): Period {
+  const [first] = starts;
+  if (!first) {
+    const days = Math.max(1, span.from.until(span.to, { largestUnit: "days" }).days);
+    return { label: "previous", span: { from: span.from.subtract({ days }), to: span.from }, starts: [] };
+  }
+  const from = later(interval, first, -starts.length);
+  const before = starts.map((_, i) => later(interval, from, i));
+  return { label: "previous", span: { from, to: first }, starts: before };
+}
+
+async function linesOf(
+  asking: Asking,
+  { filters, breakdown, query, series: all }: CheckedTrends,
+  series: Series,
+  order: number,
+  { span, starts, label: compare_label }: Period,
+  interval: Interval,
+): Promise<TrendLine[]> {
+  const [first] = starts;
+  const asked: Omit<TrendAsked, "breakdown"> = {
+    project_id: asking.project_id,
+    now: asking.now,
+    timezone: asking.timezone,
+    series,
+    filters,
+    span,
+    buckets: first && { interval, first, count: starts.length },
+  };
+  const found =
+    breakdown && (await breakdownValues(asking.ask, asked, breakdown.property, limitOf(breakdown)));
+  const split = breakdown &&
+    found && { property: breakdown.property, values: found.values, other: breakdown.other };
+  const rows = await trendRows(asking.ask, { ...asked, breakdown: split });
+  const places: (string | undefined)[] = found ? found.values.map((value) => value ?? noValue) : [undefined];
+  if (found?.more && breakdown?.other) places.push(otherValues);
+  return places.map((value, place) => {
+    const own = rows.filter((row) => row.place === place);
+    return {
+      action: actionOf(series, order),
+      ...numbersOf(own, starts, interval, query.trendsFilter?.display),
+      label: labelOf(series, value, all.length),
+      ...(value !== undefined && { breakdown_value: value }),
+      ...(compare_label && { compare: true as const, compare_label }),
+      filter: { date_from: engineMoment(span.from), date_to: engineMoment(span.to) },
+    };
+  });
+}
+
+function numbersOf(
+  rows: readonly TrendRow[],
+  starts: readonly Temporal.ZonedDateTime[],
+  interval: Interval,
+  display: string | null | undefined,
+): Pick<TrendLine, "count" | "data" | "labels" | "days" | "aggregated_value"> {
+  if (starts.length === 0) {
+    return { count: 0, data: [], labels: [], days: [], aggregated_value: rows[0]?.value ?? 0 };
+  }
+  const data = starts.map(() => 0);
+  for (const { bucket, value } of rows) if (bucket in data) data[bucket] = value ?? 0;
+  const count = data.reduce((sum, one) => sum + one, 0);
+  if (display === "ActionsLineGraphCumulative") {
+    for (let i = 1; i < data.length; i++) data[i] = (data[i] ?? 0) + (data[i - 1] ?? 0);
+  }
+  return {
+    count,
+    data,
+    labels: starts.map((at) => labelOfMoment(at, interval)),
+    days: starts.map((at) => dayOf(at, interval)),
+  };
+}
+
+function dayOf(at: Temporal.ZonedDateTime, interval: Interval): string {
+  const day = at.toPlainDate().toString();
+  return interval === "hour" ? `${day} ${at.toPlainTime().toString({ smallestUnit: "second" })}` : day;
+}
+
+const months = "Jan Feb Mar Apr May Jun Jul Aug Sep Oct Nov Dec".split(" ");
+
+function labelOfMoment(at: Temporal.ZonedDateTime, interval: Interval): string {
+  const day = `${at.day}-${months[at.month - 1]}-${at.year}`;
+  return interval === "hour" ? `${day} ${at.toPlainTime().toString({ smallestUnit: "minute" })}` : day;
+}
+
+function labelOf({ name, custom_name }: Series, value: string | undefined, series: number): string {
+  const own = custom_name ?? name;
+  if (value === undefined) return own;
+  const shown = value === noValue ? "None" : value === otherValues ? "Other" : value;
+  return series > 1 ? `${own} - ${shown}` : shown;
+}
+
+/** A series as replies have named it since before queries had kinds. */
+function actionOf({ node, math, event, name, custom_name }: Series, order: number): Record<string, unknown> {
+  return {
+    days: [],
+    id: event ?? null,
+    type: "events",
+    order,
+    name,
+    custom_name,
+    math,
+    math_property: node.math_property ?? null,
+    math_hogql: null,
+    math_group_type_index: null,
+    properties: node.properties ?? {},
+  };
+}

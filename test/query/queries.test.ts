@@ -1,0 +1,363 @@
+import { afterAll, beforeAll, describe, expect, test } from "bun:test";
+import fc from "fast-check";
+import { systemClock } from "../../src/core/clock.ts";
+import { silentLog } from "../../src/core/log.ts";
+import { openQueryEngine, type QueryEngine } from "../../src/query/engine.ts";
+import type { FunnelStep } from "../../src/query/funnel/funnel.ts";
+import type { RetentionCohort } from "../../src/query/retention/retention.ts";
+import { noValue, otherValues, type TrendLine } from "../../src/query/trends/trends.ts";
+import { createOrganization } from "../../src/organizations/store.ts";
+import { createProject } from "../../src/projects/store.ts";
+import { migrate } from "../../src/storage/migrate.ts";
+import type { Stores } from "../../src/storage/stores.ts";
+import { addUser } from "../support/accounts.ts";
+import { cleanUp } from "../support/cleanup.ts";
+import { openTestStores, storesStartMsMax } from "../support/stores.ts";
+import {
+  aggregateOf,
+  bucketKey,
+  bucketKeys,
+  dayStart,
+  funnelCounts,
+  type NaiveEvent,
+  type NaiveInterval,
+  someEvents,
+  storeEvents,
+  textOf,
+  zones,
+} from "./naive.ts";
+
+afterAll(cleanUp, storesStartMsMax);
+
+interface World {
+  zone: string;
+  project_id: number;
+  events: NaiveEvent[];
+}
+
+let stores: Stores;
+let engine: QueryEngine;
+const worlds: World[] = [];
+const seed = 20_240_331;
+
+beforeAll(async () => {
+  stores = await openTestStores();
+  await migrate(stores, { log: silentLog });
+  const { sql, clickhouse } = stores;
+  const owner_id = await addUser(sql, "ann@example.com");
+  const organization_id = await createOrganization(sql, { name: "Ours", owner_id, project_name: "First" });
+  engine = openQueryEngine({ sql, clickhouse, clock: systemClock });
+  for (const [i, zone] of zones.entries()) {
+    const { id } = await createProject(sql, { organization_id, name: zone, timezone: zone });
+    const [events = []] = fc.sample(someEvents, { numRuns: 1, seed: seed + i });
+    await storeEvents(stores, id, events);
+    worlds.push({ zone, project_id: id, events });
+  }
+  // Half of them in parts that are merged, half not.
+  await clickhouse.command("OPTIMIZE TABLE event_rows FINAL");
+  for (const { project_id, events } of worlds) await storeEvents(stores, project_id, events.slice(50, 90));
+}, storesStartMsMax);
+
+const days = ["2024-03-01", "2024-03-09", "2024-03-28", "2024-04-02", "2024-04-19"];
+const ranges = fc
+  .tuple(fc.constantFrom(...days), fc.constantFrom(...days))
+  .map(([a, b]) => (a < b ? { date_from: a, date_to: b } : { date_from: b, date_to: a }));
+const worldNumber = fc.integer({ min: 0, max: zones.length - 1 });
+const intervals = fc.constantFrom<NaiveInterval>("hour", "day", "week", "month");
+const maths = fc.constantFrom(
+  "total",
+  "dau",
+  "unique_session",
+  "unique",
+  "sum",
+  "avg",
+  "min",
+  "max",
+  "median",
+  "p90",
+);
+const names = fc.constantFrom(null, "seen", "tried", "bought");
+
+/** One filter, and what it means. */
+const filters = fc.constantFrom<[unknown[], (event: NaiveEvent) => boolean]>(
+  [[], () => true],
+  [
+    [{ key: "plan", value: ["pro", "true"] }],
+    ({ properties }) => ["pro", true].includes(properties["plan"] as never),
+  ],
+  [[{ key: "plan", operator: "is_not_set" }], ({ properties }) => textOf(properties, "plan") === null],
+  [
+    [{ key: "price", operator: "gte", value: 10 }],
+    ({ properties }) => Number(textOf(properties, "price") ?? Number.NaN) >= 10,
+  ],
+);
+
+function worldOf(i: number): World {
+  const world = worlds[i];
+  if (!world) throw new Error("no such world");
+  return world;
+}
+
+function close(left: readonly number[], right: readonly number[]): void {
+  expect(left).toHaveLength(right.length);
+  for (const [i, one] of left.entries()) expect(one).toBeCloseTo(right[i] ?? 0, 6);
+}
+
+/** What a trend's buckets hold. */
+function bucketed(
+  { zone, events }: World,
+  keys: readonly string[],
+  interval: NaiveInterval,
+  end: number,
+  keep: (event: NaiveEvent) => boolean,
+): NaiveEvent[][] {
+  return keys.map((key) =>
+    events.filter((one) => one.at < end && keep(one) && bucketKey(one.at, interval, zone) === key),
+  );
+}
+
+function endOf(day: string, zone: string): number {
+  return dayStart(Temporal.PlainDate.from(day).add({ days: 1 }).toString(), zone);
+}
+
+describe("a trend equals the naive count", () => {
+  test(
+    "of any math, interval, zone and filter",
+    async () => {
+      await fc.assert(
+        fc.asyncProperty(
+          worldNumber,
+          ranges,
+          intervals,
+          maths,
+          names,
+          filters,
+          async (i, dateRange, interval, math, event, [properties, keep]) => {
+            const world = worldOf(i);
+            const series = [{ kind: "EventsNode", event, math, math_property: "price", properties }];
+            const query = { kind: "TrendsQuery", series, interval, dateRange };
+            const { results } = await engine.run(world.project_id, query);
+            const [line] = results as TrendLine[];
+            const keys = bucketKeys(dateRange.date_from, dateRange.date_to, interval, world.zone);
+            const end = endOf(dateRange.date_to, world.zone);
+            const of = (one: NaiveEvent) => (event === null || one.event === event) && keep(one);
+            close(
+              line?.data ?? [],
+              bucketed(world, keys, interval, end, of).map((some) => aggregateOf(math, some)),
+            );
+          },
+        ),
+        { numRuns: 80, seed },
+      );
+    },
+    storesStartMsMax,
+  );
+
+  test(
+    "of every value of a breakdown",
+    async () => {
+      await fc.assert(
+        fc.asyncProperty(worldNumber, ranges, fc.integer({ min: 1, max: 7 }), async (i, dateRange, limit) => {
+          const world = worldOf(i);
+          const breakdownFilter = { breakdown: "plan", breakdown_type: "event", breakdown_limit: limit };
+          const query = { kind: "TrendsQuery", series: [{ event: null }], dateRange, breakdownFilter };
+          const { results } = await engine.run(world.project_id, query);
+          const lines = results as TrendLine[];
+          const keys = bucketKeys(dateRange.date_from, dateRange.date_to, "day", world.zone);
+          const all = bucketed(world, keys, "day", endOf(dateRange.date_to, world.zone), () => true);
+          const totals = new Map<string, number>();
+          const valueOf = ({ properties }: NaiveEvent) => textOf(properties, "plan") ?? noValue;
+          for (const one of all.flat()) totals.set(valueOf(one), (totals.get(valueOf(one)) ?? 0) + 1);
+          const shown = lines.map(({ breakdown_value = "" }) => breakdown_value);
+          expect(new Set(shown).size).toBe(shown.length);
+          expect(shown).toHaveLength(Math.min(limit, totals.size) + (totals.size > limit ? 1 : 0));
+          const own = shown.filter((value) => value !== otherValues);
+          expect(own.map((value) => totals.get(value) ?? 0)).toEqual(
+            [...totals.values()].toSorted((a, b) => b - a).slice(0, limit),
+          );
+          for (const { breakdown_value = "", data } of lines) {
+            const isOwn = (one: NaiveEvent) =>
+              breakdown_value === otherValues
+                ? !own.includes(valueOf(one))
+                : valueOf(one) === breakdown_value;
+            expect(data).toEqual(all.map((some) => some.filter(isOwn).length));
+          }
+        }),
+        { numRuns: 30, seed },
+      );
+    },
+    storesStartMsMax,
+  );
+
+  test(
+    "of users active in the week before, and of those who did it for the first time",
+    async () => {
+      await fc.assert(
+        fc.asyncProperty(worldNumber, ranges, names, async (i, dateRange, event) => {
+          const world = worldOf(i);
+          const maths = ["weekly_active", "first_time_for_user", "first_matching_event_for_user"];
+          const series = maths.map((math) => ({ event, math, properties: [{ key: "plan", value: "pro" }] }));
+          const query = { kind: "TrendsQuery", series, dateRange };
+          const { results } = await engine.run(world.project_id, query);
+          const [weekly, first, matching] = results as TrendLine[];
+          const keys = bucketKeys(dateRange.date_from, dateRange.date_to, "day", world.zone);
+          const named = world.events.filter((one) => event === null || one.event === event);
+          const isPro = (one: NaiveEvent) => one.properties["plan"] === "pro";
+          const dayOf = (one: NaiveEvent) => bucketKey(one.at, "day", world.zone);
+          const active = keys.map((key) => {
+            const oldest = Temporal.PlainDate.from(key).subtract({ days: 6 }).toString();
+            const some = named.filter((one) => isPro(one) && dayOf(one) >= oldest && dayOf(one) <= key);
+            return new Set(some.map(({ distinct_id }) => distinct_id)).size;
+          });
+          expect(weekly?.data).toEqual(active);
+          const firsts = firstOfEach(named).filter(isPro);
+          expect(first?.data).toEqual(keys.map((key) => firsts.filter((one) => dayOf(one) === key).length));
+          const matches = firstOfEach(named.filter(isPro));
+          expect(matching?.data).toEqual(
+            keys.map((key) => matches.filter((one) => dayOf(one) === key).length),
+          );
+        }),
+        { numRuns: 25, seed },
+      );
+    },
+    storesStartMsMax,
+  );
+
+  test(
+    "of the same time before, and of the whole span as one number",
+    async () => {
+      await fc.assert(
+        fc.asyncProperty(worldNumber, ranges, async (i, dateRange) => {
+          const world = worldOf(i);
+          const ask = { kind: "TrendsQuery", series: [{ event: "seen" }], dateRange };
+          const compared = await engine.run(world.project_id, { ...ask, compareFilter: { compare: true } });
+          const [now, before] = compared.results as TrendLine[];
+          const keys = bucketKeys(dateRange.date_from, dateRange.date_to, "day", world.zone);
+          const seen = (one: NaiveEvent) => one.event === "seen";
+          const end = endOf(dateRange.date_to, world.zone);
+          expect(now?.data).toEqual(bucketed(world, keys, "day", end, seen).map(({ length }) => length));
+          const earlier = keys.map((key) =>
+            Temporal.PlainDate.from(key).subtract({ days: keys.length }).toString(),
+          );
+          expect(before?.data).toEqual(
+            bucketed(world, earlier, "day", end, seen).map(({ length }) => length),
+          );
+          expect([now?.compare_label, before?.compare_label]).toEqual(["current", "previous"]);
+          const shown = {
+            ...ask,
+            series: [{ event: "seen", math: "dau" }],
+            trendsFilter: { display: "BoldNumber" },
+          };
+          const [total] = (await engine.run(world.project_id, shown)).results as TrendLine[];
+          const start = dayStart(dateRange.date_from, world.zone);
+          const some = world.events.filter((one) => seen(one) && one.at >= start && one.at < end);
+          expect(total?.aggregated_value).toBe(aggregateOf("dau", some));
+        }),
+        { numRuns: 20, seed },
+      );
+    },
+    storesStartMsMax,
+  );
+});
+
+function firstOfEach(events: readonly NaiveEvent[]): NaiveEvent[] {
+  const first = new Map<string, NaiveEvent>();
+  for (const one of events) {
+    const known = first.get(one.distinct_id);
+    if (!known || one.at < known.at || (one.at === known.at && one.uuid < known.uuid))
+      first.set(one.distinct_id, one);
+  }
+  return [...first.values()];
+}
+
+test(
+  "a funnel equals the naive walk through each user's events",
+  async () => {
+    const step = fc.constantFrom("seen", "tried", "bought");
+    await fc.assert(
+      fc.asyncProperty(
+        worldNumber,
+        ranges,
+        fc.array(step, { minLength: 2, maxLength: 5 }),
+        fc.integer({ min: 1, max: 200 }),
+        filters,
+        async (i, dateRange, steps, hours, [properties, keep]) => {
+          const world = worldOf(i);
+          const query = {
+            kind: "FunnelsQuery",
+            series: steps.map((event) => ({ kind: "EventsNode", event })),
+            dateRange,
+            properties,
+            funnelsFilter: { funnelWindowInterval: hours, funnelWindowIntervalUnit: "hour" },
+          };
+          const { results } = await engine.run(world.project_id, query);
+          const start = dayStart(dateRange.date_from, world.zone);
+          const end = endOf(dateRange.date_to, world.zone);
+          const some = world.events.filter((one) => keep(one) && one.at >= start && one.at < end);
+          expect((results as FunnelStep[]).map(({ count }) => count)).toEqual(
+            funnelCounts(some, steps, hours * 3_600_000),
+          );
+        },
+      ),
+      { numRuns: 80, seed },
+    );
+  },
+  storesStartMsMax,
+);
+
+test(
+  "retention equals the naive table",
+  async () => {
+    await fc.assert(
+      fc.asyncProperty(
+        worldNumber,
+        fc.constantFrom(...days),
+        fc.constantFrom("Day", "Week", "Month"),
+        fc.integer({ min: 1, max: 9 }),
+        names,
+        names,
+        fc.boolean(),
+        async (i, date_to, period, totalIntervals, target, returning, firstTime) => {
+          const world = worldOf(i);
+          const retentionFilter = {
+            period,
+            totalIntervals,
+            targetEntity: { id: target, type: "events" },
+            returningEntity: { id: returning, type: "events" },
+            retentionType: firstTime ? "retention_first_time" : "retention_recurring",
+          };
+          const query = { kind: "RetentionQuery", dateRange: { date_to }, retentionFilter };
+          const { results } = await engine.run(world.project_id, query);
+          const interval = period.toLowerCase() as NaiveInterval;
+          const key = (one: NaiveEvent) => bucketKey(one.at, interval, world.zone);
+          const last = bucketKey(dayStart(date_to, world.zone), interval, world.zone);
+          const starts = Array.from({ length: totalIntervals }, (_, n) =>
+            Temporal.PlainDate.from(last)
+              .subtract({ [`${interval}s`]: totalIntervals - 1 - n })
+              .toString(),
+          );
+          const did = (name: string | null, at: string) =>
+            world.events.filter((one) => (name === null || one.event === name) && key(one) === at);
+          const usersOf = (some: NaiveEvent[]) => new Set(some.map(({ distinct_id }) => distinct_id));
+          const expected = starts.map((start, n) => {
+            const began = usersOf(did(target, start));
+            if (firstTime)
+              for (const one of world.events)
+                if ((target === null || one.event === target) && key(one) < start)
+                  began.delete(one.distinct_id);
+            return starts
+              .slice(n)
+              .map((at, later) =>
+                later === 0 ? began.size : usersOf(did(returning, at)).intersection(began).size,
+              );
+          });
+          expect(
+            (results as RetentionCohort[]).map(({ values }) => values.map(({ count }) => count)),
+          ).toEqual(expected);
+        },
+      ),
+      { numRuns: 60, seed },
+    );
+  },
+  storesStartMsMax,
+);
