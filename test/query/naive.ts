@@ -168,7 +168,7 @@ function stepsFrom(
   windowMs: number,
 ): number {
   const first = own[start];
-  if (first?.event !== steps[0]) return 0;
+  if (!first || first.event !== steps[0]) return 0;
   let step = 1;
   for (const { event, at } of own.slice(start + 1)) {
     if (step < steps.length && event === steps[step] && at - first.at <= windowMs) step++;
