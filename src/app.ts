@@ -15,6 +15,7 @@ import { systemClock } from "./core/clock.ts";
 import { UserError } from "./core/fault.ts";
 import { limits } from "./core/limits.ts";
 import { type Log, reasonOf } from "./core/log.ts";
+import { dashboardRoutes } from "./dashboards/route.ts";
 import { eventRoutes } from "./events/route.ts";
 import { type DescribedRoute, docsRoutes } from "./http/docs.ts";
 import { healthRoutes } from "./http/health.ts";
@@ -22,6 +23,8 @@ import { listen } from "./http/listen.ts";
 import { type Metrics, openMetrics } from "./http/metrics.ts";
 import { openProblems } from "./http/problem.ts";
 import { ingestionWarningRoutes } from "./ingestion_warnings/route.ts";
+import { insightRoutes } from "./insights/route.ts";
+import { openInsightShow } from "./insights/show.ts";
 import { organizationRoutes } from "./organizations/route.ts";
 import { personalKeyRoutes } from "./personal_api_keys/route.ts";
 import { projectRoutes } from "./projects/route.ts";
@@ -219,7 +222,9 @@ function routes({ stores, keys, capture, metrics, config, log }: Parts) {
     .use(personalKeyRoutes({ gate, sql }))
     .use(eventRoutes({ gate, clickhouse, clock }))
     .use(ingestionWarningRoutes({ gate, clickhouse, clock }))
-    .use(queryRoutes({ gate, engine }));
+    .use(queryRoutes({ gate, engine }))
+    .use(insightRoutes({ gate, sql, queries: engine }))
+    .use(dashboardRoutes({ gate, sql, insights: openInsightShow({ sql, queries: engine, clock }) }));
 }
 
 /** What a typed client is made from. Routes mounted in a loop answer as well, but are not in this type. */

@@ -9,7 +9,7 @@ CREATE TABLE insights
     name text CHECK (char_length(name) <= 400),
     -- made from the query whenever that is saved
     derived_name text CHECK (char_length(derived_name) <= 400),
-    description text NOT NULL DEFAULT '',
+    description text DEFAULT '',
     query jsonb NOT NULL CHECK (jsonb_typeof(query) = 'object'),
     tags text[] NOT NULL DEFAULT '{}',
     favorited boolean NOT NULL DEFAULT false,
@@ -31,7 +31,7 @@ CREATE TABLE dashboards
     id integer GENERATED ALWAYS AS IDENTITY PRIMARY KEY,
     project_id integer NOT NULL REFERENCES projects (id) ON DELETE CASCADE,
     name text CHECK (char_length(name) <= 400),
-    description text NOT NULL DEFAULT '',
+    description text DEFAULT '',
     pinned boolean NOT NULL DEFAULT false,
     tags text[] NOT NULL DEFAULT '{}',
     deleted boolean NOT NULL DEFAULT false,

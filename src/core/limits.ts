@@ -249,4 +249,16 @@ export const limits = {
   queriesRunningMax: 4,
   /** Queries that wait for one of those places; more are told to come back. */
   queriesWaitingMax: 64,
+  /** Insights of one project, without deleted ones; PostHog's largest teams have a few thousand. */
+  insightsPerProjectMax: 10_000,
+  /** Dashboards of one project, without deleted ones. */
+  dashboardsPerProjectMax: 2000,
+  /** Insights on one dashboard: reading it with results runs them all. */
+  insightsPerDashboardMax: 100,
+  /** Dashboards that show one insight. */
+  dashboardsOfInsightMax: 100,
+  /** Tags of an insight or a dashboard. */
+  tagsMax: 50,
+  /** How long a dashboard's insights may be run for one reply, in seconds; the rest is said to be late. */
+  dashboardSecondsMax: 30,
 } as const;

@@ -1,9 +1,9 @@
 // A query as it was sent, checked: what it may say, and what is refused by name. Never asks a store.
 
-import type { Static, TObject } from "typebox";
 import { Fault } from "../core/fault.ts";
 import { checkFields } from "../http/field_check.ts";
 import { checkPropertyFilters, type PropertyFilter } from "../storage/property_filter.ts";
+import { type Columns, columnsOf, isNewestFirst } from "./events/columns.ts";
 import {
   type EventsNode,
   type EventsQuery,
@@ -60,9 +60,10 @@ export interface CheckedRetention extends Checked {
   returning: Entity;
 }
 
-export interface CheckedEvents extends Checked {
+export interface CheckedEvents extends Checked, Columns {
   kind: "EventsQuery";
   query: EventsQuery;
+  newestFirst: boolean;
 }
 
 export type CheckedQuery = CheckedTrends | CheckedFunnels | CheckedRetention | CheckedEvents;
@@ -85,13 +86,25 @@ export function checkQuery(value: unknown, attr = "query"): CheckedQuery {
   }
   switch (kind) {
     case "TrendsQuery":
-      return checkTrends(checkBelow(attr, trendsModel, value), attr);
+      return checkTrends(
+        checkBelow(attr, () => checkFields(trendsModel, value)),
+        attr,
+      );
     case "FunnelsQuery":
-      return checkFunnels(checkBelow(attr, funnelsModel, value), attr);
+      return checkFunnels(
+        checkBelow(attr, () => checkFields(funnelsModel, value)),
+        attr,
+      );
     case "RetentionQuery":
-      return checkRetention(checkBelow(attr, retentionModel, value), attr);
+      return checkRetention(
+        checkBelow(attr, () => checkFields(retentionModel, value)),
+        attr,
+      );
     case "EventsQuery":
-      return checkEvents(checkBelow(attr, eventsModel, value), attr);
+      return checkEvents(
+        checkBelow(attr, () => checkFields(eventsModel, value)),
+        attr,
+      );
     default: {
       if (kind === undefined) {
         throw new Fault("required", "This field is required.", { attr: `${attr}__kind` });
@@ -103,9 +116,10 @@ export function checkQuery(value: unknown, attr = "query"): CheckedQuery {
   }
 }
 
-function checkBelow<Schema extends TObject>(attr: string, schema: Schema, value: unknown): Static<Schema> {
+/** What `check` finds wrong, named below the query. */
+function checkBelow<Checked>(attr: string, check: () => Checked): Checked {
   try {
-    return checkFields(schema, value) as Static<Schema>;
+    return check();
   } catch (thrown) {
     if (!(thrown instanceof Fault)) throw thrown;
     const below = thrown.attr === null ? attr : `${attr}__${thrown.attr}`;
@@ -230,7 +244,8 @@ function checkEvents(query: EventsQuery, attr: string): CheckedEvents {
     ...checkPropertyFilters(query.properties, `${attr}__properties`),
     ...checkPropertyFilters(query.fixedProperties, `${attr}__fixedProperties`),
   ];
-  return { kind: "EventsQuery", attr, query, filters };
+  const newestFirst = isNewestFirst(query.orderBy, attr);
+  return { kind: "EventsQuery", attr, query, filters, newestFirst, ...columnsOf(query.select, attr) };
 }
 
 function seriesOf(node: EventsNode, attr: string): Series {

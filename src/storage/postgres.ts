@@ -8,6 +8,8 @@ import type { Log } from "../core/log.ts";
 
 /** A pool of connections, used as a tagged template; values in `${}` are parameters, never text. */
 export type Postgres = postgres.Sql;
+/** The same inside a transaction. */
+export type PostgresTransaction = postgres.TransactionSql;
 
 export interface PostgresOptions {
   log: Log;

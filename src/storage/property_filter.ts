@@ -146,7 +146,10 @@ function compileExact(
   return `ifNull(${same} OR ifNull(has(${bind(compiler, "Array(Float64)", numbers)}, ${number}), 0), 0)`;
 }
 
-/** Dates rest as text or as seconds or milliseconds since 1970; a day without an hour, asked for exactly, is all of it. */
+/**
+ * Dates rest as text or as seconds or milliseconds since 1970. A day without an hour, asked for exactly, is all
+ * of it.
+ */
 function compileDate(compiler: Compiler, text: string, operator: PropertyOperator, value: string): string {
   const zone = bind(compiler, "String", compiler.options.timezone ?? "UTC");
   // Of a text like "12" the engine would make a day of this month.

@@ -25,6 +25,11 @@ const things: Record<string, Thing> = {
   organizations: { body: () => ({ name: "Made" }) },
   projects: { body: () => ({ name: "Made" }) },
   environments: { body: () => ({ name: "Made" }) },
+  insights: {
+    body: () => ({ name: "Made", query: { kind: "TrendsQuery", series: [{ event: "$pageview" }] } }),
+  },
+  dashboards: { body: () => ({ name: "Made" }) },
+  query: { body: () => ({ query: { kind: "TrendsQuery", series: [{ event: "$pageview" }] } }) },
   personal_api_keys: {
     body: () => ({ label: "made", scopes: ["project:read"] }),
     // A user may only have ten.

@@ -3,6 +3,7 @@
 
 import type { PropertyFilter } from "../../storage/property_filter.ts";
 import type { Span } from "../date_range.ts";
+import type { EventRow } from "./columns.ts";
 import { type Ask, draftOf, matching, source, within } from "../store.ts";
 
 export interface EventsAsked {
@@ -15,20 +16,6 @@ export interface EventsAsked {
   newestFirst: boolean;
   limit: number;
   offset: number;
-}
-
-export interface EventRow {
-  uuid: string;
-  event: string;
-  distinct_id: string;
-  /** JSON text. */
-  properties: string;
-  /** `YYYY-MM-DD hh:mm:ss.uuuuuu` in UTC, like created_at. */
-  timestamp: string;
-  created_at: string;
-  person_id: string;
-  /** Of the properties asked for one by one: their JSON, empty where there is none. */
-  picked: string[];
 }
 
 interface Place {

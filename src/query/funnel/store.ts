@@ -43,6 +43,7 @@ export async function funnelRow(ask: Ask, asked: FunnelAsked): Promise<FunnelRow
   const hits = "bitTest(one.2, k - 1)";
   const inTime = "(walk.1[k - 1] > 0 AND one.1 - walk.1[k - 1] <= {window:Int64})";
   const reached = `(${hits} AND (k = 1 OR ${inTime}))`;
+  const origin = "toUnixTimestamp64Micro(toDateTime64({from:String}, 6, 'UTC')) - 1000000";
   const each = (list: string) => steps.map((_, i) => list.replaceAll("#", String(i + 1))).join(", ");
   const [row] = await ask<FunnelRow>(
     `SELECT
@@ -59,7 +60,7 @@ export async function funnelRow(ask: Ask, asked: FunnelAsked): Promise<FunnelRow
          (${zeros}, ${zeros}, ${zeros})) AS walked
        FROM (
          SELECT person_id, ${mask} AS mask,
-           toUnixTimestamp64Micro(timestamp) - toUnixTimestamp64Micro(toDateTime64({from:String}, 6, 'UTC')) + 1000000 AS at
+           toUnixTimestamp64Micro(timestamp) - (${origin}) AS at
          FROM events WHERE ${where} AND (${conditions.join(" OR ")}))
        GROUP BY person_id)`,
     draft.params,

@@ -42,12 +42,14 @@ export async function retentionRows(ask: Ask, asked: RetentionAsked): Promise<Re
        AND ((${begins}) OR (${span} AND (${returns})))`
     : `${span} AND ((${begins}) OR (${returns}))`;
   const inSpan = `timestamp >= toDateTime64({from:String}, 6, 'UTC')`;
+  const begun = `groupUniqArrayIf(${index}, ${begins})`;
   const starts = firstTime
-    ? `if(countIf(${begins} AND NOT (${inSpan})) > 0, [], arraySlice(arraySort(groupUniqArrayIf(${index}, ${begins})), 1, 1))`
-    : `groupUniqArrayIf(${index}, ${begins})`;
+    ? `if(countIf(${begins} AND NOT (${inSpan})) > 0, [], arraySlice(arraySort(${begun}), 1, 1))`
+    : begun;
+  const laters = "arrayMap(i -> i - start, arrayFilter(i -> i > start, returned))";
   return await ask<RetentionRow>(
     `SELECT start, later, count() AS persons FROM (
-       SELECT start, arrayJoin(arrayConcat([0], arrayMap(i -> i - start, arrayFilter(i -> i > start, returned)))) AS later
+       SELECT start, arrayJoin(arrayConcat([0], ${laters})) AS later
        FROM (
          SELECT arrayJoin(starts) AS start, returned FROM (
            SELECT ${starts} AS starts, groupUniqArrayIf(${index}, ${returns} AND ${inSpan}) AS returned

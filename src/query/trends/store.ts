@@ -160,7 +160,8 @@ async function activeRows(
   const draft = draftOf(project_id, now, timezone);
   const reach = { from: later("day", buckets.first, 1 - days), to: span.to };
   const day = bucketIndex(draft, "day", buckets.first);
-  const where = `${within(draft, reach)} AND ${matching(draft, { ...series, filters: [...filters, ...series.filters] })}`;
+  const all = { ...series, filters: [...filters, ...series.filters] };
+  const where = `${within(draft, reach)} AND ${matching(draft, all)}`;
   draft.params["days"] = days;
   draft.params["count"] = buckets.count;
   return await ask<TrendRow>(

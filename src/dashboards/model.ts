@@ -1,0 +1,64 @@
+// What a dashboard looks like in a reply, and what of it can be set. Its insights look as their own room says.
+
+import Type, { type Static } from "typebox";
+import { limits } from "../core/limits.ts";
+import {
+  type Changes,
+  flag,
+  moment,
+  nullable,
+  readOnly,
+  text,
+  uuid,
+  type Wish,
+  writable,
+} from "../http/field.ts";
+
+const userModel = Type.Object({
+  id: Type.Integer(),
+  uuid: uuid(),
+  distinct_id: Type.String(),
+  first_name: Type.String(),
+  last_name: Type.String(),
+  email: Type.String({ format: "email" }),
+  is_email_verified: nullable(Type.Boolean()),
+  hedgehog_config: nullable(Type.Record(Type.String(), Type.Unknown())),
+  role_at_organization: nullable(Type.String()),
+});
+
+const properties = {
+  id: readOnly(Type.Integer()),
+  name: nullable(text({ maxLength: 400, blank: true }), { default: null }),
+  description: nullable(text({ maxLength: 4000, blank: true }), { default: "" }),
+  pinned: flag({ default: false }),
+  tags: Type.Array(text({ maxLength: 255 }), { default: [], maxItems: limits.tagsMax }),
+  deleted: flag({ default: false }),
+  created_at: readOnly(moment()),
+  created_by: readOnly(nullable(userModel)),
+  updated_at: readOnly(moment()),
+};
+
+/** As lists show it. */
+export const dashboardRowModel = Type.Object(properties);
+
+export const dashboardModel = Type.Object({
+  ...properties,
+  tiles: readOnly(
+    Type.Array(
+      Type.Object({
+        id: Type.Integer(),
+        insight: Type.Object({}, { additionalProperties: true, description: "As /insights/ shows it." }),
+      }),
+      { description: "Put there by an insight's `dashboards`." },
+    ),
+  ),
+});
+
+export type Dashboard = Static<typeof dashboardRowModel>;
+export type User = Static<typeof userModel>;
+
+/** What a request may say of a dashboard. */
+export const dashboardBody = writable(dashboardModel);
+
+export type DashboardWish = Wish<typeof dashboardBody>;
+export type DashboardChanges = Changes<typeof dashboardBody>;

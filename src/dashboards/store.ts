@@ -1,0 +1,110 @@
+// Where dashboards rest. Never reaches beyond one project, and never changes an insight.
+
+import { Fault } from "../core/fault.ts";
+import { limits } from "../core/limits.ts";
+import { isoOf } from "../http/field_time.ts";
+import type { Postgres } from "../storage/postgres.ts";
+import type { Dashboard, DashboardChanges, DashboardWish, User } from "./model.ts";
+
+interface DashboardRow {
+  id: number;
+  name: string | null;
+  description: string | null;
+  pinned: boolean;
+  tags: string[];
+  deleted: boolean;
+  created_at: Date;
+  updated_at: Date;
+  created_by: User | null;
+}
+
+function columns(sql: Postgres) {
+  return sql`
+    d.id, d.name, d.description, d.pinned, d.tags, d.deleted, d.created_at, d.updated_at,
+    CASE WHEN u.id IS NULL THEN NULL ELSE json_build_object(
+      'id', u.id, 'uuid', u.uuid, 'distinct_id', u.distinct_id, 'first_name', u.first_name,
+      'last_name', u.last_name, 'email', u.email, 'is_email_verified', u.is_email_verified,
+      'hedgehog_config', u.hedgehog_config, 'role_at_organization', u.role_at_organization
+    ) END AS created_by
+    FROM dashboards d LEFT JOIN users u ON u.id = d.created_by`;
+}
+
+/** A page of a project's dashboards, pinned ones first, then newest first, and how many there are. */
+export async function listDashboards(
+  sql: Postgres,
+  project_id: number,
+  page: { limit: number; offset: number },
+): Promise<{ count: number; dashboards: Dashboard[] }> {
+  const [counted] = await sql<{ count: number }[]>`
+    SELECT count(*)::integer AS count FROM dashboards WHERE project_id = ${project_id} AND NOT deleted`;
+  const rows = await sql<DashboardRow[]>`
+    SELECT ${columns(sql)} WHERE d.project_id = ${project_id} AND NOT d.deleted
+    ORDER BY d.pinned DESC, d.id DESC LIMIT ${page.limit} OFFSET ${page.offset}`;
+  return { count: counted?.count ?? 0, dashboards: rows.map(dashboardOf) };
+}
+
+/** One of the project's dashboards; a deleted one only where it is asked for. */
+export async function getDashboard(
+  sql: Postgres,
+  project_id: number,
+  id: number,
+  { deletedToo = false }: { deletedToo?: boolean } = {},
+): Promise<Dashboard | undefined> {
+  const [row] = await sql<DashboardRow[]>`
+    SELECT ${columns(sql)}
+    WHERE d.project_id = ${project_id} AND d.id = ${id} AND (${deletedToo} OR NOT d.deleted)`;
+  return row && dashboardOf(row);
+}
+
+/** Its tiles in the order they came, without those of deleted insights. */
+export async function listTiles(
+  sql: Postgres,
+  dashboard_id: number,
+): Promise<{ id: number; insight_id: number }[]> {
+  return await sql<{ id: number; insight_id: number }[]>`
+    SELECT t.id, t.insight_id FROM dashboard_tiles t
+    JOIN insights i ON i.id = t.insight_id AND NOT i.deleted
+    WHERE t.dashboard_id = ${dashboard_id} ORDER BY t.id LIMIT ${limits.insightsPerDashboardMax}`;
+}
+
+/** @throws Fault invalid_input when the project has limits.dashboardsPerProjectMax dashboards. */
+export async function createDashboard(
+  sql: Postgres,
+  { name, description, pinned, tags, deleted }: DashboardWish,
+  { project_id, user_id }: { project_id: number; user_id: number },
+): Promise<number> {
+  const [made] = await sql<{ id: number }[]>`
+    INSERT INTO dashboards (project_id, name, description, pinned, tags, deleted, created_by)
+    SELECT ${project_id}, ${name}, ${description}, ${pinned}, ${tags}, ${deleted}, ${user_id}
+    WHERE (SELECT count(*) FROM dashboards WHERE project_id = ${project_id} AND NOT deleted)
+      < ${limits.dashboardsPerProjectMax}
+    RETURNING id`;
+  if (made) return made.id;
+  const detail = `A project can have at most ${limits.dashboardsPerProjectMax} dashboards.`;
+  throw new Fault("invalid_input", detail);
+}
+
+/** Changes what is given; a deleted one too. Without changes nothing is written. */
+export async function updateDashboard(
+  sql: Postgres,
+  project_id: number,
+  id: number,
+  changes: DashboardChanges,
+): Promise<void> {
+  if (Object.keys(changes).length === 0) return;
+  await sql`
+    UPDATE dashboards SET ${sql(changes as never)}, updated_at = now()
+    WHERE id = ${id} AND project_id = ${project_id}`;
+}
+
+/** False when it was gone already. Its tiles stay, and are there again when it is brought back. */
+export async function removeDashboard(sql: Postgres, project_id: number, id: number): Promise<boolean> {
+  const rows = await sql`
+    UPDATE dashboards SET deleted = true, updated_at = now()
+    WHERE id = ${id} AND project_id = ${project_id} AND NOT deleted RETURNING id`;
+  return rows.length > 0;
+}
+
+function dashboardOf({ created_at, updated_at, ...row }: DashboardRow): Dashboard {
+  return { ...row, created_at: isoOf(created_at), updated_at: isoOf(updated_at) };
+}

@@ -1,0 +1,97 @@
+// What an insight looks like in a reply, and what of it can be set. Never knows what its query means.
+
+import Type, { type Static } from "typebox";
+import { limits } from "../core/limits.ts";
+import {
+  type Changes,
+  flag,
+  moment,
+  nullable,
+  readOnly,
+  reference,
+  text,
+  uuid,
+  type Wish,
+  writable,
+} from "../http/field.ts";
+
+const userModel = Type.Object({
+  id: Type.Integer(),
+  uuid: uuid(),
+  distinct_id: Type.String(),
+  first_name: Type.String(),
+  last_name: Type.String(),
+  email: Type.String({ format: "email" }),
+  is_email_verified: nullable(Type.Boolean()),
+  hedgehog_config: nullable(Type.Record(Type.String(), Type.Unknown())),
+  role_at_organization: nullable(Type.String()),
+});
+
+const exampleQuery = {
+  kind: "InsightVizNode",
+  source: {
+    kind: "TrendsQuery",
+    series: [{ kind: "EventsNode", event: "$pageview", math: "dau" }],
+    interval: "day",
+    dateRange: { date_from: "-30d" },
+  },
+};
+
+export const insightModel = Type.Object({
+  id: readOnly(Type.Integer()),
+  short_id: readOnly(Type.String({ description: "What its address on the web would end in." })),
+  name: nullable(text({ maxLength: 400, blank: true }), { default: null }),
+  derived_name: readOnly(nullable(Type.String({ description: "Made from the query." }))),
+  query: Type.Unknown({
+    description:
+      "TrendsQuery, FunnelsQuery, RetentionQuery or EventsQuery, as itself or as the `source` of an " +
+      "InsightVizNode or a DataTableNode.",
+    examples: [exampleQuery],
+  }),
+  deleted: flag({ default: false }),
+  dashboards: Type.Array(reference(), {
+    default: [],
+    maxItems: limits.dashboardsOfInsightMax,
+    description: "The dashboards that show it, all of them.",
+  }),
+  dashboard_tiles: readOnly(
+    Type.Array(Type.Object({ id: Type.Integer(), dashboard_id: Type.Integer(), deleted: Type.Boolean() })),
+  ),
+  description: nullable(text({ maxLength: 4000, blank: true }), { default: "" }),
+  tags: Type.Array(text({ maxLength: 255 }), { default: [], maxItems: limits.tagsMax }),
+  favorited: flag({ default: false }),
+  result: readOnly(
+    nullable(Type.Array(Type.Unknown()), {
+      description: "What its query answers; null where it was not run.",
+    }),
+  ),
+  columns: readOnly(nullable(Type.Array(Type.String()))),
+  hasMore: readOnly(nullable(Type.Boolean())),
+  last_refresh: readOnly(nullable(moment())),
+  timezone: readOnly(nullable(Type.String())),
+  is_cached: readOnly(Type.Boolean()),
+  query_status: readOnly(
+    nullable(
+      Type.Object({
+        complete: Type.Boolean(),
+        error: Type.Boolean(),
+        error_message: nullable(Type.String()),
+      }),
+      { description: "Why there is no result, where its query failed." },
+    ),
+  ),
+  created_at: readOnly(moment()),
+  created_by: readOnly(nullable(userModel)),
+  updated_at: readOnly(moment()),
+  last_modified_at: readOnly(moment()),
+  last_modified_by: readOnly(nullable(userModel)),
+});
+
+export type Insight = Static<typeof insightModel>;
+export type User = Static<typeof userModel>;
+
+/** What a request may say of an insight. */
+export const insightBody = writable(insightModel);
+
+export type InsightWish = Wish<typeof insightBody>;
+export type InsightChanges = Changes<typeof insightBody>;

@@ -1,0 +1,118 @@
+// An insight as a reply shows it, with or without its result. Never runs more than it is asked to.
+
+import type { Clock } from "../core/clock.ts";
+import { Fault } from "../core/fault.ts";
+import { limits } from "../core/limits.ts";
+import { isoOf } from "../http/field_time.ts";
+import type { Postgres } from "../storage/postgres.ts";
+import type { Insight } from "./model.ts";
+import { getInsights, type InsightRow } from "./store.ts";
+
+/** What a query answers, as far as an insight shows it. */
+export interface InsightAnswer {
+  kind: string;
+  interval: string | null;
+  date_from: string;
+  date_to: string;
+  timezone: string;
+  computed_at: string;
+  results: unknown[];
+  columns?: string[];
+  hasMore?: boolean;
+}
+
+/** Who knows queries. */
+export interface InsightQueries {
+  /** @throws Fault for what is wrong in it. */
+  check(query: unknown, attr?: string): { kind: string; title: string };
+  /** @throws Fault when it cannot be answered. */
+  run(project_id: number, query: unknown, attr?: string): Promise<InsightAnswer>;
+}
+
+type Shown = Pick<
+  Insight,
+  "result" | "columns" | "hasMore" | "last_refresh" | "timezone" | "is_cached" | "query_status"
+>;
+
+const notRun: Shown = {
+  result: null,
+  columns: null,
+  hasMore: null,
+  last_refresh: null,
+  timezone: null,
+  is_cached: false,
+  query_status: null,
+};
+
+/** `shown`: its result, where its query was run. */
+export function presentInsight(row: InsightRow, shown: Shown = notRun): Insight {
+  const { id, short_id, name, derived_name, query, deleted, description, tags, favorited, tiles } = row;
+  return {
+    id,
+    short_id,
+    name,
+    derived_name,
+    query,
+    deleted,
+    dashboards: tiles.map(({ dashboard_id }) => dashboard_id),
+    dashboard_tiles: tiles.map((tile) => ({ ...tile, deleted: false })),
+    description,
+    tags,
+    favorited,
+    ...shown,
+    created_at: isoOf(row.created_at),
+    created_by: row.created_by,
+    updated_at: isoOf(row.updated_at),
+    last_modified_at: isoOf(row.last_modified_at),
+    last_modified_by: row.last_modified_by,
+  };
+}
+
+/**
+ * Runs its query. One that is refused is said to have failed, and why.
+ * @throws whatever says that a store is away or everybody is busy: asking again later helps.
+ */
+export async function resultOf(queries: InsightQueries, { project_id, query }: InsightRow): Promise<Shown> {
+  try {
+    const answer = await queries.run(project_id, query);
+    return {
+      result: answer.results,
+      columns: answer.columns ?? null,
+      hasMore: answer.hasMore ?? null,
+      last_refresh: answer.computed_at,
+      timezone: answer.timezone,
+      is_cached: false,
+      query_status: null,
+    };
+  } catch (thrown) {
+    if (!(thrown instanceof Fault) || thrown.code === "unavailable") throw thrown;
+    return failed(thrown.detail);
+  }
+}
+
+function failed(error_message: string): Shown {
+  return { ...notRun, query_status: { complete: true, error: true, error_message } };
+}
+
+export interface InsightShowing {
+  sql: Postgres;
+  queries: InsightQueries;
+  clock: Clock;
+}
+
+/** Shows insights to other rooms: those of the ids that there are, by id; one after the other, where they are run. */
+export function openInsightShow({ sql, queries, clock }: InsightShowing) {
+  return async (project_id: number, ids: readonly number[], run: boolean): Promise<Map<number, Insight>> => {
+    const end = clock.elapsed() + limits.dashboardSecondsMax * 1000;
+    const shown = new Map<number, Insight>();
+    for (const row of await getInsights(sql, project_id, ids)) {
+      const late = clock.elapsed() > end;
+      const result = late ? failed("The dashboard's other insights took too long.") : await maybeRun(row);
+      shown.set(row.id, presentInsight(row, run ? result : notRun));
+    }
+    return shown;
+    async function maybeRun(row: InsightRow): Promise<Shown> {
+      return run ? await resultOf(queries, row) : notRun;
+    }
+  };
+}

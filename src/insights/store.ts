@@ -1,0 +1,217 @@
+// Where insights rest, and which dashboards show them. Never reaches beyond one project.
+
+import { Fault } from "../core/fault.ts";
+import { randomBase62 } from "../core/id.ts";
+import { limits } from "../core/limits.ts";
+import { missingReference } from "../http/field_fault.ts";
+import type { Postgres, PostgresTransaction } from "../storage/postgres.ts";
+import type { InsightChanges, InsightWish, User } from "./model.ts";
+
+export interface InsightRow {
+  id: number;
+  project_id: number;
+  short_id: string;
+  name: string | null;
+  derived_name: string | null;
+  description: string | null;
+  query: unknown;
+  tags: string[];
+  favorited: boolean;
+  deleted: boolean;
+  created_at: Date;
+  updated_at: Date;
+  last_modified_at: Date;
+  created_by: User | null;
+  last_modified_by: User | null;
+  tiles: { id: number; dashboard_id: number }[];
+}
+
+/** Absent fields do not filter. */
+export interface InsightFilter {
+  short_id?: string | undefined;
+  search?: string | undefined;
+  favorited?: boolean | undefined;
+  dashboard?: number | undefined;
+}
+
+function columns(sql: Postgres) {
+  const user = (name: "u" | "m") => sql`
+    CASE WHEN ${sql(name)}.id IS NULL THEN NULL ELSE json_build_object(
+      'id', ${sql(name)}.id, 'uuid', ${sql(name)}.uuid, 'distinct_id', ${sql(name)}.distinct_id,
+      'first_name', ${sql(name)}.first_name, 'last_name', ${sql(name)}.last_name, 'email', ${sql(name)}.email,
+      'is_email_verified', ${sql(name)}.is_email_verified, 'hedgehog_config', ${sql(name)}.hedgehog_config,
+      'role_at_organization', ${sql(name)}.role_at_organization) END`;
+  return sql`
+    i.id, i.project_id, i.short_id, i.name, i.derived_name, i.description, i.query, i.tags, i.favorited, i.deleted,
+    i.created_at, i.updated_at, i.last_modified_at,
+    ${user("u")} AS created_by, ${user("m")} AS last_modified_by,
+    coalesce((
+      SELECT json_agg(json_build_object('id', t.id, 'dashboard_id', t.dashboard_id) ORDER BY t.id)
+      FROM dashboard_tiles t JOIN dashboards d ON d.id = t.dashboard_id AND NOT d.deleted
+      WHERE t.insight_id = i.id), '[]') AS tiles
+    FROM insights i
+    LEFT JOIN users u ON u.id = i.created_by
+    LEFT JOIN users m ON m.id = i.last_modified_by`;
+}
+
+/** A page of a project's insights, newest first, and how many there are. */
+export async function listInsights(
+  sql: Postgres,
+  project_id: number,
+  { short_id, search, favorited, dashboard }: InsightFilter,
+  page: { limit: number; offset: number },
+): Promise<{ count: number; insights: InsightRow[] }> {
+  // What a pattern would read as a wildcard is meant as a letter.
+  const pattern = search === undefined ? null : `%${search.replace(/[\\%_]/g, String.raw`\$&`)}%`;
+  const where = sql`
+    i.project_id = ${project_id} AND NOT i.deleted
+    AND (${short_id ?? null}::text IS NULL OR i.short_id = ${short_id ?? null})
+    AND (${favorited ?? null}::boolean IS NULL OR i.favorited = ${favorited ?? null})
+    AND (${dashboard ?? null}::integer IS NULL OR EXISTS (
+      SELECT FROM dashboard_tiles t WHERE t.insight_id = i.id AND t.dashboard_id = ${dashboard ?? null}))
+    AND (${pattern}::text IS NULL OR i.name ILIKE ${pattern} OR i.derived_name ILIKE ${pattern}
+      OR i.description ILIKE ${pattern})`;
+  const [counted] = await sql<{ count: number }[]>`
+    SELECT count(*)::integer AS count FROM insights i WHERE ${where}`;
+  const insights = await sql<InsightRow[]>`
+    SELECT ${columns(sql)} WHERE ${where} ORDER BY i.id DESC LIMIT ${page.limit} OFFSET ${page.offset}`;
+  return { count: counted?.count ?? 0, insights };
+}
+
+/** One of the project's insights; a deleted one only where it is asked for. */
+export async function getInsight(
+  sql: Postgres,
+  project_id: number,
+  id: number,
+  { deletedToo = false }: { deletedToo?: boolean } = {},
+): Promise<InsightRow | undefined> {
+  const [row] = await sql<InsightRow[]>`
+    SELECT ${columns(sql)}
+    WHERE i.project_id = ${project_id} AND i.id = ${id} AND (${deletedToo} OR NOT i.deleted)`;
+  return row;
+}
+
+/** False when it was gone already. Its tiles stay, and show again when it is brought back. */
+export async function removeInsight(
+  sql: Postgres,
+  id: number,
+  { project_id, user_id }: { project_id: number; user_id: number },
+): Promise<boolean> {
+  const rows = await sql`
+    UPDATE insights SET deleted = true, updated_at = now(), last_modified_at = now(), last_modified_by = ${user_id}
+    WHERE id = ${id} AND project_id = ${project_id} AND NOT deleted RETURNING id`;
+  return rows.length > 0;
+}
+
+/** Those of these ids that there are, in no order. */
+export async function getInsights(
+  sql: Postgres,
+  project_id: number,
+  ids: readonly number[],
+): Promise<InsightRow[]> {
+  return await sql<InsightRow[]>`
+    SELECT ${columns(sql)}
+    WHERE i.project_id = ${project_id} AND i.id = ANY(${[...ids]}::integer[]) AND NOT i.deleted`;
+}
+
+export interface InsightMaker {
+  project_id: number;
+  user_id: number;
+  /** Made from the query. */
+  derived_name: string;
+}
+
+/**
+ * @throws Fault does_not_exist for a dashboard that is not the project's, invalid_input when the project has
+ *   limits.insightsPerProjectMax insights.
+ */
+export async function createInsight(
+  sql: Postgres,
+  wish: InsightWish,
+  { project_id, user_id, derived_name }: InsightMaker,
+): Promise<number> {
+  const { name, query, description, tags, favorited, deleted, dashboards } = wish;
+  return await sql.begin(async (tx) => {
+    const [made] = await tx<{ id: number }[]>`
+      INSERT INTO insights (project_id, short_id, name, derived_name, query, description, tags, favorited, deleted,
+        created_by, last_modified_by)
+      SELECT ${project_id}, ${randomBase62(10)}, ${name}, ${derived_name}, ${tx.json(query as never)}, ${description},
+        ${tags}, ${favorited}, ${deleted}, ${user_id}, ${user_id}
+      WHERE (SELECT count(*) FROM insights WHERE project_id = ${project_id} AND NOT deleted)
+        < ${limits.insightsPerProjectMax}
+      RETURNING id`;
+    if (!made) {
+      const detail = `A project can have at most ${limits.insightsPerProjectMax} insights.`;
+      throw new Fault("invalid_input", detail);
+    }
+    await putOnDashboards(tx, project_id, made.id, dashboards);
+    return made.id;
+  });
+}
+
+/**
+ * Changes what is given; a deleted one too.
+ * @throws Fault, as createInsight.
+ */
+export async function updateInsight(
+  sql: Postgres,
+  id: number,
+  { dashboards, query, ...plain }: InsightChanges,
+  { project_id, user_id, derived_name }: Omit<InsightMaker, "derived_name"> & { derived_name?: string },
+): Promise<void> {
+  await sql.begin(async (tx) => {
+    const set = {
+      ...plain,
+      ...(query !== undefined && { query: tx.json(query as never), derived_name: derived_name ?? null }),
+      last_modified_by: user_id,
+    };
+    await tx`
+      UPDATE insights SET ${tx(set as never)}, updated_at = now(), last_modified_at = now()
+      WHERE id = ${id} AND project_id = ${project_id}`;
+    if (dashboards) await putOnDashboards(tx, project_id, id, dashboards);
+  });
+}
+
+/** Exactly these dashboards show it from now on; tiles that stay keep their ids. */
+async function putOnDashboards(
+  sql: PostgresTransaction,
+  project_id: number,
+  insight_id: number,
+  dashboards: readonly number[],
+): Promise<void> {
+  const wanted = [...new Set(dashboards)];
+  const known = await sql<{ id: number }[]>`
+    SELECT id FROM dashboards
+    WHERE project_id = ${project_id} AND id = ANY(${wanted}::integer[]) AND NOT deleted FOR UPDATE`;
+  const missing = wanted.find((id) => !known.some((one) => one.id === id));
+  if (missing !== undefined) throw missingReference("dashboards", missing);
+  await sql`
+    DELETE FROM dashboard_tiles t USING dashboards d
+    WHERE t.insight_id = ${insight_id} AND d.id = t.dashboard_id AND NOT d.deleted
+      AND NOT d.id = ANY(${wanted}::integer[])`;
+  await sql`
+    INSERT INTO dashboard_tiles (dashboard_id, insight_id)
+    SELECT id, ${insight_id} FROM unnest(${wanted}::integer[]) AS id
+    ON CONFLICT (dashboard_id, insight_id) DO NOTHING`;
+  const [full] = await sql<{ id: number }[]>`
+    SELECT t.dashboard_id AS id FROM dashboard_tiles t JOIN insights i ON i.id = t.insight_id AND NOT i.deleted
+    WHERE t.dashboard_id = ANY(${wanted}::integer[])
+    GROUP BY t.dashboard_id HAVING count(*) > ${limits.insightsPerDashboardMax} LIMIT 1`;
+  if (!full) return;
+  const detail = `A dashboard can show at most ${limits.insightsPerDashboardMax} insights.`;
+  throw new Fault("invalid_input", detail, { attr: "dashboards" });
+}
+
+/** A dashboard's name and the ids of the insights it shows, in its order; undefined when there is none. */
+export async function getDashboardInsights(
+  sql: Postgres,
+  project_id: number,
+  id: number,
+): Promise<{ id: number; name: string | null; insight_ids: number[] } | undefined> {
+  const [row] = await sql<{ id: number; name: string | null; insight_ids: number[] }[]>`
+    SELECT d.id, d.name, coalesce((
+      SELECT array_agg(t.insight_id ORDER BY t.id) FROM dashboard_tiles t
+      JOIN insights i ON i.id = t.insight_id AND NOT i.deleted WHERE t.dashboard_id = d.id), '{}') AS insight_ids
+    FROM dashboards d WHERE d.project_id = ${project_id} AND d.id = ${id} AND NOT d.deleted`;
+  return row;
+}

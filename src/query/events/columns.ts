@@ -1,0 +1,95 @@
+// The columns of a list of events: which there are, and what each shows of an event. Takes no SQL.
+
+import { Fault } from "../../core/fault.ts";
+
+/** An event as it is read. */
+export interface EventRow {
+  uuid: string;
+  event: string;
+  distinct_id: string;
+  /** JSON text. */
+  properties: string;
+  /** `YYYY-MM-DD hh:mm:ss.uuuuuu` in UTC, like created_at. */
+  timestamp: string;
+  created_at: string;
+  person_id: string;
+  /** Of the properties asked for one by one: their JSON, empty where there is none. */
+  picked: string[];
+}
+
+interface Column {
+  /** The engine's name of what it holds. */
+  type: string;
+  of: (row: EventRow) => unknown;
+}
+
+export interface Columns {
+  columns: Column[];
+  /** The properties that are asked for one by one. */
+  keys: string[];
+}
+
+const fixed: Record<string, Column> = {
+  uuid: { type: "UUID", of: ({ uuid }) => uuid },
+  event: { type: "String", of: ({ event }) => event },
+  distinct_id: { type: "String", of: ({ distinct_id }) => distinct_id },
+  properties: { type: "String", of: ({ properties }) => jsonOf(properties) },
+  timestamp: { type: "DateTime64(6, 'UTC')", of: ({ timestamp }) => isoOf(timestamp) },
+  created_at: { type: "DateTime64(6, 'UTC')", of: ({ created_at }) => isoOf(created_at) },
+  person_id: { type: "UUID", of: ({ person_id }) => person_id },
+  "*": { type: "Tuple", of: wholeOf },
+};
+
+/** A property by name: `properties.plan`, `properties.$browser`, `properties['a name']`. */
+const property = /^properties(?:\.([\p{L}_$][\p{L}\p{N}_$]*)|\[(?:'([^'\\]+)'|"([^"\\]+)")\])$/u;
+
+/** @throws Fault for one that is none. */
+export function columnsOf(select: readonly string[], attr: string): Columns {
+  const keys: string[] = [];
+  const columns = select.map((name, i): Column => {
+    const [, plain, single, double] = property.exec(name) ?? [];
+    const key = plain ?? single ?? double;
+    const place = keys.length;
+    if (key !== undefined) {
+      keys.push(key);
+      return { type: "String", of: ({ picked }) => jsonOf(picked[place] ?? "") };
+    }
+    const column = Object.hasOwn(fixed, name) ? fixed[name] : undefined;
+    if (column) return column;
+    const known = `${Object.keys(fixed).join(", ")}, properties.name`;
+    const detail = `"${name.slice(0, 100)}" is not a column. SQL is not supported; these are: ${known}.`;
+    throw new Fault("invalid_choice", detail, { attr: `${attr}__select__${i}` });
+  });
+  return { columns, keys };
+}
+
+/** @throws Fault for any order but by time. */
+export function isNewestFirst(orderBy: readonly string[] | null | undefined, attr: string): boolean {
+  const [order = "timestamp DESC", ...others] = orderBy ?? [];
+  const [, direction] = /^\s*timestamp(?:\s+(ASC|DESC))?\s*$/i.exec(order) ?? [];
+  if (others.length > 0 || !/^\s*timestamp(\s+(ASC|DESC))?\s*$/i.test(order)) {
+    const detail = 'Only ["timestamp ASC"] and ["timestamp DESC"] are supported.';
+    throw new Fault("invalid_choice", detail, { attr: `${attr}__orderBy` });
+  }
+  return direction?.toUpperCase() === "DESC";
+}
+
+function wholeOf(row: EventRow): Record<string, unknown> {
+  const { uuid, event, distinct_id, person_id } = row;
+  const properties = jsonOf(row.properties) ?? {};
+  return { uuid, event, properties, timestamp: isoOf(row.timestamp), distinct_id, person_id };
+}
+
+function jsonOf(text: string): unknown {
+  if (text === "") return null;
+  try {
+    return JSON.parse(text);
+  } catch {
+    return text;
+  }
+}
+
+/** `2024-01-02 03:04:05.600000` as `2024-01-02T03:04:05.600000Z`; a fraction of zero is left out. */
+function isoOf(moment: string): string {
+  return `${moment.replace(" ", "T").replace(/\.0+$/, "")}Z`;
+}

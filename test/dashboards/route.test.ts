@@ -1,0 +1,93 @@
+import { afterAll, beforeAll, expect, test } from "bun:test";
+import { startMsMax } from "../support/accounts.ts";
+import { type RunningApp, startApp } from "../support/app.ts";
+import { type Answer, ask as askServer } from "../support/ask.ts";
+import { cleanUp } from "../support/cleanup.ts";
+
+afterAll(cleanUp, startMsMax);
+
+let app: RunningApp;
+
+beforeAll(async () => {
+  app = await startApp();
+}, startMsMax);
+
+function ask(method: string, path: string, body?: unknown): Promise<Answer> {
+  return askServer(app as never, method, `/api/environments/1/${path}`, body);
+}
+
+interface Tile {
+  id: number;
+  insight: { id: number; name: string; result: unknown[] | null; query_status: { error: boolean } | null };
+}
+
+const trend = { kind: "TrendsQuery", series: [{ event: "seen" }], dateRange: { date_from: "-1d" } };
+
+async function make(name = "Board"): Promise<number> {
+  const { status, body } = await ask("POST", "dashboards/", { name, tags: ["t"], pinned: false });
+  expect([status, body["tiles"]]).toEqual([201, []]);
+  return Number(body["id"]);
+}
+
+async function put(dashboard: number, name: string, query: unknown = trend): Promise<number> {
+  const { body } = await ask("POST", "insights/", { name, query, dashboards: [dashboard] });
+  return Number(body["id"]);
+}
+
+async function tilesOf(id: number, search = ""): Promise<Tile[]> {
+  return (await ask("GET", `dashboards/${id}/${search}`)).body["tiles"] as Tile[];
+}
+
+test("a dashboard shows its insights in the order they came, with results where they are asked for", async () => {
+  const id = await make();
+  await put(id, "one");
+  await put(id, "two", { ...trend, dateRange: { date_from: "2024-03-02", date_to: "2024-03-01" } });
+  const plain = await tilesOf(id);
+  expect(plain.map(({ insight }) => [insight.name, insight.result])).toEqual([
+    ["one", null],
+    ["two", null],
+  ]);
+  const [one, two] = await tilesOf(id, "?refresh=blocking");
+  expect(one?.insight.result).toMatchObject([{ label: "seen", data: [0, 0] }]);
+  // One that fails does not take the others with it.
+  expect([two?.insight.result, two?.insight.query_status?.error]).toEqual([null, true]);
+});
+
+test("a deleted insight leaves its dashboard, and returns with its tile", async () => {
+  const id = await make();
+  const insight = await put(id, "one");
+  const [tile] = await tilesOf(id);
+  await ask("DELETE", `insights/${insight}/`);
+  expect(await tilesOf(id)).toEqual([]);
+  await ask("PATCH", `insights/${insight}/`, { deleted: false });
+  expect((await tilesOf(id)).map((one) => one.id)).toEqual([tile?.id ?? 0]);
+});
+
+test("a deleted dashboard is gone for its insights too, and comes back with them", async () => {
+  const id = await make("Gone");
+  const insight = await put(id, "one");
+  expect((await ask("DELETE", `dashboards/${id}/`)).status).toBe(204);
+  expect((await ask("DELETE", `dashboards/${id}/`)).status).toBe(404);
+  expect((await ask("GET", `dashboards/${id}/`)).status).toBe(404);
+  expect((await ask("PATCH", `dashboards/${id}/`, { name: "x" })).status).toBe(404);
+  expect((await ask("GET", `insights/${insight}/`)).body["dashboards"]).toEqual([]);
+  expect((await ask("PATCH", `insights/${insight}/`, { dashboards: [id] })).status).toBe(400);
+  const back = await ask("PATCH", `dashboards/${id}/`, { deleted: false });
+  expect((back.body["tiles"] as Tile[]).map((one) => one.insight.id)).toEqual([insight]);
+});
+
+test("dashboards are listed pinned ones first, then newest first", async () => {
+  const [a, b, c] = [await make(), await make(), await make()];
+  await ask("PATCH", `dashboards/${a}/`, { pinned: true });
+  const { body } = await ask("GET", "dashboards/?limit=3");
+  expect((body["results"] as { id: number }[]).map(({ id }) => id)).toEqual([a, c, b]);
+  expect(body["next"]).toContain("offset=3");
+});
+
+test("a dashboard changes only in what is said of it, and not at all by nothing", async () => {
+  const id = await make("Before");
+  const before = (await ask("GET", `dashboards/${id}/`)).body;
+  expect((await ask("PATCH", `dashboards/${id}/`, {})).body).toEqual(before);
+  const { body } = await ask("PATCH", `dashboards/${id}/`, { name: "After" });
+  expect(body).toMatchObject({ name: "After", tags: ["t"], created_at: before["created_at"] });
+});
