@@ -206,6 +206,7 @@ function routes({ stores, keys, capture, metrics, config, log }: Parts) {
       captureRoutes({
         journal: capture.journal,
         book: capture.book,
+        groupTypes: capture.groupTypes,
         keys,
         clock,
         ack: config.captureAck,

@@ -46,6 +46,9 @@ export const sentences: Readonly<Record<Reason | Warning, string>> = {
     "the event and not kept as a group.",
   cannot_merge_with_illegal_distinct_id:
     "The ids were not merged: one of them is a placeholder like null or anonymous. The event itself is kept.",
+  cannot_merge_already_identified:
+    "The ids were not merged: the one to be merged is an identified person's already. Only " +
+    "$merge_dangerously joins such persons. The event itself is kept.",
 };
 
 /** The field of the event that each type is about. */

@@ -10,7 +10,7 @@ import { type ClickHouse, ClickHouseError, type NativeBody } from "../storage/cl
 import { rebatch } from "./block.ts";
 import type { Journal } from "./journal.ts";
 import type { Quarantine } from "./quarantine.ts";
-import { type Batch, type LaneName, type Segment, batchId, laneTable, lanes } from "./segment.ts";
+import { type Batch, type LaneName, type Segment, batchId, flushedLanes, laneTable } from "./segment.ts";
 import { Spool } from "./spool.ts";
 import { batchIsStored, deriveAgain } from "./store.ts";
 
@@ -50,7 +50,7 @@ export class Flush {
 
   constructor(options: FlushOptions) {
     this.#options = options;
-    const spools = lanes.map((lane) => [lane, new Spool(`${options.folder}/${lane}`)] as const);
+    const spools = flushedLanes.map((lane) => [lane, new Spool(`${options.folder}/${lane}`)] as const);
     this.#spools = Object.fromEntries(spools) as Record<LaneName, Spool>;
   }
 
@@ -58,7 +58,7 @@ export class Flush {
   start(): void {
     rmSync(this.#options.folder, { recursive: true, force: true });
     mkdirSync(this.#options.folder, { recursive: true, mode: 0o700 });
-    this.#loops = lanes.map((lane) => this.#run(lane));
+    this.#loops = flushedLanes.map((lane) => this.#run(lane));
   }
 
   /** Flushes what is sealed, at most `ms` long; what is left is found again at the next start. */
@@ -68,7 +68,7 @@ export class Flush {
     const timer = setTimeout(() => this.#stopping.abort(), ms);
     await Promise.all(this.#loops);
     clearTimeout(timer);
-    for (const lane of lanes) await this.#spools[lane].abandon();
+    for (const lane of flushedLanes) await this.#spools[lane].abandon();
   }
 
   get #stopped(): boolean {

@@ -1,14 +1,17 @@
 // Whose event it is: the person mode, what it changes of its person, the groups it belongs to. Never asks a store.
 
 import { limits } from "../core/limits.ts";
+import { isIllegalId } from "../persons/identity.ts";
+import { mergeKind } from "../persons/merge.ts";
 import { type Changes, op } from "./change.ts";
 import type { GroupTypes } from "./group.ts";
 import { sameName } from "./kind.ts";
 import { field, grade, gradeIn, trait } from "./member.ts";
 import { warningBit } from "./outcome.ts";
-import { pastBlanks, pastValue, readKey } from "./raw.ts";
+import { pastBlanks, pastValue, readKey, readString } from "./raw.ts";
 import { type Row, personMode } from "./row.ts";
 import type { Scan } from "./scan.ts";
+import { cutText, sameSpan, textOf } from "./span.ts";
 
 /** Fills the row's person_mode, changes and groups from entry `at`. */
 export function readIdentity(scan: Scan, at: number, types: GroupTypes | undefined, row: Row): void {
@@ -16,6 +19,7 @@ export function readIdentity(scan: Scan, at: number, types: GroupTypes | undefin
   const { changes, groups } = row;
   changes.clear();
   groups.clear();
+  row.merge = mergeKind.none;
   const profile = gradeIn(entries[at + field.traits]!, trait.$process_person_profile);
   row.person_mode = profile === grade.empty ? personMode.personless : personMode.full;
   if (entries[at + field.identity] === 0) return;
@@ -30,6 +34,7 @@ export function readIdentity(scan: Scan, at: number, types: GroupTypes | undefin
     const set = entries[at + field.$group_set]!;
     if (entries[at + field.$group_set + 1]! > 0 && scan.bytes[set] === 0x7b) changes.object(set, op.group);
   }
+  if (row.person_mode !== personMode.personless) readMerge(scan, at, row);
   if (changes.cut) row.warned |= warningBit.person_properties_size_violation;
   if (groups.cut) row.warned |= warningBit.group_types_limit_exceeded;
 }
@@ -96,4 +101,20 @@ function readAttached(bytes: Uint8Array, from: number, row: Row, types: GroupTyp
     next = pastBlanks(bytes, pastValue(bytes, value));
     if (bytes[next] === 0x2c) next = pastBlanks(bytes, next + 1);
   }
+}
+
+/** Ids are merged as they are stored: cut to the same length. */
+function readMerge(scan: Scan, at: number, row: Row): void {
+  const identifies = sameName(row.event, "$identify");
+  const dangerous = sameName(row.event, "$merge_dangerously");
+  if (!identifies && !dangerous && !sameName(row.event, "$create_alias")) return;
+  const place = identifies ? field.$anon_distinct_id : field.alias;
+  const [from, to] = [scan.entries[at + place]!, scan.entries[at + place + 1]!];
+  if (to === 0 || !readString(scan.bytes, from, to, row.other_id)) return;
+  cutText(row.other_id, limits.distinctIdCharsMax);
+  if (sameSpan(row.other_id, row.distinct_id)) return;
+  if (isIllegalId(textOf(row.other_id)) || isIllegalId(textOf(row.distinct_id))) {
+    row.warned |= warningBit.cannot_merge_with_illegal_distinct_id;
+  } else if (identifies) row.merge = mergeKind.identify;
+  else row.merge = dangerous ? mergeKind.dangerous : mergeKind.alias;
 }

@@ -21,6 +21,7 @@ import { Ledger } from "./ledger.ts";
 import type { Row } from "./row.ts";
 import { type LaneName, type Segment, lanes, millisOfSegment, readSegment, segmentId } from "./segment.ts";
 import { Spares } from "./spares.ts";
+import { MergeBlock, type MergeRow } from "./merge_row.ts";
 import { WarningBlock, type WarningRow } from "./warning.ts";
 
 export interface JournalOptions {
@@ -45,6 +46,7 @@ export class Journal {
   readonly live: Lane<Row>;
   readonly historical: Lane<Row>;
   readonly warnings: Lane<WarningRow>;
+  readonly merges: Lane<MergeRow>;
   readonly folder: string;
   /** Damaged stretches found and set aside since the start. */
   damagedFiles = 0;
@@ -52,7 +54,7 @@ export class Journal {
   readonly #ledger: Ledger;
   readonly #spares: Spares;
   readonly #everyMs: number;
-  readonly #sealed: Record<LaneName, Segment[]> = { live: [], historical: [], warnings: [] };
+  readonly #sealed: Record<LaneName, Segment[]> = { live: [], historical: [], warnings: [], merges: [] };
   readonly #known = new Set<string>();
   readonly #stored = new Map<bigint, PromiseWithResolvers<void>>();
   #lastMillis = 0;
@@ -72,6 +74,8 @@ export class Journal {
     this.historical = this.#openLane("historical", limits.historicalSegmentBytesMax, events);
     const warnings = { openBlock: () => new WarningBlock() };
     this.warnings = this.#openLane("warnings", limits.warningSegmentBytesMax, warnings);
+    const merges = { openBlock: () => new MergeBlock() };
+    this.merges = this.#openLane("merges", limits.mergeSegmentBytesMax, merges);
   }
 
   /** Takes in what an earlier process left, then starts the clock that ends segments by age. */
@@ -113,7 +117,7 @@ export class Journal {
   /** Everything this journal took before this time (microseconds) is in ClickHouse. */
   watermark(): number {
     let watermark = this.stamp();
-    for (const lane of [this.live, this.historical]) {
+    for (const lane of [this.live, this.historical, this.merges]) {
       for (const oldest of [lane.oldest, lane.segment?.rows ? lane.segment.oldest : undefined]) {
         if (oldest !== undefined) watermark = Math.min(watermark, oldest);
       }
@@ -126,7 +130,7 @@ export class Journal {
     const pending = { events: 0, bytes: 0 };
     for (const lane of [this.live, this.historical]) pending.events += lane.openRows + lane.writingRows;
     for (const segment of this.#segments()) {
-      if (segment.lane !== "warnings") pending.events += segment.rows;
+      if (segment.lane === "live" || segment.lane === "historical") pending.events += segment.rows;
       pending.bytes += segment.rows > 0 ? segment.bytes : 0;
     }
     return pending;
@@ -236,7 +240,7 @@ export class Journal {
   }
 
   get #lanes() {
-    return [this.live, this.historical, this.warnings];
+    return [this.live, this.historical, this.warnings, this.merges];
   }
 
   #takeSealed(segment: Segment): void {

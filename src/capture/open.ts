@@ -6,11 +6,14 @@ import type { Clock } from "../core/clock.ts";
 import { newUuid } from "../core/id.ts";
 import { limits } from "../core/limits.ts";
 import { type Log, reasonOf } from "../core/log.ts";
+import { KnownGroupTypes, followGroupTypes } from "../persons/group_types.ts";
+import { mergeKind } from "../persons/merge.ts";
 import type { Stores } from "../storage/stores.ts";
 import { type Ticking, every } from "../work/tick.ts";
 import { writeDurably } from "./files.ts";
 import { Flush, type FlushCounts } from "./flush.ts";
 import { Journal } from "./journal.ts";
+import { MergeFlush } from "./merge_flush.ts";
 import { Quarantine } from "./quarantine.ts";
 import { publishWatermark, recentMinutes, registerJournal } from "./store.ts";
 import { WarningBook } from "./warning_book.ts";
@@ -28,6 +31,7 @@ export interface OpenCaptureOptions {
 export interface OpenedCapture {
   journal: Journal;
   book: WarningBook;
+  groupTypes: KnownGroupTypes;
   /** Lets sealed segments go to ClickHouse; once its tables are there. */
   startFlush(): void;
   /** Resolves when the journal's folder can be written; throws otherwise. */
@@ -47,17 +51,7 @@ export async function openCapture(options: OpenCaptureOptions): Promise<OpenedCa
   const folder = `${dataDir}/journal`;
   mkdirSync(folder, { recursive: true, mode: 0o700 });
   const { name, number } = await identify(folder, stores);
-  const journal = new Journal({
-    folder,
-    number,
-    flushIntervalMs: options.flushIntervalMs,
-    bytesMax: options.journalBytesMax,
-    clock,
-    log,
-  });
-  journal.open();
-  const found = journal.pending();
-  if (found.events > 0) log.info("found events of an earlier run in the journal", { ...found });
+  const journal = openJournal(options, folder, number);
   const flush = new Flush({
     journal,
     clickhouse: stores.clickhouse,
@@ -73,6 +67,15 @@ export async function openCapture(options: OpenCaptureOptions): Promise<OpenedCa
     clock,
     log,
   });
+  const merges = new MergeFlush({
+    journal,
+    sql: stores.sql,
+    clickhouse: stores.clickhouse,
+    refused: (applied) => book.noteRefused(applied),
+    log,
+  });
+  const groupTypes = new KnownGroupTypes(({ project_id, name }) => announce(journal, project_id, name));
+  const learning = followGroupTypes(groupTypes, stores.sql, log);
   const looking = every(limits.minuteLookMs, "looking at the minutes that are over", () => book.look(), log);
   const watch = async () => {
     book.watch(await recentMinutes(stores.clickhouse, clock.now(), limits.spikeMinutes));
@@ -82,8 +85,10 @@ export async function openCapture(options: OpenCaptureOptions): Promise<OpenedCa
   return {
     journal,
     book,
+    groupTypes,
     startFlush: () => {
       flush.start();
+      merges.start();
       void watch().catch((thrown: unknown) => {
         log.warn("spikes are compared with this process's own minutes only", { reason: reasonOf(thrown) });
         book.watch([]);
@@ -97,12 +102,37 @@ export async function openCapture(options: OpenCaptureOptions): Promise<OpenedCa
       await looking.close();
       await book.close();
       await journal.close();
-      await flush.drain(ms);
+      await Promise.all([flush.drain(ms), merges.drain(ms)]);
+      await learning.close();
       await ticking.close();
       await publish().catch(() => {});
       await journal.release();
     },
   };
+}
+
+/** The journal with what an earlier run left in it. */
+function openJournal(options: OpenCaptureOptions, folder: string, number: number): Journal {
+  const { clock, log, flushIntervalMs, journalBytesMax: bytesMax } = options;
+  const journal = new Journal({ folder, number, flushIntervalMs, bytesMax, clock, log });
+  journal.open();
+  const found = journal.pending();
+  if (found.events > 0) log.info("found events of an earlier run in the journal", { ...found });
+  return journal;
+}
+
+/** A type nobody knows yet goes the way of merges, since its place must be decided in order as well. */
+function announce(journal: Journal, project_id: number, into: string): void {
+  const at = journal.stamp();
+  journal.merges.append({
+    project_id,
+    kind: mergeKind.group_type,
+    from: "",
+    into,
+    at,
+    created_at: at,
+    timestamp: at,
+  });
 }
 
 /** A journal's name and number never change; they rest beside it, so that later starts need no Postgres. */

@@ -39,6 +39,7 @@ export const warnings = [
   "person_properties_size_violation",
   "group_types_limit_exceeded",
   "cannot_merge_with_illegal_distinct_id",
+  "cannot_merge_already_identified",
 ] as const;
 export type Warning = (typeof warnings)[number];
 

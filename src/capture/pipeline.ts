@@ -4,14 +4,18 @@ import type { Clock } from "../core/clock.ts";
 import { Fault } from "../core/fault.ts";
 import { limits } from "../core/limits.ts";
 import type { ProjectKeys } from "../access/project_keys.ts";
+import { mergeKind } from "../persons/merge.ts";
 import { isHistorical, keyOf } from "./admit.ts";
 import { type Sending, readEvent, readTime } from "./event.ts";
+import type { GroupTypes } from "./group.ts";
 import type { Journal } from "./journal.ts";
 import type { Lane } from "./lane.ts";
+import type { MergeRow } from "./merge_row.ts";
 import { Outcomes, type Reason, type Warning, warningBit, warnings } from "./outcome.ts";
 import { type Row, emptyRow } from "./row.ts";
 import { entryLength, field } from "./member.ts";
 import { Scan } from "./scan.ts";
+import { textOf } from "./span.ts";
 import type { EventLaneName } from "./segment.ts";
 import type { WarningBook } from "./warning_book.ts";
 
@@ -30,6 +34,7 @@ export interface CaptureOptions {
   book: WarningBook;
   counts: CaptureCounts;
   clock: Clock;
+  groupTypes: GroupTypes;
   /** When an answer may be sent: rows on disk, in ClickHouse, or only in memory. */
   ack: "journal" | "stored" | "memory";
 }
@@ -65,7 +70,9 @@ export async function capture(sent: Sent, options: CaptureOptions): Promise<Capt
   const historical_migration = isHistorical(scan);
   const lane = journal.lane(historical_migration);
   const skew = skewOf(scan, received, sent.sent_at);
-  const sending: Sending = { project_id, historical_migration, received, skew, nameless: sent.nameless };
+  const { nameless } = sent;
+  const groupTypes = options.groupTypes;
+  const sending: Sending = { project_id, historical_migration, received, skew, nameless, groupTypes };
   const warned = new Outcomes<Warning>();
   const accepted = await layRows(scan, sending, warned, lane, journal);
   if (accepted > 0) await acknowledge(lane, options);
@@ -94,7 +101,7 @@ async function layRows(
   lane: Lane<Row>,
   journal: Journal,
 ): Promise<number> {
-  const failedBefore = lane.failedGroups;
+  const failedBefore = failures(lane, journal);
   const end = scan.count * entryLength;
   let accepted = 0;
   let at = 0;
@@ -109,13 +116,14 @@ async function layRows(
       else {
         lane.append(row);
         accepted++;
+        if (row.merge !== mergeKind.none) journal.merges.append(mergeOf(row));
         if (row.warned !== 0) noteWarnings(scan, at, warned);
       }
     }
-    if (lane.crowded) await lane.commit();
+    if (lane.crowded || journal.merges.crowded) await commitAll(lane, journal);
     else if (at < end) await othersTurn();
   }
-  if (lane.failedGroups !== failedBefore) throw journalFull();
+  if (failures(lane, journal) !== failedBefore) throw journalFull();
   return accepted;
 }
 
@@ -134,11 +142,29 @@ function noteWarnings(scan: Scan, at: number, warned: Outcomes<Warning>): void {
 }
 
 async function acknowledge(lane: Lane<Row>, { journal, ack }: CaptureOptions): Promise<void> {
-  const failedBefore = lane.failedGroups;
-  if (ack === "memory") return void lane.commit().catch(() => {});
-  await lane.commit();
-  if (lane.failedGroups !== failedBefore) throw journalFull();
+  const failedBefore = failures(lane, journal);
+  if (ack === "memory") return void commitAll(lane, journal).catch(() => {});
+  await commitAll(lane, journal);
+  if (failures(lane, journal) !== failedBefore) throw journalFull();
   if (ack === "stored") await journal.stored(lane);
+}
+
+/** Groups that could not be written, of the events' lane and of the merges'. */
+function failures(lane: Lane<Row>, { merges }: Journal): number {
+  return lane.failedGroups + merges.failedGroups;
+}
+
+/** Merges are as safe as their events; what another request left in their lane goes along. */
+async function commitAll(lane: Lane<Row>, { merges }: Journal): Promise<void> {
+  if (merges.openRows + merges.writingRows === 0) await lane.commit();
+  else await Promise.all([lane.commit(), merges.commit()]);
+}
+
+/** An anonymous id comes under the identified one, an event's id under its alias, and dangerously the other way. */
+function mergeOf({ project_id, merge, distinct_id, other_id, timestamp, created_at }: Row): MergeRow {
+  const [own, other] = [textOf(distinct_id), textOf(other_id)];
+  const [from, into] = merge === mergeKind.alias ? [own, other] : [other, own];
+  return { project_id, kind: merge, from, into, at: timestamp, created_at, timestamp: created_at };
 }
 
 /**

@@ -25,6 +25,9 @@ export interface Row {
   /** What it says of its person, and of the group it identifies. */
   changes: Changes;
   groups: Groups;
+  /** A merge it asks for, one of mergeKind, and the other id. */
+  merge: number;
+  other_id: Span;
   /** What is odd about it: bits of `warningBit`. Not stored with the row. */
   warned: number;
 }
@@ -42,6 +45,8 @@ export function emptyRow(): Row {
     person_mode: personMode.full,
     changes: new Changes(),
     groups: new Groups(),
+    merge: 0,
+    other_id: emptySpan(),
     warned: 0,
   };
 }

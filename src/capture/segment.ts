@@ -15,16 +15,19 @@ import { readFileSync } from "node:fs";
 import { limits } from "../core/limits.ts";
 import { type ByteColumn } from "../storage/native.ts";
 
-/** Two lanes of events, and one of warnings about them. Their order is part of the file format. */
-export const lanes = ["live", "historical", "warnings"] as const;
+/** Two lanes of events, one of warnings about them, one of merges. Their order is part of the file format. */
+export const lanes = ["live", "historical", "warnings", "merges"] as const;
 export type LaneName = (typeof lanes)[number];
-export type EventLaneName = Exclude<LaneName, "warnings">;
+export type EventLaneName = Exclude<LaneName, "warnings" | "merges">;
+/** Lanes whose frames are Native blocks for ClickHouse; merges go to Postgres. */
+export const flushedLanes = ["live", "historical", "warnings"] as const;
 
 /** The table a lane's batches go to. */
 export const laneTable: Readonly<Record<LaneName, string>> = {
   live: "event_rows",
   historical: "event_rows",
   warnings: "ingestion_warnings",
+  merges: "merged_ids",
 };
 
 export const segmentHeadBytes = 24;

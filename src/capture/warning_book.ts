@@ -4,6 +4,7 @@
 import type { Clock } from "../core/clock.ts";
 import { limits } from "../core/limits.ts";
 import type { Log } from "../core/log.ts";
+import type { Applied } from "../persons/store.ts";
 import { explain, sentences } from "./explain.ts";
 import type { Lane } from "./lane.ts";
 import type { Outcomes, Reason, Warning } from "./outcome.ts";
@@ -59,6 +60,24 @@ export class WarningBook {
       }
     }
     if (listed > 0) await this.#commit();
+  }
+
+  /** Tells of merges and types of groups that were refused once they were decided; their events are kept. */
+  noteRefused({ refused, refusedTypes }: Applied): void {
+    const now = this.#options.clock.now() * 1000;
+    const tell = (type: Warning, project_id: number, about: object, distinct_id: string) => {
+      if (this.#tally.admit(project_id, type, 1, now) === 0) return;
+      const details = JSON.stringify({ message: sentences[type], ...about });
+      const row = { project_id, type, details, event: "", distinct_id, count: 1, timestamp: now };
+      this.#options.lane.append(row);
+    };
+    for (const { project_id, from, into } of refused) {
+      tell("cannot_merge_already_identified", project_id, { merged_id: from, into_id: into }, from);
+    }
+    for (const { project_id, name } of refusedTypes) {
+      tell("group_types_limit_exceeded", project_id, { group_type: name }, "");
+    }
+    if (refused.length + refusedTypes.length > 0) void this.#commit();
   }
 
   /** Live events that were taken. */

@@ -189,6 +189,12 @@ export const limits = {
   groupTypesMax: 5,
   /** Members of one event's $groups that are read: far more than types can be kept. */
   groupMembersMax: 64,
+  /** How old the table of known types may get before it is read again, in ms. */
+  groupTypesAgeMsMax: 10_000,
+  /** Bytes after which a segment of merges is sealed: some 30,000, a second's transaction. */
+  mergeSegmentBytesMax: 2 * 1024 * 1024,
+  /** Merged ids mirrored to ClickHouse in one insert. */
+  mirrorRowsMax: 20_000,
   /** Person and group properties one event may change: far more than anybody sends by hand. */
   changesMax: 1000,
   /** The longest key among them, in bytes, quotes aside: keys live in dictionaries. */

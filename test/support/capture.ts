@@ -57,6 +57,7 @@ export function openDesk(options: DeskOptions = {}): Desk {
   const app = captureRoutes({
     journal,
     book,
+    groupTypes: { admit: () => true },
     keys,
     clock,
     ack: options.ack ?? "journal",

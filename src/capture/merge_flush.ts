@@ -1,0 +1,105 @@
+// The way of merges out of the journal: segment by segment into Postgres, then mirrored to ClickHouse. Never holds
+// an event up, and never gives a merge up: while a store is away they wait.
+
+import { readFile } from "node:fs/promises";
+import { basename } from "node:path";
+import { limits } from "../core/limits.ts";
+import { type Log, reasonOf } from "../core/log.ts";
+import type { Merge } from "../persons/merge.ts";
+import {
+  type Applied,
+  type SightedType,
+  applyMerges,
+  forgetSegment,
+  mirrorMerges,
+} from "../persons/store.ts";
+import type { ClickHouse } from "../storage/clickhouse.ts";
+import type { Postgres } from "../storage/postgres.ts";
+import type { Journal } from "./journal.ts";
+import { readMergeRows } from "./merge_row.ts";
+import type { Segment } from "./segment.ts";
+
+export interface MergeFlushOptions {
+  journal: Journal;
+  sql: Postgres;
+  clickhouse: ClickHouse;
+  /** Tells of merges and types that were refused. */
+  refused(applied: Applied): void;
+  log: Log;
+}
+
+export class MergeFlush {
+  readonly #options: MergeFlushOptions;
+  readonly #stopping = new AbortController();
+  #draining = false;
+  #loop: Promise<void> = Promise.resolve();
+
+  constructor(options: MergeFlushOptions) {
+    this.#options = options;
+  }
+
+  start(): void {
+    this.#loop = this.#run();
+  }
+
+  /** Applies what is sealed, at most `ms` long; what is left is found again at the next start. */
+  async drain(ms: number): Promise<void> {
+    this.#draining = true;
+    this.#options.journal.nudge();
+    const timer = setTimeout(() => this.#stopping.abort(), ms);
+    await this.#loop;
+    clearTimeout(timer);
+  }
+
+  async #run(): Promise<void> {
+    const { journal } = this.#options;
+    while (!this.#stopping.signal.aborted) {
+      const segment = journal.nextSealed("merges");
+      if (segment) await this.#stubbornly(() => this.#apply(segment));
+      else if (this.#draining) return;
+      else await journal.sealedSoon(limits.returnedLookMs);
+    }
+  }
+
+  /** Every step may be repeated: Postgres knows the segment by its name, ClickHouse rows by their version. */
+  async #apply(segment: Segment): Promise<void> {
+    const { journal, sql, clickhouse, refused } = this.#options;
+    const name = basename(segment.path);
+    const merges: Merge[] = [];
+    const types: SightedType[] = [];
+    const bytes = new Uint8Array(await readFile(segment.path));
+    for (const { frames } of segment.batches) {
+      for (const { offset, length } of frames) {
+        readMergeRows(bytes.subarray(offset, offset + length), merges, types);
+      }
+    }
+    const applied = await applyMerges(sql, name, merges, types);
+    refused(applied);
+    await mirrorMerges(sql, clickhouse, applied.version);
+    await journal.finish(segment);
+    await forgetSegment(sql, name).catch(() => {});
+  }
+
+  async #stubbornly(step: () => Promise<void>): Promise<void> {
+    for (let attempt = 0; !this.#stopping.signal.aborted; attempt++) {
+      try {
+        return await step();
+      } catch (thrown) {
+        const level = attempt === 0 || attempt % 20 === 19 ? "warn" : "debug";
+        this.#options.log[level]("merges wait, trying again", { attempt, reason: reasonOf(thrown) });
+        await this.#pause(attempt);
+      }
+    }
+  }
+
+  async #pause(attempt: number): Promise<void> {
+    const ms = Math.min(limits.retryMsMax, limits.retryMsMin * 2 ** Math.min(attempt, 20));
+    const { promise, resolve } = Promise.withResolvers<void>();
+    const wake = () => resolve();
+    const timer = setTimeout(wake, ms / 2 + (Math.random() * ms) / 2);
+    this.#stopping.signal.addEventListener("abort", wake);
+    await promise;
+    this.#stopping.signal.removeEventListener("abort", wake);
+    clearTimeout(timer);
+  }
+}

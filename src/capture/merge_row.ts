@@ -1,0 +1,72 @@
+// Merges on their way through the journal: rows of a lane of their own, which ends in Postgres. Never decides one.
+
+import { type Merge, mergeKind } from "../persons/merge.ts";
+import type { SightedType } from "../persons/store.ts";
+import { ByteColumn } from "../storage/native.ts";
+import type { LaneBlock } from "./lane.ts";
+
+/** A merge; or, with kind group_type, a type sighted: `into` is its name. */
+export interface MergeRow extends Merge {
+  /** The lane's time, which is that of arrival. */
+  timestamp: number;
+}
+
+/**
+ * A frame's payload: for each row u32 project, u8 kind, i64 at, i64 created_at, and two texts of u16 length + UTF-8.
+ */
+export class MergeBlock implements LaneBlock<MergeRow> {
+  month = 0;
+  rows = 0;
+  oldest = 0;
+  readonly #rows = new ByteColumn();
+
+  append({ project_id, kind, from, into, at, created_at }: MergeRow): number {
+    const before = this.#rows.length;
+    if (this.rows === 0) this.oldest = created_at;
+    this.#rows.u32(project_id);
+    this.#rows.u8(kind);
+    this.#rows.i64(at);
+    this.#rows.i64(created_at);
+    for (const text of [from, into]) {
+      const bytes = encoder.encode(text);
+      this.#rows.u16(bytes.length);
+      this.#rows.raw(bytes);
+    }
+    this.rows++;
+    return this.#rows.length - before;
+  }
+
+  encode(out: ByteColumn): void {
+    out.raw(this.#rows.bytes, 0, this.#rows.length);
+  }
+
+  clear(): void {
+    this.rows = 0;
+    this.#rows.length = 0;
+  }
+}
+
+const encoder = new TextEncoder();
+const decoder = new TextDecoder();
+
+/** Reads a frame's payload back, adding to `merges` and `types` in order. */
+export function readMergeRows(payload: Uint8Array, merges: Merge[], types: SightedType[]): void {
+  const view = new DataView(payload.buffer, payload.byteOffset, payload.byteLength);
+  let place = 0;
+  const text = (): string => {
+    const from = place + 2;
+    place = from + view.getUint16(place, true);
+    return decoder.decode(payload.subarray(from, place));
+  };
+  while (place < payload.length) {
+    const project_id = view.getUint32(place, true);
+    const kind = view.getUint8(place + 4);
+    const at = Number(view.getBigInt64(place + 5, true));
+    const created_at = Number(view.getBigInt64(place + 13, true));
+    place += 21;
+    const from = text();
+    const into = text();
+    if (kind === mergeKind.group_type) types.push({ project_id, name: into });
+    else merges.push({ project_id, kind, from, into, at, created_at });
+  }
+}
