@@ -103,6 +103,8 @@ export async function openCapture(options: OpenCaptureOptions): Promise<OpenedCa
       await book.close();
       await journal.close();
       await Promise.all([flush.drain(ms), merges.drain(ms)]);
+      // Merges refused just now were noted behind the flush: the next start finds what is told of them.
+      await journal.warnings.seal();
       await learning.close();
       await ticking.close();
       await publish().catch(() => {});

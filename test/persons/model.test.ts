@@ -1,0 +1,191 @@
+// Random sets, merges and replays, in both lanes, with lost answers and restarts in between, against the model.
+
+import { afterAll, expect, test } from "bun:test";
+import fc from "fast-check";
+import type { ProjectKeys } from "../../src/access/project_keys.ts";
+import { type OpenedCapture, openCapture } from "../../src/capture/open.ts";
+import { capture } from "../../src/capture/pipeline.ts";
+import { bytesOf } from "../../src/core/bytes.ts";
+import { systemClock } from "../../src/core/clock.ts";
+import { silentLog } from "../../src/core/log.ts";
+import { type ClickHouse, ClickHouseError } from "../../src/storage/clickhouse.ts";
+import { migrate } from "../../src/storage/migrate.ts";
+import type { Postgres } from "../../src/storage/postgres.ts";
+import type { Stores } from "../../src/storage/stores.ts";
+import { cleanUp } from "../support/cleanup.ts";
+import { makeFolder } from "../support/folder.ts";
+import { type ModelEvent, PersonModel } from "../support/person_model.ts";
+import { readPersons } from "../support/persons.ts";
+import { openTestStores } from "../support/stores.ts";
+
+afterAll(cleanUp, 60_000);
+
+type Fate = "well" | "lost answer" | "failed before";
+
+const id = fc.constantFrom(..."abcd");
+const key = fc.constantFrom("p", "q", "r");
+const value = fc.constantFrom<unknown>(1, 2, "x", null, [1], { a: "b" });
+const object = fc.dictionary(key, value, { maxKeys: 2 });
+const changes = fc.record({ $set: object, $set_once: object, $unset: fc.array(key, { maxLength: 1 }) });
+
+const sentEvent = fc
+  .tuple(
+    fc.constantFrom(
+      "plain",
+      "plain",
+      "plain",
+      "personless",
+      "$identify",
+      "$create_alias",
+      "$merge_dangerously",
+    ),
+    id,
+    id,
+    fc.nat({ max: 8 }),
+    changes,
+    fc.uuid(),
+  )
+  .map(([kind, distinct_id, other, time, properties, uuid]): ModelEvent => {
+    const event = kind.startsWith("$") ? kind : "e";
+    const more =
+      kind === "personless"
+        ? { $process_person_profile: false }
+        : kind === "$identify"
+          ? { $anon_distinct_id: other }
+          : { alias: other };
+    // Some in another month, so that a request makes several batches.
+    const at = Date.UTC(2024, time % 2, 1) + time * 1000;
+    return {
+      event,
+      distinct_id,
+      uuid,
+      at,
+      properties: { ...properties, ...(event === "e" && kind === "plain" ? {} : more) },
+    };
+  });
+
+const step = fc.oneof(
+  {
+    weight: 6,
+    arbitrary: fc.record({
+      send: fc.array(sentEvent, { minLength: 1, maxLength: 5 }),
+      historical: fc.boolean(),
+    }),
+  },
+  { weight: 1, arbitrary: fc.record({ replay: fc.nat(), historical: fc.boolean() }) },
+  { weight: 1, arbitrary: fc.record({ restart: fc.constant(true) }) },
+);
+const fate = fc.constantFrom<Fate>("well", "well", "well", "lost answer", "failed before");
+
+/** Stores that lose answers by plan. */
+function faulty(stores: Stores, fates: Fate[]): Stores {
+  const struck = async <T>(work: () => Promise<T>): Promise<T> => {
+    const next = fates.shift() ?? "well";
+    const lost = new ClickHouseError("reset", "ECONNRESET", "NETWORK");
+    if (next === "failed before") throw lost;
+    const done = await work();
+    if (next === "lost answer") throw lost;
+    return done;
+  };
+  const clickhouse: ClickHouse = {
+    ...stores.clickhouse,
+    insertNative: (...insert) => struck(() => stores.clickhouse.insertNative(...insert)),
+  };
+  const sql = new Proxy(stores.sql, {
+    get: (target, name) =>
+      name === "begin"
+        ? (work: Parameters<Postgres["begin"]>[1]) => struck(() => target.begin(work))
+        : (target[name as keyof Postgres] as unknown),
+  });
+  return { ...stores, sql, clickhouse };
+}
+
+let project = 1000;
+
+async function open(dataDir: string, stores: Stores): Promise<OpenedCapture> {
+  const nothing = () => {};
+  const counts = { stored: nothing, quarantined: nothing, seconds: nothing, spiked: nothing };
+  const opened = await openCapture({
+    dataDir,
+    flushIntervalMs: 20,
+    journalBytesMax: 1 << 30,
+    stores,
+    counts,
+    clock: systemClock,
+    log: silentLog,
+  });
+  opened.startFlush();
+  return opened;
+}
+
+async function send(
+  opened: OpenedCapture,
+  events: ModelEvent[],
+  historical: boolean,
+  project_id: number,
+): Promise<void> {
+  const batch = events.map(({ at, ...event }) => ({ ...event, timestamp: new Date(at).toISOString() }));
+  const body = bytesOf(JSON.stringify({ api_key: "k", historical_migration: historical, batch }));
+  const keys: ProjectKeys = {
+    find: () => project_id,
+    admit: () => Promise.reject(new Error()),
+    close: () => Promise.resolve(),
+  };
+  const nothing = () => {};
+  const counts = { received: nothing, accepted: nothing, ignored: nothing, warned: nothing };
+  const { journal, book, groupTypes } = opened;
+  const options = { journal, book, groupTypes, keys, counts, clock: systemClock, ack: "journal" as const };
+  const { accepted } = await capture({ body, sent_at: Number.NaN, nameless: false }, options);
+  expect(accepted).toBe(events.length);
+}
+
+test("persons equal the model's", async () => {
+  const folder = makeFolder();
+  const stores = await openTestStores(folder);
+  await migrate(stores, { log: silentLog });
+  let unknowables = 0;
+  await fc.assert(
+    fc.asyncProperty(
+      fc.array(step, { minLength: 1, maxLength: 8 }),
+      fc.array(fate, { maxLength: 6 }),
+      async (steps, fates) => {
+        const project_id = project++;
+        const dataDir = `${folder}/run-${project_id}`;
+        const ailing = faulty(stores, [...fates]);
+        const model = new PersonModel();
+        const sent: ModelEvent[][] = [];
+        let opened = await open(dataDir, ailing);
+        for (const one of steps) {
+          if ("restart" in one) {
+            // Stops without flushing: what is in the journal is found again, and all of it in doubt.
+            await opened.close(0);
+            opened = await open(dataDir, ailing);
+            continue;
+          }
+          const events = "send" in one ? one.send : sent[one.replay % Math.max(1, sent.length)];
+          if (!events) continue;
+          sent.push(events);
+          await send(opened, events, one.historical, project_id);
+          for (const event of events) model.tell(event);
+        }
+        await opened.close(60_000);
+        const { persons, unknowable } = model.persons();
+        unknowables += unknowable.size;
+        const read = await readPersons(stores.clickhouse, project_id);
+        for (const { distinct_ids, properties } of read) {
+          for (const name of Object.keys(properties))
+            if (unknowable.has(`${distinct_ids[0]} ${name}`)) delete properties[name];
+        }
+        expect(read).toEqual(persons);
+        const warned = await stores.clickhouse.query<{ n: string }>(
+          `SELECT sum(count) AS n FROM ingestion_warnings
+         WHERE project_id = {project_id:UInt32} AND type = 'cannot_merge_already_identified'`,
+          { project_id },
+        );
+        expect(Number(warned[0]?.n)).toBeLessThanOrEqual(model.refused);
+      },
+    ),
+    { numRuns: 60, interruptAfterTimeLimit: 90_000, markInterruptAsFailure: true },
+  );
+  expect(unknowables).toBeLessThan(60);
+}, 240_000);

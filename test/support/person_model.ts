@@ -1,0 +1,122 @@
+// Persons in memory, told every event in order of arrival: what the server must come to, in as few words as possible.
+
+import type { ReadPerson } from "./persons.ts";
+import { byIds } from "./persons.ts";
+
+export interface ModelEvent {
+  event: string;
+  distinct_id: string;
+  uuid: string;
+  /** Milliseconds since 1970. */
+  at: number;
+  properties: {
+    $set?: Record<string, unknown>;
+    $set_once?: Record<string, unknown>;
+    $unset?: string[];
+    $anon_distinct_id?: string;
+    alias?: string;
+    $process_person_profile?: boolean;
+  };
+}
+
+interface Change {
+  id: string;
+  at: number;
+  uuid: string;
+  what: "set" | "once" | "unset";
+  value: unknown;
+}
+
+/** [senior, weak, at, uuid]: compared place by place. */
+type Order = [number, number, number, string];
+
+export class PersonModel {
+  readonly #changes = new Map<string, Change[]>();
+  readonly #first = new Map<string, number>();
+  readonly #mains = new Map<string, { main: string; at: number }>();
+  refused = 0;
+
+  tell({ event, distinct_id: id, uuid, at, properties }: ModelEvent): void {
+    if (properties.$process_person_profile === false) return;
+    this.#first.set(id, Math.min(at, this.#first.get(id) ?? at));
+    const { $set = {}, $set_once = {}, $unset = [] } = properties;
+    const note = (key: string, what: Change["what"], value: unknown) => {
+      this.#changes.set(key, [...(this.#changes.get(key) ?? []), { id, at, uuid, what, value }]);
+    };
+    for (const [key, value] of Object.entries($set_once)) note(key, "once", value);
+    for (const [key, value] of Object.entries($set)) if (!$unset.includes(key)) note(key, "set", value);
+    for (const key of $unset) note(key, "unset", undefined);
+    const other = event === "$identify" ? properties.$anon_distinct_id : properties.alias;
+    if (other === undefined) return;
+    const [from, into] = event === "$create_alias" ? [id, other] : [other, id];
+    this.#merge(event, from, into, at);
+  }
+
+  #merge(event: string, from: string, into: string, at: number): void {
+    const [old, main] = [this.#mainOf(from), this.#mainOf(into)];
+    if (old === main) return;
+    const both = this.#mains.has(old) && (event === "$identify" || this.#mains.has(main));
+    if (both && event !== "$merge_dangerously") {
+      this.refused++;
+      return;
+    }
+    for (const [id, merged] of this.#mains) if (merged.main === old) this.#mains.set(id, { main, at });
+    this.#mains.set(old, { main, at });
+    if (!this.#mains.has(main)) this.#mains.set(main, { main, at });
+  }
+
+  #mainOf(id: string): string {
+    return this.#mains.get(id)?.main ?? id;
+  }
+
+  /** Keys of which state that is bounded cannot know the value are left out, and named. */
+  persons(): { persons: ReadPerson[]; unknowable: Set<string> } {
+    const ids = new Set([...this.#first.keys(), ...this.#mains.keys()]);
+    const byMain = Map.groupBy(ids, (id) => this.#mainOf(id));
+    const unknowable = new Set<string>();
+    const persons = [...byMain].map(([main, members]) => {
+      const properties: Record<string, unknown> = {};
+      for (const [key, all] of this.#changes) {
+        const changes = all.filter(({ id }) => this.#mainOf(id) === main);
+        const value = this.#valueOf(changes);
+        if (value === unknown) unknowable.add(`${members.toSorted()[0]} ${key}`);
+        else if (value !== undefined) properties[key] = value;
+      }
+      const created = Math.min(...members.map((id) => this.#first.get(id) ?? Number.POSITIVE_INFINITY));
+      const distinct_ids = members.toSorted();
+      return { distinct_ids, properties, created_at: created * 1000, is_identified: this.#mains.has(main) };
+    });
+    return { persons: persons.toSorted(byIds), unknowable };
+  }
+
+  #valueOf(changes: Change[]): unknown {
+    const order = ({ id, at, uuid }: Change): Order => {
+      const merged = this.#mains.get(id);
+      const senior = !merged || merged.main === id || at >= merged.at;
+      return [senior ? 1 : 0, senior ? 0 : -merged!.at, at, uuid];
+    };
+    const entered = (change: Change): Order => {
+      const [senior, weak] = order(change);
+      return [senior ? change.at : -weak, senior, change.at, change.uuid];
+    };
+    const last = changes
+      .filter(({ what }) => what !== "once")
+      .toSorted((a, b) => compare(order(b), order(a)))[0];
+    if (last?.what === "set") return last.value;
+    const onces = changes.filter(({ what }) => what === "once");
+    const later = onces.filter((one) => !last || compare(order(one), order(last)) > 0);
+    const split = (id: string) =>
+      new Set(later.filter((one) => one.id === id).map((one) => one.uuid)).size > 1;
+    if (onces.some((one) => !later.includes(one) && split(one.id))) return unknown;
+    return later.toSorted((a, b) => compare(entered(a), entered(b)))[0]?.value;
+  }
+}
+
+const unknown = Symbol("unknowable");
+
+function compare(one: Order, other: Order): number {
+  for (const [i, value] of one.entries()) {
+    if (value !== other[i]) return value < other[i]! ? -1 : 1;
+  }
+  return 0;
+}
