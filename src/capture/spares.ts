@@ -16,6 +16,7 @@ export class Spares {
     live: [],
     historical: [],
     warnings: [],
+    merges: [],
   };
   #bytes = 0;
 
