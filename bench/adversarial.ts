@@ -12,6 +12,8 @@ import { type SluiceStand, emptyTables, makeFolder, removeFolder, withSluice } f
 
 interface Run extends Stall {
   cpu_s_per_gb: number;
+  /** Of that, the server's own process; the rest is the engine's. */
+  server_cpu_s_per_gb: number;
 }
 
 const bodyBytesMax = 18_000_000;
@@ -47,13 +49,14 @@ async function sent(
   await stallOf(socket);
   const order = { url: sluice.url, path: "/batch/", bodies, requests, connections: 1, quiet: true };
   let stall: Stall = { wall_ms: 0, cpu_ms: 0 };
-  const { cpu_s_per_gb } = await costOf({ roots: [sluice.pid] }, bytes, async () => {
+  const pids = { roots: [sluice.pid], server: sluice.pid };
+  const { cpu_s_per_gb, server_cpu_s_per_gb } = await costOf(pids, bytes, async () => {
     const report = await load(order);
     await sluice.rested();
     stall = await stallOf(socket);
     return report;
   });
-  return { cpu_s_per_gb, ...stall };
+  return { cpu_s_per_gb, server_cpu_s_per_gb, ...stall };
 }
 
 async function stallOf(unix: string): Promise<Stall> {
@@ -65,13 +68,20 @@ function answerOf(runs: Record<string, Run[]>): Answer {
   const figures = Object.entries(runs).map(([name, all]) => ({
     name,
     "CPU-s/GB": median(all.map(({ cpu_s_per_gb }) => cpu_s_per_gb)),
+    server: median(all.map(({ server_cpu_s_per_gb }) => server_cpu_s_per_gb)),
     // What a body does, it does in every round; what the machine does, it does in some.
     "stall, ms": least(all.map(({ wall_ms }) => wall_ms)),
     "of CPU, ms": least(all.map(({ cpu_ms }) => cpu_ms)),
   }));
   const [normal, ...odd] = figures as [(typeof figures)[0], ...typeof figures];
-  const worst = odd.reduce((most, one) => (one["CPU-s/GB"] > most["CPU-s/GB"] ? one : most));
-  const longest = figures.reduce((most, one) => (one["stall, ms"] > most["stall, ms"] ? one : most));
+  const most = (head: "CPU-s/GB" | "server" | "stall, ms" | "of CPU, ms") =>
+    odd.reduce((highest, one) => (one[head] > highest[head] ? one : highest));
+  const [worst, worstForServer, longest, busiest] = [
+    most("CPU-s/GB"),
+    most("server"),
+    most("stall, ms"),
+    most("of CPU, ms"),
+  ];
   return {
     question: "bodies built to hurt, 18 MB each",
     figures,
@@ -82,7 +92,12 @@ function answerOf(runs: Record<string, Run[]>): Answer {
         goal: 3,
         stretch: 2,
       },
+      {
+        name: `the same of the server alone (${worstForServer.name})`,
+        value: worstForServer.server / normal.server,
+      },
       { name: `longest stall, ms (${longest.name})`, value: longest["stall, ms"], goal: 10, stretch: 5 },
+      { name: `most CPU in one turn of the loop, ms (${busiest.name})`, value: busiest["of CPU, ms"] },
     ],
   };
 }

@@ -4,7 +4,7 @@
 import { type Answer, type Scale, interleaved, median } from "./answer.ts";
 import { type LoadOrder, type LoadReport, load } from "./load.ts";
 import type { Bodies } from "./material.ts";
-import { cpuSeconds, ownCpuSeconds } from "./process_tree.ts";
+import { cpuSeconds, ownCpuSeconds, systemCpuSeconds } from "./process_tree.ts";
 import { type SluiceStand, type Stored, emptyTables, storedIn } from "./stand.ts";
 
 export interface Cost {
@@ -13,8 +13,9 @@ export interface Cost {
   /** The same until everything was acknowledged. */
   acknowledged_mb_per_s: number;
   cpu_s_per_gb: number;
-  /** Of that, the process of the server itself, and the one of the engine. */
+  /** Of that, the process of the server itself, what of it was in the kernel, and the process of the engine. */
   server_cpu_s_per_gb: number;
+  server_system_cpu_s_per_gb: number;
   engine_cpu_s_per_gb: number;
   /** The sender's, which is in none of the others. */
   sender_cpu_s_per_gb: number;
@@ -36,7 +37,8 @@ export async function costOf(
   run: () => Promise<Measured>,
 ): Promise<Cost> {
   const own = (pid: number | undefined) => (pid === undefined ? 0 : ownCpuSeconds([pid]));
-  const before = [cpuSeconds(roots), own(server), own(engine)] as const;
+  const system = () => (server === undefined ? 0 : systemCpuSeconds(server));
+  const before = [cpuSeconds(roots), own(server), own(engine), system()] as const;
   const { started_ms, seconds, cpu_s } = await run();
   const ended = performance.timeOrigin + performance.now();
   const gb = bytes / 1e9;
@@ -45,6 +47,7 @@ export async function costOf(
     acknowledged_mb_per_s: bytes / 1e6 / seconds,
     cpu_s_per_gb: (cpuSeconds(roots) - before[0]) / gb,
     server_cpu_s_per_gb: (own(server) - before[1]) / gb,
+    server_system_cpu_s_per_gb: (system() - before[3]) / gb,
     engine_cpu_s_per_gb: (own(engine) - before[2]) / gb,
     sender_cpu_s_per_gb: cpu_s / gb,
   };
@@ -96,6 +99,7 @@ export function figuresOf(runs: Record<string, Cost[]>) {
       "MB/s acked": of((run) => run.acknowledged_mb_per_s),
       "CPU-s/GB": of((run) => run.cpu_s_per_gb),
       server: of((run) => run.server_cpu_s_per_gb),
+      "of it kernel": of((run) => run.server_system_cpu_s_per_gb),
       engine: of((run) => run.engine_cpu_s_per_gb),
       "(sender)": of((run) => run.sender_cpu_s_per_gb),
     };

@@ -1,5 +1,6 @@
 // What does an INSERT cost by its size? Native files, read by name by the embedded ClickHouse, as the flush does it.
 
+import { appendFileSync, readFileSync } from "node:fs";
 import { join } from "node:path";
 import { type Answer, type Scale, interleaved, median } from "./answer.ts";
 import { type Cost, costOf } from "./cost.ts";
@@ -18,10 +19,12 @@ export async function insertBench(scale: Scale): Promise<Answer> {
     const contestants: [string, () => Promise<Cost>][] = [];
     for (const joined of [1, 5, 25]) {
       if (joined > count) continue;
-      const paths = await joinedBy(joined, native, engine);
+      const paths = joinedBy(joined, native, engine);
       const name = `${((joined * each) / 1e6).toFixed(1)} MB of JSON, ${paths.length} INSERTs`;
       contestants.push([name, () => inserted(engine, bodies, paths)]);
     }
+    const sorted = joinedBy(5, await writeNative(engine, bodies, "rest"), engine);
+    contestants.push(["18 MB, each block sorted before", () => inserted(engine, bodies, sorted)]);
     const runs = await interleaved(scale, Object.fromEntries(contestants));
     const figures = Object.entries(runs).map(([name, all]) => ({
       name,
@@ -36,12 +39,12 @@ export async function insertBench(scale: Scale): Promise<Answer> {
 }
 
 /** Files of `joined` blocks each. */
-async function joinedBy(joined: number, native: string[], { dataDir }: EngineStand): Promise<string[]> {
+function joinedBy(joined: number, native: string[], { dataDir }: EngineStand): string[] {
   const paths: string[] = [];
   for (let i = 0; i < native.length; i += joined) {
-    const blobs = native.slice(i, i + joined).map((path) => Bun.file(path));
-    paths.push(join(dataDir, "native", `${i}-by-${joined}.native`));
-    await Bun.write(paths.at(-1)!, new Blob(blobs));
+    const path = join(dataDir, `${crypto.randomUUID()}.native`);
+    for (const block of native.slice(i, i + joined)) appendFileSync(path, readFileSync(block));
+    paths.push(path);
   }
   return paths;
 }

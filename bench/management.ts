@@ -17,44 +17,47 @@ const perSecond = 200;
 /** Each part is measured for up to 15 seconds. */
 export async function managementBench({ rounds, warm }: Scale): Promise<Answer> {
   const seconds = warm ? Math.max(4, Math.min(15, rounds * 2)) : 0.3;
-  return await withSluice(async ({ url }) => {
-    await fill(url, warm ? storedEvents : fillEach);
-    const idle = await pace(100, seconds, () => captureOne(url));
-    const heavy = besideHeavy(url);
-    const beside = await pace(100, seconds, () => captureOne(url));
-    const heavyCalls = await heavy.stop();
-    const peak = await loadFor(url, Math.min(3, seconds));
-    const half = startLoad(url, peak / 2);
-    await Bun.sleep(Math.min(1000, seconds * 1000));
-    const reads = await pace(perSecond, seconds, (i) => read(url, i));
-    const writes = await pace(perSecond, seconds, (i) => write(url, i));
-    await half.stop();
-    const shown = ({ p50_ms, p99_ms, max_ms, failed }: Paced) => ({
-      "p50 ms": p50_ms,
-      "p99 ms": p99_ms,
-      "max ms": max_ms,
-      failed,
-    });
-    return {
-      question: `management at ${perSecond}/s, capture at half of ${Math.round(peak).toLocaleString("en")} events/s`,
-      figures: [
-        { name: "reads", ...shown(reads) },
-        { name: "writes", ...shown(writes) },
-        { name: "capture, nothing beside", ...shown(idle) },
-        { name: `capture beside ${heavyCalls.asked} heavy calls`, ...shown(beside) },
-        { name: "heavy calls", "p50 ms": heavyCalls.p50_ms, failed: heavyCalls.failed },
-      ],
-      ratios: [
-        { name: "reads p99, ms", value: reads.p99_ms, goal: 20 },
-        { name: "writes p99, ms", value: writes.p99_ms, goal: 40 },
-        {
-          name: "capture p99 beside heavy calls ÷ max(10 ms, 2 × idle)",
-          value: beside.p99_ms / Math.max(10, 2 * idle.p99_ms),
-          goal: 1,
-        },
-      ],
-    };
-  }, usualFlush);
+  return await withSluice(
+    async ({ url }) => {
+      await fill(url, warm ? storedEvents : fillEach);
+      const idle = await pace(100, seconds, () => captureOne(url));
+      const heavy = besideHeavy(url);
+      const beside = await pace(100, seconds, () => captureOne(url));
+      const heavyCalls = await heavy.stop();
+      const peak = await loadFor(url, Math.min(3, seconds));
+      const half = startLoad(url, peak / 2);
+      await Bun.sleep(Math.min(1000, seconds * 1000));
+      const reads = await pace(perSecond, seconds, (i) => read(url, i));
+      const writes = await pace(perSecond, seconds, (i) => write(url, i));
+      await half.stop();
+      const shown = ({ p50_ms, p99_ms, max_ms, failed }: Paced) => ({
+        "p50 ms": p50_ms,
+        "p99 ms": p99_ms,
+        "max ms": max_ms,
+        failed,
+      });
+      return {
+        question: `management at ${perSecond}/s, capture at half of ${Math.round(peak).toLocaleString("en")} events/s`,
+        figures: [
+          { name: "reads", ...shown(reads) },
+          { name: "writes", ...shown(writes) },
+          { name: "capture, nothing beside", ...shown(idle) },
+          { name: `capture beside ${heavyCalls.asked} heavy calls`, ...shown(beside) },
+          { name: "heavy calls", "p50 ms": heavyCalls.p50_ms, failed: heavyCalls.failed },
+        ],
+        ratios: [
+          { name: "reads p99, ms", value: reads.p99_ms, goal: 20 },
+          { name: "writes p99, ms", value: writes.p99_ms, goal: 40 },
+          {
+            name: "capture p99 beside heavy calls ÷ max(10 ms, 2 × idle)",
+            value: beside.p99_ms / Math.max(10, 2 * idle.p99_ms),
+            goal: 1,
+          },
+        ],
+      };
+    },
+    { ...usualFlush, merges: true },
+  );
 }
 
 /** Stores events of twelve months, and waits until they are in ClickHouse. */

@@ -9,6 +9,8 @@ interface Process {
   pid: number;
   parent: number;
   seconds: number;
+  /** Of them, those in the kernel on its own behalf. */
+  systemSeconds: number;
 }
 
 function readProcess(pid: number): Process | undefined {
@@ -17,7 +19,8 @@ function readProcess(pid: number): Process | undefined {
     // Behind the name, which may hold anything: state, parent, …, utime, stime, and those of children waited for.
     const fields = stat.slice(stat.lastIndexOf(")") + 2).split(" ");
     const ticks = fields.slice(11, 15).reduce((sum, field) => sum + Number(field), 0);
-    return { pid, parent: Number(fields[1]), seconds: ticks / ticksPerSecond };
+    const systemSeconds = Number(fields[12]) / ticksPerSecond;
+    return { pid, parent: Number(fields[1]), seconds: ticks / ticksPerSecond, systemSeconds };
   } catch {
     return undefined;
   }
@@ -41,6 +44,11 @@ export function cpuSeconds(roots: number[]): number {
 /** CPU-seconds of single processes. */
 export function ownCpuSeconds(pids: number[]): number {
   return pids.reduce((sum, pid) => sum + (readProcess(pid)?.seconds ?? 0), 0);
+}
+
+/** CPU-seconds one process has spent in the kernel. */
+export function systemCpuSeconds(pid: number): number {
+  return readProcess(pid)?.systemSeconds ?? 0;
 }
 
 /** The pid of our child whose command holds all `words`. */

@@ -39,17 +39,19 @@ export interface SluiceStand extends Stand {
 }
 
 /** For questions about live events: what users have. */
-export const usualFlush = { environment: { FLUSH_INTERVAL_MS: "1000" } };
+export const usualFlush: SluiceOptions = { environment: { FLUSH_INTERVAL_MS: "1000" } };
 
 export interface SluiceOptions {
   environment?: Record<string, string>;
   /** Loaded into the server's process before it starts. */
   preload?: string;
+  /** Whether its ClickHouse merges parts beside; unless told it does not, so that no round pays for another's. */
+  merges?: boolean;
 }
 
-/** A server as users run it, on embedded stores; their merges are off, so that no round pays for another's. */
+/** A server as users run it, on embedded stores. */
 export async function startSluice(options: SluiceOptions = {}): Promise<SluiceStand> {
-  const { environment = {}, preload } = options;
+  const { environment = {}, preload, merges = false } = options;
   const dataDir = makeFolder();
   const main = resolve(import.meta.dir, "../src/main.ts");
   const loaded = preload === undefined ? [] : ["--preload", preload];
@@ -72,7 +74,7 @@ export async function startSluice(options: SluiceOptions = {}): Promise<SluiceSt
   });
   const url = await printed(child.stdout, /^Sluice is listening on (http\S+)$/m);
   const stores = await attachStores({ dataDir, log: silentLog });
-  await stores.clickhouse.command("SYSTEM STOP MERGES");
+  if (!merges) await stores.clickhouse.command("SYSTEM STOP MERGES");
   const metric = async (name: string) => {
     const text = await (await fetch(`${url}/metrics`)).text();
     const line = text.split("\n").find((one) => one.startsWith(`${name} `));
