@@ -19,6 +19,7 @@ import { monthsBench } from "./months.ts";
 import { projectsBench } from "./projects.ts";
 import { scanBench } from "./scan.ts";
 import { sizesBench } from "./sizes.ts";
+import { trendsBench } from "./trends.ts";
 
 /** Each by its name; in the order of the way that bytes go. */
 export const questions: Record<string, (scale: Scale) => Promise<Answer>> = {
@@ -37,6 +38,7 @@ export const questions: Record<string, (scale: Scale) => Promise<Answer>> = {
   adversarial: adversarialBench,
   memory: memoryBench,
   management: managementBench,
+  trends: trendsBench,
 };
 
 if (import.meta.main) {

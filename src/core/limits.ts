@@ -251,6 +251,8 @@ export const limits = {
   queryColumnsMax: 50,
   /** Memory of one query in ClickHouse, in bytes: a heavy one ends before it takes the engine with it. */
   queryMemoryBytesMax: 2 * 1024 * 1024 * 1024,
+  /** One statement's answer to a query, in bytes: reading it must not hold up a capture beside it. */
+  queryResultBytesMax: 16 * 1024 * 1024,
   /** Queries that run at once; each may hold a core for querySecondsMax. */
   queriesRunningMax: 4,
   /** Queries that wait for one of those places; more are told to come back. */

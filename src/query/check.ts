@@ -3,7 +3,7 @@
 import { Fault } from "../core/fault.ts";
 import { checkFields } from "../http/field_check.ts";
 import { checkPropertyFilters, type PropertyFilter } from "../storage/property_filter.ts";
-import { type Columns, columnsOf, isNewestFirst } from "./events/columns.ts";
+import { type Column, columnsOf, isNewestFirst } from "./events/columns.ts";
 import {
   type EventsNode,
   type EventsQuery,
@@ -60,9 +60,10 @@ export interface CheckedRetention extends Checked {
   returning: Entity;
 }
 
-export interface CheckedEvents extends Checked, Columns {
+export interface CheckedEvents extends Checked {
   kind: "EventsQuery";
   query: EventsQuery;
+  columns: Column[];
   newestFirst: boolean;
 }
 
@@ -154,9 +155,13 @@ function checkTrends(query: TrendsQuery, attr: string): CheckedTrends {
 const onProperty = new Set(["sum", "avg", "min", "max", "median", "p75", "p90", "p95", "p99"]);
 
 function refuseMath(query: TrendsQuery, node: EventsNode, at: string, attr: string): void {
-  const { math, math_property } = node;
+  const { math, math_property, math_group_type_index } = node;
   if (math && onProperty.has(math) && !math_property) {
     throw new Fault("required", `The math "${math}" needs a property.`, { attr: `${at}_property` });
+  }
+  if (math === "unique_group" && typeof math_group_type_index !== "number") {
+    const detail = `The math "${math}" needs a group type.`;
+    throw new Fault("required", detail, { attr: `${at}_group_type_index` });
   }
   const display = query.trendsFilter?.display;
   const sliding = math === "weekly_active" || math === "monthly_active";
@@ -245,7 +250,8 @@ function checkEvents(query: EventsQuery, attr: string): CheckedEvents {
     ...checkPropertyFilters(query.fixedProperties, `${attr}__fixedProperties`),
   ];
   const newestFirst = isNewestFirst(query.orderBy, attr);
-  return { kind: "EventsQuery", attr, query, filters, newestFirst, ...columnsOf(query.select, attr) };
+  const columns = columnsOf(query.select, attr);
+  return { kind: "EventsQuery", attr, query, filters, columns, newestFirst };
 }
 
 function seriesOf(node: EventsNode, attr: string): Series {

@@ -15,6 +15,7 @@ export const maths = [
   "weekly_active",
   "monthly_active",
   "unique_session",
+  "unique_group",
   "first_time_for_user",
   "first_matching_event_for_user",
   "unique",
@@ -38,6 +39,7 @@ const node = Type.Object({
   custom_name: maybe(text({ blank: true, maxLength: 400 })),
   math: maybe(choice(maths)),
   math_property: maybe(text()),
+  math_group_type_index: maybe(integer({ minimum: 0, maximum: 4 })),
   properties: free(),
   fixedProperties: free(),
 });

@@ -6,11 +6,7 @@ import { Fault } from "../core/fault.ts";
 import { limits } from "../core/limits.ts";
 import { type ClickHouse, ClickHouseError } from "../storage/clickhouse.ts";
 import type { Postgres } from "../storage/postgres.ts";
-import {
-  compilePropertyFilters,
-  type PropertyFilter,
-  propertyFilterSettings,
-} from "../storage/property_filter.ts";
+import { compilePropertyFilters, type PropertyFilter, propertyText } from "../storage/property_filter.ts";
 import type { Entity } from "./check.ts";
 import { engineMoment, type Span } from "./date_range.ts";
 import type { Interval } from "./model.ts";
@@ -29,9 +25,9 @@ export function openAsk(clickhouse: ClickHouse, clock: Clock): Ask {
         // The engine gives up first and says why; the client only guards against an engine that says nothing.
         timeoutMs: leftMs + 5000,
         settings: {
-          ...propertyFilterSettings,
           max_execution_time: Math.ceil(leftMs / 1000),
           max_memory_usage: limits.queryMemoryBytesMax,
+          max_result_bytes: limits.queryResultBytesMax,
           // One thread: a reader who waits a little longer costs capture nothing, all cores at once would.
           max_threads: 1,
           do_not_merge_across_partitions_select_final: 1,
@@ -51,6 +47,7 @@ const heavy: ReadonlySet<string> = new Set([
   "TOO_SLOW",
   "TOO_MANY_ROWS",
   "TOO_MANY_BYTES",
+  "TOO_MANY_ROWS_OR_BYTES",
 ]);
 
 /** What the engine says of a query that is the asker's to mend; anything else stays what it is. */
@@ -97,9 +94,9 @@ export function draftOf(project_id: number, now: number, timezone: string): Draf
   return { params: { project_id, tz: timezone }, filters: 0, now, timezone };
 }
 
-/** Where events are read. Without persons they are counted where they rest: the view may have to join. */
+/** Where events are read. Whatever needs no persons does not pay for looking them up. */
 export function source(filters: readonly PropertyFilter[], countsPersons = false): string {
-  return countsPersons || readsPersons(filters) ? "events" : "event_rows FINAL";
+  return countsPersons || readsPersons(filters) ? "events" : "stored_events";
 }
 
 function readsPersons(filters: readonly PropertyFilter[]): boolean {
@@ -148,6 +145,6 @@ export function bucketIndex(draft: Draft, interval: Interval, first: Temporal.Zo
 /** A number in the properties, null where there is none that is finite. */
 export function propertyNumber(draft: Draft, property: string): string {
   draft.params["math_property"] = property;
-  const number = `toFloat64OrNull(JSONExtract(properties, {math_property:String}, 'Nullable(String)'))`;
+  const number = `toFloat64OrNull(${propertyText("{math_property:String}")})`;
   return `if(isFinite(${number}), ${number}, NULL)`;
 }

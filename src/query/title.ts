@@ -8,6 +8,7 @@ const words: Record<string, string> = {
   weekly_active: "weekly active users",
   monthly_active: "monthly active users",
   unique_session: "unique sessions",
+  unique_group: "unique groups",
   first_time_for_user: "first time",
   first_matching_event_for_user: "first matching event",
 };

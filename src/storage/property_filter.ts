@@ -23,7 +23,7 @@ export interface CompileOptions {
 
 /**
  * A condition for rows of one project, with its parameters added to `params`, where `project_id` must be by then.
- * Run it with `propertyFilterSettings`. A broken regular expression fails as CANNOT_COMPILE_REGEXP when it runs.
+ * A broken regular expression fails as CANNOT_COMPILE_REGEXP when it runs.
  * A property that is absent or null is "not" anything: is_not, not_icontains, not_regex and not_in hold for it.
  * @param prefix sets these parameters' names apart from others.
  * @throws Fault invalid_input for an event's property where the rows are persons, or a relative date without `now`.
@@ -37,9 +37,6 @@ export function compilePropertyFilters(
   const compiler: Compiler = { params, prefix, count: 0, options };
   return compileAll(compiler, filters, " AND ", "1");
 }
-
-/** Without them a number of more than 19 digits anywhere in an object would hide the whole object. */
-export const propertyFilterSettings = { allow_simdjson: 0 } as const;
 
 interface Compiler {
   params: Record<string, unknown>;
@@ -91,9 +88,19 @@ function compileOne(compiler: Compiler, filter: PropertyCondition): string {
   return `person_id ${not}IN (SELECT person_id FROM persons WHERE project_id = {project_id:UInt32} AND ${yes})`;
 }
 
-/** The property as text, null where it is absent or null. A text as itself, anything else as its JSON. */
+/** Numbers the engine's parser refuses, with the whole object around them: too many digits, or too big. */
+const oversized = String.raw`([:,\\[]\\s*)(-?\\d{18,}(?:\\.\\d+)?(?:[eE][+-]?\\d+)?|-?\\d+(?:\\.\\d+)?[eE]\\+?\\d{3,})`;
+
+/**
+ * The property as text, null where it is absent or null: a text as itself, anything else as its JSON. In an object
+ * that cannot be parsed, oversized numbers are put in quotes first; only such an object pays for it.
+ * @param key an expression: the parameter that holds the property's name.
+ */
 export function propertyText(key: string): string {
-  return `JSONExtract(properties, ${key}, 'Nullable(String)')`;
+  const read = (from: string) => `JSONExtract(${from}, ${key}, 'Nullable(String)')`;
+  const plain = read("properties");
+  const mended = read(String.raw`replaceRegexpAll(properties, '${oversized}', '\\1"\\2"')`);
+  return `if(isNull(${plain}), if(JSONType(properties) = 'Object', NULL, ${mended}), ${plain})`;
 }
 
 function compilePositive(compiler: Compiler, { key, operator, values }: PropertyCondition): string {

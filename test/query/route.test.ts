@@ -121,6 +121,23 @@ describe("a trend over HTTP", () => {
   });
 });
 
+test("groups are counted by the place of their type", async () => {
+  await stores.clickhouse.command(`
+    INSERT INTO event_rows (uuid, project_id, event, distinct_id, properties, timestamp, created_at, gt, gk)
+    SELECT generateUUIDv4(), 1, 'grouped', 'ann', '{}', ${noon / 1000}, now64(6), ['team', 'company'],
+      [toString(number), if(number < 4, 'acme', '')] FROM numbers(5)`);
+  await stores.clickhouse.command("INSERT INTO group_types VALUES (1, 'company', 0), (1, 'team', 1)");
+  const counted = async (math_group_type_index: number) => {
+    const series = [{ event: "grouped", math: "unique_group", math_group_type_index }];
+    return ((await run({ ...trend, series })).body["results"] as { data: number[] }[])[0]?.data;
+  };
+  expect([await counted(0), await counted(1), await counted(2)]).toEqual([
+    [0, 1, 0],
+    [0, 5, 0],
+    [0, 0, 0],
+  ]);
+});
+
 test("a funnel says who got how far and how long it took", async () => {
   const { body } = await run({
     kind: "FunnelsQuery",

@@ -13,27 +13,24 @@ export interface EventRow {
   timestamp: string;
   created_at: string;
   person_id: string;
-  /** Of the properties asked for one by one: their JSON, empty where there is none. */
-  picked: string[];
 }
 
-interface Column {
+/** An event whose properties were read. */
+export interface ReadEvent extends EventRow {
+  read: unknown;
+}
+
+export interface Column {
   /** The engine's name of what it holds. */
   type: string;
-  of: (row: EventRow) => unknown;
-}
-
-export interface Columns {
-  columns: Column[];
-  /** The properties that are asked for one by one. */
-  keys: string[];
+  of: (row: ReadEvent) => unknown;
 }
 
 const fixed: Record<string, Column> = {
   uuid: { type: "UUID", of: ({ uuid }) => uuid },
   event: { type: "String", of: ({ event }) => event },
   distinct_id: { type: "String", of: ({ distinct_id }) => distinct_id },
-  properties: { type: "String", of: ({ properties }) => jsonOf(properties) },
+  properties: { type: "String", of: ({ read }) => read },
   timestamp: { type: "DateTime64(6, 'UTC')", of: ({ timestamp }) => isoOf(timestamp) },
   created_at: { type: "DateTime64(6, 'UTC')", of: ({ created_at }) => isoOf(created_at) },
   person_id: { type: "UUID", of: ({ person_id }) => person_id },
@@ -44,23 +41,27 @@ const fixed: Record<string, Column> = {
 const property = /^properties(?:\.([\p{L}_$][\p{L}\p{N}_$]*)|\[(?:'([^'\\]+)'|"([^"\\]+)")\])$/u;
 
 /** @throws Fault for one that is none. */
-export function columnsOf(select: readonly string[], attr: string): Columns {
-  const keys: string[] = [];
-  const columns = select.map((name, i): Column => {
+export function columnsOf(select: readonly string[], attr: string): Column[] {
+  return select.map((name, i) => {
     const [, plain, single, double] = property.exec(name) ?? [];
     const key = plain ?? single ?? double;
-    const place = keys.length;
-    if (key !== undefined) {
-      keys.push(key);
-      return { type: "String", of: ({ picked }) => jsonOf(picked[place] ?? "") };
-    }
+    if (key !== undefined) return { type: "String", of: ({ read }) => memberOf(read, key) };
     const column = Object.hasOwn(fixed, name) ? fixed[name] : undefined;
     if (column) return column;
     const known = `${Object.keys(fixed).join(", ")}, properties.name`;
     const detail = `"${name.slice(0, 100)}" is not a column. SQL is not supported; these are: ${known}.`;
     throw new Fault("invalid_choice", detail, { attr: `${attr}__select__${i}` });
   });
-  return { columns, keys };
+}
+
+/** Reads each event's properties, once for all columns. */
+export function readEvent(row: EventRow): ReadEvent {
+  return { ...row, read: jsonOf(row.properties) ?? {} };
+}
+
+function memberOf(value: unknown, key: string): unknown {
+  const there = typeof value === "object" && value !== null && Object.hasOwn(value, key);
+  return there ? (value as Record<string, unknown>)[key] : null;
 }
 
 /** @throws Fault for any order but by time. */
@@ -74,9 +75,8 @@ export function isNewestFirst(orderBy: readonly string[] | null | undefined, att
   return direction?.toUpperCase() === "DESC";
 }
 
-function wholeOf(row: EventRow): Record<string, unknown> {
-  const { uuid, event, distinct_id, person_id } = row;
-  const properties = jsonOf(row.properties) ?? {};
+function wholeOf(row: ReadEvent): Record<string, unknown> {
+  const { uuid, event, distinct_id, person_id, read: properties } = row;
   return { uuid, event, properties, timestamp: isoOf(row.timestamp), distinct_id, person_id };
 }
 

@@ -5,27 +5,37 @@ import { limits } from "../../core/limits.ts";
 import type { Answered, Asking } from "../answer.ts";
 import type { CheckedEvents } from "../check.ts";
 import { momentOf, nowOf, spanOf, type Span } from "../date_range.ts";
+import { readEvent } from "./columns.ts";
 import { eventRows } from "./store.ts";
 
 /** @throws Fault where it is too heavy. */
 export async function answerEvents(asking: Asking, checked: CheckedEvents): Promise<Answered> {
-  const { query, attr, filters, columns, keys, newestFirst } = checked;
+  const { query, attr, filters, columns, newestFirst } = checked;
   const span = spanBetween(asking, query, attr);
   const { limit: asked, offset: skipped } = query;
   const limit = asked ?? limits.pageDefault;
   const offset = skipped ?? 0;
   const { project_id, now, timezone } = asking;
   const event = query.event || undefined;
-  const rows = await eventRows(
-    asking.ask,
-    { project_id, now, timezone, event, filters, span, newestFirst, limit, offset },
-    keys,
-  );
+  const rows = await eventRows(asking.ask, {
+    project_id,
+    now,
+    timezone,
+    event,
+    filters,
+    span,
+    newestFirst,
+    limit,
+    offset,
+  });
   return {
     kind: "EventsQuery",
     interval: undefined,
     span,
-    results: rows.slice(0, limit).map((row) => columns.map(({ of }) => of(row))),
+    results: rows
+      .slice(0, limit)
+      .map(readEvent)
+      .map((row) => columns.map(({ of }) => of(row))),
     columns: query.select,
     types: columns.map(({ type }) => type),
     hasMore: rows.length > limit,

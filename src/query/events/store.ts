@@ -24,7 +24,7 @@ interface Place {
 }
 
 /** Ordered by timestamp and uuid, one more than `limit` where there are more. */
-export async function eventRows(ask: Ask, asked: EventsAsked, keys: readonly string[]): Promise<EventRow[]> {
+export async function eventRows(ask: Ask, asked: EventsAsked): Promise<EventRow[]> {
   const draft = draftOf(asked.project_id, asked.now, asked.timezone);
   const where = `${within(draft, asked.span)} AND ${matching(draft, asked)}`;
   const order = asked.newestFirst ? "DESC" : "ASC";
@@ -36,8 +36,7 @@ export async function eventRows(ask: Ask, asked: EventsAsked, keys: readonly str
   const moments = places.map(({ timestamp }) => timestamp).toSorted();
   if (moments.length === 0) return [];
   return await ask<EventRow>(
-    `SELECT uuid, event, distinct_id, properties, timestamp, created_at, person_id,
-       arrayMap(key -> JSONExtractRaw(properties, key), {keys:Array(String)}) AS picked
+    `SELECT uuid, event, distinct_id, properties, timestamp, created_at, person_id
      FROM events
      WHERE project_id = {project_id:UInt32}
        AND timestamp >= toDateTime64({oldest:String}, 6, 'UTC')
@@ -49,7 +48,6 @@ export async function eventRows(ask: Ask, asked: EventsAsked, keys: readonly str
       oldest: moments[0],
       newest: moments.at(-1),
       uuids: places.map(({ uuid }) => uuid),
-      keys,
     },
   );
 }

@@ -1,10 +1,10 @@
 // Trends, asked of ClickHouse: one series over time, as numbers by bucket and breakdown value. Never shapes a
 // reply.
 
-import type { PropertyFilter } from "../../storage/property_filter.ts";
+import { type PropertyFilter, propertyText } from "../../storage/property_filter.ts";
 import type { Series } from "../check.ts";
 import { later, type Span } from "../date_range.ts";
-import type { Interval, Math } from "../model.ts";
+import type { EventsNode, Interval, Math } from "../model.ts";
 import {
   type Ask,
   bucketIndex,
@@ -58,7 +58,7 @@ export async function trendRows(ask: Ask, asked: TrendAsked): Promise<TrendRow[]
   const { place, only } = breakdownPlace(draft, asked);
   return await ask<TrendRow>(
     `SELECT toInt32(${bucket}) AS bucket, toInt32(${place}) AS place,
-       toFloat64(${aggregate(draft, math, series.node.math_property)}) AS value
+       toFloat64(${aggregate(draft, math, series.node)}) AS value
      FROM ${from}${only} GROUP BY bucket, place`,
     draft.params,
   );
@@ -76,7 +76,7 @@ export async function breakdownValues(
   draft.params["breakdown"] = property;
   draft.params["limit"] = limit + 1;
   const rows = await ask<{ value: string | null }>(
-    `SELECT JSONExtract(properties, {breakdown:String}, 'Nullable(String)') AS value
+    `SELECT ${propertyText("{breakdown:String}")} AS value
      FROM ${from} GROUP BY value ORDER BY count() DESC, value LIMIT {limit:UInt32}`,
     draft.params,
   );
@@ -113,7 +113,7 @@ function breakdownPlace(draft: Draft, { breakdown }: TrendAsked): { place: strin
   const { property, values, other } = breakdown;
   draft.params["breakdown"] = property;
   draft.params["values"] = values.filter((value) => value !== null);
-  const value = `JSONExtract(properties, {breakdown:String}, 'Nullable(String)')`;
+  const value = propertyText("{breakdown:String}");
   // Absent and null values have a place of their own, or are among the others.
   const none = values.indexOf(null);
   const others = values.length;
@@ -124,7 +124,11 @@ function breakdownPlace(draft: Draft, { breakdown }: TrendAsked): { place: strin
   return { place, only: other ? "" : ` AND ${place} < ${others}` };
 }
 
-function aggregate(draft: Draft, math: Math, property: string | null | undefined): string {
+function aggregate(
+  draft: Draft,
+  math: Math,
+  { math_property: property, math_group_type_index: place }: EventsNode,
+): string {
   const quantile = quantiles[math];
   if (quantile !== undefined) {
     return `quantileExactInclusive(${quantile})(${propertyNumber(draft, property ?? "")})`;
@@ -135,11 +139,16 @@ function aggregate(draft: Draft, math: Math, property: string | null | undefined
     case "monthly_active":
       return "uniqExact(person_id)";
     case "unique_session":
-      return "uniqExact(nullIf(JSONExtract(properties, '$session_id', 'Nullable(String)'), ''))";
+      return `uniqExact(nullIf(${propertyText("'$session_id'")}, ''))`;
+    case "unique_group":
+      draft.params["group_place"] = place ?? 0;
+      return `uniqExact(nullIf(group_keys[indexOf(group_types, (
+        SELECT any(group_type) FROM group_types
+        WHERE project_id = {project_id:UInt32} AND place = {group_place:UInt8}))], ''))`;
     case "unique":
       if (!property) return "uniqExact(person_id)";
       draft.params["math_property"] = property;
-      return "uniqExact(JSONExtract(properties, {math_property:String}, 'Nullable(String)'))";
+      return `uniqExact(${propertyText("{math_property:String}")})`;
     case "sum":
     case "avg":
     case "min":

@@ -174,7 +174,7 @@ function actionOf({ node, math, event, name, custom_name }: Series, order: numbe
     math,
     math_property: node.math_property ?? null,
     math_hogql: null,
-    math_group_type_index: null,
+    math_group_type_index: node.math_group_type_index ?? null,
     properties: node.properties ?? {},
   };
 }
