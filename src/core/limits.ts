@@ -269,4 +269,6 @@ export const limits = {
   tagsMax: 50,
   /** How long a dashboard's insights may be run for one reply, in seconds; the rest is said to be late. */
   dashboardSecondsMax: 30,
+  /** How long the system's resolver may take over a user's host name, in ms. */
+  resolveMsMax: 3000,
 } as const;

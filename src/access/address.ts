@@ -1,0 +1,109 @@
+// Which hosts the server may connect to on a user's behalf. The only file that knows ipaddr.js; never opens a
+// connection itself.
+
+import { lookup } from "node:dns/promises";
+import ipaddr from "ipaddr.js";
+import { withinMs } from "../core/deadline.ts";
+import { limits } from "../core/limits.ts";
+
+export interface AddressOptions {
+  /** Lets everything through that is a host at all: for an operator who says so. */
+  allowPrivate: boolean;
+  /** Every address of a name; the system's resolver unless told. */
+  resolve?: (name: string) => Promise<string[]>;
+}
+
+export interface Addresses {
+  /**
+   * Why a host must not be connected to, as a sentence; undefined when it may. Asks nobody: a name passes
+   * unless it can only mean this machine. Takes what stands in a URL (also `[::1]`) or in a host field.
+   */
+  refusalOf(host: string): string | undefined;
+  /**
+   * The same, and the name is looked up; one that does not resolve (within limits.resolveMsMax) passes. For
+   * a request that stores the host: `connectable` asks again when it is used.
+   */
+  resolvedRefusalOf(host: string): Promise<string | undefined>;
+  /**
+   * An address of the host to connect to. Connect to this very address: asking for the name once more may
+   * give another one.
+   * @throws Error that names the host, when it is refused or does not resolve.
+   */
+  connectable(host: string): Promise<string>;
+}
+
+export function openAddresses({ allowPrivate, resolve = resolveName }: AddressOptions): Addresses {
+  const refusalOf = (host: string): string | undefined => {
+    const plain = plainHost(host);
+    if (plain === undefined) return `"${host}" is not a host name or an address.`;
+    return allowPrivate || !isOwn(plain) ? undefined : refusal(host);
+  };
+  const addressesOf = async (host: string): Promise<string[]> => {
+    const plain = plainHost(host) ?? "";
+    if (ipaddr.isValid(plain)) return [plain];
+    return await withinMs(resolve(plain), limits.resolveMsMax).catch(() => []);
+  };
+  const isRefused = (address: string): boolean => !allowPrivate && isOwn(address);
+  return {
+    refusalOf,
+    resolvedRefusalOf: async (host) => {
+      const refused = refusalOf(host);
+      if (refused !== undefined || allowPrivate) return refused;
+      return (await addressesOf(host)).some(isRefused) ? refusal(host) : undefined;
+    },
+    connectable: async (host) => {
+      const refused = refusalOf(host);
+      if (refused !== undefined) throw new Error(refused);
+      const addresses = await addressesOf(host);
+      // One private address among public ones is how a name is made to point inside.
+      if (addresses.some(isRefused)) throw new Error(refusal(host));
+      const [address] = addresses;
+      if (address === undefined) throw new Error(`The host "${host}" does not resolve to an address.`);
+      return address;
+    },
+  };
+}
+
+function refusal(host: string): string {
+  return `The host "${host}" is a private or local address, which this server does not connect to.`;
+}
+
+async function resolveName(name: string): Promise<string[]> {
+  return (await lookup(name, { all: true })).map(({ address }) => address);
+}
+
+const nameShape = /^(?=.{1,253}$)[a-z0-9_]([a-z0-9_-]*[a-z0-9_])?(\.[a-z0-9_]([a-z0-9_-]*[a-z0-9_])?)*$/;
+
+/**
+ * A host as resolvers understand it: 0x7f.1, 2130706433 and 0177.0.0.1 are all 127.0.0.1. Undefined when it
+ * is none, and for anything beyond letters, digits and dots that a statement might take for a pattern.
+ */
+function plainHost(host: string): string | undefined {
+  if (host.length > 300 || /[\s/\\?#@%]/.test(host)) return undefined;
+  const bare = /^\[(.*)\]$/.exec(host)?.[1] ?? host;
+  if (bare.includes(":")) return ipaddr.IPv6.isValid(bare) ? ipaddr.IPv6.parse(bare).toString() : undefined;
+  if (bare !== host || !URL.canParse(`http://${bare}/`)) return undefined;
+  const name = new URL(`http://${bare}/`).hostname.replace(/\.$/, "");
+  return nameShape.test(name) ? name : undefined;
+}
+
+/** Names that mean this machine or its keeper wherever they are asked for. */
+const ownNames =
+  /(^|\.)(localhost|localhost\.localdomain|localhost[46]|ip6-localhost|ip6-loopback|metadata\.google\.internal)$/;
+
+/** Whether it is anything but an address of the public internet; a name is not, unless it can only be. */
+function isOwn(plain: string): boolean {
+  if (!ipaddr.isValid(plain)) return ownNames.test(plain);
+  const address = ipaddr.parse(plain);
+  if (address.kind() === "ipv4") return address.range() !== "unicast";
+  const inner = innerAddress(address.toByteArray());
+  if (inner) return new ipaddr.IPv4(inner).range() !== "unicast";
+  return address.range() !== "unicast";
+}
+
+/** The IPv4 address that an IPv6 one stands for: ::ffff:a.b.c.d, and its old spelling ::a.b.c.d. */
+function innerAddress(bytes: number[]): number[] | undefined {
+  const head = bytes.slice(0, 10).every((byte) => byte === 0);
+  const marks = `${bytes[10]},${bytes[11]}`;
+  return head && (marks === "255,255" || marks === "0,0") ? bytes.slice(12) : undefined;
+}

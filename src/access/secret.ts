@@ -1,0 +1,124 @@
+// Secrets at rest: sealed with AES-256-GCM under a key that the database never sees. Never shows a key or a
+// secret in an error.
+
+import { createCipheriv, createDecipheriv, createHash, hkdfSync, randomBytes } from "node:crypto";
+import {
+  closeSync,
+  existsSync,
+  fsyncSync,
+  linkSync,
+  openSync,
+  readFileSync,
+  unlinkSync,
+  writeSync,
+} from "node:fs";
+import { join } from "node:path";
+import { UserError } from "../core/fault.ts";
+
+export interface SecretOptions {
+  /** SECRET_KEY. Without it, a key is made once and kept in DATA_DIR/secret.key, which only its owner reads. */
+  secretKey?: string | undefined;
+  dataDir: string;
+}
+
+/** A sealed text, laid out as: version (1 byte), which key (8), nonce (12), tag (16), ciphertext. */
+export interface Secrets {
+  seal(secret: Record<string, unknown>): Uint8Array;
+  /**
+   * @throws UserError when it was sealed with another key, or is damaged.
+   */
+  open(sealed: Uint8Array): Record<string, unknown>;
+}
+
+const version = 1;
+const keyIdBytes = 8;
+const nonceBytes = 12;
+const tagBytes = 16;
+const headBytes = 1 + keyIdBytes;
+
+interface Key {
+  id: Buffer;
+  bytes: Buffer;
+}
+
+/**
+ * Seals with SECRET_KEY, or with the key of the file. What was sealed with the file's key stays readable after
+ * SECRET_KEY is set, as long as the file is there.
+ * @throws UserError when the file is not what it was.
+ */
+export function openSecrets({ secretKey, dataDir }: SecretOptions): Secrets {
+  const path = join(dataDir, "secret.key");
+  const keys: Key[] = [];
+  if (secretKey !== undefined) keys.push(keyOf(Buffer.from(secretKey)));
+  if (secretKey === undefined || existsSync(path)) keys.push(keyOf(keyInFile(path)));
+  return {
+    seal: (secret) => seal(secret, keys[0]),
+    open: (sealed) => unseal(Buffer.from(sealed), keys),
+  };
+}
+
+function keyOf(material: Buffer): Key {
+  const bytes = Buffer.from(hkdfSync("sha256", material, "", "sluice secrets at rest", 32));
+  const id = createHash("sha256").update("sluice key id").update(bytes).digest().subarray(0, keyIdBytes);
+  return { id, bytes };
+}
+
+function keyInFile(path: string): Buffer {
+  makeOnce(path);
+  const text = readFileSync(path, "utf8").trim();
+  if (!/^[0-9a-f]{64}$/.test(text)) {
+    throw new UserError(`${path} is damaged: it must hold 64 hexadecimal digits. Restore it from a backup.`);
+  }
+  return Buffer.from(text, "hex");
+}
+
+/** Of several processes at once, one makes the file, whole from the start, and the others read it. */
+function makeOnce(path: string): void {
+  if (existsSync(path)) return;
+  const draft = `${path}.${process.pid}`;
+  const file = openSync(draft, "w", 0o600);
+  try {
+    writeSync(file, `${randomBytes(32).toString("hex")}\n`);
+    fsyncSync(file);
+  } finally {
+    closeSync(file);
+  }
+  try {
+    linkSync(draft, path);
+  } catch (thrown) {
+    if (!(thrown instanceof Error && "code" in thrown && thrown.code === "EEXIST")) throw thrown;
+  } finally {
+    unlinkSync(draft);
+  }
+}
+
+function seal(secret: Record<string, unknown>, key: Key | undefined): Uint8Array {
+  if (!key) throw new Error("there is no key to seal with");
+  const nonce = randomBytes(nonceBytes);
+  const head = Buffer.concat([Buffer.from([version]), key.id]);
+  const cipher = createCipheriv("aes-256-gcm", key.bytes, nonce).setAAD(head);
+  const text = Buffer.concat([cipher.update(JSON.stringify(secret), "utf8"), cipher.final()]);
+  return Buffer.concat([head, nonce, cipher.getAuthTag(), text]);
+}
+
+function unseal(sealed: Buffer, keys: readonly Key[]): Record<string, unknown> {
+  if (sealed.length < headBytes + nonceBytes + tagBytes || sealed[0] !== version) {
+    throw new UserError("a stored secret is damaged, or was written by a newer version");
+  }
+  const head = sealed.subarray(0, headBytes);
+  const key = keys.find(({ id }) => id.equals(head.subarray(1)));
+  if (!key) {
+    const remedy = "start with the SECRET_KEY (or the DATA_DIR/secret.key) that it was made with";
+    throw new UserError(`a stored secret was sealed with another key: ${remedy}, or enter the secret again`);
+  }
+  const nonce = sealed.subarray(headBytes, headBytes + nonceBytes);
+  const tag = sealed.subarray(headBytes + nonceBytes, headBytes + nonceBytes + tagBytes);
+  const options = { authTagLength: tagBytes };
+  const cipher = createDecipheriv("aes-256-gcm", key.bytes, nonce, options).setAAD(head).setAuthTag(tag);
+  try {
+    const text = cipher.update(sealed.subarray(headBytes + nonceBytes + tagBytes));
+    return JSON.parse(Buffer.concat([text, cipher.final()]).toString("utf8")) as Record<string, unknown>;
+  } catch {
+    throw new UserError("a stored secret is damaged: enter it again");
+  }
+}
