@@ -4,6 +4,7 @@
 import { existsSync, mkdirSync } from "node:fs";
 import { resolve } from "node:path";
 import { Elysia } from "elysia";
+import { openAddresses } from "./access/address.ts";
 import { openGate } from "./access/gate.ts";
 import { type ProjectKeys, openProjectKeys } from "./access/project_keys.ts";
 import { captureCounts, flushCounts, followJournal } from "./capture/counts.ts";
@@ -22,6 +23,7 @@ import { healthRoutes } from "./http/health.ts";
 import { listen } from "./http/listen.ts";
 import { type Metrics, openMetrics } from "./http/metrics.ts";
 import { openProblems } from "./http/problem.ts";
+import { subscriptionRoutes } from "./subscriptions/route.ts";
 import { ingestionWarningRoutes } from "./ingestion_warnings/route.ts";
 import { insightRoutes } from "./insights/route.ts";
 import { openInsightShow } from "./insights/show.ts";
@@ -191,6 +193,7 @@ function routes({ stores, keys, capture, metrics, config, log }: Parts) {
   const clock = systemClock;
   const gate = openGate({ sql, clock, log, requestsPerMinute: config.managementRateLimit });
   const engine = openQueryEngine({ sql, clickhouse, clock });
+  const addresses = openAddresses({ allowPrivate: config.allowPrivateDestinations });
   const app = new Elysia();
   const problem = openProblems({ log, routes: () => app.routes });
   const checks = {
@@ -226,6 +229,7 @@ function routes({ stores, keys, capture, metrics, config, log }: Parts) {
     .use(queryRoutes({ gate, engine }))
     .use(insightRoutes({ gate, sql, queries: engine }))
     .use(dashboardRoutes({ gate, sql, insights: openInsightShow({ sql, queries: engine, clock }) }));
+    .use(subscriptionRoutes({ gate, sql, clock, addresses }));
 }
 
 /** What a typed client is made from. Routes mounted in a loop answer as well, but are not in this type. */

@@ -271,4 +271,18 @@ export const limits = {
   dashboardSecondsMax: 30,
   /** How long the system's resolver may take over a user's host name, in ms. */
   resolveMsMax: 3000,
+  /** A subscription's target_value, in characters: fifty addresses. */
+  targetCharsMax: 4096,
+  /** A subscription's invite_message, in characters: a letter. */
+  inviteCharsMax: 4000,
+  /** Entries of byweekday: a week has no more. */
+  weekdaysMax: 7,
+  /** Addresses one subscription writes to; each gets a message of its own. */
+  recipientsMax: 50,
+  /** Subscriptions of one project, deleted ones too. */
+  subscriptionsPerProjectMax: 20_000,
+  /** Test deliveries of one subscription that may be under way at once. */
+  testDeliveriesMax: 5,
+  /** The least time from now to a next_delivery_date that is computed, in ms; PostHog's number. */
+  deliveryLeadMs: 15 * 60_000,
 } as const;

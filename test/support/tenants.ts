@@ -30,6 +30,14 @@ const things: Record<string, Thing> = {
   },
   dashboards: { body: () => ({ name: "Made" }) },
   query: { body: () => ({ query: { kind: "TrendsQuery", series: [{ event: "$pageview" }] } }) },
+  subscriptions: {
+    body: () => ({
+      target_type: "email",
+      target_value: "reader@example.com",
+      frequency: "daily",
+      start_date: "2024-01-01T09:00:00Z",
+    }),
+  },
   personal_api_keys: {
     body: () => ({ label: "made", scopes: ["project:read"] }),
     // A user may only have ten.

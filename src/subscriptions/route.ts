@@ -1,0 +1,298 @@
+// Subscriptions over HTTP. Never sends anything itself: what is due, or asked for, the deliverer finds.
+
+import { Elysia } from "elysia";
+import type { Addresses } from "../access/address.ts";
+import { type Gate, projectHomes } from "../access/gate.ts";
+import type { Clock } from "../core/clock.ts";
+import { Fault } from "../core/fault.ts";
+import { limits } from "../core/limits.ts";
+import { readChanges, readFields, readReplacement } from "../http/body.ts";
+import { missingReference } from "../http/field_fault.ts";
+import { pageReply, readPage, requestUrl } from "../http/page.ts";
+import { listSchema, reply, requestBody } from "../http/schema.ts";
+import type { Postgres } from "../storage/postgres.ts";
+import {
+  checkFields,
+  checkTarget,
+  deliveryModel,
+  scheduleFields,
+  type Subscription,
+  subscriptionBody,
+  type SubscriptionChanges,
+  subscriptionModel,
+  type SubscriptionWish,
+  type TargetType,
+  webUrlOf,
+} from "./model.ts";
+import { nextOccurrence, type Schedule } from "./schedule.ts";
+import {
+  addTestDelivery,
+  createSubscription,
+  findMissing,
+  findSubscription,
+  listDeliveries,
+  listSubscriptions,
+  type Revision,
+  reviseSubscription,
+  shownOf,
+  type StoredSubscription,
+} from "./store.ts";
+
+export interface SubscriptionRoutes {
+  gate: Gate;
+  sql: Postgres;
+  clock: Clock;
+  addresses: Addresses;
+}
+
+export function subscriptionRoutes(parts: SubscriptionRoutes) {
+  const app = new Elysia({ name: "subscriptions", tags: ["Subscriptions"] });
+  for (const home of projectHomes) {
+    const list = `${home}/subscriptions/`;
+    const one = `${list}:id/`;
+    app.use(listRoutes(parts, list)).use(oneRoutes(parts, one)).use(deliveryRoutes(parts, one));
+  }
+  return app;
+}
+
+function listRoutes(parts: SubscriptionRoutes, path: string) {
+  const { gate, sql } = parts;
+  return new Elysia({ name: `subscriptions: ${path}`, tags: ["Subscriptions"] })
+    .use(gate)
+    .get(
+      path,
+      async ({ project, request }) => {
+        const url = requestUrl(request);
+        const page = readPage(url.searchParams);
+        const filter = {
+          project_id: project.id,
+          deleted: /^(true|t|yes|y|on|1)$/i.test(url.searchParams.get("deleted") ?? ""),
+          insight: numberIn(url.searchParams, "insight"),
+          dashboard: numberIn(url.searchParams, "dashboard"),
+        };
+        const { count, subscriptions } = await listSubscriptions(sql, filter, page);
+        return pageReply(url, page, count, subscriptions);
+      },
+      {
+        project_scope: "subscription:read",
+        detail: {
+          summary: "List subscriptions, newest first",
+          parameters: [
+            queryParameter("deleted", "true: the deleted ones instead."),
+            queryParameter("insight", "Only those of this insight."),
+            queryParameter("dashboard", "Only those of this dashboard."),
+            queryParameter("limit", "Subscriptions on the page."),
+            queryParameter("offset", "Subscriptions before it."),
+          ],
+          responses: { 200: reply("The subscriptions.", listSchema(subscriptionModel)) },
+        },
+      },
+    )
+    .post(
+      path,
+      async ({ access, project, request, status }) =>
+        status(201, await makeSubscription(parts, project.id, access.user.id, request)),
+      {
+        project_scope: "subscription:write",
+        detail: {
+          summary: "Create a subscription",
+          description: "Sends nothing yet: the first delivery is at next_delivery_date.",
+          requestBody: requestBody(subscriptionBody),
+          responses: { 201: reply("The subscription.", subscriptionModel) },
+        },
+      },
+    );
+}
+
+function oneRoutes(parts: SubscriptionRoutes, path: string) {
+  const change = (project_id: number, id: number, changes: SubscriptionChanges) =>
+    changeSubscription(parts, project_id, id, changes);
+  return new Elysia({ name: `subscriptions: ${path}`, tags: ["Subscriptions"] })
+    .use(parts.gate)
+    .get(path, async ({ project, params }) => shownOf(await present(parts, project.id, params)), {
+      project_scope: "subscription:read",
+      detail: { summary: "Get a subscription", responses: { 200: shownOne } },
+    })
+    .patch(
+      path,
+      async ({ project, params, request }) => {
+        const { id } = await present(parts, project.id, params);
+        return await change(
+          project.id,
+          id,
+          (await readChanges(request, subscriptionBody)) as SubscriptionChanges,
+        );
+      },
+      {
+        project_scope: "subscription:write",
+        detail: {
+          summary: "Change or delete a subscription",
+          description:
+            '`{"deleted": true}` deletes it. A change gives one that was disabled after failures another chance.',
+          requestBody: requestBody(subscriptionBody, { partial: true }),
+          responses: { 200: shownOne },
+        },
+      },
+    )
+    .put(
+      path,
+      async ({ project, params, request }) => {
+        const { id } = await present(parts, project.id, params);
+        return await change(
+          project.id,
+          id,
+          (await readReplacement(request, subscriptionBody)) as SubscriptionChanges,
+        );
+      },
+      {
+        project_scope: "subscription:write",
+        detail: {
+          summary: "Change a subscription, naming what has no default",
+          requestBody: requestBody(subscriptionBody),
+          responses: { 200: shownOne },
+        },
+      },
+    );
+}
+
+function deliveryRoutes(parts: SubscriptionRoutes, path: string) {
+  const { gate, sql, clock } = parts;
+  return new Elysia({ name: `subscriptions: deliveries of ${path}`, tags: ["Subscriptions"] })
+    .use(gate)
+    .get(
+      `${path}deliveries/`,
+      async ({ project, params, request }) => {
+        const { id } = await present(parts, project.id, params);
+        const url = requestUrl(request);
+        const page = readPage(url.searchParams);
+        const { count, deliveries } = await listDeliveries(sql, id, page);
+        return pageReply(url, page, count, deliveries);
+      },
+      {
+        project_scope: "subscription:read",
+        detail: {
+          summary: "List a subscription's deliveries, newest first",
+          parameters: [
+            queryParameter("limit", "Deliveries on the page."),
+            queryParameter("offset", "Deliveries before it."),
+          ],
+          responses: { 200: reply("The deliveries.", listSchema(deliveryModel)) },
+        },
+      },
+    )
+    .post(
+      `${path}test_delivery/`,
+      async ({ project, params, status }) => {
+        const { id, deleted } = await present(parts, project.id, params);
+        if (deleted) throw new Fault("invalid_input", "The subscription is deleted.");
+        const made = await addTestDelivery(sql, id, new Date(clock.now()));
+        if (made) return status(201, made);
+        const detail = `${limits.testDeliveriesMax} test deliveries are under way already.`;
+        throw new Fault("conflict", detail);
+      },
+      {
+        project_scope: "subscription:write",
+        detail: {
+          summary: "Deliver now, beside the schedule",
+          description: "Retried like any other delivery; next_delivery_date stays.",
+          responses: { 201: reply("The delivery that is under way.", deliveryModel) },
+        },
+      },
+    );
+}
+
+const shownOne = reply("The subscription.", subscriptionModel);
+
+/** Ids are whole numbers that Postgres can hold; anything else names none. */
+async function present(
+  { sql }: SubscriptionRoutes,
+  project_id: number,
+  { id = "" }: { id?: string },
+): Promise<StoredSubscription> {
+  const number = /^[1-9]\d{0,9}$/.test(id) ? Number(id) : 0;
+  const known = number > 0 && number <= 2_147_483_647;
+  const found = known ? await findSubscription(sql, project_id, number) : undefined;
+  if (!found) throw new Fault("not_found", "Not found.");
+  return found;
+}
+
+/** `whole`: what the subscription will be, as far as its target goes. */
+async function checkWish(
+  { sql, addresses }: SubscriptionRoutes,
+  project_id: number,
+  changes: SubscriptionChanges,
+  whole: { target_type: TargetType; target_value: string },
+): Promise<void> {
+  const missing = await findMissing(sql, project_id, changes);
+  if (missing) throw missingReference(missing, changes[missing] ?? "");
+  if (changes.target_type !== undefined || changes.target_value !== undefined) {
+    checkTarget(whole.target_type, whole.target_value);
+    const url = whole.target_type === "email" ? undefined : webUrlOf(whole.target_value);
+    const refusal = url && (await addresses.resolvedRefusalOf(url.hostname));
+    if (refusal !== undefined) throw new Fault("invalid_input", refusal, { attr: "target_value" });
+  }
+  checkFields(changes);
+}
+
+async function makeSubscription(
+  parts: SubscriptionRoutes,
+  project_id: number,
+  user_id: number,
+  request: Request,
+): Promise<Subscription> {
+  const wish = (await readFields(request, subscriptionBody)) as SubscriptionWish;
+  await checkWish(parts, project_id, wish, wish);
+  const now = parts.clock.now();
+  const dates = { created_at: new Date(now), next_delivery_date: nextDate(wish, now) };
+  const made = await createSubscription(parts.sql, { ...wish, ...dates, project_id, user_id });
+  if (made) return made;
+  const detail = `A project can have at most ${limits.subscriptionsPerProjectMax} subscriptions.`;
+  throw new Fault("invalid_input", detail);
+}
+
+async function changeSubscription(
+  parts: SubscriptionRoutes,
+  project_id: number,
+  id: number,
+  changes: SubscriptionChanges,
+): Promise<Subscription> {
+  const before = await present(parts, project_id, { id: String(id) });
+  await checkWish(parts, project_id, changes, { ...before, ...changes });
+  const changed = await reviseSubscription(parts.sql, project_id, id, (now) =>
+    revision(now, changes, parts.clock.now()),
+  );
+  if (!changed) throw new Fault("not_found", "Not found.");
+  return changed;
+}
+
+/** The next date moves when the schedule does, and when the subscription comes back to life. */
+function revision(before: StoredSubscription, changes: SubscriptionChanges, now: number): Revision {
+  const after = { ...before, ...changes };
+  const moved = scheduleFields.some((name) => changes[name] !== undefined && !isSame(name, before, after));
+  const slept = before.deleted || before.disabled_at !== null;
+  const woken = slept && !after.deleted && Object.keys(changes).length > 0;
+  return moved || woken ? { changes, next: nextDate(after, now) } : { changes };
+}
+
+function isSame(name: (typeof scheduleFields)[number], before: Schedule, after: Schedule): boolean {
+  if (name !== "start_date" && name !== "until_date") return Bun.deepEquals(before[name], after[name]);
+  const [one, other] = [before[name], after[name]];
+  return one === null || other === null ? one === other : Date.parse(one) === Date.parse(other);
+}
+
+function nextDate(schedule: Schedule, now: number): Date | null {
+  const next = nextOccurrence(schedule, now + limits.deliveryLeadMs);
+  return next === undefined ? null : new Date(next);
+}
+
+function numberIn(query: URLSearchParams, name: string): number | undefined {
+  const text = query.get(name);
+  if (text === null || text === "") return undefined;
+  const number = /^\d{1,10}$/.test(text) ? Number(text) : Number.NaN;
+  if (number <= 2_147_483_647) return number;
+  throw new Fault("invalid_input", "A valid integer is required.", { attr: name });
+}
+
+function queryParameter(name: string, description: string) {
+  return { name, in: "query", required: false, description, schema: { type: "string" as const } };
+}

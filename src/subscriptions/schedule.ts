@@ -1,0 +1,218 @@
+// When a subscription falls due: the recurrences of RFC 5545 that API.md's fields can say. Never searches without
+// an end, never waits.
+
+export const frequencies = ["daily", "weekly", "monthly", "yearly"] as const;
+export type Frequency = (typeof frequencies)[number];
+
+export const weekdays = [
+  "monday",
+  "tuesday",
+  "wednesday",
+  "thursday",
+  "friday",
+  "saturday",
+  "sunday",
+] as const;
+export type Weekday = (typeof weekdays)[number];
+
+export interface Schedule {
+  frequency: Frequency;
+  /** Every so many days, weeks, months or years; at least 1. */
+  interval: number;
+  byweekday: readonly Weekday[] | null;
+  /** Which of a period's days, from its start or, below zero, from its end; says nothing without byweekday. */
+  bysetpos: number | null;
+  /** Occurrences there are, from the start on. */
+  count: number | null;
+  /** ISO 8601; the first day, and the time of every one. */
+  start_date: string;
+  /** ISO 8601; the last moment that may be one. */
+  until_date: string | null;
+  /** Whose wall clock the time is read from; UTC when null. */
+  timezone: string | null;
+}
+
+const dayMs = 86_400_000;
+/** Whole periods after which a rule repeats itself: one that found nothing by then never will. */
+const cycles: Record<Frequency, number> = { daily: 7, weekly: 2, monthly: 4800, yearly: 400 };
+
+/**
+ * The first occurrence after the moment `after` (both in ms since 1970); undefined when there is none before the
+ * year 10000. A time that a change of clocks leaves out happens as much later, one that it repeats happens first.
+ */
+export function nextOccurrence(schedule: Schedule, after: number): number | undefined {
+  const { count, until_date } = schedule;
+  const rule = ruleOf(schedule);
+  const until = until_date === null ? Infinity : Date.parse(until_date);
+  // Wall clocks are less than two days from UTC: days before this one need not be looked at closely.
+  const nearDay = Math.floor(Math.min(after, until) / dayMs) - 2;
+  let counted = 0;
+  let empty = 0;
+  for (let k = count === null ? rule.periodBefore(nearDay) : 0; ; k++) {
+    const { from, to } = rule.period(k);
+    if (from > lastDay) return undefined;
+    const days = daysIn(rule, from, to);
+    empty = days.length > 0 ? 0 : empty + 1;
+    if (empty > cycles[schedule.frequency]) return undefined;
+    for (const day of days) {
+      if (day < rule.start.day || day > lastDay) continue;
+      if (count !== null && ++counted > count) return undefined;
+      if (day < nearDay) continue;
+      const at = rule.momentOf(day);
+      if (at > until) return undefined;
+      if (at > after) return at;
+    }
+  }
+}
+
+const positionWords: Record<number, string> = {
+  1: "first",
+  2: "second",
+  3: "third",
+  4: "fourth",
+  [-1]: "last",
+};
+const periodWords: Record<Frequency, string> = {
+  daily: "day",
+  weekly: "week",
+  monthly: "month",
+  yearly: "year",
+};
+
+/** The schedule in words, as people read it beside a subscription. */
+export function summaryOf({
+  frequency,
+  interval,
+  byweekday,
+  bysetpos,
+}: Pick<Schedule, "frequency" | "interval" | "byweekday" | "bysetpos">): string {
+  const period = periodWords[frequency];
+  const every = interval > 1 ? `sent every ${interval} ${period}s` : `sent every ${period}`;
+  const [first] = byweekday ?? [];
+  if (!first || !bysetpos) return every;
+  const position = positionWords[bysetpos];
+  if (!position) return "sent on a schedule";
+  const day = byweekday?.length === 1 ? first.charAt(0).toUpperCase() + first.slice(1) : "day";
+  return `${every} on the ${position} ${day}`;
+}
+
+/** A day on the wall, counted from 1 January 1970. */
+interface WallDay {
+  day: number;
+  year: number;
+  /** From 0. */
+  month: number;
+  /** From 1. */
+  date: number;
+}
+
+interface Rule {
+  start: WallDay;
+  /** The days from `from` to before `to` of the k-th period; the first week begins where the rule does. */
+  period(k: number): { from: number; to: number };
+  /** A period that ends before `day`, or the first one. */
+  periodBefore(day: number): number;
+  isOne(day: number): boolean;
+  position: number | null;
+  momentOf(day: number): number;
+}
+
+const lastDay = dayOf(9999, 11, 31);
+
+function ruleOf({ frequency, interval, byweekday, bysetpos, start_date, timezone }: Schedule): Rule {
+  const { start, momentOf } = wallStart(start_date, timezone);
+  const named = new Set((byweekday ?? []).map((name) => weekdays.indexOf(name)));
+  const isNamed = (day: number): boolean => named.has(weekdayOf(day));
+  const rest = { start, momentOf, position: named.size > 0 && bysetpos ? bysetpos : null };
+  const monday = start.day - weekdayOf(start.day);
+  const months = start.year * 12 + start.month;
+  switch (frequency) {
+    case "daily":
+      return {
+        ...rest,
+        period: (k) => ({ from: start.day + k * interval, to: start.day + k * interval + 1 }),
+        periodBefore: (day) => Math.max(0, Math.floor((day - start.day) / interval) - 1),
+        isOne: named.size > 0 ? isNamed : () => true,
+      };
+    case "weekly":
+      return {
+        ...rest,
+        period: (k) => {
+          const from = monday + 7 * k * interval;
+          return { from: Math.max(from, start.day), to: from + 7 };
+        },
+        periodBefore: (day) => Math.max(0, Math.floor((day - monday) / (7 * interval)) - 1),
+        isOne: named.size > 0 ? isNamed : (day) => weekdayOf(day) === weekdayOf(start.day),
+      };
+    case "monthly":
+      return {
+        ...rest,
+        period: (k) => monthSpan(months + k * interval, 1),
+        periodBefore: (day) => {
+          const { year, month } = wallDay(day);
+          return Math.max(0, Math.floor((year * 12 + month - months) / interval) - 1);
+        },
+        isOne: named.size > 0 ? isNamed : (day) => wallDay(day).date === start.date,
+      };
+    case "yearly":
+      return {
+        ...rest,
+        period: (k) => monthSpan((start.year + k * interval) * 12, 12),
+        periodBefore: (day) => Math.max(0, Math.floor((wallDay(day).year - start.year) / interval) - 1),
+        isOne: named.size > 0 ? isNamed : (day) => isAnniversary(wallDay(day), start),
+      };
+  }
+}
+
+function daysIn({ isOne, position }: Rule, from: number, to: number): number[] {
+  const days: number[] = [];
+  for (let day = from; day < to; day++) if (isOne(day)) days.push(day);
+  if (position === null) return days;
+  const one = days.at(position > 0 ? position - 1 : position);
+  return one === undefined ? [] : [one];
+}
+
+function wallStart(start_date: string, timezone: string | null): Pick<Rule, "start" | "momentOf"> {
+  const moment = Math.floor(Date.parse(start_date) / 1000) * 1000;
+  if (timezone === null || timezone === "UTC") {
+    const day = Math.floor(moment / dayMs);
+    const time = moment - day * dayMs;
+    return { start: wallDay(day), momentOf: (one) => one * dayMs + time };
+  }
+  const wall = Temporal.Instant.fromEpochMilliseconds(moment).toZonedDateTimeISO(timezone).toPlainDateTime();
+  const time = wall.toPlainTime();
+  return {
+    start: wallDay(dayOf(wall.year, wall.month - 1, wall.day)),
+    momentOf: (day) => {
+      const { year, month, date } = wallDay(day);
+      const plain = Temporal.PlainDate.from({ year, month: month + 1, day: date }).toPlainDateTime(time);
+      return plain.toZonedDateTime(timezone, { disambiguation: "compatible" }).epochMilliseconds;
+    },
+  };
+}
+
+/** The days of `count` months from the `first`, months counted from the year 0. */
+function monthSpan(first: number, count: number): { from: number; to: number } {
+  const dayIn = (months: number): number => dayOf(Math.floor(months / 12), months % 12, 1);
+  // Further off a Date has no day to say; all that matters is that it is after the last.
+  if (first > 9999 * 12 + 11) return { from: lastDay + 1, to: lastDay + 1 };
+  return { from: dayIn(first), to: dayIn(first + count) };
+}
+
+function dayOf(year: number, month: number, date: number): number {
+  return Math.round(new Date(0).setUTCFullYear(year, month, date) / dayMs);
+}
+
+function wallDay(day: number): WallDay {
+  const at = new Date(day * dayMs);
+  return { day, year: at.getUTCFullYear(), month: at.getUTCMonth(), date: at.getUTCDate() };
+}
+
+/** From Monday, 0. */
+function weekdayOf(day: number): number {
+  return (((day + 3) % 7) + 7) % 7;
+}
+
+function isAnniversary(day: WallDay, start: WallDay): boolean {
+  return day.month === start.month && day.date === start.date;
+}

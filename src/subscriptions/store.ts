@@ -1,0 +1,261 @@
+// Where subscriptions rest. Never shows one to another project.
+
+import { isoOf } from "../http/field_time.ts";
+import { limits } from "../core/limits.ts";
+import { newUuid } from "../core/id.ts";
+import type { Postgres } from "../storage/postgres.ts";
+import type {
+  Delivery,
+  DeliveryStatus,
+  Subscription,
+  SubscriptionChanges,
+  SubscriptionWish,
+  TargetType,
+} from "./model.ts";
+import { type Schedule, summaryOf } from "./schedule.ts";
+
+/** A subscription as it rests, with what replies do not show. */
+export interface StoredSubscription extends Schedule {
+  id: number;
+  project_id: number;
+  dashboard_id: number | null;
+  insight_id: number | null;
+  target_type: TargetType;
+  target_value: string;
+  title: string | null;
+  invite_message: string | null;
+  deleted: boolean;
+  created_at: Date;
+  created_by: Subscription["created_by"];
+  next_delivery_date: Date | null;
+  disabled_at: Date | null;
+}
+
+/** Moments that clients gave, to the microsecond: the client's Date would round them. */
+function columns(sql: Postgres) {
+  return sql`
+    s.id, s.project_id, s.dashboard_id, s.insight_id, s.target_type, s.target_value, s.frequency, s.interval,
+    s.byweekday, s.bysetpos, s.count, s.timezone, s.title, s.invite_message, s.deleted, s.created_at,
+    s.next_delivery_date, s.disabled_at,
+    to_char(s.start_date AT TIME ZONE 'UTC', 'YYYY-MM-DD"T"HH24:MI:SS.US"Z"') AS start_date,
+    to_char(s.until_date AT TIME ZONE 'UTC', 'YYYY-MM-DD"T"HH24:MI:SS.US"Z"') AS until_date,
+    CASE WHEN u.id IS NULL THEN NULL ELSE json_build_object(
+      'id', u.id, 'uuid', u.uuid, 'distinct_id', u.distinct_id, 'first_name', u.first_name,
+      'last_name', u.last_name, 'email', u.email, 'is_email_verified', u.is_email_verified,
+      'hedgehog_config', u.hedgehog_config, 'role_at_organization', u.role_at_organization
+    ) END AS created_by`;
+}
+
+export interface SubscriptionFilter {
+  project_id: number;
+  deleted: boolean;
+  insight?: number | undefined;
+  dashboard?: number | undefined;
+}
+
+/** A page of a project's subscriptions, newest first, and how many there are. */
+export async function listSubscriptions(
+  sql: Postgres,
+  { project_id, deleted, insight = undefined, dashboard = undefined }: SubscriptionFilter,
+  page: { limit: number; offset: number },
+): Promise<{ count: number; subscriptions: Subscription[] }> {
+  const where = sql`
+    FROM subscriptions s LEFT JOIN users u ON u.id = s.created_by
+    WHERE s.project_id = ${project_id} AND s.deleted = ${deleted}
+      AND (${insight ?? null}::integer IS NULL OR s.insight_id = ${insight ?? null})
+      AND (${dashboard ?? null}::integer IS NULL OR s.dashboard_id = ${dashboard ?? null})`;
+  const [counted] = await sql<{ count: number }[]>`SELECT count(*)::integer AS count ${where}`;
+  const rows = await sql<StoredSubscription[]>`
+    SELECT ${columns(sql)} ${where} ORDER BY s.id DESC LIMIT ${page.limit} OFFSET ${page.offset}`;
+  return { count: counted?.count ?? 0, subscriptions: rows.map(shownOf) };
+}
+
+/** One of a project, deleted ones too. */
+export async function findSubscription(
+  sql: Postgres,
+  project_id: number,
+  id: number,
+): Promise<StoredSubscription | undefined> {
+  const [row] = await sql<StoredSubscription[]>`
+    SELECT ${columns(sql)} FROM subscriptions s LEFT JOIN users u ON u.id = s.created_by
+    WHERE s.id = ${id} AND s.project_id = ${project_id}`;
+  return row;
+}
+
+export interface Referred {
+  insight?: number | null | undefined;
+  dashboard?: number | null | undefined;
+}
+
+/** Which of what is named is no living thing of the project; undefined when all are. */
+export async function findMissing(
+  sql: Postgres,
+  project_id: number,
+  { insight = null, dashboard = null }: Referred,
+): Promise<"dashboard" | "insight" | undefined> {
+  if (insight === null && dashboard === null) return undefined;
+  const [found] = await sql<{ insight: boolean; dashboard: boolean }[]>`
+    SELECT
+      EXISTS (SELECT FROM insights
+              WHERE id = ${insight} AND project_id = ${project_id} AND NOT deleted) AS insight,
+      EXISTS (SELECT FROM dashboards
+              WHERE id = ${dashboard} AND project_id = ${project_id} AND NOT deleted) AS dashboard`;
+  if (dashboard !== null && !found?.dashboard) return "dashboard";
+  return insight !== null && !found?.insight ? "insight" : undefined;
+}
+
+export interface Founding extends SubscriptionWish {
+  project_id: number;
+  user_id: number;
+  created_at: Date;
+  next_delivery_date: Date | null;
+}
+
+/** Undefined when the project has limits.subscriptionsPerProjectMax of them. */
+export async function createSubscription(sql: Postgres, wish: Founding): Promise<Subscription | undefined> {
+  const { byweekday } = wish;
+  const [row] = await sql<{ id: number }[]>`
+    INSERT INTO subscriptions (
+      project_id, dashboard_id, insight_id, target_type, target_value, frequency, interval, byweekday, bysetpos,
+      count, start_date, until_date, timezone, title, invite_message, deleted, created_by, created_at,
+      next_delivery_date)
+    SELECT ${wish.project_id}, ${wish.dashboard}::integer, ${wish.insight}::integer, ${wish.target_type},
+      ${wish.target_value}, ${wish.frequency}, ${wish.interval}::integer, ${byweekday}::text[],
+      ${wish.bysetpos}::integer, ${wish.count}::integer, ${wish.start_date}::text::timestamptz,
+      ${wish.until_date}::text::timestamptz, ${wish.timezone}, ${wish.title}, ${wish.invite_message},
+      ${wish.deleted}::boolean, ${wish.user_id}::integer, ${wish.created_at}::timestamptz,
+      ${wish.next_delivery_date}::timestamptz
+    WHERE (SELECT count(*) FROM subscriptions WHERE project_id = ${wish.project_id})
+      < ${limits.subscriptionsPerProjectMax}
+    RETURNING id`;
+  const made = row && (await findSubscription(sql, wish.project_id, row.id));
+  return made && shownOf(made);
+}
+
+/** What changes; `next` only when the date does. */
+export interface Revision {
+  changes: SubscriptionChanges;
+  next?: Date | null;
+}
+
+/**
+ * Reads a subscription, lets `decide` say what changes of it, and writes that: nobody else changes or claims it in
+ * between. A change also gives a disabled one another chance. Undefined when there is none.
+ */
+export async function reviseSubscription(
+  sql: Postgres,
+  project_id: number,
+  id: number,
+  decide: (now: StoredSubscription) => Revision | Promise<Revision>,
+): Promise<Subscription | undefined> {
+  return await sql.begin(async (within) => {
+    // A transaction asks as a pool does.
+    const tx = within as unknown as Postgres;
+    await tx`SELECT id FROM subscriptions WHERE id = ${id} AND project_id = ${project_id} FOR UPDATE`;
+    const now = await findSubscription(tx, project_id, id);
+    if (!now) return undefined;
+    const { changes, next } = await decide(now);
+    const set = columnsOf(changes);
+    if (next !== undefined) set["next_delivery_date"] = next;
+    if (Object.keys(changes).length === 0) return shownOf(now);
+    await tx`
+      UPDATE subscriptions SET ${tx(set)}, failures = 0, disabled_at = NULL WHERE id = ${id}`;
+    const changed = await findSubscription(tx, project_id, id);
+    return changed && shownOf(changed);
+  });
+}
+
+const renamed: Record<string, string> = { dashboard: "dashboard_id", insight: "insight_id" };
+
+function columnsOf(changes: SubscriptionChanges): Record<string, string | number | boolean | Date | null> {
+  const set: Record<string, never> = {};
+  for (const [name, value] of Object.entries(changes)) set[renamed[name] ?? name] = value as never;
+  return set;
+}
+
+interface DeliveryRow {
+  id: number;
+  status: DeliveryStatus;
+  error: string | null;
+  delivered_at: Date | null;
+  due_at: Date;
+  test: boolean;
+  attempts: number;
+  next_attempt_at: Date | null;
+  created_at: Date;
+}
+
+/** A page of a subscription's deliveries, newest first, and how many there are. */
+export async function listDeliveries(
+  sql: Postgres,
+  subscription_id: number,
+  page: { limit: number; offset: number },
+): Promise<{ count: number; deliveries: Delivery[] }> {
+  const [counted] = await sql<{ count: number }[]>`
+    SELECT count(*)::integer AS count FROM subscription_deliveries WHERE subscription_id = ${subscription_id}`;
+  const rows = await sql<DeliveryRow[]>`
+    SELECT id, status, error, delivered_at, due_at, test, attempts, next_attempt_at, created_at
+    FROM subscription_deliveries WHERE subscription_id = ${subscription_id}
+    ORDER BY id DESC LIMIT ${page.limit} OFFSET ${page.offset}`;
+  return { count: counted?.count ?? 0, deliveries: rows.map(shownDelivery) };
+}
+
+/** A delivery beside the schedule, due at once; undefined when limits.testDeliveriesMax are under way. */
+export async function addTestDelivery(
+  sql: Postgres,
+  subscription_id: number,
+  now: Date,
+): Promise<Delivery | undefined> {
+  const [row] = await sql<DeliveryRow[]>`
+    INSERT INTO subscription_deliveries (uuid, subscription_id, due_at, test, next_attempt_at, created_at)
+    SELECT ${newUuid()}, ${subscription_id}, ${now}::timestamptz, true, ${now}::timestamptz, ${now}::timestamptz
+    WHERE (SELECT count(*) FROM subscription_deliveries
+           WHERE subscription_id = ${subscription_id} AND test AND next_attempt_at IS NOT NULL)
+      < ${limits.testDeliveriesMax}
+    RETURNING id, status, error, delivered_at, due_at, test, attempts, next_attempt_at, created_at`;
+  return row && shownDelivery(row);
+}
+
+function shownDelivery(row: DeliveryRow): Delivery {
+  return {
+    id: row.id,
+    status: row.status,
+    error: row.error,
+    delivered_at: row.delivered_at && isoOf(row.delivered_at),
+    due_at: isoOf(row.due_at),
+    test: row.test,
+    attempts: row.attempts,
+    next_attempt_at: row.next_attempt_at && isoOf(row.next_attempt_at),
+    created_at: isoOf(row.created_at),
+  };
+}
+
+/** `….000000Z` as `…Z`. */
+function shortMoment(text: string): string {
+  return text.replace(".000000Z", "Z");
+}
+
+/** A subscription as replies show it. */
+export function shownOf(row: StoredSubscription): Subscription {
+  return {
+    id: row.id,
+    dashboard: row.dashboard_id,
+    insight: row.insight_id,
+    target_type: row.target_type,
+    target_value: row.target_value,
+    frequency: row.frequency,
+    interval: row.interval,
+    byweekday: row.byweekday && [...row.byweekday],
+    bysetpos: row.bysetpos,
+    count: row.count,
+    start_date: shortMoment(row.start_date),
+    until_date: row.until_date && shortMoment(row.until_date),
+    created_at: isoOf(row.created_at),
+    created_by: row.created_by,
+    deleted: row.deleted,
+    title: row.title,
+    summary: summaryOf(row),
+    next_delivery_date: row.next_delivery_date && isoOf(row.next_delivery_date),
+    invite_message: row.invite_message,
+  };
+}

@@ -1,0 +1,84 @@
+// Subscriptions in the test's own process: their routes on a Postgres, and a clock the test moves.
+
+import { Elysia } from "elysia";
+import { openAddresses } from "../../src/access/address.ts";
+import { openGate } from "../../src/access/gate.ts";
+import type { Clock } from "../../src/core/clock.ts";
+import { silentLog } from "../../src/core/log.ts";
+import { openProblems } from "../../src/http/problem.ts";
+import { subscriptionRoutes } from "../../src/subscriptions/route.ts";
+import type { Postgres } from "../../src/storage/postgres.ts";
+import { type FirstAccounts, openFirstAccounts } from "./accounts.ts";
+import type { Answer } from "./ask.ts";
+import { later } from "./cleanup.ts";
+
+export interface MovedClock extends Clock {
+  at: number;
+}
+
+export function clockAt(moment: string): MovedClock {
+  const clock = { at: Date.parse(moment), now: () => clock.at, elapsed: () => performance.now() };
+  return clock;
+}
+
+export interface SubscriptionDesk {
+  accounts: FirstAccounts;
+  sql: Postgres;
+  clock: MovedClock;
+  /** Where the project's subscriptions are. */
+  home: string;
+  ask(method: string, path: string, body?: unknown, key?: string): Promise<Answer>;
+  /** Asks for a subscription with these fields beside the required ones; its reply. */
+  make(fields?: Record<string, unknown>): Promise<Answer>;
+}
+
+/** Monday. */
+export const deskTime = "2024-01-15T10:00:00Z";
+
+export async function openSubscriptionDesk(allowPrivate = false): Promise<SubscriptionDesk> {
+  const accounts = await openFirstAccounts();
+  later(() => accounts.close());
+  const { sql } = accounts;
+  const clock = clockAt(deskTime);
+  const gate = openGate({ sql, clock, log: silentLog });
+  const resolve = (name: string) =>
+    Promise.resolve(name.startsWith("inside.") ? ["10.0.0.1"] : ["93.184.216.34"]);
+  const addresses = openAddresses({ allowPrivate, resolve });
+  const room = subscriptionRoutes({ gate, sql, clock, addresses });
+  const app = new Elysia().onError(openProblems({ log: silentLog, routes: () => room.routes })).use(room);
+  const home = `/api/projects/${accounts.project_id}/subscriptions/`;
+  const ask = async (method: string, path: string, body?: unknown, key = accounts.personal_api_key) => {
+    const request = new Request(`http://localhost${path}`, {
+      method,
+      headers: { authorization: `Bearer ${key}`, "content-type": "application/json" },
+      ...(body !== undefined && { body: JSON.stringify(body) }),
+    });
+    const reply = await app.handle(request);
+    const text = await reply.text();
+    const value: unknown = text.startsWith("{") ? JSON.parse(text) : {};
+    return { status: reply.status, text, body: value as Record<string, unknown>, headers: reply.headers };
+  };
+  const make = (fields: Record<string, unknown> = {}) => ask("POST", home, { ...required, ...fields });
+  return { accounts, sql, clock, home, ask, make };
+}
+
+export const required = {
+  target_type: "email",
+  target_value: "reader@example.com",
+  frequency: "weekly",
+  start_date: "2024-01-01T09:00:00Z",
+};
+
+/** An insight of a project, with no query to speak of. */
+export async function addInsight(sql: Postgres, project_id: number): Promise<number> {
+  const short_id = crypto.randomUUID().replaceAll("-", "").slice(0, 8);
+  const [row] = await sql<{ id: number }[]>`
+    INSERT INTO insights (project_id, short_id, query) VALUES (${project_id}, ${short_id}, '{}') RETURNING id`;
+  return row!.id;
+}
+
+export async function addDashboard(sql: Postgres, project_id: number): Promise<number> {
+  const [row] = await sql<{ id: number }[]>`
+    INSERT INTO dashboards (project_id, name) VALUES (${project_id}, 'Board') RETURNING id`;
+  return row!.id;
+}
