@@ -4,6 +4,7 @@ import { isoOf } from "../http/field_time.ts";
 import { limits } from "../core/limits.ts";
 import { newUuid } from "../core/id.ts";
 import type { Postgres } from "../storage/postgres.ts";
+import { withoutAddress } from "./address_list.ts";
 import type {
   Delivery,
   DeliveryStatus,
@@ -258,4 +259,18 @@ export function shownOf(row: StoredSubscription): Subscription {
     next_delivery_date: row.next_delivery_date && isoOf(row.next_delivery_date),
     invite_message: row.invite_message,
   };
+}
+
+/** Takes a reader off a subscription by e-mail; the last one takes it along. False when there was nothing to do. */
+export async function removeAddress(sql: Postgres, id: number, address: string): Promise<boolean> {
+  return await sql.begin(async (tx) => {
+    const [row] = await tx<{ target_value: string }[]>`
+      SELECT target_value FROM subscriptions WHERE id = ${id} AND target_type = 'email' FOR UPDATE`;
+    const rest = row && withoutAddress(row.target_value, address);
+    if (!row || rest === undefined || rest === row.target_value) return false;
+    // A subscription to nobody keeps its last address, to be told apart and brought back.
+    if (rest === "") await tx`UPDATE subscriptions SET deleted = true WHERE id = ${id}`;
+    else await tx`UPDATE subscriptions SET target_value = ${rest} WHERE id = ${id}`;
+    return true;
+  });
 }

@@ -7,6 +7,12 @@ import type { Clock } from "../../src/core/clock.ts";
 import { silentLog } from "../../src/core/log.ts";
 import { openProblems } from "../../src/http/problem.ts";
 import { subscriptionRoutes } from "../../src/subscriptions/route.ts";
+import { openMetrics } from "../../src/http/metrics.ts";
+import { type OpenedSubscriptions, openSubscriptions } from "../../src/subscriptions/open.ts";
+import type { DashboardView, InsightReader } from "../../src/subscriptions/report/report.ts";
+import type { InsightView } from "../../src/subscriptions/report/section.ts";
+import { linkRoutes } from "../../src/subscriptions/links/route.ts";
+import { openSecrets } from "../../src/access/secret.ts";
 import type { Postgres } from "../../src/storage/postgres.ts";
 import { type FirstAccounts, openFirstAccounts } from "./accounts.ts";
 import type { Answer } from "./ask.ts";
@@ -81,4 +87,71 @@ export async function addDashboard(sql: Postgres, project_id: number): Promise<n
   const [row] = await sql<{ id: number }[]>`
     INSERT INTO dashboards (project_id, name) VALUES (${project_id}, 'Board') RETURNING id`;
   return row!.id;
+}
+
+export interface Delivering extends OpenedSubscriptions {
+  /** What /metrics says. */
+  metrics(): string;
+  /** Opens a link of a letter. */
+  open(url: string, method?: string): Promise<Response>;
+  /** Looks for what is due, and waits until nothing is under way. */
+  turn(): Promise<void>;
+}
+
+export interface DeliveringOptions {
+  smtpUrl?: string | undefined;
+  emailFrom?: string | undefined;
+  reader?: InsightReader;
+}
+
+/** The work of a server process on the desk's Postgres; several may be open. */
+export function openDelivering(desk: SubscriptionDesk, options: DeliveringOptions = {}): Delivering {
+  const { sql, clock, accounts } = desk;
+  const metrics = openMetrics();
+  const opened = openSubscriptions({
+    sql,
+    clock,
+    log: silentLog,
+    metrics,
+    addresses: openAddresses({ allowPrivate: true }),
+    secrets: openSecrets({ dataDir: accounts.dataDir }),
+    reader: options.reader ?? readerOf([signUps]),
+    smtpUrl: options.smtpUrl,
+    emailFrom: "emailFrom" in options ? options.emailFrom : "Sluice <reports@sluice.example>",
+    siteUrl: () => "http://localhost",
+  });
+  later(() => opened.close());
+  const room = linkRoutes({ sql, links: opened.links, pictures: opened.pictures });
+  const app = new Elysia().onError(openProblems({ log: silentLog, routes: () => room.routes })).use(room);
+  return {
+    ...opened,
+    metrics: () => metrics.registry.render(),
+    open: async (url, method = "GET") => await app.handle(new Request(url, { method })),
+    turn: async () => {
+      await opened.look();
+      await opened.rest();
+    },
+  };
+}
+
+const labels = ["13-Jan-2024", "14-Jan-2024", "15-Jan-2024"];
+
+/** As the room of insights reads one. */
+export const signUps: InsightView = {
+  id: 1,
+  name: "Sign-ups",
+  kind: "TrendsQuery",
+  interval: "day",
+  date_from: "2024-01-13T00:00:00Z",
+  date_to: "2024-01-15T23:59:59Z",
+  results: [{ label: "signed up", labels, days: [], data: [5, 7, 11], count: 23 }],
+};
+
+/** Answers every insight with the first, every dashboard with all. */
+export function readerOf(insights: InsightView[]): InsightReader {
+  const dashboard: DashboardView = { id: 1, name: "Board", insights };
+  return {
+    insight: (_project_id, id) => Promise.resolve(insights[0] && { ...insights[0], id }),
+    dashboard: () => Promise.resolve(dashboard),
+  };
 }

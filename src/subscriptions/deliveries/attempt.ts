@@ -1,0 +1,218 @@
+// One attempt at one delivery: what to say, to whom, and what became of it. Never sends before it is written that
+// it will, and never again to a recipient of whom that was found written.
+
+import type { Clock } from "../../core/clock.ts";
+import { withinMs } from "../../core/deadline.ts";
+import { limits } from "../../core/limits.ts";
+import { type Log, reasonOf } from "../../core/log.ts";
+import { isoOf } from "../../http/field_time.ts";
+import type { Postgres } from "../../storage/postgres.ts";
+import { addressesIn } from "../address_list.ts";
+import { letterHtml, letterText, subjectOf } from "../carriers/letter.ts";
+import { slackBody, webhookBody } from "../carriers/message.ts";
+import type { Mail } from "../carriers/smtp.ts";
+import { Undelivered } from "../carriers/undelivered.ts";
+import type { Web } from "../carriers/web.ts";
+import type { Links } from "../links/links.ts";
+import { webUrlOf } from "../model.ts";
+import { chartSvg } from "../report/chart.ts";
+import type { Report } from "../report/model.ts";
+import type { Pictures } from "../report/png.ts";
+import { type InsightReader, makeReport, NothingToSend } from "../report/report.ts";
+import { type ClaimedDelivery, type End, noteSending, type Recipient } from "./store.ts";
+
+export interface AttemptParts {
+  sql: Postgres;
+  clock: Clock;
+  log: Log;
+  reader: InsightReader;
+  pictures: Pictures;
+  links: Links;
+  mail: Mail;
+  web: Web;
+  /** Whether the server is stopping: then nothing further is sent. */
+  isClosing: () => boolean;
+}
+
+/**
+ * `lost`: the delivery is no longer this process's, and nothing of the attempt is to be written. `stopped`: the
+ * server stops before everybody was written to.
+ */
+export type Attempted =
+  End | { status: "lost" } | { status: "stopped"; recipients: Record<string, Recipient> };
+
+export async function attempt(parts: AttemptParts, delivery: ClaimedDelivery): Promise<Attempted> {
+  const recipients = settled(delivery.recipients);
+  const open = targetsOf(delivery).filter((target) => isOpen(recipients[target]));
+  if (delivery.deleted) return ended(parts, delivery, recipients, fatal("The subscription was deleted."));
+  if (open.length === 0) return ended(parts, delivery, recipients, undefined);
+  let content: Content;
+  try {
+    content = await contentOf(parts, delivery);
+  } catch (thrown) {
+    return ended(parts, delivery, recipients, readFailure(thrown));
+  }
+  for (const target of open) {
+    if (parts.isClosing()) return { status: "stopped", recipients };
+    recipients[target] = { state: "sending" };
+    const now = parts.clock.now();
+    const held = { now: new Date(now), until: new Date(now + limits.deliveryClaimMs) };
+    const mine = await noteSending(parts.sql, delivery, { report: content.report, recipients, ...held });
+    if (!mine) return { status: "lost" };
+    recipients[target] = await outcomeOf(send(parts, delivery, content, target));
+  }
+  return ended(parts, delivery, recipients, undefined);
+}
+
+/** What was being sent when its process ended is in doubt from now on. */
+function settled(found: Record<string, Recipient>): Record<string, Recipient> {
+  const error = "The server ended while sending; it may have arrived, so it is not sent again.";
+  const doubt: Recipient = { state: "doubt", error, blame: "server" };
+  return Object.fromEntries(
+    Object.entries(found).map(([target, one]) => [target, one.state === "sending" ? doubt : one]),
+  );
+}
+
+function isOpen(recipient: Recipient | undefined): boolean {
+  return recipient === undefined || recipient.state === "again";
+}
+
+function targetsOf({ target_type, target_value }: ClaimedDelivery): string[] {
+  return target_type === "email" ? addressesIn(target_value) : [target_value];
+}
+
+function fatal(error: string): Recipient {
+  return { state: "refused", error, blame: "target" };
+}
+
+function readFailure(thrown: unknown): Recipient {
+  if (thrown instanceof NothingToSend) return fatal(thrown.message);
+  return { state: "again", error: `The report cannot be made: ${reasonOf(thrown)}`, blame: "server" };
+}
+
+interface Content {
+  report: Report;
+  /** By section; undefined where there is no chart. */
+  pngs: (Uint8Array | undefined)[];
+}
+
+async function contentOf(parts: AttemptParts, delivery: ClaimedDelivery): Promise<Content> {
+  const report = delivery.report ?? (await withinMs(makeReport(parts.reader, delivery), limits.reportMsMax));
+  const wrong = report.sections.map(({ error }) => error);
+  if (wrong.length > 0 && wrong.every((error) => error !== null)) throw new Error(wrong[0] ?? "");
+  const pngs = await Promise.all(
+    report.sections.map(async ({ chart, name }) => {
+      const svg = chart === null ? undefined : chartSvg(chart);
+      if (svg === undefined) return undefined;
+      try {
+        return await parts.pictures.draw(svg);
+      } catch (thrown) {
+        parts.log.warn("a chart was left out of a delivery", { name, reason: reasonOf(thrown) });
+        return undefined;
+      }
+    }),
+  );
+  return { report, pngs };
+}
+
+async function send(
+  parts: AttemptParts,
+  delivery: ClaimedDelivery,
+  { report, pngs }: Content,
+  target: string,
+): Promise<void> {
+  const view = parts.links.url({ opens: "report", delivery: delivery.id });
+  if (delivery.target_type === "email")
+    return await sendLetter(parts, delivery, { report, pngs }, target, view);
+  const url = webUrlOf(target);
+  if (!url) {
+    const detail = "Slack is delivered to by incoming webhooks: set target_value to the URL of one.";
+    throw new Undelivered(detail, "refused", "target");
+  }
+  const chartUrl = (section: number): string | undefined =>
+    pngs[section] && parts.links.url({ opens: "chart", delivery: delivery.id, section });
+  const facts = {
+    delivery_id: delivery.id,
+    delivery_uuid: delivery.uuid,
+    subscription_id: delivery.subscription_id,
+    project_id: delivery.project_id,
+    insight: delivery.insight_id,
+    dashboard: delivery.dashboard_id,
+    due_at: isoOf(delivery.due_at),
+    test: delivery.test,
+    view_url: view,
+  };
+  const body =
+    delivery.target_type === "slack"
+      ? slackBody(report, view, chartUrl)
+      : webhookBody(report, facts, (i) => pngs[i]);
+  await parts.web.send({ url, body, idempotencyKey: delivery.uuid });
+}
+
+async function sendLetter(
+  { links, mail }: AttemptParts,
+  delivery: ClaimedDelivery,
+  { report, pngs }: Content,
+  to: string,
+  view: string,
+): Promise<void> {
+  const { subscription_id: subscription, uuid, test } = delivery;
+  const unsubscribe = links.url({ opens: "unsubscribe", subscription, address: to });
+  const pictures = pngs.flatMap((png, i) => (png ? [{ cid: `chart${i}@sluice`, png }] : []));
+  const parts = { view, unsubscribe, chart: (i: number) => (pngs[i] ? `cid:chart${i}@sluice` : undefined) };
+  await mail.send({
+    to,
+    subject: subjectOf(report, test),
+    text: letterText(report, parts),
+    html: letterHtml(report, parts),
+    pictures,
+    id: `${uuid}.${Bun.hash.crc32(to).toString(16)}@sluice`,
+    unsubscribe,
+  });
+}
+
+async function outcomeOf(sending: Promise<void>): Promise<Recipient> {
+  try {
+    await sending;
+    return { state: "sent" };
+  } catch (thrown) {
+    if (thrown instanceof Undelivered) {
+      return { state: thrown.fate, error: thrown.message, blame: thrown.blame };
+    }
+    // Nobody can say how far it came.
+    return { state: "doubt", error: `Sending failed: ${reasonOf(thrown)}`, blame: "server" };
+  }
+}
+
+/** `whole`: what befell the delivery before anybody was written to. */
+function ended(
+  { clock }: AttemptParts,
+  delivery: ClaimedDelivery,
+  recipients: Record<string, Recipient>,
+  whole: Recipient | undefined,
+): End {
+  const now = clock.now();
+  const all = Object.entries(recipients);
+  const sent = all.some(([, { state }]) => state === "sent");
+  const wrong: [string, Recipient][] = all.filter(([, { error }]) => error !== undefined);
+  if (whole) wrong.push(["", whole]);
+  const wait = wrong.some(([, { state }]) => state === "again")
+    ? limits.deliveryRetriesMs[delivery.attempts - 1]
+    : undefined;
+  const error = errorText(wrong, all.length > 1);
+  if (wait !== undefined) {
+    const next_attempt_at = new Date(now + wait * (0.8 + 0.4 * Math.random()));
+    return { status: "retrying", error, recipients, next_attempt_at, delivered_at: null, counts: false };
+  }
+  const status = sent ? "delivered" : "failed";
+  const delivered_at = sent ? new Date(now) : null;
+  const counts = wrong.some(([, { blame }]) => blame === "target");
+  return { status, error, recipients, next_attempt_at: null, delivered_at, counts };
+}
+
+function errorText(wrong: [string, Recipient][], several: boolean): string | null {
+  if (wrong.length === 0) return null;
+  return wrong
+    .map(([target, { error }]) => (several && target ? `${target}: ${error}` : (error ?? "")))
+    .join(" ");
+}

@@ -1,0 +1,44 @@
+// Reads insights for deliveries a few at a time, and once for all who subscribe to the same. Never keeps an answer
+// for long.
+
+import type { Clock } from "../../core/clock.ts";
+import { limits } from "../../core/limits.ts";
+import { Places } from "../../work/places.ts";
+import type { InsightReader } from "../report/report.ts";
+
+interface Kept {
+  at: number;
+  answer: Promise<unknown>;
+}
+
+export function sharedReader(reader: InsightReader, clock: Clock): InsightReader {
+  const places = new Places(limits.deliveryReadsMax, limits.deliveriesAtOnceMax);
+  const never = new AbortController().signal;
+  const kept = new Map<string, Kept>();
+  const shared = <Answer>(key: string, read: () => Promise<Answer>): Promise<Answer> => {
+    const known = kept.get(key);
+    const now = clock.elapsed();
+    if (known && now - known.at < limits.deliveryReadAgeMs) return known.answer as Promise<Answer>;
+    const answer = placed(read);
+    kept.delete(key);
+    kept.set(key, { at: now, answer });
+    // A failure serves nobody else.
+    answer.catch(() => kept.delete(key));
+    const [oldest] = kept.keys();
+    if (kept.size > limits.deliveryReadsKeptMax && oldest !== undefined) kept.delete(oldest);
+    return answer;
+  };
+  const placed = async <Answer>(read: () => Promise<Answer>): Promise<Answer> => {
+    const leave = await places.enter(never);
+    if (!leave) throw new Error("too many insights are being read");
+    try {
+      return await read();
+    } finally {
+      leave();
+    }
+  };
+  return {
+    insight: (project_id, id) => shared(`i ${project_id} ${id}`, () => reader.insight(project_id, id)),
+    dashboard: (project_id, id) => shared(`d ${project_id} ${id}`, () => reader.dashboard(project_id, id)),
+  };
+}

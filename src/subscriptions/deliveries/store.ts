@@ -1,0 +1,207 @@
+// Where deliveries rest while they are under way. Every write names its claim, so that a process that was thought
+// dead changes nothing any more.
+
+import { newUuid } from "../../core/id.ts";
+import { limits } from "../../core/limits.ts";
+import type { Postgres } from "../../storage/postgres.ts";
+import type { TargetType } from "../model.ts";
+import type { Report } from "../report/model.ts";
+import type { Schedule } from "../schedule.ts";
+
+export interface DueSubscription extends Schedule {
+  id: number;
+  next_delivery_date: Date;
+}
+
+/**
+ * Turns subscriptions that are due by `now` into deliveries, and moves their dates on to what `next` says, all in
+ * one transaction. How many there were; never more than limits.dueAtOnceMax.
+ */
+export async function takeDue(
+  sql: Postgres,
+  now: Date,
+  next: (due: DueSubscription) => Date | null,
+): Promise<number> {
+  return await sql.begin(async (tx) => {
+    const due = await tx<DueSubscription[]>`
+      SELECT id, frequency, interval, byweekday, bysetpos, count, timezone, next_delivery_date,
+        to_char(start_date AT TIME ZONE 'UTC', 'YYYY-MM-DD"T"HH24:MI:SS.US"Z"') AS start_date,
+        to_char(until_date AT TIME ZONE 'UTC', 'YYYY-MM-DD"T"HH24:MI:SS.US"Z"') AS until_date
+      FROM subscriptions
+      WHERE next_delivery_date <= ${now} AND NOT deleted AND disabled_at IS NULL
+      ORDER BY next_delivery_date LIMIT ${limits.dueAtOnceMax}
+      FOR UPDATE SKIP LOCKED`;
+    if (due.length === 0) return 0;
+    const ids = due.map(({ id }) => id);
+    const nexts = due.map((one) => next(one)?.toISOString() ?? null);
+    await tx`
+      INSERT INTO subscription_deliveries (uuid, subscription_id, due_at, next_attempt_at, created_at)
+      SELECT * FROM unnest(
+        ${due.map(() => newUuid())}::uuid[], ${ids}::integer[],
+        ${due.map(({ next_delivery_date }) => next_delivery_date.toISOString())}::text[]::timestamptz[],
+        ${due.map(() => now.toISOString())}::text[]::timestamptz[],
+        ${due.map(() => now.toISOString())}::text[]::timestamptz[])
+      ON CONFLICT (subscription_id, due_at) WHERE NOT test DO NOTHING`;
+    await tx`
+      UPDATE subscriptions s SET next_delivery_date = moved.next
+      FROM unnest(${ids}::integer[], ${nexts}::text[]::timestamptz[]) AS moved (id, next)
+      WHERE s.id = moved.id`;
+    return due.length;
+  });
+}
+
+/** What became of one recipient. `sending` is written before the send: found later, nobody knows. */
+export interface Recipient {
+  state: "sending" | "sent" | "again" | "refused" | "doubt";
+  error?: string;
+  /** Whose mistake the error is. */
+  blame?: "target" | "server";
+}
+
+export interface ClaimedDelivery extends Pick<
+  Schedule,
+  "frequency" | "interval" | "byweekday" | "bysetpos" | "timezone"
+> {
+  id: number;
+  uuid: string;
+  claim: string;
+  due_at: Date;
+  test: boolean;
+  /** This one included. */
+  attempts: number;
+  report: Report | null;
+  recipients: Record<string, Recipient>;
+  subscription_id: number;
+  project_id: number;
+  dashboard_id: number | null;
+  insight_id: number | null;
+  target_type: TargetType;
+  target_value: string;
+  title: string | null;
+  invite_message: string | null;
+  deleted: boolean;
+  /** What the last scheduled delivery said. */
+  before: Report | null;
+}
+
+/** Deliveries that are due or left behind, for this claimant alone until `until`; at most `count`. */
+export async function claimDeliveries(
+  sql: Postgres,
+  { now, until, count }: { now: Date; until: Date; count: number },
+): Promise<ClaimedDelivery[]> {
+  return await sql<ClaimedDelivery[]>`
+    WITH claimed AS (
+      UPDATE subscription_deliveries d SET claim = ${newUuid()}, claimed_until = ${until}, attempts = attempts + 1
+      WHERE id IN (
+        SELECT id FROM subscription_deliveries
+        WHERE next_attempt_at <= ${now} AND (claimed_until IS NULL OR claimed_until <= ${now})
+        ORDER BY next_attempt_at, id LIMIT ${count}
+        FOR UPDATE SKIP LOCKED)
+      RETURNING d.*
+    )
+    SELECT d.id, d.uuid, d.claim, d.due_at, d.test, d.attempts, d.report, d.recipients, d.subscription_id,
+      s.project_id, s.dashboard_id, s.insight_id, s.target_type, s.target_value, s.title, s.invite_message,
+      s.deleted, s.frequency, s.interval, s.byweekday, s.bysetpos, s.timezone,
+      (SELECT p.report FROM subscription_deliveries p
+       WHERE p.subscription_id = d.subscription_id AND NOT p.test AND p.status = 'delivered' AND p.id <> d.id
+       ORDER BY p.id DESC LIMIT 1) AS before
+    FROM claimed d JOIN subscriptions s ON s.id = d.subscription_id
+    ORDER BY d.id`;
+}
+
+type Claimed = Pick<ClaimedDelivery, "id" | "claim">;
+
+/**
+ * Says durably that these recipients' letter is about to be sent, and holds the claim until `until`. False when the
+ * delivery is no longer this claimant's: then nothing may be sent.
+ */
+export async function noteSending(
+  sql: Postgres,
+  { id, claim }: Claimed,
+  {
+    report,
+    recipients,
+    now,
+    until,
+  }: { report: Report; recipients: Record<string, Recipient>; now: Date; until: Date },
+): Promise<boolean> {
+  const rows = await sql`
+    UPDATE subscription_deliveries
+    SET recipients = ${sql.json(recipients as never)}, claimed_until = ${until},
+      report = coalesce(report, ${sql.json(report as never)})
+    WHERE id = ${id} AND claim = ${claim} AND claimed_until > ${now}
+    RETURNING id`;
+  return rows.length > 0;
+}
+
+/** How an attempt ended. */
+export interface End {
+  status: "delivered" | "failed" | "retrying";
+  error: string | null;
+  recipients: Record<string, Recipient>;
+  /** For retrying: when. */
+  next_attempt_at: Date | null;
+  delivered_at: Date | null;
+  /** Whether it counts towards disabling the subscription. */
+  counts: boolean;
+}
+
+const disabledNote = (times: number): string =>
+  ` The subscription is disabled after ${times} failed deliveries in a row; change it to try again.`;
+
+/** Writes the end of an attempt, and what it means for the subscription. True when that is disabled by it. */
+export async function endAttempt(
+  sql: Postgres,
+  { id, claim, subscription_id, test }: Claimed & Pick<ClaimedDelivery, "subscription_id" | "test">,
+  { status, error, recipients, next_attempt_at, delivered_at, counts }: End,
+  now: Date,
+): Promise<boolean> {
+  const failed = status === "failed" && counts && !test;
+  const reset = status === "delivered" && !test;
+  const [row] = await sql<{ disabled: boolean }[]>`
+    WITH ended AS (
+      UPDATE subscription_deliveries
+      SET status = ${status}, recipients = ${sql.json(recipients as never)}, next_attempt_at = ${next_attempt_at},
+        delivered_at = ${delivered_at}, claim = NULL, claimed_until = NULL,
+        error = CASE WHEN ${failed} AND (SELECT failures + 1 >= ${limits.deliveryFailuresMax}
+                                         FROM subscriptions WHERE id = ${subscription_id})
+                THEN ${error}::text || ${disabledNote(limits.deliveryFailuresMax)} ELSE ${error}::text END
+      WHERE id = ${id} AND claim = ${claim}
+      RETURNING id
+    ), judged AS (
+      UPDATE subscriptions s
+      SET failures = CASE WHEN ${failed} THEN s.failures + 1 ELSE 0 END,
+        disabled_at = CASE WHEN ${failed} AND s.failures + 1 >= ${limits.deliveryFailuresMax} THEN ${now}::timestamptz
+                      ELSE s.disabled_at END,
+        next_delivery_date = CASE WHEN ${failed} AND s.failures + 1 >= ${limits.deliveryFailuresMax} THEN NULL
+                             ELSE s.next_delivery_date END
+      WHERE s.id = ${subscription_id} AND EXISTS (SELECT FROM ended) AND (${failed} OR (${reset} AND s.failures > 0))
+      RETURNING s.disabled_at IS NOT NULL AS disabled
+    ), forgotten AS (
+      DELETE FROM subscription_deliveries
+      WHERE subscription_id = ${subscription_id} AND next_attempt_at IS NULL AND ${status !== "retrying"}
+        AND id <= (SELECT id FROM subscription_deliveries WHERE subscription_id = ${subscription_id}
+                   ORDER BY id DESC OFFSET ${limits.deliveriesKeptMax} LIMIT 1)
+    )
+    SELECT disabled FROM judged`;
+  return row?.disabled ?? false;
+}
+
+/** Gives back what was not brought to its end: another process, or the next start, goes on. */
+export async function releaseDelivery(
+  sql: Postgres,
+  { id, claim }: Claimed,
+  recipients: Record<string, Recipient>,
+): Promise<void> {
+  await sql`
+    UPDATE subscription_deliveries
+    SET recipients = ${sql.json(recipients as never)}, claim = NULL, claimed_until = NULL, attempts = attempts - 1
+    WHERE id = ${id} AND claim = ${claim}`;
+}
+
+/** What a delivery said; undefined when it never came to that, or is forgotten. */
+export async function findReport(sql: Postgres, id: number): Promise<Report | undefined> {
+  const [row] = await sql<{ report: Report | null }[]>`
+    SELECT report FROM subscription_deliveries WHERE id = ${id}`;
+  return row?.report ?? undefined;
+}

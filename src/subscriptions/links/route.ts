@@ -1,0 +1,102 @@
+// What the links of a letter open: the report as a page, its charts, and the way out. Asks for no account, and
+// changes nothing on a GET: mail scanners follow every link.
+
+import { Elysia } from "elysia";
+import { Fault } from "../../core/fault.ts";
+import type { Postgres } from "../../storage/postgres.ts";
+import { letterHtml } from "../carriers/letter.ts";
+import { findReport } from "../deliveries/store.ts";
+import { chartSvg } from "../report/chart.ts";
+import type { Pictures } from "../report/png.ts";
+import { removeAddress } from "../store.ts";
+import type { Links } from "./links.ts";
+
+export interface LinkRoutes {
+  sql: Postgres;
+  links: Links;
+  pictures: Pictures;
+}
+
+const hidden = { detail: { hide: true }, parse: "none" as const };
+
+export function linkRoutes({ sql, links, pictures }: LinkRoutes) {
+  return new Elysia({ name: "subscription links" })
+    .get(
+      "/subscriptions/report/:token",
+      async ({ params }) => {
+        const link = links.read("report", params.token);
+        const report = link && (await findReport(sql, link.delivery));
+        if (!link || !report) throw gone();
+        const chart = (section: number): string | undefined => {
+          const drawn = report.sections[section]?.chart;
+          if (!drawn || chartSvg(drawn) === undefined) return undefined;
+          return `../chart/${links.token({ opens: "chart", delivery: link.delivery, section })}`;
+        };
+        return page(letterHtml(report, { chart }));
+      },
+      hidden,
+    )
+    .get(
+      "/subscriptions/chart/:token",
+      async ({ params }) => {
+        const link = links.read("chart", params.token);
+        const report = link && (await findReport(sql, link.delivery));
+        const drawn = link && report?.sections[link.section]?.chart;
+        const svg = drawn && chartSvg(drawn);
+        if (!svg) throw gone();
+        const headers = { "content-type": "image/png", "cache-control": "public, max-age=86400" };
+        return new Response(new Uint8Array(await pictures.draw(svg)), { headers });
+      },
+      hidden,
+    )
+    .get(
+      "/subscriptions/unsubscribe/:token",
+      ({ params }) => {
+        const link = links.read("unsubscribe", params.token);
+        if (!link) throw gone();
+        return page(
+          note(
+            `Stop sending this report to ${link.address}?`,
+            `<form method="post"><button style="padding:10px 18px;border:0;border-radius:6px;background:#2563eb;` +
+              `color:#ffffff;font-size:14px">Unsubscribe</button></form>`,
+          ),
+        );
+      },
+      hidden,
+    )
+    .post(
+      "/subscriptions/unsubscribe/:token",
+      async ({ params }) => {
+        const link = links.read("unsubscribe", params.token);
+        if (!link) throw gone();
+        await removeAddress(sql, link.subscription, link.address);
+        return page(note(`This report is no longer sent to ${link.address}.`, ""));
+      },
+      hidden,
+    );
+}
+
+function gone(): Fault {
+  return new Fault("not_found", "This link is damaged or too old, or what it opened is gone.");
+}
+
+function note(text: string, rest: string): string {
+  return (
+    `<!doctype html><html lang="en"><head><meta charset="utf-8"><meta name="viewport" content="width=device-width">` +
+    `<title>Subscription</title></head><body style="margin:0;background:#f3f4f6;font-family:sans-serif">` +
+    `<div style="max-width:480px;margin:60px auto;padding:24px;background:#ffffff;border-radius:8px;color:#1f2937">` +
+    `<p style="margin:0 0 16px">${Bun.escapeHTML(text)}</p>${rest}</div></body></html>`
+  );
+}
+
+function page(html: string): Response {
+  const headers = {
+    "content-type": "text/html; charset=utf-8",
+    "cache-control": "no-store",
+    "content-security-policy":
+      "default-src 'none'; img-src 'self'; style-src 'unsafe-inline'; form-action 'self'; frame-ancestors 'none'",
+    "referrer-policy": "no-referrer",
+    "x-robots-tag": "noindex",
+  };
+  return new Response(html, { headers });
+}

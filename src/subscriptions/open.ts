@@ -1,0 +1,81 @@
+// The room's own wiring: carriers, pictures, links and the work that uses them. Opens nothing before it is needed.
+
+import type { Addresses } from "../access/address.ts";
+import type { Secrets } from "../access/secret.ts";
+import type { Clock } from "../core/clock.ts";
+import type { Log } from "../core/log.ts";
+import type { Metrics } from "../http/metrics.ts";
+import type { Postgres } from "../storage/postgres.ts";
+import { openMail } from "./carriers/smtp.ts";
+import { openWeb } from "./carriers/web.ts";
+import { sharedReader } from "./deliveries/reading.ts";
+import { type DeliveryCounts, type DeliveryWork, openDeliveryWork } from "./deliveries/work.ts";
+import { type Links, openLinks } from "./links/links.ts";
+import { openPictures, type Pictures } from "./report/png.ts";
+import type { InsightReader } from "./report/report.ts";
+
+export interface SubscriptionOptions {
+  sql: Postgres;
+  clock: Clock;
+  log: Log;
+  metrics: Metrics;
+  addresses: Addresses;
+  secrets: Secrets;
+  /** What the rooms of insights and dashboards know. */
+  reader: InsightReader;
+  smtpUrl: string | undefined;
+  emailFrom: string | undefined;
+  /** Where readers of letters reach this server. */
+  siteUrl: () => string;
+}
+
+export interface OpenedSubscriptions extends Pick<DeliveryWork, "start" | "close" | "look" | "rest"> {
+  links: Links;
+  pictures: Pictures;
+}
+
+export function openSubscriptions(options: SubscriptionOptions): OpenedSubscriptions {
+  const { sql, clock, log, addresses, secrets, siteUrl } = options;
+  const mail = openMail({ smtpUrl: options.smtpUrl, from: options.emailFrom });
+  const pictures = openPictures();
+  const links = openLinks({ secrets, clock, siteUrl });
+  const reader = sharedReader(options.reader, clock);
+  const web = openWeb(addresses);
+  const counts = deliveryCounts(options.metrics);
+  const work = openDeliveryWork({ sql, clock, log, reader, pictures, links, mail, web }, counts);
+  return {
+    ...work,
+    links,
+    pictures,
+    close: async () => {
+      await work.close();
+      mail.close();
+      pictures.close();
+    },
+  };
+}
+
+function deliveryCounts({ registry }: Metrics): DeliveryCounts {
+  const ended = registry.counters<string>(
+    "sluice_subscription_deliveries_total",
+    "Attempts at deliveries that ended, by what became of them.",
+    "status",
+    ["delivered", "retrying", "failed"],
+  );
+  const seconds = registry.histogram(
+    "sluice_subscription_delivery_seconds",
+    "Time of one attempt: reading, drawing and sending.",
+    [0.05, 0.1, 0.25, 0.5, 1, 2.5, 5, 10, 30, 60],
+  );
+  const disabled = registry.counter(
+    "sluice_subscriptions_disabled_total",
+    "Subscriptions disabled after failures in a row.",
+  );
+  return {
+    ended: (status, took) => {
+      ended.of(status).add();
+      seconds.observe(took);
+    },
+    disabled: () => disabled.add(),
+  };
+}

@@ -1,0 +1,46 @@
+// Numbers and days as readers read them. Never rounds what is exact and short.
+
+import type { Figure } from "./model.ts";
+
+const plain = new Intl.NumberFormat("en-US", { maximumFractionDigits: 2 });
+const tenths = new Intl.NumberFormat("en-US", { maximumFractionDigits: 1 });
+const compact = new Intl.NumberFormat("en-US", { notation: "compact", maximumFractionDigits: 1 });
+
+export function numberText(value: number, unit: "" | "%" = ""): string {
+  return `${plain.format(value)}${unit}`;
+}
+
+/** For the axis of a chart: 1.2K, 3M. */
+export function shortText(value: number, unit: "" | "%" = ""): string {
+  return `${Math.abs(value) < 1000 ? plain.format(value) : compact.format(value)}${unit}`;
+}
+
+/** How a figure moved since the last delivery; undefined for the first. */
+export function changeOf({ value, before, unit }: Figure): { up: boolean | null; text: string } | undefined {
+  if (before === null) return undefined;
+  const was = numberText(before, unit);
+  if (value === before) return { up: null, text: "no change since last time" };
+  const up = value > before;
+  const sign = up ? "+" : "−";
+  const difference = Math.abs(value - before);
+  const moved =
+    unit === "%"
+      ? `${sign}${plain.format(difference)} points`
+      : before === 0
+        ? `${sign}${plain.format(difference)}`
+        : `${sign}${tenths.format((difference / Math.abs(before)) * 100)}%`;
+  return { up, text: `${moved} since last time (${was})` };
+}
+
+/** `21 November 2026`, as the wall calendar of `timezone` has it. */
+export function dayText(at: number, timezone: string | null): string {
+  return new Intl.DateTimeFormat("en-GB", { dateStyle: "long", timeZone: timezone ?? "UTC" }).format(at);
+}
+
+/** Seconds as people say them: `45 s`, `3 min`, `2.5 h`, `1.2 d`. */
+export function durationText(seconds: number): string {
+  if (seconds < 90) return `${plain.format(Math.round(seconds))} s`;
+  if (seconds < 5400) return `${plain.format(Math.round(seconds / 60))} min`;
+  if (seconds < 129_600) return `${plain.format(Math.round(seconds / 360) / 10)} h`;
+  return `${plain.format(Math.round(seconds / 8640) / 10)} d`;
+}

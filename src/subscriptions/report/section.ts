@@ -1,0 +1,261 @@
+// One insight's results as a section of a report. Takes results as PostHog's API shapes them, and whatever is not
+// so as nothing; never asks a store.
+
+import { limits } from "../../core/limits.ts";
+import type { Cell, Chart, Figure, Section, Series, Table } from "./model.ts";
+import { durationText } from "./numbers.ts";
+
+/** An insight as its room reads it. */
+export interface InsightView {
+  id: number;
+  name: string;
+  /** TrendsQuery, FunnelsQuery, RetentionQuery or EventsQuery. */
+  kind: string;
+  interval?: string | null;
+  /** Moments, as ISO 8601 or a day. */
+  date_from?: string | null;
+  date_to?: string | null;
+  results?: unknown;
+  /** Of a list of events. */
+  columns?: readonly string[];
+  /** Why there are no results. */
+  error?: string | null;
+}
+
+/**
+ * `before`: what the last delivery said of this insight. `rowsMax`: rows its table may have, at most
+ * limits.reportRowsMax.
+ */
+export function sectionOf(
+  insight: InsightView,
+  before: Section | undefined,
+  rowsMax: number = limits.reportRowsMax,
+): Section {
+  const content = contentOf(insight);
+  return {
+    insight: insight.id,
+    name: cut(insight.name || `Insight ${insight.id}`),
+    span: spanOf(insight),
+    error: insight.error ? cut(insight.error) : null,
+    chart: content.chart,
+    table: content.table && shortened(content.table, rowsMax),
+    figures: content.figures.map((figure) => ({
+      ...figure,
+      before:
+        before?.figures.find(({ label, unit }) => label === figure.label && unit === figure.unit)?.value ??
+        null,
+    })),
+  };
+}
+
+type Content = Pick<Section, "figures" | "chart" | "table">;
+
+const nothing: Content = { figures: [], chart: null, table: null };
+
+function shortened({ columns, rows, more }: Table, rowsMax: number): Table {
+  return { columns, rows: rows.slice(0, rowsMax), more: more + Math.max(0, rows.length - rowsMax) };
+}
+
+function contentOf({ kind, results, columns, error }: InsightView): Content {
+  if (error || results === undefined || results === null) return nothing;
+  if (kind === "TrendsQuery") return trendsContent(objectsIn(results));
+  if (kind === "FunnelsQuery") return funnelContent(results);
+  if (kind === "RetentionQuery") return retentionContent(objectsIn(results));
+  return kind === "EventsQuery" ? eventsContent(columns, results) : nothing;
+}
+
+type Fields = Record<string, unknown>;
+
+function trendsContent(results: Fields[]): Content {
+  const all = results.map((one) => {
+    const values = numbersIn(one["data"]);
+    const labels = textsIn(one["labels"] ?? one["days"]);
+    const total =
+      numberIn(one["aggregated_value"]) ?? numberIn(one["count"]) ?? values.reduce((a, b) => a + b, 0);
+    return { label: labelOf(one["label"]), values, labels, total };
+  });
+  const shown = all.toSorted((a, b) => b.total - a.total).slice(0, limits.reportSeriesMax);
+  const figures = shown
+    .slice(0, limits.reportFiguresMax)
+    .map(({ label, total }): Figure => ({ label, value: total, unit: "", before: null }));
+  const labels = shown[0]?.labels ?? [];
+  if (shown.length === 0) return nothing;
+  if (labels.length < 2) {
+    const rows = all.map(({ label, total }): Cell[] => [label, total]);
+    return {
+      figures,
+      chart: barChart(
+        shown.map(({ label }) => label),
+        shown.map(({ total }) => total),
+        "",
+      ),
+      table: tableOf(["Series", "Total"], rows),
+    };
+  }
+  const chart: Chart = {
+    kind: "line",
+    labels,
+    series: shown.map(({ label, values }) => ({ label, values })),
+    unit: "",
+  };
+  return { figures, chart, table: trendsTable(all, labels) };
+}
+
+/** By day, newest first, while the columns fit; else a row for each series. */
+function trendsTable(all: (Series & { total: number })[], labels: string[]): Table {
+  if (all.length <= limits.reportColumnsMax - 1) {
+    const rows = labels.map((label, i): Cell[] => [label, ...all.map(({ values }) => values[i] ?? null)]);
+    return tableOf(["Date", ...all.map(({ label }) => label)], rows.toReversed());
+  }
+  const rows = all.map(({ label, values, total }): Cell[] => [label, total, values.at(-1) ?? null]);
+  return tableOf(["Series", "Total", labels.at(-1) ?? "Last"], rows);
+}
+
+function funnelContent(results: unknown): Content {
+  const list: unknown[] = Array.isArray(results) ? results : [];
+  const funnels = list.some(Array.isArray) ? list.map(objectsIn) : [objectsIn(list)];
+  const rows: Cell[][] = [];
+  const figures: Figure[] = [];
+  for (const steps of funnels) {
+    const first = countIn(steps[0]);
+    const group =
+      funnels.length > 1 ? `${labelOf(steps[0]?.["breakdown_value"] ?? steps[0]?.["breakdown"])}: ` : "";
+    steps.forEach((step, i) => {
+      const count = countIn(step);
+      const time = numberIn(step["average_conversion_time"]);
+      const name = `${group}${i + 1}. ${labelOf(step["custom_name"] ?? step["name"])}`;
+      const earlier = i === 0 ? count : countIn(steps[i - 1]);
+      const shares = [share(count, first), share(count, earlier)].map((one) => `${one}%`);
+      rows.push([name, count, ...shares, time === undefined ? "" : durationText(time)]);
+    });
+    if (steps.length === 0) continue;
+    const value = share(countIn(steps.at(-1)), first);
+    figures.push({ label: `${group}conversion`, value, unit: "%", before: null });
+  }
+  if (figures.length === 0) return nothing;
+  const steps = funnels[0] ?? [];
+  const names = steps.map((step, i) => `${i + 1}. ${labelOf(step["custom_name"] ?? step["name"])}`);
+  const groups = figures.map(({ label }) => label.replace(/: conversion$/, ""));
+  const shares = figures.map(({ value }) => value);
+  return {
+    figures: figures.slice(0, limits.reportFiguresMax),
+    chart: funnels.length === 1 ? barChart(names, steps.map(countIn), "") : barChart(groups, shares, "%"),
+    table: tableOf(["Step", "Persons", "Of the first", "Of the step before", "Average time"], rows),
+  };
+}
+
+function retentionContent(results: Fields[]): Content {
+  const cohorts = results.map((one) => ({
+    label: labelOf(one["label"] ?? one["date"]),
+    date: dayOf(one["date"]),
+    counts: objectsIn(one["values"]).map((value) => numberIn(value["count"]) ?? 0),
+  }));
+  const periods = Math.max(0, ...cohorts.map(({ counts }) => counts.length));
+  if (periods === 0) return nothing;
+  // Of each later period, only those cohorts that have reached it count.
+  const curve = Array.from({ length: periods }, (_, i) => {
+    const reached = cohorts.filter(({ counts }) => counts.length > i);
+    const sum = (at: number) => reached.reduce((total, { counts }) => total + (counts[at] ?? 0), 0);
+    return share(sum(i), sum(0));
+  });
+  const names = Array.from({ length: periods }, (_, i) => cohorts[i]?.label ?? String(i));
+  const shown = names.slice(0, limits.reportColumnsMax + 1);
+  const rows = cohorts.map(({ label, date, counts }): Cell[] => [
+    date ?? label,
+    counts[0] ?? 0,
+    ...shown
+      .slice(1)
+      .map((_, i) => (i + 1 < counts.length ? `${share(counts[i + 1] ?? 0, counts[0] ?? 0)}%` : "")),
+  ]);
+  const second = curve[1];
+  return {
+    figures:
+      second === undefined
+        ? []
+        : [{ label: `came back: ${names[1]}`, value: second, unit: "%", before: null }],
+    chart: { kind: "line", labels: names, series: [{ label: "came back", values: curve }], unit: "%" },
+    table: tableOf(["Cohort", "Size", ...shown.slice(1)], rows),
+  };
+}
+
+function eventsContent(columns: readonly string[] | undefined, rows: unknown): Content {
+  const names = textsIn(columns).slice(0, limits.reportColumnsMax);
+  if (names.length === 0 || !Array.isArray(rows)) return nothing;
+  const cells = rows.map((row: unknown) =>
+    (Array.isArray(row) ? row : []).slice(0, names.length).map(cellOf),
+  );
+  return { figures: [], chart: null, table: tableOf(names, cells) };
+}
+
+function tableOf(columns: string[], rows: Cell[][]): Table {
+  const shown = rows.slice(0, limits.reportRowsMax);
+  return { columns: columns.map(cut), rows: shown, more: rows.length - shown.length };
+}
+
+function barChart(labels: string[], values: number[], unit: "" | "%"): Chart {
+  const shown = labels.slice(0, limits.reportBarsMax);
+  return { kind: "bar", labels: shown, series: [{ label: "", values: values.slice(0, shown.length) }], unit };
+}
+
+/** In percent, to a tenth. */
+function share(part: number, whole: number): number {
+  return whole === 0 ? 0 : Math.round((part / whole) * 1000) / 10;
+}
+
+function spanOf({ date_from, date_to, interval }: InsightView): string {
+  const [from, to] = [dayOf(date_from), dayOf(date_to)];
+  const days = from && to ? (from === to ? from : `${from} to ${to}`) : (from ?? "");
+  return [days, interval ? `by ${cut(interval)}` : ""].filter(Boolean).join(", ");
+}
+
+function dayOf(value: unknown): string | undefined {
+  return typeof value === "string" ? /^\d{4}-\d\d-\d\d/.exec(value)?.[0] : undefined;
+}
+
+function labelOf(value: unknown): string {
+  if (Array.isArray(value)) return cut(value.map(String).join(", "));
+  return typeof value === "string" && value !== ""
+    ? cut(value)
+    : typeof value === "number"
+      ? String(value)
+      : "(none)";
+}
+
+function cellOf(value: unknown): Cell {
+  if (value === null || value === undefined) return null;
+  if (typeof value === "number") return value;
+  return cut(typeof value === "string" ? value : JSON.stringify(value));
+}
+
+function cut(text: string): string {
+  const letters = Array.from(text.slice(0, 2 * limits.reportCellCharsMax));
+  return letters.length > limits.reportCellCharsMax
+    ? `${letters.slice(0, limits.reportCellCharsMax - 1).join("")}…`
+    : letters.join("");
+}
+
+function isFields(value: unknown): value is Fields {
+  return typeof value === "object" && value !== null && !Array.isArray(value);
+}
+
+function objectsIn(value: unknown): Fields[] {
+  return Array.isArray(value) ? value.filter(isFields) : [];
+}
+
+function textsIn(value: unknown): string[] {
+  return Array.isArray(value) ? value.map((one) => cut(String(one))) : [];
+}
+
+/** Numbers, also written as text: that is how 64-bit ones come. */
+function numberIn(value: unknown): number | undefined {
+  const number = typeof value === "string" && value.trim() !== "" ? Number(value) : value;
+  return typeof number === "number" && Number.isFinite(number) ? number : undefined;
+}
+
+function numbersIn(value: unknown): number[] {
+  return Array.isArray(value) ? value.map((one) => numberIn(one) ?? 0) : [];
+}
+
+function countIn(step: Fields | undefined): number {
+  return numberIn(step?.["count"]) ?? 0;
+}
