@@ -103,8 +103,9 @@ function legendSvg(series: Series[]): { svg: string; height: number } {
 /** Round numbers that hold all values, and zero. */
 export function ticksFor(values: readonly number[]): number[] {
   const low = Math.min(0, ...values);
-  const high = Math.max(0, ...values);
-  const span = high - low || 1;
+  const highest = Math.max(0, ...values);
+  const high = highest > low ? highest : low + 1;
+  const span = high - low;
   const magnitude = 10 ** Math.floor(Math.log10(span / 4));
   const step =
     [1, 2, 2.5, 5, 10].map((one) => one * magnitude).find((one) => span / one <= 5) ?? 10 * magnitude;

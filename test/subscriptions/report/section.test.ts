@@ -1,0 +1,220 @@
+import { expect, test } from "bun:test";
+import { sectionOf } from "../../../src/subscriptions/report/section.ts";
+import {
+  changeOf,
+  dayText,
+  durationText,
+  numberText,
+  shortText,
+} from "../../../src/subscriptions/report/numbers.ts";
+import { makeReport, NothingToSend, type ReportWish } from "../../../src/subscriptions/report/report.ts";
+import { limits } from "../../../src/core/limits.ts";
+import { readerOf, signUps } from "../../support/subscriptions.ts";
+
+const days = ["13-Jan-2024", "14-Jan-2024", "15-Jan-2024"];
+const series = (label: string, data: number[]) => ({
+  label,
+  labels: days,
+  days,
+  data,
+  count: data.reduce((a, b) => a + b, 0),
+});
+
+test("trends are a line for each series, totals, and days with the newest first", () => {
+  const results = [series("free", [1, 2, 3]), series("pro", [10, 20, 30])];
+  expect(sectionOf({ ...signUps, results }, undefined)).toEqual({
+    insight: 1,
+    name: "Sign-ups",
+    span: "2024-01-13 to 2024-01-15, by day",
+    error: null,
+    figures: [
+      { label: "pro", value: 60, unit: "", before: null },
+      { label: "free", value: 6, unit: "", before: null },
+    ],
+    chart: {
+      kind: "line",
+      labels: days,
+      series: [
+        { label: "pro", values: [10, 20, 30] },
+        { label: "free", values: [1, 2, 3] },
+      ],
+      unit: "",
+    },
+    table: {
+      columns: ["Date", "free", "pro"],
+      rows: [
+        ["15-Jan-2024", 3, 30],
+        ["14-Jan-2024", 2, 20],
+        ["13-Jan-2024", 1, 10],
+      ],
+      more: 0,
+    },
+  });
+});
+
+test("many series are a row each, and only the largest are drawn", () => {
+  const results = Array.from({ length: 30 }, (_, i) => series(`s${i}`, [i, i, i]));
+  const { chart, table, figures } = sectionOf({ ...signUps, results }, undefined);
+  expect(chart?.series.map(({ label }) => label)).toEqual([
+    "s29",
+    "s28",
+    "s27",
+    "s26",
+    "s25",
+    "s24",
+    "s23",
+    "s22",
+  ]);
+  expect([table?.columns, table?.rows.length]).toEqual([["Series", "Total", "15-Jan-2024"], 30]);
+  expect(figures).toHaveLength(limits.reportFiguresMax);
+});
+
+test("one total for each series is a bar each", () => {
+  const results = [
+    { label: "a", aggregated_value: 3 },
+    { label: "b", aggregated_value: "12345678901" },
+  ];
+  const { chart, table } = sectionOf({ ...signUps, results }, undefined);
+  expect(chart).toMatchObject({ kind: "bar", labels: ["b", "a"], series: [{ values: [12_345_678_901, 3] }] });
+  expect(table?.rows).toEqual([
+    ["a", 3],
+    ["b", 12_345_678_901],
+  ]);
+});
+
+test("a funnel says how many went on, and how fast", () => {
+  const results = [
+    { name: "$pageview", order: 0, count: 200 },
+    { name: "paid", custom_name: "bought", order: 1, count: 50, average_conversion_time: 7200 },
+  ];
+  const { figures, chart, table } = sectionOf({ id: 1, name: "F", kind: "FunnelsQuery", results }, undefined);
+  expect(figures).toEqual([{ label: "conversion", value: 25, unit: "%", before: null }]);
+  expect(chart).toMatchObject({ kind: "bar", labels: ["1. $pageview", "2. bought"] });
+  expect(table?.rows).toEqual([
+    ["1. $pageview", 200, "100%", "100%", ""],
+    ["2. bought", 50, "25%", "25%", "2 h"],
+  ]);
+  const groups = [results, results].map((steps, i) =>
+    steps.map((step) => ({ ...step, breakdown_value: [`g${i}`] })),
+  );
+  const broken = sectionOf({ id: 1, name: "F", kind: "FunnelsQuery", results: groups }, undefined);
+  expect(broken.figures.map(({ label }) => label)).toEqual(["g0: conversion", "g1: conversion"]);
+  expect([broken.chart?.labels, broken.table?.rows.length]).toEqual([["g0", "g1"], 4]);
+});
+
+test("retention counts in each period only those cohorts that have reached it", () => {
+  const results = [
+    { date: "2024-01-13T00:00:00Z", label: "Day 0", values: [{ count: 100 }, { count: 50 }, { count: 10 }] },
+    { date: "2024-01-14T00:00:00Z", label: "Day 1", values: [{ count: 300 }, { count: 50 }] },
+    { date: "2024-01-15T00:00:00Z", label: "Day 2", values: [{ count: 7 }] },
+  ];
+  const { figures, chart, table } = sectionOf(
+    { id: 1, name: "R", kind: "RetentionQuery", results },
+    undefined,
+  );
+  expect(figures).toMatchObject([{ label: "came back: Day 1", value: 25, unit: "%" }]);
+  expect(chart?.series[0]?.values).toEqual([100, 25, 10]);
+  expect(table?.rows).toEqual([
+    ["2024-01-13", 100, "50%", "10%"],
+    ["2024-01-14", 300, "16.7%", ""],
+    ["2024-01-15", 7, "", ""],
+  ]);
+});
+
+test("events are a table, cut to what a letter holds", () => {
+  const results = Array.from({ length: 40 }, (_, i) => [
+    "signed up",
+    { plan: "free", i },
+    null,
+    "x".repeat(500),
+  ]);
+  const view = {
+    id: 1,
+    name: "E",
+    kind: "EventsQuery",
+    columns: ["event", "properties", "nothing", "long"],
+    results,
+  };
+  const { table } = sectionOf(view, undefined);
+  expect([table?.rows.length, table?.more]).toEqual([31, 9]);
+  expect(table?.rows[0]?.slice(0, 3)).toEqual(["signed up", '{"plan":"free","i":0}', null]);
+  expect(String(table?.rows[0]?.[3])).toHaveLength(limits.reportCellCharsMax);
+});
+
+test("results of no known shape are nothing, and never break a report", () => {
+  for (const results of [null, undefined, 7, "x", [null, 7], [{}], { a: 1 }, [{ data: "x", labels: 3 }]]) {
+    for (const kind of ["TrendsQuery", "FunnelsQuery", "RetentionQuery", "EventsQuery", "unknown"]) {
+      const { error } = sectionOf({ id: 1, name: "", kind, results }, undefined);
+      expect(error).toBeNull();
+    }
+  }
+});
+
+const wish: ReportWish = {
+  project_id: 1,
+  dashboard_id: null,
+  insight_id: 1,
+  title: null,
+  invite_message: "hey",
+  due_at: new Date("2024-01-15T23:30:00Z"),
+  before: null,
+  frequency: "weekly",
+  interval: 1,
+  byweekday: null,
+  bysetpos: null,
+  timezone: "Asia/Tokyo",
+};
+
+test("a report is of its day on the subscriber's calendar, and invites once", async () => {
+  const first = await makeReport(readerOf([signUps]), wish);
+  expect(first).toMatchObject({
+    title: "Sign-ups",
+    day: "16 January 2024",
+    invite: "hey",
+    summary: "sent every week",
+  });
+  const next = await makeReport(readerOf([signUps]), { ...wish, title: "Mine", before: first });
+  expect(next).toMatchObject({ title: "Mine", subject: "Sign-ups", invite: null });
+  expect(next.sections[0]?.figures).toMatchObject([{ value: 23, before: 23 }]);
+});
+
+test("a dashboard shows ten insights, with short tables, and says how many are left out", async () => {
+  const data = Array.from({ length: 20 }, (_, i) => i);
+  const many = Array.from({ length: 13 }, (_, id) => ({
+    ...signUps,
+    id,
+    results: [{ label: "x", labels: data.map(String), data }],
+  }));
+  const report = await makeReport(readerOf(many), { ...wish, insight_id: null, dashboard_id: 1 });
+  expect([report.sections.length, report.more, report.subject]).toEqual([10, 3, "Board"]);
+  expect(report.sections[0]?.table).toMatchObject({ more: 12 });
+});
+
+test("what names nothing that is there has nothing to send", async () => {
+  const nothing = { insight: () => Promise.resolve(undefined), dashboard: () => Promise.resolve(undefined) };
+  for (const ids of [{}, { insight_id: null }, { dashboard_id: 4 }]) {
+    const failure: unknown = await makeReport(nothing, { ...wish, ...ids }).catch(
+      (thrown: unknown) => thrown,
+    );
+    expect(failure).toBeInstanceOf(NothingToSend);
+  }
+});
+
+test("numbers, changes and times read as people write them", () => {
+  expect([numberText(1234567.891), numberText(12.5, "%"), numberText(0)]).toEqual([
+    "1,234,567.89",
+    "12.5%",
+    "0",
+  ]);
+  expect([shortText(999), shortText(12_345), shortText(3_000_000)]).toEqual(["999", "12.3K", "3M"]);
+  const change = (value: number, before: number | null, unit: "" | "%" = "") =>
+    changeOf({ label: "", value, before, unit })?.text;
+  expect(change(5, null)).toBeUndefined();
+  expect(change(12, 10)).toBe("+20% since last time (10)");
+  expect(change(9, 10)).toBe("−10% since last time (10)");
+  expect(change(3, 0)).toBe("+3 since last time (0)");
+  expect(change(3, 3)).toBe("no change since last time");
+  expect(change(12.5, 10, "%")).toBe("+2.5 points since last time (10%)");
+  expect([30, 600, 7200, 200_000].map(durationText)).toEqual(["30 s", "10 min", "2 h", "2.3 d"]);
+  expect(dayText(Date.parse("2024-01-15T23:30:00Z"), null)).toBe("15 January 2024");
+});
