@@ -4,7 +4,8 @@
 import { existsSync, mkdirSync } from "node:fs";
 import { resolve } from "node:path";
 import { Elysia } from "elysia";
-import { openAddresses } from "./access/address.ts";
+import { type Addresses, openAddresses } from "./access/address.ts";
+import { openSecrets } from "./access/secret.ts";
 import { openGate } from "./access/gate.ts";
 import { type ProjectKeys, openProjectKeys } from "./access/project_keys.ts";
 import { captureCounts, flushCounts, followJournal } from "./capture/counts.ts";
@@ -23,14 +24,17 @@ import { healthRoutes } from "./http/health.ts";
 import { listen } from "./http/listen.ts";
 import { type Metrics, openMetrics } from "./http/metrics.ts";
 import { openProblems } from "./http/problem.ts";
+import { linkRoutes } from "./subscriptions/links/route.ts";
+import { type OpenedSubscriptions, openSubscriptions } from "./subscriptions/open.ts";
 import { subscriptionRoutes } from "./subscriptions/route.ts";
 import { ingestionWarningRoutes } from "./ingestion_warnings/route.ts";
+import { openInsightReader } from "./insights/reader.ts";
 import { insightRoutes } from "./insights/route.ts";
 import { openInsightShow } from "./insights/show.ts";
 import { organizationRoutes } from "./organizations/route.ts";
 import { personalKeyRoutes } from "./personal_api_keys/route.ts";
 import { projectRoutes } from "./projects/route.ts";
-import { openQueryEngine } from "./query/engine.ts";
+import { openQueryEngine, type QueryEngine } from "./query/engine.ts";
 import { queryRoutes } from "./query/route.ts";
 import { remoteConfigRoutes } from "./remote_config/route.ts";
 import { installedFolder, openScripts } from "./static/bundle.ts";
@@ -105,7 +109,23 @@ async function openParts(
     log.warn("WORKERS: more than one capture worker is not built yet; running one");
   }
   followJournal(metrics, capture);
-  const parts: Parts = { stores, keys, capture, metrics, config, log };
+  const { sql, clickhouse } = stores;
+  const engine = openQueryEngine({ sql, clickhouse, clock: systemClock });
+  const addresses = openAddresses({ allowPrivate: config.allowPrivateDestinations });
+  const site = { url: config.siteUrl };
+  const subscriptions = openSubscriptions({
+    sql,
+    clock: systemClock,
+    log,
+    metrics,
+    addresses,
+    secrets: openSecrets({ secretKey: config.secretKey, dataDir }),
+    reader: openInsightReader({ sql, queries: engine }),
+    smtpUrl: config.smtpUrl,
+    emailFrom: config.emailFrom,
+    siteUrl: () => site.url ?? "",
+  });
+  const parts: Parts = { stores, keys, capture, metrics, config, log, engine, addresses, subscriptions };
   const working = workers(parts);
   for (const worker of working) closers.push(() => worker.close());
   const start = () => {
@@ -116,6 +136,7 @@ async function openParts(
   closers.push(() => waiting?.close());
   const app = routes(parts);
   const server = listen(app, config);
+  site.url ??= server.url;
   closers.push(() => server.stop());
   return { url: server.url, bootstrapped: preparation?.bootstrapped, routes: app.routes };
 }
@@ -174,6 +195,9 @@ interface Parts {
   metrics: Metrics;
   config: Config;
   log: Log;
+  engine: QueryEngine;
+  addresses: Addresses;
+  subscriptions: OpenedSubscriptions;
 }
 
 /** What works by itself beside the requests; started once the stores are prepared. */
@@ -184,16 +208,14 @@ interface Worker {
 }
 
 /** One line for each room that has work of its own. */
-function workers(_parts: Parts): Worker[] {
-  return [];
+function workers({ subscriptions }: Parts): Worker[] {
+  return [subscriptions];
 }
 
-function routes({ stores, keys, capture, metrics, config, log }: Parts) {
+function routes({ stores, keys, capture, metrics, config, log, engine, addresses, subscriptions }: Parts) {
   const { sql, clickhouse } = stores;
   const clock = systemClock;
   const gate = openGate({ sql, clock, log, requestsPerMinute: config.managementRateLimit });
-  const engine = openQueryEngine({ sql, clickhouse, clock });
-  const addresses = openAddresses({ allowPrivate: config.allowPrivateDestinations });
   const app = new Elysia();
   const problem = openProblems({ log, routes: () => app.routes });
   const checks = {
@@ -228,8 +250,9 @@ function routes({ stores, keys, capture, metrics, config, log }: Parts) {
     .use(ingestionWarningRoutes({ gate, clickhouse, clock }))
     .use(queryRoutes({ gate, engine }))
     .use(insightRoutes({ gate, sql, queries: engine }))
-    .use(dashboardRoutes({ gate, sql, insights: openInsightShow({ sql, queries: engine, clock }) }));
-    .use(subscriptionRoutes({ gate, sql, clock, addresses }));
+    .use(dashboardRoutes({ gate, sql, insights: openInsightShow({ sql, queries: engine, clock }) }))
+    .use(subscriptionRoutes({ gate, sql, clock, addresses }))
+    .use(linkRoutes({ sql, links: subscriptions.links, pictures: subscriptions.pictures }));
 }
 
 /** What a typed client is made from. Routes mounted in a loop answer as well, but are not in this type. */
