@@ -58,9 +58,9 @@ export const deliveryLimits = {
   deliveryReadAgeMs: 30_000,
   /** What was read and is kept so. */
   deliveryReadsKeptMax: 100,
-  /** How long reading what a delivery says may take, in ms. */
-  reportMsMax: 40_000,
-  /** How long a delivery is one process's alone, in ms; renewed before each send, and longer than any. */
+  /** How long reading what a delivery says may take, in ms: a dashboard of ten heavy insights, in a queue. */
+  reportMsMax: 300_000,
+  /** How long a delivery is one process's alone unless that says so again, in ms; longer than any send. */
   deliveryClaimMs: 60_000,
   /** The waits between attempts at one delivery, in ms, each give or take a fifth; then it has failed. */
   deliveryRetriesMs: [10_000, 60_000, 300_000, 1_200_000, 3_600_000],

@@ -134,6 +134,19 @@ export async function noteSending(
   return rows.length > 0;
 }
 
+/** Holds on to deliveries that take long. */
+export async function holdClaims(
+  sql: Postgres,
+  claimed: readonly Claimed[],
+  now: Date,
+  until: Date,
+): Promise<void> {
+  await sql`
+    UPDATE subscription_deliveries d SET claimed_until = ${until}
+    FROM unnest(${claimed.map(({ id }) => id)}::integer[], ${claimed.map(({ claim }) => claim)}::uuid[]) AS held (id, claim)
+    WHERE d.id = held.id AND d.claim = held.claim AND d.claimed_until > ${now}`;
+}
+
 /** How an attempt ended. */
 export interface End {
   status: "delivered" | "failed" | "retrying";

@@ -11,6 +11,7 @@ import {
   type ClaimedDelivery,
   type DueSubscription,
   endAttempt,
+  holdClaims,
   releaseDelivery,
   takeDue,
 } from "./store.ts";
@@ -39,7 +40,8 @@ export function openDeliveryWork(
   let closing = false;
   let ticking: Ticking | undefined;
   let filling: Promise<void> | undefined;
-  const running = new Set<Promise<void>>();
+  const running = new Map<Promise<void>, ClaimedDelivery>();
+  let heldAt = clock.now();
   const whole: AttemptParts = { ...parts, isClosing: () => closing };
 
   const one = async (delivery: ClaimedDelivery): Promise<void> => {
@@ -77,7 +79,7 @@ export function openDeliveryWork(
         running.delete(mine);
         if (!closing) fill().catch(() => undefined);
       });
-    running.add(mine);
+    running.set(mine, delivery);
   };
 
   /** Takes as many as there is room for; asked again when one ends. */
@@ -99,7 +101,16 @@ export function openDeliveryWork(
     await filling;
   };
 
+  const hold = async (): Promise<void> => {
+    const now = clock.now();
+    if (now - heldAt < limits.deliveryClaimMs / 4) return;
+    heldAt = now;
+    const until = new Date(now + limits.deliveryClaimMs);
+    if (running.size > 0) await holdClaims(sql, [...running.values()], new Date(now), until);
+  };
+
   const look = async (): Promise<void> => {
+    await hold();
     let taken: number = limits.dueAtOnceMax;
     while (!closing && taken === limits.dueAtOnceMax) {
       const now = clock.now();
@@ -114,13 +125,13 @@ export function openDeliveryWork(
       ticking ??= every(limits.deliveryLookMs, "looking for subscriptions that are due", look, log);
     },
     rest: async () => {
-      while (running.size > 0 || filling) await Promise.all([...running, filling]);
+      while (running.size > 0 || filling) await Promise.all([...running.keys(), filling]);
     },
     close: async () => {
       closing = true;
       await ticking?.close();
       await filling?.catch(() => undefined);
-      await Promise.all(running);
+      await Promise.all(running.keys());
     },
   };
 }
