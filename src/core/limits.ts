@@ -274,4 +274,10 @@ export const limits = {
   /** How long the system's resolver may take over a user's host name, in ms. */
   resolveMsMax: 3000,
   ...deliveryLimits,
+  /** Characters of one text in an export's configuration: private keys are the longest. */
+  exportSettingCharsMax: 8192,
+  /** Names in an export's list of events. */
+  exportNamesMax: 1000,
+  /** The largest file an export splits at, in megabytes: what one object of S3 may hold is more. */
+  exportFileMegabytesMax: 1_000_000,
 } as const;
