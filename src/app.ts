@@ -5,9 +5,10 @@ import { existsSync, mkdirSync } from "node:fs";
 import { resolve } from "node:path";
 import { Elysia } from "elysia";
 import { type Addresses, openAddresses } from "./access/address.ts";
-import { openSecrets } from "./access/secret.ts";
 import { openGate } from "./access/gate.ts";
 import { type ProjectKeys, openProjectKeys } from "./access/project_keys.ts";
+import { type Secrets, openSecrets } from "./access/secret.ts";
+import { batchExportRoutes } from "./batch_exports/route.ts";
 import { captureCounts, flushCounts, followJournal } from "./capture/counts.ts";
 import { type OpenedCapture, openCapture } from "./capture/open.ts";
 import { captureRoutes } from "./capture/route.ts";
@@ -112,6 +113,7 @@ async function openParts(
   const { sql, clickhouse } = stores;
   const engine = openQueryEngine({ sql, clickhouse, clock: systemClock });
   const addresses = openAddresses({ allowPrivate: config.allowPrivateDestinations });
+  const secrets = openSecrets({ secretKey: config.secretKey, dataDir });
   const site = { url: config.siteUrl };
   const subscriptions = openSubscriptions({
     sql,
@@ -119,13 +121,24 @@ async function openParts(
     log,
     metrics,
     addresses,
-    secrets: openSecrets({ secretKey: config.secretKey, dataDir }),
+    secrets,
     reader: openInsightReader({ sql, queries: engine }),
     smtpUrl: config.smtpUrl,
     emailFrom: config.emailFrom,
     siteUrl: () => site.url ?? "",
   });
-  const parts: Parts = { stores, keys, capture, metrics, config, log, engine, addresses, subscriptions };
+  const parts: Parts = {
+    stores,
+    keys,
+    capture,
+    metrics,
+    config,
+    log,
+    engine,
+    addresses,
+    secrets,
+    subscriptions,
+  };
   const working = workers(parts);
   for (const worker of working) closers.push(() => worker.close());
   const start = () => {
@@ -197,6 +210,7 @@ interface Parts {
   log: Log;
   engine: QueryEngine;
   addresses: Addresses;
+  secrets: Secrets;
   subscriptions: OpenedSubscriptions;
 }
 
@@ -212,10 +226,31 @@ function workers({ subscriptions }: Parts): Worker[] {
   return [subscriptions];
 }
 
-function routes({ stores, keys, capture, metrics, config, log, engine, addresses, subscriptions }: Parts) {
+function routes({
+  stores,
+  keys,
+  capture,
+  metrics,
+  config,
+  log,
+  engine,
+  addresses,
+  secrets,
+  subscriptions,
+}: Parts) {
   const { sql, clickhouse } = stores;
   const clock = systemClock;
   const gate = openGate({ sql, clock, log, requestsPerMinute: config.managementRateLimit });
+  const exportParts = {
+    gate,
+    sql,
+    clock,
+    addresses,
+    secrets,
+    filesAllowed: config.exportFileDir !== undefined,
+    probe: async () => undefined,
+    wake: () => {},
+  };
   const app = new Elysia();
   const problem = openProblems({ log, routes: () => app.routes });
   const checks = {
@@ -246,6 +281,7 @@ function routes({ stores, keys, capture, metrics, config, log, engine, addresses
     .use(organizationRoutes({ gate, sql }))
     .use(projectRoutes({ gate, sql }))
     .use(personalKeyRoutes({ gate, sql }))
+    .use(batchExportRoutes(exportParts))
     .use(eventRoutes({ gate, clickhouse, clock }))
     .use(ingestionWarningRoutes({ gate, clickhouse, clock }))
     .use(queryRoutes({ gate, engine }))

@@ -26,7 +26,7 @@ export interface DestinationWish {
  * @throws Fault with PostHog's words for a wrong field, and `required` for a secret that must be given again
  *   because the data would go somewhere else.
  */
-export function checkDestination(wish: DestinationWish, stored?: SplitDestination): SplitDestination {
+export function readDestination(wish: DestinationWish, stored?: SplitDestination): SplitDestination {
   const type = wish.type === undefined && stored ? stored.type : checkType(wish.type);
   const base = stored?.type === type ? stored : undefined;
   const fields = destinationFields[type];

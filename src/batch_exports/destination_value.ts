@@ -59,7 +59,7 @@ function shape(pattern: RegExp, expected: string): Rule {
 const filled: Rule = (value) => (value === "" ? "may not be blank" : undefined);
 // oxlint-disable-next-line no-control-regex
 const plain = /^[^\x00-\x1f\x7f]*$/;
-const name = shape(/^[^\x00]{1,63}$/u, "1 to 63 characters");
+const name = shape(/^.{1,63}$/su, "1 to 63 characters");
 
 function between(min: number, max: number): Rule {
   return (value) =>

@@ -278,6 +278,35 @@ export const limits = {
   exportSettingCharsMax: 8192,
   /** Names in an export's list of events. */
   exportNamesMax: 1000,
+  /** Characters of an export's native_query: a hundred columns and their conditions. */
+  exportQueryCharsMax: 10_000,
+  /** Columns it selects, and how deeply its expressions nest. */
+  exportColumnsMax: 200,
+  exportQueryDepthMax: 50,
+  /** Functions in it that may make a text several times longer: nested, they multiply. */
+  exportQueryGrowthMax: 4,
+  /** N of "every N minutes": a day. */
+  exportMinutesMax: 1440,
   /** The largest file an export splits at, in megabytes: what one object of S3 may hold is more. */
   exportFileMegabytesMax: 1_000_000,
+  /** Exports of one project. */
+  exportsPerProjectMax: 1000,
+  /** Runs of one backfill: ten years of hours. */
+  backfillRunsMax: 100_000,
+  /** Runs and backfills on one page; PostHog's numbers. */
+  runsPageMax: 100,
+  backfillsPageMax: 50,
+  /** Lines of logs on one page, unless asked and at most; PostHog's numbers. */
+  logsPageDefault: 50,
+  logsPageMax: 500,
+  /** Filters on properties in one query; each reads every event's properties once more. */
+  propertyFiltersMax: 50,
+  /** Values of one filter: a pasted list of ids, not a table. */
+  propertyValuesMax: 1000,
+  /** Groups of filters within groups: the deepest an editor makes, and one more. */
+  propertyGroupsDeepMax: 4,
+  /** A property's name in a filter, in UTF-16 units; longer ones exist by mistake only. */
+  propertyKeyCharsMax: 400,
+  /** A value in a filter, in UTF-16 units. */
+  propertyValueCharsMax: 10_000,
 } as const;

@@ -264,7 +264,9 @@ test(
       const path = await fillPath(tenants, route.path);
       const body = { ...(bodyFor(tenants, route) as object), ...forged };
       const reply = await ask(tenants, route.method, path, tenants.owner.key, body);
-      if (![200, 201].includes(reply.status)) wrong.push(`${route.name}: ${reply.status} ${reply.text}`);
+      // What is still open is not run again, whatever the body says.
+      const refused = ![200, 201].includes(reply.status) && !route.path.endsWith("/retry/");
+      if (refused) wrong.push(`${route.name}: ${reply.status} ${reply.text}`);
       const taken = Object.keys(forged).filter((name) => Bun.deepEquals(reply.body[name], forged[name]));
       if (taken.length > 0) wrong.push(`${route.name} took ${taken.join(", ")}`);
     }

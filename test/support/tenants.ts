@@ -16,6 +16,8 @@ import { personalKey } from "./server.ts";
 interface Thing {
   /** What the first tenant sends to make one. */
   body: (tenants: Tenants) => Record<string, unknown>;
+  /** Makes one where a POST does not; its id. */
+  make?: (tenants: Tenants, collection: string) => Promise<string>;
   /** Makes room for one more. */
   beforehand?: (tenants: Tenants) => Promise<void>;
 }
@@ -45,7 +47,33 @@ const things: Record<string, Thing> = {
       await sql`DELETE FROM personal_api_keys WHERE label <> 'theirs' AND secure_value <> ${hashKey(personalKey)}`;
     },
   },
+  batch_exports: {
+    body: () => ({ name: "Made", interval: "week", destination: { type: "NoOp", config: {} } }),
+    beforehand: async ({ stores: { sql } }) => void (await sql`DELETE FROM batch_exports`),
+  },
+  runs: { body: () => ({}), make: makeRun },
+  backfills: {
+    body: () => ({ start_at: "2025-01-01T00:00:00Z", end_at: "2025-01-02T00:00:00Z" }),
+    make: makeBackfill,
+  },
 };
+
+/** Runs are made by the clock. */
+async function makeRun({ stores: { sql } }: Tenants, collection: string): Promise<string> {
+  const [run] = await sql<{ id: string }[]>`
+    INSERT INTO batch_export_runs (
+      id, batch_export_id, data_interval_end, next_attempt_at, created_at, last_updated_at)
+    VALUES (${crypto.randomUUID()}, ${collection.split("/").at(-2)!}, now() + random() * interval '1 year',
+      now() + interval '1 day', now(), now())
+    RETURNING id`;
+  return run!.id;
+}
+
+async function makeBackfill(tenants: Tenants, collection: string): Promise<string> {
+  const body = { start_at: "2025-01-01T00:00:00Z", end_at: "2025-01-02T00:00:00Z" };
+  const made = await ask(tenants, "POST", `${collection}/`, tenants.owner.key, body);
+  return String(made.body["backfill_id"]);
+}
 
 export interface GuardedRoute {
   name: string;
@@ -197,6 +225,7 @@ export async function fillPath(tenants: Tenants, path: string, fresh = false): P
 async function makeIn(tenants: Tenants, collection: string): Promise<string> {
   const thing = things[lastWord(collection)];
   if (!thing) throw new Error(`say in test/support/tenants.ts how to make one of ${collection}`);
+  if (thing.make) return await thing.make(tenants, collection);
   await thing.beforehand?.(tenants);
   const body = thing.body(tenants);
   const made = await ask(tenants, "POST", `${collection}/`, tenants.owner.key, body);

@@ -1,0 +1,125 @@
+// Backfills as they are asked for. Never looks for data: a range without any is taken, and its runs export nothing.
+
+import type { Clock } from "../core/clock.ts";
+import { Fault } from "../core/fault.ts";
+import { readFields } from "../http/body.ts";
+import { reply, requestBody } from "../http/schema.ts";
+import type { Postgres } from "../storage/postgres.ts";
+import { readRange, runsIn } from "./backfill.ts";
+import { cancelBackfill, createBackfill, getBackfill, listBackfills } from "./backfill_store.ts";
+import { cursorPage, pageSize, readCursor } from "./cursor.ts";
+import { limits } from "../core/limits.ts";
+import {
+  backfillBody,
+  backfillModel,
+  backfillPageModel,
+  cancelledModel,
+  startedBackfillModel,
+} from "./model.ts";
+import { type Answered, type Asked, exportOf, idOf, ok, type Operation, present } from "./operation.ts";
+import { queryParameter, urlOf } from "./operation.ts";
+
+export interface BackfillParts {
+  sql: Postgres;
+  clock: Clock;
+  /** Says that there is something to run. */
+  wake: () => void;
+}
+
+export function backfillOperations(parts: BackfillParts): Operation[] {
+  const { sql, clock } = parts;
+  return [
+    ...startOperations(parts),
+    {
+      method: "GET",
+      path: ":id/backfills/",
+      scope: "batch_export:read",
+      detail: {
+        summary: "List an export's backfills, newest first",
+        parameters: [
+          queryParameter("cursor", "From a page's links."),
+          queryParameter("limit", "At most 50.", "integer"),
+        ],
+        responses: { 200: reply("The backfills.", backfillPageModel) },
+      },
+      answer: async (asked) => {
+        const { id } = await exportOf(sql, asked);
+        const url = urlOf(asked);
+        const cursor = readCursor(url.searchParams);
+        const limit = pageSize(url.searchParams, limits.backfillsPageMax);
+        return ok(cursorPage(url, await listBackfills(sql, id, limit, cursor), limit, cursor));
+      },
+    },
+    {
+      method: "GET",
+      path: ":id/backfills/:backfill_id/",
+      scope: "batch_export:read",
+      detail: {
+        summary: "Get a backfill, with its progress",
+        responses: { 200: reply("It.", backfillModel) },
+      },
+      answer: async (asked) => ok(await backfillOf(sql, asked)),
+    },
+    {
+      method: "POST",
+      path: ":id/backfills/:backfill_id/cancel/",
+      scope: "batch_export:write",
+      detail: {
+        summary: "Cancel a backfill and what of it runs",
+        responses: { 200: reply("It is cancelled.", cancelledModel) },
+      },
+      answer: async (asked) => {
+        const { id } = await backfillOf(sql, asked);
+        if (await cancelBackfill(sql, id, new Date(clock.now()))) return ok({ cancelled: true });
+        const { status } = await backfillOf(sql, asked);
+        throw new Fault("invalid_input", `Cannot cancel a backfill that is in '${status}' status`);
+      },
+    },
+  ];
+}
+
+function startOperations(parts: BackfillParts): Operation[] {
+  const start = {
+    method: "POST",
+    scope: "batch_export:write",
+    answer: (asked: Asked) => startBackfill(parts, asked),
+  } as const;
+  const detail = {
+    description:
+      "One run for each whole interval from `start_at` up to `end_at`, one after the other, beginning at once; " +
+      "what is left over at the end is not run.",
+    requestBody: requestBody(backfillBody, { partial: true }),
+    responses: { 200: reply("It was started.", startedBackfillModel) },
+  };
+  return [
+    { ...start, path: ":id/backfills/", detail: { summary: "Export a range of the past", ...detail } },
+    {
+      ...start,
+      path: ":id/backfill/",
+      detail: { summary: "Export a range of the past; use backfills/ instead", deprecated: true, ...detail },
+    },
+  ];
+}
+
+async function startBackfill({ sql, clock, wake }: BackfillParts, asked: Asked): Promise<Answered> {
+  const { id, interval } = await exportOf(sql, asked);
+  const now = new Date(clock.now());
+  const range = readRange(await readFields(asked.request, backfillBody), now);
+  const wish = {
+    batch_export_id: id,
+    start_at: range.start,
+    end_at: range.end,
+    range_start: range.start,
+    range_end: range.end ?? now,
+    interval,
+    total_runs: runsIn(range, interval, now),
+  };
+  const backfill_id = await createBackfill(sql, wish, now);
+  wake();
+  return ok({ backfill_id });
+}
+
+async function backfillOf(sql: Postgres, asked: Asked) {
+  const { id } = await exportOf(sql, asked);
+  return present(await getBackfill(sql, id, idOf(asked.params, "backfill_id")));
+}

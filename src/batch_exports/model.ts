@@ -1,0 +1,198 @@
+// What batch exports, their runs, backfills and logs look like in a reply, and what of an export can be set.
+// Never holds a secret of a destination.
+
+import Type, { type Static } from "typebox";
+import {
+  type Changes,
+  flag,
+  integer,
+  moment,
+  nullable,
+  readOnly,
+  text,
+  uuid,
+  writable,
+} from "../http/field.ts";
+import { limits } from "../core/limits.ts";
+import { destinationTypes } from "./destination_config.ts";
+
+export const runStatuses = [
+  "Starting",
+  "Running",
+  "Completed",
+  "Failed",
+  "FailedRetryable",
+  "FailedBilling",
+  "Cancelled",
+  "TimedOut",
+  "Terminated",
+  "ContinuedAsNew",
+] as const;
+export type RunStatus = (typeof runStatuses)[number];
+
+/** Statuses of what is not over. */
+export const openStatuses: readonly RunStatus[] = ["Starting", "Running", "FailedRetryable"];
+
+const exportModels = ["events", "persons"] as const;
+export type ExportModel = (typeof exportModels)[number];
+
+export const runModel = Type.Object({
+  id: uuid(),
+  status: Type.Enum(runStatuses, { type: "string" }),
+  records_completed: nullable(Type.Integer()),
+  latest_error: nullable(Type.String()),
+  data_interval_start: nullable(moment()),
+  data_interval_end: moment(),
+  cursor: nullable(Type.String()),
+  created_at: moment(),
+  finished_at: nullable(moment()),
+  last_updated_at: moment(),
+  records_total_count: nullable(Type.Integer()),
+  batch_export: uuid(),
+});
+export type Run = Static<typeof runModel>;
+
+const destinationExample = {
+  type: "S3",
+  config: { bucket_name: "events", region: "us-east-1", prefix: "posthog-events", file_format: "Parquet" },
+};
+
+const destination = Type.Object(
+  {
+    type: Type.String({ description: `One of ${destinationTypes.join(", ")}.` }),
+    config: Type.Record(Type.String(), Type.Unknown(), {
+      default: {},
+      description: "What this type of destination is told. Secrets are taken and never shown.",
+    }),
+  },
+  { examples: [destinationExample] },
+);
+
+const fieldModel = Type.Object({ expression: Type.String(), alias: Type.String() });
+
+const schemaModel = Type.Object(
+  {
+    fields: Type.Array(fieldModel),
+    values: Type.Record(Type.String(), Type.Unknown()),
+    hogql_query: Type.String(),
+  },
+  { description: "What native_query selects." },
+);
+
+const intervals = `hour, day, week, or "every N minutes" with N from 1 to ${limits.exportMinutesMax}.`;
+
+export const exportModel = Type.Object({
+  id: readOnly(uuid()),
+  team_id: readOnly(Type.Integer({ description: "The project." })),
+  name: text({ description: "For people.", examples: ["Events to our lake"] }),
+  model: nullable(Type.String({ description: `One of ${exportModels.join(", ")}.` }), {
+    default: "events",
+    examples: ["events"],
+  }),
+  destination,
+  interval: Type.String({ description: `How often: ${intervals}`, examples: ["hour"] }),
+  paused: flag({ default: false }),
+  created_at: readOnly(moment()),
+  last_updated_at: readOnly(moment()),
+  last_paused_at: nullable(moment(), { default: null }),
+  start_at: nullable(moment(), { default: null, description: "No run before it." }),
+  end_at: nullable(moment(), { default: null, description: "No run after it." }),
+  latest_runs: readOnly(Type.Array(runModel, { description: "The newest ten." })),
+  native_query: nullable(Type.String({ maxLength: limits.exportQueryCharsMax }), {
+    default: null,
+    description:
+      "SELECT … FROM events or persons: which columns, and which rows. `hogql_query` means the same.",
+    examples: ["SELECT uuid, event, timestamp FROM events WHERE event != '$pageview'"],
+  }),
+  schema: readOnly(nullable(schemaModel)),
+  filters: nullable(Type.Unknown(), {
+    default: null,
+    description: "Property filters that all must hold.",
+    examples: [[{ key: "plan", operator: "exact", value: ["paid"], type: "event" }]],
+  }),
+});
+export type BatchExport = Static<typeof exportModel>;
+
+const alias = nullable(Type.String({ maxLength: limits.exportQueryCharsMax }));
+
+/** What a request may say of an export. */
+export const exportBody = Type.Object({
+  ...writable(exportModel).properties,
+  hogql_query: Type.Optional(alias),
+});
+
+/** The same under an organization, which has several projects. */
+export const organizationExportBody = Type.Object({
+  ...exportBody.properties,
+  team_id: Type.Optional(
+    integer({ minimum: 1, description: "Which project; else the key owner's current one." }),
+  ),
+});
+export type ExportChanges = Changes<typeof exportBody>;
+export type ExportWish = ExportChanges & { team_id?: number | undefined };
+
+export const pausedModel = Type.Object({ paused: Type.Boolean() });
+export const unpauseBody = Type.Object({
+  backfill: flag({ default: false, description: "Run what was missed while it was paused." }),
+});
+export const cancelledModel = Type.Object({ cancelled: Type.Boolean() });
+
+/** Moments are read by the room itself: they must say their offset. */
+export const backfillBody = Type.Object({
+  start_at: nullable(Type.Unknown(), {
+    default: null,
+    description: "ISO 8601 with an offset; none: from the first data on.",
+    examples: ["2025-01-01T00:00:00Z"],
+  }),
+  end_at: nullable(Type.Unknown(), {
+    default: null,
+    description: "Likewise, and not included; none: until now.",
+    examples: ["2025-01-02T00:00:00Z"],
+  }),
+});
+
+const progressModel = Type.Object({
+  total_runs: nullable(Type.Integer({ description: "Null until the first data was looked for." })),
+  finished_runs: Type.Integer(),
+  progress: nullable(Type.Number({ description: "From 0 to 1." })),
+});
+
+export const backfillModel = Type.Object({
+  id: uuid(),
+  team: Type.Integer(),
+  batch_export: uuid(),
+  start_at: nullable(moment()),
+  end_at: nullable(moment()),
+  status: Type.Enum(runStatuses, { type: "string" }),
+  created_at: moment(),
+  finished_at: nullable(moment()),
+  last_updated_at: moment(),
+  progress: progressModel,
+});
+export type Backfill = Static<typeof backfillModel>;
+
+export const startedBackfillModel = Type.Object({ backfill_id: uuid() });
+
+export const logLevels = ["DEBUG", "INFO", "WARNING", "ERROR"] as const;
+export type LogLevel = (typeof logLevels)[number];
+
+export const logModel = Type.Object({
+  log_source_id: uuid({ description: "The export." }),
+  instance_id: nullable(uuid(), { description: "The run; null for what concerns the export itself." }),
+  timestamp: moment(),
+  level: Type.Enum(logLevels, { type: "string" }),
+  message: Type.String(),
+});
+export type LogLine = Static<typeof logModel>;
+
+/** Pages without a count, followed by their links. */
+export const runPageModel = Type.Object({
+  next: nullable(Type.String({ format: "uri" })),
+  previous: nullable(Type.String({ format: "uri" })),
+  results: Type.Array(runModel),
+});
+export const backfillPageModel = Type.Object({
+  next: nullable(Type.String({ format: "uri" })),
+  previous: nullable(Type.String({ format: "uri" })),
+  results: Type.Array(backfillModel),
+});

@@ -1,0 +1,91 @@
+// The functions a native_query may call. Each reads only its arguments: none of them names a table, a file, an
+// address or the server, none makes something of nothing, and those that stretch a text are marked.
+
+export interface QueryFunction {
+  /** As ClickHouse spells it. */
+  name: string;
+  argsMin: number;
+  argsMax: number;
+  /** May make its text several times longer. */
+  grows: boolean;
+  /** How its arguments are put together, where that is more than a call. */
+  sql?: (args: readonly string[]) => string;
+}
+
+const known = new Map<string, QueryFunction>();
+
+function allow(argsMin: number, argsMax: number, names: string, grows = false): void {
+  for (const name of names.split(" ")) known.set(name.toLowerCase(), { name, argsMin, argsMax, grows });
+}
+
+/** A function under a name of its own. */
+function rename(name: string, args: number, sql: QueryFunction["sql"] & {}): void {
+  known.set(name.toLowerCase(), { name, argsMin: args, argsMax: args, grows: false, sql });
+}
+
+const any = 100;
+
+// Texts.
+allow(1, 1, "lower upper lowerUTF8 upperUTF8 length lengthUTF8 reverse reverseUTF8 empty notEmpty");
+allow(1, 1, "trimLeft trimRight trimBoth");
+rename("trim", 1, ([text]) => `trimBoth(${text})`);
+allow(2, 3, "substring substringUTF8");
+allow(2, 2, "left right leftUTF8 rightUTF8 startsWith endsWith extract match like ilike notLike notILike");
+allow(2, 2, "position positionUTF8 positionCaseInsensitive positionCaseInsensitiveUTF8");
+allow(1, any, "concat");
+allow(3, 3, "replaceOne replaceRegexpOne");
+allow(3, 3, "replaceAll replaceRegexpAll", true);
+allow(1, 1, "hex base64Encode encodeURLComponent toJSONString", true);
+allow(1, 1, "decodeURLComponent unhex tryBase64Decode");
+// Addresses of pages.
+allow(1, 1, "protocol domain domainWithoutWWW topLevelDomain path pathFull queryString fragment");
+allow(1, 1, "cutQueryString cutFragment cutQueryStringAndFragment cutWWW");
+allow(2, 2, "extractURLParameter cutURLParameter");
+// What is inside JSON.
+allow(1, any, "JSONExtractString JSONExtractInt JSONExtractUInt JSONExtractFloat JSONExtractBool");
+allow(1, any, "JSONExtractRaw JSONHas JSONLength JSONType");
+// From one type to another; what cannot be converted is null.
+rename("toString", 1, ([value]) => `toString(${value})`);
+rename("toInt", 1, ([value]) => `accurateCastOrNull(${value}, 'Int64')`);
+rename("toFloat", 1, ([value]) => `accurateCastOrNull(${value}, 'Float64')`);
+rename("toBool", 1, ([value]) => `accurateCastOrNull(${value}, 'Bool')`);
+rename("toUUID", 1, ([value]) => `toUUIDOrNull(toString(${value}))`);
+rename("toDate", 1, ([value]) => `toDate(parseDateTimeBestEffortOrNull(toString(${value}), 'UTC'))`);
+rename("toDateTime", 1, ([value]) => `parseDateTime64BestEffortOrNull(toString(${value}), 6, 'UTC')`);
+rename("toUnixTimestamp", 1, ([value]) => `toUnixTimestamp(${value})`);
+allow(1, 1, "toUnixTimestamp64Milli toUnixTimestamp64Micro");
+// Moments.
+allow(1, 1, "toYear toQuarter toMonth toDayOfYear toDayOfMonth toDayOfWeek toHour toMinute toSecond");
+allow(1, 1, "toStartOfYear toStartOfQuarter toStartOfMonth toMonday toStartOfDay toStartOfHour");
+allow(1, 1, "toStartOfMinute toStartOfFiveMinutes toStartOfFifteenMinutes toYYYYMM toYYYYMMDD");
+allow(1, 2, "toStartOfWeek");
+allow(2, 2, "toTimeZone formatDateTime addSeconds addMinutes addHours addDays addWeeks addMonths addYears");
+allow(2, 2, "subtractSeconds subtractMinutes subtractHours subtractDays subtractWeeks subtractMonths");
+allow(3, 3, "dateDiff");
+allow(2, 3, "dateTrunc");
+// What is absent, and what holds.
+allow(1, any, "coalesce");
+allow(2, 2, "ifNull nullIf");
+allow(1, 1, "isNull isNotNull");
+allow(3, 3, "if");
+allow(3, any, "multiIf");
+allow(2, any, "and or");
+allow(1, 1, "not");
+allow(2, 2, "equals notEquals less lessOrEquals greater greaterOrEquals");
+// Numbers.
+allow(1, 1, "abs sign sqrt exp log log2 log10 isFinite isNaN");
+allow(1, 2, "round floor ceil trunc");
+allow(2, 2, "plus minus multiply divide intDivOrZero moduloOrZero pow");
+allow(1, any, "least greatest");
+// Fingerprints.
+allow(1, any, "cityHash64 sipHash64 xxHash64");
+allow(1, 1, "MD5 SHA1 SHA256 SHA512");
+
+/** By its name in any case; undefined for what must not be called. */
+export function queryFunction(name: string): QueryFunction | undefined {
+  return known.get(name.toLowerCase());
+}
+
+export function queryFunctionNames(): string[] {
+  return [...known.values()].map(({ name }) => name);
+}

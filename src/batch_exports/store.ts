@@ -1,0 +1,208 @@
+// Where batch exports rest. Never reads or changes one outside the place that is asked, and never holds a secret
+// in the open.
+
+import { newUuid } from "../core/id.ts";
+import { limits } from "../core/limits.ts";
+import { isoOf } from "../http/field_time.ts";
+import type { Postgres } from "../storage/postgres.ts";
+import type { DestinationType, Settings } from "./destination_config.ts";
+import type { ExportModel, Run } from "./model.ts";
+import { latestRuns } from "./run_list_store.ts";
+
+/** Where a request may look: one project, or all of an organization. */
+export type Place = { project_id: number } | { organization_id: string };
+
+/** An export as it rests; `destination_secrets` is sealed. */
+export interface StoredExport {
+  id: string;
+  project_id: number;
+  name: string;
+  model: ExportModel;
+  interval: string;
+  paused: boolean;
+  last_paused_at: Date | null;
+  start_at: Date | null;
+  end_at: Date | null;
+  native_query: string | null;
+  filters: unknown;
+  destination_type: DestinationType;
+  destination_config: Settings;
+  destination_secrets: Uint8Array;
+  created_at: Date;
+  last_updated_at: Date;
+  scheduled_until: Date | null;
+  /** Changes whenever the row does. */
+  revision: string;
+}
+
+export type ShownExport = StoredExport & { latest_runs: Run[] };
+
+/** What may be set; moments as ISO text. */
+export interface ExportFields {
+  name: string;
+  model: ExportModel;
+  interval: string;
+  paused: boolean;
+  last_paused_at: string | null;
+  start_at: string | null;
+  end_at: string | null;
+  native_query: string | null;
+  filters: unknown;
+  destination_type: DestinationType;
+  destination_config: Settings;
+  destination_secrets: Uint8Array;
+}
+
+/** The exports of a place, newest first, and how many there are. */
+export async function listExports(
+  sql: Postgres,
+  place: Place,
+  page: { limit: number; offset: number },
+): Promise<{ count: number; exports: ShownExport[] }> {
+  const there = sql`FROM batch_exports e WHERE NOT e.deleted AND ${within(sql, place)}`;
+  const [counted] = await sql<{ count: number }[]>`SELECT count(*)::integer AS count ${there}`;
+  const rows = await sql<StoredExport[]>`
+    SELECT e.*, e.xmin::text AS revision ${there}
+    ORDER BY e.created_at DESC, e.id DESC LIMIT ${page.limit} OFFSET ${page.offset}`;
+  return { count: counted?.count ?? 0, exports: await withRuns(sql, [...rows]) };
+}
+
+export async function getExport(sql: Postgres, place: Place, id: string): Promise<StoredExport | undefined> {
+  const [row] = await sql<StoredExport[]>`
+    SELECT e.*, e.xmin::text AS revision
+    FROM batch_exports e WHERE e.id = ${id} AND NOT e.deleted AND ${within(sql, place)}`;
+  return row;
+}
+
+export async function showExport(sql: Postgres, stored: StoredExport): Promise<ShownExport> {
+  const latest = await latestRuns(sql, [stored.id]);
+  return { ...stored, latest_runs: latest.get(stored.id) ?? [] };
+}
+
+/** Undefined when the project is gone or has limits.exportsPerProjectMax exports. */
+export async function createExport(
+  sql: Postgres,
+  founding: ExportFields & { project_id: number; created_by: number; now: Date },
+): Promise<StoredExport | undefined> {
+  const { project_id, created_by, now, ...fields } = founding;
+  const [row] = await sql<StoredExport[]>`
+    INSERT INTO batch_exports (
+      id, project_id, created_by, created_at, last_updated_at, scheduled_until, name, model, "interval", paused,
+      last_paused_at, start_at, end_at, native_query, filters, destination_type, destination_config,
+      destination_secrets)
+    SELECT ${newUuid()}::uuid, p.id, ${created_by}::integer, ${now}::timestamptz, ${now}::timestamptz,
+      ${now}::timestamptz, ${fields.name}::text, ${fields.model}::text, ${fields.interval}::text,
+      ${fields.paused}::boolean, ${fields.last_paused_at}::timestamptz, ${fields.start_at}::timestamptz,
+      ${fields.end_at}::timestamptz, ${fields.native_query}::text, ${jsonOf(sql, fields.filters)}::jsonb,
+      ${fields.destination_type}::text, ${jsonOf(sql, fields.destination_config)}::jsonb,
+      ${fields.destination_secrets}::bytea
+    FROM projects p
+    WHERE p.id = ${project_id}
+      AND (SELECT count(*) FROM batch_exports e WHERE e.project_id = ${project_id} AND NOT e.deleted)
+        < ${limits.exportsPerProjectMax}
+    RETURNING *, xmin::text AS revision`;
+  return row;
+}
+
+/**
+ * Changes an export that nobody changed since it was read; undefined when somebody did. One that starts again
+ * goes on with the interval it is in: what was missed meanwhile is for a backfill.
+ */
+export async function updateExport(
+  sql: Postgres,
+  stored: StoredExport,
+  fields: ExportFields,
+  now: Date,
+): Promise<StoredExport | undefined> {
+  const resumed = stored.paused && !fields.paused;
+  const [row] = await sql<StoredExport[]>`
+    UPDATE batch_exports SET
+      name = ${fields.name}, model = ${fields.model}, "interval" = ${fields.interval}, paused = ${fields.paused},
+      last_paused_at = ${fields.last_paused_at}::timestamptz, start_at = ${fields.start_at}::timestamptz,
+      end_at = ${fields.end_at}::timestamptz, native_query = ${fields.native_query}::text,
+      filters = ${jsonOf(sql, fields.filters)}::jsonb, destination_type = ${fields.destination_type},
+      destination_config = ${jsonOf(sql, fields.destination_config)}::jsonb,
+      destination_secrets = ${fields.destination_secrets}::bytea,
+      scheduled_until = CASE WHEN ${resumed} THEN ${now}::timestamptz ELSE scheduled_until END,
+      failed_in_row = CASE WHEN ${resumed} THEN 0 ELSE failed_in_row END,
+      last_updated_at = ${now}::timestamptz
+    WHERE id = ${stored.id} AND NOT deleted AND xmin::text = ${stored.revision}
+    RETURNING *, xmin::text AS revision`;
+  return row;
+}
+
+/** Pauses or resumes; undefined when it was so already, and then nothing is written. */
+export async function setPaused(
+  sql: Postgres,
+  id: string,
+  paused: boolean,
+  now: Date,
+): Promise<StoredExport | undefined> {
+  const [row] = await sql<StoredExport[]>`
+    UPDATE batch_exports SET
+      paused = ${paused},
+      last_paused_at = CASE WHEN ${paused} THEN ${now}::timestamptz ELSE last_paused_at END,
+      scheduled_until = CASE WHEN ${paused} THEN scheduled_until ELSE ${now}::timestamptz END,
+      failed_in_row = CASE WHEN ${paused} THEN failed_in_row ELSE 0 END,
+      last_updated_at = ${now}::timestamptz
+    WHERE id = ${id} AND NOT deleted AND paused <> ${paused}
+    RETURNING *, xmin::text AS revision`;
+  return row;
+}
+
+/** Ends an export: what runs is cancelled, its secrets are forgotten. False when it was gone already. */
+export async function removeExport(sql: Postgres, place: Place, id: string, now: Date): Promise<boolean> {
+  const rows = await sql`
+    WITH removed AS (
+      UPDATE batch_exports e SET deleted = true, destination_secrets = '', last_updated_at = ${now}
+      WHERE e.id = ${id} AND NOT e.deleted AND ${within(sql, place)}
+      RETURNING e.id
+    ), ended AS (
+      UPDATE batch_export_backfills b SET status = 'Cancelled', finished_at = ${now}, last_updated_at = ${now}
+      FROM removed r WHERE b.batch_export_id = r.id AND b.status IN ('Starting', 'Running')
+    ), stopped AS (
+      UPDATE batch_export_runs u SET status = 'Cancelled', finished_at = ${now}, last_updated_at = ${now}
+      FROM removed r
+      WHERE u.batch_export_id = r.id AND u.status IN ('Starting', 'Running', 'FailedRetryable')
+    )
+    SELECT id FROM removed`;
+  return rows.length > 0;
+}
+
+/** The project of a new export under an organization: the one that is named, the user's, or the oldest. */
+export async function homeProject(
+  sql: Postgres,
+  organization_id: string,
+  named: number | undefined,
+  current: number | null,
+): Promise<number | undefined> {
+  const [row] = await sql<{ id: number }[]>`
+    SELECT p.id FROM projects p
+    WHERE p.organization_id = ${organization_id}
+      AND (${named === undefined} OR p.id = ${named ?? null}::integer)
+    ORDER BY p.id = ${current}::integer DESC NULLS LAST, p.id LIMIT 1`;
+  return row?.id;
+}
+
+function within(sql: Postgres, place: Place) {
+  if ("project_id" in place) return sql`e.project_id = ${place.project_id}`;
+  return sql`e.project_id IN (SELECT p.id FROM projects p WHERE p.organization_id = ${place.organization_id})`;
+}
+
+/** Nothing is SQL's own null, not JSON's. */
+function jsonOf(sql: Postgres, value: unknown) {
+  return value === null || value === undefined ? null : sql.json(value as never);
+}
+
+async function withRuns(sql: Postgres, rows: StoredExport[]): Promise<ShownExport[]> {
+  const latest = await latestRuns(
+    sql,
+    rows.map(({ id }) => id),
+  );
+  return rows.map((row) => ({ ...row, latest_runs: latest.get(row.id) ?? [] }));
+}
+
+/** A moment as replies spell it. */
+export function momentOf(at: Date | null): string | null {
+  return at && isoOf(at);
+}

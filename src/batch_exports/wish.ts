@@ -1,0 +1,132 @@
+// What a request says of an export, held against the rules and what is stored, as it is to rest. Asks for nothing
+// but a host's address, and never contacts a destination.
+
+import type { Addresses } from "../access/address.ts";
+import type { Secrets } from "../access/secret.ts";
+import { Fault } from "../core/fault.ts";
+import { limits } from "../core/limits.ts";
+import { shown } from "../http/field_fault.ts";
+import { checkPropertyFilters, compilePropertyFilters } from "../storage/property_filter.ts";
+import { readDestination, type SplitDestination } from "./destination_check.ts";
+import { hostOf } from "./destination_value.ts";
+import type { ExportChanges, ExportModel } from "./model.ts";
+import { compileQuery } from "./native_query.ts";
+import { type ExportFields, momentOf, type StoredExport } from "./store.ts";
+
+export interface Checks {
+  secrets: Secrets;
+  addresses: Addresses;
+  /** Whether the operator allows files at all. */
+  filesAllowed: boolean;
+}
+
+/** An export ready to be stored, and its destination with the secrets in the open. */
+export interface CheckedExport {
+  fields: ExportFields;
+  destination: SplitDestination;
+}
+
+/**
+ * @param changes a checked body: all of it for a new export, what is to change for a stored one.
+ * @throws Fault of the first thing that cannot be.
+ */
+export async function checkExport(
+  checks: Checks,
+  changes: ExportChanges,
+  stored?: StoredExport,
+): Promise<CheckedExport> {
+  const destination = await checkDestinationPart(checks, changes, stored);
+  const model = changes.model === undefined && stored ? stored.model : modelOf(changes.model);
+  const interval = changes.interval === undefined && stored ? stored.interval : intervalOf(changes.interval);
+  const native_query = queryOf(changes, stored);
+  const filters = filtersOf(changes, model, stored);
+  const moment = (name: "last_paused_at" | "start_at" | "end_at") =>
+    changes[name] === undefined ? momentOf(stored?.[name] ?? null) : changes[name];
+  const start_at = moment("start_at");
+  const end_at = moment("end_at");
+  if (start_at !== null && end_at !== null && Date.parse(end_at) < Date.parse(start_at)) {
+    throw new Fault("invalid_input", "'end_at' must not be before 'start_at'.", { attr: "end_at" });
+  }
+  if (destination.type === "HTTP" && model !== "events") {
+    const detail = "HTTP batch exports only support the events model";
+    throw new Fault("invalid_input", detail, { attr: "model" });
+  }
+  if (native_query !== null) compileQuery(native_query, model);
+  return {
+    destination,
+    fields: {
+      name: changes.name ?? stored?.name ?? "",
+      model,
+      interval,
+      paused: changes.paused ?? stored?.paused ?? false,
+      last_paused_at: moment("last_paused_at"),
+      start_at,
+      end_at,
+      native_query,
+      filters,
+      destination_type: destination.type,
+      destination_config: destination.config,
+      destination_secrets: checks.secrets.seal(destination.secrets),
+    },
+  };
+}
+
+async function checkDestinationPart(
+  { secrets, addresses, filesAllowed }: Checks,
+  { destination: wish }: ExportChanges,
+  stored: StoredExport | undefined,
+): Promise<SplitDestination> {
+  const before: SplitDestination | undefined = stored && {
+    type: stored.destination_type,
+    config: stored.destination_config,
+    secrets: secrets.open(stored.destination_secrets),
+  };
+  if (wish === undefined && before) return before;
+  const destination = readDestination(wish ?? {}, before);
+  if (destination.type === "File" && !filesAllowed) {
+    const detail = '"File" is not a valid choice: this server has no EXPORT_FILE_DIR to write to.';
+    throw new Fault("invalid_choice", detail, { attr: "destination__type" });
+  }
+  const target = hostOf(destination.type, destination.config);
+  const refused = target && (await addresses.resolvedRefusalOf(target.host));
+  if (target && refused !== undefined) {
+    throw new Fault("invalid_input", refused, { attr: `destination__config__${target.field}` });
+  }
+  return destination;
+}
+
+/** Nothing said is events, as PostHog has it. */
+function modelOf(model: string | null | undefined): ExportModel {
+  if (model === undefined || model === null || model === "") return "events";
+  if (model === "events" || model === "persons") return model;
+  throw new Fault("invalid_choice", `"${shown(model)}" is not a valid choice.`, { attr: "model" });
+}
+
+function intervalOf(interval: string | undefined): string {
+  if (interval === "hour" || interval === "day" || interval === "week") return interval;
+  const minutes = Number(/^every ([1-9]\d{0,3}) minutes$/.exec(interval ?? "")?.[1]);
+  if (interval !== undefined && minutes <= limits.exportMinutesMax) return interval;
+  throw new Fault("invalid_choice", `"${shown(interval)}" is not a valid choice.`, { attr: "interval" });
+}
+
+/** Under either name; a blank one is none. */
+function queryOf(changes: ExportChanges, stored: StoredExport | undefined): string | null {
+  const { native_query, hogql_query } = changes;
+  const said = native_query ?? hogql_query ?? (native_query === undefined ? hogql_query : native_query);
+  return said === undefined ? (stored?.native_query ?? null) : said || null;
+}
+
+function filtersOf(changes: ExportChanges, model: ExportModel, stored: StoredExport | undefined): unknown {
+  const filters = changes.filters === undefined ? (stored?.filters ?? null) : changes.filters;
+  if (filters === null) return null;
+  if (!Array.isArray(filters)) throw new Fault("invalid_input", "should be an array", { attr: "filters" });
+  const checked = checkPropertyFilters(filters, "filters");
+  try {
+    compilePropertyFilters(checked, {}, "f", { rows: model, now: 0 });
+  } catch (thrown) {
+    // It says what, but not where.
+    if (thrown instanceof Fault) throw new Fault(thrown.code, thrown.detail, { attr: "filters" });
+    throw thrown;
+  }
+  return filters;
+}
