@@ -102,7 +102,7 @@ export const exportModel = Type.Object({
     default: null,
     description:
       "SELECT … FROM events or persons: which columns, and which rows. `hogql_query` means the same.",
-    examples: ["SELECT uuid, event, timestamp FROM events WHERE event != '$pageview'"],
+    examples: ["SELECT uuid, event, timestamp " + "FROM events WHERE event != '$pageview'"],
   }),
   schema: readOnly(nullable(schemaModel)),
   filters: nullable(Type.Unknown(), {

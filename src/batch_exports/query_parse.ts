@@ -1,5 +1,5 @@
-// A native_query as a tree: SELECT expressions FROM one table [WHERE an expression], and nothing else. Never
-// knows which tables, columns or functions there are.
+// A native_query as a tree: expressions selected from one table, perhaps where an expression holds, and nothing
+// else. Never knows which tables, columns or functions there are.
 
 import { limits } from "../core/limits.ts";
 import { refuseParse, refuseQuery, shownToken, Words } from "./query_token.ts";
