@@ -30,7 +30,7 @@ allow(1, 1, "lower upper lowerUTF8 upperUTF8 length lengthUTF8 reverse reverseUT
 allow(1, 1, "trimLeft trimRight trimBoth");
 rename("trim", 1, ([text]) => `trimBoth(${text})`);
 allow(2, 3, "substring substringUTF8");
-allow(2, 2, "left right leftUTF8 rightUTF8 startsWith endsWith extract match like ilike notLike notILike");
+allow(2, 2, "left right leftUTF8 rightUTF8 startsWith endsWith extract match");
 allow(2, 2, "position positionUTF8 positionCaseInsensitive positionCaseInsensitiveUTF8");
 allow(1, any, "concat");
 allow(3, 3, "replaceOne replaceRegexpOne");
@@ -57,8 +57,7 @@ allow(1, 1, "toUnixTimestamp64Milli toUnixTimestamp64Micro");
 // Moments.
 allow(1, 1, "toYear toQuarter toMonth toDayOfYear toDayOfMonth toDayOfWeek toHour toMinute toSecond");
 allow(1, 1, "toStartOfYear toStartOfQuarter toStartOfMonth toMonday toStartOfDay toStartOfHour");
-allow(1, 1, "toStartOfMinute toStartOfFiveMinutes toStartOfFifteenMinutes toYYYYMM toYYYYMMDD");
-allow(1, 2, "toStartOfWeek");
+allow(1, 1, "toStartOfMinute toStartOfFiveMinutes toStartOfFifteenMinutes toStartOfWeek toYYYYMM toYYYYMMDD");
 allow(2, 2, "toTimeZone formatDateTime addSeconds addMinutes addHours addDays addWeeks addMonths addYears");
 allow(2, 2, "subtractSeconds subtractMinutes subtractHours subtractDays subtractWeeks subtractMonths");
 allow(3, 3, "dateDiff");
@@ -69,8 +68,6 @@ allow(2, 2, "ifNull nullIf");
 allow(1, 1, "isNull isNotNull");
 allow(3, 3, "if");
 allow(3, any, "multiIf");
-allow(2, any, "and or");
-allow(1, 1, "not");
 allow(2, 2, "equals notEquals less lessOrEquals greater greaterOrEquals");
 // Numbers.
 allow(1, 1, "abs sign sqrt exp log log2 log10 isFinite isNaN");

@@ -66,6 +66,7 @@ class Parser {
       refuseQuery(`Unsupported HogQL query: more than ${limits.exportColumnsMax} columns.`);
     }
     const table = this.#words.takeWord("from") ? this.#table() : undefined;
+    if (table?.endsWith("()")) return { selected, table, where: undefined };
     const where = this.#words.takeWord("where") ? this.#expression() : undefined;
     this.#finish();
     return { selected, table, where };
@@ -84,8 +85,8 @@ class Parser {
     if (this.#words.isSign("(")) this.#refuseInner();
     const path = [this.#words.name("a table")];
     while (this.#words.takeSign(".")) path.push(this.#words.name("a table"));
-    // A table function, which is no table.
-    if (this.#words.isSign("(")) path.push("()");
+    // A table function is no table; what is inside it does not matter.
+    if (this.#words.isSign("(")) return `${path.join(".")}()`;
     return path.join(".");
   }
 
