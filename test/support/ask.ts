@@ -4,7 +4,7 @@ import { createOrganization } from "../../src/organizations/store.ts";
 import { issueKey } from "../../src/personal_api_keys/store.ts";
 import type { Postgres } from "../../src/storage/postgres.ts";
 import { addUser } from "./accounts.ts";
-import { personalKey, type Server } from "./server.ts";
+import { personalKey } from "./server.ts";
 
 export interface Answer {
   status: number;
@@ -16,7 +16,7 @@ export interface Answer {
 
 /** `body`: text goes as it is, anything else as JSON. */
 export async function ask(
-  server: Server,
+  server: { url: string },
   method: string,
   path: string,
   body?: unknown,

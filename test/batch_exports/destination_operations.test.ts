@@ -1,0 +1,289 @@
+// What may be said of a destination, over HTTP: every rule and its words, where data may go, what a dry run does.
+
+import { afterAll, beforeAll, describe, expect, test } from "bun:test";
+import { startMsMax } from "../support/accounts.ts";
+import { problemOf } from "../support/ask.ts";
+import { type ExportDesk, exportWish, openExportDesk } from "../support/batch_exports.ts";
+import { cleanUp } from "../support/cleanup.ts";
+import { makeFolder } from "../support/folder.ts";
+
+let desk: ExportDesk;
+/** Allows files and private addresses. */
+let free: ExportDesk;
+
+beforeAll(async () => {
+  desk = await openExportDesk();
+  free = await openExportDesk({ EXPORT_FILE_DIR: makeFolder(), ALLOW_PRIVATE_DESTINATIONS: "1" });
+}, startMsMax * 2);
+afterAll(cleanUp, startMsMax);
+
+const s3 = { bucket_name: "b", region: "us-east-1", prefix: "p" };
+const keys = { aws_access_key_id: "A", aws_secret_access_key: "S" };
+const postgres = { user: "u", password: "p", host: "db.example.com", database: "d" };
+const http = { url: "https://example.com/hook", token: "t" };
+const azure = { account_name: "account", account_key: "a2V5", container_name: "box" };
+
+const wrong = (detail: string, attr = "destination__non_field_errors", code = "invalid_input") => [
+  400,
+  "validation_error",
+  code,
+  detail,
+  attr,
+];
+
+async function refusal(type: unknown, config: unknown, at = desk): Promise<unknown[]> {
+  return problemOf(await at.ask("POST", at.home, { ...exportWish, destination: { type, config } }));
+}
+
+async function shown(type: string, config: unknown, at = desk): Promise<unknown> {
+  const made = await at.make({ destination: { type, config } });
+  return (made["destination"] as Record<string, unknown>)["config"];
+}
+
+describe("every type is told its own fields", () => {
+  test("all of them, with their secrets kept back", async () => {
+    const files = {
+      file_format: "CSV",
+      compression: "gzip",
+      max_file_size_mb: 5,
+      exclude_events: ["a"],
+      include_events: [],
+    };
+    const open = {
+      ...s3,
+      encryption: "aws:kms",
+      kms_key_id: "k",
+      endpoint_url: "https://s3.example.com",
+      use_virtual_style_addressing: true,
+      ...files,
+    };
+    expect(await shown("S3", { ...open, ...keys })).toEqual(open);
+    const box = {
+      account_name: "account",
+      container_name: "box",
+      prefix: "x",
+      endpoint_url: "https://box.example.com",
+      ...files,
+    };
+    expect(await shown("AzureBlob", { ...box, account_key: "a2V5" })).toEqual(box);
+    const table = {
+      host: "db.example.com",
+      database: "d",
+      port: 5433,
+      schema: "s",
+      table_name: "t",
+      has_self_signed_cert: true,
+      include_events: ["x"],
+    };
+    expect(await shown("Postgres", { ...table, user: "u", password: "p" })).toEqual(table);
+    expect(await shown("HTTP", { ...http, exclude_events: [] })).toEqual({
+      url: http.url,
+      exclude_events: [],
+    });
+    expect(await shown("NoOp", { arg: "x" })).toEqual({ arg: "x" });
+    const folder = { path: "a/b", prefix: "c/", ...files };
+    expect(await shown("File", folder, free)).toEqual(folder);
+  });
+
+  test("what is required must be there", async () => {
+    const required: [string, Record<string, unknown>][] = [
+      ["S3", s3],
+      ["AzureBlob", azure],
+      ["Postgres", postgres],
+      ["HTTP", http],
+    ];
+    for (const [type, config] of required) {
+      for (const name of Object.keys(config)) {
+        const { [name]: _left, ...rest } = config;
+        expect(await refusal(type, rest)).toEqual(wrong(`Configuration missing required field: '${name}'`));
+      }
+    }
+    const half = await refusal("S3", { ...s3, aws_access_key_id: "A" });
+    expect(half).toEqual(wrong("Configuration missing required field: 'aws_secret_access_key'"));
+  });
+
+  test("what is unknown is named, sorted", async () => {
+    const detail = "Configuration has unknown field/s: 'hello', 'hello2'";
+    for (const [type, config] of [
+      ["S3", s3],
+      ["NoOp", {}],
+      ["Postgres", {}],
+    ] as const) {
+      expect(await refusal(type, { hello2: 1, ...config, hello: 2 })).toEqual(wrong(detail));
+    }
+    expect(await refusal("NoOp", { constructor: 1, __proto__x: 1 })).toEqual(
+      wrong("Configuration has unknown field/s: '__proto__x', 'constructor'"),
+    );
+  });
+
+  test("a value must be of its kind; texts that say a number or a yes are taken", async () => {
+    const got = (kind: string, expected: string) =>
+      wrong(`Configuration has invalid type: got '${kind}', expected '${expected}'`);
+    expect(await refusal("S3", { ...s3, bucket_name: 123 })).toEqual(got("int", "str"));
+    expect(await refusal("S3", { ...s3, bucket_name: null })).toEqual(got("NoneType", "str"));
+    expect(await refusal("S3", { ...s3, max_file_size_mb: "many" })).toEqual(got("str", "int"));
+    expect(await refusal("S3", { ...s3, max_file_size_mb: 1.5 })).toEqual(got("float", "int"));
+    expect(await refusal("S3", { ...s3, max_file_size_mb: true })).toEqual(got("bool", "int"));
+    expect(await refusal("S3", { ...s3, use_virtual_style_addressing: 1 })).toEqual(got("int", "bool"));
+    expect(await refusal("S3", { ...s3, include_events: "a" })).toEqual(got("str", "list"));
+    expect(await refusal("S3", { ...s3, include_events: [1] })).toEqual(got("int", "str"));
+    expect(await refusal("NoOp", { arg: { a: 1 } })).toEqual(got("dict", "str"));
+    const said = { ...postgres, port: "5433", has_self_signed_cert: "true" };
+    expect(await shown("Postgres", said)).toMatchObject({ port: 5433, has_self_signed_cert: true });
+    expect(await shown("Postgres", { ...said, has_self_signed_cert: "0" })).toMatchObject({
+      has_self_signed_cert: false,
+    });
+  });
+
+  test("config must be a dictionary, and so must the destination", async () => {
+    expect(await refusal("S3", [])).toEqual(
+      wrong('Expected a dictionary of items but got type "list".', "destination__config", "not_a_dict"),
+    );
+    expect(problemOf(await desk.ask("POST", desk.home, { ...exportWish, destination: "S3" }))).toEqual(
+      wrong("Invalid data. Expected a dictionary, but got str."),
+    );
+    expect(await desk.make({ destination: { type: "NoOp" } })).toMatchObject({ destination: { config: {} } });
+  });
+});
+
+test("formats and what each can be compressed with", async () => {
+  const formats = "Supported file formats are ['Parquet', 'JSONLines', 'CSV']";
+  expect(await refusal("S3", { ...s3, file_format: "unknown" })).toEqual(
+    wrong(`File format unknown is not supported. ${formats}`, "destination"),
+  );
+  const not = (compression: string, format: string, list: string) =>
+    wrong(
+      `Compression ${compression} is not supported for file format ${format}. Supported compressions are ${list}`,
+      "destination",
+    );
+  for (const format of ["JSONLines", "CSV"]) {
+    const config = { ...s3, file_format: format, compression: "zstd" };
+    expect(await refusal("S3", config)).toEqual(not("zstd", format, "['gzip', 'brotli']"));
+  }
+  const parquet = ["zstd", "lz4", "snappy", "gzip", "brotli"];
+  const list = `[${parquet.map((one) => `'${one}'`).join(", ")}]`;
+  expect(await refusal("AzureBlob", { ...azure, file_format: "Parquet", compression: "zip" })).toEqual(
+    not("zip", "Parquet", list),
+  );
+  for (const compression of parquet) {
+    expect(await shown("S3", { ...s3, file_format: "Parquet", compression })).toMatchObject({ compression });
+  }
+  // What holds where nothing is said.
+  expect(await refusal("S3", { ...s3, compression: "lz4" })).toEqual(
+    not("lz4", "JSONLines", "['gzip', 'brotli']"),
+  );
+  expect(await shown("S3", { ...s3, compression: null })).toEqual(s3);
+});
+
+test("a value that could turn into something else is refused, and says where", async () => {
+  const odd: [string, Record<string, unknown>, string][] = [
+    ["S3", { ...s3, bucket_name: "evil.com/x?" }, "bucket_name"],
+    ["S3", { ...s3, region: "evil.com/" }, "region"],
+    ["S3", { ...s3, max_file_size_mb: 0 }, "max_file_size_mb"],
+    ["S3", { ...s3, encryption: "ROT13" }, "encryption"],
+    ["S3", { ...s3, endpoint_url: "ftp://example.com" }, "endpoint_url"],
+    ["S3", { ...s3, endpoint_url: "https://u:p@example.com" }, "endpoint_url"],
+    ["S3", { ...s3, endpoint_url: "https://example.com/?a" }, "endpoint_url"],
+    ["S3", { ...s3, endpoint_url: "nonsense" }, "endpoint_url"],
+    ["S3", { ...s3, prefix: "a\nb" }, "prefix"],
+    ["AzureBlob", { ...azure, account_name: "evil.com/" }, "account_name"],
+    ["AzureBlob", { ...azure, container_name: "../x" }, "container_name"],
+    ["Postgres", { ...postgres, port: 0 }, "port"],
+    ["Postgres", { ...postgres, port: 70_000 }, "port"],
+    ["Postgres", { ...postgres, table_name: "" }, "table_name"],
+    ["Postgres", { ...postgres, host: "a,b" }, "host"],
+    ["Postgres", { ...postgres, host: "/var/run/postgresql" }, "host"],
+    ["Postgres", { ...postgres, host: "db{1,2}" }, "host"],
+    ["HTTP", { ...http, url: "javascript:alert(1)" }, "url"],
+    ["HTTP", { ...http, url: "" }, "url"],
+  ];
+  for (const [type, config, name] of odd) {
+    const [status, , code, , attr] = await refusal(type, config);
+    expect([name, status, code, attr]).toEqual([name, 400, "invalid_input", `destination__config__${name}`]);
+  }
+  for (const path of ["/etc", "..", "a/../b", "a\\b", "./a", "a\u0001"]) {
+    expect((await refusal("File", { path }, free)).slice(0, 3)).toEqual([
+      400,
+      "validation_error",
+      "invalid_input",
+    ]);
+  }
+});
+
+test("types that are not served are refused, naming those that are", async () => {
+  for (const type of ["Snowflake", "BigQuery", "Redshift", "Databricks", "s3", "constructor", ""]) {
+    const [status, , code, detail, attr] = await refusal(type, {});
+    expect([status, code, attr]).toEqual([400, "invalid_choice", "destination__type"]);
+    expect(detail).toStartWith(`"${type}" is not a valid choice.`);
+    for (const served of ["S3", "AzureBlob", "Postgres", "HTTP", "File", "NoOp"])
+      expect(detail).toContain(`"${served}"`);
+  }
+});
+
+test("files are for servers whose operator allows them", async () => {
+  const [status, , code, detail, attr] = await refusal("File", {});
+  expect([status, code, attr]).toEqual([400, "invalid_choice", "destination__type"]);
+  expect(detail).toContain("EXPORT_FILE_DIR");
+});
+
+test("HTTP takes events only", async () => {
+  const destination = { type: "HTTP", config: http };
+  const reply = await desk.ask("POST", desk.home, { ...exportWish, model: "persons", destination });
+  expect(problemOf(reply)).toEqual(wrong("HTTP batch exports only support the events model", "model"));
+});
+
+test("private addresses are refused on create and on change, however they are spelled; names nobody knows pass", async () => {
+  const places: [string, Record<string, unknown>, string][] = [
+    ["S3", { ...s3, endpoint_url: "http://127.0.0.1:9000" }, "endpoint_url"],
+    ["S3", { ...s3, endpoint_url: "http://0x7f.1/" }, "endpoint_url"],
+    ["S3", { ...s3, endpoint_url: "http://[::ffff:169.254.169.254]/" }, "endpoint_url"],
+    ["AzureBlob", { ...azure, endpoint_url: "http://10.0.0.1/" }, "endpoint_url"],
+    ["HTTP", { ...http, url: "http://localhost:1234/" }, "url"],
+    ["HTTP", { ...http, url: "http://2130706433/" }, "url"],
+    ["Postgres", { ...postgres, host: "192.168.0.1" }, "host"],
+    ["Postgres", { ...postgres, host: "0177.0.0.1" }, "host"],
+  ];
+  for (const [type, config, name] of places) {
+    const [status, , code, detail, attr] = await refusal(type, config);
+    expect([status, code, attr]).toEqual([400, "invalid_input", `destination__config__${name}`]);
+    expect(detail).toContain("private or local address");
+    const made = await desk.make();
+    const patched = await desk.ask("PATCH", `${desk.home}${String(made["id"])}/`, {
+      destination: { type, config },
+    });
+    expect(problemOf(patched)[4]).toBe(`destination__config__${name}`);
+    expect(await shown(type, config, free)).toMatchObject({ [name]: config[name] });
+  }
+  const nowhere = { ...s3, endpoint_url: "https://no-such-host.invalid" };
+  expect(await shown("S3", nowhere)).toEqual(nowhere);
+});
+
+test("secrets are asked for again when the data would go elsewhere", async () => {
+  const cases: [string, Record<string, unknown>, Record<string, unknown>, string, Record<string, unknown>][] =
+    [
+      ["S3", { ...s3, ...keys }, { endpoint_url: "https://other.example.com" }, "aws_access_key_id", keys],
+      ["Postgres", postgres, { host: "other.example.com" }, "user", { user: "u", password: "p" }],
+      ["Postgres", postgres, { port: 5433 }, "user", { user: "u", password: "p" }],
+      ["HTTP", http, { url: "https://other.example.com/hook" }, "token", { token: "t" }],
+      ["AzureBlob", azure, { account_name: "other" }, "account_key", { account_key: "a2V5" }],
+    ];
+  for (const [type, config, change, secret, again] of cases) {
+    const made = await desk.make({ destination: { type, config } });
+    const path = `${desk.home}${String(made["id"])}/`;
+    const [place] = Object.keys(change);
+    const refused = problemOf(await desk.ask("PATCH", path, { destination: { config: change } }));
+    const detail = `This field must be given again when '${place}' changes.`;
+    expect(refused).toEqual(wrong(detail, `destination__config__${secret}`, "required"));
+    expect((await desk.ask("PATCH", path, { destination: { config: { ...change, ...again } } })).status).toBe(
+      200,
+    );
+    // Said again as it is, nothing moves.
+    expect((await desk.ask("PATCH", path, { destination: { config: change } })).status).toBe(200);
+  }
+  const made = await desk.make({ destination: { type: "Postgres", config: postgres } });
+  const same = { destination: { config: { port: 5432 } } };
+  expect((await desk.ask("PATCH", `${desk.home}${String(made["id"])}/`, same)).status).toBe(200);
+  const unsigned = await desk.make({ destination: { type: "S3", config: s3 } });
+  const moved = { destination: { config: { endpoint_url: "https://other.example.com" } } };
+  expect((await desk.ask("PATCH", `${desk.home}${String(unsigned["id"])}/`, moved)).status).toBe(200);
+});
