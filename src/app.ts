@@ -244,6 +244,7 @@ function routes({
   const exportParts = {
     gate,
     sql,
+    clickhouse,
     clock,
     addresses,
     secrets,

@@ -6,14 +6,18 @@ import type { Secrets } from "../access/secret.ts";
 import { Fault } from "../core/fault.ts";
 import { limits } from "../core/limits.ts";
 import { shown } from "../http/field_fault.ts";
+import type { ClickHouse } from "../storage/clickhouse.ts";
 import { checkPropertyFilters, compilePropertyFilters } from "../storage/property_filter.ts";
 import { readDestination, type SplitDestination } from "./destination_check.ts";
 import { hostOf } from "./destination_value.ts";
 import type { ExportChanges, ExportModel } from "./model.ts";
 import { compileQuery } from "./native_query.ts";
+import { whyNot } from "./query_check_store.ts";
+import { refuseQuery } from "./query_token.ts";
 import { type ExportFields, momentOf, type StoredExport } from "./store.ts";
 
 export interface Checks {
+  clickhouse: ClickHouse;
   secrets: Secrets;
   addresses: Addresses;
   /** Whether the operator allows files at all. */
@@ -51,7 +55,7 @@ export async function checkExport(
     const detail = "HTTP batch exports only support the events model";
     throw new Fault("invalid_input", detail, { attr: "model" });
   }
-  if (native_query !== null) compileQuery(native_query, model);
+  if (native_query !== null) await checkQuery(checks.clickhouse, native_query, model);
   return {
     destination,
     fields: {
@@ -93,6 +97,11 @@ async function checkDestinationPart(
     throw new Fault("invalid_input", refused, { attr: `destination__config__${target.field}` });
   }
   return destination;
+}
+
+async function checkQuery(clickhouse: ClickHouse, text: string, model: ExportModel): Promise<void> {
+  const reason = await whyNot(clickhouse, compileQuery(text, model), model);
+  if (reason !== undefined) refuseQuery(`Invalid HogQL query: ${reason}`);
 }
 
 /** Nothing said is events, as PostHog has it. */

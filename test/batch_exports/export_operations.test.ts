@@ -181,6 +181,34 @@ test("a query must fit the model, also when the model changes", async () => {
   expect((await desk.ask("PATCH", path, both)).body).toMatchObject(both);
 });
 
+test("a query that the engine can never run is refused with its reason, and without its statement", async () => {
+  const queries = [
+    "SELECT event FROM events WHERE match(event, '(')",
+    "SELECT lower(timestamp) FROM events",
+    "SELECT event FROM events WHERE event + 1",
+    "SELECT event FROM events WHERE uuid",
+    "SELECT if(event, 1, 2) AS x FROM events",
+    "SELECT formatDateTime(event, '%Y') AS x FROM events",
+  ];
+  for (const native_query of queries) {
+    const [status, , code, detail, attr] = problemOf(
+      await desk.ask("POST", desk.home, { ...exportWish, native_query }),
+    );
+    expect([native_query, status, code, attr]).toEqual([native_query, 400, "invalid_input", "native_query"]);
+    expect(detail).toStartWith("Invalid HogQL query: ");
+    expect(detail).not.toMatch(/SELECT|_CAST|null\(|scope/);
+  }
+  for (const native_query of ["SELECT * FROM events", "SELECT toInt(properties.n) + 1 AS n FROM events"]) {
+    await desk.make({ native_query });
+  }
+  for (const native_query of [
+    "SELECT * FROM persons",
+    "SELECT id, properties.plan, _inserted_at FROM persons",
+  ]) {
+    await desk.make({ native_query, model: "persons" });
+  }
+});
+
 test("lists are newest first, in pages, and leave out what was deleted", async () => {
   const key = (await addStranger(desk.sql)).key;
   const { body: project } = await desk.ask("GET", "/api/projects/@current/", undefined, key);

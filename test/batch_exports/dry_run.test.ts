@@ -1,0 +1,134 @@
+// A dry run of creating an export: the destination is tried out, nothing is stored. Creating itself tries nothing.
+
+import { afterAll, beforeAll, beforeEach, expect, test } from "bun:test";
+import { Elysia } from "elysia";
+import { openAddresses } from "../../src/access/address.ts";
+import { openGate } from "../../src/access/gate.ts";
+import { openSecrets } from "../../src/access/secret.ts";
+import type { Destination } from "../../src/batch_exports/destination_config.ts";
+import { batchExportRoutes } from "../../src/batch_exports/route.ts";
+import { systemClock } from "../../src/core/clock.ts";
+import { silentLog as log } from "../../src/core/log.ts";
+import { openProblems } from "../../src/http/problem.ts";
+import { openClickHouse } from "../../src/storage/clickhouse.ts";
+import { type FirstAccounts, openFirstAccounts, startMsMax } from "../support/accounts.ts";
+import { cleanUp, later } from "../support/cleanup.ts";
+
+let accounts: FirstAccounts;
+let app: { handle(request: Request): Response | Promise<Response> };
+let probed: Destination[] = [];
+let reason: string | undefined;
+
+beforeAll(async () => {
+  accounts = await openFirstAccounts();
+  later(() => accounts.close());
+  const { sql, dataDir } = accounts;
+  // Nobody listens there: what does not name a query needs no engine.
+  const clickhouse = openClickHouse("http://default:x@127.0.0.1:9/sluice", { log });
+  later(() => clickhouse.close());
+  const routes = batchExportRoutes({
+    gate: openGate({ sql, clock: systemClock, log }),
+    sql,
+    clickhouse,
+    clock: systemClock,
+    addresses: openAddresses({ allowPrivate: false }),
+    secrets: openSecrets({ dataDir }),
+    filesAllowed: false,
+    probe: async (destination) => {
+      probed.push(destination);
+      return reason;
+    },
+    wake: () => {},
+  });
+  const problem = openProblems({ log, routes: () => routes.routes });
+  app = new Elysia().onError((failure) => problem(failure)).use(routes);
+}, startMsMax);
+afterAll(cleanUp, startMsMax);
+beforeEach(() => {
+  probed = [];
+  reason = undefined;
+});
+
+const config = { bucket_name: "b", region: "us-east-1", prefix: "p", file_format: "Parquet" };
+const keys = { aws_access_key_id: "A", aws_secret_access_key: "S" };
+const wish = { name: "Tried", interval: "hour", destination: { type: "S3", config: { ...config, ...keys } } };
+
+async function create(
+  query: string,
+  body: unknown = wish,
+): Promise<{ status: number; body: Record<string, unknown> }> {
+  const request = new Request(`http://localhost/api/projects/${accounts.project_id}/batch_exports/${query}`, {
+    method: "POST",
+    headers: { authorization: `Bearer ${accounts.personal_api_key}`, "content-type": "application/json" },
+    body: JSON.stringify(body),
+  });
+  const reply = await app.handle(request);
+  return { status: reply.status, body: (await reply.json()) as Record<string, unknown> };
+}
+
+async function stored(): Promise<number> {
+  const [row] = await accounts.sql<{ count: number }[]>`SELECT count(*)::integer AS count FROM batch_exports`;
+  return row!.count;
+}
+
+test("a dry run tries the destination with all it was told, and stores nothing", async () => {
+  const { status, body } = await create("?dry_run=1");
+  expect(status).toBe(200);
+  expect(body).toMatchObject({ name: "Tried", destination: { type: "S3", config }, latest_runs: [] });
+  expect(JSON.stringify(body)).not.toContain("aws_");
+  expect(probed).toEqual([
+    {
+      type: "S3",
+      config: {
+        ...config,
+        ...keys,
+        file_format: "Parquet",
+        endpoint_url: null,
+        encryption: null,
+        kms_key_id: null,
+        use_virtual_style_addressing: false,
+        exclude_events: [],
+        include_events: [],
+        compression: null,
+        max_file_size_mb: null,
+      },
+    },
+  ]);
+  expect(await stored()).toBe(0);
+});
+
+test("a destination that does not work is a 400 that says why", async () => {
+  reason = "The bucket does not exist";
+  const { status, body } = await create("?dry_run=true");
+  expect([status, body]).toEqual([
+    400,
+    {
+      type: "validation_error",
+      code: "invalid_input",
+      detail: "The destination does not work: The bucket does not exist",
+      attr: "destination",
+    },
+  ]);
+  expect(await stored()).toBe(0);
+});
+
+test("what is wrong anyway is not tried", async () => {
+  expect((await create("?dry_run=1", { ...wish, interval: "never" })).status).toBe(400);
+  const inside = { type: "HTTP", config: { url: "http://127.0.0.1/", token: "t" } };
+  expect((await create("?dry_run=1", { ...wish, destination: inside })).status).toBe(400);
+  expect(probed).toEqual([]);
+});
+
+test("creating tries nothing", async () => {
+  for (const query of ["", "?dry_run=0", "?dry_run=false", "?dry_run="]) {
+    expect((await create(query)).status).toBe(201);
+  }
+  expect(probed).toEqual([]);
+});
+
+test("a query is taken while the engine cannot be asked", async () => {
+  expect((await create("", { ...wish, native_query: "SELECT lower(timestamp) FROM events" })).status).toBe(
+    201,
+  );
+  expect((await create("", { ...wish, native_query: "SELECT nobody FROM events" })).status).toBe(400);
+});
