@@ -299,14 +299,4 @@ export const limits = {
   /** Lines of logs on one page, unless asked and at most; PostHog's numbers. */
   logsPageDefault: 50,
   logsPageMax: 500,
-  /** Filters on properties in one query; each reads every event's properties once more. */
-  propertyFiltersMax: 50,
-  /** Values of one filter: a pasted list of ids, not a table. */
-  propertyValuesMax: 1000,
-  /** Groups of filters within groups: the deepest an editor makes, and one more. */
-  propertyGroupsDeepMax: 4,
-  /** A property's name in a filter, in UTF-16 units; longer ones exist by mistake only. */
-  propertyKeyCharsMax: 400,
-  /** A value in a filter, in UTF-16 units. */
-  propertyValueCharsMax: 10_000,
 } as const;
