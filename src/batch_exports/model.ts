@@ -101,8 +101,8 @@ export const exportModel = Type.Object({
   native_query: nullable(Type.String({ maxLength: limits.exportQueryCharsMax }), {
     default: null,
     description:
-      "SELECT … FROM events or persons: which columns, and which rows. `hogql_query` means the same.",
-    examples: ["SELECT uuid, event, timestamp " + "FROM events WHERE event != '$pageview'"],
+      "What to select of events or persons: which columns, which rows. `hogql_query` means the same.",
+    examples: ["select uuid, event, timestamp from events where event != '$pageview'"],
   }),
   schema: readOnly(nullable(schemaModel)),
   filters: nullable(Type.Unknown(), {
