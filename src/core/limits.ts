@@ -1,8 +1,15 @@
 // Every bound in the program, with its unit and its reason. What an operator may change is in config.ts.
 
 import { deliveryLimits } from "./delivery_limits.ts";
+import { importLimits } from "./import_limits.ts";
+import { exportLimits } from "./export_limits.ts";
+import { queryLimits } from "./query_limits.ts";
 
 export const limits = {
+  ...deliveryLimits,
+  ...importLimits,
+  ...exportLimits,
+  ...queryLimits,
   /** distinct_id, in characters: PostHog cuts there too. */
   distinctIdCharsMax: 200,
   /** A project key, in bytes: longer ones were never issued by anybody. */
@@ -140,28 +147,6 @@ export const limits = {
   frontBodyBytesMax: 4 * 1024 * 1024 * 1024,
   /** How long a graceful stop waits for requests in flight, in ms. */
   stopMsMax: 30_000,
-  /** Rows' bytes in one body of `sluice import`: well under BODY_BYTES_MAX, and cheap to send again. */
-  importBodyBytesMax: 8 * 1024 * 1024,
-  /** Rows in one such body: bounds the reply that lists ignored ones. */
-  importBodyRowsMax: 50_000,
-  /** One record of a file, in bytes: four times what the server takes, so that it can say why it does not. */
-  importRecordBytesMax: 4 * 1024 * 1024,
-  /** Bytes read to tell what is in a file. */
-  importHeadBytesMin: 64 * 1024,
-  /** Records without a uuid in one import: 8 bytes each, in a table of 1 GiB at the most. */
-  importRecordsMax: 100_000_000,
-  /** Bodies of an import on their way at once; each holds its memory. */
-  importConcurrencyMax: 32,
-  /** How often an import sends one body before it gives up: about three minutes of an ailing server. */
-  importAttemptsMax: 12,
-  /** The longest wait between two attempts, in ms, unless the server asks for more. */
-  importWaitMsMax: 30_000,
-  /** The longest wait a server may ask for, in ms. */
-  importAskedWaitMsMax: 300_000,
-  /** How long one request of an import may take, in ms: a slow disk is no failure. */
-  importRequestMsMax: 120_000,
-  /** Rejected lines an import shows one by one; the rest is counted. */
-  importComplaintsMax: 20,
   /** How long an upload may send nothing, in ms: a phone in a tunnel lives, a dead client gets 408. */
   uploadStallMsMax: 20_000,
   /** How long a whole upload may take, in ms: 20 MB over a bad line, not a byte now and then for ever. */
@@ -238,65 +223,10 @@ export const limits = {
   propertyKeyCharsMax: 400,
   /** A value in a filter, in UTF-16 units. */
   propertyValueCharsMax: 10_000,
-  /** Series of one trend, steps of one funnel; each series is a statement of its own. */
-  querySeriesMax: 26,
-  /** Intervals on a query's time axis: a year of hours, and a reply of some hundred kB. */
-  queryBucketsMax: 10_000,
-  /** Numbers in one trend's reply, over all its lines: about 4 MB of JSON. */
-  queryNumbersMax: 250_000,
-  /** Values of a breakdown shown as lines of their own, unless asked, and at most. */
-  breakdownValuesDefault: 25,
-  breakdownValuesMax: 200,
-  /** Intervals of a retention table, whose cells grow with their square. */
-  retentionIntervalsMax: 100,
-  /** Columns of one list of events. */
-  queryColumnsMax: 50,
-  /** Memory of one query in ClickHouse, in bytes: a heavy one ends before it takes the engine with it. */
-  queryMemoryBytesMax: 2 * 1024 * 1024 * 1024,
-  /** One statement's answer to a query, in bytes: reading it must not hold up a capture beside it. */
-  queryResultBytesMax: 16 * 1024 * 1024,
   /** Queries that run at once; each may hold a core for querySecondsMax. */
   queriesRunningMax: 4,
   /** Queries that wait for one of those places; more are told to come back. */
   queriesWaitingMax: 64,
-  /** Insights of one project, without deleted ones; PostHog's largest teams have a few thousand. */
-  insightsPerProjectMax: 10_000,
-  /** Dashboards of one project, without deleted ones. */
-  dashboardsPerProjectMax: 2000,
-  /** Insights on one dashboard: reading it with results runs them all. */
-  insightsPerDashboardMax: 100,
-  /** Dashboards that show one insight. */
-  dashboardsOfInsightMax: 100,
-  /** Tags of an insight or a dashboard. */
-  tagsMax: 50,
-  /** How long a dashboard's insights may be run for one reply, in seconds; the rest is said to be late. */
-  dashboardSecondsMax: 30,
   /** How long the system's resolver may take over a user's host name, in ms. */
   resolveMsMax: 3000,
-  ...deliveryLimits,
-  /** Characters of one text in an export's configuration: private keys are the longest. */
-  exportSettingCharsMax: 8192,
-  /** Names in an export's list of events. */
-  exportNamesMax: 1000,
-  /** Characters of an export's native_query: a hundred columns and their conditions. */
-  exportQueryCharsMax: 10_000,
-  /** Columns it selects, and how deeply its expressions nest. */
-  exportColumnsMax: 200,
-  exportQueryDepthMax: 50,
-  /** Functions in it that may make a text several times longer: nested, they multiply. */
-  exportQueryGrowthMax: 4,
-  /** N of "every N minutes": a day. */
-  exportMinutesMax: 1440,
-  /** The largest file an export splits at, in megabytes: what one object of S3 may hold is more. */
-  exportFileMegabytesMax: 1_000_000,
-  /** Exports of one project. */
-  exportsPerProjectMax: 1000,
-  /** Runs of one backfill: ten years of hours. */
-  backfillRunsMax: 100_000,
-  /** Runs and backfills on one page; PostHog's numbers. */
-  runsPageMax: 100,
-  backfillsPageMax: 50,
-  /** Lines of logs on one page, unless asked and at most; PostHog's numbers. */
-  logsPageDefault: 50,
-  logsPageMax: 500,
 } as const;

@@ -1,0 +1,33 @@
+// Bounds of queries, insights and dashboards; part of limits.ts, where everybody reads them. Never read from here.
+
+export const queryLimits = {
+  /** Series of one trend, steps of one funnel; each series is a statement of its own. */
+  querySeriesMax: 26,
+  /** Intervals on a query's time axis: a year of hours, and a reply of some hundred kB. */
+  queryBucketsMax: 10_000,
+  /** Numbers in one trend's reply, over all its lines: about 4 MB of JSON. */
+  queryNumbersMax: 250_000,
+  /** Values of a breakdown shown as lines of their own, unless asked, and at most. */
+  breakdownValuesDefault: 25,
+  breakdownValuesMax: 200,
+  /** Intervals of a retention table, whose cells grow with their square. */
+  retentionIntervalsMax: 100,
+  /** Columns of one list of events. */
+  queryColumnsMax: 50,
+  /** Memory of one query in ClickHouse, in bytes: a heavy one ends before it takes the engine with it. */
+  queryMemoryBytesMax: 2 * 1024 * 1024 * 1024,
+  /** One statement's answer to a query, in bytes: reading it must not hold up a capture beside it. */
+  queryResultBytesMax: 16 * 1024 * 1024,
+  /** Insights of one project, without deleted ones; PostHog's largest teams have a few thousand. */
+  insightsPerProjectMax: 10_000,
+  /** Dashboards of one project, without deleted ones. */
+  dashboardsPerProjectMax: 2000,
+  /** Insights on one dashboard: reading it with results runs them all. */
+  insightsPerDashboardMax: 100,
+  /** Dashboards that show one insight. */
+  dashboardsOfInsightMax: 100,
+  /** Tags of an insight or a dashboard. */
+  tagsMax: 50,
+  /** How long a dashboard's insights may be run for one reply, in seconds; the rest is said to be late. */
+  dashboardSecondsMax: 30,
+} as const;
