@@ -16,8 +16,8 @@ export const queryLimits = {
   queryColumnsMax: 50,
   /** Memory of one query in ClickHouse, in bytes: a heavy one ends before it takes the engine with it. */
   queryMemoryBytesMax: 2 * 1024 * 1024 * 1024,
-  /** One statement's answer to a query, in bytes: reading it must not hold up a capture beside it. */
-  queryResultBytesMax: 16 * 1024 * 1024,
+  /** Properties on one page of events, in bytes: reading them must not hold up a capture beside it. */
+  queryPageBytesMax: 16 * 1024 * 1024,
   /** Insights of one project, without deleted ones; PostHog's largest teams have a few thousand. */
   insightsPerProjectMax: 10_000,
   /** Dashboards of one project, without deleted ones. */

@@ -1,7 +1,7 @@
 // What every kind of query is handed, and what it hands back.
 
 import type { Span } from "./date_range.ts";
-import type { CheckedQuery } from "./check.ts";
+import type { CheckedQuery } from "./checked.ts";
 import type { Ask } from "./store.ts";
 
 export interface Asking {

@@ -2,8 +2,18 @@
 
 import { Fault } from "../core/fault.ts";
 import { checkFields } from "../http/field_check.ts";
-import { checkPropertyFilters, type PropertyFilter } from "../storage/property_filter.ts";
-import { type Column, columnsOf, isNewestFirst } from "./events/columns.ts";
+import { checkPropertyFilters } from "../storage/property_filter.ts";
+import {
+  type CheckedEvents,
+  type CheckedFunnels,
+  type CheckedQuery,
+  type CheckedRetention,
+  type CheckedTrends,
+  type Entity,
+  isTotal,
+  type Series,
+} from "./checked.ts";
+import { columnsOf, isNewestFirst } from "./events/columns.ts";
 import {
   type EventsNode,
   type EventsQuery,
@@ -17,57 +27,6 @@ import {
   type TrendsQuery,
   trendsModel,
 } from "./model.ts";
-
-/** Which events: of one name or of any, and with which properties. */
-export interface Entity {
-  /** undefined: any. */
-  event: string | undefined;
-  name: string;
-  custom_name: string | null;
-  filters: PropertyFilter[];
-}
-
-export interface Series extends Entity {
-  node: EventsNode;
-  math: Math;
-}
-
-interface Checked {
-  /** What the query is called in a refusal. */
-  attr: string;
-  /** That hold for every event of it. */
-  filters: PropertyFilter[];
-}
-
-export interface CheckedTrends extends Checked {
-  kind: "TrendsQuery";
-  query: TrendsQuery;
-  interval: Interval;
-  series: Series[];
-  breakdown: { property: string; limit: number | undefined; other: boolean } | undefined;
-}
-
-export interface CheckedFunnels extends Checked {
-  kind: "FunnelsQuery";
-  query: FunnelsQuery;
-  series: Series[];
-}
-
-export interface CheckedRetention extends Checked {
-  kind: "RetentionQuery";
-  query: RetentionQuery;
-  target: Entity;
-  returning: Entity;
-}
-
-export interface CheckedEvents extends Checked {
-  kind: "EventsQuery";
-  query: EventsQuery;
-  columns: Column[];
-  newestFirst: boolean;
-}
-
-export type CheckedQuery = CheckedTrends | CheckedFunnels | CheckedRetention | CheckedEvents;
 
 const kinds = ["TrendsQuery", "FunnelsQuery", "RetentionQuery", "EventsQuery"];
 const wrappers = new Set<unknown>(["InsightVizNode", "DataTableNode"]);
@@ -174,13 +133,6 @@ function refuseMath(query: TrendsQuery, node: EventsNode, at: string, attr: stri
   if (display === "ActionsLineGraphCumulative" && (math ?? "total") !== "total" && math !== "sum") {
     throw new Fault("invalid_input", `"${math}" cannot be added up over time.`, { attr: at });
   }
-}
-
-const totals = new Set(["BoldNumber", "ActionsPie", "ActionsBarValue", "ActionsTable", "WorldMap"]);
-
-/** Whether a display shows one number a line, not one an interval. */
-export function isTotal(display: string | null | undefined): boolean {
-  return totals.has(display ?? "");
 }
 
 function breakdownOf(

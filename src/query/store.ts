@@ -7,7 +7,7 @@ import { limits } from "../core/limits.ts";
 import { type ClickHouse, ClickHouseError } from "../storage/clickhouse.ts";
 import type { Postgres } from "../storage/postgres.ts";
 import { compilePropertyFilters, type PropertyFilter, propertyText } from "../storage/property_filter.ts";
-import type { Entity } from "./check.ts";
+import type { Entity } from "./checked.ts";
 import { engineMoment, type Span } from "./date_range.ts";
 import type { Interval } from "./model.ts";
 
@@ -27,7 +27,6 @@ export function openAsk(clickhouse: ClickHouse, clock: Clock): Ask {
         settings: {
           max_execution_time: Math.ceil(leftMs / 1000),
           max_memory_usage: limits.queryMemoryBytesMax,
-          max_result_bytes: limits.queryResultBytesMax,
           // One thread: a reader who waits a little longer costs capture nothing, all cores at once would.
           max_threads: 1,
           do_not_merge_across_partitions_select_final: 1,
@@ -47,7 +46,6 @@ const heavy: ReadonlySet<string> = new Set([
   "TOO_SLOW",
   "TOO_MANY_ROWS",
   "TOO_MANY_BYTES",
-  "TOO_MANY_ROWS_OR_BYTES",
 ]);
 
 /** What the engine says of a query that is the asker's to mend; anything else stays what it is. */

@@ -1,6 +1,6 @@
 // What a query is called where nobody gave it a name.
 
-import type { CheckedQuery, Series } from "./check.ts";
+import type { CheckedQuery, Series } from "./checked.ts";
 
 const words: Record<string, string> = {
   total: "count",

@@ -3,7 +3,7 @@
 import { Fault } from "../../core/fault.ts";
 import { limits } from "../../core/limits.ts";
 import type { Answered, Asking } from "../answer.ts";
-import type { CheckedEvents } from "../check.ts";
+import type { CheckedEvents } from "../checked.ts";
 import { momentOf, nowOf, spanOf, type Span } from "../date_range.ts";
 import { readEvent } from "./columns.ts";
 import { eventRows } from "./store.ts";

@@ -1,7 +1,7 @@
 // A FunnelsQuery: how many persons did one thing after the other. Never holds SQL.
 
 import type { Answered, Asking } from "../answer.ts";
-import type { CheckedFunnels } from "../check.ts";
+import type { CheckedFunnels } from "../checked.ts";
 import { spanOf } from "../date_range.ts";
 import { funnelRow } from "./store.ts";
 

@@ -2,7 +2,7 @@
 // a reply.
 
 import type { PropertyFilter } from "../../storage/property_filter.ts";
-import type { Entity } from "../check.ts";
+import type { Entity } from "../checked.ts";
 import type { Span } from "../date_range.ts";
 import { type Ask, draftOf, filtering, matching, within } from "../store.ts";
 

@@ -1,7 +1,7 @@
 // A RetentionQuery: of those who did something, how many came back. Never holds SQL.
 
 import type { Answered, Asking } from "../answer.ts";
-import type { CheckedRetention } from "../check.ts";
+import type { CheckedRetention } from "../checked.ts";
 import { later, shownMoment, spanOf, startOf } from "../date_range.ts";
 import type { Interval } from "../model.ts";
 import { retentionRows } from "./store.ts";

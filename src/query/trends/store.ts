@@ -2,7 +2,7 @@
 // reply.
 
 import { type PropertyFilter, propertyText } from "../../storage/property_filter.ts";
-import type { Series } from "../check.ts";
+import type { Series } from "../checked.ts";
 import { later, type Span } from "../date_range.ts";
 import type { EventsNode, Interval, Math } from "../model.ts";
 import {

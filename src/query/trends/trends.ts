@@ -2,7 +2,7 @@
 
 import { Fault } from "../../core/fault.ts";
 import { limits } from "../../core/limits.ts";
-import { type CheckedTrends, isTotal, type Series } from "../check.ts";
+import { type CheckedTrends, isTotal, type Series } from "../checked.ts";
 import { bucketsOf, engineMoment, later, type Span, spanOf, startOf } from "../date_range.ts";
 import type { Interval } from "../model.ts";
 import type { Answered, Asking } from "../answer.ts";
