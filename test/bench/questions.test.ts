@@ -4,7 +4,11 @@ import { questions } from "../../bench/run.ts";
 // Whether each question can still be asked and still checks what it got; its figures mean nothing at this size.
 const scale = { rounds: 1, bytes: 60_000, warm: false };
 
-for (const [name, question] of Object.entries(questions)) {
+// The others send other bodies the same way, and take many seconds on a busy machine.
+const asked = ["scan", "block", "journal", "insert", "batch", "capture", "projects", "gzip", "memory"];
+
+for (const name of asked) {
+  const question = questions[name]!;
   test(`${name} is asked and answered`, async () => {
     const { figures, ratios } = await question(scale);
     expect(figures.length).toBeGreaterThan(0);
