@@ -121,6 +121,32 @@ describe("a trend over HTTP", () => {
   });
 });
 
+test("ids that were merged are one user, in trends, funnels and retention", async () => {
+  await stores.clickhouse.command(`
+    INSERT INTO event_rows (uuid, project_id, event, distinct_id, properties, timestamp, created_at)
+    SELECT generateUUIDv4(), 1, 'merged', ['anonymous', 'known', 'other'][number + 1], '{}', ${noon / 1000} + number,
+      now64(6) FROM numbers(3)`);
+  const users = async () => {
+    const series = [{ event: "merged", math: "dau" }];
+    return ((await run({ ...trend, series })).body["results"] as { count: number }[])[0]?.count;
+  };
+  expect(await users()).toBe(3);
+  await stores.clickhouse.command(`
+    INSERT INTO merged_ids (project_id, distinct_id, main_id, merged_at, created_at, version)
+    VALUES (1, 'anonymous', 'known', now64(6), now64(6), 1), (1, 'known', 'known', now64(6), now64(6), 1)`);
+  expect(await users()).toBe(2);
+  const steps = await run({
+    kind: "FunnelsQuery",
+    series: [{ event: "merged" }, { event: "merged" }],
+    dateRange,
+  });
+  expect((steps.body["results"] as { count: number }[]).map(({ count }) => count)).toEqual([2, 1]);
+  const entity = { id: "merged", type: "events" };
+  const retentionFilter = { totalIntervals: 1, targetEntity: entity, returningEntity: entity };
+  const back = await run({ kind: "RetentionQuery", dateRange: { date_to: "2024-03-30" }, retentionFilter });
+  expect(back.body["results"]).toMatchObject([{ values: [{ count: 2 }] }]);
+});
+
 test("groups are counted by the place of their type", async () => {
   await stores.clickhouse.command(`
     INSERT INTO event_rows (uuid, project_id, event, distinct_id, properties, timestamp, created_at, gt, gk)
