@@ -22,6 +22,8 @@ export interface Today {
 /** Before it the engine's days, which are counted from 1970, end. */
 const earliest = "1970-01-03";
 const latest = "2100-01-01";
+/** Where "all" begins at the earliest: a single event of a broken clock must not stretch every chart to 1970. */
+const earliestOfAll = "2000-01-01";
 
 const wrongDate =
   "Date has wrong format. Use one of these formats instead: YYYY-MM-DD, YYYY-MM-DDThh:mm:ss with or without " +
@@ -71,7 +73,7 @@ export function nowOf({ now, timezone }: Today): Moment {
 function allFrom(first: number | undefined, now: Moment): Moment {
   if (first === undefined) return now.startOfDay();
   const at = Temporal.Instant.fromEpochMilliseconds(first).toZonedDateTimeISO(now.timeZoneId);
-  const low = Temporal.PlainDate.from(earliest).toZonedDateTime(now.timeZoneId);
+  const low = Temporal.PlainDate.from(earliestOfAll).toZonedDateTime(now.timeZoneId);
   const from = Temporal.ZonedDateTime.compare(at, low) < 0 ? low : at;
   // An only event that lies ahead of its time is still shown up to now.
   return Temporal.ZonedDateTime.compare(from, now) > 0 ? now.startOfDay() : from.startOfDay();

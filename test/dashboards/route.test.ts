@@ -88,6 +88,8 @@ test("a dashboard changes only in what is said of it, and not at all by nothing"
   const id = await make("Before");
   const before = (await ask("GET", `dashboards/${id}/`)).body;
   expect((await ask("PATCH", `dashboards/${id}/`, {})).body).toEqual(before);
+  expect((await ask("PATCH", `dashboards/${id}/`, { tags: ["a", "b"] })).body["tags"]).toEqual(["a", "b"]);
+  expect((await ask("PATCH", `dashboards/${id}/`, { tags: ["t"] })).body["tags"]).toEqual(["t"]);
   const { body } = await ask("PATCH", `dashboards/${id}/`, { name: "After" });
   expect(body).toMatchObject({ name: "After", tags: ["t"], created_at: before["created_at"] });
 });

@@ -92,6 +92,19 @@ describe("an insight", () => {
     expect(body).toMatchObject({ short_id, name: null, derived_name: "seen events", tags: ["a"], query });
   });
 
+  test("is replaced by what PUT says, which must name its query", async () => {
+    const { id } = (await make({ name: "One", tags: ["a"] })).body;
+    expect(problemOf(await ask("PUT", `${id}/`, { name: "Two" }))[2]).toBe("required");
+    const put = await ask("PUT", `${id}/`, { query: trend, tags: ["b", "c, d", '"e"'], favorited: true });
+    expect(put.body).toMatchObject({
+      name: "One",
+      query: trend,
+      tags: ["b", "c, d", '"e"'],
+      favorited: true,
+    });
+    expect((await ask("PATCH", `${id}/`, { tags: [] })).body["tags"]).toEqual([]);
+  });
+
   test("is found by its short id and by words", async () => {
     const { id, short_id } = (await make({ name: "100% found_it" })).body;
     for (const search of [`short_id=${short_id}`, "search=0%25%20FOUND_"]) {

@@ -54,6 +54,8 @@ describe("a span", () => {
   test("of all begins with the day of the first event, or today without any", () => {
     const first = Date.UTC(2023, 0, 1, 23, 30);
     const { from } = spanOf({ date_from: "all" }, today, { first, attr: "range" });
+    const broken = spanOf({ date_from: "all" }, today, { first: 1, attr: "range" });
+    expect(shownMoment(broken.from)).toBe("2000-01-01T00:00:00+01:00");
     expect(shownMoment(from)).toBe("2023-01-02T00:00:00+01:00");
     expect(shownMoment(spanOf({ date_from: "all" }, today, { attr: "range" }).from)).toBe(
       "2024-04-03T00:00:00+02:00",

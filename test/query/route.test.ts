@@ -176,6 +176,16 @@ test("a funnel says who got how far and how long it took", async () => {
   ]);
 });
 
+test("a funnel's window holds its last moment, and nothing after", async () => {
+  const within = async (funnelWindowInterval: number) => {
+    const funnelsFilter = { funnelWindowInterval, funnelWindowIntervalUnit: "second" };
+    const series = [{ event: "seen" }, { event: "bought" }];
+    const { body } = await run({ kind: "FunnelsQuery", series, dateRange, funnelsFilter });
+    return (body["results"] as { count: number }[])[1]?.count;
+  };
+  expect([await within(1800), await within(1799)]).toEqual([1, 0]);
+});
+
 test("retention says who came back", async () => {
   const retentionFilter = { period: "Day", totalIntervals: 2, targetEntity: { id: "seen", type: "events" } };
   const returningEntity = { id: "seen", type: "events" };
