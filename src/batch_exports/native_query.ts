@@ -116,6 +116,7 @@ const stars: Record<ExportModel, readonly string[]> = {
 };
 
 const comparing = new Set(["=", "!=", "<", "<=", ">", ">="]);
+const chaining = new Set(["AND", "OR", "+"]);
 const counting = new Set(["+", "-", "*", "/", "%"]);
 
 class Compiler {
@@ -123,12 +124,16 @@ class Compiler {
   readonly #model: ExportModel;
   #count = 0;
   #growing = 0;
+  #parts = 0;
 
   constructor(model: ExportModel) {
     this.#model = model;
   }
 
   sqlOf(expression: Expression): string {
+    if (++this.#parts > limits.exportQueryPartsMax) {
+      refuseQuery(`Unsupported HogQL query: it has more than ${limits.exportQueryPartsMax} parts.`);
+    }
     switch (expression.kind) {
       case "string":
         return this.#bind("String", expression.value);
@@ -198,10 +203,25 @@ class Compiler {
     return found.sql ? found.sql(inner) : `${found.name}(${inner.join(", ")})`;
   }
 
-  #binary({ sign, left, right }: Expression & { kind: "binary" }): string {
+  #binary(expression: Expression & { kind: "binary" }): string {
+    const { sign, left, right } = expression;
+    if (chaining.has(sign)) return this.#chain(expression);
     if (counting.has(sign)) return `(${this.#counted(left)} ${sign} ${this.#counted(right)})`;
     if (!comparing.has(sign)) return `(${this.sqlOf(left)} ${sign} ${this.sqlOf(right)})`;
     return `(${this.#compared(left, right)} ${sign} ${this.#compared(right, left)})`;
+  }
+
+  /** Side by side, since the engine's parser only goes so deep. */
+  #chain(expression: Expression & { kind: "binary" }): string {
+    const { sign } = expression;
+    const parts: Expression[] = [];
+    let rest: Expression = expression;
+    while (rest.kind === "binary" && rest.sign === sign) {
+      parts.unshift(rest.right);
+      rest = rest.left;
+    }
+    const all = [rest, ...parts].map((one) => (sign === "+" ? this.#counted(one) : this.sqlOf(one)));
+    return `(${all.join(` ${sign} `)})`;
   }
 
   #in({ not, left, list }: Expression & { kind: "in" }): string {

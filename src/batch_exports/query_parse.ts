@@ -174,9 +174,10 @@ class Parser {
   }
 
   #joined(): Expression {
-    let left = this.#sum();
-    while (this.#words.takeSign("||")) left = { kind: "call", name: "concat", args: [left, this.#sum()] };
-    return left;
+    const first = this.#sum();
+    const args = [first];
+    while (this.#words.takeSign("||")) args.push(this.#sum());
+    return args.length > 1 ? { kind: "call", name: "concat", args } : first;
   }
 
   #sum(): Expression {

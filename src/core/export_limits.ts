@@ -10,6 +10,8 @@ export const exportLimits = {
   /** Columns it selects, and how deeply its expressions nest. */
   exportColumnsMax: 200,
   exportQueryDepthMax: 50,
+  /** Names, values, calls and operators in it: a pasted list of ids. */
+  exportQueryPartsMax: 2000,
   /** Functions in it that may make a text several times longer: nested, they multiply. */
   exportQueryGrowthMax: 4,
   /** N of "every N minutes": a day. */

@@ -61,6 +61,12 @@ test("every operator binds as in SQL", () => {
   expect(where("event || '!' != 'a!' and properties.paid = true")).toBe(
     "((concat(event, {q0:String}) != {q1:String}) AND (JSONExtract(properties, {q2:String}, 'Nullable(String)') = {q3:String}))",
   );
+  expect(where("event = 'a' or event = 'b' or event = 'c'")).toBe(
+    "((event = {q0:String}) OR (event = {q1:String}) OR (event = {q2:String}))",
+  );
+  expect(where("1 + 1 + 1 - 1 - 1 = 1")).toBe(
+    "(((({q0:Int64} + {q1:Int64} + {q2:Int64}) - {q3:Int64}) - {q4:Int64}) = {q5:Int64})",
+  );
   expect(where("events.event is not null")).toBe("(event IS NOT NULL)");
 });
 
@@ -134,6 +140,8 @@ test("what is more than a SELECT of one table is refused, each with its reason",
     ["SELECT 99999999999999999999 FROM events", "too large"],
     [`SELECT ${"(".repeat(60)}1${")".repeat(60)} FROM events`, "nested deeper"],
     [`SELECT ${Array(201).fill("uuid").join()} FROM events`, "more than 200 columns"],
+    [`SELECT uuid FROM events WHERE event IN (${Array(2000).fill("1").join()})`, "more than 2000 parts"],
+    [`SELECT ${Array(2001).fill("1").join("+")} AS x FROM events`, "more than 2000 parts"],
     ["SELECT hex(hex(hex(hex(hex(event))))) FROM events", "functions that make texts longer"],
     ["SELECT event FROM events WHERE event IN (uuid)", "IN takes a list"],
     ["SELECT x -> x FROM events", "Failed to parse query"],

@@ -230,6 +230,8 @@ test("operators, words and properties mean what they do in SQL", async () => {
     "1 + 2 * 3": "7",
     "(1 + 2) * 3": "9",
     "-3 - -2": "-1",
+    "10 - 3 - 2 + 1 + 1": "7",
+    "event || '-' || distinct_id": "signed up-me",
     "7 % 4": "3",
     "properties.n > 42": 1,
     "properties.n + 1": 43.5,
@@ -256,6 +258,12 @@ test("operators, words and properties mean what they do in SQL", async () => {
     if (value !== expected) wrong.push({ text, value, expected });
   }
   expect(wrong).toEqual([]);
+});
+
+test("long lists of alternatives are no deeper than short ones", async () => {
+  const alternatives = Array.from({ length: 240 }, (_, i) => `event = 'event ${i}'`);
+  const text = `SELECT event FROM events WHERE ${[...alternatives, "event = 'signed up'"].join(" OR ")}`;
+  expect(await valuesOf(text)).toEqual(["signed up"]);
 });
 
 test("rows that do not match are left out", async () => {
