@@ -3,11 +3,12 @@
 
 import type { Addresses } from "../access/address.ts";
 import type { Secrets } from "../access/secret.ts";
-import { Fault } from "../core/fault.ts";
+import { Fault, UserError } from "../core/fault.ts";
 import { limits } from "../core/limits.ts";
 import { shown } from "../http/field_fault.ts";
 import type { ClickHouse } from "../storage/clickhouse.ts";
 import { checkPropertyFilters, compilePropertyFilters } from "../storage/property_filter.ts";
+import { destinationFields } from "./destination_config.ts";
 import { readDestination, type SplitDestination } from "./destination_check.ts";
 import { hostOf } from "./destination_value.ts";
 import type { ExportChanges, ExportModel } from "./model.ts";
@@ -70,7 +71,7 @@ export async function checkExport(
       filters,
       destination_type: destination.type,
       destination_config: destination.config,
-      destination_secrets: checks.secrets.seal(destination.secrets),
+      destination_secrets: destination.sealed,
     },
   };
 }
@@ -79,14 +80,12 @@ async function checkDestinationPart(
   { secrets, addresses, filesAllowed }: Checks,
   { destination: wish }: ExportChanges,
   stored: StoredExport | undefined,
-): Promise<SplitDestination> {
-  const before: SplitDestination | undefined = stored && {
-    type: stored.destination_type,
-    config: stored.destination_config,
-    secrets: secrets.open(stored.destination_secrets),
-  };
-  if (wish === undefined && before) return before;
-  const destination = readDestination(wish ?? {}, before);
+): Promise<SplitDestination & { sealed: Uint8Array }> {
+  if (wish === undefined && stored) {
+    const { destination_type, destination_config, destination_secrets } = stored;
+    return { type: destination_type, config: destination_config, secrets: {}, sealed: destination_secrets };
+  }
+  const destination = readDestination(wish ?? {}, stored && openStored(secrets, stored, wish));
   if (destination.type === "File" && !filesAllowed) {
     const detail = '"File" is not a valid choice: this server has no EXPORT_FILE_DIR to write to.';
     throw new Fault("invalid_choice", detail, { attr: "destination__type" });
@@ -96,7 +95,30 @@ async function checkDestinationPart(
   if (target && refused !== undefined) {
     throw new Fault("invalid_input", refused, { attr: `destination__config__${target.field}` });
   }
-  return destination;
+  return { ...destination, sealed: secrets.seal(destination.secrets) };
+}
+
+/**
+ * What is stored, with its secrets. When they were sealed with a key that is gone, the request must bring them
+ * all again.
+ */
+function openStored(
+  secrets: Secrets,
+  { destination_type: type, destination_config: config, destination_secrets }: StoredExport,
+  wish: ExportChanges["destination"],
+): SplitDestination {
+  try {
+    return { type, config, secrets: secrets.open(destination_secrets) };
+  } catch (thrown) {
+    if (!(thrown instanceof UserError)) throw thrown;
+    const lost = Object.entries(destinationFields[type]).find(
+      ([name, { secret }]) => secret && !(name in (wish?.config ?? {})),
+    );
+    const sameType = wish?.type === undefined || wish.type === type;
+    if (!lost || !sameType) return { type, config, secrets: {} };
+    const detail = "This field must be given again: what is stored was sealed with another SECRET_KEY.";
+    throw new Fault("required", detail, { attr: `destination__config__${lost[0]}` });
+  }
 }
 
 async function checkQuery(clickhouse: ClickHouse, text: string, model: ExportModel): Promise<void> {

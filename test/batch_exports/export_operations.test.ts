@@ -297,6 +297,30 @@ test("secrets rest sealed, and no reply shows one", async () => {
   expect(await secretsOf(made["id"])).toMatchObject({ aws_secret_access_key: "other-secret" });
 });
 
+test("secrets that cannot be read any more are asked for again, and lost by no other change", async () => {
+  const made = await desk.make({ destination: s3 });
+  const id = String(made["id"]);
+  const path = `${desk.home}${id}/`;
+  const other = Buffer.from(
+    openSecrets({ secretKey: "another", dataDir: "/nowhere" }).seal({ aws_secret_access_key: "x" }),
+  );
+  await desk.sql`UPDATE batch_exports SET destination_secrets = ${other} WHERE id = ${id}`;
+  expect((await desk.ask("PATCH", path, { name: "Renamed", interval: "day" })).status).toBe(200);
+  const [row] = await desk.sql<{ destination_secrets: Buffer }[]>`
+    SELECT destination_secrets FROM batch_exports WHERE id = ${id}`;
+  expect(other.equals(row!.destination_secrets)).toBe(true);
+  const refused = problemOf(await desk.ask("PATCH", path, { destination: { config: { prefix: "new" } } }));
+  expect([refused[0], refused[2], refused[4]]).toEqual([
+    400,
+    "required",
+    "destination__config__aws_access_key_id",
+  ]);
+  const { aws_access_key_id, aws_secret_access_key } = s3.config;
+  const again = { destination: { config: { prefix: "new", aws_access_key_id, aws_secret_access_key } } };
+  expect((await desk.ask("PATCH", path, again)).status).toBe(200);
+  expect(await secretsOf(id)).toEqual({ aws_access_key_id, aws_secret_access_key });
+});
+
 test("the type may change, and then nothing of the old one is kept", async () => {
   const made = await desk.make({ destination: s3 });
   const path = `${desk.home}${String(made["id"])}/`;
