@@ -113,7 +113,7 @@ export const exportModel = Type.Object({
 });
 export type BatchExport = Static<typeof exportModel>;
 
-const alias = nullable(Type.String({ maxLength: limits.exportQueryCharsMax }));
+const alias = nullable(Type.String({ maxLength: limits.exportQueryCharsMax }), { default: null });
 
 /** What a request may say of an export. */
 export const exportBody = Type.Object({

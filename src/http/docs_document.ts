@@ -151,7 +151,8 @@ function isList({ responses }: ApiOperation): boolean {
   const reply = responses["200"];
   const content = reply && "content" in reply ? reply.content : undefined;
   const { properties } = content?.["application/json"]?.schema ?? {};
-  return properties?.["results"] !== undefined && properties["previous"] !== undefined;
+  // Lists without a count are followed by their links.
+  return properties?.["results"] !== undefined && properties["count"] !== undefined;
 }
 
 function contentsOf({ requestBody, responses }: ApiOperation): Content[] {
