@@ -3,6 +3,7 @@
 import { Fault, type FaultCode } from "../core/fault.ts";
 import { limits } from "../core/limits.ts";
 import { kindOf, shown } from "../http/field_fault.ts";
+import { withoutConnectionString } from "./azure_connection.ts";
 import { destinationFields, type DestinationType, destinationTypes } from "./destination_config.ts";
 import type { Field, Settings } from "./destination_config.ts";
 import { checkValues } from "./destination_value.ts";
@@ -30,7 +31,8 @@ export function readDestination(wish: DestinationWish, stored?: SplitDestination
   const type = wish.type === undefined && stored ? stored.type : checkType(wish.type);
   const base = stored?.type === type ? stored : undefined;
   const fields = destinationFields[type];
-  const given = checkGiven(fields, wish.config ?? {});
+  const said = wish.config ?? {};
+  const given = checkGiven(fields, type === "AzureBlob" ? withoutConnectionString(said) : said);
   const merged = { ...base?.config, ...base?.secrets, ...given };
   for (const [name, value] of Object.entries(merged)) if (value === null) delete merged[name];
   const missing = Object.keys(fields).filter((name) => fields[name]?.required && !(name in merged));

@@ -146,6 +146,39 @@ describe("every type is told its own fields", () => {
   });
 });
 
+test("Azure's connection string is taken apart, and not kept", async () => {
+  const keyed =
+    "DefaultEndpointsProtocol=https;AccountName=account;AccountKey=a2V5LWhlcmU=;EndpointSuffix=core.windows.net";
+  const made = await desk.make({
+    destination: { type: "AzureBlob", config: { container_name: "box", connection_string: keyed } },
+  });
+  expect(made["destination"]).toEqual({
+    type: "AzureBlob",
+    config: { container_name: "box", account_name: "account" },
+  });
+  const local = keyed.replace(
+    ";EndpointSuffix=core.windows.net",
+    ";BlobEndpoint=https://box.example.com/account",
+  );
+  const other = { container_name: "box", connection_string: local };
+  expect(await shown("AzureBlob", other)).toMatchObject({ endpoint_url: "https://box.example.com/account" });
+  const china = keyed.replace("core.windows.net", "core.chinacloudapi.cn");
+  expect(await shown("AzureBlob", { container_name: "box", connection_string: china })).toMatchObject({
+    endpoint_url: "https://account.blob.core.chinacloudapi.cn",
+  });
+  const path = `${desk.home}${String(made["id"])}/`;
+  const moved = await desk.ask("PATCH", path, { destination: { config: { connection_string: local } } });
+  expect(moved.status).toBe(200);
+  for (const connection_string of ["", "AccountName=account", "nonsense", 5]) {
+    const [status, , code, , attr] = await refusal("AzureBlob", { container_name: "box", connection_string });
+    expect([status, code, attr]).toEqual([400, "invalid_input", "destination__config__connection_string"]);
+  }
+  const inside = keyed.replace(";EndpointSuffix=core.windows.net", ";BlobEndpoint=http://127.0.0.1:10000/x");
+  expect((await refusal("AzureBlob", { container_name: "box", connection_string: inside }))[4]).toBe(
+    "destination__config__endpoint_url",
+  );
+});
+
 test("formats and what each can be compressed with", async () => {
   const formats = "Supported file formats are ['Parquet', 'JSONLines', 'CSV']";
   expect(await refusal("S3", { ...s3, file_format: "unknown" })).toEqual(
