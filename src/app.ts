@@ -21,6 +21,7 @@ import { type Log, reasonOf } from "./core/log.ts";
 import { dashboardRoutes } from "./dashboards/route.ts";
 import { eventRoutes } from "./events/route.ts";
 import { type DescribedRoute, docsRoutes } from "./http/docs.ts";
+import { groupRoutes } from "./groups/route.ts";
 import { healthRoutes } from "./http/health.ts";
 import { listen } from "./http/listen.ts";
 import { type Metrics, openMetrics } from "./http/metrics.ts";
@@ -33,6 +34,8 @@ import { openInsightReader } from "./insights/reader.ts";
 import { insightRoutes } from "./insights/route.ts";
 import { openInsightShow } from "./insights/show.ts";
 import { organizationRoutes } from "./organizations/route.ts";
+import { openDeletions } from "./persons/deletion/worker.ts";
+import { personRoutes } from "./persons/route.ts";
 import { personalKeyRoutes } from "./personal_api_keys/route.ts";
 import { projectRoutes } from "./projects/route.ts";
 import { openQueryEngine, type QueryEngine } from "./query/engine.ts";
@@ -222,8 +225,9 @@ interface Worker {
 }
 
 /** One line for each room that has work of its own. */
-function workers({ subscriptions }: Parts): Worker[] {
-  return [subscriptions];
+function workers({ stores, subscriptions, log }: Parts): Worker[] {
+  const { sql, clickhouse } = stores;
+  return [subscriptions, openDeletions({ sql, clickhouse, log })];
 }
 
 function routes({
@@ -284,6 +288,8 @@ function routes({
     .use(personalKeyRoutes({ gate, sql }))
     .use(batchExportRoutes(exportParts))
     .use(eventRoutes({ gate, clickhouse, clock }))
+    .use(personRoutes({ gate, sql, clickhouse, clock }))
+    .use(groupRoutes({ gate, clickhouse }))
     .use(ingestionWarningRoutes({ gate, clickhouse, clock }))
     .use(queryRoutes({ gate, engine }))
     .use(insightRoutes({ gate, sql, queries: engine }))

@@ -182,6 +182,17 @@ export const limits = {
   mergeSegmentBytesMax: 2 * 1024 * 1024,
   /** Merged ids mirrored to ClickHouse in one insert. */
   mirrorRowsMax: 20_000,
+  /** A person's properties in a reply, in bytes, as PostHog keeps; the latest changed come first. */
+  personBytesMax: 655_360,
+  /** One statement of a deletion, in ms: all parts of a large table may be touched. */
+  deletionMsMax: 600_000,
+  /** How often ordered deletions are looked at, in ms, and how many at once. */
+  deletionLookMs: 2000,
+  deletionsAtOnce: 100,
+  /** After how many days a journal that was never seen again holds no deletion up. */
+  journalGoneDays: 30,
+  /** How long a deleted project's key may still work in some process, in seconds, with time to arrive. */
+  goneKeySeconds: 60,
   /** Person and group properties one event may change: far more than anybody sends by hand. */
   changesMax: 1000,
   /** The longest key among them, in bytes, quotes aside: keys live in dictionaries. */

@@ -1,0 +1,11 @@
+// What a group looks like in a reply. Never how it rests.
+
+import Type from "typebox";
+
+export const groupModel = Type.Object({
+  group_type: Type.String(),
+  group_key: Type.String(),
+  group_properties: Type.Record(Type.String(), Type.Unknown()),
+  properties: Type.Record(Type.String(), Type.Unknown(), { description: "The same, as events name it." }),
+  created_at: Type.String({ format: "date-time" }),
+});

@@ -1,0 +1,29 @@
+// Finishes deletions that were ordered: looks every few seconds whether the journals have passed them. Never decides
+// what goes.
+
+import { limits } from "../../core/limits.ts";
+import type { Log } from "../../core/log.ts";
+import type { ClickHouse } from "../../storage/clickhouse.ts";
+import type { Postgres } from "../../storage/postgres.ts";
+import { type Ticking, every } from "../../work/tick.ts";
+import { finishDeletions, removeGoneProjects } from "./store.ts";
+
+export interface DeletionOptions {
+  sql: Postgres;
+  clickhouse: ClickHouse;
+  log: Log;
+}
+
+export function openDeletions({ sql, clickhouse, log }: DeletionOptions) {
+  let ticking: Ticking | undefined;
+  const look = async () => {
+    const persons = await finishDeletions(sql, clickhouse);
+    if (persons > 0) log.info("deleted persons for good", { persons });
+    const projects = await removeGoneProjects(sql, clickhouse);
+    if (projects.length > 0) log.info("deleted the data of projects that are gone", { projects });
+  };
+  return {
+    start: () => void (ticking = every(limits.deletionLookMs, "finishing deletions", look, log)),
+    close: async () => await ticking?.close(),
+  };
+}

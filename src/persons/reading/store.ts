@@ -1,0 +1,167 @@
+// Persons read back from ClickHouse: one by one of its ids, or a page of them. Never folds more persons than it shows.
+
+import { limits } from "../../core/limits.ts";
+import type { ClickHouse, QueryOptions } from "../../storage/clickhouse.ts";
+import { ownPersonId } from "../identity.ts";
+import { type KeptChange, foldProperties } from "./fold.ts";
+
+export interface Person {
+  uuid: string;
+  /** All of them, the main one first. */
+  distinct_ids: string[];
+  /** JSON text of an object. */
+  properties: string;
+  /** `YYYY-MM-DD hh:mm:ss.uuuuuu` in UTC. */
+  created_at: string;
+  is_identified: boolean;
+}
+
+const queryOptions: QueryOptions = {
+  timeoutMs: (limits.querySecondsMax + 5) * 1000,
+  settings: { max_execution_time: limits.querySecondsMax, date_time_output_format: "simple", max_threads: 1 },
+};
+
+interface MergedId {
+  distinct_id: string;
+  main_id: string;
+  merged_at: string;
+}
+
+/** The person of a distinct id; undefined when there is none. */
+export async function findPersonByDistinctId(
+  clickhouse: ClickHouse,
+  project_id: number,
+  distinct_id: string,
+): Promise<Person | undefined> {
+  const [merged] = await clickhouse.query<MergedId>(
+    `SELECT distinct_id, main_id, toUnixTimestamp64Micro(merged_at) AS merged_at
+     FROM merged_ids FINAL
+     WHERE project_id = {project_id:UInt32} AND distinct_id = {distinct_id:String}`,
+    { project_id, distinct_id },
+    queryOptions,
+  );
+  const [person] = await readPersons(clickhouse, project_id, [merged?.main_id ?? distinct_id]);
+  return person;
+}
+
+/** The person of a uuid; undefined when there is none, or when it has become part of another. */
+export async function findPersonByUuid(
+  clickhouse: ClickHouse,
+  project_id: number,
+  uuid: string,
+): Promise<Person | undefined> {
+  const [own] = await clickhouse.query<{ distinct_id: string }>(
+    `SELECT distinct_id FROM seen
+     WHERE project_id = {project_id:UInt32} AND own_person_id = {uuid:UUID} LIMIT 1`,
+    { project_id, uuid },
+    queryOptions,
+  );
+  if (!own) return undefined;
+  const person = await findPersonByDistinctId(clickhouse, project_id, own.distinct_id);
+  return person?.uuid === uuid.toLowerCase() ? person : undefined;
+}
+
+/** Persons by their main ids, in that order; those that do not exist are left out. */
+export async function readPersons(
+  clickhouse: ClickHouse,
+  project_id: number,
+  mains: readonly string[],
+): Promise<Person[]> {
+  if (mains.length === 0) return [];
+  const merged = await clickhouse.query<MergedId>(
+    `SELECT distinct_id, main_id, toUnixTimestamp64Micro(merged_at) AS merged_at
+     FROM merged_ids FINAL
+     WHERE project_id = {project_id:UInt32} AND main_id IN {mains:Array(String)}`,
+    { project_id, mains },
+    queryOptions,
+  );
+  const mainOf = new Map(mains.map((main) => [main, main]));
+  for (const { distinct_id, main_id } of merged) mainOf.set(distinct_id, main_id);
+  const mergedAt = new Map(merged.map((one) => [one.distinct_id, Number(one.merged_at)]));
+  const params = { project_id, ids: [...mainOf.keys()] };
+  const [seen, changes] = await Promise.all([
+    clickhouse.query<{ distinct_id: string; created_at: string }>(
+      `SELECT distinct_id, toString(min(first)) AS created_at FROM seen
+       WHERE project_id = {project_id:UInt32} AND distinct_id IN {ids:Array(String)}
+       GROUP BY distinct_id`,
+      params,
+      queryOptions,
+    ),
+    clickhouse.query<KeptChange>(
+      `SELECT distinct_id, key, kind, toString(w.1) AS at, toString(w.2) AS tie, w.3 AS op, w.4 AS value
+       FROM (
+         SELECT distinct_id, key, kind, max(w) AS w FROM person_props
+         WHERE project_id = {project_id:UInt32} AND distinct_id IN {ids:Array(String)}
+         GROUP BY distinct_id, key, kind
+       )`,
+      params,
+      queryOptions,
+    ),
+  ]);
+  const identified = new Set(merged.map(({ main_id }) => main_id));
+  const seenBy = Map.groupBy(seen, ({ distinct_id }) => mainOf.get(distinct_id)!);
+  const changesBy = Map.groupBy(changes, ({ distinct_id }) => mainOf.get(distinct_id)!);
+  return mains.flatMap((main) => {
+    const ids = seenBy.get(main);
+    if (!ids) return [];
+    const joined = (id: string) => (id === main ? undefined : mergedAt.get(id));
+    const others = ids.map(({ distinct_id }) => distinct_id).filter((id) => id !== main);
+    return {
+      uuid: ownPersonId(project_id, main),
+      distinct_ids: [main, ...others.toSorted()],
+      properties: foldProperties(changesBy.get(main) ?? [], joined),
+      created_at: ids.map(({ created_at }) => created_at).toSorted()[0]!,
+      is_identified: identified.has(main),
+    };
+  });
+}
+
+/** Keys by which people look for a person. */
+const searchedKeys = ["email", "Email", "name", "Name", "username", "Username"];
+
+const joinedIds = `(SELECT distinct_id FROM merged_ids FINAL
+  WHERE project_id = {project_id:UInt32} AND main_id != distinct_id)`;
+
+/** Ids or their current e-mail addresses and names that hold the text, by the main ids of their persons. */
+const found = `(SELECT if(m.main_id = '', c.distinct_id, m.main_id) AS main
+  FROM (
+    SELECT distinct_id FROM seen
+    WHERE project_id = {project_id:UInt32} AND positionCaseInsensitiveUTF8(distinct_id, {search:String}) > 0
+    UNION ALL
+    SELECT distinct_id FROM person_props FINAL
+    WHERE project_id = {project_id:UInt32} AND key IN {keys:Array(String)}
+      AND positionCaseInsensitiveUTF8(JSONExtractString(w.4), {search:String}) > 0
+  ) AS c
+  LEFT ANY JOIN (
+    SELECT distinct_id, main_id FROM merged_ids FINAL WHERE project_id = {project_id:UInt32}
+  ) AS m ON c.distinct_id = m.distinct_id)`;
+
+/**
+ * The main ids on a page, in their own order, and how many persons there are. By a text: those with an id, an e-mail
+ * address or a name that holds it.
+ */
+export async function listMainIds(
+  clickhouse: ClickHouse,
+  project_id: number,
+  search: string | undefined,
+  { limit, offset }: { limit: number; offset: number },
+): Promise<{ count: number; mains: string[] }> {
+  const where =
+    `WHERE project_id = {project_id:UInt32} AND distinct_id NOT IN ${joinedIds}` +
+    (search === undefined ? "" : ` AND distinct_id IN ${found}`);
+  const params = { project_id, search: search ?? "", keys: searchedKeys, limit, offset };
+  const [counted, rows] = await Promise.all([
+    clickhouse.query<{ count: string }>(
+      `SELECT count() AS count FROM (SELECT distinct_id FROM seen ${where} GROUP BY distinct_id)`,
+      params,
+      queryOptions,
+    ),
+    clickhouse.query<{ distinct_id: string }>(
+      `SELECT distinct_id FROM seen ${where} GROUP BY distinct_id ORDER BY distinct_id
+       LIMIT {limit:UInt64} OFFSET {offset:UInt64}`,
+      params,
+      { ...queryOptions, settings: { ...queryOptions.settings, optimize_aggregation_in_order: 1 } },
+    ),
+  ]);
+  return { count: Number(counted[0]?.count ?? 0), mains: rows.map(({ distinct_id }) => distinct_id) };
+}
