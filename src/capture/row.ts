@@ -108,10 +108,12 @@ for (let value = 0; value < 16; value++) {
 
 const entropy = new Uint8Array(8192);
 let entropyAt = entropy.length;
+/** 30 bits behind the time part rise from one uuid to the next: of events at one moment the later is the greater. */
+let sequence = crypto.getRandomValues(new Uint32Array(1))[0]! & 0x3fffffff;
 
 /** A new UUIDv7 in ClickHouse's order, its time part from `millis`. */
 export function newUuidBytes(millis: number, out: Uint8Array): void {
-  if (entropyAt + 10 > entropy.length) {
+  if (entropyAt + 6 > entropy.length) {
     crypto.getRandomValues(entropy);
     entropyAt = 0;
   }
@@ -121,9 +123,12 @@ export function newUuidBytes(millis: number, out: Uint8Array): void {
     out[place] = rest % 256;
     rest = Math.floor(rest / 256);
   }
-  out[1] = 0x70 | (entropy[entropyAt]! & 0x0f);
-  out[0] = entropy[entropyAt + 1]!;
-  for (let byte = 0; byte < 8; byte++) out[8 + byte] = entropy[entropyAt + 2 + byte]!;
-  out[15] = 0x80 | (out[15]! & 0x3f);
-  entropyAt += 10;
+  sequence = (sequence + 1) & 0x3fffffff;
+  out[1] = 0x70 | (sequence >>> 26);
+  out[0] = (sequence >>> 18) & 0xff;
+  out[15] = 0x80 | ((sequence >>> 12) & 0x3f);
+  out[14] = (sequence >>> 4) & 0xff;
+  out[13] = ((sequence & 0x0f) << 4) | (entropy[entropyAt]! & 0x0f);
+  for (let byte = 8; byte < 13; byte++) out[byte] = entropy[entropyAt + byte - 7]!;
+  entropyAt += 6;
 }

@@ -1,7 +1,7 @@
 import { expect, test } from "bun:test";
 import fc from "fast-check";
 import { Block, rebatch } from "../../src/capture/block.ts";
-import { emptyRow, newUuidBytes, uuidFromText } from "../../src/capture/row.ts";
+import { emptyRow, newUuidBytes, uuidFromText, uuidText } from "../../src/capture/row.ts";
 import { ByteColumn } from "../../src/storage/native.ts";
 import { lengthOfBlock, rowsOfBlock } from "../../src/storage/native_cut.ts";
 
@@ -99,15 +99,22 @@ test("a uuid's bytes are those of its text, in either case; anything else is ref
   }
 });
 
-test("a new uuid has version 7, the time it was given, and never repeats", () => {
+test("a new uuid has version 7, the time it was given, rises, and never repeats", () => {
   const seen = new Set<string>();
   const out = new Uint8Array(16);
+  let falling = 0;
+  let last = "";
   for (let i = 0; i < 10_000; i++) {
     newUuidBytes(1_700_000_000_000, out);
+    const text = uuidText(out);
+    if (text < last) falling++;
+    last = text;
     seen.add(Buffer.from(out).toString("hex"));
     const high = Buffer.from(out.slice(0, 8).toReversed()).toString("hex");
     expect(high.slice(0, 13)).toBe(`${(1_700_000_000_000).toString(16).padStart(12, "0")}7`);
     expect(out[15]! >> 6).toBe(2);
   }
   expect(seen.size).toBe(10_000);
+  // Once at the most: where the sequence begins anew.
+  expect(falling).toBeLessThanOrEqual(1);
 });

@@ -4,6 +4,7 @@
 import { createOrganization } from "../../src/organizations/store.ts";
 import { issueKey, revokeKey } from "../../src/personal_api_keys/store.ts";
 import { hashKey } from "../../src/core/id.ts";
+import { ownPersonId } from "../../src/persons/identity.ts";
 import { silentLog } from "../../src/core/log.ts";
 import type { Scope } from "../../src/access/scope.ts";
 import type { DescribedRoute } from "../../src/http/docs.ts";
@@ -31,6 +32,18 @@ const things: Record<string, Thing> = {
     body: () => ({ name: "Made", query: { kind: "TrendsQuery", series: [{ event: "$pageview" }] } }),
   },
   dashboards: { body: () => ({ name: "Made" }) },
+  persons: {
+    body: () => ({}),
+    make: async ({ stores: { clickhouse }, owner: { project_id } }) => {
+      const distinct_id = crypto.randomUUID();
+      await clickhouse.command(
+        `INSERT INTO seen (project_id, distinct_id, first, last, arrived, changed)
+         SELECT {project_id:UInt32}, {distinct_id:String}, now64(6), now64(6), now64(6), now64(6)`,
+        { project_id, distinct_id },
+      );
+      return ownPersonId(project_id, distinct_id);
+    },
+  },
   query: { body: () => ({ query: { kind: "TrendsQuery", series: [{ event: "$pageview" }] } }) },
   subscriptions: {
     body: () => ({
