@@ -16,6 +16,7 @@ import { latencyBench } from "./latency.ts";
 import { managementBench } from "./management.ts";
 import { memoryBench } from "./memory.ts";
 import { monthsBench } from "./months.ts";
+import { personsBench } from "./persons.ts";
 import { projectsBench } from "./projects.ts";
 import { scanBench } from "./scan.ts";
 import { sizesBench } from "./sizes.ts";
@@ -37,6 +38,7 @@ export const questions: Record<string, (scale: Scale) => Promise<Answer>> = {
   gzip: gzipBench,
   adversarial: adversarialBench,
   memory: memoryBench,
+  persons: personsBench,
   management: managementBench,
   trends: trendsBench,
 };

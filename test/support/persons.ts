@@ -1,6 +1,7 @@
 // Persons as scripts read them back from ClickHouse, and a model of them to compare with.
 
 import { expect } from "bun:test";
+import { listMainIds, readPersons as readMany } from "../../src/persons/reading/store.ts";
 import type { ClickHouse } from "../../src/storage/clickhouse.ts";
 
 export interface ReadPerson {
@@ -34,6 +35,18 @@ export async function readPersons(clickhouse: ClickHouse, project_id: number): P
   expect(new Set(persons.flatMap((person) => person.distinct_ids)).size).toBe(
     persons.reduce((sum, { distinct_ids }) => sum + distinct_ids.length, 0),
   );
+  return persons.toSorted(byIds);
+}
+
+/** The same as the HTTP API reads them. */
+export async function askPersons(clickhouse: ClickHouse, project_id: number): Promise<ReadPerson[]> {
+  const { mains } = await listMainIds(clickhouse, project_id, undefined, { limit: 1000, offset: 0 });
+  const persons = (await readMany(clickhouse, project_id, mains)).map((person) => ({
+    distinct_ids: person.distinct_ids.toSorted(),
+    properties: JSON.parse(person.properties) as Record<string, unknown>,
+    created_at: Date.parse(`${person.created_at.replace(" ", "T")}Z`) * 1000,
+    is_identified: person.is_identified,
+  }));
   return persons.toSorted(byIds);
 }
 

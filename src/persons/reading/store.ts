@@ -33,14 +33,18 @@ export async function findPersonByDistinctId(
   project_id: number,
   distinct_id: string,
 ): Promise<Person | undefined> {
-  const [merged] = await clickhouse.query<MergedId>(
-    `SELECT distinct_id, main_id, toUnixTimestamp64Micro(merged_at) AS merged_at
+  const merged = await clickhouse.query<MergedId>(
+    `WITH (
+       SELECT any(main_id) FROM merged_ids FINAL
+       WHERE project_id = {project_id:UInt32} AND distinct_id = {distinct_id:String}
+     ) AS known
+     SELECT distinct_id, main_id, toUnixTimestamp64Micro(merged_at) AS merged_at
      FROM merged_ids FINAL
-     WHERE project_id = {project_id:UInt32} AND distinct_id = {distinct_id:String}`,
+     WHERE project_id = {project_id:UInt32} AND main_id = if(known = '', {distinct_id:String}, known)`,
     { project_id, distinct_id },
     queryOptions,
   );
-  const [person] = await readPersons(clickhouse, project_id, [merged?.main_id ?? distinct_id]);
+  const [person] = await foldPersons(clickhouse, project_id, [merged[0]?.main_id ?? distinct_id], merged);
   return person;
 }
 
@@ -75,29 +79,41 @@ export async function readPersons(
     { project_id, mains },
     queryOptions,
   );
+  return await foldPersons(clickhouse, project_id, mains, merged);
+}
+
+/** What is kept of an id itself, in a row like those of its keys. */
+const idKind = 9;
+
+/** `merged`: all ids that were merged into these main ids, and those themselves. */
+async function foldPersons(
+  clickhouse: ClickHouse,
+  project_id: number,
+  mains: readonly string[],
+  merged: readonly MergedId[],
+): Promise<Person[]> {
   const mainOf = new Map(mains.map((main) => [main, main]));
   for (const { distinct_id, main_id } of merged) mainOf.set(distinct_id, main_id);
   const mergedAt = new Map(merged.map((one) => [one.distinct_id, Number(one.merged_at)]));
-  const params = { project_id, ids: [...mainOf.keys()] };
-  const [seen, changes] = await Promise.all([
-    clickhouse.query<{ distinct_id: string; created_at: string }>(
-      `SELECT distinct_id, toString(min(first)) AS created_at FROM seen
+  // One statement for both tables: each has its price, however little it reads.
+  const rows = await clickhouse.query<KeptChange>(
+    `SELECT distinct_id, '' AS key, toUInt8(${idKind}) AS kind, toString(min(first)) AS at,
+       '' AS tie, toInt8(0) AS op, '' AS value
+     FROM seen
+     WHERE project_id = {project_id:UInt32} AND distinct_id IN {ids:Array(String)}
+     GROUP BY distinct_id
+     UNION ALL
+     SELECT distinct_id, toString(key), kind, toString(w.1), toString(w.2), w.3, w.4
+     FROM (
+       SELECT distinct_id, key, kind, max(w) AS w FROM person_props
        WHERE project_id = {project_id:UInt32} AND distinct_id IN {ids:Array(String)}
-       GROUP BY distinct_id`,
-      params,
-      queryOptions,
-    ),
-    clickhouse.query<KeptChange>(
-      `SELECT distinct_id, key, kind, toString(w.1) AS at, toString(w.2) AS tie, w.3 AS op, w.4 AS value
-       FROM (
-         SELECT distinct_id, key, kind, max(w) AS w FROM person_props
-         WHERE project_id = {project_id:UInt32} AND distinct_id IN {ids:Array(String)}
-         GROUP BY distinct_id, key, kind
-       )`,
-      params,
-      queryOptions,
-    ),
-  ]);
+       GROUP BY distinct_id, key, kind
+     )`,
+    { project_id, ids: [...mainOf.keys()] },
+    queryOptions,
+  );
+  const seen = rows.filter(({ kind }) => kind === idKind);
+  const changes = rows.filter(({ kind }) => kind !== idKind);
   const identified = new Set(merged.map(({ main_id }) => main_id));
   const seenBy = Map.groupBy(seen, ({ distinct_id }) => mainOf.get(distinct_id)!);
   const changesBy = Map.groupBy(changes, ({ distinct_id }) => mainOf.get(distinct_id)!);
@@ -110,7 +126,7 @@ export async function readPersons(
       uuid: ownPersonId(project_id, main),
       distinct_ids: [main, ...others.toSorted()],
       properties: foldProperties(changesBy.get(main) ?? [], joined),
-      created_at: ids.map(({ created_at }) => created_at).toSorted()[0]!,
+      created_at: ids.map(({ at }) => at).toSorted()[0]!,
       is_identified: identified.has(main),
     };
   });

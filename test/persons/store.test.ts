@@ -1,0 +1,148 @@
+import { afterAll, beforeAll, expect, test } from "bun:test";
+import { openCapture } from "../../src/capture/open.ts";
+import { capture } from "../../src/capture/pipeline.ts";
+import { bytesOf } from "../../src/core/bytes.ts";
+import { systemClock } from "../../src/core/clock.ts";
+import { silentLog } from "../../src/core/log.ts";
+import { KnownGroupTypes } from "../../src/persons/group_types.ts";
+import { type Merge, mergeKind } from "../../src/persons/merge.ts";
+import { applyMerges, forgetSegment, listGroupTypes, mirrorMerges } from "../../src/persons/store.ts";
+import { migrate } from "../../src/storage/migrate.ts";
+import type { Stores } from "../../src/storage/stores.ts";
+import { cleanUp } from "../support/cleanup.ts";
+import { makeFolder } from "../support/folder.ts";
+import { until } from "../support/server.ts";
+import { openTestStores, storesStartMsMax } from "../support/stores.ts";
+
+let stores: Stores;
+const folder = makeFolder();
+
+beforeAll(async () => {
+  stores = await openTestStores(folder);
+  await migrate(stores, { log: silentLog });
+}, storesStartMsMax);
+
+afterAll(cleanUp, 60_000);
+
+function merge(project_id: number, from: string, into: string, kind: number = mergeKind.dangerous): Merge {
+  return { project_id, kind, from, into, at: 1_700_000_000_000_000, created_at: 1_700_000_000_000_000 };
+}
+
+async function mainsOf(project_id: number): Promise<Record<string, string>> {
+  const rows = await stores.sql<{ distinct_id: string; main_id: string }[]>`
+    SELECT distinct_id, main_id FROM merged_ids WHERE project_id = ${project_id} ORDER BY distinct_id`;
+  return Object.fromEntries(rows.map(({ distinct_id, main_id }) => [distinct_id, main_id]));
+}
+
+test("a segment is applied once, under whatever number it comes again", async () => {
+  const first = await applyMerges(
+    stores.sql,
+    "once",
+    [merge(1, "a", "b"), merge(1, "c", "b", mergeKind.identify)],
+    [],
+  );
+  const again = await applyMerges(stores.sql, "once", [merge(1, "b", "z")], []);
+  expect(again).toEqual({ version: first.version, refused: [], refusedTypes: [] });
+  expect(await mainsOf(1)).toEqual({ a: "b", b: "b", c: "b" });
+  await forgetSegment(stores.sql, "once");
+});
+
+test("opposite merges and cycles of several processes at the same moment make one person", async () => {
+  const ids = ["a", "b", "c", "d", "e"];
+  const works = ids.flatMap((from, i) => [
+    applyMerges(stores.sql, `ring-${i}`, [merge(2, from, ids[(i + 1) % ids.length]!)], []),
+    applyMerges(stores.sql, `back-${i}`, [merge(2, ids[(i + 1) % ids.length]!, from)], []),
+  ]);
+  const applied = await Promise.all(works);
+  const mains = await mainsOf(2);
+  expect(Object.keys(mains)).toEqual(ids);
+  expect(new Set(Object.values(mains)).size).toBe(1);
+  // Mirrored in any order, and again, ClickHouse comes to the same.
+  for (const { version } of [...applied, ...applied].toReversed()) {
+    await mirrorMerges(stores.sql, stores.clickhouse, version);
+  }
+  const mirrored = await stores.clickhouse.query<{ distinct_id: string; main_id: string }>(
+    "SELECT distinct_id, main_id FROM merged_ids FINAL WHERE project_id = 2 ORDER BY distinct_id",
+  );
+  expect(Object.fromEntries(mirrored.map((row) => [row.distinct_id, row.main_id]))).toEqual(mains);
+  const [persons] = await stores.clickhouse.query<{ n: string }>(
+    "SELECT uniqExact(person_id) AS n FROM person_distinct_ids WHERE project_id = 2",
+  );
+  expect(persons).toEqual({ n: "1" });
+});
+
+test("of the types of several processes at once five find a place, and capture knows them afterwards", async () => {
+  const names = ["t1", "t2", "t3", "t4", "t5", "t6", "t7"];
+  const all = await Promise.all(
+    names.map((name) => applyMerges(stores.sql, `type-${name}`, [], [{ project_id: 3, name }])),
+  );
+  expect(all.flatMap(({ refusedTypes }) => refusedTypes)).toHaveLength(2);
+  const announced: string[] = [];
+  const known = new KnownGroupTypes(({ name }) => announced.push(name));
+  const admit = (name: string) => known.admit(3, { source: bytesOf(name), from: 0, to: name.length });
+  expect(names.slice(0, 6).map(admit)).toEqual([true, true, true, true, true, false]);
+  expect(announced).toEqual(names.slice(0, 5));
+  known.learn(await listGroupTypes(stores.sql));
+  const refused = new Set(all.flatMap(({ refusedTypes }) => refusedTypes.map(({ name }) => name)));
+  expect(names.filter((name) => !admit(name))).toEqual([...refused].toSorted());
+  expect(announced).toHaveLength(5);
+});
+
+test("while Postgres is away merges wait and events flow; then nothing of them is lost", async () => {
+  let away = true;
+  const sql = new Proxy(stores.sql, {
+    get: (target, name) => {
+      if (name !== "begin" || !away) return target[name as keyof typeof target] as unknown;
+      return () => Promise.reject(Object.assign(new Error("connection refused"), { code: "ECONNREFUSED" }));
+    },
+  });
+  const nothing = () => {};
+  const opened = await openCapture({
+    dataDir: `${folder}/away`,
+    flushIntervalMs: 20,
+    journalBytesMax: 1 << 30,
+    stores: { ...stores, sql },
+    counts: { stored: nothing, quarantined: nothing, seconds: nothing, spiked: nothing },
+    clock: systemClock,
+    log: silentLog,
+  });
+  opened.startFlush();
+  const batch = Array.from({ length: 20 }, (_, i) => ({
+    event: "$identify",
+    distinct_id: `user-${i}`,
+    properties: { $anon_distinct_id: `anon-${i}`, $set: { i } },
+  }));
+  const { journal, book, groupTypes } = opened;
+  await capture(
+    { body: bytesOf(JSON.stringify({ api_key: "k", batch })), sent_at: Number.NaN, nameless: false },
+    {
+      journal,
+      book,
+      groupTypes,
+      keys: { find: () => 4, admit: () => Promise.reject(new Error()), close: () => Promise.resolve() },
+      counts: { received: nothing, accepted: nothing, ignored: nothing, warned: nothing },
+      clock: systemClock,
+      ack: "journal",
+    },
+  );
+  const before = journal.stamp();
+  await until(async () => journal.pending().events === 0);
+  const count = async (from: string) => {
+    const [row] = await stores.clickhouse.query<{ n: string }>(
+      `SELECT count() AS n FROM ${from} WHERE project_id = 4`,
+    );
+    return Number(row?.n);
+  };
+  expect(await count("events")).toBe(20);
+  expect(await count("persons")).toBe(20);
+  expect(await count("merged_ids")).toBe(0);
+  // Exports of persons wait for merges that wait.
+  expect(journal.watermark()).toBeLessThanOrEqual(before);
+  expect(journal.pending().bytes).toBeGreaterThan(0);
+  away = false;
+  await until(async () => journal.pending().bytes === 0);
+  expect(await count("merged_ids")).toBe(40);
+  expect(await count("persons")).toBe(20);
+  expect(await count("person_distinct_ids")).toBe(40);
+  await opened.close(10_000);
+}, 60_000);
