@@ -101,6 +101,23 @@ test("persons have what their ids did, one of many ids the oldest creation", asy
   });
 });
 
+test("exports have one row for every distinct id, found by the arrival of its person's last change", async () => {
+  const between = (from: string, to: string) =>
+    clickhouse.query<{ distinct_id: string; persons: string }>(
+      `SELECT count() AS ids, uniqExact(person_id) AS persons FROM exported_persons
+       WHERE project_id = 1 AND _inserted_at >= '${from}' AND _inserted_at < '${to}'`,
+    );
+  expect(await between("2024-05-31 00:00:00", "2024-06-02 00:00:00")).toMatchObject([
+    { ids: "90", persons: "90" },
+  ]);
+  expect(await between("2024-06-02 00:00:00", "2024-06-03 00:00:00")).toMatchObject([
+    { ids: "10", persons: "1" },
+  ]);
+  const text = await plan("SELECT * FROM exported_persons WHERE project_id = 1");
+  expect(text.match(/ReadFromMergeTree/g)).toHaveLength(6);
+  expect(text.match(/Condition: \(project_id in \[1, 1\]\)/g)).toHaveLength(6);
+});
+
 test("deriving a batch again changes nothing, and brings back what a dying engine left out", async () => {
   const all = () => clickhouse.query("SELECT * FROM persons ORDER BY project_id, person_id");
   const sorted = async () =>
