@@ -5,8 +5,10 @@ import { ByteColumn, writeBlockHead, writeColumnHead } from "../storage/native.t
 import { type ColumnFill, cutBlock } from "../storage/native_cut.ts";
 import { Dictionary } from "./dictionary.ts";
 import { IdentityColumns } from "./identity_columns.ts";
+import { layout } from "./fast_layout.ts";
 import type { LaneBlock } from "./lane.ts";
 import type { Row } from "./row.ts";
+import type { LaidRows } from "./slab.ts";
 
 const microsType = "DateTime64(6, 'UTC')";
 
@@ -39,6 +41,27 @@ export class Block implements LaneBlock<Row> {
     const identityBytes = this.#identity.append(this.rows, row);
     this.rows++;
     return row.properties.to - row.properties.from + identityBytes + limits.rowBytesGuess;
+  }
+
+  /** Takes plain rows that were laid in columns already; returns about how many bytes they weigh. */
+  appendLaid(laid: LaidRows): number {
+    const { rows, bytes } = laid;
+    if (this.rows === 0) this.oldest = laid.created;
+    const take = (column: ByteColumn, from: number, size: number) => column.raw(bytes, from, from + size);
+    take(this.#uuid, layout.OUT_UUID, rows * 16);
+    take(this.#project, layout.OUT_PROJECT, rows * 4);
+    this.#event.appendNumbered(
+      bytes.subarray(layout.OUT_EVENT, layout.OUT_EVENT + rows),
+      laid.names,
+      laid.body,
+    );
+    take(this.#distinctId, layout.OUT_IDS, laid.idsBytes);
+    take(this.#properties, layout.OUT_PROPERTIES, laid.propertiesBytes);
+    take(this.#timestamp, layout.OUT_TIMESTAMP, rows * 8);
+    take(this.#createdAt, layout.OUT_CREATED, rows * 8);
+    take(this.#historical, layout.OUT_HISTORICAL, rows);
+    this.rows += rows;
+    return laid.propertiesBytes + rows * limits.rowBytesGuess;
   }
 
   /**

@@ -13,8 +13,15 @@ export interface UploadBounds {
 
 const usual: UploadBounds = { stallMsMax: limits.uploadStallMsMax, wholeMsMax: limits.uploadMsMax };
 
+/** How long a body its sender announced; NaN when it did not say. */
+export function announcedBytes(request: Request): number {
+  const header = request.headers.get("content-length");
+  return header === null ? Number.NaN : Number(header);
+}
+
 /**
- * Receives a request's body, smaller than `bytesMax`.
+ * Receives a request's body, smaller than `bytesMax`. A long one that was announced is laid into `room`, when there
+ * is enough of it.
  * @throws Fault payload_too_large (the rest of the body is read and dropped, so that the connection
  *   survives), upload_timeout when the client went away or sent nothing for too long.
  */
@@ -22,14 +29,14 @@ export async function receiveBody(
   request: Request,
   bytesMax: number,
   bounds: UploadBounds = usual,
+  room?: Uint8Array,
 ): Promise<Uint8Array> {
-  const header = request.headers.get("content-length");
-  const announced = header === null ? Number.NaN : Number(header);
+  const announced = announcedBytes(request);
   if (announced <= limits.wholeBodyBytesMax && announced < bytesMax) {
     return await receiveWhole(request, bounds.stallMsMax + (announced / wholeBytesPerSecond) * 1000);
   }
   if (!request.body) return new Uint8Array(0);
-  return await new Upload(request.body, bytesMax, bounds).receive(announced);
+  return await new Upload(request.body, bytesMax, bounds, room).receive(announced);
 }
 
 const wholeBytesPerSecond = limits.wholeBodyBytesPerSecondMin;
@@ -55,10 +62,17 @@ class Upload {
   readonly #reader: ReadableStreamDefaultReader<Uint8Array>;
   readonly #bytesMax: number;
   readonly #bounds: UploadBounds;
+  readonly #room: Uint8Array | undefined;
   #late: string | undefined;
   #size = 0;
 
-  constructor(stream: ReadableStream<Uint8Array>, bytesMax: number, bounds: UploadBounds) {
+  constructor(
+    stream: ReadableStream<Uint8Array>,
+    bytesMax: number,
+    bounds: UploadBounds,
+    room: Uint8Array | undefined,
+  ) {
+    this.#room = room;
     this.#reader = stream.getReader() as ReadableStreamDefaultReader<Uint8Array>;
     this.#bytesMax = bytesMax;
     this.#bounds = bounds;
@@ -70,14 +84,18 @@ class Upload {
     const whole = setTimeout(() => this.#cancel(`${wholeMsMax} ms in all`), wholeMsMax);
     try {
       // An announced length is believed as far as memory goes: the bytes are laid where they will rest.
-      const known = announced < this.#bytesMax ? Buffer.allocUnsafeSlow(announced) : undefined;
-      return await this.#read(known, stall);
+      return await this.#read(announced < this.#bytesMax ? this.#roomFor(announced) : undefined, stall);
     } catch (thrown) {
       throw thrown instanceof Fault ? thrown : gone();
     } finally {
       clearTimeout(stall);
       clearTimeout(whole);
     }
+  }
+
+  #roomFor(bytes: number): Uint8Array {
+    const room = this.#room;
+    return room && room.length >= bytes ? room.subarray(0, bytes) : Buffer.allocUnsafeSlow(bytes);
   }
 
   async #read(known: Uint8Array | undefined, stall: NodeJS.Timeout): Promise<Uint8Array> {

@@ -20,6 +20,27 @@ export class Dictionary {
     this.#indexes[this.#rows++] = this.#find(source, from, to);
   }
 
+  /**
+   * Appends many at once: `numbers` are places in `names`, pairs of start and length in `source`; at most 256
+   * of them.
+   */
+  appendNumbered(numbers: Uint8Array, names: Uint32Array, source: Uint8Array): void {
+    while (this.#rows + numbers.length > this.#indexes.length) this.#indexes = grown(this.#indexes);
+    found.fill(-1);
+    const indexes = this.#indexes;
+    let row = this.#rows;
+    for (const number of numbers) {
+      let index = found[number]!;
+      if (index < 0) {
+        const from = names[number * 2]!;
+        index = this.#find(source, from, from + names[number * 2 + 1]!);
+        found[number] = index;
+      }
+      indexes[row++] = index;
+    }
+    this.#rows = row;
+  }
+
   encode(out: ByteColumn, rows: number): void {
     writeLowCardinality(out, this.#keys.filled(), this.#count, this.#indexes, rows);
   }
@@ -76,6 +97,9 @@ export class Dictionary {
     }
   }
 }
+
+/** Where appendNumbered() found each number's name; filled anew by every call. */
+const found = new Int32Array(256);
 
 function grown(values: Uint32Array): Uint32Array<ArrayBuffer> {
   const bigger = new Uint32Array(values.length * 2);

@@ -16,7 +16,7 @@ import { limits } from "../core/limits.ts";
 import type { Log } from "../core/log.ts";
 import { Block } from "./block.ts";
 import { syncFolder } from "./files.ts";
-import { Lane, type LaneOptions, type LaneRow } from "./lane.ts";
+import { Lane, type LaneBlock, type LaneOptions, type LaneRow } from "./lane.ts";
 import { Ledger } from "./ledger.ts";
 import type { Row } from "./row.ts";
 import { type LaneName, type Segment, lanes, millisOfSegment, readSegment, segmentId } from "./segment.ts";
@@ -37,14 +37,16 @@ export interface JournalOptions {
 /** How a file is named that quarantined rows come back in. */
 export const returnedSuffix = ".returned.segment";
 
+export type EventLane = Lane<Row, Block>;
+
 export interface Pending {
   events: number;
   bytes: number;
 }
 
 export class Journal {
-  readonly live: Lane<Row>;
-  readonly historical: Lane<Row>;
+  readonly live: EventLane;
+  readonly historical: EventLane;
   readonly warnings: Lane<WarningRow>;
   readonly merges: Lane<MergeRow>;
   readonly folder: string;
@@ -104,7 +106,7 @@ export class Journal {
     await this.#ledger.close();
   }
 
-  lane(historical: boolean): Lane<Row> {
+  lane(historical: boolean): EventLane {
     return historical ? this.historical : this.live;
   }
 
@@ -227,11 +229,11 @@ export class Journal {
     this.#sealed[read.segment.lane].push(read.segment);
   }
 
-  #openLane<R extends LaneRow>(
+  #openLane<R extends LaneRow, B extends LaneBlock<R>>(
     name: LaneName,
     segmentBytesMax: number,
-    { openBlock }: Pick<LaneOptions<R>, "openBlock">,
-  ): Lane<R> {
+    { openBlock }: Pick<LaneOptions<R, B>, "openBlock">,
+  ): Lane<R, B> {
     const { folder, log } = this.#options;
     const onSealed = (segment: Segment) => this.#takeSealed(segment);
     const nextId = () => this.nextId();

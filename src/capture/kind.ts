@@ -3,6 +3,7 @@
 
 import { limits } from "../core/limits.ts";
 import {
+  type Indexed,
   field,
   firstTrait,
   grade,
@@ -16,10 +17,9 @@ import {
 } from "./member.ts";
 import { type Reason, warningBit } from "./outcome.ts";
 import type { Row } from "./row.ts";
-import type { Scan } from "./scan.ts";
 import type { Span } from "./span.ts";
 
-interface Kind {
+export interface Kind {
   /** Members that must be sound, and the warning when one is not: fields, or traits from firstTrait on. */
   needs: readonly (readonly [slot: number, bit: number, wanted: number])[];
   /** It speaks of a person or group, which `$process_person_profile: false` forbids. */
@@ -28,7 +28,8 @@ interface Kind {
   id?: readonly [place: number, reason: Reason];
 }
 
-const kindsByName: Record<string, Kind> = {
+/** Kinds that need something, by the name of the event. */
+export const kindsByName: Record<string, Kind> = {
   $create_alias: {
     needs: [[field.alias, warningBit.missing_alias, wanted.text]],
     profile: true,
@@ -79,7 +80,7 @@ const groupIdentify = names.indexOf("$groupidentify");
  * Checks the event in `row`, whose entry is at `at`, for what its kind needs; notes warnings in row.warned.
  * @returns why it is not taken, or undefined.
  */
-export function checkKind(scan: Scan, at: number, row: Row): Reason | undefined {
+export function checkKind(scan: Indexed, at: number, row: Row): Reason | undefined {
   const traits = scan.entries[at + field.traits]!;
   const profile = gradeIn(traits, trait.$process_person_profile);
   if (profile === grade.wrong) row.warned |= warningBit.invalid_process_person_profile;
@@ -97,7 +98,7 @@ export function checkKind(scan: Scan, at: number, row: Row): Reason | undefined 
 }
 
 /** An identify call connects ids, or sets person properties, here or beside its `properties`. */
-function setsSomething(scan: Scan, at: number): boolean {
+function setsSomething(scan: Indexed, at: number): boolean {
   return (
     gradeAt(scan, at, field.$set, wanted.object) === grade.sound ||
     gradeAt(scan, at, field.own_set, wanted.object) === grade.sound ||
@@ -106,13 +107,13 @@ function setsSomething(scan: Scan, at: number): boolean {
 }
 
 /** The grade of a field of entry `at` that should be of a kind, or of a trait. */
-export function gradeAt({ bytes, entries }: Scan, at: number, slot: number, what: number): number {
+export function gradeAt({ bytes, entries }: Indexed, at: number, slot: number, what: number): number {
   if (slot >= firstTrait) return gradeIn(entries[at + field.traits]!, slot - firstTrait);
   const [from, to] = [entries[at + slot]!, entries[at + slot + 1]!];
   return to === 0 ? grade.absent : gradeOf(what, bytes[from]!, to - from);
 }
 
-function groupKeyIsLong({ bytes, entries }: Scan, at: number): boolean {
+function groupKeyIsLong({ bytes, entries }: Indexed, at: number): boolean {
   const [from, to] = [entries[at + field.$group_key]!, entries[at + field.$group_key + 1]!];
   return textIsLonger(bytes, from, to, limits.groupKeyCharsMax);
 }

@@ -41,9 +41,9 @@ export interface LaneBlock<Row extends LaneRow> {
   clear(): void;
 }
 
-export interface LaneOptions<Row extends LaneRow> {
+export interface LaneOptions<Row extends LaneRow, Block extends LaneBlock<Row> = LaneBlock<Row>> {
   name: LaneName;
-  openBlock(): LaneBlock<Row>;
+  openBlock(): Block;
   folder: string;
   log: Log;
   segmentBytesMax: number;
@@ -55,29 +55,29 @@ export interface LaneOptions<Row extends LaneRow> {
   onSealed(segment: Segment): void;
 }
 
-interface Group<Row extends LaneRow> {
-  blocks: LaneBlock<Row>[];
+interface Group<Block> {
+  blocks: Block[];
   waiting: PromiseWithResolvers<void>;
 }
 
-export class Lane<Row extends LaneRow> {
+export class Lane<Row extends LaneRow, Block extends LaneBlock<Row> = LaneBlock<Row>> {
   readonly name: LaneName;
   openRows = 0;
   openBytes = 0;
   /** Groups that could not be written: their rows are refused with a 503, not lost in silence. */
   failedGroups = 0;
-  readonly #options: LaneOptions<Row>;
-  #open = new Map<number, LaneBlock<Row>>();
-  #spare: LaneBlock<Row>[] = [];
+  readonly #options: LaneOptions<Row, Block>;
+  #open = new Map<number, Block>();
+  #spare: Block[] = [];
   #next: PromiseWithResolvers<void> | undefined;
-  #writing: Group<Row> | undefined;
+  #writing: Group<Block> | undefined;
   #running: Promise<void> | undefined;
   #sealWanted = false;
   #file: FileHandle | undefined;
   #segment: Segment | undefined;
   readonly #frames = new ByteColumn(1 << 20);
 
-  constructor(options: LaneOptions<Row>) {
+  constructor(options: LaneOptions<Row, Block>) {
     this.name = options.name;
     this.#options = options;
   }
@@ -103,15 +103,24 @@ export class Lane<Row extends LaneRow> {
 
   /** Lays a row into its month's open block. Nothing is promised until commit() resolves. */
   append(row: Row): void {
-    const month = monthOf(row.timestamp);
+    this.openBytes += this.#blockOf(monthOf(row.timestamp)).append(row);
+    this.openRows++;
+  }
+
+  /** Lets `lay` put many rows into a month's open block at once; it returns about how many bytes they weigh. */
+  appendMany(month: number, rows: number, lay: (block: Block) => number): void {
+    this.openBytes += lay(this.#blockOf(month));
+    this.openRows += rows;
+  }
+
+  #blockOf(month: number): Block {
     let block = this.#open.get(month);
     if (!block) {
       block = this.#spare.pop() ?? this.#options.openBlock();
       block.month = month;
       this.#open.set(month, block);
     }
-    this.openRows++;
-    this.openBytes += block.append(row);
+    return block;
   }
 
   /** True when a writer should wait for commit() before it appends more. */
@@ -153,7 +162,7 @@ export class Lane<Row extends LaneRow> {
   }
 
   async #runGroup(waiting: PromiseWithResolvers<void>): Promise<void> {
-    const group: Group<Row> = { blocks: [...this.#open.values()], waiting };
+    const group: Group<Block> = { blocks: [...this.#open.values()], waiting };
     waiting.promise.catch(() => {});
     this.#writing = group;
     this.#next = undefined;
@@ -180,7 +189,7 @@ export class Lane<Row extends LaneRow> {
   }
 
   /** A file that failed is never trusted again: the rest of the group gets one try in a fresh segment. */
-  async #write(blocks: LaneBlock<Row>[]): Promise<void> {
+  async #write(blocks: Block[]): Promise<void> {
     let rest = blocks;
     let failures = 0;
     while (rest.length > 0) {
@@ -197,7 +206,7 @@ export class Lane<Row extends LaneRow> {
   }
 
   /** Writes as many of `blocks` as the segment has places for, syncs, and only then counts them in. */
-  async #writeInto(segment: Segment, blocks: LaneBlock<Row>[]): Promise<number> {
+  async #writeInto(segment: Segment, blocks: Block[]): Promise<number> {
     const out = this.#frames;
     out.length = 0;
     const written: { batch: Batch; frame: Frame }[] = [];
@@ -270,7 +279,7 @@ export class Lane<Row extends LaneRow> {
     this.#options.onSealed(segment);
   }
 
-  #recycle(blocks: LaneBlock<Row>[]): void {
+  #recycle(blocks: Block[]): void {
     for (const block of blocks) {
       block.clear();
       if (this.#spare.length < limits.spareBlocksMax) this.#spare.push(block);

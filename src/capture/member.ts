@@ -41,6 +41,12 @@ export const field = {
 } as const;
 export const entryLength = 44;
 
+/** Bytes and the index of their events. */
+export interface Indexed {
+  readonly bytes: Uint8Array;
+  readonly entries: Int32Array;
+}
+
 /** The fields of who did it: [firstIdentity, entryLength) of an entry; those in `properties` come last. */
 export const firstIdentity = field.own_set;
 export const firstPropertyIdentity = field.$set;
@@ -74,7 +80,8 @@ export const firstTrait = 64;
 /** What a member must be. */
 export const kind = { text: 0, object: 1, flag: 2, text_or_number: 3 } as const;
 
-const kindOf = new Uint8Array(Object.keys(trait).length).fill(kind.text);
+/** What each trait must be. */
+export const kindOf = new Uint8Array(Object.keys(trait).length).fill(kind.text);
 for (const which of [trait.$process_person_profile, trait.$ignore_sent_at]) kindOf[which] = kind.flag;
 
 /** The grade of a trait's raw value that begins with the byte `first` and is `size` bytes long. */

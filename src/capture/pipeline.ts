@@ -4,19 +4,15 @@ import type { Clock } from "../core/clock.ts";
 import { Fault } from "../core/fault.ts";
 import { limits } from "../core/limits.ts";
 import type { ProjectKeys } from "../access/project_keys.ts";
-import { mergeKind } from "../persons/merge.ts";
 import { isHistorical, keyOf } from "./admit.ts";
-import { type Sending, readEvent, readTime } from "./event.ts";
+import { type Sending, readTime } from "./event.ts";
 import type { GroupTypes } from "./group.ts";
-import type { Journal } from "./journal.ts";
-import type { Lane } from "./lane.ts";
-import type { MergeRow } from "./merge_row.ts";
-import { Outcomes, type Reason, type Warning, warningBit, warnings } from "./outcome.ts";
-import { type Row, emptyRow } from "./row.ts";
-import { entryLength, field } from "./member.ts";
+import type { EventLane, Journal } from "./journal.ts";
+import { commitAll, failures, layRows, othersTurn } from "./lay.ts";
+import { Outcomes, type Reason, type Warning } from "./outcome.ts";
 import { Scan } from "./scan.ts";
-import { textOf } from "./span.ts";
 import type { EventLaneName } from "./segment.ts";
+import type { Slab } from "./slab.ts";
 import type { WarningBook } from "./warning_book.ts";
 
 export interface CaptureCounts {
@@ -46,6 +42,8 @@ export interface Sent {
   sent_at: number;
   /** Events without a name are `$identify` calls (/engage). */
   nameless: boolean;
+  /** The slab that `body` lies in, if it does; it is ours until the promise is settled. */
+  slab?: Slab | undefined;
 }
 
 export interface Captured {
@@ -74,7 +72,9 @@ export async function capture(sent: Sent, options: CaptureOptions): Promise<Capt
   const groupTypes = options.groupTypes;
   const sending: Sending = { project_id, historical_migration, received, skew, nameless, groupTypes };
   const warned = new Outcomes<Warning>();
-  const accepted = await layRows(scan, sending, warned, lane, journal);
+  const failedBefore = failures(lane, journal);
+  const accepted = await layRows({ scan, sending, warned, lane, journal });
+  if (failures(lane, journal) !== failedBefore) throw journalFull();
   if (accepted > 0) await acknowledge(lane, options);
   const { ignored, bytes } = scan;
   counts.received(accepted + ignored.total);
@@ -87,84 +87,18 @@ export async function capture(sent: Sent, options: CaptureOptions): Promise<Capt
   return { accepted, ignored, warned };
 }
 
-async function scanBody({ body, nameless }: Sent): Promise<Scan> {
-  const scan = new Scan(body, nameless);
+async function scanBody({ body, nameless, slab }: Sent): Promise<Scan> {
+  const scan = new Scan(body, nameless, slab);
   while (!scan.advance(limits.sliceBytesMax)) await othersTurn();
   return scan;
 }
 
-/** Lays every event that is one into its month's open block; between slices others get their turn. */
-async function layRows(
-  scan: Scan,
-  sending: Sending,
-  warned: Outcomes<Warning>,
-  lane: Lane<Row>,
-  journal: Journal,
-): Promise<number> {
-  const failedBefore = failures(lane, journal);
-  const end = scan.count * entryLength;
-  let accepted = 0;
-  let at = 0;
-  while (at < end) {
-    const rowsEnd = Math.min(end, at + limits.sliceRowsMax * entryLength);
-    const bytesEnd = scan.entries[at + field.item]! + limits.sliceBytesMax;
-    const created = journal.stamp();
-    for (; at < rowsEnd && scan.entries[at + field.item]! <= bytesEnd; at += entryLength) {
-      row.created_at = created;
-      const reason = readEvent(scan, at, sending, row);
-      if (reason) scan.ignored.add(scan.entries[at + field.ordinal]!, reason, entryOf(scan, at));
-      else {
-        lane.append(row);
-        accepted++;
-        if (row.merge !== mergeKind.none) journal.merges.append(mergeOf(row));
-        if (row.warned !== 0) noteWarnings(scan, at, warned);
-      }
-    }
-    if (lane.crowded || journal.merges.crowded) await commitAll(lane, journal);
-    else if (at < end) await othersTurn();
-  }
-  if (failures(lane, journal) !== failedBefore) throw journalFull();
-  return accepted;
-}
-
-/** Filled anew for every event; used only between two awaits. */
-const row = emptyRow();
-
-function entryOf(scan: Scan, at: number): Int32Array {
-  return scan.entries.subarray(at, at + entryLength);
-}
-
-function noteWarnings(scan: Scan, at: number, warned: Outcomes<Warning>): void {
-  for (const warning of warnings) {
-    if ((row.warned & warningBit[warning]) === 0) continue;
-    warned.add(scan.entries[at + field.ordinal]!, warning, entryOf(scan, at), row.uuid);
-  }
-}
-
-async function acknowledge(lane: Lane<Row>, { journal, ack }: CaptureOptions): Promise<void> {
+async function acknowledge(lane: EventLane, { journal, ack }: CaptureOptions): Promise<void> {
   const failedBefore = failures(lane, journal);
   if (ack === "memory") return void commitAll(lane, journal).catch(() => {});
   await commitAll(lane, journal);
   if (failures(lane, journal) !== failedBefore) throw journalFull();
   if (ack === "stored") await journal.stored(lane);
-}
-
-/** Groups that could not be written, of the events' lane and of the merges'. */
-function failures(lane: Lane<Row>, { merges }: Journal): number {
-  return lane.failedGroups + merges.failedGroups;
-}
-
-/** Merges are as safe as their events; what another request left in their lane goes along. */
-async function commitAll(lane: Lane<Row>, { merges }: Journal): Promise<void> {
-  if (merges.openRows + merges.writingRows === 0) await lane.commit();
-  else await Promise.all([lane.commit(), merges.commit()]);
-}
-
-/** An anonymous id comes under the identified one, an event's id under its alias, and dangerously the other way. */
-function mergeOf({ project_id, merge, distinct_id, other_id, timestamp, created_at }: Row): MergeRow {
-  const [own, other] = [textOf(distinct_id), textOf(other_id)];
-  const [from, into] = merge === mergeKind.alias ? [own, other] : [other, own];
-  return { project_id, kind: merge, from, into, at: timestamp, created_at, timestamp: created_at };
 }
 
 /**
@@ -184,8 +118,4 @@ function journalFull(): Fault {
   return new Fault("unavailable", "Events cannot be kept right now. Send them again later.", {
     retryAfterSeconds: 5,
   });
-}
-
-function othersTurn(): Promise<void> {
-  return new Promise((resolve) => setImmediate(resolve));
 }

@@ -6,10 +6,13 @@ import type { Clock } from "../core/clock.ts";
 import { Fault, type FaultCode } from "../core/fault.ts";
 import { corsHeaders, preflight, withCors } from "../http/cors.ts";
 import { problemResponse } from "../http/problem.ts";
-import { type UploadBounds, receiveBody } from "./body.ts";
+import { limits } from "../core/limits.ts";
+import { type UploadBounds, announcedBytes, receiveBody } from "./body.ts";
 import { decodeBody } from "./decode.ts";
 import { captureOperations } from "./model.ts";
+import { othersTurn } from "./lay.ts";
 import { type CaptureOptions, type Captured, capture } from "./pipeline.ts";
+import { type Slab, Slabs } from "./slab.ts";
 
 export interface CaptureRouteOptions extends CaptureOptions {
   bodyBytesMax: number;
@@ -25,12 +28,16 @@ const paths = ["/capture", "/batch", "/e", "/track", "/engage", "/i/v0/e"];
 export function captureRoutes(options: CaptureRouteOptions) {
   const app = new Elysia({ name: "capture" });
   const hook = { parse: "none", detail: { hide: true } } as const;
+  const slabs = new Slabs(options.bodyBytesMax);
   for (const path of paths) {
     const nameless = path === "/engage";
     for (const spelling of [path, `${path}/`]) {
       const detail = captureOperations[spelling] ?? hook.detail;
-      app.post(spelling, ({ request }) => answer(request, nameless, options), { parse: "none", detail });
-      app.get(spelling, ({ request }) => answer(request, nameless, options), hook);
+      app.post(spelling, ({ request }) => answer(request, nameless, options, slabs), {
+        parse: "none",
+        detail,
+      });
+      app.get(spelling, ({ request }) => answer(request, nameless, options, slabs), hook);
       app.head(spelling, ({ request }) => new Response(null, { headers: replyHeaders(request) }), hook);
       app.options(spelling, ({ request }) => preflight(request), hook);
     }
@@ -38,13 +45,22 @@ export function captureRoutes(options: CaptureRouteOptions) {
   return app;
 }
 
-async function answer(request: Request, nameless: boolean, options: CaptureRouteOptions): Promise<Response> {
+async function answer(
+  request: Request,
+  nameless: boolean,
+  options: CaptureRouteOptions,
+  slabs: Slabs,
+): Promise<Response> {
   const started = options.clock.elapsed();
+  const place: Place = { slabs, slab: undefined };
   try {
     const query = queryOf(request.url);
-    const { body, sent_at } = await bodyOf(request, query, options);
+    const { body, sent_at } = await bodyOf(request, query, options, place);
     const sentAt = sentAtOf(sent_at ?? query.get("sent_at") ?? query.get("_"));
-    const captured = await capture({ body, sent_at: sentAt, nameless }, options);
+    const captured = await capture(
+      { body: await inSlab(body, place), sent_at: sentAt, nameless, slab: place.slab },
+      options,
+    );
     if (query.get("beacon") === "1") {
       return new Response(null, { status: 204, headers: corsHeaders(request) });
     }
@@ -59,21 +75,56 @@ async function answer(request: Request, nameless: boolean, options: CaptureRoute
     if (thrown.code === "upload_timeout") problem.headers.set("connection", "close");
     return withCors(request, problem);
   } finally {
+    if (place.slab) slabs.give(place.slab);
     options.seconds((options.clock.elapsed() - started) / 1000);
   }
 }
 
+/** Where a body is kept: in a slab, if it is worth one and there is one. */
+interface Place {
+  slabs: Slabs;
+  slab: Slab | undefined;
+}
+
 /** The `data` of the query if there is any, else the body; unwrapped. */
-async function bodyOf(request: Request, query: URLSearchParams, options: CaptureRouteOptions) {
+async function bodyOf(
+  request: Request,
+  query: URLSearchParams,
+  { bodyBytesMax, uploadBounds }: CaptureRouteOptions,
+  place: Place,
+) {
   const inQuery = query.get("data");
+  const announced = announcedBytes(request);
+  if (announced > limits.wholeBodyBytesMax && announced < bodyBytesMax) {
+    place.slab = place.slabs.take(announced);
+  }
   const wire = inQuery
     ? Buffer.from(inQuery)
-    : await receiveBody(request, options.bodyBytesMax, options.uploadBounds);
+    : await receiveBody(request, bodyBytesMax, uploadBounds, place.slab?.body);
   return await decodeBody(wire, {
     encoding: inQuery ? null : request.headers.get("content-encoding"),
     compression: query.get("compression"),
     contentType: request.headers.get("content-type"),
   });
+}
+
+/** The body where the fast scan can work on it: copied in pieces, unless it lies there or is too short for that. */
+async function inSlab(body: Uint8Array, place: Place): Promise<Uint8Array> {
+  if (place.slab?.body.buffer === body.buffer && place.slab.body.byteOffset === body.byteOffset) {
+    return place.slab.close(body.length);
+  }
+  if (place.slab && place.slab.body.length < body.length) {
+    place.slabs.give(place.slab);
+    place.slab = undefined;
+  }
+  if (body.length < limits.slabBodyBytesMin) return body;
+  place.slab ??= place.slabs.take(body.length);
+  if (!place.slab) return body;
+  for (let at = 0; at < body.length; at += limits.copyBytesMax) {
+    place.slab.body.set(body.subarray(at, at + limits.copyBytesMax), at);
+    if (at + limits.copyBytesMax < body.length) await othersTurn();
+  }
+  return place.slab.close(body.length);
 }
 
 function replyHeaders(request: Request): Record<string, string> {

@@ -1,25 +1,23 @@
 // The scan: one pass over a body's bytes that checks the JSON grammar and notes where each event's fields lie.
 // Builds no objects and never awaits; works in slices, so that a long body does not hold everybody else up.
 
-import { isUtf8 } from "node:buffer";
+import { noteField, noteTrait, openEntry } from "./entry.ts";
+import { ItemKey } from "./item_key.ts";
 import {
-  type KnownKeys,
   entryLength,
   envelope,
   envelopeKeys,
   field,
-  firstIdentity,
   firstPropertyIdentity,
   firstTrait,
-  gradeOfTrait,
   itemKeys,
   keySlot,
   noSlot,
   propertyKeys,
-  slotOf,
-  slotOfEscaped,
 } from "./member.ts";
 import { Outcomes, type Reason } from "./outcome.ts";
+import type { Slab } from "./slab.ts";
+import { Utf8Check } from "./utf8.ts";
 import { Walk, malformed } from "./walk.ts";
 
 type State = "start" | "members" | "items" | "done";
@@ -27,7 +25,7 @@ type State = "start" | "members" | "items" | "done";
 export class Scan {
   readonly bytes: Uint8Array;
   /** entryLength numbers for each event found; read with `field`. */
-  entries = new Int32Array(entryLength * 64);
+  entries: Int32Array;
   /** Events in `entries`. */
   count = 0;
   /** Items that can be no events, whatever is in them: not indexed, so that they cost no memory. */
@@ -37,25 +35,27 @@ export class Scan {
   shape: "batch" | "event" | "array" | "other" = "other";
   /** Raw values of the batch object's own members; [from, to) by `envelope`. */
   readonly #envelope = new Int32Array(8);
-  /** The key the first item names, and whether a later one names another. */
-  #itemKey: [number, number] = [0, 0];
-  itemKeysDiffer = false;
-  /** The open item's own key, and the one in its properties, which counts when it has none of its own. */
-  #ownKey: [number, number] = [0, 0];
-  #propertiesKey: [number, number] = [0, 0];
+  readonly #key: ItemKey;
   /** An item without a name may be an event all the same: /engage says what it is. */
   readonly #nameless: boolean;
   readonly #walk: Walk;
+  readonly #slab: Slab | undefined;
   #state: State = "start";
   #expectItem = false;
+  readonly #utf8: Utf8Check;
 
   /**
    * `bytes` are kept and may be changed: escapes that cannot be stored (NUL, lone surrogates) become U+FFFD
-   * in place. `nameless`: items without an event name are indexed too.
+   * in place. `nameless`: items without an event name are indexed too. `slab`: the bytes are its closed body,
+   * so that plain items go the fast way.
    */
-  constructor(bytes: Uint8Array, nameless = false) {
+  constructor(bytes: Uint8Array, nameless = false, slab?: Slab) {
     this.bytes = bytes;
     this.#nameless = nameless;
+    this.#slab = slab;
+    this.#key = new ItemKey(bytes);
+    this.#utf8 = new Utf8Check(bytes);
+    this.entries = slab?.entries ?? new Int32Array(entryLength * 64);
     this.#walk = new Walk(bytes);
   }
 
@@ -67,20 +67,40 @@ export class Scan {
 
   /** The raw key that the items name, for bodies without one of their own. */
   get itemKey(): [number, number] | undefined {
-    return this.#itemKey[1] > 0 ? this.#itemKey : undefined;
+    return this.#key.first[1] > 0 ? this.#key.first : undefined;
+  }
+
+  get itemKeysDiffer(): boolean {
+    return this.#key.differs;
+  }
+
+  /** The slab that holds the bytes and the whole index; undefined when one of them lies elsewhere. */
+  get slab(): Slab | undefined {
+    return this.entries === this.#slab?.entries ? this.#slab : undefined;
   }
 
   /**
-   * Goes on for about `bytesMax` bytes (never less than one item). True when the body is through.
+   * Goes on for about `bytesMax` bytes, a quarter of them where they go the slow way (never less than one item).
+   * True when the body is through.
    * @throws Fault invalid_payload, naming the byte, for anything that is not JSON in UTF-8.
    */
   advance(bytesMax: number): boolean {
-    if (this.#state === "start") this.#start();
-    const goal = this.#walk.at + bytesMax;
+    if (!this.#utf8.through || this.#state === "start") {
+      if (!this.#utf8.advance(bytesMax * utf8Factor)) throw malformed("the body is not UTF-8");
+      if (!this.#utf8.through) return false;
+      this.#start();
+    }
+    let left = bytesMax;
     while (!this.#ended()) {
+      const before = this.#walk.at;
+      if (this.#state === "items" && this.slab) this.#plainItems(this.slab, before + left);
+      left -= this.#walk.at - before;
+      if (left <= 0) return false;
+      const slowFrom = this.#walk.at;
       if (this.#state === "members") this.#member();
       else this.#nextItem();
-      if (this.#walk.at >= goal) return this.#ended();
+      left -= (this.#walk.at - slowFrom) * slowFactor;
+      if (left <= 0) return this.#ended();
     }
     return true;
   }
@@ -90,7 +110,6 @@ export class Scan {
   }
 
   #start(): void {
-    if (!isUtf8(this.bytes)) throw malformed("the body is not UTF-8");
     if (this.bytes[0] === 0xef && this.bytes[1] === 0xbb && this.bytes[2] === 0xbf) this.#walk.at = 3;
     const first = this.#walk.peek();
     if (first === 0x7b) {
@@ -110,8 +129,8 @@ export class Scan {
   /** One member of the top-level object: a batch's, or a single event's, which shows only at the end. */
   #member(): void {
     this.#walk.key();
-    const outer = this.#slotOf(envelopeKeys);
-    const inner = this.#slotOf(itemKeys);
+    const outer = this.#walk.slot(envelopeKeys);
+    const inner = this.#walk.slot(itemKeys);
     if (outer === envelope.batch) {
       if (this.#walk.peek() !== 0x5b) throw malformed("batch is not an array");
       this.#walk.at++;
@@ -141,10 +160,20 @@ export class Scan {
     this.count = 0;
     this.items = 0;
     this.ignored.clear();
-    this.#itemKey = [0, 0];
-    this.itemKeysDiffer = false;
+    this.#key.clear();
     this.#expectItem = false;
     this.#state = "items";
+  }
+
+  /** Lets the slab index what it can; what it stops before is the slow way's. */
+  #plainItems(slab: Slab, goal: number): void {
+    this.#walk.peek();
+    this.#walk.at = slab.scan(this.#walk.at, goal, this.count, this.items, this.#key.first);
+    const { found } = slab;
+    if (found === 0) return;
+    this.count += found;
+    this.items += found;
+    this.#expectItem = slab.comma;
   }
 
   #nextItem(): void {
@@ -179,7 +208,7 @@ export class Scan {
     else {
       do {
         this.#walk.key();
-        this.#value(this.#slotOf(itemKeys), 2);
+        this.#value(this.#walk.slot(itemKeys), 2);
       } while (this.#walk.more(0x7d));
     }
     this.#closeEntry(this.#walk.at);
@@ -187,16 +216,9 @@ export class Scan {
 
   #openEntry(from: number): void {
     const start = this.count * entryLength;
-    if (start + entryLength > this.entries.length) {
-      const grown = new Int32Array(this.entries.length * 2);
-      grown.set(this.entries);
-      this.entries = grown;
-    }
-    this.entries.fill(0, start, start + entryLength);
-    this.entries[start + field.item] = from;
+    this.entries = openEntry(this.entries, start, from);
     this.#walk.altered = 0;
-    this.#ownKey = [0, 0];
-    this.#propertiesKey = [0, 0];
+    this.#key.openItem();
   }
 
   #closeEntry(to: number): void {
@@ -206,8 +228,7 @@ export class Scan {
     entries[start + field.ordinal] = this.shape === "event" ? 0 : this.items;
     entries[start + field.altered] = this.#walk.altered;
     if (this.shape === "event") this.items = 1;
-    const key = this.#ownKey[1] > 0 ? this.#ownKey : this.#propertiesKey;
-    if (key[1] > 0) this.#noteKey(key);
+    this.#key.closeItem();
     const hasId =
       entries[start + field.distinct_id + 1]! + entries[start + field.properties_distinct_id + 1]! > 0;
     if (entries[start + field.event + 1] === 0 && !this.#nameless) this.#ignore("missing_event_name");
@@ -237,12 +258,13 @@ export class Scan {
     }
     if (slot === field.properties && first === 0x7b) this.#properties(depth + 1);
     else this.#walk.skip(depth);
-    if (slot === keySlot && first === 0x22) this.#ownKey = [start, this.#walk.at];
-    else if (slot >= 0) this.#note(slot, start);
+    if (slot === keySlot && first === 0x22) this.#key.own = [start, this.#walk.at];
+    else if (slot >= 0) noteField(this.entries, entry, slot, start, this.#walk.at);
     return start;
   }
 
   #properties(depth: number): void {
+    const entry = this.count * entryLength;
     this.#walk.at++;
     if (this.#walk.peek() === 0x7d) {
       this.#walk.at++;
@@ -250,47 +272,15 @@ export class Scan {
     }
     do {
       this.#walk.key();
-      const slot = this.#slotOf(propertyKeys);
+      const slot = this.#walk.slot(propertyKeys);
       const first = this.#walk.peek();
       const start = this.#walk.at;
       this.#walk.skip(depth);
       if (slot === noSlot) continue;
-      if (slot === keySlot && first === 0x22) this.#propertiesKey = [start, this.#walk.at];
-      else if (slot >= firstTrait) this.#noteTrait(slot - firstTrait, first, start);
-      else this.#note(slot, start);
+      if (slot === keySlot && first === 0x22) this.#key.inner = [start, this.#walk.at];
+      else if (slot >= firstTrait) noteTrait(this.entries, entry, slot, first, this.#walk.at - start);
+      else noteField(this.entries, entry, slot, start, this.#walk.at);
     } while (this.#walk.more(0x7d));
-  }
-
-  #note(slot: number, start: number): void {
-    const entry = this.count * entryLength;
-    this.entries[entry + slot] = start;
-    this.entries[entry + slot + 1] = this.#walk.at;
-    if (slot >= firstIdentity) this.entries[entry + field.identity] = 1;
-  }
-
-  #noteTrait(which: number, first: number, start: number): void {
-    const place = this.count * entryLength + field.traits;
-    const others = this.entries[place]! & ~(3 << (which * 2));
-    this.entries[place] = others | (gradeOfTrait(which, first, this.#walk.at - start) << (which * 2));
-  }
-
-  #noteKey([from, to]: [number, number]): void {
-    const [known, end] = this.#itemKey;
-    if (end === 0) this.#itemKey = [from, to];
-    else if (!this.itemKeysDiffer) {
-      this.itemKeysDiffer = to - from !== end - known;
-      for (let i = 0; i < to - from && !this.itemKeysDiffer; i++) {
-        this.itemKeysDiffer = this.bytes[from + i] !== this.bytes[known + i];
-      }
-    }
-  }
-
-  /** The slot that the key just read names among `keys`. */
-  #slotOf(keys: KnownKeys): number {
-    const { keyFrom, keyTo, escapes } = this.#walk;
-    return escapes > 0
-      ? slotOfEscaped(keys, this.bytes, keyFrom, keyTo)
-      : slotOf(keys, this.bytes, keyFrom, keyTo);
   }
 
   #finish(): void {
@@ -298,3 +288,7 @@ export class Scan {
     this.#state = "done";
   }
 }
+
+/** Bytes checked for UTF-8 in the time that one is scanned, and scanned fast in the time of one the slow way. */
+const utf8Factor = 8;
+const slowFactor = 4;

@@ -2,6 +2,7 @@
 
 import { Fault } from "../core/fault.ts";
 import { limits } from "../core/limits.ts";
+import { type KnownKeys, slotOf, slotOfEscaped } from "./member.ts";
 import { hexValue } from "./row.ts";
 
 export class Walk {
@@ -30,6 +31,12 @@ export class Walk {
     this.keyTo = this.at - 1;
     if (this.peek() !== 0x3a) throw this.unexpected();
     this.at++;
+  }
+
+  /** The slot that the key just read names among `keys`. */
+  slot(keys: KnownKeys): number {
+    const { bytes, keyFrom, keyTo, escapes } = this;
+    return escapes > 0 ? slotOfEscaped(keys, bytes, keyFrom, keyTo) : slotOf(keys, bytes, keyFrom, keyTo);
   }
 
   /** After a member or item: true past a comma, false past `closing`. */

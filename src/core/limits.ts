@@ -61,8 +61,21 @@ export const limits = {
   /** Ignored events listed one by one in a verbose reply; the rest is only counted. */
   ignoredListMax: 100_000,
   /** Bytes scanned, and rows laid in columns, before other requests get their turn: about 2 ms of work. */
-  sliceBytesMax: 256 * 1024,
-  sliceRowsMax: 500,
+  sliceBytesMax: 1024 * 1024,
+  sliceRowsMax: 4096,
+  /** The same where they go the slow way. */
+  slowSliceBytesMax: 256 * 1024,
+  slowSliceRowsMax: 500,
+  /** Bodies from this many bytes on are scanned in a slab: below it, copying them there costs more than it saves. */
+  slabBodyBytesMin: 16 * 1024,
+  /** Bytes copied between other requests' turns: about a millisecond. */
+  copyBytesMax: 4 * 1024 * 1024,
+  /** Long bodies in slabs at once, each 20 to 40 MB; further ones are received and scanned the slow way. */
+  slabsMax: 6,
+  /** Slabs nobody wanted for so long are let go, in ms. */
+  slabIdleMs: 30_000,
+  /** Room for the index of a long body's events, in bytes: one of 20 MB with events of 220 bytes. */
+  slabIndexBytes: 16 * 1024 * 1024,
   /** Less difference than this between a client's clock and ours is transit, not skew, in µs: left alone. */
   skewMicrosMin: 10_000_000,
   /**

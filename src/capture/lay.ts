@@ -1,0 +1,135 @@
+// Rows of a scanned body, laid into the open blocks of its lane, slice by slice. Never decides where they go on.
+
+import { limits } from "../core/limits.ts";
+import { mergeKind } from "../persons/merge.ts";
+import { type Sending, readEvent } from "./event.ts";
+import type { EventLane, Journal } from "./journal.ts";
+import { entryLength, field } from "./member.ts";
+import { type Outcomes, type Warning, warningBit, warnings } from "./outcome.ts";
+import type { MergeRow } from "./merge_row.ts";
+import { type Row, emptyRow } from "./row.ts";
+import type { Scan } from "./scan.ts";
+import type { Slab } from "./slab.ts";
+import { textOf } from "./span.ts";
+import { aheadMicrosMax } from "./timestamp.ts";
+
+export interface Laying {
+  scan: Scan;
+  sending: Sending;
+  /** What is odd about rows that were taken is added here. */
+  warned: Outcomes<Warning>;
+  lane: EventLane;
+  journal: Journal;
+}
+
+/**
+ * Lays every event that is one into its month's open block, and adds the others to scan.ignored; between slices
+ * others get their turn. Within a slice plain events come first. Returns how many were laid.
+ */
+export async function layRows(laying: Laying): Promise<number> {
+  const { scan, lane, journal } = laying;
+  let accepted = 0;
+  let writing: Promise<void> | undefined;
+  for (let next = 0; next < scan.count;) {
+    const created = journal.stamp();
+    const slice = scan.slab ? layPlain(scan.slab, next, created, laying) : laySlice(next, created, laying);
+    next += slice.through;
+    accepted += slice.rows;
+    if (lane.crowded || journal.merges.crowded) {
+      // One group is laid while the one before it is on its way to the disk.
+      const before = writing;
+      writing = commitAll(lane, journal);
+      writing.catch(() => {});
+      // What could not be written shows in the lanes' failedGroups.
+      await before?.catch(() => {});
+    }
+    if (next < scan.count) await othersTurn();
+  }
+  return accepted;
+}
+
+interface Slice {
+  /** Entries that are dealt with. */
+  through: number;
+  rows: number;
+}
+
+/** One slice the fast way: columns of plain rows by month, and the other entries one by one. */
+function layPlain(slab: Slab, first: number, created: number, laying: Laying): Slice {
+  const { scan, sending, lane } = laying;
+  const through = slab.judge(first, scan.count, sending, sending.received + aheadMicrosMax);
+  let rows = 0;
+  for (let month = 0; month < slab.months; month++) {
+    const laid = slab.lay(first, month, sending, created);
+    lane.appendMany(slab.monthAt(month), laid.rows, (block) => block.appendLaid(laid));
+    rows += laid.rows;
+  }
+  for (let i = 0; i < slab.slow; i++) {
+    if (layOne((first + slab.slowAt(i)) * entryLength, created, laying)) rows++;
+  }
+  return { through, rows };
+}
+
+/** One slice the slow way. */
+function laySlice(first: number, created: number, laying: Laying): Slice {
+  const { entries, count } = laying.scan;
+  const last = Math.min(count, first + limits.slowSliceRowsMax);
+  const bytesEnd = entries[first * entryLength + field.item]! + limits.slowSliceBytesMax;
+  let at = first;
+  let rows = 0;
+  for (; at < last && entries[at * entryLength + field.item]! <= bytesEnd; at++) {
+    if (layOne(at * entryLength, created, laying)) rows++;
+  }
+  return { through: at - first, rows };
+}
+
+/** Filled anew for every event; used only between two awaits. */
+const row = emptyRow();
+
+/** True when the entry at `at` was laid, false when it was ignored. */
+function layOne(at: number, created: number, laying: Laying): boolean {
+  const { scan, sending, warned, lane, journal } = laying;
+  row.created_at = created;
+  const reason = readEvent(scan, at, sending, row);
+  if (reason) {
+    scan.ignored.add(scan.entries[at + field.ordinal]!, reason, entryOf(scan, at));
+    return false;
+  }
+  lane.append(row);
+  if (row.merge !== mergeKind.none) journal.merges.append(mergeOf(row));
+  if (row.warned !== 0) noteWarnings(scan, at, warned);
+  return true;
+}
+
+function entryOf(scan: Scan, at: number): Int32Array {
+  return scan.entries.subarray(at, at + entryLength);
+}
+
+function noteWarnings(scan: Scan, at: number, warned: Outcomes<Warning>): void {
+  for (const warning of warnings) {
+    if ((row.warned & warningBit[warning]) === 0) continue;
+    warned.add(scan.entries[at + field.ordinal]!, warning, entryOf(scan, at), row.uuid);
+  }
+}
+
+/** Groups that could not be written, of the events' lane and of the merges'. */
+export function failures(lane: EventLane, { merges }: Journal): number {
+  return lane.failedGroups + merges.failedGroups;
+}
+
+/** Merges are as safe as their events; what another request left in their lane goes along. */
+export async function commitAll(lane: EventLane, { merges }: Journal): Promise<void> {
+  if (merges.openRows + merges.writingRows === 0) await lane.commit();
+  else await Promise.all([lane.commit(), merges.commit()]);
+}
+
+/** An anonymous id comes under the identified one, an event's id under its alias, and dangerously the other way. */
+function mergeOf({ project_id, merge, distinct_id, other_id, timestamp, created_at }: Row): MergeRow {
+  const [own, other] = [textOf(distinct_id), textOf(other_id)];
+  const [from, into] = merge === mergeKind.alias ? [own, other] : [other, own];
+  return { project_id, kind: merge, from, into, at: timestamp, created_at, timestamp: created_at };
+}
+
+export function othersTurn(): Promise<void> {
+  return new Promise((resolve) => setImmediate(resolve));
+}

@@ -1,0 +1,185 @@
+// A slab: memory that long bodies are received into over and over, and the fast scan that works in it. Never holds
+// two bodies at once; knows nothing of what is unusual.
+
+import { readFileSync } from "node:fs";
+import { layout, nameBytes, paddingBytes } from "./fast_layout.ts";
+import { type KnownKeys, entryLength, itemKeys, kindOf, knownKeys, propertyKeys } from "./member.ts";
+import { unusualNames } from "./plain.ts";
+import { limits } from "../core/limits.ts";
+
+/** Rows of one month as columns, laid side by side in `bytes`; valid until the next lay(). */
+export interface LaidRows {
+  rows: number;
+  /** The memory all of it lies in; each column begins at its place in `layout`. */
+  bytes: Uint8Array;
+  idsBytes: number;
+  propertiesBytes: number;
+  /** Names of events in the body: start, length. OUT_EVENT holds their numbers. */
+  names: Uint32Array;
+  body: Uint8Array;
+  /** created_at of all of them, in microseconds. */
+  created: number;
+}
+
+interface FastExports {
+  scan(...numbers: number[]): number;
+  judge(...numbers: number[]): number;
+  lay(...numbers: number[]): number;
+}
+
+let compiled: WebAssembly.Module | undefined;
+
+export class Slab {
+  /** Where a body belongs: at its beginning, followed by padding. */
+  readonly body: Uint8Array;
+  /** The index the fast scan writes. */
+  readonly entries: Int32Array;
+  readonly #bytes: Uint8Array;
+  readonly #words: Uint32Array;
+  readonly #fast: FastExports;
+  readonly #laid: LaidRows;
+
+  /** For bodies of up to `bodyBytesMax` bytes; pages that are never touched take no memory. */
+  constructor(bodyBytesMax: number) {
+    compiled ??= new WebAssembly.Module(readFileSync(new URL("./fast.wasm", import.meta.url)));
+    const pages = Math.ceil((layout.BODY + bodyBytesMax + paddingBytes) / 65_536);
+    const memory = new WebAssembly.Memory({ initial: pages, maximum: pages });
+    const instance = new WebAssembly.Instance(compiled, { env: { memory } });
+    this.#fast = instance.exports as unknown as FastExports;
+    this.#bytes = new Uint8Array(memory.buffer);
+    this.#words = new Uint32Array(memory.buffer);
+    this.body = this.#bytes.subarray(layout.BODY, layout.BODY + bodyBytesMax);
+    this.entries = new Int32Array(memory.buffer, layout.ENTRIES, limits.slabIndexBytes >> 2);
+    const names = new Uint32Array(memory.buffer, layout.NAME_LIST, 512);
+    const { body } = this;
+    this.#laid = { rows: 0, bytes: this.#bytes, idsBytes: 0, propertiesBytes: 0, names, body, created: 0 };
+    this.#bytes.set(kindOf, layout.TRAIT_KINDS);
+    let place = this.#writeNames(layout.ITEM_KEYS, itemKeys, 1);
+    place = this.#writeNames(layout.PROPERTY_KEYS, propertyKeys, place);
+    this.#writeNames(layout.EVENT_NAMES, knownKeys(unusualNames), place);
+  }
+
+  /** Ends the body after so many bytes. */
+  close(bytes: number): Uint8Array {
+    this.#bytes.fill(0, layout.BODY + bytes, layout.BODY + bytes + paddingBytes);
+    return this.body.subarray(0, bytes);
+  }
+
+  /**
+   * Indexes plain items from byte `from` of the body up to about `goal`, from entry number `count` and ordinal
+   * `items` on. Only those that name no other key than the raw one at [keyFrom, keyTo).
+   * @returns where it stopped; `found` and `comma` say what of it came.
+   */
+  scan(from: number, goal: number, count: number, items: number, [keyFrom, keyTo]: [number, number]): number {
+    const { BODY } = layout;
+    const most = Math.floor(this.entries.length / entryLength);
+    return this.#fast.scan(BODY + from, BODY + goal, count, most, items, BODY + keyFrom, BODY + keyTo) - BODY;
+  }
+
+  /** Items the last scan() indexed. */
+  get found(): number {
+    return this.#words[layout.COUNT >> 2]!;
+  }
+
+  /** The last of them had a comma behind it. */
+  get comma(): boolean {
+    return this.#words[layout.EXPECTS >> 2] === 1;
+  }
+
+  /**
+   * Looks at a slice of entries, from number `first` on: which are plain, and of which months. `received` and
+   * `skew` in microseconds. Returns how many entries it looked at.
+   */
+  judge(
+    first: number,
+    count: number,
+    { received, skew }: { received: number; skew: number },
+    latest: number,
+  ): number {
+    return this.#fast.judge(first, count, limits.sliceBytesMax, received, skew, latest);
+  }
+
+  /** How many months the plain ones are of. */
+  get months(): number {
+    return this.#words[layout.MONTHS >> 2]!;
+  }
+
+  /** The month of that number, as yyyymm. */
+  monthAt(number: number): number {
+    const month = this.#words[(layout.MONTH_LIST >> 2) + number * 3]!;
+    return Math.floor(month / 12) * 100 + (month % 12) + 1;
+  }
+
+  /** Entries that are not plain; slowAt() says which. */
+  get slow(): number {
+    return this.#words[layout.SLOW >> 2]!;
+  }
+
+  slowAt(number: number): number {
+    const at = layout.SLOW_LIST + number * 2;
+    return this.#bytes[at]! | (this.#bytes[at + 1]! << 8);
+  }
+
+  /** Lays the plain rows of one month into columns. `first` as for judge(). */
+  lay(
+    first: number,
+    month: number,
+    { project_id, historical_migration }: { project_id: number; historical_migration: boolean },
+    created: number,
+  ): LaidRows {
+    const lacking = this.#words[layout.LACKING >> 2]!;
+    if (lacking > 0) {
+      crypto.getRandomValues(this.#bytes.subarray(layout.ENTROPY, layout.ENTROPY + lacking * 10));
+    }
+    const laid = this.#laid;
+    laid.rows = this.#fast.lay(first, month, project_id, created, historical_migration ? 1 : 0);
+    laid.idsBytes = this.#words[layout.OUT_IDS_LENGTH >> 2]!;
+    laid.propertiesBytes = this.#words[layout.OUT_PROPERTIES_LENGTH >> 2]!;
+    laid.created = created;
+    return laid;
+  }
+
+  /** Writes a table of names, from number `place` on; returns the next free one. */
+  #writeNames(table: number, { byLength }: KnownKeys, place: number): number {
+    let next = place;
+    for (const { name, slot } of byLength.flat()) {
+      const bucket = table + name.length * 256 + name[1]!;
+      const at = layout.NAMES + next * nameBytes;
+      this.#words[at >> 2] = slot;
+      this.#words[(at >> 2) + 1] = this.#bytes[bucket]!;
+      this.#bytes.set(name, at + 16);
+      this.#bytes[bucket] = next++;
+    }
+    return next;
+  }
+}
+
+/** Slabs that wait for the next long body, and how many there may be. */
+export class Slabs {
+  readonly #bodyBytesMax: number;
+  readonly #free: Slab[] = [];
+  #out = 0;
+  #timer: ReturnType<typeof setTimeout> | undefined;
+
+  /** `bodyBytesMax`: the longest usual body; longer ones get a slab of their own that is not kept. */
+  constructor(bodyBytesMax: number) {
+    this.#bodyBytesMax = bodyBytesMax;
+  }
+
+  /** Room for a body of so many bytes; undefined when all are in use, and then any memory does. */
+  take(bytes: number): Slab | undefined {
+    if (this.#out >= limits.slabsMax) return undefined;
+    this.#out++;
+    clearTimeout(this.#timer);
+    if (bytes > this.#bodyBytesMax) return new Slab(bytes);
+    return this.#free.pop() ?? new Slab(this.#bodyBytesMax);
+  }
+
+  give(slab: Slab): void {
+    this.#out--;
+    if (slab.body.length === this.#bodyBytesMax) this.#free.push(slab);
+    clearTimeout(this.#timer);
+    this.#timer = setTimeout(() => (this.#free.length = 0), limits.slabIdleMs);
+    this.#timer.unref();
+  }
+}

@@ -1,0 +1,81 @@
+// Builds the fast scan's module: `bun test/support/build_fast.ts` writes src/capture/fast.wasm anew.
+
+import { resolve } from "node:path";
+import {
+  entryLength,
+  field,
+  firstIdentity,
+  firstTrait,
+  grade,
+  keySlot,
+  kind,
+  noSlot,
+} from "../../src/capture/member.ts";
+import { keyLengthMax, layout, nameBytes } from "../../src/capture/fast_layout.ts";
+import { traitsUnusual } from "../../src/capture/plain.ts";
+import { timestampMicrosMin } from "../../src/capture/timestamp.ts";
+import { limits } from "../../src/core/limits.ts";
+import { cleanUp } from "./cleanup.ts";
+import { makeFolder } from "./folder.ts";
+
+const folder = resolve(import.meta.dir, "../../src/capture");
+export const modulePath = `${folder}/fast.wasm`;
+
+function lines(type: string, values: Record<string, number>, prefix = ""): string[] {
+  return Object.entries(values).map(
+    ([name, value]) => `@inline const ${prefix}${name.replace("$", "").toUpperCase()}: ${type} = ${value};`,
+  );
+}
+
+function constants(): string {
+  const own = {
+    ENTRY_BYTES: entryLength * 4,
+    KEY_LENGTH_MAX: keyLengthMax,
+    NAME_BYTES: nameBytes,
+    DEPTH_MAX: limits.jsonDepthMax,
+    EVENT_BYTES_MAX: limits.eventBytesMax,
+    DISTINCT_ID_MAX: limits.distinctIdCharsMax,
+    ROWS_MAX: limits.sliceRowsMax,
+    NAMES_MAX: 250,
+    NAME_SLOTS: 1024,
+    MONTHS_MAX: 250,
+    FIRST_MONTH: 1900 * 12,
+    MONTH_TABLE_LENGTH: 12 * 400,
+    TRAITS_UNUSUAL: traitsUnusual,
+  };
+  return [
+    ...lines("u32", layout),
+    ...lines("u32", own),
+    ...lines("u32", grade, "GRADE_"),
+    ...lines("u8", kind, "KIND_"),
+    ...lines("i32", field, "FIELD_"),
+    ...lines("i32", {
+      NO_SLOT: noSlot,
+      KEY_SLOT: keySlot,
+      FIRST_TRAIT: firstTrait,
+      FIRST_IDENTITY: firstIdentity,
+    }),
+    ...lines("i64", { EARLIEST: timestampMicrosMin }),
+  ].join("\n");
+}
+
+/** The module's bytes, the same for the same sources. */
+export async function buildFast(): Promise<Uint8Array> {
+  const parts = ["fast_scan.as", "fast_columns.as"].map((name) => Bun.file(`${folder}/${name}`).text());
+  const work = makeFolder();
+  await Bun.write(`${work}/fast.ts`, [constants(), ...(await Promise.all(parts))].join("\n"));
+  const compiler = resolve(import.meta.dir, "../../node_modules/assemblyscript/bin/asc.js");
+  const options = ["--runtime", "stub", "-O3", "--enable", "simd", "--importMemory", "--noAssert"];
+  const command = [process.execPath, compiler, "fast.ts", "--outFile", "fast.wasm", ...options];
+  const child = Bun.spawn(command, { cwd: work, stdout: "pipe", stderr: "pipe" });
+  const said = await new Response(child.stderr).text();
+  if ((await child.exited) !== 0) throw new Error(`the module was not built: ${said}`);
+  return await Bun.file(`${work}/fast.wasm`).bytes();
+}
+
+if (import.meta.main) {
+  const built = await buildFast();
+  await Bun.write(modulePath, built);
+  process.stdout.write(`${modulePath}: ${built.length} bytes\n`);
+  await cleanUp();
+}
