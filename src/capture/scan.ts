@@ -279,7 +279,7 @@ export class Scan {
       if (slot === noSlot) continue;
       if (slot === keySlot && first === 0x22) this.#key.inner = [start, this.#walk.at];
       else if (slot >= firstTrait) noteTrait(this.entries, entry, slot, first, this.#walk.at - start);
-      else noteField(this.entries, entry, slot, start, this.#walk.at);
+      else if (slot >= 0) noteField(this.entries, entry, slot, start, this.#walk.at);
     } while (this.#walk.more(0x7d));
   }
 
