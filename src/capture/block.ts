@@ -84,7 +84,7 @@ export class Block implements LaneBlock<Row> {
     plain("historical_migration", "Bool", this.#historical);
     this.#identity.encode(out, this.rows);
     writeColumnHead(out, "_batch", "UInt64");
-    for (let row = 0; row < this.rows; row++) out.u64(batch);
+    out.u64Repeated(batch, this.rows);
     writeColumnHead(out, "_row", "UInt32");
     for (let row = 0; row < this.rows; row++) out.u32(firstRow + row);
   }

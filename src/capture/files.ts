@@ -36,3 +36,31 @@ export async function writeWhole(file: FileHandle, bytes: Uint8Array, position: 
     done += bytesWritten;
   }
 }
+
+/** The most pieces one system call takes. */
+const piecesMax = 512;
+
+/** The same for bytes that lie in several places: each goes out from where it lies. */
+export async function writePieces(file: FileHandle, pieces: Uint8Array[], position: number): Promise<void> {
+  let at = position;
+  for (let next = 0; next < pieces.length; next += piecesMax) {
+    let left = pieces.slice(next, next + piecesMax);
+    while (left.length > 0) {
+      const { bytesWritten } = await file.writev(left, at);
+      if (bytesWritten <= 0) throw new Error("the disk took no more bytes");
+      at += bytesWritten;
+      left = behind(left, bytesWritten);
+    }
+  }
+}
+
+/** What of `pieces` lies behind its first `bytes` bytes. */
+function behind(pieces: Uint8Array[], bytes: number): Uint8Array[] {
+  let skipped = bytes;
+  const rest: Uint8Array[] = [];
+  for (const piece of pieces) {
+    if (skipped < piece.length) rest.push(skipped > 0 ? piece.subarray(skipped) : piece);
+    skipped = Math.max(0, skipped - piece.length);
+  }
+  return rest;
+}

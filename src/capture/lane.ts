@@ -5,8 +5,9 @@ import { type FileHandle, open, rename } from "node:fs/promises";
 import { Fault } from "../core/fault.ts";
 import { limits } from "../core/limits.ts";
 import { type Log, reasonOf } from "../core/log.ts";
-import { ByteColumn } from "../storage/native.ts";
-import { syncFolder, writeWhole } from "./files.ts";
+import type { ByteColumn } from "../storage/native.ts";
+import { Pieces } from "../storage/native_pieces.ts";
+import { syncFolder, writePieces, writeWhole } from "./files.ts";
 import { monthOf } from "./row.ts";
 import {
   type Batch,
@@ -75,7 +76,7 @@ export class Lane<Row extends LaneRow, Block extends LaneBlock<Row> = LaneBlock<
   #sealWanted = false;
   #file: FileHandle | undefined;
   #segment: Segment | undefined;
-  readonly #frames = new ByteColumn(1 << 20);
+  readonly #frames = new Pieces(1 << 16);
 
   constructor(options: LaneOptions<Row, Block>) {
     this.name = options.name;
@@ -208,7 +209,7 @@ export class Lane<Row extends LaneRow, Block extends LaneBlock<Row> = LaneBlock<
   /** Writes as many of `blocks` as the segment has places for, syncs, and only then counts them in. */
   async #writeInto(segment: Segment, blocks: Block[]): Promise<number> {
     const out = this.#frames;
-    out.length = 0;
+    out.clear();
     const written: { batch: Batch; frame: Frame }[] = [];
     for (const block of blocks) {
       const batch = batchFor(segment, block);
@@ -220,11 +221,11 @@ export class Lane<Row extends LaneRow, Block extends LaneBlock<Row> = LaneBlock<
     }
     const file = this.#file;
     if (!file) throw new Error("the segment's file is closed");
-    await writeWhole(file, out.filled(), segment.bytes);
+    await writePieces(file, out.list(), segment.bytes);
     await file.datasync();
     const oldest = Math.min(...blocks.slice(0, written.length).map((block) => block.oldest));
     if (segment.rows === 0) segment.oldest = oldest;
-    segment.bytes += out.length;
+    segment.bytes += out.total;
     for (const { batch, frame } of written) noteFrame(segment, batch, frame);
     return written.length;
   }

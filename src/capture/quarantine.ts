@@ -2,7 +2,7 @@
 // behind it.
 
 import { mkdirSync, readFileSync, readdirSync, renameSync, rmSync } from "node:fs";
-import { ByteColumn } from "../storage/native.ts";
+import { Pieces } from "../storage/native_pieces.ts";
 import { writeDurably } from "./files.ts";
 import { returnedSuffix } from "./journal.ts";
 import { type LaneName, readSegment, segmentHead, writeFrame } from "./segment.ts";
@@ -47,11 +47,11 @@ export class Quarantine {
     const { lane, month, reason } = refused;
     const note: Quarantined = { id, lane, month, reason, at: now.toISOString() };
     await writeDurably(`${this.#folder}/${id}.json`, JSON.stringify(note));
-    const out = new ByteColumn(refused.native.length + 128);
+    const out = new Pieces(256);
     out.raw(segmentHead(lane, refused.batch >> 11n));
     const head = { batch: refused.batch, month, rows: 1, oldest: refused.oldest };
     writeFrame(out, head, (payload) => payload.raw(refused.native));
-    await writeDurably(`${this.#folder}/${id}.segment`, out.filled());
+    await writeDurably(`${this.#folder}/${id}.segment`, Buffer.concat(out.list()));
   }
 
   list(): Quarantined[] {

@@ -1,8 +1,8 @@
 // A journal segment's file format, and reading one back after a restart. Decides nothing about when.
 //
 //   segment = head frame*
-//   head    = "SLUICEJ1"  u64 segment id  u8 lane (its place in `lanes`)  7 × 0
-//   frame   = u32 "FRAM"  u32 payload bytes  u64 xxHash64 of all that follows
+//   head    = "SLUICEJ2"  u64 segment id  u8 lane (its place in `lanes`)  7 × 0
+//   frame   = u32 "FRAM"  u32 payload bytes  u64 CRC-32 of all that follows
 //             u64 batch  u32 month (yyyymm)  u32 rows  i64 created_at of the first row, µs
 //             payload: one block in ClickHouse's Native format
 //
@@ -12,8 +12,9 @@
 //   segment id = 41 bits of ms since 2020, 12 bits of journal number;  batch = segment id, 11 bits of place
 
 import { readFileSync } from "node:fs";
+import { crc32 } from "node:zlib";
 import { limits } from "../core/limits.ts";
-import { type ByteColumn } from "../storage/native.ts";
+import type { Pieces } from "../storage/native_pieces.ts";
 
 /** Two lanes of events, one of warnings about them, one of merges. Their order is part of the file format. */
 export const lanes = ["live", "historical", "warnings", "merges"] as const;
@@ -32,7 +33,7 @@ export const laneTable: Readonly<Record<LaneName, string>> = {
 
 export const segmentHeadBytes = 24;
 export const frameHeadBytes = 40;
-const segmentMagic = new TextEncoder().encode("SLUICEJ1");
+const segmentMagic = new TextEncoder().encode("SLUICEJ2");
 const frameMagic = 0x4d415246;
 const epochMs = Date.UTC(2020, 0, 1);
 
@@ -91,14 +92,15 @@ export function segmentHead(lane: LaneName, id: bigint): Uint8Array {
 }
 
 /**
- * Appends one frame to `out`: `payload` writes the Native bytes. Returns where the payload lies within `out`.
+ * Appends one frame to `out`: `payload` writes the Native bytes. Returns where the payload lies within the whole.
  */
 export function writeFrame(
-  out: ByteColumn,
+  out: Pieces,
   frame: { batch: bigint; month: number; rows: number; oldest: number },
-  payload: (out: ByteColumn) => void,
+  payload: (out: Pieces) => void,
 ): { offset: number; length: number } {
   const start = out.length;
+  const offset = out.total + frameHeadBytes;
   out.u32(frameMagic);
   out.u32(0);
   out.u64(0n);
@@ -107,11 +109,12 @@ export function writeFrame(
   out.u32(frame.rows);
   out.i64(frame.oldest);
   payload(out);
-  const offset = start + frameHeadBytes;
-  const length = out.length - offset;
+  const length = out.total - offset;
   const view = new DataView(out.bytes.buffer, out.bytes.byteOffset);
   view.setUint32(start + 4, length, true);
-  view.setBigUint64(start + 8, Bun.hash.xxHash64(out.bytes.subarray(start + 16, out.length)), true);
+  let sum = 0;
+  for (const bytes of out.list(start + 16)) sum = crc32(bytes, sum);
+  view.setBigUint64(start + 8, BigInt(sum), true);
   return { offset, length };
 }
 
@@ -193,9 +196,7 @@ function frameEnd(segment: Segment, bytes: Uint8Array, view: DataView, at: numbe
   if (view.getBigUint64(at + 16, true) >> 11n !== segment.id) return undefined;
   const end = at + frameHeadBytes + view.getUint32(at + 4, true);
   if (end > bytes.length) return undefined;
-  return Bun.hash.xxHash64(bytes.subarray(at + 16, end)) === view.getBigUint64(at + 8, true)
-    ? end
-    : undefined;
+  return BigInt(crc32(bytes.subarray(at + 16, end))) === view.getBigUint64(at + 8, true) ? end : undefined;
 }
 
 function addFrame(segment: Segment, view: DataView, at: number, end: number): void {

@@ -61,7 +61,7 @@ export class WarningBlock implements LaneBlock<WarningRow> {
     plain("count", "UInt64", this.#count);
     plain("timestamp", microsType, this.#timestamp);
     writeColumnHead(out, "_batch", "UInt64");
-    for (let row = 0; row < this.rows; row++) out.u64(batch);
+    out.u64Repeated(batch, this.rows);
     writeColumnHead(out, "_row", "UInt32");
     for (let row = 0; row < this.rows; row++) out.u32(firstRow + row);
   }

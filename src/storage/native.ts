@@ -51,6 +51,18 @@ export class ByteColumn {
     this.length += 8;
   }
 
+  /** The same unsigned 64-bit integer `times` times. */
+  u64Repeated(value: bigint, times: number): void {
+    if (times === 0) return;
+    this.reserve(times * 8);
+    const from = this.length;
+    this.u64(value);
+    for (let done = 8; done < times * 8; done *= 2) {
+      this.bytes.copyWithin(from + done, from, from + Math.min(done, times * 8 - done));
+    }
+    this.length = from + times * 8;
+  }
+
   /**
    * A signed 64-bit integer from a double that holds it exactly (|value| < 2^53); no BigInt on the hot path.
    */
