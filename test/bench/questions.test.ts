@@ -5,7 +5,18 @@ import { questions } from "../../bench/run.ts";
 const scale = { rounds: 1, bytes: 60_000, warm: false };
 
 // The others send other bodies the same way, and take many seconds on a busy machine.
-const asked = ["scan", "block", "journal", "insert", "batch", "capture", "projects", "gzip", "memory"];
+const asked = [
+  "scan",
+  "block",
+  "journal",
+  "insert",
+  "batch",
+  "capture",
+  "projects",
+  "gzip",
+  "memory",
+  "trends",
+];
 
 for (const name of asked) {
   const question = questions[name]!;
