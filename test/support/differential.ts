@@ -39,7 +39,8 @@ export async function outcomeOf(body: Uint8Array, fast: boolean, sliceBytes = 1 
   const lane = new CollectingLane();
   const warned = new Outcomes<Warning>();
   const sending: Sending = { project_id: 7, historical_migration: true, received, skew: 12_345_678 };
-  const journal = { stamp: () => received } as unknown as Journal;
+  const merges = { append: (row: unknown) => lane.rows.push(JSON.stringify(row)), crowded: false };
+  const journal = { stamp: () => received, merges } as unknown as Journal;
   await layRows({ scan, sending, warned, lane: lane as unknown as EventLane, journal });
   return {
     shape: scan.shape,
