@@ -9,6 +9,9 @@ import { openGate } from "./access/gate.ts";
 import { type ProjectKeys, openProjectKeys } from "./access/project_keys.ts";
 import { type Secrets, openSecrets } from "./access/secret.ts";
 import { batchExportRoutes } from "./batch_exports/route.ts";
+import type { Destination } from "./batch_exports/destination_config.ts";
+import { exportCounts } from "./batch_exports/counts.ts";
+import { type ExportWorker, openExportWorker } from "./batch_exports/worker.ts";
 import { captureCounts, flushCounts, followJournal } from "./capture/counts.ts";
 import { type OpenedCapture, openCapture } from "./capture/open.ts";
 import { captureRoutes } from "./capture/route.ts";
@@ -21,7 +24,6 @@ import { type Log, reasonOf } from "./core/log.ts";
 import { dashboardRoutes } from "./dashboards/route.ts";
 import { eventRoutes } from "./events/route.ts";
 import { type DescribedRoute, docsRoutes } from "./http/docs.ts";
-import { groupRoutes } from "./groups/route.ts";
 import { healthRoutes } from "./http/health.ts";
 import { listen } from "./http/listen.ts";
 import { type Metrics, openMetrics } from "./http/metrics.ts";
@@ -34,8 +36,6 @@ import { openInsightReader } from "./insights/reader.ts";
 import { insightRoutes } from "./insights/route.ts";
 import { openInsightShow } from "./insights/show.ts";
 import { organizationRoutes } from "./organizations/route.ts";
-import { openDeletions } from "./persons/deletion/worker.ts";
-import { personRoutes } from "./persons/route.ts";
 import { personalKeyRoutes } from "./personal_api_keys/route.ts";
 import { projectRoutes } from "./projects/route.ts";
 import { openQueryEngine, type QueryEngine } from "./query/engine.ts";
@@ -130,10 +130,21 @@ async function openParts(
     emailFrom: config.emailFrom,
     siteUrl: () => site.url ?? "",
   });
+  const exports = openExportWorker({
+    sql,
+    clickhouse,
+    secrets,
+    addresses,
+    exportFileDir: config.exportFileDir && resolve(config.exportFileDir),
+    counts: exportCounts(metrics),
+    clock: systemClock,
+    log,
+  });
   const parts: Parts = {
     stores,
     keys,
     capture,
+    exports,
     metrics,
     config,
     log,
@@ -208,6 +219,9 @@ interface Parts {
   stores: Stores;
   keys: ProjectKeys;
   capture: OpenedCapture;
+  exports: ExportWorker;
+  addresses: Addresses;
+  secrets: Secrets;
   metrics: Metrics;
   config: Config;
   log: Log;
@@ -225,15 +239,15 @@ interface Worker {
 }
 
 /** One line for each room that has work of its own. */
-function workers({ stores, subscriptions, log }: Parts): Worker[] {
-  const { sql, clickhouse } = stores;
-  return [subscriptions, openDeletions({ sql, clickhouse, log })];
+function workers({ exports, subscriptions }: Parts): Worker[] {
+  return [exports, subscriptions];
 }
 
 function routes({
   stores,
   keys,
   capture,
+  exports,
   metrics,
   config,
   log,
@@ -253,8 +267,8 @@ function routes({
     addresses,
     secrets,
     filesAllowed: config.exportFileDir !== undefined,
-    probe: async () => undefined,
-    wake: () => {},
+    probe: (destination: Destination) => exports.probe(destination),
+    wake: () => exports.wake(),
   };
   const app = new Elysia();
   const problem = openProblems({ log, routes: () => app.routes });
@@ -288,8 +302,6 @@ function routes({
     .use(personalKeyRoutes({ gate, sql }))
     .use(batchExportRoutes(exportParts))
     .use(eventRoutes({ gate, clickhouse, clock }))
-    .use(personRoutes({ gate, sql, clickhouse, clock }))
-    .use(groupRoutes({ gate, clickhouse }))
     .use(ingestionWarningRoutes({ gate, clickhouse, clock }))
     .use(queryRoutes({ gate, engine }))
     .use(insightRoutes({ gate, sql, queries: engine }))

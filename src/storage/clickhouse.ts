@@ -6,14 +6,19 @@ import { access } from "node:fs/promises";
 import { Readable } from "node:stream";
 import { ClickHouseLogLevel, createClient } from "@clickhouse/client";
 import { limits } from "../core/limits.ts";
-import { type Log, reasonOf } from "../core/log.ts";
+import type { Log } from "../core/log.ts";
+import { ClickHouseError, classified } from "./clickhouse_error.ts";
 import { quoteText } from "./statement.ts";
+
+export { ClickHouseError } from "./clickhouse_error.ts";
 
 export interface QueryOptions {
   /** How long it may take until the whole answer is here; limits.statementMsMax unless told. */
   timeoutMs?: number;
   /** ClickHouse settings, for this statement only. */
   settings?: Record<string, string | number>;
+  /** Ends the waiting before its time; a statement that writes goes on in ClickHouse. */
+  abort?: AbortSignal;
 }
 
 /**
@@ -34,6 +39,11 @@ export interface ClickHouse {
   query<Row>(text: string, params?: Record<string, unknown>, options?: QueryOptions): Promise<Row[]>;
   /** A statement without rows to read. */
   command(text: string, params?: Record<string, unknown>, options?: QueryOptions): Promise<void>;
+  /**
+   * The answer of a SELECT that names its FORMAT, as it comes. ClickHouse may fail half way and says so in the
+   * middle of it, or not at all: whoever reads it must know how much there has to be.
+   */
+  stream(text: string, params?: Record<string, unknown>, options?: QueryOptions): AsyncGenerator<Uint8Array>;
   /** Makes its database if there is none. */
   createDatabase(): Promise<void>;
   /**
@@ -47,63 +57,6 @@ export interface ClickHouseOptions {
   log: Log;
   embedded?: boolean;
 }
-
-/** Every method of ClickHouse throws this and nothing else. */
-export class ClickHouseError extends Error {
-  /**
-   * refused: the engine read the statement and its data and said no for good; the same bytes will always
-   * fail.
-   * transient: anything else; an insert may or may not have happened.
-   */
-  readonly kind: "refused" | "transient";
-  /** ClickHouse's number as text, or the code of a socket error. */
-  readonly code: string;
-  /** ClickHouse's name of the number, or NETWORK, TIMEOUT, UNKNOWN. */
-  readonly type: string;
-
-  constructor(message: string, code: string, type: string) {
-    super(message);
-    this.name = "ClickHouseError";
-    this.kind = refusals.has(type) ? "refused" : "transient";
-    this.code = code;
-    this.type = type;
-  }
-}
-
-/**
- * Codes that speak of the statement's text or the rows' bytes alone. Left out on purpose is all that time or
- * an operator
- * can heal: unknown tables, databases, columns and types (a migration may be under way), limits of memory,
- * time, parts
- * and partitions, read-only replicas, disks, keepers, access rights, and NOT_IMPLEMENTED of an older replica.
- */
-const refusals: ReadonlySet<string> = new Set([
-  "CANNOT_PARSE_TEXT",
-  "CANNOT_PARSE_ESCAPE_SEQUENCE",
-  "CANNOT_PARSE_QUOTED_STRING",
-  "CANNOT_PARSE_INPUT_ASSERTION_FAILED",
-  "CANNOT_PARSE_DATE",
-  "CANNOT_PARSE_DATETIME",
-  "CANNOT_PARSE_NUMBER",
-  "CANNOT_PARSE_UUID",
-  "CANNOT_PARSE_BOOL",
-  "CANNOT_READ_ALL_DATA",
-  "CANNOT_READ_ARRAY_FROM_TEXT",
-  "CANNOT_INSERT_NULL_IN_ORDINARY_COLUMN",
-  "CANNOT_CONVERT_TYPE",
-  "ARGUMENT_OUT_OF_BOUND",
-  "DECIMAL_OVERFLOW",
-  "INCORRECT_DATA",
-  "SIZES_OF_COLUMNS_DOESNT_MATCH",
-  "SYNTAX_ERROR",
-  "TOO_LARGE_ARRAY_SIZE",
-  "TOO_LARGE_STRING_SIZE",
-  "TYPE_MISMATCH",
-  "UNKNOWN_QUERY_PARAMETER",
-  "BAD_QUERY_PARAMETER",
-  "VALUE_IS_OUT_OF_RANGE_OF_DATA_TYPE",
-  "VIOLATED_CONSTRAINT",
-]);
 
 /** Answers are whole before their status is sent, so that an error never hides in the middle of one. */
 const steady = { wait_end_of_query: 1 } as const;
@@ -140,11 +93,14 @@ export function openClickHouse(url: string, options: ClickHouseOptions): ClickHo
     on: Client,
     text: string,
     params: Record<string, unknown> | undefined,
-    { timeoutMs, settings }: QueryOptions = {},
+    { timeoutMs, settings, abort }: QueryOptions = {},
   ): Promise<void> {
     const body = { query: text, ...(params && { query_params: params }) };
-    await within(timeoutMs, (abort_signal) =>
-      on.command({ ...body, abort_signal, clickhouse_settings: { ...steady, ...settings } }),
+    await within(
+      timeoutMs,
+      (abort_signal) =>
+        on.command({ ...body, abort_signal, clickhouse_settings: { ...steady, ...settings } }),
+      abort,
     );
   }
 
@@ -158,22 +114,27 @@ export function openClickHouse(url: string, options: ClickHouseOptions): ClickHo
     query: <Row>(
       text: string,
       params?: Record<string, unknown>,
-      { timeoutMs, settings }: QueryOptions = {},
+      { timeoutMs, settings, abort }: QueryOptions = {},
     ) =>
-      within(timeoutMs, async (abort_signal) => {
-        const limited = {
-          ...reading,
-          max_execution_time: Math.ceil((timeoutMs ?? limits.statementMsMax) / 1000),
-        };
-        const results = await client.query({
-          query: text,
-          format: "JSONEachRow",
-          abort_signal,
-          clickhouse_settings: { ...limited, ...settings },
-          ...(params && { query_params: params }),
-        });
-        return results.json<Row>();
-      }),
+      within(
+        timeoutMs,
+        async (abort_signal) => {
+          const limited = {
+            ...reading,
+            max_execution_time: Math.ceil((timeoutMs ?? limits.statementMsMax) / 1000),
+          };
+          const results = await client.query({
+            query: text,
+            format: "JSONEachRow",
+            abort_signal,
+            clickhouse_settings: { ...limited, ...settings },
+            ...(params && { query_params: params }),
+          });
+          return results.json<Row>();
+        },
+        abort,
+      ),
+    stream: (text, params, queryOptions) => streamed(client, text, params, queryOptions),
     command: (text, params, queryOptions) => command(client, text, params, queryOptions),
     createDatabase: () => command(admin, `CREATE DATABASE IF NOT EXISTS ${quoteName(database)}`, undefined),
     insertNative: async (table, body, queryOptions = {}) => {
@@ -208,6 +169,31 @@ function switchOfDeduplication(admin: Client): () => Promise<Record<string, stri
     known.catch(() => (known = undefined));
     return known;
   };
+}
+
+async function* streamed(
+  client: Client,
+  query: string,
+  query_params: Record<string, unknown> = {},
+  { timeoutMs = limits.statementMsMax, settings = {}, abort }: QueryOptions = {},
+): AsyncGenerator<Uint8Array> {
+  const ends = [AbortSignal.timeout(timeoutMs), ...(abort ? [abort] : [])];
+  const abort_signal = AbortSignal.any(ends);
+  try {
+    const { stream } = await client.exec({
+      query,
+      query_params,
+      abort_signal,
+      clickhouse_settings: settings,
+    });
+    try {
+      for await (const chunk of stream) yield chunk as Uint8Array;
+    } finally {
+      stream.destroy();
+    }
+  } catch (thrown) {
+    throw classified(thrown);
+  }
 }
 
 async function insertBody(
@@ -260,27 +246,17 @@ function connect(url: string): { database: string; client: Client; admin: Client
 async function within<T>(
   timeoutMs: number = limits.statementMsMax,
   run: (abort: AbortSignal) => Promise<T>,
+  asked?: AbortSignal,
 ): Promise<T> {
-  const abort = AbortSignal.timeout(timeoutMs);
+  const late = AbortSignal.timeout(timeoutMs);
   try {
-    return await run(abort);
+    return await run(asked ? AbortSignal.any([late, asked]) : late);
   } catch (thrown) {
-    if (abort.aborted)
+    if (asked?.aborted) throw new ClickHouseError("the statement was given up", "ABORTED", "ABORTED");
+    if (late.aborted)
       throw new ClickHouseError(`ClickHouse did not answer within ${timeoutMs} ms`, "TIMEOUT", "TIMEOUT");
     throw classified(thrown);
   }
-}
-
-/** The client's own errors carry code and type; those of sockets a code alone. */
-function classified(thrown: unknown): ClickHouseError {
-  const { code, type } =
-    typeof thrown === "object" && thrown !== null ? (thrown as Record<string, unknown>) : {};
-  if (typeof type === "string" && /^\d+$/.test(String(code))) {
-    return new ClickHouseError(reasonOf(thrown), String(code), type);
-  }
-  if (typeof code === "string")
-    return new ClickHouseError(`ClickHouse: ${reasonOf(thrown)}`, code, "NETWORK");
-  return new ClickHouseError(`ClickHouse: ${reasonOf(thrown)}`, "UNKNOWN", "UNKNOWN");
 }
 
 function quoteName(name: string): string {

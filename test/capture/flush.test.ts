@@ -54,6 +54,9 @@ class FaultyEngine implements ClickHouse {
 
   ping = () => Promise.resolve();
   command = () => Promise.resolve();
+  stream = (): never => {
+    throw new Error("nothing is streamed here");
+  };
   createDatabase = () => Promise.resolve();
   close = () => Promise.resolve();
 }

@@ -1,0 +1,116 @@
+// One attempt to bring an interval to its destination, whichever it is. Never writes what became of it: that is the
+// run's.
+
+import { captureColumns, type Column, eventColumns, tableColumns } from "./columns.ts";
+import { type Delivery, measure, type Means, write } from "./delivery.ts";
+import { azureAddress, azureStore } from "./destination_azure.ts";
+import type { Destination, EventChoice, FileChoice } from "./destination_config.ts";
+import { fileStore, probeFolder } from "./destination_file.ts";
+import { deliverHttp, probeHttp } from "./destination_http.ts";
+import { deliverPostgres, probePostgres } from "./destination_postgres.ts";
+import { s3Host, s3Store } from "./destination_s3.ts";
+import { DeliveryError, deliveryError } from "./failure.ts";
+import { type ObjectStore, deliverObjects } from "./objects.ts";
+import { insertTextOf } from "./source_store.ts";
+
+/** @returns how many rows are at the destination now; 0 without having contacted it when there are none. */
+export async function deliver(
+  destination: Destination,
+  work: Omit<Delivery, "days" | "rows">,
+): Promise<number> {
+  const measured = await measure(work);
+  if (measured.rows === 0) return 0;
+  const delivery = { ...work, ...measured };
+  const { type, config } = destination;
+  switch (type) {
+    case "S3":
+      return await intoObjects(delivery, s3Store(config), config, s3Host(config));
+    case "AzureBlob":
+      return await intoObjects(delivery, azureStore(config), config, new URL(azureAddress(config)).hostname);
+    case "File":
+      return await intoObjects(delivery, fileStore(config, work, work.mark), config, undefined);
+    case "Postgres":
+      return await deliverPostgres(delivery, config);
+    case "HTTP":
+      return await deliverHttp(delivery, config);
+    case "NoOp":
+      return delivery.rows;
+  }
+}
+
+async function intoObjects(
+  work: Delivery,
+  store: ObjectStore,
+  config: FileChoice & { prefix: string },
+  host: string | undefined,
+): Promise<number> {
+  if (host !== undefined) await allow(work, host);
+  await deliverObjects(work, store, config, config.prefix);
+  return work.rows;
+}
+
+/**
+ * ClickHouse makes the connection, and asks for the name itself: this looks at what the name means just before.
+ * @throws DeliveryError for a private address; a name that does not resolve is left to ClickHouse.
+ */
+async function allow({ addresses }: Means, host: string): Promise<void> {
+  const refusal = await addresses.resolvedRefusalOf(host);
+  if (refusal !== undefined) throw new DeliveryError(refusal, true);
+}
+
+/** What a destination is given of each row, unless its owner selects otherwise. */
+export function columnsFor({ type }: Destination): readonly Column[] {
+  if (type === "Postgres") return tableColumns;
+  return type === "HTTP" ? captureColumns : eventColumns;
+}
+
+/** Which events a destination asks for. */
+export function choiceOf({ config }: Destination): EventChoice {
+  return "include_events" in config ? config : { include_events: [], exclude_events: [] };
+}
+
+/**
+ * Tries a destination out: with an empty file, a connection, or a request. Leaves nothing behind but that file.
+ * @throws DeliveryError saying what is wrong.
+ */
+export async function probe(destination: Destination, means: Means): Promise<void> {
+  const { type, config } = destination;
+  const mark = `sluice probe ${crypto.randomUUID()}`;
+  const work = { ...means, mark, abort: AbortSignal.timeout(probeMsMax) };
+  switch (type) {
+    case "S3":
+      await allow(means, s3Host(config));
+      return await probeObjects(work, s3Store(config), config.prefix);
+    case "AzureBlob":
+      await allow(means, new URL(azureAddress(config)).hostname);
+      return await probeObjects(work, azureStore(config), config.prefix);
+    case "File":
+      return probeFolder(config, means.exportFileDir);
+    case "Postgres":
+      return await probePostgres(config, means.addresses, work.abort);
+    case "HTTP":
+      return await probeHttp(config, means, work.abort);
+    case "NoOp":
+      return;
+  }
+}
+
+/** Long enough for a slow store to say no. */
+const probeMsMax = 30_000;
+
+async function probeObjects(
+  work: Means & Pick<Delivery, "mark" | "abort">,
+  store: ObjectStore,
+  prefix: string,
+): Promise<void> {
+  const folder = prefix
+    .replace(/\{.*$/s, "")
+    .replace(/[^/]*$/, "")
+    .replace(/^\/+/, "");
+  const file = store.file(`${folder}sluice-check/connection.txt`, "LineAsString", "line String", "none");
+  try {
+    await write(work, insertTextOf(file, "This file may be removed.", work.mark), store.settings);
+  } catch (thrown) {
+    throw deliveryError(thrown, store.secrets);
+  }
+}

@@ -1,0 +1,70 @@
+// A Postgres destination. Rows stream through this process into one transaction: ClickHouse's own postgresql() commits
+// by itself and cannot take back what an attempt before it left.
+
+import type { Addresses } from "../access/address.ts";
+import { reasonOf } from "../core/log.ts";
+import { openForeignPostgres } from "../storage/foreign_postgres.ts";
+import type { Postgres } from "../storage/postgres.ts";
+import { type Delivery, rowsOf } from "./delivery.ts";
+import type { PostgresConfig } from "./destination_config.ts";
+import { DeliveryError, deliveryError } from "./failure.ts";
+import { selectionOf } from "./source_store.ts";
+import { createTable, replaceRows } from "./table_store.ts";
+
+/** @returns how many rows are in the table. */
+export async function deliverPostgres(work: Delivery, config: PostgresConfig): Promise<number> {
+  return await connected(config, work.addresses, work.abort, async (sql) => {
+    const { source, days, rows } = work;
+    if (!source.own) await createTable(sql, config);
+    const { select } = selectionOf(source, "columns", days);
+    const names = source.columns.map(({ name }) => name);
+    await replaceRows(sql, config, names, rowsOf(work, select, "TabSeparated"), rows);
+    return rows;
+  });
+}
+
+/** @throws DeliveryError when it cannot be connected to, or the table could not be written. */
+export async function probePostgres(
+  config: PostgresConfig,
+  addresses: Addresses,
+  abort: AbortSignal,
+): Promise<void> {
+  await connected(config, addresses, abort, async (sql) => {
+    await sql`SELECT 1`;
+  });
+}
+
+async function connected<T>(
+  config: PostgresConfig,
+  addresses: Addresses,
+  abort: AbortSignal,
+  use: (sql: Postgres) => Promise<T>,
+): Promise<T> {
+  const { host, port, user, password, database, has_self_signed_cert: selfSigned } = config;
+  const refusal = addresses.refusalOf(host) ?? (await addresses.resolvedRefusalOf(host));
+  if (refusal !== undefined) throw new DeliveryError(refusal, true);
+  let sql: Postgres | undefined;
+  const end = (): void => void sql?.end({ timeout: 0 }).catch(() => {});
+  try {
+    const address = await addresses.connectable(host);
+    sql = await openForeignPostgres({ address, host, port, user, password, database, selfSigned });
+    abort.addEventListener("abort", end, { once: true });
+    abort.throwIfAborted();
+    return await use(sql);
+  } catch (thrown) {
+    throw failureOf(thrown, config);
+  } finally {
+    abort.removeEventListener("abort", end);
+    end();
+  }
+}
+
+/** Classes of errors that lie in what was asked: rights, names, types, values; and wrong passwords. */
+const wrongForGood = /^(28|3D|3F|42|22|23|0A)/;
+
+function failureOf(thrown: unknown, { password, user }: PostgresConfig): DeliveryError {
+  const code = typeof thrown === "object" && thrown !== null && "code" in thrown ? String(thrown.code) : "";
+  if (!/^[0-9A-Z]{5}$/.test(code)) return deliveryError(thrown, [password, user]);
+  const { message } = deliveryError(new Error(reasonOf(thrown)), [password]);
+  return new DeliveryError(message, wrongForGood.test(code));
+}

@@ -1,0 +1,79 @@
+// S3 and whatever speaks like it, written by ClickHouse's s3(). Keys and their secret travel as parameters, never in
+// the text of a statement.
+
+import { limits } from "../core/limits.ts";
+import type { S3Config } from "./destination_config.ts";
+import { DeliveryError } from "./failure.ts";
+import { type ObjectStore, withNumber } from "./objects.ts";
+
+/** @throws DeliveryError when its address cannot be said to ClickHouse. */
+export function s3Store(config: S3Config): ObjectStore {
+  const { aws_access_key_id, aws_secret_access_key } = config;
+  const signed = aws_access_key_id !== null && aws_secret_access_key !== null;
+  const encryption = encryptionHeaders(config);
+  const address = addressOf(config);
+  return {
+    secrets: [aws_access_key_id, aws_secret_access_key].filter((one) => one !== null),
+    settings: {
+      s3_truncate_on_insert: 1,
+      s3_retry_attempts: limits.storeRequestAttemptsMax,
+      s3_connect_timeout_ms: limits.storeConnectMsMax,
+      s3_request_timeout_ms: limits.storeRequestMsMax,
+      s3_max_inflight_parts_for_one_file: limits.storePartsAtOnceMax,
+      // Nobody is sent on to an address that was not checked.
+      s3_max_redirects: 0,
+    },
+    file: (key, format, structure, compression) => {
+      if (address.needsFolder && !key.includes("/")) {
+        throw new DeliveryError("Virtual-hosted addressing needs a prefix with at least one folder", true);
+      }
+      const keys = signed ? "{access_key:String}, {secret_key:String}" : "NOSIGN";
+      return {
+        text: `s3({url:String}, ${keys}, {format:String}, {structure:String}, {compression:String}${encryption.text})`,
+        params: {
+          url: `${address.root}/${withNumber(key.split("/").map(encodeURIComponent).join("/"))}`,
+          ...(signed && { access_key: aws_access_key_id, secret_key: aws_secret_access_key }),
+          format,
+          structure,
+          compression,
+          ...encryption.params,
+        },
+      };
+    },
+  };
+}
+
+/** The host that is written to. */
+export function s3Host(config: S3Config): string {
+  return new URL(addressOf(config).root).hostname;
+}
+
+/**
+ * Where keys begin. ClickHouse reads any address but Amazon's own as path-style; a bucket in the host then makes the
+ * key's first folder look like the bucket, which gives the very same request.
+ */
+function addressOf(config: S3Config): { root: string; needsFolder: boolean } {
+  const { bucket_name, region, endpoint_url, use_virtual_style_addressing: virtual } = config;
+  const suffix = region.startsWith("cn-") ? "amazonaws.com.cn" : "amazonaws.com";
+  const endpoint = new URL(endpoint_url ?? `https://s3.${region}.${suffix}`);
+  const path = endpoint.pathname.replace(/\/+$/, "");
+  if (!virtual)
+    return { root: `${endpoint.origin}${path}/${encodeURIComponent(bucket_name)}`, needsFolder: false };
+  const root = `${endpoint.protocol}//${bucket_name}.${endpoint.host}${path}`;
+  // What ClickHouse itself takes for virtual-hosted.
+  const known = /^(s3express[-a-z0-9]*|s3|cos|obs|oss|eos)[.-]/.test(endpoint.host);
+  return { root, needsFolder: !known };
+}
+
+function encryptionHeaders({ encryption, kms_key_id }: S3Config): {
+  text: string;
+  params: Record<string, string>;
+} {
+  if (encryption === null) return { text: "", params: {} };
+  const key = encryption === "aws:kms" ? kms_key_id : null;
+  const kms = key === null ? "" : ", 'x-amz-server-side-encryption-aws-kms-key-id' = {kms_key:String}";
+  return {
+    text: `, headers('x-amz-server-side-encryption' = {encryption:String}${kms})`,
+    params: { encryption, ...(key !== null && { kms_key: key }) },
+  };
+}

@@ -1,0 +1,84 @@
+// One HTTP request to an address that a user named: connected to the very address that was checked, never sent on to
+// another one.
+
+import { request as plain } from "node:http";
+import { request as secure } from "node:https";
+import type { LookupFunction } from "node:net";
+import type { Addresses } from "../access/address.ts";
+import { limits } from "../core/limits.ts";
+import { reasonOf } from "../core/log.ts";
+import { DeliveryError } from "./failure.ts";
+
+export interface Posted {
+  status: number;
+  /** What Retry-After says, in ms; undefined when it says nothing. */
+  retryAfterMs: number | undefined;
+  /** The beginning of the answer. */
+  text: string;
+}
+
+/**
+ * Posts a body and reads the beginning of the answer.
+ * @throws DeliveryError: final for a private address, otherwise for a later try.
+ */
+export async function post(
+  url: URL,
+  body: Uint8Array,
+  headers: Record<string, string>,
+  { addresses, abort }: { addresses: Addresses; abort: AbortSignal },
+): Promise<Posted> {
+  const refusal = addresses.refusalOf(url.hostname) ?? (await addresses.resolvedRefusalOf(url.hostname));
+  if (refusal !== undefined) throw new DeliveryError(refusal, true);
+  try {
+    const address = await addresses.connectable(url.hostname);
+    return await send(
+      url,
+      address,
+      body,
+      headers,
+      AbortSignal.any([abort, AbortSignal.timeout(limits.exportPostMsMax)]),
+    );
+  } catch (thrown) {
+    throw new DeliveryError(`${url.host} could not be reached: ${reasonOf(thrown)}`, false);
+  }
+}
+
+async function send(
+  url: URL,
+  address: string,
+  body: Uint8Array,
+  headers: Record<string, string>,
+  signal: AbortSignal,
+): Promise<Posted> {
+  const { promise, resolve, reject } = Promise.withResolvers<Posted>();
+  const family = address.includes(":") ? 6 : 4;
+  const lookup: LookupFunction = (_host, { all }, found) => {
+    if (all) found(null, [{ address, family }]);
+    else found(null, address, family);
+  };
+  const request = url.protocol === "https:" ? secure : plain;
+  const length = { "content-length": String(body.length) };
+  const asking = request(
+    url,
+    { method: "POST", headers: { ...headers, ...length }, lookup, signal },
+    (reply) => {
+      let text = "";
+      reply.setEncoding("utf8");
+      reply.on("data", (chunk: string) => {
+        if (text.length < answerCharsMax) text += chunk.slice(0, answerCharsMax - text.length);
+      });
+      reply.on("error", reject);
+      reply.on("end", () => {
+        const seconds = Number(reply.headers["retry-after"]);
+        const retryAfterMs = Number.isFinite(seconds) ? seconds * 1000 : undefined;
+        resolve({ status: reply.statusCode ?? 0, retryAfterMs, text });
+      });
+    },
+  );
+  asking.on("error", reject);
+  asking.end(body);
+  return await promise;
+}
+
+/** Enough to show what went wrong. */
+const answerCharsMax = 300;

@@ -1,0 +1,217 @@
+// What an export reads, as ClickHouse statements: rows of one model, in one interval, in the shape of a file. Holds
+// SQL because exports are statements; values only ever travel as parameters.
+
+import { type Column, isoSql } from "./columns.ts";
+import type { EventChoice } from "./destination_config.ts";
+import type { Interval } from "./interval.ts";
+import type { CompiledQuery } from "./native_query.ts";
+
+/** SQL with its parameters. */
+export interface Statement {
+  text: string;
+  params: Record<string, unknown>;
+}
+
+/** A condition on rows, over the model's own columns. */
+export type Condition = Statement;
+
+export interface Source {
+  project_id: number;
+  model: "events" | "persons";
+  interval: Interval;
+  choice: EventChoice;
+  /** All of them must hold. */
+  conditions: readonly Condition[];
+  columns: readonly Column[];
+  /** What the owner asks for instead, if anything; `columns` are its then. */
+  own: CompiledQuery | undefined;
+}
+
+/** How rows are laid out. lines: one column `line`, each a JSON object; columns: as in the model. */
+export type Layout = "lines" | "columns" | "texts";
+
+export interface Selection {
+  /** What stands behind INSERT INTO …: the SELECT. */
+  select: Statement;
+  /** The columns it gives, as ClickHouse declares them. */
+  structure: string;
+  /** What tells one row from another, over those columns. */
+  identity: string;
+}
+
+/** The days on which rows of the interval happened: what a FINAL has to look at. */
+export function daysOf(source: Source): Statement {
+  const { where, params } = arrival(source);
+  return {
+    text: `SELECT DISTINCT toString(toDate(timestamp)) AS day FROM event_rows WHERE ${where} ORDER BY day`,
+    params,
+  };
+}
+
+/** Everything of the interval in a layout. `days`: what daysOf found. */
+export function selectionOf(source: Source, layout: Layout, days: readonly string[]): Selection {
+  const { columns, own } = source;
+  const from = fromText(source, days);
+  const { params } = from;
+  if (layout === "lines") {
+    const members = columns.map(({ name, json }, i) => `'${i === 0 ? "{" : ","}${quoted(name)}:', ${json}`);
+    return {
+      select: { text: `SELECT concat(${members.join(", ")}, '}') AS line ${from.text}`, params },
+      structure: "line String",
+      // A line of our own begins with the uuid; the engine's text of a long line costs more to hash.
+      identity: own ? "cityHash64(line)" : "cityHash64(substring(line, 1, 48))",
+    };
+  }
+  const shown = columns.map((one) => `${layout === "texts" ? cell(one) : one.sql} AS ${nameOf(one)}`);
+  const declared = columns.map((one) => `${nameOf(one)} ${layout === "texts" ? "String" : one.type}`);
+  const names = own ? columns.map(nameOf) : columns.slice(0, 1).map(nameOf);
+  return {
+    select: { text: `SELECT ${shown.join(", ")} ${from.text}`, params },
+    structure: declared.join(", "),
+    identity: `ifNull(cityHash64(${names.map((name) => `toString(${name})`).join(", ")}), 0)`,
+  };
+}
+
+/** The columns of a selection in the engine's own types. */
+export function describeOf({ select }: Selection): Statement {
+  return { text: `DESCRIBE TABLE (${select.text})`, params: select.params };
+}
+
+/** How many rows there are, by the same conditions in the same interval. */
+export function countOf(source: Source, days: readonly string[]): Statement {
+  const { text: from, params } = fromText(source, days);
+  return { text: `SELECT count() AS rows ${from}`, params };
+}
+
+/** How many rows, and about how many bytes they are when laid out. */
+export function sizeOf({ select }: Selection): Statement {
+  return {
+    text: `SELECT count() AS rows, sum(byteSize(*)) AS bytes FROM (${select.text})`,
+    params: select.params,
+  };
+}
+
+/** A few of the rows, as text. */
+export function sampleOf({ select }: Selection, rows: number): Statement {
+  return {
+    text: `SELECT toJSONString(tuple(*)) AS row FROM (${select.text} LIMIT {sample_rows:UInt64})`,
+    params: { ...select.params, sample_rows: rows },
+  };
+}
+
+/** Which of `files` files have rows. */
+export function filesOf({ select, identity }: Selection, files: number): Statement {
+  return {
+    text: `SELECT DISTINCT ${identity} % {files:UInt64} AS file FROM (${select.text}) ORDER BY file`,
+    params: { ...select.params, files },
+  };
+}
+
+/** Writes a selection into a table function. */
+export function insertOf(target: Statement, { select }: Selection, mark: string): Statement {
+  return {
+    text: `INSERT INTO FUNCTION ${target.text} ${select.text} ${marked(mark)}`,
+    params: { ...target.params, ...select.params },
+  };
+}
+
+/** The same, some of `files` files at once: each row lies in the file that its identity says. */
+export function splitInsertOf(
+  target: Statement,
+  { select, identity }: Selection,
+  { files, from, to }: { files: number; from: number; to: number },
+  mark: string,
+): Statement {
+  const file = `${identity} % {files:UInt64}`;
+  const where = `${file} >= {from_file:UInt64} AND ${file} < {to_file:UInt64}`;
+  return {
+    text:
+      `INSERT INTO FUNCTION ${target.text} PARTITION BY toString(${file}) ` +
+      `SELECT * FROM (${select.text}) WHERE ${where} ${marked(mark)}`,
+    params: { ...target.params, ...select.params, files, from_file: from, to_file: to },
+  };
+}
+
+/** Writes one text into a table function. */
+export function insertTextOf(target: Statement, content: string, mark: string): Statement {
+  return {
+    text: `INSERT INTO FUNCTION ${target.text} SELECT {content:String} AS line ${marked(mark)}`,
+    params: { ...target.params, content },
+  };
+}
+
+/** Stops what runs under a mark, whoever began it. */
+export function killOf(mark: string): Statement {
+  return {
+    text: "KILL QUERY WHERE Settings['log_comment'] = {mark:String} ASYNC FORMAT Null",
+    params: { mark },
+  };
+}
+
+/** A statement's text is not kept as it was sent, its settings are. */
+function marked(mark: string): string {
+  if (!/^[\w -]+$/.test(mark)) throw new Error("a mark is letters, digits and dashes");
+  return `SETTINGS log_comment = '${mark}'`;
+}
+
+/** When the project's first event arrived, in ms, by the parts' own index. */
+export function firstArrivalOf(project_id: number): Statement {
+  return {
+    text:
+      "SELECT count() AS rows, toString(toUnixTimestamp64Milli(min(created_at))) AS first FROM event_rows " +
+      "WHERE project_id = {project:UInt32}",
+    params: { project: project_id },
+  };
+}
+
+/** A cell of a table without types. */
+function cell({ sql, type }: Column): string {
+  if (type.startsWith("DateTime")) return `concat(${isoSql(sql)})`;
+  return type === "String" ? `ifNull(${sql}, '')` : `ifNull(toString(${sql}), '')`;
+}
+
+function nameOf({ name }: Column): string {
+  return `\`${name}\``;
+}
+
+function fromText(source: Source, days: readonly string[]): Statement {
+  const { where, params } = arrival(source);
+  const { include_events, exclude_events } = source.choice;
+  const clauses = [where, "toDate(timestamp) IN {days:Array(Date)}"];
+  Object.assign(params, { days });
+  if (include_events.length > 0) {
+    clauses.push("event IN {include_events:Array(String)}");
+    Object.assign(params, { include_events });
+  }
+  if (exclude_events.length > 0) {
+    clauses.push("event NOT IN {exclude_events:Array(String)}");
+    Object.assign(params, { exclude_events });
+  }
+  for (const condition of source.conditions) {
+    clauses.push(`(${condition.text})`);
+    Object.assign(params, condition.params);
+  }
+  const rows = `FROM events WHERE ${clauses.join(" AND ")}`;
+  const { own } = source;
+  if (!own) return { text: rows, params };
+  // From a table of its own, so that nothing the owner names can stand for what holds it to its project.
+  const wanted = own.where_sql === undefined ? "" : ` WHERE ${own.where_sql}`;
+  return { text: `FROM (SELECT * ${rows})${wanted}`, params: { ...params, ...own.params } };
+}
+
+/** The project and the interval of arrival; half-open. */
+function arrival({ project_id, interval }: Source): { where: string; params: Record<string, unknown> } {
+  const clauses = ["project_id = {project:UInt32}"];
+  const params: Record<string, unknown> = { project: project_id, until: interval.end };
+  if (interval.start !== null) {
+    clauses.push("created_at >= fromUnixTimestamp64Milli({since:Int64}, 'UTC')");
+    params["since"] = interval.start;
+  }
+  clauses.push("created_at < fromUnixTimestamp64Milli({until:Int64}, 'UTC')");
+  return { where: clauses.join(" AND "), params };
+}
+
+/** A JSON member's name inside a ClickHouse string literal. */
+function quoted(name: string): string {
+  return JSON.stringify(name).replaceAll("\\", "\\\\").replaceAll("'", "\\'");
+}

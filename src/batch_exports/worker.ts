@@ -1,0 +1,209 @@
+// The work beside requests: makes the runs that fall due, takes those that may begin, and sees them through. Several
+// processes share it; none ever works on a run that another holds.
+
+import type { Secrets } from "../access/secret.ts";
+import type { Addresses } from "../access/address.ts";
+import type { Clock } from "../core/clock.ts";
+import { limits } from "../core/limits.ts";
+import { type Log, reasonOf } from "../core/log.ts";
+import type { ClickHouse } from "../storage/clickhouse.ts";
+import type { Postgres } from "../storage/postgres.ts";
+import { every, type Ticking } from "../work/tick.ts";
+import { probe } from "./deliver.ts";
+import type { Destination } from "./destination_config.ts";
+import { deliveryError } from "./failure.ts";
+import { alignedBefore, intervalMs, nextDue, nextOfRange, wholeIntervals } from "./interval.ts";
+import { forgetLogs, writeLog } from "./log_store.ts";
+import { attempt, type RunCounts } from "./run.ts";
+import { cancelOrphans, claimRuns, readWatermarks, releaseRuns } from "./run_store.ts";
+import {
+  advanceBackfill,
+  completeBackfill,
+  type DueExport,
+  type OpenBackfill,
+  scheduleRuns,
+  setRange,
+  waitingBackfills,
+} from "./schedule_store.ts";
+import { firstArrivalOf } from "./source_store.ts";
+
+export interface ExportWorkerOptions {
+  sql: Postgres;
+  clickhouse: ClickHouse;
+  secrets: Secrets;
+  addresses: Addresses;
+  exportFileDir: string | undefined;
+  counts: RunCounts;
+  clock: Clock;
+  log: Log;
+}
+
+export interface ExportWorker {
+  start(): void;
+  /** Looks for work now instead of at the next tick. */
+  wake(): void;
+  /** Tries a destination out; why it does not work, or undefined when it does. */
+  probe(destination: Destination): Promise<string | undefined>;
+  /** Stops what runs, gives it back for others to take at once, and resolves when nothing runs any more. */
+  close(): Promise<void>;
+}
+
+export function openExportWorker(options: ExportWorkerOptions): ExportWorker {
+  return new Worker(options);
+}
+
+class Worker implements ExportWorker {
+  readonly #options: ExportWorkerOptions;
+  readonly #owner = crypto.randomUUID();
+  readonly #running = new Set<Promise<void>>();
+  readonly #released = new AbortController();
+  readonly #unseen = new Set<string>();
+  #ticking: Ticking | undefined;
+  #looking: Promise<void> | undefined;
+  #again = false;
+  #forgotAt = Number.NEGATIVE_INFINITY;
+
+  constructor(options: ExportWorkerOptions) {
+    this.#options = options;
+  }
+
+  start(): void {
+    this.#ticking ??= every(limits.exportTickMs, "batch exports", () => this.#turn(), this.#options.log);
+  }
+
+  wake(): void {
+    if (!this.#ticking) return;
+    void this.#turn().catch((thrown: unknown) => {
+      this.#options.log.debug("batch exports could not be looked at", { reason: reasonOf(thrown) });
+    });
+  }
+
+  async probe(destination: Destination): Promise<string | undefined> {
+    try {
+      await probe(destination, this.#options);
+      return undefined;
+    } catch (thrown) {
+      return deliveryError(thrown).message;
+    }
+  }
+
+  async close(): Promise<void> {
+    this.#released.abort();
+    await this.#ticking?.close();
+    await this.#looking?.catch(() => {});
+    await Promise.all(this.#running);
+    if (!this.#ticking) return;
+    const { sql, clock } = this.#options;
+    await releaseRuns(sql, this.#owner, clock.now()).catch(() => {});
+  }
+
+  /** One look at a time; whoever asks meanwhile gets another one after it. */
+  #turn(): Promise<void> {
+    this.#again = true;
+    this.#looking ??= this.#look().finally(() => (this.#looking = undefined));
+    return this.#looking;
+  }
+
+  async #look(): Promise<void> {
+    while (this.#again && !this.#released.signal.aborted) {
+      this.#again = false;
+      const { sql, clock } = this.#options;
+      await this.#forget();
+      await cancelOrphans(sql, clock.now());
+      await scheduleRuns(sql, clock.now(), (due) => this.#decide(due));
+      await this.#backfill();
+      await this.#claim();
+    }
+  }
+
+  #decide({ interval, scheduled_until, start_at, end_at }: DueExport) {
+    const lengthMs = intervalMs(interval);
+    const now = this.#options.clock.now();
+    const schedule = {
+      lengthMs,
+      until: scheduled_until.getTime(),
+      startAt: start_at?.getTime() ?? null,
+      endAt: end_at?.getTime() ?? null,
+    };
+    const run = nextDue(schedule, now);
+    return run ? { run } : { until: alignedBefore(now, lengthMs) };
+  }
+
+  async #backfill(): Promise<void> {
+    for (const backfill of await waitingBackfills(this.#options.sql)) {
+      try {
+        await this.#advance(backfill);
+      } catch (thrown) {
+        const { log } = this.#options;
+        log.warn("a backfill could not be moved on", { backfill: backfill.id, reason: reasonOf(thrown) });
+      }
+    }
+  }
+
+  async #advance(backfill: OpenBackfill): Promise<void> {
+    const { sql, clock } = this.#options;
+    const lengthMs = intervalMs(backfill.interval);
+    const end = backfill.range_end.getTime();
+    const start = backfill.range_start?.getTime() ?? (await this.#firstMoment(backfill, lengthMs)) ?? end;
+    await setRange(sql, backfill.id, start, wholeIntervals(start, end, lengthMs), clock.now());
+    const run = nextOfRange(backfill.scheduled_until?.getTime() ?? start, end, lengthMs);
+    if (run) {
+      await advanceBackfill(sql, backfill, run, clock.now());
+      return;
+    }
+    const ended = await completeBackfill(sql, backfill.id, clock.now());
+    if (!ended) return;
+    const { runs, failed } = ended;
+    const line = {
+      batch_export_id: backfill.batch_export_id,
+      run_id: null,
+      level: failed > 0 ? ("WARNING" as const) : ("INFO" as const),
+      message: `Backfill finished: ${runs - failed} of ${runs} runs completed`,
+    };
+    await writeLog(sql, line, clock.now());
+  }
+
+  /** Where the project's data begins, on the grid; undefined when there is none. */
+  async #firstMoment({ project_id }: OpenBackfill, lengthMs: number): Promise<number | undefined> {
+    const { text, params } = firstArrivalOf(project_id);
+    const [found] = await this.#options.clickhouse.query<{ rows: string; first: string }>(text, params, {
+      settings: { max_threads: 1 },
+    });
+    if (!found || found.rows === "0") return undefined;
+    return alignedBefore(Number(found.first), lengthMs);
+  }
+
+  async #claim(): Promise<void> {
+    const { sql, clock } = this.#options;
+    const free = limits.exportRunsAtOnceMax - this.#running.size;
+    if (free <= 0 || this.#released.signal.aborted) return;
+    const { through, unseen } = await readWatermarks(sql, clock.now());
+    this.#report(unseen);
+    const claim = { owner: this.#owner, now: clock.now(), through, runs: free };
+    for (const run of await claimRuns(sql, claim)) {
+      const means = { ...this.#options, owner: this.#owner };
+      const running = attempt(run, means, this.#released.signal).finally(() => {
+        this.#running.delete(running);
+        this.wake();
+      });
+      this.#running.add(running);
+    }
+  }
+
+  /** Once for each journal that went away: its last events may be missing from what is exported. */
+  #report(unseen: readonly string[]): void {
+    for (const journal of unseen) {
+      if (this.#unseen.has(journal)) continue;
+      this.#options.log.warn("a journal was not seen for a while: exports go on without it", { journal });
+    }
+    this.#unseen.clear();
+    for (const journal of unseen) this.#unseen.add(journal);
+  }
+
+  async #forget(): Promise<void> {
+    const { sql, clock } = this.#options;
+    if (clock.elapsed() - this.#forgotAt < limits.exportLogsLookMs) return;
+    this.#forgotAt = clock.elapsed();
+    await forgetLogs(sql, clock.now());
+  }
+}
