@@ -7,11 +7,9 @@ import { Elysia } from "elysia";
 import { type Addresses, openAddresses } from "./access/address.ts";
 import { openGate } from "./access/gate.ts";
 import { type ProjectKeys, openProjectKeys } from "./access/project_keys.ts";
-import { type Secrets, openSecrets } from "./access/secret.ts";
+import { openSecrets } from "./access/secret.ts";
 import { batchExportRoutes } from "./batch_exports/route.ts";
-import type { Destination } from "./batch_exports/destination_config.ts";
-import { exportCounts } from "./batch_exports/counts.ts";
-import { type ExportWorker, openExportWorker } from "./batch_exports/worker.ts";
+import { openBatchExports, type OpenedExports } from "./batch_exports/open.ts";
 import { captureCounts, flushCounts, followJournal } from "./capture/counts.ts";
 import { type OpenedCapture, openCapture } from "./capture/open.ts";
 import { captureRoutes } from "./capture/route.ts";
@@ -130,16 +128,9 @@ async function openParts(
     emailFrom: config.emailFrom,
     siteUrl: () => site.url ?? "",
   });
-  const exports = openExportWorker({
-    sql,
-    clickhouse,
-    secrets,
-    addresses,
-    exportFileDir: config.exportFileDir && resolve(config.exportFileDir),
-    counts: exportCounts(metrics),
-    clock: systemClock,
-    log,
-  });
+  const { exportFileDir } = config;
+  const exporting = { sql, clickhouse, secrets, addresses, exportFileDir, metrics, clock: systemClock, log };
+  const exports = openBatchExports(exporting);
   const parts: Parts = {
     stores,
     keys,
@@ -150,7 +141,6 @@ async function openParts(
     log,
     engine,
     addresses,
-    secrets,
     subscriptions,
   };
   const working = workers(parts);
@@ -219,15 +209,12 @@ interface Parts {
   stores: Stores;
   keys: ProjectKeys;
   capture: OpenedCapture;
-  exports: ExportWorker;
-  addresses: Addresses;
-  secrets: Secrets;
+  exports: OpenedExports;
   metrics: Metrics;
   config: Config;
   log: Log;
   engine: QueryEngine;
   addresses: Addresses;
-  secrets: Secrets;
   subscriptions: OpenedSubscriptions;
 }
 
@@ -253,23 +240,11 @@ function routes({
   log,
   engine,
   addresses,
-  secrets,
   subscriptions,
 }: Parts) {
   const { sql, clickhouse } = stores;
   const clock = systemClock;
   const gate = openGate({ sql, clock, log, requestsPerMinute: config.managementRateLimit });
-  const exportParts = {
-    gate,
-    sql,
-    clickhouse,
-    clock,
-    addresses,
-    secrets,
-    filesAllowed: config.exportFileDir !== undefined,
-    probe: (destination: Destination) => exports.probe(destination),
-    wake: () => exports.wake(),
-  };
   const app = new Elysia();
   const problem = openProblems({ log, routes: () => app.routes });
   const checks = {
@@ -300,7 +275,7 @@ function routes({
     .use(organizationRoutes({ gate, sql }))
     .use(projectRoutes({ gate, sql }))
     .use(personalKeyRoutes({ gate, sql }))
-    .use(batchExportRoutes(exportParts))
+    .use(batchExportRoutes({ gate, ...exports.parts }))
     .use(eventRoutes({ gate, clickhouse, clock }))
     .use(ingestionWarningRoutes({ gate, clickhouse, clock }))
     .use(queryRoutes({ gate, engine }))

@@ -106,6 +106,21 @@ export const captureColumns: readonly Column[] = [
   },
 ];
 
+const number = (name: string): Column => ({ name, sql: name, type: "Int64", json: `toString(${name})` });
+
+/** One row for every id of a person, in files and in tables; PostHog's versions are moments here. */
+export const personColumns: readonly Column[] = [
+  { ...number("team_id"), sql: "toInt64(project_id)", json: "toString(project_id)" },
+  text("distinct_id"),
+  uuid("person_id"),
+  json("properties"),
+  number("person_distinct_id_version"),
+  number("person_version"),
+  moment("created_at"),
+  moment("_inserted_at"),
+  number("is_deleted"),
+];
+
 /** What a native_query selects. Its texts were compiled; a column of JSON text is JSON in JSON. */
 export function ownColumns({ columns }: CompiledQuery): Column[] {
   return columns.map(({ expression_sql, alias }) => {

@@ -1,7 +1,7 @@
 // One attempt to bring an interval to its destination, whichever it is. Never writes what became of it: that is the
 // run's.
 
-import { captureColumns, type Column, eventColumns, tableColumns } from "./columns.ts";
+import { captureColumns, type Column, eventColumns, personColumns, tableColumns } from "./columns.ts";
 import { type Delivery, measure, type Means, write } from "./delivery.ts";
 import { azureAddress, azureStore } from "./destination_azure.ts";
 import type { Destination, EventChoice, FileChoice } from "./destination_config.ts";
@@ -11,7 +11,7 @@ import { deliverPostgres, probePostgres } from "./destination_postgres.ts";
 import { s3Host, s3Store } from "./destination_s3.ts";
 import { DeliveryError, deliveryError } from "./failure.ts";
 import { type ObjectStore, deliverObjects } from "./objects.ts";
-import { insertTextOf } from "./source_store.ts";
+import { insertTextOf, type Source } from "./source_store.ts";
 
 /** @returns how many rows are at the destination now; 0 without having contacted it when there are none. */
 export async function deliver(
@@ -59,7 +59,8 @@ async function allow({ addresses }: Means, host: string): Promise<void> {
 }
 
 /** What a destination is given of each row, unless its owner selects otherwise. */
-export function columnsFor({ type }: Destination): readonly Column[] {
+export function columnsFor({ type }: Destination, model: Source["model"]): readonly Column[] {
+  if (model === "persons") return personColumns;
   if (type === "Postgres") return tableColumns;
   return type === "HTTP" ? captureColumns : eventColumns;
 }

@@ -9,17 +9,25 @@ import { type Delivery, rowsOf } from "./delivery.ts";
 import type { PostgresConfig } from "./destination_config.ts";
 import { DeliveryError, deliveryError } from "./failure.ts";
 import { selectionOf } from "./source_store.ts";
-import { createTable, replaceRows } from "./table_store.ts";
+import { createTable, identityOf, replaceRows } from "./table_store.ts";
 
 /** @returns how many rows are in the table. */
 export async function deliverPostgres(work: Delivery, config: PostgresConfig): Promise<number> {
   return await connected(config, work.addresses, work.abort, async (sql) => {
     const { source, days, rows } = work;
-    if (!source.own) await createTable(sql, config);
+    const { model, own } = source;
+    const identity = identityOf(model).filter((name) => !own || name !== "team_id");
+    const columns = source.columns.map(({ name }) => name);
+    const missing = identity.find((name) => !columns.includes(name));
+    if (missing !== undefined) {
+      const why = "a retry tells by it which rows are there already";
+      throw new DeliveryError(`A native_query into Postgres has to select ${missing}: ${why}`, true);
+    }
+    if (!own) await createTable(sql, config, model);
     const { select } = selectionOf(source, "columns", days);
-    const names = source.columns.map(({ name }) => name);
-    await replaceRows(sql, config, names, rowsOf(work, select, "TabSeparated"), rows);
-    return rows;
+    const chunks = rowsOf(work, select, "TabSeparated");
+    const expected = model === "events" ? rows : undefined;
+    return await replaceRows(sql, config, { columns, identity, chunks, expected });
   });
 }
 

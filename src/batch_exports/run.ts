@@ -227,7 +227,7 @@ function sourceOf(run: ClaimedRun, destination: Destination, interval: Interval,
     interval,
     choice: choiceOf(destination),
     conditions: filters === null ? [] : [filterOf(filters, model, now)],
-    columns: own ? ownColumns(own) : columnsFor(destination),
+    columns: own ? ownColumns(own) : columnsFor(destination, model),
     own,
   };
 }

@@ -41,6 +41,8 @@ export interface Selection {
 
 /** The days on which rows of the interval happened: what a FINAL has to look at. */
 export function daysOf(source: Source): Statement {
+  // Persons rest by their ids, which every interval has to look through.
+  if (source.model === "persons") return { text: "SELECT toString(today()) AS day", params: {} };
   const { where, params } = arrival(source);
   return {
     text: `SELECT DISTINCT toString(toDate(timestamp)) AS day FROM event_rows WHERE ${where} ORDER BY day`,
@@ -50,7 +52,7 @@ export function daysOf(source: Source): Statement {
 
 /** Everything of the interval in a layout. `days`: what daysOf found. */
 export function selectionOf(source: Source, layout: Layout, days: readonly string[]): Selection {
-  const { columns, own } = source;
+  const { columns, own, model } = source;
   const from = fromText(source, days);
   const { params } = from;
   if (layout === "lines") {
@@ -59,12 +61,12 @@ export function selectionOf(source: Source, layout: Layout, days: readonly strin
       select: { text: `SELECT concat(${members.join(", ")}, '}') AS line ${from.text}`, params },
       structure: "line String",
       // A line of our own begins with the uuid; the engine's text of a long line costs more to hash.
-      identity: own ? "cityHash64(line)" : "cityHash64(substring(line, 1, 48))",
+      identity: own || model === "persons" ? "cityHash64(line)" : "cityHash64(substring(line, 1, 48))",
     };
   }
   const shown = columns.map((one) => `${layout === "texts" ? cell(one) : one.sql} AS ${nameOf(one)}`);
   const declared = columns.map((one) => `${nameOf(one)} ${layout === "texts" ? "String" : one.type}`);
-  const names = own ? columns.map(nameOf) : columns.slice(0, 1).map(nameOf);
+  const names = own || model === "persons" ? columns.map(nameOf) : columns.slice(0, 1).map(nameOf);
   return {
     select: { text: `SELECT ${shown.join(", ")} ${from.text}`, params },
     structure: declared.join(", "),
@@ -154,8 +156,16 @@ function marked(mark: string): string {
   return `SETTINGS log_comment = '${mark}'`;
 }
 
-/** When the project's first event arrived, in ms, by the parts' own index. */
-export function firstArrivalOf(project_id: number): Statement {
+/** When the first of a project's rows arrived, in ms. */
+export function firstArrivalOf(project_id: number, model: Source["model"]): Statement {
+  if (model === "persons") {
+    return {
+      text:
+        "SELECT count() AS rows, toString(toUnixTimestamp64Milli(min(changed_at))) AS first FROM person_distinct_ids " +
+        "WHERE project_id = {project:UInt32}",
+      params: { project: project_id },
+    };
+  }
   return {
     text:
       "SELECT count() AS rows, toString(toUnixTimestamp64Milli(min(created_at))) AS first FROM event_rows " +
@@ -175,8 +185,18 @@ function nameOf({ name }: Column): string {
 }
 
 function fromText(source: Source, days: readonly string[]): Statement {
-  const { where, params } = arrival(source);
+  const { own, model } = source;
+  const rows = model === "persons" ? personRows(source) : eventRows(source, days);
+  const params = { ...rows.params, ...own?.params };
+  if (!own && model === "events") return { text: `FROM ${rows.text}`, params };
+  // From a table of its own, so that nothing the owner names can stand for what holds it to its project.
+  const where = own?.where_sql === undefined ? "" : ` WHERE ${own.where_sql}`;
+  return { text: `FROM (SELECT * FROM ${rows.text})${where}`, params };
+}
+
+function eventRows(source: Source, days: readonly string[]): Statement {
   const { include_events, exclude_events } = source.choice;
+  const { where, params } = arrival(source);
   const clauses = [where, "toDate(timestamp) IN {days:Array(Date)}"];
   Object.assign(params, { days });
   if (include_events.length > 0) {
@@ -187,27 +207,42 @@ function fromText(source: Source, days: readonly string[]): Statement {
     clauses.push("event NOT IN {exclude_events:Array(String)}");
     Object.assign(params, { exclude_events });
   }
-  for (const condition of source.conditions) {
-    clauses.push(`(${condition.text})`);
-    Object.assign(params, condition.params);
-  }
-  const rows = `FROM events WHERE ${clauses.join(" AND ")}`;
-  const { own } = source;
-  if (!own) return { text: rows, params };
-  // From a table of its own, so that nothing the owner names can stand for what holds it to its project.
-  const wanted = own.where_sql === undefined ? "" : ` WHERE ${own.where_sql}`;
-  return { text: `FROM (SELECT * ${rows})${wanted}`, params: { ...params, ...own.params } };
+  return narrowed("events", clauses, params, source.conditions);
+}
+
+/** Each id of the persons whose last change arrived in the interval, with what is known of them now. */
+function personRows(source: Source): Statement {
+  const { where, params } = arrival(source, "changed_at");
+  const persons =
+    "(SELECT project_id, arrayJoin(distinct_ids) AS distinct_id, person_id, properties, created_at, " +
+    "changed_at AS _inserted_at, toUnixTimestamp64Milli(changed_at) AS person_version, " +
+    `person_version AS person_distinct_id_version, toInt64(0) AS is_deleted FROM persons WHERE ${where})`;
+  return narrowed(persons, ["1"], params, source.conditions);
+}
+
+function narrowed(
+  rows: string,
+  clauses: string[],
+  params: Record<string, unknown>,
+  conditions: readonly Condition[],
+): Statement {
+  const all = [...clauses, ...conditions.map(({ text }) => `(${text})`)];
+  const joined = Object.assign({}, params, ...conditions.map((one) => one.params)) as Record<string, unknown>;
+  return { text: `${rows} WHERE ${all.join(" AND ")}`, params: joined };
 }
 
 /** The project and the interval of arrival; half-open. */
-function arrival({ project_id, interval }: Source): { where: string; params: Record<string, unknown> } {
+function arrival(
+  { project_id, interval }: Source,
+  column: "created_at" | "changed_at" = "created_at",
+): { where: string; params: Record<string, unknown> } {
   const clauses = ["project_id = {project:UInt32}"];
   const params: Record<string, unknown> = { project: project_id, until: interval.end };
   if (interval.start !== null) {
-    clauses.push("created_at >= fromUnixTimestamp64Milli({since:Int64}, 'UTC')");
+    clauses.push(`${column} >= fromUnixTimestamp64Milli({since:Int64}, 'UTC')`);
     params["since"] = interval.start;
   }
-  clauses.push("created_at < fromUnixTimestamp64Milli({until:Int64}, 'UTC')");
+  clauses.push(`${column} < fromUnixTimestamp64Milli({until:Int64}, 'UTC')`);
   return { where: clauses.join(" AND "), params };
 }
 

@@ -9,64 +9,78 @@ export interface Table {
   table_name: string;
 }
 
-/** The columns a table of ours has, in order. */
-const created = [
-  ["uuid", "uuid NOT NULL"],
-  ["event", "text NOT NULL"],
-  ["properties", "jsonb"],
-  ["elements", "jsonb"],
-  ["set", "jsonb"],
-  ["set_once", "jsonb"],
-  ["distinct_id", "text NOT NULL"],
-  ["team_id", "integer NOT NULL"],
-  ["ip", "text"],
-  ["site_url", "text"],
-  ["timestamp", "timestamptz NOT NULL"],
-] as const;
+/** The columns of a table of ours, in order, and what tells its rows apart. */
+const created = {
+  events: {
+    columns:
+      '"uuid" uuid NOT NULL, "event" text NOT NULL, "properties" jsonb, "elements" jsonb, "set" jsonb, ' +
+      '"set_once" jsonb, "distinct_id" text NOT NULL, "team_id" integer NOT NULL, "ip" text, "site_url" text, ' +
+      '"timestamp" timestamptz NOT NULL',
+    identity: ["uuid"],
+  },
+  persons: {
+    columns:
+      '"team_id" integer NOT NULL, "distinct_id" text NOT NULL, "person_id" uuid NOT NULL, "properties" jsonb, ' +
+      '"person_distinct_id_version" bigint, "person_version" bigint, "created_at" timestamptz, ' +
+      '"_inserted_at" timestamptz, "is_deleted" bigint',
+    identity: ["team_id", "distinct_id"],
+  },
+} as const;
+
+/** What tells rows of a model apart. */
+export function identityOf(model: keyof typeof created): readonly string[] {
+  return created[model].identity;
+}
 
 /** One that is there is taken as it is, whoever made it. */
-export async function createTable(sql: Postgres, { schema, table_name }: Table): Promise<void> {
+export async function createTable(sql: Postgres, table: Table, model: keyof typeof created): Promise<void> {
+  const { schema, table_name } = table;
   const [known] = await sql<{ oid: number | null }[]>`
     SELECT c.oid FROM pg_class c JOIN pg_namespace n ON n.oid = c.relnamespace
     WHERE n.nspname = ${schema} AND c.relname = ${table_name}`;
   if (known) return;
-  const columns = created.map(([name, type]) => `"${name}" ${type}`).join(", ");
-  const place = nameOf({ schema, table_name });
+  const { columns, identity } = created[model];
+  const index = quote(`${table_name.slice(0, 50)}_identity`);
   // Two runs at once may both find none.
   await sql.begin(async (tx) => {
-    await tx`SELECT pg_advisory_xact_lock(hashtextextended(${lockOf({ schema, table_name })}, 0))`;
-    await tx.unsafe(`CREATE TABLE IF NOT EXISTS ${place} (${columns})`);
+    await tx`SELECT pg_advisory_xact_lock(hashtextextended(${lockOf(table)}, 0))`;
+    await tx.unsafe(`CREATE TABLE IF NOT EXISTS ${nameOf(table)} (${columns})`);
     await tx.unsafe(
-      `CREATE INDEX IF NOT EXISTS ${quote(`${table_name}_uuid`.slice(0, 63))} ON ${place} ("uuid")`,
+      `CREATE INDEX IF NOT EXISTS ${index} ON ${nameOf(table)} (${identity.map(quote).join(", ")})`,
     );
   });
 }
 
+export interface CopiedRows {
+  /** Their columns, in order. */
+  columns: readonly string[];
+  /** The columns that tell them apart. */
+  identity: readonly string[];
+  /** In Postgres's text format. */
+  chunks: AsyncIterable<Uint8Array>;
+  /** How many there have to be; undefined when they may change while they are read. */
+  expected: number | undefined;
+}
+
 /**
- * Copies rows in Postgres's text format into the table.
- * @param columns of those rows, the first of which tells them apart.
- * @param expected how many there have to be.
- * @throws CountError when there are more or fewer, and nothing has changed then.
+ * Copies rows into the table, in place of those they are equal to. All of them or none.
+ * @returns how many.
+ * @throws CountError when there are more or fewer than expected, and nothing has changed then.
  */
-export async function replaceRows(
-  sql: Postgres,
-  table: Table,
-  columns: readonly string[],
-  chunks: AsyncIterable<Uint8Array>,
-  expected: number,
-): Promise<void> {
+export async function replaceRows(sql: Postgres, table: Table, rows: CopiedRows): Promise<number> {
+  const { columns, identity, chunks, expected } = rows;
   const place = nameOf(table);
   const names = columns.map(quote).join(", ");
-  const identity = quote(columns[0] ?? "uuid");
-  await sql.begin(async (tx) => {
+  const same = identity.map((name) => `t.${quote(name)} = s.${quote(name)}`).join(" AND ");
+  return await sql.begin(async (tx) => {
     await tx.unsafe(
       `CREATE TEMPORARY TABLE sluice_rows ON COMMIT DROP AS SELECT ${names} FROM ${place} WHERE false`,
     );
     const copying = await tx.unsafe(`COPY sluice_rows (${names}) FROM STDIN`).writable();
     const failed = once(copying, "error").then(([reason]) => Promise.reject(reason as Error));
-    const copied = once(copying, "finish");
+    const finished = once(copying, "finish");
     failed.catch(() => {});
-    copied.catch(() => {});
+    finished.catch(() => {});
     try {
       for await (const chunk of chunks) {
         if (!copying.write(chunk)) await Promise.race([once(copying, "drain"), failed]);
@@ -76,14 +90,16 @@ export async function replaceRows(
       throw thrown;
     }
     copying.end();
-    await Promise.race([copied, failed]);
+    await Promise.race([finished, failed]);
     const [counted] = await tx<{ rows: number }[]>`SELECT count(*)::integer AS rows FROM sluice_rows`;
-    if (counted?.rows !== expected) throw new CountError(counted?.rows ?? 0, expected);
+    const copied = counted?.rows ?? 0;
+    if (expected !== undefined && copied !== expected) throw new CountError(copied, expected);
     // Whoever comes second waits here, and then finds the first one's rows.
     await tx`SELECT pg_advisory_xact_lock(hashtextextended(${lockOf(table)}, 0))`;
     await tx.unsafe("ANALYZE sluice_rows");
-    await tx.unsafe(`DELETE FROM ${place} t USING sluice_rows s WHERE t.${identity} = s.${identity}`);
+    await tx.unsafe(`DELETE FROM ${place} t USING sluice_rows s WHERE ${same}`);
     await tx.unsafe(`INSERT INTO ${place} (${names}) SELECT ${names} FROM sluice_rows`);
+    return copied;
   });
 }
 

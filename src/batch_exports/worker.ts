@@ -164,8 +164,8 @@ class Worker implements ExportWorker {
   }
 
   /** Where the project's data begins, on the grid; undefined when there is none. */
-  async #firstMoment({ project_id }: OpenBackfill, lengthMs: number): Promise<number | undefined> {
-    const { text, params } = firstArrivalOf(project_id);
+  async #firstMoment({ project_id, model }: OpenBackfill, lengthMs: number): Promise<number | undefined> {
+    const { text, params } = firstArrivalOf(project_id, model);
     const [found] = await this.#options.clickhouse.query<{ rows: string; first: string }>(text, params, {
       settings: { max_threads: 1 },
     });

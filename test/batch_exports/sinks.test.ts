@@ -249,6 +249,77 @@ test("a native query chooses rows and columns, and filters choose rows", async (
   expect([filtered.latest_error, filtered.records_completed]).toEqual([null, 1]);
 }, 60_000);
 
+test("persons come as they are now, one row for every id, into files and tables", async () => {
+  const batch = [
+    {
+      event: "$identify",
+      distinct_id: "known",
+      properties: { $anon_distinct_id: "before", $set: { plan: "pro" } },
+    },
+    { event: "e", distinct_id: "other", properties: { $set: { plan: "free", "odd key": [1, null] } } },
+    { event: "e", distinct_id: "known", properties: { $set: { plan: "max" } } },
+  ];
+  expect((await post(server, "/batch/", { api_key: projectKey, batch })).status).toBe(200);
+  await rested(server);
+  const ids = ["before", "known", "other"];
+  await until(async () => {
+    const [row] = await stores.clickhouse.query<{ ids: string }>(
+      "SELECT count() AS ids FROM persons WHERE has(distinct_ids, 'before') AND has(distinct_ids, 'known')",
+    );
+    return row?.ids === "1";
+  });
+  const end = new Date(Math.ceil(Date.now() / 1000) * 1000);
+  const range = { start: new Date(end.getTime() - 3_600_000), end };
+  const made = [
+    { type: "File", config: { path: "persons", prefix: "{table}" } },
+    toTable({ table_name: "people" }),
+    toTable({ table_name: "people" }),
+  ];
+  for (const one of made) {
+    const id = await makeExport(stores, server, { ...one, model: "persons" });
+    await makeBackfill(stores, id, "hour", range);
+    const [run] = await endedRuns(stores, id);
+    expect([run!.latest_error, run!.records_completed]).toEqual([null, 10]);
+  }
+  const [, name] = filesBelow("persons");
+  const lines = readFileSync(join(folder, "persons", name!), "utf8")
+    .trimEnd()
+    .split("\n");
+  const rows = lines.map((line) => JSON.parse(line) as Record<string, unknown>);
+  const table = await target<Record<string, unknown>[]>`SELECT * FROM people`;
+  for (const all of [rows, [...table]]) {
+    const found = new Map(all.map((row) => [String(row["distinct_id"]), row]));
+    expect(all.length).toBe(10);
+    expect(ids.map((id) => found.get(id)?.["properties"])).toEqual([
+      { plan: "max" },
+      { plan: "max" },
+      { plan: "free", "odd key": [1, null] },
+    ]);
+    expect(found.get("before")!["person_id"]).toBe(found.get("known")!["person_id"]);
+    expect(found.get("before")!["team_id"]).toBe(1);
+  }
+}, 60_000);
+
+test("a native query into a table has to say what tells its rows apart", async () => {
+  await target`CREATE TABLE own (uuid uuid, name text)`;
+  const select = (columns: string) => ({
+    native_query: `SELECT ${columns} FROM events WHERE event = 'bought'`,
+  });
+  for (let round = 0; round < 2; round++) {
+    const run = await exported({ ...toTable({ table_name: "own" }), ...select("event AS name, uuid") });
+    expect([run.latest_error, run.records_completed]).toEqual([null, 1250]);
+  }
+  const [counted] = await target<
+    { rows: number }[]
+  >`SELECT count(*)::integer AS rows FROM own WHERE name = 'bought'`;
+  expect(counted?.rows).toBe(1250);
+  const without = await exported({ ...toTable({ table_name: "own" }), ...select("event AS name") });
+  expect([without.status, without.latest_error]).toEqual([
+    "Failed",
+    expect.stringContaining("has to select uuid"),
+  ]);
+}, 60_000);
+
 test("a server that may not reach private addresses says so and does not try", async () => {
   const closed = await startServer({ FLUSH_INTERVAL_MS: "50" });
   const theirs = await storesOf(closed);

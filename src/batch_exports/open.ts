@@ -1,0 +1,34 @@
+// Batch exports put together: what works beside requests, and what requests need of it. Starts nothing by itself.
+
+import { resolve } from "node:path";
+import type { Metrics } from "../http/metrics.ts";
+import { exportCounts } from "./counts.ts";
+import type { BatchExportRoutes } from "./route.ts";
+import { type ExportWorkerOptions, openExportWorker } from "./worker.ts";
+
+export type BatchExportOptions = Omit<ExportWorkerOptions, "counts"> & { metrics: Metrics };
+
+export interface OpenedExports {
+  start(): void;
+  /** Stops what runs, and gives it back for other processes. */
+  close(): Promise<void>;
+  /** For batchExportRoutes, but for who may. */
+  parts: Omit<BatchExportRoutes, "gate">;
+}
+
+export function openBatchExports({ metrics, ...options }: BatchExportOptions): OpenedExports {
+  const exportFileDir = options.exportFileDir === undefined ? undefined : resolve(options.exportFileDir);
+  const worker = openExportWorker({ ...options, exportFileDir, counts: exportCounts(metrics) });
+  const { sql, clickhouse, clock, addresses, secrets } = options;
+  const parts = {
+    sql,
+    clickhouse,
+    clock,
+    addresses,
+    secrets,
+    filesAllowed: exportFileDir !== undefined,
+    probe: worker.probe.bind(worker),
+    wake: worker.wake.bind(worker),
+  };
+  return { start: () => worker.start(), close: () => worker.close(), parts };
+}
