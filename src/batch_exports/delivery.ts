@@ -35,8 +35,6 @@ const reading: Settings = {
   max_insert_threads: 1,
   max_memory_usage: String(limits.exportMemoryBytesMax),
   max_execution_time: 0,
-  // A column is what its name says, also where its text stands beside it under the same name.
-  prefer_column_name_to_alias: 1,
   output_format_json_escape_forward_slashes: 0,
   date_time_output_format: "simple",
 };

@@ -53,7 +53,8 @@ export function daysOf(source: Source): Statement {
 /** Everything of the interval in a layout. `days`: what daysOf found. */
 export function selectionOf(source: Source, layout: Layout, days: readonly string[]): Selection {
   const { columns, own, model } = source;
-  const from = fromText(source, days);
+  // Where a text stands under its column's name, conditions must not see the text.
+  const from = fromText(source, days, layout === "texts");
   const { params } = from;
   if (layout === "lines") {
     const members = columns.map(({ name, json }, i) => `'${i === 0 ? "{" : ","}${quoted(name)}:', ${json}`);
@@ -184,11 +185,11 @@ function nameOf({ name }: Column): string {
   return `\`${name}\``;
 }
 
-function fromText(source: Source, days: readonly string[]): Statement {
+function fromText(source: Source, days: readonly string[], apart = false): Statement {
   const { own, model } = source;
   const rows = model === "persons" ? personRows(source) : eventRows(source, days);
   const params = { ...rows.params, ...own?.params };
-  if (!own && model === "events") return { text: `FROM ${rows.text}`, params };
+  if (!own && !apart && model === "events") return { text: `FROM ${rows.text}`, params };
   // From a table of its own, so that nothing the owner names can stand for what holds it to its project.
   const where = own?.where_sql === undefined ? "" : ` WHERE ${own.where_sql}`;
   return { text: `FROM (SELECT * FROM ${rows.text})${where}`, params };
