@@ -8,20 +8,21 @@ import { type Addresses, openAddresses } from "./access/address.ts";
 import { openGate } from "./access/gate.ts";
 import { type ProjectKeys, openProjectKeys } from "./access/project_keys.ts";
 import { openSecrets } from "./access/secret.ts";
-import { batchExportRoutes } from "./batch_exports/route.ts";
 import { openBatchExports, type OpenedExports } from "./batch_exports/open.ts";
+import { batchExportRoutes } from "./batch_exports/route.ts";
 import { captureCounts, flushCounts, followJournal } from "./capture/counts.ts";
 import { type OpenedCapture, openCapture } from "./capture/open.ts";
 import { captureRoutes } from "./capture/route.ts";
-import { type Bootstrapped, bootstrap } from "./accounts/bootstrap.ts";
+import type { Bootstrapped } from "./accounts/bootstrap.ts";
+import { prepare } from "./accounts/prepare.ts";
 import type { Config } from "./config.ts";
 import { systemClock } from "./core/clock.ts";
-import { UserError } from "./core/fault.ts";
 import { limits } from "./core/limits.ts";
-import { type Log, reasonOf } from "./core/log.ts";
+import type { Log } from "./core/log.ts";
 import { dashboardRoutes } from "./dashboards/route.ts";
 import { eventRoutes } from "./events/route.ts";
 import { type DescribedRoute, docsRoutes } from "./http/docs.ts";
+import { groupRoutes } from "./groups/route.ts";
 import { healthRoutes } from "./http/health.ts";
 import { listen } from "./http/listen.ts";
 import { type Metrics, openMetrics } from "./http/metrics.ts";
@@ -34,6 +35,8 @@ import { openInsightReader } from "./insights/reader.ts";
 import { insightRoutes } from "./insights/route.ts";
 import { openInsightShow } from "./insights/show.ts";
 import { organizationRoutes } from "./organizations/route.ts";
+import { openDeletions } from "./persons/deletion/worker.ts";
+import { personRoutes } from "./persons/route.ts";
 import { personalKeyRoutes } from "./personal_api_keys/route.ts";
 import { projectRoutes } from "./projects/route.ts";
 import { openQueryEngine, type QueryEngine } from "./query/engine.ts";
@@ -42,9 +45,7 @@ import { remoteConfigRoutes } from "./remote_config/route.ts";
 import { installedFolder, openScripts } from "./static/bundle.ts";
 import { staticRoutes } from "./static/route.ts";
 import { pingPostgres } from "./storage/postgres.ts";
-import { migrate } from "./storage/migrate.ts";
 import { type Stores, openStores } from "./storage/stores.ts";
-import { type Ticking, every } from "./work/tick.ts";
 
 export interface App {
   /** Where it listens, e.g. http://127.0.0.1:8000. */
@@ -89,7 +90,7 @@ async function openParts(
   closers.push(() => stores.close());
   mkdirSync(`${dataDir}/journal`, { recursive: true, mode: 0o700 });
   const metrics = openMetrics();
-  const preparation = await prepare(stores, config, firstStart, log);
+  const prepared = await prepare(stores, config, { insist: firstStart, log });
   const keys = await openProjectKeys({
     sql: stores.sql,
     path: `${dataDir}/journal/keys.json`,
@@ -131,78 +132,20 @@ async function openParts(
   const { exportFileDir } = config;
   const exporting = { sql, clickhouse, secrets, addresses, exportFileDir, metrics, clock: systemClock, log };
   const exports = openBatchExports(exporting);
-  const parts: Parts = {
-    stores,
-    keys,
-    capture,
-    exports,
-    metrics,
-    config,
-    log,
-    engine,
-    addresses,
-    subscriptions,
-  };
+  const rooms = { exports, subscriptions, engine, addresses };
+  const parts: Parts = { stores, keys, capture, ...rooms, metrics, config, log };
   const working = workers(parts);
   for (const worker of working) closers.push(() => worker.close());
   const start = () => {
     capture.startFlush();
     for (const worker of working) worker.start();
   };
-  const waiting = whenPrepared(preparation, () => prepare(stores, config, false, log), start, log);
-  closers.push(() => waiting?.close());
+  closers.push(prepared.whenReady(start));
   const app = routes(parts);
   const server = listen(app, config);
   site.url ??= server.url;
   closers.push(() => server.stop());
-  return { url: server.url, bootstrapped: preparation?.bootstrapped, routes: app.routes };
-}
-
-interface Prepared {
-  bootstrapped: Bootstrapped | undefined;
-}
-
-/**
- * Migrates and bootstraps. Only the first start insists: a later one captures from saved keys until the
- * stores answer.
- */
-async function prepare(
-  stores: Stores,
-  config: Config,
-  insist: boolean,
-  log: Log,
-): Promise<Prepared | undefined> {
-  try {
-    await migrate(stores, { log });
-    return { bootstrapped: await bootstrap(stores.sql, config) };
-  } catch (thrown) {
-    if (insist || thrown instanceof UserError) throw thrown;
-    log.warn("the stores are not ready; capturing into the journal until they are", {
-      reason: reasonOf(thrown),
-    });
-    return undefined;
-  }
-}
-
-/** Starts what needs the stores at once, or as soon as a later try at preparing them succeeds. */
-function whenPrepared(
-  preparation: Prepared | undefined,
-  again: () => Promise<Prepared | undefined>,
-  start: () => void,
-  log: Log,
-): Ticking | undefined {
-  if (preparation) {
-    start();
-    return undefined;
-  }
-  let ready = false;
-  const retry = async () => {
-    if (ready || !(await again())) return;
-    ready = true;
-    log.info("the stores are ready");
-    start();
-  };
-  return every(limits.prepareAgainMs, "preparing the stores", retry, log);
+  return { url: server.url, bootstrapped: prepared.bootstrapped, routes: app.routes };
 }
 
 interface Parts {
@@ -210,12 +153,12 @@ interface Parts {
   keys: ProjectKeys;
   capture: OpenedCapture;
   exports: OpenedExports;
+  subscriptions: OpenedSubscriptions;
+  engine: QueryEngine;
+  addresses: Addresses;
   metrics: Metrics;
   config: Config;
   log: Log;
-  engine: QueryEngine;
-  addresses: Addresses;
-  subscriptions: OpenedSubscriptions;
 }
 
 /** What works by itself beside the requests; started once the stores are prepared. */
@@ -226,22 +169,13 @@ interface Worker {
 }
 
 /** One line for each room that has work of its own. */
-function workers({ exports, subscriptions }: Parts): Worker[] {
-  return [exports, subscriptions];
+function workers({ stores, exports, subscriptions, log }: Parts): Worker[] {
+  const { sql, clickhouse } = stores;
+  return [exports, subscriptions, openDeletions({ sql, clickhouse, log })];
 }
 
-function routes({
-  stores,
-  keys,
-  capture,
-  exports,
-  metrics,
-  config,
-  log,
-  engine,
-  addresses,
-  subscriptions,
-}: Parts) {
+function routes(parts: Parts) {
+  const { stores, keys, capture, exports, subscriptions, engine, addresses, metrics, config, log } = parts;
   const { sql, clickhouse } = stores;
   const clock = systemClock;
   const gate = openGate({ sql, clock, log, requestsPerMinute: config.managementRateLimit });
@@ -277,6 +211,8 @@ function routes({
     .use(personalKeyRoutes({ gate, sql }))
     .use(batchExportRoutes({ gate, ...exports.parts }))
     .use(eventRoutes({ gate, clickhouse, clock }))
+    .use(personRoutes({ gate, sql, clickhouse, clock }))
+    .use(groupRoutes({ gate, clickhouse }))
     .use(ingestionWarningRoutes({ gate, clickhouse, clock }))
     .use(queryRoutes({ gate, engine }))
     .use(insightRoutes({ gate, sql, queries: engine }))
