@@ -1,5 +1,4 @@
-// The wiring: stores, rooms, routes and workers, opened in order and closed in mirror order. Decides nothing
-// itself.
+// The wiring: stores, rooms, routes, workers, opened in order and closed in mirror order. Decides nothing itself.
 
 import { existsSync, mkdirSync } from "node:fs";
 import { resolve } from "node:path";
@@ -170,8 +169,7 @@ interface Worker {
 
 /** One line for each room that has work of its own. */
 function workers({ stores, exports, subscriptions, log }: Parts): Worker[] {
-  const { sql, clickhouse } = stores;
-  return [exports, subscriptions, openDeletions({ sql, clickhouse, log })];
+  return [exports, subscriptions, openDeletions({ ...stores, log })];
 }
 
 function routes(parts: Parts) {
