@@ -1,0 +1,95 @@
+// Look-ups of session properties over HTTP: which there are, and which values they have. Never changes anything.
+
+import { Elysia } from "elysia";
+import { type Gate, projectHomes } from "../access/gate.ts";
+import { Fault } from "../core/fault.ts";
+import { readPage, requestUrl } from "../http/page.ts";
+import { reply } from "../http/schema.ts";
+import type { ClickHouse } from "../storage/clickhouse.ts";
+import { definitionsModel, valuesModel } from "./model.ts";
+import {
+  findFixedValues,
+  findProperties,
+  isNumerical,
+  isTextName,
+  type SessionProperty,
+} from "./property.ts";
+import { listValues } from "./store.ts";
+
+export interface SessionRoutes {
+  gate: Gate;
+  clickhouse: ClickHouse;
+}
+
+export function sessionRoutes({ gate, clickhouse }: SessionRoutes) {
+  const app = new Elysia({ name: "sessions", tags: ["Sessions"] }).use(gate);
+  for (const home of projectHomes) {
+    app.get(
+      `${home}/sessions/property_definitions/`,
+      ({ request }) => {
+        const query = requestUrl(request).searchParams;
+        const found = findProperties(query.get("search") ?? "", readFlag(query.get("is_numerical")));
+        return { count: found.length, results: found.map(definitionOf) };
+      },
+      {
+        project_scope: "query:read",
+        detail: {
+          summary: "List the properties of sessions",
+          parameters: [
+            queryParameter("search", "Only properties with all of these words in their name."),
+            queryParameter("is_numerical", "true: only numbers; false: only others."),
+          ],
+          responses: { 200: reply("The properties; all of them, in one piece.", definitionsModel) },
+        },
+      },
+    );
+    app.get(
+      `${home}/sessions/values/`,
+      async ({ project, request }) => {
+        const query = requestUrl(request).searchParams;
+        const name = query.get("key");
+        if (!name) throw new Fault("invalid_input", "Key not provided");
+        const part = query.get("value") ?? "";
+        const { limit } = readPage(query);
+        const fixed = findFixedValues(name, part);
+        if (fixed) return fixed.slice(0, limit).map((value) => ({ name: value }));
+        if (!isTextName(name)) return [];
+        const filter = { project_id: project.id, property: name, part, limit };
+        return (await listValues(clickhouse, filter)).map((value) => ({ name: value }));
+      },
+      {
+        project_scope: "query:read",
+        detail: {
+          summary: "List the values of a session property, most frequent first",
+          parameters: [
+            queryParameter("key", "The property's name; required. Numbers and moments have no list."),
+            queryParameter("value", "Only values with this in them."),
+            queryParameter("limit", "The most values to list."),
+          ],
+          responses: { 200: reply("The values.", valuesModel) },
+        },
+      },
+    );
+  }
+  return app;
+}
+
+function definitionOf(property: SessionProperty) {
+  return {
+    id: property.name,
+    name: property.name,
+    is_numerical: isNumerical(property),
+    property_type: property.type,
+    is_seen_on_filtered_events: null,
+    tags: [],
+  };
+}
+
+function readFlag(text: string | null): boolean | undefined {
+  if (text === "true") return true;
+  return text === "false" ? false : undefined;
+}
+
+function queryParameter(name: string, description: string) {
+  return { name, in: "query", required: false, description, schema: { type: "string" as const } };
+}
