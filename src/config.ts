@@ -27,9 +27,9 @@ export interface Config {
   siteUrl: string | undefined;
   smtpUrl: string | undefined;
   emailFrom: string | undefined;
-  openaiBaseUrl: string | undefined;
-  openaiApiKey: string | undefined;
-  openaiModel: string | undefined;
+  /** The language model's server; undefined where neither its address nor a key is given. */
+  modelServer: { url: string; key: string | undefined; model: string } | undefined;
+  recordingRetentionDays: number;
   logLevel: LogLevel;
   logFormat: LogFormat;
 }
@@ -63,9 +63,8 @@ export function readConfig(environment: Environment, terminal = false): Config {
     siteUrl: read.url("SITE_URL", ["http:", "https:"]),
     smtpUrl: read.url("SMTP_URL", ["smtp:", "smtps:"]),
     emailFrom: read.text("EMAIL_FROM"),
-    openaiBaseUrl: read.url("OPENAI_BASE_URL", ["http:", "https:"]),
-    openaiApiKey: read.text("OPENAI_API_KEY"),
-    openaiModel: read.text("OPENAI_MODEL"),
+    modelServer: readModelServer(read),
+    recordingRetentionDays: read.integer("RECORDING_RETENTION_DAYS", 90, 1, 3650),
     logLevel: read.choice("LOG_LEVEL", logLevels) ?? "info",
     logFormat: read.choice("LOG_FORMAT", ["pretty", "json"] as const) ?? (terminal ? "pretty" : "json"),
   };
@@ -77,6 +76,14 @@ export function readConfig(environment: Environment, terminal = false): Config {
   }
   read.finish();
   return config;
+}
+
+function readModelServer(read: Reader): Config["modelServer"] {
+  const url = read.url("OPENAI_BASE_URL", ["http:", "https:"]);
+  const key = read.text("OPENAI_API_KEY");
+  const model = read.text("OPENAI_MODEL") ?? "gpt-4o-mini";
+  if (url === undefined && key === undefined) return undefined;
+  return { url: (url ?? "https://api.openai.com/v1").replace(/\/+$/, ""), key, model };
 }
 
 /** Collects complaints, so that one start shows every wrong value. */

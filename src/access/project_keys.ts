@@ -21,6 +21,8 @@ export interface ProjectKeys {
    * asked.
    */
   admit(key: string): Promise<number>;
+  /** Whether a project wants its sessions recorded; for one whose key was found or admitted. */
+  records(project_id: number): boolean;
   close(): Promise<void>;
 }
 
@@ -74,7 +76,8 @@ class KeyTable implements ProjectKeys {
   readonly #clock: Clock;
   readonly #readMsMax: number;
   readonly #refreshMs: number;
-  #keys = new Map<string, number>();
+  #keys = new Map<string, KeyEntry>();
+  #recording: ReadonlySet<number> = new Set();
   /** Reads follow each other, so that an older answer never overwrites a newer one. */
   #reads: Promise<void> = Promise.resolve();
   #refreshQueued = false;
@@ -97,7 +100,7 @@ class KeyTable implements ProjectKeys {
   }
 
   async open(): Promise<void> {
-    this.#keys = readSavedKeys(this.#path, this.#log);
+    this.#take(readSavedKeys(this.#path, this.#log));
     this.#unlisten = this.#source.listen(() => void this.#refresh());
     // Told or not, nothing here gets older than it may.
     this.#timer = setInterval(() => void this.#refresh(), this.#refreshMs);
@@ -106,19 +109,23 @@ class KeyTable implements ProjectKeys {
   }
 
   find(key: string): number | undefined {
-    return this.#keys.get(key);
+    return this.#keys.get(key)?.id;
+  }
+
+  records(project_id: number): boolean {
+    return this.#recording.has(project_id);
   }
 
   async admit(key: string): Promise<number> {
     const trimmed = key.trim();
     const wrong = misshapenKey(trimmed);
     if (wrong) throw new Fault("invalid_api_key", `Provided API key is not valid: ${wrong}`);
-    const known = this.#keys.get(trimmed);
+    const known = this.find(trimmed);
     if (known !== undefined) return known;
     if (this.#closed || this.#asked.size >= limits.keysAskedMax) throw unavailable();
     this.#asked.add(trimmed);
     await (this.#round ??= this.#lookUp());
-    const found = this.#keys.get(trimmed);
+    const found = this.find(trimmed);
     if (found === undefined) throw new Fault("invalid_api_key", unknownKey);
     return found;
   }
@@ -139,9 +146,9 @@ class KeyTable implements ProjectKeys {
     return this.#inTurn(async () => {
       this.#refreshQueued = false;
       const entries = await this.#ask(() => this.#source.all());
-      const keys = new Map(entries.map(({ api_token, id }) => [api_token, id]));
+      const keys = new Map(entries.map((entry) => [entry.api_token, entry]));
       const changed = !sameKeys(keys, this.#keys);
-      this.#keys = keys;
+      this.#take(keys);
       if (changed) await this.#save();
     }).catch(() => {});
   }
@@ -157,7 +164,8 @@ class KeyTable implements ProjectKeys {
       this.#round = undefined;
       try {
         const entries = await this.#ask(() => this.#source.some(asked));
-        for (const { api_token, id } of entries) this.#keys.set(api_token, id);
+        for (const entry of entries) this.#keys.set(entry.api_token, entry);
+        this.#take(this.#keys);
         if (entries.length > 0) await this.#save();
       } catch {
         throw unavailable();
@@ -165,6 +173,11 @@ class KeyTable implements ProjectKeys {
         this.#roundEndedAt = this.#clock.elapsed();
       }
     });
+  }
+
+  #take(keys: Map<string, KeyEntry>): void {
+    this.#keys = keys;
+    this.#recording = new Set([...keys.values()].filter(({ records }) => records).map(({ id }) => id));
   }
 
   #inTurn(read: () => Promise<void>): Promise<void> {
@@ -210,20 +223,29 @@ function unavailable(): Fault {
   return new Fault("unavailable", detail, { retryAfterSeconds: 2 });
 }
 
-function sameKeys(left: ReadonlyMap<string, number>, right: ReadonlyMap<string, number>): boolean {
+type Keys = ReadonlyMap<string, KeyEntry>;
+
+function sameKeys(left: Keys, right: Keys): boolean {
   if (left.size !== right.size) return false;
-  for (const [key, id] of left) if (right.get(key) !== id) return false;
+  for (const [key, { id, records }] of left) {
+    const other = right.get(key);
+    if (other?.id !== id || (other.records === true) !== (records === true)) return false;
+  }
   return true;
 }
 
-function readSavedKeys(path: string, log: Log): Map<string, number> {
+/** A key's project: its number, or for one whose sessions are recorded a list with that number alone. */
+function readSavedKeys(path: string, log: Log): Map<string, KeyEntry> {
   try {
     const saved: unknown = JSON.parse(readFileSync(path, "utf8"));
     if (typeof saved !== "object" || saved === null) throw new Error("not an object");
-    const entries = Object.entries(saved).filter((entry): entry is [string, number] =>
-      Number.isInteger(entry[1]),
-    );
-    return new Map(entries);
+    const keys = new Map<string, KeyEntry>();
+    for (const [api_token, project] of Object.entries(saved) as [string, unknown][]) {
+      const records = Array.isArray(project);
+      const id: unknown = records ? project[0] : project;
+      if (Number.isInteger(id)) keys.set(api_token, { api_token, id: id as number, records });
+    }
+    return keys;
   } catch (reason) {
     const missing = reason instanceof Error && "code" in reason && reason.code === "ENOENT";
     if (!missing) log.warn("the saved project keys are unreadable", { path, reason: reasonOf(reason) });
@@ -232,11 +254,12 @@ function readSavedKeys(path: string, log: Log): Map<string, number> {
 }
 
 /** A reader of `path` sees the old table or this one, whatever dies in between. */
-async function saveKeys(path: string, keys: ReadonlyMap<string, number>): Promise<void> {
+async function saveKeys(path: string, keys: Keys): Promise<void> {
+  const saved = [...keys.values()].map(({ api_token, id, records }) => [api_token, records ? [id] : id]);
   const fresh = `${path}.fresh`;
   const file = await open(fresh, "w", 0o600);
   try {
-    await file.writeFile(JSON.stringify(Object.fromEntries(keys)));
+    await file.writeFile(JSON.stringify(Object.fromEntries(saved)));
     await file.datasync();
   } finally {
     await file.close();

@@ -157,13 +157,17 @@ export interface ProjectKeySource {
 export interface KeyEntry {
   api_token: string;
   id: number;
+  /** Whether the project's sessions are recorded; absent: no. */
+  records?: boolean;
 }
 
 export function projectKeySource(sql: Postgres): ProjectKeySource {
   return {
-    all: () => sql<KeyEntry[]>`SELECT api_token, id FROM projects`,
+    all: () => sql<KeyEntry[]>`SELECT api_token, id, session_recording_opt_in AS records FROM projects`,
     some: (keys) =>
-      sql<KeyEntry[]>`SELECT api_token, id FROM projects WHERE api_token = ANY(${keys}::text[])`,
+      sql<KeyEntry[]>`
+        SELECT api_token, id, session_recording_opt_in AS records
+        FROM projects WHERE api_token = ANY(${keys}::text[])`,
     listen: (changed) => {
       // A first attempt that fails is repeated by the client, as is one whose connection breaks later.
       const listening = sql.listen("sluice_project_keys", changed, changed).catch(() => undefined);

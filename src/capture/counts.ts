@@ -12,10 +12,10 @@ export function flushCounts(metrics: Metrics): OpenCaptureOptions["counts"] {
   );
   return {
     stored: (lane, rows) => {
-      if (lane === "live" || lane === "historical") metrics.eventsStored.of(lane).add(rows);
+      if (lane !== "warnings" && lane !== "merges") metrics.eventsStored.of(lane).add(rows);
     },
     quarantined: (lane, rows) => {
-      if (lane === "live" || lane === "historical") quarantined.add(rows);
+      if (lane !== "warnings" && lane !== "merges") quarantined.add(rows);
     },
     spiked: () => metrics.spikes.add(),
     seconds: (value) => metrics.flushSeconds.observe(value),

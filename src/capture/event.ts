@@ -12,6 +12,7 @@ import { field, grade, gradeIn, trait } from "./member.ts";
 import { readString } from "./raw.ts";
 import type { Scan } from "./scan.ts";
 import { type Span, cutText } from "./span.ts";
+import { makeStorable } from "./storable.ts";
 import { aheadMicrosMax, readIso, readNumber, readSlowly, timestampMicrosMin } from "./timestamp.ts";
 
 /** What is the same for every event of a request. */
@@ -41,7 +42,14 @@ const decoder = new TextDecoder();
 export function readEvent(scan: Scan, at: number, sending: Sending, row: Row): Reason | undefined {
   const { bytes, entries } = scan;
   const size = entries[at + field.item + 1]! - entries[at + field.item]!;
-  row.warned = entries[at + field.altered]! === 1 ? warningBit.unstorable_characters_replaced : 0;
+  row.warned = 0;
+  if (
+    entries[at + field.altered]! === 1 &&
+    !beginsWith(bytes, entries[at + field.event]! + 1, snapshotPrefix)
+  ) {
+    makeStorable(bytes, entries[at + field.item]!, entries[at + field.item + 1]!);
+    row.warned = warningBit.unstorable_characters_replaced;
+  }
   if (sending.nameless && entries[at + field.event + 1] === 0) {
     row.event.source = identifyEvent;
     row.event.from = 0;
@@ -49,9 +57,10 @@ export function readEvent(scan: Scan, at: number, sending: Sending, row: Row): R
   } else if (!readString(bytes, entries[at + field.event]!, entries[at + field.event + 1]!, row.event)) {
     return "missing_event_name";
   }
+  // Before its size is looked at: a recording's pieces have a bound of their own.
+  if (startsWith(row.event, snapshotPrefix)) return "snapshot";
   if (size > limits.eventBytesMax) return "message_size_too_large";
   if (sameBytes(row.event, performanceEvent)) return "performance_event";
-  if (startsWith(row.event, snapshotPrefix)) return "snapshot";
   const refused =
     readDistinctId(scan, at, row) ?? readProperties(scan, at, row.properties) ?? checkKind(scan, at, row);
   if (refused) return refused;
@@ -67,7 +76,7 @@ export function readEvent(scan: Scan, at: number, sending: Sending, row: Row): R
  * The event's own distinct_id, or else the one in its properties; null counts as absent, numbers and the like
  * as their text.
  */
-function readDistinctId(scan: Scan, at: number, row: Row): Reason | undefined {
+export function readDistinctId(scan: Scan, at: number, row: Row): Reason | undefined {
   const { bytes, entries } = scan;
   const out = row.distinct_id;
   let [from, to] = [entries[at + field.distinct_id]!, entries[at + field.distinct_id + 1]!];
@@ -158,7 +167,10 @@ function sameBytes(span: Span, bytes: Uint8Array): boolean {
 }
 
 function startsWith(span: Span, bytes: Uint8Array): boolean {
-  if (span.to - span.from < bytes.length) return false;
-  for (let i = 0; i < bytes.length; i++) if (span.source[span.from + i] !== bytes[i]) return false;
+  return span.to - span.from >= bytes.length && beginsWith(span.source, span.from, bytes);
+}
+
+function beginsWith(source: Uint8Array, from: number, bytes: Uint8Array): boolean {
+  for (let i = 0; i < bytes.length; i++) if (source[from + i] !== bytes[i]) return false;
   return true;
 }

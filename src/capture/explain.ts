@@ -16,7 +16,10 @@ export const sentences: Readonly<Record<Reason | Warning, string>> = {
   malformed_event_properties: "The event was ignored: its properties are no JSON object.",
   message_size_too_large: `The event was ignored: it is larger than ${limits.eventBytesMax} bytes.`,
   performance_event: "The event was ignored: $performance_event is not stored.",
-  snapshot: "The event was ignored: snapshots are no events.",
+  snapshot: "The snapshot was ignored: session_recording_opt_in of its project is off.",
+  snapshot_too_large: `The snapshot was ignored: it is larger than ${limits.snapshotBytesMax} bytes.`,
+  missing_session_id: "The snapshot was ignored: $session_id must be a text, and of 200 characters at most.",
+  missing_snapshot_data: "The snapshot was ignored: $snapshot_data holds no rrweb event.",
   invalid_event_when_process_person_profile_is_false:
     "The event was ignored: it speaks of a person or group while $process_person_profile is false.",
   invalid_alias: "The event was ignored: alias must be a text.",

@@ -12,7 +12,7 @@ import type { Journal } from "./journal.ts";
 import type { Quarantine } from "./quarantine.ts";
 import { type Batch, type LaneName, type Segment, batchId, flushedLanes, laneTable } from "./segment.ts";
 import { Spool } from "./spool.ts";
-import { batchIsStored, deriveAgain } from "./store.ts";
+import { batchIsStored, deriveAgain, deriveSpansAgain } from "./store.ts";
 
 export interface FlushCounts {
   stored(lane: LaneName, rows: number): void;
@@ -83,6 +83,8 @@ export class Flush {
       else if (this.#draining) return;
       else {
         this.#spools[lane].rest();
+        // A recording may be deleted for good: nothing of it may rest here until another comes.
+        if (lane === "recordings") await this.#spools[lane].abandon();
         journal.takeReturned();
         await journal.sealedSoon(limits.returnedLookMs);
       }
@@ -116,6 +118,7 @@ export class Flush {
       const table = laneTable[batch.lane];
       if (doubt && (await batchIsStored(this.#options.clickhouse, table, batch.id))) {
         if (table === "event_rows") await deriveAgain(this.#options.clickhouse, batch.id);
+        if (batch.lane === "recordings") await deriveSpansAgain(this.#options.clickhouse, batch.id);
         return batch.rows;
       }
       // From here on a failure leaves the same doubt as a restart: was it inserted all the same?

@@ -1,15 +1,6 @@
 // The journal: acknowledged events on disk until ClickHouse has them. Owns its lanes; never asks a store.
 
-import {
-  copyFileSync,
-  mkdirSync,
-  readFileSync,
-  readdirSync,
-  renameSync,
-  rmSync,
-  truncateSync,
-  writeFileSync,
-} from "node:fs";
+import { mkdirSync, readdirSync, renameSync, rmSync, truncateSync } from "node:fs";
 import { basename } from "node:path";
 import type { Clock } from "../core/clock.ts";
 import { limits } from "../core/limits.ts";
@@ -20,8 +11,11 @@ import { Lane, type LaneBlock, type LaneOptions, type LaneRow } from "./lane.ts"
 import { Ledger } from "./ledger.ts";
 import type { Row } from "./row.ts";
 import { type LaneName, type Segment, lanes, millisOfSegment, readSegment, segmentId } from "./segment.ts";
+import { keepSound } from "./salvage.ts";
 import { Spares } from "./spares.ts";
 import { MergeBlock, type MergeRow } from "./merge_row.ts";
+import type { SnapshotRow } from "./snapshot.ts";
+import { SnapshotBlock } from "./snapshot_block.ts";
 import { WarningBlock, type WarningRow } from "./warning.ts";
 
 export interface JournalOptions {
@@ -49,6 +43,7 @@ export class Journal {
   readonly historical: EventLane;
   readonly warnings: Lane<WarningRow>;
   readonly merges: Lane<MergeRow>;
+  readonly recordings: Lane<SnapshotRow>;
   readonly folder: string;
   /** Damaged stretches found and set aside since the start. */
   damagedFiles = 0;
@@ -56,7 +51,13 @@ export class Journal {
   readonly #ledger: Ledger;
   readonly #spares: Spares;
   readonly #everyMs: number;
-  readonly #sealed: Record<LaneName, Segment[]> = { live: [], historical: [], warnings: [], merges: [] };
+  readonly #sealed: Record<LaneName, Segment[]> = {
+    live: [],
+    historical: [],
+    warnings: [],
+    merges: [],
+    recordings: [],
+  };
   readonly #known = new Set<string>();
   readonly #stored = new Map<bigint, PromiseWithResolvers<void>>();
   #lastMillis = 0;
@@ -78,6 +79,8 @@ export class Journal {
     this.warnings = this.#openLane("warnings", limits.warningSegmentBytesMax, warnings);
     const merges = { openBlock: () => new MergeBlock() };
     this.merges = this.#openLane("merges", limits.mergeSegmentBytesMax, merges);
+    const recordings = { openBlock: () => new SnapshotBlock() };
+    this.recordings = this.#openLane("recordings", limits.snapshotSegmentBytesMax, recordings);
   }
 
   /** Takes in what an earlier process left, then starts the clock that ends segments by age. */
@@ -130,9 +133,10 @@ export class Journal {
 
   pending(): Pending {
     const pending = { events: 0, bytes: 0 };
-    for (const lane of [this.live, this.historical]) pending.events += lane.openRows + lane.writingRows;
+    for (const lane of [this.live, this.historical, this.recordings])
+      pending.events += lane.openRows + lane.writingRows;
     for (const segment of this.#segments()) {
-      if (segment.lane === "live" || segment.lane === "historical") pending.events += segment.rows;
+      if (segment.lane !== "warnings" && segment.lane !== "merges") pending.events += segment.rows;
       pending.bytes += segment.rows > 0 ? segment.bytes : 0;
     }
     return pending;
@@ -144,6 +148,13 @@ export class Journal {
     for (const lane of this.#lanes) bytes += lane.openBytes;
     for (const segment of this.#segments()) bytes += segment.bytes;
     return bytes >= this.#options.bytesMax;
+  }
+
+  /** True when no more recordings may be taken, though events still may. */
+  get recordingsFull(): boolean {
+    let bytes = this.recordings.openBytes;
+    for (const segment of this.#segments()) if (segment.lane === "recordings") bytes += segment.bytes;
+    return bytes >= this.#options.bytesMax * limits.recordingsJournalShare;
   }
 
   /** The oldest segment of a lane that is ready to be flushed. */
@@ -242,7 +253,7 @@ export class Journal {
   }
 
   get #lanes() {
-    return [this.live, this.historical, this.warnings, this.merges];
+    return [this.live, this.historical, this.warnings, this.merges, this.recordings];
   }
 
   #takeSealed(segment: Segment): void {
@@ -280,14 +291,4 @@ export class Journal {
       yield* this.#sealed[lane.name];
     }
   }
-}
-
-/** Makes a damaged segment anew from its sound frames; the whole file stays beside it, as it was found. */
-function keepSound(path: string, aside: string, sound: [number, number][]): void {
-  const bytes = readFileSync(path);
-  copyFileSync(path, aside);
-  writeFileSync(`${path}.part`, Buffer.concat(sound.map(([from, to]) => bytes.subarray(from, to))), {
-    flush: true,
-  });
-  renameSync(`${path}.part`, path);
 }

@@ -7,6 +7,7 @@ import type { EventLane, Journal } from "./journal.ts";
 import { entryLength, field } from "./member.ts";
 import { type Outcomes, type Warning, warningBit, warnings } from "./outcome.ts";
 import type { MergeRow } from "./merge_row.ts";
+import type { Recorder } from "./recorder.ts";
 import { type Row, emptyRow } from "./row.ts";
 import type { Scan } from "./scan.ts";
 import type { Slab } from "./slab.ts";
@@ -20,6 +21,8 @@ export interface Laying {
   warned: Outcomes<Warning>;
   lane: EventLane;
   journal: Journal;
+  /** Takes what is no event but a piece of a recording. */
+  recorder: Recorder;
 }
 
 /**
@@ -35,6 +38,7 @@ export async function layRows(laying: Laying): Promise<number> {
     const slice = scan.slab ? layPlain(scan.slab, next, created, laying) : laySlice(next, created, laying);
     next += slice.through;
     accepted += slice.rows;
+    await recorder.makeRoom();
     if (lane.crowded || journal.merges.crowded) {
       // One group is laid while the one before it is on its way to the disk.
       const before = writing;
@@ -86,15 +90,14 @@ function laySlice(first: number, created: number, laying: Laying): Slice {
 /** Filled anew for every event; used only between two awaits. */
 const row = emptyRow();
 
-/** True when the entry at `at` was laid, false when it was ignored. */
+/** True when the entry at `at` was laid, false when it was ignored or is a piece of a recording. */
 function layOne(at: number, created: number, laying: Laying): boolean {
-  const { scan, sending, warned, lane, journal } = laying;
+  const { scan, sending, warned, lane, journal, recorder } = laying;
   row.created_at = created;
-  const reason = readEvent(scan, at, sending, row);
-  if (reason) {
-    scan.ignored.add(scan.entries[at + field.ordinal]!, reason, entryOf(scan, at));
-    return false;
-  }
+  const read = readEvent(scan, at, sending, row);
+  const reason = read === "snapshot" ? recorder.take(scan, at) : read;
+  if (reason) scan.ignored.add(scan.entries[at + field.ordinal]!, reason, entryOf(scan, at));
+  if (read) return false;
   lane.append(row);
   if (row.merge !== mergeKind.none) journal.merges.append(mergeOf(row));
   if (row.warned !== 0) noteWarnings(scan, at, warned);

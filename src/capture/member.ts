@@ -18,7 +18,7 @@ export const field = {
   properties_distinct_id: 14,
   /** One number: the item's place in its batch. */
   ordinal: 16,
-  /** One number: 1 when unstorable characters were replaced. */
+  /** One number: 1 when it holds characters that cannot be stored. */
   altered: 17,
   /** One number: what was seen of each trait, two bits each. */
   traits: 18,

@@ -10,6 +10,7 @@ import type { GroupTypes } from "./group.ts";
 import type { EventLane, Journal } from "./journal.ts";
 import { commitAll, failures, layRows, othersTurn } from "./lay.ts";
 import { Outcomes, type Reason, type Warning } from "./outcome.ts";
+import { Recorder } from "./recorder.ts";
 import { Scan } from "./scan.ts";
 import type { EventLaneName } from "./segment.ts";
 import type { Slab } from "./slab.ts";
@@ -33,6 +34,7 @@ export interface CaptureOptions {
   groupTypes: GroupTypes;
   /** When an answer may be sent: rows on disk, in ClickHouse, or only in memory. */
   ack: "journal" | "stored" | "memory";
+  recordingRetentionDays: number;
 }
 
 /** A body as it was decoded, and what its request says beside it. */
@@ -47,7 +49,10 @@ export interface Sent {
 }
 
 export interface Captured {
+  /** Events and snapshots. */
   accepted: number;
+  /** Whether snapshots were left because the project wants none. */
+  recordingsUnwanted: boolean;
   ignored: Outcomes<Reason>;
   warned: Outcomes<Warning>;
 }
@@ -73,18 +78,24 @@ export async function capture(sent: Sent, options: CaptureOptions): Promise<Capt
   const sending: Sending = { project_id, historical_migration, received, skew, nameless, groupTypes };
   const warned = new Outcomes<Warning>();
   const failedBefore = failures(lane, journal);
-  const accepted = await layRows({ scan, sending, warned, lane, journal });
+  const retentionDays = options.recordingRetentionDays;
+  const wanted = keys.records(project_id);
+  const recorder = new Recorder({ project_id, received, journal, wanted, retentionDays });
+  const accepted = await layRows({ scan, sending, warned, lane, journal, recorder });
   if (failures(lane, journal) !== failedBefore) throw journalFull();
   if (accepted > 0) await acknowledge(lane, options);
+  const { taken } = recorder;
+  if (taken > 0) await recorder.acknowledge(options.ack);
   const { ignored, bytes } = scan;
-  counts.received(accepted + ignored.total);
+  counts.received(accepted + taken + ignored.total);
   counts.accepted(historical_migration ? "historical" : "live", accepted);
+  if (taken > 0) counts.accepted("recordings", taken);
   for (const [reason, events] of ignored.counts) counts.ignored(reason, events);
   for (const [warning, events] of warned.counts) counts.warned(warning, events);
   if (!historical_migration && accepted > 0) book.count(project_id, accepted);
   const noted = book.note({ project_id, bytes, ignored, warned });
   if (options.ack !== "memory") await noted;
-  return { accepted, ignored, warned };
+  return { accepted: accepted + taken, recordingsUnwanted: recorder.unwanted, ignored, warned };
 }
 
 async function scanBody({ body, nameless, slab }: Sent): Promise<Scan> {

@@ -23,7 +23,8 @@ export interface CaptureRouteOptions extends CaptureOptions {
   seconds(value: number): void;
 }
 
-const paths = ["/capture", "/batch", "/e", "/track", "/engage", "/i/v0/e"];
+/** Browsers send recordings to /s; what is in a body decides, not where it went. */
+const paths = ["/capture", "/batch", "/e", "/track", "/engage", "/i/v0/e", "/s"];
 
 export function captureRoutes(options: CaptureRouteOptions) {
   const app = new Elysia({ name: "capture" });
@@ -64,7 +65,8 @@ async function answer(
     if (query.get("beacon") === "1") {
       return new Response(null, { status: 204, headers: corsHeaders(request) });
     }
-    return new Response(query.get("verbose") === "1" ? verbose(captured) : '{"status":"Ok"}', {
+    const plain = captured.recordingsUnwanted ? noRecordings : '{"status":"Ok"}';
+    return new Response(query.get("verbose") === "1" ? verbose(captured) : plain, {
       headers: replyHeaders(request),
     });
   } catch (thrown) {
@@ -85,6 +87,9 @@ interface Place {
   slabs: Slabs;
   slab: Slab | undefined;
 }
+
+/** Says that recordings are over their quota, which here is none: posthog-js then pauses sending them. */
+const noRecordings = '{"status":"Ok","quota_limited":["recordings"]}';
 
 /** The `data` of the query if there is any, else the body; unwrapped. */
 async function bodyOf(

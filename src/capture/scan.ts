@@ -45,9 +45,8 @@ export class Scan {
   readonly #utf8: Utf8Check;
 
   /**
-   * `bytes` are kept and may be changed: escapes that cannot be stored (NUL, lone surrogates) become U+FFFD
-   * in place. `nameless`: items without an event name are indexed too. `slab`: the bytes are its closed body,
-   * so that plain items go the fast way.
+   * `bytes` are kept, and nothing of them is changed. `nameless`: items without an event name are indexed too.
+   * `slab`: the bytes are its closed body, so that plain items go the fast way.
    */
   constructor(bytes: Uint8Array, nameless = false, slab?: Slab) {
     this.bytes = bytes;

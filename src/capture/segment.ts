@@ -16,12 +16,15 @@ import { crc32 } from "node:zlib";
 import { limits } from "../core/limits.ts";
 import type { Pieces } from "../storage/native_pieces.ts";
 
-/** Two lanes of events, one of warnings about them, one of merges. Their order is part of the file format. */
-export const lanes = ["live", "historical", "warnings", "merges"] as const;
+/**
+ * Two lanes of events, one of warnings about them, one of merges, one of recordings. Their order is part of the file
+ * format.
+ */
+export const lanes = ["live", "historical", "warnings", "merges", "recordings"] as const;
 export type LaneName = (typeof lanes)[number];
 export type EventLaneName = Exclude<LaneName, "warnings" | "merges">;
 /** Lanes whose frames are Native blocks for ClickHouse; merges go to Postgres. */
-export const flushedLanes = ["live", "historical", "warnings"] as const;
+export const flushedLanes = ["live", "historical", "warnings", "recordings"] as const;
 
 /** The table a lane's batches go to. */
 export const laneTable: Readonly<Record<LaneName, string>> = {
@@ -29,6 +32,7 @@ export const laneTable: Readonly<Record<LaneName, string>> = {
   historical: "event_rows",
   warnings: "ingestion_warnings",
   merges: "merged_ids",
+  recordings: "snapshot_chunks",
 };
 
 export const segmentHeadBytes = 24;

@@ -17,6 +17,7 @@ export class Spares {
     historical: [],
     warnings: [],
     merges: [],
+    recordings: [],
   };
   #bytes = 0;
 
@@ -53,6 +54,8 @@ export class Spares {
   }
 
   #wants(lane: LaneName, bytes: number): boolean {
+    // A recording may be deleted for good: nothing of it may rest here until another comes.
+    if (lane === "recordings") return false;
     if (bytes < limits.spareBytesMin || this.#files[lane].length >= limits.sparesEachMax) return false;
     return this.#bytes + bytes <= this.#bytesMax;
   }

@@ -40,6 +40,22 @@ export async function deriveAgain(clickhouse: ClickHouse, batch: bigint): Promis
   );
 }
 
+/**
+ * Derives the spans of recordings from a stored batch of their pieces once more: the engine may have died between the
+ * batch and its view. Changes nothing where they are there, since they fold by least and greatest.
+ */
+export async function deriveSpansAgain(clickhouse: ClickHouse, batch: bigint): Promise<void> {
+  await clickhouse.command(
+    `INSERT INTO session_recording_spans (project_id, session_hash, session_id, distinct_id, start_time, expires_at)
+     SELECT c.project_id, c.session_hash, c.session_id, c.distinct_id, min(c.first_at), max(c.expires_at)
+     FROM snapshot_chunks AS c
+     WHERE c._batch = {batch:UInt64}
+     GROUP BY c.project_id, c.session_hash, c.session_id, c.distinct_id`,
+    { batch: batch.toString() },
+    { timeoutMs: limits.insertMsMax },
+  );
+}
+
 /** Registers a journal by its name, once; resolves to its number. */
 export async function registerJournal(sql: Postgres, name: string): Promise<number> {
   const rows = await sql<{ id: number }[]>`

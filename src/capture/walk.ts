@@ -8,7 +8,7 @@ import { hexValue } from "./row.ts";
 export class Walk {
   readonly bytes: Uint8Array;
   at = 0;
-  /** Set to 1 when an escape that cannot be stored (NUL, a lone surrogate) was made U+FFFD in place. */
+  /** Set to 1 when an escape was passed that cannot be stored: NUL, or half of a surrogate pair. */
   altered = 0;
   /** The opening bytes of the containers around the current value. */
   readonly nesting = new Uint8Array(limits.jsonDepthMax);
@@ -125,7 +125,7 @@ export class Walk {
   #unicode(at: number): number {
     const code = this.#hex(at + 2);
     if (code < 0xd800 || code > 0xdfff) {
-      if (code === 0) this.#replace(at);
+      if (code === 0) this.altered = 1;
       return at + 5;
     }
     const paired = code < 0xdc00 && this.bytes[at + 6] === 0x5c && this.bytes[at + 7] === 0x75;
@@ -133,7 +133,7 @@ export class Walk {
       const low = this.#hex(at + 8);
       if (low >= 0xdc00 && low <= 0xdfff) return at + 11;
     }
-    this.#replace(at);
+    this.altered = 1;
     return at + 5;
   }
 
@@ -145,12 +145,6 @@ export class Walk {
       code = code * 16 + value;
     }
     return code;
-  }
-
-  /** Turns the escape at `at` into \ufffd, which has the same length. */
-  #replace(at: number): void {
-    this.bytes.set(replacement, at + 2);
-    this.altered = 1;
   }
 
   #pastScalar(from: number): number {
@@ -193,8 +187,6 @@ export class Walk {
     return malformed(`unexpected ${shown} at byte ${at}`);
   }
 }
-
-const replacement = new TextEncoder().encode("fffd");
 
 /** "{" and "}", "[" and "]" are this far apart. */
 const closes = 2;

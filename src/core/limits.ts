@@ -4,12 +4,14 @@ import { deliveryLimits } from "./delivery_limits.ts";
 import { importLimits } from "./import_limits.ts";
 import { exportLimits } from "./export_limits.ts";
 import { queryLimits } from "./query_limits.ts";
+import { recordingLimits } from "./recording_limits.ts";
 
 export const limits = {
   ...deliveryLimits,
   ...importLimits,
   ...exportLimits,
   ...queryLimits,
+  ...recordingLimits,
   /** distinct_id, in characters: PostHog cuts there too. */
   distinctIdCharsMax: 200,
   /** A project key, in bytes: longer ones were never issued by anybody. */

@@ -125,14 +125,14 @@ export class Registry {
   }
 }
 
-export type MetricLane = "live" | "historical";
+export type MetricLane = "live" | "historical" | "recordings";
 
 export type Metrics = ReturnType<typeof openMetrics>;
 
 /** Every metric of the program, at zero. Further ones may be made with `registry`. */
 export function openMetrics() {
   const registry = new Registry();
-  const lanes: readonly MetricLane[] = ["live", "historical"];
+  const lanes: readonly MetricLane[] = ["live", "historical", "recordings"];
   return {
     registry,
     eventsReceived: registry.counter("sluice_events_received_total", "Events found in accepted requests."),

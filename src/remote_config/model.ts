@@ -18,7 +18,7 @@ export interface RemoteConfig {
   heatmaps: boolean;
   productTours: boolean;
   conversations: boolean;
-  sessionRecording: false;
+  sessionRecording: false | SessionRecordingConfig;
   /** Where events go; without it, /e/. */
   analytics: { endpoint: string };
   /** Asks autocapture for one `$elements_chain` text instead of a list of objects. */
@@ -29,7 +29,21 @@ export interface RemoteConfig {
   isAuthenticated: boolean;
 }
 
-/** Recordings stay off: what the replay endpoint gets, it does not keep. */
+/** How a browser records its sessions; what is not said here is the recorder's own choice. */
+export interface SessionRecordingConfig {
+  /** Where its pieces go. */
+  endpoint: string;
+  consoleLogRecordingEnabled: boolean;
+  recorderVersion: "v2";
+}
+
+const sessionRecording: SessionRecordingConfig = {
+  endpoint: "/s/",
+  consoleLogRecordingEnabled: true,
+  recorderVersion: "v2",
+};
+
+/** Of a project that wants no recordings. */
 export const remoteConfig: RemoteConfig = {
   supportedCompression: ["gzip", "gzip-js"],
   hasFeatureFlags: false,
@@ -51,13 +65,13 @@ export const remoteConfig: RemoteConfig = {
 };
 
 /** The configuration of the project with this key. */
-export function namedConfig(token: string): RemoteConfig & { token: string } {
-  return { token, ...remoteConfig };
+export function namedConfig(token: string, records: boolean): RemoteConfig & { token: string } {
+  return { token, ...remoteConfig, ...(records && { sessionRecording }) };
 }
 
 /** The same as a script, which posthog-js loads first, since scripts pass where requests are blocked. */
-export function remoteConfigScript(token: string): string {
-  const entry = JSON.stringify({ config: namedConfig(token), siteApps: [] });
+export function remoteConfigScript(token: string, records: boolean): string {
+  const entry = JSON.stringify({ config: namedConfig(token, records), siteApps: [] });
   return (
     "(function(w){w._POSTHOG_REMOTE_CONFIG=w._POSTHOG_REMOTE_CONFIG||{};" +
     `w._POSTHOG_REMOTE_CONFIG[${JSON.stringify(token)}]=${entry}})(window);\n`
@@ -93,6 +107,3 @@ export const emptyLists = {
   "/api/early_access_features": { earlyAccessFeatures: [] },
   "/api/product_tours": { product_tours: [] },
 } as const;
-
-/** Says that recordings are over their quota, which here is none: posthog-js then pauses sending them. */
-export const noRecordings = { status: "Ok", quota_limited: ["recordings"] } as const;

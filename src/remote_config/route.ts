@@ -13,7 +13,6 @@ import {
   namedConfig,
   noFlagDefinitions,
   noFlags,
-  noRecordings,
   remoteConfig,
   remoteConfigScript,
 } from "./model.ts";
@@ -39,11 +38,13 @@ export function remoteConfigRoutes({ gate, keys }: RemoteConfigRoutes) {
   };
   open("/array/:token/config.js", async (_, token) => {
     const headers = { "content-type": "text/javascript; charset=utf-8", ...cached };
-    return new Response(remoteConfigScript(await known(keys, token)), { headers });
+    const { key, records } = await known(keys, token);
+    return new Response(remoteConfigScript(key, records), { headers });
   });
-  open("/array/:token/config", async (_, token) =>
-    json(namedConfig(await known(keys, token)), { headers: cached }),
-  );
+  open("/array/:token/config", async (_, token) => {
+    const { key, records } = await known(keys, token);
+    return json(namedConfig(key, records), { headers: cached });
+  });
   // Older SDKs expect the configuration beside the flags; some ask for it, /decide always had it.
   const flags = (withConfig: boolean) => json({ ...(withConfig && remoteConfig), ...noFlags(newUuid()) });
   open("/flags/", (request) => flags(queryOf(request).get("config") === "true"));
@@ -55,7 +56,6 @@ export function remoteConfigRoutes({ gate, keys }: RemoteConfigRoutes) {
       return json(empty);
     });
   }
-  open("/s/", () => json(noRecordings));
   return app.use(definitionRoutes(gate));
 }
 
@@ -68,11 +68,11 @@ function definitionRoutes(gate: Gate) {
   return app;
 }
 
-/** The key, when a project has it. @throws Fault not_found when none has. */
-async function known(keys: ProjectKeys, token: string): Promise<string> {
+/** The key, when a project has it, and what the project wants. @throws Fault not_found when none has. */
+async function known(keys: ProjectKeys, token: string): Promise<{ key: string; records: boolean }> {
   try {
-    await keys.admit(token);
-    return token.trim();
+    const records = keys.records(await keys.admit(token));
+    return { key: token.trim(), records };
   } catch (thrown) {
     if (!(thrown instanceof Fault) || thrown.code !== "invalid_api_key") throw thrown;
     throw new Fault("not_found", "No project has this API key.");

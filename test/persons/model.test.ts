@@ -135,13 +135,15 @@ async function send(
   const keys: ProjectKeys = {
     find: () => project_id,
     admit: () => Promise.reject(new Error()),
+    records: () => false,
     close: () => Promise.resolve(),
   };
   const nothing = () => {};
   const counts = { received: nothing, accepted: nothing, ignored: nothing, warned: nothing };
   const { journal, book, groupTypes } = opened;
   const options = { journal, book, groupTypes, keys, counts, clock: systemClock, ack: "journal" as const };
-  const { accepted } = await capture({ body, sent_at: Number.NaN, nameless: false }, options);
+  const sent = { body, sent_at: Number.NaN, nameless: false };
+  const { accepted } = await capture(sent, { ...options, recordingRetentionDays: 1 });
   expect(accepted).toBe(events.length);
 }
 

@@ -2,7 +2,16 @@
 
 import { afterAll, beforeAll, expect, test } from "bun:test";
 import { cleanUp } from "../support/cleanup.ts";
-import { type Server, get, metric, post, projectKey, startServer } from "../support/server.ts";
+import {
+  type Server,
+  get,
+  metric,
+  personalKey,
+  post,
+  projectKey,
+  startServer,
+  until,
+} from "../support/server.ts";
 
 afterAll(cleanUp, 60_000);
 
@@ -123,9 +132,10 @@ test("flag definitions are for personal keys", async () => {
   }
 });
 
-test("recordings are answered as over their quota, and nothing of them is counted or kept", async () => {
-  const received = await metric(server, "sluice_events_received_total");
-  const body = JSON.stringify([{ event: "$snapshot", properties: { token: projectKey } }]);
+test("recordings nobody wants are answered as over their quota, and counted as ignored", async () => {
+  const ignored = await metric(server, 'sluice_events_ignored_total{reason="snapshot"}');
+  const properties = { token: projectKey, distinct_id: "d", $session_id: "s", $snapshot_data: [{}] };
+  const body = JSON.stringify([{ event: "$snapshot", properties }]);
   for (const path of ["/s", "/s/"]) {
     const response = await ask(path, { method: "POST", body });
     expect([response.status, await response.json()]).toEqual([
@@ -133,7 +143,25 @@ test("recordings are answered as over their quota, and nothing of them is counte
       { status: "Ok", quota_limited: ["recordings"] },
     ]);
   }
-  expect(await metric(server, "sluice_events_received_total")).toBe(received);
+  expect(await metric(server, 'sluice_events_ignored_total{reason="snapshot"}')).toBe(ignored + 2);
+});
+
+test("a project that wants recordings has its pages told so, within moments", async () => {
+  const wanting = async (session_recording_opt_in: boolean) => {
+    const headers = { authorization: `Bearer ${personalKey}`, "content-type": "application/json" };
+    const body = JSON.stringify({ session_recording_opt_in });
+    const path = `${server.url}/api/projects/1/`;
+    expect((await fetch(path, { method: "PATCH", headers, body })).status).toBe(200);
+  };
+  const told = async () =>
+    ((await (await ask(`/array/${projectKey}/config`)).json()) as { sessionRecording: unknown })
+      .sessionRecording;
+  await wanting(true);
+  await until(async () => (await told()) !== false);
+  expect(await told()).toEqual({ endpoint: "/s/", consoleLogRecordingEnabled: true, recorderVersion: "v2" });
+  expect(await (await ask(`/array/${projectKey}/config.js`)).text()).toContain('"endpoint":"/s/"');
+  await wanting(false);
+  await until(async () => (await told()) === false);
 });
 
 test("each of them lets a page ask first", async () => {

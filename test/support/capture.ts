@@ -31,7 +31,10 @@ export interface DeskOptions {
   clock?: Clock;
   ack?: "journal" | "memory";
   bodyBytesMax?: number;
+  journalBytesMax?: number;
   uploadBounds?: UploadBounds;
+  /** Whether the project wants recordings. */
+  records?: boolean;
 }
 
 export function openDesk(options: DeskOptions = {}): Desk {
@@ -41,7 +44,7 @@ export function openDesk(options: DeskOptions = {}): Desk {
     folder,
     number: 1,
     flushIntervalMs: 3_600_000,
-    bytesMax: 2 ** 40,
+    bytesMax: options.journalBytesMax ?? 2 ** 40,
     clock,
     log: silentLog,
   });
@@ -58,10 +61,11 @@ export function openDesk(options: DeskOptions = {}): Desk {
     journal,
     book,
     groupTypes: { admit: () => true },
-    keys,
+    keys: { ...keys, records: () => options.records ?? false },
     clock,
     ack: options.ack ?? "journal",
     bodyBytesMax: options.bodyBytesMax ?? 1 << 20,
+    recordingRetentionDays: 90,
     ...(options.uploadBounds && { uploadBounds: options.uploadBounds }),
     counts: {
       received: (events) => count("received", events),
@@ -83,18 +87,20 @@ export function openDesk(options: DeskOptions = {}): Desk {
     return handle(new Request(`http://localhost${path}`, { method, headers, body: sent }));
   };
   const kept = async () => {
-    await Promise.all([journal.live.seal(), journal.historical.seal(), journal.warnings.seal()]);
+    await Promise.all(
+      [journal.live, journal.historical, journal.warnings, journal.recordings].map((lane) => lane.seal()),
+    );
     const rows: Record<string, number> = { live: 0, historical: 0, warnings: 0 };
     for (const name of readdirSync(folder).filter((file) => file.endsWith(".segment"))) {
       const { segment } = readSegment(`${folder}/${name}`)!;
-      rows[segment.lane]! += segment.rows;
+      rows[segment.lane] = (rows[segment.lane] ?? 0) + segment.rows;
     }
     return rows;
   };
   return { journal, book, counts, send, handle, kept };
 }
 
-const keys: ProjectKeys = {
+const keys: Omit<ProjectKeys, "records"> = {
   find: (asked) => (asked === key ? 7 : undefined),
   admit: () => Promise.reject(new Fault("invalid_api_key", "No project has this key.")),
   close: () => Promise.resolve(),

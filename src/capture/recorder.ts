@@ -1,0 +1,78 @@
+// The recorder: takes the snapshots of one request into the lane of recordings, for a project that wants them. Never
+// lets them use up the journal's room for events.
+
+import { Fault } from "../core/fault.ts";
+import { limits } from "../core/limits.ts";
+import type { Journal } from "./journal.ts";
+import type { Reason } from "./outcome.ts";
+import type { Scan } from "./scan.ts";
+import { type SnapshotSending, readSnapshot } from "./snapshot.ts";
+
+export interface RecorderOptions extends SnapshotSending {
+  journal: Journal;
+  /** Whether the project's sessions are recorded at all. */
+  wanted: boolean;
+  /** How long a recording is kept. */
+  retentionDays: number;
+}
+
+export class Recorder {
+  /** Snapshots taken. */
+  taken = 0;
+  /** True when some were left because nobody wants them: their sender may stop. */
+  unwanted = false;
+  readonly #options: RecorderOptions;
+  readonly #failedBefore: number;
+
+  constructor(options: RecorderOptions) {
+    this.#options = options;
+    this.#failedBefore = options.journal.recordings.failedGroups;
+  }
+
+  /**
+   * Lays entry `at` into the open block; returns why not, if it is not taken.
+   * @throws Fault unavailable when recordings have filled their part of the journal.
+   */
+  take(scan: Scan, at: number): Reason | undefined {
+    const { journal, wanted, retentionDays } = this.#options;
+    if (!wanted) {
+      this.unwanted = true;
+      return "snapshot";
+    }
+    const row = readSnapshot(scan, at, this.#options);
+    if (typeof row === "string") return row;
+    if (journal.recordingsFull) throw notKept();
+    row.timestamp = journal.stamp();
+    row.expires_at = row.timestamp + retentionDays * dayMicros;
+    journal.recordings.append(row);
+    this.taken++;
+    return undefined;
+  }
+
+  /** Waits for the disk when a commit's worth of recordings waits for it. */
+  async makeRoom(): Promise<void> {
+    const { recordings } = this.#options.journal;
+    if (this.taken > 0 && recordings.crowded) await recordings.commit();
+  }
+
+  /**
+   * Resolves when what was taken is as safe as `ack` says.
+   * @throws Fault unavailable when some of it could not be written.
+   */
+  async acknowledge(ack: "journal" | "stored" | "memory"): Promise<void> {
+    const { journal } = this.#options;
+    const { recordings } = journal;
+    if (ack === "memory") return void recordings.commit().catch(() => {});
+    await recordings.commit();
+    // Another request's commit may have tried to write them.
+    if (recordings.failedGroups !== this.#failedBefore) throw notKept();
+    if (ack === "stored") await journal.stored(recordings);
+  }
+}
+
+function notKept(): Fault {
+  const detail = "Recordings cannot be kept right now. Send them again later.";
+  return new Fault("unavailable", detail, { retryAfterSeconds: 5 });
+}
+
+const dayMicros = limits.dayMs * 1000;

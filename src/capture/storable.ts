@@ -1,0 +1,31 @@
+// What no column can hold, made into what it can: NUL and halves of surrogate pairs, written as escapes. Never for a
+// piece of a recording: its compressed bytes are full of NUL, and mean it.
+
+const replacement = new TextEncoder().encode("fffd");
+const decoder = new TextDecoder();
+
+/** Turns such escapes among the JSON bytes from `from` to `to` into \\ufffd, which has the same length. */
+export function makeStorable(bytes: Uint8Array, from: number, to: number): void {
+  let at = from;
+  while (at < to) {
+    if (bytes[at] !== 0x5c) at++;
+    else if (bytes[at + 1] !== 0x75) at += 2;
+    else at = pastUnicode(bytes, at);
+  }
+}
+
+function pastUnicode(bytes: Uint8Array, at: number): number {
+  const code = hexAt(bytes, at + 2);
+  if (code === 0) bytes.set(replacement, at + 2);
+  if (code < 0xd800 || code > 0xdfff) return at + 6;
+  if (code < 0xdc00 && bytes[at + 6] === 0x5c && bytes[at + 7] === 0x75) {
+    const low = hexAt(bytes, at + 8);
+    if (low >= 0xdc00 && low <= 0xdfff) return at + 12;
+  }
+  bytes.set(replacement, at + 2);
+  return at + 6;
+}
+
+function hexAt(bytes: Uint8Array, at: number): number {
+  return Number.parseInt(decoder.decode(bytes.subarray(at, at + 4)), 16);
+}

@@ -1,0 +1,65 @@
+// The bounds of session recordings, with their units and reasons; a part of `limits`. Never read by itself.
+
+export const recordingLimits = {
+  /** A piece of a recording, in bytes: browsers send less than 1 MB unless one page alone is bigger. */
+  snapshotBytesMax: 32 * 1024 * 1024,
+  /** Bytes after which a segment of recordings is sealed: some 30 s of 200 recorders. */
+  snapshotSegmentBytesMax: 32 * 1024 * 1024,
+  /** Seconds of activity noted for one piece of a recording; recorders send every few seconds. */
+  snapshotActiveSecondsMax: 3600,
+  /** How far ahead of our clock a client's may be in a recording, in ms; a time beyond it is no time. */
+  snapshotAheadMsMax: 7 * 86_400_000,
+  /** A text in a recording that is looked at (an address, an id), in bytes. */
+  snapshotTextBytesMax: 65_536,
+  /** The word for what recorded, in characters: web or mobile. */
+  snapshotSourceCharsMax: 32,
+  /** A session's id, in characters: usually a UUID. */
+  sessionIdCharsMax: 200,
+  /** Characters of a recording's first address that are kept; PostHog's number. */
+  startUrlCharsMax: 512,
+  /** The part of the journal's room that recordings may fill, so that events always find some. */
+  recordingsJournalShare: 0.5,
+  /** Recordings deleted by one request; PostHog's number. */
+  recordingsDeletedAtOnceMax: 100,
+  /** Ids that a list of recordings may be narrowed to. */
+  recordingIdsAskedMax: 1000,
+  /** Deleted recordings that lists leave out by name until ClickHouse has hidden them, which takes seconds. */
+  recordingsUnhiddenMax: 10_000,
+  /** A recording goes on while its last piece is younger than this, in ms; PostHog's number. */
+  recordingOngoingMs: 300_000,
+  /** How often deleted recordings are looked for in ClickHouse, in ms. */
+  recordingHideMs: 5000,
+  /** Deleted recordings hidden in one go. */
+  recordingsHiddenAtOnceMax: 1000,
+  /** How long after a deletion late pieces of its session are looked for, in ms: sessions end within a day. */
+  recordingLateMsMax: 2 * 86_400_000,
+  /** How often they are looked for, in ms. */
+  recordingLateLookMs: 600_000,
+  /**
+   * How long hidden rows may rest before the files they are in are written anew, in ms: it costs a rewrite of
+   * whole parts, and everything deleted must be gone within a day.
+   */
+  recordingRemovalAgeMs: 6 * 3_600_000,
+  /** How long hiding or removing may take, in ms: parts of many gigabytes are written anew. */
+  recordingRemovalMsMax: 3_600_000,
+  /** Pieces of one recording that are shown: a day at one in two seconds. */
+  snapshotChunksShownMax: 50_000,
+  /** Bytes of one blob of a recording, before a single larger piece: what a player loads at once. */
+  snapshotBlobBytesMax: 1_048_576,
+  /** Bytes of one page of a recording; the rest is behind its `next`. */
+  snapshotPageBytesMax: 4_194_304,
+  /** What one compressed part of a recording may become, in bytes. */
+  snapshotInflatedBytesMax: 64 * 1024 * 1024,
+  /** A prompt, in characters: all messages of it together. */
+  promptCharsMax: 20_000,
+  promptMessagesMax: 50,
+  /** How long a language model may take, in ms: people wait for it. */
+  completionMsMax: 30_000,
+  /** What it may answer, in bytes. */
+  completionBytesMax: 262_144,
+  /** Conditions in one set of filters that it may make, and values of one of them. */
+  promptedFiltersMax: 50,
+  /** Characters of a text inside its answer; a regular expression is one. */
+  promptedTextCharsMax: 2000,
+  dayMs: 86_400_000,
+} as const;
