@@ -41,6 +41,9 @@ import { projectRoutes } from "./projects/route.ts";
 import { openQueryEngine, type QueryEngine } from "./query/engine.ts";
 import { queryRoutes } from "./query/route.ts";
 import { remoteConfigRoutes } from "./remote_config/route.ts";
+import { openRemoval } from "./session_recordings/remove.ts";
+import { sessionRecordingRoutes } from "./session_recordings/route.ts";
+import { sessionRoutes } from "./sessions/route.ts";
 import { installedFolder, openScripts } from "./static/bundle.ts";
 import { staticRoutes } from "./static/route.ts";
 import { pingPostgres } from "./storage/postgres.ts";
@@ -169,7 +172,14 @@ interface Worker {
 
 /** One line for each room that has work of its own. */
 function workers({ stores, exports, subscriptions, log }: Parts): Worker[] {
-  return [exports, subscriptions, openDeletions({ ...stores, log })];
+  const { sql, clickhouse } = stores;
+  const clock = systemClock;
+  return [
+    exports,
+    subscriptions,
+    openDeletions({ sql, clickhouse, log }),
+    openRemoval({ sql, clickhouse, clock, log }),
+  ];
 }
 
 function routes(parts: Parts) {
@@ -197,6 +207,7 @@ function routes(parts: Parts) {
         clock,
         ack: config.captureAck,
         bodyBytesMax: config.bodyBytesMax,
+        recordingRetentionDays: config.recordingRetentionDays,
         counts: captureCounts(metrics),
         refused: (code) => metrics.requestsRefused.of(code).add(),
         seconds: (value) => metrics.captureSeconds.observe(value),
@@ -216,7 +227,9 @@ function routes(parts: Parts) {
     .use(insightRoutes({ gate, sql, queries: engine }))
     .use(dashboardRoutes({ gate, sql, insights: openInsightShow({ sql, queries: engine, clock }) }))
     .use(subscriptionRoutes({ gate, sql, clock, addresses }))
-    .use(linkRoutes({ sql, links: subscriptions.links, pictures: subscriptions.pictures }));
+    .use(linkRoutes({ sql, links: subscriptions.links, pictures: subscriptions.pictures }))
+    .use(sessionRoutes({ gate, clickhouse }))
+    .use(sessionRecordingRoutes({ gate, sql, clickhouse, clock, log, server: config.modelServer }));
 }
 
 /** What a typed client is made from. Routes mounted in a loop answer as well, but are not in this type. */

@@ -69,6 +69,20 @@ const things: Record<string, Thing> = {
     body: () => ({ start_at: "2025-01-01T00:00:00Z", end_at: "2025-01-02T00:00:00Z" }),
     make: makeBackfill,
   },
+  bulk_delete: { body: () => ({ session_recording_ids: ["none"] }) },
+  session_recordings: {
+    body: () => ({}),
+    make: async ({ stores: { clickhouse }, owner: { project_id } }) => {
+      const session = crypto.randomUUID();
+      await clickhouse.command(
+        `INSERT INTO snapshot_chunks (project_id, session_id, uuid, distinct_id, first_at, last_at, created_at, expires_at, data)
+         SELECT {project_id:UInt32}, {session:String}, generateUUIDv4(), 'd', now64(6), now64(6), now64(6),
+           now64(6) + INTERVAL 9 DAY, '[{"type":5}]'`,
+        { project_id, session },
+      );
+      return session;
+    },
+  },
 };
 
 /** Runs are made by the clock. */

@@ -1,0 +1,101 @@
+// The two helpers over HTTP: words into filters, words into a regular expression. Never runs what comes back.
+
+import { Elysia } from "elysia";
+import { type Gate, projectHomes } from "../../access/gate.ts";
+import { Fault } from "../../core/fault.ts";
+import { limits } from "../../core/limits.ts";
+import type { Log } from "../../core/log.ts";
+import { readChanges } from "../../http/body.ts";
+import { checkFields } from "../../http/field_check.ts";
+import { reply, requestBody } from "../../http/schema.ts";
+import { complete, type Message, type ModelServer, wrongAnswer } from "./completion.ts";
+import {
+  filtersBody,
+  filtersModel,
+  isFilters,
+  isRegex,
+  messagesPrompt,
+  regexBody,
+  regexModel,
+  regexPrompt,
+} from "./model.ts";
+import { filtersPrompt, patternPrompt } from "./prompt.ts";
+
+export interface PromptRoutes {
+  gate: Gate;
+  log: Log;
+  /** Absent where nobody configured one. */
+  server: ModelServer | undefined;
+}
+
+export function promptRoutes({ gate, log, server }: PromptRoutes) {
+  const app = new Elysia({ name: "session_recordings: ai", tags: ["Session recordings"] }).use(gate);
+  const ask = async (messages: Message[]) => await complete(present(server), messages, log);
+  for (const home of projectHomes) {
+    app.post(
+      `${home}/session_recordings/ai/filters/`,
+      async ({ request }) => {
+        const body = await readChanges(request, filtersBody);
+        if (!("messages" in body)) return nothing();
+        const { messages } = checkFields(messagesPrompt, { messages: body.messages });
+        refuseLong(messages);
+        const answer = await ask([{ role: "system", content: filtersPrompt }, ...messages]);
+        if (!isFilters(answer)) throw wrongAnswer("Invalid response from the language model");
+        return answer;
+      },
+      {
+        project_scope: "session_recording:read",
+        detail: {
+          summary: "Make filters of recordings from words",
+          description: `${inDevelopment} Without messages, the answer is empty.`,
+          requestBody: requestBody(filtersBody, { partial: true }),
+          responses: { 200: reply("The filters, or a question back.", filtersModel) },
+        },
+      },
+    );
+    app.post(
+      `${home}/session_recordings/ai/regex/`,
+      async ({ request }) => {
+        const body = await readChanges(request, regexBody);
+        if (!("regex" in body)) return nothing();
+        if (body.regex === "") throw new Fault("invalid_input", "Missing required field: regex");
+        const { regex } = checkFields(regexPrompt, { regex: body.regex });
+        const answer = await ask([
+          { role: "system", content: patternPrompt },
+          { role: "user", content: regex },
+        ]);
+        if (!isRegex(answer)) throw wrongAnswer("Invalid response from the language model");
+        return answer;
+      },
+      {
+        project_scope: "session_recording:read",
+        detail: {
+          summary: "Make a regular expression from words",
+          description: `${inDevelopment} Without regex, the answer is empty.`,
+          requestBody: requestBody(regexBody, { partial: true }),
+          responses: { 200: reply("The expression, or why there is none.", regexModel) },
+        },
+      },
+    );
+  }
+  return app;
+}
+
+const inDevelopment = "In development; needs a language model (OPENAI_BASE_URL, OPENAI_API_KEY).";
+
+/** Nobody asked for anything. */
+function nothing(): Response {
+  return new Response(null);
+}
+
+function present(server: ModelServer | undefined): ModelServer {
+  if (server) return server;
+  throw new Fault("invalid_input", "OpenAI API key is not configured");
+}
+
+function refuseLong(messages: readonly Message[]): void {
+  const size = messages.reduce((sum, { content }) => sum + content.length, 0);
+  if (size <= limits.promptCharsMax) return;
+  const detail = `All messages together may have ${limits.promptCharsMax} characters.`;
+  throw new Fault("max_length", detail, { attr: "messages" });
+}

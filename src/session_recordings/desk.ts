@@ -1,0 +1,126 @@
+// One project's recordings as a user of it sees them: without deleted ones, with their persons, seen or not. Never
+// shows another project's.
+
+import type { Clock } from "../core/clock.ts";
+import { Fault } from "../core/fault.ts";
+import { limits } from "../core/limits.ts";
+import type { ClickHouse } from "../storage/clickhouse.ts";
+import type { Postgres } from "../storage/postgres.ts";
+import { findDeleted, findViewed, listUnhidden } from "./mark/store.ts";
+import type { Recording } from "./model.ts";
+import { personOf } from "./person.ts";
+import { findRecordings, listRecordings, type RecordingFilter, type RecordingRow } from "./store.ts";
+
+export interface DeskOptions {
+  sql: Postgres;
+  clickhouse: ClickHouse;
+  clock: Clock;
+}
+
+export interface Viewer {
+  project_id: number;
+  user_id: number;
+}
+
+export function recordingNotFound(): Fault {
+  return new Fault("not_found", "Recording not found");
+}
+
+/** The id in a path; Elysia's types do not know it there. */
+export function idOf(params: Record<string, string>): string {
+  return params["id"] ?? "";
+}
+
+/** @throws Fault not_found for an id that no recorder can have given. */
+function readSessionId(id: string): string {
+  if (id === "" || id.length > limits.sessionIdCharsMax || id.includes("\0") || !id.isWellFormed())
+    throw recordingNotFound();
+  return id;
+}
+
+/** Those of these sessions that were recorded and not deleted since. */
+export async function existing(
+  { sql, clickhouse }: DeskOptions,
+  project_id: number,
+  session_ids: readonly string[],
+): Promise<RecordingRow[]> {
+  const [rows, deleted] = await Promise.all([
+    findRecordings(clickhouse, project_id, session_ids),
+    findDeleted(sql, project_id, session_ids),
+  ]);
+  return rows.filter(({ session_id }) => !deleted.has(session_id));
+}
+
+/** @throws Fault not_found when there is no such recording, or none any more. */
+export async function getRow(options: DeskOptions, project_id: number, id: string): Promise<RecordingRow> {
+  const [row] = await existing(options, project_id, [readSessionId(id)]);
+  if (!row) throw recordingNotFound();
+  return row;
+}
+
+/** @throws Fault not_found, as getRow. */
+export async function getRecording(options: DeskOptions, viewer: Viewer, id: string): Promise<Recording> {
+  const row = await getRow(options, viewer.project_id, id);
+  const [recording] = await present(options, viewer, [row]);
+  if (!recording) throw recordingNotFound();
+  return recording;
+}
+
+export async function listPage(
+  options: DeskOptions,
+  viewer: Viewer,
+  wanted: Omit<RecordingFilter, "project_id" | "without">,
+  page: { limit: number; offset: number },
+): Promise<{ count: number; recordings: Recording[] }> {
+  const { project_id } = viewer;
+  const without = await listUnhidden(options.sql, project_id, limits.recordingsUnhiddenMax);
+  const filter = { ...wanted, project_id, without };
+  const { count, recordings } = await listRecordings(options.clickhouse, filter, page);
+  return { count, recordings: await present(options, viewer, recordings) };
+}
+
+/** Rows as replies show them; what was deleted a moment ago is left out. */
+async function present(
+  { sql, clock }: DeskOptions,
+  { project_id, user_id }: Viewer,
+  rows: readonly RecordingRow[],
+): Promise<Recording[]> {
+  const ids = rows.map(({ session_id }) => session_id);
+  const [viewed, deleted] = await Promise.all([
+    findViewed(sql, project_id, user_id, ids),
+    findDeleted(sql, project_id, ids),
+  ]);
+  const ongoingSince = clock.now() - limits.recordingOngoingMs;
+  return rows.flatMap((row) => {
+    const { session_id, last_received_at, start_time, end_time, ...rest } = row;
+    if (deleted.has(session_id)) return [];
+    const seen_at = isoOf(start_time);
+    return {
+      id: session_id,
+      distinct_id: rest.distinct_id,
+      viewed: viewed.has(session_id),
+      recording_duration: rest.recording_duration,
+      active_seconds: rest.active_seconds,
+      inactive_seconds: rest.inactive_seconds,
+      start_time: seen_at,
+      end_time: isoOf(end_time),
+      click_count: rest.click_count,
+      keypress_count: rest.keypress_count,
+      mouse_activity_count: rest.mouse_activity_count,
+      console_log_count: rest.console_log_count,
+      console_warn_count: rest.console_warn_count,
+      console_error_count: rest.console_error_count,
+      start_url: rest.start_url,
+      person: personOf(project_id, rest.distinct_id, seen_at),
+      storage: rest.storage,
+      snapshot_source: rest.snapshot_source,
+      ongoing: Date.parse(isoOf(last_received_at)) >= ongoingSince,
+      activity_score: rest.activity_score,
+    };
+  });
+}
+
+/** `2024-01-02 03:04:05.600000` as `2024-01-02T03:04:05.600000Z`; a fraction of zero is left out. */
+function isoOf(moment: string): string {
+  return `${moment.replace(" ", "T").replace(/\.0+$/, "")}Z`;
+}

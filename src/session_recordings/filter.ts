@@ -1,0 +1,51 @@
+// Which recordings a query string asks for. Never guesses: what makes no sense is refused.
+
+import { Fault } from "../core/fault.ts";
+import { limits } from "../core/limits.ts";
+import { isUuid } from "../core/id.ts";
+import type { DeskOptions } from "./desk.ts";
+import { findDistinctIds } from "./store.ts";
+
+/**
+ * A list of ids in the query key `name`: JSON, or with commas between; undefined when there is none.
+ * @throws Fault with `name` as its attr.
+ */
+export function readIds(query: URLSearchParams, name: string): string[] | undefined {
+  const text = query.get(name)?.trim();
+  if (!text) return undefined;
+  const ids = text.startsWith("[") ? listIn(text) : text.split(",").map((id) => id.trim());
+  if (!ids) throw new Fault("not_a_list", "Expected a JSON list of ids.", { attr: name });
+  if (ids.length > limits.recordingIdsAskedMax) {
+    const detail = `Ensure this field has no more than ${limits.recordingIdsAskedMax} elements.`;
+    throw new Fault("max_length", detail, { attr: name });
+  }
+  return ids;
+}
+
+function listIn(text: string): string[] | undefined {
+  try {
+    const list: unknown = JSON.parse(text);
+    return Array.isArray(list) && list.every((id) => typeof id === "string") ? list : undefined;
+  } catch {
+    return undefined;
+  }
+}
+
+/**
+ * The distinct ids that `distinct_id` and `person_uuid` ask for; undefined when neither is there.
+ * @throws Fault invalid_input for a person that is no UUID.
+ */
+export async function readPersonFilter(
+  { clickhouse }: DeskOptions,
+  project_id: number,
+  query: URLSearchParams,
+): Promise<string[] | undefined> {
+  const distinct_id = query.get("distinct_id") || undefined;
+  const person = query.get("person_uuid") || undefined;
+  if (person === undefined) return distinct_id === undefined ? undefined : [distinct_id];
+  if (!isUuid(person)) {
+    throw new Fault("invalid_input", `“${person}” is not a valid UUID.`, { attr: "person_uuid" });
+  }
+  const theirs = await findDistinctIds(clickhouse, project_id, person.toLowerCase());
+  return distinct_id === undefined ? theirs : theirs.filter((id) => id === distinct_id);
+}

@@ -1,0 +1,139 @@
+// What people did with recordings: seen or deleted them. Never asks whether there is such a recording.
+
+import type { Postgres } from "../../storage/postgres.ts";
+
+/** Those of these recordings that a user has seen. */
+export async function findViewed(
+  sql: Postgres,
+  project_id: number,
+  user_id: number,
+  session_ids: readonly string[],
+): Promise<Set<string>> {
+  if (session_ids.length === 0) return new Set();
+  const rows = await sql<{ session_id: string }[]>`
+    SELECT session_id FROM session_recording_views
+    WHERE project_id = ${project_id} AND user_id = ${user_id} AND session_id = ANY(${[...session_ids]}::text[])`;
+  return new Set(rows.map(({ session_id }) => session_id));
+}
+
+export async function markViewed(
+  sql: Postgres,
+  project_id: number,
+  user_id: number,
+  session_id: string,
+  viewed: boolean,
+): Promise<void> {
+  if (viewed)
+    await sql`
+      INSERT INTO session_recording_views (project_id, user_id, session_id)
+      VALUES (${project_id}, ${user_id}, ${session_id}) ON CONFLICT DO NOTHING`;
+  else
+    await sql`
+      DELETE FROM session_recording_views
+      WHERE project_id = ${project_id} AND user_id = ${user_id} AND session_id = ${session_id}`;
+}
+
+/** Those of these recordings that are deleted. */
+export async function findDeleted(
+  sql: Postgres,
+  project_id: number,
+  session_ids: readonly string[],
+): Promise<Set<string>> {
+  if (session_ids.length === 0) return new Set();
+  const rows = await sql<{ session_id: string }[]>`
+    SELECT session_id FROM session_recording_deletions
+    WHERE project_id = ${project_id} AND session_id = ANY(${[...session_ids]}::text[])`;
+  return new Set(rows.map(({ session_id }) => session_id));
+}
+
+/** Recordings that are deleted and may still be in ClickHouse, the latest `limit` of them. */
+export async function listUnhidden(sql: Postgres, project_id: number, limit: number): Promise<string[]> {
+  const rows = await sql<{ session_id: string }[]>`
+    SELECT session_id FROM session_recording_deletions
+    WHERE project_id = ${project_id} AND hidden_at IS NULL
+    ORDER BY deleted_at DESC LIMIT ${limit}`;
+  return rows.map(({ session_id }) => session_id);
+}
+
+/**
+ * Deletes recordings as far as any reply is concerned; who did so, and when, stays on record. Who saw them and how
+ * they were shared is forgotten. Resolves to those that were not deleted before.
+ */
+export async function markDeleted(
+  sql: Postgres,
+  project_id: number,
+  session_ids: readonly string[],
+  by: { user_id: number; at: Date },
+): Promise<string[]> {
+  const rows = await sql<{ session_id: string }[]>`
+    WITH gone AS (
+      INSERT INTO session_recording_deletions (project_id, session_id, deleted_by, deleted_at)
+      SELECT ${project_id}, session_id, ${by.user_id}, ${by.at}
+      FROM unnest(${[...session_ids]}::text[]) AS asked (session_id)
+      ON CONFLICT DO NOTHING RETURNING session_id
+    ), unseen AS (
+      DELETE FROM session_recording_views v USING gone
+      WHERE v.project_id = ${project_id} AND v.session_id = gone.session_id
+    ), unshared AS (
+      DELETE FROM session_recording_sharing s USING gone
+      WHERE s.project_id = ${project_id} AND s.session_id = gone.session_id
+    )
+    SELECT session_id FROM gone`;
+  return rows.map(({ session_id }) => session_id);
+}
+
+export interface Deletion {
+  project_id: number;
+  session_id: string;
+}
+
+/**
+ * Deletions whose recordings may be in ClickHouse: those not hidden yet, and those since `since` of which late
+ * pieces may have come, if nobody looked for them since `checked`.
+ */
+export async function listDeletions(
+  sql: Postgres,
+  { since, checked, limit }: { since: Date; checked: Date; limit: number },
+): Promise<Deletion[]> {
+  return await sql<Deletion[]>`
+    SELECT project_id, session_id FROM session_recording_deletions
+    WHERE hidden_at IS NULL OR (deleted_at >= ${since} AND checked_at < ${checked})
+    ORDER BY hidden_at IS NOT NULL, checked_at, deleted_at LIMIT ${limit}`;
+}
+
+/** `fresh`: those of them of which something was hidden just now, so that files hold it still. */
+export async function noteHidden(
+  sql: Postgres,
+  project_id: number,
+  session_ids: readonly string[],
+  fresh: readonly string[],
+  at: Date,
+): Promise<void> {
+  await sql`
+    WITH asked AS (
+      SELECT project_id, session_id, hidden_at IS NULL OR session_id = ANY(${[...fresh]}::text[]) AS changed
+      FROM session_recording_deletions
+      WHERE project_id = ${project_id} AND session_id = ANY(${[...session_ids]}::text[])
+    )
+    UPDATE session_recording_deletions d SET
+      checked_at = ${at},
+      hidden_at = CASE WHEN asked.changed THEN ${at} ELSE d.hidden_at END,
+      removed_at = CASE WHEN asked.changed THEN NULL ELSE d.removed_at END
+    FROM asked WHERE d.project_id = asked.project_id AND d.session_id = asked.session_id`;
+}
+
+/** When the longest hidden recording was hidden whose bytes are still there; undefined when there is none. */
+export async function oldestHidden(sql: Postgres): Promise<Date | undefined> {
+  const [row] = await sql<{ hidden_at: Date | null }[]>`
+    SELECT min(hidden_at) AS hidden_at FROM session_recording_deletions
+    WHERE removed_at IS NULL AND hidden_at IS NOT NULL`;
+  return row?.hidden_at ?? undefined;
+}
+
+/** Everything hidden before `before` is gone from ClickHouse's files. */
+export async function noteRemoved(sql: Postgres, before: Date, at: Date): Promise<number> {
+  const rows = await sql`
+    UPDATE session_recording_deletions SET removed_at = ${at}
+    WHERE removed_at IS NULL AND hidden_at <= ${before} RETURNING 1`;
+  return rows.length;
+}

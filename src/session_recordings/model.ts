@@ -1,0 +1,60 @@
+// What a session recording looks like in a reply, and what of it can be said. Never how it rests.
+
+import Type, { type Static } from "typebox";
+import { flag, moment, uuid } from "../http/field.ts";
+import { limits } from "../core/limits.ts";
+
+export const personModel = Type.Object({
+  id: Type.Integer(),
+  name: Type.String({ description: "Its e-mail address, name or username, or else its distinct id." }),
+  distinct_ids: Type.String({ description: "Up to ten, with commas between." }),
+  properties: Type.Union([Type.Record(Type.String(), Type.Unknown()), Type.Null()]),
+  created_at: moment({ description: "When it was first seen." }),
+  uuid: uuid(),
+});
+
+export const recordingModel = Type.Object({
+  id: Type.String({ description: "The session's id, as its recorder named it." }),
+  distinct_id: Type.String(),
+  viewed: Type.Boolean({ description: "Whether the key's user has seen it." }),
+  recording_duration: Type.Integer({ description: "Seconds, from start to end." }),
+  active_seconds: Type.Integer(),
+  inactive_seconds: Type.Integer(),
+  start_time: moment(),
+  end_time: moment(),
+  click_count: Type.Integer(),
+  keypress_count: Type.Integer(),
+  mouse_activity_count: Type.Integer(),
+  console_log_count: Type.Integer(),
+  console_warn_count: Type.Integer(),
+  console_error_count: Type.Integer(),
+  start_url: Type.String({ description: "Up to 512 characters." }),
+  person: personModel,
+  storage: Type.String({ examples: ["clickhouse"] }),
+  snapshot_source: Type.String({ examples: ["web", "mobile"] }),
+  ongoing: Type.Boolean({ description: "Whether a piece of it came within the last five minutes." }),
+  activity_score: Type.Number({ description: "From 0 to 100." }),
+});
+
+export type Recording = Static<typeof recordingModel>;
+export type RecordingPerson = Static<typeof personModel>;
+
+/** What a request may say of a recording. Its person is taken and stays who it is. */
+export const recordingBody = Type.Object({
+  person: Type.Unknown({ description: "Taken; a recording's person follows from its distinct id." }),
+  viewed: flag({ description: "Whether the key's user has seen it." }),
+});
+
+export const bulkBody = Type.Object({
+  session_recording_ids: Type.Array(Type.String({ minLength: 1 }), {
+    minItems: 1,
+    maxItems: limits.recordingsDeletedAtOnceMax,
+  }),
+});
+
+export const bulkModel = Type.Object({
+  success: Type.Boolean(),
+  deleted_count: Type.Integer(),
+  total_requested: Type.Integer(),
+  not_found_count: Type.Integer(),
+});

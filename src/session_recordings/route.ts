@@ -1,0 +1,166 @@
+// Session recordings over HTTP: listed, read, marked as seen, deleted. Holds no logic of its own.
+
+import { Elysia } from "elysia";
+import { type Gate, projectHomes } from "../access/gate.ts";
+import { readChanges, readFields } from "../http/body.ts";
+import { readMoment } from "../http/moment.ts";
+import { pageReply, readPage, requestUrl } from "../http/page.ts";
+import { listSchema, reply, requestBody } from "../http/schema.ts";
+import { promptRoutes, type PromptRoutes } from "./ai/route.ts";
+import {
+  type DeskOptions,
+  existing,
+  getRecording,
+  getRow,
+  idOf,
+  listPage,
+  recordingNotFound,
+} from "./desk.ts";
+import { readIds, readPersonFilter } from "./filter.ts";
+import { markDeleted, markViewed } from "./mark/store.ts";
+import { sharingRoutes } from "./sharing/route.ts";
+import { snapshotRoutes } from "./snapshots/route.ts";
+import { bulkBody, bulkModel, recordingBody, recordingModel } from "./model.ts";
+
+export interface RecordingRoutes extends DeskOptions, PromptRoutes {
+  gate: Gate;
+}
+
+export function sessionRecordingRoutes(parts: RecordingRoutes) {
+  const app = new Elysia({ name: "session_recordings", tags: ["Session recordings"] });
+  for (const home of projectHomes) {
+    app.use(listRoutes(parts, `${home}/session_recordings/`));
+    app.use(oneRoutes(parts, `${home}/session_recordings/:id/`));
+  }
+  return app.use(sharingRoutes(parts)).use(snapshotRoutes(parts)).use(promptRoutes(parts));
+}
+
+function listRoutes({ gate, ...desk }: RecordingRoutes, path: string) {
+  const { sql, clock } = desk;
+  return new Elysia({ name: `session_recordings: ${path}`, tags: ["Session recordings"] })
+    .use(gate)
+    .get(
+      path,
+      async ({ access, project, request }) => {
+        const url = requestUrl(request);
+        const query = url.searchParams;
+        const page = readPage(query);
+        const viewer = { project_id: project.id, user_id: access.user.id };
+        const wanted = {
+          from: readMoment(query, "date_from", clock),
+          to: readMoment(query, "date_to", clock),
+          session_ids: readIds(query, "session_ids"),
+          distinct_ids: await readPersonFilter(desk, project.id, query),
+        };
+        const { count, recordings } = await listPage(desk, viewer, wanted, page);
+        return pageReply(url, page, count, recordings);
+      },
+      {
+        project_scope: "session_recording:read",
+        detail: {
+          summary: "List session recordings, newest first",
+          parameters: [
+            queryParameter(
+              "date_from",
+              "Only recordings that began then or later: ISO 8601, or relative like -3d.",
+            ),
+            queryParameter("date_to", "Only recordings that began earlier, likewise."),
+            queryParameter("distinct_id", "Only recordings of this distinct id."),
+            queryParameter("person_uuid", "Only recordings of this person."),
+            queryParameter("session_ids", "Only these: a JSON list, or ids with commas between."),
+            queryParameter("limit", "Recordings on the page."),
+            queryParameter("offset", "Recordings before it."),
+          ],
+          responses: { 200: reply("The recordings.", listSchema(recordingModel)) },
+        },
+      },
+    )
+    .post(
+      `${path}bulk_delete/`,
+      async ({ access, project, request }) => {
+        const { session_recording_ids: ids } = await readFields(request, bulkBody);
+        const asked = [...new Set(ids)];
+        const found = await existing(desk, project.id, asked);
+        const by = { user_id: access.user.id, at: new Date(clock.now()) };
+        const gone = await markDeleted(
+          sql,
+          project.id,
+          found.map(({ session_id }) => session_id),
+          by,
+        );
+        return {
+          success: true,
+          deleted_count: gone.length,
+          total_requested: asked.length,
+          not_found_count: asked.length - gone.length,
+        };
+      },
+      {
+        project_scope: "session_recording:write",
+        detail: {
+          summary: "Delete up to 100 session recordings",
+          requestBody: requestBody(bulkBody),
+          responses: { 200: reply("How many were deleted.", bulkModel) },
+        },
+      },
+    );
+}
+
+function oneRoutes({ gate, ...desk }: RecordingRoutes, path: string) {
+  const { sql, clock } = desk;
+  return new Elysia({ name: `session_recordings: ${path}`, tags: ["Session recordings"] })
+    .use(gate)
+    .get(
+      path,
+      ({ access, project, params }) =>
+        getRecording(desk, { project_id: project.id, user_id: access.user.id }, idOf(params)),
+      {
+        project_scope: "session_recording:read",
+        detail: {
+          summary: "Get a session recording",
+          responses: { 200: reply("The recording.", recordingModel) },
+        },
+      },
+    )
+    .patch(
+      path,
+      async ({ access, project, params, request }) => {
+        const viewer = { project_id: project.id, user_id: access.user.id };
+        const { session_id } = await getRow(desk, project.id, idOf(params));
+        const { viewed } = await readChanges(request, recordingBody);
+        if (viewed !== undefined) await markViewed(sql, project.id, viewer.user_id, session_id, viewed);
+        return await getRecording(desk, viewer, session_id);
+      },
+      {
+        project_scope: "session_recording:write",
+        detail: {
+          summary: "Change a session recording",
+          requestBody: requestBody(recordingBody, { partial: true }),
+          responses: { 200: reply("The recording.", recordingModel) },
+        },
+      },
+    )
+    .delete(
+      path,
+      async ({ access, project, params, status }) => {
+        const { session_id } = await getRow(desk, project.id, idOf(params));
+        const by = { user_id: access.user.id, at: new Date(clock.now()) };
+        const gone = await markDeleted(sql, project.id, [session_id], by);
+        // Somebody else was faster.
+        if (gone.length === 0) throw recordingNotFound();
+        return status(204);
+      },
+      {
+        project_scope: "session_recording:write",
+        detail: {
+          summary: "Delete a session recording",
+          description: "It is gone from every reply at once, and from the disk within a day.",
+          responses: { 204: { description: "It is gone." } },
+        },
+      },
+    );
+}
+
+function queryParameter(name: string, description: string) {
+  return { name, in: "query", required: false, description, schema: { type: "string" as const } };
+}

@@ -1,0 +1,92 @@
+// How recordings are shared, over HTTP, and what a shared one shows to whoever has its token. Never shows its person.
+
+import { Elysia } from "elysia";
+import { type Gate, projectHomes } from "../../access/gate.ts";
+import { Fault } from "../../core/fault.ts";
+import { readChanges } from "../../http/body.ts";
+import { reply, requestBody } from "../../http/schema.ts";
+import { type DeskOptions, getRecording, getRow, idOf } from "../desk.ts";
+import { answerSnapshots } from "../snapshots/answer.ts";
+import { sharingBody, sharingModel } from "./model.ts";
+import { findShared, takeSharing } from "./store.ts";
+
+export interface SharingRoutes extends DeskOptions {
+  gate: Gate;
+}
+
+export function sharingRoutes({ gate, ...desk }: SharingRoutes) {
+  const app = new Elysia({ name: "session_recordings: sharing", tags: ["Session recordings"] }).use(gate);
+  for (const home of projectHomes) {
+    const path = `${home}/session_recordings/:id/sharing/`;
+    app.get(
+      path,
+      async ({ project, params }) => {
+        const { session_id } = await getRow(desk, project.id, idOf(params));
+        return await takeSharing(
+          desk.sql,
+          { project_id: project.id, session_id },
+          new Date(desk.clock.now()),
+        );
+      },
+      {
+        project_scope: "sharing_configuration:read",
+        detail: {
+          summary: "Get how a session recording is shared",
+          responses: { 200: reply("How it is shared.", sharingModel) },
+        },
+      },
+    );
+    app.patch(
+      path,
+      async ({ project, params, request }) => {
+        const { session_id } = await getRow(desk, project.id, idOf(params));
+        const { enabled } = await readChanges(request, sharingBody);
+        const recording = { project_id: project.id, session_id };
+        return await takeSharing(desk.sql, recording, new Date(desk.clock.now()), enabled);
+      },
+      {
+        project_scope: "sharing_configuration:write",
+        detail: {
+          summary: "Share a session recording, or stop sharing it",
+          description: "Once it was disabled, its token opens nothing any more, and it has a new one.",
+          requestBody: requestBody(sharingBody, { partial: true }),
+          responses: { 200: reply("How it is shared.", sharingModel) },
+        },
+      },
+    );
+  }
+  return app.use(sharedRoutes(desk));
+}
+
+/** Without a key: the token is one. */
+function sharedRoutes(desk: DeskOptions) {
+  const hidden = { detail: { hide: true } } as const;
+  return new Elysia({ name: "shared" })
+    .get(
+      "/shared/:token/",
+      async ({ params, set }) => {
+        const { project_id, session_id } = await openShared(desk, params.token);
+        set.headers["cache-control"] = "no-store";
+        // Nobody's user: nothing is marked as seen.
+        const recording = await getRecording(desk, { project_id, user_id: 0 }, session_id);
+        const { person: _, distinct_id: __, viewed: ___, ...shown } = recording;
+        return shown;
+      },
+      hidden,
+    )
+    .get(
+      "/shared/:token/snapshots/",
+      async ({ params, request }) => {
+        const { project_id, session_id } = await openShared(desk, params.token);
+        await getRow(desk, project_id, session_id);
+        return await answerSnapshots(desk.clickhouse, { project_id, session_id }, request);
+      },
+      hidden,
+    );
+}
+
+async function openShared(desk: DeskOptions, token: string) {
+  const shared = /^[0-9A-Za-z]{1,64}$/.test(token) ? await findShared(desk.sql, token) : undefined;
+  if (!shared) throw new Fault("not_found", "Not found.");
+  return shared;
+}

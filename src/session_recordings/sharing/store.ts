@@ -1,0 +1,48 @@
+// Where it rests how recordings are shared. Never gives one token to two recordings.
+
+import { randomBase62 } from "../../core/id.ts";
+import { isoOf } from "../../http/field_time.ts";
+import type { Postgres } from "../../storage/postgres.ts";
+import type { Sharing } from "./model.ts";
+
+interface SharingRow {
+  created_at: Date;
+  enabled: boolean;
+  access_token: string;
+}
+
+/** As many random bits as a key: whoever guesses one sees a recording. */
+const tokenLength = 43;
+
+/**
+ * How a recording is shared; not at all until somebody enables it, but from the first question on under one token.
+ * @param enabled changes it; a token that is disabled opens nothing, and the next time is another one.
+ */
+export async function takeSharing(
+  sql: Postgres,
+  recording: { project_id: number; session_id: string },
+  now: Date,
+  enabled?: boolean,
+): Promise<Sharing> {
+  const { project_id, session_id } = recording;
+  const [row] = await sql<SharingRow[]>`
+    INSERT INTO session_recording_sharing AS s (project_id, session_id, access_token, created_at, enabled)
+    VALUES (${project_id}, ${session_id}, ${randomBase62(tokenLength)}, ${now}, ${enabled ?? false})
+    ON CONFLICT (project_id, session_id) DO UPDATE SET
+      access_token = CASE WHEN s.enabled AND ${enabled === false} THEN excluded.access_token ELSE s.access_token END,
+      enabled = coalesce(${enabled ?? null}::boolean, s.enabled)
+    RETURNING created_at, enabled, access_token`;
+  if (!row) throw new Error("no sharing was kept");
+  return { created_at: isoOf(row.created_at), enabled: row.enabled, access_token: row.access_token };
+}
+
+/** The recording that a token opens; undefined when it opens none. */
+export async function findShared(
+  sql: Postgres,
+  access_token: string,
+): Promise<{ project_id: number; session_id: string } | undefined> {
+  const [row] = await sql<{ project_id: number; session_id: string }[]>`
+    SELECT project_id, session_id FROM session_recording_sharing
+    WHERE access_token = ${access_token} AND enabled`;
+  return row;
+}

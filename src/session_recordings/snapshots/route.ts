@@ -1,0 +1,46 @@
+// A recording's events over HTTP, as a player takes them. Never changes anything.
+
+import { Elysia } from "elysia";
+import { type Gate, projectHomes } from "../../access/gate.ts";
+import { reply } from "../../http/schema.ts";
+import { type DeskOptions, getRow, idOf } from "../desk.ts";
+import { answerSnapshots } from "./answer.ts";
+import { snapshotsModel } from "./model.ts";
+
+export interface SnapshotRoutes extends DeskOptions {
+  gate: Gate;
+}
+
+export function snapshotRoutes({ gate, ...desk }: SnapshotRoutes) {
+  const app = new Elysia({ name: "session_recordings: snapshots", tags: ["Session recordings"] }).use(gate);
+  for (const home of projectHomes) {
+    app.get(
+      `${home}/session_recordings/:id/snapshots/`,
+      async ({ project, params, request }) => {
+        const { session_id } = await getRow(desk, project.id, idOf(params));
+        return await answerSnapshots(desk.clickhouse, { project_id: project.id, session_id }, request);
+      },
+      {
+        project_scope: "session_recording:read",
+        detail: {
+          summary: "Get what was recorded, as rrweb events",
+          description:
+            "Without a source: events by window, a few megabytes a page. With ?source=blob_v2 and a blob_key (or " +
+            "start_blob_key and end_blob_key): JSON lines, each [window_id, event].",
+          parameters: [
+            queryParameter("source", "blob_v2 for JSON lines."),
+            queryParameter("blob_key", "One blob of the sources."),
+            queryParameter("start_blob_key", "The first of several blobs."),
+            queryParameter("end_blob_key", "The last of them."),
+          ],
+          responses: { 200: reply("The events.", snapshotsModel) },
+        },
+      },
+    );
+  }
+  return app;
+}
+
+function queryParameter(name: string, description: string) {
+  return { name, in: "query", required: false, description, schema: { type: "string" as const } };
+}

@@ -1,0 +1,71 @@
+// A 200 means kept, for pieces of recordings too: whatever dies in between, each is there once.
+
+import { afterAll, expect, test } from "bun:test";
+import { deriveSpansAgain } from "../../src/capture/store.ts";
+import { silentLog } from "../../src/core/log.ts";
+import { migrate } from "../../src/storage/migrate.ts";
+import { ask } from "../support/ask.ts";
+import { cleanUp } from "../support/cleanup.ts";
+import { makeFolder } from "../support/folder.ts";
+import { bodyOf, event, type Piece } from "../support/recordings.ts";
+import { post, rested, startServer, storesOf, until } from "../support/server.ts";
+import { openTestStores } from "../support/stores.ts";
+
+afterAll(cleanUp, 60_000);
+
+const at = Date.parse("2026-03-04T10:00:00Z");
+
+test("pieces that were answered are there after the server was killed, each once", async () => {
+  const dataDir = makeFolder();
+  const first = await startServer({ FLUSH_INTERVAL_MS: "50" }, dataDir);
+  await ask(first, "PATCH", "/api/projects/1/", { session_recording_opt_in: true });
+  const send = async (piece: Piece) =>
+    (await (await post(first, "/s/", bodyOf(piece))).text()) === '{"status":"Ok"}';
+  await until(() => send({ session: "probe", events: [event.click(at)] }));
+  let kept = 0;
+  const sending = (async () => {
+    for (let n = 0; n < 500; n++) {
+      const piece = { session: `s${n % 5}`, events: [event.click(at + n * 1000)] };
+      // What had no answer before the end may be there or not.
+      if (!(await send(piece).catch(() => false))) return;
+      kept++;
+    }
+  })();
+  await until(() => Promise.resolve(kept >= 120));
+  await first.end("SIGKILL");
+  await sending;
+  const second = await startServer({ FLUSH_INTERVAL_MS: "50" }, dataDir);
+  await rested(second);
+  const { clickhouse } = await storesOf(second);
+  const [chunks] = await clickhouse.query<{ sent: string; stored: string }>(
+    `SELECT count() AS stored, uniqExact(first_at, session_id) AS sent FROM snapshot_chunks WHERE session_id != 'probe'`,
+  );
+  const stored = Number(chunks?.stored);
+  expect(stored).toBe(Number(chunks?.sent));
+  expect(stored - kept).toBeOneOf([0, 1]);
+  const { body } = await ask(second, "GET", "/api/projects/1/session_recordings/");
+  const results = body["results"] as { id: string; click_count: number }[];
+  expect(results.map(({ id }) => id).toSorted()).toEqual(["probe", "s0", "s1", "s2", "s3", "s4"]);
+  const clicks = results.filter(({ id }) => id !== "probe").map(({ click_count }) => click_count);
+  expect(clicks.reduce((sum, count) => sum + count)).toBe(stored);
+}, 60_000);
+
+test("spans are derived again from a batch, and a second time changes nothing", async () => {
+  const { sql, clickhouse } = await openTestStores();
+  await migrate({ sql, clickhouse }, { log: silentLog });
+  await clickhouse.command(
+    `INSERT INTO snapshot_chunks (project_id, session_id, uuid, distinct_id, first_at, created_at, expires_at, _batch)
+     SELECT 1, concat('s', toString(number % 3)), generateUUIDv4(), 'd', now64(6) + number, now64(6), now64(6) + 9999, 7
+     FROM numbers(9)`,
+  );
+  const spans = () =>
+    clickhouse.query("SELECT * FROM session_recording_spans FINAL ORDER BY session_id, distinct_id");
+  const before = await spans();
+  expect(before).toHaveLength(3);
+  await deriveSpansAgain(clickhouse, 7n);
+  await deriveSpansAgain(clickhouse, 8n);
+  expect(await spans()).toEqual(before);
+  await clickhouse.command("TRUNCATE TABLE session_recording_spans");
+  await deriveSpansAgain(clickhouse, 7n);
+  expect(await spans()).toEqual(before);
+}, 60_000);

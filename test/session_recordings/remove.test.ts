@@ -1,0 +1,127 @@
+// Deleted recordings, followed to the disk: nothing of them is left there within a day.
+
+import { afterAll, beforeAll, expect, test } from "bun:test";
+import { findUserId } from "../../src/personal_api_keys/store.ts";
+import { bootstrap } from "../../src/accounts/bootstrap.ts";
+import { silentLog } from "../../src/core/log.ts";
+import { markDeleted } from "../../src/session_recordings/mark/store.ts";
+import {
+  hideDeleted,
+  openRemoval,
+  type RemovalOptions,
+  removeOld,
+} from "../../src/session_recordings/remove.ts";
+import { migrate } from "../../src/storage/migrate.ts";
+import type { Stores } from "../../src/storage/stores.ts";
+import { startMsMax } from "../support/accounts.ts";
+import { cleanUp } from "../support/cleanup.ts";
+import { openTestStores } from "../support/stores.ts";
+
+afterAll(cleanUp, startMsMax);
+
+let stores: Stores;
+let options: RemovalOptions;
+let user_id: number;
+let now = Date.parse("2026-03-04T10:00:00Z");
+const hourMs = 3_600_000;
+
+beforeAll(async () => {
+  stores = await openTestStores();
+  await migrate(stores, { log: silentLog });
+  const none = {
+    bootstrapProjectApiKey: undefined,
+    bootstrapPersonalApiKey: undefined,
+    bootstrapEmail: undefined,
+  };
+  await bootstrap(stores.sql, none);
+  user_id = (await findUserId(stores.sql, undefined)) ?? 0;
+  const { sql, clickhouse } = stores;
+  options = { sql, clickhouse, log: silentLog, clock: { now: () => now, elapsed: () => now } };
+}, startMsMax);
+
+async function record(...sessions: string[]): Promise<void> {
+  for (const session of sessions)
+    await stores.clickhouse.command(
+      `INSERT INTO snapshot_chunks (project_id, session_id, uuid, distinct_id, first_at, last_at, created_at, expires_at, data)
+       SELECT 1, {session:String}, generateUUIDv4(), 'd', now64(6), now64(6), now64(6), now64(6) + INTERVAL 9 DAY,
+         concat('[{"type":5,"secret":"', {session:String}, toString(number), '"}]')
+       FROM numbers(3)`,
+      { session },
+    );
+}
+
+/** Rows that queries find, and rows that files hold all the same. */
+async function rowsOf(session: string): Promise<[number, number]> {
+  const count = async (settings: Record<string, number>) => {
+    const [row] = await stores.clickhouse.query<{ count: string }>(
+      `SELECT (SELECT count() FROM snapshot_chunks WHERE session_id = {session:String})
+         + (SELECT count() FROM session_recording_spans WHERE session_id = {session:String}) AS count`,
+      { session },
+      { settings },
+    );
+    return Number(row?.count);
+  };
+  return [await count({}), await count({ apply_deleted_mask: 0 })];
+}
+
+async function deletions(): Promise<Record<string, unknown>[]> {
+  return await stores.sql`
+    SELECT session_id, deleted_by, deleted_at, hidden_at IS NOT NULL AS hidden, removed_at IS NOT NULL AS removed
+    FROM session_recording_deletions ORDER BY session_id`;
+}
+
+test("what is deleted is hidden, then removed from the disk; what is not stays", async () => {
+  await record("kept", "gone", "gone too");
+  await markDeleted(stores.sql, 1, ["gone", "gone too"], { user_id, at: new Date(now) });
+  expect(await hideDeleted(options)).toBe(2);
+  expect((await rowsOf("gone"))[0]).toBe(0);
+  now += hourMs;
+  expect([await hideDeleted(options), await removeOld(options)]).toEqual([0, 0]);
+  now += 6 * hourMs;
+  expect(await removeOld(options)).toBe(2);
+  expect([await rowsOf("gone"), await rowsOf("gone too")]).toEqual([
+    [0, 0],
+    [0, 0],
+  ]);
+  expect((await rowsOf("kept"))[0]).toBeGreaterThanOrEqual(4);
+  expect(await deletions()).toEqual([
+    {
+      session_id: "gone",
+      deleted_by: user_id,
+      deleted_at: new Date(now - 7 * hourMs),
+      hidden: true,
+      removed: true,
+    },
+    {
+      session_id: "gone too",
+      deleted_by: user_id,
+      deleted_at: new Date(now - 7 * hourMs),
+      hidden: true,
+      removed: true,
+    },
+  ]);
+  expect(await removeOld(options)).toBe(0);
+}, 30_000);
+
+test("late pieces of a deleted session go the same way", async () => {
+  await record("gone");
+  expect(await hideDeleted(options)).toBe(1);
+  expect((await rowsOf("gone"))[0]).toBe(0);
+  now += 7 * hourMs;
+  expect(await removeOld(options)).toBe(1);
+  expect(await rowsOf("gone")).toEqual([0, 0]);
+}, 30_000);
+
+test("a deletion of nothing is through at once, and remembers nothing to remove twice", async () => {
+  await markDeleted(stores.sql, 1, ["never recorded"], { user_id, at: new Date(now) });
+  expect(await markDeleted(stores.sql, 1, ["never recorded"], { user_id, at: new Date(now) })).toEqual([]);
+  expect(await hideDeleted(options)).toBe(0);
+  expect((await deletions()).at(-1)).toMatchObject({ session_id: "never recorded", hidden: true });
+});
+
+test("it works by itself, and stops when told", async () => {
+  const removal = openRemoval(options);
+  removal.start();
+  await removal.close();
+  await openRemoval(options).close();
+});
