@@ -171,15 +171,9 @@ interface Worker {
 }
 
 /** One line for each room that has work of its own. */
-function workers({ stores, exports, subscriptions, log }: Parts): Worker[] {
-  const { sql, clickhouse } = stores;
-  const clock = systemClock;
-  return [
-    exports,
-    subscriptions,
-    openDeletions({ sql, clickhouse, log }),
-    openRemoval({ sql, clickhouse, clock, log }),
-  ];
+function workers({ stores: { sql, clickhouse }, exports, subscriptions, log }: Parts): Worker[] {
+  const own = { sql, clickhouse, clock: systemClock, log };
+  return [exports, subscriptions, openDeletions(own), openRemoval(own)];
 }
 
 function routes(parts: Parts) {

@@ -30,7 +30,7 @@ export interface Laying {
  * others get their turn. Within a slice plain events come first. Returns how many were laid.
  */
 export async function layRows(laying: Laying): Promise<number> {
-  const { scan, lane, journal } = laying;
+  const { scan, lane, journal, recorder } = laying;
   let accepted = 0;
   let writing: Promise<void> | undefined;
   for (let next = 0; next < scan.count;) {

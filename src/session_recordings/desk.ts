@@ -7,9 +7,16 @@ import { limits } from "../core/limits.ts";
 import type { ClickHouse } from "../storage/clickhouse.ts";
 import type { Postgres } from "../storage/postgres.ts";
 import { findDeleted, findViewed, listUnhidden } from "./mark/store.ts";
+import { type Person, readPersons } from "../persons/reading/store.ts";
 import type { Recording } from "./model.ts";
-import { personOf } from "./person.ts";
-import { findRecordings, listRecordings, type RecordingFilter, type RecordingRow } from "./store.ts";
+import { isoOf, personOf } from "./person.ts";
+import {
+  findMainIds,
+  findRecordings,
+  listRecordings,
+  type RecordingFilter,
+  type RecordingRow,
+} from "./store.ts";
 
 export interface DeskOptions {
   sql: Postgres;
@@ -81,14 +88,15 @@ export async function listPage(
 
 /** Rows as replies show them; what was deleted a moment ago is left out. */
 async function present(
-  { sql, clock }: DeskOptions,
+  { sql, clickhouse, clock }: DeskOptions,
   { project_id, user_id }: Viewer,
   rows: readonly RecordingRow[],
 ): Promise<Recording[]> {
   const ids = rows.map(({ session_id }) => session_id);
-  const [viewed, deleted] = await Promise.all([
+  const [viewed, deleted, persons] = await Promise.all([
     findViewed(sql, project_id, user_id, ids),
     findDeleted(sql, project_id, ids),
+    findPersons(clickhouse, project_id, [...new Set(rows.map(({ distinct_id }) => distinct_id))]),
   ]);
   const ongoingSince = clock.now() - limits.recordingOngoingMs;
   return rows.flatMap((row) => {
@@ -111,7 +119,7 @@ async function present(
       console_warn_count: rest.console_warn_count,
       console_error_count: rest.console_error_count,
       start_url: rest.start_url,
-      person: personOf(project_id, rest.distinct_id, seen_at),
+      person: personOf(project_id, rest.distinct_id, seen_at, persons.get(rest.distinct_id)),
       storage: rest.storage,
       snapshot_source: rest.snapshot_source,
       ongoing: Date.parse(isoOf(last_received_at)) >= ongoingSince,
@@ -120,7 +128,16 @@ async function present(
   });
 }
 
-/** `2024-01-02 03:04:05.600000` as `2024-01-02T03:04:05.600000Z`; a fraction of zero is left out. */
-function isoOf(moment: string): string {
-  return `${moment.replace(" ", "T").replace(/\.0+$/, "")}Z`;
+/** The persons of distinct ids, by those; of some there is none yet. */
+async function findPersons(
+  clickhouse: ClickHouse,
+  project_id: number,
+  distinct_ids: readonly string[],
+): Promise<Map<string, Person>> {
+  if (distinct_ids.length === 0) return new Map();
+  const mains = await findMainIds(clickhouse, project_id, distinct_ids);
+  const persons = await readPersons(clickhouse, project_id, [...new Set(mains.values())]);
+  const byMain = new Map(persons.map((person) => [person.distinct_ids[0], person]));
+  const found = distinct_ids.map((id) => [id, byMain.get(mains.get(id))] as const);
+  return new Map(found.filter((pair): pair is [string, Person] => pair[1] !== undefined));
 }

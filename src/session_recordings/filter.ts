@@ -3,8 +3,10 @@
 import { Fault } from "../core/fault.ts";
 import { limits } from "../core/limits.ts";
 import { isUuid } from "../core/id.ts";
+import { findPersonByUuid } from "../persons/reading/store.ts";
 import type { DeskOptions } from "./desk.ts";
-import { findDistinctIds } from "./store.ts";
+import type { ClickHouse } from "../storage/clickhouse.ts";
+import { findDistinctIds, findMainIds } from "./store.ts";
 
 /**
  * A list of ids in the query key `name`: JSON, or with commas between; undefined when there is none.
@@ -46,6 +48,15 @@ export async function readPersonFilter(
   if (!isUuid(person)) {
     throw new Fault("invalid_input", `“${person}” is not a valid UUID.`, { attr: "person_uuid" });
   }
-  const theirs = await findDistinctIds(clickhouse, project_id, person.toLowerCase());
+  const theirs = await findIdsOf(clickhouse, project_id, person.toLowerCase());
   return distinct_id === undefined ? theirs : theirs.filter((id) => id === distinct_id);
+}
+
+/** Of a person that events told of, all its ids; else the recorded ids whose own person it is, unless merged. */
+async function findIdsOf(clickhouse: ClickHouse, project_id: number, person: string): Promise<string[]> {
+  const known = await findPersonByUuid(clickhouse, project_id, person);
+  if (known) return known.distinct_ids;
+  const own = await findDistinctIds(clickhouse, project_id, person);
+  const mains = await findMainIds(clickhouse, project_id, own);
+  return own.filter((id) => mains.get(id) === id);
 }

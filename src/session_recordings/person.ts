@@ -1,54 +1,38 @@
 // The person of a recording. Never asks a store.
 
 import { isUuid } from "../core/id.ts";
+import { ownPersonId } from "../persons/identity.ts";
+import type { Person } from "../persons/reading/store.ts";
 import type { RecordingPerson } from "./model.ts";
 
-/** A person as the project knows it; none of it for one that is only a distinct id so far. */
-export interface KnownPerson {
-  uuid: string;
-  distinct_ids: readonly string[];
-  properties: Record<string, unknown>;
-  /** ISO 8601. */
-  created_at: string;
-}
-
-/** `seen_at`: when the recording began, ISO 8601; a person that nobody knows was first seen then. */
+/**
+ * `seen_at`: when the recording began, ISO 8601; a person that no event told of was first seen then.
+ * @param known undefined for a distinct id that no event had.
+ */
 export function personOf(
   project_id: number,
   distinct_id: string,
   seen_at: string,
-  known?: KnownPerson,
+  known?: Person,
 ): RecordingPerson {
-  const uuid = known?.uuid ?? personUuid(project_id, distinct_id);
+  const uuid = known?.uuid ?? ownPersonId(project_id, distinct_id);
   const distinct_ids = (known?.distinct_ids ?? []).slice(0, distinctIdsShownMax);
+  const properties = JSON.parse(known?.properties ?? "{}") as Record<string, unknown>;
   return {
     id: numberOf(uuid),
-    name: nameOf(known?.properties ?? {}, [distinct_id, ...distinct_ids]),
+    name: nameOf(properties, [...distinct_ids, distinct_id]),
     distinct_ids: (distinct_ids.length > 0 ? distinct_ids : [distinct_id]).join(","),
-    properties: known?.properties ?? {},
-    created_at: known?.created_at ?? seen_at,
+    properties,
+    created_at: known ? isoOf(known.created_at) : seen_at,
     uuid,
   };
 }
 
 const distinctIdsShownMax = 10;
-const namespace = Buffer.from("5b1f0c1e7d0e4a539a3c6f2f5d0e8b77", "hex");
 
-/** UUIDv5 of `<project>:<distinct id>`, as ClickHouse's view of events computes it. */
-export function personUuid(project_id: number, distinct_id: string): string {
-  const hash = new Bun.CryptoHasher("sha1").update(namespace).update(`${project_id}:${distinct_id}`).digest();
-  hash[6] = (hash[6]! & 0x0f) | 0x50;
-  hash[8] = (hash[8]! & 0x3f) | 0x80;
-  const hex = hash.toString("hex", 0, 16);
-  return [
-    [0, 8],
-    [8, 12],
-    [12, 16],
-    [16, 20],
-    [20, 32],
-  ]
-    .map(([from, to]) => hex.slice(from, to))
-    .join("-");
+/** `2024-01-02 03:04:05.600000` as `2024-01-02T03:04:05.600000Z`; a fraction of zero is left out. */
+export function isoOf(moment: string): string {
+  return `${moment.replace(" ", "T").replace(/\.0+$/, "")}Z`;
 }
 
 /** A number for those who need one: the uuid's first 48 bits, so that every program can hold it. */

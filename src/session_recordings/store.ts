@@ -185,7 +185,24 @@ function conditions({ project_id, from, to, distinct_ids, session_ids, without }
   return { where: clauses.join(" AND "), params };
 }
 
-/** The distinct ids of recordings that are this person's. */
+/** The main id of each distinct id: its own, unless it was merged. */
+export async function findMainIds(
+  clickhouse: ClickHouse,
+  project_id: number,
+  distinct_ids: readonly string[],
+): Promise<Map<string, string>> {
+  const rows = await clickhouse.query<{ distinct_id: string; main_id: string }>(
+    `SELECT distinct_id, main_id FROM merged_ids FINAL
+     WHERE project_id = {project_id:UInt32} AND distinct_id IN {distinct_ids:Array(String)}`,
+    { project_id, distinct_ids },
+    queryOptions,
+  );
+  const mains = new Map(distinct_ids.map((id) => [id, id]));
+  for (const { distinct_id, main_id } of rows) mains.set(distinct_id, main_id);
+  return mains;
+}
+
+/** The distinct ids of recordings whose own person this is, though no event told of it. */
 export async function findDistinctIds(
   clickhouse: ClickHouse,
   project_id: number,

@@ -119,10 +119,16 @@ test("while Postgres is away merges wait and events flow; then nothing of them i
       journal,
       book,
       groupTypes,
-      keys: { find: () => 4, admit: () => Promise.reject(new Error()), close: () => Promise.resolve() },
+      keys: {
+        find: () => 4,
+        admit: () => Promise.reject(new Error()),
+        records: () => false,
+        close: () => Promise.resolve(),
+      },
       counts: { received: nothing, accepted: nothing, ignored: nothing, warned: nothing },
       clock: systemClock,
       ack: "journal",
+      recordingRetentionDays: 1,
     },
   );
   const before = journal.stamp();

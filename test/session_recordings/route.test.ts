@@ -1,11 +1,20 @@
 // Recordings from the wire to the management API, on a server as it is started.
 
 import { afterAll, beforeAll, expect, test } from "bun:test";
-import { personUuid } from "../../src/session_recordings/person.ts";
+import { ownPersonId } from "../../src/persons/identity.ts";
 import { type Account, addAccount, addStranger, ask, problemOf } from "../support/ask.ts";
 import { cleanUp } from "../support/cleanup.ts";
 import { type Piece, bodyOf, event } from "../support/recordings.ts";
-import { metric, post, rested, type Server, startServer, storesOf, until } from "../support/server.ts";
+import {
+  metric,
+  post,
+  projectKey,
+  rested,
+  type Server,
+  startServer,
+  storesOf,
+  until,
+} from "../support/server.ts";
 
 afterAll(cleanUp, 60_000);
 
@@ -100,7 +109,7 @@ const whole = {
     distinct_ids: "zoe@example.com",
     properties: {},
     created_at: "2026-03-04T10:00:00.250000Z",
-    uuid: personUuid(1, "zoe@example.com"),
+    uuid: ownPersonId(1, "zoe@example.com"),
   },
   storage: "clickhouse",
   snapshot_source: "web",
@@ -149,8 +158,8 @@ test("a list can be narrowed by time, person and ids", async () => {
   expect(await idsOf("?date_from=2026-03-04T10:00:30Z&date_to=2026-03-04T10:01:10Z")).toEqual(["other"]);
   expect(await idsOf("?date_from=-1h")).toEqual([]);
   expect(await idsOf("?distinct_id=ben")).toEqual(["third"]);
-  expect(await idsOf(`?person_uuid=${personUuid(1, "ben")}`)).toEqual(["third"]);
-  expect(await idsOf(`?person_uuid=${personUuid(1, "nobody")}`)).toEqual([]);
+  expect(await idsOf(`?person_uuid=${ownPersonId(1, "ben")}`)).toEqual(["third"]);
+  expect(await idsOf(`?person_uuid=${ownPersonId(1, "nobody")}`)).toEqual([]);
   expect(await idsOf("?session_ids=long,other,none")).toEqual(["other", "long"]);
   expect(await idsOf(`?session_ids=${encodeURIComponent('["probe"]')}&limit=1`)).toEqual(["probe"]);
   const refused = [
@@ -232,6 +241,32 @@ test("up to a hundred are deleted at once", async () => {
   const many = Array.from({ length: 101 }, (_, i) => String(i));
   for (const session_recording_ids of [[], many, "a", undefined])
     expect((await ask(server, "POST", `${base}/bulk_delete/`, { session_recording_ids })).status).toBe(400);
+});
+
+test("a recording's person is the project's, with what events said of it and all its ids", async () => {
+  await record(short("before", 20, { distinct_id: "anonymous-7" }));
+  const events = [
+    { event: "$identify", distinct_id: "ann", properties: { $anon_distinct_id: "anonymous-7" } },
+    { event: "paid", distinct_id: "ann", properties: { $set: { email: "ann@example.com", plan: "large" } } },
+  ];
+  const batch = events.map((one, n) => ({ ...one, timestamp: new Date(start - 60_000 + n).toISOString() }));
+  await post(server, "/batch/", { api_key: projectKey, batch });
+  await rested(server);
+  const personIn = async () =>
+    (await ask(server, "GET", `${base}/before/`)).body["person"] as Record<string, unknown>;
+  await until(async () => String((await personIn())["distinct_ids"]).includes("ann"));
+  const uuid = ownPersonId(1, "ann");
+  expect(await personIn()).toEqual({
+    id: Number.parseInt(uuid.replaceAll("-", "").slice(0, 12), 16),
+    name: "ann@example.com",
+    distinct_ids: "ann,anonymous-7",
+    properties: { email: "ann@example.com", plan: "large" },
+    created_at: expect.stringMatching(/^2026-03-04T09:59:00.25/),
+    uuid,
+  });
+  expect(await idsOf(`?person_uuid=${uuid}`)).toEqual(["before"]);
+  expect(await idsOf(`?person_uuid=${ownPersonId(1, "anonymous-7")}`)).toEqual([]);
+  await ask(server, "DELETE", `${base}/before/`);
 });
 
 test("what is no recording is not found, whatever is asked of it", async () => {

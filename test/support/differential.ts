@@ -10,6 +10,7 @@ import { entryLength } from "../../src/capture/member.ts";
 import { layout } from "../../src/capture/fast_layout.ts";
 import { Outcomes, type Warning } from "../../src/capture/outcome.ts";
 import { type Row, monthOf, uuidText } from "../../src/capture/row.ts";
+import { Recorder } from "../../src/capture/recorder.ts";
 import { Scan } from "../../src/capture/scan.ts";
 import { type LaidRows, Slab } from "../../src/capture/slab.ts";
 import { Fault } from "../../src/core/fault.ts";
@@ -40,8 +41,9 @@ export async function outcomeOf(body: Uint8Array, fast: boolean, sliceBytes = 1 
   const warned = new Outcomes<Warning>();
   const sending: Sending = { project_id: 7, historical_migration: true, received, skew: 12_345_678 };
   const merges = { append: (row: unknown) => lane.rows.push(JSON.stringify(row)), crowded: false };
-  const journal = { stamp: () => received, merges } as unknown as Journal;
-  await layRows({ scan, sending, warned, lane: lane as unknown as EventLane, journal });
+  const journal = { stamp: () => received, merges, recordings: { failedGroups: 0 } } as unknown as Journal;
+  const recorder = new Recorder({ project_id: 7, received, journal, wanted: false, retentionDays: 1 });
+  await layRows({ scan, sending, warned, lane: lane as unknown as EventLane, journal, recorder });
   return {
     shape: scan.shape,
     items: scan.items,
