@@ -17,6 +17,7 @@ import { managementBench } from "./management.ts";
 import { memoryBench } from "./memory.ts";
 import { monthsBench } from "./months.ts";
 import { personsBench } from "./persons.ts";
+import { recordingsBench } from "./recordings.ts";
 import { projectsBench } from "./projects.ts";
 import { scanBench } from "./scan.ts";
 import { sizesBench } from "./sizes.ts";
@@ -41,6 +42,7 @@ export const questions: Record<string, (scale: Scale) => Promise<Answer>> = {
   persons: personsBench,
   management: managementBench,
   trends: trendsBench,
+  recordings: recordingsBench,
 };
 
 if (import.meta.main) {
