@@ -10,11 +10,14 @@ export interface Paced {
   max_ms: number;
 }
 
-/** Asks `perSecond` times a second for `seconds`, without waiting for answers in between. */
+/**
+ * Asks `perSecond` times a second for `seconds`, or until `isOver`, without waiting for answers in between.
+ */
 export async function pace(
   perSecond: number,
   seconds: number,
   ask: (i: number) => Promise<Response>,
+  isOver: () => boolean = () => false,
 ): Promise<Paced> {
   const took: number[] = [];
   const open = new Set<Promise<void>>();
@@ -31,7 +34,7 @@ export async function pace(
     }
     took.push(performance.now() - due);
   };
-  for (let i = 0; i < total; i++) {
+  for (let i = 0; i < total && !isOver(); i++) {
     const due = started + (i * 1000) / perSecond;
     while (performance.now() < due) await Bun.sleep(Math.max(0, due - performance.now() - 0.5));
     const asking = one(i, due).finally(() => open.delete(asking));
@@ -40,5 +43,5 @@ export async function pace(
   await Promise.all(open);
   took.sort((a, b) => a - b);
   const at = (share: number) => took[Math.min(took.length - 1, Math.floor(took.length * share))] ?? 0;
-  return { asked: total, failed, p50_ms: at(0.5), p99_ms: at(0.99), max_ms: at(1) };
+  return { asked: took.length, failed, p50_ms: at(0.5), p99_ms: at(0.99), max_ms: at(1) };
 }

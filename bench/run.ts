@@ -8,6 +8,7 @@ import { adversarialBench } from "./adversarial.ts";
 import { batchBench } from "./batch.ts";
 import { blockBench } from "./block.ts";
 import { captureBench } from "./capture.ts";
+import { deliveriesBench } from "./deliveries.ts";
 import { distinctIdsBench } from "./distinct_ids.ts";
 import { gzipBench } from "./gzip.ts";
 import { insertBench } from "./insert.ts";
@@ -43,6 +44,7 @@ export const questions: Record<string, (scale: Scale) => Promise<Answer>> = {
   management: managementBench,
   trends: trendsBench,
   recordings: recordingsBench,
+  deliveries: deliveriesBench,
 };
 
 if (import.meta.main) {

@@ -52,8 +52,12 @@ export const deliveryLimits = {
   dueAtOnceMax: 200,
   /** Deliveries under way at once in one process: they mostly wait for others' servers. */
   deliveriesAtOnceMax: 16,
-  /** Insights and dashboards read at once for deliveries: capture comes first. */
-  deliveryReadsMax: 2,
+  /** The time between two letters that are written, in ms: each takes about two, and capture comes first. */
+  letterGapMs: 10,
+  /** Insights read and charts drawn at once for deliveries: a core stays free for capture. */
+  deliveryReadsMax: 1,
+  /** Charts and insights that wait for that. */
+  deliveryReadsWaitingMax: 1000,
   /** How long what was read for one delivery serves others of the same insight, in ms. */
   deliveryReadAgeMs: 30_000,
   /** What was read and is kept so. */

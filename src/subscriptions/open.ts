@@ -3,9 +3,12 @@
 import type { Addresses } from "../access/address.ts";
 import type { Secrets } from "../access/secret.ts";
 import type { Clock } from "../core/clock.ts";
+import { limits } from "../core/limits.ts";
 import type { Log } from "../core/log.ts";
 import type { Metrics } from "../http/metrics.ts";
 import type { Postgres } from "../storage/postgres.ts";
+import { openPace } from "../work/pace.ts";
+import { Places } from "../work/places.ts";
 import { openMail } from "./carriers/smtp.ts";
 import { openWeb } from "./carriers/web.ts";
 import { sharedReader } from "./deliveries/reading.ts";
@@ -37,12 +40,16 @@ export interface OpenedSubscriptions extends Pick<DeliveryWork, "start" | "close
 export function openSubscriptions(options: SubscriptionOptions): OpenedSubscriptions {
   const { sql, clock, log, addresses, secrets, siteUrl } = options;
   const mail = openMail({ smtpUrl: options.smtpUrl, from: options.emailFrom });
-  const pictures = openPictures();
+  const places = new Places(limits.deliveryReadsMax, limits.deliveryReadsWaitingMax);
+  const pictures = openPictures(places);
   const links = openLinks({ secrets, clock, siteUrl });
-  const reader = sharedReader(options.reader, clock);
+  const reader = sharedReader(options.reader, places, clock);
   const web = openWeb(addresses);
   const counts = deliveryCounts(options.metrics);
-  const work = openDeliveryWork({ sql, clock, log, reader, pictures, links, mail, web }, counts);
+  const work = openDeliveryWork(
+    { sql, clock, log, reader, pictures, links, mail, web, pace: openPace(limits.letterGapMs) },
+    counts,
+  );
   return {
     ...work,
     links,

@@ -30,6 +30,8 @@ export interface AttemptParts {
   links: Links;
   mail: Mail;
   web: Web;
+  /** Resolves when the next letter may be written. */
+  pace: () => Promise<void>;
   /** Whether the server is stopping: then nothing further is sent. */
   isClosing: () => boolean;
 }
@@ -53,6 +55,7 @@ export async function attempt(parts: AttemptParts, delivery: ClaimedDelivery): P
     return ended(parts, delivery, recipients, readFailure(thrown));
   }
   for (const target of open) {
+    await parts.pace();
     if (parts.isClosing()) return { status: "stopped", recipients };
     recipients[target] = { state: "sending" };
     const now = parts.clock.now();

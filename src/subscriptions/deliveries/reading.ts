@@ -3,7 +3,7 @@
 
 import type { Clock } from "../../core/clock.ts";
 import { limits } from "../../core/limits.ts";
-import { Places } from "../../work/places.ts";
+import type { Places } from "../../work/places.ts";
 import type { InsightReader } from "../report/report.ts";
 
 interface Kept {
@@ -11,8 +11,8 @@ interface Kept {
   answer: Promise<unknown>;
 }
 
-export function sharedReader(reader: InsightReader, clock: Clock): InsightReader {
-  const places = new Places(limits.deliveryReadsMax, limits.deliveriesAtOnceMax);
+/** `places`: who may be at such work at once. */
+export function sharedReader(reader: InsightReader, places: Places, clock: Clock): InsightReader {
   const never = new AbortController().signal;
   const kept = new Map<string, Kept>();
   const shared = <Answer>(key: string, read: () => Promise<Answer>): Promise<Answer> => {

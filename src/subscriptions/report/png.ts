@@ -3,6 +3,7 @@
 
 import { withinMs } from "../../core/deadline.ts";
 import { limits } from "../../core/limits.ts";
+import { Places } from "../../work/places.ts";
 
 export interface Pictures {
   /**
@@ -14,7 +15,8 @@ export interface Pictures {
   close(): void;
 }
 
-export function openPictures(): Pictures {
+/** `places`: who may be at heavy work at once; without them, one picture is drawn at a time all the same. */
+export function openPictures(places: Places = new Places(1, limits.deliveryReadsWaitingMax)): Pictures {
   let worker: Worker | undefined;
   let turn: Promise<unknown> = Promise.resolve();
   let closed = false;
@@ -23,10 +25,20 @@ export function openPictures(): Pictures {
     worker?.terminate();
     worker = undefined;
   };
+  const never = new AbortController().signal;
   const ask = async (svg: string): Promise<Uint8Array> => {
-    if (closed) throw new Error("the server is closing");
     const known = drawn.get(svg);
     if (known) return known;
+    const leave = await places.enter(never);
+    if (!leave) throw new Error("too many charts wait to be drawn");
+    try {
+      return await drawNew(svg);
+    } finally {
+      leave();
+    }
+  };
+  const drawNew = async (svg: string): Promise<Uint8Array> => {
+    if (closed) throw new Error("the server is closing");
     worker ??= new Worker(new URL("./png_worker.ts", import.meta.url));
     try {
       const png = await withinMs(answerOf(worker, svg), limits.pictureMsMax);
