@@ -89,7 +89,7 @@ function legendSvg(series: Series[]): { svg: string; height: number } {
   let [x, y] = [56, 16];
   const parts = series.map(({ label }, i) => {
     const name = shortened(label, 180, 12);
-    const width = 26 + [...name].length * 12 * letterWidth;
+    const width = 32 + [...name].length * 12 * letterWidth;
     if (x + width > chartWidth - 10 && x > 56) [x, y] = [56, y + 20];
     const part =
       `<rect x="${round(x)}" y="${y - 9}" width="10" height="10" rx="2" fill="${colours[i % colours.length]}"/>` +
