@@ -47,9 +47,11 @@ export function letterHtml(report: Report, links: LetterLinks): string {
     `<meta name="viewport" content="width=device-width"><meta name="color-scheme" content="light">` +
     `<title>${esc(title)}</title></head><body style="margin:0;padding:0;background:#f3f4f6;${sans}">` +
     `<table role="presentation" width="100%" cellpadding="0" cellspacing="0" style="background:#f3f4f6"><tr>` +
-    `<td align="center" style="padding:24px 8px"><table role="presentation" width="${chartWidth + 48}" cellpadding="0" ` +
+    `<td align="center" style="padding:24px 8px">` +
+    `<table role="presentation" width="${chartWidth + 48}" cellpadding="0" ` +
     `cellspacing="0" style="width:100%;max-width:${chartWidth + 48}px;background:#ffffff;border-radius:8px"><tr>` +
-    `<td style="padding:24px;${sans}">${body.join("")}</td></tr></table>${footHtml(links)}</td></tr></table></body></html>`
+    `<td style="padding:24px;${sans}">${body.join("")}</td></tr></table>${footHtml(links)}` +
+    `</td></tr></table></body></html>`
   );
 }
 
@@ -74,7 +76,9 @@ function footHtml({ unsubscribe }: LetterLinks): string {
 
 function quoteHtml(text: string): string {
   const lines = esc(text).replace(/\r\n|\r|\n/g, "<br>");
-  return `<p style="margin:0 0 20px;padding:10px 14px;border-left:3px solid #2563eb;background:#eff6ff;font-size:14px;color:#1f2937">${lines}</p>`;
+  const style =
+    "margin:0 0 20px;padding:10px 14px;border-left:3px solid #2563eb;background:#eff6ff;font-size:14px";
+  return `<p style="${style};color:#1f2937">${lines}</p>`;
 }
 
 function sectionHtml(section: Section, named: boolean, chart: string | undefined): string {
@@ -103,7 +107,8 @@ function figuresHtml(figures: readonly Figure[]): string {
     return (
       `<td valign="top" style="padding:0 20px 12px 0">` +
       `<div style="font-size:12px;color:#6b7280">${esc(figure.label)}</div>` +
-      `<div style="font-size:26px;line-height:32px;font-weight:600;color:#111827">${esc(numberText(figure.value, figure.unit))}</div>` +
+      `<div style="font-size:26px;line-height:32px;font-weight:600;color:#111827">` +
+      `${esc(numberText(figure.value, figure.unit))}</div>` +
       (change ? `<div style="font-size:12px;color:${colour}">${esc(change.text)}</div>` : "") +
       `</td>`
     );
@@ -132,7 +137,8 @@ function tableHtml({ columns, rows, more }: Table): string {
   const rest =
     more > 0 ? `<p style="margin:0 0 20px;font-size:12px;color:#6b7280">${moreText(more)}</p>` : "";
   return (
-    `<table width="100%" cellpadding="0" cellspacing="0" style="border-collapse:collapse;margin:0 0 ${more > 0 ? 6 : 24}px">` +
+    `<table width="100%" cellpadding="0" cellspacing="0" ` +
+    `style="border-collapse:collapse;margin:0 0 ${more > 0 ? 6 : 24}px">` +
     `<thead><tr>${head.join("")}</tr></thead><tbody>${body.join("")}</tbody></table>${rest}`
   );
 }

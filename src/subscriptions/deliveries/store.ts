@@ -143,7 +143,9 @@ export async function holdClaims(
 ): Promise<void> {
   await sql`
     UPDATE subscription_deliveries d SET claimed_until = ${until}
-    FROM unnest(${claimed.map(({ id }) => id)}::integer[], ${claimed.map(({ claim }) => claim)}::uuid[]) AS held (id, claim)
+    FROM unnest(
+      ${claimed.map(({ id }) => id)}::integer[], ${claimed.map(({ claim }) => claim)}::uuid[]
+    ) AS held (id, claim)
     WHERE d.id = held.id AND d.claim = held.claim AND d.claimed_until > ${now}`;
 }
 

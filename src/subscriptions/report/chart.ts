@@ -54,7 +54,8 @@ function lineSvg({ series, labels, unit }: Chart, points: number): string {
         ? `<polygon points="${round(x(0))},${round(y(Math.max(0, low)))} ${path.join(" ")} ` +
           `${round(x(path.length - 1))},${round(y(Math.max(0, low)))}" fill="${colour}" fill-opacity="0.1"/>`
         : "";
-    const line = `<polyline points="${path.join(" ")}" fill="none" stroke="${colour}" stroke-width="2" stroke-linejoin="round"/>`;
+    const stroke = `fill="none" stroke="${colour}" stroke-width="2" stroke-linejoin="round"`;
+    const line = `<polyline points="${path.join(" ")}" ${stroke}/>`;
     const last = path.at(-1)?.split(",") ?? [];
     return `${area}${line}<circle cx="${last[0]}" cy="${last[1]}" r="3.5" fill="${colour}"/>`;
   });
@@ -131,7 +132,8 @@ function shortened(label: string, width: number, size: number): string {
 
 function framed(parts: string[], height: number): string {
   return (
-    `<svg xmlns="http://www.w3.org/2000/svg" width="${chartWidth}" height="${height}" viewBox="0 0 ${chartWidth} ${height}">` +
+    `<svg xmlns="http://www.w3.org/2000/svg" width="${chartWidth}" height="${height}" ` +
+    `viewBox="0 0 ${chartWidth} ${height}">` +
     `<rect width="${chartWidth}" height="${height}" fill="#ffffff"/>${parts.join("")}</svg>`
   );
 }
