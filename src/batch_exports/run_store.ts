@@ -51,15 +51,16 @@ export async function readWatermarks(sql: Postgres, now: number): Promise<Waterm
 
 /** Runs of deleted exports and cancelled backfills that nobody works on any more. */
 export async function cancelOrphans(sql: Postgres, now: number): Promise<void> {
+  const at = new Date(now);
   await sql`
-    UPDATE batch_export_runs r
-    SET status = 'Cancelled', finished_at = ${new Date(now)}, last_updated_at = ${new Date(now)},
-      lease_owner = NULL, lease_until = NULL
-    FROM batch_exports e
-    WHERE r.status IN ${sql(openStatuses)} AND e.id = r.batch_export_id
-      AND (r.lease_until IS NULL OR r.lease_until < ${new Date(now)})
-      AND (e.deleted OR EXISTS (
-        SELECT FROM batch_export_backfills b WHERE b.id = r.backfill_id AND b.status = 'Cancelled'))`;
+    UPDATE batch_export_runs
+    SET status = 'Cancelled', finished_at = ${at}, last_updated_at = ${at}, lease_owner = NULL, lease_until = NULL
+    WHERE id IN (
+      SELECT r.id FROM batch_export_runs r JOIN batch_exports e ON e.id = r.batch_export_id
+      WHERE r.status IN ${sql(openStatuses)} AND (r.lease_until IS NULL OR r.lease_until < ${at})
+        AND (e.deleted OR EXISTS (
+          SELECT FROM batch_export_backfills b WHERE b.id = r.backfill_id AND b.status = 'Cancelled'))
+      FOR UPDATE OF r SKIP LOCKED)`;
 }
 
 /** Takes runs that are due and complete in ClickHouse, the oldest first; they are `owner`'s until the lease ends. */
@@ -132,7 +133,9 @@ export async function endRun(
 export async function releaseRuns(sql: Postgres, owner: string, now: number): Promise<void> {
   await sql`
     UPDATE batch_export_runs SET lease_owner = NULL, lease_until = NULL, last_updated_at = ${new Date(now)}
-    WHERE lease_owner = ${owner} AND status = 'Running'`;
+    WHERE id IN (
+      SELECT id FROM batch_export_runs WHERE lease_owner = ${owner} AND status = 'Running'
+      FOR UPDATE SKIP LOCKED)`;
 }
 
 /**

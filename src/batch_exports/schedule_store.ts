@@ -26,8 +26,7 @@ export async function scheduleRuns(
   now: number,
   decide: (due: DueExport) => { run: Interval } | { until: number },
 ): Promise<number> {
-  return await sql.begin(async (tx) => {
-    const due = await tx<DueExport[]>`
+  const due = await sql<DueExport[]>`
       SELECT e.id, e."interval", e.scheduled_until, e.start_at, e.end_at
       FROM (
         SELECT *, CASE "interval" WHEN 'hour' THEN 3600 WHEN 'day' THEN 86400 WHEN 'week' THEN 604800
@@ -40,24 +39,25 @@ export async function scheduleRuns(
         AND (e.end_at IS NULL OR e.scheduled_until < e.end_at)
         AND NOT EXISTS (
           SELECT FROM batch_export_runs r
-          WHERE r.batch_export_id = e.id AND r.backfill_id IS NULL AND r.status IN ${tx(openStatuses)})
+          WHERE r.batch_export_id = e.id AND r.backfill_id IS NULL AND r.status IN ${sql(openStatuses)})
       ORDER BY e.scheduled_until, e.id
       LIMIT ${limits.exportsPerTickMax}`;
-    let made = 0;
-    for (const one of due) {
-      const until = one.scheduled_until;
-      const decided = decide(one);
-      const reached = new Date("run" in decided ? decided.run.end : decided.until);
+  let made = 0;
+  for (const one of due) {
+    const decided = decide(one);
+    const reached = new Date("run" in decided ? decided.run.end : decided.until);
+    // One at a time: who deletes several of them at once must not wait for us while we wait for them.
+    made += await sql.begin(async (tx) => {
       // Another process that moved it meanwhile wins.
       const moved = await tx`
         UPDATE batch_exports SET scheduled_until = ${reached}
         WHERE id = ${one.id} AND NOT deleted AND NOT paused
-          AND date_trunc('milliseconds', coalesce(scheduled_until, created_at)) = ${until}`;
-      if (moved.count === 0 || !("run" in decided)) continue;
-      made += await insertRun(tx, { batch_export_id: one.id, backfill_id: null }, decided.run, now);
-    }
-    return made;
-  });
+          AND date_trunc('milliseconds', coalesce(scheduled_until, created_at)) = ${one.scheduled_until}`;
+      if (moved.count === 0 || !("run" in decided)) return 0;
+      return await insertRun(tx, { batch_export_id: one.id, backfill_id: null }, decided.run, now);
+    });
+  }
+  return made;
 }
 
 /** @returns 1, or 0 when there is one for this interval. */
@@ -124,6 +124,8 @@ export async function advanceBackfill(
 ): Promise<number> {
   const { id, batch_export_id, scheduled_until } = backfill;
   return await sql.begin(async (tx) => {
+    // First, as whoever deletes the export does: the other way round, each would wait for the other.
+    await tx`SELECT FROM batch_exports WHERE id = ${batch_export_id} FOR KEY SHARE`;
     const moved = await tx`
       UPDATE batch_export_backfills
       SET status = 'Running', scheduled_until = ${new Date(run.end)}, last_updated_at = ${new Date(now)}

@@ -97,7 +97,8 @@ async function makeRun({ stores: { sql } }: Tenants, collection: string): Promis
 }
 
 async function makeBackfill(tenants: Tenants, collection: string): Promise<string> {
-  const body = { start_at: "2025-01-01T00:00:00Z", end_at: "2025-01-02T00:00:00Z" };
+  // So many weeks that it is not over when it is asked for.
+  const body = { start_at: "1980-01-01T00:00:00Z", end_at: "2025-01-02T00:00:00Z" };
   const made = await ask(tenants, "POST", `${collection}/`, tenants.owner.key, body);
   return String(made.body["backfill_id"]);
 }
