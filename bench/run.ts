@@ -10,6 +10,7 @@ import { blockBench } from "./block.ts";
 import { captureBench } from "./capture.ts";
 import { deliveriesBench } from "./deliveries.ts";
 import { distinctIdsBench } from "./distinct_ids.ts";
+import { exportsBench } from "./exports.ts";
 import { gzipBench } from "./gzip.ts";
 import { insertBench } from "./insert.ts";
 import { journalBench } from "./journal.ts";
@@ -45,6 +46,7 @@ export const questions: Record<string, (scale: Scale) => Promise<Answer>> = {
   trends: trendsBench,
   recordings: recordingsBench,
   deliveries: deliveriesBench,
+  exports: exportsBench,
 };
 
 if (import.meta.main) {

@@ -152,7 +152,6 @@ function settingsOf(store: ObjectStore, { choice }: Plan): Record<string, string
     output_format_parquet_compression_method: choice.compression ?? "none",
     output_format_parquet_row_group_size: limits.parquetGroupRowsMax,
     output_format_parquet_row_group_size_bytes: limits.parquetGroupBytesMax,
-    output_format_parquet_parallel_encoding: 0,
   };
 }
 
