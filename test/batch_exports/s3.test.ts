@@ -3,6 +3,7 @@
 import { afterAll, beforeAll, expect, test } from "bun:test";
 import { brotliDecompressSync, gunzipSync } from "node:zlib";
 import type { Stores } from "../../src/storage/stores.ts";
+import { ask } from "../support/ask.ts";
 import { cleanUp } from "../support/cleanup.ts";
 import {
   endedRuns,
@@ -14,7 +15,7 @@ import {
   type SeenRun,
 } from "../support/exports.ts";
 import { s3Error, s3Key, s3Secret, type S3Server, startS3 } from "../support/s3.ts";
-import { post, projectKey, rested, type Server, startServer, storesOf } from "../support/server.ts";
+import { post, projectKey, rested, type Server, startServer, storesOf, until } from "../support/server.ts";
 
 afterAll(cleanUp, 60_000);
 
@@ -47,6 +48,7 @@ beforeAll(async () => {
   expect((await post(server, "/batch/", text)).status).toBe(200);
   await rested(server);
   const end = new Date(Math.ceil(Date.now() / 1000) * 1000);
+  await until(async () => Date.now() > end.getTime());
   span = { start: new Date(end.getTime() - 3_600_000), end, interval: "hour" };
 }, 60_000);
 
@@ -308,4 +310,55 @@ test("a cancelled run stops, and writes nothing more", async () => {
   s3.answer = undefined;
   expect((await runsOf(stores, id)).map(({ status }) => status)).toEqual(["Cancelled"]);
   expect(keysBelow("cancelled")).toEqual([]);
+}, 60_000);
+
+test("asked over HTTP: a dry run tries the destination out, a backfill begins at once, a run can be cancelled", async () => {
+  const config = {
+    bucket_name: "exports",
+    region: "us-east-1",
+    prefix: "http/{table}",
+    endpoint_url: s3.url,
+    ...secrets,
+  };
+  const wish = { name: "asked", interval: "hour", paused: true, destination: { type: "S3", config } };
+  const base = "/api/projects/1/batch_exports/";
+  const dry = await ask(server, "POST", `${base}?dry_run=1`, wish);
+  expect(dry.status).toBeLessThan(300);
+  expect(keysBelow("http")).toEqual(["sluice-check/connection.txt"]);
+  const wrong = { ...wish, destination: { type: "S3", config: { ...config, aws_secret_access_key: "no" } } };
+  const refused = await ask(server, "POST", `${base}?dry_run=1`, wrong);
+  expect([refused.status, refused.body["attr"]]).toEqual([400, "destination"]);
+  expect(String(refused.body["detail"])).toContain("SignatureDoesNotMatch");
+  const made = await ask(server, "POST", base, wish);
+  const path = `${base}${String(made.body["id"])}/`;
+  const range = { start_at: span.start.toISOString(), end_at: span.end.toISOString() };
+  expect((await ask(server, "POST", `${path}backfills/`, range)).status).toBe(200);
+  await until(async () => keysBelow("http").length === 2);
+  await s3.stop();
+  await ask(server, "POST", `${path}backfills/`, range);
+  const waiting = await runIn(stores, String(made.body["id"]), "FailedRetryable");
+  s3.start();
+  expect((await ask(server, "POST", `${path}runs/${waiting.id}/cancel/`)).body).toEqual({ cancelled: true });
+  expect((await ask(server, "GET", `${path}runs/${waiting.id}/`)).body["status"]).toBe("Cancelled");
+}, 60_000);
+
+test("a file of many parts is put together", async () => {
+  const { clickhouse } = stores;
+  const start = Date.parse("2024-02-01T00:00:00Z");
+  await clickhouse.command(
+    `INSERT INTO event_rows (uuid, project_id, event, distinct_id, properties, timestamp, created_at, _batch, _row)
+     SELECT generateUUIDv4(), 1, 'long', 'd', concat('{"text":"', repeat(hex(SHA256(toString(number))), 400), '"}'),
+       fromUnixTimestamp64Milli({at:Int64}, 'UTC'), fromUnixTimestamp64Milli({at:Int64}, 'UTC'), 1, 1
+     FROM numbers(3000)`,
+    { at: start },
+  );
+  const config = { bucket_name: "exports", region: "us-east-1", prefix: "parts", endpoint_url: s3.url };
+  const id = await makeExport(stores, server, { type: "S3", config, secrets, paused: true });
+  await makeBackfill(stores, id, "hour", { start: new Date(start), end: new Date(start + 3_600_000) });
+  const [run] = await endedRuns(stores, id);
+  expect([run!.latest_error, run!.records_completed]).toEqual([null, 3000]);
+  const bytes = s3.read("exports", `parts/${keysBelow("parts")[0]}`);
+  expect(bytes.length).toBeGreaterThan(64 * 1024 * 1024);
+  expect(new Set(linesIn(bytes).map(({ uuid }) => uuid)).size).toBe(3000);
+  expect(s3.requests.filter(({ path }) => /partNumber=\d+/.test(path)).length).toBeGreaterThan(2);
 }, 60_000);

@@ -6,6 +6,7 @@ import { join } from "node:path";
 import { silentLog } from "../../src/core/log.ts";
 import type { Postgres } from "../../src/storage/postgres.ts";
 import { attachPostgres, type Stores } from "../../src/storage/stores.ts";
+import { azureAccount, azureKey, startAzure } from "../support/azure.ts";
 import { cleanUp, later } from "../support/cleanup.ts";
 import { endedRuns, makeBackfill, makeExport, runIn, type SeenRun } from "../support/exports.ts";
 import { makeFolder } from "../support/folder.ts";
@@ -247,6 +248,37 @@ test("a native query chooses rows and columns, and filters choose rows", async (
   const filters = [{ key: "i", value: "11", operator: "exact", type: "event" }];
   const filtered = await exported({ type: "NoOp", config: {}, filters });
   expect([filtered.latest_error, filtered.records_completed]).toEqual([null, 1]);
+}, 60_000);
+
+test("Azure's blob store is written with signed requests, and a wrong key ends a run at once", async () => {
+  const azure = startAzure("exports");
+  const config = {
+    account_name: azureAccount,
+    container_name: "exports",
+    prefix: "p/a b",
+    endpoint_url: azure.url,
+  };
+  const toAzure = (more: object = {}, account_key: string = azureKey) => ({
+    type: "AzureBlob",
+    config: { ...config, ...more },
+    secrets: { account_key },
+  });
+  const run = await exported(toAzure());
+  expect([run.latest_error, run.records_completed]).toEqual([null, 2500]);
+  const [name, bytes] = [...azure.blobs][0]!;
+  expect(name).toMatch(/^exports\/p\/a b\/\S+\.jsonl$/);
+  const lines = new TextDecoder().decode(bytes).trimEnd().split("\n");
+  const uuids = lines.map((line) => (JSON.parse(line) as { uuid: string }).uuid);
+  expect(uuids.toSorted()).toEqual([...sent.keys()].toSorted());
+  const split = await exported(toAzure({ prefix: "s", file_format: "Parquet", max_file_size_mb: 1 }));
+  expect(split.latest_error).toBeNull();
+  expect([...azure.blobs.keys()].filter((key) => key.endsWith("_manifest.json"))).toHaveLength(1);
+  const wrong = await exported(
+    toAzure({}, Buffer.from("some other key entirely, of bytes").toString("base64")),
+  );
+  expect([wrong.status, wrong.attempts]).toEqual(["Failed", 1]);
+  const missing = await exported(toAzure({ container_name: "missing" }));
+  expect([missing.status, missing.attempts]).toEqual(["Failed", 1]);
 }, 60_000);
 
 test("persons come as they are now, one row for every id, into files and tables", async () => {
