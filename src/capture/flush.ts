@@ -1,16 +1,29 @@
 // The flush: sealed segments into ClickHouse, each batch exactly once. Never trusts a lost answer: it asks
 // for the rows.
 
-import { open } from "node:fs/promises";
+import { open, stat } from "node:fs/promises";
 import { mkdirSync, rmSync } from "node:fs";
 import type { Clock } from "../core/clock.ts";
 import { limits } from "../core/limits.ts";
 import { type Log, reasonOf } from "../core/log.ts";
-import { type ClickHouse, ClickHouseError, type NativeBody } from "../storage/clickhouse.ts";
+import {
+  type ClickHouse,
+  ClickHouseError,
+  type NativeBody,
+  type QueryOptions,
+} from "../storage/clickhouse.ts";
 import { rebatch } from "./block.ts";
 import type { Journal } from "./journal.ts";
 import type { Quarantine } from "./quarantine.ts";
-import { type Batch, type LaneName, type Segment, batchId, flushedLanes, laneTable } from "./segment.ts";
+import {
+  type Batch,
+  type LaneName,
+  type Segment,
+  batchId,
+  flushedLanes,
+  isNative,
+  laneTable,
+} from "./segment.ts";
 import { Spool } from "./spool.ts";
 import { batchIsStored, deriveAgain, deriveSpansAgain } from "./store.ts";
 
@@ -39,6 +52,8 @@ interface Load {
   oldest: number;
   blocks: { native: Uint8Array; rows: number }[];
   rows: number;
+  /** The segment whose whole file it is: then the blocks are read only when they are needed. */
+  whole?: Segment;
 }
 
 export class Flush {
@@ -93,7 +108,7 @@ export class Flush {
 
   async #segment(segment: Segment): Promise<void> {
     for (const batch of segment.batches) {
-      const load = () => this.#load(segment, batch);
+      const load = async () => (await this.#whole(segment, batch)) ?? (await this.#load(segment, batch));
       const started = this.#options.clock.elapsed();
       const stored = await this.#deliver({ ...batch, lane: segment.lane }, segment.recovered, load);
       if (stored === undefined) return;
@@ -160,6 +175,14 @@ export class Flush {
     return this.#options.clickhouse.embedded ? this.#spools[lane].room(size) : new Uint8Array(size);
   }
 
+  /** A segment of one batch is a file that an embedded engine can read as it is. */
+  async #whole(segment: Segment, batch: Batch): Promise<Load | undefined> {
+    if (!this.#options.clickhouse.embedded || !isNative(segment.lane)) return undefined;
+    if (batch.bytes !== segment.bytes || (await stat(segment.path)).size !== segment.bytes) return undefined;
+    const { id, month, rows } = batch;
+    return { id, month, rows, blocks: [], lane: segment.lane, oldest: segment.oldest, whole: segment };
+  }
+
   async #load(segment: Segment, batch: Batch): Promise<Load> {
     const file = await open(segment.path, "r");
     const bytes = this.#roomFor(segment.lane, batch.bytes);
@@ -192,8 +215,9 @@ export class Flush {
       if (this.#options.quarantine.count >= limits.quarantineRowsMax) {
         throw new Error(`quarantine is full, and ClickHouse refuses a batch: ${thrown.message}`);
       }
-      if (load.rows === 1) return await this.#setAside(load, thrown);
-      return await this.#halve(load);
+      const { whole } = load;
+      const read = whole ? await this.#load(whole, whole.batches[0]!) : load;
+      return read.rows === 1 ? await this.#setAside(read, thrown) : await this.#halve(read);
     }
   }
 
@@ -202,6 +226,7 @@ export class Flush {
     const options = { timeoutMs: limits.insertMsMax };
     const bytes = load.blocks.map((block) => block.native);
     const table = laneTable[load.lane];
+    if (load.whole) return await this.#sendWhole(load.whole, table, options);
     if (!clickhouse.embedded) return await clickhouse.insertNative(table, { bytes }, options);
     const spool = this.#spools[load.lane];
     try {
@@ -209,6 +234,16 @@ export class Flush {
       await clickhouse.insertNative(table, { path } satisfies NativeBody, options);
     } catch (thrown) {
       await spool.abandon();
+      throw thrown;
+    }
+  }
+
+  async #sendWhole(segment: Segment, table: string, options: QueryOptions): Promise<void> {
+    try {
+      await this.#options.clickhouse.insertNative(table, { path: segment.path }, options);
+    } catch (thrown) {
+      // Given up or not, somebody may still read it.
+      segment.lent = true;
       throw thrown;
     }
   }
@@ -235,7 +270,7 @@ export class Flush {
     if (!native) throw new Error("a batch of one row without a block");
     const { id: batch, lane, month, oldest } = load;
     await quarantine.add(
-      { batch, lane, month, oldest, native, reason: error.message },
+      { batch, lane, month, oldest, native: rebatch(native, 0, 1, batch, 0), reason: error.message },
       new Date(clock.now()),
     );
     counts.quarantined(lane, 1);

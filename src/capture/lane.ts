@@ -8,6 +8,7 @@ import { type Log, reasonOf } from "../core/log.ts";
 import type { ByteColumn } from "../storage/native.ts";
 import { Pieces } from "../storage/native_pieces.ts";
 import { syncFolder, writePieces, writeWhole } from "./files.ts";
+import { writeNativeFrame } from "./native_frame.ts";
 import { monthOf } from "./row.ts";
 import {
   type Batch,
@@ -15,6 +16,7 @@ import {
   type LaneName,
   type Segment,
   batchFor,
+  isNative,
   noteFrame,
   segmentHead,
   segmentHeadBytes,
@@ -216,7 +218,8 @@ export class Lane<Row extends LaneRow, Block extends LaneBlock<Row> = LaneBlock<
       if (!batch) break;
       const { rows, month, oldest } = block;
       const head = { batch: batch.id, month, rows, oldest };
-      const place = writeFrame(out, head, (payload) => block.encode(payload, batch.id, batch.rows));
+      const write = isNative(this.name) ? writeNativeFrame : writeFrame;
+      const place = write(out, head, (payload) => block.encode(payload, batch.id, batch.rows));
       written.push({ batch, frame: { offset: segment.bytes + place.offset, length: place.length, rows } });
     }
     const file = this.#file;
@@ -233,13 +236,14 @@ export class Lane<Row extends LaneRow, Block extends LaneBlock<Row> = LaneBlock<
   async #openSegment(): Promise<Segment> {
     const id = this.#options.nextId();
     const path = `${this.#options.folder}/${segmentName(this.name, id)}`;
+    const headBytes = isNative(this.name) ? 0 : segmentHeadBytes;
     const spare = this.#options.takeSpare();
     const file = await (spare === undefined ? open(path, "wx", 0o600) : open(spare, "r+"));
     try {
-      await writeWhole(file, segmentHead(this.name, id), 0);
+      if (headBytes > 0) await writeWhole(file, segmentHead(this.name, id), 0);
       if (spare !== undefined) {
         // Under its new name the file never begins with its old number: frames behind it count by that.
-        await file.datasync();
+        if (headBytes > 0) await file.datasync();
         await rename(spare, path);
       }
       await syncFolder(this.#options.folder);
@@ -252,7 +256,7 @@ export class Lane<Row extends LaneRow, Block extends LaneBlock<Row> = LaneBlock<
       id,
       lane: this.name,
       path,
-      bytes: segmentHeadBytes,
+      bytes: headBytes,
       rows: 0,
       oldest: 0,
       batches: [],

@@ -5,7 +5,8 @@ import { mkdirSync, readFileSync, readdirSync, renameSync, rmSync } from "node:f
 import { Pieces } from "../storage/native_pieces.ts";
 import { writeDurably } from "./files.ts";
 import { returnedSuffix } from "./journal.ts";
-import { type LaneName, readSegment, segmentHead, writeFrame } from "./segment.ts";
+import { type LaneName, segmentHead, writeFrame } from "./segment.ts";
+import { readSegment } from "./segment_read.ts";
 
 export interface Quarantined {
   /** What `journal retry|discard` takes: the batch number in hex. */

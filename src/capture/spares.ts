@@ -39,8 +39,8 @@ export class Spares {
   }
 
   /** Takes a finished segment's file away from its name: for later, or for good. */
-  async keep({ lane, path, bytes }: Segment): Promise<void> {
-    if (!this.#wants(lane, bytes)) return await unlink(path);
+  async keep({ lane, path, bytes, lent, recovered }: Segment): Promise<void> {
+    if (lent || recovered || !this.#wants(lane, bytes)) return await unlink(path);
     const spare = `${this.#folder}/${lane}-${basename(path)}${suffix}`;
     await rename(path, spare);
     this.#add(lane, spare, bytes);

@@ -35,7 +35,7 @@ export function cutBlock(
   writeBlockHead(out, columns, to - from);
   for (let column = 0; column < columns; column++) {
     const name = read.text();
-    const type = read.text();
+    const type = bareType(read.text());
     writeColumnHead(out, name, type);
     const fill = fills[name];
     const kept = cutColumn(read, type, rows, from, to);
@@ -59,9 +59,15 @@ export function lengthOfBlock(bytes: Uint8Array): number {
   const rows = read.varuint();
   for (let column = 0; column < columns; column++) {
     read.text();
-    cutColumn(read, read.text(), rows, 0, 0);
+    cutColumn(read, bareType(read.text()), rows, 0, 0);
   }
   return read.at;
+}
+
+/** A type without the comment that may stand behind it. */
+function bareType(text: string): string {
+  const comment = text.indexOf("/*");
+  return comment < 0 ? text : text.slice(0, comment);
 }
 
 function cutColumn(read: BlockReader, type: string, rows: number, from: number, to: number): Uint8Array {

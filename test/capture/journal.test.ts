@@ -13,7 +13,8 @@ import {
 import fc from "fast-check";
 import { Journal } from "../../src/capture/journal.ts";
 import { emptyRow, monthOf } from "../../src/capture/row.ts";
-import { readSegment, segmentHead, segmentName } from "../../src/capture/segment.ts";
+import { segmentName } from "../../src/capture/segment.ts";
+import { readSegment } from "../../src/capture/segment_read.ts";
 import type { Clock } from "../../src/core/clock.ts";
 import { silentLog } from "../../src/core/log.ts";
 import { makeFolder } from "../support/folder.ts";
@@ -106,9 +107,9 @@ test("a torn tail is cut, and what stands before it stays", async () => {
   await journal.live.commit();
   const path = journal.live.segment!.path;
   const whole = readFileSync(path);
-  for (const torn of [1, 30, 41, whole.length - 24 - 1]) {
+  for (const torn of [1, 30, 41, 100, whole.length - 1]) {
     writeFileSync(path, whole);
-    appendFileSync(path, whole.subarray(24, 24 + torn));
+    appendFileSync(path, whole.subarray(0, torn));
     const after = openJournal(folder);
     expect(after.pending().events).toBe(1);
     expect(after.damagedFiles).toBe(0);
@@ -282,12 +283,41 @@ test("a crash while a file changes its owner leaves a spare or an empty segment,
   const spare = readdirSync(folder).find((name) => name.endsWith(".spare"))!;
   const content = readFileSync(`${folder}/${spare}`);
   const id = journal.nextId();
-  const head = segmentHead("live", id);
   for (const named of [`${folder}/${spare}`, `${folder}/${segmentName("live", id)}`]) {
     rmSync(`${folder}/${spare}`, { force: true });
-    writeFileSync(named, Buffer.concat([head, content.subarray(head.length)]));
+    writeFileSync(named, content);
     const after = openJournal(folder);
     expect(after.pending().events).toBe(0);
     expect(after.damagedFiles).toBe(0);
   }
+});
+
+test("a file that an engine may still read is not written over", async () => {
+  const folder = `${makeFolder()}/journal`;
+  const journal = openJournal(folder);
+  appendLarge(journal, 2_000_000, "a");
+  await journal.live.seal();
+  const segment = journal.nextSealed("live")!;
+  segment.lent = true;
+  await journal.finish(segment);
+  expect(readdirSync(folder).filter((name) => name !== "ledger")).toEqual([]);
+});
+
+test("a segment of one month ends with its batch, so that it is a file the engine can read", async () => {
+  const journal = openJournal(`${makeFolder()}/journal`);
+  const row = emptyRow();
+  row.timestamp = january;
+  for (let group = 0; group < 3; group++) {
+    for (let i = 0; i < 40_000; i++) {
+      row.created_at = journal.stamp();
+      journal.live.append(row);
+    }
+    await journal.live.commit();
+  }
+  await journal.live.seal();
+  const first = journal.nextSealed("live")!;
+  expect(first.batches.map(({ rows, bytes }) => [rows, bytes])).toEqual([[80_000, first.bytes]]);
+  expect(readFileSync(first.path).length).toBe(first.bytes);
+  await journal.finish(first);
+  expect(journal.nextSealed("live")!.rows).toBe(40_000);
 });

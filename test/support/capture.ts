@@ -6,7 +6,7 @@ import type { ProjectKeys } from "../../src/access/project_keys.ts";
 import type { UploadBounds } from "../../src/capture/body.ts";
 import { Journal } from "../../src/capture/journal.ts";
 import { captureRoutes } from "../../src/capture/route.ts";
-import { readSegment } from "../../src/capture/segment.ts";
+import { readSegment } from "../../src/capture/segment_read.ts";
 import { WarningBook } from "../../src/capture/warning_book.ts";
 import { type Clock, systemClock } from "../../src/core/clock.ts";
 import { Fault } from "../../src/core/fault.ts";
