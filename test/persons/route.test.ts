@@ -136,52 +136,6 @@ test("persons are listed once each, page by page, and searched by id, e-mail add
   expect(await found("'; DROP TABLE seen; --")).toEqual([]);
 });
 
-test("groups are made by $groupidentify alone, five types of them", async () => {
-  await send(
-    event(
-      "$groupidentify",
-      "g",
-      { $group_type: "company", $group_key: "acme", $group_set: { size: 1, name: "Acme" } },
-      { timestamp: "2024-01-01T00:00:00Z" },
-    ),
-    event(
-      "$groupidentify",
-      "g",
-      { $group_type: "company", $group_key: "acme", $group_set: { size: 2 } },
-      { timestamp: "2024-01-02T00:00:00Z" },
-    ),
-    event("e", "g", { $groups: { company: "other", team: "t" } }),
-  );
-  await until(async () => results(await get("groups/")).length > 0);
-  const { body } = await get("groups/");
-  expect(body["count"]).toBe(1);
-  expect(results({ body } as Answer)).toEqual([
-    {
-      group_type: "company",
-      group_key: "acme",
-      group_properties: { size: 2, name: "Acme" },
-      properties: { size: 2, name: "Acme" },
-      created_at: "2024-01-01T00:00:00Z",
-    },
-  ]);
-  expect(results(await get("groups/?group_type=company&group_key=other"))).toEqual([]);
-  const attached = await stores.clickhouse.query<{ group_types: string[]; group_keys: string[] }>(
-    "SELECT group_types, group_keys FROM events WHERE has(group_types, 'team')",
-  );
-  expect(attached).toEqual([{ group_types: ["company", "team"], group_keys: ["other", "t"] }]);
-  // One after the other, as they come: the seventh and eighth find no place.
-  for (const type of ["a", "b", "c", "d", "e"]) {
-    await send(event("$groupidentify", "g", { $group_type: type, $group_key: "1", $group_set: {} }));
-  }
-  await until(async () => results(await get("groups/")).length === 4);
-  await until(async () => {
-    const { body: warnings } = await get("ingestion_warnings/?type=group_types_limit_exceeded");
-    return warnings["count"] === 2;
-  });
-  expect(results(await get("groups/")).map((one) => one["group_type"])).toEqual(["a", "b", "c", "company"]);
-  expect(results(await get("events/?event=$groupidentify")).length).toBe(7);
-});
-
 test("a deleted person is gone with its events, however late they are stored or derived again", async () => {
   await send(
     event("e", "leaver", { $set: { secret: 1 } }, { uuid: crypto.randomUUID() }),
