@@ -1,11 +1,20 @@
 // How long do 1,000 subscriptions that fall due at once take, on fifty insights, and do they slow capture
 // down? A real server on embedded stores, a mail server in a process of its own.
 
-import { resolve } from "node:path";
+import { join, resolve } from "node:path";
 import type { Answer, Scale } from "./answer.ts";
 import { batchBody } from "./events.ts";
 import { pace, type Paced } from "./pace.ts";
-import { personalKey, projectKey, type SluiceStand, usualFlush, withSluice } from "./stand.ts";
+import type { Stall } from "./stall_watch.ts";
+import {
+  makeFolder,
+  personalKey,
+  projectKey,
+  removeFolder,
+  type SluiceStand,
+  usualFlush,
+  withSluice,
+} from "./stand.ts";
 
 const headers = { authorization: `Bearer ${personalKey}`, "content-type": "application/json" };
 const fillEach = 32_000;
@@ -13,12 +22,22 @@ const perSecond = 100;
 const insightsCount = 50;
 const longestSeconds = 180;
 
-export async function deliveriesBench({ warm }: Scale): Promise<Answer> {
+export async function deliveriesBench(scale: Scale): Promise<Answer> {
+  const sockets = makeFolder();
+  try {
+    return await measured(scale, join(sockets, "stall"));
+  } finally {
+    removeFolder(sockets);
+  }
+}
+
+async function measured({ warm }: Scale, socket: string): Promise<Answer> {
   const due = warm ? 1000 : 10;
   const seconds = warm ? 15 : 0.3;
   const mail = await openMailSink();
   const environment = {
     ...usualFlush.environment,
+    STALL_SOCKET: socket,
     SMTP_URL: `smtp://127.0.0.1:${mail.port}`,
     EMAIL_FROM: "reports@sluice.example",
   };
@@ -30,9 +49,11 @@ export async function deliveriesBench({ warm }: Scale): Promise<Answer> {
       await subscribe(stand.url, due);
       const idle = await pace(perSecond, seconds, () => captureOne(stand.url));
       await stand.stores.sql`UPDATE subscriptions SET next_delivery_date = now() - interval '1 second'`;
+      await stallOf(socket);
       const started = performance.now();
       const delivered = whenDelivered(stand, due, longestSeconds * 1000);
       const [beside, took] = await Promise.all([paceUntil(stand.url, delivered), delivered]);
+      const stall = await stallOf(socket);
       const { letters, readers } = await mail.stop();
       if (letters !== due || readers !== due)
         throw new Error(`${letters} letters came to ${readers} readers`);
@@ -48,9 +69,10 @@ export async function deliveriesBench({ warm }: Scale): Promise<Answer> {
             failed: idle.failed,
           },
           { name: "capture beside deliveries", "p50 ms": p50_ms, "p99 ms": p99_ms, "max ms": max_ms, failed },
-          { name: "deliveries", s: (took - started) / 1000 },
+          { name: "deliveries", s: (took - started) / 1000, "CPU ms of a turn": stall.cpu_ms },
         ],
         ratios: [
+          { name: "longest turn of the loop, CPU ms", value: stall.cpu_ms, goal: 10 },
           { name: "deliveries, s", value: (took - started) / 1000, goal: 60 },
           {
             name: "capture p99 beside deliveries ÷ max(10 ms, 2 × idle)",
@@ -60,7 +82,7 @@ export async function deliveriesBench({ warm }: Scale): Promise<Answer> {
         ],
       };
     },
-    { environment },
+    { environment, preload: resolve(import.meta.dir, "stall_watch.ts") },
   );
 }
 
@@ -78,6 +100,10 @@ async function paceUntil(url: string, end: Promise<unknown>): Promise<Paced> {
   );
   await over;
   return paced;
+}
+
+async function stallOf(socket: string): Promise<Stall> {
+  return (await (await fetch("http://stall/", { unix: socket })).json()) as Stall;
 }
 
 async function whenDelivered(stand: SluiceStand, due: number, msMax: number): Promise<number> {

@@ -53,7 +53,7 @@ export const deliveryLimits = {
   /** Deliveries under way at once in one process: they mostly wait for others' servers. */
   deliveriesAtOnceMax: 16,
   /** The time between two letters that are written, in ms: each takes about two, and capture comes first. */
-  letterGapMs: 25,
+  letterGapMs: 12,
   /** Insights read and charts drawn at once for deliveries: a core stays free for capture. */
   deliveryReadsMax: 1,
   /** Charts and insights that wait for that. */
