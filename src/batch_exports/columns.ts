@@ -106,11 +106,16 @@ export const captureColumns: readonly Column[] = [
   },
 ];
 
-const number = (name: string): Column => ({ name, sql: name, type: "Int64", json: `toString(${name})` });
+const number = (name: string): Column => ({
+  name,
+  sql: `toInt64(${name})`,
+  type: "Int64",
+  json: `toString(toInt64(${name}))`,
+});
 
 /** One row for every id of a person, in files and in tables; PostHog's versions are moments here. */
 export const personColumns: readonly Column[] = [
-  { ...number("team_id"), sql: "toInt64(project_id)", json: "toString(project_id)" },
+  number("team_id"),
   text("distinct_id"),
   uuid("person_id"),
   json("properties"),

@@ -213,12 +213,8 @@ function eventRows(source: Source, days: readonly string[]): Statement {
 
 /** Each id of the persons whose last change arrived in the interval, with what is known of them now. */
 function personRows(source: Source): Statement {
-  const { where, params } = arrival(source, "changed_at");
-  const persons =
-    "(SELECT project_id, arrayJoin(distinct_ids) AS distinct_id, person_id, properties, created_at, " +
-    "changed_at AS _inserted_at, toUnixTimestamp64Milli(changed_at) AS person_version, " +
-    `person_version AS person_distinct_id_version, toInt64(0) AS is_deleted FROM persons WHERE ${where})`;
-  return narrowed(persons, ["1"], params, source.conditions);
+  const { where, params } = arrival(source, "_inserted_at");
+  return narrowed("exported_persons", [where], params, source.conditions);
 }
 
 function narrowed(
@@ -235,7 +231,7 @@ function narrowed(
 /** The project and the interval of arrival; half-open. */
 function arrival(
   { project_id, interval }: Source,
-  column: "created_at" | "changed_at" = "created_at",
+  column: "created_at" | "_inserted_at" = "created_at",
 ): { where: string; params: Record<string, unknown> } {
   const clauses = ["project_id = {project:UInt32}"];
   const params: Record<string, unknown> = { project: project_id, until: interval.end };
