@@ -21,6 +21,8 @@ export const recordingLimits = {
   recordingsJournalShare: 0.5,
   /** Recordings deleted by one request; PostHog's number. */
   recordingsDeletedAtOnceMax: 100,
+  /** Rows of which a list compares the sessions by name; further back, all are compared: it takes longer. */
+  recordingRowsComparedMax: 20_000,
   /** Ids that a list of recordings may be narrowed to. */
   recordingIdsAskedMax: 1000,
   /** Deleted recordings that lists leave out by name until ClickHouse has hidden them, which takes seconds. */

@@ -122,40 +122,58 @@ async function countRecordings(clickhouse: ClickHouse, filter: RecordingFilter):
 
 /**
  * The sessions of a page. A recording has a row for each time that something of it was stored, until those are merged;
- * its start is the earliest. So the newest rows are looked for first, some more than the page has, and only
- * their sessions are compared by their starts; more rows, while they are not enough.
+ * its start is the earliest. So the newest rows are taken first, some more than the page has, and only their
+ * sessions are compared by their true starts; more rows, while they are not enough, and in the end all.
  */
 async function findPage(
   clickhouse: ClickHouse,
   filter: RecordingFilter,
-  { limit, offset }: { limit: number; offset: number },
+  page: { limit: number; offset: number },
 ): Promise<string[]> {
   const { where, params } = conditions(filter);
-  for (let rows = (offset + limit) * 2; ; rows *= 8) {
-    const since = await clickhouse.query<{ since: string }>(
-      `SELECT start_time AS since FROM session_recording_spans WHERE ${where}
-       ORDER BY start_time DESC LIMIT 1 OFFSET {rows:UInt64}`,
+  const { limit, offset } = page;
+  for (let rows = (offset + limit) * 2; rows <= limits.recordingRowsComparedMax; rows *= 8) {
+    const newest = await clickhouse.query<{ session_hash: string; start_time: string }>(
+      `SELECT session_hash, start_time FROM session_recording_spans WHERE ${where}
+       ORDER BY start_time DESC LIMIT {rows:UInt64}`,
       { ...params, rows },
       queryOptions,
     );
-    const all = since[0] === undefined;
-    const found = await clickhouse.query<{ session_hash: string }>(
-      `SELECT session_hash, min(start_time) AS start FROM session_recording_spans
-       WHERE project_id = {project_id:UInt32} AND session_hash IN (
-         SELECT session_hash FROM session_recording_spans WHERE ${where} AND start_time >= ${moment("since")}
-       )
-       GROUP BY session_hash
-       HAVING start >= ${moment("since")} ${filter.from === undefined ? "" : `AND start >= ${moment("from")}`}
-       ORDER BY start DESC, session_hash DESC
-       LIMIT {limit:UInt64} OFFSET {offset:UInt64}`,
-      { ...params, since: since[0]?.since ?? earliest, limit, offset },
-      queryOptions,
-    );
-    if (all || found.length === limit) return found.map(({ session_hash }) => session_hash);
+    const whole = newest.length < rows;
+    // Of the last one's moment there may be more rows than were taken.
+    const since = whole ? earliest : (newest.at(-1)?.start_time ?? earliest);
+    const theirs = "project_id = {project_id:UInt32} AND session_hash IN {hashes:Array(UInt64)}";
+    const hashes = [...new Set(newest.map(hashOf))];
+    const found = await orderByStart(clickhouse, filter, theirs, { ...params, ...page, since, hashes });
+    if (whole || found.length === limit) return found;
   }
+  return await orderByStart(clickhouse, filter, where, { ...params, ...page, since: earliest });
 }
 
-const earliest = "1970-01-01 00:00:00.000000";
+async function orderByStart(
+  clickhouse: ClickHouse,
+  { from }: RecordingFilter,
+  where: string,
+  params: Record<string, unknown>,
+): Promise<string[]> {
+  const found = await clickhouse.query<{ session_hash: string }>(
+    `SELECT session_hash, min(start_time) AS start FROM session_recording_spans
+     WHERE ${where}
+     GROUP BY session_hash
+     HAVING start > ${moment("since")} ${from === undefined ? "" : `AND start >= ${moment("from")}`}
+     ORDER BY start DESC, session_hash DESC
+     LIMIT {limit:UInt64} OFFSET {offset:UInt64}`,
+    params,
+    queryOptions,
+  );
+  return found.map(({ session_hash }) => session_hash);
+}
+
+function hashOf({ session_hash }: { session_hash: string }): bigint {
+  return BigInt(session_hash);
+}
+
+const earliest = "1900-01-01 00:00:00.000000";
 
 function moment(name: string): string {
   return `toDateTime64({${name}:String}, 6, 'UTC')`;

@@ -1,6 +1,7 @@
 // Pieces of recordings: what is taken of them, and that they are no events.
 
 import { afterAll, expect, test } from "bun:test";
+import { readdirSync, readFileSync } from "node:fs";
 import { gzipSync } from "node:zlib";
 import { Scan } from "../../src/capture/scan.ts";
 import { type SnapshotRow, readSnapshot } from "../../src/capture/snapshot.ts";
@@ -140,6 +141,30 @@ test("pieces go to recordings on any path, beside events, and may be larger than
   }
   expect(await desk.kept()).toEqual({ live: 4, historical: 0, warnings: 0, recordings: 8 });
   expect(desk.counts).toMatchObject({ received: 12, accepted: 12, ignored: 0 });
+});
+
+test("what a recorder compressed stays as it is, NUL and all, in short bodies and in long ones", async () => {
+  const whole = {
+    type: 2,
+    cv: "2024-10",
+    data: gzipSync("x".repeat(500)).toString("latin1"),
+    timestamp: start,
+  };
+  const text = JSON.stringify([whole]);
+  expect(text).toContain(String.raw`\u0000`);
+  for (const pad of [10, 2_000_000]) {
+    const desk = openDesk({ records: true, bodyBytesMax: 10_000_000 });
+    const piece = { ...snapshot, properties: { ...sound, $snapshot_data: [whole] } };
+    const beside = { event: "e", distinct_id: "d", properties: { pad: "x".repeat(pad), nul: "\0" } };
+    const body = JSON.stringify({ api_key: key, batch: [beside, piece, beside] });
+    const reply = await desk.send("/s/", body, { "content-length": String(Buffer.byteLength(body)) });
+    expect(reply.status).toBe(200);
+    expect((await desk.kept())["recordings"]).toBe(1);
+    const { folder } = desk.journal;
+    const files = readdirSync(folder).filter((name) => name.startsWith("recordings-"));
+    const bytes = files.map((name) => readFileSync(`${folder}/${name}`, "utf8")).join("");
+    expect(bytes).toContain(text);
+  }
 });
 
 test("what a browser sends, gzipped and without a hint", async () => {

@@ -3,6 +3,7 @@
 import { afterAll, expect, test } from "bun:test";
 import { deriveSpansAgain } from "../../src/capture/store.ts";
 import { silentLog } from "../../src/core/log.ts";
+import { listRecordings } from "../../src/session_recordings/store.ts";
 import { migrate } from "../../src/storage/migrate.ts";
 import { ask } from "../support/ask.ts";
 import { cleanUp } from "../support/cleanup.ts";
@@ -68,4 +69,37 @@ test("spans are derived again from a batch, and a second time changes nothing", 
   await clickhouse.command("TRUNCATE TABLE session_recording_spans");
   await deriveSpansAgain(clickhouse, 7n);
   expect(await spans()).toEqual(before);
+}, 60_000);
+
+test("a list is in order however its recordings' pieces were stored, at its head and far back", async () => {
+  const { sql, clickhouse } = await openTestStores();
+  await migrate({ sql, clickhouse }, { log: silentLog });
+  // 40,000 recordings of two pieces; the later piece is stored by itself, before or after the first.
+  for (const piece of [1, 0])
+    await clickhouse.command(
+      `INSERT INTO snapshot_chunks (project_id, session_id, uuid, distinct_id, first_at, last_at, created_at, expires_at)
+       SELECT 1, concat('s', toString(number)), generateUUIDv4(), 'd',
+         toDateTime64('2026-01-01 00:00:00', 6, 'UTC') + number * 7 + {later:UInt32} AS at, at, now64(6), now64(6) + 9999
+       FROM numbers(40000)`,
+      { later: piece * 100_000 },
+    );
+  const filter = { project_id: 1, without: [] };
+  for (const offset of [0, 50, 9990, 15_000, 39_995]) {
+    const { count, recordings } = await listRecordings(clickhouse, filter, { limit: 10, offset });
+    const expected = Array.from(
+      { length: Math.min(10, 40_000 - offset) },
+      (_, i) => `s${39_999 - offset - i}`,
+    );
+    expect([count, recordings.map(({ session_id }) => session_id)]).toEqual([40_000, expected]);
+  }
+  const from = "2026-01-01 00:00:00.000000";
+  const to = "2026-01-01 00:00:35.000000";
+  const early = await listRecordings(clickhouse, { ...filter, from, to }, { limit: 10, offset: 0 });
+  expect([early.count, early.recordings.map(({ session_id }) => session_id)]).toEqual([
+    5,
+    ["s4", "s3", "s2", "s1", "s0"],
+  ]);
+  const without = ["s4", "s0"];
+  const rest = await listRecordings(clickhouse, { ...filter, from, to, without }, { limit: 10, offset: 0 });
+  expect([rest.count, rest.recordings.length]).toEqual([3, 3]);
 }, 60_000);
