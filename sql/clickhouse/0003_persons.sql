@@ -39,18 +39,6 @@ ENGINE = AggregatingMergeTree
 ORDER BY (project_id, distinct_id)
 SETTINGS index_granularity = 1024, fsync_after_insert = 1, fsync_part_directory = 1, min_rows_to_fsync_after_merge = 1, old_parts_lifetime = 480;
 
-CREATE MATERIALIZED VIEW IF NOT EXISTS seen_of_events TO seen AS
-SELECT
-    project_id,
-    distinct_id,
-    min(timestamp) AS first,
-    max(timestamp) AS last,
-    min(created_at) AS arrived,
-    maxIf(created_at, arrayExists(w -> w < 3, pw)) AS changed
-FROM event_rows
-WHERE person_mode != 1
-GROUP BY project_id, distinct_id;
-
 -- One row per key, and for a key that was set once two more: kind 0 = the latest set or unset, 1 = the first set
 -- once, 2 = the latest. w = when (µs; negated for kind 1, as its tie is turned round), the event's uuid as a number
 -- that sorts like its text, what (0 set, 1 once, 2 unset), and the raw JSON value.
@@ -66,22 +54,6 @@ ENGINE = AggregatingMergeTree
 ORDER BY (project_id, distinct_id, key, kind)
 SETTINGS index_granularity = 1024, fsync_after_insert = 1, fsync_part_directory = 1, min_rows_to_fsync_after_merge = 1, old_parts_lifetime = 480;
 
-CREATE MATERIALIZED VIEW IF NOT EXISTS person_props_of_events TO person_props AS
-WITH reinterpretAsUInt128(reverse(UUIDToNum(uuid))) AS tie
-SELECT
-    project_id,
-    distinct_id,
-    key,
-    arrayJoin(if(op = 1, [1, 2], [0])) AS kind,
-    (if(kind = 1, -at, at), if(kind = 1, bitNot(tie), tie), op, value)::Tuple(at Int64, tie UInt128, op Int8, value String) AS w
-FROM
-(
-    SELECT project_id, distinct_id, uuid, toUnixTimestamp64Micro(timestamp) AS at, key, op, value
-    FROM event_rows
-    ARRAY JOIN pk AS key, pw AS op, pv AS value
-    WHERE op < 3
-);
-
 -- Groups exist by $groupidentify alone.
 CREATE TABLE IF NOT EXISTS groups_seen
 (
@@ -96,18 +68,6 @@ ENGINE = AggregatingMergeTree
 ORDER BY (project_id, group_type, group_key)
 SETTINGS index_granularity = 1024, fsync_after_insert = 1, fsync_part_directory = 1, min_rows_to_fsync_after_merge = 1, old_parts_lifetime = 480;
 
-CREATE MATERIALIZED VIEW IF NOT EXISTS groups_seen_of_events TO groups_seen AS
-SELECT
-    project_id,
-    gt[1] AS group_type,
-    gk[1] AS group_key,
-    min(timestamp) AS first,
-    min(created_at) AS arrived,
-    max(created_at) AS changed
-FROM event_rows
-WHERE person_mode = 2
-GROUP BY project_id, group_type, group_key;
-
 CREATE TABLE IF NOT EXISTS group_props
 (
     project_id UInt32,
@@ -119,17 +79,6 @@ CREATE TABLE IF NOT EXISTS group_props
 ENGINE = AggregatingMergeTree
 ORDER BY (project_id, group_type, group_key, key)
 SETTINGS index_granularity = 1024, fsync_after_insert = 1, fsync_part_directory = 1, min_rows_to_fsync_after_merge = 1, old_parts_lifetime = 480;
-
-CREATE MATERIALIZED VIEW IF NOT EXISTS group_props_of_events TO group_props AS
-SELECT
-    project_id,
-    gt[1] AS group_type,
-    gk[1] AS group_key,
-    key,
-    (toUnixTimestamp64Micro(timestamp), reinterpretAsUInt128(reverse(UUIDToNum(uuid))), op, value)::Tuple(at Int64, tie UInt128, op Int8, value String) AS w
-FROM event_rows
-ARRAY JOIN pk AS key, pw AS op, pv AS value
-WHERE person_mode = 2 AND op = 3;
 
 -- Ids of events that were stored before these tables were there.
 INSERT INTO seen (project_id, distinct_id, first, last, arrived, changed)

@@ -85,11 +85,6 @@ CREATE TABLE IF NOT EXISTS event_feed
 )
 ENGINE = Null;
 
-DROP VIEW IF EXISTS seen_of_events;
-DROP VIEW IF EXISTS person_props_of_events;
-DROP VIEW IF EXISTS groups_seen_of_events;
-DROP VIEW IF EXISTS group_props_of_events;
-
 CREATE MATERIALIZED VIEW IF NOT EXISTS seen_of_events TO seen AS
 SELECT
     project_id,
@@ -102,21 +97,54 @@ FROM event_feed
 WHERE person_mode != 1
 GROUP BY project_id, distinct_id;
 
+-- Folded before they are sorted, which halves the price of a batch in which every event sets keys. What is set once
+-- has a view of its own for its latest time, since most batches have none.
 CREATE MATERIALIZED VIEW IF NOT EXISTS person_props_of_events TO person_props AS
-WITH reinterpretAsUInt128(reverse(UUIDToNum(uuid))) AS tie
-SELECT
-    project_id,
-    distinct_id,
-    key,
-    arrayJoin(if(op = 1, [1, 2], [0])) AS kind,
-    (if(kind = 1, -at, at), if(kind = 1, bitNot(tie), tie), op, value)::Tuple(at Int64, tie UInt128, op Int8, value String) AS w
+SELECT project_id, distinct_id, key, kind, max(change) AS w
 FROM
 (
-    SELECT project_id, distinct_id, uuid, toUnixTimestamp64Micro(timestamp) AS at, key, op, value
-    FROM event_feed
+    SELECT
+        project_id,
+        distinct_id,
+        key,
+        toUInt8(op = 1) AS kind,
+        (if(op = 1, -at, at), if(op = 1, bitNot(tie), tie), op, value)::Tuple(at Int64, tie UInt128, op Int8, value String) AS change
+    FROM
+    (
+        SELECT
+            project_id, distinct_id, pk, pw, pv,
+            toUnixTimestamp64Micro(timestamp) AS at,
+            reinterpretAsUInt128(reverse(UUIDToNum(uuid))) AS tie
+        FROM event_feed
+        WHERE notEmpty(pw)
+    )
     ARRAY JOIN pk AS key, pw AS op, pv AS value
     WHERE op < 3
-);
+)
+GROUP BY project_id, distinct_id, key, kind;
+
+CREATE MATERIALIZED VIEW IF NOT EXISTS person_props_set_once TO person_props AS
+SELECT project_id, distinct_id, key, toUInt8(2) AS kind, max(change) AS w
+FROM
+(
+    SELECT
+        project_id,
+        distinct_id,
+        key,
+        (at, tie, op, value)::Tuple(at Int64, tie UInt128, op Int8, value String) AS change
+    FROM
+    (
+        SELECT
+            project_id, distinct_id, pk, pw, pv,
+            toUnixTimestamp64Micro(timestamp) AS at,
+            reinterpretAsUInt128(reverse(UUIDToNum(uuid))) AS tie
+        FROM event_feed
+        WHERE has(pw, 1)
+    )
+    ARRAY JOIN pk AS key, pw AS op, pv AS value
+    WHERE op = 1
+)
+GROUP BY project_id, distinct_id, key;
 
 CREATE MATERIALIZED VIEW IF NOT EXISTS groups_seen_of_events TO groups_seen AS
 SELECT
