@@ -281,7 +281,7 @@ export function scan(
   let expects: u32 = 0;
   while (at < goal && count + done < countMax && byte(at) == 0x7b) {
     const entry = ENTRIES + (count + done) * ENTRY_BYTES;
-    memory.fill(entry, 0, ENTRY_BYTES);
+    for (let at: u32 = 0; at < ENTRY_BYTES; at += 16) v128.store(entry + at, i64x2.splat(0));
     ownTo = 0;
     innerTo = 0;
     const to = members(ITEM_KEYS, at, 2, entry);

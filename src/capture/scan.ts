@@ -54,7 +54,7 @@ export class Scan {
     this.#slab = slab;
     this.#key = new ItemKey(bytes);
     this.#utf8 = new Utf8Check(bytes);
-    this.entries = slab?.entries ?? new Int32Array(entryLength * 64);
+    this.entries = slab?.entries ?? new Int32Array(entryLength * (1 + (bytes.length >> 9)));
     this.#walk = new Walk(bytes);
   }
 

@@ -10,8 +10,6 @@ export class Walk {
   at = 0;
   /** Set to 1 when an escape was passed that cannot be stored: NUL, or half of a surrogate pair. */
   altered = 0;
-  /** The opening bytes of the containers around the current value. */
-  readonly nesting = new Uint8Array(limits.jsonDepthMax);
   /** Where the last key's bytes lie, without its quotes. */
   keyFrom = 0;
   keyTo = 0;
@@ -58,7 +56,7 @@ export class Walk {
    * by.
    */
   skip(outer: number): void {
-    const { bytes, nesting } = this;
+    const { bytes } = this;
     let depth = outer;
     let at = pastBlanks(bytes, this.at);
     do {
@@ -187,6 +185,9 @@ export class Walk {
     return malformed(`unexpected ${shown} at byte ${at}`);
   }
 }
+
+/** The opening bytes of the containers around the current value; everybody's, since skip() never awaits. */
+const nesting = new Uint8Array(limits.jsonDepthMax);
 
 /** "{" and "}", "[" and "]" are this far apart. */
 const closes = 2;
