@@ -152,6 +152,8 @@ function settingsOf(store: ObjectStore, { choice }: Plan): Record<string, string
     output_format_parquet_compression_method: choice.compression ?? "none",
     output_format_parquet_row_group_size: limits.parquetGroupRowsMax,
     output_format_parquet_row_group_size_bytes: limits.parquetGroupBytesMax,
+    // On further threads it would be done sooner, at the cost of every capture beside it.
+    output_format_parquet_parallel_encoding: 0,
   };
 }
 

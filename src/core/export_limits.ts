@@ -57,7 +57,7 @@ export const exportLimits = {
   storeConnectMsMax: 5000,
   storeRequestMsMax: 60_000,
   /** Parts of one file on their way at once, 16 MiB and growing each. */
-  storePartsAtOnceMax: 6,
+  storePartsAtOnceMax: 2,
   /** Rows and bytes of a Parquet row group: it rests in memory until it is written. */
   parquetGroupRowsMax: 100_000,
   parquetGroupBytesMax: 64 * 1024 * 1024,
