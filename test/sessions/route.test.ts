@@ -1,4 +1,5 @@
 import { afterAll, beforeAll, expect, test } from "bun:test";
+import { ownPersonId } from "../../src/persons/identity.ts";
 import { type Answer, addStranger, ask, problemOf } from "../support/ask.ts";
 import { cleanUp } from "../support/cleanup.ts";
 import { type Server, post, projectKey, rested, startServer, storesOf } from "../support/server.ts";
@@ -186,4 +187,16 @@ test("the view has one row a session; an event counts once however often it was 
       "Unknown",
     ],
   ]);
+});
+
+test("sessions of a person who is deleted with their events are gone", async () => {
+  const uuid = ownPersonId(1, "visitor of bounced");
+  const path = `/api/projects/1/persons/${uuid}/?delete_events=true`;
+  expect((await ask(server, "DELETE", path)).status).toBeLessThan(300);
+  expect(await values("key=$entry_current_url")).toEqual([{ name: "https://shop.example/shoes?size=42" }]);
+  const { clickhouse } = await storesOf(server);
+  const left = await clickhouse.query<{ session_id: string }>(
+    "SELECT session_id FROM sessions WHERE project_id = 1 ORDER BY session_id",
+  );
+  expect(left.map(({ session_id }) => session_id)).toEqual(["from an ad", "odd", "on a phone"]);
 });

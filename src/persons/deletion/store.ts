@@ -84,6 +84,12 @@ async function deletePerson(sql: Postgres, clickhouse: ClickHouse, order: Order)
       options,
     );
     await clickhouse.command(
+      `DELETE FROM session_rows
+       WHERE project_id = {project_id:UInt32} AND first_seen.distinct_id IN {ids:Array(String)}`,
+      params,
+      options,
+    );
+    await clickhouse.command(
       `DELETE FROM ingestion_warnings
        WHERE ${own} AND timestamp <= fromUnixTimestamp64Micro({at:Int64}, 'UTC')`,
       params,
