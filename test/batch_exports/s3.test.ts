@@ -110,6 +110,8 @@ test("JSON lines hold every event once, its properties as they were sent", async
   const { uuid, timestamp } = rows[0]!;
   expect(new Date(String(timestamp)).toISOString()).toBe(String(sent.get(String(uuid))!["timestamp"]));
   const range = `range ${iso(span.start)} - ${iso(span.end)}`;
+  // The last one is said when nothing is left to run.
+  await until(async () => (await linesOf(stores, id)).some(({ message }) => message.startsWith("Backfill")));
   expect(await linesOf(stores, id)).toEqual([
     { level: "INFO", message: `Starting batch export for ${range}` },
     { level: "INFO", message: `Batch export for ${range} finished successfully with 1200 records exported` },

@@ -188,7 +188,8 @@ test("ten failures pause an export and cancel its backfills; who goes on has ten
   expect(await failed()).toBe(10);
   const [backfill] = await stores.sql`SELECT status FROM batch_export_backfills WHERE id = ${open}`;
   expect(backfill!["status"]).toBe("Cancelled");
-  expect((await linesOf(stores, id)).at(-1)!.message).toContain("paused: 10 of its last 50 runs failed");
+  const said = async () => (await linesOf(stores, id)).at(-1)!.message;
+  await until(async () => (await said()).includes("paused: 10 of its last 50 runs failed"));
   now += 1000;
   await stores.sql`UPDATE batch_exports SET paused = false WHERE id = ${id}`;
   await until(async () => (await failed()) > 10);
