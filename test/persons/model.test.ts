@@ -199,7 +199,7 @@ test("persons equal the model's", async () => {
         expect(Number(warned[0]?.n)).toBeLessThanOrEqual(model.refused);
       },
     ),
-    { numRuns: 60, interruptAfterTimeLimit: 90_000, markInterruptAsFailure: true },
+    { numRuns: 25 },
   );
-  expect(unknowables).toBeLessThan(60);
+  expect(unknowables).toBeLessThan(25);
 }, 240_000);
