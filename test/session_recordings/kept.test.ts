@@ -51,6 +51,27 @@ test("pieces that were answered are there after the server was killed, each once
   expect(clicks.reduce((sum, count) => sum + count)).toBe(stored);
 }, 60_000);
 
+test("a recording is kept as long as the operator says, then gone by itself", async () => {
+  const server = await startServer({ FLUSH_INTERVAL_MS: "20", RECORDING_RETENTION_DAYS: "7" });
+  await ask(server, "PATCH", "/api/projects/1/", { session_recording_opt_in: true });
+  const body = bodyOf({ session: "s", events: [event.click(at)] });
+  await until(async () => (await (await post(server, "/s/", body)).text()) === '{"status":"Ok"}');
+  await rested(server);
+  const { clickhouse } = await storesOf(server);
+  const days = "dateDiff('day', created_at, expires_at)";
+  const kept = await clickhouse.query(`SELECT DISTINCT session_id, ${days} AS days FROM snapshot_chunks`);
+  expect(kept).toEqual([{ session_id: "s", days: "7" }]);
+  await clickhouse.command(
+    `INSERT INTO snapshot_chunks (project_id, session_id, uuid, distinct_id, first_at, created_at, expires_at)
+     SELECT 1, 'old', generateUUIDv4(), 'd', now64(6), now64(6) - INTERVAL 8 DAY, now64(6) - INTERVAL 1 DAY`,
+  );
+  for (const table of ["snapshot_chunks", "session_recording_spans"]) {
+    await clickhouse.command(`OPTIMIZE TABLE ${table} FINAL`);
+    const rows = await clickhouse.query(`SELECT DISTINCT session_id FROM ${table}`);
+    expect(rows).toEqual([{ session_id: "s" }]);
+  }
+}, 60_000);
+
 test("spans are derived again from a batch, and a second time changes nothing", async () => {
   const { sql, clickhouse } = await openTestStores();
   await migrate({ sql, clickhouse }, { log: silentLog });
