@@ -19,7 +19,9 @@ export async function recordingsBench({ rounds, warm }: Scale): Promise<Answer> 
     await wantRecordings(url);
     const chunks = chunksOf(Math.round(recorders * seconds));
     if (warm) await pace(100, 2, () => captureOne(url));
+    const start = cpuSeconds([pid]);
     const idle = await pace(100, seconds, () => captureOne(url));
+    await sluice.rested();
     const before = cpuSeconds([pid]);
     const [beside, recorded] = await Promise.all([
       pace(100, seconds, () => captureOne(url)),
@@ -27,6 +29,7 @@ export async function recordingsBench({ rounds, warm }: Scale): Promise<Answer> 
     ]);
     await sluice.rested();
     const cpu = (cpuSeconds([pid]) - before) / seconds;
+    const idleCpu = (before - start) / seconds;
     await checkStored(sluice, chunks.bodies.length);
     await stores.clickhouse.command("SYSTEM START MERGES");
     await makeRecordings(sluice, recordings);
@@ -39,7 +42,7 @@ export async function recordingsBench({ rounds, warm }: Scale): Promise<Answer> 
     return {
       question: `${recorders} recorders at 1 chunk/s beside 100 captures/s; lists among ${recordings.toLocaleString("en")} recordings`,
       figures: [
-        { name: "capture, nothing beside", ...shown(idle) },
+        { name: "capture, nothing beside", ...shown(idle), "CPU cores": idleCpu },
         { name: "capture beside recorders", ...shown(beside), "CPU cores": cpu },
         { name: `chunks of ${Math.round(chunks.bytesEach / 1000)} kB, gzipped`, ...shown(recorded) },
         { name: `list of ${listed}`, ...shown(lists), "CPU ms each": cpuEach },
