@@ -26,9 +26,7 @@ CREATE TABLE batch_exports
     last_updated_at timestamptz NOT NULL,
     deleted boolean NOT NULL DEFAULT false,
     -- the end of the last interval that a scheduled run was made for, or from which on they are made
-    scheduled_until timestamptz,
-    -- scheduled runs that failed one after the other
-    failed_in_row integer NOT NULL DEFAULT 0
+    scheduled_until timestamptz
 );
 
 CREATE INDEX batch_exports_of_project ON batch_exports (project_id, created_at DESC, id DESC) WHERE NOT deleted;

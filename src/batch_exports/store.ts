@@ -124,7 +124,6 @@ export async function updateExport(
       destination_config = ${jsonOf(sql, fields.destination_config)}::jsonb,
       destination_secrets = ${fields.destination_secrets}::bytea,
       scheduled_until = CASE WHEN ${resumed} THEN ${now}::timestamptz ELSE scheduled_until END,
-      failed_in_row = CASE WHEN ${resumed} THEN 0 ELSE failed_in_row END,
       last_updated_at = ${now}::timestamptz
     WHERE id = ${stored.id} AND NOT deleted AND xmin::text = ${stored.revision}
     RETURNING *, xmin::text AS revision`;
@@ -143,7 +142,6 @@ export async function setPaused(
       paused = ${paused},
       last_paused_at = CASE WHEN ${paused} THEN ${now}::timestamptz ELSE last_paused_at END,
       scheduled_until = CASE WHEN ${paused} THEN scheduled_until ELSE ${now}::timestamptz END,
-      failed_in_row = CASE WHEN ${paused} THEN failed_in_row ELSE 0 END,
       last_updated_at = ${now}::timestamptz
     WHERE id = ${id} AND NOT deleted AND paused <> ${paused}
     RETURNING *, xmin::text AS revision`;

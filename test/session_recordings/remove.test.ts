@@ -4,6 +4,8 @@ import { afterAll, beforeAll, expect, test } from "bun:test";
 import { findUserId } from "../../src/personal_api_keys/store.ts";
 import { bootstrap } from "../../src/accounts/bootstrap.ts";
 import { silentLog } from "../../src/core/log.ts";
+import { orderDeletion } from "../../src/persons/deletion/store.ts";
+import { ownPersonId } from "../../src/persons/identity.ts";
 import { markDeleted } from "../../src/session_recordings/mark/store.ts";
 import {
   hideDeleted,
@@ -124,4 +126,13 @@ test("it works by itself, and stops when told", async () => {
   removal.start();
   await removal.close();
   await openRemoval(options).close();
+});
+
+test("a person who is deleted with their events takes their recordings along", async () => {
+  await record("theirs");
+  expect((await rowsOf("theirs"))[0]).toBe(4);
+  const order = { project_id: 1, person_id: ownPersonId(1, "d"), main_id: "d", distinct_ids: ["d"], user_id };
+  const asked = { ...order, key_id: "key", delete_events: true };
+  await orderDeletion(stores.sql, stores.clickhouse, asked, (Date.now() + 1000) * 1000);
+  expect((await rowsOf("theirs"))[0]).toBe(0);
 });

@@ -78,23 +78,14 @@ async function deletePerson(sql: Postgres, clickhouse: ClickHouse, order: Order)
     await clickhouse.command(`DELETE FROM ${table} WHERE ${own}`, params, options);
   }
   if (delete_events) {
-    await clickhouse.command(
-      `DELETE FROM event_rows WHERE ${own} AND created_at <= fromUnixTimestamp64Micro({at:Int64}, 'UTC')`,
-      params,
-      options,
-    );
-    await clickhouse.command(
-      `DELETE FROM session_rows
-       WHERE project_id = {project_id:UInt32} AND first_seen.distinct_id IN {ids:Array(String)}`,
-      params,
-      options,
-    );
-    await clickhouse.command(
-      `DELETE FROM ingestion_warnings
-       WHERE ${own} AND timestamp <= fromUnixTimestamp64Micro({at:Int64}, 'UTC')`,
-      params,
-      options,
-    );
+    const deletions = [
+      `event_rows WHERE ${own} AND created_at <= fromUnixTimestamp64Micro({at:Int64}, 'UTC')`,
+      "session_rows WHERE project_id = {project_id:UInt32} AND first_seen.distinct_id IN {ids:Array(String)}",
+      `snapshot_chunks WHERE ${own} AND created_at <= fromUnixTimestamp64Micro({at:Int64}, 'UTC')`,
+      `session_recording_spans WHERE ${own}`,
+      `ingestion_warnings WHERE ${own} AND timestamp <= fromUnixTimestamp64Micro({at:Int64}, 'UTC')`,
+    ];
+    for (const which of deletions) await clickhouse.command(`DELETE FROM ${which}`, params, options);
   }
   await clickhouse.command(
     `INSERT INTO event_feed
