@@ -2,29 +2,8 @@
 
 import Type, { type Static } from "typebox";
 import { limits } from "../core/limits.ts";
-import {
-  type Changes,
-  flag,
-  moment,
-  nullable,
-  readOnly,
-  text,
-  uuid,
-  type Wish,
-  writable,
-} from "../http/field.ts";
-
-const userModel = Type.Object({
-  id: Type.Integer(),
-  uuid: uuid(),
-  distinct_id: Type.String(),
-  first_name: Type.String(),
-  last_name: Type.String(),
-  email: Type.String({ format: "email" }),
-  is_email_verified: nullable(Type.Boolean()),
-  hedgehog_config: nullable(Type.Record(Type.String(), Type.Unknown())),
-  role_at_organization: nullable(Type.String()),
-});
+import { type Changes, flag, moment, nullable, readOnly, text, type Wish, writable } from "../http/field.ts";
+import { userModel } from "../http/user.ts";
 
 const properties = {
   id: readOnly(Type.Integer()),

@@ -10,22 +10,10 @@ import {
   readOnly,
   reference,
   text,
-  uuid,
   type Wish,
   writable,
 } from "../http/field.ts";
-
-const userModel = Type.Object({
-  id: Type.Integer(),
-  uuid: uuid(),
-  distinct_id: Type.String(),
-  first_name: Type.String(),
-  last_name: Type.String(),
-  email: Type.String({ format: "email" }),
-  is_email_verified: nullable(Type.Boolean()),
-  hedgehog_config: nullable(Type.Record(Type.String(), Type.Unknown())),
-  role_at_organization: nullable(Type.String()),
-});
+import { userModel } from "../http/user.ts";
 
 const exampleQuery = {
   kind: "InsightVizNode",

@@ -15,27 +15,15 @@ import {
   reference,
   text,
   timezone,
-  uuid,
   type Wish,
   writable,
 } from "../http/field.ts";
+import { userModel } from "../http/user.ts";
 import { addressesIn, isAddress } from "./address_list.ts";
 import { frequencies, type Frequency, type Schedule, type Weekday, weekdays } from "./schedule.ts";
 
 export const targetTypes = ["email", "slack", "webhook"] as const;
 export type TargetType = (typeof targetTypes)[number];
-
-const userModel = Type.Object({
-  id: Type.Integer(),
-  uuid: uuid(),
-  distinct_id: Type.String(),
-  first_name: Type.String(),
-  last_name: Type.String(),
-  email: Type.String({ format: "email" }),
-  is_email_verified: nullable(Type.Boolean()),
-  hedgehog_config: nullable(Type.Record(Type.String(), Type.Unknown())),
-  role_at_organization: nullable(Type.String()),
-});
 
 export const subscriptionModel = Type.Object({
   id: readOnly(Type.Integer()),

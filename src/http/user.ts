@@ -1,0 +1,16 @@
+// Who made a thing, as every reply shows them. Never tells what else is known of an account.
+
+import Type from "typebox";
+import { nullable, uuid } from "./field.ts";
+
+export const userModel = Type.Object({
+  id: Type.Integer(),
+  uuid: uuid(),
+  distinct_id: Type.String(),
+  first_name: Type.String(),
+  last_name: Type.String(),
+  email: Type.String({ format: "email" }),
+  is_email_verified: nullable(Type.Boolean()),
+  hedgehog_config: nullable(Type.Record(Type.String(), Type.Unknown())),
+  role_at_organization: nullable(Type.String()),
+});
