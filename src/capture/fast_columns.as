@@ -170,8 +170,8 @@ function nameNumber(from: u32, length: u32): u32 {
   const idLength = idEnd - id - 2;
   if (byte(id) != quote || <i32>idLength < 1 || idLength > DISTINCT_ID_MAX) return false;
   if (byte(id + 1) <= 0x20 || byte(id + 1) >= 0x80 || !isUnescaped(id + 1, idEnd - 1)) return false;
-  if (end(entry, FIELD_PROPERTIES) == 0) return false;
-  if (byte(load<u32>(entry + (FIELD_PROPERTIES << 2)) + BODY) != 0x7b) return false;
+  const properties = byte(load<u32>(entry + (FIELD_PROPERTIES << 2)) + BODY);
+  if (end(entry, FIELD_PROPERTIES) != 0 && properties != 0x7b && properties != 0x6e) return false;
   let micros = received;
   const timeEnd = end(entry, FIELD_TIMESTAMP) + BODY;
   if (timeEnd != BODY) {
@@ -291,10 +291,17 @@ export function lay(
     copy(ids, load<u32>(IDS + (place << 3)), length);
     ids += length;
     const from = load<u32>(entry + (FIELD_PROPERTIES << 2));
-    const size = end(entry, FIELD_PROPERTIES) - from;
-    properties = varuint(properties, size);
-    copy(properties, from + BODY, size);
-    properties += size;
+    if (end(entry, FIELD_PROPERTIES) == 0 || byte(from + BODY) == 0x6e) {
+      // None, or null: an empty object.
+      store<u8>(properties, 2);
+      store<u16>(properties, 0x7d7b, 1);
+      properties += 3;
+    } else {
+      const size = end(entry, FIELD_PROPERTIES) - from;
+      properties = varuint(properties, size);
+      copy(properties, from + BODY, size);
+      properties += size;
+    }
     store<i64>(OUT_TIMESTAMP + (rows << 3), micros);
     store<i64>(OUT_CREATED + (rows << 3), <i64>created);
     store<u8>(OUT_HISTORICAL + rows, <u8>historical);

@@ -35,7 +35,9 @@ export async function layRows(laying: Laying): Promise<number> {
   let writing: Promise<void> | undefined;
   for (let next = 0; next < scan.count;) {
     const created = journal.stamp();
-    const slice = scan.slab ? layPlain(scan.slab, next, created, laying) : laySlice(next, created, laying);
+    const slice = scan.slab
+      ? await layPlain(scan.slab, next, created, laying)
+      : laySlice(next, created, laying);
     next += slice.through;
     accepted += slice.rows;
     await recorder.makeRoom();
@@ -59,7 +61,7 @@ interface Slice {
 }
 
 /** One slice the fast way: columns of plain rows by month, and the other entries one by one. */
-function layPlain(slab: Slab, first: number, created: number, laying: Laying): Slice {
+async function layPlain(slab: Slab, first: number, created: number, laying: Laying): Promise<Slice> {
   const { scan, sending, lane } = laying;
   const through = slab.judge(first, scan.count, sending, sending.received + aheadMicrosMax);
   let rows = 0;
@@ -70,6 +72,7 @@ function layPlain(slab: Slab, first: number, created: number, laying: Laying): S
   }
   for (let i = 0; i < slab.slow; i++) {
     if (layOne((first + slab.slowAt(i)) * entryLength, created, laying)) rows++;
+    if (i % limits.slowSliceRowsMax === limits.slowSliceRowsMax - 1) await othersTurn();
   }
   return { through, rows };
 }
@@ -96,7 +99,7 @@ function layOne(at: number, created: number, laying: Laying): boolean {
   row.created_at = created;
   const read = readEvent(scan, at, sending, row);
   const reason = read === "snapshot" ? recorder.take(scan, at) : read;
-  if (reason) scan.ignored.add(scan.entries[at + field.ordinal]!, reason, entryOf(scan, at));
+  if (reason) scan.ignored.add(scan.entries[at + field.ordinal]!, reason, scan.entries, at);
   if (read) return false;
   lane.append(row);
   if (row.merge !== mergeKind.none) journal.merges.append(mergeOf(row));
@@ -104,14 +107,10 @@ function layOne(at: number, created: number, laying: Laying): boolean {
   return true;
 }
 
-function entryOf(scan: Scan, at: number): Int32Array {
-  return scan.entries.subarray(at, at + entryLength);
-}
-
 function noteWarnings(scan: Scan, at: number, warned: Outcomes<Warning>): void {
   for (const warning of warnings) {
     if ((row.warned & warningBit[warning]) === 0) continue;
-    warned.add(scan.entries[at + field.ordinal]!, warning, entryOf(scan, at), row.uuid);
+    warned.add(scan.entries[at + field.ordinal]!, warning, scan.entries, at, row.uuid);
   }
 }
 

@@ -2,6 +2,7 @@
 // Never an exception.
 
 import { limits } from "../core/limits.ts";
+import { entryLength } from "./member.ts";
 
 /** Why an event was not taken. Names are PostHog's where it has one. */
 export const reasons = [
@@ -64,27 +65,40 @@ export interface Example<Type extends string> {
 
 /** The events of one request that share an outcome, by type. */
 export class Outcomes<Type extends string> {
-  /** How many, by type. */
-  readonly counts = new Map<Type, number>();
+  /** How many, by type, but for the running one's latest: a body may have millions of one type. */
+  readonly #counts = new Map<Type, number>();
+  #type: Type | undefined;
+  #count = 0;
   /** The first limits.ignoredListMax of them. */
   readonly list: { index: number; reason: Type }[] = [];
   /** The first limits.warningsPerMinuteMax of each type. */
   readonly examples: Example<Type>[] = [];
   total = 0;
 
-  /** `entries` from `at`: the event's entry of the scan's index. */
-  add(index: number, type: Type, entry?: Int32Array, uuid?: Uint8Array): void {
-    const count = (this.counts.get(type) ?? 0) + 1;
+  /** How many, by type. */
+  get counts(): ReadonlyMap<Type, number> {
+    if (this.#type !== undefined) this.#counts.set(this.#type, this.#count);
+    return this.#counts;
+  }
+
+  /** `entries` from `at` on: the event's entry of the scan's index. */
+  add(index: number, type: Type, entries?: Int32Array, at = 0, uuid?: Uint8Array): void {
+    if (type !== this.#type) {
+      this.#count = this.counts.get(type) ?? 0;
+      this.#type = type;
+    }
+    this.#count++;
     this.total++;
-    this.counts.set(type, count);
     if (this.list.length < limits.ignoredListMax) this.list.push({ index, reason: type });
-    if (count <= limits.warningsPerMinuteMax) {
-      this.examples.push({ type, index, entry: entry?.slice(), uuid: uuid?.slice() });
+    if (this.#count <= limits.warningsPerMinuteMax) {
+      const entry = entries?.slice(at, at + entryLength);
+      this.examples.push({ type, index, entry, uuid: uuid?.slice() });
     }
   }
 
   clear(): void {
-    this.counts.clear();
+    this.#counts.clear();
+    this.#type = undefined;
     this.list.length = 0;
     this.examples.length = 0;
     this.total = 0;

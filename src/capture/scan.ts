@@ -42,6 +42,9 @@ export class Scan {
   readonly #slab: Slab | undefined;
   #state: State = "start";
   #expectItem = false;
+  /** So many items go the slow way before the fast one is tried again; the last time it was #patience. */
+  #slowItems = 0;
+  #patience = 0;
   readonly #utf8: Utf8Check;
 
   /**
@@ -92,13 +95,14 @@ export class Scan {
     let left = bytesMax;
     while (!this.#ended()) {
       const before = this.#walk.at;
-      if (this.#state === "items" && this.slab) this.#plainItems(this.slab, before + left);
+      const slab = this.#state === "items" ? this.slab : undefined;
+      if (slab && --this.#slowItems < 0) this.#plainItems(slab, before + left);
       left -= this.#walk.at - before;
       if (left <= 0) return false;
       const slowFrom = this.#walk.at;
       if (this.#state === "members") this.#member();
       else this.#nextItem();
-      left -= (this.#walk.at - slowFrom) * slowFactor;
+      left -= Math.max(this.#walk.at - slowFrom, itemBytesLeast) * slowFactor;
       if (left <= 0) return this.#ended();
     }
     return true;
@@ -168,11 +172,13 @@ export class Scan {
   #plainItems(slab: Slab, goal: number): void {
     this.#walk.peek();
     this.#walk.at = slab.scan(this.#walk.at, goal, this.count, this.items, this.#key.first);
-    const { found } = slab;
-    if (found === 0) return;
+    const { found, comma } = slab;
+    // Where one item is unusual, the next ones are likely to be.
+    this.#patience = found > 0 ? 0 : Math.min(slowItemsMax, this.#patience * 2 + 1);
+    this.#slowItems = this.#patience;
     this.count += found;
     this.items += found;
-    this.#expectItem = slab.comma;
+    if (found > 0) this.#expectItem = comma;
   }
 
   #nextItem(): void {
@@ -238,8 +244,7 @@ export class Scan {
   /** The open entry is no event: it is noted by its reason, and its place taken by the next one. */
   #ignore(reason: Reason): void {
     const start = this.count * entryLength;
-    const entry = this.entries.subarray(start, start + entryLength);
-    this.ignored.add(entry[field.ordinal]!, reason, entry);
+    this.ignored.add(this.entries[start + field.ordinal]!, reason, this.entries, start);
   }
 
   /** Reads a value into its slot of the open entry; returns where it starts. */
@@ -291,3 +296,5 @@ export class Scan {
 /** Bytes checked for UTF-8 in the time that one is scanned, and scanned fast in the time of one the slow way. */
 const utf8Factor = 8;
 const slowFactor = 4;
+/** What an item costs at the least, in bytes; and the most items before the fast way is tried again. */
+const [itemBytesLeast, slowItemsMax] = [32, 64];

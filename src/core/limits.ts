@@ -76,8 +76,8 @@ export const limits = {
   slabsMax: 6,
   /** Slabs nobody wanted for so long are let go, in ms. */
   slabIdleMs: 30_000,
-  /** Room for the index of a long body's events, in bytes: one of 20 MB with events of 220 bytes. */
-  slabIndexBytes: 16 * 1024 * 1024,
+  /** Room for the index of a long body's events, in bytes: for 20 MB of the shortest; memory only as far as used. */
+  slabIndexBytes: 120 * 1024 * 1024,
   /** Less difference than this between a client's clock and ours is transit, not skew, in µs: left alone. */
   skewMicrosMin: 10_000_000,
   /**
