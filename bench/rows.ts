@@ -10,7 +10,7 @@ const row = emptyRow();
 
 export function scanned(body: Uint8Array): Scan {
   const scan = new Scan(body);
-  while (!scan.advance(body.length));
+  while (!scan.advance(body.length)) continue;
   return scan;
 }
 

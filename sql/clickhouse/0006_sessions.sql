@@ -7,20 +7,19 @@ CREATE TABLE IF NOT EXISTS session_rows
     session_id String CODEC(ZSTD(1)),
     start_time SimpleAggregateFunction(min, DateTime64(6, 'UTC')) CODEC(Delta, ZSTD(1)),
     end_time SimpleAggregateFunction(max, DateTime64(6, 'UTC')) CODEC(Delta, ZSTD(1)),
-    -- whose the first event is
-    first_seen SimpleAggregateFunction(min, Tuple(at DateTime64(6, 'UTC'), tie UUID, distinct_id String)) CODEC(ZSTD(1)),
-    -- of the first event with a URL; its moment is in 2299 where no event has one
-    entry SimpleAggregateFunction(min, Tuple(
-        at DateTime64(6, 'UTC'), tie UUID, url String, referrer String, referring_domain String,
-        utm_source String, utm_medium String, utm_campaign String, utm_term String, utm_content String,
-        click_ids Map(String, String)
-    )) CODEC(ZSTD(1)),
-    -- of the last event with a URL; its moment is in 1970 where no event has one
-    exit SimpleAggregateFunction(max, Tuple(at DateTime64(6, 'UTC'), tie UUID, url String)) CODEC(ZSTD(1)),
-    -- of the last click that led elsewhere
-    external_click SimpleAggregateFunction(max, Tuple(at DateTime64(6, 'UTC'), tie UUID, url String)) CODEC(ZSTD(1)),
-    -- of the first event that measured it; its moment is in 2299 where none did
-    lcp SimpleAggregateFunction(min, Tuple(at DateTime64(6, 'UTC'), tie UUID, milliseconds Float64)) CODEC(ZSTD(1)),
+    -- These begin with eight bytes that compare like a moment: the later one wins, or the earlier where all bits are
+    -- turned round. A text is compared in a tenth of the time that a tuple takes. What follows is of that event; empty
+    -- where there is none.
+    -- of the first event: its distinct id
+    first_seen SimpleAggregateFunction(max, String) CODEC(ZSTD(1)),
+    -- of the first event with a URL: URL, referrer, its domain, five utm, fifteen click ids, a NUL between each two
+    entry SimpleAggregateFunction(max, String) CODEC(ZSTD(1)),
+    -- of the last event with a URL: its URL
+    exit SimpleAggregateFunction(max, String) CODEC(ZSTD(1)),
+    -- of the last click that led elsewhere: its URL
+    external_click SimpleAggregateFunction(max, String) CODEC(ZSTD(1)),
+    -- of the first event that measured it: the bytes of a Float64, in milliseconds
+    lcp SimpleAggregateFunction(max, String) CODEC(ZSTD(1)),
     -- an event counts once, however often it was sent; beyond some ten thousand, nearly
     events AggregateFunction(uniq, UUID) CODEC(ZSTD(1)),
     pageviews AggregateFunction(uniq, UUID) CODEC(ZSTD(1)),
@@ -37,22 +36,22 @@ CREATE MATERIALIZED VIEW IF NOT EXISTS session_rows_of_events TO session_rows AS
 WITH
     JSONExtract(properties, 'Tuple(`$session_id` String, `$current_url` String, `$referrer` String, `$referring_domain` String, utm_source String, utm_medium String, utm_campaign String, utm_term String, utm_content String, gclid String, gad_source String, gclsrc String, dclid String, gbraid String, wbraid String, fbclid String, msclkid String, twclid String, li_fat_id String, mc_cid String, igshid String, ttclid String, _kx String, irclid String, `$external_click_url` String, `$web_vitals_LCP_value` Float64)') AS sent,
     if(sent.1 != '', sent.1, extract(properties, '"\\$session_id"\\s*:\\s*"([^"\\\\]+)"')) AS session,
-    mapFilter((name, value) -> value != '', map(
-        'gclid', sent.10, 'gad_source', sent.11, 'gclsrc', sent.12, 'dclid', sent.13, 'gbraid', sent.14,
-        'wbraid', sent.15, 'fbclid', sent.16, 'msclkid', sent.17, 'twclid', sent.18, 'li_fat_id', sent.19,
-        'mc_cid', sent.20, 'igshid', sent.21, 'ttclid', sent.22, '_kx', sent.23, 'irclid', sent.24)) AS clicked,
-    toDateTime64('2299-12-31 00:00:00', 6, 'UTC') AS never,
-    toDateTime64('1970-01-01 00:00:00', 6, 'UTC') AS before_all
+    bitXor(reinterpretAsUInt64(toUnixTimestamp64Micro(timestamp)), 0x8000000000000000) AS moment,
+    reverse(reinterpretAsFixedString(moment)) AS late,
+    reverse(reinterpretAsFixedString(bitNot(moment))) AS early
 SELECT
     project_id,
     session AS session_id,
     min(timestamp) AS start_time,
     max(timestamp) AS end_time,
-    min((timestamp, uuid, distinct_id)) AS first_seen,
-    min((if(sent.2 != '', timestamp, never), uuid, sent.2, sent.3, sent.4, sent.5, sent.6, sent.7, sent.8, sent.9, clicked)) AS entry,
-    max((if(sent.2 != '', timestamp, before_all), uuid, sent.2)) AS exit,
-    max((if(sent.25 != '', timestamp, before_all), uuid, sent.25)) AS external_click,
-    min((if(sent.26 > 0, timestamp, never), uuid, sent.26)) AS lcp,
+    max(concat(early, distinct_id)) AS first_seen,
+    max(if(sent.2 = '', '', concat(early,
+        sent.2, '\0', sent.3, '\0', sent.4, '\0', sent.5, '\0', sent.6, '\0', sent.7, '\0', sent.8, '\0', sent.9, '\0',
+        sent.10, '\0', sent.11, '\0', sent.12, '\0', sent.13, '\0', sent.14, '\0', sent.15, '\0', sent.16, '\0', sent.17, '\0',
+        sent.18, '\0', sent.19, '\0', sent.20, '\0', sent.21, '\0', sent.22, '\0', sent.23, '\0', sent.24))) AS entry,
+    max(if(sent.2 = '', '', concat(late, sent.2))) AS exit,
+    max(if(sent.25 = '', '', concat(late, sent.25))) AS external_click,
+    max(if(sent.26 > 0, concat(early, reinterpretAsFixedString(sent.26)), '')) AS lcp,
     uniqState(uuid) AS events,
     uniqStateIf(uuid, event = '$pageview') AS pageviews,
     uniqStateIf(uuid, event = '$autocapture') AS autocaptures,
@@ -76,55 +75,66 @@ WHERE e.created_at > d.id_deleted_at AND position(e.properties, '"$session_id"')
 -- One row a session. channel_type: where its visitor came from, by what the entry's URL and referrer say.
 CREATE OR REPLACE VIEW sessions AS
 WITH
-    lower(if(entry.utm_source != '', entry.utm_source, entry.referring_domain)) AS came_from,
-    lower(entry.utm_medium) AS medium,
-    match(medium, '^(.*cp.*|ppc|retargeting|paid.*)$') OR mapContains(entry.click_ids, 'gclid') OR mapContains(entry.click_ids, 'gad_source') AS paid,
+    splitByChar('\0', substring(entry, 9)) AS entered,
+    entered[1] AS entered_url,
+    entered[3] AS entered_domain,
+    entered[4] AS entered_source,
+    entered[5] AS entered_medium,
+    entered[6] AS entered_campaign,
+    mapFilter((name, value) -> value != '', mapFromArrays(
+        ['gclid', 'gad_source', 'gclsrc', 'dclid', 'gbraid', 'wbraid', 'fbclid', 'msclkid', 'twclid', 'li_fat_id', 'mc_cid', 'igshid', 'ttclid', '_kx', 'irclid'],
+        arrayResize(arraySlice(entered, 9, 15), 15)
+    )) AS clicks,
+    substring(exit, 9) AS left_url,
+    lower(if(entered_source != '', entered_source, entered_domain)) AS came_from,
+    lower(entered_medium) AS medium,
+    match(medium, '^(.*cp.*|ppc|retargeting|paid.*)$') OR mapContains(clicks, 'gclid') OR mapContains(clicks, 'gad_source') AS paid,
     multiIf(
-        match(came_from, '(^|\\.)(amazon|ebay|etsy|walmart|alibaba|aliexpress|shopping|rakuten|mercadolibre|wayfair)(\\.|$)') OR match(lower(entry.utm_campaign), '^(.*(([^a-df-z]|^)shop|shopping).*)$'), 'Shopping',
+        match(came_from, '(^|\\.)(amazon|ebay|etsy|walmart|alibaba|aliexpress|shopping|rakuten|mercadolibre|wayfair)(\\.|$)') OR match(lower(entered_campaign), '^(.*(([^a-df-z]|^)shop|shopping).*)$'), 'Shopping',
         match(came_from, '(^|\\.)(google|googleads|adwords|bing|duckduckgo|yahoo|baidu|yandex|ecosia|ask|aol|startpage|qwant|naver|sogou|seznam|perplexity|search\\.brave|kagi)(\\.|$)'), 'Search',
-        match(came_from, '(^|\\.)(facebook|fb|instagram|ig|twitter|x\\.com|t\\.co|linkedin|lnkd|pinterest|reddit|tiktok|snapchat|threads|quora|tumblr|vk|weibo|whatsapp|wa\\.me|telegram|t\\.me|discord|mastodon|bsky|medium|ycombinator)(\\.|$)') OR medium IN ('social', 'social-network', 'social-media', 'sm', 'social network', 'social media') OR mapContains(entry.click_ids, 'fbclid'), 'Social',
+        match(came_from, '(^|\\.)(facebook|fb|instagram|ig|twitter|x\\.com|t\\.co|linkedin|lnkd|pinterest|reddit|tiktok|snapchat|threads|quora|tumblr|vk|weibo|whatsapp|wa\\.me|telegram|t\\.me|discord|mastodon|bsky|medium|ycombinator)(\\.|$)') OR medium IN ('social', 'social-network', 'social-media', 'sm', 'social network', 'social media') OR mapContains(clicks, 'fbclid'), 'Social',
         match(came_from, '(^|\\.)(youtube|youtu|vimeo|twitch|dailymotion|netflix|hulu|wistia)(\\.|$)') OR match(medium, '^(.*video.*)$'), 'Video',
         '') AS place
 SELECT
     project_id,
     session_id,
-    first_seen.distinct_id AS distinct_id,
+    substring(first_seen, 9) AS distinct_id,
     start_time,
     end_time,
     dateDiff('second', start_time, end_time) AS duration,
-    entry.url AS entry_url,
-    domain(entry.url) AS entry_hostname,
-    path(entry.url) AS entry_pathname,
-    exit.url AS exit_url,
-    domain(exit.url) AS exit_hostname,
-    path(exit.url) AS exit_pathname,
-    external_click.url AS last_external_click_url,
-    entry.referrer AS entry_referrer,
-    entry.referring_domain AS entry_referring_domain,
-    entry.utm_source AS entry_utm_source,
-    entry.utm_medium AS entry_utm_medium,
-    entry.utm_campaign AS entry_utm_campaign,
-    entry.utm_term AS entry_utm_term,
-    entry.utm_content AS entry_utm_content,
-    entry.click_ids AS entry_click_ids,
-    lcp.milliseconds AS vitals_lcp,
+    entered_url AS entry_url,
+    domain(entered_url) AS entry_hostname,
+    path(entered_url) AS entry_pathname,
+    left_url AS exit_url,
+    domain(left_url) AS exit_hostname,
+    path(left_url) AS exit_pathname,
+    substring(external_click, 9) AS last_external_click_url,
+    entered[2] AS entry_referrer,
+    entered_domain AS entry_referring_domain,
+    entered_source AS entry_utm_source,
+    entered_medium AS entry_utm_medium,
+    entered_campaign AS entry_utm_campaign,
+    entered[7] AS entry_utm_term,
+    entered[8] AS entry_utm_content,
+    clicks AS entry_click_ids,
+    reinterpretAsFloat64(substring(lcp, 9)) AS vitals_lcp,
     finalizeAggregation(events) AS event_count,
     finalizeAggregation(pageviews) AS pageview_count,
     finalizeAggregation(autocaptures) AS autocapture_count,
     finalizeAggregation(screens) AS screen_count,
     pageview_count + screen_count <= 1 AND autocapture_count = 0 AND duration < 10 AS is_bounce,
     multiIf(
-        match(lower(entry.utm_campaign), 'cross-?network'), 'Cross Network',
+        match(lower(entered_campaign), 'cross-?network'), 'Cross Network',
         paid AND place != '', concat('Paid ', place),
-        paid AND mapContains(entry.click_ids, 'gad_source'), 'Paid Search',
+        paid AND mapContains(clicks, 'gad_source'), 'Paid Search',
         paid, 'Paid Unknown',
-        entry.referring_domain = '$direct' AND medium = '' AND came_from IN ('', 'direct', '(direct)', '$direct'), 'Direct',
+        entered_domain = '$direct' AND medium = '' AND came_from IN ('', 'direct', '(direct)', '$direct'), 'Direct',
         place != '', concat('Organic ', place),
         medium IN ('affiliate', 'affiliates'), 'Affiliate',
         match(medium, '^(e-?mail|e_mail|newsletter)$') OR match(came_from, '^(e-?mail|newsletter|mail\\.|.*webmail.*)'), 'Email',
         medium = 'audio', 'Audio',
         medium = 'sms' OR came_from = 'sms', 'SMS',
         match(medium, '(push|mobile|notification)') OR came_from = 'firebase', 'Push',
-        entry.referring_domain NOT IN ('', '$direct'), 'Referral',
+        entered_domain NOT IN ('', '$direct'), 'Referral',
         'Unknown') AS channel_type
 FROM session_rows FINAL;
