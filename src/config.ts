@@ -62,7 +62,7 @@ export function readConfig(environment: Environment, terminal = false): Config {
     secretKey: read.text("SECRET_KEY"),
     siteUrl: read.url("SITE_URL", ["http:", "https:"]),
     smtpUrl: read.url("SMTP_URL", ["smtp:", "smtps:"]),
-    emailFrom: read.text("EMAIL_FROM"),
+    emailFrom: read.sender("EMAIL_FROM"),
     modelServer: readModelServer(read),
     recordingRetentionDays: read.integer("RECORDING_RETENTION_DAYS", 90, 1, 3650),
     logLevel: read.choice("LOG_LEVEL", logLevels) ?? "info",
@@ -154,6 +154,16 @@ class Reader {
     const text = this.text(name);
     if (text === undefined || /^[^\s@]+@[^\s@]+$/.test(text)) return text;
     this.wrong(`${name}: expected an e-mail address, got "${text}"`);
+    return undefined;
+  }
+
+  /** An address, or a name and an address: `Reports <reports@example.com>`. */
+  sender(name: string): string | undefined {
+    const text = this.text(name);
+    // oxlint-disable-next-line no-control-regex
+    if (text === undefined || /^(?:[^\x00-\x1f<>@]*<[^\s<>@]+@[^\s<>@]+>|[^\s<>@]+@[^\s<>@]+)$/.test(text))
+      return text;
+    this.wrong(`${name}: expected an e-mail address, or a name and <an address>, got "${text}"`);
     return undefined;
   }
 }

@@ -21,6 +21,8 @@ export function listen(
     app.listen({
       hostname: host,
       port,
+      // Elysia's default lets a second server take every other connection of the first one, silently.
+      reusePort: false,
       // Ours answers first, with a body that says why; Bun's own would be an empty 413.
       maxRequestBodySize: bodyBytesMax * (limits.drainFactor + 1),
       idleTimeout: limits.idleSecondsMax,

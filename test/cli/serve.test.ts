@@ -46,6 +46,7 @@ test("every wrong variable is named in one message", async () => {
     DATABASE_URL: "mysql://root:secret@localhost/x",
     BODY_BYTES_MAX: "-1",
     CLICKHOUSE_CLUSTER: "main",
+    EMAIL_FROM: "Reports <nobody>",
     LOG_LEVEL: "loud",
   });
   const names = [
@@ -55,6 +56,7 @@ test("every wrong variable is named in one message", async () => {
     "DATABASE_URL",
     "BODY_BYTES_MAX",
     "CLICKHOUSE_CLUSTER",
+    "EMAIL_FROM",
     "LOG_LEVEL",
   ];
   for (const name of names) expect(message).toContain(`\n  ${name}: `);
@@ -68,6 +70,12 @@ test("a port in use is one clear line", async () => {
   expect(message).toBe(
     `sluice serve: cannot listen on 127.0.0.1:${other.port}: it is in use; set PORT to another`,
   );
+}, 30_000);
+
+test("a second server does not share the port of the first", async () => {
+  const { port } = new URL((await startServer()).url);
+  const message = await failedStart({ PORT: port, LOG_LEVEL: "error" });
+  expect(message).toBe(`sluice serve: cannot listen on 127.0.0.1:${port}: it is in use; set PORT to another`);
 }, 30_000);
 
 test("a data folder owned by another server is one clear line", async () => {
