@@ -49,6 +49,8 @@ interface Key {
 export function openSecrets({ secretKey, dataDir }: SecretOptions): Secrets {
   const path = join(dataDir, "secret.key");
   const keys: Key[] = [];
+  // What stands in the file may be given as SECRET_KEY, to a second process or on another machine: the same key.
+  if (secretKey !== undefined && fileShape.test(secretKey)) keys.push(keyOf(Buffer.from(secretKey, "hex")));
   if (secretKey !== undefined) keys.push(keyOf(Buffer.from(secretKey)));
   if (secretKey === undefined || existsSync(path)) keys.push(keyOf(keyInFile(path)));
   return {
@@ -63,10 +65,12 @@ function keyOf(material: Buffer): Key {
   return { id, bytes };
 }
 
+const fileShape = /^[0-9a-f]{64}$/;
+
 function keyInFile(path: string): Buffer {
   makeOnce(path);
   const text = readFileSync(path, "utf8").trim();
-  if (!/^[0-9a-f]{64}$/.test(text)) {
+  if (!fileShape.test(text)) {
     throw new UserError(`${path} is damaged: it must hold 64 hexadecimal digits. Restore it from a backup.`);
   }
   return Buffer.from(text, "hex");

@@ -1,5 +1,5 @@
 import { afterAll, expect, test } from "bun:test";
-import { existsSync, readdirSync, statSync, writeFileSync } from "node:fs";
+import { existsSync, readFileSync, readdirSync, statSync, writeFileSync } from "node:fs";
 import { openSecrets } from "../../src/access/secret.ts";
 import { UserError } from "../../src/core/fault.ts";
 import { cleanUp } from "../support/cleanup.ts";
@@ -57,4 +57,13 @@ test("SECRET_KEY alone makes no file, and a damaged file is told", () => {
   expect(existsSync(`${dataDir}/secret.key`)).toBe(false);
   writeFileSync(`${dataDir}/secret.key`, "short");
   expect(() => openSecrets({ dataDir })).toThrow("is damaged");
+});
+
+test("what stands in the file is the same key when it is given as SECRET_KEY", () => {
+  const dataDir = makeFolder();
+  const withFile = openSecrets({ dataDir });
+  const secretKey = readFileSync(`${dataDir}/secret.key`, "utf8").trim();
+  const elsewhere = openSecrets({ secretKey, dataDir: makeFolder() });
+  expect(elsewhere.open(withFile.seal({ password: "p" }))).toEqual({ password: "p" });
+  expect(withFile.open(elsewhere.seal({ password: "q" }))).toEqual({ password: "q" });
 });
