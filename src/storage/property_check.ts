@@ -141,7 +141,8 @@ function checkValues(operator: PropertyOperator, value: unknown, attr: string): 
     return [number];
   }
   if (operator.startsWith("is_date") && !isDateValue(values[0])) {
-    const detail = "A date is needed: YYYY-MM-DD, YYYY-MM-DDThh:mm:ss with or without a zone, or like -7d.";
+    const shapes = "YYYY-MM-DD, YYYY-MM-DDThh:mm:ss with or without a zone, or like -7d";
+    const detail = `A date of the years 1900 to 2299 is needed: ${shapes}.`;
     throw new Fault("invalid_input", detail, { attr });
   }
   return values;
@@ -177,6 +178,8 @@ function isDateValue(value: unknown): boolean {
   if (relativeDate.test(value)) return true;
   if (!isoDate.test(value)) return false;
   const day = value.slice(0, 10);
+  // What a DateTime64 holds; the engine would make any other year one of these.
+  if (day < "1900" || day >= "2300") return false;
   const [hour = 0, minute = 0, second = 0] = (value.slice(11).match(/\d\d/g) ?? []).map(Number);
   const at = new Date(`${day}T00:00:00Z`);
   const exists = !Number.isNaN(at.getTime()) && at.toISOString().startsWith(day);

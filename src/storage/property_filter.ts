@@ -184,5 +184,8 @@ function absolute({ options: { now } }: Compiler, value: string): string {
     const last = new Date(Date.UTC(at.getUTCFullYear(), at.getUTCMonth() + 1, 0)).getUTCDate();
     at.setUTCDate(Math.min(day, last));
   }
-  return at.toISOString();
+  // Beyond what a DateTime64 holds the engine finds a year with a sign, which it cannot read.
+  return new Date(Math.max(at.getTime(), earliest)).toISOString();
 }
+
+const earliest = Date.UTC(1900, 0, 1);

@@ -118,6 +118,19 @@ describe("a filter lets through", () => {
       expect(await through(filter)).toEqual(expected);
     });
 
+  test("dates that no event can have are before or after all of them", async () => {
+    expect(await through(one("is_date_after", "-9999y"))).toEqual(["day", "moment", "seconds"]);
+    expect(await through(one("is_date_before", "-9999y"))).toEqual([]);
+    expect(await through(one("is_date_after", "1900-01-01"))).toEqual(["day", "moment", "seconds"]);
+    expect(await through(one("is_date_before", "2299-12-31"))).toEqual(["day", "moment", "seconds"]);
+    expect(await through(one("is_date_after", "2024-01-01T00:00:00+99:99"))).toEqual([
+      "day",
+      "moment",
+      "seconds",
+    ]);
+    expect(await through(one("is_date_before", "2024-01-01T00:00:00-9999"))).toEqual([]);
+  });
+
   test("dates without a zone in the zone asked for", async () => {
     expect(await through(one("is_date_exact", "2024-05-21"), "Europe/Berlin")).toEqual(["moment", "seconds"]);
   });
@@ -169,6 +182,7 @@ describe("a filter is refused", () => {
     ["that compares with no number", one("gt", "many"), "invalid_input", "properties__0__value"],
     ["with several numbers to compare with", one("gt", [1, 2]), "invalid_input", "properties__0__value"],
     ["between the wrong way round", one("between", [2, 1]), "invalid_input", "properties__0__value"],
+    ["with a year beyond all", one("is_date_before", "9999-12-31"), "invalid_input", "properties__0__value"],
     ["with a day that is none", one("is_date_exact", "2024-02-30"), "invalid_input", "properties__0__value"],
     ["with NUL in it", one("exact", "a\0"), "invalid_input", "properties__0__value"],
     [
