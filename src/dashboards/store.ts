@@ -23,8 +23,9 @@ function columns(sql: Postgres) {
     d.id, d.name, d.description, d.pinned, d.tags, d.deleted, d.created_at, d.updated_at,
     CASE WHEN u.id IS NULL THEN NULL ELSE json_build_object(
       'id', u.id, 'uuid', u.uuid, 'distinct_id', u.distinct_id, 'first_name', u.first_name,
-      'last_name', u.last_name, 'email', u.email, 'is_email_verified', u.is_email_verified,
-      'hedgehog_config', u.hedgehog_config, 'role_at_organization', u.role_at_organization
+      'last_name', u.last_name, 'email', u.email, 'is_email_verified', coalesce(u.is_email_verified, false),
+      'hedgehog_config', coalesce(u.hedgehog_config, '{}'),
+      'role_at_organization', coalesce(u.role_at_organization, '')
     ) END AS created_by
     FROM dashboards d LEFT JOIN users u ON u.id = d.created_by`;
 }

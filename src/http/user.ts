@@ -1,7 +1,7 @@
 // Who made a thing, as every reply shows them. Never tells what else is known of an account.
 
 import Type from "typebox";
-import { nullable, uuid } from "./field.ts";
+import { uuid } from "./field.ts";
 
 export const userModel = Type.Object({
   id: Type.Integer(),
@@ -10,7 +10,7 @@ export const userModel = Type.Object({
   first_name: Type.String(),
   last_name: Type.String(),
   email: Type.String({ format: "email" }),
-  is_email_verified: nullable(Type.Boolean()),
-  hedgehog_config: nullable(Type.Record(Type.String(), Type.Unknown())),
-  role_at_organization: nullable(Type.String()),
+  is_email_verified: Type.Boolean(),
+  hedgehog_config: Type.Record(Type.String(), Type.Unknown()),
+  role_at_organization: Type.String(),
 });

@@ -39,8 +39,9 @@ function columns(sql: Postgres) {
     CASE WHEN ${sql(name)}.id IS NULL THEN NULL ELSE json_build_object(
       'id', ${sql(name)}.id, 'uuid', ${sql(name)}.uuid, 'distinct_id', ${sql(name)}.distinct_id,
       'first_name', ${sql(name)}.first_name, 'last_name', ${sql(name)}.last_name, 'email', ${sql(name)}.email,
-      'is_email_verified', ${sql(name)}.is_email_verified, 'hedgehog_config', ${sql(name)}.hedgehog_config,
-      'role_at_organization', ${sql(name)}.role_at_organization) END`;
+      'is_email_verified', coalesce(${sql(name)}.is_email_verified, false),
+      'hedgehog_config', coalesce(${sql(name)}.hedgehog_config, '{}'),
+      'role_at_organization', coalesce(${sql(name)}.role_at_organization, '')) END`;
   return sql`
     i.id, i.project_id, i.short_id, i.name, i.derived_name, i.description, i.query, i.tags, i.favorited, i.deleted,
     i.created_at, i.updated_at, i.last_modified_at,

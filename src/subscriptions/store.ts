@@ -42,8 +42,9 @@ function columns(sql: Postgres) {
     to_char(s.until_date AT TIME ZONE 'UTC', 'YYYY-MM-DD"T"HH24:MI:SS.US"Z"') AS until_date,
     CASE WHEN u.id IS NULL THEN NULL ELSE json_build_object(
       'id', u.id, 'uuid', u.uuid, 'distinct_id', u.distinct_id, 'first_name', u.first_name,
-      'last_name', u.last_name, 'email', u.email, 'is_email_verified', u.is_email_verified,
-      'hedgehog_config', u.hedgehog_config, 'role_at_organization', u.role_at_organization
+      'last_name', u.last_name, 'email', u.email, 'is_email_verified', coalesce(u.is_email_verified, false),
+      'hedgehog_config', coalesce(u.hedgehog_config, '{}'),
+      'role_at_organization', coalesce(u.role_at_organization, '')
     ) END AS created_by`;
 }
 

@@ -87,7 +87,13 @@ test("what is made has every field, and what was not said its default", async ()
     "hedgehog_config",
     "role_at_organization",
   ]);
-  expect(made["created_by"]).toMatchObject({ id: desk.accounts.user_id });
+  expect(made["created_by"]).toMatchObject({
+    id: desk.accounts.user_id,
+    // Nothing is known of them yet, and each has its type all the same.
+    is_email_verified: false,
+    hedgehog_config: {},
+    role_at_organization: "",
+  });
 });
 
 test("every writable field comes back as it was given, a timezone never", async () => {
