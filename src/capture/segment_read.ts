@@ -43,8 +43,8 @@ export function readSegment(path: string): ReadSegment | undefined {
   const known = headed ?? readName(path);
   if (!known) return undefined;
   const empty = { path, rows: 0, oldest: 0, batches: [], recovered: true };
-  const format = headed ? headedFormat(bytes, known.id) : nativeFormat(bytes, known.id);
-  const segment: Segment = { ...known, ...empty, bytes: format.headBytes };
+  const format = headed ? headedFormat(bytes, known.id, headed.checksum) : nativeFormat(bytes, known.id);
+  const segment: Segment = { id: known.id, lane: known.lane, ...empty, bytes: format.headBytes };
   const sound: [number, number][] = [];
   let from: number | undefined = format.headBytes;
   while (from !== undefined && from < bytes.length) {
@@ -59,11 +59,19 @@ export function readSegment(path: string): ReadSegment | undefined {
 
 type Known = Pick<Segment, "id" | "lane">;
 
-function readHead(bytes: Uint8Array): Known | undefined {
+type Checksum = (bytes: Uint8Array) => bigint;
+
+/** By the first bytes of a head. What an earlier version left behind is read as well: all its lanes had heads. */
+const checksums: [magic: Uint8Array, Checksum][] = [
+  [segmentMagic, (bytes) => BigInt(crc32(bytes))],
+  [new TextEncoder().encode("SLUICEJ1"), (bytes) => Bun.hash.xxHash64(bytes)],
+];
+
+function readHead(bytes: Uint8Array): (Known & { checksum: Checksum }) | undefined {
   const lane = lanes[bytes[16] ?? 255];
-  if (bytes.length < segmentHeadBytes || !lane || !segmentMagic.every((byte, i) => bytes[i] === byte))
-    return undefined;
-  return { id: new DataView(bytes.buffer, bytes.byteOffset).getBigUint64(8, true), lane };
+  const checksum = checksums.find(([magic]) => magic.every((byte, i) => bytes[i] === byte))?.[1];
+  if (bytes.length < segmentHeadBytes || !lane || !checksum) return undefined;
+  return { id: new DataView(bytes.buffer, bytes.byteOffset).getBigUint64(8, true), lane, checksum };
 }
 
 function readName(path: string): Known | undefined {
@@ -99,11 +107,11 @@ function nativeFormat(bytes: Uint8Array, id: bigint): Format {
   };
 }
 
-function headedFormat(bytes: Uint8Array, id: bigint): Format {
+function headedFormat(bytes: Uint8Array, id: bigint, checksum: Checksum): Format {
   const view = new DataView(bytes.buffer, bytes.byteOffset, bytes.byteLength);
   return {
     headBytes: segmentHeadBytes,
-    frameAt: (at) => readFrame(bytes, view, at, id),
+    frameAt: (at) => readFrame(bytes, view, at, id, checksum),
     next: (from) => {
       const at = bytes.indexOf(0x46, from);
       return at < 0 ? undefined : at;
@@ -111,7 +119,13 @@ function headedFormat(bytes: Uint8Array, id: bigint): Format {
   };
 }
 
-function readFrame(bytes: Uint8Array, view: DataView, at: number, id: bigint): FoundFrame | undefined {
+function readFrame(
+  bytes: Uint8Array,
+  view: DataView,
+  at: number,
+  id: bigint,
+  checksum: Checksum,
+): FoundFrame | undefined {
   if (at + frameHeadBytes > bytes.length || view.getUint32(at, true) !== frameMagic) return undefined;
   const batch = view.getBigUint64(at + 16, true);
   // A frame the file held in an earlier life, whole and sound as it may be.
@@ -119,7 +133,7 @@ function readFrame(bytes: Uint8Array, view: DataView, at: number, id: bigint): F
   const offset = at + frameHeadBytes;
   const end = offset + view.getUint32(at + 4, true);
   if (end > bytes.length) return undefined;
-  if (BigInt(crc32(bytes.subarray(at + 16, end))) !== view.getBigUint64(at + 8, true)) return undefined;
+  if (checksum(bytes.subarray(at + 16, end)) !== view.getBigUint64(at + 8, true)) return undefined;
   const [month, rows] = [view.getUint32(at + 24, true), view.getUint32(at + 28, true)];
   return { batch, month, rows, oldest: Number(view.getBigInt64(at + 32, true)), offset, end };
 }

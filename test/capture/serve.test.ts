@@ -1,6 +1,8 @@
 // Acknowledgement modes, refusals by ClickHouse and a full journal, in whole servers.
 
 import { afterAll, expect, test } from "bun:test";
+import { copyFileSync, mkdirSync } from "node:fs";
+import { ask } from "../support/ask.ts";
 import { cleanUp } from "../support/cleanup.ts";
 import {
   get,
@@ -13,6 +15,7 @@ import {
   storesOf,
   until,
 } from "../support/server.ts";
+import { makeFolder } from "../support/folder.ts";
 
 afterAll(cleanUp, 60_000);
 
@@ -119,4 +122,20 @@ test("each journal says in Postgres how far it has come", async () => {
     const [row] = await sql<{ watermark: Date; seen_at: Date }[]>`SELECT watermark, seen_at FROM journals`;
     return row !== undefined && row.watermark > sentAt && row.seen_at > sentAt;
   });
+}, 60_000);
+
+test("what an earlier version left in its journal is stored", async () => {
+  const dataDir = makeFolder();
+  const name = "live-000329ef02fd7001.segment";
+  mkdirSync(`${dataDir}/journal`);
+  copyFileSync(`${import.meta.dir}/../fixtures/journal/${name}`, `${dataDir}/journal/${name}`);
+  const server = await startServer({}, dataDir);
+  await rested(server);
+  const { body } = await ask(server, "GET", "/api/projects/1/events/?event=kept&after=2023-01-01");
+  const results = body["results"] as { distinct_id: string; properties: { n: number } }[];
+  expect(results.map(({ distinct_id, properties }) => [distinct_id, properties.n])).toEqual([
+    ["a", 3],
+    ["b", 2],
+    ["a", 1],
+  ]);
 }, 60_000);
