@@ -111,7 +111,9 @@ async function openParts(
   });
   closers.push(() => capture.close(limits.stopMsMax));
   if (config.workers !== undefined && config.workers > 1) {
-    log.warn("WORKERS: more than one capture worker is not built yet; running one");
+    log.warn(
+      "WORKERS: one thread captures; for more, run more processes on remote stores, each with its DATA_DIR",
+    );
   }
   followJournal(metrics, capture);
   const { sql, clickhouse } = stores;
