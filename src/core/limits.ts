@@ -30,8 +30,8 @@ export const limits = {
   segmentBatchesMax: 2048,
   /** Bytes after which a live segment is sealed: about 50,000 events, a second at full load. */
   liveSegmentBytesMax: 32 * 1024 * 1024,
-  /** The same for imports: bigger, so that each month gets a decent part. */
-  historicalSegmentBytesMax: 128 * 1024 * 1024,
+  /** The same for imports: bigger, so that each month gets a decent part; an INSERT costs 30 ms, however small. */
+  historicalSegmentBytesMax: 256 * 1024 * 1024,
   /**
    * Bytes and rows that may wait in open blocks of one lane before its writers wait for the disk: a commit's
    * worth.
@@ -44,8 +44,8 @@ export const limits = {
   rowBytesGuess: 100,
   /** Emptied blocks a lane keeps for reuse: ten years of months in one import. */
   spareBlocksMax: 120,
-  /** Files of finished segments that a lane keeps to write over; with those of an import, 640 MiB of disk. */
-  sparesEachMax: 4,
+  /** Files of finished segments that a lane keeps to write over; with those of an import, 864 MiB of disk. */
+  sparesEachMax: 3,
   /** They take no more than this part of JOURNAL_BYTES_MAX, and smaller ones (in bytes) are not worth it. */
   sparesShare: 4,
   spareBytesMin: 1024 * 1024,
