@@ -30,6 +30,12 @@ export interface Addresses {
    * @throws Error that names the host, when it is refused or does not resolve.
    */
   connectable(host: string): Promise<string>;
+  /**
+   * For a client that asks for the name itself, just before it does: a name that does not resolve here was not
+   * looked at, and may well resolve there.
+   * @throws Error like connectable, but of a name that does not resolve only where private addresses are refused.
+   */
+  lookedAt(host: string): Promise<void>;
 }
 
 export function openAddresses({ allowPrivate, resolve = resolveName }: AddressOptions): Addresses {
@@ -44,22 +50,26 @@ export function openAddresses({ allowPrivate, resolve = resolveName }: AddressOp
     return await withinMs(resolve(plain), limits.resolveMsMax).catch(() => []);
   };
   const isRefused = (address: string): boolean => !allowPrivate && isOwn(address);
+  const connectable = async (host: string): Promise<string> => {
+    const refused = refusalOf(host);
+    if (refused !== undefined) throw new Error(refused);
+    const addresses = await addressesOf(host);
+    // One private address among public ones is how a name is made to point inside.
+    if (addresses.some(isRefused)) throw new Error(refusal(host));
+    const [address] = addresses;
+    if (address === undefined) throw new Error(`The host "${host}" does not resolve to an address.`);
+    return address;
+  };
   return {
     refusalOf,
+    connectable,
+    lookedAt: async (host) => {
+      if (!allowPrivate) await connectable(host);
+    },
     resolvedRefusalOf: async (host) => {
       const refused = refusalOf(host);
       if (refused !== undefined || allowPrivate) return refused;
       return (await addressesOf(host)).some(isRefused) ? refusal(host) : undefined;
-    },
-    connectable: async (host) => {
-      const refused = refusalOf(host);
-      if (refused !== undefined) throw new Error(refused);
-      const addresses = await addressesOf(host);
-      // One private address among public ones is how a name is made to point inside.
-      if (addresses.some(isRefused)) throw new Error(refusal(host));
-      const [address] = addresses;
-      if (address === undefined) throw new Error(`The host "${host}" does not resolve to an address.`);
-      return address;
     },
   };
 }

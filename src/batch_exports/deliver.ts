@@ -1,6 +1,7 @@
 // One attempt to bring an interval to its destination, whichever it is. Never writes what became of it: that is the
 // run's.
 
+import { reasonOf } from "../core/log.ts";
 import { captureColumns, type Column, eventColumns, personColumns, tableColumns } from "./columns.ts";
 import { type Delivery, measure, type Means, write } from "./delivery.ts";
 import { azureAddress, azureStore } from "./destination_azure.ts";
@@ -51,11 +52,14 @@ async function intoObjects(
 
 /**
  * ClickHouse makes the connection, and asks for the name itself: this looks at what the name means just before.
- * @throws DeliveryError for a private address; a name that does not resolve is left to ClickHouse.
+ * @throws DeliveryError: final for a private address, otherwise for a later try.
  */
 async function allow({ addresses }: Means, host: string): Promise<void> {
   const refusal = await addresses.resolvedRefusalOf(host);
   if (refusal !== undefined) throw new DeliveryError(refusal, true);
+  await addresses.lookedAt(host).catch((thrown: unknown) => {
+    throw new DeliveryError(reasonOf(thrown), false);
+  });
 }
 
 /** What a destination is given of each row, unless its owner selects otherwise. */

@@ -90,6 +90,13 @@ test("storing a host looks its name up, and lets one pass that does not resolve"
   expect(await resolving(["8.8.8.8"]).resolvedRefusalOf("127.0.0.1")).toContain("private");
 });
 
+test("who asks for a name themselves may not ask for one that was not looked at", async () => {
+  expect(await resolving(["8.8.8.8"]).lookedAt("example.com")).toBeUndefined();
+  await expect(resolving(["127.0.0.1"]).lookedAt("inside.example.com")).rejects.toThrow("private");
+  await expect(resolving([]).lookedAt("nowhere.example.com")).rejects.toThrow("does not resolve");
+  expect(await open.lookedAt("known-to-the-engine-only.invalid")).toBeUndefined();
+});
+
 test("no spelling of a private IPv4 address passes", () => {
   const part = (radix: number, value: number) =>
     radix === 16 ? `0x${value.toString(16)}` : radix === 8 ? `0${value.toString(8)}` : String(value);

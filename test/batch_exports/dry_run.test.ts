@@ -6,6 +6,8 @@ import { openAddresses } from "../../src/access/address.ts";
 import { openGate } from "../../src/access/gate.ts";
 import { openSecrets } from "../../src/access/secret.ts";
 import type { Destination } from "../../src/batch_exports/destination_config.ts";
+import { probe } from "../../src/batch_exports/deliver.ts";
+import { fullDestination } from "../../src/batch_exports/destination_config.ts";
 import { batchExportRoutes } from "../../src/batch_exports/route.ts";
 import { systemClock } from "../../src/core/clock.ts";
 import { silentLog as log } from "../../src/core/log.ts";
@@ -131,4 +133,14 @@ test("a query is taken while the engine cannot be asked", async () => {
     201,
   );
   expect((await create("", { ...wish, native_query: "SELECT nobody FROM events" })).status).toBe(400);
+});
+
+test("the engine is told no name that nobody has looked at", async () => {
+  const clickhouse = openClickHouse("http://default:x@127.0.0.1:9/sluice", { log });
+  later(() => clickhouse.close());
+  const addresses = openAddresses({ allowPrivate: false, resolve: async () => [] });
+  const endpoint_url = "https://answers-differently.example.com";
+  const destination = fullDestination("S3", { ...config, endpoint_url }, keys);
+  const tried = probe(destination, { clickhouse, addresses, exportFileDir: undefined });
+  await expect(tried).rejects.toThrow('"answers-differently.example.com" does not resolve');
 });
