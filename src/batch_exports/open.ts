@@ -1,5 +1,6 @@
 // Batch exports put together: what works beside requests, and what requests need of it. Starts nothing by itself.
 
+import { existsSync } from "node:fs";
 import { resolve } from "node:path";
 import type { Metrics } from "../http/metrics.ts";
 import { exportCounts } from "./counts.ts";
@@ -18,6 +19,11 @@ export interface OpenedExports {
 
 export function openBatchExports({ metrics, ...options }: BatchExportOptions): OpenedExports {
   const exportFileDir = options.exportFileDir === undefined ? undefined : resolve(options.exportFileDir);
+  if (exportFileDir !== undefined && !existsSync(exportFileDir)) {
+    options.log.warn("EXPORT_FILE_DIR does not exist: exports into files fail until it does", {
+      exportFileDir,
+    });
+  }
   const worker = openExportWorker({ ...options, exportFileDir, counts: exportCounts(metrics) });
   const { sql, clickhouse, clock, addresses, secrets } = options;
   const parts = {

@@ -72,6 +72,15 @@ test("a port in use is one clear line", async () => {
   );
 }, 30_000);
 
+test("a folder for exports that is not there is said at the start", async () => {
+  const other = Bun.serve({ port: 0, hostname: "127.0.0.1", fetch: () => new Response() });
+  later(() => other.stop(true));
+  const EXPORT_FILE_DIR = `${makeFolder()}/not-mounted`;
+  const said = await failedStart({ PORT: String(other.port), LOG_LEVEL: "warn", EXPORT_FILE_DIR });
+  const [warning = ""] = said.split("\n");
+  expect(JSON.parse(warning)).toMatchObject({ level: "warn", exportFileDir: EXPORT_FILE_DIR });
+}, 30_000);
+
 test("a second server does not share the port of the first", async () => {
   const { port } = new URL((await startServer()).url);
   const message = await failedStart({ PORT: port, LOG_LEVEL: "error" });
