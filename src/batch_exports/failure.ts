@@ -31,6 +31,7 @@ const wrongForGood: ReadonlySet<string> = new Set([
   "TYPE_MISMATCH",
   "SYNTAX_ERROR",
   "CANNOT_PARSE_TEXT",
+  "CANNOT_COMPILE_REGEXP",
   "UNKNOWN_FUNCTION",
   "NO_COMMON_TYPE",
   "NOT_IMPLEMENTED",

@@ -30,9 +30,29 @@ export async function whyNot(
 ): Promise<string | undefined> {
   const shown = columns.map(({ expression_sql, alias }) => `${expression_sql} AS \`${alias}\``).join(", ");
   const from = `FROM (SELECT * FROM format(JSONEachRow, {structure:String}, '{}')) WHERE ${where_sql ?? "1"}`;
-  const all = { ...params, structure: structures[model] };
+  return await refusalOf(clickhouse, `SELECT ${shown} ${from} LIMIT 1`, {
+    ...params,
+    structure: structures[model],
+  });
+}
+
+/** Why one of these is no regular expression, likewise. */
+export async function whyNoPattern(
+  clickhouse: ClickHouse,
+  patterns: readonly string[],
+): Promise<string | undefined> {
+  if (patterns.length === 0) return undefined;
+  const text = "SELECT match('', arrayJoin({patterns:Array(String)}))";
+  return await refusalOf(clickhouse, text, { patterns });
+}
+
+async function refusalOf(
+  clickhouse: ClickHouse,
+  text: string,
+  params: Record<string, unknown>,
+): Promise<string | undefined> {
   try {
-    await clickhouse.query(`SELECT ${shown} ${from} LIMIT 1`, all, queryOptions);
+    await clickhouse.query(text, params, queryOptions);
     return undefined;
   } catch (thrown) {
     return thrown instanceof ClickHouseError && sensible.has(thrown.type)

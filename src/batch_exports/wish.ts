@@ -7,13 +7,13 @@ import { Fault, UserError } from "../core/fault.ts";
 import { limits } from "../core/limits.ts";
 import { shown } from "../http/field_fault.ts";
 import type { ClickHouse } from "../storage/clickhouse.ts";
-import { checkPropertyFilters, compilePropertyFilters } from "../storage/property_filter.ts";
+import { checkPropertyFilters, compilePropertyFilters, patternsIn } from "../storage/property_filter.ts";
 import { destinationFields } from "./destination_config.ts";
 import { readDestination, type SplitDestination } from "./destination_check.ts";
 import { hostOf } from "./destination_value.ts";
 import type { ExportChanges, ExportModel } from "./model.ts";
 import { compileQuery } from "./native_query.ts";
-import { whyNot } from "./query_check_store.ts";
+import { whyNoPattern, whyNot } from "./query_check_store.ts";
 import { refuseQuery } from "./query_token.ts";
 import { type ExportFields, momentOf, type StoredExport } from "./store.ts";
 
@@ -56,6 +56,7 @@ export async function checkExport(
     const detail = "HTTP batch exports only support the events model";
     throw new Fault("invalid_input", detail, { attr: "model" });
   }
+  if (changes.filters) await checkPatterns(checks.clickhouse, changes.filters);
   if (native_query !== null) await checkQuery(checks.clickhouse, native_query, model);
   return {
     destination,
@@ -124,6 +125,13 @@ function openStored(
 async function checkQuery(clickhouse: ClickHouse, text: string, model: ExportModel): Promise<void> {
   const reason = await whyNot(clickhouse, compileQuery(text, model), model);
   if (reason !== undefined) refuseQuery(`Invalid HogQL query: ${reason}`);
+}
+
+/** Found now, and not by every run. */
+async function checkPatterns(clickhouse: ClickHouse, filters: unknown): Promise<void> {
+  const patterns = patternsIn(checkPropertyFilters(filters, "filters"));
+  const reason = await whyNoPattern(clickhouse, patterns);
+  if (reason !== undefined) throw new Fault("invalid_input", reason, { attr: "filters" });
 }
 
 /** Nothing said is events, as PostHog has it. */

@@ -59,6 +59,14 @@ export function checkPropertyFilters(value: unknown, attr = "properties"): Prope
   return value.map((one: unknown, i) => checkFilter(one, `${attr}__${i}`, budget, 0));
 }
 
+/** The regular expressions in filters: whether they are any, only the engine knows. */
+export function patternsIn(filters: readonly PropertyFilter[]): string[] {
+  return filters.flatMap((one) => {
+    if (!("key" in one)) return patternsIn(one.values);
+    return one.operator === "regex" || one.operator === "not_regex" ? one.values.map(String) : [];
+  });
+}
+
 interface Budget {
   left: number;
 }

@@ -10,7 +10,7 @@ import {
   relativeDate,
 } from "./property_check.ts";
 
-export { checkPropertyFilters, type PropertyFilter } from "./property_check.ts";
+export { checkPropertyFilters, patternsIn, type PropertyFilter } from "./property_check.ts";
 
 export interface CompileOptions {
   /** What the rows are: events (with `properties` and `person_id`), or persons (with `properties`). */

@@ -3,10 +3,12 @@
 
 import { afterAll, beforeAll, expect, test } from "bun:test";
 import { compileQuery } from "../../src/batch_exports/native_query.ts";
+import { whyNoPattern } from "../../src/batch_exports/query_check_store.ts";
 import { queryFunctionNames } from "../../src/batch_exports/query_function.ts";
 import { silentLog } from "../../src/core/log.ts";
 import { migrate } from "../../src/storage/migrate.ts";
 import type { ClickHouse } from "../../src/storage/clickhouse.ts";
+import { checkPropertyFilters, patternsIn } from "../../src/storage/property_filter.ts";
 import { cleanUp } from "../support/cleanup.ts";
 import { openTestStores, storesStartMsMax } from "../support/stores.ts";
 
@@ -269,4 +271,16 @@ test("long lists of alternatives are no deeper than short ones", async () => {
 test("rows that do not match are left out", async () => {
   expect(await valuesOf("SELECT event FROM events WHERE properties.n > 100")).toEqual([]);
   expect(await valuesOf("SELECT event, uuid FROM events WHERE properties.n < 100")).toHaveLength(2);
+});
+
+test("what is no regular expression is told by the engine, before any row is read", async () => {
+  expect(await whyNoPattern(clickhouse, ["^a+$", "(a|b)*"])).toBeUndefined();
+  expect(await whyNoPattern(clickhouse, ["^a+$", "("])).toContain("missing )");
+  expect(await whyNoPattern(clickhouse, [])).toBeUndefined();
+  const filters = checkPropertyFilters([
+    { key: "a", operator: "not_regex", value: "(" },
+    { type: "OR", values: [{ key: "b", operator: "regex", value: ["x", "["] }] },
+    { key: "c", value: "(" },
+  ]);
+  expect(patternsIn(filters)).toEqual(["(", "x", "["]);
 });
