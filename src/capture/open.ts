@@ -3,6 +3,7 @@
 
 import { existsSync, mkdirSync, readFileSync } from "node:fs";
 import type { Clock } from "../core/clock.ts";
+import { withinMs } from "../core/deadline.ts";
 import { newUuid } from "../core/id.ts";
 import { limits } from "../core/limits.ts";
 import { type Log, reasonOf } from "../core/log.ts";
@@ -15,7 +16,7 @@ import { Flush, type FlushCounts } from "./flush.ts";
 import { Journal } from "./journal.ts";
 import { MergeFlush } from "./merge_flush.ts";
 import { Quarantine } from "./quarantine.ts";
-import { publishWatermark, recentMinutes, registerJournal } from "./store.ts";
+import { leaveJournals, publishWatermark, recentMinutes, registerJournal } from "./store.ts";
 import { WarningBook } from "./warning_book.ts";
 
 export interface OpenCaptureOptions {
@@ -50,8 +51,8 @@ export async function openCapture(options: OpenCaptureOptions): Promise<OpenedCa
   const { dataDir, stores, clock, log } = options;
   const folder = `${dataDir}/journal`;
   mkdirSync(folder, { recursive: true, mode: 0o700 });
-  const { name, number } = await identify(folder, stores);
-  const journal = openJournal(options, folder, number);
+  const identity = await identify(folder, stores);
+  const journal = openJournal(options, folder, identity.number);
   const flush = new Flush({
     journal,
     clickhouse: stores.clickhouse,
@@ -80,7 +81,10 @@ export async function openCapture(options: OpenCaptureOptions): Promise<OpenedCa
   const watch = async () => {
     book.watch(await recentMinutes(stores.clickhouse, clock.now(), limits.spikeMinutes));
   };
-  const publish = () => publishWatermark(stores.sql, name, journal.watermark(), clock.now());
+  const publish = () => publishWatermark(stores.sql, identity, journal.watermark(), clock.now());
+  // Before anything is taken in: whoever waits for journals has to know of this one. Not for long, though, since
+  // Postgres may be away.
+  await withinMs(publish(), limits.healthMsMax).catch(() => {});
   const ticking: Ticking = every(limits.watermarkMs, "publishing the journal's watermark", publish, log);
   return {
     journal,
@@ -107,10 +111,19 @@ export async function openCapture(options: OpenCaptureOptions): Promise<OpenedCa
       await journal.warnings.seal();
       await learning.close();
       await ticking.close();
-      await publish().catch(() => {});
+      await (isEmpty(journal) ? leaveJournals(stores.sql, identity.name) : publish()).catch(() => {});
       await journal.release();
     },
   };
+}
+
+/**
+ * Whether everything it took is in ClickHouse, recordings and merges too. Such a journal leaves when its process
+ * stops: exports and deletions of others would wait for it until it is given up for gone.
+ */
+function isEmpty(journal: Journal): boolean {
+  const now = journal.stamp();
+  return journal.watermark() >= now && journal.pending().events === 0;
 }
 
 /** The journal with what an earlier run left in it. */

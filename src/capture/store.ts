@@ -67,17 +67,25 @@ export async function registerJournal(sql: Postgres, name: string): Promise<numb
   return id;
 }
 
-/** Says how far a journal has come: every row it took before `watermark` (microseconds) is in ClickHouse. */
+/**
+ * Says how far a journal has come: every row it took before `watermark` (microseconds) is in ClickHouse. From then on
+ * it counts, whether it was there or had left.
+ */
 export async function publishWatermark(
   sql: Postgres,
-  name: string,
+  { name, number }: { name: string; number: number },
   watermark: number,
   now: number,
 ): Promise<void> {
   await sql`
-    UPDATE journals
-    SET watermark = to_timestamp(${watermark / 1e6}), seen_at = to_timestamp(${now / 1e3})
-    WHERE name = ${name}`;
+    INSERT INTO journals (id, name, watermark, seen_at) OVERRIDING SYSTEM VALUE
+    VALUES (${number}, ${name}, to_timestamp(${watermark / 1e6}), to_timestamp(${now / 1e3}))
+    ON CONFLICT (name) DO UPDATE SET watermark = excluded.watermark, seen_at = excluded.seen_at`;
+}
+
+/** A journal that holds nothing leaves: nobody waits for it any more. Its number stays its own. */
+export async function leaveJournals(sql: Postgres, name: string): Promise<void> {
+  await sql`DELETE FROM journals WHERE name = ${name}`;
 }
 
 /** Live events of the last `minutes`, by project and minute since 1970: what the watch for spikes missed. */

@@ -3,6 +3,7 @@
 import { afterAll, expect, test } from "bun:test";
 import { copyFileSync, mkdirSync } from "node:fs";
 import { ask } from "../support/ask.ts";
+import { readConnection } from "../../src/storage/connection.ts";
 import { cleanUp } from "../support/cleanup.ts";
 import {
   get,
@@ -122,6 +123,31 @@ test("each journal says in Postgres how far it has come", async () => {
     const [row] = await sql<{ watermark: Date; seen_at: Date }[]>`SELECT watermark, seen_at FROM journals`;
     return row !== undefined && row.watermark > sentAt && row.seen_at > sentAt;
   });
+}, 60_000);
+
+test("a process that stops with nothing left holds nobody up, and counts again before it takes anything", async () => {
+  const keeper = await startServer();
+  const { sql } = await storesOf(keeper);
+  const connection = readConnection(keeper.dataDir)!;
+  const environment = {
+    DATABASE_URL: connection.database_url ?? "",
+    CLICKHOUSE_URL: connection.clickhouse_url ?? "",
+    SECRET_KEY: "shared",
+  };
+  const journals = async () =>
+    (await sql<{ id: number }[]>`SELECT id FROM journals ORDER BY id`).map(({ id }) => id);
+  const [first] = await journals();
+  const dataDir = makeFolder();
+  const other = await startServer(environment, dataDir);
+  expect((await post(other, "/batch/", batchOf("brief", 3))).status).toBe(200);
+  const both = await journals();
+  expect(both.length).toBe(2);
+  await other.end("SIGTERM");
+  expect(await journals()).toEqual([first!]);
+  const again = await startServer(environment, dataDir);
+  expect(await journals()).toEqual(both);
+  await again.end("SIGKILL");
+  expect(await journals()).toEqual(both);
 }, 60_000);
 
 test("what an earlier version left in its journal is stored", async () => {
