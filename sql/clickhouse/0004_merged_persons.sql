@@ -97,54 +97,56 @@ FROM event_feed
 WHERE person_mode != 1
 GROUP BY project_id, distinct_id;
 
--- Folded before they are sorted, which halves the price of a batch in which every event sets keys. What is set once
--- has a view of its own for its latest time, since most batches have none.
+-- A batch's changes of the same keys of the same person are one, the latest or the first: with that found before they
+-- are taken apart into rows of one key, a batch in which every event sets keys costs half. What is left of a key is folded
+-- by the table, which does so when it stores. One view for each kind, since most batches have only the first.
 CREATE MATERIALIZED VIEW IF NOT EXISTS person_props_of_events TO person_props AS
-SELECT project_id, distinct_id, key, kind, max(change) AS w
+SELECT project_id, distinct_id, key, toUInt8(0) AS kind, (at, tie, op, value)::Tuple(at Int64, tie UInt128, op Int8, value String) AS w
 FROM
 (
     SELECT
-        project_id,
-        distinct_id,
-        key,
-        toUInt8(op = 1) AS kind,
-        (if(op = 1, -at, at), if(op = 1, bitNot(tie), tie), op, value)::Tuple(at Int64, tie UInt128, op Int8, value String) AS change
-    FROM
-    (
-        SELECT
-            project_id, distinct_id, pk, pw, pv,
-            toUnixTimestamp64Micro(timestamp) AS at,
-            reinterpretAsUInt128(reverse(UUIDToNum(uuid))) AS tie
-        FROM event_feed
-        WHERE notEmpty(pw)
-    )
-    ARRAY JOIN pk AS key, pw AS op, pv AS value
-    WHERE op < 3
+        project_id, distinct_id, pk, pw, pv,
+        toUnixTimestamp64Micro(timestamp) AS at,
+        reinterpretAsUInt128(reverse(UUIDToNum(uuid))) AS tie
+    FROM event_feed
+    WHERE arrayExists(op -> op IN (0, 2), pw)
+    ORDER BY at DESC, tie DESC, pv DESC
+    LIMIT 1 BY project_id, distinct_id, pk, pw
 )
-GROUP BY project_id, distinct_id, key, kind;
+ARRAY JOIN pk AS key, pw AS op, pv AS value
+WHERE op IN (0, 2);
 
 CREATE MATERIALIZED VIEW IF NOT EXISTS person_props_set_once TO person_props AS
-SELECT project_id, distinct_id, key, toUInt8(2) AS kind, max(change) AS w
+SELECT project_id, distinct_id, key, toUInt8(1) AS kind, (-at, bitNot(tie), op, value)::Tuple(at Int64, tie UInt128, op Int8, value String) AS w
 FROM
 (
     SELECT
-        project_id,
-        distinct_id,
-        key,
-        (at, tie, op, value)::Tuple(at Int64, tie UInt128, op Int8, value String) AS change
-    FROM
-    (
-        SELECT
-            project_id, distinct_id, pk, pw, pv,
-            toUnixTimestamp64Micro(timestamp) AS at,
-            reinterpretAsUInt128(reverse(UUIDToNum(uuid))) AS tie
-        FROM event_feed
-        WHERE has(pw, 1)
-    )
-    ARRAY JOIN pk AS key, pw AS op, pv AS value
-    WHERE op = 1
+        project_id, distinct_id, pk, pw, pv,
+        toUnixTimestamp64Micro(timestamp) AS at,
+        reinterpretAsUInt128(reverse(UUIDToNum(uuid))) AS tie
+    FROM event_feed
+    WHERE has(pw, 1)
+    ORDER BY at ASC, tie ASC, pv DESC
+    LIMIT 1 BY project_id, distinct_id, pk, pw
 )
-GROUP BY project_id, distinct_id, key;
+ARRAY JOIN pk AS key, pw AS op, pv AS value
+WHERE op = 1;
+
+CREATE MATERIALIZED VIEW IF NOT EXISTS person_props_set_once_last TO person_props AS
+SELECT project_id, distinct_id, key, toUInt8(2) AS kind, (at, tie, op, value)::Tuple(at Int64, tie UInt128, op Int8, value String) AS w
+FROM
+(
+    SELECT
+        project_id, distinct_id, pk, pw, pv,
+        toUnixTimestamp64Micro(timestamp) AS at,
+        reinterpretAsUInt128(reverse(UUIDToNum(uuid))) AS tie
+    FROM event_feed
+    WHERE has(pw, 1)
+    ORDER BY at DESC, tie DESC, pv DESC
+    LIMIT 1 BY project_id, distinct_id, pk, pw
+)
+ARRAY JOIN pk AS key, pw AS op, pv AS value
+WHERE op = 1;
 
 CREATE MATERIALIZED VIEW IF NOT EXISTS groups_seen_of_events TO groups_seen AS
 SELECT
