@@ -33,7 +33,7 @@ export async function receiveBody(
 ): Promise<Uint8Array> {
   const announced = announcedBytes(request);
   if (announced <= limits.wholeBodyBytesMax && announced < bytesMax) {
-    return await receiveWhole(request, bounds.stallMsMax + (announced / wholeBytesPerSecond) * 1000);
+    return await receiveWhole(request, announced, bounds);
   }
   if (!request.body) return new Uint8Array(0);
   return await new Upload(request.body, bytesMax, bounds, room).receive(announced);
@@ -41,20 +41,55 @@ export async function receiveBody(
 
 const wholeBytesPerSecond = limits.wholeBodyBytesPerSecondMin;
 
-/** A short body: nearly always here already. */
-async function receiveWhole(request: Request, msMax: number): Promise<Uint8Array> {
-  const { promise, reject } = Promise.withResolvers<never>();
-  const timer = setTimeout(() => reject(stalled(`${Math.round(msMax)} ms`)), msMax);
-  const whole = request.bytes();
-  // What fails after the time is up has had its answer.
-  whole.catch(() => {});
-  try {
-    return await Promise.race([whole, promise]);
-  } catch (thrown) {
-    throw thrown instanceof Fault ? thrown : gone();
-  } finally {
-    clearTimeout(timer);
+/**
+ * Receives a body of so many announced bytes in one piece: a short one, which is nearly always here already.
+ * @throws Fault upload_timeout as receiveBody().
+ */
+export function receiveWhole(
+  request: Request,
+  announced: number,
+  bounds: UploadBounds = usual,
+): Promise<Uint8Array> {
+  const msMax = bounds.stallMsMax + (announced / wholeBytesPerSecond) * 1000;
+  return new Promise((resolve, reject) => {
+    const wait: Wait = { turns: Math.ceil(msMax / limits.uploadLookMs) + 1, msMax, reject };
+    waiting.add(wait);
+    looking ??= setInterval(look, limits.uploadLookMs);
+    request.bytes().then(
+      (body) => {
+        waiting.delete(wait);
+        resolve(body);
+      },
+      () => {
+        waiting.delete(wait);
+        // What fails after the time is up has had its answer.
+        reject(gone());
+      },
+    );
+  });
+}
+
+/** A short body that is not here yet. */
+interface Wait {
+  /** So many more looks, and it is late. */
+  turns: number;
+  msMax: number;
+  reject(fault: Fault): void;
+}
+
+/** All of them share one timer, which runs while there are any: most are here before it looks once. */
+const waiting = new Set<Wait>();
+let looking: ReturnType<typeof setInterval> | undefined;
+
+function look(): void {
+  for (const wait of waiting) {
+    if (--wait.turns > 0) continue;
+    waiting.delete(wait);
+    wait.reject(stalled(`${Math.round(wait.msMax)} ms`));
   }
+  if (waiting.size > 0) return;
+  clearInterval(looking);
+  looking = undefined;
 }
 
 /** A long or unannounced body, chunk by chunk. */

@@ -90,7 +90,7 @@ function unpacked(body: Uint8Array): Uint8Array | undefined {
 }
 
 /** Past a byte order mark and white space, the beginning of an object or array. */
-function looksLikeJson(bytes: Uint8Array): boolean {
+export function looksLikeJson(bytes: Uint8Array): boolean {
   let at = bytes[0] === 0xef && bytes[1] === 0xbb && bytes[2] === 0xbf ? 3 : 0;
   while (bytes[at] === 0x20 || bytes[at] === 0x0a || bytes[at] === 0x0d || bytes[at] === 0x09) at++;
   return bytes[at] === 0x7b || bytes[at] === 0x5b;

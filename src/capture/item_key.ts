@@ -1,13 +1,16 @@
 // The project key that a body's items name. Compares raw bytes; never says whose it is.
 
+type Place = readonly [from: number, to: number];
+const none: Place = [0, 0];
+
 export class ItemKey {
   /** Where the first one lies, quotes included; 0, 0 before there is one. */
-  first: [number, number] = [0, 0];
+  first: Place = none;
   /** A later one is another. */
   differs = false;
   /** The open item's own key, and the one in its properties, which counts when it has none of its own. */
-  own: [number, number] = [0, 0];
-  inner: [number, number] = [0, 0];
+  own: Place = none;
+  inner: Place = none;
   readonly #bytes: Uint8Array;
 
   constructor(bytes: Uint8Array) {
@@ -16,13 +19,13 @@ export class ItemKey {
 
   /** Forgets all of it: what was seen before does not count. */
   clear(): void {
-    this.first = [0, 0];
+    this.first = none;
     this.differs = false;
   }
 
   openItem(): void {
-    this.own = [0, 0];
-    this.inner = [0, 0];
+    this.own = none;
+    this.inner = none;
   }
 
   closeItem(): void {

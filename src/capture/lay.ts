@@ -27,20 +27,26 @@ export interface Laying {
 
 /**
  * Lays every event that is one into its month's open block, and adds the others to scan.ignored; between slices
- * others get their turn. Within a slice plain events come first. Returns how many were laid.
+ * others get their turn. Within a slice plain events come first. Returns how many were laid: at once, when one
+ * slice the slow way was all.
  */
-export async function layRows(laying: Laying): Promise<number> {
+export function layRows(laying: Laying): number | Promise<number> {
   const { scan, lane, journal, recorder } = laying;
-  let accepted = 0;
-  let writing: Promise<void> | undefined;
-  for (let next = 0; next < scan.count;) {
-    const created = journal.stamp();
-    const slice = scan.slab
-      ? await layPlain(scan.slab, next, created, laying)
-      : laySlice(next, created, laying);
-    next += slice.through;
-    accepted += slice.rows;
-    await recorder.makeRoom();
+  if (scan.count === 0) return 0;
+  if (scan.slab) return layRest({ through: 0, rows: 0 }, laying);
+  const first = laySlice(0, journal.stamp(), laying);
+  const crowded = recorder.crowded || lane.crowded || journal.merges.crowded;
+  return first.through === scan.count && !crowded ? first.rows : layRest(first, laying);
+}
+
+/** Goes on behind the first slice, if there was one. */
+async function layRest(first: Slice, laying: Laying): Promise<number> {
+  const { scan, lane, journal, recorder } = laying;
+  let next = first.through;
+  let accepted = first.rows;
+  let writing: Promise<unknown> | undefined;
+  for (;;) {
+    if (recorder.crowded) await recorder.makeRoom();
     if (lane.crowded || journal.merges.crowded) {
       // One group is laid while the one before it is on its way to the disk.
       const before = writing;
@@ -49,9 +55,15 @@ export async function layRows(laying: Laying): Promise<number> {
       // What could not be written shows in the lanes' failedGroups.
       await before?.catch(() => {});
     }
-    if (next < scan.count) await othersTurn();
+    if (next === scan.count) return accepted;
+    if (next > 0) await othersTurn();
+    const created = journal.stamp();
+    const slice = scan.slab
+      ? await layPlain(scan.slab, next, created, laying)
+      : laySlice(next, created, laying);
+    next += slice.through;
+    accepted += slice.rows;
   }
-  return accepted;
 }
 
 interface Slice {
@@ -120,9 +132,9 @@ export function failures(lane: EventLane, { merges }: Journal): number {
 }
 
 /** Merges are as safe as their events; what another request left in their lane goes along. */
-export async function commitAll(lane: EventLane, { merges }: Journal): Promise<void> {
-  if (merges.openRows + merges.writingRows === 0) await lane.commit();
-  else await Promise.all([lane.commit(), merges.commit()]);
+export function commitAll(lane: EventLane, { merges }: Journal): Promise<unknown> {
+  if (merges.openRows + merges.writingRows === 0) return lane.commit();
+  return Promise.all([lane.commit(), merges.commit()]);
 }
 
 /** An anonymous id comes under the identified one, an event's id under its alias, and dangerously the other way. */

@@ -65,20 +65,30 @@ export interface Example<Type extends string> {
 
 /** The events of one request that share an outcome, by type. */
 export class Outcomes<Type extends string> {
+  // Most requests have none: nothing is made for them.
   /** How many, by type, but for the running one's latest: a body may have millions of one type. */
-  readonly #counts = new Map<Type, number>();
+  #counts: Map<Type, number> | undefined;
   #type: Type | undefined;
   #count = 0;
-  /** The first limits.ignoredListMax of them. */
-  readonly list: { index: number; reason: Type }[] = [];
-  /** The first limits.warningsPerMinuteMax of each type. */
-  readonly examples: Example<Type>[] = [];
+  #list: { index: number; reason: Type }[] | undefined;
+  #examples: Example<Type>[] | undefined;
   total = 0;
 
   /** How many, by type. */
   get counts(): ReadonlyMap<Type, number> {
-    if (this.#type !== undefined) this.#counts.set(this.#type, this.#count);
-    return this.#counts;
+    if (this.#type === undefined) return noCounts;
+    this.#counts ??= new Map();
+    return this.#counts.set(this.#type, this.#count);
+  }
+
+  /** The first limits.ignoredListMax of them. */
+  get list(): readonly { index: number; reason: Type }[] {
+    return this.#list ?? [];
+  }
+
+  /** The first limits.warningsPerMinuteMax of each type. */
+  get examples(): readonly Example<Type>[] {
+    return this.#examples ?? [];
   }
 
   /** `entries` from `at` on: the event's entry of the scan's index. */
@@ -89,18 +99,21 @@ export class Outcomes<Type extends string> {
     }
     this.#count++;
     this.total++;
-    if (this.list.length < limits.ignoredListMax) this.list.push({ index, reason: type });
+    const list = (this.#list ??= []);
+    if (list.length < limits.ignoredListMax) list.push({ index, reason: type });
     if (this.#count <= limits.warningsPerMinuteMax) {
       const entry = entries?.slice(at, at + entryLength);
-      this.examples.push({ type, index, entry, uuid: uuid?.slice() });
+      (this.#examples ??= []).push({ type, index, entry, uuid: uuid?.slice() });
     }
   }
 
   clear(): void {
-    this.#counts.clear();
+    this.#counts = undefined;
     this.#type = undefined;
-    this.list.length = 0;
-    this.examples.length = 0;
+    this.#list = undefined;
+    this.#examples = undefined;
     this.total = 0;
   }
 }
+
+const noCounts: ReadonlyMap<never, number> = new Map<never, number>();

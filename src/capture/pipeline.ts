@@ -67,7 +67,9 @@ export async function capture(sent: Sent, options: CaptureOptions): Promise<Capt
   const received = options.clock.now() * 1000;
   if (sent.body.length === 0) throw new Fault("no_data", "The request has no body.");
   if (journal.full) throw journalFull();
-  const scan = await scanBody(sent);
+  // A short request waits for nothing but its bytes and the disk: each further turn costs as much as its scan.
+  const scan = new Scan(sent.body, sent.nameless, sent.slab);
+  if (!scan.advance(limits.sliceBytesMax)) await scanOn(scan);
   const key = keyOf(scan);
   const project_id = keys.find(key) ?? (await keys.admit(key));
   const historical_migration = isHistorical(scan);
@@ -81,7 +83,8 @@ export async function capture(sent: Sent, options: CaptureOptions): Promise<Capt
   const retentionDays = options.recordingRetentionDays;
   const wanted = keys.records(project_id);
   const recorder = new Recorder({ project_id, received, journal, wanted, retentionDays });
-  const accepted = await layRows({ scan, sending, warned, lane, journal, recorder });
+  const laid = layRows({ scan, sending, warned, lane, journal, recorder });
+  const accepted = typeof laid === "number" ? laid : await laid;
   if (failures(lane, journal) !== failedBefore) throw journalFull();
   if (accepted > 0) await acknowledge(lane, options);
   const { taken } = recorder;
@@ -93,15 +96,17 @@ export async function capture(sent: Sent, options: CaptureOptions): Promise<Capt
   for (const [reason, events] of ignored.counts) counts.ignored(reason, events);
   for (const [warning, events] of warned.counts) counts.warned(warning, events);
   if (!historical_migration && accepted > 0) book.count(project_id, accepted);
-  const noted = book.note({ project_id, bytes, ignored, warned });
-  if (options.ack !== "memory") await noted;
+  if (ignored.total + warned.total > 0) {
+    const noted = book.note({ project_id, bytes, ignored, warned });
+    if (options.ack !== "memory") await noted;
+  }
   return { accepted: accepted + taken, recordingsUnwanted: recorder.unwanted, ignored, warned };
 }
 
-async function scanBody({ body, nameless, slab }: Sent): Promise<Scan> {
-  const scan = new Scan(body, nameless, slab);
-  while (!scan.advance(limits.sliceBytesMax)) await othersTurn();
-  return scan;
+/** Goes on behind the first slice; others get their turn between slices. */
+async function scanOn(scan: Scan): Promise<void> {
+  do await othersTurn();
+  while (!scan.advance(limits.sliceBytesMax));
 }
 
 async function acknowledge(lane: EventLane, { journal, ack }: CaptureOptions): Promise<void> {

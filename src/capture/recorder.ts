@@ -49,10 +49,14 @@ export class Recorder {
     return undefined;
   }
 
-  /** Waits for the disk when a commit's worth of recordings waits for it. */
+  /** True when a commit's worth of recordings waits for the disk: makeRoom() before more are taken. */
+  get crowded(): boolean {
+    return this.taken > 0 && this.#options.journal.recordings.crowded;
+  }
+
+  /** Waits for the disk. */
   async makeRoom(): Promise<void> {
-    const { recordings } = this.#options.journal;
-    if (this.taken > 0 && recordings.crowded) await recordings.commit();
+    await this.#options.journal.recordings.commit();
   }
 
   /**

@@ -34,7 +34,7 @@ export class Scan {
   items = 0;
   shape: "batch" | "event" | "array" | "other" = "other";
   /** Raw values of the batch object's own members; [from, to) by `envelope`. */
-  readonly #envelope = new Int32Array(8);
+  readonly #envelope = [0, 0, 0, 0, 0, 0, 0, 0];
   readonly #key: ItemKey;
   /** An item without a name may be an event all the same: /engage says what it is. */
   readonly #nameless: boolean;
@@ -68,7 +68,7 @@ export class Scan {
   }
 
   /** The raw key that the items name, for bodies without one of their own. */
-  get itemKey(): [number, number] | undefined {
+  get itemKey(): readonly [number, number] | undefined {
     return this.#key.first[1] > 0 ? this.#key.first : undefined;
   }
 

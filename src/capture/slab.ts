@@ -70,7 +70,13 @@ export class Slab {
    * `items` on. Only those that name no other key than the raw one at [keyFrom, keyTo).
    * @returns where it stopped; `found` and `comma` say what of it came.
    */
-  scan(from: number, goal: number, count: number, items: number, [keyFrom, keyTo]: [number, number]): number {
+  scan(
+    from: number,
+    goal: number,
+    count: number,
+    items: number,
+    [keyFrom, keyTo]: readonly [number, number],
+  ): number {
     const { BODY } = layout;
     const most = Math.floor(this.entries.length / entryLength);
     return this.#fast.scan(BODY + from, BODY + goal, count, most, items, BODY + keyFrom, BODY + keyTo) - BODY;

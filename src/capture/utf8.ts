@@ -20,7 +20,8 @@ export class Utf8Check {
     const bytes = this.#bytes;
     let to = Math.min(bytes.length, this.#sound + bytesMax);
     for (let back = 0; back < 3 && to < bytes.length && (bytes[to]! & 0xc0) === 0x80; back++) to--;
-    if (!isUtf8(bytes.subarray(this.#sound, to))) return false;
+    const whole = this.#sound === 0 && to === bytes.length;
+    if (!isUtf8(whole ? bytes : bytes.subarray(this.#sound, to))) return false;
     this.#sound = to;
     return true;
   }

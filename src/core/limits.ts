@@ -164,6 +164,8 @@ export const limits = {
   stopMsMax: 30_000,
   /** How long an upload may send nothing, in ms: a phone in a tunnel lives, a dead client gets 408. */
   uploadStallMsMax: 20_000,
+  /** How often somebody looks for short bodies that stall, in ms: so much later than told one may be refused. */
+  uploadLookMs: 50,
   /** How long a whole upload may take, in ms: 20 MB over a bad line, not a byte now and then for ever. */
   uploadMsMax: 600_000,
   /** Announced bodies up to this many bytes are received in one piece, longer ones chunk by chunk. */
