@@ -183,6 +183,20 @@ function routes(parts: Parts) {
   const { sql, clickhouse } = stores;
   const clock = systemClock;
   const gate = openGate({ sql, clock, log, requestsPerMinute: config.managementRateLimit });
+  const capturing = captureRoutes({
+    journal: capture.journal,
+    book: capture.book,
+    groupTypes: capture.groupTypes,
+    keys,
+    clock,
+    ack: config.captureAck,
+    bodyBytesMax: config.bodyBytesMax,
+    recordingRetentionDays: config.recordingRetentionDays,
+    counts: captureCounts(metrics),
+    refused: (code) => metrics.requestsRefused.of(code).add(),
+    failed: (error, request) => problem({ error, code: "UNKNOWN", request }),
+    seconds: (value) => metrics.captureSeconds.observe(value),
+  });
   const app = new Elysia();
   const problem = openProblems({ log, routes: () => app.routes });
   const checks = {
@@ -194,21 +208,7 @@ function routes(parts: Parts) {
     .onError((failure) => problem(failure))
     .use(healthRoutes({ checks, metrics, log }))
     .use(docsRoutes({ routes: () => app.routes }))
-    .use(
-      captureRoutes({
-        journal: capture.journal,
-        book: capture.book,
-        groupTypes: capture.groupTypes,
-        keys,
-        clock,
-        ack: config.captureAck,
-        bodyBytesMax: config.bodyBytesMax,
-        recordingRetentionDays: config.recordingRetentionDays,
-        counts: captureCounts(metrics),
-        refused: (code) => metrics.requestsRefused.of(code).add(),
-        seconds: (value) => metrics.captureSeconds.observe(value),
-      }),
-    )
+    .use(capturing)
     .use(remoteConfigRoutes({ gate, keys }))
     .use(staticRoutes({ scripts: openScripts(installedFolder()) }))
     .use(organizationRoutes({ gate, sql }))

@@ -2,7 +2,9 @@
 // its name.
 
 import { type FileHandle, open, rename } from "node:fs/promises";
+import { writeSync } from "node:fs";
 import { dirname } from "node:path";
+import { limits } from "../core/limits.ts";
 
 /** Makes a folder's entries (new, renamed and removed files) durable. */
 export async function syncFolder(folder: string): Promise<void> {
@@ -40,9 +42,21 @@ export async function writeWhole(file: FileHandle, bytes: Uint8Array, position: 
 /** The most pieces one system call takes. */
 const piecesMax = 512;
 
-/** The same for bytes that lie in several places: each goes out from where it lies. */
+/**
+ * The same for bytes that lie in several places: each goes out from where it lies. Few bytes go at once: the system
+ * only copies them, which costs less than handing them to another thread.
+ */
 export async function writePieces(file: FileHandle, pieces: Uint8Array[], position: number): Promise<void> {
   let at = position;
+  const [only] = pieces;
+  if (only && pieces.length === 1 && only.length <= limits.writeNowBytesMax) {
+    for (let done = 0; done < only.length;) {
+      const written = writeSync(file.fd, only, done, only.length - done, position + done);
+      if (written <= 0) throw new Error("the disk took no more bytes");
+      done += written;
+    }
+    return;
+  }
   for (let next = 0; next < pieces.length; next += piecesMax) {
     let left = pieces.slice(next, next + piecesMax);
     while (left.length > 0) {

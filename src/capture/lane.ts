@@ -140,8 +140,8 @@ export class Lane<Row extends LaneRow, Block extends LaneBlock<Row> = LaneBlock<
     if (this.openRows === 0) return this.#writing?.waiting.promise ?? Promise.resolve();
     this.#next ??= Promise.withResolvers<void>();
     const { promise } = this.#next;
-    // Started behind the current turn, so that requests that arrived together share one group.
-    this.#running ??= Promise.resolve().then(() => this.#run());
+    // Started behind all that is here to be read, so that requests that arrived together share one group.
+    this.#running ??= afterReads().then(() => this.#run());
     return promise;
   }
 
@@ -290,4 +290,8 @@ export class Lane<Row extends LaneRow, Block extends LaneBlock<Row> = LaneBlock<
       if (this.#spare.length < limits.spareBlocksMax) this.#spare.push(block);
     }
   }
+}
+
+function afterReads(): Promise<void> {
+  return new Promise((resolve) => setImmediate(resolve));
 }

@@ -77,6 +77,9 @@ export function openDesk(options: DeskOptions = {}): Desk {
       warned: (warning, events) => count(warning, events),
     },
     refused: () => count("refused"),
+    failed: (thrown) => {
+      throw thrown;
+    },
     seconds: () => {},
   });
   const handle = async (request: Request): Promise<Response> => await app.handle(request);
