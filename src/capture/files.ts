@@ -2,7 +2,7 @@
 // its name.
 
 import { type FileHandle, open, rename } from "node:fs/promises";
-import { writeSync } from "node:fs";
+import { writevSync } from "node:fs";
 import { dirname } from "node:path";
 import { limits } from "../core/limits.ts";
 
@@ -48,19 +48,11 @@ const piecesMax = 512;
  */
 export async function writePieces(file: FileHandle, pieces: Uint8Array[], position: number): Promise<void> {
   let at = position;
-  const [only] = pieces;
-  if (only && pieces.length === 1 && only.length <= limits.writeNowBytesMax) {
-    for (let done = 0; done < only.length;) {
-      const written = writeSync(file.fd, only, done, only.length - done, position + done);
-      if (written <= 0) throw new Error("the disk took no more bytes");
-      done += written;
-    }
-    return;
-  }
+  const now = pieces.reduce((bytes, piece) => bytes + piece.length, 0) <= limits.writeNowBytesMax;
   for (let next = 0; next < pieces.length; next += piecesMax) {
     let left = pieces.slice(next, next + piecesMax);
     while (left.length > 0) {
-      const { bytesWritten } = await file.writev(left, at);
+      const bytesWritten = now ? writevSync(file.fd, left, at) : (await file.writev(left, at)).bytesWritten;
       if (bytesWritten <= 0) throw new Error("the disk took no more bytes");
       at += bytesWritten;
       left = behind(left, bytesWritten);

@@ -146,8 +146,10 @@ export class Journal {
   /** True when no more may be taken until a flush has made room. */
   get full(): boolean {
     let bytes = 0;
-    for (const lane of this.#lanes) bytes += lane.openBytes;
-    for (const segment of this.#segments()) bytes += segment.bytes;
+    for (const name of lanes) {
+      bytes += this[name].openBytes + (this[name].segment?.bytes ?? 0);
+      for (const segment of this.#sealed[name]) bytes += segment.bytes;
+    }
     return bytes >= this.#options.bytesMax;
   }
 

@@ -2,6 +2,7 @@
 // a store.
 
 import { type FileHandle, open, rename } from "node:fs/promises";
+import { othersTurn, sleep } from "../core/clock.ts";
 import { Fault } from "../core/fault.ts";
 import { limits } from "../core/limits.ts";
 import { type Log, reasonOf } from "../core/log.ts";
@@ -76,6 +77,7 @@ export class Lane<Row extends LaneRow, Block extends LaneBlock<Row> = LaneBlock<
   #writing: Group<Block> | undefined;
   #running: Promise<void> | undefined;
   #sealWanted = false;
+  #asked = 0;
   #file: FileHandle | undefined;
   #segment: Segment | undefined;
   readonly #frames = new Pieces(1 << 16);
@@ -138,10 +140,10 @@ export class Lane<Row extends LaneRow, Block extends LaneBlock<Row> = LaneBlock<
    */
   commit(): Promise<void> {
     if (this.openRows === 0) return this.#writing?.waiting.promise ?? Promise.resolve();
-    this.#next ??= Promise.withResolvers<void>();
-    const { promise } = this.#next;
+    this.#asked++;
+    const { promise } = (this.#next ??= Promise.withResolvers<void>());
     // Started behind all that is here to be read, so that requests that arrived together share one group.
-    this.#running ??= afterReads().then(() => this.#run());
+    this.#running ??= othersTurn().then(() => this.#run());
     return promise;
   }
 
@@ -155,11 +157,14 @@ export class Lane<Row extends LaneRow, Block extends LaneBlock<Row> = LaneBlock<
 
   async #run(): Promise<void> {
     while (this.#next || this.#sealWanted) {
+      // All rows that waited when seal() was called are in this group: what comes meanwhile holds nothing up.
+      const [asked, sealing] = [this.#asked, this.#sealWanted];
+      this.#asked = 0;
+      this.#sealWanted = false;
       if (this.#next) await this.#runGroup(this.#next);
-      if (this.#sealWanted && !this.#next) {
-        this.#sealWanted = false;
-        await this.#closeSegment();
-      }
+      if (sealing) await this.#closeSegment();
+      // The answers to many bring many more: they share the next group with those that wait already.
+      if (asked >= limits.gatherRequestsMin && !this.crowded) await sleep(limits.gatherMs);
     }
     this.#running = undefined;
   }
@@ -290,8 +295,4 @@ export class Lane<Row extends LaneRow, Block extends LaneBlock<Row> = LaneBlock<
       if (this.#spare.length < limits.spareBlocksMax) this.#spare.push(block);
     }
   }
-}
-
-function afterReads(): Promise<void> {
-  return new Promise((resolve) => setImmediate(resolve));
 }

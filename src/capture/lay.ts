@@ -1,5 +1,6 @@
 // Rows of a scanned body, laid into the open blocks of its lane, slice by slice. Never decides where they go on.
 
+import { othersTurn } from "../core/clock.ts";
 import { limits } from "../core/limits.ts";
 import { mergeKind } from "../persons/merge.ts";
 import { type Sending, readEvent } from "./event.ts";
@@ -142,8 +143,4 @@ function mergeOf({ project_id, merge, distinct_id, other_id, timestamp, created_
   const [own, other] = [textOf(distinct_id), textOf(other_id)];
   const [from, into] = merge === mergeKind.alias ? [own, other] : [other, own];
   return { project_id, kind: merge, from, into, at: timestamp, created_at, timestamp: created_at };
-}
-
-export function othersTurn(): Promise<void> {
-  return new Promise((resolve) => setImmediate(resolve));
 }

@@ -1,6 +1,6 @@
 // The way of a body: scan, admit, rows, ack. Reads as a table of contents; knows nothing of HTTP.
 
-import type { Clock } from "../core/clock.ts";
+import { type Clock, othersTurn } from "../core/clock.ts";
 import { Fault } from "../core/fault.ts";
 import { limits } from "../core/limits.ts";
 import type { ProjectKeys } from "../access/project_keys.ts";
@@ -8,7 +8,7 @@ import { isHistorical, keyOf } from "./admit.ts";
 import { type Sending, readTime } from "./event.ts";
 import type { GroupTypes } from "./group.ts";
 import type { EventLane, Journal } from "./journal.ts";
-import { commitAll, failures, layRows, othersTurn } from "./lay.ts";
+import { commitAll, failures, layRows } from "./lay.ts";
 import { Outcomes, type Reason, type Warning } from "./outcome.ts";
 import { Recorder } from "./recorder.ts";
 import { Scan } from "./scan.ts";

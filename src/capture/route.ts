@@ -2,7 +2,7 @@
 // Holds no logic of its own.
 
 import { Elysia } from "elysia";
-import type { Clock } from "../core/clock.ts";
+import { type Clock, othersTurn } from "../core/clock.ts";
 import { Fault, type FaultCode } from "../core/fault.ts";
 import { corsHeaders, preflight, withCors } from "../http/cors.ts";
 import { problemResponse } from "../http/problem.ts";
@@ -10,7 +10,6 @@ import { limits } from "../core/limits.ts";
 import { type UploadBounds, announcedBytes, receiveBody, receiveWhole } from "./body.ts";
 import { type Hints, decodeBody, looksLikeJson } from "./decode.ts";
 import { captureOperations } from "./model.ts";
-import { othersTurn } from "./lay.ts";
 import { type CaptureOptions, type Captured, capture } from "./pipeline.ts";
 import { type Slab, Slabs } from "./slab.ts";
 

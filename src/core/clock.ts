@@ -20,3 +20,8 @@ export function sleep(ms: number, unref = false): Promise<void> {
     if (unref) timer.unref();
   });
 }
+
+/** Resolves when everybody else who has something to do in this turn of the loop has done it. */
+export function othersTurn(): Promise<void> {
+  return new Promise((resolve) => setImmediate(resolve));
+}

@@ -164,6 +164,12 @@ export const limits = {
   stopMsMax: 30_000,
   /** How long an upload may send nothing, in ms: a phone in a tunnel lives, a dead client gets 408. */
   uploadStallMsMax: 20_000,
+  /**
+   * Behind a group of the journal that so many requests waited for, the next one begins this much later, in ms: their
+   * answers bring more requests, and one sync serves them all.
+   */
+  gatherRequestsMin: 8,
+  gatherMs: 1,
   /** Bytes written to a file in the caller's own turn: as long as copying them into memory takes. */
   writeNowBytesMax: 128 * 1024,
   /** How often somebody looks for short bodies that stall, in ms: so much later than told one may be refused. */
