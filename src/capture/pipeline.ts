@@ -7,7 +7,7 @@ import type { ProjectKeys } from "../access/project_keys.ts";
 import { isHistorical, keyOf } from "./admit.ts";
 import { type Sending, readTime } from "./event.ts";
 import type { GroupTypes } from "./group.ts";
-import type { EventLane, Journal } from "./journal.ts";
+import type { Journal } from "./journal.ts";
 import { commitAll, failures, layRows } from "./lay.ts";
 import { Outcomes, type Reason, type Warning } from "./outcome.ts";
 import { Recorder } from "./recorder.ts";
@@ -86,7 +86,12 @@ export async function capture(sent: Sent, options: CaptureOptions): Promise<Capt
   const laid = layRows({ scan, sending, warned, lane, journal, recorder });
   const accepted = typeof laid === "number" ? laid : await laid;
   if (failures(lane, journal) !== failedBefore) throw journalFull();
-  if (accepted > 0) await acknowledge(lane, options);
+  if (accepted > 0 && options.ack === "memory") commitAll(lane, journal).catch(() => {});
+  else if (accepted > 0) {
+    await commitAll(lane, journal);
+    if (failures(lane, journal) !== failedBefore) throw journalFull();
+    if (options.ack === "stored") await journal.stored(lane);
+  }
   const { taken } = recorder;
   if (taken > 0) await recorder.acknowledge(options.ack);
   const { ignored, bytes } = scan;
@@ -107,14 +112,6 @@ export async function capture(sent: Sent, options: CaptureOptions): Promise<Capt
 async function scanOn(scan: Scan): Promise<void> {
   do await othersTurn();
   while (!scan.advance(limits.sliceBytesMax));
-}
-
-async function acknowledge(lane: EventLane, { journal, ack }: CaptureOptions): Promise<void> {
-  const failedBefore = failures(lane, journal);
-  if (ack === "memory") return void commitAll(lane, journal).catch(() => {});
-  await commitAll(lane, journal);
-  if (failures(lane, journal) !== failedBefore) throw journalFull();
-  if (ack === "stored") await journal.stored(lane);
 }
 
 /**

@@ -100,6 +100,24 @@ test("rows appended together are one group, and their frames lie where the index
   expect(read.segment.oldest).toBe(known.oldest);
 });
 
+test("a seal ends the segment with the rows that waited, though others keep coming", async () => {
+  const journal = openJournal(makeFolder());
+  const sealed = () => journal.nextSealed("live")?.rows ?? 0;
+  const keepSending = async () => {
+    // Bounded, so that a seal that waits for silence fails the test instead of holding it up.
+    for (let sent = 0; sent < 2000 && sealed() === 0; sent++) {
+      appendRow(journal, false, january);
+      await journal.live.commit();
+    }
+  };
+  appendRow(journal, false, january);
+  const sending = Promise.all(Array.from({ length: 3 }, keepSending));
+  void journal.live.seal();
+  await sending;
+  expect(sealed()).toBeGreaterThan(0);
+  expect(sealed()).toBeLessThan(20);
+});
+
 test("a torn tail is cut, and what stands before it stays", async () => {
   const folder = `${makeFolder()}/journal`;
   const journal = openJournal(folder);

@@ -124,6 +124,18 @@ test("refusals say what is wrong, which bound it is, and what was measured", asy
   expect(await desk.kept()).toEqual({ live: 0, historical: 0, warnings: 0 });
 });
 
+test("what fails for no fault of the request is answered by who knows how, however it is addressed", async () => {
+  const desk = openDesk();
+  desk.journal.stamp = () => {
+    throw new Error("the clock broke");
+  };
+  for (const path of ["/e", "/e/", "/e/?verbose=1"]) {
+    const reply = await desk.send(path, event);
+    expect([reply.status, await reply.text()]).toEqual([500, "Error: the clock broke"]);
+  }
+  expect(desk.counts["refused"]).toBe(0);
+});
+
 test("a body that stalls gets 408, its connection is not used again, and nothing of it is kept", async () => {
   const desk = openDesk({ uploadBounds: { stallMsMax: 20, wholeMsMax: 1000 } });
   const body = new ReadableStream<Uint8Array>({

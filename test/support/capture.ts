@@ -77,9 +77,7 @@ export function openDesk(options: DeskOptions = {}): Desk {
       warned: (warning, events) => count(warning, events),
     },
     refused: () => count("refused"),
-    failed: (thrown) => {
-      throw thrown;
-    },
+    failed: (thrown) => new Response(String(thrown), { status: 500 }),
     seconds: () => {},
   });
   const handle = async (request: Request): Promise<Response> => await app.handle(request);
