@@ -2,9 +2,7 @@
 // its name.
 
 import { type FileHandle, open, rename } from "node:fs/promises";
-import { writevSync } from "node:fs";
 import { dirname } from "node:path";
-import { limits } from "../core/limits.ts";
 
 /** Makes a folder's entries (new, renamed and removed files) durable. */
 export async function syncFolder(folder: string): Promise<void> {
@@ -42,17 +40,13 @@ export async function writeWhole(file: FileHandle, bytes: Uint8Array, position: 
 /** The most pieces one system call takes. */
 const piecesMax = 512;
 
-/**
- * The same for bytes that lie in several places: each goes out from where it lies. Few bytes go at once: the system
- * only copies them, which costs less than handing them to another thread.
- */
+/** The same for bytes that lie in several places: each goes out from where it lies. */
 export async function writePieces(file: FileHandle, pieces: Uint8Array[], position: number): Promise<void> {
   let at = position;
-  const now = pieces.reduce((bytes, piece) => bytes + piece.length, 0) <= limits.writeNowBytesMax;
   for (let next = 0; next < pieces.length; next += piecesMax) {
     let left = pieces.slice(next, next + piecesMax);
     while (left.length > 0) {
-      const bytesWritten = now ? writevSync(file.fd, left, at) : (await file.writev(left, at)).bytesWritten;
+      const { bytesWritten } = await file.writev(left, at);
       if (bytesWritten <= 0) throw new Error("the disk took no more bytes");
       at += bytesWritten;
       left = behind(left, bytesWritten);

@@ -170,8 +170,6 @@ export const limits = {
    */
   gatherRequestsMin: 8,
   gatherMs: 1,
-  /** Bytes written to a file in the caller's own turn: as long as copying them into memory takes. */
-  writeNowBytesMax: 128 * 1024,
   /** How often somebody looks for short bodies that stall, in ms: so much later than told one may be refused. */
   uploadLookMs: 50,
   /** How long a whole upload may take, in ms: 20 MB over a bad line, not a byte now and then for ever. */
