@@ -5,6 +5,7 @@ import { type Gate, projectHomes } from "../access/gate.ts";
 import { Fault } from "../core/fault.ts";
 import { readChanges, readFields, readReplacement } from "../http/body.ts";
 import { pageReply, readPage, requestUrl } from "../http/page.ts";
+import { rowIdOf } from "../http/row_id.ts";
 import { listSchema, reply, requestBody } from "../http/schema.ts";
 import type { Postgres } from "../storage/postgres.ts";
 import {
@@ -87,7 +88,7 @@ function oneRoutes(parts: DashboardRoutes, path: OnePath) {
     .get(
       path,
       async ({ project, params, request }) => {
-        const id = idOf(params.id);
+        const id = rowIdOf(params.id);
         present(await getDashboard(sql, project.id, id));
         const refresh = requestUrl(request).searchParams.get("refresh");
         const run = refresh !== null && !["false", "force_cache"].includes(refresh);
@@ -139,7 +140,7 @@ function oneRoutes(parts: DashboardRoutes, path: OnePath) {
     .delete(
       path,
       async ({ project, params, status }) => {
-        if (!(await removeDashboard(sql, project.id, idOf(params.id)))) throw notFound();
+        if (!(await removeDashboard(sql, project.id, rowIdOf(params.id)))) throw notFound();
         return status(204);
       },
       {
@@ -161,7 +162,7 @@ async function change(
   param: string,
   read: () => Promise<DashboardChanges>,
 ) {
-  const id = idOf(param);
+  const id = rowIdOf(param);
   const old = present(await getDashboard(parts.sql, project_id, id, { deletedToo: true }));
   const changes = await read();
   if (old.deleted && changes.deleted !== false) throw notFound();
@@ -181,13 +182,6 @@ async function show({ sql, insights }: DashboardRoutes, project_id: number, id: 
       return insight ? [{ id: tile_id, insight }] : [];
     }),
   };
-}
-
-/** @throws Fault not_found for what can be no id. */
-function idOf(param: string): number {
-  const id = /^[1-9]\d{0,9}$/.test(param) ? Number(param) : Infinity;
-  if (id > 2_147_483_647) throw notFound();
-  return id;
 }
 
 function present(dashboard: Dashboard | undefined): Dashboard {

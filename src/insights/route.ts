@@ -5,6 +5,7 @@ import { type Gate, projectHomes } from "../access/gate.ts";
 import { Fault } from "../core/fault.ts";
 import { readChanges, readFields, readReplacement } from "../http/body.ts";
 import { pageReply, readPage, requestUrl } from "../http/page.ts";
+import { rowIdOf } from "../http/row_id.ts";
 import { listSchema, reply, requestBody } from "../http/schema.ts";
 import type { Postgres } from "../storage/postgres.ts";
 import { type Insight, insightBody, type InsightChanges, insightModel } from "./model.ts";
@@ -97,7 +98,7 @@ function oneRoutes(parts: InsightRoutes, path: `${(typeof projectHomes)[number]}
     .get(
       path,
       async ({ project, params, request }) => {
-        const row = present(await getInsight(sql, project.id, idOf(params.id)));
+        const row = present(await getInsight(sql, project.id, rowIdOf(params.id)));
         const refresh = requestUrl(request).searchParams.get("refresh");
         const skip = refresh === "false" || refresh === "force_cache";
         return presentInsight(row, skip ? undefined : await resultOf(queries, row));
@@ -145,7 +146,7 @@ function oneRoutes(parts: InsightRoutes, path: `${(typeof projectHomes)[number]}
       path,
       async ({ access, project, params, status }) => {
         const remover = { project_id: project.id, user_id: access.user.id };
-        if (!(await removeInsight(sql, idOf(params.id), remover))) throw notFound();
+        if (!(await removeInsight(sql, rowIdOf(params.id), remover))) throw notFound();
         return status(204);
       },
       {
@@ -165,7 +166,7 @@ async function changeInsight(
   maker: { project_id: number; user_id: number },
   read: () => Promise<InsightChanges>,
 ): Promise<Insight> {
-  const id = idOf(param);
+  const id = rowIdOf(param);
   const old = present(await getInsight(sql, maker.project_id, id, { deletedToo: true }));
   const changes = await read();
   if (old.deleted && changes.deleted !== false) throw notFound();
@@ -185,13 +186,6 @@ function filterOf(query: URLSearchParams): InsightFilter {
     favorited: query.get("favorited") === "true" ? true : undefined,
     dashboard: dashboard !== null && /^\d{1,9}$/.test(dashboard) ? Number(dashboard) : undefined,
   };
-}
-
-/** @throws Fault not_found for what can be no id. */
-function idOf(param: string): number {
-  const id = /^[1-9]\d{0,9}$/.test(param) ? Number(param) : Infinity;
-  if (id > 2_147_483_647) throw notFound();
-  return id;
 }
 
 function present(row: InsightRow | undefined): InsightRow {

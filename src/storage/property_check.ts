@@ -3,7 +3,7 @@
 import { Fault } from "../core/fault.ts";
 import { limits } from "../core/limits.ts";
 
-const operators = [
+export const operators = [
   "exact",
   "is_not",
   "icontains",

@@ -2,6 +2,7 @@
 // this: what does not fit exactly is refused.
 
 import Type, { type Static } from "typebox";
+import { operators } from "../../storage/property_check.ts";
 import { Check } from "typebox/schema";
 import { limits } from "../../core/limits.ts";
 import { choice, text } from "../../http/field.ts";
@@ -24,36 +25,13 @@ const kinds = [
   "data_warehouse",
   "data_warehouse_person_property",
 ] as const;
-const operators = [
-  "exact",
-  "is_not",
-  "icontains",
-  "not_icontains",
-  "regex",
-  "not_regex",
-  "gt",
-  "gte",
-  "lt",
-  "lte",
-  "is_set",
-  "is_not_set",
-  "is_date_exact",
-  "is_date_before",
-  "is_date_after",
-  "between",
-  "not_between",
-  "min",
-  "max",
-  "in",
-  "not_in",
-] as const;
 
 const filterModel = Type.Object(
   {
     key: Type.String({ minLength: 1, ...short }),
     type: Type.Enum(kinds, { type: "string" }),
     value: Type.Array(Type.String(short), { maxItems: limits.promptedFiltersMax }),
-    operator: Type.Enum(operators, { type: "string" }),
+    operator: Type.Enum([...operators, "min", "max"], { type: "string" }),
   },
   exact,
 );
