@@ -10,7 +10,7 @@ import { syncFolder } from "./files.ts";
 import { Lane, type LaneBlock, type LaneOptions, type LaneRow } from "./lane.ts";
 import { Ledger } from "./ledger.ts";
 import type { Row } from "./row.ts";
-import { type LaneName, type Segment, lanes, millisOfSegment, segmentId } from "./segment.ts";
+import { type LaneName, type Segment, flushesAtOnce, lanes, millisOfSegment, segmentId } from "./segment.ts";
 import { readSegment } from "./segment_read.ts";
 import { keepSound } from "./salvage.ts";
 import { Spares } from "./spares.ts";
@@ -160,9 +160,9 @@ export class Journal {
     return bytes >= this.#options.bytesMax * limits.recordingsJournalShare;
   }
 
-  /** The oldest segment of a lane that is ready to be flushed. */
-  nextSealed(lane: LaneName): Segment | undefined {
-    return this.#sealed[lane][0];
+  /** The oldest segment of a lane that is ready to be flushed, and not `taken` by somebody. */
+  nextSealed(lane: LaneName, taken?: ReadonlySet<Segment>): Segment | undefined {
+    return this.#sealed[lane].find((segment) => !taken?.has(segment));
   }
 
   /** Ends every sealedSoon() wait. */
@@ -270,7 +270,8 @@ export class Journal {
     for (const lane of this.#lanes) {
       const segment = lane.segment;
       // While the flush is behind, a segment goes on growing: fewer, bigger inserts.
-      if (!segment || segment.rows === 0 || this.#sealed[lane.name].length > 0) continue;
+      const behind = this.#sealed[lane.name].length >= flushesAtOnce[lane.name];
+      if (!segment || segment.rows === 0 || behind) continue;
       const now = this.#options.clock.elapsed();
       const age = this.#ages.get(segment.id) ?? { openedMs: now, grownMs: now, bytes: segment.bytes };
       this.#ages.set(segment.id, age);

@@ -4,7 +4,7 @@
 import { readFile } from "node:fs/promises";
 import { basename } from "node:path";
 import { limits } from "../core/limits.ts";
-import { type Log, reasonOf } from "../core/log.ts";
+import type { Log } from "../core/log.ts";
 import type { Merge } from "../persons/merge.ts";
 import {
   type Applied,
@@ -15,6 +15,7 @@ import {
 } from "../persons/store.ts";
 import type { ClickHouse } from "../storage/clickhouse.ts";
 import type { Postgres } from "../storage/postgres.ts";
+import { stubbornly } from "../work/stubborn.ts";
 import type { Journal } from "./journal.ts";
 import { readMergeRows } from "./merge_row.ts";
 import type { Segment } from "./segment.ts";
@@ -80,26 +81,8 @@ export class MergeFlush {
     await forgetSegment(sql, name).catch(() => {});
   }
 
-  async #stubbornly(step: () => Promise<void>): Promise<void> {
-    for (let attempt = 0; !this.#stopping.signal.aborted; attempt++) {
-      try {
-        return await step();
-      } catch (thrown) {
-        const level = attempt === 0 || attempt % 20 === 19 ? "warn" : "debug";
-        this.#options.log[level]("merges wait, trying again", { attempt, reason: reasonOf(thrown) });
-        await this.#pause(attempt);
-      }
-    }
-  }
-
-  async #pause(attempt: number): Promise<void> {
-    const ms = Math.min(limits.retryMsMax, limits.retryMsMin * 2 ** Math.min(attempt, 20));
-    const { promise, resolve } = Promise.withResolvers<void>();
-    const wake = () => resolve();
-    const timer = setTimeout(wake, ms / 2 + (Math.random() * ms) / 2);
-    this.#stopping.signal.addEventListener("abort", wake);
-    await promise;
-    this.#stopping.signal.removeEventListener("abort", wake);
-    clearTimeout(timer);
+  #stubbornly(step: () => Promise<void>): Promise<void> {
+    const { log } = this.#options;
+    return stubbornly(step, { stopping: this.#stopping.signal, log, saying: "merges wait, trying again" });
   }
 }

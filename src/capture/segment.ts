@@ -26,6 +26,16 @@ export type EventLaneName = Exclude<LaneName, "warnings" | "merges">;
 /** Lanes whose frames are Native blocks for ClickHouse; merges go to Postgres. */
 export const flushedLanes = ["live", "historical", "warnings", "recordings"] as const;
 
+/** How many segments of a lane are on their way into a store at once. */
+export const flushesAtOnce: Readonly<Record<LaneName, number>> = {
+  live: 1,
+  historical: limits.historicalFlushesMax,
+  warnings: 1,
+  // They are applied in order.
+  merges: 1,
+  recordings: 1,
+};
+
 /** The table a lane's batches go to. */
 export const laneTable: Readonly<Record<LaneName, string>> = {
   live: "event_rows",

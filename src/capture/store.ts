@@ -2,59 +2,67 @@
 // holds events back.
 
 import { limits } from "../core/limits.ts";
-import type { ClickHouse } from "../storage/clickhouse.ts";
+import type { ClickHouse, NativeBody } from "../storage/clickhouse.ts";
 import type { Postgres } from "../storage/postgres.ts";
 
 /**
- * Whether any row of a batch is in ClickHouse. One batch is one part, so a row found means all of them were
- * committed;
+ * Writes batches as one INSERT: each becomes a part of its own month, one after the other. When it fails, any of them
+ * may be stored, and each of them whole or not at all.
+ */
+export async function insertBatches(clickhouse: ClickHouse, table: string, body: NativeBody): Promise<void> {
+  await clickhouse.insertNative(table, body, {
+    timeoutMs: limits.insertMsMax,
+    settings: { max_partitions_per_insert_block: limits.insertMonthsMax },
+  });
+}
+
+/**
+ * Which of these batches are in ClickHouse. One batch is one part, so a row found means all of them were committed;
  * rows collapsed by ReplacingMergeTree make counting wrong, so nothing is counted.
  */
-export async function batchIsStored(clickhouse: ClickHouse, table: string, batch: bigint): Promise<boolean> {
-  const found = await clickhouse.query<{ found: number }>(
-    "SELECT 1 AS found FROM {table:Identifier} WHERE _batch = {batch:UInt64} LIMIT 1",
-    { table, batch: batch.toString() },
+export async function storedBatches(
+  clickhouse: ClickHouse,
+  table: string,
+  batches: bigint[],
+): Promise<Set<bigint>> {
+  const found = await clickhouse.query<{ batch: string }>(
+    `SELECT DISTINCT _batch AS batch FROM {table:Identifier} WHERE _batch IN {batches:Array(UInt64)}
+     LIMIT {count:UInt32}`,
+    { table, batches: batches, count: batches.length },
   );
-  return found.length > 0;
+  return new Set(found.map(({ batch }) => BigInt(batch)));
+}
+
+/**
+ * Feeds stored batches once more to the tables that are derived from theirs: the engine may have died between a batch
+ * and its views. Changes nothing where they have it, since they fold by least and greatest.
+ */
+export async function deriveAgain(clickhouse: ClickHouse, table: string, batches: bigint[]): Promise<void> {
+  const text = derivations[table];
+  if (text === undefined) return;
+  await clickhouse.command(text, { batches: batches }, { timeoutMs: limits.insertMsMax });
 }
 
 const feedColumns =
   "uuid, project_id, event, distinct_id, properties, timestamp, created_at, historical_migration, " +
   "person_mode, pk, pw, pv, gt, gk";
 
-/**
- * Feeds a stored batch of events to the tables that are derived from events once more: the engine may have died
- * between the batch and its views. Changes nothing where they have it, since they fold by min and max.
- */
-export async function deriveAgain(clickhouse: ClickHouse, batch: bigint): Promise<void> {
-  await clickhouse.command(
-    `INSERT INTO event_feed (${feedColumns})
-     SELECT ${feedColumns.replaceAll(/(\w+)/g, "e.$1")}
-     FROM event_rows AS e
-     LEFT ANY JOIN (
-       SELECT project_id, id_hash, max(deleted_at) AS id_deleted_at FROM deleted_ids GROUP BY project_id, id_hash
-     ) AS d ON e.project_id = d.project_id AND sipHash64(e.distinct_id) = d.id_hash
-     WHERE e._batch = {batch:UInt64} AND e.created_at > d.id_deleted_at`,
-    { batch: batch.toString() },
-    { timeoutMs: limits.insertMsMax },
-  );
-}
-
-/**
- * Derives the spans of recordings from a stored batch of their pieces once more: the engine may have died between the
- * batch and its view. Changes nothing where they are there, since they fold by least and greatest.
- */
-export async function deriveSpansAgain(clickhouse: ClickHouse, batch: bigint): Promise<void> {
-  await clickhouse.command(
-    `INSERT INTO session_recording_spans (project_id, session_hash, session_id, distinct_id, start_time, expires_at)
-     SELECT c.project_id, c.session_hash, c.session_id, c.distinct_id, min(c.first_at), max(c.expires_at)
-     FROM snapshot_chunks AS c
-     WHERE c._batch = {batch:UInt64}
-     GROUP BY c.project_id, c.session_hash, c.session_id, c.distinct_id`,
-    { batch: batch.toString() },
-    { timeoutMs: limits.insertMsMax },
-  );
-}
+/** By table: how what is derived from its rows is derived again. */
+const derivations: Readonly<Record<string, string>> = {
+  event_rows: `INSERT INTO event_feed (${feedColumns})
+    SELECT ${feedColumns.replaceAll(/(\w+)/g, "e.$1")}
+    FROM event_rows AS e
+    LEFT ANY JOIN (
+      SELECT project_id, id_hash, max(deleted_at) AS id_deleted_at FROM deleted_ids GROUP BY project_id, id_hash
+    ) AS d ON e.project_id = d.project_id AND sipHash64(e.distinct_id) = d.id_hash
+    WHERE e._batch IN {batches:Array(UInt64)} AND e.created_at > d.id_deleted_at`,
+  snapshot_chunks: `INSERT INTO session_recording_spans
+      (project_id, session_hash, session_id, distinct_id, start_time, expires_at)
+    SELECT c.project_id, c.session_hash, c.session_id, c.distinct_id, min(c.first_at), max(c.expires_at)
+    FROM snapshot_chunks AS c
+    WHERE c._batch IN {batches:Array(UInt64)}
+    GROUP BY c.project_id, c.session_hash, c.session_id, c.distinct_id`,
+};
 
 /** Registers a journal by its name, once; resolves to its number. */
 export async function registerJournal(sql: Postgres, name: string): Promise<number> {

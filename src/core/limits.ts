@@ -26,12 +26,16 @@ export const limits = {
   batchRowsMax: 100_000,
   /** Native bytes of one INSERT, well under the engine's 256 MiB block squashing bound. */
   batchBytesMax: 96 * 1024 * 1024,
+  /** Months in one INSERT, each of which becomes a part: what the engine takes by default. */
+  insertMonthsMax: 100,
   /** Batches (months, or parts of months) in one segment: the low bits of a batch number. */
   segmentBatchesMax: 2048,
   /** Bytes after which a live segment is sealed: about 50,000 events, a second at full load. */
   liveSegmentBytesMax: 32 * 1024 * 1024,
   /** The same for imports: bigger, so that each month gets a decent part; an INSERT costs 30 ms, however small. */
   historicalSegmentBytesMax: 256 * 1024 * 1024,
+  /** Segments of imports on their way into ClickHouse at once: an INSERT keeps one core busy, and some 300 MB. */
+  historicalFlushesMax: 2,
   /**
    * Bytes and rows that may wait in open blocks of one lane before its writers wait for the disk: a commit's
    * worth.

@@ -15,7 +15,7 @@ import { makeFolder } from "../support/folder.ts";
 
 afterAll(cleanUp, 60_000);
 
-type Fate = "well" | "lost answer" | "failed before";
+type Fate = "well" | "lost answer" | "failed before" | "died between";
 
 /** An engine in memory that loses answers and fails by plan, and refuses batches with a poisoned row for good. */
 class FaultyEngine implements ClickHouse {
@@ -23,6 +23,8 @@ class FaultyEngine implements ClickHouse {
   readonly embedded: boolean;
   /** uuid → how often it was inserted. */
   readonly stored = new Map<string, number>();
+  /** Those that stored something, or everything. */
+  inserts = 0;
   readonly #batches = new Set<string>();
   readonly #fates: Fate[];
 
@@ -40,16 +42,22 @@ class FaultyEngine implements ClickHouse {
     if (rows.some((row) => row.poisoned)) {
       return Promise.reject(new ClickHouseError("poison", "469", "VIOLATED_CONSTRAINT"));
     }
-    for (const { uuid, batch } of rows) {
+    // Each batch is a month and stored whole; an engine that dies between leaves some of them.
+    const batches = [...new Set(rows.map(({ batch }) => batch))];
+    const kept = new Set(fate === "died between" ? batches.filter((_, i) => i % 2 === 1) : batches);
+    for (const { uuid, batch } of rows.filter((row) => kept.has(row.batch))) {
       this.stored.set(uuid, (this.stored.get(uuid) ?? 0) + 1);
       this.#batches.add(batch);
     }
-    if (fate === "lost answer") return Promise.reject(new ClickHouseError("reset", "ECONNRESET", "NETWORK"));
+    this.inserts++;
+    if (fate !== "well") return Promise.reject(new ClickHouseError("reset", "ECONNRESET", "NETWORK"));
     return Promise.resolve();
   }
 
-  query<Row>(_text: string, params?: Record<string, unknown>): Promise<Row[]> {
-    return Promise.resolve((this.#batches.has(String(params?.["batch"])) ? [{ found: 1 }] : []) as Row[]);
+  query<Row>(_text: string, params: Record<string, unknown> = {}): Promise<Row[]> {
+    const asked = (params["batches"] as bigint[]).map(String);
+    const known = asked.filter((batch) => this.#batches.has(batch));
+    return Promise.resolve(known.map((batch) => ({ batch })) as Row[]);
   }
 
   ping = () => Promise.resolve();
@@ -143,7 +151,7 @@ const sentEvent = fc.record({
   month: fc.nat({ max: 2 }),
   poisoned: fc.integer({ min: 0, max: 9 }).map((n) => n === 0),
 });
-const fate = fc.constantFrom<Fate>("well", "well", "lost answer", "failed before");
+const fate = fc.constantFrom<Fate>("well", "well", "lost answer", "failed before", "died between");
 
 test("every event is stored once or in quarantine, whatever answers are lost, across a restart", async () => {
   const folder = makeFolder();

@@ -125,10 +125,10 @@ test("deriving a batch again changes nothing, and brings back what a dying engin
       name === "distinct_ids" ? [...(value as string[])].sort() : value,
     );
   const before = await sorted();
-  await deriveAgain(clickhouse, 7n);
+  await deriveAgain(clickhouse, "event_rows", [7n]);
   expect(await sorted()).toBe(before);
   for (const table of ["seen", "person_props"]) await clickhouse.command(`TRUNCATE TABLE ${table}`);
-  await deriveAgain(clickhouse, 7n);
+  await deriveAgain(clickhouse, "event_rows", [7n]);
   await clickhouse.command(
     "INSERT INTO merged_ids (project_id, distinct_id, main_id, merged_at, created_at, version) SELECT project_id, distinct_id, main_id, merged_at, created_at, version FROM merged_ids",
   );
@@ -138,7 +138,7 @@ test("deriving a batch again changes nothing, and brings back what a dying engin
 test("what arrived before a deletion is not derived again", async () => {
   await clickhouse.command("INSERT INTO deleted_ids SELECT 2, sipHash64('id1'), now64(6)");
   await clickhouse.command("TRUNCATE TABLE seen");
-  await deriveAgain(clickhouse, 7n);
+  await deriveAgain(clickhouse, "event_rows", [7n]);
   const seen = (project: number) =>
     clickhouse.query(`SELECT DISTINCT distinct_id FROM seen WHERE project_id = ${project}`);
   expect(await seen(2)).toHaveLength(99);

@@ -1,7 +1,7 @@
 // A 200 means kept, for pieces of recordings too: whatever dies in between, each is there once.
 
 import { afterAll, expect, test } from "bun:test";
-import { deriveSpansAgain } from "../../src/capture/store.ts";
+import { deriveAgain } from "../../src/capture/store.ts";
 import { silentLog } from "../../src/core/log.ts";
 import { listRecordings } from "../../src/session_recordings/store.ts";
 import { migrate } from "../../src/storage/migrate.ts";
@@ -84,11 +84,11 @@ test("spans are derived again from a batch, and a second time changes nothing", 
     clickhouse.query("SELECT * FROM session_recording_spans FINAL ORDER BY session_id, distinct_id");
   const before = await spans();
   expect(before).toHaveLength(3);
-  await deriveSpansAgain(clickhouse, 7n);
-  await deriveSpansAgain(clickhouse, 8n);
+  await deriveAgain(clickhouse, "snapshot_chunks", [7n]);
+  await deriveAgain(clickhouse, "snapshot_chunks", [8n, 9n]);
   expect(await spans()).toEqual(before);
   await clickhouse.command("TRUNCATE TABLE session_recording_spans");
-  await deriveSpansAgain(clickhouse, 7n);
+  await deriveAgain(clickhouse, "snapshot_chunks", [7n]);
   expect(await spans()).toEqual(before);
 }, 60_000);
 

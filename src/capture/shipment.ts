@@ -1,0 +1,90 @@
+// A shipment: what of a segment goes to ClickHouse in one INSERT. Each of its batches is one month and so one part,
+// stored whole or not at all, though some may be stored and others not. Never sends anything.
+
+import { type FileHandle, open, stat } from "node:fs/promises";
+import { limits } from "../core/limits.ts";
+import { rebatch } from "./block.ts";
+import { type Batch, type Segment, isNative } from "./segment.ts";
+
+/** A batch whose Native blocks are in memory. */
+export interface Laden {
+  id: bigint;
+  month: number;
+  rows: number;
+  blocks: { native: Uint8Array; rows: number }[];
+}
+
+/**
+ * The segment's batches, together as far as one INSERT bears them: it costs the engine about the same whether it
+ * brings one month or sixty.
+ */
+export function shipmentsOf({ batches }: Segment): Batch[][] {
+  const shipments: Batch[][] = [];
+  let [rows, bytes] = [0, 0];
+  for (const batch of batches) {
+    rows += batch.rows;
+    bytes += batch.bytes;
+    const last = shipments.at(-1);
+    const fits = rows <= limits.batchRowsMax && bytes <= limits.batchBytesMax;
+    if (last && fits && last.length < limits.insertMonthsMax) last.push(batch);
+    else {
+      shipments.push([batch]);
+      ({ rows, bytes } = batch);
+    }
+  }
+  return shipments;
+}
+
+/** Whether these batches are all that the segment's file holds, so that the engine can read it as it is. */
+export async function areWholeFile(batches: Batch[], segment: Segment): Promise<boolean> {
+  if (!isNative(segment.lane) || batches.length !== segment.batches.length) return false;
+  const bytes = batches.reduce((sum, batch) => sum + batch.bytes, 0);
+  return bytes === segment.bytes && (await stat(segment.path)).size === bytes;
+}
+
+/** Reads the batches' blocks into `room`, which has as many bytes as they have together. */
+export async function readBatches(path: string, batches: Batch[], room: Uint8Array): Promise<Laden[]> {
+  const file = await open(path, "r");
+  let at = 0;
+  try {
+    const laden: Laden[] = [];
+    for (const { id, month, rows, frames } of batches) {
+      const blocks: Laden["blocks"] = [];
+      for (const frame of frames) {
+        const native = room.subarray(at, at + frame.length);
+        await readWhole(file, native, frame.offset);
+        blocks.push({ native, rows: frame.rows });
+        at += frame.length;
+      }
+      laden.push({ id, month, rows, blocks });
+    }
+    return laden;
+  } finally {
+    await file.close();
+  }
+}
+
+async function readWhole(file: FileHandle, into: Uint8Array, position: number): Promise<void> {
+  for (let done = 0; done < into.length;) {
+    const { bytesRead } = await file.read(into, done, into.length - done, position + done);
+    if (bytesRead === 0) throw new Error("a segment ends early");
+    done += bytesRead;
+  }
+}
+
+/** Rows `from` to `to` of a batch, as a batch of its own under another number. */
+export function cutBatch(batch: Laden, from: number, to: number, id: bigint): Laden {
+  const blocks: Laden["blocks"] = [];
+  let before = 0;
+  let rows = 0;
+  for (const block of batch.blocks) {
+    const first = Math.max(from - before, 0);
+    const last = Math.min(to - before, block.rows);
+    if (first < last) {
+      blocks.push({ native: rebatch(block.native, first, last, id, rows), rows: last - first });
+      rows += last - first;
+    }
+    before += block.rows;
+  }
+  return { id, month: batch.month, blocks, rows };
+}

@@ -1,0 +1,212 @@
+// The shipper: batches of sealed segments into ClickHouse, each exactly once. Never trusts a lost answer: it asks
+// for the rows. Has one shipment under way at a time.
+
+import type { Clock } from "../core/clock.ts";
+import { limits } from "../core/limits.ts";
+import type { Log } from "../core/log.ts";
+import { type ClickHouse, ClickHouseError, type NativeBody } from "../storage/clickhouse.ts";
+import { stubbornly } from "../work/stubborn.ts";
+import { rebatch } from "./block.ts";
+import type { Quarantine } from "./quarantine.ts";
+import { type Batch, type LaneName, type Segment, batchId, laneTable } from "./segment.ts";
+import { type Laden, areWholeFile, cutBatch, readBatches, shipmentsOf } from "./shipment.ts";
+import { Spool } from "./spool.ts";
+import { deriveAgain, insertBatches, storedBatches } from "./store.ts";
+
+export interface ShipperOptions {
+  clickhouse: ClickHouse;
+  quarantine: Quarantine;
+  /** Where batches wait for an embedded engine to read them by name: a path without its ending. */
+  spoolStem: string;
+  /** A number no segment had before. */
+  nextId(): bigint;
+  counts: {
+    stored(lane: LaneName, rows: number): void;
+    quarantined(lane: LaneName, rows: number): void;
+    seconds(value: number): void;
+  };
+  /** Ends the trying. */
+  stopping: AbortSignal;
+  clock: Clock;
+  log: Log;
+}
+
+/** Where a shipment comes from. */
+type Origin = Pick<Segment, "lane" | "oldest">;
+
+export class Shipper {
+  readonly #options: ShipperOptions;
+  readonly #spool: Spool;
+
+  constructor(options: ShipperOptions) {
+    this.#options = options;
+    this.#spool = new Spool(options.spoolStem);
+  }
+
+  /** Lets its memory go, when nothing waits. */
+  rest(): void {
+    this.#spool.rest();
+  }
+
+  /** Lets its file go, and what is in it. */
+  async abandon(): Promise<void> {
+    await this.#spool.abandon();
+  }
+
+  /**
+   * Brings all of a segment into ClickHouse, however long it takes; what it refuses for good is in quarantine then.
+   * Resolves to false when told to stop first.
+   */
+  async ship(segment: Segment): Promise<boolean> {
+    const { clock, counts } = this.#options;
+    for (const batches of shipmentsOf(segment)) {
+      const started = clock.elapsed();
+      const send = (missing: Batch[]) => this.#insertFrom(segment, missing);
+      const stored = await this.#deliver(segment, batches, segment.recovered, send);
+      if (stored === undefined) return false;
+      counts.stored(segment.lane, stored);
+      counts.seconds((clock.elapsed() - started) / 1000);
+    }
+    return true;
+  }
+
+  /**
+   * Sends batches until all of them are stored, the rest of their rows being in quarantine. Resolves to the rows
+   * stored; undefined when told to stop first.
+   */
+  #deliver<B extends Batch | Laden>(
+    { lane }: Origin,
+    batches: B[],
+    doubtful: boolean,
+    send: (missing: B[]) => Promise<number>,
+  ): Promise<number | undefined> {
+    const { clickhouse, stopping, log } = this.#options;
+    const table = laneTable[lane];
+    let doubt = doubtful;
+    const step = async (): Promise<number> => {
+      const ids = batches.map(({ id }) => id);
+      const there = doubt ? await storedBatches(clickhouse, table, ids) : new Set<bigint>();
+      // The engine may have died between a batch and what is derived from it.
+      if (there.size > 0) await deriveAgain(clickhouse, table, [...there]);
+      const missing = batches.filter(({ id }) => !there.has(id));
+      // From here on a failure leaves the same doubt as a restart: was it inserted all the same?
+      doubt = true;
+      return rowsOf(batches) - rowsOf(missing) + (missing.length > 0 ? await send(missing) : 0);
+    };
+    return stubbornly(step, { stopping, log, saying: "flush failed, trying again", about: { lane } });
+  }
+
+  /** One INSERT; when ClickHouse refuses it for good, its halves, down to the rows that are at fault. */
+  async #insertFrom(segment: Segment, batches: Batch[]): Promise<number> {
+    try {
+      if (this.#options.clickhouse.embedded && (await areWholeFile(batches, segment)))
+        await this.#sendFile(segment);
+      else await this.#send(segment, await this.#read(segment, batches));
+      return rowsOf(batches);
+    } catch (thrown) {
+      const refusal = this.#refusal(thrown);
+      if (batches.length === 1)
+        return await this.#split(segment, (await this.#read(segment, batches))[0]!, refusal);
+      return await this.#both(halvesOf(batches), (half) =>
+        this.#deliver(segment, half, false, (missing) => this.#insertFrom(segment, missing)),
+      );
+    }
+  }
+
+  async #insertRows(origin: Origin, batch: Laden): Promise<number> {
+    try {
+      await this.#send(origin, [batch]);
+      return batch.rows;
+    } catch (thrown) {
+      return await this.#split(origin, batch, this.#refusal(thrown));
+    }
+  }
+
+  /** @throws unless ClickHouse said no for good, and there is room for what it refuses. */
+  #refusal(thrown: unknown): ClickHouseError {
+    if (!(thrown instanceof ClickHouseError && thrown.kind === "refused")) throw thrown;
+    if (this.#options.quarantine.count >= limits.quarantineRowsMax) {
+      throw new Error(`quarantine is full, and ClickHouse refuses a batch: ${thrown.message}`);
+    }
+    return thrown;
+  }
+
+  async #split(origin: Origin, batch: Laden, refusal: ClickHouseError): Promise<number> {
+    if (batch.rows === 1) return await this.#setAside(origin, batch, refusal);
+    const middle = Math.ceil(batch.rows / 2);
+    // Halves have numbers of their own: asking for one must not find the other.
+    const cut = (from: number, to: number) => cutBatch(batch, from, to, batchId(this.#options.nextId(), 0));
+    return await this.#both([cut(0, middle), cut(middle, batch.rows)], (half) =>
+      this.#deliver(origin, [half], false, () => this.#insertRows(origin, half)),
+    );
+  }
+
+  async #both<Half>(halves: Half[], deliver: (half: Half) => Promise<number | undefined>): Promise<number> {
+    let stored = 0;
+    for (const half of halves) {
+      const done = await deliver(half);
+      if (done === undefined) throw new Error("stopped before both halves were stored");
+      stored += done;
+    }
+    return stored;
+  }
+
+  /**
+   * A remote engine may still be sent the last batches when its answer is given up: only an embedded one's room is
+   * used again.
+   */
+  #read({ path }: Segment, batches: Batch[]): Promise<Laden[]> {
+    const bytes = batches.reduce((sum, batch) => sum + batch.bytes, 0);
+    const room = this.#options.clickhouse.embedded ? this.#spool.room(bytes) : new Uint8Array(bytes);
+    return readBatches(path, batches, room);
+  }
+
+  async #send({ lane }: Origin, batches: Laden[]): Promise<void> {
+    const { clickhouse } = this.#options;
+    const bytes = batches.flatMap(({ blocks }) => blocks.map(({ native }) => native));
+    const table = laneTable[lane];
+    if (!clickhouse.embedded) return await insertBatches(clickhouse, table, { bytes });
+    try {
+      const path = await this.#spool.put(bytes);
+      await insertBatches(clickhouse, table, { path } satisfies NativeBody);
+    } catch (thrown) {
+      await this.#spool.abandon();
+      throw thrown;
+    }
+  }
+
+  async #sendFile(segment: Segment): Promise<void> {
+    try {
+      await insertBatches(this.#options.clickhouse, laneTable[segment.lane], { path: segment.path });
+    } catch (thrown) {
+      // Given up or not, somebody may still read it.
+      segment.lent = true;
+      throw thrown;
+    }
+  }
+
+  async #setAside({ lane, oldest }: Origin, batch: Laden, error: ClickHouseError): Promise<number> {
+    const { quarantine, counts, log, clock } = this.#options;
+    const block = batch.blocks[0]?.native;
+    if (!block) throw new Error("a batch of one row without a block");
+    const { id, month } = batch;
+    const native = rebatch(block, 0, 1, id, 0);
+    const refused = { batch: id, lane, month, oldest, native, reason: error.message };
+    await quarantine.add(refused, new Date(clock.now()));
+    counts.quarantined(lane, 1);
+    log.error("ClickHouse refuses an event; it is in quarantine (sluice journal list)", {
+      id: id.toString(16).padStart(16, "0"),
+      reason: error.message,
+    });
+    return 0;
+  }
+}
+
+function rowsOf(batches: { rows: number }[]): number {
+  return batches.reduce((sum, { rows }) => sum + rows, 0);
+}
+
+function halvesOf<One>(all: One[]): [One[], One[]] {
+  const middle = Math.ceil(all.length / 2);
+  return [all.slice(0, middle), all.slice(middle)];
+}
