@@ -5,6 +5,7 @@ import { type FileHandle, open, stat } from "node:fs/promises";
 import { limits } from "../core/limits.ts";
 import { rebatch } from "./block.ts";
 import { type Batch, type Segment, isNative } from "./segment.ts";
+import type { Stretch } from "./spool.ts";
 
 /** A batch whose Native blocks are in memory. */
 export interface Laden {
@@ -42,19 +43,29 @@ export async function areWholeFile(batches: Batch[], segment: Segment): Promise<
   return bytes === segment.bytes && (await stat(segment.path)).size === bytes;
 }
 
-/** Reads the batches' blocks into `room`, which has as many bytes as they have together. */
-export async function readBatches(path: string, batches: Batch[], room: Uint8Array): Promise<Laden[]> {
+/** Where the batches' frames lie in their segment's file, in its order: what lies side by side is one stretch. */
+export function stretchesOf(batches: Batch[]): Stretch[] {
+  const stretches: Stretch[] = [];
+  const frames = batches.flatMap((batch) => batch.frames).toSorted((a, b) => a.offset - b.offset);
+  for (const { offset, length } of frames) {
+    const last = stretches.at(-1);
+    if (last && last.offset + last.length === offset) last.length += length;
+    else stretches.push({ offset, length });
+  }
+  return stretches;
+}
+
+/** Reads the batches' blocks into memory. */
+export async function readBatches(path: string, batches: Batch[]): Promise<Laden[]> {
   const file = await open(path, "r");
-  let at = 0;
   try {
     const laden: Laden[] = [];
     for (const { id, month, rows, frames } of batches) {
       const blocks: Laden["blocks"] = [];
       for (const frame of frames) {
-        const native = room.subarray(at, at + frame.length);
+        const native = new Uint8Array(frame.length);
         await readWhole(file, native, frame.offset);
         blocks.push({ native, rows: frame.rows });
-        at += frame.length;
       }
       laden.push({ id, month, rows, blocks });
     }

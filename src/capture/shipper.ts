@@ -4,12 +4,12 @@
 import type { Clock } from "../core/clock.ts";
 import { limits } from "../core/limits.ts";
 import type { Log } from "../core/log.ts";
-import { type ClickHouse, ClickHouseError, type NativeBody } from "../storage/clickhouse.ts";
+import { type ClickHouse, ClickHouseError } from "../storage/clickhouse.ts";
 import { stubbornly } from "../work/stubborn.ts";
 import { rebatch } from "./block.ts";
 import type { Quarantine } from "./quarantine.ts";
 import { type Batch, type LaneName, type Segment, batchId, laneTable } from "./segment.ts";
-import { type Laden, areWholeFile, cutBatch, readBatches, shipmentsOf } from "./shipment.ts";
+import { type Laden, areWholeFile, cutBatch, readBatches, shipmentsOf, stretchesOf } from "./shipment.ts";
 import { Spool } from "./spool.ts";
 import { deriveAgain, insertBatches, storedBatches } from "./store.ts";
 
@@ -99,14 +99,14 @@ export class Shipper {
   /** One INSERT; when ClickHouse refuses it for good, its halves, down to the rows that are at fault. */
   async #insertFrom(segment: Segment, batches: Batch[]): Promise<number> {
     try {
-      if (this.#options.clickhouse.embedded && (await areWholeFile(batches, segment)))
-        await this.#sendFile(segment);
-      else await this.#send(segment, await this.#read(segment, batches));
+      await this.#send(segment, batches);
       return rowsOf(batches);
     } catch (thrown) {
       const refusal = this.#refusal(thrown);
-      if (batches.length === 1)
-        return await this.#split(segment, (await this.#read(segment, batches))[0]!, refusal);
+      if (batches.length === 1) {
+        const [batch] = await readBatches(segment.path, batches);
+        return await this.#split(segment, batch!, refusal);
+      }
       return await this.#both(halvesOf(batches), (half) =>
         this.#deliver(segment, half, false, (missing) => this.#insertFrom(segment, missing)),
       );
@@ -115,7 +115,7 @@ export class Shipper {
 
   async #insertRows(origin: Origin, batch: Laden): Promise<number> {
     try {
-      await this.#send(origin, [batch]);
+      await this.#sendBlocks(origin, [batch]);
       return batch.rows;
     } catch (thrown) {
       return await this.#split(origin, batch, this.#refusal(thrown));
@@ -151,24 +151,24 @@ export class Shipper {
     return stored;
   }
 
-  /**
-   * A remote engine may still be sent the last batches when its answer is given up: only an embedded one's room is
-   * used again.
-   */
-  #read({ path }: Segment, batches: Batch[]): Promise<Laden[]> {
-    const bytes = batches.reduce((sum, batch) => sum + batch.bytes, 0);
-    const room = this.#options.clickhouse.embedded ? this.#spool.room(bytes) : new Uint8Array(bytes);
-    return readBatches(path, batches, room);
+  /** An embedded engine is told a file's name: the segment's own, when it holds nothing else. */
+  async #send(segment: Segment, batches: Batch[]): Promise<void> {
+    const { embedded } = this.#options.clickhouse;
+    if (!embedded) await this.#sendBlocks(segment, await readBatches(segment.path, batches));
+    else if (await areWholeFile(batches, segment)) await this.#sendFile(segment);
+    else await this.#sendSpooled(segment, () => this.#spool.copy(segment.path, stretchesOf(batches)));
   }
 
-  async #send({ lane }: Origin, batches: Laden[]): Promise<void> {
+  async #sendBlocks(origin: Origin, batches: Laden[]): Promise<void> {
     const { clickhouse } = this.#options;
     const bytes = batches.flatMap(({ blocks }) => blocks.map(({ native }) => native));
-    const table = laneTable[lane];
-    if (!clickhouse.embedded) return await insertBatches(clickhouse, table, { bytes });
+    if (clickhouse.embedded) await this.#sendSpooled(origin, () => this.#spool.put(bytes));
+    else await insertBatches(clickhouse, laneTable[origin.lane], { bytes });
+  }
+
+  async #sendSpooled({ lane }: Origin, spool: () => Promise<string>): Promise<void> {
     try {
-      const path = await this.#spool.put(bytes);
-      await insertBatches(clickhouse, table, { path } satisfies NativeBody);
+      await insertBatches(this.#options.clickhouse, laneTable[lane], { path: await spool() });
     } catch (thrown) {
       await this.#spool.abandon();
       throw thrown;

@@ -43,7 +43,9 @@ export class Spares {
     if (lent || recovered || !this.#wants(lane, bytes)) return await unlink(path);
     const spare = `${this.#folder}/${lane}-${basename(path)}${suffix}`;
     await rename(path, spare);
-    this.#add(lane, spare, bytes);
+    // Another segment of the lane may have ended meanwhile.
+    if (this.#wants(lane, bytes)) this.#add(lane, spare, bytes);
+    else await unlink(spare);
   }
 
   /** A file to be written over and renamed, if there is one. */

@@ -34,6 +34,8 @@ export const limits = {
   liveSegmentBytesMax: 32 * 1024 * 1024,
   /** The same for imports: bigger, so that each month gets a decent part; an INSERT costs 30 ms, however small. */
   historicalSegmentBytesMax: 256 * 1024 * 1024,
+  /** Memory through which a flush copies frames for an embedded engine to read, in bytes. */
+  spoolRoomBytes: 4 * 1024 * 1024,
   /** Segments of imports on their way into ClickHouse at once: an INSERT keeps one core busy, and some 300 MB. */
   historicalFlushesMax: 2,
   /**

@@ -7,11 +7,13 @@ import { Quarantine } from "../../src/capture/quarantine.ts";
 import { emptyRow, newUuidBytes } from "../../src/capture/row.ts";
 import { bytesOf } from "../../src/core/bytes.ts";
 import { systemClock } from "../../src/core/clock.ts";
+import { limits } from "../../src/core/limits.ts";
 import { silentLog } from "../../src/core/log.ts";
 import { type ClickHouse, ClickHouseError, type NativeBody } from "../../src/storage/clickhouse.ts";
 import { cutBlock, lengthOfBlock, rowsOfBlock } from "../../src/storage/native_cut.ts";
 import { cleanUp } from "../support/cleanup.ts";
 import { makeFolder } from "../support/folder.ts";
+import { until } from "../support/server.ts";
 
 afterAll(cleanUp, 60_000);
 
@@ -23,8 +25,10 @@ class FaultyEngine implements ClickHouse {
   readonly embedded: boolean;
   /** uuid → how often it was inserted. */
   readonly stored = new Map<string, number>();
-  /** Those that stored something, or everything. */
-  inserts = 0;
+  /** What each INSERT that stored something was sent: a file's name, or bytes. */
+  readonly inserts: string[] = [];
+  /** INSERTs wait here for the test, if it wants them to. */
+  gate: ((uuids: string[]) => Promise<void>) | undefined;
   readonly #batches = new Set<string>();
   readonly #fates: Fate[];
 
@@ -33,12 +37,13 @@ class FaultyEngine implements ClickHouse {
     this.embedded = embedded;
   }
 
-  insertNative(_table: string, body: NativeBody): Promise<void> {
+  async insertNative(_table: string, body: NativeBody): Promise<void> {
     const bytes = "path" in body ? new Uint8Array(readFileSync(body.path)) : Buffer.concat(body.bytes);
     const fate = this.#fates.shift() ?? "well";
     if (fate === "failed before")
       return Promise.reject(new ClickHouseError("down", "ECONNREFUSED", "NETWORK"));
     const rows = rowsIn(bytes);
+    await this.gate?.(rows.map(({ uuid }) => uuid));
     if (rows.some((row) => row.poisoned)) {
       return Promise.reject(new ClickHouseError("poison", "469", "VIOLATED_CONSTRAINT"));
     }
@@ -49,7 +54,7 @@ class FaultyEngine implements ClickHouse {
       this.stored.set(uuid, (this.stored.get(uuid) ?? 0) + 1);
       this.#batches.add(batch);
     }
-    this.inserts++;
+    this.inserts.push("path" in body ? body.path : "bytes");
     if (fate !== "well") return Promise.reject(new ClickHouseError("reset", "ECONNRESET", "NETWORK"));
     return Promise.resolve();
   }
@@ -210,6 +215,93 @@ test("quarantined events can be listed, handed back and discarded", async () => 
   journal.takeReturned();
   expect(journal.pending().events).toBe(1);
   expect(quarantine.count).toBe(0);
+  await journal.close();
+  await journal.release();
+});
+
+test("months of a segment share an INSERT, as many as the engine takes in one", async () => {
+  for (const embedded of [true, false]) {
+    const dataDir = makeFolder();
+    const journal = openJournal(`${dataDir}/journal`);
+    const engine = new FaultyEngine([], embedded);
+    const { flush, counted } = openFlush(dataDir, journal, engine);
+    const few = Array.from({ length: 40 }, (_, i) =>
+      send(journal, { historical: true, month: i, poisoned: false }),
+    );
+    await journal.historical.seal();
+    const many = Array.from({ length: 250 }, (_, i) =>
+      send(journal, { historical: true, month: i, poisoned: false }),
+    );
+    await journal.historical.seal();
+    flush.start();
+    await flush.drain(60_000);
+    expect([...engine.stored.keys()].toSorted()).toEqual([...few, ...many].toSorted());
+    expect([...engine.stored.values()].every((times) => times === 1)).toBe(true);
+    expect(counted.stored).toBe(290);
+    expect(engine.inserts.length).toBe(1 + Math.ceil(250 / limits.insertMonthsMax));
+    // What is the whole of a file is not written a second time.
+    const own = engine.inserts.filter((path) => path.endsWith(".segment"));
+    expect(own.length).toBe(embedded ? 1 : 0);
+    await journal.close();
+    await journal.release();
+  }
+});
+
+test("of months with a row that is refused all others are stored, and no row twice", async () => {
+  const dataDir = makeFolder();
+  const journal = openJournal(`${dataDir}/journal`);
+  const engine = new FaultyEngine(["well", "died between"], true);
+  const { flush, counted } = openFlush(dataDir, journal, engine);
+  const sent = Array.from({ length: 64 }, (_, i) =>
+    send(journal, { historical: true, month: i % 16, poisoned: i === 21 }),
+  );
+  await journal.historical.seal();
+  flush.start();
+  await flush.drain(60_000);
+  expect([...engine.stored.keys()].toSorted()).toEqual(sent.filter((_, i) => i !== 21).toSorted());
+  expect([...engine.stored.values()].every((times) => times === 1)).toBe(true);
+  expect(counted).toEqual({ stored: 63, quarantined: 1 });
+  await journal.close();
+  await journal.release();
+});
+
+test("two segments of an import are under way at once, none twice, and the watermark waits for the older", async () => {
+  const dataDir = makeFolder();
+  const journal = openJournal(`${dataDir}/journal`);
+  const engine = new FaultyEngine([], true);
+  const { flush } = openFlush(dataDir, journal, engine);
+  const waiting = new Map<string, () => void>();
+  let most = 0;
+  engine.gate = async ([uuid]) => {
+    const { promise, resolve } = Promise.withResolvers<void>();
+    waiting.set(uuid!, resolve);
+    most = Math.max(most, waiting.size);
+    await promise;
+    waiting.delete(uuid!);
+  };
+  const sent: string[] = [];
+  for (let i = 0; i < 5; i++) {
+    sent.push(send(journal, { historical: true, month: 0, poisoned: false }));
+    await journal.historical.seal();
+    // Each is of a later moment.
+    const stamped = journal.stamp();
+    await until(() => Promise.resolve(journal.stamp() > stamped));
+  }
+  const begun = journal.watermark();
+  flush.start();
+  for (const later of sent.slice(1)) {
+    await until(() => Promise.resolve(waiting.has(later)));
+    waiting.get(later)!();
+    await until(() => Promise.resolve(!waiting.has(later)));
+    expect(journal.watermark()).toBe(begun);
+  }
+  await until(() => Promise.resolve(journal.pending().events === 1));
+  expect(journal.watermark()).toBe(begun);
+  waiting.get(sent[0]!)!();
+  await flush.drain(60_000);
+  expect(journal.watermark()).toBeGreaterThan(begun);
+  expect(most).toBe(2);
+  expect(sent.map((uuid) => engine.stored.get(uuid))).toEqual([1, 1, 1, 1, 1]);
   await journal.close();
   await journal.release();
 });
