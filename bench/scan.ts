@@ -7,7 +7,7 @@ import { batchBody } from "./events.ts";
 import { cpuPerGb, eachRow, scanned } from "./rows.ts";
 
 const decoder = new TextDecoder();
-const sent = { received: Date.UTC(2026, 0) * 1000, skew: 0 };
+const sent = { received: Date.UTC(2026, 0) * 1000, skew: 0, project_id: 1 };
 
 /** What the server does with a long body: the fast scan, and columns of its plain rows. */
 function fast(slab: Slab, body: Uint8Array): { index(): number; lay(): number } {
@@ -25,7 +25,7 @@ function fast(slab: Slab, body: Uint8Array): { index(): number; lay(): number } 
       const through = slab.judge(first, count, sent, sent.received);
       const sending = { project_id: 1, historical_migration: true };
       for (let month = 0; month < slab.months; month++) {
-        rows += slab.lay(first, month, sending, sent.received).rows;
+        rows += slab.lay(first, month, sending, sent.received, 0).rows;
       }
       first += through;
     }

@@ -50,18 +50,16 @@ export class Block implements LaneBlock<Row> {
     const take = (column: ByteColumn, from: number, size: number) => column.raw(bytes, from, from + size);
     take(this.#uuid, layout.OUT_UUID, rows * 16);
     take(this.#project, layout.OUT_PROJECT, rows * 4);
-    this.#event.appendNumbered(
-      bytes.subarray(layout.OUT_EVENT, layout.OUT_EVENT + rows),
-      laid.names,
-      laid.body,
-    );
+    const events = bytes.subarray(layout.OUT_EVENT, layout.OUT_EVENT + rows);
+    this.#event.appendNumbered(events, rows, laid.names);
     take(this.#distinctId, layout.OUT_IDS, laid.idsBytes);
     take(this.#properties, layout.OUT_PROPERTIES, laid.propertiesBytes);
     take(this.#timestamp, layout.OUT_TIMESTAMP, rows * 8);
     take(this.#createdAt, layout.OUT_CREATED, rows * 8);
     take(this.#historical, layout.OUT_HISTORICAL, rows);
+    const identityBytes = this.#identity.appendLaid(this.rows, laid);
     this.rows += rows;
-    return laid.propertiesBytes + rows * limits.rowBytesGuess;
+    return laid.propertiesBytes + identityBytes + rows * limits.rowBytesGuess;
   }
 
   /**

@@ -33,6 +33,7 @@ export class Changes {
 
   clear(): void {
     this.count = 0;
+    this.cut = false;
   }
 
   begin(source: Uint8Array): void {

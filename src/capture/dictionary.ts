@@ -2,6 +2,15 @@
 
 import { ByteColumn, writeLowCardinality } from "../storage/native.ts";
 import { type Offsets, writeLowCardinalityArrays } from "../storage/native_arrays.ts";
+import { keysMax } from "./fast_layout.ts";
+
+/** Names that were numbered elsewhere, at most keysMax of them. */
+export interface Names {
+  source: Uint8Array;
+  /** Start and length of each in `source`. */
+  places: Uint32Array;
+  count: number;
+}
 
 /**
  * Names, each once: byte strings → 0, 1, 2 … in order of first sight, found by hash, compared by bytes.
@@ -21,19 +30,20 @@ export class Dictionary {
   }
 
   /**
-   * Appends many at once: `numbers` are places in `names`, pairs of start and length in `source`; at most 256
-   * of them.
+   * Appends many at once: the first `count` of `numbers` say which of `names` each is.
    */
-  appendNumbered(numbers: Uint8Array, names: Uint32Array, source: Uint8Array): void {
-    while (this.#rows + numbers.length > this.#indexes.length) this.#indexes = grown(this.#indexes);
-    found.fill(-1);
+  appendNumbered(numbers: Uint8Array | Uint16Array, count: number, names: Names): void {
+    const { places, source } = names;
+    while (this.#rows + count > this.#indexes.length) this.#indexes = grown(this.#indexes);
+    found.fill(-1, 0, names.count);
     const indexes = this.#indexes;
     let row = this.#rows;
-    for (const number of numbers) {
+    for (let i = 0; i < count; i++) {
+      const number = numbers[i]!;
       let index = found[number]!;
       if (index < 0) {
-        const from = names[number * 2]!;
-        index = this.#find(source, from, from + names[number * 2 + 1]!);
+        const from = places[number * 2]!;
+        index = this.#find(source, from, from + places[number * 2 + 1]!);
         found[number] = index;
       }
       indexes[row++] = index;
@@ -99,7 +109,7 @@ export class Dictionary {
 }
 
 /** Where appendNumbered() found each number's name; filled anew by every call. */
-const found = new Int32Array(256);
+const found = new Int32Array(keysMax);
 
 function grown(values: Uint32Array): Uint32Array<ArrayBuffer> {
   const bigger = new Uint32Array(values.length * 2);

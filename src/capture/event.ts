@@ -159,7 +159,7 @@ function readUuid(scan: Scan, at: number, row: Row): void {
     // An empty one counts as absent, as everywhere.
     if (to - from !== 2) row.warned |= warningBit.invalid_event_uuid;
   }
-  newUuidBytes(row.timestamp / 1000, row.uuid);
+  newUuidBytes(row.timestamp / 1000, row.uuid, row.turn);
 }
 
 function sameBytes(span: Span, bytes: Uint8Array): boolean {

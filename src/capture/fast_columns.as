@@ -1,120 +1,14 @@
 // The columns of plain events, in AssemblyScript: what event.ts reads into a row and block.ts appends, a slice of
 // the index at a time. Never lays an event that would be altered, warned about or ignored: it names it as not plain.
 //
-// Put behind fast_scan.as by `bun test/support/build_fast.ts`.
+// Put behind fast_values.as by `bun test/support/build_fast.ts`.
 
 let nameCount: u32 = 0;
 let monthCount: u32 = 0;
-/** Of the last string that was hexDigits(). */
-let sound: bool = true;
-let lastDay: i64 = i64.MIN_VALUE;
-let lastMonth: u32 = 0;
-
-// @ts-ignore: decorator
-@inline function two(at: u32): u32 {
-  const a = <u32>byte(at) - 0x30;
-  const b = <u32>byte(at + 1) - 0x30;
-  return a > 9 || b > 9 ? 1000 : a * 10 + b;
-}
-
-// @ts-ignore: decorator
-@inline function daysIn(year: u32, month: u32): u32 {
-  if (month == 2) return year % 4 == 0 && (year % 100 != 0 || year % 400 == 0) ? 29 : 28;
-  return month == 4 || month == 6 || month == 9 || month == 11 ? 30 : 31;
-}
-
-/** `yyyy-mm-ddThh:mm:ss[.f…]Z` as microseconds since 1970; i64.MIN_VALUE for any other text. */
-function isoMicros(from: u32, to: u32): i64 {
-  const none = i64.MIN_VALUE;
-  if (to - from < 20 || byte(to - 1) != 0x5a) return none;
-  if (byte(from + 4) != 0x2d || byte(from + 7) != 0x2d || byte(from + 10) != 0x54) return none;
-  if (byte(from + 13) != 0x3a || byte(from + 16) != 0x3a) return none;
-  const century = two(from);
-  const ofCentury = two(from + 2);
-  const month = two(from + 5);
-  const day = two(from + 8);
-  const hour = two(from + 11);
-  const minute = two(from + 14);
-  const second = two(from + 17);
-  const year = century * 100 + ofCentury;
-  if (century > 99 || ofCentury > 99 || month < 1 || month > 12 || day < 1) return none;
-  if (day > daysIn(year, month) || hour > 23 || minute > 59 || second > 60) return none;
-  let micros: i64 = 0;
-  let at = from + 19;
-  if (byte(at) == 0x2e) {
-    at++;
-    if (at == to - 1) return none;
-    for (let weight: i64 = 100000; isDigit(byte(at)); at++, weight /= 10) micros += <i64>(byte(at) - 0x30) * weight;
-  }
-  if (at != to - 1) return none;
-  const shifted: i32 = month <= 2 ? <i32>year - 1 : <i32>year;
-  const era = shifted / 400;
-  const ofEra = shifted - era * 400;
-  const ofYear = (153 * (<i32>month + (month > 2 ? -3 : 9)) + 2) / 5 + <i32>day - 1;
-  const days: i64 = era * 146097 + ofEra * 365 + ofEra / 4 - ofEra / 100 + ofYear - 719468;
-  return days * 86400000000 + <i64>((hour * 60 + minute) * 60 + second) * 1000000 + micros;
-}
-
-/** The month of a time, counted from the year 0. */
-function monthOf(micros: i64): u32 {
-  let day = micros / 86400000000;
-  if (micros < 0 && day * 86400000000 != micros) day--;
-  if (day == lastDay) return lastMonth;
-  const z = day + 719468;
-  const era = z / 146097;
-  const ofEra = z - era * 146097;
-  const yearOfEra = (ofEra - ofEra / 1460 + ofEra / 36524 - ofEra / 146096) / 365;
-  const ofYear = ofEra - (365 * yearOfEra + yearOfEra / 4 - yearOfEra / 100);
-  const shifted = (5 * ofYear + 2) / 153;
-  const month = shifted < 10 ? shifted + 2 : shifted - 10;
-  const year = yearOfEra + era * 400 + (month < 2 ? 1 : 0);
-  lastDay = day;
-  lastMonth = <u32>(year * 12 + month);
-  return lastMonth;
-}
-
-/** Sixteen hexadecimal digits as a number, the first the highest; clears `sound` when one is none. */
-// @ts-ignore: decorator
-@inline function hexDigits(v: v128): u64 {
-  const lower = v128.or(v, i8x16.splat(0x20));
-  const isNumber = v128.and(i8x16.ge_u(v, i8x16.splat(0x30)), i8x16.le_u(v, i8x16.splat(0x39)));
-  const isLetter = v128.and(i8x16.ge_u(lower, i8x16.splat(0x61)), i8x16.le_u(lower, i8x16.splat(0x66)));
-  if (!i8x16.all_true(v128.or(isNumber, isLetter))) sound = false;
-  const digits = i8x16.add(v128.and(v, i8x16.splat(0x0f)), v128.and(isLetter, i8x16.splat(9)));
-  const high = i16x8.shl(v128.and(digits, i16x8.splat(0xff)), 4);
-  const bytes = i8x16.narrow_i16x8_u(v128.or(high, i16x8.shr_u(digits, 8)), i16x8.splat(0));
-  return bswap<u64>(<u64>i64x2.extract_lane(bytes, 0));
-}
-
-/** A raw JSON value as a uuid in ClickHouse's order; false when it is none. */
-// @ts-ignore: decorator
-@inline function readUuid(from: u32, to: u32, out: u32): bool {
-  if (to - from != 38 || byte(from) != quote) return false;
-  const at = from + 1;
-  if (byte(at + 8) != 0x2d || byte(at + 13) != 0x2d || byte(at + 18) != 0x2d || byte(at + 23) != 0x2d) return false;
-  sound = true;
-  const first = v128.load(at);
-  const second = v128.load(at + 19);
-  store<u64>(out, hexDigits(
-    i8x16.shuffle(first, v128.load(at + 2), 0, 1, 2, 3, 4, 5, 6, 7, 9, 10, 11, 12, 14, 15, 30, 31),
-  ));
-  store<u64>(out, hexDigits(
-    i8x16.shuffle(second, v128.load(at + 20), 0, 1, 2, 3, 5, 6, 7, 8, 9, 10, 11, 12, 13, 14, 15, 31),
-  ), 8);
-  return sound;
-}
-
-/** Whether a string's bytes are its text. */
-// @ts-ignore: decorator
-@inline function isUnescaped(from: u32, to: u32): bool {
-  for (let at = from; at < to; at++) if (byte(at) == backslash) return false;
-  return true;
-}
 
 /** The number of an event's name within this slice; NAMES_MAX when there are too many. */
 function nameNumber(from: u32, length: u32): u32 {
-  let hash = length * 0x9e3779b1;
-  for (let i: u32 = 0; i < length; i++) hash = (hash ^ <u32>byte(from + i)) * 0x01000193;
+  const hash = hashOf(from, length);
   let slot = (hash ^ (hash >>> 15)) & (NAME_SLOTS - 1);
   for (let tries = 0; tries < 8; tries++) {
     const number = <u32>load<u8>(NAME_TABLE + slot);
@@ -126,7 +20,7 @@ function nameNumber(from: u32, length: u32): u32 {
       return nameCount++;
     }
     const known = NAME_LIST + ((number - 1) << 3);
-    if (load<u32>(known, 4) == length && same(load<u32>(known) + BODY, from, length)) return number - 1;
+    if (load<u32>(known, 4) == length && sameText(load<u32>(known) + BODY, from, length)) return number - 1;
     slot = (slot + 1) & (NAME_SLOTS - 1);
   }
   return NAMES_MAX;
@@ -154,12 +48,14 @@ function nameNumber(from: u32, length: u32): u32 {
   if (load<u32>(entry, 4) - load<u32>(entry) > EVENT_BYTES_MAX) return false;
   const traits = load<u32>(entry + (FIELD_TRAITS << 2));
   if ((traits & TRAITS_UNUSUAL) != 0 || load<u32>(entry + (FIELD_ALTERED << 2)) != 0) return false;
-  if (load<u32>(entry + (FIELD_IDENTITY << 2)) != 0 || end(entry, FIELD_OFFSET) != 0) return false;
+  const profile = (traits >>> (TRAIT_PROCESS_PERSON_PROFILE << 1)) & 3;
+  if (profile == GRADE_WRONG || end(entry, FIELD_OFFSET) != 0) return false;
   const name = load<u32>(entry + (FIELD_EVENT << 2)) + BODY;
   const length = end(entry, FIELD_EVENT) + BODY - name - 2;
   if (byte(name) != quote || <i32>length < 1 || !isUnescaped(name + 1, name + 1 + length)) return false;
-  const kind = slotOf(EVENT_NAMES, name + 1, length);
-  if (kind == 0 || (kind > 0 && ((traits >>> (<u32>(kind - 1) << 1)) & 3) != GRADE_SOUND)) return false;
+  const named = slotOf(EVENT_NAMES, name + 1, length);
+  if (named == 0) return false;
+  if (named > 0 && named < NAMED_IMPERSONAL && ((traits >>> (<u32>(named - 1) << 1)) & 3) != GRADE_SOUND) return false;
   if (byte(name + 1) == 0x24 && load<u64>(name + 1) == 0x6f687370616e7324) return false;
   let id = load<u32>(entry + (FIELD_DISTINCT_ID << 2)) + BODY;
   let idEnd = end(entry, FIELD_DISTINCT_ID) + BODY;
@@ -188,10 +84,22 @@ function nameNumber(from: u32, length: u32): u32 {
     if (!readUuid(load<u32>(entry + (FIELD_UUID << 2)) + BODY, uuidEnd, UUIDS + (place << 4))) return false;
     lacking = 0;
   }
-  const month = monthNumber(micros);
-  if (month == MONTHS_MAX) return false;
   const number = nameNumber(name + 1, length);
   if (number == NAMES_MAX) return false;
+  if (load<u32>(entry + (FIELD_IDENTITY << 2)) != 0 || named >= NAMED_IDENTIFY) {
+    if (!judgeIdentity(entry, place, named, profile)) return false;
+    told = 1;
+  } else {
+    const who = WHO + (place << 4);
+    v128.store(who, i64x2.splat(0));
+    if (profile == GRADE_EMPTY) {
+      store<u8>(who, <u8>MODE_PERSONLESS, 11);
+      told = 1;
+    }
+  }
+  // Last, since a month that was numbered has to have an event.
+  const month = monthNumber(micros);
+  if (month == MONTHS_MAX) return false;
   store<u8>(NAME_OF + place, <u8>number);
   store<u8>(LACKS_UUID + place, lacking);
   store<i64>(TIMES + (place << 3), micros);
@@ -208,14 +116,20 @@ function nameNumber(from: u32, length: u32): u32 {
 /**
  * Judges the entries from `first` on, until `count`, ROWS_MAX of them, or about `bytesMax` of the body are through.
  * @returns how many. MONTHS tells how many months the plain ones are of (listed as month, first place, last place),
- *   SLOW how many are not plain (listed by place), LACKING how many plain ones have no uuid, NAMES_USED how many
- *   names there are.
+ *   SLOW how many are not plain (listed by place), LACKING how many plain ones have no uuid, NAMES_USED and KEYS_USED
+ *   how many names of events and keys of properties there are, TOLD whether any says something of a
+ *   person or group.
  */
 export function judge(
   first: u32, count: u32, bytesMax: u32, received: f64, skew: f64, latest: f64,
 ): u32 {
   memory.fill(NAME_TABLE, 0, NAME_SLOTS);
   memory.fill(MONTH_TABLE, 0, MONTH_TABLE_LENGTH);
+  if (keyCount > 0) memory.fill(KEY_TABLE, 0, KEY_SLOTS * 2);
+  keyCount = 0;
+  told = 0;
+  changeCount = 0;
+  groupCount = 0;
   nameCount = 0;
   monthCount = 0;
   let slow: u32 = 0;
@@ -225,7 +139,7 @@ export function judge(
   const goal = load<u32>(ENTRIES + first * ENTRY_BYTES) + bytesMax;
   for (; place < most; place++) {
     const entry = ENTRIES + (first + place) * ENTRY_BYTES;
-    if (load<u32>(entry) > goal) break;
+    if (load<u32>(entry) > goal || changeCount + CHANGES_MAX > SLICE_CHANGES_MAX) break;
     if (judgeOne(entry, place, <i64>received, <i64>skew, <i64>latest)) lacking += <u32>byte(LACKS_UUID + place);
     else store<u16>(SLOW_LIST + (slow++ << 1), <u16>place);
   }
@@ -233,6 +147,8 @@ export function judge(
   store<u32>(LACKING, lacking);
   store<u32>(MONTHS, monthCount);
   store<u32>(NAMES_USED, nameCount);
+  store<u32>(KEYS_USED, keyCount);
+  store<u32>(TOLD, told);
   return place;
 }
 
@@ -255,21 +171,22 @@ export function judge(
   for (let i: u32 = 0; i < length; i += 16) v128.store(to + i, v128.load(from + i));
 }
 
-/** A new UUIDv7 in ClickHouse's order from ten random bytes. */
+/** A new UUIDv7 in ClickHouse's order from its turn and six random bytes. */
 // @ts-ignore: decorator
-@inline function newUuid(out: u32, micros: i64, random: u32): void {
+@inline function newUuid(out: u32, micros: i64, turn: u32, random: u32): void {
   const millis: u64 = micros > 0 ? <u64>(micros / 1000) : 0;
-  store<u64>(out, (millis << 16) | 0x7000 | <u64>(load<u16>(random) & 0x0fff));
-  store<u64>(out, (load<u64>(random, 2) & 0x3fffffffffffffff) | 0x8000000000000000, 8);
+  const chance = load<u64>(random) & 0xfffffffffff;
+  store<u64>(out, (millis << 16) | 0x7000 | <u64>((turn >>> 18) & 0x0fff));
+  store<u64>(out, 0x8000000000000000 | (<u64>(turn & 0x3ffff) << 44) | chance, 8);
 }
 
 /**
- * Lays the plain events of one month, in their order, into the columns at OUT_…; those without a uuid take ten
- * bytes each from ENTROPY on.
+ * Lays the plain events of one month, in their order, into the columns at OUT_…; those without a uuid take six
+ * bytes each from ENTROPY on, and their turn from that of the slice's first entry, `turn`.
  * @returns how many. OUT_IDS_LENGTH and OUT_PROPERTIES_LENGTH tell the bytes of those columns.
  */
 export function lay(
-  first: u32, month: u32, project: u32, created: f64, historical: u32,
+  first: u32, month: u32, project: u32, created: f64, historical: u32, turn: u32,
 ): u32 {
   let rows: u32 = 0;
   let random: u32 = ENTROPY;
@@ -281,8 +198,8 @@ export function lay(
     const entry = ENTRIES + (first + place) * ENTRY_BYTES;
     const micros = load<i64>(TIMES + (place << 3));
     if (byte(LACKS_UUID + place) != 0) {
-      newUuid(OUT_UUID + (rows << 4), micros, random);
-      random += 10;
+      newUuid(OUT_UUID + (rows << 4), micros, turn + place, random);
+      random += 6;
     } else v128.store(OUT_UUID + (rows << 4), v128.load(UUIDS + (place << 4)));
     store<u32>(OUT_PROJECT + (rows << 2), project);
     store<u8>(OUT_EVENT + rows, byte(NAME_OF + place));

@@ -8,8 +8,18 @@ export const keyLengthMax = 31;
 /** A slot, the place of the next name of the same length and second letter, and the name. */
 export const nameBytes = 48;
 
+/** Types of groups longer than this, in bytes, are none that the fast way knows; each has so much room. */
+export const groupTypeLengthMax = 64;
+export const groupTypeBytes = 96;
+/** Different keys of properties that a slice's events may change, before the others go the slow way. */
+export const keysMax = 4096;
+/** Changes that a slice may list, far more than sites send; it ends before there are more. */
+export const sliceChangesMax = 64 * 1024;
+
 const tableBytes = (keyLengthMax + 1) * 256;
 const rows = limits.sliceRowsMax;
+/** Of one column of texts: what a slice's events hold, and the lengths of `texts` of them. */
+const textBytes = (texts: number): number => limits.sliceBytesMax + limits.eventBytesMax + texts * 4 + 1024;
 
 /** Sizes in the order in which they lie, each on a multiple of 64. */
 const sizes = {
@@ -22,6 +32,12 @@ const sizes = {
   NAMES_USED: 4,
   OUT_IDS_LENGTH: 4,
   OUT_PROPERTIES_LENGTH: 4,
+  KEYS_USED: 4,
+  TOLD: 4,
+  OUT_CHANGES: 4,
+  OUT_GROUPS: 4,
+  OUT_VALUES_LENGTH: 4,
+  OUT_GROUP_KEYS_LENGTH: 4,
   NESTING: limits.jsonDepthMax,
   TRAIT_KINDS: 64,
   ITEM_KEYS: tableBytes,
@@ -39,15 +55,30 @@ const sizes = {
   TIMES: rows * 8,
   IDS: rows * 8,
   UUIDS: rows * 16,
-  ENTROPY: rows * 10 + 16,
+  ENTROPY: rows * 6 + 16,
+  KEY_TABLE: keysMax * 4,
+  KEY_LIST: keysMax * 8,
+  KEY_SEEN: keysMax * 16,
+  GROUP_TYPES: 16 + limits.groupTypesMax * groupTypeBytes,
+  WHO: rows * 16,
+  CHANGES: sliceChangesMax * 12,
+  GROUPS: rows * limits.groupTypesMax * 12,
   OUT_UUID: rows * 16,
   OUT_PROJECT: rows * 4,
   OUT_EVENT: rows,
   OUT_IDS: rows * (limits.distinctIdCharsMax + 2) + 16,
-  OUT_PROPERTIES: limits.sliceBytesMax + limits.eventBytesMax + rows * 4 + 1024,
+  OUT_PROPERTIES: textBytes(rows),
   OUT_TIMESTAMP: rows * 8,
   OUT_CREATED: rows * 8,
   OUT_HISTORICAL: rows,
+  OUT_MODE: rows,
+  OUT_CHANGE_ENDS: rows * 4,
+  OUT_KEYS: sliceChangesMax * 2,
+  OUT_OPS: sliceChangesMax,
+  OUT_VALUES: textBytes(sliceChangesMax),
+  OUT_GROUP_ENDS: rows * 4,
+  OUT_GROUP_TYPES: rows * limits.groupTypesMax,
+  OUT_GROUP_KEYS: textBytes(rows * limits.groupTypesMax),
   ENTRIES: limits.slabIndexBytes,
 } as const;
 

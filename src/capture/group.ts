@@ -8,6 +8,8 @@ import { type Span, copySpan, emptySpan, sameSpan } from "./span.ts";
 export interface GroupTypes {
   /** True when the type is one of the project's, or may become one. */
   admit(project_id: number, type: Span): boolean;
+  /** Those that are decided: they are admitted, and nobody needs to be told of them. */
+  decided(project_id: number): readonly Uint8Array[];
 }
 
 /** An event's groups, each type once; filled again for every event. */

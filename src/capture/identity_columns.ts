@@ -4,7 +4,9 @@
 import { ByteColumn, writeColumnHead } from "../storage/native.ts";
 import { Offsets } from "../storage/native_arrays.ts";
 import { Dictionary } from "./dictionary.ts";
+import { layout } from "./fast_layout.ts";
 import type { Row } from "./row.ts";
+import type { LaidRows } from "./slab.ts";
 
 export class IdentityColumns {
   #used = false;
@@ -45,6 +47,28 @@ export class IdentityColumns {
     return this.#values.length + this.#groupKeys.length - before + changes.count * 2;
   }
 
+  /** The same for many rows that were laid in columns already, from number `rowNumber` on. */
+  appendLaid(rowNumber: number, { rows, bytes, identity }: LaidRows): number {
+    if (!identity) return 0;
+    this.#used = true;
+    this.#padModes(rowNumber);
+    const take = (column: ByteColumn, from: number, size: number) => column.raw(bytes, from, from + size);
+    take(this.#mode, layout.OUT_MODE, rows);
+    const { changes, groups, valuesBytes, groupKeysBytes } = identity;
+    if (changes > 0) {
+      this.#changes.addMany(rowNumber, identity.changeEnds, rows);
+      this.#keys.appendNumbered(identity.keys, changes, identity.keyNames);
+      take(this.#ops, layout.OUT_OPS, changes);
+      take(this.#values, layout.OUT_VALUES, valuesBytes);
+    }
+    if (groups > 0) {
+      this.#groups.addMany(rowNumber, identity.groupEnds, rows);
+      this.#groupTypes.appendNumbered(identity.types, groups, identity.typeNames);
+      take(this.#groupKeys, layout.OUT_GROUP_KEYS, groupKeysBytes);
+    }
+    return valuesBytes + groupKeysBytes + changes * 2;
+  }
+
   encode(out: ByteColumn, rows: number): void {
     if (!this.#used) return;
     this.#padModes(rows);
@@ -75,6 +99,6 @@ export class IdentityColumns {
   }
 
   #padModes(rows: number): void {
-    while (this.#mode.length < rows) this.#mode.u8(0);
+    this.#mode.zeros(rows - this.#mode.length);
   }
 }

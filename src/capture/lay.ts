@@ -9,7 +9,7 @@ import { entryLength, field } from "./member.ts";
 import { type Outcomes, type Warning, warningBit, warnings } from "./outcome.ts";
 import type { MergeRow } from "./merge_row.ts";
 import type { Recorder } from "./recorder.ts";
-import { type Row, emptyRow } from "./row.ts";
+import { type Row, emptyRow, takeTurns } from "./row.ts";
 import type { Scan } from "./scan.ts";
 import type { Slab } from "./slab.ts";
 import { textOf } from "./span.ts";
@@ -77,14 +77,16 @@ interface Slice {
 async function layPlain(slab: Slab, first: number, created: number, laying: Laying): Promise<Slice> {
   const { scan, sending, lane } = laying;
   const through = slab.judge(first, scan.count, sending, sending.received + aheadMicrosMax);
+  const turn = takeTurns(through);
   let rows = 0;
   for (let month = 0; month < slab.months; month++) {
-    const laid = slab.lay(first, month, sending, created);
+    const laid = slab.lay(first, month, sending, created, turn);
     lane.appendMany(slab.monthAt(month), laid.rows, (block) => block.appendLaid(laid));
     rows += laid.rows;
   }
   for (let i = 0; i < slab.slow; i++) {
-    if (layOne((first + slab.slowAt(i)) * entryLength, created, laying)) rows++;
+    const place = slab.slowAt(i);
+    if (layOne((first + place) * entryLength, created, turn + place, laying)) rows++;
     if (i % limits.slowSliceRowsMax === limits.slowSliceRowsMax - 1) await othersTurn();
   }
   return { through, rows };
@@ -98,7 +100,7 @@ function laySlice(first: number, created: number, laying: Laying): Slice {
   let at = first;
   let rows = 0;
   for (; at < last && entries[at * entryLength + field.item]! <= bytesEnd; at++) {
-    if (layOne(at * entryLength, created, laying)) rows++;
+    if (layOne(at * entryLength, created, takeTurns(1), laying)) rows++;
   }
   return { through: at - first, rows };
 }
@@ -107,9 +109,10 @@ function laySlice(first: number, created: number, laying: Laying): Slice {
 const row = emptyRow();
 
 /** True when the entry at `at` was laid, false when it was ignored or is a piece of a recording. */
-function layOne(at: number, created: number, laying: Laying): boolean {
+function layOne(at: number, created: number, turn: number, laying: Laying): boolean {
   const { scan, sending, warned, lane, journal, recorder } = laying;
   row.created_at = created;
+  row.turn = turn;
   const read = readEvent(scan, at, sending, row);
   const reason = read === "snapshot" ? recorder.take(scan, at) : read;
   if (reason) scan.ignored.add(scan.entries[at + field.ordinal]!, reason, scan.entries, at);

@@ -1,15 +1,20 @@
-// What makes an event plain: one that is stored as it was sent, with nothing to be altered, warned about or derived.
+// What makes an event plain: one that is stored as it was sent, with nothing to be altered, warned about or merged.
 // The fast scan lays those by itself; anything not said to be plain here goes the slow way.
 
 import { kindsByName } from "./kind.ts";
 import { firstTrait, trait } from "./member.ts";
 
 /** Bits of an entry's traits that must be absent. */
-export const traitsUnusual = (3 << (trait.$process_person_profile * 2)) | (3 << (trait.$ignore_sent_at * 2));
+export const traitsUnusual = 3 << (trait.$ignore_sent_at * 2);
 
-/** Names that are judged by more than their entry: 0 = never plain, else 1 + the trait that must be sound. */
+/** Events that say of their person nothing, or must say what their name tells. */
+export const named = { impersonal: 64, $identify: 65, $groupidentify: 66 } as const;
+
+/** Names that are judged by more: 0 = never plain, 1 + the trait that must be sound, or one of `named`. */
 export const unusualNames: Readonly<Record<string, number>> = {
   $performance_event: 0,
+  $exception: named.impersonal,
+  $$heatmap: named.impersonal,
   ...Object.fromEntries(
     Object.entries(kindsByName).map(([name, { needs, profile }]) => {
       const [need] = needs;
@@ -17,4 +22,6 @@ export const unusualNames: Readonly<Record<string, number>> = {
       return [name, one ? 1 + need[0] - firstTrait : 0];
     }),
   ),
+  $identify: named.$identify,
+  $groupidentify: named.$groupidentify,
 };

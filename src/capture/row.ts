@@ -28,6 +28,8 @@ export interface Row {
   /** A merge it asks for, one of mergeKind, and the other id. */
   merge: number;
   other_id: Span;
+  /** Among events of one moment without a uuid, the one with the higher turn is the later. Not stored either. */
+  turn: number;
   /** What is odd about it: bits of `warningBit`. Not stored with the row. */
   warned: number;
 }
@@ -47,6 +49,7 @@ export function emptyRow(): Row {
     groups: new Groups(),
     merge: 0,
     other_id: emptySpan(),
+    turn: 0,
     warned: 0,
   };
 }
@@ -111,8 +114,15 @@ let entropyAt = entropy.length;
 /** 30 bits behind the time part rise from one uuid to the next: of events at one moment the later is the greater. */
 let sequence = crypto.getRandomValues(new Uint32Array(1))[0]! & 0x3fffffff;
 
-/** A new UUIDv7 in ClickHouse's order, its time part from `millis`. */
-export function newUuidBytes(millis: number, out: Uint8Array): void {
+/** Takes the next turns, so many; returns the first. */
+export function takeTurns(count: number): number {
+  const first = sequence;
+  sequence = (sequence + count) & 0x3fffffff;
+  return first;
+}
+
+/** A new UUIDv7 in ClickHouse's order, its time part from `millis`, and then its turn. */
+export function newUuidBytes(millis: number, out: Uint8Array, turn = takeTurns(1)): void {
   if (entropyAt + 6 > entropy.length) {
     crypto.getRandomValues(entropy);
     entropyAt = 0;
@@ -123,12 +133,11 @@ export function newUuidBytes(millis: number, out: Uint8Array): void {
     out[place] = rest % 256;
     rest = Math.floor(rest / 256);
   }
-  sequence = (sequence + 1) & 0x3fffffff;
-  out[1] = 0x70 | (sequence >>> 26);
-  out[0] = (sequence >>> 18) & 0xff;
-  out[15] = 0x80 | ((sequence >>> 12) & 0x3f);
-  out[14] = (sequence >>> 4) & 0xff;
-  out[13] = ((sequence & 0x0f) << 4) | (entropy[entropyAt]! & 0x0f);
+  out[1] = 0x70 | ((turn >>> 26) & 0x0f);
+  out[0] = (turn >>> 18) & 0xff;
+  out[15] = 0x80 | ((turn >>> 12) & 0x3f);
+  out[14] = (turn >>> 4) & 0xff;
+  out[13] = ((turn & 0x0f) << 4) | (entropy[entropyAt]! & 0x0f);
   for (let byte = 8; byte < 13; byte++) out[byte] = entropy[entropyAt + byte - 7]!;
   entropyAt += 6;
 }

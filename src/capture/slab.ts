@@ -2,7 +2,17 @@
 // two bodies at once; knows nothing of what is unusual.
 
 import { readFileSync } from "node:fs";
-import { layout, nameBytes, paddingBytes } from "./fast_layout.ts";
+import {
+  groupTypeBytes,
+  groupTypeLengthMax,
+  keysMax,
+  layout,
+  nameBytes,
+  paddingBytes,
+  sliceChangesMax,
+} from "./fast_layout.ts";
+import type { Names } from "./dictionary.ts";
+import type { GroupTypes } from "./group.ts";
 import { type KnownKeys, entryLength, itemKeys, kindOf, knownKeys, propertyKeys } from "./member.ts";
 import { unusualNames } from "./plain.ts";
 import { limits } from "../core/limits.ts";
@@ -14,17 +24,44 @@ export interface LaidRows {
   bytes: Uint8Array;
   idsBytes: number;
   propertiesBytes: number;
-  /** Names of events in the body: start, length. OUT_EVENT holds their numbers. */
-  names: Uint32Array;
-  body: Uint8Array;
+  /** Names of events, in the body. OUT_EVENT holds their numbers. */
+  names: Names;
   /** created_at of all of them, in microseconds. */
   created: number;
+  /** What they say of persons and groups; undefined when none says anything. */
+  identity: LaidIdentity | undefined;
+}
+
+/** The same for what rows say of persons and groups: items of arrays, and where each row's end. */
+export interface LaidIdentity {
+  changes: number;
+  changeEnds: Uint32Array;
+  /** The keys that are changed, as numbers of names in the body. */
+  keys: Uint16Array;
+  keyNames: Names;
+  valuesBytes: number;
+  groups: number;
+  groupEnds: Uint32Array;
+  types: Uint8Array;
+  typeNames: Names;
+  groupKeysBytes: number;
+}
+
+/** What is the same for every event of a request that is judged. */
+export interface Judging {
+  /** In microseconds since 1970. */
+  received: number;
+  /** In microseconds. */
+  skew: number;
+  project_id: number;
+  groupTypes?: Pick<GroupTypes, "decided"> | undefined;
 }
 
 interface FastExports {
   scan(...numbers: number[]): number;
   judge(...numbers: number[]): number;
   lay(...numbers: number[]): number;
+  layIdentity(month: number): number;
 }
 
 let compiled: WebAssembly.Module | undefined;
@@ -38,6 +75,7 @@ export class Slab {
   readonly #words: Uint32Array;
   readonly #fast: FastExports;
   readonly #laid: LaidRows;
+  readonly #identity: LaidIdentity;
 
   /** For bodies of up to `bodyBytesMax` bytes; pages that are never touched take no memory. */
   constructor(bodyBytesMax: number) {
@@ -50,9 +88,14 @@ export class Slab {
     this.#words = new Uint32Array(memory.buffer);
     this.body = this.#bytes.subarray(layout.BODY, layout.BODY + bodyBytesMax);
     this.entries = new Int32Array(memory.buffer, layout.ENTRIES, limits.slabIndexBytes >> 2);
-    const names = new Uint32Array(memory.buffer, layout.NAME_LIST, 512);
-    const { body } = this;
-    this.#laid = { rows: 0, bytes: this.#bytes, idsBytes: 0, propertiesBytes: 0, names, body, created: 0 };
+    const names = {
+      source: this.body,
+      places: new Uint32Array(memory.buffer, layout.NAME_LIST, 512),
+      count: 0,
+    };
+    const counts = { rows: 0, idsBytes: 0, propertiesBytes: 0, created: 0 };
+    this.#laid = { ...counts, bytes: this.#bytes, names, identity: undefined };
+    this.#identity = identityIn(this.#bytes, this.body);
     this.#bytes.set(kindOf, layout.TRAIT_KINDS);
     let place = this.#writeNames(layout.ITEM_KEYS, itemKeys, 1);
     place = this.#writeNames(layout.PROPERTY_KEYS, propertyKeys, place);
@@ -93,15 +136,16 @@ export class Slab {
   }
 
   /**
-   * Looks at a slice of entries, from number `first` on: which are plain, and of which months. `received` and
-   * `skew` in microseconds. Returns how many entries it looked at.
+   * Looks at a slice of entries, from number `first` on: which are plain, and of which months. `latest`
+   * in microseconds. Returns how many entries it looked at.
    */
   judge(
     first: number,
     count: number,
-    { received, skew }: { received: number; skew: number },
+    { received, skew, project_id, groupTypes }: Judging,
     latest: number,
   ): number {
+    this.#writeTypes(groupTypes?.decided(project_id) ?? []);
     return this.#fast.judge(first, count, limits.sliceBytesMax, received, skew, latest);
   }
 
@@ -126,23 +170,52 @@ export class Slab {
     return this.#bytes[at]! | (this.#bytes[at + 1]! << 8);
   }
 
-  /** Lays the plain rows of one month into columns. `first` as for judge(). */
+  /** Lays the plain rows of one month into columns. `first` as for judge(); `turn` is that entry's. */
   lay(
     first: number,
     month: number,
     { project_id, historical_migration }: { project_id: number; historical_migration: boolean },
     created: number,
+    turn: number,
   ): LaidRows {
     const lacking = this.#words[layout.LACKING >> 2]!;
     if (lacking > 0) {
-      crypto.getRandomValues(this.#bytes.subarray(layout.ENTROPY, layout.ENTROPY + lacking * 10));
+      crypto.getRandomValues(this.#bytes.subarray(layout.ENTROPY, layout.ENTROPY + lacking * 6));
     }
     const laid = this.#laid;
-    laid.rows = this.#fast.lay(first, month, project_id, created, historical_migration ? 1 : 0);
+    laid.rows = this.#fast.lay(first, month, project_id, created, historical_migration ? 1 : 0, turn);
     laid.idsBytes = this.#words[layout.OUT_IDS_LENGTH >> 2]!;
     laid.propertiesBytes = this.#words[layout.OUT_PROPERTIES_LENGTH >> 2]!;
+    laid.names.count = this.#words[layout.NAMES_USED >> 2]!;
     laid.created = created;
+    const told = this.#words[layout.TOLD >> 2] !== 0 && this.#fast.layIdentity(month) !== 0;
+    laid.identity = told ? this.#readIdentity() : undefined;
     return laid;
+  }
+
+  #readIdentity(): LaidIdentity {
+    const words = this.#words;
+    const identity = this.#identity;
+    identity.changes = words[layout.OUT_CHANGES >> 2]!;
+    identity.keyNames.count = words[layout.KEYS_USED >> 2]!;
+    identity.valuesBytes = words[layout.OUT_VALUES_LENGTH >> 2]!;
+    identity.groups = words[layout.OUT_GROUPS >> 2]!;
+    identity.groupKeysBytes = words[layout.OUT_GROUP_KEYS_LENGTH >> 2]!;
+    return identity;
+  }
+
+  /** Writes the types of groups that events may name and be plain. */
+  #writeTypes(types: readonly Uint8Array[]): void {
+    let count = 0;
+    for (const type of types) {
+      if (type.length > groupTypeLengthMax || count === limits.groupTypesMax) continue;
+      const at = layout.GROUP_TYPES + 16 + count * groupTypeBytes;
+      this.#words[at >> 2] = type.length;
+      this.#bytes.set(type, at + 16);
+      this.#identity.typeNames.places.set([at + 16, type.length], count++ * 2);
+    }
+    this.#words[layout.GROUP_TYPES >> 2] = count;
+    this.#identity.typeNames.count = count;
   }
 
   /** Writes a table of names, from number `place` on; returns the next free one. */
@@ -158,6 +231,23 @@ export class Slab {
     }
     return next;
   }
+}
+
+function identityIn(bytes: Uint8Array, body: Uint8Array): LaidIdentity {
+  const rows = limits.sliceRowsMax;
+  const memory = bytes.buffer;
+  return {
+    changes: 0,
+    changeEnds: new Uint32Array(memory, layout.OUT_CHANGE_ENDS, rows),
+    keys: new Uint16Array(memory, layout.OUT_KEYS, sliceChangesMax),
+    keyNames: { source: body, places: new Uint32Array(memory, layout.KEY_LIST, keysMax * 2), count: 0 },
+    valuesBytes: 0,
+    groups: 0,
+    groupEnds: new Uint32Array(memory, layout.OUT_GROUP_ENDS, rows),
+    types: new Uint8Array(memory, layout.OUT_GROUP_TYPES, rows * limits.groupTypesMax),
+    typeNames: { source: bytes, places: new Uint32Array(limits.groupTypesMax * 2), count: 0 },
+    groupKeysBytes: 0,
+  };
 }
 
 /** Slabs that wait for the next long body, and how many there may be. */

@@ -44,6 +44,11 @@ export class KnownGroupTypes {
     return true;
   }
 
+  /** The project's types, as Postgres last said. */
+  decided(project_id: number): readonly Uint8Array[] {
+    return this.#projects.get(project_id)?.types ?? [];
+  }
+
   /** What Postgres says now. */
   learn(types: readonly SightedType[]): void {
     const projects = new Map<number, Known>();

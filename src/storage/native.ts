@@ -33,6 +33,13 @@ export class ByteColumn {
     this.bytes[this.length++] = value;
   }
 
+  zeros(count: number): void {
+    if (count <= 0) return;
+    this.reserve(count);
+    this.bytes.fill(0, this.length, this.length + count);
+    this.length += count;
+  }
+
   u16(value: number): void {
     this.reserve(2);
     this.#view.setUint16(this.length, value, true);
@@ -151,10 +158,11 @@ export function writeLowCardinalityBody(
   out.u64(BigInt(keys));
   out.raw(dictionary);
   out.u64(BigInt(rows));
-  out.reserve(rows * 4);
-  for (let row = 0; row < rows; row++) {
-    if (width === 0) out.u8(indexes[row]!);
-    else if (width === 1) out.u16(indexes[row]!);
-    else out.u32(indexes[row]!);
-  }
+  if (width === 0) {
+    out.reserve(rows);
+    const { bytes, length } = out;
+    for (let row = 0; row < rows; row++) bytes[length + row] = indexes[row]!;
+    out.length += rows;
+  } else if (width === 1) for (let row = 0; row < rows; row++) out.u16(indexes[row]!);
+  else for (let row = 0; row < rows; row++) out.u32(indexes[row]!);
 }

