@@ -24,6 +24,8 @@ export interface Laying {
   journal: Journal;
   /** Takes what is no event but a piece of a recording. */
   recorder: Recorder;
+  /** The scan's slab is only ours until the first turn of others: the body is short, and laid at once. */
+  lent?: boolean;
 }
 
 /**
@@ -34,8 +36,8 @@ export interface Laying {
 export function layRows(laying: Laying): number | Promise<number> {
   const { scan, lane, journal, recorder } = laying;
   if (scan.count === 0) return 0;
-  if (scan.slab) return layRest({ through: 0, rows: 0 }, laying);
-  const first = laySlice(0, journal.stamp(), laying);
+  if (scan.slab && !laying.lent) return layRest({ through: 0, rows: 0 }, laying);
+  const first = scan.slab ? layLent(scan.slab, laying) : laySlice(0, journal.stamp(), laying);
   const crowded = recorder.crowded || lane.crowded || journal.merges.crowded;
   return first.through === scan.count && !crowded ? first.rows : layRest(first, laying);
 }
@@ -75,7 +77,41 @@ interface Slice {
 
 /** One slice the fast way: columns of plain rows by month, and the other entries one by one. */
 async function layPlain(slab: Slab, first: number, created: number, laying: Laying): Promise<Slice> {
-  const { scan, sending, lane } = laying;
+  const { through, turn, ...plain } = layColumns(slab, first, created, laying);
+  let { rows } = plain;
+  for (let i = 0; i < slab.slow; i++) {
+    const place = slab.slowAt(i);
+    if (layOne((first + place) * entryLength, created, turn + place, laying)) rows++;
+    if (i % limits.slowSliceRowsMax === limits.slowSliceRowsMax - 1) await othersTurn();
+  }
+  return { through, rows };
+}
+
+/** A short body the same way, whole and at once. */
+function layLent(slab: Slab, laying: Laying): Slice {
+  const { count } = laying.scan;
+  const created = laying.journal.stamp();
+  let first = 0;
+  let rows = 0;
+  while (first < count) {
+    const laid = layColumns(slab, first, created, laying);
+    rows += laid.rows;
+    for (let i = 0; i < slab.slow; i++) {
+      const place = slab.slowAt(i);
+      if (layOne((first + place) * entryLength, created, laid.turn + place, laying)) rows++;
+    }
+    first += laid.through;
+  }
+  return { through: count, rows };
+}
+
+/** The plain rows of a slice, in columns. `turn`: that of its first entry. */
+function layColumns(
+  slab: Slab,
+  first: number,
+  created: number,
+  { scan, sending, lane }: Laying,
+): Slice & { turn: number } {
   const through = slab.judge(first, scan.count, sending, sending.received + aheadMicrosMax);
   const turn = takeTurns(through);
   let rows = 0;
@@ -84,12 +120,7 @@ async function layPlain(slab: Slab, first: number, created: number, laying: Layi
     lane.appendMany(slab.monthAt(month), laid.rows, (block) => block.appendLaid(laid));
     rows += laid.rows;
   }
-  for (let i = 0; i < slab.slow; i++) {
-    const place = slab.slowAt(i);
-    if (layOne((first + place) * entryLength, created, turn + place, laying)) rows++;
-    if (i % limits.slowSliceRowsMax === limits.slowSliceRowsMax - 1) await othersTurn();
-  }
-  return { through, rows };
+  return { through, rows, turn };
 }
 
 /** One slice the slow way. */

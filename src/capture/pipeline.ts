@@ -46,6 +46,8 @@ export interface Sent {
   nameless: boolean;
   /** The slab that `body` lies in, if it does; it is ours until the promise is settled. */
   slab?: Slab | undefined;
+  /** One that a short body may be copied to and laid from at once: it is ours until the first turn of others. */
+  lent?: Slab | undefined;
 }
 
 export interface Captured {
@@ -68,10 +70,21 @@ export async function capture(sent: Sent, options: CaptureOptions): Promise<Capt
   if (sent.body.length === 0) throw new Fault("no_data", "The request has no body.");
   if (journal.full) throw journalFull();
   // A short request waits for nothing but its bytes and the disk: each further turn costs as much as its scan.
-  const scan = new Scan(sent.body, sent.nameless, sent.slab);
-  if (!scan.advance(limits.sliceBytesMax)) await scanOn(scan);
+  let { lent } = sent;
+  let scan = new Scan(lent?.hold(sent.body) ?? sent.body, sent.nameless, lent ?? sent.slab);
+  if (!scan.advance(limits.sliceBytesMax)) {
+    if (lent) scan = new Scan(sent.body, sent.nameless);
+    lent = undefined;
+    await scanOn(scan);
+  }
   const key = keyOf(scan);
-  const project_id = keys.find(key) ?? (await keys.admit(key));
+  let project_id = keys.find(key);
+  if (project_id === undefined) {
+    project_id = await keys.admit(key);
+    // Meanwhile others had the slab.
+    if (lent) scan = await scanOn(new Scan(sent.body, sent.nameless));
+    lent = undefined;
+  }
   const historical_migration = isHistorical(scan);
   const lane = journal.lane(historical_migration);
   const skew = skewOf(scan, received, sent.sent_at);
@@ -83,7 +96,10 @@ export async function capture(sent: Sent, options: CaptureOptions): Promise<Capt
   const retentionDays = options.recordingRetentionDays;
   const wanted = keys.records(project_id);
   const recorder = new Recorder({ project_id, received, journal, wanted, retentionDays });
-  const laid = layRows({ scan, sending, warned, lane, journal, recorder });
+  const laid = layRows({ scan, sending, warned, lane, journal, recorder, lent: lent !== undefined });
+  const { ignored } = scan;
+  // What is told of odd events is read out of the body later.
+  const bytes = lent && ignored.total + warned.total > 0 ? scan.bytes.slice() : scan.bytes;
   const accepted = typeof laid === "number" ? laid : await laid;
   if (failures(lane, journal) !== failedBefore) throw journalFull();
   if (accepted > 0 && options.ack === "memory") commitAll(lane, journal).catch(() => {});
@@ -94,7 +110,6 @@ export async function capture(sent: Sent, options: CaptureOptions): Promise<Capt
   }
   const { taken } = recorder;
   if (taken > 0) await recorder.acknowledge(options.ack);
-  const { ignored, bytes } = scan;
   counts.received(accepted + taken + ignored.total);
   counts.accepted(historical_migration ? "historical" : "live", accepted);
   if (taken > 0) counts.accepted("recordings", taken);
@@ -109,9 +124,10 @@ export async function capture(sent: Sent, options: CaptureOptions): Promise<Capt
 }
 
 /** Goes on behind the first slice; others get their turn between slices. */
-async function scanOn(scan: Scan): Promise<void> {
+async function scanOn(scan: Scan): Promise<Scan> {
   do await othersTurn();
   while (!scan.advance(limits.sliceBytesMax));
+  return scan;
 }
 
 /**

@@ -67,12 +67,21 @@ async function answer(
         : await wireOf(request, announced, query, options, place);
     // Nearly all requests are a short body of plain JSON: they pay for nothing of what the others need.
     if (short && query === noQuery && looksLikeJson(wire)) {
-      return reply(request, await capture({ body: wire, sent_at: Number.NaN, nameless }, options));
+      return reply(
+        request,
+        await capture({ body: wire, sent_at: Number.NaN, nameless, lent: slabs.lend(wire) }, options),
+      );
     }
     const { body, sent_at } = await decodeBody(wire, hintsOf(request, query));
     const sentAt = sentAtOf(sent_at ?? query.get("sent_at") ?? query.get("_"));
     const captured = await capture(
-      { body: await inSlab(body, place), sent_at: sentAt, nameless, slab: place.slab },
+      {
+        body: await inSlab(body, place),
+        sent_at: sentAt,
+        nameless,
+        slab: place.slab,
+        lent: slabs.lend(body),
+      },
       options,
     );
     if (query.get("beacon") === "1") {

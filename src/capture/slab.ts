@@ -102,6 +102,12 @@ export class Slab {
     this.#writeNames(layout.EVENT_NAMES, knownKeys(unusualNames), place);
   }
 
+  /** Copies a body here, and ends it. */
+  hold(body: Uint8Array): Uint8Array {
+    this.body.set(body);
+    return this.close(body.length);
+  }
+
   /** Ends the body after so many bytes. */
   close(bytes: number): Uint8Array {
     this.#bytes.fill(0, layout.BODY + bytes, layout.BODY + bytes + paddingBytes);
@@ -254,6 +260,7 @@ function identityIn(bytes: Uint8Array, body: Uint8Array): LaidIdentity {
 export class Slabs {
   readonly #bodyBytesMax: number;
   readonly #free: Slab[] = [];
+  #short: Slab | undefined;
   #out = 0;
   #timer: ReturnType<typeof setTimeout> | undefined;
 
@@ -269,6 +276,12 @@ export class Slabs {
     clearTimeout(this.#timer);
     if (bytes > this.#bodyBytesMax) return new Slab(bytes);
     return this.#free.pop() ?? new Slab(this.#bodyBytesMax);
+  }
+
+  /** One for a short body, or none for others: whoever gets it uses it in the same turn, and need not give it back. */
+  lend({ length }: Uint8Array): Slab | undefined {
+    if (length >= limits.slabBodyBytesMin) return undefined;
+    return (this.#short ??= new Slab(limits.slabBodyBytesMin));
   }
 
   give(slab: Slab): void {

@@ -74,7 +74,7 @@ export const limits = {
   /** The same where they go the slow way. */
   slowSliceBytesMax: 256 * 1024,
   slowSliceRowsMax: 500,
-  /** Bodies from this many bytes on are scanned in a slab: below it, copying them there costs more than it saves. */
+  /** Bodies from this many bytes on have a slab of their own; shorter ones share one, and are laid in one turn. */
   slabBodyBytesMin: 16 * 1024,
   /** Bytes copied between other requests' turns: about a millisecond. */
   copyBytesMax: 4 * 1024 * 1024,

@@ -5,7 +5,7 @@ import { connect } from "node:net";
 import { gzipSync } from "node:zlib";
 import type { Clock } from "../../src/core/clock.ts";
 import { cleanUp, later } from "../support/cleanup.ts";
-import { key, openDesk } from "../support/capture.ts";
+import { type Desk, key, openDesk } from "../support/capture.ts";
 
 afterAll(cleanUp, 60_000);
 
@@ -208,28 +208,26 @@ test("an event without a name is an identify call on /engage, and ignored elsewh
 test("what the client's clock showed comes from the batch, or else from the query or form", async () => {
   const now = Date.UTC(2024, 5, 1);
   const clock: Clock = { now: () => now, elapsed: () => 0 };
-  const desk = openDesk({ clock });
-  const timestamps: number[] = [];
-  const append = desk.journal.live.append.bind(desk.journal.live);
-  desk.journal.live.append = (row) => {
-    timestamps.push((now * 1000 - row.timestamp) / 1_000_000);
-    append(row);
+  const [aligned, left] = [openDesk({ clock }), openDesk({ clock })];
+  const behind = async (desk: Desk) => {
+    await desk.kept();
+    return desk.rows().map(({ timestamp }) => (now * 1000 - Number(timestamp)) / 1_000_000);
   };
   const own = { event: "e", distinct_id: "d", timestamp: new Date(now + 3_600_000).toISOString() };
   const ahead = now + 3_600_000;
   const iso = new Date(ahead).toISOString();
   const batch = { api_key: key, batch: [own] };
-  await desk.send("/batch/", { ...batch, sent_at: iso });
-  await desk.send(`/batch/?_=${ahead}`, batch);
-  await desk.send(`/batch/?sent_at=${ahead}`, batch);
-  await desk.send("/batch/", `data=${encodeURIComponent(JSON.stringify(batch))}&sent_at=${ahead}`);
-  await desk.send(`/batch/?_=${now}`, { ...batch, sent_at: iso });
-  expect(timestamps.splice(0)).toEqual([0, 0, 0, 0, 0]);
+  await aligned.send("/batch/", { ...batch, sent_at: iso });
+  await aligned.send(`/batch/?_=${ahead}`, batch);
+  await aligned.send(`/batch/?sent_at=${ahead}`, batch);
+  await aligned.send("/batch/", `data=${encodeURIComponent(JSON.stringify(batch))}&sent_at=${ahead}`);
+  await aligned.send(`/batch/?_=${now}`, { ...batch, sent_at: iso });
+  expect(await behind(aligned)).toEqual([0, 0, 0, 0, 0]);
   // Seconds, nonsense, less than ten seconds, or a single event's own: no correction.
-  await desk.send(`/batch/?_=${Math.floor(ahead / 1000)}`, batch);
-  await desk.send("/batch/?_=abc", batch);
-  await desk.send("/batch/", { ...batch, sent_at: "soon" });
-  await desk.send(`/batch/?_=${now + 9000}`, batch);
-  await desk.send("/e/", { ...own, api_key: key, sent_at: iso });
-  expect(timestamps).toEqual([-3600, -3600, -3600, -3600, -3600]);
+  await left.send(`/batch/?_=${Math.floor(ahead / 1000)}`, batch);
+  await left.send("/batch/?_=abc", batch);
+  await left.send("/batch/", { ...batch, sent_at: "soon" });
+  await left.send(`/batch/?_=${now + 9000}`, batch);
+  await left.send("/e/", { ...own, api_key: key, sent_at: iso });
+  expect(await behind(left)).toEqual([-3600, -3600, -3600, -3600, -3600]);
 });

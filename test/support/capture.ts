@@ -1,7 +1,7 @@
 // Capture in the test's own process: routes and a journal, without stores. Nothing is flushed, so that what was
 // kept can be counted.
 
-import { readdirSync } from "node:fs";
+import { readFileSync, readdirSync } from "node:fs";
 import type { ProjectKeys } from "../../src/access/project_keys.ts";
 import type { UploadBounds } from "../../src/capture/body.ts";
 import { Journal } from "../../src/capture/journal.ts";
@@ -13,6 +13,7 @@ import { Fault } from "../../src/core/fault.ts";
 import { silentLog } from "../../src/core/log.ts";
 import { later } from "./cleanup.ts";
 import { makeFolder } from "./folder.ts";
+import { type NativeRow, readRows } from "./native_rows.ts";
 
 export const key = "phc_only_key";
 
@@ -25,6 +26,8 @@ export interface Desk {
   handle(request: Request): Promise<Response>;
   /** Rows in the journal's files, by lane; after everything was written. */
   kept(): Promise<Record<string, number>>;
+  /** The live events among them. */
+  rows(): NativeRow[];
 }
 
 export interface DeskOptions {
@@ -35,6 +38,8 @@ export interface DeskOptions {
   uploadBounds?: UploadBounds;
   /** Whether the project wants recordings. */
   records?: boolean;
+  /** Whose key it is that nobody knew yet; nobody's unless told. */
+  admit?: (key: string) => Promise<number>;
 }
 
 export function openDesk(options: DeskOptions = {}): Desk {
@@ -61,7 +66,11 @@ export function openDesk(options: DeskOptions = {}): Desk {
     journal,
     book,
     groupTypes: { admit: () => true, decided: () => [] },
-    keys: { ...keys, records: () => options.records ?? false },
+    keys: {
+      ...keys,
+      records: () => options.records ?? false,
+      ...(options.admit && { admit: options.admit }),
+    },
     clock,
     ack: options.ack ?? "journal",
     bodyBytesMax: options.bodyBytesMax ?? 1 << 20,
@@ -98,7 +107,15 @@ export function openDesk(options: DeskOptions = {}): Desk {
     }
     return rows;
   };
-  return { journal, book, counts, send, handle, kept };
+  const rows = () =>
+    readdirSync(folder)
+      .filter((file) => file.startsWith("live") && file.endsWith(".segment"))
+      .flatMap((file) => {
+        const bytes = readFileSync(`${folder}/${file}`);
+        const frames = readSegment(`${folder}/${file}`)!.segment.batches.flatMap((batch) => batch.frames);
+        return frames.flatMap(({ offset, length }) => readRows(bytes.subarray(offset, offset + length)));
+      });
+  return { journal, book, counts, send, handle, kept, rows };
 }
 
 const keys: Omit<ProjectKeys, "records"> = {

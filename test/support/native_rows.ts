@@ -12,7 +12,7 @@ export function readRows(bytes: Uint8Array): NativeRow[] {
   const rows = Array.from({ length: count }, (): NativeRow => ({}));
   for (let column = 0; column < columns; column++) {
     const name = read.text();
-    const values = readColumn(read, read.text(), count);
+    const values = readColumn(read, read.text().replace(/\/\*.*$/, ""), count);
     for (const [i, row] of rows.entries()) row[name] = values[i];
   }
   if (read.at !== bytes.length) throw new Error("bytes are left behind the block");

@@ -1,0 +1,74 @@
+import { afterAll, expect, test } from "bun:test";
+import { othersTurn } from "../../src/core/clock.ts";
+import { key, openDesk } from "../support/capture.ts";
+import { cleanUp } from "../support/cleanup.ts";
+
+afterAll(cleanUp, 60_000);
+
+test("short bodies that come at once are each kept as they were sent, whether their key is known or not", async () => {
+  const desk = openDesk({
+    admit: async () => {
+      for (let turns = 0; turns < 3; turns++) await othersTurn();
+      return 8;
+    },
+  });
+  const expected: unknown[] = [];
+  const bodies = Array.from({ length: 60 }, (_, i) => {
+    const odd = i % 5 === 0;
+    const batch = Array.from({ length: 1 + (i % 7) }, (_event, n) => {
+      const properties = {
+        filler: "x".repeat((i * 37) % 300),
+        $set: { plan: `plan ${i} ${n}` },
+        ...(odd && { $process_person_profile: `odd ${i}` }),
+      };
+      const distinct_id = `person ${i} ${n}`;
+      expected.push([i % 2 === 0 ? 7 : 8, distinct_id, JSON.stringify(properties), [`"plan ${i} ${n}"`]]);
+      return { event: "e", distinct_id, properties };
+    });
+    return { api_key: i % 2 === 0 ? key : "phc_nobody_knew", batch };
+  });
+  const replies = await Promise.all(bodies.map((body) => desk.send("/batch/", body)));
+  expect(replies.map(({ status }) => status)).toEqual(bodies.map(() => 200));
+  expect(await desk.kept()).toMatchObject({ live: expected.length });
+  const rows = desk
+    .rows()
+    .map((row) => [row["project_id"], row["distinct_id"], row["properties"], row["pv"]]);
+  const inOrder = (all: unknown[]) => all.map((row) => JSON.stringify(row)).toSorted();
+  expect(inOrder(rows)).toEqual(inOrder(expected));
+  const odd = bodies.filter((_, i) => i % 5 === 0).reduce((sum, { batch }) => sum + batch.length, 0);
+  expect(desk.counts).toMatchObject({ accepted: expected.length, invalid_process_person_profile: odd });
+});
+
+test("what is told of a short body's odd events is told of that body, not of the next one", async () => {
+  const desk = openDesk();
+  const ignored = (id: string) => ({
+    api_key: key,
+    batch: [
+      { event: "", distinct_id: id },
+      { event: "e", distinct_id: id },
+    ],
+  });
+  const noted: string[] = [];
+  const append = desk.journal.warnings.append.bind(desk.journal.warnings);
+  desk.journal.warnings.append = (row) => {
+    noted.push(row.distinct_id);
+    append(row);
+  };
+  const ids = Array.from({ length: 20 }, (_, i) => `${i}`.repeat(1 + (i % 9)));
+  await Promise.all(ids.map((id) => desk.send("/batch/", ignored(id))));
+  expect(noted.toSorted()).toEqual(ids.toSorted());
+});
+
+test("a short body out of a long wrapping is read from its own bytes", async () => {
+  const desk = openDesk({ bodyBytesMax: 1 << 23 });
+  const body = JSON.stringify({
+    api_key: key,
+    batch: [{ event: "e", distinct_id: "right", properties: { $set: { a: 1 } } }],
+  });
+  const form = { "content-type": "application/x-www-form-urlencoded", "content-length": "" };
+  const wrapped = `data=${encodeURIComponent(body)}&filler=${"x".repeat(3_000_000)}`;
+  const headers = { ...form, "content-length": String(wrapped.length) };
+  expect((await desk.send("/batch/", wrapped, headers)).status).toBe(200);
+  await desk.kept();
+  expect(desk.rows()).toMatchObject([{ event: "e", distinct_id: "right", pk: ["a"], pv: ["1"] }]);
+});
