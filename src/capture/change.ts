@@ -3,7 +3,7 @@
 
 import { limits } from "../core/limits.ts";
 import { ByteColumn } from "../storage/native.ts";
-import { pastBlanks, pastString, pastValue } from "./raw.ts";
+import { appendText, pastBlanks, pastString, pastValue } from "./raw.ts";
 
 /** What is done to a key. The numbers are what rests in event_rows.pw. */
 export const op = { set: 0, once: 1, unset: 2, group: 3 } as const;
@@ -99,10 +99,9 @@ export class Changes {
     this.keyTo[at] = to - 1;
     for (let place = from + 1; place < to - 1; place++) {
       if (this.source[place] !== 0x5c) continue;
-      const text = JSON.parse(decoder.decode(this.source.subarray(from, to))) as string;
       this.unescaped[at] = 1;
       this.keyFrom[at] = this.texts.length;
-      this.texts.raw(encoder.encode(text));
+      appendText(this.source, from + 1, to - 1, this.texts);
       this.keyTo[at] = this.texts.length;
       return;
     }
@@ -138,6 +137,4 @@ export class Changes {
   }
 }
 
-const decoder = new TextDecoder();
-const encoder = new TextEncoder();
 const hashSeed = crypto.getRandomValues(new Uint32Array(1))[0]!;

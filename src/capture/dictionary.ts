@@ -20,6 +20,7 @@ export class Dictionary {
   readonly #keys = new ByteColumn();
   #starts = new Uint32Array(64);
   #ends = new Uint32Array(64);
+  #hashes = new Uint32Array(64);
   #count = 0;
   #indexes = new Uint32Array(256);
   #rows = 0;
@@ -68,9 +69,15 @@ export class Dictionary {
 
   #find(source: Uint8Array, from: number, to: number): number {
     const mask = this.#slots.length - 1;
-    for (let slot = hashOf(source, from, to) & mask; ; slot = (slot + 1) & mask) {
+    const hash = hashOf(source, from, to);
+    for (let slot = hash & mask; ; slot = (slot + 1) & mask) {
       const key = this.#slots[slot]!;
-      if (key < 0) return this.#add(source, from, to, slot);
+      if (key < 0) {
+        this.#add(source, from, to, slot);
+        this.#hashes[this.#count - 1] = hash;
+        if (this.#count * 2 > this.#slots.length) this.#rehash();
+        return this.#count - 1;
+      }
       if (this.#same(key, source, from, to)) return key;
     }
   }
@@ -83,25 +90,24 @@ export class Dictionary {
     return true;
   }
 
-  #add(source: Uint8Array, from: number, to: number, slot: number): number {
+  #add(source: Uint8Array, from: number, to: number, slot: number): void {
     const key = this.#count++;
     if (key === this.#starts.length) {
       this.#starts = grown(this.#starts);
       this.#ends = grown(this.#ends);
+      this.#hashes = grown(this.#hashes);
     }
     this.#keys.string(source, from, to);
     this.#ends[key] = this.#keys.length;
     this.#starts[key] = this.#keys.length - (to - from);
     this.#slots[slot] = key;
-    if (this.#count * 2 > this.#slots.length) this.#rehash();
-    return key;
   }
 
   #rehash(): void {
     this.#slots = new Int32Array(this.#slots.length * 2).fill(-1);
     const mask = this.#slots.length - 1;
     for (let key = 0; key < this.#count; key++) {
-      let slot = hashOf(this.#keys.bytes, this.#starts[key]!, this.#ends[key]!) & mask;
+      let slot = this.#hashes[key]! & mask;
       while (this.#slots[slot]! >= 0) slot = (slot + 1) & mask;
       this.#slots[slot] = key;
     }

@@ -113,8 +113,16 @@ function nameNumber(from: u32, length: u32): u32 {
   return true;
 }
 
+/** One event more might have a name, a month, changes or keys that there is no number or place for. */
+// @ts-ignore: decorator
+@inline function isFull(): bool {
+  return nameCount == NAMES_MAX || monthCount == MONTHS_MAX || changeCount + CHANGES_MAX > SLICE_CHANGES_MAX ||
+    keyCount + CHANGES_MAX > KEYS_MAX;
+}
+
 /**
- * Judges the entries from `first` on, until `count`, ROWS_MAX of them, or about `bytesMax` of the body are through.
+ * Judges the entries from `first` on, until `count`, ROWS_MAX of them, or about `bytesMax` of the body are through, or
+ * a table is full: the next slice begins with empty ones.
  * @returns how many. MONTHS tells how many months the plain ones are of (listed as month, first place, last place),
  *   SLOW how many are not plain (listed by place), LACKING how many plain ones have no uuid, NAMES_USED and KEYS_USED
  *   how many names of events and keys of properties there are, TOLD whether any says something of a
@@ -139,7 +147,7 @@ export function judge(
   const goal = load<u32>(ENTRIES + first * ENTRY_BYTES) + bytesMax;
   for (; place < most; place++) {
     const entry = ENTRIES + (first + place) * ENTRY_BYTES;
-    if (load<u32>(entry) > goal || changeCount + CHANGES_MAX > SLICE_CHANGES_MAX) break;
+    if (load<u32>(entry) > goal || isFull()) break;
     if (judgeOne(entry, place, <i64>received, <i64>skew, <i64>latest)) lacking += <u32>byte(LACKS_UUID + place);
     else store<u16>(SLOW_LIST + (slow++ << 1), <u16>place);
   }

@@ -70,7 +70,7 @@ function nestedEnd(from: u32): u32 {
 function keyNumber(from: u32, length: u32): u32 {
   const hash = hashOf(from, length);
   let slot = (hash ^ (hash >>> 15)) & (KEY_SLOTS - 1);
-  for (let tries = 0; tries < 8; tries++) {
+  for (let tries = 0; tries < 32; tries++) {
     const number = <u32>load<u16>(KEY_TABLE + (slot << 1));
     if (number == 0) {
       if (keyCount == KEYS_MAX) return KEYS_MAX;

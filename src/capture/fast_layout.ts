@@ -11,7 +11,7 @@ export const nameBytes = 48;
 /** Types of groups longer than this, in bytes, are none that the fast way knows; each has so much room. */
 export const groupTypeLengthMax = 64;
 export const groupTypeBytes = 96;
-/** Different keys of properties that a slice's events may change, before the others go the slow way. */
+/** Different keys of properties that a slice's events may change; it ends before there are more. */
 export const keysMax = 4096;
 /** Changes that a slice may list, far more than sites send; it ends before there are more. */
 export const sliceChangesMax = 64 * 1024;

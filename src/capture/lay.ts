@@ -78,11 +78,18 @@ interface Slice {
 /** One slice the fast way: columns of plain rows by month, and the other entries one by one. */
 async function layPlain(slab: Slab, first: number, created: number, laying: Laying): Promise<Slice> {
   const { through, turn, ...plain } = layColumns(slab, first, created, laying);
+  const { entries } = laying.scan;
   let { rows } = plain;
+  let [slow, slowBytes] = [0, 0];
   for (let i = 0; i < slab.slow; i++) {
     const place = slab.slowAt(i);
-    if (layOne((first + place) * entryLength, created, turn + place, laying)) rows++;
-    if (i % limits.slowSliceRowsMax === limits.slowSliceRowsMax - 1) await othersTurn();
+    const at = (first + place) * entryLength;
+    if (layOne(at, created, turn + place, laying)) rows++;
+    slow++;
+    slowBytes += entries[at + field.item + 1]! - entries[at + field.item]!;
+    if (slow < limits.slowSliceRowsMax && slowBytes < limits.slowSliceBytesMax) continue;
+    [slow, slowBytes] = [0, 0];
+    await othersTurn();
   }
   return { through, rows };
 }

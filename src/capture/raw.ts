@@ -2,6 +2,8 @@
 // it again.
 
 import { limits } from "../core/limits.ts";
+import type { ByteColumn } from "../storage/native.ts";
+import { hexValue } from "./row.ts";
 import { type Span, setText } from "./span.ts";
 
 const decoder = new TextDecoder();
@@ -54,6 +56,60 @@ export function readString(bytes: Uint8Array, from: number, to: number, out: Spa
   out.from = from + 1;
   out.to = to - 1;
   return true;
+}
+
+/** Appends what a text with escapes says, in UTF-8; [from, to) is without its quotes. */
+export function appendText(bytes: Uint8Array, from: number, to: number, out: ByteColumn): void {
+  // No escape is shorter than what it says.
+  out.reserve(to - from);
+  const text = out.bytes;
+  let end = out.length;
+  for (let at = from; at < to; at++) {
+    const byte = bytes[at]!;
+    if (byte !== 0x5c) {
+      text[end++] = byte;
+      continue;
+    }
+    const letter = bytes[++at]!;
+    if (letter !== 0x75) {
+      text[end++] = shortEscapes[letter] || letter;
+      continue;
+    }
+    let code = hexAt(bytes, at + 1);
+    at += 4;
+    if (code >= 0xd800 && code <= 0xdfff) {
+      const paired = code < 0xdc00 && bytes[at + 1] === 0x5c && bytes[at + 2] === 0x75;
+      const low = paired ? hexAt(bytes, at + 3) : 0;
+      const whole = low >= 0xdc00 && low <= 0xdfff;
+      code = whole ? ((code - 0xd800) << 10) + low - 0xdc00 + 0x10000 : 0xfffd;
+      if (whole) at += 6;
+    }
+    end = putCode(code, text, end);
+  }
+  out.length = end;
+}
+
+/** What the letter behind a backslash stands for; 0 when for itself. */
+const shortEscapes = new Uint8Array(256);
+for (const [letter, code] of Object.entries({ b: 8, f: 12, n: 10, r: 13, t: 9 })) {
+  shortEscapes[letter.charCodeAt(0)] = code;
+}
+
+function hexAt(bytes: Uint8Array, at: number): number {
+  const digit = (i: number) => hexValue[bytes[at + i]!]!;
+  return (digit(0) << 12) | (digit(1) << 8) | (digit(2) << 4) | digit(3);
+}
+
+/** Writes a character as UTF-8; returns the end. */
+function putCode(code: number, text: Uint8Array, from: number): number {
+  if (code < 0x80) {
+    text[from] = code;
+    return from + 1;
+  }
+  const more = code < 0x800 ? 1 : code < 0x10000 ? 2 : 3;
+  text[from] = ((0xf0 << (3 - more)) & 0xff) | (code >> (6 * more));
+  for (let i = 1; i <= more; i++) text[from + i] = 0x80 | ((code >> (6 * (more - i))) & 0x3f);
+  return from + more + 1;
 }
 
 function unescapeString(bytes: Uint8Array, from: number, to: number, out: Span): boolean {

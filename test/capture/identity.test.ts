@@ -1,5 +1,6 @@
 import { afterAll, expect, test } from "bun:test";
 import fc from "fast-check";
+import { op } from "../../src/capture/change.ts";
 import { Block } from "../../src/capture/block.ts";
 import { readEvent } from "../../src/capture/event.ts";
 import { warningBit } from "../../src/capture/outcome.ts";
@@ -85,6 +86,30 @@ test("an event's changes are those a naive reader finds, however the JSON is spa
       expect(read).toEqual(naiveColumns(plain));
     }),
     { numRuns: 2000 },
+  );
+});
+
+test("a key means what it says, whichever of its letters are written with escapes", () => {
+  const units = (letter: string) => Array.from({ length: letter.length }, (_, i) => letter.charCodeAt(i));
+  const escaped = (letter: string) =>
+    units(letter)
+      .map((unit) => `\\u${unit.toString(16).padStart(4, "0")}`)
+      .join("");
+  const letter = fc.oneof(
+    fc.string({ unit: "binary", minLength: 1, maxLength: 1 }),
+    fc.constantFrom(...'\n\t"\\/é😀靴'),
+  );
+  fc.assert(
+    fc.property(fc.array(fc.tuple(letter, fc.boolean()), { minLength: 1, maxLength: 12 }), (letters) => {
+      const said = letters.map(([one]) => one).join("");
+      fc.pre(!said.includes("\0") && said.isWellFormed());
+      const written = letters.map(([one, hidden]) =>
+        hidden ? escaped(one) : JSON.stringify(one).slice(1, -1),
+      );
+      const text = `{"event":"e","distinct_id":"d","$set":{"${written.join("")}":1}}`;
+      expect(columnsOf(rowOf(text)).changes).toEqual({ [`${op.set} ${said}`]: "1" });
+    }),
+    { numRuns: 500 },
   );
 });
 
