@@ -1,5 +1,6 @@
-// What do persons cost? The same /batch without, with $set of five keys on every event, and with a merge on every
-// twentieth; and how long it takes to read one person among a million.
+// What do persons cost? The same /batch without, with $set of five keys on every event, with a merge on every
+// twentieth, and with all that posthog-js says of persons and groups; and how long it takes to read one person among
+// a million.
 
 import { type Answer, type Scale, interleaved, median } from "./answer.ts";
 import { type SluiceRun, sluiceRun } from "./cost.ts";
@@ -20,6 +21,17 @@ const changes: Record<string, Change> = {
     i % 20 === 0
       ? into(event, { $anon_distinct_id: `anonymous_${i}` }).replace(/"event":"[^"]*"/, `"event":"$identify"`)
       : event,
+  "as posthog-js sends them": (event, i) =>
+    into(event, {
+      $process_person_profile: true,
+      $set: { $current_url: "https://example.com/x", $browser: "Firefox", $os: "Linux", visits: i },
+      $set_once: {
+        $initial_current_url: "https://example.com/",
+        $initial_referrer: "$direct",
+        $initial_os: "Linux",
+      },
+      $groups: { company: `company ${i % 100}`, team: "sales" },
+    }),
 };
 
 function into(event: string, properties: object): string {
@@ -38,15 +50,20 @@ export async function personsBench(scale: Scale): Promise<Answer> {
       name,
       "events/s": median(all.map((run) => run.events_per_s)),
       "CPU-µs/event": median(all.map((run) => run.cpu_us)),
+      server: median(all.map((run) => run.server_us)),
+      engine: median(all.map((run) => run.engine_us)),
     }));
     const reading = await readingOne(sluice, scale.bytes >= 100_000_000 ? 1_000_000 : 2000);
     const rate = (i: number) => figures[i]!["events/s"] / figures[0]!["events/s"];
+    const cpu = (i: number) => figures[i]!["CPU-µs/event"] / figures[0]!["CPU-µs/event"];
     return {
       question: "persons",
       figures: [...figures, ...reading.map(({ name, p50_ms, p99_ms }) => ({ name, p50_ms, p99_ms }))],
       ratios: [
         { name: "throughput with $set ÷ without", value: rate(1), goal: 0.7, above: true },
         { name: "throughput with merges ÷ without", value: rate(2), goal: 0.5, above: true },
+        { name: "CPU an event with $set ÷ without", value: cpu(1) },
+        { name: "of it the server", value: figures[1]!.server / figures[0]!.server },
         ...reading.map(({ name, p99_ms }) => ({ name: `${name}, p99 in ms`, value: p99_ms, goal: 50 })),
       ],
     };
@@ -69,15 +86,18 @@ function changedBodies(folder: string, count: number, bytes: number, change: Cha
 async function runWhole(
   sluice: SluiceStand,
   bodies: Bodies,
-): Promise<{ events_per_s: number; cpu_us: number }> {
+): Promise<{ events_per_s: number; cpu_us: number; server_us: number; engine_us: number }> {
   await sluice.stores.sql`TRUNCATE merged_ids`;
   const rested = async () => {
     while ((await sluice.metric("sluice_journal_pending_bytes")) > 0) await Bun.sleep(10);
   };
   const run: SluiceRun = await sluiceRun({ ...sluice, rested }, bodies);
+  const perEvent = (cpu_s_per_gb: number) => (cpu_s_per_gb * bodies.bytes) / 1e3 / bodies.events;
   return {
     events_per_s: (run.mb_per_s * 1e6 * bodies.events) / bodies.bytes,
-    cpu_us: (run.cpu_s_per_gb * bodies.bytes) / 1e9 / (bodies.events / 1e6),
+    cpu_us: perEvent(run.cpu_s_per_gb),
+    server_us: perEvent(run.server_cpu_s_per_gb),
+    engine_us: perEvent(run.engine_cpu_s_per_gb),
   };
 }
 
