@@ -1,14 +1,14 @@
-// Events over HTTP. Never turns an event's properties into objects: they are copied into the reply as text.
+// Events over HTTP. Never turns one into an object: they go out as the store wrote them.
 
 import { Elysia } from "elysia";
 import { type Gate, projectHomes } from "../access/gate.ts";
 import type { Clock } from "../core/clock.ts";
 import { readMoment } from "../http/moment.ts";
-import { pageText, readPage, requestUrl } from "../http/page.ts";
+import { pageBytes, readPage, requestUrl } from "../http/page.ts";
 import { listSchema, reply } from "../http/schema.ts";
 import type { ClickHouse } from "../storage/clickhouse.ts";
 import { eventModel } from "./model.ts";
-import { type EventRow, listEvents } from "./store.ts";
+import { listEvents } from "./store.ts";
 
 export interface EventRoutes {
   gate: Gate;
@@ -36,8 +36,8 @@ export function eventRoutes({ gate, clickhouse, clock }: EventRoutes) {
           },
           page,
         );
-        const text = pageText(url, page, count, events.map(eventText));
-        return new Response(text, { headers: { "content-type": "application/json" } });
+        const body = pageBytes(url, page, count, events);
+        return new Response(body, { headers: { "content-type": "application/json" } });
       },
       {
         project_scope: "query:read",
@@ -57,24 +57,6 @@ export function eventRoutes({ gate, clickhouse, clock }: EventRoutes) {
     );
   }
   return app;
-}
-
-/** One event as JSON. Reading `properties` would round long numbers and drop repeated keys. */
-export function eventText(row: EventRow): string {
-  const { uuid, event, distinct_id, person_id, historical_migration } = row;
-  const head = JSON.stringify({ id: uuid, uuid, event, distinct_id });
-  const tail = JSON.stringify({
-    timestamp: isoOf(row.timestamp),
-    created_at: isoOf(row.created_at),
-    person_id,
-    historical_migration,
-  });
-  return `${head.slice(0, -1)},"properties":${row.properties || "{}"},${tail.slice(1)}`;
-}
-
-/** `2024-01-02 03:04:05.600000` as `2024-01-02T03:04:05.600000Z`; a fraction of zero is left out. */
-function isoOf(moment: string): string {
-  return `${moment.replace(" ", "T").replace(/\.0+$/, "")}Z`;
 }
 
 function queryParameter(name: string, description: string) {

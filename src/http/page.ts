@@ -55,6 +55,21 @@ export function pageText(url: URL, page: Page, count: number, results: readonly 
   return `${head.slice(0, -1)},"results":[${results.join(",")}]}`;
 }
 
+/**
+ * The same as bytes, for results that a store wrote as JSON itself: `results` joined are objects with a comma before
+ * each of them.
+ */
+export function pageBytes(
+  url: URL,
+  page: Page,
+  count: number,
+  results: readonly Uint8Array[],
+): Uint8Array<ArrayBuffer> {
+  const head = Buffer.from(pageText(url, page, count, []).slice(0, -2));
+  const [first, ...others] = results;
+  return Buffer.concat([head, first?.subarray(1) ?? new Uint8Array(0), ...others, Buffer.from("]}")]);
+}
+
 function pageUrl(url: URL, limit: number, offset: number): string {
   const link = new URL(url);
   link.searchParams.set("limit", String(limit));

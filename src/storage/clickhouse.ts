@@ -37,6 +37,8 @@ export interface ClickHouse {
   ping(timeoutMs?: number): Promise<void>;
   /** Rows as JSON gives them; 64-bit integers are strings. `params` fill `{name:Type}`. */
   query<Row>(text: string, params?: Record<string, unknown>, options?: QueryOptions): Promise<Row[]>;
+  /** The whole answer of a SELECT that names its FORMAT, as the engine wrote it, in the pieces it came in. */
+  bytes(text: string, params?: Record<string, unknown>, options?: QueryOptions): Promise<Uint8Array[]>;
   /** A statement without rows to read. */
   command(text: string, params?: Record<string, unknown>, options?: QueryOptions): Promise<void>;
   /**
@@ -134,6 +136,7 @@ export function openClickHouse(url: string, options: ClickHouseOptions): ClickHo
         },
         abort,
       ),
+    bytes: (text, params, queryOptions) => wholeBytes(client, text, params, queryOptions),
     stream: (text, params, queryOptions) => streamed(client, text, params, queryOptions),
     command: (text, params, queryOptions) => command(client, text, params, queryOptions),
     createDatabase: () => command(admin, `CREATE DATABASE IF NOT EXISTS ${quoteName(database)}`, undefined),
@@ -169,6 +172,20 @@ function switchOfDeduplication(admin: Client): () => Promise<Record<string, stri
     known.catch(() => (known = undefined));
     return known;
   };
+}
+
+function wholeBytes(
+  client: Client,
+  query: string,
+  query_params: Record<string, unknown> = {},
+  { timeoutMs, settings, abort }: QueryOptions = {},
+): Promise<Uint8Array[]> {
+  const clickhouse_settings = { ...steady, ...settings };
+  const whole = async (abort_signal: AbortSignal) => {
+    const { stream } = await client.exec({ query, query_params, abort_signal, clickhouse_settings });
+    return (await stream.toArray()) as Uint8Array[];
+  };
+  return within(timeoutMs, whole, abort);
 }
 
 async function* streamed(

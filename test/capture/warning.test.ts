@@ -87,6 +87,7 @@ class FaultyEngine implements ClickHouse {
 
   ping = () => Promise.resolve();
   command = () => Promise.resolve();
+  bytes = () => Promise.resolve([]);
   stream = (): never => {
     throw new Error("nothing is streamed here");
   };

@@ -23,6 +23,7 @@ let key: string;
 let user_id: number;
 let project_id: number;
 let empty_id: number;
+let odd_id: number;
 
 beforeAll(async () => {
   dataDir = mkdtempSync(join(tmpdir(), "sluice-events-"));
@@ -37,7 +38,9 @@ beforeAll(async () => {
   project_id = made?.project_id ?? 0;
   key = made?.personalApiKey ?? "";
   user_id = (await findUserId(sql, undefined)) ?? 0;
-  empty_id = (await createProject(sql, { organization_id: made?.organization_id ?? "", name: "Empty" })).id;
+  const organization_id = made?.organization_id ?? "";
+  empty_id = (await createProject(sql, { organization_id, name: "Empty" })).id;
+  odd_id = (await createProject(sql, { organization_id, name: "Odd" })).id;
   const gate = openGate({ sql, clock, log: silentLog });
   const room = eventRoutes({ gate, clickhouse, clock });
   app = new Elysia().onError(openProblems({ log: silentLog, routes: () => room.routes })).use(room);
@@ -70,11 +73,50 @@ async function addEvents(): Promise<void> {
     FROM numbers(2)`);
 }
 
+/** Texts that a writer of JSON may get wrong, as the event's name and its distinct id. */
+const oddTexts = [
+  'say "hi"',
+  "back\\slash and / slash",
+  "line\nfeed\ttab\r\b\f",
+  "\u0001\u001f\u007f",
+  "é ü 漢字 🙂",
+  "\u2028\u2029",
+  "</script>",
+  "",
+];
+const oddProperties = [
+  "",
+  "{}",
+  '{"n":12345678901234567890.10,"n":1e400,"t":"\\u00e9\\/"}',
+  '{\n  "a": [1 , 2]\t}',
+];
+const oddMoments = [
+  ["2024-01-02 03:04:05.600000", "2024-01-02T03:04:05.600000Z"],
+  ["2024-01-02 03:04:05.000000", "2024-01-02T03:04:05Z"],
+  ["2024-01-02 03:04:05.000001", "2024-01-02T03:04:05.000001Z"],
+  ["1970-01-01 00:00:00.100000", "1970-01-01T00:00:00.100000Z"],
+  ["2199-12-31 23:59:59.999999", "2199-12-31T23:59:59.999999Z"],
+] as const;
+
+function oddEvents() {
+  return oddTexts.flatMap((odd, i) =>
+    oddMoments.map(([stored, shown], k) => ({
+      uuid: `0190cbd8-9e1b-7000-8000-${String(i * 100 + k).padStart(12, "0")}`,
+      event: odd,
+      distinct_id: `${odd}${i}`,
+      properties: oddProperties[(i + k) % oddProperties.length] ?? "",
+      stored,
+      shown,
+    })),
+  );
+}
+
 interface EventReply {
   uuid: string;
   event: string;
   distinct_id: string;
   timestamp: string;
+  person_id: string;
   properties: { hour: number };
 }
 
@@ -111,6 +153,54 @@ test("lists the newest events first, in the envelope of every list", async () =>
   });
   expect(reply.text).toContain('"properties":{"hour":239,"exact":12345678901234567890.10}');
 });
+
+test("whatever is in an event, its text is what JSON makes of it, and its properties are the client's own", async () => {
+  const events = oddEvents();
+  const column = (name: "uuid" | "event" | "distinct_id" | "properties" | "stored") =>
+    events.map((one) => one[name]);
+  await stores.clickhouse.command(
+    `INSERT INTO event_rows
+       (uuid, project_id, event, distinct_id, properties, timestamp, created_at, historical_migration, _batch, _row)
+     SELECT {uuid:Array(UUID)}[n], {project_id:UInt32}, {event:Array(String)}[n], {distinct_id:Array(String)}[n],
+       {properties:Array(String)}[n], moment, moment, n % 2 = 0, 9, n
+     FROM (SELECT number + 1 AS n, toDateTime64({stored:Array(String)}[n], 6, 'UTC') AS moment
+           FROM numbers(${events.length}))`,
+    {
+      project_id: odd_id,
+      uuid: column("uuid"),
+      event: column("event"),
+      distinct_id: column("distinct_id"),
+      properties: column("properties"),
+      stored: column("stored"),
+    },
+  );
+  const reply = await ask("?limit=1000", { id: odd_id });
+  const people = new Map(reply.body.results.map(({ uuid, person_id }) => [uuid, person_id]));
+  const texts = new Map(
+    events.map(({ uuid, event, distinct_id, properties, shown }, at) => {
+      const head = JSON.stringify({ id: uuid, uuid, event, distinct_id }).slice(0, -1);
+      const tail = JSON.stringify({
+        timestamp: shown,
+        created_at: shown,
+        person_id: people.get(uuid),
+        historical_migration: at % 2 === 1,
+      });
+      return [uuid, `${head},"properties":${properties || "{}"},${tail.slice(1)}`];
+    }),
+  );
+  expect(reply.body.results).toHaveLength(events.length);
+  expect(reply.body).toMatchObject({ count: events.length, next: null, previous: null });
+  const wanted = reply.body.results.map(({ uuid }) => texts.get(uuid)).join(",");
+  expect(unescaped(reply.text)).toBe(
+    unescaped(`{"count":${events.length},"next":null,"previous":null,"results":[${wanted}]}`),
+  );
+});
+
+/** JSON spells a few characters in two ways, and the engine's is the other one. */
+function unescaped(text: string): string {
+  const lower = text.replaceAll(/\\u[0-9A-F]{4}/g, (escape) => escape.toLowerCase());
+  return lower.replaceAll(String.raw`\u2028`, "\u2028").replaceAll(String.raw`\u2029`, "\u2029");
+}
 
 test("environments are projects", async () => {
   expect(hoursOf(await ask("?limit=2", { home: "environments" }))).toEqual([239, 238]);

@@ -102,6 +102,18 @@ function queryContract(subject: () => Subject): void {
     expect(rows.at(-1)).toEqual({ number: "299999" });
   });
 
+  test("a large answer in a format of its own arrives whole and unread", async () => {
+    const text = "SELECT concat(',', toString(number), {s:String}) FROM numbers(300000) FORMAT RawBLOB";
+    const answer = await subject().stores.clickhouse.bytes(text, { s: nasty });
+    const wanted = Array.from({ length: 300_000 }, (_, number) => `,${number}${nasty}`).join("");
+    expect(Buffer.concat(answer).equals(Buffer.from(wanted))).toBe(true);
+  });
+
+  test("an answer that fails half way is no answer", async () => {
+    const text = "SELECT toString(throwIf(number = 3000000)) FROM numbers(10000000) FORMAT RawBLOB";
+    await expect(subject().stores.clickhouse.bytes(text)).rejects.toMatchObject({ code: "395" });
+  });
+
   test("statements run side by side", async () => {
     const { clickhouse } = subject().stores;
     const running = clickhouse.query("SELECT sleep(3)", {}, { timeoutMs: 20_000 });
