@@ -150,6 +150,11 @@ export const limits = {
   postgresIdleSecondsMax: 120,
   /** Connections to ClickHouse at once: flushes, reads and exports side by side. */
   clickhouseConnectionsMax: 24,
+  /** Reads of ClickHouse at once: as many as the embedded one runs; and how many may wait for one of these places. */
+  clickhouseReadsMax: 16,
+  clickhouseReadsWaitingMax: 1000,
+  /** The longest query of a URL, in characters: parameters beyond it travel in the body, as proxies cut longer ones. */
+  clickhouseUrlCharsMax: 4096,
   /** How long a ClickHouse statement may take unless its caller says otherwise, in ms. */
   statementMsMax: 30_000,
   /** How long any statement may stay silent, in ms: a day, the longest export. */

@@ -19,8 +19,8 @@ export interface EventFilter {
 export interface EventPage {
   /** All events that match. */
   count: number;
-  /** Those of the page, in pieces: JSON objects with a comma before each of them. */
-  events: Uint8Array[];
+  /** Those of the page: JSON objects with a comma before each of them. */
+  events: Uint8Array;
 }
 
 const queryOptions: QueryOptions = {
@@ -61,7 +61,7 @@ export async function listEvents(
     queryOptions,
   );
   const span = pageSpan(days, limit, offset);
-  if (!span) return { count: totalOf(days), events: [] };
+  if (!span) return { count: totalOf(days), events: new Uint8Array(0) };
   const events = await clickhouse.bytes(
     `SELECT ${eventText} AS line
      FROM events

@@ -56,18 +56,12 @@ export function pageText(url: URL, page: Page, count: number, results: readonly 
 }
 
 /**
- * The same as bytes, for results that a store wrote as JSON itself: `results` joined are objects with a comma before
- * each of them.
+ * The same as bytes, for results that a store wrote as JSON itself: `results` are objects with a comma before each
+ * of them.
  */
-export function pageBytes(
-  url: URL,
-  page: Page,
-  count: number,
-  results: readonly Uint8Array[],
-): Uint8Array<ArrayBuffer> {
+export function pageBytes(url: URL, page: Page, count: number, results: Uint8Array): Uint8Array<ArrayBuffer> {
   const head = Buffer.from(pageText(url, page, count, []).slice(0, -2));
-  const [first, ...others] = results;
-  return Buffer.concat([head, first?.subarray(1) ?? new Uint8Array(0), ...others, Buffer.from("]}")]);
+  return Buffer.concat([head, results.subarray(1), Buffer.from("]}")]);
 }
 
 function pageUrl(url: URL, limit: number, offset: number): string {

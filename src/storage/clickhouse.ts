@@ -4,10 +4,11 @@
 import { createReadStream } from "node:fs";
 import { access } from "node:fs/promises";
 import { Readable } from "node:stream";
-import { ClickHouseLogLevel, createClient } from "@clickhouse/client";
+import { ClickHouseLogLevel, createClient, parseError } from "@clickhouse/client";
 import { limits } from "../core/limits.ts";
 import type { Log } from "../core/log.ts";
 import { ClickHouseError, classified } from "./clickhouse_error.ts";
+import { openReader, type Reader } from "./clickhouse_read.ts";
 import { quoteText } from "./statement.ts";
 
 export { ClickHouseError } from "./clickhouse_error.ts";
@@ -37,8 +38,8 @@ export interface ClickHouse {
   ping(timeoutMs?: number): Promise<void>;
   /** Rows as JSON gives them; 64-bit integers are strings. `params` fill `{name:Type}`. */
   query<Row>(text: string, params?: Record<string, unknown>, options?: QueryOptions): Promise<Row[]>;
-  /** The whole answer of a SELECT that names its FORMAT, as the engine wrote it, in the pieces it came in. */
-  bytes(text: string, params?: Record<string, unknown>, options?: QueryOptions): Promise<Uint8Array[]>;
+  /** The whole answer of a SELECT that names its FORMAT, as the engine wrote it. */
+  bytes(text: string, params?: Record<string, unknown>, options?: QueryOptions): Promise<Uint8Array>;
   /** A statement without rows to read. */
   command(text: string, params?: Record<string, unknown>, options?: QueryOptions): Promise<void>;
   /**
@@ -88,7 +89,7 @@ type Client = ReturnType<typeof createClient>;
 
 /** Opens a client of `http(s)://user:password@host:port/database`; connects when first asked. */
 export function openClickHouse(url: string, options: ClickHouseOptions): ClickHouse {
-  const { database, client, admin } = connect(url);
+  const { database, client, admin, read } = connect(url);
   const embedded = options.embedded ?? false;
 
   async function command(
@@ -120,23 +121,25 @@ export function openClickHouse(url: string, options: ClickHouseOptions): ClickHo
     ) =>
       within(
         timeoutMs,
-        async (abort_signal) => {
-          const limited = {
-            ...reading,
-            max_execution_time: Math.ceil((timeoutMs ?? limits.statementMsMax) / 1000),
-          };
-          const results = await client.query({
-            query: text,
-            format: "JSONEachRow",
-            abort_signal,
-            clickhouse_settings: { ...limited, ...settings },
-            ...(params && { query_params: params }),
-          });
-          return results.json<Row>();
+        (abort_signal) => {
+          const max_execution_time = Math.ceil((timeoutMs ?? limits.statementMsMax) / 1000);
+          const all = { ...reading, max_execution_time, ...settings };
+          const asked = { text: `${text}\nFORMAT JSONEachRow`, ...(params && { params }) };
+          return read({ ...asked, settings: all, abort: abort_signal }, rowsOf<Row>);
         },
         abort,
       ),
-    bytes: (text, params, queryOptions) => wholeBytes(client, text, params, queryOptions),
+    bytes: (text, params, { timeoutMs, settings, abort } = {}) =>
+      within(
+        timeoutMs,
+        (abort_signal) => {
+          const asked = { text, ...(params && { params }) };
+          return read({ ...asked, settings: { ...steady, ...settings }, abort: abort_signal }, (reply) =>
+            reply.bytes(),
+          );
+        },
+        abort,
+      ),
     stream: (text, params, queryOptions) => streamed(client, text, params, queryOptions),
     command: (text, params, queryOptions) => command(client, text, params, queryOptions),
     createDatabase: () => command(admin, `CREATE DATABASE IF NOT EXISTS ${quoteName(database)}`, undefined),
@@ -174,18 +177,10 @@ function switchOfDeduplication(admin: Client): () => Promise<Record<string, stri
   };
 }
 
-function wholeBytes(
-  client: Client,
-  query: string,
-  query_params: Record<string, unknown> = {},
-  { timeoutMs, settings, abort }: QueryOptions = {},
-): Promise<Uint8Array[]> {
-  const clickhouse_settings = { ...steady, ...settings };
-  const whole = async (abort_signal: AbortSignal) => {
-    const { stream } = await client.exec({ query, query_params, abort_signal, clickhouse_settings });
-    return (await stream.toArray()) as Uint8Array[];
-  };
-  return within(timeoutMs, whole, abort);
+/** A line is a row; within one, no line ends. */
+async function rowsOf<Row>(reply: Response): Promise<Row[]> {
+  const lines = (await reply.text()).trimEnd();
+  return JSON.parse(`[${lines.replaceAll("\n", ",")}]`) as Row[];
 }
 
 async function* streamed(
@@ -237,14 +232,17 @@ async function insertBody(
 }
 
 /** Two clients: the second names no database, since ours may not exist yet. */
-function connect(url: string): { database: string; client: Client; admin: Client } {
+function connect(url: string): { database: string; client: Client; admin: Client; read: Reader } {
   const address = new URL(url);
   const database = decodeURIComponent(address.pathname.slice(1)) || "sluice";
+  const origin = `${address.protocol}//${address.host}`;
+  const username = decodeURIComponent(address.username) || "default";
+  const password = decodeURIComponent(address.password);
   const open = (name: string, connectionsMax: number) =>
     createClient({
-      url: `${address.protocol}//${address.host}`,
-      username: decodeURIComponent(address.username) || "default",
-      password: decodeURIComponent(address.password),
+      url: origin,
+      username,
+      password,
       database: name,
       application: "sluice",
       // Every call brings its own deadline; the client's, which is per silence on a socket, only backs it up.
@@ -257,7 +255,8 @@ function connect(url: string): { database: string; client: Client; admin: Client
       log: { level: ClickHouseLogLevel.OFF },
     });
   const client = open(database, limits.clickhouseConnectionsMax);
-  return { database, client, admin: open("default", 1) };
+  const read = openReader({ origin, username, password, database, failure: parseError });
+  return { database, client, admin: open("default", 1), read };
 }
 
 async function within<T>(

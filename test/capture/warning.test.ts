@@ -87,7 +87,7 @@ class FaultyEngine implements ClickHouse {
 
   ping = () => Promise.resolve();
   command = () => Promise.resolve();
-  bytes = () => Promise.resolve([]);
+  bytes = () => Promise.resolve(new Uint8Array(0));
   stream = (): never => {
     throw new Error("nothing is streamed here");
   };

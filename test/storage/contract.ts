@@ -106,7 +106,7 @@ function queryContract(subject: () => Subject): void {
     const text = "SELECT concat(',', toString(number), {s:String}) FROM numbers(300000) FORMAT RawBLOB";
     const answer = await subject().stores.clickhouse.bytes(text, { s: nasty });
     const wanted = Array.from({ length: 300_000 }, (_, number) => `,${number}${nasty}`).join("");
-    expect(Buffer.concat(answer).equals(Buffer.from(wanted))).toBe(true);
+    expect(Buffer.from(answer).equals(Buffer.from(wanted))).toBe(true);
   });
 
   test("an answer that fails half way is no answer", async () => {
