@@ -3,6 +3,7 @@
 
 import { newProjectKey, newUuid } from "../core/id.ts";
 import { isoOf } from "../http/field_time.ts";
+import { listed } from "../storage/listed.ts";
 import type { Postgres } from "../storage/postgres.ts";
 import {
   membershipLevels,
@@ -92,10 +93,9 @@ export async function listOrganizations(
     FROM organizations o
     JOIN organization_memberships m ON m.organization_id = o.id AND m.user_id = ${reader.user_id}
     WHERE (${reader.scoped_organizations.length === 0} OR o.id = ANY(${reader.scoped_organizations}::uuid[]))`;
-  const [counted] = await sql<{ count: number }[]>`SELECT count(*)::integer AS count ${seen}`;
-  const rows = await sql<OrganizationRow[]>`
-    SELECT ${columns(sql)} ${seen} ORDER BY o.created_at, o.id LIMIT ${page.limit} OFFSET ${page.offset}`;
-  return { count: counted?.count ?? 0, organizations: rows.map(organizationOf) };
+  const listing = { columns: columns(sql), seen, order: sql`o.created_at, o.id`, page };
+  const { count, rows } = await listed<OrganizationRow>(sql, listing);
+  return { count, organizations: rows.map(organizationOf) };
 }
 
 /** An organization as one of its members sees it; undefined for strangers. */

@@ -4,6 +4,7 @@ import { Fault } from "../core/fault.ts";
 import { newProjectKey, newUuid } from "../core/id.ts";
 import { limits } from "../core/limits.ts";
 import { isoOf } from "../http/field_time.ts";
+import { listed } from "../storage/listed.ts";
 import type { Postgres } from "../storage/postgres.ts";
 import type { Project, ProjectChanges, ProjectWish } from "./model.ts";
 
@@ -38,10 +39,9 @@ export async function listProjects(
     WHERE (${reader.scoped_teams.length === 0} OR p.id = ANY(${reader.scoped_teams}::integer[]))
       AND (${reader.scoped_organizations.length === 0}
            OR p.organization_id = ANY(${reader.scoped_organizations}::uuid[]))`;
-  const [counted] = await sql<{ count: number }[]>`SELECT count(*)::integer AS count ${seen}`;
-  const rows = await sql<ProjectRow[]>`
-    SELECT p.* ${seen} ORDER BY p.id LIMIT ${page.limit} OFFSET ${page.offset}`;
-  return { count: counted?.count ?? 0, projects: rows.map(projectOf) };
+  const [columns, order] = [sql`p.*`, sql`p.id`];
+  const { count, rows } = await listed<ProjectRow>(sql, { columns, seen, order, page });
+  return { count, projects: rows.map(projectOf) };
 }
 
 /** Every project there is, oldest first; for whoever holds the database. */

@@ -10,6 +10,8 @@ import type { Log } from "../core/log.ts";
 export type Postgres = postgres.Sql;
 /** The same inside a transaction. */
 export type PostgresTransaction = postgres.TransactionSql;
+/** A part of a statement, with its parameters. */
+export type PostgresFragment = postgres.PendingQuery<postgres.Row[]>;
 
 export interface PostgresOptions {
   log: Log;

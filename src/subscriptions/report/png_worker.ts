@@ -1,10 +1,14 @@
 // Draws SVG as PNG in a thread of its own: a picture takes longer than a capture request may wait. The one file
 // that knows the renderer and the font. Never reads a file but the font's.
 
+import { setPriority } from "node:os";
 import { Resvg } from "@resvg/resvg-js";
 import { chartFont, chartWidth } from "./chart.ts";
 
 declare const self: Worker;
+
+// Captures come first where cores are few. Elsewhere than on Linux this would slow the whole process.
+if (process.platform === "linux") setPriority(10);
 
 const fonts = ["DejaVuSans.ttf"].map((name) =>
   Bun.resolveSync(`dejavu-fonts-ttf/ttf/${name}`, import.meta.dir),
