@@ -56,12 +56,13 @@ const derivations: Readonly<Record<string, string>> = {
       SELECT project_id, id_hash, max(deleted_at) AS id_deleted_at FROM deleted_ids GROUP BY project_id, id_hash
     ) AS d ON e.project_id = d.project_id AND sipHash64(e.distinct_id) = d.id_hash
     WHERE e._batch IN {batches:Array(UInt64)} AND e.created_at > d.id_deleted_at`,
-  snapshot_chunks: `INSERT INTO session_recording_spans
-      (project_id, session_hash, session_id, distinct_id, start_time, expires_at)
-    SELECT c.project_id, c.session_hash, c.session_id, c.distinct_id, min(c.first_at), max(c.expires_at)
+  snapshot_chunks: `INSERT INTO session_recording_days
+      (project_id, day, session_hash, distinct_id, start_time, expires_at)
+    SELECT c.project_id, toDate32(c.first_at) AS day, c.session_hash, c.distinct_id, min(c.first_at),
+      max(c.expires_at)
     FROM snapshot_chunks AS c
     WHERE c._batch IN {batches:Array(UInt64)}
-    GROUP BY c.project_id, c.session_hash, c.session_id, c.distinct_id`,
+    GROUP BY c.project_id, day, c.session_hash, c.distinct_id`,
 };
 
 /** Registers a journal by its name, once; resolves to its number. */

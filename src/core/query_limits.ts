@@ -1,6 +1,14 @@
 // Bounds of queries, insights and dashboards; part of limits.ts, where everybody reads them. Never read from here.
 
 export const queryLimits = {
+  /** A list's count of so many rows or more is kept for the next who asks; a smaller one takes a millisecond. */
+  countKeptMin: 10_000,
+  /** How old such a count may get, in ms, and from which age on it is taken anew while the old one is shown. */
+  countKeptMs: 5000,
+  countFreshMs: 1000,
+  /** Projects whose counts are kept, and questions of each: some 200 bytes a count. */
+  countProjectsMax: 1000,
+  countQuestionsMax: 50,
   /** Series of one trend, steps of one funnel; each series is a statement of its own. */
   querySeriesMax: 26,
   /** Intervals on a query's time axis: a year of hours, and a reply of some hundred kB. */

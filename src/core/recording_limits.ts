@@ -21,8 +21,10 @@ export const recordingLimits = {
   recordingsJournalShare: 0.5,
   /** Recordings deleted by one request; PostHog's number. */
   recordingsDeletedAtOnceMax: 100,
-  /** Rows of which a list compares the sessions by name; further back, all are compared: it takes longer. */
-  recordingRowsComparedMax: 20_000,
+  /** The newest recordings that a list compares by their starts; further back, it compares all: that takes longer. */
+  recordingsComparedMax: 50_000,
+  /** What part of a page is read beyond it, for those that began before midnight. */
+  recordingsSpareShare: 12,
   /** Ids that a list of recordings may be narrowed to. */
   recordingIdsAskedMax: 1000,
   /** Deleted recordings that lists leave out by name until ClickHouse has hidden them, which takes seconds. */

@@ -7,16 +7,12 @@ import { limits } from "../core/limits.ts";
 import type { ClickHouse } from "../storage/clickhouse.ts";
 import type { Postgres } from "../storage/postgres.ts";
 import { findDeleted, findViewed, listUnhidden } from "./mark/store.ts";
-import { type Person, readPersons } from "../persons/reading/store.ts";
+import { findPersons, type Person } from "../persons/reading/store.ts";
+import type { KeptCounts } from "../work/kept_counts.ts";
+import { countRecordings, listRecordings, type RecordingFilter } from "./listing/store.ts";
 import type { Recording } from "./model.ts";
 import { isoOf, personOf } from "./person.ts";
-import {
-  findMainIds,
-  findRecordings,
-  listRecordings,
-  type RecordingFilter,
-  type RecordingRow,
-} from "./store.ts";
+import { findRecordings, type RecordingRow } from "./store.ts";
 
 export interface DeskOptions {
   sql: Postgres;
@@ -73,17 +69,59 @@ export async function getRecording(options: DeskOptions, viewer: Viewer, id: str
   return recording;
 }
 
+/** What is asked for: resolved, and as it was written, where "-3d" is the same question again and again. */
+export interface WantedRecordings extends Omit<RecordingFilter, "project_id" | "without"> {
+  written: string;
+}
+
 export async function listPage(
-  options: DeskOptions,
+  options: DeskOptions & { counts: KeptCounts },
   viewer: Viewer,
-  wanted: Omit<RecordingFilter, "project_id" | "without">,
+  { written, ...wanted }: WantedRecordings,
   page: { limit: number; offset: number },
 ): Promise<{ count: number; recordings: Recording[] }> {
+  const { sql, clickhouse, counts } = options;
   const { project_id } = viewer;
-  const without = await listUnhidden(options.sql, project_id, limits.recordingsUnhiddenMax);
+  const without = await listUnhidden(sql, project_id, limits.recordingsUnhiddenMax);
   const filter = { ...wanted, project_id, without };
-  const { count, recordings } = await listRecordings(options.clickhouse, filter, page);
-  return { count, recordings: await present(options, viewer, recordings) };
+  const shown = async () => {
+    const persons = new PersonsAhead(clickhouse, project_id);
+    const rows = await listRecordings(clickhouse, filter, page, (ids) => persons.ask(ids));
+    return await present(options, viewer, rows, persons);
+  };
+  const question = JSON.stringify([written, wanted.distinct_ids, wanted.session_ids, without]);
+  const [count, recordings] = await Promise.all([
+    counts.count(project_id, question, () => countRecordings(clickhouse, filter)),
+    shown(),
+  ]);
+  return { count, recordings };
+}
+
+/** Persons, asked for before it is known of whom exactly they are wanted. */
+class PersonsAhead {
+  readonly #clickhouse: ClickHouse;
+  readonly #project_id: number;
+  #asked = new Set<string>();
+  #found: Promise<Map<string, Person>> = Promise.resolve(new Map());
+
+  constructor(clickhouse: ClickHouse, project_id: number) {
+    this.#clickhouse = clickhouse;
+    this.#project_id = project_id;
+  }
+
+  ask(distinct_ids: readonly string[]): void {
+    this.#asked = new Set(distinct_ids);
+    this.#found = findPersons(this.#clickhouse, this.#project_id, distinct_ids);
+    // Whoever reads them hears of it; nobody does, when something else fails first.
+    this.#found.catch(() => {});
+  }
+
+  async of(distinct_ids: readonly string[]): Promise<Map<string, Person>> {
+    const others = distinct_ids.filter((id) => !this.#asked.has(id));
+    const more = findPersons(this.#clickhouse, this.#project_id, others);
+    const [ahead, behind] = await Promise.all([this.#found, more]);
+    return new Map([...ahead, ...behind]);
+  }
 }
 
 /** Rows as replies show them; what was deleted a moment ago is left out. */
@@ -91,12 +129,13 @@ async function present(
   { sql, clickhouse, clock }: DeskOptions,
   { project_id, user_id }: Viewer,
   rows: readonly RecordingRow[],
+  ahead = new PersonsAhead(clickhouse, project_id),
 ): Promise<Recording[]> {
   const ids = rows.map(({ session_id }) => session_id);
   const [viewed, deleted, persons] = await Promise.all([
     findViewed(sql, project_id, user_id, ids),
     findDeleted(sql, project_id, ids),
-    findPersons(clickhouse, project_id, [...new Set(rows.map(({ distinct_id }) => distinct_id))]),
+    ahead.of([...new Set(rows.map(({ distinct_id }) => distinct_id))]),
   ]);
   const ongoingSince = clock.now() - limits.recordingOngoingMs;
   return rows.flatMap((row) => {
@@ -126,18 +165,4 @@ async function present(
       activity_score: rest.activity_score,
     };
   });
-}
-
-/** The persons of distinct ids, by those; of some there is none yet. */
-async function findPersons(
-  clickhouse: ClickHouse,
-  project_id: number,
-  distinct_ids: readonly string[],
-): Promise<Map<string, Person>> {
-  if (distinct_ids.length === 0) return new Map();
-  const mains = await findMainIds(clickhouse, project_id, distinct_ids);
-  const persons = await readPersons(clickhouse, project_id, [...new Set(mains.values())]);
-  const byMain = new Map(persons.map((person) => [person.distinct_ids[0], person]));
-  const found = distinct_ids.map((id) => [id, byMain.get(mains.get(id))] as const);
-  return new Map(found.filter((pair): pair is [string, Person] => pair[1] !== undefined));
 }

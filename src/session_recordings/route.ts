@@ -18,6 +18,7 @@ import {
 } from "./desk.ts";
 import { readIds, readPersonFilter } from "./filter.ts";
 import { markDeleted, markViewed } from "./mark/store.ts";
+import { KeptCounts } from "../work/kept_counts.ts";
 import { sharingRoutes } from "./sharing/route.ts";
 import { snapshotRoutes } from "./snapshots/route.ts";
 import { bulkBody, bulkModel, recordingBody, recordingModel } from "./model.ts";
@@ -28,15 +29,20 @@ export interface RecordingRoutes extends DeskOptions, PromptRoutes {
 
 export function sessionRecordingRoutes(parts: RecordingRoutes) {
   const app = new Elysia({ name: "session_recordings", tags: ["Session recordings"] });
+  const counted = { ...parts, counts: new KeptCounts(parts.clock) };
   for (const home of projectHomes) {
-    app.use(listRoutes(parts, `${home}/session_recordings/`));
-    app.use(oneRoutes(parts, `${home}/session_recordings/:id/`));
+    app.use(listRoutes(counted, `${home}/session_recordings/`));
+    app.use(oneRoutes(counted, `${home}/session_recordings/:id/`));
   }
   return app.use(sharingRoutes(parts)).use(snapshotRoutes(parts)).use(promptRoutes(parts));
 }
 
-function listRoutes({ gate, ...desk }: RecordingRoutes, path: string) {
-  const { sql, clock } = desk;
+interface Counted extends RecordingRoutes {
+  counts: KeptCounts;
+}
+
+function listRoutes({ gate, ...desk }: Counted, path: string) {
+  const { sql, clock, counts } = desk;
   return new Elysia({ name: `session_recordings: ${path}`, tags: ["Session recordings"] })
     .use(gate)
     .get(
@@ -47,6 +53,7 @@ function listRoutes({ gate, ...desk }: RecordingRoutes, path: string) {
         const page = readPage(query);
         const viewer = { project_id: project.id, user_id: access.user.id };
         const wanted = {
+          written: JSON.stringify([query.get("date_from"), query.get("date_to")]),
           from: readMoment(query, "date_from", clock),
           to: readMoment(query, "date_to", clock),
           session_ids: readIds(query, "session_ids"),
@@ -88,6 +95,7 @@ function listRoutes({ gate, ...desk }: RecordingRoutes, path: string) {
           found.map(({ session_id }) => session_id),
           by,
         );
+        counts.forget(project.id);
         return {
           success: true,
           deleted_count: gone.length,
@@ -106,8 +114,8 @@ function listRoutes({ gate, ...desk }: RecordingRoutes, path: string) {
     );
 }
 
-function oneRoutes({ gate, ...desk }: RecordingRoutes, path: string) {
-  const { sql, clock } = desk;
+function oneRoutes({ gate, ...desk }: Counted, path: string) {
+  const { sql, clock, counts } = desk;
   return new Elysia({ name: `session_recordings: ${path}`, tags: ["Session recordings"] })
     .use(gate)
     .get(
@@ -148,6 +156,7 @@ function oneRoutes({ gate, ...desk }: RecordingRoutes, path: string) {
         const gone = await markDeleted(sql, project.id, [session_id], by);
         // Somebody else was faster.
         if (gone.length === 0) throw recordingNotFound();
+        counts.forget(project.id);
         return status(204);
       },
       {

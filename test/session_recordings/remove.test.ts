@@ -57,7 +57,7 @@ async function rowsOf(session: string): Promise<[number, number]> {
   const count = async (settings: Record<string, number>) => {
     const [row] = await stores.clickhouse.query<{ count: string }>(
       `SELECT (SELECT count() FROM snapshot_chunks WHERE session_id = {session:String})
-         + (SELECT count() FROM session_recording_spans WHERE session_id = {session:String}) AS count`,
+         + (SELECT count() FROM session_recording_days WHERE session_hash = sipHash64({session:String})) AS count`,
       { session },
       { settings },
     );

@@ -82,7 +82,7 @@ async function deletePerson(sql: Postgres, clickhouse: ClickHouse, order: Order)
       `event_rows WHERE ${own} AND created_at <= fromUnixTimestamp64Micro({at:Int64}, 'UTC')`,
       "session_rows WHERE project_id = {project_id:UInt32} AND substring(first_seen, 9) IN {ids:Array(String)}",
       `snapshot_chunks WHERE ${own} AND created_at <= fromUnixTimestamp64Micro({at:Int64}, 'UTC')`,
-      `session_recording_spans WHERE ${own}`,
+      `session_recording_days WHERE ${own}`,
       `ingestion_warnings WHERE ${own} AND timestamp <= fromUnixTimestamp64Micro({at:Int64}, 'UTC')`,
     ];
     for (const which of deletions) await clickhouse.command(`DELETE FROM ${which}`, params, options);

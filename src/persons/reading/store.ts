@@ -33,19 +33,36 @@ export async function findPersonByDistinctId(
   project_id: number,
   distinct_id: string,
 ): Promise<Person | undefined> {
-  const merged = await clickhouse.query<MergedId>(
-    `WITH (
-       SELECT any(main_id) FROM merged_ids FINAL
-       WHERE project_id = {project_id:UInt32} AND distinct_id = {distinct_id:String}
-     ) AS known
-     SELECT distinct_id, main_id, toUnixTimestamp64Micro(merged_at) AS merged_at
+  return (await findPersons(clickhouse, project_id, [distinct_id])).get(distinct_id);
+}
+
+/** The persons of distinct ids, by those; of some there is none. */
+export async function findPersons(
+  clickhouse: ClickHouse,
+  project_id: number,
+  distinct_ids: readonly string[],
+): Promise<Map<string, Person>> {
+  if (distinct_ids.length === 0) return new Map();
+  // All ids of their persons; an id that was never merged is in no row.
+  const merging = clickhouse.query<MergedId>(
+    `SELECT distinct_id, main_id, toUnixTimestamp64Micro(merged_at) AS merged_at
      FROM merged_ids FINAL
-     WHERE project_id = {project_id:UInt32} AND main_id = if(known = '', {distinct_id:String}, known)`,
-    { project_id, distinct_id },
+     WHERE project_id = {project_id:UInt32} AND main_id IN (
+       SELECT main_id FROM merged_ids FINAL
+       WHERE project_id = {project_id:UInt32} AND distinct_id IN {distinct_ids:Array(String)}
+       UNION ALL
+       SELECT arrayJoin({distinct_ids:Array(String)})
+     )`,
+    { project_id, distinct_ids },
     queryOptions,
   );
-  const [person] = await foldPersons(clickhouse, project_id, [merged[0]?.main_id ?? distinct_id], merged);
-  return person;
+  const { merged, kept } = await withTheirs(clickhouse, project_id, distinct_ids, merging);
+  const mainOf = new Map(merged.map(({ distinct_id, main_id }) => [distinct_id, main_id]));
+  const mains = new Map(distinct_ids.map((id) => [id, mainOf.get(id) ?? id]));
+  const persons = foldPersons(project_id, [...new Set(mains.values())], merged, kept);
+  const byMain = new Map(persons.map((person) => [person.distinct_ids[0], person]));
+  const found = distinct_ids.map((id) => [id, byMain.get(mains.get(id))] as const);
+  return new Map(found.filter((pair): pair is [string, Person] => pair[1] !== undefined));
 }
 
 /** The person of a uuid; undefined when there is none, or when it has become part of another. */
@@ -72,31 +89,40 @@ export async function readPersons(
   mains: readonly string[],
 ): Promise<Person[]> {
   if (mains.length === 0) return [];
-  const merged = await clickhouse.query<MergedId>(
+  const merging = clickhouse.query<MergedId>(
     `SELECT distinct_id, main_id, toUnixTimestamp64Micro(merged_at) AS merged_at
      FROM merged_ids FINAL
      WHERE project_id = {project_id:UInt32} AND main_id IN {mains:Array(String)}`,
     { project_id, mains },
     queryOptions,
   );
-  return await foldPersons(clickhouse, project_id, mains, merged);
+  const { merged, kept } = await withTheirs(clickhouse, project_id, mains, merging);
+  return foldPersons(project_id, mains, merged, kept);
 }
 
 /** What is kept of an id itself, in a row like those of its keys. */
 const idKind = 9;
 
-/** `merged`: all ids that were merged into these main ids, and those themselves. */
-async function foldPersons(
+/**
+ * What is kept of these ids, read while it is asked who was merged with them; of those others then, if there are any.
+ * Most ids were never merged, and have both in the time of one.
+ */
+async function withTheirs(
   clickhouse: ClickHouse,
   project_id: number,
-  mains: readonly string[],
-  merged: readonly MergedId[],
-): Promise<Person[]> {
-  const mainOf = new Map(mains.map((main) => [main, main]));
-  for (const { distinct_id, main_id } of merged) mainOf.set(distinct_id, main_id);
-  const mergedAt = new Map(merged.map((one) => [one.distinct_id, Number(one.merged_at)]));
-  // One statement for both tables: each has its price, however little it reads.
-  const rows = await clickhouse.query<KeptChange>(
+  ids: readonly string[],
+  merging: Promise<MergedId[]>,
+): Promise<{ merged: MergedId[]; kept: KeptChange[] }> {
+  const [merged, own] = await Promise.all([merging, readKept(clickhouse, project_id, ids)]);
+  const others = new Set(merged.flatMap(({ distinct_id, main_id }) => [distinct_id, main_id]));
+  for (const id of ids) others.delete(id);
+  if (others.size === 0) return { merged, kept: own };
+  return { merged, kept: [...own, ...(await readKept(clickhouse, project_id, [...others]))] };
+}
+
+/** One statement for both tables: each has its price, however little it reads. */
+function readKept(clickhouse: ClickHouse, project_id: number, ids: readonly string[]): Promise<KeptChange[]> {
+  return clickhouse.query<KeptChange>(
     `SELECT distinct_id, '' AS key, toUInt8(${idKind}) AS kind, toString(min(first)) AS at,
        '' AS tie, toInt8(0) AS op, '' AS value
      FROM seen
@@ -109,11 +135,25 @@ async function foldPersons(
        WHERE project_id = {project_id:UInt32} AND distinct_id IN {ids:Array(String)}
        GROUP BY distinct_id, key, kind
      )`,
-    { project_id, ids: [...mainOf.keys()] },
+    { project_id, ids },
     queryOptions,
   );
-  const seen = rows.filter(({ kind }) => kind === idKind);
-  const changes = rows.filter(({ kind }) => kind !== idKind);
+}
+
+/**
+ * `merged`: all ids that were merged into these main ids, and those themselves; `kept`: what is kept of them all.
+ */
+function foldPersons(
+  project_id: number,
+  mains: readonly string[],
+  merged: readonly MergedId[],
+  kept: readonly KeptChange[],
+): Person[] {
+  const mainOf = new Map(mains.map((main) => [main, main]));
+  for (const { distinct_id, main_id } of merged) mainOf.set(distinct_id, main_id);
+  const mergedAt = new Map(merged.map((one) => [one.distinct_id, Number(one.merged_at)]));
+  const seen = kept.filter(({ kind }) => kind === idKind);
+  const changes = kept.filter(({ kind }) => kind !== idKind);
   const identified = new Set(merged.map(({ main_id }) => main_id));
   const seenBy = Map.groupBy(seen, ({ distinct_id }) => mainOf.get(distinct_id)!);
   const changesBy = Map.groupBy(changes, ({ distinct_id }) => mainOf.get(distinct_id)!);

@@ -1,0 +1,175 @@
+// Which recordings are on a page, and how many there are, as ClickHouse has them. Reads what they tell of the first page
+// alone; whoever asks for another reads that.
+
+import { limits } from "../../core/limits.ts";
+import type { ClickHouse } from "../../storage/clickhouse.ts";
+import { queryOptions, readRows, type RecordingRow } from "../store.ts";
+
+/**
+ * Which recordings: absent fields do not filter. Moments as `YYYY-MM-DD hh:mm:ss.uuuuuu` in UTC; `from` is
+ * inclusive, `to` exclusive.
+ */
+export interface RecordingFilter {
+  project_id: number;
+  from?: string | undefined;
+  to?: string | undefined;
+  distinct_ids?: readonly string[] | undefined;
+  session_ids?: readonly string[] | undefined;
+  /** Recordings that are deleted though ClickHouse still has them. */
+  without: readonly string[];
+}
+
+interface Page {
+  limit: number;
+  offset: number;
+}
+
+/** How many recordings match. */
+export async function countRecordings(clickhouse: ClickHouse, filter: RecordingFilter): Promise<number> {
+  const { from, to } = filter;
+  // Any row tells whose a recording is; when it began, all of them together.
+  const { where, began, params } = conditions(filter, from === undefined && to === undefined);
+  const rows = await clickhouse.query<{ count: string }>(
+    `SELECT count() AS count FROM (
+       SELECT 1 FROM session_recording_days WHERE ${where} GROUP BY session_hash ${began("min(start_time)")}
+     )`,
+    params,
+    queryOptions,
+  );
+  return Number(rows[0]?.count ?? 0);
+}
+
+/**
+ * The page of `limit` recordings after the first `offset`, by their start, the newest first.
+ * @param told is told the distinct ids of what may be on the page, before that is read.
+ */
+export async function listRecordings(
+  clickhouse: ClickHouse,
+  filter: RecordingFilter,
+  page: Page,
+  told: (distinct_ids: string[]) => void,
+): Promise<RecordingRow[]> {
+  const first = page.offset === 0 ? await firstPage(clickhouse, filter, page.limit, told) : undefined;
+  if (first) return first;
+  const hashes = await findPage(clickhouse, filter, page);
+  const places = new Map(hashes.map((hash, place) => [hash, place]));
+  const rows = await readRows(clickhouse, filter.project_id, hashes);
+  return rows.sort((a, b) => places.get(a.session_hash)! - places.get(b.session_hash)!);
+}
+
+/**
+ * The recordings with the latest days, `asked` of them, by what began latest on those; all, when there are not so many.
+ * A recording over midnight began earlier than it seems here, none began later.
+ */
+function newestOf(filter: RecordingFilter): string {
+  const { where, since } = conditions(filter, filter.to === undefined);
+  const lately = `${where} ${since}`;
+  return `SELECT session_hash, any(distinct_id) AS of_id, min(start_time) AS start
+    FROM session_recording_days
+    WHERE ${lately} AND day >= (
+      SELECT min(day) FROM (
+        SELECT day FROM session_recording_days WHERE ${lately}
+        ORDER BY day DESC LIMIT 1 BY session_hash LIMIT {asked:UInt64}
+      )
+    )
+    GROUP BY session_hash ORDER BY start DESC LIMIT {asked:UInt64}`;
+}
+
+/** Some more recordings than the page has are read; undefined when not enough of them began as late as it seemed. */
+async function firstPage(
+  clickhouse: ClickHouse,
+  filter: RecordingFilter,
+  limit: number,
+  told: (distinct_ids: string[]) => void,
+): Promise<RecordingRow[] | undefined> {
+  const asked = limit + Math.ceil(limit / limits.recordingsSpareShare);
+  const { params } = conditions(filter, true);
+  const taken = await clickhouse.query<{ session_hash: string; of_id: string; start: string }>(
+    newestOf(filter),
+    { ...params, asked },
+    queryOptions,
+  );
+  // Of the last one's moment there may be more than were taken.
+  const since = taken.length < asked ? "" : taken.at(-1)!.start;
+  told([...new Set(taken.map(({ of_id }) => of_id))]);
+  const rows = await readRows(clickhouse, filter.project_id, taken.map(hashOf));
+  const { from = "" } = filter;
+  const sure = rows.filter(({ start_time }) => start_time > since && start_time >= from);
+  if (since !== "" && sure.length < limit) return undefined;
+  return sure.sort(byStart).slice(0, limit);
+}
+
+/** Further back, where only what is on the page is read; of all recordings, beyond a bound. */
+async function findPage(clickhouse: ClickHouse, filter: RecordingFilter, page: Page): Promise<string[]> {
+  const { where, began, params } = conditions(filter, false);
+  const newest = newestOf(filter);
+  const pageOf = (narrowed: string, asked: number) =>
+    clickhouse.query<{ session_hash: string; start: string }>(
+      `SELECT session_hash, min(start_time) AS start FROM session_recording_days
+       WHERE ${where} ${narrowed}
+       GROUP BY session_hash ${began("start")}
+       ORDER BY start DESC, session_hash DESC
+       LIMIT {limit:UInt64} OFFSET {offset:UInt64}`,
+      { ...params, ...page, asked },
+      queryOptions,
+    );
+  const needed = page.offset + page.limit;
+  for (let asked = Math.ceil(needed * 1.1); asked <= limits.recordingsComparedMax; asked *= 8) {
+    const [found, [taken]] = await Promise.all([
+      pageOf(`AND session_hash IN (SELECT session_hash FROM (${newest}))`, asked),
+      clickhouse.query<{ count: string; since: string }>(
+        `SELECT count() AS count, min(start) AS since FROM (${newest})`,
+        { ...params, asked },
+        queryOptions,
+      ),
+    ]);
+    const whole = Number(taken?.count) < asked;
+    const last = found.at(-1);
+    const enough = found.length === page.limit && last !== undefined && last.start > taken!.since;
+    if (whole || enough) return found.map(hashOf);
+  }
+  return (await pageOf("", 0)).map(hashOf);
+}
+
+function hashOf({ session_hash }: { session_hash: string }): string {
+  return session_hash;
+}
+
+function byStart(a: RecordingRow, b: RecordingRow): number {
+  if (a.start_time !== b.start_time) return a.start_time > b.start_time ? -1 : 1;
+  return BigInt(a.session_hash) > BigInt(b.session_hash) ? -1 : 1;
+}
+
+function moment(name: string): string {
+  return `toDateTime64({${name}:String}, 6, 'UTC')`;
+}
+
+/**
+ * What holds for every row of a recording that matches.
+ * @param byRow whether only its rows of the distinct ids asked for are wanted; all of it otherwise.
+ */
+function conditions(filter: RecordingFilter, byRow: boolean) {
+  const { project_id, from, to, distinct_ids, session_ids, without } = filter;
+  const own = "project_id = {project_id:UInt32}";
+  const clauses = [own];
+  const params: Record<string, unknown> = { project_id };
+  const narrow = (name: string, value: unknown, clause: string) => {
+    if (value === undefined) return "";
+    params[name] = value;
+    return clause;
+  };
+  const hashes = (name: string) => `(SELECT sipHash64(arrayJoin({${name}:Array(String)})))`;
+  const theirs = "distinct_id IN {distinct_ids:Array(String)}";
+  const whole = `session_hash IN (SELECT session_hash FROM session_recording_days WHERE ${own} AND ${theirs})`;
+  clauses.push(
+    narrow("to", to, `day <= toDate32(${moment("to")}) AND start_time < ${moment("to")}`),
+    narrow("distinct_ids", distinct_ids, byRow ? theirs : whole),
+    narrow("session_ids", session_ids, `session_hash IN ${hashes("session_ids")}`),
+    narrow("without", without.length > 0 ? without : undefined, `session_hash NOT IN ${hashes("without")}`),
+  );
+  const where = clauses.filter((clause) => clause !== "").join(" AND ");
+  // What has no row since then cannot have begun since then; what has one may have begun before.
+  const since = `AND day >= toDate32(${moment("from")}) AND start_time >= ${moment("from")}`;
+  const began = (start: string) => narrow("from", from, `HAVING ${start} >= ${moment("from")}`);
+  return { where, since: narrow("from", from, since), began, params };
+}
