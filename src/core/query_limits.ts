@@ -5,7 +5,7 @@ export const queryLimits = {
   countKeptMin: 10_000,
   /** How old such a count may get, in ms, and from which age on it is taken anew while the old one is shown. */
   countKeptMs: 5000,
-  countFreshMs: 1000,
+  countFreshMs: 2000,
   /** Projects whose counts are kept, and questions of each: some 200 bytes a count. */
   countProjectsMax: 1000,
   countQuestionsMax: 50,

@@ -21,8 +21,8 @@ export const recordingLimits = {
   recordingsJournalShare: 0.5,
   /** Recordings deleted by one request; PostHog's number. */
   recordingsDeletedAtOnceMax: 100,
-  /** The newest recordings that a list compares by their starts; further back, it compares all: that takes longer. */
-  recordingsComparedMax: 50_000,
+  /** The newest rows whose days a list looks at; further back, it compares all recordings: that takes longer. */
+  recordingRowsComparedMax: 100_000,
   /** What part of a page is read beyond it, for those that began before midnight. */
   recordingsSpareShare: 12,
   /** Ids that a list of recordings may be narrowed to. */

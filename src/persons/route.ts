@@ -11,13 +11,9 @@ import type { ClickHouse } from "../storage/clickhouse.ts";
 import type { Postgres } from "../storage/postgres.ts";
 import { orderDeletion } from "./deletion/store.ts";
 import { personModel, personText } from "./model.ts";
-import {
-  type Person,
-  findPersonByDistinctId,
-  findPersonByUuid,
-  listMainIds,
-  readPersons,
-} from "./reading/store.ts";
+import { KeptCounts } from "../work/kept_counts.ts";
+import { countPersons, listMainIds, searchMainIds } from "./listing/store.ts";
+import { type Person, findPersonByDistinctId, findPersonByUuid, readPersons } from "./reading/store.ts";
 
 export interface PersonRoutes {
   gate: Gate;
@@ -28,14 +24,20 @@ export interface PersonRoutes {
 
 export function personRoutes(parts: PersonRoutes) {
   const app = new Elysia({ name: "persons", tags: ["Persons"] });
+  const counted = { ...parts, counts: new KeptCounts(parts.clock) };
   for (const home of projectHomes) {
-    app.use(listRoute(parts, `${home}/persons/`));
-    app.use(oneRoutes(parts, `${home}/persons/:uuid/`));
+    app.use(listRoute(counted, `${home}/persons/`));
+    app.use(oneRoutes(counted, `${home}/persons/:uuid/`));
   }
   return app;
 }
 
-function listRoute({ gate, clickhouse }: PersonRoutes, path: string) {
+interface Counted extends PersonRoutes {
+  counts: KeptCounts;
+}
+
+function listRoute(parts: Counted, path: string) {
+  const { gate, clickhouse } = parts;
   return new Elysia({ name: `persons: ${path}`, tags: ["Persons"] }).use(gate).get(
     path,
     async ({ project, request }) => {
@@ -45,7 +47,7 @@ function listRoute({ gate, clickhouse }: PersonRoutes, path: string) {
       const search = url.searchParams.get("search")?.trim() || undefined;
       const { count, persons } = distinct_id
         ? await onePage(findPersonByDistinctId(clickhouse, project.id, distinct_id), page.offset)
-        : await somePage(clickhouse, project.id, search, page);
+        : await somePage(parts, project.id, search, page);
       return json(pageText(url, page, count, persons.map(personText)));
     },
     {
@@ -64,7 +66,7 @@ function listRoute({ gate, clickhouse }: PersonRoutes, path: string) {
   );
 }
 
-function oneRoutes({ gate, sql, clickhouse, clock }: PersonRoutes, path: string) {
+function oneRoutes({ gate, sql, clickhouse, clock, counts }: Counted, path: string) {
   return new Elysia({ name: `persons: ${path}`, tags: ["Persons"] })
     .use(gate)
     .get(
@@ -83,6 +85,7 @@ function oneRoutes({ gate, sql, clickhouse, clock }: PersonRoutes, path: string)
         const order = { project_id: project.id, person_id: uuid, main_id: distinct_ids[0]!, distinct_ids };
         const by = { user_id: access.user.id, key_id: access.key.id };
         await orderDeletion(sql, clickhouse, { ...order, ...by, delete_events }, clock.now() * 1000);
+        counts.forget(project.id);
         return status(204);
       },
       {
@@ -111,13 +114,20 @@ async function onePage(finding: Promise<Person | undefined>, offset: number): Pr
 }
 
 async function somePage(
-  clickhouse: ClickHouse,
+  { clickhouse, counts }: Counted,
   project_id: number,
   search: string | undefined,
   page: { limit: number; offset: number },
 ): Promise<Shown> {
-  const { count, mains } = await listMainIds(clickhouse, project_id, search, page);
-  return { count, persons: await readPersons(clickhouse, project_id, mains) };
+  if (search !== undefined) {
+    const { count, mains } = await searchMainIds(clickhouse, project_id, search, page);
+    return { count, persons: await readPersons(clickhouse, project_id, mains) };
+  }
+  const [count, persons] = await Promise.all([
+    counts.count(project_id, "all", () => countPersons(clickhouse, project_id)),
+    listMainIds(clickhouse, project_id, page).then((mains) => readPersons(clickhouse, project_id, mains)),
+  ]);
+  return { count, persons };
 }
 
 async function present(

@@ -50,9 +50,9 @@ export async function findRecordings(
   );
 }
 
-const columns = `session_hash, session_id, distinct_id, start_time, end_time, last_received_at, recording_duration, active_seconds,
-  inactive_seconds, click_count, keypress_count, mouse_activity_count, console_log_count, console_warn_count,
-  console_error_count, start_url, snapshot_source, storage, activity_score`;
+const columns = `session_hash, session_id, distinct_id, start_time, end_time, last_received_at,
+  recording_duration, active_seconds, inactive_seconds, click_count, keypress_count, mouse_activity_count,
+  console_log_count, console_warn_count, console_error_count, start_url, snapshot_source, storage, activity_score`;
 
 /** By the hashes of their sessions, in no order. */
 export async function readRows(

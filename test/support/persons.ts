@@ -1,7 +1,8 @@
 // Persons as scripts read them back from ClickHouse, and a model of them to compare with.
 
 import { expect } from "bun:test";
-import { listMainIds, readPersons as readMany } from "../../src/persons/reading/store.ts";
+import { listMainIds } from "../../src/persons/listing/store.ts";
+import { readPersons as readMany } from "../../src/persons/reading/store.ts";
 import type { ClickHouse } from "../../src/storage/clickhouse.ts";
 
 export interface ReadPerson {
@@ -40,7 +41,7 @@ export async function readPersons(clickhouse: ClickHouse, project_id: number): P
 
 /** The same as the HTTP API reads them. */
 export async function askPersons(clickhouse: ClickHouse, project_id: number): Promise<ReadPerson[]> {
-  const { mains } = await listMainIds(clickhouse, project_id, undefined, { limit: 1000, offset: 0 });
+  const mains = await listMainIds(clickhouse, project_id, { limit: 1000, offset: 0 });
   const persons = (await readMany(clickhouse, project_id, mains)).map((person) => ({
     distinct_ids: person.distinct_ids.toSorted(),
     properties: JSON.parse(person.properties) as Record<string, unknown>,

@@ -16,7 +16,7 @@ export interface Person {
   is_identified: boolean;
 }
 
-const queryOptions: QueryOptions = {
+export const queryOptions: QueryOptions = {
   timeoutMs: (limits.querySecondsMax + 5) * 1000,
   settings: { max_execution_time: limits.querySecondsMax, date_time_output_format: "simple", max_threads: 1 },
 };
@@ -170,54 +170,4 @@ function foldPersons(
       is_identified: identified.has(main),
     };
   });
-}
-
-/** Keys by which people look for a person. */
-const searchedKeys = ["email", "Email", "name", "Name", "username", "Username"];
-
-const joinedIds = `(SELECT distinct_id FROM merged_ids FINAL
-  WHERE project_id = {project_id:UInt32} AND main_id != distinct_id)`;
-
-/** Ids or their current e-mail addresses and names that hold the text, by the main ids of their persons. */
-const found = `(SELECT if(m.main_id = '', c.distinct_id, m.main_id) AS main
-  FROM (
-    SELECT distinct_id FROM seen
-    WHERE project_id = {project_id:UInt32} AND positionCaseInsensitiveUTF8(distinct_id, {search:String}) > 0
-    UNION ALL
-    SELECT distinct_id FROM person_props FINAL
-    WHERE project_id = {project_id:UInt32} AND key IN {keys:Array(String)}
-      AND positionCaseInsensitiveUTF8(JSONExtractString(w.4), {search:String}) > 0
-  ) AS c
-  LEFT ANY JOIN (
-    SELECT distinct_id, main_id FROM merged_ids FINAL WHERE project_id = {project_id:UInt32}
-  ) AS m ON c.distinct_id = m.distinct_id)`;
-
-/**
- * The main ids on a page, in their own order, and how many persons there are. By a text: those with an id, an e-mail
- * address or a name that holds it.
- */
-export async function listMainIds(
-  clickhouse: ClickHouse,
-  project_id: number,
-  search: string | undefined,
-  { limit, offset }: { limit: number; offset: number },
-): Promise<{ count: number; mains: string[] }> {
-  const where =
-    `WHERE project_id = {project_id:UInt32} AND distinct_id NOT IN ${joinedIds}` +
-    (search === undefined ? "" : ` AND distinct_id IN ${found}`);
-  const params = { project_id, search: search ?? "", keys: searchedKeys, limit, offset };
-  const [counted, rows] = await Promise.all([
-    clickhouse.query<{ count: string }>(
-      `SELECT count() AS count FROM (SELECT distinct_id FROM seen ${where} GROUP BY distinct_id)`,
-      params,
-      queryOptions,
-    ),
-    clickhouse.query<{ distinct_id: string }>(
-      `SELECT distinct_id FROM seen ${where} GROUP BY distinct_id ORDER BY distinct_id
-       LIMIT {limit:UInt64} OFFSET {offset:UInt64}`,
-      params,
-      { ...queryOptions, settings: { ...queryOptions.settings, optimize_aggregation_in_order: 1 } },
-    ),
-  ]);
-  return { count: Number(counted[0]?.count ?? 0), mains: rows.map(({ distinct_id }) => distinct_id) };
 }

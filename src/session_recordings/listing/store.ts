@@ -1,5 +1,5 @@
-// Which recordings are on a page, and how many there are, as ClickHouse has them. Reads what they tell of the first page
-// alone; whoever asks for another reads that.
+// Which recordings are on a page, and how many there are, as ClickHouse has them. Never reads what they tell, but
+// for the first page.
 
 import { limits } from "../../core/limits.ts";
 import type { ClickHouse } from "../../storage/clickhouse.ts";
@@ -31,7 +31,7 @@ export async function countRecordings(clickhouse: ClickHouse, filter: RecordingF
   const { where, began, params } = conditions(filter, from === undefined && to === undefined);
   const rows = await clickhouse.query<{ count: string }>(
     `SELECT count() AS count FROM (
-       SELECT 1 FROM session_recording_days WHERE ${where} GROUP BY session_hash ${began("min(start_time)")}
+       SELECT 1 FROM session_recording_days WHERE ${where} GROUP BY session_hash ${began("HAVING min(start_time)")}
      )`,
     params,
     queryOptions,
@@ -58,21 +58,15 @@ export async function listRecordings(
 }
 
 /**
- * The recordings with the latest days, `asked` of them, by what began latest on those; all, when there are not so many.
- * A recording over midnight began earlier than it seems here, none began later.
+ * `bound` of the days that the latest rows are on: the first of them, and how many rows those are; fewer than asked for
+ * are all. Whatever began since is on those days; what is on them and began earlier went over midnight.
  */
-function newestOf(filter: RecordingFilter): string {
+function latestDays(filter: RecordingFilter): { bound: string; onThem: string } {
   const { where, since } = conditions(filter, filter.to === undefined);
-  const lately = `${where} ${since}`;
-  return `SELECT session_hash, any(distinct_id) AS of_id, min(start_time) AS start
-    FROM session_recording_days
-    WHERE ${lately} AND day >= (
-      SELECT min(day) FROM (
-        SELECT day FROM session_recording_days WHERE ${lately}
-        ORDER BY day DESC LIMIT 1 BY session_hash LIMIT {asked:UInt64}
-      )
-    )
-    GROUP BY session_hash ORDER BY start DESC LIMIT {asked:UInt64}`;
+  const bound = `(SELECT (min(day), count()) FROM (
+    SELECT day FROM session_recording_days WHERE ${where} ${since} ORDER BY day DESC LIMIT {rows:UInt64}
+  )) AS bound`;
+  return { bound, onThem: `${where} ${since} AND day >= bound.1` };
 }
 
 /** Some more recordings than the page has are read; undefined when not enough of them began as late as it seemed. */
@@ -83,55 +77,56 @@ async function firstPage(
   told: (distinct_ids: string[]) => void,
 ): Promise<RecordingRow[] | undefined> {
   const asked = limit + Math.ceil(limit / limits.recordingsSpareShare);
-  const { params } = conditions(filter, true);
-  const taken = await clickhouse.query<{ session_hash: string; of_id: string; start: string }>(
-    newestOf(filter),
-    { ...params, asked },
+  const rows = asked * 2;
+  const { bound, onThem } = latestDays(filter);
+  const taken = await clickhouse.query<{ session_hash: string; of_id: string; start: string; rows: string }>(
+    `WITH ${bound}
+     SELECT session_hash, any(distinct_id) AS of_id, min(start_time) AS start, bound.2 AS rows
+     FROM session_recording_days WHERE ${onThem}
+     GROUP BY session_hash ORDER BY start DESC LIMIT {asked:UInt64}`,
+    { ...conditions(filter, true).params, rows, asked },
     queryOptions,
   );
+  const whole = taken.length < asked;
+  if (whole && Number(taken[0]?.rows ?? 0) === rows) return undefined;
   // Of the last one's moment there may be more than were taken.
-  const since = taken.length < asked ? "" : taken.at(-1)!.start;
+  const since = whole ? "" : taken.at(-1)!.start;
   told([...new Set(taken.map(({ of_id }) => of_id))]);
-  const rows = await readRows(clickhouse, filter.project_id, taken.map(hashOf));
+  const read = await readRows(clickhouse, filter.project_id, taken.map(hashOf));
   const { from = "" } = filter;
-  const sure = rows.filter(({ start_time }) => start_time > since && start_time >= from);
-  if (since !== "" && sure.length < limit) return undefined;
+  const sure = read.filter(({ start_time }) => start_time > since && start_time >= from);
+  if (!whole && sure.length < limit) return undefined;
   return sure.sort(byStart).slice(0, limit);
 }
 
 /** Further back, where only what is on the page is read; of all recordings, beyond a bound. */
 async function findPage(clickhouse: ClickHouse, filter: RecordingFilter, page: Page): Promise<string[]> {
   const { where, began, params } = conditions(filter, false);
-  const newest = newestOf(filter);
-  const pageOf = (narrowed: string, asked: number) =>
-    clickhouse.query<{ session_hash: string; start: string }>(
-      `SELECT session_hash, min(start_time) AS start FROM session_recording_days
-       WHERE ${where} ${narrowed}
-       GROUP BY session_hash ${began("start")}
-       ORDER BY start DESC, session_hash DESC
-       LIMIT {limit:UInt64} OFFSET {offset:UInt64}`,
-      { ...params, ...page, asked },
-      queryOptions,
-    );
-  const needed = page.offset + page.limit;
-  for (let asked = Math.ceil(needed * 1.1); asked <= limits.recordingsComparedMax; asked *= 8) {
-    const [found, [taken]] = await Promise.all([
-      pageOf(`AND session_hash IN (SELECT session_hash FROM (${newest}))`, asked),
-      clickhouse.query<{ count: string; since: string }>(
-        `SELECT count() AS count, min(start) AS since FROM (${newest})`,
-        { ...params, asked },
-        queryOptions,
-      ),
-    ]);
-    const whole = Number(taken?.count) < asked;
-    const last = found.at(-1);
-    const enough = found.length === page.limit && last !== undefined && last.start > taken!.since;
-    if (whole || enough) return found.map(hashOf);
+  const select = (bound: string, narrowed: string, having: string) => `${bound}
+    SELECT session_hash, min(start_time) AS start FROM session_recording_days
+    WHERE ${where} ${narrowed}
+    GROUP BY session_hash HAVING ${having} ${began("AND start")}
+    ORDER BY start DESC, session_hash DESC
+    LIMIT {limit:UInt64} OFFSET {offset:UInt64}`;
+  const { bound, onThem } = latestDays(filter);
+  const lately = select(
+    `WITH ${bound}`,
+    `AND session_hash IN (SELECT session_hash FROM session_recording_days WHERE ${onThem})`,
+    "toDate32(start) >= bound.1",
+  );
+  for (let rows = (page.offset + page.limit) * 2; rows <= limits.recordingRowsComparedMax; rows *= 8) {
+    const found = await clickhouse.query<Found>(lately, { ...params, ...page, rows }, queryOptions);
+    if (found.length === page.limit) return found.map(hashOf);
   }
-  return (await pageOf("", 0)).map(hashOf);
+  const found = await clickhouse.query<Found>(select("", "", "1"), { ...params, ...page }, queryOptions);
+  return found.map(hashOf);
 }
 
-function hashOf({ session_hash }: { session_hash: string }): string {
+interface Found {
+  session_hash: string;
+}
+
+function hashOf({ session_hash }: Found): string {
   return session_hash;
 }
 
@@ -170,6 +165,6 @@ function conditions(filter: RecordingFilter, byRow: boolean) {
   const where = clauses.filter((clause) => clause !== "").join(" AND ");
   // What has no row since then cannot have begun since then; what has one may have begun before.
   const since = `AND day >= toDate32(${moment("from")}) AND start_time >= ${moment("from")}`;
-  const began = (start: string) => narrow("from", from, `HAVING ${start} >= ${moment("from")}`);
+  const began = (start: string) => narrow("from", from, `${start} >= ${moment("from")}`);
   return { where, since: narrow("from", from, since), began, params };
 }
