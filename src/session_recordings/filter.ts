@@ -4,15 +4,31 @@ import { Fault } from "../core/fault.ts";
 import { limits } from "../core/limits.ts";
 import { isUuid } from "../core/id.ts";
 import { findPersonByUuid } from "../persons/reading/store.ts";
-import type { DeskOptions } from "./desk.ts";
+import { readMoment } from "../http/moment.ts";
+import type { DeskOptions, WantedRecordings } from "./desk.ts";
 import type { ClickHouse } from "../storage/clickhouse.ts";
 import { findDistinctIds, findMainIds } from "./store.ts";
+
+/** @throws Fault with the name of what makes no sense as its attr. */
+export async function readWanted(
+  desk: DeskOptions,
+  project_id: number,
+  query: URLSearchParams,
+): Promise<WantedRecordings> {
+  return {
+    written: JSON.stringify([query.get("date_from"), query.get("date_to")]),
+    from: readMoment(query, "date_from", desk.clock),
+    to: readMoment(query, "date_to", desk.clock),
+    session_ids: readIds(query, "session_ids"),
+    distinct_ids: await readPersonFilter(desk, project_id, query),
+  };
+}
 
 /**
  * A list of ids in the query key `name`: JSON, or with commas between; undefined when there is none.
  * @throws Fault with `name` as its attr.
  */
-export function readIds(query: URLSearchParams, name: string): string[] | undefined {
+function readIds(query: URLSearchParams, name: string): string[] | undefined {
   const text = query.get(name)?.trim();
   if (!text) return undefined;
   const ids = text.startsWith("[") ? listIn(text) : text.split(",").map((id) => id.trim());
@@ -37,7 +53,7 @@ function listIn(text: string): string[] | undefined {
  * The distinct ids that `distinct_id` and `person_uuid` ask for; undefined when neither is there.
  * @throws Fault invalid_input for a person that is no UUID.
  */
-export async function readPersonFilter(
+async function readPersonFilter(
   { clickhouse }: DeskOptions,
   project_id: number,
   query: URLSearchParams,

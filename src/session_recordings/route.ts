@@ -3,7 +3,6 @@
 import { Elysia } from "elysia";
 import { type Gate, projectHomes } from "../access/gate.ts";
 import { readChanges, readFields } from "../http/body.ts";
-import { readMoment } from "../http/moment.ts";
 import { pageReply, readPage, requestUrl } from "../http/page.ts";
 import { listSchema, reply, requestBody } from "../http/schema.ts";
 import { promptRoutes, type PromptRoutes } from "./ai/route.ts";
@@ -16,7 +15,7 @@ import {
   listPage,
   recordingNotFound,
 } from "./desk.ts";
-import { readIds, readPersonFilter } from "./filter.ts";
+import { readWanted } from "./filter.ts";
 import { markDeleted, markViewed } from "./mark/store.ts";
 import { KeptCounts } from "../work/kept_counts.ts";
 import { sharingRoutes } from "./sharing/route.ts";
@@ -52,13 +51,7 @@ function listRoutes({ gate, ...desk }: Counted, path: string) {
         const query = url.searchParams;
         const page = readPage(query);
         const viewer = { project_id: project.id, user_id: access.user.id };
-        const wanted = {
-          written: JSON.stringify([query.get("date_from"), query.get("date_to")]),
-          from: readMoment(query, "date_from", clock),
-          to: readMoment(query, "date_to", clock),
-          session_ids: readIds(query, "session_ids"),
-          distinct_ids: await readPersonFilter(desk, project.id, query),
-        };
+        const wanted = await readWanted(desk, project.id, query);
         const { count, recordings } = await listPage(desk, viewer, wanted, page);
         return pageReply(url, page, count, recordings);
       },
