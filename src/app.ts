@@ -12,6 +12,7 @@ import { batchExportRoutes } from "./batch_exports/route.ts";
 import { captureCounts, flushCounts, followJournal } from "./capture/counts.ts";
 import { type OpenedCapture, openCapture } from "./capture/open.ts";
 import { captureRoutes } from "./capture/route.ts";
+import { tokenOf } from "./capture/token.ts";
 import type { Bootstrapped } from "./accounts/bootstrap.ts";
 import { prepare } from "./accounts/prepare.ts";
 import type { Config } from "./config.ts";
@@ -209,7 +210,7 @@ function routes(parts: Parts) {
     .use(healthRoutes({ checks, metrics, log }))
     .use(docsRoutes({ routes: () => app.routes }))
     .use(capturing)
-    .use(remoteConfigRoutes({ gate, keys }))
+    .use(remoteConfigRoutes({ gate, keys, tokenOf }))
     .use(staticRoutes({ scripts: openScripts(installedFolder()) }))
     .use(organizationRoutes({ gate, sql }))
     .use(projectRoutes({ gate, sql }))

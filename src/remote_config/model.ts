@@ -44,7 +44,7 @@ const sessionRecording: SessionRecordingConfig = {
 };
 
 /** Of a project that wants no recordings. */
-export const remoteConfig: RemoteConfig = {
+const withoutRecordings: RemoteConfig = {
   supportedCompression: ["gzip", "gzip-js"],
   hasFeatureFlags: false,
   autocapture_opt_out: false,
@@ -64,9 +64,14 @@ export const remoteConfig: RemoteConfig = {
   isAuthenticated: false,
 };
 
+/** The one source of every answer that tells a configuration. */
+export function remoteConfig(records: boolean): RemoteConfig {
+  return records ? { ...withoutRecordings, sessionRecording } : withoutRecordings;
+}
+
 /** The configuration of the project with this key. */
 export function namedConfig(token: string, records: boolean): RemoteConfig & { token: string } {
-  return { token, ...remoteConfig, ...(records && { sessionRecording }) };
+  return { token, ...remoteConfig(records) };
 }
 
 /** The same as a script, which posthog-js loads first, since scripts pass where requests are blocked. */

@@ -1,5 +1,5 @@
-// What SDKs ask when they start: configuration, flags, surveys. Never reads a body, and never says of a
-// project more than that its key is known.
+// What SDKs ask when they start: configuration, flags, surveys. Never says of a project more than that its key is
+// known and whether it wants recordings.
 
 import { Elysia } from "elysia";
 import type { Gate } from "../access/gate.ts";
@@ -20,12 +20,14 @@ import {
 export interface RemoteConfigRoutes {
   gate: Gate;
   keys: ProjectKeys;
+  /** The project key that a request for flags names, in its query or its body. */
+  tokenOf(request: Request): Promise<string | undefined>;
 }
 
 /** As PostHog's: a change of settings reaches every page within five minutes. */
 const cached = { "cache-control": "public, max-age=300" };
 
-export function remoteConfigRoutes({ gate, keys }: RemoteConfigRoutes) {
+export function remoteConfigRoutes({ gate, keys, tokenOf }: RemoteConfigRoutes) {
   const app = new Elysia({ name: "remote_config" });
   const open = (path: string, answer: (request: Request, token: string) => Promise<Response> | Response) => {
     // Without a parameter in its path, a route has no params at all.
@@ -46,9 +48,14 @@ export function remoteConfigRoutes({ gate, keys }: RemoteConfigRoutes) {
     return json(namedConfig(key, records), { headers: cached });
   });
   // Older SDKs expect the configuration beside the flags; some ask for it, /decide always had it.
-  const flags = (withConfig: boolean) => json({ ...(withConfig && remoteConfig), ...noFlags(newUuid()) });
-  open("/flags/", (request) => flags(queryOf(request).get("config") === "true"));
-  open("/decide/", () => flags(true));
+  const flagsWithConfig = async (request: Request) => {
+    const records = await wantsRecordings(keys, await tokenOf(request));
+    return json({ ...remoteConfig(records), ...noFlags(newUuid()) });
+  };
+  open("/flags/", (request) =>
+    queryOf(request).get("config") === "true" ? flagsWithConfig(request) : json(noFlags(newUuid())),
+  );
+  open("/decide/", flagsWithConfig);
   for (const [path, empty] of Object.entries(emptyLists)) {
     open(`${path}/`, async (request) => {
       const token = queryOf(request).get("token");
@@ -76,6 +83,17 @@ async function known(keys: ProjectKeys, token: string): Promise<{ key: string; r
   } catch (thrown) {
     if (!(thrown instanceof Fault) || thrown.code !== "invalid_api_key") throw thrown;
     throw new Fault("not_found", "No project has this API key.");
+  }
+}
+
+/** There are no flags, whatever the key is; with one that no project has, there are no recordings either. */
+async function wantsRecordings(keys: ProjectKeys, token: string | undefined): Promise<boolean> {
+  if (token === undefined) return false;
+  try {
+    return keys.records(await keys.admit(token));
+  } catch (thrown) {
+    if (thrown instanceof Fault) return false;
+    throw thrown;
   }
 }
 

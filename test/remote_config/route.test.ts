@@ -158,11 +158,51 @@ test("a project that wants recordings has its pages told so, within moments", as
       .sessionRecording;
   await wanting(true);
   await until(async () => (await told()) !== false);
-  expect(await told()).toEqual({ endpoint: "/s/", consoleLogRecordingEnabled: true, recorderVersion: "v2" });
+  const recording = { endpoint: "/s/", consoleLogRecordingEnabled: true, recorderVersion: "v2" };
+  expect(await told()).toEqual(recording);
   expect(await (await ask(`/array/${projectKey}/config.js`)).text()).toContain('"endpoint":"/s/"');
+  expect(await toldWithFlags(projectKey)).toEqual(Array(9).fill(recording));
+  expect(await toldWithFlags("phc_nobodys")).toEqual(Array(9).fill(false));
+  expect(await sessionRecordingOf("/decide/?v=3", "{")).toBe(false);
+  expect(await (await ask(`/flags/?v=2&token=${projectKey}`)).json()).not.toHaveProperty("sessionRecording");
   await wanting(false);
   await until(async () => (await told()) === false);
+  expect(await toldWithFlags(projectKey)).toEqual(Array(9).fill(false));
 });
+
+async function sessionRecordingOf(
+  path: string,
+  body?: string | Uint8Array<ArrayBuffer>,
+  headers = {},
+): Promise<unknown> {
+  const init = body === undefined ? {} : { method: "POST", body, headers };
+  const response = await ask(path, init);
+  expect(response.status).toBe(200);
+  return ((await response.json()) as { sessionRecording: unknown }).sessionRecording;
+}
+
+/** What /decide and /flags say of recordings, the key sent in all the ways that SDKs have. */
+async function toldWithFlags(key: string): Promise<unknown[]> {
+  const json = JSON.stringify({ token: key, distinct_id: "d" });
+  const gzipped = Bun.gzipSync(new TextEncoder().encode(json));
+  const base64 = Buffer.from(json).toString("base64");
+  const form = { "content-type": "application/x-www-form-urlencoded" };
+  return [
+    await sessionRecordingOf("/decide/?v=3", json),
+    await sessionRecordingOf("/decide", JSON.stringify({ api_key: key }), {
+      "content-type": "application/json",
+    }),
+    await sessionRecordingOf("/decide/?v=3&compression=base64", `data=${encodeURIComponent(base64)}`, form),
+    await sessionRecordingOf(`/decide/?v=1&data=${encodeURIComponent(base64)}`),
+    await sessionRecordingOf(`/decide/?token=${key}`),
+    await sessionRecordingOf("/flags/?v=2&config=true&compression=gzip-js", gzipped, {
+      "content-type": "text/plain",
+    }),
+    await sessionRecordingOf("/flags/?v=2&config=true", gzipped, { "content-encoding": "gzip" }),
+    await sessionRecordingOf("/flags?v=2&config=true", json),
+    await sessionRecordingOf(`/flags?v=2&config=true&api_key=${key}`, "{}"),
+  ];
+}
 
 test("each of them lets a page ask first", async () => {
   const paths = [`/array/${projectKey}/config`, "/flags/?v=2", "/decide/", "/api/surveys/", "/s/"];
