@@ -26,6 +26,7 @@ import { groupRoutes } from "./groups/route.ts";
 import { healthRoutes } from "./http/health.ts";
 import { listen } from "./http/listen.ts";
 import { type Metrics, openMetrics } from "./http/metrics.ts";
+import { reachedAt } from "./http/page.ts";
 import { openProblems } from "./http/problem.ts";
 import { linkRoutes } from "./subscriptions/links/route.ts";
 import { type OpenedSubscriptions, openSubscriptions } from "./subscriptions/open.ts";
@@ -198,7 +199,9 @@ function routes(parts: Parts) {
     failed: (error, request) => problem({ error, code: "UNKNOWN", request }),
     seconds: (value) => metrics.captureSeconds.observe(value),
   });
+  const { siteUrl } = config;
   const app = new Elysia();
+  if (siteUrl !== undefined) app.onRequest(({ request }) => reachedAt(request, siteUrl));
   const problem = openProblems({ log, routes: () => app.routes });
   const checks = {
     journal: () => capture.check(),

@@ -27,12 +27,27 @@ export function readPage(query: URLSearchParams): Page {
   return { limit: Math.min(limit, limits.pageMax), offset: readCount(query.get("offset")) };
 }
 
-/** Where a request was sent, as its client sees it: a proxy that ends TLS says so in X-Forwarded-Proto. */
+/** Where people reach this server, for the requests of one that was told. */
+const sites = new WeakMap<Request, string>();
+
+/** Links in this request's answer begin with `site`, e.g. https://sluice.example, whatever it says of its host. */
+export function reachedAt(request: Request, site: string): void {
+  sites.set(request, site);
+}
+
+/**
+ * Where a request was sent, as its client sees it, without the key it may carry: links are passed on. Where the server
+ * was not told, its Host counts; a proxy that ends TLS says so in X-Forwarded-Proto. X-Forwarded-Host is not believed:
+ * anybody can send it.
+ */
 export function requestUrl(request: Request): URL {
-  const url = new URL(request.url);
+  const asked = new URL(request.url);
+  if (asked.searchParams.has("personal_api_key")) asked.searchParams.delete("personal_api_key");
+  const site = sites.get(request);
+  if (site !== undefined) return new URL(`${site.replace(/\/+$/, "")}${asked.pathname}${asked.search}`);
   const protocol = request.headers.get("x-forwarded-proto");
-  if (protocol === "https" || protocol === "http") url.protocol = `${protocol}:`;
-  return url;
+  if (protocol === "https" || protocol === "http") asked.protocol = `${protocol}:`;
+  return asked;
 }
 
 /** Absolute links that keep every other query key, sorted. */

@@ -4,8 +4,9 @@
 import { afterAll, beforeAll, expect, test } from "bun:test";
 import { PostHogCore, type PostHogFetchOptions, type PostHogFetchResponse } from "@posthog/core";
 import { cleanUp } from "../support/cleanup.ts";
+import { ask } from "../support/ask.ts";
 import { readEvents } from "../support/events.ts";
-import { type Server, projectKey, rested, startServer } from "../support/server.ts";
+import { type Server, projectKey, rested, startServer, until } from "../support/server.ts";
 
 afterAll(cleanUp, 60_000);
 
@@ -23,6 +24,10 @@ class Device extends PostHogCore {
     const response = await fetch(url, options as RequestInit);
     this.asked.push(`${options.method} ${new URL(url).pathname} ${response.status}`);
     return response;
+  }
+  /** As posthog-react-native asks when it starts, and when somebody is identified. */
+  async start(): Promise<void> {
+    await this.flagsAsync({ fetchConfig: true });
   }
   getLibraryId(): string {
     return "posthog-react-native";
@@ -70,4 +75,19 @@ test("a mobile app's session is stored whole, and its start-up requests are answ
     $screen_name: "Checkout",
     $lib: "posthog-react-native",
   });
+}, 60_000);
+
+test("a mobile app is told beside its flags whether its sessions are recorded", async () => {
+  const told = async () => {
+    const device = new Device(projectKey, { host: server.url, flushAt: 100 });
+    device.setPersistedProperty("session_replay", { endpoint: "/of/an/earlier/start/" });
+    await device.start();
+    await device.shutdown();
+    expect(device.asked).toContain("POST /flags/ 200");
+    return device.getPersistedProperty("session_replay");
+  };
+  expect(await told()).toBeUndefined();
+  await ask(server, "PATCH", "/api/projects/1/", { session_recording_opt_in: true });
+  await until(async () => (await told()) !== undefined);
+  expect(await told()).toEqual({ endpoint: "/s/", consoleLogRecordingEnabled: true, recorderVersion: "v2" });
 }, 60_000);

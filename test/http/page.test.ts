@@ -1,6 +1,10 @@
-import { expect, test } from "bun:test";
+import { afterAll, expect, test } from "bun:test";
 import { limits } from "../../src/core/limits.ts";
-import { pageLinks, pageReply, pageText, readPage, requestUrl } from "../../src/http/page.ts";
+import { pageLinks, pageReply, pageText, reachedAt, readPage, requestUrl } from "../../src/http/page.ts";
+import { cleanUp } from "../support/cleanup.ts";
+import { personalKey, startServer } from "../support/server.ts";
+
+afterAll(cleanUp, 60_000);
 
 const read = (query: string) => readPage(new URLSearchParams(query));
 const url = (query: string): URL => new URL(`https://sluice.example/api/projects/${query}`);
@@ -73,3 +77,37 @@ test("links follow the protocol a proxy was asked by", () => {
   expect(asked("https")).toBe("https://sluice.example/a?b=1");
   expect(asked("javascript")).toBe("http://sluice.example/a?b=1");
 });
+
+test("the address that the server was told rules, whatever a request says of its own", () => {
+  const headers = {
+    host: "evil.example",
+    "x-forwarded-host": "evil.example",
+    "x-forwarded-proto": "http",
+  };
+  const asked = (site?: string) => {
+    const request = new Request("http://10.0.0.7:8000/api/projects/?a=b%20c", { headers });
+    if (site !== undefined) reachedAt(request, site);
+    return pageLinks(requestUrl(request), { limit: 1, offset: 1 }, 3).next;
+  };
+  expect(asked("https://sluice.example/")).toBe(
+    "https://sluice.example/api/projects/?a=b+c&limit=1&offset=2",
+  );
+  expect(asked("https://example.com/sluice")).toStartWith("https://example.com/sluice/api/projects/?");
+  expect(asked()).toStartWith("http://10.0.0.7:8000/api/projects/?");
+});
+
+test("a key in the query is in no link", () => {
+  const request = new Request("http://sluice.example/api/projects/?personal_api_key=phx_secret&a=b");
+  const { next, previous } = pageLinks(requestUrl(request), { limit: 1, offset: 1 }, 3);
+  expect(next).toBe("http://sluice.example/api/projects/?a=b&limit=1&offset=2");
+  expect(previous).toBe("http://sluice.example/api/projects/?a=b&limit=1");
+});
+
+test("a server with a SITE_URL links there, and never to the host a request names", async () => {
+  const server = await startServer({ SITE_URL: "https://sluice.example" });
+  const headers = { authorization: `Bearer ${personalKey}`, "x-forwarded-host": "evil.example" };
+  const reply = await fetch(`${server.url}/api/projects/?limit=1&offset=1`, { headers });
+  expect(await reply.json()).toMatchObject({ previous: "https://sluice.example/api/projects/?limit=1" });
+  const keyed = await fetch(`${server.url}/api/projects?offset=1&personal_api_key=${personalKey}`);
+  expect(await keyed.json()).toMatchObject({ previous: "https://sluice.example/api/projects?limit=100" });
+}, 60_000);
