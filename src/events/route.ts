@@ -7,6 +7,7 @@ import { readMoment } from "../http/moment.ts";
 import { pageBytes, readPage, requestUrl } from "../http/page.ts";
 import { listSchema, reply } from "../http/schema.ts";
 import type { ClickHouse } from "../storage/clickhouse.ts";
+import { readPropertyFilters, refusalOf } from "./filter.ts";
 import { eventModel } from "./model.ts";
 import { listEvents } from "./store.ts";
 
@@ -25,6 +26,7 @@ export function eventRoutes({ gate, clickhouse, clock }: EventRoutes) {
         const url = requestUrl(request);
         const query = url.searchParams;
         const page = readPage(query);
+        const properties = readPropertyFilters(query);
         const { count, events } = await listEvents(
           clickhouse,
           {
@@ -33,9 +35,13 @@ export function eventRoutes({ gate, clickhouse, clock }: EventRoutes) {
             distinct_id: query.get("distinct_id") || undefined,
             after: readMoment(query, "after", clock),
             before: readMoment(query, "before", clock),
+            properties,
+            now: clock.now(),
           },
           page,
-        );
+        ).catch((thrown: unknown) => {
+          throw properties.length > 0 ? refusalOf(thrown) : thrown;
+        });
         const body = pageBytes(url, page, count, events);
         return new Response(body, { headers: { "content-type": "application/json" } });
       },
@@ -48,6 +54,7 @@ export function eventRoutes({ gate, clickhouse, clock }: EventRoutes) {
             queryParameter("distinct_id", "Only events of this distinct id."),
             queryParameter("after", "Only later events: ISO 8601, or relative like -7d."),
             queryParameter("before", "Only earlier events, likewise."),
+            queryParameter("properties", "Only events that hold these: a JSON list of property filters."),
             queryParameter("limit", "Events on the page."),
             queryParameter("offset", "Events before it."),
           ],

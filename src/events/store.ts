@@ -4,6 +4,7 @@
 import { limits } from "../core/limits.ts";
 import type { ClickHouse, QueryOptions } from "../storage/clickhouse.ts";
 import { type Conditions, conditionsOf } from "../storage/conditions.ts";
+import { compilePropertyFilters, type PropertyFilter, readsPersons } from "../storage/property_filter.ts";
 
 /**
  * Which events: absent fields do not filter. Moments as `YYYY-MM-DD hh:mm:ss.uuuuuu` in UTC, both exclusive.
@@ -14,6 +15,10 @@ export interface EventFilter {
   distinct_id?: string | undefined;
   after?: string | undefined;
   before?: string | undefined;
+  /** All of them must hold. */
+  properties?: readonly PropertyFilter[] | undefined;
+  /** What relative dates in those count from, in ms since 1970. */
+  now?: number | undefined;
 }
 
 export interface EventPage {
@@ -54,9 +59,11 @@ export async function listEvents(
   { limit, offset }: { limit: number; offset: number },
 ): Promise<EventPage> {
   const { where, params } = conditions(filter);
+  // Whatever needs no persons does not pay for looking them up.
+  const source = readsPersons(filter.properties ?? []) ? "events" : "stored_events";
   const days = await clickhouse.query<DayCount>(
     `SELECT toString(toDate32(timestamp)) AS day, toUInt64(count()) AS count
-     FROM stored_events WHERE ${where} GROUP BY day ORDER BY day DESC`,
+     FROM ${source} WHERE ${where} GROUP BY day ORDER BY day DESC`,
     params,
     queryOptions,
   );
@@ -117,6 +124,10 @@ function totalOf(days: readonly DayCount[]): number {
   return days.reduce((sum, { count }) => sum + Number(count), 0);
 }
 
-function conditions({ project_id, event, distinct_id, after, before }: EventFilter): Conditions {
-  return conditionsOf(project_id, { event, distinct_id }, { after, before });
+function conditions(filter: EventFilter): Conditions {
+  const { project_id, event, distinct_id, after, before, properties = [], now } = filter;
+  const { where, params } = conditionsOf(project_id, { event, distinct_id }, { after, before });
+  if (properties.length === 0) return { where, params };
+  const held = compilePropertyFilters(properties, params, "property", now === undefined ? {} : { now });
+  return { where: `${where} AND ${held}`, params };
 }

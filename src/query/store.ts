@@ -6,7 +6,12 @@ import { Fault } from "../core/fault.ts";
 import { limits } from "../core/limits.ts";
 import { type ClickHouse, ClickHouseError } from "../storage/clickhouse.ts";
 import type { Postgres } from "../storage/postgres.ts";
-import { compilePropertyFilters, type PropertyFilter, propertyText } from "../storage/property_filter.ts";
+import {
+  compilePropertyFilters,
+  type PropertyFilter,
+  propertyText,
+  readsPersons,
+} from "../storage/property_filter.ts";
 import type { Entity } from "./checked.ts";
 import { engineMoment, type Span } from "./date_range.ts";
 import type { Interval } from "./model.ts";
@@ -95,10 +100,6 @@ export function draftOf(project_id: number, now: number, timezone: string): Draf
 /** Where events are read. Whatever needs no persons does not pay for looking them up. */
 export function source(filters: readonly PropertyFilter[], countsPersons = false): string {
   return countsPersons || readsPersons(filters) ? "events" : "stored_events";
-}
-
-function readsPersons(filters: readonly PropertyFilter[]): boolean {
-  return filters.some((one) => ("key" in one ? one.type === "person" : readsPersons(one.values)));
 }
 
 /** The condition that always stands: this project, this span. */

@@ -38,6 +38,11 @@ export function compilePropertyFilters(
   return compileAll(compiler, filters, " AND ", "1");
 }
 
+/** Whether they can only be held against rows with `person_id`. */
+export function readsPersons(filters: readonly PropertyFilter[]): boolean {
+  return filters.some((one) => ("key" in one ? one.type === "person" : readsPersons(one.values)));
+}
+
 interface Compiler {
   params: Record<string, unknown>;
   prefix: string;

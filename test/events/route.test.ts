@@ -279,3 +279,53 @@ test("needs query:read, and a project of the key's", async () => {
   expect((await ask("", { bearer: held.value })).status).toBe(403);
   expect((await ask("", { id: 4_000_000 })).status).toBe(404);
 });
+
+const filtered = (filters: unknown, more = "") =>
+  ask(`?limit=5&properties=${encodeURIComponent(JSON.stringify(filters))}${more}`);
+
+test("only events that hold all property filters are listed and counted, and links keep the filters", async () => {
+  const late = await filtered([{ key: "hour", value: 230, operator: "gte" }], "&event=tick");
+  expect([late.status, late.body.count, hoursOf(late)]).toEqual([200, 5, [238, 236, 234, 232, 230]]);
+  const both = await filtered([
+    { key: "hour", value: ["7", "8", "9"], operator: "exact", type: "event" },
+    { key: "hour", value: 8, operator: "is_not" },
+  ]);
+  expect([both.body.count, hoursOf(both)]).toEqual([2, [9, 7]]);
+  const group = {
+    type: "OR",
+    values: [
+      { key: "hour", value: 3 },
+      { key: "absent", operator: "is_set" },
+    ],
+  };
+  expect(hoursOf(await filtered(group))).toEqual([3]);
+  const next = (await filtered([{ key: "hour", value: 10, operator: "lt" }])).body.next ?? "";
+  const follows = await ask(new URL(next).search);
+  expect([follows.body.count, hoursOf(follows)]).toEqual([10, [4, 3, 2, 1, 0]]);
+  expect((await filtered([])).body.count).toBe(240);
+});
+
+test("filters on persons ask what is known of them now", async () => {
+  await stores.clickhouse.command(
+    `INSERT INTO event_feed (uuid, project_id, distinct_id, timestamp, created_at, pk, pw, pv)
+     SELECT generateUUIDv4(), {project_id:UInt32}, 'id1', now64(6), now64(6), ['plan'], [0], ['"paid"']`,
+    { project_id },
+  );
+  const paid = await filtered([{ key: "plan", value: "paid", type: "person" }]);
+  expect([paid.status, paid.body.count, hoursOf(paid)]).toEqual([200, 80, [238, 235, 232, 229, 226]]);
+});
+
+test("filters that are none are refused, and never ignored", async () => {
+  const refused = async (properties: string) => {
+    const { status, body } = await ask(`?properties=${encodeURIComponent(properties)}`);
+    expect(status).toBe(400);
+    return (body as unknown as { attr: string }).attr;
+  };
+  expect(await refused("{")).toBe("properties");
+  expect(await refused('{"hour":3}')).toBe("properties");
+  expect(await refused('[{"key":"hour","value":1,"operator":"sounds_like"}]')).toBe(
+    "properties__0__operator",
+  );
+  expect(await refused('[{"key":"id","value":1,"type":"cohort"}]')).toBe("properties__0__type");
+  expect(await refused('[{"key":"hour","value":"(","operator":"regex"}]')).toBe("properties");
+});

@@ -1,0 +1,41 @@
+// Which properties a query string asks for, and what is said of filters that the engine refuses. Never ignores one.
+
+import { Fault } from "../core/fault.ts";
+import { checkPropertyFilters, type PropertyFilter } from "../storage/property_filter.ts";
+import { ClickHouseError } from "../storage/clickhouse.ts";
+
+/**
+ * The property filters in the query key `properties`: a JSON list, all of which must hold, or a group.
+ * @throws Fault with `properties`, or a path below it, as its attr.
+ */
+export function readPropertyFilters(query: URLSearchParams): PropertyFilter[] {
+  const text = query.get("properties")?.trim();
+  if (!text) return [];
+  let value: unknown;
+  try {
+    value = JSON.parse(text);
+  } catch {
+    throw new Fault("invalid_input", "Expected a JSON list of property filters.", { attr: "properties" });
+  }
+  return checkPropertyFilters(value);
+}
+
+/** Heavy as filters over all events may be: narrowing them is the asker's, trying again makes it worse. */
+const heavy: ReadonlySet<string> = new Set([
+  "TIMEOUT",
+  "TIMEOUT_EXCEEDED",
+  "TOO_SLOW",
+  "MEMORY_LIMIT_EXCEEDED",
+]);
+
+/** What the engine says of filters that are the asker's to mend; anything else stays what it is. */
+export function refusalOf(thrown: unknown): unknown {
+  if (!(thrown instanceof ClickHouseError)) return thrown;
+  if (thrown.type === "CANNOT_COMPILE_REGEXP") {
+    const detail = "A regular expression in the filters is not valid (RE2 syntax).";
+    return new Fault("invalid_input", detail, { attr: "properties" });
+  }
+  if (!heavy.has(thrown.type)) return thrown;
+  const detail = "These filters take more than they may. Narrow them with event, after or before.";
+  return new Fault("invalid_input", detail, { attr: "properties" });
+}
