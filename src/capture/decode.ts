@@ -2,9 +2,12 @@
 // doubled. Trusts the bytes more than the hints, since SDKs and proxies get those wrong. Never reads the
 // JSON.
 
+import { othersTurn } from "../core/clock.ts";
 import { limits } from "../core/limits.ts";
+import { Base64, looksLikeBase64 } from "./base64.ts";
+import { Form } from "./form.ts";
 import { type Method, inflateBytes, tooLarge } from "./inflate.ts";
-import { unpackLzString } from "./lz_string.ts";
+import { LzString } from "./lz_string.ts";
 
 export interface Hints {
   /** Content-Encoding. */
@@ -16,42 +19,83 @@ export interface Hints {
 }
 
 export interface Decoded {
-  body: Uint8Array;
+  /** The body, in one piece or several. */
+  pieces: Uint8Array[];
   /** A form's `sent_at` or `_`. */
   sent_at: string | null;
 }
 
 /**
  * Takes off up to limits.bodyLayersMax wrappings. What cannot be unwrapped is handed on as it is: the scan
- * says what is wrong with it. Plain JSON costs nothing, whatever the hints say.
+ * says what is wrong with it. Plain JSON costs nothing, whatever the hints say. Others get their turn between
+ * stretches.
  * @throws Fault payload_too_large past limits.inflatedBytesMax, invalid_payload for damaged compression.
  */
 export async function decodeBody(wire: Uint8Array, hints: Hints): Promise<Decoded> {
-  const decoded: Decoded = { body: wire, sent_at: null };
+  const decoded: Decoded = { pieces: [wire], sent_at: null };
   if (looksLikeJson(wire)) return decoded;
   const hinted = [...hintsOf(hints.encoding).toReversed(), ...hintsOf(hints.compression)];
   const formExpected = (hints.contentType ?? "")
     .toLowerCase()
     .startsWith("application/x-www-form-urlencoded");
-  for (let layer = 0; layer < limits.bodyLayersMax && !looksLikeJson(decoded.body); layer++) {
-    const { body } = decoded;
+  for (let layer = 0; layer < limits.bodyLayersMax; layer++) {
+    const [first] = decoded.pieces;
+    if (!first || looksLikeJson(first)) break;
+    const body = decoded.pieces.length === 1 ? first : await joined(decoded.pieces);
+    decoded.pieces = [body];
     const magic = magicOf(body);
     if (magic) {
-      decoded.body = await inflateBytes(magic, body);
+      decoded.pieces = await inflateBytes(magic, body);
       continue;
     }
-    const form = formOf(body, formExpected);
-    if (form) {
-      decoded.body = form.data;
-      decoded.sent_at ??= form.sent_at;
-      hinted.push(...hintsOf(form.compression));
+    const form = await formOf(body, formExpected);
+    if (form?.data) {
+      decoded.pieces = [form.data];
+      decoded.sent_at ??= form.field("sent_at") ?? form.field("_");
+      hinted.push(...hintsOf(form.field("compression")));
       continue;
     }
-    const next = (await byHint(body, hinted)) ?? unpercent(body) ?? bareBase64(body);
+    const next = (await byHint(body, hinted)) ?? (await unpercent(body)) ?? (await bareBase64(body));
     if (!next) break;
-    decoded.body = next;
+    decoded.pieces = next;
   }
   return decoded;
+}
+
+/** Pieces in one, laid side by side a stretch at a time. */
+export async function joined(pieces: readonly Uint8Array[]): Promise<Uint8Array> {
+  const bytes = pieces.reduce((sum, piece) => sum + piece.length, 0);
+  const whole = Buffer.allocUnsafeSlow(bytes);
+  await copyPieces(pieces, whole);
+  return whole;
+}
+
+/** Lays pieces side by side into `out`, which is large enough; others get their turn between stretches. */
+export async function copyPieces(pieces: readonly Uint8Array[], out: Uint8Array): Promise<void> {
+  let [place, left] = [0, limits.copyBytesMax];
+  for (const piece of pieces) {
+    for (let at = 0; at < piece.length; at += limits.copyBytesMax) {
+      if (left <= 0) {
+        await othersTurn();
+        left = limits.copyBytesMax;
+      }
+      const part = piece.subarray(at, at + limits.copyBytesMax);
+      out.set(part, place);
+      place += part.length;
+      left -= part.length;
+    }
+  }
+}
+
+/** What is worked off a stretch at a time. */
+interface Stretched {
+  advance(bytesMax: number): boolean;
+}
+
+/** Works it off; others get their turn between stretches. */
+async function workOff<Work extends Stretched>(work: Work): Promise<Work> {
+  while (!work.advance(limits.decodeBytesMax)) await othersTurn();
+  return work;
 }
 
 type Hint = "br" | "deflate" | "lz";
@@ -69,30 +113,29 @@ function hintsOf(text: string | null): Hint[] {
 }
 
 /** Follows one hint that fits; each is followed once. */
-async function byHint(body: Uint8Array, hinted: Hint[]): Promise<Uint8Array | undefined> {
+async function byHint(body: Uint8Array, hinted: Hint[]): Promise<Uint8Array[] | undefined> {
   const hint = hinted.shift();
   if (!hint) return undefined;
-  if (hint === "lz") return unpacked(body) ?? (await byHint(body, hinted));
+  if (hint === "lz") return (await unpacked(body)) ?? (await byHint(body, hinted));
   // Text in base64 around the compressed bytes comes off first.
-  const inner = fromBase64(body);
+  const inner = await fromBase64(body);
   if (inner) {
     hinted.unshift(hint);
-    return inner;
+    return [inner];
   }
-  if (hint === "br") return await inflateBytes("br", body);
-  return await inflateBytes("deflate-raw", body);
+  return await inflateBytes(hint === "br" ? "br" : "deflate-raw", body);
 }
 
-function unpacked(body: Uint8Array): Uint8Array | undefined {
-  const bytes = unpackLzString(trimmed(body), limits.inflatedBytesMax);
-  if (bytes === "too large") throw tooLarge(body.length);
-  return bytes && looksLikeJson(bytes) ? bytes : undefined;
+async function unpacked(body: Uint8Array): Promise<Uint8Array[] | undefined> {
+  const { bytes, tooLarge: isTooLarge } = await workOff(new LzString(trimmed(body), limits.inflatedBytesMax));
+  if (isTooLarge) throw tooLarge(body.length);
+  return bytes && looksLikeJson(bytes) ? [bytes] : undefined;
 }
 
-/** Past a byte order mark and white space, the beginning of an object or array. */
+/** Past a byte order mark and some white space, the beginning of an object or array. */
 export function looksLikeJson(bytes: Uint8Array): boolean {
   let at = bytes[0] === 0xef && bytes[1] === 0xbb && bytes[2] === 0xbf ? 3 : 0;
-  while (bytes[at] === 0x20 || bytes[at] === 0x0a || bytes[at] === 0x0d || bytes[at] === 0x09) at++;
+  while (isBlank(bytes[at]!) && at < limits.blanksLookBytes) at++;
   return bytes[at] === 0x7b || bytes[at] === 0x5b;
 }
 
@@ -105,62 +148,49 @@ function magicOf(bytes: Uint8Array): Method | undefined {
   return undefined;
 }
 
-interface Form {
-  data: Uint8Array;
-  compression: string | null;
-  sent_at: string | null;
+/** A form with a `data` field. One that is not announced must begin with it. */
+async function formOf(bytes: Uint8Array, expected: boolean): Promise<Form | undefined> {
+  if (!expected && !beginsWithData(bytes)) return undefined;
+  return await workOff(new Form(bytes));
 }
 
-/** A form with a `data` field. One that is not announced must begin with it. */
-function formOf(bytes: Uint8Array, expected: boolean): Form | undefined {
-  const whole = Buffer.from(bytes.buffer, bytes.byteOffset, bytes.length);
-  const begins = whole.toString("latin1", 0, 5) === "data=";
-  if (!begins && !(expected && whole.includes("&data="))) return undefined;
-  const fields = new URLSearchParams(whole.toString());
-  return {
-    data: Buffer.from(fields.get("data") ?? ""),
-    compression: fields.get("compression"),
-    sent_at: fields.get("sent_at") ?? fields.get("_"),
-  };
+function beginsWithData(bytes: Uint8Array): boolean {
+  return (
+    Buffer.from(bytes.buffer, bytes.byteOffset, Math.min(bytes.length, 5)).toString("latin1") === "data="
+  );
 }
 
 /** Percent-encoded JSON without a form around it. */
-function unpercent(bytes: Uint8Array): Uint8Array | undefined {
+async function unpercent(bytes: Uint8Array): Promise<Uint8Array[] | undefined> {
   if (bytes[0] !== 0x25) return undefined;
-  const text = new URLSearchParams(`data=${Buffer.from(bytes).toString()}`).get("data");
-  return text === null ? undefined : Buffer.from(text);
+  const { data } = await workOff(new Form(bytes, true));
+  return data && [data];
 }
 
 /** Base64 of something that looks like a body; lz-string's letters are the same ones. */
-function bareBase64(bytes: Uint8Array): Uint8Array | undefined {
-  const inner = fromBase64(bytes);
+async function bareBase64(bytes: Uint8Array): Promise<Uint8Array[] | undefined> {
+  const inner = await fromBase64(bytes);
   if (!inner) return undefined;
-  if (looksLikeJson(inner) || magicOf(inner) || inner.toString("latin1", 0, 5) === "data=") return inner;
-  if (inner[0] === 0x25 || isBase64(inner)) return inner;
-  return bytes.length <= limits.unhintedLzBytesMax ? unpacked(bytes) : undefined;
+  if (looksLikeJson(inner) || magicOf(inner) || beginsWithData(inner) || inner[0] === 0x25) return [inner];
+  if (inner.length >= 4 && looksLikeBase64(inner)) return [inner];
+  return bytes.length <= limits.unhintedLzBytesMax ? await unpacked(bytes) : undefined;
 }
 
-function fromBase64(bytes: Uint8Array): Buffer | undefined {
+async function fromBase64(bytes: Uint8Array): Promise<Uint8Array | undefined> {
   const text = trimmed(bytes);
-  if (!isBase64(text)) return undefined;
-  const letters = Buffer.from(text.buffer, text.byteOffset, text.length).toString("latin1");
-  // A plus that was not escaped in a form or query arrived as a blank.
-  return Buffer.from(letters.includes(" ") ? letters.replaceAll(" ", "+") : letters, "base64");
+  if (!looksLikeBase64(text)) return undefined;
+  const { sound, bytes: inner } = await workOff(new Base64(text));
+  return sound ? inner : undefined;
 }
 
-function isBase64(bytes: Uint8Array): boolean {
-  for (let at = 0; at < bytes.length; at++) if (base64Letter[bytes[at]!] === 0) return false;
-  return bytes.length >= 4;
-}
-
-/** 1 for the letters of base64, of its spelling for URLs, their filling, and the blanks among them. */
-const base64Letter = new Uint8Array(256);
-for (const letter of "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789+/-_= \r\n")
-  base64Letter[letter.charCodeAt(0)] = 1;
-
+/** Without some white space around it. */
 function trimmed(bytes: Uint8Array): Uint8Array {
   let [from, to] = [0, bytes.length];
-  while (from < to && bytes[from]! <= 0x20) from++;
-  while (to > from && bytes[to - 1]! <= 0x20) to--;
+  while (from < to && bytes[from]! <= 0x20 && from < limits.blanksLookBytes) from++;
+  while (to > from && bytes[to - 1]! <= 0x20 && bytes.length - to < limits.blanksLookBytes) to--;
   return bytes.subarray(from, to);
+}
+
+function isBlank(byte: number): boolean {
+  return byte === 0x20 || byte === 0x0a || byte === 0x0d || byte === 0x09;
 }

@@ -2,13 +2,13 @@
 // Holds no logic of its own.
 
 import { Elysia } from "elysia";
-import { type Clock, othersTurn } from "../core/clock.ts";
+import type { Clock } from "../core/clock.ts";
 import { Fault, type FaultCode } from "../core/fault.ts";
 import { corsHeaders, preflight, withCors } from "../http/cors.ts";
 import { problemResponse } from "../http/problem.ts";
 import { limits } from "../core/limits.ts";
 import { type UploadBounds, announcedBytes, receiveBody, receiveWhole } from "./body.ts";
-import { type Hints, decodeBody, looksLikeJson } from "./decode.ts";
+import { type Hints, copyPieces, decodeBody, joined, looksLikeJson } from "./decode.ts";
 import { captureOperations } from "./model.ts";
 import { type CaptureOptions, type Captured, capture } from "./pipeline.ts";
 import { type Slab, Slabs } from "./slab.ts";
@@ -72,16 +72,11 @@ async function answer(
         await capture({ body: wire, sent_at: Number.NaN, nameless, lent: slabs.lend(wire) }, options),
       );
     }
-    const { body, sent_at } = await decodeBody(wire, hintsOf(request, query));
+    const { pieces, sent_at } = await decodeBody(wire, hintsOf(request, query));
+    const body = await inSlab(pieces, place);
     const sentAt = sentAtOf(sent_at ?? query.get("sent_at") ?? query.get("_"));
     const captured = await capture(
-      {
-        body: await inSlab(body, place),
-        sent_at: sentAt,
-        nameless,
-        slab: place.slab,
-        lent: slabs.lend(body),
-      },
+      { body, sent_at: sentAt, nameless, slab: place.slab, lent: slabs.lend(body) },
       options,
     );
     if (query.get("beacon") === "1") {
@@ -134,23 +129,22 @@ function hintsOf({ headers }: Request, query: URLSearchParams): Hints {
   };
 }
 
-/** The body where the fast scan can work on it: copied in pieces, unless it lies there or is too short for that. */
-async function inSlab(body: Uint8Array, place: Place): Promise<Uint8Array> {
-  if (place.slab?.body.buffer === body.buffer && place.slab.body.byteOffset === body.byteOffset) {
-    return place.slab.close(body.length);
+/** The body where the fast scan can work on it: copied there, unless it is there or too short for that. */
+async function inSlab(pieces: readonly Uint8Array[], place: Place): Promise<Uint8Array> {
+  const [first = new Uint8Array(0)] = pieces;
+  if (place.slab?.body.buffer === first.buffer && place.slab.body.byteOffset === first.byteOffset) {
+    return place.slab.close(first.length);
   }
-  if (place.slab && place.slab.body.length < body.length) {
+  const bytes = pieces.reduce((sum, piece) => sum + piece.length, 0);
+  if (place.slab && place.slab.body.length < bytes) {
     place.slabs.give(place.slab);
     place.slab = undefined;
   }
-  if (body.length < limits.slabBodyBytesMin) return body;
-  place.slab ??= place.slabs.take(body.length);
-  if (!place.slab) return body;
-  for (let at = 0; at < body.length; at += limits.copyBytesMax) {
-    place.slab.body.set(body.subarray(at, at + limits.copyBytesMax), at);
-    if (at + limits.copyBytesMax < body.length) await othersTurn();
-  }
-  return place.slab.close(body.length);
+  const isLong = bytes >= limits.slabBodyBytesMin;
+  if (isLong) place.slab ??= place.slabs.take(bytes);
+  if (!isLong || !place.slab) return pieces.length === 1 ? first : await joined(pieces);
+  await copyPieces(pieces, place.slab.body);
+  return place.slab.close(bytes);
 }
 
 function reply(request: Request, captured: Captured, tellsAll = false): Response {

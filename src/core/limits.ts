@@ -192,6 +192,14 @@ export const limits = {
    * its answer before its idle connection is closed.
    */
   wholeBodyBytesPerSecondMin: 32_768,
+  /** Bytes of a wrapped body worked off between other requests' turns: about a millisecond. */
+  decodeBytesMax: 256 * 1024,
+  /** A piece of what is inflated, in bytes. */
+  inflatePieceBytes: 256 * 1024,
+  /** Letters at a text's beginning that tell base64 from anything else, in bytes. */
+  base64LookBytes: 128,
+  /** White space before a wrapped body that is looked past, in bytes; nobody sends any. */
+  blanksLookBytes: 4096,
   /** Wrappings of one body taken off (form, base64, gzip, …): clients were seen doubling them, never more. */
   bodyLayersMax: 6,
   /** Letters that are tried as lz-string though nothing says so, in bytes: browsers' bodies were short. */

@@ -1,7 +1,10 @@
 import { expect, test } from "bun:test";
 import { brotliCompressSync, deflateRawSync, deflateSync, gzipSync, zstdCompressSync } from "node:zlib";
+import fc from "fast-check";
 import LZString from "lz-string";
-import { decodeBody } from "../../src/capture/decode.ts";
+import { Base64 } from "../../src/capture/base64.ts";
+import { decodeBody, joined } from "../../src/capture/decode.ts";
+import { limits } from "../../src/core/limits.ts";
 import { bytesOf } from "../../src/core/bytes.ts";
 
 const plain = JSON.stringify({ api_key: "k", batch: [{ event: "é ✓", properties: { at: "+02:00" } }] });
@@ -18,7 +21,8 @@ interface Said {
 async function decoded(bytes: Uint8Array | string, said: Said = {}): Promise<string> {
   const { encoding = null, compression = null, contentType = null } = said;
   const wire = typeof bytes === "string" ? bytesOf(bytes) : bytes;
-  return new TextDecoder().decode((await decodeBody(wire, { encoding, compression, contentType })).body);
+  const { pieces } = await decodeBody(wire, { encoding, compression, contentType });
+  return new TextDecoder().decode(Buffer.concat(pieces));
 }
 
 test("compressed bodies are inflated by their bytes or by what a header or the query says", async () => {
@@ -115,4 +119,88 @@ test("wrappings are taken off only so often", async () => {
   for (let i = 0; i < 6; i++) bytes = gzipSync(bytes);
   expect(await decoded(bytes)).toBe(plain);
   expect(await decoded(gzipSync(bytes))).not.toBe(plain);
+});
+
+/** How often others got their turn before `work` was over. */
+async function turnsDuring(work: Promise<unknown>): Promise<number> {
+  let turns = 0;
+  let over = false;
+  const count = () => {
+    turns++;
+    if (!over) setImmediate(count);
+  };
+  setImmediate(count);
+  await work;
+  over = true;
+  return turns;
+}
+
+test("a long body is unwrapped a stretch at a time, and others get their turn between", async () => {
+  const long = JSON.stringify({ api_key: "k", batch: ["é ✓+".repeat(400_000)] });
+  const letters = Buffer.from(long).toString("base64");
+  const packed = LZString.compressToBase64(
+    JSON.stringify({ api_key: Array.from({ length: 60_000 }, String) }),
+  );
+  const cases: [string, Said, number][] = [
+    [letters, {}, letters.length],
+    [letters.replace(/.{76}/g, "$&\r\n"), {}, letters.length],
+    [`data=${encodeURIComponent(letters)}`, { contentType: form }, letters.length * 2],
+    [encodeURIComponent(long), {}, long.length * 2],
+    [`${"&".repeat(2_000_000)}data=${letters}`, { contentType: form }, 2_000_000 + letters.length],
+    [packed, { compression: "lz64" }, 700_000],
+  ];
+  for (const [text, said, bytes] of cases) {
+    const { encoding = null, compression = null, contentType = null } = said;
+    const work = decodeBody(bytesOf(text), { encoding, compression, contentType });
+    expect(await turnsDuring(work)).toBeGreaterThan(bytes / limits.decodeBytesMax - 2);
+    const { pieces } = await work;
+    if (text !== packed) expect(Buffer.concat(pieces).equals(Buffer.from(long))).toBe(true);
+  }
+}, 30_000);
+
+test("what is inflated comes in pieces, made elsewhere, and is only joined a stretch at a time", async () => {
+  const long = bytesOf(JSON.stringify({ api_key: "k", batch: ["x".repeat(24_000_000)] }));
+  const hints = { encoding: null, compression: null, contentType: null };
+  const { pieces } = await decodeBody(gzipSync(long), hints);
+  expect(Math.max(...pieces.map(({ length }) => length))).toBeLessThanOrEqual(limits.inflatePieceBytes);
+  const joining = joined(pieces);
+  expect(await turnsDuring(joining)).toBeGreaterThan(1);
+  expect(Buffer.compare(await joining, long)).toBe(0);
+});
+
+test("bytes that are no text travel in base64 and in forms as they are", async () => {
+  const zipped = gzipSync(body);
+  const percent = [...zipped].map((byte) => `%${byte.toString(16).padStart(2, "0")}`).join("");
+  expect(await decoded(`data=${percent}`)).toBe(plain);
+  expect(await decoded(`a=1&&data&%64ata=${encodeURIComponent(base64)}&data=no`, { contentType: form })).toBe(
+    plain,
+  );
+});
+
+test("base64 is read as Node reads it, however the stretches fall, and stray letters make it none", () => {
+  fc.assert(
+    fc.property(
+      fc.uint8Array({ minLength: 3, maxLength: 300 }),
+      fc.nat(40),
+      fc.boolean(),
+      (bytes, lines, url) => {
+        const text = Buffer.from(bytes).toString(url ? "base64url" : "base64");
+        const parts = lines > 3 ? (text.match(new RegExp(`.{1,${lines}}`, "g")) ?? []).join("\r\n") : text;
+        const work = new Base64(bytesOf(parts));
+        while (!work.advance(5));
+        expect(work.sound).toBe(true);
+        expect(Buffer.compare(work.bytes, bytes)).toBe(0);
+        const spoilt = new Base64(bytesOf(`${parts}!`));
+        while (!spoilt.advance(5));
+        expect(spoilt.sound).toBe(false);
+      },
+    ),
+    { numRuns: 1000 },
+  );
+});
+
+test("white space alone is looked past only so far", async () => {
+  const blanks = " ".repeat(1_000_000);
+  expect(await decoded(blanks)).toBe(blanks);
+  expect(await decoded(`${" ".repeat(2000)}${base64}${"\n".repeat(2000)}`)).toBe(plain);
 });
