@@ -12,7 +12,7 @@ import { batchExportRoutes } from "./batch_exports/route.ts";
 import { captureCounts, flushCounts, followJournal } from "./capture/counts.ts";
 import { type OpenedCapture, openCapture } from "./capture/open.ts";
 import { captureRoutes } from "./capture/route.ts";
-import { tokenOf } from "./capture/token.ts";
+import { tokenOf } from "./capture/request_key.ts";
 import type { Bootstrapped } from "./accounts/bootstrap.ts";
 import { prepare } from "./accounts/prepare.ts";
 import type { Config } from "./config.ts";

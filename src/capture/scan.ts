@@ -1,79 +1,41 @@
 // The scan: one pass over a body's bytes that checks the JSON grammar and notes where each event's fields lie.
-// Builds no objects and never awaits; works in slices, so that a long body does not hold everybody else up.
+// Builds no objects and never awaits; works in slices, so that a long body, or one long event, holds nobody up.
 
-import { noteField, noteTrait, openEntry } from "./entry.ts";
-import { ItemKey } from "./item_key.ts";
-import {
-  entryLength,
-  envelope,
-  envelopeKeys,
-  field,
-  firstPropertyIdentity,
-  firstTrait,
-  itemKeys,
-  keySlot,
-  noSlot,
-  propertyKeys,
-} from "./member.ts";
-import { Outcomes, type Reason } from "./outcome.ts";
+import { EventIndex } from "./event_index.ts";
+import { entryLength, envelope, envelopeKeys, field, itemKeys, noSlot, propertyKeys } from "./member.ts";
+import { level, step } from "./scan_step.ts";
 import type { Slab } from "./slab.ts";
 import { Utf8Check } from "./utf8.ts";
-import { Walk, malformed } from "./walk.ts";
+import { malformed } from "./token.ts";
+import { Walk, stopped } from "./walk.ts";
 
-type State = "start" | "members" | "items" | "done";
-
-export class Scan {
-  readonly bytes: Uint8Array;
-  /** entryLength numbers for each event found; read with `field`. */
-  entries: Int32Array;
-  /** Events in `entries`. */
-  count = 0;
-  /** Items that can be no events, whatever is in them: not indexed, so that they cost no memory. */
-  readonly ignored = new Outcomes<Reason>();
-  /** Items seen, whatever became of them. */
-  items = 0;
-  shape: "batch" | "event" | "array" | "other" = "other";
-  /** Raw values of the batch object's own members; [from, to) by `envelope`. */
-  readonly #envelope = [0, 0, 0, 0, 0, 0, 0, 0];
-  readonly #key: ItemKey;
-  /** An item without a name may be an event all the same: /engage says what it is. */
-  readonly #nameless: boolean;
+export class Scan extends EventIndex {
   readonly #walk: Walk;
   readonly #slab: Slab | undefined;
-  #state: State = "start";
+  readonly #utf8: Utf8Check;
+  #step: number = step.start;
+  #level: number = level.body;
   #expectItem = false;
+  /** The open member's slot, in a batch object's envelope too, and where its value begins. */
+  #slot: number = noSlot;
+  #outer: number = noSlot;
+  #from = 0;
+  /** The same of the open `properties`, and the level they lie in. */
+  #propertiesFrom = 0;
+  #propertiesLevel: number = level.body;
   /** So many items go the slow way before the fast one is tried again; the last time it was #patience. */
   #slowItems = 0;
   #patience = 0;
-  readonly #utf8: Utf8Check;
 
   /**
    * `bytes` are kept, and nothing of them is changed. `nameless`: items without an event name are indexed too.
    * `slab`: the bytes are its closed body, so that plain items go the fast way.
    */
   constructor(bytes: Uint8Array, nameless = false, slab?: Slab) {
-    this.bytes = bytes;
-    this.#nameless = nameless;
+    super(bytes, nameless, slab?.entries ?? new Int32Array(entryLength * (1 + (bytes.length >> 9))));
     this.#slab = slab;
-    this.#key = new ItemKey(bytes);
     this.#utf8 = new Utf8Check(bytes);
-    this.entries = slab?.entries ?? new Int32Array(entryLength * (1 + (bytes.length >> 9)));
     this.#walk = new Walk(bytes);
-  }
-
-  /** Raw text of a batch object's own member, or undefined. */
-  member(name: keyof typeof envelope): [number, number] | undefined {
-    const [from, to] = [this.#envelope[envelope[name]]!, this.#envelope[envelope[name] + 1]!];
-    return to > 0 ? [from, to] : undefined;
-  }
-
-  /** The raw key that the items name, for bodies without one of their own. */
-  get itemKey(): readonly [number, number] | undefined {
-    return this.#key.first[1] > 0 ? this.#key.first : undefined;
-  }
-
-  get itemKeysDiffer(): boolean {
-    return this.#key.differs;
   }
 
   /** The slab that holds the bytes and the whole index; undefined when one of them lies elsewhere. */
@@ -82,96 +44,38 @@ export class Scan {
   }
 
   /**
-   * Goes on for about `bytesMax` bytes, a quarter of them where they go the slow way (never less than one item).
-   * True when the body is through.
+   * Goes on for about `bytesMax` bytes, a quarter of them where they go the slow way; what it does the fast way may
+   * be limits.eventBytesMax more. True when the body is through.
    * @throws Fault invalid_payload, naming the byte, for anything that is not JSON in UTF-8.
    */
   advance(bytesMax: number): boolean {
-    if (!this.#utf8.through || this.#state === "start") {
+    const walk = this.#walk;
+    if (this.#step === step.start) {
       if (!this.#utf8.advance(bytesMax * utf8Factor)) throw malformed("the body is not UTF-8");
       if (!this.#utf8.through) return false;
-      this.#start();
     }
     let left = bytesMax;
-    while (!this.#ended()) {
-      const before = this.#walk.at;
-      const slab = this.#state === "items" ? this.slab : undefined;
+    while (this.#step !== step.done) {
+      const before = walk.at;
+      const slab = this.#step === step.item ? this.slab : undefined;
       if (slab && --this.#slowItems < 0) this.#plainItems(slab, before + left);
-      left -= this.#walk.at - before;
+      left -= walk.at - before;
       if (left <= 0) return false;
-      const slowFrom = this.#walk.at;
-      if (this.#state === "members") this.#member();
-      else this.#nextItem();
-      left -= Math.max(this.#walk.at - slowFrom, itemBytesLeast) * slowFactor;
-      if (left <= 0) return this.#ended();
+      const slowFrom = walk.at;
+      walk.goal = Math.min(this.bytes.length, slowFrom + Math.ceil(left / slowFactor));
+      this.#go();
+      left -= Math.max(walk.at - slowFrom, itemBytesLeast) * slowFactor;
+      if (left <= 0) return this.#step === step.done;
     }
     return true;
   }
 
-  #ended(): boolean {
-    return this.#state === "done";
-  }
-
-  #start(): void {
-    if (this.bytes[0] === 0xef && this.bytes[1] === 0xbb && this.bytes[2] === 0xbf) this.#walk.at = 3;
-    const first = this.#walk.peek();
-    if (first === 0x7b) {
-      this.#walk.at++;
-      this.#openEntry(this.#walk.at - 1);
-      this.#state = this.#walk.peek() === 0x7d ? this.#endObject() : "members";
-    } else if (first === 0x5b) {
-      this.shape = "array";
-      this.#walk.at++;
-      this.#openItems("array");
-    } else {
-      this.#walk.skip(0);
-      this.#finish();
-    }
-  }
-
-  /** One member of the top-level object: a batch's, or a single event's, which shows only at the end. */
-  #member(): void {
-    this.#walk.key();
-    const outer = this.#walk.slot(envelopeKeys);
-    const inner = this.#walk.slot(itemKeys);
-    if (outer === envelope.batch) {
-      if (this.#walk.peek() !== 0x5b) throw malformed("batch is not an array");
-      this.#walk.at++;
-      this.#openItems("batch");
-      return;
-    }
-    const start = this.#value(inner, 0);
-    if (outer !== noSlot) {
-      this.#envelope[outer] = start;
-      this.#envelope[outer + 1] = this.#walk.at;
-    }
-    this.#state = this.#walk.more(0x7d) ? "members" : this.#endObject();
-  }
-
-  #endObject(): State {
-    if (this.bytes[this.#walk.at] === 0x7d && this.#state === "start") this.#walk.at++;
-    if (this.shape !== "batch") {
-      this.shape = "event";
-      this.#closeEntry(this.#walk.at);
-    }
-    this.#finish();
-    return "done";
-  }
-
-  #openItems(shape: "batch" | "array"): void {
-    this.shape = shape;
-    this.count = 0;
-    this.items = 0;
-    this.ignored.clear();
-    this.#key.clear();
-    this.#expectItem = false;
-    this.#state = "items";
-  }
-
   /** Lets the slab index what it can; what it stops before is the slow way's. */
   #plainItems(slab: Slab, goal: number): void {
-    this.#walk.peek();
-    this.#walk.at = slab.scan(this.#walk.at, goal, this.count, this.items, this.#key.first);
+    const walk = this.#walk;
+    walk.goal = Math.min(this.bytes.length, goal);
+    if (walk.peek() === stopped) return;
+    walk.at = slab.scan(walk.at, goal, this.count, this.items, this.key.first);
     const { found, comma } = slab;
     // Where one item is unusual, the next ones are likely to be.
     this.#patience = found > 0 ? 0 : Math.min(slowItemsMax, this.#patience * 2 + 1);
@@ -181,115 +85,211 @@ export class Scan {
     if (found > 0) this.#expectItem = comma;
   }
 
-  #nextItem(): void {
-    const next = this.#walk.peek();
-    if (next === 0x5d && !this.#expectItem) {
-      this.#walk.at++;
-      this.#closeItems();
-      return;
-    }
-    if (next === 0x7b) this.#item();
-    else {
-      this.ignored.add(this.items, "malformed_event");
-      this.#walk.skip(1);
-    }
-    this.items++;
-    this.#expectItem = this.#walk.more(0x5d);
-    if (!this.#expectItem) this.#closeItems();
+  /** The slow way: until an item is over, or the body, or the walk stops at its goal. */
+  #go(): void {
+    while (this.#takeStep());
   }
 
-  #closeItems(): void {
-    this.#expectItem = false;
-    if (this.shape === "batch") {
-      this.#state = "members";
-      if (!this.#walk.more(0x7d)) this.#state = this.#endObject();
-    } else this.#finish();
+  /** False where #go() ends. */
+  #takeStep(): boolean {
+    switch (this.#step) {
+      case step.start:
+        return this.#start();
+      case step.item:
+        return this.#item();
+      case step.first:
+        return this.#first();
+      case step.member:
+        return this.#members();
+      case step.more:
+        return this.#more();
+      case step.behindItem:
+        return this.#behindItem();
+      case step.end:
+        return this.#end();
+      case step.done:
+        return false;
+      default:
+        return this.#walk.resume() && this.#passed();
+    }
   }
 
-  #item(): void {
-    this.#openEntry(this.#walk.at);
+  /** A value that stopped midway is through. */
+  #passed(): true {
+    if (this.#step === step.value) this.#note(this.#slot, this.#from);
+    this.#step =
+      this.#step === step.value ? step.more : this.#step === step.noItem ? step.behindItem : step.end;
+    return true;
+  }
+
+  #start(): boolean {
+    const walk = this.#walk;
+    const { bytes } = this;
+    if (walk.at === 0 && bytes[0] === 0xef && bytes[1] === 0xbb && bytes[2] === 0xbf) walk.at = 3;
+    const first = walk.peek();
+    if (first === stopped) return false;
+    if (first === 0x7b) this.#openObject(level.body);
+    else if (first === 0x5b) this.#openArray("array");
+    else if (walk.skip(0)) this.#step = step.end;
+    else this.#step = step.other;
+    return this.#step !== step.other;
+  }
+
+  #openObject(which: number): void {
+    const walk = this.#walk;
+    this.openEntry(walk.at++);
+    walk.altered = 0;
+    this.#level = which;
+    this.#step = step.first;
+  }
+
+  #openArray(shape: "batch" | "array"): void {
     this.#walk.at++;
-    if (this.#walk.peek() === 0x7d) this.#walk.at++;
-    else {
-      do {
-        this.#walk.key();
-        this.#value(this.#walk.slot(itemKeys), 2);
-      } while (this.#walk.more(0x7d));
+    this.openItems(shape);
+    this.#expectItem = false;
+    this.#step = step.item;
+  }
+
+  #item(): boolean {
+    const walk = this.#walk;
+    const next = walk.peek();
+    if (next === stopped) return false;
+    if (next === 0x5d && !this.#expectItem) return this.#closeArray();
+    if (next === 0x7b) {
+      this.#openObject(level.item);
+      return true;
     }
-    this.#closeEntry(this.#walk.at);
+    this.ignored.add(this.items++, "malformed_event");
+    const whole = walk.skip(1);
+    this.#step = whole ? step.behindItem : step.noItem;
+    return whole;
   }
 
-  #openEntry(from: number): void {
-    const start = this.count * entryLength;
-    this.entries = openEntry(this.entries, start, from);
-    this.#walk.altered = 0;
-    this.#key.openItem();
+  #behindItem(): boolean {
+    const walk = this.#walk;
+    const next = walk.peek();
+    if (next === stopped) return false;
+    if (next === 0x5d) return this.#closeArray();
+    if (next !== 0x2c) throw walk.unexpected();
+    walk.at++;
+    this.#expectItem = true;
+    this.#step = step.item;
+    return false;
   }
 
-  #closeEntry(to: number): void {
-    const start = this.count * entryLength;
-    const entries = this.entries;
-    entries[start + field.item + 1] = to;
-    entries[start + field.ordinal] = this.shape === "event" ? 0 : this.items;
-    entries[start + field.altered] = this.#walk.altered;
-    if (this.shape === "event") this.items = 1;
-    this.#key.closeItem();
-    const hasId =
-      entries[start + field.distinct_id + 1]! + entries[start + field.properties_distinct_id + 1]! > 0;
-    if (entries[start + field.event + 1] === 0 && !this.#nameless) this.#ignore("missing_event_name");
-    else if (!hasId) this.#ignore("missing_distinct_id");
-    else this.count++;
+  #closeArray(): true {
+    this.#walk.at++;
+    this.#expectItem = false;
+    this.#level = level.body;
+    this.#step = this.shape === "batch" ? step.more : step.end;
+    return true;
   }
 
-  /** The open entry is no event: it is noted by its reason, and its place taken by the next one. */
-  #ignore(reason: Reason): void {
-    const start = this.count * entryLength;
-    this.ignored.add(this.entries[start + field.ordinal]!, reason, this.entries, start);
+  /** Behind an object's opening bracket. */
+  #first(): boolean {
+    const next = this.#walk.peek();
+    if (next === stopped) return false;
+    if (next === 0x7d) return this.#closeObject();
+    this.#step = step.member;
+    return true;
   }
 
-  /** Reads a value into its slot of the open entry; returns where it starts. */
-  #value(slot: number, depth: number): number {
-    const first = this.#walk.peek();
-    const start = this.#walk.at;
-    const entry = this.count * entryLength;
-    // The last of two members with one name counts, as everywhere in JSON.
-    if (slot === field.properties) {
-      this.entries[entry + field.properties_distinct_id + 1] = 0;
-      this.entries[entry + field.traits] = 0;
-      if (this.entries[entry + field.identity] === 1) {
-        this.entries.fill(0, entry + firstPropertyIdentity, entry + entryLength);
+  /** Members one after the other; of the body's own object it shows only at the end whether they are a batch's. */
+  #members(): boolean {
+    const walk = this.#walk;
+    const depth = this.#depth;
+    const inProperties = this.#level === level.properties;
+    const keys = inProperties ? propertyKeys : itemKeys;
+    for (;;) {
+      if (!walk.key()) return false;
+      const slot = walk.slot(keys);
+      if (!inProperties && this.#opensMore(slot)) return true;
+      const from = walk.at;
+      if (!walk.skip(depth)) {
+        this.#slot = slot;
+        this.#from = from;
+        this.#step = step.value;
+        return false;
+      }
+      this.#note(slot, from);
+      if (walk.peek() !== 0x2c) break;
+      walk.at++;
+    }
+    this.#step = step.more;
+    return true;
+  }
+
+  /** True when the member whose key was just read is the array of events, or an event's properties. */
+  #opensMore(slot: number): boolean {
+    const walk = this.#walk;
+    if (this.#level === level.body) {
+      this.#outer = walk.slot(envelopeKeys);
+      if (this.#outer === envelope.batch) {
+        if (this.bytes[walk.at] !== 0x5b) throw malformed("batch is not an array");
+        this.#openArray("batch");
+        return true;
       }
     }
-    if (slot === field.properties && first === 0x7b) this.#properties(depth + 1);
-    else this.#walk.skip(depth);
-    if (slot === keySlot && first === 0x22) this.#key.own = [start, this.#walk.at];
-    else if (slot >= 0) noteField(this.entries, entry, slot, start, this.#walk.at);
-    return start;
+    if (slot !== field.properties) return false;
+    this.openProperties();
+    if (this.bytes[walk.at] !== 0x7b) return false;
+    this.#propertiesFrom = walk.at++;
+    this.#propertiesLevel = this.#level;
+    this.#level = level.properties;
+    this.#step = step.first;
+    return true;
   }
 
-  #properties(depth: number): void {
-    const entry = this.count * entryLength;
-    this.#walk.at++;
-    if (this.#walk.peek() === 0x7d) {
-      this.#walk.at++;
-      return;
+  /** How deep the open member's value lies, as depth is counted everywhere here. */
+  get #depth(): number {
+    if (this.#level === level.properties) return this.#propertiesLevel === level.body ? 1 : 3;
+    return this.#level === level.body ? 0 : 2;
+  }
+
+  /** Notes a member whose value begins at `from` and was just passed. */
+  #note(slot: number, from: number): void {
+    const to = this.#walk.at;
+    if (this.#level === level.properties) this.noteProperty(slot, from, to);
+    else {
+      this.noteOwn(slot, from, to);
+      if (this.#level === level.body) this.noteEnvelope(this.#outer, from, to);
     }
-    do {
-      this.#walk.key();
-      const slot = this.#walk.slot(propertyKeys);
-      const first = this.#walk.peek();
-      const start = this.#walk.at;
-      this.#walk.skip(depth);
-      if (slot === noSlot) continue;
-      if (slot === keySlot && first === 0x22) this.#key.inner = [start, this.#walk.at];
-      else if (slot >= firstTrait) noteTrait(this.entries, entry, slot, first, this.#walk.at - start);
-      else if (slot >= 0) noteField(this.entries, entry, slot, start, this.#walk.at);
-    } while (this.#walk.more(0x7d));
   }
 
-  #finish(): void {
-    if (this.#walk.peek() !== -1) throw this.#walk.unexpected();
-    this.#state = "done";
+  #more(): boolean {
+    const walk = this.#walk;
+    const next = walk.peek();
+    if (next === stopped) return false;
+    if (next === 0x7d) return this.#closeObject();
+    if (next !== 0x2c) throw walk.unexpected();
+    walk.at++;
+    this.#step = step.member;
+    return true;
+  }
+
+  #closeObject(): true {
+    const walk = this.#walk;
+    walk.at++;
+    if (this.#level === level.properties) {
+      this.#level = this.#propertiesLevel;
+      this.#outer = noSlot;
+      this.#note(field.properties, this.#propertiesFrom);
+      this.#step = step.more;
+      return true;
+    }
+    const isItem = this.#level === level.item;
+    if (this.shape === "other") this.shape = "event";
+    if (isItem || this.shape === "event") this.closeEntry(walk.at, walk.altered);
+    if (isItem) this.items++;
+    this.#step = isItem ? step.behindItem : step.end;
+    return true;
+  }
+
+  #end(): boolean {
+    const next = this.#walk.peek();
+    if (next !== -1 && next !== stopped) throw this.#walk.unexpected();
+    if (next === -1) this.#step = step.done;
+    return false;
   }
 }
 

@@ -76,6 +76,8 @@ export class Slab {
   readonly #fast: FastExports;
   readonly #laid: LaidRows;
   readonly #identity: LaidIdentity;
+  /** Of the body that lies in it. */
+  #length = 0;
 
   /** For bodies of up to `bodyBytesMax` bytes; pages that are never touched take no memory. */
   constructor(bodyBytesMax: number) {
@@ -110,13 +112,15 @@ export class Slab {
 
   /** Ends the body after so many bytes. */
   close(bytes: number): Uint8Array {
+    this.#length = bytes;
     this.#bytes.fill(0, layout.BODY + bytes, layout.BODY + bytes + paddingBytes);
     return this.body.subarray(0, bytes);
   }
 
   /**
    * Indexes plain items from byte `from` of the body up to about `goal`, from entry number `count` and ordinal
-   * `items` on. Only those that name no other key than the raw one at [keyFrom, keyTo).
+   * `items` on. Only those that name no other key than the raw one at [keyFrom, keyTo), and that end no further than
+   * limits.eventBytesMax behind the goal.
    * @returns where it stopped; `found` and `comma` say what of it came.
    */
   scan(
@@ -128,7 +132,13 @@ export class Slab {
   ): number {
     const { BODY } = layout;
     const most = Math.floor(this.entries.length / entryLength);
-    return this.#fast.scan(BODY + from, BODY + goal, count, most, items, BODY + keyFrom, BODY + keyTo) - BODY;
+    // No JSON goes on behind a NUL: with one put there, an item that is too long stops the scan in time.
+    const curtain = BODY + Math.min(goal + limits.eventBytesMax, this.#length);
+    const hidden = this.#bytes[curtain]!;
+    this.#bytes[curtain] = 0;
+    const at = this.#fast.scan(BODY + from, BODY + goal, count, most, items, BODY + keyFrom, BODY + keyTo);
+    this.#bytes[curtain] = hidden;
+    return at - BODY;
   }
 
   /** Items the last scan() indexed. */

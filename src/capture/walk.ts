@@ -1,13 +1,44 @@
-// A walk over JSON bytes: checks the grammar as it passes, builds nothing. Never looks at what a value means.
+// A walk over JSON bytes: checks the grammar as it passes, stops about where it is told (within a text of megabytes
+// too), and goes on later. Builds nothing; never looks at what a value means.
 
-import { Fault } from "../core/fault.ts";
+import type { Fault } from "../core/fault.ts";
 import { limits } from "../core/limits.ts";
 import { type KnownKeys, slotOf, slotOfEscaped } from "./member.ts";
-import { hexValue } from "./row.ts";
+import {
+  atValue,
+  atFirst,
+  atKey,
+  inKeyText,
+  atColon,
+  inText,
+  inDigits,
+  behind,
+  noKey,
+  keyText,
+  keyColon,
+  keyValue,
+} from "./walk_step.ts";
+import {
+  digitAt,
+  isDigit,
+  isWord,
+  malformed,
+  ordinary,
+  pastBlanks,
+  pastEscape,
+  pastShortNumber,
+  pastWord,
+  unexpected,
+} from "./token.ts";
+
+/** What peek() says at the goal: there is more, for a later turn. */
+export const stopped = -2;
 
 export class Walk {
   readonly bytes: Uint8Array;
   at = 0;
+  /** Where to stop; it may go a few bytes further. The end of the bytes, unless told. */
+  goal: number;
   /** Set to 1 when an escape was passed that cannot be stored: NUL, or half of a surrogate pair. */
   altered = 0;
   /** Where the last key's bytes lie, without its quotes. */
@@ -15,20 +46,65 @@ export class Walk {
   keyTo = 0;
   /** Escapes in the last key. */
   escapes = 0;
+  #key: number = noKey;
+  #place: number = atValue;
+  #depth = 0;
+  #outer = 0;
+  /** What a number has had so far: 0 digits, 1 a fraction, 2 an exponent. */
+  #parts = 0;
+  /** The opening bytes of the containers around a value that is not through; made when one stops. */
+  #nesting: Uint8Array | undefined;
 
   constructor(bytes: Uint8Array) {
     this.bytes = bytes;
+    this.goal = bytes.length;
   }
 
-  /** Reads `"key" :`, leaving keyFrom and keyTo. */
-  key(): void {
-    if (this.peek() !== 0x22) throw this.unexpected();
+  /** Reads `"key" :` up to its value, leaving keyFrom and keyTo; false when it stopped: call it again. */
+  key(): boolean {
+    if (this.#key === noKey && this.#shortKey()) return true;
+    if (this.#key === noKey) {
+      const first = this.peek();
+      if (first === stopped) return false;
+      if (first !== 0x22) throw this.unexpected();
+      this.escapes = 0;
+      this.keyFrom = ++this.at;
+      this.#key = keyText;
+    }
+    if (this.#key === keyText) {
+      this.at = this.#pastText(this.at);
+      if (this.at >= this.goal) return false;
+      this.keyTo = this.at++;
+      this.#key = keyColon;
+    }
+    if (this.#key === keyColon) {
+      const next = this.peek();
+      if (next === stopped) return false;
+      if (next !== 0x3a) throw this.unexpected();
+      this.at++;
+      this.#key = keyValue;
+    }
+    if (this.peek() === stopped) return false;
+    this.#key = noKey;
+    return true;
+  }
+
+  /** Nearly all keys: whole before the goal. */
+  #shortKey(): boolean {
+    const { bytes, goal } = this;
+    const from = pastBlanks(bytes, this.at, goal) + 1;
+    if (bytes[from - 1] !== 0x22) return false;
     this.escapes = 0;
-    this.keyFrom = this.at + 1;
-    this.at = this.#pastString(this.at);
-    this.keyTo = this.at - 1;
-    if (this.peek() !== 0x3a) throw this.unexpected();
-    this.at++;
+    const to = this.#pastText(from);
+    if (to + 2 >= goal) return false;
+    let at = pastBlanks(bytes, to + 1, goal);
+    if (bytes[at] !== 0x3a) return false;
+    at = pastBlanks(bytes, at + 1, goal);
+    if (at >= goal) return false;
+    this.at = at;
+    this.keyFrom = from;
+    this.keyTo = to;
+    return true;
   }
 
   /** The slot that the key just read names among `keys`. */
@@ -37,7 +113,7 @@ export class Walk {
     return escapes > 0 ? slotOfEscaped(keys, bytes, keyFrom, keyTo) : slotOf(keys, bytes, keyFrom, keyTo);
   }
 
-  /** After a member or item: true past a comma, false past `closing`. */
+  /** After a member or item: true past a comma, false past `closing`. Only for a walk without a goal. */
   more(closing: number): boolean {
     const next = this.peek();
     if (next !== 0x2c && next !== closing) throw this.unexpected();
@@ -45,164 +121,171 @@ export class Walk {
     return next === 0x2c;
   }
 
-  /** The next byte that is no white space, left in place; -1 at the end. */
+  /** The next byte that is no white space, left in place; -1 at the end, `stopped` at the goal. */
   peek(): number {
-    this.at = pastBlanks(this.bytes, this.at);
-    return this.at < this.bytes.length ? this.bytes[this.at]! : -1;
+    this.at = pastBlanks(this.bytes, this.at, this.goal);
+    if (this.at < this.goal) return this.bytes[this.at]!;
+    return this.at < this.bytes.length ? stopped : -1;
   }
 
-  /**
-   * Passes one value of any kind. A loop of its own with the place in a local: this is where most bytes go
-   * by.
-   */
-  skip(outer: number): void {
-    const { bytes } = this;
-    let depth = outer;
-    let at = pastBlanks(bytes, this.at);
-    do {
-      const first = bytes[at]!;
-      if (first === 0x7b || first === 0x5b) {
-        if (depth >= limits.jsonDepthMax)
-          throw malformed(`nested deeper than ${limits.jsonDepthMax} at byte ${at}`);
-        const next = pastBlanks(bytes, at + 1);
-        if (bytes[next] !== first + closes) {
-          nesting[depth++] = first;
-          at = first === 0x7b ? this.#pastKey(next) : next;
+  /** Passes one value of any kind, `outer` containers deep; false when it stopped within: resume() goes on. */
+  skip(outer: number): boolean {
+    const { bytes, goal } = this;
+    const at = pastBlanks(bytes, this.at, goal);
+    if (at < goal && bytes[at] === 0x22) {
+      const to = this.#pastText(at + 1);
+      if (to < goal) {
+        this.at = to + 1;
+        return true;
+      }
+    }
+    this.#outer = outer;
+    this.#depth = outer;
+    return this.#go(atValue);
+  }
+
+  resume(): boolean {
+    if (this.#nesting) nesting.set(this.#nesting);
+    return this.#go(this.#place);
+  }
+
+  /** A loop of its own with the place in a local: this is where most bytes go by. */
+  #go(from: number): boolean {
+    const { bytes, goal } = this;
+    const outer = this.#outer;
+    let at = this.at;
+    let depth = this.#depth;
+    let next = from;
+    for (;;) {
+      if (next === inText || next === inKeyText) {
+        at = this.#pastText(at);
+        if (at >= goal) return this.#stop(next, at, depth);
+        at++;
+        next = next === inText ? behind : atColon;
+      } else if (next === inDigits) {
+        at = this.#pastNumber(at);
+        if (at >= goal && at < bytes.length) return this.#stop(next, at, depth);
+        next = behind;
+      }
+      if (next === behind && depth === outer) {
+        this.at = at;
+        return true;
+      }
+      if (bytes[at]! <= 0x20) at = pastBlanks(bytes, at, goal);
+      if (at >= goal) return this.#stop(next, at, depth);
+      const byte = bytes[at]!;
+      if (next === behind) {
+        const open = nesting[depth - 1]!;
+        if (byte === 0x2c) next = open === 0x7b ? atKey : atValue;
+        else if (byte === open + closes) depth--;
+        else throw this.unexpected(at);
+        at++;
+        continue;
+      }
+      if (next === atFirst) {
+        if (byte === nesting[depth - 1]! + closes) {
+          next = behind;
           continue;
         }
-        at = next + 1;
-      } else at = first === 0x22 ? this.#pastString(at) : this.#pastScalar(at);
-      while (depth > outer) {
-        at = pastBlanks(bytes, at);
-        const open = nesting[depth - 1]!;
-        if (bytes[at] === 0x2c) {
-          at = open === 0x7b ? this.#pastKey(pastBlanks(bytes, at + 1)) : pastBlanks(bytes, at + 1);
-          break;
-        }
-        if (bytes[at] !== open + closes) throw this.unexpected(at);
-        depth--;
-        at++;
+        next = nesting[depth - 1] === 0x7b ? atKey : atValue;
       }
-    } while (depth > outer);
+      if (next === atKey) {
+        if (byte !== 0x22) throw this.unexpected(at);
+        at++;
+        next = inKeyText;
+      } else if (next === atColon) {
+        if (byte !== 0x3a) throw this.unexpected(at);
+        at++;
+        next = atValue;
+      } else if (byte === 0x22) {
+        at++;
+        next = inText;
+      } else if (byte === 0x7b || byte === 0x5b) {
+        if (depth >= limits.jsonDepthMax) throw tooDeep(at);
+        nesting[depth++] = byte;
+        at++;
+        next = atFirst;
+      } else if (isWord(byte)) {
+        at = pastWord(bytes, at, byte);
+        next = behind;
+      } else {
+        const to = pastShortNumber(bytes, at, goal);
+        if (to < 0) at = this.#intoNumber(at);
+        else at = to;
+        next = to < 0 ? inDigits : behind;
+      }
+    }
+  }
+
+  /** Keeps where it is for resume(). @throws when there are no more bytes to come. */
+  #stop(next: number, at: number, depth: number): false {
+    if (at >= this.bytes.length) throw this.unexpected(at);
+    this.#place = next;
+    this.#depth = depth;
     this.at = at;
+    (this.#nesting ??= new Uint8Array(limits.jsonDepthMax)).set(nesting);
+    return false;
   }
 
-  /** From a key's opening quote to its value. */
-  #pastKey(at: number): number {
-    if (this.bytes[at] !== 0x22) throw this.unexpected(at);
-    const colon = pastBlanks(this.bytes, this.#pastString(at));
-    if (this.bytes[colon] !== 0x3a) throw this.unexpected(colon);
-    return pastBlanks(this.bytes, colon + 1);
-  }
-
-  /** From a string's opening quote to behind its closing one. */
-  #pastString(from: number): number {
-    const bytes = this.bytes;
-    let at = from + 1;
-    for (;;) {
-      while (ordinary[bytes[at]!] === 1) at++;
-      const byte = bytes[at];
-      if (byte === 0x22) return at + 1;
-      if (byte !== 0x5c) throw this.unexpected(at);
-      at = this.#escape(at) + 1;
-    }
-  }
-
-  /** Checks one escape and returns its last byte's place. */
-  #escape(at: number): number {
-    const bytes = this.bytes;
-    this.escapes++;
-    const letter = bytes[at + 1];
-    if (letter === 0x75) return this.#unicode(at);
-    // " \ / b f n r t
-    const simple = letter === 0x22 || letter === 0x5c || letter === 0x2f || letter === 0x62;
-    if (simple || letter === 0x66 || letter === 0x6e || letter === 0x72 || letter === 0x74) return at + 1;
-    throw this.unexpected(at + 1);
-  }
-
-  #unicode(at: number): number {
-    const code = this.#hex(at + 2);
-    if (code < 0xd800 || code > 0xdfff) {
-      if (code === 0) this.altered = 1;
-      return at + 5;
-    }
-    const paired = code < 0xdc00 && this.bytes[at + 6] === 0x5c && this.bytes[at + 7] === 0x75;
-    if (paired) {
-      const low = this.#hex(at + 8);
-      if (low >= 0xdc00 && low <= 0xdfff) return at + 11;
-    }
-    this.altered = 1;
-    return at + 5;
-  }
-
-  #hex(at: number): number {
-    let code = 0;
-    for (let place = at; place < at + 4; place++) {
-      const value = place < this.bytes.length ? hexValue[this.bytes[place]!]! : 255;
-      if (value === 255) throw this.unexpected(place);
-      code = code * 16 + value;
-    }
-    return code;
-  }
-
-  #pastScalar(from: number): number {
-    const bytes = this.bytes;
-    const first = bytes[from];
-    if (first === 0x74) return this.#pastWord(from, "true");
-    if (first === 0x66) return this.#pastWord(from, "false");
-    if (first === 0x6e) return this.#pastWord(from, "null");
-    let at = first === 0x2d ? from + 1 : from;
-    at = bytes[at] === 0x30 ? at + 1 : this.#pastDigits(at);
-    if (bytes[at] === 0x2e) at = this.#pastDigits(at + 1);
-    if (bytes[at] === 0x65 || bytes[at] === 0x45) {
-      at++;
-      if (bytes[at] === 0x2b || bytes[at] === 0x2d) at++;
-      at = this.#pastDigits(at);
-    }
-    return at;
-  }
-
-  #pastDigits(from: number): number {
-    const bytes = this.bytes;
+  /** Within a text, from `from` to its closing quote, or to the goal. */
+  #pastText(from: number): number {
+    const { bytes, goal } = this;
     let at = from;
-    while (bytes[at]! >= 0x30 && bytes[at]! <= 0x39) at++;
-    if (at === from) throw this.unexpected(at);
-    return at;
+    for (;;) {
+      // With all of it at hand, the end of the bytes is what stops it: most texts, and a comparison less.
+      if (goal === bytes.length) while (ordinary[bytes[at]!] === 1) at++;
+      else while (at < goal && ordinary[bytes[at]!] === 1) at++;
+      if (at >= goal && at < bytes.length) return at;
+      if (bytes[at] === 0x22) return at;
+      if (bytes[at] !== 0x5c) throw this.unexpected(at);
+      this.escapes++;
+      const end = pastEscape(bytes, at);
+      if (end < 0) this.altered = 1;
+      at = Math.abs(end);
+    }
   }
 
-  #pastWord(from: number, word: string): number {
-    for (let i = 0; i < word.length; i++) {
-      if (this.bytes[from + i] !== word.charCodeAt(i)) throw this.unexpected(from + i);
+  /** Past a number's sign and its first digit, if that is a zero. */
+  #intoNumber(from: number): number {
+    const { bytes } = this;
+    this.#parts = 0;
+    const at = bytes[from] === 0x2d ? from + 1 : from;
+    if (bytes[at] !== 0x30) return digitAt(bytes, at);
+    // Nothing but a fraction or an exponent may follow it.
+    if (isDigit(bytes[at + 1]!)) throw this.unexpected(at + 1);
+    return at + 1;
+  }
+
+  /** From within a number's digits to behind it, or to the goal. */
+  #pastNumber(from: number): number {
+    const { bytes, goal } = this;
+    let at = from;
+    for (;;) {
+      while (at < goal && isDigit(bytes[at]!)) at++;
+      if (at >= goal) return at;
+      const byte = bytes[at]!;
+      if (byte === 0x2e && this.#parts === 0) {
+        this.#parts = 1;
+        at = digitAt(bytes, at + 1);
+      } else if ((byte === 0x65 || byte === 0x45) && this.#parts < 2) {
+        this.#parts = 2;
+        const sign = bytes[at + 1];
+        at = digitAt(bytes, sign === 0x2b || sign === 0x2d ? at + 2 : at + 1);
+      } else return at;
     }
-    return from + word.length;
   }
 
   unexpected(at = this.at): Fault {
-    const byte = this.bytes[at];
-    if (byte === undefined) return malformed(`the JSON ends too early, at byte ${at}`);
-    const shown =
-      byte > 0x20 && byte < 0x7f ? `"${String.fromCharCode(byte)}"` : `byte 0x${byte.toString(16)}`;
-    return malformed(`unexpected ${shown} at byte ${at}`);
+    return unexpected(this.bytes, at);
   }
 }
 
-/** The opening bytes of the containers around the current value; everybody's, since skip() never awaits. */
+/** The opening bytes of the containers around the current value; everybody's between two stops. */
 const nesting = new Uint8Array(limits.jsonDepthMax);
+
+function tooDeep(at: number): Fault {
+  return malformed(`nested deeper than ${limits.jsonDepthMax} at byte ${at}`);
+}
 
 /** "{" and "}", "[" and "]" are this far apart. */
 const closes = 2;
-
-/** 1 for bytes a string may hold as they are: no quote, no backslash, no control character. */
-const ordinary = new Uint8Array(256).fill(1, 0x20);
-ordinary[0x22] = 0;
-ordinary[0x5c] = 0;
-
-function pastBlanks(bytes: Uint8Array, from: number): number {
-  let at = from;
-  while (bytes[at] === 0x20 || bytes[at] === 0x0a || bytes[at] === 0x0d || bytes[at] === 0x09) at++;
-  return at;
-}
-
-export function malformed(what: string): Fault {
-  return new Fault("invalid_payload", `Malformed request data: ${what}.`);
-}

@@ -4,6 +4,7 @@ import { Fault } from "../../src/core/fault.ts";
 import { isHistorical, keyOf } from "../../src/capture/admit.ts";
 import { entryLength, field } from "../../src/capture/member.ts";
 import { Scan } from "../../src/capture/scan.ts";
+import { Slab } from "../../src/capture/slab.ts";
 
 const encoder = new TextEncoder();
 const decoder = new TextDecoder();
@@ -170,3 +171,41 @@ test("agrees with the runtime's parser about texts with a random change", () => 
     { numRuns: 5000 },
   );
 });
+
+test("one long event, text, number or stretch of white space is worked off in slices like many short ones", () => {
+  const bytes = 3_000_000;
+  const ones = `[${"1,".repeat(bytes / 2)}1]`;
+  const members = Array.from({ length: bytes / 12 }, (_, i) => `"k${i}":1`).join(",");
+  const text = `"${"\\u0041x".repeat(bytes / 7)}"`;
+  const event = (properties: string) => `{"event":"e","distinct_id":"d","properties":{${properties}}}`;
+  const bodies = [
+    event(`"a":${ones}`),
+    event(members),
+    event(`"a":${text}`),
+    event(`${text}:1`),
+    event(`"a":-${"1".repeat(bytes)}.5e5`),
+    event(`"a":${" ".repeat(bytes)}1`),
+    `{${members},"event":"e","distinct_id":"d"}`,
+    `[${event("")},${ones},{"x":${ones}}]`,
+    `{"x":${ones},"batch":[${event(members)}${" ".repeat(bytes)}]}`,
+    `${" ".repeat(bytes)}${event("")}${" ".repeat(bytes)}`,
+    text,
+  ];
+  const slab = new Slab(12_000_000);
+  for (const body of bodies) {
+    const encoded = encoder.encode(body);
+    for (const inSlab of [false, true]) {
+      if (inSlab) slab.body.set(encoded);
+      const scan = new Scan(inSlab ? slab.close(encoded.length) : encoded, false, inSlab ? slab : undefined);
+      let slices = 1;
+      while (!scan.advance(200_000)) slices++;
+      // Its fast way may look at limits.eventBytesMax before it leaves an event to the slow way.
+      expect(slices).toBeGreaterThan(encoded.length / 200_000);
+      const whole = scanOf(body);
+      expect([scan.shape, scan.items, scan.count]).toEqual([whole.shape, whole.items, whole.count]);
+      expect([...scan.entries.subarray(0, scan.count * entryLength)]).toEqual([
+        ...whole.entries.subarray(0, whole.count * entryLength),
+      ]);
+    }
+  }
+}, 30_000);

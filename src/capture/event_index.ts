@@ -1,0 +1,126 @@
+// The index of a body's events: for each, where its fields lie; and which items are none. Never looks further than the
+// first byte of a value.
+
+import { noteField, noteTrait, openEntry } from "./entry.ts";
+import { ItemKey } from "./item_key.ts";
+import {
+  entryLength,
+  envelope,
+  field,
+  firstPropertyIdentity,
+  firstTrait,
+  keySlot,
+  noSlot,
+} from "./member.ts";
+import { Outcomes, type Reason } from "./outcome.ts";
+
+export type Shape = "batch" | "event" | "array" | "other";
+
+export class EventIndex {
+  readonly bytes: Uint8Array;
+  /** entryLength numbers for each event found; read with `field`. */
+  entries: Int32Array;
+  /** Events in `entries`. */
+  count = 0;
+  /** Items that can be no events, whatever is in them: not indexed, so that they cost no memory. */
+  readonly ignored = new Outcomes<Reason>();
+  /** Items seen, whatever became of them. */
+  items = 0;
+  shape: Shape = "other";
+  protected readonly key: ItemKey;
+  /** Raw values of the batch object's own members; [from, to) by `envelope`. */
+  readonly #envelope = [0, 0, 0, 0, 0, 0, 0, 0];
+  /** An item without a name may be an event all the same: /engage says what it is. */
+  readonly #nameless: boolean;
+
+  constructor(bytes: Uint8Array, nameless: boolean, entries: Int32Array) {
+    this.bytes = bytes;
+    this.#nameless = nameless;
+    this.key = new ItemKey(bytes);
+    this.entries = entries;
+  }
+
+  /** Raw text of a batch object's own member, or undefined. */
+  member(name: keyof typeof envelope): [number, number] | undefined {
+    const [from, to] = [this.#envelope[envelope[name]]!, this.#envelope[envelope[name] + 1]!];
+    return to > 0 ? [from, to] : undefined;
+  }
+
+  /** The raw key that the items name, for bodies without one of their own. */
+  get itemKey(): readonly [number, number] | undefined {
+    return this.key.first[1] > 0 ? this.key.first : undefined;
+  }
+
+  get itemKeysDiffer(): boolean {
+    return this.key.differs;
+  }
+
+  /** Forgets what was found so far: only the last array of items counts. */
+  protected openItems(shape: "batch" | "array"): void {
+    this.shape = shape;
+    this.count = 0;
+    this.items = 0;
+    this.ignored.clear();
+    this.key.clear();
+  }
+
+  protected openEntry(from: number): void {
+    this.entries = openEntry(this.entries, this.count * entryLength, from);
+    this.key.openItem();
+  }
+
+  /** Ends the open entry at byte `to`; `altered`: 1 when it holds what cannot be stored. */
+  protected closeEntry(to: number, altered: number): void {
+    const start = this.count * entryLength;
+    const entries = this.entries;
+    entries[start + field.item + 1] = to;
+    entries[start + field.ordinal] = this.shape === "event" ? 0 : this.items;
+    entries[start + field.altered] = altered;
+    if (this.shape === "event") this.items = 1;
+    this.key.closeItem();
+    const hasId =
+      entries[start + field.distinct_id + 1]! + entries[start + field.properties_distinct_id + 1]! > 0;
+    if (entries[start + field.event + 1] === 0 && !this.#nameless) this.#ignore("missing_event_name");
+    else if (!hasId) this.#ignore("missing_distinct_id");
+    else this.count++;
+  }
+
+  /** The open entry is no event: it is noted by its reason, and its place taken by the next one. */
+  #ignore(reason: Reason): void {
+    const start = this.count * entryLength;
+    this.ignored.add(this.entries[start + field.ordinal]!, reason, this.entries, start);
+  }
+
+  /** A `properties` begins: the last of two members with one name counts, as everywhere in JSON. */
+  protected openProperties(): void {
+    const entry = this.count * entryLength;
+    this.entries[entry + field.properties_distinct_id + 1] = 0;
+    this.entries[entry + field.traits] = 0;
+    if (this.entries[entry + field.identity] === 1) {
+      this.entries.fill(0, entry + firstPropertyIdentity, entry + entryLength);
+    }
+  }
+
+  /** Notes one of the item's own members: its raw value lies at [from, to). */
+  protected noteOwn(slot: number, from: number, to: number): void {
+    if (slot === keySlot && this.bytes[from] === 0x22) this.key.own = [from, to];
+    else if (slot >= 0) noteField(this.entries, this.count * entryLength, slot, from, to);
+  }
+
+  /** Notes a member of the body's own object that may be a batch's. */
+  protected noteEnvelope(slot: number, from: number, to: number): void {
+    if (slot === noSlot) return;
+    this.#envelope[slot] = from;
+    this.#envelope[slot + 1] = to;
+  }
+
+  /** Notes a member of its `properties`. */
+  protected noteProperty(slot: number, from: number, to: number): void {
+    if (slot === noSlot) return;
+    const first = this.bytes[from]!;
+    const entry = this.count * entryLength;
+    if (slot === keySlot && first === 0x22) this.key.inner = [from, to];
+    else if (slot >= firstTrait) noteTrait(this.entries, entry, slot, first, to - from);
+    else if (slot >= 0) noteField(this.entries, entry, slot, from, to);
+  }
+}
