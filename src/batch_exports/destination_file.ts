@@ -17,13 +17,9 @@ export function fileStore(
   { clickhouse, exportFileDir }: Means,
   mark: string,
 ): ObjectStore {
+  const refusal = whyNoFiles({ clickhouse, exportFileDir });
+  if (refusal !== undefined) throw new DeliveryError(refusal, true);
   const folder = openFolder(config, exportFileDir);
-  if (!clickhouse.embedded) {
-    throw new DeliveryError(
-      "File destinations need the embedded ClickHouse: a remote one has other disks",
-      true,
-    );
-  }
   const place = (key: string): string => {
     const path = resolve(folder, key);
     if (path.startsWith(`${folder}${sep}`)) return path;
@@ -51,6 +47,18 @@ export function fileStore(
       return Promise.resolve();
     },
   };
+}
+
+/** Why this process cannot write files; undefined when it can. */
+export function whyNoFiles({
+  clickhouse,
+  exportFileDir,
+}: Pick<Means, "clickhouse" | "exportFileDir">): string | undefined {
+  if (exportFileDir === undefined) {
+    return "File destinations are switched off: EXPORT_FILE_DIR is not set";
+  }
+  if (clickhouse.embedded) return undefined;
+  return "File destinations need the embedded ClickHouse: a remote one has other disks";
 }
 
 /** The destination's folder as it really is; made if it is not there. */

@@ -96,7 +96,11 @@ const shared: Record<string, Rule> = {
 
 const rules: Record<DestinationType, Record<string, Rule>> = {
   S3: {
-    bucket_name: shape(/^[A-Za-z0-9][A-Za-z0-9._-]{0,254}$/, "letters, digits, dots, dashes and underscores"),
+    // The engine refuses names of other lengths, and so does Amazon.
+    bucket_name: shape(
+      /^[A-Za-z0-9][A-Za-z0-9._-]{2,62}$/,
+      "3 to 63 letters, digits, dots, dashes and underscores",
+    ),
     region: shape(/^[A-Za-z0-9-]{1,64}$/, "letters, digits and dashes"),
     aws_access_key_id: shape(/^[\x21-\x7e]+$/, "visible ASCII characters"),
     aws_secret_access_key: shape(/^[\x21-\x7e]+$/, "visible ASCII characters"),

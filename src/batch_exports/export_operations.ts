@@ -28,7 +28,15 @@ import {
 } from "./operation.ts";
 import { queryParameter, urlOf } from "./operation.ts";
 import { shownExport } from "./shown_export.ts";
-import { createExport, homeProject, listExports, removeExport, showExport, updateExport } from "./store.ts";
+import {
+  createExport,
+  homeProject,
+  listExports,
+  removeExport,
+  showExport,
+  updateExport,
+  withPlace,
+} from "./store.ts";
 import { checkExport, type Checks } from "./wish.ts";
 
 export interface ExportParts extends Checks {
@@ -115,7 +123,7 @@ async function create(parts: ExportParts, asked: Asked, wish: ExportWish): Promi
     return ok(shownExport({ ...wouldBe(now), ...fields, ...momentsOf(fields), project_id }));
   }
   const founding = { ...fields, project_id, created_by: asked.access.user.id, now };
-  const made = await createExport(sql, founding);
+  const made = await withPlace(sql, fields, undefined, (tx) => createExport(tx, founding));
   if (!made) throw new Fault("invalid_input", "This project has as many batch exports as it can have.");
   return { status: 201, body: shownExport({ ...made, latest_runs: [] }) };
 }
@@ -217,7 +225,8 @@ async function change(parts: ExportParts, asked: Asked, changes: ExportChanges):
     const stored = await exportOf(sql, asked);
     if (Object.keys(changes).length === 0) return ok(shownExport(await showExport(sql, stored)));
     const { fields } = await checkExport(parts, changes, stored);
-    const changed = await updateExport(sql, stored, fields, new Date(clock.now()));
+    const now = new Date(clock.now());
+    const changed = await withPlace(sql, fields, stored, (tx) => updateExport(tx, stored, fields, now));
     if (changed) return ok(shownExport(await showExport(sql, changed)));
   }
   present(await exportOf(sql, asked));

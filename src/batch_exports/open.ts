@@ -4,6 +4,7 @@ import { existsSync } from "node:fs";
 import { resolve } from "node:path";
 import type { Metrics } from "../http/metrics.ts";
 import { exportCounts } from "./counts.ts";
+import { whyNoFiles } from "./destination_file.ts";
 import type { BatchExportRoutes } from "./route.ts";
 import { type ExportWorkerOptions, openExportWorker } from "./worker.ts";
 
@@ -32,7 +33,7 @@ export function openBatchExports({ metrics, ...options }: BatchExportOptions): O
     clock,
     addresses,
     secrets,
-    filesAllowed: exportFileDir !== undefined,
+    whyNoFiles: whyNoFiles({ clickhouse, exportFileDir }),
     probe: worker.probe.bind(worker),
     wake: worker.wake.bind(worker),
   };

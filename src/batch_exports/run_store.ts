@@ -63,10 +63,21 @@ export async function cancelOrphans(sql: Postgres, now: number): Promise<void> {
       FOR UPDATE OF r SKIP LOCKED)`;
 }
 
+export interface Claim {
+  owner: string;
+  now: number;
+  /** Every event that arrived before it is stored. */
+  through: number;
+  /** How many at most. */
+  runs: number;
+  /** Destinations that this process cannot write to: their runs are left to others. */
+  unable: readonly DestinationType[];
+}
+
 /** Takes runs that are due and complete in ClickHouse, the oldest first; they are `owner`'s until the lease ends. */
 export async function claimRuns(
   sql: Postgres,
-  { owner, now, through, runs }: { owner: string; now: number; through: number; runs: number },
+  { owner, now, through, runs, unable }: Claim,
 ): Promise<ClaimedRun[]> {
   const at = new Date(now);
   return await sql<ClaimedRun[]>`
@@ -79,6 +90,7 @@ export async function claimRuns(
       WHERE r.status IN ${sql(statusesBefore("Running"))} AND r.next_attempt_at <= ${at}
         AND (r.lease_until IS NULL OR r.lease_until < ${at})
         AND r.data_interval_end <= ${new Date(through)} AND NOT e.deleted
+        AND e.destination_type <> ALL(${[...unable]}::text[])
       ORDER BY r.next_attempt_at, r.data_interval_end, r.id
       LIMIT ${runs}
       FOR UPDATE OF r SKIP LOCKED
@@ -87,6 +99,30 @@ export async function claimRuns(
     RETURNING r.id, r.batch_export_id, r.backfill_id, r.attempts, due.taken_over, r.data_interval_start,
       r.data_interval_end, e.project_id, e.name, e.model, e.native_query, e.filters, e.destination_type,
       e.destination_config, e.destination_secrets`;
+}
+
+/**
+ * Shows runs that were due for limits.exportUntakenMsMax and that neither this process nor, so it seems, any other
+ * can serve. They stay due, for one that comes.
+ * @returns those that did not show it yet.
+ */
+export async function showUntaken(
+  sql: Postgres,
+  { now, through, unable }: Pick<Claim, "now" | "through" | "unable">,
+  reason: string,
+): Promise<{ id: string; batch_export_id: string }[]> {
+  const at = new Date(now);
+  return await sql<{ id: string; batch_export_id: string }[]>`
+    UPDATE batch_export_runs SET latest_error = ${reason}, last_updated_at = ${at}
+    WHERE id IN (
+      SELECT r.id FROM batch_export_runs r JOIN batch_exports e ON e.id = r.batch_export_id
+      WHERE r.status IN ${sql(statusesBefore("Running"))}
+        AND r.next_attempt_at <= ${new Date(now - limits.exportUntakenMsMax)}
+        AND (r.lease_until IS NULL OR r.lease_until < ${at})
+        AND r.data_interval_end <= ${new Date(through)} AND NOT e.deleted
+        AND e.destination_type = ANY(${[...unable]}::text[]) AND r.latest_error IS DISTINCT FROM ${reason}
+      FOR UPDATE OF r SKIP LOCKED)
+    RETURNING id, batch_export_id`;
 }
 
 /** Keeps a run; false when it is not `owner`'s to work on any more: cancelled, or taken by another. */

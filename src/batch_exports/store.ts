@@ -4,8 +4,10 @@
 import { newUuid } from "../core/id.ts";
 import { limits } from "../core/limits.ts";
 import { isoOf } from "../http/field_time.ts";
-import type { Postgres } from "../storage/postgres.ts";
+import { Fault } from "../core/fault.ts";
+import type { Postgres, PostgresTransaction } from "../storage/postgres.ts";
 import type { DestinationType, Settings } from "./destination_config.ts";
+import { filePlace } from "./file_place.ts";
 import type { ExportModel, Run } from "./model.ts";
 import { latestRuns } from "./run_list_store.ts";
 
@@ -79,9 +81,45 @@ export async function showExport(sql: Postgres, stored: StoredExport): Promise<S
   return { ...stored, latest_runs: latest.get(stored.id) ?? [] };
 }
 
+/**
+ * Writes an export that is to have a place of its own: while it is written, nobody else takes the same one.
+ * @param stored what is there already; what it has, it keeps.
+ * @throws Fault invalid_input when another export, of whichever project, writes its files there.
+ */
+export async function withPlace<T>(
+  sql: Postgres,
+  fields: ExportFields,
+  stored: StoredExport | undefined,
+  write: (sql: Postgres | PostgresTransaction) => Promise<T>,
+): Promise<T> {
+  const place = placeOf(fields);
+  if (place === undefined || place === (stored && placeOf(stored))) return await write(sql);
+  const written = await sql.begin(async (tx) => {
+    await tx`SELECT pg_advisory_xact_lock(hashtextextended('sluice places of file exports', 0))`;
+    const others = await tx<Pick<StoredExport, "model" | "destination_type" | "destination_config">[]>`
+      SELECT model, destination_type, destination_config FROM batch_exports
+      WHERE destination_type = 'File' AND NOT deleted AND id IS DISTINCT FROM ${stored?.id ?? null}::uuid`;
+    if (others.some((other) => placeOf(other) === place)) {
+      const detail = "Another batch export writes its files there. Choose another path or prefix.";
+      const name = fields.destination_config["path"] ? "path" : "prefix";
+      throw new Fault("invalid_input", detail, { attr: `destination__config__${name}` });
+    }
+    return [await write(tx)];
+  });
+  return written[0] as T;
+}
+
+function placeOf({
+  destination_type,
+  destination_config,
+  model,
+}: Pick<StoredExport, "model" | "destination_type" | "destination_config">): string | undefined {
+  return destination_type === "File" ? filePlace(destination_config, model) : undefined;
+}
+
 /** Undefined when the project is gone or has limits.exportsPerProjectMax exports. */
 export async function createExport(
-  sql: Postgres,
+  sql: Postgres | PostgresTransaction,
   founding: ExportFields & { project_id: number; created_by: number; now: Date },
 ): Promise<StoredExport | undefined> {
   const { project_id, created_by, now, ...fields } = founding;
@@ -109,7 +147,7 @@ export async function createExport(
  * goes on with the interval it is in: what was missed meanwhile is for a backfill.
  */
 export async function updateExport(
-  sql: Postgres,
+  sql: Postgres | PostgresTransaction,
   stored: StoredExport,
   fields: ExportFields,
   now: Date,
@@ -188,7 +226,7 @@ function within(sql: Postgres, place: Place) {
 }
 
 /** Nothing is SQL's own null, not JSON's. */
-function jsonOf(sql: Postgres, value: unknown) {
+function jsonOf(sql: Postgres | PostgresTransaction, value: unknown) {
   return value === null || value === undefined ? null : sql.json(value as never);
 }
 

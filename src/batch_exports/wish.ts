@@ -21,8 +21,8 @@ export interface Checks {
   clickhouse: ClickHouse;
   secrets: Secrets;
   addresses: Addresses;
-  /** Whether the operator allows files at all. */
-  filesAllowed: boolean;
+  /** Why this server writes no files; undefined when it does. */
+  whyNoFiles: string | undefined;
 }
 
 /** An export ready to be stored, and its destination with the secrets in the open. */
@@ -78,7 +78,7 @@ export async function checkExport(
 }
 
 async function checkDestinationPart(
-  { secrets, addresses, filesAllowed }: Checks,
+  { secrets, addresses, whyNoFiles }: Checks,
   { destination: wish }: ExportChanges,
   stored: StoredExport | undefined,
 ): Promise<SplitDestination & { sealed: Uint8Array }> {
@@ -87,8 +87,8 @@ async function checkDestinationPart(
     return { type: destination_type, config: destination_config, secrets: {}, sealed: destination_secrets };
   }
   const destination = readDestination(wish ?? {}, stored && openStored(secrets, stored, wish));
-  if (destination.type === "File" && !filesAllowed) {
-    const detail = '"File" is not a valid choice: this server has no EXPORT_FILE_DIR to write to.';
+  if (destination.type === "File" && whyNoFiles !== undefined) {
+    const detail = `"File" is not a valid choice. ${whyNoFiles}.`;
     throw new Fault("invalid_choice", detail, { attr: "destination__type" });
   }
   const target = hostOf(destination.type, destination.config);

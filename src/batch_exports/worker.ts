@@ -10,12 +10,20 @@ import type { ClickHouse } from "../storage/clickhouse.ts";
 import type { Postgres } from "../storage/postgres.ts";
 import { every, type Ticking } from "../work/tick.ts";
 import { probe } from "./deliver.ts";
-import type { Destination } from "./destination_config.ts";
+import type { Destination, DestinationType } from "./destination_config.ts";
+import { whyNoFiles } from "./destination_file.ts";
 import { deliveryError } from "./failure.ts";
 import { alignedBefore, intervalMs, nextDue, nextOfRange, wholeIntervals } from "./interval.ts";
 import { forgetLogs, writeLog } from "./log_store.ts";
 import { attempt, type RunCounts } from "./run.ts";
-import { cancelOrphans, claimRuns, readWatermarks, releaseRuns } from "./run_store.ts";
+import {
+  cancelOrphans,
+  type Claim,
+  claimRuns,
+  readWatermarks,
+  releaseRuns,
+  showUntaken,
+} from "./run_store.ts";
 import {
   advanceBackfill,
   completeBackfill,
@@ -52,12 +60,18 @@ export function openExportWorker(options: ExportWorkerOptions): ExportWorker {
   return new Worker(options);
 }
 
+/** The same words in every process, so that they are said once. */
+const untakenReason =
+  "No server takes this run: files are written by one that has EXPORT_FILE_DIR and the embedded ClickHouse";
+
 class Worker implements ExportWorker {
   readonly #options: ExportWorkerOptions;
   readonly #owner = crypto.randomUUID();
   readonly #running = new Set<Promise<void>>();
   readonly #released = new AbortController();
   readonly #unseen = new Set<string>();
+  /** Destinations that this process cannot write to. */
+  readonly #unable: readonly DestinationType[];
   #ticking: Ticking | undefined;
   #looking: Promise<void> | undefined;
   #again = false;
@@ -65,6 +79,7 @@ class Worker implements ExportWorker {
 
   constructor(options: ExportWorkerOptions) {
     this.#options = options;
+    this.#unable = whyNoFiles(options) === undefined ? [] : ["File"];
   }
 
   start(): void {
@@ -175,11 +190,13 @@ class Worker implements ExportWorker {
 
   async #claim(): Promise<void> {
     const { sql, clock } = this.#options;
-    const free = limits.exportRunsAtOnceMax - this.#running.size;
-    if (free <= 0 || this.#released.signal.aborted) return;
     const { through, unseen } = await readWatermarks(sql, clock.now());
     this.#report(unseen);
-    const claim = { owner: this.#owner, now: clock.now(), through, runs: free };
+    const unable = this.#unable;
+    if (unable.length > 0) await this.#tellUntaken({ now: clock.now(), through, unable });
+    const free = limits.exportRunsAtOnceMax - this.#running.size;
+    if (free <= 0 || this.#released.signal.aborted) return;
+    const claim = { owner: this.#owner, now: clock.now(), through, runs: free, unable };
     for (const run of await claimRuns(sql, claim)) {
       const means = { ...this.#options, owner: this.#owner };
       const running = attempt(run, means, this.#released.signal).finally(() => {
@@ -187,6 +204,16 @@ class Worker implements ExportWorker {
         this.wake();
       });
       this.#running.add(running);
+    }
+  }
+
+  /** Once for each run, whichever process says it. */
+  async #tellUntaken(due: Pick<Claim, "now" | "through" | "unable">): Promise<void> {
+    const { sql, log } = this.#options;
+    for (const { id, batch_export_id } of await showUntaken(sql, due, untakenReason)) {
+      log.warn("no server takes a batch export's run", { batch_export: batch_export_id, run: id });
+      const line = { batch_export_id, run_id: id, level: "WARNING", message: untakenReason } as const;
+      await writeLog(sql, line, due.now);
     }
   }
 

@@ -45,6 +45,8 @@ export const exportLimits = {
   /** The pause after a run's failed attempt, in ms: doubles from the first to the last. */
   exportRetryMsMin: 2000,
   exportRetryMsMax: 600_000,
+  /** How long a run may be due, in ms, before it says that no process can serve its destination. */
+  exportUntakenMsMax: 60_000,
   /** Failed attempts after which a run is given up: about three hours. */
   exportAttemptsMax: 25,
   /** An export whose last runs failed so often is paused; PostHog's numbers. */

@@ -17,7 +17,7 @@ beforeAll(async () => {
 }, startMsMax * 2);
 afterAll(cleanUp, startMsMax);
 
-const s3 = { bucket_name: "b", region: "us-east-1", prefix: "p" };
+const s3 = { bucket_name: "box", region: "us-east-1", prefix: "p" };
 const keys = { aws_access_key_id: "A", aws_secret_access_key: "S" };
 const postgres = { user: "u", password: "p", host: "db.example.com", database: "d" };
 const http = { url: "https://example.com/hook", token: "t" };
@@ -211,6 +211,9 @@ test("formats and what each can be compressed with", async () => {
 test("a value that could turn into something else is refused, and says where", async () => {
   const odd: [string, Record<string, unknown>, string][] = [
     ["S3", { ...s3, bucket_name: "evil.com/x?" }, "bucket_name"],
+    ["S3", { ...s3, bucket_name: "b" }, "bucket_name"],
+    ["S3", { ...s3, bucket_name: "bb" }, "bucket_name"],
+    ["S3", { ...s3, bucket_name: "b".repeat(64) }, "bucket_name"],
     ["S3", { ...s3, region: "evil.com/" }, "region"],
     ["S3", { ...s3, max_file_size_mb: 0 }, "max_file_size_mb"],
     ["S3", { ...s3, encryption: "ROT13" }, "encryption"],
@@ -258,6 +261,50 @@ test("files are for servers whose operator allows them", async () => {
   expect([status, code, attr]).toEqual([400, "invalid_choice", "destination__type"]);
   expect(detail).toContain("EXPORT_FILE_DIR");
 });
+
+test("no two exports write the same files", async () => {
+  const wish = (config: object, more: object = {}) => ({
+    ...exportWish,
+    destination: { type: "File", config },
+    ...more,
+  });
+  const made = await free.make(wish({ path: "shared", prefix: "daily" }));
+  const same = [
+    { path: "shared", prefix: "daily" },
+    { path: "shared/", prefix: "daily//" },
+    { path: "shared/daily" },
+    { prefix: "shared/daily", file_format: "Parquet" },
+  ];
+  const refused = (name: string) => [
+    400,
+    "validation_error",
+    "invalid_input",
+    "Another batch export writes its files there. Choose another path or prefix.",
+    `destination__config__${name}`,
+  ];
+  for (const config of same) {
+    const name = "path" in config ? "path" : "prefix";
+    expect(problemOf(await free.ask("POST", free.home, wish(config)))).toEqual(refused(name));
+  }
+  // What is made for one model is kept apart from the other.
+  await free.make(wish({ path: "models", prefix: "{table}" }));
+  const persons = await free.make(wish({ path: "models", prefix: "{table}" }, { model: "persons" }));
+  expect(problemOf(await free.ask("PATCH", `${free.home}${persons["id"]}/`, { model: "events" }))).toEqual(
+    refused("path"),
+  );
+  const other = await free.make(wish({ path: "shared", prefix: "weekly" }));
+  const moved = { destination: { config: { prefix: "daily" } } };
+  expect(problemOf(await free.ask("PATCH", `${free.home}${other["id"]}/`, moved))).toEqual(refused("path"));
+  // Its own files are no reason against it.
+  const renamed = await free.ask("PATCH", `${free.home}${made["id"]}/`, { ...wish({ path: "shared" }) });
+  expect(renamed.status).toBe(200);
+  expect((await free.ask("DELETE", `${free.home}${made["id"]}/`)).status).toBe(204);
+  expect((await free.ask("PATCH", `${free.home}${other["id"]}/`, moved)).status).toBe(200);
+  const at_once = await Promise.all(
+    Array.from({ length: 4 }, () => free.ask("POST", free.home, wish({ path: "race" }))),
+  );
+  expect(at_once.map(({ status }) => status).toSorted()).toEqual([201, 400, 400, 400]);
+}, 60_000);
 
 test("HTTP takes events only", async () => {
   const destination = { type: "HTTP", config: http };

@@ -35,7 +35,7 @@ beforeAll(async () => {
     clock: systemClock,
     addresses: openAddresses({ allowPrivate: false }),
     secrets: openSecrets({ dataDir }),
-    filesAllowed: false,
+    whyNoFiles: undefined,
     probe: async (destination) => {
       probed.push(destination);
       return reason;
@@ -51,7 +51,7 @@ beforeEach(() => {
   reason = undefined;
 });
 
-const config = { bucket_name: "b", region: "us-east-1", prefix: "p", file_format: "Parquet" };
+const config = { bucket_name: "box", region: "us-east-1", prefix: "p", file_format: "Parquet" };
 const keys = { aws_access_key_id: "A", aws_secret_access_key: "S" };
 const wish = { name: "Tried", interval: "hour", destination: { type: "S3", config: { ...config, ...keys } } };
 

@@ -4,7 +4,11 @@ import { afterAll, beforeAll, beforeEach, expect, test } from "bun:test";
 import { openAddresses } from "../../src/access/address.ts";
 import { openSecrets } from "../../src/access/secret.ts";
 import { bootstrap } from "../../src/accounts/bootstrap.ts";
-import { type ExportWorker, openExportWorker } from "../../src/batch_exports/worker.ts";
+import {
+  type ExportWorker,
+  type ExportWorkerOptions,
+  openExportWorker,
+} from "../../src/batch_exports/worker.ts";
 import { type Log, openLog } from "../../src/core/log.ts";
 import { migrate } from "../../src/storage/migrate.ts";
 import type { Stores } from "../../src/storage/stores.ts";
@@ -42,7 +46,7 @@ beforeEach(async () => {
 const counted: string[] = [];
 
 /** A process of its own, as far as runs are concerned; it looks when told to. */
-function openProcess(log: Log = silentLog): ExportWorker {
+function openProcess(log: Log = silentLog, able: Partial<ExportWorkerOptions> = {}): ExportWorker {
   const worker = openExportWorker({
     sql: stores.sql,
     clickhouse: stores.clickhouse,
@@ -52,6 +56,7 @@ function openProcess(log: Log = silentLog): ExportWorker {
     counts: { ended: (status) => void counted.push(status), rows: () => {}, seconds: () => {} },
     clock: { now: () => now, elapsed: () => performance.now() },
     log,
+    ...able,
   });
   worker.start();
   later(() => worker.close());
@@ -60,7 +65,17 @@ function openProcess(log: Log = silentLog): ExportWorker {
 
 const nowhere = { type: "NoOp", config: {}, interval: "hour" };
 /** Refused at once by whoever looks at it. */
-const broken = { ...nowhere, type: "File" };
+const broken = {
+  ...nowhere,
+  type: "S3",
+  config: {
+    bucket_name: "none",
+    region: "us-east-1",
+    prefix: "{nothing}",
+    endpoint_url: "http://127.0.0.1:1",
+  },
+};
+const brokenReason = "An invalid S3 key was provided: 'nothing' is unknown";
 
 async function arrive(...moments: number[]): Promise<void> {
   for (const moment of moments) {
@@ -205,8 +220,8 @@ test("a failed run does not stop a backfill", async () => {
   const worker = openProcess();
   const runs = await endedRuns(stores, id, 2);
   expect(runs.map(({ status, latest_error }) => [status, latest_error])).toEqual([
-    ["Failed", "File destinations are switched off: EXPORT_FILE_DIR is not set"],
-    ["Failed", "File destinations are switched off: EXPORT_FILE_DIR is not set"],
+    ["Failed", brokenReason],
+    ["Failed", brokenReason],
   ]);
   await until(
     async () => (await linesOf(stores, id)).at(-1)?.message === "Backfill finished: 0 of 2 runs completed",
@@ -236,4 +251,48 @@ test("several processes make every run once, and take over what a dead one left"
   const lines = await linesOf(stores, ids[0]!);
   expect(lines.some(({ message }) => message.includes("another one takes it over"))).toBeTrue();
   await Promise.all(workers.map((worker) => worker.close()));
+}, 60_000);
+
+const files = { type: "File", config: { path: "kept" }, interval: "hour" };
+
+test("runs into files are left to processes that can write them", async () => {
+  await arrive(noon - 1);
+  const id = await makeExport(stores, { dataDir }, { ...files, scheduled_until: new Date(noon - hour) });
+  const other = await makeExport(stores, { dataDir }, { ...nowhere, scheduled_until: new Date(noon - hour) });
+  const exportFileDir = makeFolder();
+  const remote = { ...stores.clickhouse, embedded: false };
+  const without = openProcess();
+  const elsewhere = openProcess(silentLog, { exportFileDir, clickhouse: remote });
+  await endedRuns(stores, other);
+  await Promise.all([without.close(), elsewhere.close()]);
+  const [waiting] = await runsOf(stores, id);
+  expect([waiting!.status, waiting!.attempts, waiting!.latest_error]).toEqual(["Starting", 0, null]);
+  const able = openProcess(silentLog, { exportFileDir });
+  const [run] = await endedRuns(stores, id);
+  expect([run!.id, run!.status, run!.latest_error]).toEqual([waiting!.id, "Completed", null]);
+  expect(run!.records_completed).toBeGreaterThan(0);
+  await able.close();
+}, 60_000);
+
+test("a run that no process takes says so, once, and still runs when one comes", async () => {
+  await arrive(noon - 1);
+  const id = await makeExport(stores, { dataDir }, { ...files, scheduled_until: new Date(noon - hour) });
+  const workers = [openProcess(), openProcess()];
+  await until(async () => (await runsOf(stores, id)).length === 1);
+  now += 59_000;
+  for (const worker of workers) worker.wake();
+  now += 1000;
+  for (const worker of workers) worker.wake();
+  const shown = async () => (await runsOf(stores, id))[0]!;
+  await until(async () => (await shown()).latest_error !== null);
+  const reason =
+    "No server takes this run: files are written by one that has EXPORT_FILE_DIR and the embedded ClickHouse";
+  expect([(await shown()).status, (await shown()).latest_error]).toEqual(["Starting", reason]);
+  for (let again = 0; again < 3; again++) for (const worker of workers) worker.wake();
+  await Promise.all(workers.map((worker) => worker.close()));
+  expect(await linesOf(stores, id)).toEqual([{ level: "WARNING", message: reason }]);
+  const able = openProcess(silentLog, { exportFileDir: makeFolder() });
+  const [run] = await endedRuns(stores, id);
+  expect([run!.status, run!.latest_error]).toEqual(["Completed", null]);
+  await able.close();
 }, 60_000);
