@@ -3,7 +3,7 @@
 
 import { reasonOf } from "../core/log.ts";
 import { captureColumns, type Column, eventColumns, personColumns, tableColumns } from "./columns.ts";
-import { type Delivery, measure, type Means, write } from "./delivery.ts";
+import { type Asked, type Delivery, measured, type Means, write } from "./delivery.ts";
 import { azureAddress, azureStore } from "./destination_azure.ts";
 import type { Destination, EventChoice, FileChoice } from "./destination_config.ts";
 import { fileStore, probeFolder } from "./destination_file.ts";
@@ -15,13 +15,13 @@ import { type ObjectStore, deliverObjects } from "./objects.ts";
 import { insertTextOf, type Source } from "./source_store.ts";
 
 /** @returns how many rows are at the destination now; 0 without having contacted it when there are none. */
-export async function deliver(
-  destination: Destination,
-  work: Omit<Delivery, "days" | "rows">,
-): Promise<number> {
-  const measured = await measure(work);
-  if (measured.rows === 0) return 0;
-  const delivery = { ...work, ...measured };
+export async function deliver(destination: Destination, work: Asked): Promise<number> {
+  return await measured(work, async (delivery) =>
+    delivery.rows === 0 ? 0 : await bring(destination, delivery),
+  );
+}
+
+async function bring(destination: Destination, delivery: Delivery): Promise<number> {
   const { type, config } = destination;
   switch (type) {
     case "S3":
@@ -29,7 +29,7 @@ export async function deliver(
     case "AzureBlob":
       return await intoObjects(delivery, azureStore(config), config, new URL(azureAddress(config)).hostname);
     case "File":
-      return await intoObjects(delivery, fileStore(config, work, work.mark), config, undefined);
+      return await intoObjects(delivery, fileStore(config, delivery, delivery.mark), config, undefined);
     case "Postgres":
       return await deliverPostgres(delivery, config);
     case "HTTP":

@@ -5,7 +5,7 @@ import type { Addresses } from "../access/address.ts";
 import { limits } from "../core/limits.ts";
 import type { ClickHouse } from "../storage/clickhouse.ts";
 import { DeliveryError, deliveryError } from "./failure.ts";
-import { daysOf, countOf, killOf, type Source, type Statement } from "./source_store.ts";
+import { countOf, daysOf, dropHeldOf, holdOf, killOf, type Source, type Statement } from "./source_store.ts";
 
 /** What a server has to move data with. */
 export interface Means {
@@ -68,10 +68,27 @@ export function rowsOf(
   });
 }
 
-/** Looks at what there is to deliver. */
-export async function measure(
-  work: Omit<Delivery, "days" | "rows">,
-): Promise<{ days: readonly string[]; rows: number }> {
+export type Asked = Omit<Delivery, "days" | "rows">;
+
+/**
+ * Looks at what there is to deliver, and gives it to `use`. Persons are set aside until that has ended: they may
+ * change at any time, and what is counted has to be what is written.
+ */
+export async function measured<T>(work: Asked, use: (delivery: Delivery) => Promise<T>): Promise<T> {
+  if (work.source.model === "events") return await use({ ...work, ...(await measure(work)) });
+  const held = crypto.randomUUID();
+  try {
+    await write(work, holdOf(work.source, held, work.mark), {});
+    const kept = { ...work, source: { ...work.source, held } };
+    return await use({ ...kept, ...(await measure(kept)) });
+  } finally {
+    const { text, params } = dropHeldOf(held);
+    // What could not be dropped goes by its age.
+    await work.clickhouse.command(text, params, { timeoutMs: limits.connectMsMax }).catch(() => {});
+  }
+}
+
+async function measure(work: Asked): Promise<{ days: readonly string[]; rows: number }> {
   const found = await ask<{ day: string }>(work, daysOf(work.source));
   const days = found.map(({ day }) => day);
   if (days.length === 0) return { days, rows: 0 };

@@ -26,8 +26,7 @@ export async function deliverPostgres(work: Delivery, config: PostgresConfig): P
     if (!own) await createTable(sql, config, model);
     const { select } = selectionOf(source, "columns", days);
     const chunks = rowsOf(work, select, "TabSeparated");
-    const expected = model === "events" ? rows : undefined;
-    return await replaceRows(sql, config, { columns, identity, chunks, expected });
+    return await replaceRows(sql, config, { columns, identity, chunks, expected: rows });
   });
 }
 

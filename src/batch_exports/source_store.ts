@@ -25,6 +25,8 @@ export interface Source {
   columns: readonly Column[];
   /** What the owner asks for instead, if anything; `columns` are its then. */
   own: CompiledQuery | undefined;
+  /** Persons are set aside before they are read: under which name. */
+  held?: string | undefined;
 }
 
 /** How rows are laid out. lines: one column `line`, each a JSON object; columns: as in the model. */
@@ -108,6 +110,26 @@ export function filesOf({ select, identity }: Selection, files: number): Stateme
     text: `SELECT DISTINCT ${identity} % {files:UInt64} AS file FROM (${select.text}) ORDER BY file`,
     params: { ...select.params, files },
   };
+}
+
+const heldColumns =
+  "project_id, team_id, distinct_id, person_id, properties, person_distinct_id_version, person_version, created_at, " +
+  "_inserted_at, is_deleted";
+
+/** Sets the persons of a source aside, under the name it is to have as `held`. */
+export function holdOf(source: Source, held: string, mark: string): Statement {
+  const { text, params } = personRows({ ...source, held: undefined });
+  return {
+    text:
+      `INSERT INTO exported_person_rows (attempt, ${heldColumns}) ` +
+      `SELECT {held:UUID}, ${heldColumns} FROM ${text} ${marked(mark)}`,
+    params: { ...params, held },
+  };
+}
+
+/** Drops them again. */
+export function dropHeldOf(held: string): Statement {
+  return { text: "ALTER TABLE exported_person_rows DROP PARTITION {held:UUID}", params: { held } };
 }
 
 /** Writes a selection into a table function. */
@@ -211,8 +233,16 @@ function eventRows(source: Source, days: readonly string[]): Statement {
   return narrowed("events", clauses, params, source.conditions);
 }
 
-/** Each id of the persons whose last change arrived in the interval, with what is known of them now. */
+/**
+ * Each id of the persons whose last change arrived in the interval, with what is known of them now: or was, when
+ * they were set aside.
+ */
 function personRows(source: Source): Statement {
+  const { held, project_id } = source;
+  if (held !== undefined) {
+    const text = "exported_person_rows WHERE attempt = {held:UUID} AND project_id = {project:UInt32}";
+    return { text, params: { held, project: project_id } };
+  }
   const { where, params } = arrival(source, "_inserted_at");
   return narrowed("exported_persons", [where], params, source.conditions);
 }

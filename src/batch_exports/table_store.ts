@@ -58,8 +58,8 @@ export interface CopiedRows {
   identity: readonly string[];
   /** In Postgres's text format. */
   chunks: AsyncIterable<Uint8Array>;
-  /** How many there have to be; undefined when they may change while they are read. */
-  expected: number | undefined;
+  /** How many there have to be. */
+  expected: number;
 }
 
 /**
@@ -93,7 +93,7 @@ export async function replaceRows(sql: Postgres, table: Table, rows: CopiedRows)
     await Promise.race([finished, failed]);
     const [counted] = await tx<{ rows: number }[]>`SELECT count(*)::integer AS rows FROM sluice_rows`;
     const copied = counted?.rows ?? 0;
-    if (expected !== undefined && copied !== expected) throw new CountError(copied, expected);
+    if (copied !== expected) throw new CountError(copied, expected);
     // Whoever comes second waits here, and then finds the first one's rows.
     await tx`SELECT pg_advisory_xact_lock(hashtextextended(${lockOf(table)}, 0))`;
     await tx.unsafe("ANALYZE sluice_rows");
