@@ -60,6 +60,15 @@ export function isoSql(sql: string): string {
 const elementsChain =
   "if(position(properties, '\"$elements_chain\"') = 0, '', JSONExtractString(properties, '$elements_chain'))";
 
+/** What eventsWithPersons reads beside an event's own columns. */
+export const personProperties = "person_properties";
+
+/** Of whom nothing is known, there is none. */
+const knownOfPerson: Column = {
+  ...json(personProperties),
+  sql: `if(empty(${personProperties}), '{}', ${personProperties})`,
+};
+
 /** In files, as PostHog writes them. */
 export const eventColumns: readonly Column[] = [
   uuid("uuid"),
@@ -67,7 +76,7 @@ export const eventColumns: readonly Column[] = [
   text("distinct_id"),
   uuid("person_id"),
   json("properties"),
-  fixed("person_properties", "{}"),
+  knownOfPerson,
   text("elements_chain", elementsChain),
   moment("timestamp"),
   moment("created_at"),

@@ -1,7 +1,7 @@
 // What an export reads, as ClickHouse statements: rows of one model, in one interval, in the shape of a file. Holds
 // SQL because exports are statements; values only ever travel as parameters.
 
-import { type Column, isoSql } from "./columns.ts";
+import { type Column, isoSql, personProperties } from "./columns.ts";
 import type { EventChoice } from "./destination_config.ts";
 import type { Interval } from "./interval.ts";
 import type { CompiledQuery } from "./native_query.ts";
@@ -55,8 +55,7 @@ export function daysOf(source: Source): Statement {
 /** Everything of the interval in a layout. `days`: what daysOf found. */
 export function selectionOf(source: Source, layout: Layout, days: readonly string[]): Selection {
   const { columns, own, model } = source;
-  // Where a text stands under its column's name, conditions must not see the text.
-  const from = fromText(source, days, layout === "texts");
+  const from = fromText(source, days, true);
   const { params } = from;
   if (layout === "lines") {
     const members = columns.map(({ name, json }, i) => `'${i === 0 ? "{" : ","}${quoted(name)}:', ${json}`);
@@ -67,11 +66,13 @@ export function selectionOf(source: Source, layout: Layout, days: readonly strin
       identity: own || model === "persons" ? "cityHash64(line)" : "cityHash64(substring(line, 1, 48))",
     };
   }
-  const shown = columns.map((one) => `${layout === "texts" ? cell(one) : one.sql} AS ${nameOf(one)}`);
+  // Computed under names that no column has, so that none of them is taken for the column it is named like.
+  const computed = columns.map((one, i) => `${layout === "texts" ? cell(one) : one.sql} AS c${i}`);
+  const shown = columns.map((one, i) => `c${i} AS ${nameOf(one)}`);
   const declared = columns.map((one) => `${nameOf(one)} ${layout === "texts" ? "String" : one.type}`);
   const names = own || model === "persons" ? columns.map(nameOf) : columns.slice(0, 1).map(nameOf);
   return {
-    select: { text: `SELECT ${shown.join(", ")} ${from.text}`, params },
+    select: { text: `SELECT ${shown.join(", ")} FROM (SELECT ${computed.join(", ")} ${from.text})`, params },
     structure: declared.join(", "),
     identity: `ifNull(cityHash64(${names.map((name) => `toString(${name})`).join(", ")}), 0)`,
   };
@@ -207,14 +208,34 @@ function nameOf({ name }: Column): string {
   return `\`${name}\``;
 }
 
-function fromText(source: Source, days: readonly string[], apart = false): Statement {
-  const { own, model } = source;
-  const rows = model === "persons" ? personRows(source) : eventRows(source, days);
+function fromText(source: Source, days: readonly string[], persons = false): Statement {
+  const { own, model, columns } = source;
+  const joined = persons && columns.some(({ name }) => name === personProperties) && !own;
+  const events = joined ? eventsWithPersons : eventRows;
+  const rows = model === "persons" ? personRows(source) : events(source, days);
   const params = { ...rows.params, ...own?.params };
-  if (!own && !apart && model === "events") return { text: `FROM ${rows.text}`, params };
+  if (!own && model === "events") return { text: `FROM ${rows.text}`, params };
   // From a table of its own, so that nothing the owner names can stand for what holds it to its project.
   const where = own?.where_sql === undefined ? "" : ` WHERE ${own.where_sql}`;
   return { text: `FROM (SELECT * FROM ${rows.text})${where}`, params };
+}
+
+/** Beside each event what is known of its person now. Only who did one of them is put together. */
+function eventsWithPersons(source: Source, days: readonly string[]): Statement {
+  const { text, params } = eventRows(source, days);
+  const { where } = arrival(source);
+  const main_ids =
+    "SELECT if(m.main_id = '', e.distinct_id, m.main_id) FROM " +
+    `(SELECT DISTINCT distinct_id FROM event_rows WHERE ${where} AND toDate(timestamp) IN {days:Array(Date)}) AS e ` +
+    "LEFT ANY JOIN (SELECT distinct_id, main_id FROM merged_ids FINAL WHERE project_id = {project:UInt32}) AS m " +
+    "ON e.distinct_id = m.distinct_id";
+  const known =
+    `SELECT person_id, properties AS ${personProperties} FROM person_texts ` +
+    `WHERE project_id = {project:UInt32} AND main_id IN (${main_ids})`;
+  return {
+    text: `(SELECT * FROM (SELECT * FROM ${text}) AS e LEFT ANY JOIN (${known}) AS p USING (person_id))`,
+    params,
+  };
 }
 
 function eventRows(source: Source, days: readonly string[]): Statement {
