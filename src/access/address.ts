@@ -33,9 +33,10 @@ export interface Addresses {
   /**
    * For a client that asks for the name itself, just before it does: a name that does not resolve here was not
    * looked at, and may well resolve there.
+   * @returns an address to name in place of the host, where that can be done; undefined where any will do.
    * @throws Error like connectable, but of a name that does not resolve only where private addresses are refused.
    */
-  lookedAt(host: string): Promise<void>;
+  lookedAt(host: string): Promise<string | undefined>;
 }
 
 export function openAddresses({ allowPrivate, resolve = resolveName }: AddressOptions): Addresses {
@@ -63,9 +64,7 @@ export function openAddresses({ allowPrivate, resolve = resolveName }: AddressOp
   return {
     refusalOf,
     connectable,
-    lookedAt: async (host) => {
-      if (!allowPrivate) await connectable(host);
-    },
+    lookedAt: async (host) => (allowPrivate ? undefined : await connectable(host)),
     resolvedRefusalOf: async (host) => {
       const refused = refusalOf(host);
       if (refused !== undefined || allowPrivate) return refused;

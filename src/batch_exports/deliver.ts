@@ -5,7 +5,13 @@ import { reasonOf } from "../core/log.ts";
 import { captureColumns, type Column, eventColumns, personColumns, tableColumns } from "./columns.ts";
 import { type Asked, type Delivery, measured, type Means, write } from "./delivery.ts";
 import { azureAddress, azureStore } from "./destination_azure.ts";
-import type { Destination, EventChoice, FileChoice } from "./destination_config.ts";
+import type {
+  AzureBlobConfig,
+  Destination,
+  EventChoice,
+  FileChoice,
+  S3Config,
+} from "./destination_config.ts";
 import { fileStore, probeFolder } from "./destination_file.ts";
 import { deliverHttp, probeHttp } from "./destination_http.ts";
 import { deliverPostgres, probePostgres } from "./destination_postgres.ts";
@@ -25,11 +31,11 @@ async function bring(destination: Destination, delivery: Delivery): Promise<numb
   const { type, config } = destination;
   switch (type) {
     case "S3":
-      return await intoObjects(delivery, s3Store(config), config, s3Host(config));
+      return await intoObjects(delivery, await openS3(config, delivery), config);
     case "AzureBlob":
-      return await intoObjects(delivery, azureStore(config), config, new URL(azureAddress(config)).hostname);
+      return await intoObjects(delivery, await openAzure(config, delivery), config);
     case "File":
-      return await intoObjects(delivery, fileStore(config, delivery, delivery.mark), config, undefined);
+      return await intoObjects(delivery, fileStore(config, delivery, delivery.mark), config);
     case "Postgres":
       return await deliverPostgres(delivery, config);
     case "HTTP":
@@ -43,21 +49,34 @@ async function intoObjects(
   work: Delivery,
   store: ObjectStore,
   config: FileChoice & { prefix: string },
-  host: string | undefined,
 ): Promise<number> {
-  if (host !== undefined) await allow(work, host);
   await deliverObjects(work, store, config, config.prefix);
   return work.rows;
 }
 
+async function openS3(config: S3Config, means: Means): Promise<ObjectStore> {
+  return s3Store(config, await allow(means, s3Host(config)));
+}
+
+/** Its address is part of what is signed and cannot be put in place of its name, which may lead elsewhere by then. */
+async function openAzure(config: AzureBlobConfig, means: Means): Promise<ObjectStore> {
+  const { hostname, protocol } = new URL(azureAddress(config));
+  const address = await allow(means, hostname);
+  if (protocol === "http:" && address !== undefined && hostname.replace(/^\[|\]$/g, "") !== address) {
+    throw new DeliveryError("An endpoint_url with a name has to begin with https://", true);
+  }
+  return azureStore(config);
+}
+
 /**
  * ClickHouse makes the connection, and asks for the name itself: this looks at what the name means just before.
+ * @returns the address that was looked at, where it matters.
  * @throws DeliveryError: final for a private address, otherwise for a later try.
  */
-async function allow({ addresses }: Means, host: string): Promise<void> {
+async function allow({ addresses }: Means, host: string): Promise<string | undefined> {
   const refusal = await addresses.resolvedRefusalOf(host);
   if (refusal !== undefined) throw new DeliveryError(refusal, true);
-  await addresses.lookedAt(host).catch((thrown: unknown) => {
+  return await addresses.lookedAt(host).catch((thrown: unknown) => {
     throw new DeliveryError(reasonOf(thrown), false);
   });
 }
@@ -84,11 +103,9 @@ export async function probe(destination: Destination, means: Means): Promise<voi
   const work = { ...means, mark, abort: AbortSignal.timeout(probeMsMax) };
   switch (type) {
     case "S3":
-      await allow(means, s3Host(config));
-      return await probeObjects(work, s3Store(config), config.prefix);
+      return await probeObjects(work, await openS3(config, means), config.prefix);
     case "AzureBlob":
-      await allow(means, new URL(azureAddress(config)).hostname);
-      return await probeObjects(work, azureStore(config), config.prefix);
+      return await probeObjects(work, await openAzure(config, means), config.prefix);
     case "File":
       return probeFolder(config, means.exportFileDir);
     case "Postgres":

@@ -6,12 +6,16 @@ import type { S3Config } from "./destination_config.ts";
 import { DeliveryError } from "./failure.ts";
 import { type ObjectStore, withNumber } from "./objects.ts";
 
-/** @throws DeliveryError when its address cannot be said to ClickHouse. */
-export function s3Store(config: S3Config): ObjectStore {
+/**
+ * @param checked the address that its host was found to have. A plain http:// request goes to this very one; over
+ *   https:// nobody but the host can answer, wherever its name leads by then.
+ * @throws DeliveryError when its address cannot be said to ClickHouse.
+ */
+export function s3Store(config: S3Config, checked?: string): ObjectStore {
   const { aws_access_key_id, aws_secret_access_key } = config;
   const signed = aws_access_key_id !== null && aws_secret_access_key !== null;
+  const address = pinned(config, checked);
   const encryption = encryptionHeaders(config);
-  const address = addressOf(config);
   return {
     secrets: [aws_access_key_id, aws_secret_access_key].filter((one) => one !== null),
     settings: {
@@ -48,11 +52,18 @@ export function s3Host(config: S3Config): string {
   return new URL(addressOf(config).root).hostname;
 }
 
+interface Address {
+  /** Where keys begin. */
+  root: string;
+  /** Keys without a folder cannot be said. */
+  needsFolder: boolean;
+}
+
 /**
- * Where keys begin. ClickHouse reads any address but Amazon's own as path-style; a bucket in the host then makes the
- * key's first folder look like the bucket, which gives the very same request.
+ * ClickHouse reads any address but Amazon's own as path-style; a bucket in the host then makes the key's first folder
+ * look like the bucket, which gives the very same request.
  */
-function addressOf(config: S3Config): { root: string; needsFolder: boolean } {
+function addressOf(config: S3Config): Address {
   const { bucket_name, region, endpoint_url, use_virtual_style_addressing: virtual } = config;
   const suffix = region.startsWith("cn-") ? "amazonaws.com.cn" : "amazonaws.com";
   const endpoint = new URL(endpoint_url ?? `https://s3.${region}.${suffix}`);
@@ -63,6 +74,21 @@ function addressOf(config: S3Config): { root: string; needsFolder: boolean } {
   // What ClickHouse itself takes for virtual-hosted.
   const known = /^(s3express[-a-z0-9]*|s3|cos|obs|oss|eos)[.-]/.test(endpoint.host);
   return { root, needsFolder: !known };
+}
+
+/**
+ * With the checked address in place of the name: the engine signs for the host it connects to, and a name sent beside
+ * it would not be what was signed.
+ */
+function pinned(config: S3Config, checked: string | undefined): Address {
+  const address = addressOf(config);
+  const url = new URL(address.root);
+  if (checked === undefined || url.protocol !== "http:") return address;
+  if (config.use_virtual_style_addressing) {
+    throw new DeliveryError("An endpoint_url that is to hold the bucket has to begin with https://", true);
+  }
+  url.hostname = checked.includes(":") ? `[${checked}]` : checked;
+  return { ...address, root: url.href };
 }
 
 function encryptionHeaders({ encryption, kms_key_id }: S3Config): {
