@@ -16,8 +16,9 @@ import { fileStore, probeFolder } from "./destination_file.ts";
 import { deliverHttp, probeHttp } from "./destination_http.ts";
 import { deliverPostgres, probePostgres } from "./destination_postgres.ts";
 import { s3Host, s3Store } from "./destination_s3.ts";
-import { DeliveryError, deliveryError } from "./failure.ts";
-import { type ObjectStore, deliverObjects } from "./objects.ts";
+import { DeliveryError } from "./failure.ts";
+import { checkKey } from "./object_key.ts";
+import { deliverObjects, failureOf, type ObjectStore } from "./objects.ts";
 import { insertTextOf, type Source } from "./source_store.ts";
 
 /** @returns how many rows are at the destination now; 0 without having contacted it when there are none. */
@@ -125,14 +126,10 @@ async function probeObjects(
   store: ObjectStore,
   prefix: string,
 ): Promise<void> {
-  const folder = prefix
-    .replace(/\{.*$/s, "")
-    .replace(/[^/]*$/, "")
-    .replace(/^\/+/, "");
-  const file = store.file(`${folder}sluice-check/connection.txt`, "LineAsString", "line String", "none");
+  const file = store.file(checkKey(prefix), "LineAsString", "line String", "none");
   try {
     await write(work, insertTextOf(file, "This file may be removed.", work.mark), store.settings);
   } catch (thrown) {
-    throw deliveryError(thrown, store.secrets);
+    throw await failureOf(thrown, store, work);
   }
 }

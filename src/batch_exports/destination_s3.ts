@@ -5,6 +5,7 @@ import { limits } from "../core/limits.ts";
 import type { S3Config } from "./destination_config.ts";
 import { DeliveryError } from "./failure.ts";
 import { type ObjectStore, withNumber } from "./objects.ts";
+import { explainS3 } from "./s3_refusal.ts";
 
 /**
  * @param checked the address that its host was found to have. A plain http:// request goes to this very one; over
@@ -27,6 +28,7 @@ export function s3Store(config: S3Config, checked?: string): ObjectStore {
       // Nobody is sent on to an address that was not checked.
       s3_max_redirects: 0,
     },
+    explain: (error, work) => explainS3(error, config, work),
     file: (key, format, structure, compression) => {
       if (address.needsFolder && !key.includes("/")) {
         throw new DeliveryError("Virtual-hosted addressing needs a prefix with at least one folder", true);

@@ -50,6 +50,15 @@ export function manifestText(keys: readonly string[]): string {
   return JSON.stringify({ files: keys });
 }
 
+/** Where a destination is tried out: a file in the folder that files go to, as far as its name is fixed. */
+export function checkKey(prefix: string): string {
+  const folder = prefix
+    .replace(/\{.*$/s, "")
+    .replace(/[^/]*$/, "")
+    .replace(/^\/+/, "");
+  return `${folder}sluice-check/connection.txt`;
+}
+
 function stem({ prefix, model, interval }: ObjectNaming): string {
   const name = `${startText(interval)}-${isoText(interval.end)}`;
   const folder = filledPrefix(prefix, model, interval).replace(/\/+$/, "");

@@ -3,7 +3,7 @@
 
 import { brotliCompressSync, constants, gzipSync } from "node:zlib";
 import { limits } from "../core/limits.ts";
-import { ask, type Delivery, write } from "./delivery.ts";
+import { ask, type Delivery, type Means, write } from "./delivery.ts";
 import type { FileChoice, FileFormat } from "./destination_config.ts";
 import { deliveryError, DeliveryError } from "./failure.ts";
 import { KeyError, manifestKey, manifestText, objectKey, type ObjectNaming } from "./object_key.ts";
@@ -33,6 +33,8 @@ export interface ObjectStore {
   secrets: readonly string[];
   /** Before the first file: the key without what follows the last slash. */
   open?(folder: string): Promise<void>;
+  /** Finds out more about what went wrong; the error itself where there is no more. */
+  explain?(error: DeliveryError, work: Means & Pick<Delivery, "abort">): Promise<DeliveryError>;
   /** After the last file: files appear under their names only now. */
   close?(keys: readonly string[]): Promise<void>;
 }
@@ -71,8 +73,18 @@ export async function deliverObjects(
     await store.close?.(keys);
   } catch (thrown) {
     if (thrown instanceof KeyError) throw new DeliveryError(thrown.message, true);
-    throw deliveryError(thrown, store.secrets);
+    throw await failureOf(thrown, store, work);
   }
+}
+
+/** What went wrong with a store, without its secrets. */
+export async function failureOf(
+  thrown: unknown,
+  store: ObjectStore,
+  work: Means & Pick<Delivery, "abort">,
+): Promise<DeliveryError> {
+  const error = deliveryError(thrown, store.secrets);
+  return (await store.explain?.(error, work)) ?? error;
 }
 
 /** Columns of the owner's own have the types that the engine gives them. */

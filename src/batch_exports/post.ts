@@ -17,27 +17,29 @@ export interface Posted {
   text: string;
 }
 
+export interface Posting {
+  addresses: Addresses;
+  abort: AbortSignal;
+  /** POST unless told. */
+  method?: "POST" | "PUT";
+}
+
 /**
- * Posts a body and reads the beginning of the answer.
+ * Sends a body and reads the beginning of the answer.
  * @throws DeliveryError: final for a private address, otherwise for a later try.
  */
 export async function post(
   url: URL,
   body: Uint8Array,
   headers: Record<string, string>,
-  { addresses, abort }: { addresses: Addresses; abort: AbortSignal },
+  { addresses, abort, method = "POST" }: Posting,
 ): Promise<Posted> {
   const refusal = addresses.refusalOf(url.hostname) ?? (await addresses.resolvedRefusalOf(url.hostname));
   if (refusal !== undefined) throw new DeliveryError(refusal, true);
   try {
     const address = await addresses.connectable(url.hostname);
-    return await send(
-      url,
-      address,
-      body,
-      headers,
-      AbortSignal.any([abort, AbortSignal.timeout(limits.exportPostMsMax)]),
-    );
+    const signal = AbortSignal.any([abort, AbortSignal.timeout(limits.exportPostMsMax)]);
+    return await send(url, address, body, { method, headers, signal });
   } catch (thrown) {
     throw new DeliveryError(`${url.host} could not be reached: ${reasonOf(thrown)}`, false);
   }
@@ -47,8 +49,7 @@ async function send(
   url: URL,
   address: string,
   body: Uint8Array,
-  headers: Record<string, string>,
-  signal: AbortSignal,
+  { method, headers, signal }: { method: string; headers: Record<string, string>; signal: AbortSignal },
 ): Promise<Posted> {
   const { promise, resolve, reject } = Promise.withResolvers<Posted>();
   const family = address.includes(":") ? 6 : 4;
@@ -58,23 +59,19 @@ async function send(
   };
   const request = url.protocol === "https:" ? secure : plain;
   const length = { "content-length": String(body.length) };
-  const asking = request(
-    url,
-    { method: "POST", headers: { ...headers, ...length }, lookup, signal },
-    (reply) => {
-      let text = "";
-      reply.setEncoding("utf8");
-      reply.on("data", (chunk: string) => {
-        if (text.length < answerCharsMax) text += chunk.slice(0, answerCharsMax - text.length);
-      });
-      reply.on("error", reject);
-      reply.on("end", () => {
-        const seconds = Number(reply.headers["retry-after"]);
-        const retryAfterMs = Number.isFinite(seconds) ? seconds * 1000 : undefined;
-        resolve({ status: reply.statusCode ?? 0, retryAfterMs, text });
-      });
-    },
-  );
+  const asking = request(url, { method, headers: { ...headers, ...length }, lookup, signal }, (reply) => {
+    let text = "";
+    reply.setEncoding("utf8");
+    reply.on("data", (chunk: string) => {
+      if (text.length < answerCharsMax) text += chunk.slice(0, answerCharsMax - text.length);
+    });
+    reply.on("error", reject);
+    reply.on("end", () => {
+      const seconds = Number(reply.headers["retry-after"]);
+      const retryAfterMs = Number.isFinite(seconds) ? seconds * 1000 : undefined;
+      resolve({ status: reply.statusCode ?? 0, retryAfterMs, text });
+    });
+  });
   asking.on("error", reject);
   asking.end(body);
   return await promise;

@@ -272,6 +272,40 @@ test("a bucket that is revoked ends a run at once", async () => {
   expect(denied.latest_error).toContain("Access Denied");
 }, 60_000);
 
+test("a server that refuses and says no more ends a run at once, one that fails so is tried again", async () => {
+  for (const status of [401, 403, 404]) {
+    s3.answer = () => new Response("", { status });
+    const refused = await exported({});
+    expect([refused.status, refused.attempts]).toEqual(["Failed", 1]);
+    expect(refused.latest_error).toStartWith(`The server answered ${status} and said no more`);
+  }
+  s3.answer = () => new Response("<html>Forbidden</html>", { status: 403 });
+  expect((await exported({})).latest_error).toStartWith("The server answered 403 and said no more");
+  s3.answer = () => new Response("", { status: 500 });
+  const id = await begun({ prefix: "failed" });
+  const waiting = await runIn(stores, id, "FailedRetryable");
+  expect(waiting.latest_error).toContain("No response body");
+  s3.answer = undefined;
+  const [run] = await endedRuns(stores, id);
+  expect([run!.id, run!.status]).toEqual([waiting.id, "Completed"]);
+}, 60_000);
+
+test("a server with a region of its own is signed for as soon as it says which", async () => {
+  s3.region = "garage";
+  const before = s3.requests.length;
+  const run = await exported({ prefix: "far", region: "garage" });
+  expect([run.latest_error, run.records_completed]).toEqual([null, 1200]);
+  expect(new Set(s3.requests.slice(before).map(({ region }) => region))).toEqual(new Set(["garage"]));
+  s3.region = undefined;
+  s3.answer = () => s3Error(403, "SignatureDoesNotMatch");
+  const silent = await exported({ region: "garage" });
+  s3.answer = undefined;
+  expect([silent.status, silent.latest_error]).toEqual([
+    "Failed",
+    expect.stringContaining('ClickHouse signs for "us-east-1" until a server says which region it has'),
+  ]);
+}, 60_000);
+
 test("a server that is down is tried again until it is back", async () => {
   await s3.stop();
   const id = await begun({ prefix: "later" });
@@ -344,7 +378,8 @@ test("asked over HTTP: a dry run tries the destination out, a backfill begins at
   expect((await ask(server, "GET", `${path}runs/${waiting.id}/`)).body["status"]).toBe("Cancelled");
 }, 60_000);
 
-test("a file of many parts is put together", async () => {
+test("a file of many parts is put together, in a region of its own as well", async () => {
+  s3.region = "garage";
   const { clickhouse } = stores;
   const start = Date.parse("2024-02-01T00:00:00Z");
   await clickhouse.command(

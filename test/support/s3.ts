@@ -22,6 +22,8 @@ export interface S3Server {
   removeBucket(bucket: string): void;
   /** Answers every request from now on; undefined: as usual again. */
   answer: ((request: Request) => Response | undefined | Promise<Response | undefined>) | undefined;
+  /** The one region that signatures may be for; undefined: any. Told to who names another, as Amazon does. */
+  region: string | undefined;
   /** Refuses connections until `start`. */
   stop(): Promise<void>;
   start(): void;
@@ -47,6 +49,7 @@ export async function startS3(...buckets: string[]): Promise<S3Server> {
     url: "",
     requests,
     answer: undefined,
+    region: undefined,
     keys: (bucket) => keysBelow(join(directory, bucket)),
     read: (bucket, key) => new Uint8Array(readFileSync(join(directory, bucket, `${key}${objectEnding}`))),
     makeBucket: (bucket) => void mkdirSync(join(directory, bucket)),
@@ -65,6 +68,11 @@ export async function startS3(...buckets: string[]): Promise<S3Server> {
         if (asked) return asked;
         const { region, refusal } = checkSignature(request);
         if (refusal) return s3Error(403, refusal);
+        const own = server.region;
+        if (own !== undefined && region !== own) {
+          const more = `<Region>${own}</Region>`;
+          return s3Error(400, "AuthorizationHeaderMalformed", `the region '${region}' is wrong`, more);
+        }
         const path = request.url.replace(/^https?:\/\/[^/]+/, "");
         requests.push({
           method: request.method,
@@ -112,8 +120,9 @@ async function forward(request: Request, url: string): Promise<Response> {
   });
 }
 
-export function s3Error(status: number, code: string, message = code): Response {
-  const body = `<?xml version="1.0" encoding="UTF-8"?><Error><Code>${code}</Code><Message>${message}</Message></Error>`;
+export function s3Error(status: number, code: string, message = code, more = ""): Response {
+  const error = `<Error><Code>${code}</Code><Message>${message}</Message>${more}</Error>`;
+  const body = `<?xml version="1.0" encoding="UTF-8"?>${error}`;
   return new Response(body, { status, headers: { "content-type": "application/xml" } });
 }
 
