@@ -120,7 +120,7 @@ async function create(parts: ExportParts, asked: Asked, wish: ExportWish): Promi
     if (reason !== undefined) {
       throw new Fault("invalid_input", `The destination does not work: ${reason}`, { attr: "destination" });
     }
-    return ok(shownExport({ ...wouldBe(now), ...fields, ...momentsOf(fields), project_id }));
+    return ok(shownExport({ ...wouldBe(now), ...fields, project_id }));
   }
   const founding = { ...fields, project_id, created_by: asked.access.user.id, now };
   const made = await withPlace(sql, fields, undefined, (tx) => createExport(tx, founding));
@@ -138,16 +138,6 @@ function wouldBe(now: Date) {
     revision: "",
     latest_runs: [],
   };
-}
-
-function momentsOf(fields: {
-  last_paused_at: string | null;
-  start_at: string | null;
-  end_at: string | null;
-}) {
-  const dateOf = (text: string | null) => (text === null ? null : new Date(text));
-  const { last_paused_at, start_at, end_at } = fields;
-  return { last_paused_at: dateOf(last_paused_at), start_at: dateOf(start_at), end_at: dateOf(end_at) };
 }
 
 function isDryRun(query: URLSearchParams): boolean {

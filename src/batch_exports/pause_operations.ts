@@ -51,7 +51,8 @@ export function pauseOperations({ sql, clock, wake }: BackfillParts): Operation[
 async function backfillMissed(sql: Postgres, stored: StoredExport, now: Date): Promise<void> {
   const { id, interval, created_at, scheduled_until, last_paused_at } = stored;
   const lengthMs = intervalMs(interval);
-  const stood = Math.min(...[scheduled_until ?? created_at, last_paused_at ?? now].map((at) => at.getTime()));
+  const paused = last_paused_at === null ? now.getTime() : Date.parse(last_paused_at);
+  const stood = Math.min((scheduled_until ?? created_at).getTime(), paused);
   const start = new Date(alignedBefore(stood, lengthMs));
   const end = new Date(alignedBefore(now.getTime(), lengthMs));
   if (start >= end) return;

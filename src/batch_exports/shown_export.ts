@@ -3,7 +3,7 @@
 import { isoOf } from "../http/field_time.ts";
 import type { BatchExport } from "./model.ts";
 import { compileQuery } from "./native_query.ts";
-import { momentOf, type ShownExport } from "./store.ts";
+import type { ShownExport } from "./store.ts";
 
 export function shownExport(stored: Omit<ShownExport, "destination_secrets">): BatchExport {
   return {
@@ -16,9 +16,9 @@ export function shownExport(stored: Omit<ShownExport, "destination_secrets">): B
     paused: stored.paused,
     created_at: isoOf(stored.created_at),
     last_updated_at: isoOf(stored.last_updated_at),
-    last_paused_at: momentOf(stored.last_paused_at),
-    start_at: momentOf(stored.start_at),
-    end_at: momentOf(stored.end_at),
+    last_paused_at: stored.last_paused_at,
+    start_at: stored.start_at,
+    end_at: stored.end_at,
     latest_runs: stored.latest_runs,
     native_query: stored.native_query,
     schema: schemaOf(stored),

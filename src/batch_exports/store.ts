@@ -3,7 +3,6 @@
 
 import { newUuid } from "../core/id.ts";
 import { limits } from "../core/limits.ts";
-import { isoOf } from "../http/field_time.ts";
 import { Fault } from "../core/fault.ts";
 import type { Postgres, PostgresTransaction } from "../storage/postgres.ts";
 import type { DestinationType, Settings } from "./destination_config.ts";
@@ -22,9 +21,10 @@ export interface StoredExport {
   model: ExportModel;
   interval: string;
   paused: boolean;
-  last_paused_at: Date | null;
-  start_at: Date | null;
-  end_at: Date | null;
+  /** As ISO text: a Date would lose microseconds. */
+  last_paused_at: string | null;
+  start_at: string | null;
+  end_at: string | null;
   native_query: string | null;
   filters: unknown;
   destination_type: DestinationType;
@@ -39,7 +39,7 @@ export interface StoredExport {
 
 export type ShownExport = StoredExport & { latest_runs: Run[] };
 
-/** What may be set; moments as ISO text. */
+/** What may be set; moments as ISO text, which the client would cut to milliseconds unless it is sent as a text. */
 export interface ExportFields {
   name: string;
   model: ExportModel;
@@ -64,14 +64,14 @@ export async function listExports(
   const there = sql`FROM batch_exports e WHERE NOT e.deleted AND ${within(sql, place)}`;
   const [counted] = await sql<{ count: number }[]>`SELECT count(*)::integer AS count ${there}`;
   const rows = await sql<StoredExport[]>`
-    SELECT e.*, e.xmin::text AS revision ${there}
+    SELECT e.*, e.xmin::text AS revision, ${exact(sql)} ${there}
     ORDER BY e.created_at DESC, e.id DESC LIMIT ${page.limit} OFFSET ${page.offset}`;
   return { count: counted?.count ?? 0, exports: await withRuns(sql, [...rows]) };
 }
 
 export async function getExport(sql: Postgres, place: Place, id: string): Promise<StoredExport | undefined> {
   const [row] = await sql<StoredExport[]>`
-    SELECT e.*, e.xmin::text AS revision
+    SELECT e.*, e.xmin::text AS revision, ${exact(sql)}
     FROM batch_exports e WHERE e.id = ${id} AND NOT e.deleted AND ${within(sql, place)}`;
   return row;
 }
@@ -130,15 +130,15 @@ export async function createExport(
       destination_secrets)
     SELECT ${newUuid()}::uuid, p.id, ${created_by}::integer, ${now}::timestamptz, ${now}::timestamptz,
       ${now}::timestamptz, ${fields.name}::text, ${fields.model}::text, ${fields.interval}::text,
-      ${fields.paused}::boolean, ${fields.last_paused_at}::timestamptz, ${fields.start_at}::timestamptz,
-      ${fields.end_at}::timestamptz, ${fields.native_query}::text, ${jsonOf(sql, fields.filters)}::jsonb,
+      ${fields.paused}::boolean, ${fields.last_paused_at}::text::timestamptz, ${fields.start_at}::text::timestamptz,
+      ${fields.end_at}::text::timestamptz, ${fields.native_query}::text, ${jsonOf(sql, fields.filters)}::jsonb,
       ${fields.destination_type}::text, ${jsonOf(sql, fields.destination_config)}::jsonb,
       ${fields.destination_secrets}::bytea
     FROM projects p
     WHERE p.id = ${project_id}
       AND (SELECT count(*) FROM batch_exports e WHERE e.project_id = ${project_id} AND NOT e.deleted)
         < ${limits.exportsPerProjectMax}
-    RETURNING *, xmin::text AS revision`;
+    RETURNING *, xmin::text AS revision, ${exact(sql)}`;
   return row;
 }
 
@@ -156,15 +156,15 @@ export async function updateExport(
   const [row] = await sql<StoredExport[]>`
     UPDATE batch_exports SET
       name = ${fields.name}, model = ${fields.model}, "interval" = ${fields.interval}, paused = ${fields.paused},
-      last_paused_at = ${fields.last_paused_at}::timestamptz, start_at = ${fields.start_at}::timestamptz,
-      end_at = ${fields.end_at}::timestamptz, native_query = ${fields.native_query}::text,
+      last_paused_at = ${fields.last_paused_at}::text::timestamptz, start_at = ${fields.start_at}::text::timestamptz,
+      end_at = ${fields.end_at}::text::timestamptz, native_query = ${fields.native_query}::text,
       filters = ${jsonOf(sql, fields.filters)}::jsonb, destination_type = ${fields.destination_type},
       destination_config = ${jsonOf(sql, fields.destination_config)}::jsonb,
       destination_secrets = ${fields.destination_secrets}::bytea,
       scheduled_until = CASE WHEN ${resumed} THEN ${now}::timestamptz ELSE scheduled_until END,
       last_updated_at = ${now}::timestamptz
     WHERE id = ${stored.id} AND NOT deleted AND xmin::text = ${stored.revision}
-    RETURNING *, xmin::text AS revision`;
+    RETURNING *, xmin::text AS revision, ${exact(sql)}`;
   return row;
 }
 
@@ -182,7 +182,7 @@ export async function setPaused(
       scheduled_until = CASE WHEN ${paused} THEN scheduled_until ELSE ${now}::timestamptz END,
       last_updated_at = ${now}::timestamptz
     WHERE id = ${id} AND NOT deleted AND paused <> ${paused}
-    RETURNING *, xmin::text AS revision`;
+    RETURNING *, xmin::text AS revision, ${exact(sql)}`;
   return row;
 }
 
@@ -238,7 +238,11 @@ async function withRuns(sql: Postgres, rows: StoredExport[]): Promise<ShownExpor
   return rows.map((row) => ({ ...row, latest_runs: latest.get(row.id) ?? [] }));
 }
 
-/** A moment as replies spell it. */
-export function momentOf(at: Date | null): string | null {
-  return at && isoOf(at);
+/** Moments that were given, as replies spell them; named like the columns they take the place of. */
+function exact(sql: Postgres | PostgresTransaction) {
+  const shape = 'YYYY-MM-DD"T"HH24:MI:SS.US"Z"';
+  return sql`
+    replace(to_char(last_paused_at AT TIME ZONE 'UTC', ${shape}), '.000000Z', 'Z') AS last_paused_at,
+    replace(to_char(start_at AT TIME ZONE 'UTC', ${shape}), '.000000Z', 'Z') AS start_at,
+    replace(to_char(end_at AT TIME ZONE 'UTC', ${shape}), '.000000Z', 'Z') AS end_at`;
 }

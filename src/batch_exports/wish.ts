@@ -15,7 +15,7 @@ import type { ExportChanges, ExportModel } from "./model.ts";
 import { compileQuery } from "./native_query.ts";
 import { whyNoPattern, whyNot } from "./query_check_store.ts";
 import { refuseQuery } from "./query_token.ts";
-import { type ExportFields, momentOf, type StoredExport } from "./store.ts";
+import type { ExportFields, StoredExport } from "./store.ts";
 
 export interface Checks {
   clickhouse: ClickHouse;
@@ -46,7 +46,7 @@ export async function checkExport(
   const native_query = queryOf(changes, stored);
   const filters = filtersOf(changes, model, stored);
   const moment = (name: "last_paused_at" | "start_at" | "end_at") =>
-    changes[name] === undefined ? momentOf(stored?.[name] ?? null) : changes[name];
+    changes[name] === undefined ? (stored?.[name] ?? null) : changes[name];
   const start_at = moment("start_at");
   const end_at = moment("end_at");
   if (start_at !== null && end_at !== null && Date.parse(end_at) < Date.parse(start_at)) {

@@ -143,6 +143,23 @@ test("each wrong field is refused by its name", async () => {
   expect(problemOf(reply).slice(0, 3)).toEqual([400, "validation_error", "invalid_input"]);
 });
 
+test("moments keep their microseconds, whatever else is changed", async () => {
+  const moments = {
+    start_at: "2025-01-01T00:00:00.123456Z",
+    end_at: "2025-01-02T00:00:00.000001Z",
+    last_paused_at: "2024-12-31T23:59:59.999999Z",
+  };
+  const made = await desk.make(moments);
+  expect(made).toMatchObject(moments);
+  const path = `${desk.home}${made["id"]}/`;
+  expect((await desk.ask("PATCH", path, { name: "Renamed", end_at: "2025-01-02T00:00:00Z" })).status).toBe(
+    200,
+  );
+  expect((await desk.ask("GET", path)).body).toMatchObject({ ...moments, end_at: "2025-01-02T00:00:00Z" });
+  const dry = await desk.ask("POST", `${desk.home}?dry_run=1`, { ...exportWish, ...moments });
+  expect(dry.body).toMatchObject(moments);
+});
+
 test("any whole number of minutes up to a day is an interval", async () => {
   for (const interval of [
     "hour",
