@@ -11,7 +11,8 @@ import { type UploadBounds, announcedBytes, receiveBody, receiveWhole } from "./
 import { type Hints, copyPieces, decodeBody, joined, looksLikeJson } from "./decode.ts";
 import { captureOperations } from "./model.ts";
 import { type CaptureOptions, type Captured, capture } from "./pipeline.ts";
-import { type Slab, Slabs } from "./slab.ts";
+import type { Slab } from "./slab.ts";
+import { Slabs } from "./slabs.ts";
 
 export interface CaptureRouteOptions extends CaptureOptions {
   bodyBytesMax: number;

@@ -1,0 +1,41 @@
+// The slabs there are: which wait for a body, and which may still be made. Never knows what lies in one.
+
+import { limits } from "../core/limits.ts";
+import { Slab } from "./slab.ts";
+
+/** Slabs that wait for the next long body, and how many there may be. */
+export class Slabs {
+  readonly #bodyBytesMax: number;
+  readonly #free: Slab[] = [];
+  #short: Slab | undefined;
+  #out = 0;
+  #timer: ReturnType<typeof setTimeout> | undefined;
+
+  /** `bodyBytesMax`: the longest usual body; longer ones get a slab of their own that is not kept. */
+  constructor(bodyBytesMax: number) {
+    this.#bodyBytesMax = bodyBytesMax;
+  }
+
+  /** Room for a body of so many bytes; undefined when all are in use, and then any memory does. */
+  take(bytes: number): Slab | undefined {
+    if (this.#out >= limits.slabsMax) return undefined;
+    this.#out++;
+    clearTimeout(this.#timer);
+    if (bytes > this.#bodyBytesMax) return new Slab(bytes);
+    return this.#free.pop() ?? new Slab(this.#bodyBytesMax);
+  }
+
+  /** One for a short body, or none for others: whoever gets it uses it in the same turn, and need not give it back. */
+  lend({ length }: Uint8Array): Slab | undefined {
+    if (length >= limits.slabBodyBytesMin) return undefined;
+    return (this.#short ??= new Slab(limits.slabBodyBytesMin));
+  }
+
+  give(slab: Slab): void {
+    this.#out--;
+    if (slab.body.length === this.#bodyBytesMax) this.#free.push(slab);
+    clearTimeout(this.#timer);
+    this.#timer = setTimeout(() => (this.#free.length = 0), limits.slabIdleMs);
+    this.#timer.unref();
+  }
+}
