@@ -49,7 +49,7 @@ function nameNumber(from: u32, length: u32): u32 {
   const traits = load<u32>(entry + (FIELD_TRAITS << 2));
   if ((traits & TRAITS_UNUSUAL) != 0 || load<u32>(entry + (FIELD_ALTERED << 2)) != 0) return false;
   const profile = (traits >>> (TRAIT_PROCESS_PERSON_PROFILE << 1)) & 3;
-  if (profile == GRADE_WRONG || end(entry, FIELD_OFFSET) != 0) return false;
+  if (profile == GRADE_WRONG) return false;
   const name = load<u32>(entry + (FIELD_EVENT << 2)) + BODY;
   const length = end(entry, FIELD_EVENT) + BODY - name - 2;
   if (byte(name) != quote || <i32>length < 1 || !isUnescaped(name + 1, name + 1 + length)) return false;
@@ -70,7 +70,13 @@ function nameNumber(from: u32, length: u32): u32 {
   if (end(entry, FIELD_PROPERTIES) != 0 && properties != 0x7b && properties != 0x6e) return false;
   let micros = received;
   const timeEnd = end(entry, FIELD_TIMESTAMP) + BODY;
-  if (timeEnd != BODY) {
+  if (end(entry, FIELD_OFFSET) != 0) {
+    // What posthog-js says of events that waited for others: so many milliseconds ago.
+    const ago = wholeNumber(load<u32>(entry + (FIELD_OFFSET << 2)) + BODY, end(entry, FIELD_OFFSET) + BODY);
+    if (ago < 0) return false;
+    micros -= ago * 1000;
+    if (micros < EARLIEST) return false;
+  } else if (timeEnd != BODY) {
     const time = load<u32>(entry + (FIELD_TIMESTAMP << 2)) + BODY;
     if (byte(time) != quote) return false;
     micros = isoMicros(time + 1, timeEnd - 1);

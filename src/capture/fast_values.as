@@ -21,11 +21,26 @@ let lastMonth: u32 = 0;
   return month == 4 || month == 6 || month == 9 || month == 11 ? 30 : 31;
 }
 
-/** `yyyy-mm-ddThh:mm:ss[.f…]Z` as microseconds since 1970; i64.MIN_VALUE for any other text. */
+/** Minutes east of UTC: `Z`, `±hh`, `±hhmm`, `±hh:mm` or nothing, which is UTC; i32.MIN_VALUE for any other text. */
+function zoneMinutes(from: u32, to: u32): i32 {
+  const sign = byte(from);
+  if (from == to || ((sign | 0x20) == 0x7a && from + 1 == to)) return 0;
+  if (to - from < 3 || (sign != 0x2b && sign != 0x2d)) return i32.MIN_VALUE;
+  const hour = two(from + 1);
+  let at = from + 3;
+  if (at != to && byte(at) == 0x3a) at++;
+  const minute = at == to ? 0 : two(at);
+  if (hour > 23 || minute > 59 || (at != to && at + 2 != to)) return i32.MIN_VALUE;
+  const minutes = <i32>(hour * 60 + minute);
+  return sign == 0x2d ? -minutes : minutes;
+}
+
+/** `yyyy-mm-ddThh:mm:ss[.f…]` and a zone as microseconds since 1970; i64.MIN_VALUE for any other text. */
 function isoMicros(from: u32, to: u32): i64 {
   const none = i64.MIN_VALUE;
-  if (to - from < 20 || byte(to - 1) != 0x5a) return none;
-  if (byte(from + 4) != 0x2d || byte(from + 7) != 0x2d || byte(from + 10) != 0x54) return none;
+  const separator = byte(from + 10);
+  if (to - from < 19 || byte(from + 4) != 0x2d || byte(from + 7) != 0x2d) return none;
+  if (separator != 0x54 && separator != 0x20) return none;
   if (byte(from + 13) != 0x3a || byte(from + 16) != 0x3a) return none;
   const century = two(from);
   const ofCentury = two(from + 2);
@@ -41,16 +56,29 @@ function isoMicros(from: u32, to: u32): i64 {
   let at = from + 19;
   if (byte(at) == 0x2e) {
     at++;
-    if (at == to - 1) return none;
+    if (!isDigit(byte(at))) return none;
     for (let weight: i64 = 100000; isDigit(byte(at)); at++, weight /= 10) micros += <i64>(byte(at) - 0x30) * weight;
   }
-  if (at != to - 1) return none;
+  const zone = zoneMinutes(at, to);
+  if (zone == i32.MIN_VALUE) return none;
   const shifted: i32 = month <= 2 ? <i32>year - 1 : <i32>year;
   const era = shifted / 400;
   const ofEra = shifted - era * 400;
   const ofYear = (153 * (<i32>month + (month > 2 ? -3 : 9)) + 2) / 5 + <i32>day - 1;
   const days: i64 = era * 146097 + ofEra * 365 + ofEra / 4 - ofEra / 100 + ofYear - 719468;
-  return days * 86400000000 + <i64>((hour * 60 + minute) * 60 + second) * 1000000 + micros;
+  const minutes = <i32>(hour * 60 + minute) - zone;
+  return days * 86400000000 + (<i64>minutes * 60 + second) * 1000000 + micros;
+}
+
+/** A raw JSON value as a whole number of up to twelve digits; -1 for any other. */
+function wholeNumber(from: u32, to: u32): i64 {
+  if (to - from > 12) return -1;
+  let value: i64 = 0;
+  for (let at = from; at < to; at++) {
+    if (!isDigit(byte(at))) return -1;
+    value = value * 10 + <i64>(byte(at) - 0x30);
+  }
+  return value;
 }
 
 /** The month of a time, counted from the year 0. */

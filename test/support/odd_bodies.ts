@@ -63,6 +63,23 @@ soon
 2026-01-16T11:00:13Z
 2024-01-01T00:00:00.5Z
 1900-01-01T00:00:12Z
+2024-01-01T00:00:00.123456+00:00
+2024-01-01T00:00:00.123-05:30
+2024-01-01T00:00:00+0130
+2024-01-01T00:00:00-08
+2024-01-01T00:00:00
+2024-01-01 00:00:00.25
+2024-01-01 00:00:00 +01:00
+2024-01-01T00:00:00.+01:00
+2024-01-01T00:00:00+1:00
+2024-01-01T00:00:00+24:00
+2024-01-01T00:00:00+01:60
+2024-01-01T00:00:00+01:0
+2024-01-01T00:00:00+01:
+2024-01-01T00:00:00+
+1900-01-01T00:30:12+00:30
+2026-01-16T12:00:12+01:00
+2026-01-16T12:00:13+01:00
 `);
 const range = { min: new Date("1890-01-01"), max: new Date("2030-01-01"), noInvalidDate: true };
 const date = fc.date(range).map((one) => one.toISOString());
@@ -162,8 +179,21 @@ const anyMember = fc.oneof(
   { weight: 1, arbitrary: unlikely },
 );
 /** Changes of a person beside the properties, in few events. */
+const ago = oneOf([
+  "0",
+  "1",
+  "3004",
+  "999999999999",
+  "9999999999999",
+  "1.5",
+  "-5",
+  "1e3",
+  "null",
+  '"7"',
+  "{}",
+]);
 const beside = fc
-  .tuple(fc.nat({ max: 3 }), ownChange)
+  .tuple(fc.nat({ max: 3 }), fc.oneof(ownChange, member(fc.constant("offset"), ago)))
   .map(([chance, [key_, value]]) => (chance === 0 ? [`"${key_}":${value}`] : []));
 const sound = fc
   .tuple(quoted(name), quoted(time), quoted(uuid), properties, fc.boolean(), blank, beside)
