@@ -1,7 +1,7 @@
 // A form's fields, a stretch at a time: the body it carries, as bytes, and what is said beside it. Never makes a text
 // of the body.
 
-import { hexValue } from "./row.ts";
+import { hexValue } from "../core/bytes.ts";
 
 /** Fields beside the data are short words and numbers; what is longer is none of them. */
 const fieldBytesMax = 64;

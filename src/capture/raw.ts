@@ -1,9 +1,9 @@
 // Raw JSON whose grammar the scan has checked already: passing over it, and reading texts out of it. Never checks
 // it again.
 
+import { hexValue } from "../core/bytes.ts";
 import { limits } from "../core/limits.ts";
 import type { ByteColumn } from "../storage/native.ts";
-import { hexValue } from "./row.ts";
 import { type Span, setText } from "./span.ts";
 
 const decoder = new TextDecoder();

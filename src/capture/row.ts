@@ -1,5 +1,6 @@
 // A row: one event on its way into the columns. One object, filled again for every event; never kept.
 
+import { hexValue } from "../core/bytes.ts";
 import { Changes } from "./change.ts";
 import { Groups } from "./group.ts";
 import { type Span, emptySpan } from "./span.ts";
@@ -100,13 +101,6 @@ export function uuidText(uuid: Uint8Array): string {
     if (byte === 3 || byte === 5 || byte === 7 || byte === 9) hex += "-";
   }
   return hex;
-}
-
-/** Value of each hex digit by its ASCII code; 255 for anything else. */
-export const hexValue = new Uint8Array(256).fill(255);
-for (let value = 0; value < 16; value++) {
-  hexValue[value.toString(16).charCodeAt(0)] = value;
-  hexValue[value.toString(16).toUpperCase().charCodeAt(0)] = value;
 }
 
 const entropy = new Uint8Array(8192);

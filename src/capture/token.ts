@@ -1,7 +1,7 @@
 // The smallest parts of JSON: white space, words, digits, and what is said of a byte that is none. Keeps nothing.
 
 import { Fault } from "../core/fault.ts";
-import { hexValue } from "./row.ts";
+import { hexValue } from "../core/bytes.ts";
 
 const blank = new Uint8Array(256);
 for (const byte of [0x20, 0x0a, 0x0d, 0x09]) blank[byte] = 1;

@@ -6,3 +6,10 @@ const encoder = new TextEncoder();
 export function bytesOf(text: string): Uint8Array {
   return encoder.encode(text);
 }
+
+/** Value of each hex digit by its ASCII code; 255 for anything else. */
+export const hexValue = new Uint8Array(256).fill(255);
+for (let value = 0; value < 16; value++) {
+  hexValue[value.toString(16).charCodeAt(0)] = value;
+  hexValue[value.toString(16).toUpperCase().charCodeAt(0)] = value;
+}
