@@ -2,7 +2,7 @@
 // loopback device.
 // Never outlives the process that started it, and never listens on any other device.
 //
-//   bun src/storage/front.ts --data-dir DIR [--port N] [--faults]
+//   bun src/storage/front.ts --data-dir DIR [--port N] [--faults] [--nice STEPS]
 //
 // Its first line on standard input is the password; the end of standard input ends it. When it listens it
 // prints
@@ -11,6 +11,7 @@
 
 import { type IncomingMessage, type Server, type ServerResponse, createServer } from "node:http";
 import type { AddressInfo } from "node:net";
+import { getPriority, setPriority } from "node:os";
 import { createInterface } from "node:readline";
 import { parseArgs } from "node:util";
 import { limits } from "../core/limits.ts";
@@ -136,6 +137,15 @@ function strikeAfter({ kind, code, type }: FrontFault, response: ServerResponse)
   return false;
 }
 
+/** Lowers this process's priority by so many steps, where the system lets it. */
+function stepBack(steps: number): void {
+  try {
+    if (steps > 0) setPriority(Math.min(19, getPriority() + steps));
+  } catch {
+    // It works all the same.
+  }
+}
+
 function endProcess(reason: string): never {
   process.stderr.write(`${reason}\n`);
   process.exit(1);
@@ -148,12 +158,15 @@ async function main(): Promise<void> {
       port: { type: "string", default: "0" },
       password: { type: "string" },
       faults: { type: "boolean", default: false },
+      nice: { type: "string", default: "0" },
     },
   });
   const dataDir = values["data-dir"] ?? endProcess("--data-dir is missing");
   const alone = values.password !== undefined;
   const lines = createInterface({ input: process.stdin })[Symbol.asyncIterator]();
   const password = values.password ?? String((await lines.next()).value);
+  // Before the engine's threads begin: each has the priority of the one that began it.
+  stepBack(Number(values.nice));
   const front = new Front(dataDir, password, values.faults);
 
   const end = async (): Promise<void> => {
