@@ -9,6 +9,7 @@
 // {"port":N} on standard output. --password P instead of standard input makes it stand alone, as a remote
 // store.
 
+import { existsSync, readdirSync } from "node:fs";
 import { type IncomingMessage, type Server, type ServerResponse, createServer } from "node:http";
 import type { AddressInfo } from "node:net";
 import { getPriority, setPriority } from "node:os";
@@ -137,10 +138,16 @@ function strikeAfter({ kind, code, type }: FrontFault, response: ServerResponse)
   return false;
 }
 
-/** Lowers this process's priority by so many steps, where the system lets it. */
+/**
+ * Lowers this process's priority by so many steps, where the system lets it. On Linux each thread has its own, which
+ * those it begins take over: all that are there already step back.
+ */
 function stepBack(steps: number): void {
+  if (steps <= 0) return;
   try {
-    if (steps > 0) setPriority(Math.min(19, getPriority() + steps));
+    const priority = Math.min(19, getPriority() + steps);
+    const threads = existsSync("/proc/self/task") ? readdirSync("/proc/self/task").map(Number) : [0];
+    for (const thread of threads) setPriority(thread, priority);
   } catch {
     // It works all the same.
   }
@@ -165,7 +172,7 @@ async function main(): Promise<void> {
   const alone = values.password !== undefined;
   const lines = createInterface({ input: process.stdin })[Symbol.asyncIterator]();
   const password = values.password ?? String((await lines.next()).value);
-  // Before the engine's threads begin: each has the priority of the one that began it.
+  // Before the engine's threads begin.
   stepBack(Number(values.nice));
   const front = new Front(dataDir, password, values.faults);
 
