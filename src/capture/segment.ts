@@ -8,8 +8,8 @@
 //             payload
 //
 // All integers are little-endian. A file may have been another segment's before: what lies behind the last frame is
-// none of this one's, which shows by the batch's number. A batch is the frames of one number: one INSERT, one
-// month, one part.
+// none of this one's, which shows by the batch's number. A batch is the frames of one number: one month, one
+// part, stored whole or not at all; several share an INSERT.
 //   segment id = 41 bits of ms since 2020, 12 bits of journal number;  batch = segment id, 11 bits of place
 
 import { crc32 } from "node:zlib";

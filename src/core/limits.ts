@@ -22,7 +22,7 @@ export const limits = {
   jsonDepthMax: 128,
   /** A body after inflating, in bytes: five times the default wire limit, as PostHog's. */
   inflatedBytesMax: 104_857_600,
-  /** Rows of one INSERT: the engine makes one part of it with certainty, at a memory cost it can bear. */
+  /** Rows of one INSERT: the engine makes one part a month of it with certainty, at a memory cost it can bear. */
   batchRowsMax: 100_000,
   /** Native bytes of one INSERT, well under the engine's 256 MiB block squashing bound. */
   batchBytesMax: 96 * 1024 * 1024,
@@ -32,7 +32,7 @@ export const limits = {
   segmentBatchesMax: 2048,
   /** Bytes after which a live segment is sealed: about 50,000 events, a second at full load. */
   liveSegmentBytesMax: 32 * 1024 * 1024,
-  /** The same for imports: bigger, so that each month gets a decent part; an INSERT costs 30 ms, however small. */
+  /** The same for imports: bigger, so that each month gets a decent part; a part costs 5 ms, however small. */
   historicalSegmentBytesMax: 256 * 1024 * 1024,
   /** Memory through which a flush copies frames for an embedded engine to read, in bytes. */
   spoolRoomBytes: 4 * 1024 * 1024,
