@@ -221,7 +221,7 @@ function routes(parts: Parts) {
     .use(batchExportRoutes({ gate, ...exports.parts }))
     .use(eventRoutes({ gate, clickhouse, clock }))
     .use(personRoutes({ gate, sql, clickhouse, clock }))
-    .use(groupRoutes({ gate, clickhouse }))
+    .use(groupRoutes({ gate, clickhouse, clock }))
     .use(ingestionWarningRoutes({ gate, clickhouse, clock }))
     .use(queryRoutes({ gate, engine }))
     .use(insightRoutes({ gate, sql, queries: engine }))

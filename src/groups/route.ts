@@ -2,18 +2,22 @@
 
 import { Elysia } from "elysia";
 import { type Gate, projectHomes } from "../access/gate.ts";
+import type { Clock } from "../core/clock.ts";
 import { pageText, readPage, requestUrl } from "../http/page.ts";
 import { listSchema, reply } from "../http/schema.ts";
 import type { ClickHouse } from "../storage/clickhouse.ts";
+import { KeptCounts } from "../work/kept_counts.ts";
 import { groupModel } from "./model.ts";
-import { type Group, listGroups } from "./store.ts";
+import { countGroups, type Group, listGroups } from "./store.ts";
 
 export interface GroupRoutes {
   gate: Gate;
   clickhouse: ClickHouse;
+  clock: Clock;
 }
 
-export function groupRoutes({ gate, clickhouse }: GroupRoutes) {
+export function groupRoutes({ gate, clickhouse, clock }: GroupRoutes) {
+  const counts = new KeptCounts(clock);
   const app = new Elysia({ name: "groups", tags: ["Groups"] }).use(gate);
   for (const home of projectHomes) {
     app.get(
@@ -25,7 +29,10 @@ export function groupRoutes({ gate, clickhouse }: GroupRoutes) {
           group_type: url.searchParams.get("group_type") || undefined,
           group_key: url.searchParams.get("group_key") || undefined,
         };
-        const { count, groups } = await listGroups(clickhouse, project.id, filter, page);
+        const [count, groups] = await Promise.all([
+          counts.count(project.id, JSON.stringify(filter), () => countGroups(clickhouse, project.id, filter)),
+          listGroups(clickhouse, project.id, filter, page),
+        ]);
         const text = pageText(url, page, count, groups.map(groupText));
         return new Response(text, { headers: { "content-type": "application/json" } });
       },

@@ -18,25 +18,51 @@ const queryOptions: QueryOptions = {
   settings: { max_execution_time: limits.querySecondsMax, date_time_output_format: "simple", max_threads: 1 },
 };
 
-/** The page of groups that match, and how many do. */
+export interface GroupFilter {
+  group_type?: string | undefined;
+  group_key?: string | undefined;
+}
+
+/** Groups of types that the project has. */
+function matching(project_id: number, filter: GroupFilter) {
+  const { where, params } = conditionsOf(project_id, { ...filter }, {});
+  const known = "group_type IN (SELECT group_type FROM group_types WHERE project_id = {project_id:UInt32})";
+  const keys = `SELECT group_type, group_key FROM groups_seen WHERE ${where} AND ${known}
+    GROUP BY group_type, group_key`;
+  return { keys, params };
+}
+
+/** How many groups match. */
+export async function countGroups(
+  clickhouse: ClickHouse,
+  project_id: number,
+  filter: GroupFilter,
+): Promise<number> {
+  const { keys, params } = matching(project_id, filter);
+  const rows = await clickhouse.query<{ count: string }>(
+    `SELECT count() AS count FROM (${keys})`,
+    params,
+    queryOptions,
+  );
+  return Number(rows[0]?.count ?? 0);
+}
+
+/** The page of groups that match. */
 export async function listGroups(
   clickhouse: ClickHouse,
   project_id: number,
-  filter: { group_type?: string | undefined; group_key?: string | undefined },
+  filter: GroupFilter,
   page: { limit: number; offset: number },
-): Promise<{ count: number; groups: Group[] }> {
-  const { where, params } = conditionsOf(project_id, { ...filter }, {});
-  const known = "group_type IN (SELECT group_type FROM group_types WHERE project_id = {project_id:UInt32})";
-  const keys = await clickhouse.query<{ group_type: string; group_key: string; count: string }>(
-    `SELECT group_type, group_key, count() OVER () AS count
-     FROM (SELECT group_type, group_key FROM groups_seen WHERE ${where} AND ${known} GROUP BY group_type, group_key)
-     ORDER BY group_type, group_key LIMIT {limit:UInt64} OFFSET {offset:UInt64}`,
+): Promise<Group[]> {
+  const { keys: all, params } = matching(project_id, filter);
+  const keys = await clickhouse.query<{ group_type: string; group_key: string }>(
+    `${all} ORDER BY group_type, group_key LIMIT {limit:UInt64} OFFSET {offset:UInt64}`,
     { ...params, ...page },
-    queryOptions,
+    { ...queryOptions, settings: { ...queryOptions.settings, optimize_aggregation_in_order: 1 } },
   );
-  if (keys.length === 0) return { count: 0, groups: [] };
+  if (keys.length === 0) return [];
   // The view folds the properties of these keys alone.
-  const groups = await clickhouse.query<Group>(
+  return await clickhouse.query<Group>(
     `SELECT group_type, group_key, properties, created_at FROM groups
      WHERE project_id = {project_id:UInt32}
        AND group_type IN {types:Array(String)} AND group_key IN {keys:Array(String)}
@@ -45,5 +71,4 @@ export async function listGroups(
     { project_id, types: keys.map((one) => one.group_type), keys: keys.map((one) => one.group_key) },
     queryOptions,
   );
-  return { count: Number(keys[0]?.count), groups };
 }
