@@ -81,6 +81,8 @@ test("groups are listed by type and key, page by page", async () => {
   expect(first.body["count"]).toBe(4);
   const next = new URL(String(first.body["next"]));
   expect(keys(await ask(server, "GET", next.pathname + next.search))).toEqual(["company:acme"]);
+  const beyond = await get("groups/?limit=3&offset=9");
+  expect([keys(beyond), beyond.body["count"]]).toEqual([[], 4]);
   expect(keys(await get("groups/?group_type=b"))).toEqual(["b:1"]);
   expect(keys(await get("groups/?group_key=acme"))).toEqual(["company:acme"]);
   expect(keys(await get("groups/?group_type=none"))).toEqual([]);
