@@ -1,7 +1,11 @@
 // Counts that take long, kept for moments and counted anew behind the back of whoever asks. Never keeps a small one.
 
 import type { Clock } from "../core/clock.ts";
+import { hashKey } from "../core/id.ts";
 import { limits } from "../core/limits.ts";
+
+/** Longer questions, which may list thousands of ids, are known by their hash. */
+const questionCharsMax = 100;
 
 interface Kept {
   count: number;
@@ -29,10 +33,11 @@ export class KeptCounts {
   }
 
   /**
-   * @param question tells questions of one project apart.
+   * @param asked tells questions of one project apart.
    * @throws whatever `take` does, unless a count was kept.
    */
-  async count(project_id: number, question: string, take: () => Promise<number>): Promise<number> {
+  async count(project_id: number, asked: string, take: () => Promise<number>): Promise<number> {
+    const question = asked.length <= questionCharsMax ? asked : hashKey(asked);
     const counted = this.#of(project_id);
     const kept = counted.kept.get(question);
     const age = kept ? this.#clock.elapsed() - kept.at : Number.POSITIVE_INFINITY;

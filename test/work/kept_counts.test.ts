@@ -40,6 +40,15 @@ test("a large one is kept for each project and question by itself", async () => 
   expect(rows.taken).toBe(3);
 });
 
+test("questions of any length are told apart", async () => {
+  const { rows, ask } = counting(many);
+  const long = "id,".repeat(10_000);
+  await ask(long);
+  rows.count = many + 1;
+  expect(await ask(`${long}x`)).toBe(many + 1);
+  expect(await ask(long)).toBe(many);
+});
+
 test("an older one is shown once more and taken anew meanwhile; too old a one is waited for", async () => {
   const { rows, ask, pass } = counting(many);
   await ask();
