@@ -174,7 +174,7 @@ test("a deleted person is gone with its events, however late they are stored or 
     properties: { fresh: true },
     is_identified: false,
   });
-});
+}, 60_000);
 
 test("without delete_events the events stay, and are nobody's in particular", async () => {
   await send(event("e", "stays", { $set: { secret: 1 } }));
@@ -184,7 +184,7 @@ test("without delete_events the events stay, and are nobody's in particular", as
   ).toBe(204);
   expect(await personOf("stays")).toBeUndefined();
   expect(results(await get("events/?distinct_id=stays"))).toHaveLength(1);
-});
+}, 60_000);
 
 test("a deleted project's rows go from every table", async () => {
   const made = await ask(server(), "POST", "/api/projects/", { name: "Short-lived" });
