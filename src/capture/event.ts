@@ -45,6 +45,8 @@ export function readEvent(scan: Scan, at: number, sending: Sending, row: Row): R
   row.warned = 0;
   if (
     entries[at + field.altered]! === 1 &&
+    // A larger one is not stored at all.
+    size <= limits.eventBytesMax &&
     !beginsWith(bytes, entries[at + field.event]! + 1, snapshotPrefix)
   ) {
     makeStorable(bytes, entries[at + field.item]!, entries[at + field.item + 1]!);

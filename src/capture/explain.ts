@@ -114,8 +114,13 @@ function rawText(bytes: Uint8Array, from: number, to: number): string {
 function plainText(raw: string): string {
   if (!raw.startsWith('"')) return raw;
   try {
-    return JSON.parse(raw) as string;
+    return storable(JSON.parse(raw) as string);
   } catch {
     return raw.slice(1);
   }
+}
+
+/** Without what no column holds: what is quoted may be of an event that was ignored as it came. */
+function storable(text: string): string {
+  return text.toWellFormed().replaceAll("\0", "\ufffd");
 }

@@ -218,7 +218,9 @@ export class Lane<Row extends LaneRow, Block extends LaneBlock<Row> = LaneBlock<
     const out = this.#frames;
     out.clear();
     const written: { batch: Batch; frame: Frame }[] = [];
-    for (const block of blocks) {
+    for (const [i, block] of blocks.entries()) {
+      // Nobody else writes meanwhile: the group is closed, and there is one writer.
+      if (i % limits.framesAtOnceMax === limits.framesAtOnceMax - 1) await othersTurn();
       const batch = batchFor(segment, block);
       if (!batch) break;
       const { rows, month, oldest } = block;

@@ -76,20 +76,31 @@ interface Slice {
 }
 
 /** One slice the fast way: columns of plain rows by month, and the other entries one by one. */
-async function layPlain(slab: Slab, first: number, created: number, laying: Laying): Promise<Slice> {
-  const { through, turn, ...plain } = layColumns(slab, first, created, laying);
-  const { entries } = laying.scan;
-  let { rows } = plain;
+async function layPlain(slab: Slab, first: number, from: number, laying: Laying): Promise<Slice> {
+  const { scan, journal } = laying;
+  let created = from;
+  // Behind others' turn rows are stamped anew: the journal may have told that it has nothing older than now.
+  const letOthers = async () => {
+    await othersTurn();
+    created = journal.stamp();
+  };
+  const { through, turn } = judgeSlice(slab, first, laying);
+  let rows = 0;
+  for (let month = 0; month < slab.months; month += limits.monthsAtOnceMax) {
+    if (month > 0) await letOthers();
+    const to = Math.min(slab.months, month + limits.monthsAtOnceMax);
+    rows += layMonths(slab, { first, turn, created, month, to }, laying);
+  }
   let [slow, slowBytes] = [0, 0];
   for (let i = 0; i < slab.slow; i++) {
     const place = slab.slowAt(i);
     const at = (first + place) * entryLength;
     if (layOne(at, created, turn + place, laying)) rows++;
     slow++;
-    slowBytes += entries[at + field.item + 1]! - entries[at + field.item]!;
+    slowBytes += scan.entries[at + field.item + 1]! - scan.entries[at + field.item]!;
     if (slow < limits.slowSliceRowsMax && slowBytes < limits.slowSliceBytesMax) continue;
     [slow, slowBytes] = [0, 0];
-    await othersTurn();
+    await letOthers();
   }
   return { through, rows };
 }
@@ -101,33 +112,37 @@ function layLent(slab: Slab, laying: Laying): Slice {
   let first = 0;
   let rows = 0;
   while (first < count) {
-    const laid = layColumns(slab, first, created, laying);
-    rows += laid.rows;
+    const { through, turn } = judgeSlice(slab, first, laying);
+    rows += layMonths(slab, { first, turn, created, month: 0, to: slab.months }, laying);
     for (let i = 0; i < slab.slow; i++) {
       const place = slab.slowAt(i);
-      if (layOne((first + place) * entryLength, created, laid.turn + place, laying)) rows++;
+      if (layOne((first + place) * entryLength, created, turn + place, laying)) rows++;
     }
-    first += laid.through;
+    first += through;
   }
   return { through: count, rows };
 }
 
-/** The plain rows of a slice, in columns. `turn`: that of its first entry. */
-function layColumns(
-  slab: Slab,
-  first: number,
-  created: number,
-  { scan, sending, lane }: Laying,
-): Slice & { turn: number } {
+/** How many entries are of this slice; `turn`: that of its first entry. */
+function judgeSlice(slab: Slab, first: number, { scan, sending }: Laying): { through: number; turn: number } {
   const through = slab.judge(first, scan.count, sending, sending.received + aheadMicrosMax);
-  const turn = takeTurns(through);
+  return { through, turn: takeTurns(through) };
+}
+
+/** The plain rows of some months of a slice, in columns; returns how many. */
+function layMonths(
+  slab: Slab,
+  slice: { first: number; turn: number; created: number; month: number; to: number },
+  { sending, lane }: Laying,
+): number {
+  const { first, turn, created, to } = slice;
   let rows = 0;
-  for (let month = 0; month < slab.months; month++) {
+  for (let { month } = slice; month < to; month++) {
     const laid = slab.lay(first, month, sending, created, turn);
     lane.appendMany(slab.monthAt(month), laid.rows, (block) => block.appendLaid(laid));
     rows += laid.rows;
   }
-  return { through, rows, turn };
+  return rows;
 }
 
 /** One slice the slow way. */

@@ -43,8 +43,12 @@ const key = {
   source: bytesOf("$snapshot_source"),
 };
 
+/** Filled anew for every snapshot; its taker copies what it needs. */
+const row: Row = emptyRow();
+
 /**
- * Reads entry `at` of the scan, whose name begins with `$snapshot`. The row's moments are left to its taker.
+ * Reads entry `at` of the scan, whose name begins with `$snapshot`. The row's moments are left to its taker;
+ * its uuid and distinct_id are valid until the next call.
  * @returns why it is not taken, or the row.
  */
 export function readSnapshot(scan: Scan, at: number, sending: SnapshotSending): SnapshotRow | Reason {
@@ -52,7 +56,6 @@ export function readSnapshot(scan: Scan, at: number, sending: SnapshotSending): 
   if (entries[at + field.item + 1]! - entries[at + field.item]! > limits.snapshotBytesMax) {
     return "snapshot_too_large";
   }
-  const row: Row = emptyRow();
   const refused = readDistinctId(scan, at, row);
   if (refused) return refused;
   const properties = entries[at + field.properties]!;

@@ -1,8 +1,9 @@
 // What no column can hold, made into what it can: NUL and halves of surrogate pairs, written as escapes. Never for a
 // piece of a recording: its compressed bytes are full of NUL, and mean it.
 
+import { hexValue } from "../core/bytes.ts";
+
 const replacement = new TextEncoder().encode("fffd");
-const decoder = new TextDecoder();
 
 /** Turns such escapes among the JSON bytes from `from` to `to` into \\ufffd, which has the same length. */
 export function makeStorable(bytes: Uint8Array, from: number, to: number): void {
@@ -26,6 +27,8 @@ function pastUnicode(bytes: Uint8Array, at: number): number {
   return at + 6;
 }
 
+/** Of digits that the scan has checked. */
 function hexAt(bytes: Uint8Array, at: number): number {
-  return Number.parseInt(decoder.decode(bytes.subarray(at, at + 4)), 16);
+  const [a, b] = [hexValue[bytes[at]!]!, hexValue[bytes[at + 1]!]!];
+  return (a << 12) | (b << 8) | (hexValue[bytes[at + 2]!]! << 4) | hexValue[bytes[at + 3]!]!;
 }

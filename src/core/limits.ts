@@ -50,6 +50,8 @@ export const limits = {
   rowBytesGuess: 100,
   /** Emptied blocks a lane keeps for reuse: ten years of months in one import. */
   spareBlocksMax: 120,
+  /** Blocks of one group made into frames before other requests get their turn: about 2 ms, if they are small. */
+  framesAtOnceMax: 64,
   /** Files of finished segments that a lane keeps to write over; with those of an import, 864 MiB of disk. */
   sparesEachMax: 3,
   /** They take no more than this part of JOURNAL_BYTES_MAX, and smaller ones (in bytes) are not worth it. */
@@ -68,6 +70,8 @@ export const limits = {
   returnedLookMs: 1000,
   /** Ignored events listed one by one in a verbose reply; the rest is only counted. */
   ignoredListMax: 100_000,
+  /** Months of one slice whose rows are laid in columns before other requests get their turn. */
+  monthsAtOnceMax: 64,
   /** Bytes scanned, and rows laid in columns, before other requests get their turn: about 2 ms of work. */
   sliceBytesMax: 1024 * 1024,
   sliceRowsMax: 4096,
@@ -257,6 +261,10 @@ export const limits = {
   minuteLookMs: 1000,
   /** A management request's body, in bytes: parsing more would hold up a capture beside it. */
   managementBodyBytesMax: 1_048_576,
+  /** How deep its JSON may be nested: twice what any field takes, whose own refusal says more. */
+  managementDepthMax: 256,
+  /** Members, objects and arrays in it: a megabyte of them takes 50 ms to parse, so many less than 10. */
+  managementPartsMax: 20_000,
   /** How long such a body may take, in ms: a megabyte over a bad line, not a byte now and then for ever. */
   managementBodyMsMax: 20_000,
   /** Characters of a wrong value that a refusal repeats. */
