@@ -1,6 +1,9 @@
 // Where a request may carry its personal key: header, then body, then query. Only the first one found counts.
 // Never looks a key up.
 
+import { bytesOf } from "../core/bytes.ts";
+import { shapeFault } from "../core/json_shape.ts";
+
 export type KeyPlace = "Authorization header" | "body" | "query string";
 
 export interface PresentedKey {
@@ -17,8 +20,12 @@ export function keyInHeader(authorization: string | null): PresentedKey | undefi
   return key ? { key, place: "Authorization header" } : undefined;
 }
 
-/** The key in the field `personal_api_key` of a JSON body's text. A body that is not JSON holds no key. */
+/**
+ * The key in the field `personal_api_key` of a JSON body's text. A body that is not JSON, or too much of it to be
+ * parsed for a stranger, holds no key.
+ */
 export function keyInJson(text: string): PresentedKey | undefined {
+  if (!text.includes("personal_api_key") || shapeFault(bytesOf(text))) return undefined;
   let body: unknown;
   try {
     body = JSON.parse(text);

@@ -10,6 +10,7 @@ import { reasonOf } from "../core/log.ts";
 import type { Changes, Wish } from "./field.ts";
 import { checkChanges, checkFields, checkReplacement, isFree, plainRule } from "./field_check.ts";
 import type { Rule } from "./field_rule.ts";
+import { shapeFault } from "../core/json_shape.ts";
 
 /**
  * A body that makes a thing.
@@ -63,6 +64,8 @@ async function readBody(request: Request, rule: Rule): Promise<unknown> {
 }
 
 function readJson(bytes: Uint8Array): unknown {
+  const wrong = shapeFault(bytes);
+  if (wrong) throw new Fault("parse_error", `JSON parse error - ${wrong}`);
   try {
     return JSON.parse(new TextDecoder("utf-8", { fatal: true }).decode(bytes));
   } catch (thrown) {

@@ -46,3 +46,9 @@ test("a wrong key is refused naming its place and not itself", () => {
   expect(refusalOf("body")).toBe("Personal API key found in request body is invalid.");
   expect(refusalOf("query string")).toBe("Personal API key found in request query string is invalid.");
 });
+
+test("a stranger's body that is too deep or too branched to be parsed holds no key", () => {
+  const deep = `{"personal_api_key":"phx_abc","a":${"[".repeat(300)}${"]".repeat(300)}}`;
+  expect(keyInJson(deep)).toBeUndefined();
+  expect(keyInJson(`{"personal_api_key":"phx_abc","a":[${"{},".repeat(30_000)}1]}`)).toBeUndefined();
+});

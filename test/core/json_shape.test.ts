@@ -1,0 +1,27 @@
+import { expect, test } from "bun:test";
+import { limits } from "../../src/core/limits.ts";
+import { bytesOf } from "../../src/core/bytes.ts";
+import { shapeFault } from "../../src/core/json_shape.ts";
+
+const { managementDepthMax: depth, managementPartsMax: parts } = limits;
+
+test("a body is refused before it is parsed when it is nested too deep", () => {
+  const nested = (levels: number) => bytesOf("[".repeat(levels) + "]".repeat(levels));
+  expect(shapeFault(nested(depth))).toBeUndefined();
+  expect(shapeFault(nested(depth + 1))).toBe(`nested deeper than ${depth} levels`);
+  expect(shapeFault(bytesOf('{"a":'.repeat(depth + 1)))).toContain("nested deeper");
+});
+
+test("and when it has more members, objects and arrays than a request has any use for", () => {
+  const members = (count: number) => `{${Array.from({ length: count }, (_, i) => `"k${i}":1`).join(",")}}`;
+  expect(shapeFault(bytesOf(members(parts - 1)))).toBeUndefined();
+  expect(shapeFault(bytesOf(members(parts)))).toContain(`more than ${parts}`);
+  expect(shapeFault(bytesOf(`[${"[],".repeat(parts)}1]`))).toContain(`more than ${parts}`);
+});
+
+test("what stands in texts does not count, nor does the end of one that is missing", () => {
+  const brackets = "[{:".repeat(parts);
+  expect(shapeFault(bytesOf(JSON.stringify({ a: `${brackets}\\"${brackets}` })))).toBeUndefined();
+  expect(shapeFault(bytesOf(`{"a":"${brackets}`))).toBeUndefined();
+  expect(shapeFault(bytesOf(`["${brackets}\\`))).toBeUndefined();
+});
