@@ -33,8 +33,8 @@ export interface SluiceStand extends Stand {
   /** The process of its ClickHouse. */
   enginePid: number;
   stores: Stores;
-  /** Resolves when every accepted event is in ClickHouse. */
-  rested(): Promise<void>;
+  /** Resolves when every accepted event is in ClickHouse; asked every `lookMs`. */
+  rested(lookMs?: number): Promise<void>;
   metric(name: string): Promise<number>;
 }
 
@@ -87,8 +87,8 @@ export async function startSluice(options: SluiceOptions = {}): Promise<SluiceSt
     enginePid: childOf(child.pid, "front.ts"),
     stores,
     metric,
-    rested: async () => {
-      while ((await metric("sluice_journal_pending_events")) > 0) await Bun.sleep(10);
+    rested: async (lookMs = 10) => {
+      while ((await metric("sluice_journal_pending_events")) > 0) await Bun.sleep(lookMs);
     },
     stop: async () => {
       await stores.close();
