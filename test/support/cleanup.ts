@@ -6,6 +6,15 @@ export function later(close: () => unknown): void {
   closers.push(close);
 }
 
+/** @throws the first closer's failure, when all others have had their turn as well. */
 export async function cleanUp(): Promise<void> {
-  for (const close of closers.splice(0).toReversed()) await close();
+  const failures: unknown[] = [];
+  for (const close of closers.splice(0).toReversed()) {
+    try {
+      await close();
+    } catch (thrown) {
+      failures.push(thrown);
+    }
+  }
+  if (failures.length > 0) throw failures[0];
 }
