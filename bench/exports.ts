@@ -189,7 +189,8 @@ async function runOnce(sluice: SluiceStand, export_id: string, events: number): 
   const before = await sluice.metric("sluice_export_seconds_sum");
   await ask(sluice, "POST", `${export_id}/backfills/`, { start_at: start, end_at: end });
   for (;;) {
-    await Bun.sleep(50);
+    // Asked too often, the asking would be most of what the server does.
+    await Bun.sleep(250);
     const { results } = (await ask(sluice, "GET", `${export_id}/backfills/`)) as {
       results: { status: string }[];
     };
