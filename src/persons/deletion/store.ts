@@ -80,7 +80,7 @@ async function deletePerson(sql: Postgres, clickhouse: ClickHouse, order: Order)
   if (delete_events) {
     const deletions = [
       `event_rows WHERE ${own} AND created_at <= fromUnixTimestamp64Micro({at:Int64}, 'UTC')`,
-      "session_rows WHERE project_id = {project_id:UInt32} AND substring(first_seen, 9) IN {ids:Array(String)}",
+      "session_facts WHERE project_id = {project_id:UInt32} AND substring(first_seen, 9) IN {ids:Array(String)}",
       `snapshot_chunks WHERE ${own} AND created_at <= fromUnixTimestamp64Micro({at:Int64}, 'UTC')`,
       `session_recording_days WHERE ${own}`,
       `ingestion_warnings WHERE ${own} AND timestamp <= fromUnixTimestamp64Micro({at:Int64}, 'UTC')`,
