@@ -45,7 +45,6 @@ async function store(clickhouse: ClickHouse, from: number, to: number): Promise<
     `INSERT INTO event_rows (${columns}) SELECT ${columns.replace("project_id", "1").replace("_batch", "i")} FROM (${events}
      FROM numbers({from:UInt64}, {rows:UInt64}))`,
     { from, rows: to - from },
-    { settings: { compile_aggregate_expressions: 0 } },
   );
 }
 
