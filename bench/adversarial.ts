@@ -68,7 +68,7 @@ async function sent(
   await emptyTables(sluice.stores);
   await stallOf(socket);
   const order = { url: sluice.url, path: "/batch/", bodies, requests, connections: 1, quiet: true };
-  let stall: Stall = { wall_ms: 0, cpu_ms: 0 };
+  let stall: Stall = { wall_ms: 0, cpu_ms: 0, long_turns: 0 };
   const pids = { roots: [sluice.pid], server: sluice.pid };
   const { cpu_s_per_gb, server_cpu_s_per_gb } = await costOf(pids, bytes, async () => {
     const report = await load(order);

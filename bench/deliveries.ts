@@ -25,13 +25,30 @@ const longestSeconds = 180;
 export async function deliveriesBench(scale: Scale): Promise<Answer> {
   const sockets = makeFolder();
   try {
-    return await measured(scale, join(sockets, "stall"));
+    return await besideNothing(join(sockets, "nothing"), (nothing) =>
+      measured(scale, join(sockets, "stall"), nothing),
+    );
   } finally {
     removeFolder(sockets);
   }
 }
 
-async function measured({ warm }: Scale, socket: string): Promise<Answer> {
+/** Runs with a process beside that does nothing but watch its own turns: those are the machine's. */
+async function besideNothing<Result>(
+  socket: string,
+  run: (socket: string) => Promise<Result>,
+): Promise<Result> {
+  const env = { PATH: process.env["PATH"] ?? "", STALL_SOCKET: socket };
+  const child = Bun.spawn([process.execPath, resolve(import.meta.dir, "stall_watch.ts")], { env });
+  try {
+    return await run(socket);
+  } finally {
+    child.kill();
+    await child.exited;
+  }
+}
+
+async function measured({ warm }: Scale, socket: string, nothing: string): Promise<Answer> {
   const due = warm ? 1000 : 10;
   const seconds = warm ? 15 : 0.3;
   const mail = await openMailSink();
@@ -49,11 +66,11 @@ async function measured({ warm }: Scale, socket: string): Promise<Answer> {
       await subscribe(stand.url, due);
       const idle = await pace(perSecond, seconds, () => captureOne(stand.url));
       await stand.stores.sql`UPDATE subscriptions SET next_delivery_date = now() - interval '1 second'`;
-      await stallOf(socket);
+      await Promise.all([stallOf(socket), stallOf(nothing)]);
       const started = performance.now();
       const delivered = whenDelivered(stand, due, longestSeconds * 1000);
       const [beside, took] = await Promise.all([paceUntil(stand.url, delivered), delivered]);
-      const stall = await stallOf(socket);
+      const [stall, machine] = await Promise.all([stallOf(socket), stallOf(nothing)]);
       const { letters, readers } = await mail.stop();
       if (letters !== due || readers !== due)
         throw new Error(`${letters} letters came to ${readers} readers`);
@@ -69,7 +86,8 @@ async function measured({ warm }: Scale, socket: string): Promise<Answer> {
             failed: idle.failed,
           },
           { name: "capture beside deliveries", "p50 ms": p50_ms, "p99 ms": p99_ms, "max ms": max_ms, failed },
-          { name: "deliveries", s: (took - started) / 1000, "CPU ms of a turn": stall.cpu_ms },
+          { name: "deliveries", s: (took - started) / 1000, ...turnsOf(stall) },
+          { name: "a process that does nothing, beside", ...turnsOf(machine) },
         ],
         ratios: [
           { name: "longest turn of the loop, CPU ms", value: stall.cpu_ms, goal: 10 },
@@ -100,6 +118,10 @@ async function paceUntil(url: string, end: Promise<unknown>): Promise<Paced> {
   );
   await over;
   return paced;
+}
+
+function turnsOf({ cpu_ms, long_turns, wall_ms }: Stall) {
+  return { "CPU ms of a turn": cpu_ms, "turns of over 10 ms": long_turns, "ms without a turn": wall_ms };
 }
 
 async function stallOf(socket: string): Promise<Stall> {
