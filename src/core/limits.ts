@@ -106,6 +106,8 @@ export const limits = {
   pageDefault: 100,
   /** The longest page anybody gets: a reply must fit in memory many times over. */
   pageMax: 1000,
+  /** Bytes of a reply that are read, written or sent before other requests get their turn: a millisecond or two. */
+  replySliceBytes: 256 * 1024,
   /** Postgres connections of one process: management is light, capture uses none. */
   postgresConnectionsMax: 8,
   /** How old the table of project keys may get before it is read again, in ms. */

@@ -7,6 +7,7 @@ import { readChanges, readFields, readReplacement } from "../http/body.ts";
 import { pageReply, readPage, requestUrl } from "../http/page.ts";
 import { rowIdOf } from "../http/row_id.ts";
 import { listSchema, reply, requestBody } from "../http/schema.ts";
+import { slicedJson } from "../http/sliced.ts";
 import type { Postgres } from "../storage/postgres.ts";
 import {
   type Dashboard,
@@ -92,7 +93,7 @@ function oneRoutes(parts: DashboardRoutes, path: OnePath) {
         present(await getDashboard(sql, project.id, id));
         const refresh = requestUrl(request).searchParams.get("refresh");
         const run = refresh !== null && !["false", "force_cache"].includes(refresh);
-        return await show(parts, project.id, id, run);
+        return await slicedJson(await show(parts, project.id, id, run), rowsBelow);
       },
       {
         project_scope: "dashboard:read",
@@ -183,6 +184,9 @@ async function show({ sql, insights }: DashboardRoutes, project_id: number, id: 
     }),
   };
 }
+
+/** Levels below a dashboard where rows of results lie: tiles, tile, insight, result, row. */
+const rowsBelow = 5;
 
 function present(dashboard: Dashboard | undefined): Dashboard {
   if (!dashboard) throw notFound();

@@ -4,8 +4,9 @@ import { Elysia } from "elysia";
 import { type Gate, projectHomes } from "../access/gate.ts";
 import type { Clock } from "../core/clock.ts";
 import { readMoment } from "../http/moment.ts";
-import { pageBytes, readPage, requestUrl } from "../http/page.ts";
+import { pageParts, readPage, requestUrl } from "../http/page.ts";
 import { listSchema, reply } from "../http/schema.ts";
+import { slicedReply } from "../http/sliced.ts";
 import type { ClickHouse } from "../storage/clickhouse.ts";
 import { readPropertyFilters, refusalOf } from "./filter.ts";
 import { eventModel } from "./model.ts";
@@ -42,8 +43,7 @@ export function eventRoutes({ gate, clickhouse, clock }: EventRoutes) {
         ).catch((thrown: unknown) => {
           throw properties.length > 0 ? refusalOf(thrown) : thrown;
         });
-        const body = pageBytes(url, page, count, events);
-        return new Response(body, { headers: { "content-type": "application/json" } });
+        return slicedReply(pageParts(url, page, count, events));
       },
       {
         project_scope: "query:read",

@@ -71,12 +71,12 @@ export function pageText(url: URL, page: Page, count: number, results: readonly 
 }
 
 /**
- * The same as bytes, for results that a store wrote as JSON itself: `results` are objects with a comma before each
- * of them.
+ * The same in parts, for results that a store wrote as JSON itself: `results` are objects with a comma before each of
+ * them.
  */
-export function pageBytes(url: URL, page: Page, count: number, results: Uint8Array): Uint8Array<ArrayBuffer> {
+export function pageParts(url: URL, page: Page, count: number, results: Uint8Array): Uint8Array[] {
   const head = Buffer.from(pageText(url, page, count, []).slice(0, -2));
-  return Buffer.concat([head, results.subarray(1), Buffer.from("]}")]);
+  return [head, results.subarray(1), Buffer.from("]}")];
 }
 
 function pageUrl(url: URL, limit: number, offset: number): string {

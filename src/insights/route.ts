@@ -9,6 +9,7 @@ import { rowIdOf } from "../http/row_id.ts";
 import { listSchema, reply, requestBody } from "../http/schema.ts";
 import type { Postgres } from "../storage/postgres.ts";
 import { type Insight, insightBody, type InsightChanges, insightModel } from "./model.ts";
+import { slicedJson } from "../http/sliced.ts";
 import { type InsightQueries, presentInsight, resultOf } from "./show.ts";
 import {
   createInsight,
@@ -101,7 +102,7 @@ function oneRoutes(parts: InsightRoutes, path: `${(typeof projectHomes)[number]}
         const row = present(await getInsight(sql, project.id, rowIdOf(params.id)));
         const refresh = requestUrl(request).searchParams.get("refresh");
         const skip = refresh === "false" || refresh === "force_cache";
-        return presentInsight(row, skip ? undefined : await resultOf(queries, row));
+        return await slicedJson(presentInsight(row, skip ? undefined : await resultOf(queries, row)));
       },
       {
         project_scope: "insight:read",

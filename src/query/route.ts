@@ -4,6 +4,7 @@ import { Elysia } from "elysia";
 import { type Gate, projectHomes } from "../access/gate.ts";
 import { readFields } from "../http/body.ts";
 import { reply, requestBody } from "../http/schema.ts";
+import { slicedJson } from "../http/sliced.ts";
 import type { QueryEngine } from "./engine.ts";
 import { queryBody, queryReply } from "./model.ts";
 
@@ -21,7 +22,7 @@ export function queryRoutes({ gate, engine }: QueryRoutes) {
         const { query } = await readFields(request, queryBody);
         const result = await engine.run(project.id, query);
         const { results, timezone, date_from, date_to, computed_at, columns } = result;
-        return {
+        return await slicedJson({
           results,
           timezone,
           resolved_date_range: { date_from, date_to },
@@ -30,7 +31,7 @@ export function queryRoutes({ gate, engine }: QueryRoutes) {
           error: null,
           ...(columns && { columns, types: result.types, hasMore: result.hasMore }),
           ...(columns && { limit: result.limit, offset: result.offset }),
-        };
+        });
       },
       {
         project_scope: "query:read",

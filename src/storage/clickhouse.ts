@@ -8,7 +8,7 @@ import { ClickHouseLogLevel, createClient, parseError } from "@clickhouse/client
 import { limits } from "../core/limits.ts";
 import type { Log } from "../core/log.ts";
 import { ClickHouseError, classified } from "./clickhouse_error.ts";
-import { openReader, type Reader } from "./clickhouse_read.ts";
+import { openReader, type Reader, rowsOf } from "./clickhouse_read.ts";
 import { quoteText } from "./statement.ts";
 
 export { ClickHouseError } from "./clickhouse_error.ts";
@@ -185,12 +185,6 @@ function askKnown(admin: Client): () => Promise<Record<string, string>> {
     known.catch(() => (known = undefined));
     return known;
   };
-}
-
-/** A line is a row; within one, no line ends. */
-async function rowsOf<Row>(reply: Response): Promise<Row[]> {
-  const lines = (await reply.text()).trimEnd();
-  return JSON.parse(`[${lines.replaceAll("\n", ",")}]`) as Row[];
 }
 
 async function* streamed(

@@ -2,6 +2,7 @@
 // well, six times as much for one row and nine times as much for a megabyte. Never asks for anything that changes
 // something: it may be asked twice.
 
+import { othersTurn } from "../core/clock.ts";
 import { limits } from "../core/limits.ts";
 import { Places } from "../work/places.ts";
 
@@ -51,6 +52,23 @@ export function openReader({ origin, username, password, database, failure }: Re
       leave();
     }
   };
+}
+
+/** An answer in JSONEachRow: a line is a row, and within one no line ends. Long ones are read a slice at a time. */
+export async function rowsOf<Row>(reply: Response): Promise<Row[]> {
+  const bytes = Buffer.from(await reply.arrayBuffer());
+  const rows: Row[] = [];
+  for (let from = 0; from < bytes.length;) {
+    const found = bytes.indexOf(0x0a, from + limits.replySliceBytes);
+    const to = found < 0 ? bytes.length : found + 1;
+    if (from > 0) await othersTurn();
+    const lines = bytes.toString("utf8", from, to).trimEnd();
+    const some = JSON.parse(`[${lines.replaceAll("\n", ",")}]`) as Row[];
+    if (to === bytes.length && from === 0) return some;
+    for (const row of some) rows.push(row);
+    from = to;
+  }
+  return rows;
 }
 
 /**

@@ -102,6 +102,14 @@ function queryContract(subject: () => Subject): void {
     expect(rows.at(-1)).toEqual({ number: "299999" });
   });
 
+  test("a large answer of long rows arrives whole", async () => {
+    const { clickhouse } = subject().stores;
+    const text = "SELECT number, repeat({s:String}, 50) AS text FROM numbers(2000)";
+    const rows = await clickhouse.query<{ number: string; text: string }>(text, { s: nasty });
+    expect(rows.map(({ number }) => Number(number))).toEqual(Array.from({ length: 2000 }, (_, i) => i));
+    expect(new Set(rows.map((row) => row.text))).toEqual(new Set([nasty.repeat(50)]));
+  });
+
   test("a large answer in a format of its own arrives whole and unread", async () => {
     const text = "SELECT concat(',', toString(number), {s:String}) FROM numbers(300000) FORMAT RawBLOB";
     const answer = await subject().stores.clickhouse.bytes(text, { s: nasty });

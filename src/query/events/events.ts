@@ -1,11 +1,12 @@
 // An EventsQuery: single events, as rows of the columns asked for. Never holds SQL, and takes none.
 
 import { Fault } from "../../core/fault.ts";
+import { othersTurn } from "../../core/clock.ts";
 import { limits } from "../../core/limits.ts";
 import type { Answered, Asking } from "../answer.ts";
 import type { CheckedEvents } from "../checked.ts";
 import { momentOf, nowOf, spanOf, type Span } from "../date_range.ts";
-import { readEvent } from "./columns.ts";
+import { type Column, type EventRow, readEvent } from "./columns.ts";
 import { eventRows } from "./store.ts";
 
 /** @throws Fault where it is too heavy. */
@@ -32,16 +33,28 @@ export async function answerEvents(asking: Asking, checked: CheckedEvents): Prom
     kind: "EventsQuery",
     interval: undefined,
     span,
-    results: rows
-      .slice(0, limit)
-      .map(readEvent)
-      .map((row) => columns.map(({ of }) => of(row))),
+    results: await shownOf(rows.slice(0, limit), columns),
     columns: query.select,
     types: columns.map(({ type }) => type),
     hasMore: rows.length > limit,
     limit,
     offset,
   };
+}
+
+/** The columns of every event; other requests get their turn between slices of what is read. */
+async function shownOf(rows: readonly EventRow[], columns: readonly Column[]): Promise<unknown[][]> {
+  const shown: unknown[][] = [];
+  let length = 0;
+  for (const row of rows) {
+    const event = readEvent(row);
+    shown.push(columns.map(({ of }) => of(event)));
+    length += row.properties.length;
+    if (length < limits.replySliceBytes) continue;
+    length = 0;
+    await othersTurn();
+  }
+  return shown;
 }
 
 /** Both ends are exclusive where they are moments; the last 24 hours unless told. */
