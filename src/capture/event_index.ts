@@ -1,7 +1,9 @@
 // The index of a body's events: for each, where its fields lie; and which items are none. Never looks further than the
 // first byte of a value.
 
+import { limits } from "../core/limits.ts";
 import { noteField, noteTrait, openEntry } from "./entry.ts";
+import { singleKey } from "./fast_layout.ts";
 import { ItemKey } from "./item_key.ts";
 import {
   entryLength,
@@ -53,6 +55,19 @@ export class EventIndex {
 
   get itemKeysDiffer(): boolean {
     return this.key.differs;
+  }
+
+  /** Lets the slab index a short body that is one plain event; false when it is anything else. */
+  protected takeSingle(slab: { single(): boolean } | undefined): boolean {
+    if (!slab || this.bytes.length >= limits.slabBodyBytesMin || !slab.single()) return false;
+    this.shape = "event";
+    this.count = 1;
+    this.items = 1;
+    const { entries } = this;
+    for (let at = 0; at < singleKey; at++) this.#envelope[at] = entries[entryLength + at]!;
+    const key = entryLength + singleKey;
+    if (entries[key + 1]! > 0) this.key.first = [entries[key]!, entries[key + 1]!];
+    return true;
   }
 
   /** Forgets what was found so far: only the last array of items counts. */

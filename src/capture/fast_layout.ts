@@ -16,6 +16,10 @@ export const keysMax = 4096;
 /** Changes that a slice may list, far more than sites send; it ends before there are more. */
 export const sliceChangesMax = 64 * 1024;
 
+/** Numbers behind the entry of a body that is one event: the envelope's members, then its key from here on. */
+export const singleKey = 8;
+export const singleNumbers = singleKey + 2;
+
 const tableBytes = (keyLengthMax + 1) * 256;
 const rows = limits.sliceRowsMax;
 /** Of one column of texts: what a slice's events hold, and the lengths of `texts` of them. */
@@ -43,6 +47,7 @@ const sizes = {
   ITEM_KEYS: tableBytes,
   PROPERTY_KEYS: tableBytes,
   EVENT_NAMES: tableBytes,
+  ENVELOPE_KEYS: tableBytes,
   NAMES: nameBytes * 256,
   NAME_TABLE: 1024,
   NAME_LIST: 256 * 8,

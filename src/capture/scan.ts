@@ -53,6 +53,7 @@ export class Scan extends EventIndex {
     if (this.#step === step.start) {
       if (!this.#utf8.advance(bytesMax * utf8Factor)) throw malformed("the body is not UTF-8");
       if (!this.#utf8.through) return false;
+      if (this.takeSingle(this.slab)) this.#step = step.done;
     }
     let left = bytesMax;
     while (this.#step !== step.done) {
@@ -294,7 +295,6 @@ export class Scan extends EventIndex {
 }
 
 /** Bytes checked for UTF-8 in the time that one is scanned, and scanned fast in the time of one the slow way. */
-const utf8Factor = 8;
-const slowFactor = 4;
+const [utf8Factor, slowFactor] = [8, 4];
 /** What an item costs at the least, in bytes; and the most items before the fast way is tried again. */
 const [itemBytesLeast, slowItemsMax] = [32, 64];

@@ -7,13 +7,13 @@ import {
   groupTypeLengthMax,
   keysMax,
   layout,
-  nameBytes,
   paddingBytes,
   sliceChangesMax,
 } from "./fast_layout.ts";
+import { writeNames } from "./fast_names.ts";
 import type { Names } from "./dictionary.ts";
 import type { GroupTypes } from "./group.ts";
-import { type KnownKeys, entryLength, itemKeys, kindOf, knownKeys, propertyKeys } from "./member.ts";
+import { entryLength, envelopeKeys, itemKeys, kindOf, knownKeys, propertyKeys } from "./member.ts";
 import { unusualNames } from "./plain.ts";
 import { limits } from "../core/limits.ts";
 
@@ -59,6 +59,7 @@ export interface Judging {
 
 interface FastExports {
   scan(...numbers: number[]): number;
+  single(bytes: number): number;
   judge(...numbers: number[]): number;
   lay(...numbers: number[]): number;
   layIdentity(month: number): number;
@@ -99,9 +100,12 @@ export class Slab {
     this.#laid = { ...counts, bytes: this.#bytes, names, identity: undefined };
     this.#identity = identityIn(this.#bytes, this.body);
     this.#bytes.set(kindOf, layout.TRAIT_KINDS);
-    let place = this.#writeNames(layout.ITEM_KEYS, itemKeys, 1);
-    place = this.#writeNames(layout.PROPERTY_KEYS, propertyKeys, place);
-    this.#writeNames(layout.EVENT_NAMES, knownKeys(unusualNames), place);
+    writeNames(this.#bytes, layout.NAMES, [
+      [layout.ITEM_KEYS, itemKeys],
+      [layout.PROPERTY_KEYS, propertyKeys],
+      [layout.EVENT_NAMES, knownKeys(unusualNames)],
+      [layout.ENVELOPE_KEYS, envelopeKeys],
+    ]);
   }
 
   /** Copies a body here, and ends it. */
@@ -139,6 +143,11 @@ export class Slab {
     const at = this.#fast.scan(BODY + from, BODY + goal, count, most, items, BODY + keyFrom, BODY + keyTo);
     this.#bytes[curtain] = hidden;
     return at - BODY;
+  }
+
+  /** Indexes the whole body as one plain event, with fast_layout's notes behind it; false when it is anything else. */
+  single(): boolean {
+    return this.#fast.single(this.#length) === 1;
   }
 
   /** Items the last scan() indexed. */
@@ -232,20 +241,6 @@ export class Slab {
     }
     this.#words[layout.GROUP_TYPES >> 2] = count;
     this.#identity.typeNames.count = count;
-  }
-
-  /** Writes a table of names, from number `place` on; returns the next free one. */
-  #writeNames(table: number, { byLength }: KnownKeys, place: number): number {
-    let next = place;
-    for (const { name, slot } of byLength.flat()) {
-      const bucket = table + name.length * 256 + name[1]!;
-      const at = layout.NAMES + next * nameBytes;
-      this.#words[at >> 2] = slot;
-      this.#words[(at >> 2) + 1] = this.#bytes[bucket]!;
-      this.#bytes.set(name, at + 16);
-      this.#bytes[bucket] = next++;
-    }
-    return next;
   }
 }
 

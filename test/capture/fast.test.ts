@@ -23,6 +23,7 @@ test("the fast scan and the slow one agree on any body, in whatever slices", asy
   expect(laid.rows).toBeGreaterThan(500);
   expect(laid.changes).toBeGreaterThan(500);
   expect(laid.groups).toBeGreaterThan(100);
+  expect(laid.singles).toBeGreaterThan(200);
 }, 120_000);
 
 test("they agree on every text of the JSON test suite, wherever it stands", async () => {
@@ -37,6 +38,10 @@ test("they agree on every text of the JSON test suite, wherever it stands", asyn
       expect(await outcomeOf(bytes, true)).toEqual(await outcomeOf(bytes, false));
       compared++;
     }
+    const alone = encoder.encode(
+      `{"event":"e","distinct_id":"d","properties":{"a":${text}},"other":${text}}`,
+    );
+    expect(await outcomeOf(alone, true)).toEqual(await outcomeOf(alone, false));
     const inside = await outcomeOf(
       encoder.encode(`[{"event":"e","distinct_id":"d","properties":{"a":${text}}}]`),
       true,

@@ -3,6 +3,7 @@
 import { resolve } from "node:path";
 import {
   entryLength,
+  envelope,
   field,
   firstIdentity,
   firstTrait,
@@ -20,6 +21,8 @@ import {
   keysMax,
   layout,
   nameBytes,
+  singleKey,
+  singleNumbers,
   sliceChangesMax,
 } from "../../src/capture/fast_layout.ts";
 import { named, traitsUnusual } from "../../src/capture/plain.ts";
@@ -30,7 +33,7 @@ import { cleanUp } from "./cleanup.ts";
 import { makeFolder } from "./folder.ts";
 
 /** In the order in which they become one. */
-const sources = ["fast_scan.as", "fast_values.as", "fast_columns.as", "fast_identity.as"];
+const sources = ["fast_scan.as", "fast_single.as", "fast_values.as", "fast_columns.as", "fast_identity.as"];
 const folder = resolve(import.meta.dir, "../../src/capture");
 export const modulePath = `${folder}/fast.wasm`;
 
@@ -55,6 +58,8 @@ function constants(): string {
     FIRST_MONTH: 1900 * 12,
     MONTH_TABLE_LENGTH: 12 * 400,
     TRAITS_UNUSUAL: traitsUnusual,
+    SINGLE_KEY: singleKey,
+    SINGLE_BYTES: singleNumbers * 4,
     KEYS_MAX: keysMax,
     KEY_SLOTS: keysMax * 2,
     KEY_BYTES_MAX: limits.changeKeyBytesMax,
@@ -80,6 +85,7 @@ function constants(): string {
     ...lines("i32", {
       NO_SLOT: noSlot,
       KEY_SLOT: keySlot,
+      ENVELOPE_BATCH: envelope.batch,
       FIRST_TRAIT: firstTrait,
       FIRST_IDENTITY: firstIdentity,
     }),

@@ -241,8 +241,20 @@ const whole: Texts = fc
     const list = `[${items.map(([text, space]) => `${space}${text}${space}`).join(",")}]`;
     return shape === "array" ? list : `{${gap}"batch":${gap}${list}${gap},"api_key":"k"}`;
   });
+/** One event, with members of a batch's own among its. */
+const alone: Texts = fc.tuple(fc.oneof(sound, told, object(anyMember)), blank).chain(([text, gap]) => {
+  const names_ = oneOf(["api_key", "token", "$token", "sent_at", "historical_migration", "batch", "other"]);
+  const value = oneOf(['"k"', '"k"', '"other"', '""', "null", "true", '"true"', "1", "[]", "{}"]);
+  const more = fc.array(fc.tuple(fc.boolean(), names_, value), { maxLength: 3 });
+  return more.map((list) => {
+    const first = list.filter(([front]) => front).map(([, key_, own]) => `"${key_}"${gap}:${own},${gap}`);
+    const last = list.filter(([front]) => !front).map(([, key_, own]) => `${gap},"${key_}":${gap}${own}`);
+    return `${gap}{${first.join("")}${text.slice(1, -1)}${last.join("")}}${gap}`;
+  });
+});
+const sent = fc.oneof({ weight: 3, arbitrary: whole }, { weight: 1, arbitrary: alone });
 const change = fc.tuple(fc.nat(), fc.nat({ max: 255 }), oneOf(["set", "put", "cut"]));
-const spoilt = fc.tuple(whole, fc.array(change, { maxLength: 3 })).map(([text, changes]) => {
+const spoilt = fc.tuple(sent, fc.array(change, { maxLength: 3 })).map(([text, changes]) => {
   let now = Buffer.from(text);
   for (const [place, value, how] of changes) {
     const at = place % (now.length + 1);
@@ -252,14 +264,14 @@ const spoilt = fc.tuple(whole, fc.array(change, { maxLength: 3 })).map(([text, c
   }
   return new Uint8Array(now);
 });
-const torn = fc.tuple(whole, oneOf(broken), fc.nat()).map(([text, piece, place]) => {
+const torn = fc.tuple(sent, oneOf(broken), fc.nat()).map(([text, piece, place]) => {
   const colon = text.indexOf(":", place % (text.length + 1));
   return `${text.slice(0, colon + 1)}${piece}${text.slice(colon + 1)}`;
 });
 
-/** Bodies of plain, odd and broken items. */
+/** Bodies of plain, odd and broken items, and of one event. */
 export const bodies: fc.Arbitrary<string | Uint8Array> = fc.oneof(
-  { weight: 4, arbitrary: whole },
+  { weight: 4, arbitrary: sent },
   { weight: 1, arbitrary: spoilt },
   { weight: 1, arbitrary: torn },
 );
