@@ -33,8 +33,6 @@ type Settings = Record<string, string | number>;
 const reading: Settings = {
   max_threads: 1,
   max_insert_threads: 1,
-  // Flushes beside it took a fifth less time so, where the engine may set it; elsewhere it changes nothing.
-  os_thread_priority: 10,
   max_memory_usage: String(limits.exportMemoryBytesMax),
   max_execution_time: 0,
   output_format_json_escape_forward_slashes: 0,
