@@ -169,11 +169,6 @@ export const limits = {
   frontEndMsMax: 15_000,
   /** How long the embedded engine keeps memory it has no use for, in ms: from one insert to the next. */
   frontFreeMemoryMs: 10_000,
-  /**
-   * By how many steps of priority the embedded engine stands behind the server and Postgres: whoever waits for an
-   * answer goes first, and an import into the engine takes what is left. A third of the weight, never nothing.
-   */
-  frontNice: 5,
   /** Statements the embedded engine runs at once; exports may hold several for minutes. */
   frontStatementsMax: 16,
   /** Statements that may wait for one of those places; more at once is a client gone wild. */

@@ -35,8 +35,7 @@ export async function startEmbeddedClickHouse({ dataDir, log }: EmbeddedOptions)
   let port = 0;
   const plan: ChildPlan = {
     name: "ClickHouse",
-    command: () =>
-      frontCommand(["--data-dir", folder, "--port", String(port), "--nice", String(limits.frontNice)]),
+    command: () => frontCommand(["--data-dir", folder, "--port", String(port)]),
     env: frontEnv,
     cwd: folder,
     firstLine: password,

@@ -2,17 +2,15 @@
 // loopback device.
 // Never outlives the process that started it, and never listens on any other device.
 //
-//   bun src/storage/front.ts --data-dir DIR [--port N] [--faults] [--nice STEPS]
+//   bun src/storage/front.ts --data-dir DIR [--port N] [--faults]
 //
 // Its first line on standard input is the password; the end of standard input ends it. When it listens it
 // prints
 // {"port":N} on standard output. --password P instead of standard input makes it stand alone, as a remote
 // store.
 
-import { existsSync, readdirSync } from "node:fs";
 import { type IncomingMessage, type Server, type ServerResponse, createServer } from "node:http";
 import type { AddressInfo } from "node:net";
-import { getPriority, setPriority } from "node:os";
 import { createInterface } from "node:readline";
 import { parseArgs } from "node:util";
 import { limits } from "../core/limits.ts";
@@ -138,21 +136,6 @@ function strikeAfter({ kind, code, type }: FrontFault, response: ServerResponse)
   return false;
 }
 
-/**
- * Lowers this process's priority by so many steps, where the system lets it. On Linux each thread has its own, which
- * those it begins take over: all that are there already step back.
- */
-function stepBack(steps: number): void {
-  if (steps <= 0) return;
-  try {
-    const priority = Math.min(19, getPriority() + steps);
-    const threads = existsSync("/proc/self/task") ? readdirSync("/proc/self/task").map(Number) : [0];
-    for (const thread of threads) setPriority(thread, priority);
-  } catch {
-    // It works all the same.
-  }
-}
-
 function endProcess(reason: string): never {
   process.stderr.write(`${reason}\n`);
   process.exit(1);
@@ -165,15 +148,12 @@ async function main(): Promise<void> {
       port: { type: "string", default: "0" },
       password: { type: "string" },
       faults: { type: "boolean", default: false },
-      nice: { type: "string", default: "0" },
     },
   });
   const dataDir = values["data-dir"] ?? endProcess("--data-dir is missing");
   const alone = values.password !== undefined;
   const lines = createInterface({ input: process.stdin })[Symbol.asyncIterator]();
   const password = values.password ?? String((await lines.next()).value);
-  // Before the engine's threads begin.
-  stepBack(Number(values.nice));
   const front = new Front(dataDir, password, values.faults);
 
   const end = async (): Promise<void> => {
