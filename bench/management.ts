@@ -25,6 +25,7 @@ export async function managementBench({ rounds, warm }: Scale): Promise<Answer> 
       const beside = await pace(100, seconds, () => captureOne(url));
       const heavyCalls = await heavy.stop();
       const peak = await loadFor(url, Math.min(3, seconds));
+      await rested(url);
       const half = startLoad(url, peak / 2);
       await Bun.sleep(Math.min(1000, seconds * 1000));
       const reads = await pace(perSecond, seconds, (i) => read(url, i));
@@ -68,6 +69,10 @@ async function fill(url: string, events: number): Promise<void> {
     const reply = await fetch(`${url}/batch/`, { method: "POST", headers: json, body });
     if (!reply.ok) throw new Error(`/batch/ answered ${reply.status}`);
   }
+  await rested(url);
+}
+
+async function rested(url: string): Promise<void> {
   const pending = /^sluice_journal_pending_events 0$/m;
   while (!pending.test(await (await fetch(`${url}/metrics`)).text())) await Bun.sleep(100);
 }
