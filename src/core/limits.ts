@@ -23,7 +23,7 @@ export const limits = {
   /** A body after inflating, in bytes: five times the default wire limit, as PostHog's. */
   inflatedBytesMax: 104_857_600,
   /** Rows of one INSERT: the engine makes one part a month of it with certainty, at a memory cost it can bear. */
-  batchRowsMax: 100_000,
+  batchRowsMax: 200_000,
   /** Native bytes of one INSERT, well under the engine's 256 MiB block squashing bound. */
   batchBytesMax: 96 * 1024 * 1024,
   /** Months in one INSERT, each of which becomes a part: what the engine takes by default. */
