@@ -61,11 +61,11 @@ export interface ClickHouseOptions {
   embedded?: boolean;
 }
 
-/** Answers are whole before their status is sent, so that an error never hides in the middle of one. */
-const steady = { wait_end_of_query: 1 } as const;
-
-/** Compiled, `min` and `max` of the views behind an INSERT take a moment before 1970 for a late one. */
-const writing = { ...steady, compile_aggregate_expressions: 0 } as const;
+/**
+ * Answers are whole before their status is sent, so that an error never hides in the middle of one. Nothing is
+ * compiled: then `min` and `max` would take a moment before 1970 for a late one, in queries and in views.
+ */
+const steady = { wait_end_of_query: 1, compile_aggregate_expressions: 0 } as const;
 
 const reading = { ...steady, output_format_json_quote_64bit_integers: 1 } as const;
 
@@ -77,7 +77,7 @@ const reading = { ...steady, output_format_json_quote_64bit_integers: 1 } as con
  * retry report success and store nothing. Whoever is in doubt reads the batch back.
  */
 const inserting = {
-  ...writing,
+  ...steady,
   async_insert: 0,
   insert_deduplicate: 0,
   max_insert_block_size: "100000000",
@@ -105,7 +105,7 @@ export function openClickHouse(url: string, options: ClickHouseOptions): ClickHo
     await within(
       timeoutMs,
       (abort_signal) =>
-        on.command({ ...body, abort_signal, clickhouse_settings: { ...writing, ...settings } }),
+        on.command({ ...body, abort_signal, clickhouse_settings: { ...steady, ...settings } }),
       abort,
     );
   }
