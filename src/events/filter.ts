@@ -2,7 +2,7 @@
 
 import { Fault } from "../core/fault.ts";
 import { checkPropertyFilters, type PropertyFilter } from "../storage/property_filter.ts";
-import { ClickHouseError } from "../storage/clickhouse.ts";
+import { ClickHouseError, isTooHeavy } from "../storage/clickhouse.ts";
 
 /**
  * The property filters in the query key `properties`: a JSON list, all of which must hold, or a group.
@@ -20,14 +20,6 @@ export function readPropertyFilters(query: URLSearchParams): PropertyFilter[] {
   return checkPropertyFilters(value);
 }
 
-/** Heavy as filters over all events may be: narrowing them is the asker's, trying again makes it worse. */
-const heavy: ReadonlySet<string> = new Set([
-  "TIMEOUT",
-  "TIMEOUT_EXCEEDED",
-  "TOO_SLOW",
-  "MEMORY_LIMIT_EXCEEDED",
-]);
-
 /** What the engine says of filters that are the asker's to mend; anything else stays what it is. */
 export function refusalOf(thrown: unknown): unknown {
   if (!(thrown instanceof ClickHouseError)) return thrown;
@@ -35,7 +27,7 @@ export function refusalOf(thrown: unknown): unknown {
     const detail = "A regular expression in the filters is not valid (RE2 syntax).";
     return new Fault("invalid_input", detail, { attr: "properties" });
   }
-  if (!heavy.has(thrown.type)) return thrown;
+  if (!isTooHeavy(thrown)) return thrown;
   const detail = "These filters take more than they may. Narrow them with event, after or before.";
   return new Fault("invalid_input", detail, { attr: "properties" });
 }

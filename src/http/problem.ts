@@ -3,7 +3,7 @@
 
 import { Fault, type FaultCode } from "../core/fault.ts";
 import { type Log, reasonOf } from "../core/log.ts";
-import { ClickHouseError } from "../storage/clickhouse.ts";
+import { ClickHouseError, isTooHeavy } from "../storage/clickhouse.ts";
 
 type ProblemType =
   "authentication_error" | "invalid_request" | "server_error" | "throttled_error" | "validation_error";
@@ -152,7 +152,7 @@ function matches(pattern: readonly string[], asked: readonly string[]): boolean 
 function storeFault(error: unknown): Fault | undefined {
   if (error instanceof ClickHouseError) {
     // Retrying a query that is too heavy would only make things worse: no Retry-After.
-    if (tooHeavy.has(error.type)) return new Fault("unavailable", heavyQuery);
+    if (isTooHeavy(error)) return new Fault("unavailable", heavyQuery);
     if (!clickhouseAway.has(error.type)) return undefined;
     return new Fault("unavailable", "The event store cannot be reached. Please retry.", {
       retryAfterSeconds: 5,
@@ -167,8 +167,6 @@ function storeFault(error: unknown): Fault | undefined {
 }
 
 const heavyQuery = "The query takes more than it may. Narrow it, for example with after and before.";
-
-const tooHeavy: ReadonlySet<string> = new Set(["MEMORY_LIMIT_EXCEEDED", "TIMEOUT", "TIMEOUT_EXCEEDED"]);
 
 /** What says "not now"; anything else the engine says of a query of ours is our own mistake. */
 const clickhouseAway: ReadonlySet<string> = new Set([

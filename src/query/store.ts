@@ -4,7 +4,7 @@
 import type { Clock } from "../core/clock.ts";
 import { Fault } from "../core/fault.ts";
 import { limits } from "../core/limits.ts";
-import { type ClickHouse, ClickHouseError } from "../storage/clickhouse.ts";
+import { type ClickHouse, ClickHouseError, isTooHeavy } from "../storage/clickhouse.ts";
 import type { Postgres } from "../storage/postgres.ts";
 import {
   compilePropertyFilters,
@@ -44,19 +44,10 @@ export function openAsk(clickhouse: ClickHouse, clock: Clock): Ask {
   };
 }
 
-const heavy: ReadonlySet<string> = new Set([
-  "MEMORY_LIMIT_EXCEEDED",
-  "TIMEOUT",
-  "TIMEOUT_EXCEEDED",
-  "TOO_SLOW",
-  "TOO_MANY_ROWS",
-  "TOO_MANY_BYTES",
-]);
-
 /** What the engine says of a query that is the asker's to mend; anything else stays what it is. */
 function refusalOf(thrown: unknown): unknown {
   if (!(thrown instanceof ClickHouseError)) return thrown;
-  if (heavy.has(thrown.type)) return tooHeavy();
+  if (isTooHeavy(thrown)) return tooHeavy();
   if (thrown.type !== "CANNOT_COMPILE_REGEXP") return thrown;
   return new Fault("invalid_input", "A regular expression in the query is not valid (RE2 syntax).", {
     attr: "query",

@@ -11,7 +11,7 @@ import { ClickHouseError, classified } from "./clickhouse_error.ts";
 import { openReader, type Reader, rowsOf } from "./clickhouse_read.ts";
 import { quoteText } from "./statement.ts";
 
-export { ClickHouseError } from "./clickhouse_error.ts";
+export { ClickHouseError, isTooHeavy } from "./clickhouse_error.ts";
 
 export interface QueryOptions {
   /** How long it may take until the whole answer is here; limits.statementMsMax unless told. */

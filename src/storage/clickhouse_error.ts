@@ -59,6 +59,20 @@ const refusals: ReadonlySet<string> = new Set([
   "VIOLATED_CONSTRAINT",
 ]);
 
+/** Whether it takes more than it may: asking again makes it worse. */
+export function isTooHeavy({ type }: ClickHouseError): boolean {
+  return heavy.has(type);
+}
+
+const heavy: ReadonlySet<string> = new Set([
+  "MEMORY_LIMIT_EXCEEDED",
+  "TIMEOUT",
+  "TIMEOUT_EXCEEDED",
+  "TOO_SLOW",
+  "TOO_MANY_ROWS",
+  "TOO_MANY_BYTES",
+]);
+
 /** The client's own errors carry code and type; those of sockets a code alone. */
 export function classified(thrown: unknown): ClickHouseError {
   const { code, type } =
