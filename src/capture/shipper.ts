@@ -107,8 +107,9 @@ export class Shipper {
         const [batch] = await readBatches(segment.path, batches);
         return await this.#split(segment, batch!, refusal);
       }
+      // Some months may have been stored before the engine said no to another.
       return await this.#both(halvesOf(batches), (half) =>
-        this.#deliver(segment, half, false, (missing) => this.#insertFrom(segment, missing)),
+        this.#deliver(segment, half, true, (missing) => this.#insertFrom(segment, missing)),
       );
     }
   }
