@@ -24,8 +24,8 @@ function fast(slab: Slab, body: Uint8Array): { index(): number; lay(): number } 
     for (let first = 0; first < count;) {
       const through = slab.judge(first, count, sent, sent.received);
       const sending = { project_id: 1, historical_migration: true };
-      for (let month = 0; month < slab.months; month++) {
-        rows += slab.lay(first, month, sending, sent.received, 0).rows;
+      for (let year = 0; year < slab.years; year++) {
+        rows += slab.lay(first, year, sending, sent.received, 0).rows;
       }
       first += through;
     }

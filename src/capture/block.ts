@@ -1,4 +1,4 @@
-// A block: rows of one lane and month, as columns, until they are sealed into a journal frame. Never awaits.
+// A block: rows of one lane and year, as columns, until they are sealed into a journal frame. Never awaits.
 
 import { limits } from "../core/limits.ts";
 import { ByteColumn, writeBlockHead, writeColumnHead } from "../storage/native.ts";
@@ -13,8 +13,8 @@ import type { LaidRows } from "./slab.ts";
 const microsType = "DateTime64(6, 'UTC')";
 
 export class Block implements LaneBlock<Row> {
-  /** yyyymm of every row in it. */
-  month = 0;
+  /** The year of every row in it. */
+  partition = 0;
   rows = 0;
   /** created_at of the first row, in microseconds; meaningless while rows = 0. */
   oldest = 0;

@@ -4,7 +4,7 @@
 // Put behind fast_values.as by `bun test/support/build_fast.ts`.
 
 let nameCount: u32 = 0;
-let monthCount: u32 = 0;
+let yearCount: u32 = 0;
 
 /** The number of an event's name within this slice; NAMES_MAX when there are too many. */
 function nameNumber(from: u32, length: u32): u32 {
@@ -26,18 +26,18 @@ function nameNumber(from: u32, length: u32): u32 {
   return NAMES_MAX;
 }
 
-/** The number of a month within this slice; MONTHS_MAX when there are too many, or it is out of the table. */
+/** The number of a year within this slice; YEARS_MAX when there are too many, or it is out of the table. */
 // @ts-ignore: decorator
-@inline function monthNumber(micros: i64): u32 {
-  const month = monthOf(micros) - FIRST_MONTH;
-  if (month >= MONTH_TABLE_LENGTH) return MONTHS_MAX;
-  const number = <u32>load<u8>(MONTH_TABLE + month);
+@inline function yearNumber(micros: i64): u32 {
+  const year = yearOf(micros) - FIRST_YEAR;
+  if (year >= YEAR_TABLE_LENGTH) return YEARS_MAX;
+  const number = <u32>load<u8>(YEAR_TABLE + year);
   if (number != 0) return number - 1;
-  if (monthCount == MONTHS_MAX) return MONTHS_MAX;
-  store<u8>(MONTH_TABLE + month, <u8>(monthCount + 1));
-  store<u32>(MONTH_LIST + monthCount * 12, month + FIRST_MONTH);
-  store<u32>(MONTH_LIST + monthCount * 12, 0, 4);
-  return monthCount++;
+  if (yearCount == YEARS_MAX) return YEARS_MAX;
+  store<u8>(YEAR_TABLE + year, <u8>(yearCount + 1));
+  store<u32>(YEAR_LIST + yearCount * 12, year + FIRST_YEAR);
+  store<u32>(YEAR_LIST + yearCount * 12, 0, 4);
+  return yearCount++;
 }
 
 /** Judges one event; on success its time, id, uuid and name are noted under `place`. */
@@ -103,15 +103,15 @@ function nameNumber(from: u32, length: u32): u32 {
       told = 1;
     }
   }
-  // Last, since a month that was numbered has to have an event.
-  const month = monthNumber(micros);
-  if (month == MONTHS_MAX) return false;
+  // Last, since a year that was numbered has to have an event.
+  const year = yearNumber(micros);
+  if (year == YEARS_MAX) return false;
   store<u8>(NAME_OF + place, <u8>number);
   store<u8>(LACKS_UUID + place, lacking);
   store<i64>(TIMES + (place << 3), micros);
   store<u32>(IDS + (place << 3), id + 1);
   store<u32>(IDS + (place << 3), idLength, 4);
-  const list = MONTH_LIST + month * 12;
+  const list = YEAR_LIST + year * 12;
   store<u16>(NEXT + (place << 1), 0);
   if (load<u32>(list, 4) == 0) store<u32>(list, place + 1, 4);
   else store<u16>(NEXT + ((load<u32>(list, 8) - 1) << 1), <u16>(place + 1));
@@ -119,17 +119,17 @@ function nameNumber(from: u32, length: u32): u32 {
   return true;
 }
 
-/** One event more might have a name, a month, changes or keys that there is no number or place for. */
+/** One event more might have a name, a year, changes or keys that there is no number or place for. */
 // @ts-ignore: decorator
 @inline function isFull(): bool {
-  return nameCount == NAMES_MAX || monthCount == MONTHS_MAX || changeCount + CHANGES_MAX > SLICE_CHANGES_MAX ||
+  return nameCount == NAMES_MAX || yearCount == YEARS_MAX || changeCount + CHANGES_MAX > SLICE_CHANGES_MAX ||
     keyCount + CHANGES_MAX > KEYS_MAX;
 }
 
 /**
  * Judges the entries from `first` on, until `count`, ROWS_MAX of them, or about `bytesMax` of the body are through, or
  * a table is full: the next slice begins with empty ones.
- * @returns how many. MONTHS tells how many months the plain ones are of (listed as month, first place, last place),
+ * @returns how many. YEARS tells how many years the plain ones are of (listed as year, first place, last place),
  *   SLOW how many are not plain (listed by place), LACKING how many plain ones have no uuid, NAMES_USED and KEYS_USED
  *   how many names of events and keys of properties there are, TOLD whether any says something of a
  *   person or group.
@@ -138,14 +138,14 @@ export function judge(
   first: u32, count: u32, bytesMax: u32, received: f64, skew: f64, latest: f64,
 ): u32 {
   memory.fill(NAME_TABLE, 0, NAME_SLOTS);
-  memory.fill(MONTH_TABLE, 0, MONTH_TABLE_LENGTH);
+  memory.fill(YEAR_TABLE, 0, YEAR_TABLE_LENGTH);
   if (keyCount > 0) memory.fill(KEY_TABLE, 0, KEY_SLOTS * 2);
   keyCount = 0;
   told = 0;
   changeCount = 0;
   groupCount = 0;
   nameCount = 0;
-  monthCount = 0;
+  yearCount = 0;
   let slow: u32 = 0;
   let lacking: u32 = 0;
   let place: u32 = 0;
@@ -159,7 +159,7 @@ export function judge(
   }
   store<u32>(SLOW, slow);
   store<u32>(LACKING, lacking);
-  store<u32>(MONTHS, monthCount);
+  store<u32>(YEARS, yearCount);
   store<u32>(NAMES_USED, nameCount);
   store<u32>(KEYS_USED, keyCount);
   store<u32>(TOLD, told);
@@ -195,25 +195,23 @@ export function judge(
 }
 
 /**
- * Lays the plain events of one month, in their order, into the columns at OUT_…; those without a uuid take six
- * bytes each from ENTROPY on, and their turn from that of the slice's first entry, `turn`.
+ * Lays the plain events of one year, in their order, into the columns at OUT_…; those without a uuid take
+ * their six bytes of ENTROPY, and their turn from that of the slice's first entry, `turn`.
  * @returns how many. OUT_IDS_LENGTH and OUT_PROPERTIES_LENGTH tell the bytes of those columns.
  */
 export function lay(
-  first: u32, month: u32, project: u32, created: f64, historical: u32, turn: u32,
+  first: u32, year: u32, project: u32, created: f64, historical: u32, turn: u32,
 ): u32 {
   let rows: u32 = 0;
-  let random: u32 = ENTROPY;
   let ids: u32 = OUT_IDS;
   let properties: u32 = OUT_PROPERTIES;
-  let next = load<u32>(MONTH_LIST + month * 12, 4);
+  let next = load<u32>(YEAR_LIST + year * 12, 4);
   while (next != 0) {
     const place = next - 1;
     const entry = ENTRIES + (first + place) * ENTRY_BYTES;
     const micros = load<i64>(TIMES + (place << 3));
     if (byte(LACKS_UUID + place) != 0) {
-      newUuid(OUT_UUID + (rows << 4), micros, turn + place, random);
-      random += 6;
+      newUuid(OUT_UUID + (rows << 4), micros, turn + place, ENTROPY + place * 6);
     } else v128.store(OUT_UUID + (rows << 4), v128.load(UUIDS + (place << 4)));
     store<u32>(OUT_PROJECT + (rows << 2), project);
     store<u8>(OUT_EVENT + rows, byte(NAME_OF + place));

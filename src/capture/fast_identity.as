@@ -287,18 +287,18 @@ function judgeIdentity(entry: u32, place: u32, named: i32, profile: u32): bool {
 }
 
 /**
- * Lays what the plain events of one month say, in their order, into the columns at OUT_…, behind lay(). OUT_CHANGES
+ * Lays what the plain events of one year say, in their order, into the columns at OUT_…, behind lay(). OUT_CHANGES
  * and OUT_GROUPS tell how many items there are, OUT_VALUES_LENGTH and OUT_GROUP_KEYS_LENGTH the bytes of their texts.
  * @returns 0 when none of them says anything.
  */
-export function layIdentity(month: u32): u32 {
+export function layIdentity(year: u32): u32 {
   let row: u32 = 0;
   let modes: u32 = 0;
   let changes: u32 = 0;
   let groups: u32 = 0;
   let values: u32 = OUT_VALUES;
   let keys: u32 = OUT_GROUP_KEYS;
-  let next = load<u32>(MONTH_LIST + month * 12, 4);
+  let next = load<u32>(YEAR_LIST + year * 12, 4);
   while (next != 0) {
     const place = next - 1;
     const who = WHO + (place << 4);

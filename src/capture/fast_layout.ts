@@ -16,6 +16,10 @@ export const keysMax = 4096;
 /** Changes that a slice may list, far more than sites send; it ends before there are more. */
 export const sliceChangesMax = 64 * 1024;
 
+/** The years ClickHouse's DateTime64 has, from this one on. */
+export const firstYear = 1900;
+export const yearsKnown = 400;
+
 /** Numbers behind the entry of a body that is one event: the envelope's members, then its key from here on. */
 export const singleKey = 8;
 export const singleNumbers = singleKey + 2;
@@ -32,7 +36,7 @@ const sizes = {
   EXPECTS: 4,
   SLOW: 4,
   LACKING: 4,
-  MONTHS: 4,
+  YEARS: 4,
   NAMES_USED: 4,
   OUT_IDS_LENGTH: 4,
   OUT_PROPERTIES_LENGTH: 4,
@@ -51,8 +55,8 @@ const sizes = {
   NAMES: nameBytes * 256,
   NAME_TABLE: 1024,
   NAME_LIST: 256 * 8,
-  MONTH_TABLE: 12 * 400,
-  MONTH_LIST: 256 * 12,
+  YEAR_TABLE: yearsKnown,
+  YEAR_LIST: 256 * 12,
   NAME_OF: rows,
   LACKS_UUID: rows,
   SLOW_LIST: rows * 2,

@@ -6,7 +6,7 @@
 /** Of the last string that was hexDigits(). */
 let sound: bool = true;
 let lastDay: i64 = i64.MIN_VALUE;
-let lastMonth: u32 = 0;
+let lastYear: u32 = 0;
 
 // @ts-ignore: decorator
 @inline function two(at: u32): u32 {
@@ -81,22 +81,20 @@ function wholeNumber(from: u32, to: u32): i64 {
   return value;
 }
 
-/** The month of a time, counted from the year 0. */
-function monthOf(micros: i64): u32 {
+/** The year of a time, UTC. */
+function yearOf(micros: i64): u32 {
   let day = micros / 86400000000;
   if (micros < 0 && day * 86400000000 != micros) day--;
-  if (day == lastDay) return lastMonth;
+  if (day == lastDay) return lastYear;
   const z = day + 719468;
   const era = z / 146097;
   const ofEra = z - era * 146097;
   const yearOfEra = (ofEra - ofEra / 1460 + ofEra / 36524 - ofEra / 146096) / 365;
   const ofYear = ofEra - (365 * yearOfEra + yearOfEra / 4 - yearOfEra / 100);
-  const shifted = (5 * ofYear + 2) / 153;
-  const month = shifted < 10 ? shifted + 2 : shifted - 10;
-  const year = yearOfEra + era * 400 + (month < 2 ? 1 : 0);
   lastDay = day;
-  lastMonth = <u32>(year * 12 + month);
-  return lastMonth;
+  // Here a year begins with March: from the 306th day on it is the next one's January.
+  lastYear = <u32>(yearOfEra + era * 400 + (ofYear >= 306 ? 1 : 0));
+  return lastYear;
 }
 
 /** Sixteen hexadecimal digits as a number, the first the highest; clears `sound` when one is none. */

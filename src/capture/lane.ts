@@ -10,7 +10,6 @@ import type { ByteColumn } from "../storage/native.ts";
 import { Pieces } from "../storage/native_pieces.ts";
 import { syncFolder, writePieces, writeWhole } from "./files.ts";
 import { writeNativeFrame } from "./native_frame.ts";
-import { monthOf } from "./row.ts";
 import {
   type Batch,
   type Frame,
@@ -18,6 +17,7 @@ import {
   type Segment,
   batchFor,
   isNative,
+  lanePartition,
   noteFrame,
   segmentHead,
   segmentHeadBytes,
@@ -27,13 +27,13 @@ import {
 
 /** What travels in a lane. */
 export interface LaneRow {
-  /** Microseconds since 1970, UTC: decides the month. */
+  /** Microseconds since 1970, UTC: decides the partition. */
   timestamp: number;
 }
 
-/** Rows of one month as columns, until they are sealed into a frame. */
+/** Rows of one partition (lanePartition) as columns, until they are sealed into a frame. */
 export interface LaneBlock<Row extends LaneRow> {
-  month: number;
+  partition: number;
   rows: number;
   /** created_at of the first row, in microseconds. */
   oldest: number;
@@ -106,24 +106,24 @@ export class Lane<Row extends LaneRow, Block extends LaneBlock<Row> = LaneBlock<
     return this.#writing?.blocks.reduce((rows, block) => rows + block.rows, 0) ?? 0;
   }
 
-  /** Lays a row into its month's open block. Nothing is promised until commit() resolves. */
+  /** Lays a row into its partition's open block. Nothing is promised until commit() resolves. */
   append(row: Row): void {
-    this.openBytes += this.#blockOf(monthOf(row.timestamp)).append(row);
+    this.openBytes += this.#blockOf(lanePartition[this.name](row.timestamp)).append(row);
     this.openRows++;
   }
 
-  /** Lets `lay` put many rows into a month's open block at once; it returns about how many bytes they weigh. */
-  appendMany(month: number, rows: number, lay: (block: Block) => number): void {
-    this.openBytes += lay(this.#blockOf(month));
+  /** Lets `lay` put many rows into a partition's open block at once; it returns about how many bytes they weigh. */
+  appendMany(partition: number, rows: number, lay: (block: Block) => number): void {
+    this.openBytes += lay(this.#blockOf(partition));
     this.openRows += rows;
   }
 
-  #blockOf(month: number): Block {
-    let block = this.#open.get(month);
+  #blockOf(partition: number): Block {
+    let block = this.#open.get(partition);
     if (!block) {
       block = this.#spare.pop() ?? this.#options.openBlock();
-      block.month = month;
-      this.#open.set(month, block);
+      block.partition = partition;
+      this.#open.set(partition, block);
     }
     return block;
   }
@@ -223,8 +223,8 @@ export class Lane<Row extends LaneRow, Block extends LaneBlock<Row> = LaneBlock<
       if (i % limits.framesAtOnceMax === limits.framesAtOnceMax - 1) await othersTurn();
       const batch = batchFor(segment, block);
       if (!batch) break;
-      const { rows, month, oldest } = block;
-      const head = { batch: batch.id, month, rows, oldest };
+      const { rows, partition, oldest } = block;
+      const head = { batch: batch.id, partition, rows, oldest };
       const write = isNative(this.name) ? writeNativeFrame : writeFrame;
       const place = write(out, head, (payload) => block.encode(payload, batch.id, batch.rows));
       written.push({ batch, frame: { offset: segment.bytes + place.offset, length: place.length, rows } });

@@ -29,7 +29,7 @@ export interface Laying {
 }
 
 /**
- * Lays every event that is one into its month's open block, and adds the others to scan.ignored; between slices
+ * Lays every event that is one into its year's open block, and adds the others to scan.ignored; between slices
  * others get their turn. Within a slice plain events come first. Returns how many were laid: at once, when one
  * slice the slow way was all.
  */
@@ -75,7 +75,7 @@ interface Slice {
   rows: number;
 }
 
-/** One slice the fast way: columns of plain rows by month, and the other entries one by one. */
+/** One slice the fast way: columns of plain rows by year, and the other entries one by one. */
 async function layPlain(slab: Slab, first: number, from: number, laying: Laying): Promise<Slice> {
   const { scan, journal } = laying;
   let created = from;
@@ -86,10 +86,10 @@ async function layPlain(slab: Slab, first: number, from: number, laying: Laying)
   };
   const { through, turn } = judgeSlice(slab, first, laying);
   let rows = 0;
-  for (let month = 0; month < slab.months; month += limits.monthsAtOnceMax) {
-    if (month > 0) await letOthers();
-    const to = Math.min(slab.months, month + limits.monthsAtOnceMax);
-    rows += layMonths(slab, { first, turn, created, month, to }, laying);
+  for (let year = 0; year < slab.years; year += limits.yearsAtOnceMax) {
+    if (year > 0) await letOthers();
+    const to = Math.min(slab.years, year + limits.yearsAtOnceMax);
+    rows += layYears(slab, { first, turn, created, year, to }, laying);
   }
   let [slow, slowBytes] = [0, 0];
   for (let i = 0; i < slab.slow; i++) {
@@ -113,7 +113,7 @@ function layLent(slab: Slab, laying: Laying): Slice {
   let rows = 0;
   while (first < count) {
     const { through, turn } = judgeSlice(slab, first, laying);
-    rows += layMonths(slab, { first, turn, created, month: 0, to: slab.months }, laying);
+    rows += layYears(slab, { first, turn, created, year: 0, to: slab.years }, laying);
     for (let i = 0; i < slab.slow; i++) {
       const place = slab.slowAt(i);
       if (layOne((first + place) * entryLength, created, turn + place, laying)) rows++;
@@ -129,17 +129,17 @@ function judgeSlice(slab: Slab, first: number, { scan, sending }: Laying): { thr
   return { through, turn: takeTurns(through) };
 }
 
-/** The plain rows of some months of a slice, in columns; returns how many. */
-function layMonths(
+/** The plain rows of some years of a slice, in columns; returns how many. */
+function layYears(
   slab: Slab,
-  slice: { first: number; turn: number; created: number; month: number; to: number },
+  slice: { first: number; turn: number; created: number; year: number; to: number },
   { sending, lane }: Laying,
 ): number {
   const { first, turn, created, to } = slice;
   let rows = 0;
-  for (let { month } = slice; month < to; month++) {
-    const laid = slab.lay(first, month, sending, created, turn);
-    lane.appendMany(slab.monthAt(month), laid.rows, (block) => block.appendLaid(laid));
+  for (let { year } = slice; year < to; year++) {
+    const laid = slab.lay(first, year, sending, created, turn);
+    lane.appendMany(slab.yearAt(year), laid.rows, (block) => block.appendLaid(laid));
     rows += laid.rows;
   }
   return rows;

@@ -15,7 +15,7 @@ export interface MergeRow extends Merge {
  * A frame's payload: for each row u32 project, u8 kind, i64 at, i64 created_at, and two texts of u16 length + UTF-8.
  */
 export class MergeBlock implements LaneBlock<MergeRow> {
-  month = 0;
+  partition = 0;
   rows = 0;
   oldest = 0;
   readonly #rows = new ByteColumn();

@@ -4,20 +4,21 @@
 //
 //   varuint columns, varuint rows, name, type = `UUID/*sluice:` … `*/`, …
 //   the comment's hexadecimal digits: 2 where it begins in the frame, 8 the frame's bytes, 8 CRC-32 of the frame with
-//   zeros here, 16 batch, 8 month (yyyymm), 8 rows, 16 created_at of the first row in µs
+//   zeros here, 16 batch, 8 partition, 8 rows, 16 created_at of the first row in µs
 
 import { crc32 } from "node:zlib";
 import type { Pieces } from "../storage/native_pieces.ts";
 
 export interface FrameHead {
   batch: bigint;
-  month: number;
+  /** Of its table. */
+  partition: number;
   rows: number;
   oldest: number;
 }
 
 const opening = new TextEncoder().encode("/*sluice:");
-const widths = { back: 2, length: 8, sum: 8, batch: 16, month: 8, rows: 8, oldest: 16 } as const;
+const widths = { back: 2, length: 8, sum: 8, batch: 16, partition: 8, rows: 8, oldest: 16 } as const;
 type Part = keyof typeof widths;
 const parts = Object.keys(widths) as Part[];
 /** Where each part begins in the comment. */
@@ -32,7 +33,7 @@ const decoder = new TextDecoder();
 /** Appends one frame to `out`; `payload` writes the Native block. Returns where it lies within the whole. */
 export function writeNativeFrame(
   out: Pieces,
-  { batch, month, rows, oldest }: FrameHead,
+  { batch, partition, rows, oldest }: FrameHead,
   payload: (out: Pieces) => void,
 ): { offset: number; length: number } {
   const start = out.length;
@@ -51,7 +52,7 @@ export function writeNativeFrame(
   const hex = (part: Part, value: number | bigint): string =>
     BigInt.asUintN(64, BigInt(value)).toString(16).padStart(widths[part], "0");
   const digits = hex("back", comment - start) + hex("length", length) + hex("sum", 0) + hex("batch", batch);
-  const rest = hex("month", month) + hex("rows", rows) + hex("oldest", oldest);
+  const rest = hex("partition", partition) + hex("rows", rows) + hex("oldest", oldest);
   bytes.set(opening, comment);
   bytes.set(encoder.encode(`${digits}${rest}*/`), comment + opening.length);
   let sum = 0;
@@ -85,7 +86,7 @@ export function readNativeFrame(
   sum = crc32(bytes.subarray(sumAt + widths.sum, end), sum);
   if (BigInt(sum) !== read("sum")) return undefined;
   const oldest = Number(BigInt.asIntN(64, read("oldest")));
-  return { batch, month: Number(read("month")), rows: Number(read("rows")), oldest, end };
+  return { batch, partition: Number(read("partition")), rows: Number(read("rows")), oldest, end };
 }
 
 /** Where a comment that may be a frame's lies behind `from`, as its frame's beginning; undefined behind the last. */

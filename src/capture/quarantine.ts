@@ -12,7 +12,8 @@ export interface Quarantined {
   /** What `journal retry|discard` takes: the batch number in hex. */
   id: string;
   lane: LaneName;
-  month: number;
+  /** Of the lane's table. */
+  partition: number;
   reason: string;
   /** ISO 8601, when it was set aside. */
   at: string;
@@ -22,7 +23,7 @@ export interface Quarantined {
 export interface Refused {
   batch: bigint;
   lane: LaneName;
-  month: number;
+  partition: number;
   oldest: number;
   native: Uint8Array;
   reason: string;
@@ -45,20 +46,18 @@ export class Quarantine {
   /** Durable when it resolves; the reason first, so that no row is ever there without one. */
   async add(refused: Refused, now: Date): Promise<void> {
     const id = refused.batch.toString(16).padStart(16, "0");
-    const { lane, month, reason } = refused;
-    const note: Quarantined = { id, lane, month, reason, at: now.toISOString() };
+    const { lane, partition, reason } = refused;
+    const note: Quarantined = { id, lane, partition, reason, at: now.toISOString() };
     await writeDurably(`${this.#folder}/${id}.json`, JSON.stringify(note));
     const out = new Pieces(256);
     out.raw(segmentHead(lane, refused.batch >> 11n));
-    const head = { batch: refused.batch, month, rows: 1, oldest: refused.oldest };
+    const head = { batch: refused.batch, partition, rows: 1, oldest: refused.oldest };
     writeFrame(out, head, (payload) => payload.raw(refused.native));
     await writeDurably(`${this.#folder}/${id}.segment`, Buffer.concat(out.list()));
   }
 
   list(): Quarantined[] {
-    return this.#ids().map(
-      (id) => JSON.parse(readFileSync(`${this.#folder}/${id}.json`, "utf8")) as Quarantined,
-    );
+    return this.#ids().map((id) => readNote(readFileSync(`${this.#folder}/${id}.json`, "utf8")));
   }
 
   /** The row's Native bytes as text an operator can search; undefined when there is no such id. */
@@ -102,4 +101,10 @@ export class Quarantine {
       .map((name) => name.slice(0, -".segment".length))
       .toSorted();
   }
+}
+
+/** Earlier versions said `month`: their tables of events were parted by that. */
+function readNote(text: string): Quarantined {
+  const { month = 0, ...note } = JSON.parse(text) as Quarantined & { month?: number };
+  return { ...note, partition: note.partition ?? month };
 }

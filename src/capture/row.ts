@@ -55,21 +55,6 @@ export function emptyRow(): Row {
   };
 }
 
-const dayMicros = 86_400_000_000;
-let lastDay = Number.NaN;
-let lastMonth = 0;
-
-/** The month of a time as yyyymm, UTC: the partition ClickHouse will put the row in. */
-export function monthOf(micros: number): number {
-  const day = Math.floor(micros / dayMicros);
-  if (day !== lastDay) {
-    const date = new Date(day * 86_400_000);
-    lastMonth = date.getUTCFullYear() * 100 + date.getUTCMonth() + 1;
-    lastDay = day;
-  }
-  return lastMonth;
-}
-
 /**
  * Writes the 32 hex digits of a uuid (dashes anywhere they belong) at `from` into `out`, in ClickHouse's
  * order.

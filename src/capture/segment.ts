@@ -4,17 +4,19 @@
 //   any other segment = head frame*
 //   head    = "SLUICEJ2"  u64 segment id  u8 lane (its place in `lanes`)  7 × 0
 //   frame   = u32 "FRAM"  u32 payload bytes  u64 CRC-32 of all that follows
-//             u64 batch  u32 month (yyyymm)  u32 rows  i64 created_at of the first row, µs
+//             u64 batch  u32 partition  u32 rows  i64 created_at of the first row, µs
 //             payload
 //
 // All integers are little-endian. A file may have been another segment's before: what lies behind the last frame is
-// none of this one's, which shows by the batch's number. A batch is the frames of one number: one month, one
-// part, stored whole or not at all; several share an INSERT.
+// none of this one's, which shows by the batch's number. A batch is the frames of one number, all of one
+// partition of its table, and so stored whole or not at all; several share an INSERT. Segments of earlier versions have
+// events by month (yyyymm), and are as good: months of one year become one part, with all or none of them.
 //   segment id = 41 bits of ms since 2020, 12 bits of journal number;  batch = segment id, 11 bits of place
 
 import { crc32 } from "node:zlib";
 import { limits } from "../core/limits.ts";
 import type { Pieces } from "../storage/native_pieces.ts";
+import { monthOf, yearOf } from "./partition.ts";
 
 /**
  * Two lanes of events, one of warnings about them, one of merges, one of recordings. Their order is part of the file
@@ -45,6 +47,18 @@ export const laneTable: Readonly<Record<LaneName, string>> = {
   recordings: "snapshot_chunks",
 };
 
+/**
+ * The partition of a lane's table that a row of this time (microseconds since 1970) goes to: what is in one batch is in
+ * one, or it could be stored by halves.
+ */
+export const lanePartition: Readonly<Record<LaneName, (micros: number) => number>> = {
+  live: yearOf,
+  historical: yearOf,
+  warnings: monthOf,
+  merges: () => 0,
+  recordings: monthOf,
+};
+
 export const segmentHeadBytes = 24;
 export const frameHeadBytes = 40;
 export const segmentMagic = new TextEncoder().encode("SLUICEJ2");
@@ -65,7 +79,7 @@ export interface Frame {
 
 export interface Batch {
   id: bigint;
-  month: number;
+  partition: number;
   rows: number;
   bytes: number;
   frames: Frame[];
@@ -117,7 +131,7 @@ export function segmentHead(lane: LaneName, id: bigint): Uint8Array {
  */
 export function writeFrame(
   out: Pieces,
-  frame: { batch: bigint; month: number; rows: number; oldest: number },
+  frame: { batch: bigint; partition: number; rows: number; oldest: number },
   payload: (out: Pieces) => void,
 ): { offset: number; length: number } {
   const start = out.length;
@@ -126,7 +140,7 @@ export function writeFrame(
   out.u32(0);
   out.u64(0n);
   out.u64(frame.batch);
-  out.u32(frame.month);
+  out.u32(frame.partition);
   out.u32(frame.rows);
   out.i64(frame.oldest);
   payload(out);
@@ -140,18 +154,18 @@ export function writeFrame(
 }
 
 /**
- * The batch that takes a block's rows, opened when the month's last one has no room; undefined when the
+ * The batch that takes a block's rows, opened when the partition's last one has no room; undefined when the
  * segment is full, or better ends here.
  */
-export function batchFor(segment: Segment, block: { month: number; rows: number }): Batch | undefined {
-  const open = segment.batches.findLast((batch) => batch.month === block.month);
+export function batchFor(segment: Segment, block: { partition: number; rows: number }): Batch | undefined {
+  const open = segment.batches.findLast((batch) => batch.partition === block.partition);
   const room = open && open.rows + block.rows <= limits.batchRowsMax && open.bytes < limits.batchBytesMax;
   if (room) return open;
   // A segment of one batch can be read by the engine as it is: it ends with that.
   if (open && segment.batches.length === 1) return undefined;
   if (segment.batches.length >= limits.segmentBatchesMax) return undefined;
   const id = batchId(segment.id, segment.batches.length);
-  const batch: Batch = { id, month: block.month, rows: 0, bytes: 0, frames: [] };
+  const batch: Batch = { id, partition: block.partition, rows: 0, bytes: 0, frames: [] };
   segment.batches.push(batch);
   return batch;
 }

@@ -134,15 +134,15 @@ function readFrame(
   const end = offset + view.getUint32(at + 4, true);
   if (end > bytes.length) return undefined;
   if (checksum(bytes.subarray(at + 16, end)) !== view.getBigUint64(at + 8, true)) return undefined;
-  const [month, rows] = [view.getUint32(at + 24, true), view.getUint32(at + 28, true)];
-  return { batch, month, rows, oldest: Number(view.getBigInt64(at + 32, true)), offset, end };
+  const [partition, rows] = [view.getUint32(at + 24, true), view.getUint32(at + 28, true)];
+  return { batch, partition, rows, oldest: Number(view.getBigInt64(at + 32, true)), offset, end };
 }
 
-function addFrame(segment: Segment, { batch: id, month, rows, oldest, offset, end }: FoundFrame): void {
+function addFrame(segment: Segment, { batch: id, partition, rows, oldest, offset, end }: FoundFrame): void {
   if (segment.rows === 0) segment.oldest = oldest;
   let batch = segment.batches.find((known) => known.id === id);
   if (!batch) {
-    batch = { id, month, rows: 0, bytes: 0, frames: [] };
+    batch = { id, partition, rows: 0, bytes: 0, frames: [] };
     segment.batches.push(batch);
   }
   noteFrame(segment, batch, { offset, length: end - offset, rows });

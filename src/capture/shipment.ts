@@ -1,5 +1,5 @@
-// A shipment: what of a segment goes to ClickHouse in one INSERT. Each of its batches is one month and so one part,
-// stored whole or not at all, though some may be stored and others not. Never sends anything.
+// A shipment: what of a segment goes to ClickHouse in one INSERT. Each of its batches is of one partition and so in one
+// part, stored whole or not at all, though some may be stored and others not. Never sends anything.
 
 import { type FileHandle, open, stat } from "node:fs/promises";
 import { limits } from "../core/limits.ts";
@@ -10,14 +10,14 @@ import type { Stretch } from "./spool.ts";
 /** A batch whose Native blocks are in memory. */
 export interface Laden {
   id: bigint;
-  month: number;
+  partition: number;
   rows: number;
   blocks: { native: Uint8Array; rows: number }[];
 }
 
 /**
  * The segment's batches, together as far as one INSERT bears them: it costs the engine about the same whether it
- * brings one month or sixty.
+ * brings one partition or sixty.
  */
 export function shipmentsOf({ batches }: Segment): Batch[][] {
   const shipments: Batch[][] = [];
@@ -27,7 +27,7 @@ export function shipmentsOf({ batches }: Segment): Batch[][] {
     bytes += batch.bytes;
     const last = shipments.at(-1);
     const fits = rows <= limits.batchRowsMax && bytes <= limits.batchBytesMax;
-    if (last && fits && last.length < limits.insertMonthsMax) last.push(batch);
+    if (last && fits && last.length < limits.insertPartitionsMax) last.push(batch);
     else {
       shipments.push([batch]);
       ({ rows, bytes } = batch);
@@ -60,14 +60,14 @@ export async function readBatches(path: string, batches: Batch[]): Promise<Laden
   const file = await open(path, "r");
   try {
     const laden: Laden[] = [];
-    for (const { id, month, rows, frames } of batches) {
+    for (const { id, partition, rows, frames } of batches) {
       const blocks: Laden["blocks"] = [];
       for (const frame of frames) {
         const native = new Uint8Array(frame.length);
         await readWhole(file, native, frame.offset);
         blocks.push({ native, rows: frame.rows });
       }
-      laden.push({ id, month, rows, blocks });
+      laden.push({ id, partition, rows, blocks });
     }
     return laden;
   } finally {
@@ -97,5 +97,5 @@ export function cutBatch(batch: Laden, from: number, to: number, id: bigint): La
     }
     before += block.rows;
   }
-  return { id, month: batch.month, blocks, rows };
+  return { id, partition: batch.partition, blocks, rows };
 }

@@ -107,7 +107,7 @@ export class Shipper {
         const [batch] = await readBatches(segment.path, batches);
         return await this.#split(segment, batch!, refusal);
       }
-      // Some months may have been stored before the engine said no to another.
+      // Some partitions may have been stored before the engine said no to another.
       return await this.#both(halvesOf(batches), (half) =>
         this.#deliver(segment, half, true, (missing) => this.#insertFrom(segment, missing)),
       );
@@ -190,9 +190,9 @@ export class Shipper {
     const { quarantine, counts, log, clock } = this.#options;
     const block = batch.blocks[0]?.native;
     if (!block) throw new Error("a batch of one row without a block");
-    const { id, month } = batch;
+    const { id, partition } = batch;
     const native = rebatch(block, 0, 1, id, 0);
-    const refused = { batch: id, lane, month, oldest, native, reason: error.message };
+    const refused = { batch: id, lane, partition, oldest, native, reason: error.message };
     await quarantine.add(refused, new Date(clock.now()));
     counts.quarantined(lane, 1);
     log.error("ClickHouse refuses an event; it is in quarantine (sluice journal list)", {

@@ -17,7 +17,7 @@ import { entryLength, envelopeKeys, itemKeys, kindOf, knownKeys, propertyKeys } 
 import { unusualNames } from "./plain.ts";
 import { limits } from "../core/limits.ts";
 
-/** Rows of one month as columns, laid side by side in `bytes`; valid until the next lay(). */
+/** Rows of one year as columns, laid side by side in `bytes`; valid until the next lay(). */
 export interface LaidRows {
   rows: number;
   /** The memory all of it lies in; each column begins at its place in `layout`. */
@@ -62,7 +62,7 @@ interface FastExports {
   single(bytes: number): number;
   judge(...numbers: number[]): number;
   lay(...numbers: number[]): number;
-  layIdentity(month: number): number;
+  layIdentity(year: number): number;
 }
 
 let compiled: WebAssembly.Module | undefined;
@@ -161,7 +161,7 @@ export class Slab {
   }
 
   /**
-   * Looks at a slice of entries, from number `first` on: which are plain, and of which months. `latest`
+   * Looks at a slice of entries, from number `first` on: which are plain, and of which years. `latest`
    * in microseconds. Returns how many entries it looked at.
    */
   judge(
@@ -171,18 +171,21 @@ export class Slab {
     latest: number,
   ): number {
     this.#writeTypes(groupTypes?.decided(project_id) ?? []);
-    return this.#fast.judge(first, count, limits.sliceBytesMax, received, skew, latest);
+    const through = this.#fast.judge(first, count, limits.sliceBytesMax, received, skew, latest);
+    if (this.#words[layout.LACKING >> 2]! > 0) {
+      crypto.getRandomValues(this.#bytes.subarray(layout.ENTROPY, layout.ENTROPY + through * 6));
+    }
+    return through;
   }
 
-  /** How many months the plain ones are of. */
-  get months(): number {
-    return this.#words[layout.MONTHS >> 2]!;
+  /** How many years the plain ones are of. */
+  get years(): number {
+    return this.#words[layout.YEARS >> 2]!;
   }
 
-  /** The month of that number, as yyyymm. */
-  monthAt(number: number): number {
-    const month = this.#words[(layout.MONTH_LIST >> 2) + number * 3]!;
-    return Math.floor(month / 12) * 100 + (month % 12) + 1;
+  /** The year of that number. */
+  yearAt(number: number): number {
+    return this.#words[(layout.YEAR_LIST >> 2) + number * 3]!;
   }
 
   /** Entries that are not plain; slowAt() says which. */
@@ -195,25 +198,21 @@ export class Slab {
     return this.#bytes[at]! | (this.#bytes[at + 1]! << 8);
   }
 
-  /** Lays the plain rows of one month into columns. `first` as for judge(); `turn` is that entry's. */
+  /** Lays the plain rows of one year into columns. `first` as for judge(); `turn` is that entry's. */
   lay(
     first: number,
-    month: number,
+    year: number,
     { project_id, historical_migration }: { project_id: number; historical_migration: boolean },
     created: number,
     turn: number,
   ): LaidRows {
-    const lacking = this.#words[layout.LACKING >> 2]!;
-    if (lacking > 0) {
-      crypto.getRandomValues(this.#bytes.subarray(layout.ENTROPY, layout.ENTROPY + lacking * 6));
-    }
     const laid = this.#laid;
-    laid.rows = this.#fast.lay(first, month, project_id, created, historical_migration ? 1 : 0, turn);
+    laid.rows = this.#fast.lay(first, year, project_id, created, historical_migration ? 1 : 0, turn);
     laid.idsBytes = this.#words[layout.OUT_IDS_LENGTH >> 2]!;
     laid.propertiesBytes = this.#words[layout.OUT_PROPERTIES_LENGTH >> 2]!;
     laid.names.count = this.#words[layout.NAMES_USED >> 2]!;
     laid.created = created;
-    const told = this.#words[layout.TOLD >> 2] !== 0 && this.#fast.layIdentity(month) !== 0;
+    const told = this.#words[layout.TOLD >> 2] !== 0 && this.#fast.layIdentity(year) !== 0;
     laid.identity = told ? this.#readIdentity() : undefined;
     return laid;
   }

@@ -11,7 +11,7 @@ import type { Span } from "./span.ts";
 import type { Scan } from "./scan.ts";
 import { type SnapshotFacts, Members, readFacts } from "./snapshot_facts.ts";
 
-/** One chunk of a recording on its way into the columns. Its timestamp is when it came: that decides the month. */
+/** One chunk of a recording on its way into the columns. Its timestamp is when it came: that decides the partition. */
 export interface SnapshotRow {
   project_id: number;
   /** 16 bytes in ClickHouse's order. */

@@ -34,7 +34,7 @@ type Name = keyof typeof columnTypes;
 const names = Object.keys(columnTypes) as Name[];
 
 export class SnapshotBlock implements LaneBlock<SnapshotRow> {
-  month = 0;
+  partition = 0;
   rows = 0;
   oldest = 0;
   readonly #columns = newColumns();

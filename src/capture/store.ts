@@ -6,18 +6,18 @@ import type { ClickHouse, NativeBody } from "../storage/clickhouse.ts";
 import type { Postgres } from "../storage/postgres.ts";
 
 /**
- * Writes batches as one INSERT: each becomes a part of its own month, one after the other. When it fails, any of them
- * may be stored, and each of them whole or not at all.
+ * Writes batches as one INSERT: the engine makes a part of each partition they are of, one after the other. When it
+ * fails, any of them may be stored, and each of them whole or not at all.
  */
 export async function insertBatches(clickhouse: ClickHouse, table: string, body: NativeBody): Promise<void> {
   await clickhouse.insertNative(table, body, {
     timeoutMs: limits.insertMsMax,
-    settings: { max_partitions_per_insert_block: limits.insertMonthsMax },
+    settings: { max_partitions_per_insert_block: limits.insertPartitionsMax },
   });
 }
 
 /**
- * Which of these batches are in ClickHouse. One batch is one part, so a row found means all of them were committed;
+ * Which of these batches are in ClickHouse. One batch is in one part, so a row found means all of them were committed;
  * rows collapsed by ReplacingMergeTree make counting wrong, so nothing is counted.
  */
 export async function storedBatches(

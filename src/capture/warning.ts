@@ -22,7 +22,7 @@ export interface WarningRow {
 const microsType = "DateTime64(6, 'UTC')";
 
 export class WarningBlock implements LaneBlock<WarningRow> {
-  month = 0;
+  partition = 0;
   rows = 0;
   oldest = 0;
   readonly #project = new ByteColumn();

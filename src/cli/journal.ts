@@ -18,7 +18,7 @@ export const journalCommand: Command = {
 
 An event that ClickHouse refuses for good rests under DATA_DIR/quarantine with the reason, and blocks
 nothing else.
-  list      shows each: its id, lane, month, when, and ClickHouse's reason
+  list      shows each: its id, lane, partition, when, and ClickHouse's reason
   retry     hands it back; a running server takes it within seconds, another at its next start
   discard   removes it for good
 
@@ -55,6 +55,7 @@ function list(quarantine: Quarantine, json: boolean, print: (line: string) => vo
   if (json) for (const row of rows) print(JSON.stringify(row));
   else if (rows.length === 0) print("nothing in quarantine");
   else
-    for (const row of rows) print(`${row.id}  ${row.lane.padEnd(10)} ${row.month}  ${row.at}  ${row.reason}`);
+    for (const row of rows)
+      print(`${row.id}  ${row.lane.padEnd(10)} ${row.partition}  ${row.at}  ${row.reason}`);
   return 0;
 }

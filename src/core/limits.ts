@@ -22,17 +22,17 @@ export const limits = {
   jsonDepthMax: 128,
   /** A body after inflating, in bytes: five times the default wire limit, as PostHog's. */
   inflatedBytesMax: 104_857_600,
-  /** Rows of one INSERT: the engine makes one part a month of it with certainty, at a memory cost it can bear. */
+  /** Rows of one INSERT: the engine makes one part a partition of it with certainty, at a memory cost it can bear. */
   batchRowsMax: 200_000,
   /** Native bytes of one INSERT, well under the engine's 256 MiB block squashing bound. */
   batchBytesMax: 96 * 1024 * 1024,
-  /** Months in one INSERT, each of which becomes a part: what the engine takes by default. */
-  insertMonthsMax: 100,
-  /** Batches (months, or parts of months) in one segment: the low bits of a batch number. */
+  /** Partitions in one INSERT, each of which becomes a part: what the engine takes by default. */
+  insertPartitionsMax: 100,
+  /** Batches (partitions, or pieces of them) in one segment: the low bits of a batch number. */
   segmentBatchesMax: 2048,
   /** Bytes after which a live segment is sealed: about 50,000 events, a second at full load. */
   liveSegmentBytesMax: 32 * 1024 * 1024,
-  /** The same for imports: bigger, so that each month gets a decent part; a part costs 5 ms, however small. */
+  /** The same for imports: bigger, so that each year gets a decent part; a part costs 5 ms, however small. */
   historicalSegmentBytesMax: 256 * 1024 * 1024,
   /** Memory through which a flush copies frames for an embedded engine to read, in bytes. */
   spoolRoomBytes: 4 * 1024 * 1024,
@@ -48,7 +48,7 @@ export const limits = {
    * What a row weighs in memory beside its properties, in bytes; only used to decide when a group is full.
    */
   rowBytesGuess: 100,
-  /** Emptied blocks a lane keeps for reuse: ten years of months in one import. */
+  /** Emptied blocks a lane keeps for reuse: as many as there are years since 1900, about. */
   spareBlocksMax: 120,
   /** Blocks of one group made into frames before other requests get their turn: about 2 ms, if they are small. */
   framesAtOnceMax: 64,
@@ -57,7 +57,7 @@ export const limits = {
   /** They take no more than this part of JOURNAL_BYTES_MAX, and smaller ones (in bytes) are not worth it. */
   sparesShare: 4,
   spareBytesMin: 1024 * 1024,
-  /** How many flush intervals a growing historical segment may take, so that months fill up. */
+  /** How many flush intervals a growing historical segment may take, so that years fill up. */
   historicalPatience: 10,
   /** Rows in quarantine: past it, refused batches wait for an operator instead of being taken apart. */
   quarantineRowsMax: 10_000,
@@ -70,8 +70,8 @@ export const limits = {
   returnedLookMs: 1000,
   /** Ignored events listed one by one in a verbose reply; the rest is only counted. */
   ignoredListMax: 100_000,
-  /** Months of one slice whose rows are laid in columns before other requests get their turn. */
-  monthsAtOnceMax: 64,
+  /** Years of one slice whose rows are laid in columns before other requests get their turn. */
+  yearsAtOnceMax: 64,
   /** Bytes scanned, and rows laid in columns, before other requests get their turn: about 2 ms of work. */
   sliceBytesMax: 1024 * 1024,
   sliceRowsMax: 4096,
@@ -145,9 +145,9 @@ export const limits = {
   attachMsMax: 15_000,
   /**
    * How long one statement of a migration may take, and how long one waits for another process to migrate, in
-   * ms.
+   * ms: some copy all events, about 10 million a minute.
    */
-  migrateMsMax: 1_800_000,
+  migrateMsMax: 14_400_000,
   /** How long connecting to a store may take, in ms. */
   connectMsMax: 5000,
   /**

@@ -3,6 +3,7 @@ import { readFileSync } from "node:fs";
 import fc from "fast-check";
 import { Flush } from "../../src/capture/flush.ts";
 import { Journal } from "../../src/capture/journal.ts";
+import { yearOf } from "../../src/capture/partition.ts";
 import { Quarantine } from "../../src/capture/quarantine.ts";
 import { emptyRow, newUuidBytes } from "../../src/capture/row.ts";
 import { bytesOf } from "../../src/core/bytes.ts";
@@ -47,10 +48,10 @@ class FaultyEngine implements ClickHouse {
     if (rows.some((row) => row.poisoned)) {
       return Promise.reject(new ClickHouseError("poison", "469", "VIOLATED_CONSTRAINT"));
     }
-    // Each batch is a month and stored whole; an engine that dies between leaves some of them.
-    const batches = [...new Set(rows.map(({ batch }) => batch))];
-    const kept = new Set(fate === "died between" ? batches.filter((_, i) => i % 2 === 1) : batches);
-    for (const { uuid, batch } of rows.filter((row) => kept.has(row.batch))) {
+    // What is of one year is a part and stored whole; an engine that dies between leaves some of them.
+    const years = [...new Set(rows.map(({ year }) => year))];
+    const kept = new Set(fate === "died between" ? years.filter((_, i) => i % 2 === 1) : years);
+    for (const { uuid, batch } of rows.filter((row) => kept.has(row.year))) {
       this.stored.set(uuid, (this.stored.get(uuid) ?? 0) + 1);
       this.#batches.add(batch);
     }
@@ -78,6 +79,7 @@ class FaultyEngine implements ClickHouse {
 interface Stored {
   uuid: string;
   batch: string;
+  year: number;
   poisoned: boolean;
 }
 
@@ -90,10 +92,12 @@ function rowsIn(bytes: Uint8Array): Stored[] {
       const one = Buffer.from(cutBlock(block, row, row + 1, {}));
       const text = one.toString("latin1");
       const batchAt = text.indexOf("\x06_batch\x06UInt64") + 14;
+      const timestampAt = text.indexOf("\x09timestamp\x14DateTime64(6, 'UTC')") + 31;
       const uuidAt = text.indexOf("\x04uuid\x04UUID") + 10;
       rows.push({
         uuid: one.subarray(uuidAt, uuidAt + 16).toString("hex"),
         batch: one.readBigUInt64LE(batchAt).toString(),
+        year: yearOf(Number(one.readBigInt64LE(timestampAt))),
         poisoned: text.includes("poison"),
       });
     }
@@ -117,18 +121,18 @@ function openJournal(folder: string): Journal {
 
 interface Sent {
   historical: boolean;
-  month: number;
+  year: number;
   poisoned: boolean;
 }
 
-function send(journal: Journal, { historical, month, poisoned }: Sent): string {
+function send(journal: Journal, { historical, year, poisoned }: Sent): string {
   const row = emptyRow();
   newUuidBytes(1_700_000_000_000, row.uuid);
   for (const span of [row.event, row.distinct_id])
     Object.assign(span, { source: bytesOf("e"), from: 0, to: 1 });
   const properties = bytesOf(poisoned ? `{"poison":1}` : "{}");
   Object.assign(row.properties, { source: properties, from: 0, to: properties.length });
-  row.timestamp = Date.UTC(2024, month, 3) * 1000;
+  row.timestamp = Date.UTC(1950 + year, 3) * 1000;
   row.created_at = journal.stamp();
   journal.lane(historical).append(row);
   return Buffer.from(row.uuid).toString("hex");
@@ -154,7 +158,7 @@ function openFlush(dataDir: string, journal: Journal, clickhouse: ClickHouse) {
 
 const sentEvent = fc.record({
   historical: fc.boolean(),
-  month: fc.nat({ max: 2 }),
+  year: fc.nat({ max: 2 }),
   poisoned: fc.integer({ min: 0, max: 9 }).map((n) => n === 0),
 });
 const fate = fc.constantFrom<Fate>("well", "well", "lost answer", "failed before", "died between");
@@ -198,16 +202,16 @@ test("quarantined events can be listed, handed back and discarded", async () => 
   const journal = openJournal(`${dataDir}/journal`);
   const refusing = new FaultyEngine([], true);
   const { flush } = openFlush(dataDir, journal, refusing);
-  send(journal, { historical: false, month: 0, poisoned: true });
-  send(journal, { historical: false, month: 0, poisoned: true });
+  send(journal, { historical: false, year: 0, poisoned: true });
+  send(journal, { historical: false, year: 0, poisoned: true });
   await journal.live.seal();
   flush.start();
   await flush.drain(60_000);
   const quarantine = new Quarantine(dataDir);
   const listed = quarantine.list();
-  expect(listed.map(({ lane, month, reason }) => ({ lane, month, reason }))).toEqual([
-    { lane: "live", month: 202401, reason: "poison" },
-    { lane: "live", month: 202401, reason: "poison" },
+  expect(listed.map(({ lane, partition, reason }) => ({ lane, partition, reason }))).toEqual([
+    { lane: "live", partition: 1950, reason: "poison" },
+    { lane: "live", partition: 1950, reason: "poison" },
   ]);
   expect(Buffer.from(quarantine.peek(listed[0]!.id)!).toString("latin1")).toContain(`{"poison":1}`);
   expect(quarantine.discard(listed[0]!.id)).toBe(1);
@@ -220,18 +224,18 @@ test("quarantined events can be listed, handed back and discarded", async () => 
   await journal.release();
 });
 
-test("months of a segment share an INSERT, as many as the engine takes in one", async () => {
+test("years of a segment share an INSERT, as many as the engine takes in one", async () => {
   for (const embedded of [true, false]) {
     const dataDir = makeFolder();
     const journal = openJournal(`${dataDir}/journal`);
     const engine = new FaultyEngine([], embedded);
     const { flush, counted } = openFlush(dataDir, journal, engine);
     const few = Array.from({ length: 40 }, (_, i) =>
-      send(journal, { historical: true, month: i, poisoned: false }),
+      send(journal, { historical: true, year: i, poisoned: false }),
     );
     await journal.historical.seal();
     const many = Array.from({ length: 250 }, (_, i) =>
-      send(journal, { historical: true, month: i, poisoned: false }),
+      send(journal, { historical: true, year: i, poisoned: false }),
     );
     await journal.historical.seal();
     flush.start();
@@ -239,7 +243,7 @@ test("months of a segment share an INSERT, as many as the engine takes in one", 
     expect([...engine.stored.keys()].toSorted()).toEqual([...few, ...many].toSorted());
     expect([...engine.stored.values()].every((times) => times === 1)).toBe(true);
     expect(counted.stored).toBe(290);
-    expect(engine.inserts.length).toBe(1 + Math.ceil(250 / limits.insertMonthsMax));
+    expect(engine.inserts.length).toBe(1 + Math.ceil(250 / limits.insertPartitionsMax));
     // What is the whole of a file is not written a second time.
     const own = engine.inserts.filter((path) => path.endsWith(".segment"));
     expect(own.length).toBe(embedded ? 1 : 0);
@@ -248,13 +252,13 @@ test("months of a segment share an INSERT, as many as the engine takes in one", 
   }
 });
 
-test("of months with a row that is refused all others are stored, and no row twice", async () => {
+test("of years with a row that is refused all others are stored, and no row twice", async () => {
   const dataDir = makeFolder();
   const journal = openJournal(`${dataDir}/journal`);
   const engine = new FaultyEngine(["well", "died between"], true);
   const { flush, counted } = openFlush(dataDir, journal, engine);
   const sent = Array.from({ length: 64 }, (_, i) =>
-    send(journal, { historical: true, month: i % 16, poisoned: i === 21 }),
+    send(journal, { historical: true, year: i % 16, poisoned: i === 21 }),
   );
   await journal.historical.seal();
   flush.start();
@@ -282,7 +286,7 @@ test("two segments of an import are under way at once, none twice, and the water
   };
   const sent: string[] = [];
   for (let i = 0; i < 5; i++) {
-    sent.push(send(journal, { historical: true, month: 0, poisoned: false }));
+    sent.push(send(journal, { historical: true, year: 0, poisoned: false }));
     await journal.historical.seal();
     // Each is of a later moment.
     const stamped = journal.stamp();

@@ -12,7 +12,7 @@ import {
 } from "node:fs";
 import fc from "fast-check";
 import { Journal } from "../../src/capture/journal.ts";
-import { emptyRow, monthOf } from "../../src/capture/row.ts";
+import { emptyRow } from "../../src/capture/row.ts";
 import { segmentName } from "../../src/capture/segment.ts";
 import { readSegment } from "../../src/capture/segment_read.ts";
 import type { Clock } from "../../src/core/clock.ts";
@@ -64,21 +64,22 @@ function appendRow(journal: Journal, historical: boolean, timestamp: number): vo
 }
 
 const january = Date.UTC(2024, 0, 15) * 1000;
-const february = Date.UTC(2024, 1, 15) * 1000;
+const december = Date.UTC(2025, 0, 1) * 1000 - 1;
+const nextYear = Date.UTC(2025, 0, 1) * 1000;
 
-test("rows are on the disk when commit resolves, and a journal opened after a crash has them by month", async () => {
+test("rows are on the disk when commit resolves, and a journal opened after a crash has them by year", async () => {
   const folder = `${makeFolder()}/journal`;
   const journal = openJournal(folder);
-  for (const month of [january, february, january]) appendRow(journal, true, month);
+  for (const time of [january, nextYear, december]) appendRow(journal, true, time);
   await journal.historical.commit();
   appendRow(journal, false, january);
   await journal.live.commit();
   const after = openJournal(folder);
   expect(after.pending().events).toBe(4);
   const batches = after.nextSealed("historical")!.batches;
-  expect(batches.map(({ month, rows }) => [month, rows])).toEqual([
-    [202401, 2],
-    [202402, 1],
+  expect(batches.map(({ partition, rows }) => [partition, rows])).toEqual([
+    [2024, 2],
+    [2025, 1],
   ]);
   expect(after.nextSealed("live")!.rows).toBe(1);
   expect(after.nextSealed("live")!.recovered).toBe(true);
@@ -253,11 +254,6 @@ test("stored() resolves only when every segment that was on the disk by then is 
   expect(readdirSync(journal.folder).filter((name) => name.endsWith(".segment"))).toEqual([]);
 });
 
-test("a month is the one ClickHouse partitions by", () => {
-  expect(monthOf(january)).toBe(202401);
-  expect(monthOf(Date.UTC(1969, 11, 31, 23, 59, 59) * 1000)).toBe(196912);
-});
-
 /** Rows whose properties take so many bytes in all: segments as large as are kept. */
 function appendLarge(journal: Journal, bytes: number, letter: string): void {
   const row = emptyRow();
@@ -326,7 +322,7 @@ test("a file that an engine may still read is not written over", async () => {
   expect(readdirSync(folder).filter((name) => name !== "ledger")).toEqual([]);
 });
 
-test("a segment of one month ends with its batch, so that it is a file the engine can read", async () => {
+test("a segment of one year ends with its batch, so that it is a file the engine can read", async () => {
   const journal = openJournal(`${makeFolder()}/journal`);
   const row = emptyRow();
   row.timestamp = january;

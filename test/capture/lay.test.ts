@@ -73,12 +73,12 @@ test("unusual events are laid a stretch of bytes at a time, and none is older th
   expect(risesWith(found)).toBe(true);
 });
 
-test("events of hundreds of months are laid some months at a time, and none is older than what others were told", async () => {
+test("events of a hundred years are laid some years at a time, and none is older than what others were told", async () => {
   const items = Array.from({ length: 1080 }, (_, i) => {
-    const timestamp = new Date(Date.UTC(1995, i % 360, 15)).toISOString();
+    const timestamp = new Date(Date.UTC(1900 + (i % 126), i % 12, 15)).toISOString();
     return `{"event":"e","distinct_id":"d","timestamp":"${timestamp}","properties":{}}`;
   });
   const found = await laid(items);
-  expect(found.rows.at(-1)!.turns).toBeGreaterThanOrEqual(2);
+  expect(found.rows.at(-1)!.turns).toBeGreaterThanOrEqual(1);
   expect(risesWith(found)).toBe(true);
 });

@@ -20,7 +20,7 @@ function framesOf(rows: number[], oldest: number): { bytes: Uint8Array; places: 
     return block;
   });
   const places = blocks.map((block, i): [number, number] => {
-    const head = { batch: (segment << 11n) | BigInt(i), month: 202401, rows: block.rows, oldest };
+    const head = { batch: (segment << 11n) | BigInt(i), partition: 2024, rows: block.rows, oldest };
     const { offset, length } = writeNativeFrame(out, head, (payload) => block.encode(payload, head.batch, 0));
     return [offset, length];
   });
@@ -38,7 +38,7 @@ test("frames are read back as they were written, and are sound Native blocks", (
         const frame = readNativeFrame(bytes, offset, segment)!;
         expect(frame).toEqual({
           batch: (segment << 11n) | BigInt(i),
-          month: 202401,
+          partition: 2024,
           rows: rows[i]!,
           oldest: at,
           end: offset + length,

@@ -1,6 +1,6 @@
 import { expect, test } from "bun:test";
 import fc from "fast-check";
-import { monthOf } from "../../src/capture/row.ts";
+import { monthOf, yearOf } from "../../src/capture/partition.ts";
 import { readIso, readNumber, readSlowly } from "../../src/capture/timestamp.ts";
 
 function iso(text: string): number {
@@ -54,6 +54,7 @@ test("agrees with the runtime about random moments, and so do the months", () =>
         const micros = iso(date.toISOString());
         expect(micros).toBe(date.getTime() * 1000);
         expect(monthOf(micros)).toBe(date.getUTCFullYear() * 100 + date.getUTCMonth() + 1);
+        expect(yearOf(micros)).toBe(date.getUTCFullYear());
       },
     ),
   );

@@ -21,7 +21,7 @@ async function load(
       event: "kept",
       distinct_id: `d${i}`,
       uuid,
-      timestamp: new Date(Date.UTC(2024, (batch + i) % 5, 1)).toISOString(),
+      timestamp: new Date(Date.UTC(2020 + ((batch + i) % 5), 3)).toISOString(),
       properties: { batch, filler: "x".repeat(200) },
     }));
     try {

@@ -1,14 +1,11 @@
 // Sessions, persons and groups of a store that was filled before migrations 0011 to 0013, beside one filled after them.
 
 import { afterAll, beforeAll, expect, test } from "bun:test";
-import { cpSync, readdirSync } from "node:fs";
-import { join } from "node:path";
 import { silentLog } from "../../src/core/log.ts";
 import type { ClickHouse } from "../../src/storage/clickhouse.ts";
 import { migrate } from "../../src/storage/migrate.ts";
 import { cleanUp } from "../support/cleanup.ts";
-import { makeFolder } from "../support/folder.ts";
-import { openTestStores, storesStartMsMax } from "../support/stores.ts";
+import { earlierMigrations, openTestStores, storesStartMsMax } from "../support/stores.ts";
 
 afterAll(cleanUp, 60_000);
 
@@ -48,17 +45,9 @@ async function store(clickhouse: ClickHouse, from: number, to: number): Promise<
   );
 }
 
-/** The migrations of ClickHouse before `number`. */
-function earlier(number: string): string {
-  const all = join(import.meta.dir, "../../sql/clickhouse");
-  const folder = makeFolder();
-  for (const name of readdirSync(all)) if (name < number) cpSync(join(all, name), join(folder, name));
-  return folder;
-}
-
 beforeAll(async () => {
   const [before, after] = [await openTestStores(), await openTestStores()];
-  await migrate(before, { log: silentLog, clickhouseDir: earlier("0011") });
+  await migrate(before, { log: silentLog, clickhouseDir: earlierMigrations("0011") });
   upgraded = before.clickhouse;
   fresh = after.clickhouse;
   await store(upgraded, 0, 3000);

@@ -15,6 +15,7 @@ import {
 } from "../../src/capture/member.ts";
 import { op } from "../../src/capture/change.ts";
 import {
+  firstYear,
   groupTypeBytes,
   groupTypeLengthMax,
   keyLengthMax,
@@ -24,6 +25,7 @@ import {
   singleKey,
   singleNumbers,
   sliceChangesMax,
+  yearsKnown,
 } from "../../src/capture/fast_layout.ts";
 import { named, traitsUnusual } from "../../src/capture/plain.ts";
 import { personMode } from "../../src/capture/row.ts";
@@ -54,9 +56,9 @@ function constants(): string {
     ROWS_MAX: limits.sliceRowsMax,
     NAMES_MAX: 250,
     NAME_SLOTS: 1024,
-    MONTHS_MAX: 250,
-    FIRST_MONTH: 1900 * 12,
-    MONTH_TABLE_LENGTH: 12 * 400,
+    YEARS_MAX: 250,
+    FIRST_YEAR: firstYear,
+    YEAR_TABLE_LENGTH: yearsKnown,
     TRAITS_UNUSUAL: traitsUnusual,
     SINGLE_KEY: singleKey,
     SINGLE_BYTES: singleNumbers * 4,

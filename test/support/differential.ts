@@ -8,7 +8,8 @@ import type { EventLane, Journal } from "../../src/capture/journal.ts";
 import { layRows } from "../../src/capture/lay.ts";
 import { entryLength } from "../../src/capture/member.ts";
 import { Outcomes, type Warning } from "../../src/capture/outcome.ts";
-import { type Row, monthOf, takeTurns } from "../../src/capture/row.ts";
+import { yearOf } from "../../src/capture/partition.ts";
+import { type Row, takeTurns } from "../../src/capture/row.ts";
 import { Recorder } from "../../src/capture/recorder.ts";
 import { Scan } from "../../src/capture/scan.ts";
 import { type LaidRows, Slab } from "../../src/capture/slab.ts";
@@ -96,17 +97,17 @@ function told({ list, counts }: Outcomes<string>) {
   return { list: list.toSorted((a, b) => a.index - b.index), counts: [...counts].toSorted() };
 }
 
-/** A lane that lays every row into a block of its month, and counts those that came in columns. */
+/** A lane that lays every row into a block of its year, and counts those that came in columns. */
 class CollectingLane {
   crowded = false;
   readonly #blocks = new Map<number, Block>();
 
   append(row: Row): void {
-    this.#blockOf(monthOf(row.timestamp)).append(row);
+    this.#blockOf(yearOf(row.timestamp)).append(row);
   }
 
-  appendMany(month: number, rows: number, lay: (block: Block) => number): void {
-    const block = this.#blockOf(month);
+  appendMany(year: number, rows: number, lay: (block: Block) => number): void {
+    const block = this.#blockOf(year);
     const before = block.rows;
     const taking = {
       appendLaid: (laid: LaidRows) => {
@@ -122,19 +123,19 @@ class CollectingLane {
 
   /** As the engine would read them, in no particular order. */
   rows(): string[] {
-    return [...this.#blocks].flatMap(([month, block]) => {
+    return [...this.#blocks].flatMap(([year, block]) => {
       const out = new ByteColumn();
       block.encode(out, 1n, 0);
       const rows = readRows(out.filled());
       block.clear();
       spare.push(block);
-      return rows.map(({ uuid, _row, ...row }) => JSON.stringify([month, shownUuid(String(uuid)), who(row)]));
+      return rows.map(({ uuid, _row, ...row }) => JSON.stringify([year, shownUuid(String(uuid)), who(row)]));
     });
   }
 
-  #blockOf(month: number): Block {
-    let block = this.#blocks.get(month);
-    if (!block) this.#blocks.set(month, (block = spare.pop() ?? new Block()));
+  #blockOf(year: number): Block {
+    let block = this.#blocks.get(year);
+    if (!block) this.#blocks.set(year, (block = spare.pop() ?? new Block()));
     return block;
   }
 }

@@ -1,5 +1,7 @@
 // Stores for tests: embedded ones, and a ClickHouse front of its own that plays the remote one and can be told to fail.
 
+import { cpSync, readdirSync } from "node:fs";
+import { join } from "node:path";
 import { silentLog } from "../../src/core/log.ts";
 import { frontCommand, frontEnv } from "../../src/storage/embedded_clickhouse.ts";
 import type { FrontFault } from "../../src/storage/front_fault.ts";
@@ -17,6 +19,14 @@ export async function openTestStores(dataDir: string = makeFolder()): Promise<St
   const stores = await openStores({ dataDir, log: silentLog, requireReachable: true });
   later(() => stores.close());
   return stores;
+}
+
+/** A folder of ClickHouse's migrations before `number`. */
+export function earlierMigrations(number: string): string {
+  const all = join(import.meta.dir, "../../sql/clickhouse");
+  const folder = makeFolder();
+  for (const name of readdirSync(all)) if (name < number) cpSync(join(all, name), join(folder, name));
+  return folder;
 }
 
 export interface TestFront {

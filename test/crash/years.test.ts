@@ -1,4 +1,4 @@
-// kill -9 of the engine in the middle of an INSERT over many months: each month is a part of its own, so that some are
+// kill -9 of the engine in the middle of an INSERT over many years: each year is a part of its own, so that some are
 // stored and others not. Every event is stored once all the same, and so is what is derived from them.
 
 import { afterAll, expect, test } from "bun:test";
@@ -8,7 +8,7 @@ import { type Server, post, projectKey, rested, startServer, storesOf } from "..
 
 afterAll(cleanUp, 60_000);
 
-const months = 60;
+const years = 60;
 const eventsEach = 1200;
 
 function engineOf(server: Server): number {
@@ -19,7 +19,7 @@ function engineOf(server: Server): number {
 
 /** The parts of a table that are committed, as the folder shows them. */
 function partsIn(folder: string): string[] {
-  return readdirSync(folder).filter((name) => /^\d{6}_\d+_\d+_\d+/.test(name));
+  return readdirSync(folder).filter((name) => /^\d{4}_\d+_\d+_\d+/.test(name));
 }
 
 async function send(server: Server, round: number): Promise<void> {
@@ -27,21 +27,21 @@ async function send(server: Server, round: number): Promise<void> {
     event: "moved",
     distinct_id: `d${i % 50}`,
     uuid: crypto.randomUUID(),
-    timestamp: new Date(Date.UTC(2018, i % months, 3, 4, 5, 6, i % 1000)).toISOString(),
+    timestamp: new Date(Date.UTC(1960 + (i % years), i % 12, 3, 4, 5, 6, i % 1000)).toISOString(),
     properties: { $session_id: `session-${round}-${i % 7}`, $set: { [`set${round}`]: round } },
   }));
   const reply = await post(server, "/batch/", { api_key: projectKey, historical_migration: true, batch });
   expect(reply.status).toBe(200);
 }
 
-test("an engine killed between the months of an INSERT stores each event once", async () => {
+test("an engine killed between the years of an INSERT stores each event once", async () => {
   const server = await startServer({ FLUSH_INTERVAL_MS: "50" });
   const { clickhouse } = await storesOf(server);
   const told = await clickhouse.query<{ folder: string }>(
     "SELECT data_paths[1] AS folder FROM system.tables WHERE name = 'event_rows' AND database = currentDatabase()",
   );
   const folder = told[0]!.folder;
-  // How many kills left some of the months.
+  // How many kills left some of the years.
   let between = 0;
   const kills = [1, 12, 24, 36, 48];
   for (const [round, parts] of kills.entries()) {
@@ -50,7 +50,7 @@ test("an engine killed between the months of an INSERT stores each event once", 
     await send(server, round);
     while (partsIn(folder).length < before + parts) await Bun.sleep(0);
     process.kill(engineOf(server), "SIGKILL");
-    if (partsIn(folder).length < before + months) between++;
+    if (partsIn(folder).length < before + years) between++;
     await rested(server);
   }
   // Otherwise nothing was tried.
