@@ -226,7 +226,7 @@ export class Lane<Row extends LaneRow, Block extends LaneBlock<Row> = LaneBlock<
       const { rows, partition, oldest } = block;
       const head = { batch: batch.id, partition, rows, oldest };
       const write = isNative(this.name) ? writeNativeFrame : writeFrame;
-      const place = write(out, head, (payload) => block.encode(payload, batch.id, batch.rows));
+      const place = await write(out, head, (payload) => block.encode(payload, batch.id, batch.rows));
       written.push({ batch, frame: { offset: segment.bytes + place.offset, length: place.length, rows } });
     }
     const file = this.#file;

@@ -6,12 +6,13 @@ import { mergeKind } from "../persons/merge.ts";
 import { type Sending, readEvent } from "./event.ts";
 import type { EventLane, Journal } from "./journal.ts";
 import { entryLength, field } from "./member.ts";
-import { type Outcomes, type Warning, warningBit, warnings } from "./outcome.ts";
+import { type Outcomes, type Reason, type Warning, warningBit, warnings } from "./outcome.ts";
 import type { MergeRow } from "./merge_row.ts";
 import type { Recorder } from "./recorder.ts";
 import { type Row, emptyRow, takeTurns } from "./row.ts";
 import type { Scan } from "./scan.ts";
 import type { Slab } from "./slab.ts";
+import { isLong } from "./snapshot.ts";
 import { textOf } from "./span.ts";
 import { aheadMicrosMax } from "./timestamp.ts";
 
@@ -63,7 +64,9 @@ async function layRest(first: Slice, laying: Laying): Promise<number> {
     const created = journal.stamp();
     const slice = scan.slab
       ? await layPlain(scan.slab, next, created, laying)
-      : laySlice(next, created, laying);
+      : isLong(scan, next * entryLength)
+        ? await layLong(next, created, laying)
+        : laySlice(next, created, laying);
     next += slice.through;
     accepted += slice.rows;
   }
@@ -95,6 +98,12 @@ async function layPlain(slab: Slab, first: number, from: number, laying: Laying)
   for (let i = 0; i < slab.slow; i++) {
     const place = slab.slowAt(i);
     const at = (first + place) * entryLength;
+    if (isLong(scan, at)) {
+      rows += (await layLong(first + place, created, laying)).rows;
+      created = journal.stamp();
+      [slow, slowBytes] = [0, 0];
+      continue;
+    }
     if (layOne(at, created, turn + place, laying)) rows++;
     slow++;
     slowBytes += scan.entries[at + field.item + 1]! - scan.entries[at + field.item]!;
@@ -145,7 +154,7 @@ function layYears(
   return rows;
 }
 
-/** One slice the slow way. */
+/** One slice the slow way, before the first entry that is long. */
 function laySlice(first: number, created: number, laying: Laying): Slice {
   const { entries, count } = laying.scan;
   const last = Math.min(count, first + limits.slowSliceRowsMax);
@@ -153,6 +162,7 @@ function laySlice(first: number, created: number, laying: Laying): Slice {
   let at = first;
   let rows = 0;
   for (; at < last && entries[at * entryLength + field.item]! <= bytesEnd; at++) {
+    if (isLong(laying.scan, at * entryLength)) break;
     if (layOne(at * entryLength, created, takeTurns(1), laying)) rows++;
   }
   return { through: at - first, rows };
@@ -161,13 +171,29 @@ function laySlice(first: number, created: number, laying: Laying): Slice {
 /** Filled anew for every event; used only between two awaits. */
 const row = emptyRow();
 
+/** Entry number `which`, a long one: if it is a piece of a recording, others get their turn while it is read. */
+async function layLong(which: number, created: number, laying: Laying): Promise<Slice> {
+  const { scan, sending, recorder } = laying;
+  const at = which * entryLength;
+  row.created_at = created;
+  row.turn = takeTurns(1);
+  const read = readEvent(scan, at, sending, row);
+  const reason = read === "snapshot" ? await recorder.takeLong(scan, at) : read;
+  return { through: 1, rows: layRead(at, read, reason, laying) ? 1 : 0 };
+}
+
 /** True when the entry at `at` was laid, false when it was ignored or is a piece of a recording. */
 function layOne(at: number, created: number, turn: number, laying: Laying): boolean {
-  const { scan, sending, warned, lane, journal, recorder } = laying;
+  const { scan, sending, recorder } = laying;
   row.created_at = created;
   row.turn = turn;
   const read = readEvent(scan, at, sending, row);
-  const reason = read === "snapshot" ? recorder.take(scan, at) : read;
+  return layRead(at, read, read === "snapshot" ? recorder.take(scan, at) : read, laying);
+}
+
+/** `read`: what reading the row said; `reason`: why nothing of it was taken at all. */
+function layRead(at: number, read: Reason | undefined, reason: Reason | undefined, laying: Laying): boolean {
+  const { scan, warned, lane, journal } = laying;
   if (reason) scan.ignored.add(scan.entries[at + field.ordinal]!, reason, scan.entries, at);
   if (read) return false;
   lane.append(row);

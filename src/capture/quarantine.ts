@@ -52,7 +52,7 @@ export class Quarantine {
     const out = new Pieces(256);
     out.raw(segmentHead(lane, refused.batch >> 11n));
     const head = { batch: refused.batch, partition, rows: 1, oldest: refused.oldest };
-    writeFrame(out, head, (payload) => payload.raw(refused.native));
+    await writeFrame(out, head, (payload) => payload.raw(refused.native));
     await writeDurably(`${this.#folder}/${id}.segment`, Buffer.concat(out.list()));
   }
 

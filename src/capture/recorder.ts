@@ -1,12 +1,13 @@
 // The recorder: takes the snapshots of one request into the lane of recordings, for a project that wants them. Never
 // lets them use up the journal's room for events.
 
+import { othersTurn } from "../core/clock.ts";
 import { Fault } from "../core/fault.ts";
 import { limits } from "../core/limits.ts";
 import type { Journal } from "./journal.ts";
 import type { Reason } from "./outcome.ts";
 import type { Scan } from "./scan.ts";
-import { type SnapshotSending, readSnapshot } from "./snapshot.ts";
+import { type SnapshotRow, type SnapshotSending, SnapshotReading, readSnapshot } from "./snapshot.ts";
 
 export interface RecorderOptions extends SnapshotSending {
   journal: Journal;
@@ -34,13 +35,28 @@ export class Recorder {
    * @throws Fault unavailable when recordings have filled their part of the journal.
    */
   take(scan: Scan, at: number): Reason | undefined {
-    const { journal, wanted, retentionDays } = this.#options;
-    if (!wanted) {
-      this.unwanted = true;
-      return "snapshot";
-    }
-    const row = readSnapshot(scan, at, this.#options);
+    return this.#refused() ?? this.#keep(readSnapshot(scan, at, this.#options));
+  }
+
+  /** The same for a long one; others get their turn between stretches. */
+  async takeLong(scan: Scan, at: number): Promise<Reason | undefined> {
+    const refused = this.#refused();
+    if (refused) return refused;
+    const reading = new SnapshotReading();
+    reading.open(scan, at, this.#options);
+    while (!reading.advance(limits.snapshotSliceBytesMax)) await othersTurn();
+    return this.#keep(reading.outcome!);
+  }
+
+  #refused(): Reason | undefined {
+    if (this.#options.wanted) return undefined;
+    this.unwanted = true;
+    return "snapshot";
+  }
+
+  #keep(row: SnapshotRow | Reason): Reason | undefined {
     if (typeof row === "string") return row;
+    const { journal, retentionDays } = this.#options;
     if (journal.recordingsFull) throw notKept();
     row.timestamp = journal.stamp();
     row.expires_at = row.timestamp + retentionDays * dayMicros;

@@ -14,6 +14,7 @@
 //   segment id = 41 bits of ms since 2020, 12 bits of journal number;  batch = segment id, 11 bits of place
 
 import { crc32 } from "node:zlib";
+import { othersTurn } from "../core/clock.ts";
 import { limits } from "../core/limits.ts";
 import type { Pieces } from "../storage/native_pieces.ts";
 import { monthOf, yearOf } from "./partition.ts";
@@ -127,13 +128,14 @@ export function segmentHead(lane: LaneName, id: bigint): Uint8Array {
 }
 
 /**
- * Appends one frame to `out`: `payload` writes the Native bytes. Returns where the payload lies within the whole.
+ * Appends one frame to `out`: `payload` writes the Native bytes. Returns where the payload lies within the whole; of a
+ * long one later, and until then nothing may be written to `out`: others get their turn while it is summed up.
  */
 export function writeFrame(
   out: Pieces,
   frame: { batch: bigint; partition: number; rows: number; oldest: number },
   payload: (out: Pieces) => void,
-): { offset: number; length: number } {
+): Place | Promise<Place> {
   const start = out.length;
   const offset = out.total + frameHeadBytes;
   out.u32(frameMagic);
@@ -147,10 +149,35 @@ export function writeFrame(
   const length = out.total - offset;
   const view = new DataView(out.bytes.buffer, out.bytes.byteOffset);
   view.setUint32(start + 4, length, true);
+  const pieces = out.list(start + 16);
+  const place = { offset, length };
+  if (length > limits.copyBytesMax) {
+    return sumInTurns(pieces).then((sum) => {
+      view.setBigUint64(start + 8, BigInt(sum), true);
+      return place;
+    });
+  }
   let sum = 0;
-  for (const bytes of out.list(start + 16)) sum = crc32(bytes, sum);
+  for (const bytes of pieces) sum = crc32(bytes, sum);
   view.setBigUint64(start + 8, BigInt(sum), true);
-  return { offset, length };
+  return place;
+}
+
+/** Where a frame's payload lies in what is written at once. */
+export interface Place {
+  offset: number;
+  length: number;
+}
+
+async function sumInTurns(pieces: readonly Uint8Array[]): Promise<number> {
+  let sum = 0;
+  for (const bytes of pieces) {
+    for (let at = 0; at < bytes.length; at += limits.sumBytesMax) {
+      if (at > 0) await othersTurn();
+      sum = crc32(bytes.subarray(at, at + limits.sumBytesMax), sum);
+    }
+  }
+  return sum;
 }
 
 /**

@@ -2,6 +2,7 @@
 
 import { limits } from "../core/limits.ts";
 import { ByteColumn, writeBlockHead, writeColumnHead } from "../storage/native.ts";
+import { Pieces } from "../storage/native_pieces.ts";
 import type { LaneBlock } from "./lane.ts";
 import type { SnapshotRow } from "./snapshot.ts";
 
@@ -38,6 +39,8 @@ export class SnapshotBlock implements LaneBlock<SnapshotRow> {
   rows = 0;
   oldest = 0;
   readonly #columns = newColumns();
+  /** The column of data: long chunks are kept as they were handed over. */
+  readonly #data = new Pieces();
 
   append(row: SnapshotRow): number {
     const { facts, data } = row;
@@ -65,7 +68,9 @@ export class SnapshotBlock implements LaneBlock<SnapshotRow> {
     columns.start_url.text(facts.startUrl);
     columns.snapshot_source.text(row.source);
     columns.size.u32(size);
-    columns.data.string(data.source, data.from, data.to);
+    this.#data.varuint(size);
+    if (row.own) this.#data.borrow(data.source.subarray(data.from, data.to));
+    else this.#data.copy(data.source, data.from, data.to);
     this.rows++;
     return size + limits.rowBytesGuess;
   }
@@ -73,9 +78,9 @@ export class SnapshotBlock implements LaneBlock<SnapshotRow> {
   encode(out: ByteColumn, batch: bigint, firstRow: number): void {
     writeBlockHead(out, names.length + 2, this.rows);
     for (const name of names) {
-      const column = this.#columns[name];
       writeColumnHead(out, name, columnTypes[name]);
-      out.raw(column.bytes, 0, column.length);
+      if (name === "data") for (const piece of this.#data.list()) out.raw(piece);
+      else out.raw(this.#columns[name].bytes, 0, this.#columns[name].length);
     }
     writeColumnHead(out, "_batch", "UInt64");
     for (let row = 0; row < this.rows; row++) out.u64(batch);
@@ -86,8 +91,7 @@ export class SnapshotBlock implements LaneBlock<SnapshotRow> {
   clear(): void {
     this.rows = 0;
     for (const name of names) this.#columns[name].length = 0;
-    // One huge chunk must not hold its memory for ever.
-    if (this.#columns.data.bytes.length > limits.groupBytesMax * 2) this.#columns.data = new ByteColumn();
+    this.#data.clear();
   }
 }
 

@@ -3,6 +3,10 @@
 export const recordingLimits = {
   /** A piece of a recording, in bytes: browsers send less than 1 MB unless one page alone is bigger. */
   snapshotBytesMax: 32 * 1024 * 1024,
+  /** Bytes of one that are read, hashed or copied before other requests get their turn: about a millisecond. */
+  snapshotSliceBytesMax: 512 * 1024,
+  /** A number in a recording that is looked at (a moment, a kind), in bytes. */
+  snapshotNumberBytesMax: 64,
   /** Bytes after which a segment of recordings is sealed: some 30 s of 200 recorders. */
   snapshotSegmentBytesMax: 32 * 1024 * 1024,
   /** Seconds of activity noted for one piece of a recording; recorders send every few seconds. */

@@ -17,9 +17,19 @@ export class Pieces extends ByteColumn {
   #borrowedBytes = 0;
 
   override raw(source: Uint8Array, from = 0, to = source.length): void {
-    if (to - from < borrowedBytesMin) return super.raw(source, from, to);
-    this.#borrowed.push({ at: this.length, bytes: source.subarray(from, to) });
-    this.#borrowedBytes += to - from;
+    if (to - from < borrowedBytesMin) super.raw(source, from, to);
+    else this.borrow(source.subarray(from, to));
+  }
+
+  /** Takes bytes in without copying them. */
+  borrow(bytes: Uint8Array): void {
+    this.#borrowed.push({ at: this.length, bytes });
+    this.#borrowedBytes += bytes.length;
+  }
+
+  /** Copies bytes, however long they are: they may change before these are written. */
+  copy(source: Uint8Array, from: number, to: number): void {
+    super.raw(source, from, to);
   }
 
   /** All bytes so far, borrowed ones included. */

@@ -4,7 +4,8 @@ import { afterAll, expect, test } from "bun:test";
 import { readdirSync, readFileSync } from "node:fs";
 import { gzipSync } from "node:zlib";
 import { Scan } from "../../src/capture/scan.ts";
-import { type SnapshotRow, readSnapshot } from "../../src/capture/snapshot.ts";
+import { type SnapshotRow, SnapshotReading, readSnapshot } from "../../src/capture/snapshot.ts";
+import { textOf } from "../../src/capture/span.ts";
 import { SnapshotBlock } from "../../src/capture/snapshot_block.ts";
 import { rebatch } from "../../src/capture/block.ts";
 import { bytesOf } from "../../src/core/bytes.ts";
@@ -41,11 +42,24 @@ const rrweb = [
   {},
 ];
 
-function read(properties: unknown, more: object = {}): SnapshotRow | string {
+function scanned(properties: unknown, more: object = {}): Scan {
   const event = { event: "$snapshot", distinct_id: "d", properties, ...more };
   const scan = new Scan(bytesOf(JSON.stringify(event)));
   scan.advance(1 << 30);
-  return readSnapshot(scan, 0, { project_id: 7, received });
+  return scan;
+}
+
+function read(properties: unknown, more: object = {}): SnapshotRow | string {
+  return readSnapshot(scanned(properties, more), 0, { project_id: 7, received });
+}
+
+/** All that a row tells, copied. */
+function shownOf(row: SnapshotRow | string) {
+  if (typeof row === "string") throw new Error(row);
+  const { data, uuid, distinct_id, facts, ...rest } = row;
+  const text = textOf(data);
+  const copied = { ...facts, active: [...facts.active] };
+  return { ...rest, text, uuid: Buffer.from(uuid).toString("hex"), id: textOf(distinct_id), facts: copied };
 }
 
 function taken(properties: unknown, more: object = {}): SnapshotRow {
@@ -105,6 +119,70 @@ test("what is no piece of a recording is ignored for a reason", () => {
   }
   expect(read([])).toBe("malformed_event_properties");
   expect(read({ ...sound, pad: "x".repeat(33 * 1024 * 1024) })).toBe("snapshot_too_large");
+});
+
+test("a piece tells the same, however short the stretches are in which it is read", () => {
+  const odd = [
+    ...rrweb,
+    { type: 3, timestamp: `${start}`, data: { source: 2, type: 2 } },
+    { type: 4, data: { href: 'https://shop.example/"q\\\\"', a: [[], {}, "]", "}"] }, timestamp: start - 1 },
+    { type: 3, timestamp: start + 9, data: [{ source: 5 }] },
+    { type: 6, data: { payload: { level: "a\\u0062", level2: 1 }, plugin: "rrweb/console@2" } },
+    [{ type: 3 }],
+    null,
+    -1.5e3,
+  ];
+  const scan = scanned({ $a: { $session_id: "no" }, ...sound, $snapshot_data: odd, $window_id: "w\\n" });
+  const whole = shownOf(readSnapshot(scan, 0, { project_id: 7, received }));
+  expect(whole.facts).toMatchObject({
+    events: 19,
+    clicks: 3,
+    consoleLogs: 2,
+    startUrl: 'https://shop.example/"q\\\\"',
+  });
+  for (let stretch = 1; stretch < 80; stretch++) {
+    const reading = new SnapshotReading();
+    reading.open(scan, 0, { project_id: 7, received });
+    while (!reading.advance(stretch));
+    expect(shownOf(reading.outcome!)).toEqual(whole);
+  }
+});
+
+test("of members that come twice the last counts", () => {
+  const twice = `"$session_id":"a","$snapshot_data":[{"type":3,"data":{"source":5}}],"$session_id":"b",
+    "$snapshot_data" : [ {"type":3,"type":3,"data":{"source":5},"data":{"source":2,"type":1,"type":2}} , {} ]`;
+  const scan = new Scan(bytesOf(`{"event":"$snapshot","distinct_id":"d","properties":{${twice}}}`));
+  scan.advance(1 << 30);
+  const row = readSnapshot(scan, 0, { project_id: 7, received });
+  if (typeof row === "string") throw new Error(row);
+  expect([row.session_id, row.facts.events, row.facts.clicks, row.facts.keypresses]).toEqual(["b", 2, 1, 0]);
+});
+
+test("a piece of megabytes is kept as it came, beside short ones, and known by its content", async () => {
+  const long = [...rrweb, { type: 2, data: { text: '靴"\\'.repeat(1_000_000) }, timestamp: start }, ...rrweb];
+  for (const padded of [0, 1]) {
+    const desk = openDesk({ records: true, bodyBytesMax: 20_000_000 });
+    const piece = { ...snapshot, properties: { ...sound, $snapshot_data: long } };
+    const body = JSON.stringify({
+      api_key: key,
+      batch: [snapshot, piece, snapshot, piece],
+      pad: "x".repeat(padded),
+    });
+    const told = padded === 1 ? { "content-length": String(Buffer.byteLength(body)) } : {};
+    const reply = await desk.send("/s/", body, told);
+    expect(reply.status).toBe(200);
+    expect((await desk.kept())["recordings"]).toBe(4);
+    const { folder } = desk.journal;
+    const files = readdirSync(folder).filter((name) => name.startsWith("recordings-"));
+    const bytes = files.map((name) => readFileSync(`${folder}/${name}`, "utf8")).join("");
+    expect(bytes.split(JSON.stringify(long)).length - 1).toBe(2);
+    expect(bytes.split(JSON.stringify(rrweb)).length - 1).toBe(2);
+  }
+  const named = taken({ ...sound, $snapshot_data: long });
+  const uuid = Buffer.from(named.uuid).toString("hex");
+  expect(Buffer.from(taken({ ...sound, $snapshot_data: long }).uuid).toString("hex")).toBe(uuid);
+  long.push({ type: 3, data: { source: 0, adds: [], texts: [] }, timestamp: start });
+  expect(Buffer.from(taken({ ...sound, $snapshot_data: long }).uuid).toString("hex")).not.toBe(uuid);
 });
 
 test("a piece is known by its uuid, or else by its content", () => {
