@@ -63,9 +63,14 @@ function nameNumber(from: u32, length: u32): u32 {
     id = load<u32>(entry + (FIELD_PROPERTIES_DISTINCT_ID << 2)) + BODY;
     idEnd = end(entry, FIELD_PROPERTIES_DISTINCT_ID) + BODY;
   }
-  const idLength = idEnd - id - 2;
-  if (byte(id) != quote || <i32>idLength < 1 || idLength > DISTINCT_ID_MAX) return false;
-  if (byte(id + 1) <= 0x20 || byte(id + 1) >= 0x80 || !isUnescaped(id + 1, idEnd - 1)) return false;
+  if (byte(id) == quote) {
+    id++;
+    idEnd--;
+    if (byte(id) <= 0x20 || byte(id) >= 0x80 || !isUnescaped(id, idEnd)) return false;
+    // Of anything else only numbers: they are their own text.
+  } else if (!isNumber(byte(id))) return false;
+  const idLength = idEnd - id;
+  if (<i32>idLength < 1 || idLength > DISTINCT_ID_MAX) return false;
   const properties = byte(load<u32>(entry + (FIELD_PROPERTIES << 2)) + BODY);
   if (end(entry, FIELD_PROPERTIES) != 0 && properties != 0x7b && properties != 0x6e) return false;
   let micros = received;
@@ -109,7 +114,7 @@ function nameNumber(from: u32, length: u32): u32 {
   store<u8>(NAME_OF + place, <u8>number);
   store<u8>(LACKS_UUID + place, lacking);
   store<i64>(TIMES + (place << 3), micros);
-  store<u32>(IDS + (place << 3), id + 1);
+  store<u32>(IDS + (place << 3), id);
   store<u32>(IDS + (place << 3), idLength, 4);
   const list = YEAR_LIST + year * 12;
   store<u16>(NEXT + (place << 1), 0);

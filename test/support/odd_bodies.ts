@@ -106,6 +106,12 @@ const id = oneOf([
   "y".repeat(201),
   "ü".repeat(150),
 ]);
+/** Ids as clients write them that have numbers for them, and what is no id. */
+const rawId = fc.oneof(
+  { weight: 6, arbitrary: fc.constant('"user"') },
+  { weight: 3, arbitrary: oneOf(["17", "-1.5e3", "0", "9".repeat(200), "-0.0", `1.${"0".repeat(199)}`]) },
+  { weight: 1, arbitrary: oneOf(["null", "true", "{}", '[ "a" ]', '" "', '""', '"\\u0061"']) },
+);
 const key = oneOf([...keys, "", "properties"]);
 
 /** Keys of persons' properties: plain ones, one twice, ones written in an unusual way. */
@@ -196,10 +202,10 @@ const beside = fc
   .tuple(fc.nat({ max: 3 }), fc.oneof(ownChange, member(fc.constant("offset"), ago)))
   .map(([chance, [key_, value]]) => (chance === 0 ? [`"${key_}":${value}`] : []));
 const sound = fc
-  .tuple(quoted(name), quoted(time), quoted(uuid), properties, fc.boolean(), blank, beside)
-  .map(([event, at, own, inner, hasId, gap, more]) => {
+  .tuple(quoted(name), quoted(time), quoted(uuid), properties, fc.boolean(), blank, beside, rawId)
+  .map(([event, at, own, inner, hasId, gap, more, who]) => {
     const members = [
-      '"distinct_id":"user"',
+      `"distinct_id":${who}`,
       `"timestamp":${at}`,
       ...(hasId ? [`"uuid":${own}`] : []),
       ...more,
