@@ -26,6 +26,11 @@ export function keyOf(scan: Scan): string {
   );
 }
 
+/** True when the body is one object that has neither a `batch` nor an `event`. */
+export function isNoBatch({ shape, count, ignored }: Scan): boolean {
+  return shape === "event" && count === 0 && ignored.counts.has("missing_event_name");
+}
+
 /** The text of a raw JSON string, trimmed; undefined for any other value. */
 function textOf({ bytes }: Scan, [from, to]: readonly [number, number]): string | undefined {
   if (bytes[from] !== 0x22) return undefined;

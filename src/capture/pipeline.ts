@@ -4,7 +4,7 @@ import { type Clock, othersTurn } from "../core/clock.ts";
 import { Fault } from "../core/fault.ts";
 import { limits } from "../core/limits.ts";
 import type { ProjectKeys } from "../access/project_keys.ts";
-import { isHistorical, keyOf } from "./admit.ts";
+import { isHistorical, isNoBatch, keyOf } from "./admit.ts";
 import { type Sending, readTime } from "./event.ts";
 import type { GroupTypes } from "./group.ts";
 import type { Journal } from "./journal.ts";
@@ -44,6 +44,8 @@ export interface Sent {
   sent_at: number;
   /** Events without a name are `$identify` calls (/engage). */
   nameless: boolean;
+  /** Sent where batches go: an object that is neither a batch nor an event lacks its `batch`. */
+  asBatch?: boolean;
   /** The slab that `body` lies in, if it does; it is ours until the promise is settled. */
   slab?: Slab | undefined;
   /** One that a short body may be copied to and laid from at once: it is ours until the first turn of others. */
@@ -78,6 +80,8 @@ export async function capture(sent: Sent, options: CaptureOptions): Promise<Capt
     await scanOn(scan);
   }
   const key = keyOf(scan);
+  if (sent.asBatch && isNoBatch(scan))
+    throw new Fault("invalid_payload", "The body has no batch: send an array of events as batch.");
   let project_id = keys.find(key);
   if (project_id === undefined) {
     project_id = await keys.admit(key);

@@ -10,7 +10,7 @@ import { limits } from "../core/limits.ts";
 import { type UploadBounds, announcedBytes, receiveBody, receiveWhole } from "./body.ts";
 import { type Hints, copyPieces, decodeBody, joined, looksLikeJson } from "./decode.ts";
 import { captureOperations } from "./model.ts";
-import { type CaptureOptions, type Captured, capture } from "./pipeline.ts";
+import { type CaptureOptions, type Captured, type Sent, capture } from "./pipeline.ts";
 import type { Slab } from "./slab.ts";
 import { Slabs } from "./slabs.ts";
 
@@ -36,8 +36,8 @@ export function captureRoutes(options: CaptureRouteOptions) {
   const hook = { parse: "none", detail: { hide: true } } as const;
   const slabs = new Slabs(options.bodyBytesMax);
   for (const path of paths) {
-    const nameless = path === "/engage";
-    const take = (request: Request) => answer(request, nameless, options, slabs);
+    const kind: Kind = { nameless: path === "/engage", asBatch: path === "/batch" };
+    const take = (request: Request) => answer(request, kind, options, slabs);
     for (const spelling of [path, `${path}/`]) {
       const detail = captureOperations[spelling] ?? hook.detail;
       posts.set(spelling, take);
@@ -50,9 +50,12 @@ export function captureRoutes(options: CaptureRouteOptions) {
   return app;
 }
 
+/** What a path says of the bodies sent there. */
+type Kind = Pick<Sent, "nameless" | "asBatch">;
+
 async function answer(
   request: Request,
-  nameless: boolean,
+  { nameless, asBatch }: Kind,
   options: CaptureRouteOptions,
   slabs: Slabs,
 ): Promise<Response> {
@@ -70,14 +73,17 @@ async function answer(
     if (short && query === noQuery && looksLikeJson(wire)) {
       return reply(
         request,
-        await capture({ body: wire, sent_at: Number.NaN, nameless, lent: slabs.lend(wire) }, options),
+        await capture(
+          { body: wire, sent_at: Number.NaN, nameless, asBatch, lent: slabs.lend(wire) },
+          options,
+        ),
       );
     }
     const { pieces, sent_at } = await decodeBody(wire, hintsOf(request, query));
     const body = await inSlab(pieces, place);
     const sentAt = sentAtOf(sent_at ?? query.get("sent_at") ?? query.get("_"));
     const captured = await capture(
-      { body, sent_at: sentAt, nameless, slab: place.slab, lent: slabs.lend(body) },
+      { body, sent_at: sentAt, nameless, asBatch, slab: place.slab, lent: slabs.lend(body) },
       options,
     );
     if (query.get("beacon") === "1") {

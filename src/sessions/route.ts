@@ -2,7 +2,6 @@
 
 import { Elysia } from "elysia";
 import { type Gate, projectHomes } from "../access/gate.ts";
-import { Fault } from "../core/fault.ts";
 import { readPage, requestUrl } from "../http/page.ts";
 import { reply } from "../http/schema.ts";
 import type { ClickHouse } from "../storage/clickhouse.ts";
@@ -47,8 +46,8 @@ export function sessionRoutes({ gate, clickhouse }: SessionRoutes) {
       `${home}/sessions/values/`,
       async ({ project, request }) => {
         const query = requestUrl(request).searchParams;
-        const name = query.get("key");
-        if (!name) throw new Fault("invalid_input", "Key not provided");
+        // Asked for no property's values, there are none to list.
+        const name = query.get("key") ?? "";
         const part = query.get("value") ?? "";
         const { limit } = readPage(query);
         const fixed = findFixedValues(name, part);
@@ -62,7 +61,10 @@ export function sessionRoutes({ gate, clickhouse }: SessionRoutes) {
         detail: {
           summary: "List the values of a session property, most frequent first",
           parameters: [
-            queryParameter("key", "The property's name; required. Numbers and moments have no list."),
+            queryParameter(
+              "key",
+              "The property's name: without one no values are listed. Numbers and moments have no list.",
+            ),
             queryParameter("value", "Only values with this in them."),
             queryParameter("limit", "The most values to list."),
           ],
