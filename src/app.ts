@@ -2,7 +2,6 @@
 
 import { existsSync, mkdirSync } from "node:fs";
 import { resolve } from "node:path";
-import { Elysia } from "elysia";
 import { type Addresses, openAddresses } from "./access/address.ts";
 import { openGate } from "./access/gate.ts";
 import { type ProjectKeys, openProjectKeys } from "./access/project_keys.ts";
@@ -24,7 +23,7 @@ import { eventRoutes } from "./events/route.ts";
 import { type DescribedRoute, docsRoutes } from "./http/docs.ts";
 import { groupRoutes } from "./groups/route.ts";
 import { healthRoutes } from "./http/health.ts";
-import { listen } from "./http/listen.ts";
+import { listen, openDoor } from "./http/listen.ts";
 import { type Metrics, openMetrics } from "./http/metrics.ts";
 import { reachedAt } from "./http/page.ts";
 import { openProblems } from "./http/problem.ts";
@@ -200,7 +199,7 @@ function routes(parts: Parts) {
     seconds: (value) => metrics.captureSeconds.observe(value),
   });
   const { siteUrl } = config;
-  const app = new Elysia();
+  const app = openDoor();
   if (siteUrl !== undefined) app.onRequest(({ request }) => reachedAt(request, siteUrl));
   const problem = openProblems({ log, routes: () => app.routes });
   const checks = {

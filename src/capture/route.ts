@@ -51,7 +51,7 @@ export function captureRoutes(options: CaptureRouteOptions) {
 }
 
 /** What a path says of the bodies sent there. */
-type Kind = Pick<Sent, "nameless" | "asBatch">;
+type Kind = Required<Pick<Sent, "nameless" | "asBatch">>;
 
 async function answer(
   request: Request,

@@ -1,6 +1,6 @@
 // Opens the door: binds the application to its address. Decides nothing about what is answered.
 
-import type { AnyElysia } from "elysia";
+import { type AnyElysia, Elysia } from "elysia";
 import { UserError } from "../core/fault.ts";
 import { limits } from "../core/limits.ts";
 import { reasonOf } from "../core/log.ts";
@@ -10,6 +10,20 @@ export interface Listening {
   url: string;
   /** Accepts nothing new; resolves when what is in flight has its answer. */
   stop(): Promise<void>;
+}
+
+/** An application that is found by any name: of one letter, too, or of none, as health checks of HTTP/1.0 ask. */
+export function openDoor() {
+  // Elysia's default looks for the path behind the eleventh character.
+  const app = new Elysia({ handler: { standardHostname: false } });
+  return app.wrap((handle, request) =>
+    request.url.startsWith("/") ? () => handle(placed(request)) : handle,
+  );
+}
+
+/** The same request with an address that is whole. */
+function placed(request: Request): Request {
+  return new Request(`http://localhost${request.url}`, request);
 }
 
 /** @throws UserError when the address cannot be had. */
@@ -23,6 +37,8 @@ export function listen(
       port,
       // Elysia's default lets a second server take every other connection of the first one, silently.
       reusePort: false,
+      // Bun's page for programmers shows source text to whoever asks.
+      development: false,
       // Ours answers first, with a body that says why; Bun's own would be an empty 413.
       maxRequestBodySize: bodyBytesMax * (limits.drainFactor + 1),
       idleTimeout: limits.idleSecondsMax,

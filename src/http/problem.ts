@@ -82,6 +82,9 @@ export interface Failure {
  */
 export function openProblems({ log, routes }: ProblemOptions): (failure: Failure) => Response {
   return ({ error, code, request }) => {
+    if (!URL.canParse(request.url)) {
+      return problemResponse(new Fault("parse_error", "The Host header names no host."));
+    }
     const expected = expectedFault(error, code, request, routes);
     if (expected?.code === "method_not_allowed" && request.method === "OPTIONS") return allowed(expected);
     if (expected) return problemResponse(expected);

@@ -1,0 +1,66 @@
+// How requests are addressed: whatever name a client, a proxy or a health check has for this server, or none.
+
+import { afterAll, beforeAll, expect, test } from "bun:test";
+import { connect } from "node:net";
+import { type RunningApp, startApp } from "../support/app.ts";
+import { cleanUp } from "../support/cleanup.ts";
+import { personalKey, projectKey } from "../support/server.ts";
+
+let app: RunningApp;
+beforeAll(async () => {
+  app = await startApp();
+}, 60_000);
+afterAll(cleanUp, 60_000);
+
+const authorization = `Authorization: Bearer ${personalKey}`;
+
+/** Sends one request as it is written here; its connection ends with the answer. */
+function send(head: string[], body = ""): Promise<{ status: number; text: string }> {
+  const length = body ? [`Content-Length: ${Buffer.byteLength(body)}`] : [];
+  const { hostname, port } = new URL(app.url);
+  const { promise, resolve, reject } = Promise.withResolvers<{ status: number; text: string }>();
+  const pieces: Buffer[] = [];
+  const socket = connect(Number(port), hostname, () =>
+    socket.write(`${[...head, ...length, "Connection: close"].join("\r\n")}\r\n\r\n${body}`),
+  );
+  socket.on("data", (piece: Buffer) => pieces.push(piece));
+  socket.on("error", reject);
+  socket.on("close", () => {
+    const text = Buffer.concat(pieces).toString();
+    resolve({ status: Number(text.slice(9, 12)), text });
+  });
+  return promise;
+}
+
+const event = JSON.stringify({ api_key: projectKey, event: "e", distinct_id: "d" });
+
+test("a host of one letter is a host", async () => {
+  for (const host of ["s", "db", "api", "s:80"]) {
+    const named = `Host: ${host}`;
+    expect((await send(["GET /_health HTTP/1.1", named])).status).toBe(200);
+    expect(
+      (await send(["POST /flags/?v=2 HTTP/1.1", named], JSON.stringify({ token: projectKey }))).status,
+    ).toBe(200);
+    expect((await send(["POST /capture/ HTTP/1.1", named], event)).status).toBe(200);
+    const list = await send(["GET /api/projects/?limit=1 HTTP/1.1", named, authorization]);
+    expect(list.status).toBe(200);
+  }
+});
+
+test("a request of HTTP/1.0 needs no host", async () => {
+  expect((await send(["GET /_readiness HTTP/1.0"])).status).toBe(200);
+  expect((await send(["OPTIONS /api/projects/ HTTP/1.0"])).status).toBe(204);
+  expect(
+    (await send(["POST /batch/ HTTP/1.0"], `{"api_key":"${projectKey}","batch":[${event}]}`)).status,
+  ).toBe(200);
+  expect((await send(["GET /api/projects/1/ HTTP/1.0", authorization])).text).toContain('"id":1,');
+  expect((await send(["GET /api/nothing/ HTTP/1.0"])).status).toBe(404);
+});
+
+test("what is no host is refused as such, and shows nothing of the program", async () => {
+  for (const host of ["[", "a:b"]) {
+    const { status, text } = await send(["GET /api/projects/ HTTP/1.1", `Host: ${host}`, authorization]);
+    expect([host, status]).toEqual([host, 400]);
+    expect(text).toContain('"code":"parse_error","detail":"The Host header names no host."');
+  }
+});
