@@ -1,5 +1,5 @@
 // What does it cost when every event is somebody else's? Few distinct ids beside as many as there are events, up to
-// a million.
+// a million. There are as many sessions in either.
 
 import { type Answer, type Scale } from "./answer.ts";
 import { compareBodies, sluiceRun } from "./cost.ts";
@@ -11,7 +11,7 @@ export async function distinctIdsBench(scale: Scale): Promise<Answer> {
     const each = Math.min(scale.bytes, 18_000_000);
     const count = Math.max(1, Math.floor(scale.bytes / each));
     const contestants = [1, 1_000_000].map((distinctIds) => {
-      const bodies = writeBodies(folder, { count, bytes: each, distinctIds });
+      const bodies = writeBodies(folder, { count, bytes: each, distinctIds, strangers: true });
       const ids = Math.min(distinctIds, bodies.events);
       return [`${ids.toLocaleString("en")} ids`, () => sluiceRun(sluice, bodies)] as const;
     });

@@ -6,11 +6,18 @@ export interface EventPlan {
   months?: number;
   /** Different distinct ids; 5,000 unless told. */
   distinctIds?: number;
+  /** Whether somebody else sends every event, instead of every session. */
+  strangers?: boolean;
+  /** Sessions that go on at the same time, an event of each in turn; 1,000 unless told. */
+  sessionsAtOnce?: number;
   /** The number of the first one: events of different numbers have different uuids. */
   first?: number;
   /** A further property of so many letters. */
   noteLetters?: number;
 }
+
+/** A session's events: as many as people's have. */
+const sessionEvents = 12;
 
 const names = [
   "$pageview",
@@ -38,10 +45,15 @@ export function eventTexts({ count, first = 0, ...plan }: EventPlan): string[] {
 }
 
 function eventText(i: number, plan: Omit<EventPlan, "count" | "first">): string {
-  const { months = 1, distinctIds = 5000, noteLetters = 0 } = plan;
+  const { months = 1, distinctIds = 5000, strangers = false, sessionsAtOnce = 1000, noteLetters = 0 } = plan;
   const chance = stirred(i);
   const [browser, agent] = browsers[chance % browsers.length]!;
-  const time = Date.UTC(2020, i % months, 1 + (i % 28), chance % 24, chance % 60, chance % 59, chance % 1000);
+  const round = Math.floor(i / sessionsAtOnce);
+  const session = Math.floor(round / sessionEvents) * sessionsAtOnce + (i % sessionsAtOnce);
+  const distinctId = stirred((strangers ? i : session) % distinctIds);
+  const begun = stirred(session);
+  const start = Date.UTC(2020, session % months, 1 + (session % 28), begun % 23, begun % 60, begun % 59);
+  const time = start + (round % sessionEvents) * 37_000 + (chance % 30_000);
   const product = chance % 977;
   const properties: Record<string, unknown> = {
     $current_url: `https://example.com/products/${product}?ref=${chance % 100_000}`,
@@ -50,9 +62,9 @@ function eventText(i: number, plan: Omit<EventPlan, "count" | "first">): string 
     $os: systems[chance % systems.length],
     $lib: "web",
     $lib_version: "1.434.18",
-    $device_id: `0190-${stirred(i % distinctIds).toString(16)}`,
+    $device_id: `0190-${distinctId.toString(16)}`,
     $screen: [1920, 1080],
-    $session_id: `0189-${stirred(chance) % 30_000}`,
+    $session_id: `0189-${begun.toString(16)}`,
     $user_agent: agent,
     title: `${titles[chance % titles.length]}, number ${product}`,
   };
@@ -62,7 +74,7 @@ function eventText(i: number, plan: Omit<EventPlan, "count" | "first">): string 
   if (noteLetters > 0) properties["note"] = "a note ".repeat(noteLetters).slice(0, noteLetters);
   return JSON.stringify({
     event: names[chance % names.length],
-    distinct_id: `user_${stirred(i % distinctIds).toString(36)}`,
+    distinct_id: `user_${distinctId.toString(36)}`,
     uuid: `01890a5d-ac96-774b-bcce-0000${chance.toString(16).padStart(8, "0")}`,
     timestamp: new Date(time).toISOString(),
     properties,

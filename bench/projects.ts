@@ -1,4 +1,5 @@
-// What does it cost when ten thousand projects send, instead of one? Bodies of 20 kB, each with the next key.
+// What does it cost when ten thousand projects send, instead of one? Bodies of 20 kB, each with the next key, and three
+// whole sessions in it, of somebody who is in no other: so there are as many sessions and persons with one key as with many.
 
 import { readFileSync } from "node:fs";
 import { join } from "node:path";
@@ -14,8 +15,9 @@ export async function projectsBench(scale: Scale): Promise<Answer> {
   return await withSluice(async (sluice, folder) => {
     const count = Math.max(10, Math.min(projectsMax, Math.floor(scale.bytes / bodyBytes)));
     const keys = await createProjects(sluice, projectsMax);
-    const one = writeBodies(folder, { count, bytes: bodyBytes, keys: [projectKey] });
-    const many = writeBodies(folder, { count, bytes: bodyBytes, keys });
+    const plan = { count, bytes: bodyBytes, sessionsAtOnce: 3, distinctIds: 1_000_000 };
+    const one = writeBodies(folder, { ...plan, keys: [projectKey] });
+    const many = writeBodies(folder, { ...plan, keys });
     const connections = 16;
     const contestants = {
       "1 key": () => sluiceRun(sluice, one, { connections }),
