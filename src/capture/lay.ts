@@ -65,7 +65,7 @@ async function layRest(first: Slice, laying: Laying): Promise<number> {
     const slice = scan.slab
       ? await layPlain(scan.slab, next, created, laying)
       : isLong(scan, next * entryLength)
-        ? await layLong(next, created, laying)
+        ? await layLong(next, created, takeTurns(1), laying)
         : laySlice(next, created, laying);
     next += slice.through;
     accepted += slice.rows;
@@ -99,7 +99,7 @@ async function layPlain(slab: Slab, first: number, from: number, laying: Laying)
     const place = slab.slowAt(i);
     const at = (first + place) * entryLength;
     if (isLong(scan, at)) {
-      rows += (await layLong(first + place, created, laying)).rows;
+      rows += (await layLong(first + place, created, turn + place, laying)).rows;
       created = journal.stamp();
       [slow, slowBytes] = [0, 0];
       continue;
@@ -172,11 +172,11 @@ function laySlice(first: number, created: number, laying: Laying): Slice {
 const row = emptyRow();
 
 /** Entry number `which`, a long one: if it is a piece of a recording, others get their turn while it is read. */
-async function layLong(which: number, created: number, laying: Laying): Promise<Slice> {
+async function layLong(which: number, created: number, turn: number, laying: Laying): Promise<Slice> {
   const { scan, sending, recorder } = laying;
   const at = which * entryLength;
   row.created_at = created;
-  row.turn = takeTurns(1);
+  row.turn = turn;
   const read = readEvent(scan, at, sending, row);
   const reason = read === "snapshot" ? await recorder.takeLong(scan, at) : read;
   return { through: 1, rows: layRead(at, read, reason, laying) ? 1 : 0 };
