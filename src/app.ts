@@ -5,6 +5,7 @@ import { resolve } from "node:path";
 import { type Addresses, openAddresses } from "./access/address.ts";
 import { openGate } from "./access/gate.ts";
 import { type ProjectKeys, openProjectKeys } from "./access/project_keys.ts";
+import { openStanding, type RecentStanding } from "./access/standing.ts";
 import { openSecrets } from "./access/secret.ts";
 import { openBatchExports, type OpenedExports } from "./batch_exports/open.ts";
 import { batchExportRoutes } from "./batch_exports/route.ts";
@@ -101,6 +102,8 @@ async function openParts(
     clock: systemClock,
   });
   closers.push(() => keys.close());
+  const recent = openStanding({ sql: stores.sql, clock: systemClock });
+  closers.push(() => recent.close());
   const capture = await openCapture({
     dataDir,
     flushIntervalMs: config.flushIntervalMs,
@@ -138,7 +141,7 @@ async function openParts(
   const exporting = { sql, clickhouse, secrets, addresses, exportFileDir, metrics, clock: systemClock, log };
   const exports = openBatchExports(exporting);
   const rooms = { exports, subscriptions, engine, addresses };
-  const parts: Parts = { stores, keys, capture, ...rooms, metrics, config, log };
+  const parts: Parts = { stores, keys, recent, capture, ...rooms, metrics, config, log };
   const working = workers(parts);
   for (const worker of working) closers.push(() => worker.close());
   const start = () => {
@@ -156,6 +159,7 @@ async function openParts(
 interface Parts {
   stores: Stores;
   keys: ProjectKeys;
+  recent: RecentStanding;
   capture: OpenedCapture;
   exports: OpenedExports;
   subscriptions: OpenedSubscriptions;
@@ -180,10 +184,11 @@ function workers({ stores: { sql, clickhouse }, exports, subscriptions, log }: P
 }
 
 function routes(parts: Parts) {
-  const { stores, keys, capture, exports, subscriptions, engine, addresses, metrics, config, log } = parts;
+  const { stores, keys, recent, capture, exports, subscriptions } = parts;
+  const { engine, addresses, metrics, config, log } = parts;
   const { sql, clickhouse } = stores;
   const clock = systemClock;
-  const gate = openGate({ sql, clock, log, requestsPerMinute: config.managementRateLimit });
+  const gate = openGate({ sql, clock, log, recent, requestsPerMinute: config.managementRateLimit });
   const capturing = captureRoutes({
     journal: capture.journal,
     book: capture.book,

@@ -12,36 +12,32 @@ import { type Log, reasonOf } from "../core/log.ts";
 import type { Postgres } from "../storage/postgres.ts";
 import { keyInForm, keyInHeader, keyInJson, keyInQuery, type PresentedKey, refusalOf } from "./key.ts";
 import { type Budget, openRateLimit, type RateLimit } from "./rate.ts";
-import { covers, type Scope } from "./scope.ts";
 import {
-  currentOrganization,
-  currentProject,
-  type Found,
-  findKeyHolder,
-  type KeyHolder,
-  type Named,
-  noteKeyUse,
-  type ReachedOrganization,
-  type ReachedProject,
-} from "./store.ts";
+  type Access,
+  admitOrganization,
+  admitProject,
+  findOwn,
+  projectNumber,
+  refuseHeldToProjects,
+} from "./reach.ts";
+import { covers, type Scope } from "./scope.ts";
+import { askedStanding, type RecentStanding, type Standing } from "./standing.ts";
+import { type Found, type KeyHolder, type Named, noteKeyUse } from "./store.ts";
+
+export type { Access, AccessOrganization, AccessProject } from "./reach.ts";
 
 export interface GateOptions {
   sql: Postgres;
   clock: Clock;
   log: Log;
+  /** What reads are let in by; unless given, Postgres is asked each time, as it always is for anything else. */
+  recent?: Pick<RecentStanding, keyof Standing | "forget"> | undefined;
   /** Of one personal key, in any 60 seconds; none unless told. */
   requestsPerMinute?: number | undefined;
 }
 
 /** Where routes about one project hang: PostHog's older and newer spelling of the same thing. */
 export const projectHomes = ["/api/projects/:project_id", "/api/environments/:project_id"] as const;
-
-/** Who asks, on a route with `scope`. */
-export type Access = KeyHolder;
-/** A project the asker is a member of, on a route with `project_scope`. */
-export type AccessProject = ReachedProject & { membership_level: number };
-/** An organization the asker is a member of, on a route with `organization_scope`. */
-export type AccessOrganization = ReachedOrganization & { membership_level: number };
 
 export type Gate = ReturnType<typeof openGate>;
 
@@ -56,14 +52,17 @@ export type Gate = ReturnType<typeof openGate>;
  *   that are held to projects. `await own()` gives the one of `:organization_id`; what the key does not reach
  *   is not there.
  * Bodies stay unread (`parse: "none"`), so that a stranger's bad JSON is answered as a stranger's. Requests
- * that
- * are refused here take nothing from the key's budget.
+ * that are refused here take nothing from the key's budget.
  */
 export function openGate(options: GateOptions) {
-  const { sql, clock, requestsPerMinute } = options;
+  const { clock, recent, requestsPerMinute } = options;
+  const asked = askedStanding(options.sql);
   const rate = requestsPerMinute === undefined ? undefined : openRateLimit(requestsPerMinute, clock);
-  const admit = (context: GateContext, required: Scope | null) =>
-    admitHolder(options, context, rate, required);
+  const admit = async (context: GateContext, required: Scope | null) => {
+    const standing = recent && isRead(context.request) ? recent : asked;
+    return { standing, ...(await admitHolder(options, standing, context, rate, required)) };
+  };
+  const after = (required: Scope | null) => (recent ? forgetful(recent, required) : {});
   const count = ({ set }: GateContext, { key }: Access) => {
     if (rate) showBudget(set, rate.take(key.id));
   };
@@ -71,6 +70,7 @@ export function openGate(options: GateOptions) {
     scope: (required: Scope | null) => ({
       parse: unread,
       detail: operation(required),
+      ...after(required),
       resolve: async (context: GateContext) => {
         const { holder: access } = await admit(context, required);
         count(context, access);
@@ -80,9 +80,10 @@ export function openGate(options: GateOptions) {
     project_scope: (required: Scope) => ({
       parse: unread,
       detail: operation(required),
+      ...after(required),
       resolve: async (context: GateContext) => {
-        const { holder: access, project: found } = await admit(context, required);
-        const project = await admitProject(sql, access, context.params?.["project_id"] ?? "", found);
+        const { standing, holder: access, project: found } = await admit(context, required);
+        const project = await admitProject(standing, access, context.params?.["project_id"] ?? "", found);
         count(context, access);
         return { access, project };
       },
@@ -90,10 +91,11 @@ export function openGate(options: GateOptions) {
     organization_scope: (required: Scope) => ({
       parse: unread,
       detail: operation(required),
+      ...after(required),
       resolve: async (context: GateContext) => {
-        const { holder: access, organization: found } = await admit(context, required);
+        const { standing, holder: access, organization: found } = await admit(context, required);
         const id = context.params?.["organization_id"] ?? "";
-        const organization = await admitOrganization(sql, access, id, found);
+        const organization = await admitOrganization(standing, access, id, found);
         count(context, access);
         return { access, organization };
       },
@@ -101,15 +103,31 @@ export function openGate(options: GateOptions) {
     account_scope: (required: Scope) => ({
       parse: unread,
       detail: operation(required),
+      ...after(required),
       resolve: async (context: GateContext) => {
-        const { holder: access, organization: found } = await admit(context, required);
+        const { standing, holder: access, organization: found } = await admit(context, required);
         refuseHeldToProjects(access);
         count(context, access);
         const id = context.params?.["organization_id"] ?? "";
-        return { access, own: () => findOwn(sql, access, id, found) };
+        return { access, own: () => findOwn(standing, access, id, found) };
       },
     }),
   });
+}
+
+function isRead({ method }: Request): boolean {
+  return method === "GET" || method === "HEAD";
+}
+
+/** Others are told by Postgres a moment later; this server's next answer is right without. */
+function forgetful(recent: Pick<RecentStanding, "forget">, required: Scope | null) {
+  if (!changesStanding(required)) return {};
+  return { afterHandle: ({ request }: GateContext) => void (isRead(request) || recent.forget()) };
+}
+
+/** Whether a route may change who may do what, to judge by the scope it asks for. */
+function changesStanding(required: Scope | null): boolean {
+  return required === "*" || /^(organization|organization_member|project|user):write$/.test(required ?? "");
 }
 
 // Elysia takes the word in a macro, as it does in a route, but its types know it only there.
@@ -136,6 +154,7 @@ function operation(required: Scope | null) {
 
 async function admitHolder(
   options: GateOptions,
+  standing: Standing,
   { request, set, params }: GateContext,
   rate: RateLimit | undefined,
   required: Scope | null,
@@ -143,7 +162,7 @@ async function admitHolder(
   const presented = await findPresentedKey(request);
   if (!presented) throw new Fault("not_authenticated", "Authentication credentials were not provided.");
   const named = namedIn(params ?? {});
-  const found = await findKeyHolder(options.sql, hashKey(presented.key), named);
+  const found = await standing.holderOf(hashKey(presented.key), named);
   if (!found) throw new Fault("authentication_failed", refusalOf(presented.place));
   const { holder } = found;
   noteUse(options, holder);
@@ -161,10 +180,6 @@ function namedIn({ project_id = "", organization_id = "" }: Record<string, strin
     project_id: number <= 2_147_483_647 ? number : undefined,
     organization_id: isUuid(organization_id) ? organization_id : undefined,
   };
-}
-
-function projectNumber(id: string): number {
-  return /^[1-9]\d{0,9}$/.test(id) ? Number(id) : Number.NaN;
 }
 
 async function findPresentedKey(request: Request): Promise<PresentedKey | undefined> {
@@ -197,81 +212,12 @@ async function keyInBody(request: Request): Promise<PresentedKey | undefined> {
 function noteUse({ sql, clock, log }: GateOptions, { key }: KeyHolder): void {
   const now = clock.now();
   const stale = now - limits.keyUseNoteMs;
-  if (key.last_used_at !== null && key.last_used_at.getTime() > stale) return;
-  noteKeyUse(sql, key.id, new Date(now), new Date(stale)).catch((reason: unknown) => {
+  const before = key.last_used_at;
+  if (before !== null && before.getTime() > stale) return;
+  // Those who are let in by the same finding need not note it again.
+  key.last_used_at = new Date(now);
+  noteKeyUse(sql, key.id, key.last_used_at, new Date(stale)).catch((reason: unknown) => {
+    key.last_used_at = before;
     log.warn("the use of a personal key was not noted", { key_id: key.id, reason: reasonOf(reason) });
   });
-}
-
-async function admitProject(
-  sql: Postgres,
-  access: Access,
-  id: string,
-  found: ReachedProject | undefined,
-): Promise<AccessProject> {
-  const { scoped_teams, scoped_organizations } = access.key;
-  const number = projectNumber(id);
-  if (scoped_teams.length > 0 && id !== "@current" && !scoped_teams.includes(number)) {
-    if (Number.isNaN(number)) throw new Fault("not_found", "Project not found.");
-    throw new Fault(
-      "permission_denied",
-      `API key does not have access to the requested project: ID ${number}.`,
-    );
-  }
-  const project = id === "@current" ? await currentProject(sql, access) : found;
-  if (!project) throw new Fault("not_found", "Project not found.");
-  refuseOrganization(scoped_organizations, project.organization_id);
-  const { membership_level } = project;
-  if (membership_level === null)
-    throw new Fault("permission_denied", "You don't have access to the project.");
-  return { ...project, membership_level };
-}
-
-async function admitOrganization(
-  sql: Postgres,
-  access: Access,
-  id: string,
-  found: ReachedOrganization | undefined,
-): Promise<AccessOrganization> {
-  refuseHeldToProjects(access);
-  const current = id === "@current";
-  if (!current && isUuid(id)) refuseOrganization(access.key.scoped_organizations, id.toLowerCase());
-  const organization = current ? await currentOrganization(sql, access) : found;
-  if (!organization) {
-    throw new Fault("not_found", current ? "Current organization not found." : "Organization not found.");
-  }
-  const { membership_level } = organization;
-  if (membership_level === null) {
-    throw new Fault("permission_denied", "You do not have permission to perform this operation.");
-  }
-  return { ...organization, membership_level };
-}
-
-/** For routes that reach beyond projects. */
-export function refuseHeldToProjects({ key }: Access): void {
-  if (key.scoped_teams.length === 0) return;
-  const detail = "API keys with scoped projects are only supported on project-based endpoints.";
-  throw new Fault("permission_denied", detail);
-}
-
-/** An organization that the key reaches; any other is not there for it. */
-async function findOwn(
-  sql: Postgres,
-  access: Access,
-  id: string,
-  found: ReachedOrganization | undefined,
-): Promise<AccessOrganization> {
-  const organization = id === "@current" ? await currentOrganization(sql, access) : found;
-  const { scoped_organizations } = access.key;
-  const held = scoped_organizations.length > 0 && !scoped_organizations.includes(organization?.id ?? "");
-  if (!organization || organization.membership_level === null || held) {
-    throw new Fault("not_found", id === "@current" ? "Current organization not found." : "Not found.");
-  }
-  return { ...organization, membership_level: organization.membership_level };
-}
-
-function refuseOrganization(scoped_organizations: readonly string[], organization_id: string): void {
-  if (scoped_organizations.length === 0 || scoped_organizations.includes(organization_id)) return;
-  const detail = `API key does not have access to the requested organization: ID ${organization_id}.`;
-  throw new Fault("permission_denied", detail);
 }

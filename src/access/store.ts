@@ -141,6 +141,20 @@ export async function currentOrganization(
   return row;
 }
 
+/**
+ * Calls back after any change of who may do what, and whenever listening (re)starts, since changes may have been
+ * missed. Goes on by itself when Postgres comes back. Returns what ends it.
+ */
+export function listenToAccess(sql: Postgres, changed: () => void): () => Promise<void> {
+  return listenTo(sql, "sluice_access", changed);
+}
+
+function listenTo(sql: Postgres, channel: string, changed: () => void): () => Promise<void> {
+  // A first attempt that fails is repeated by the client, as is one whose connection breaks later.
+  const listening = sql.listen(channel, changed, changed).catch(() => undefined);
+  return async () => (await listening)?.unlisten();
+}
+
 /** Where capture keys are read from. */
 export interface ProjectKeySource {
   /** Every key with its project. */
@@ -168,10 +182,6 @@ export function projectKeySource(sql: Postgres): ProjectKeySource {
       sql<KeyEntry[]>`
         SELECT api_token, id, session_recording_opt_in AS records
         FROM projects WHERE api_token = ANY(${keys}::text[])`,
-    listen: (changed) => {
-      // A first attempt that fails is repeated by the client, as is one whose connection breaks later.
-      const listening = sql.listen("sluice_project_keys", changed, changed).catch(() => undefined);
-      return async () => (await listening)?.unlisten();
-    },
+    listen: (changed) => listenTo(sql, "sluice_project_keys", changed),
   };
 }

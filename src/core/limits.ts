@@ -124,6 +124,10 @@ export const limits = {
   keyBodyBytesMax: 1_048_576,
   /** How often the use of a personal key is written down, in ms: once an hour tells enough. */
   keyUseNoteMs: 3_600_000,
+  /** How long a read may be let in by what was found before, in ms, if nothing tells of a change: 5 s are promised. */
+  foundAgeMsMax: 3000,
+  /** Such findings, of keys and what they asked for; about 1 kB each. */
+  foundMax: 2000,
   /** How long one part may take to say that it is well, in ms: balancers ask every few seconds. */
   healthMsMax: 2000,
   /** How long one management query may run in ClickHouse, in seconds. */

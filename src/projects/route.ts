@@ -2,7 +2,8 @@
 // reach.
 
 import { Elysia } from "elysia";
-import { type Access, type AccessProject, type Gate, refuseHeldToProjects } from "../access/gate.ts";
+import type { Access, AccessProject, Gate } from "../access/gate.ts";
+import { refuseHeldToProjects } from "../access/reach.ts";
 import { currentOrganization } from "../access/store.ts";
 import { Fault } from "../core/fault.ts";
 import { readChanges, readFields, readReplacement } from "../http/body.ts";
