@@ -5,7 +5,7 @@ import { join, resolve } from "node:path";
 import type { Answer, Scale } from "./answer.ts";
 import { batchBody } from "./events.ts";
 import { pace, type Paced } from "./pace.ts";
-import type { Stall } from "./stall_watch.ts";
+import { besideNothing, stallOf, stallWatch, turnsOf } from "./stall.ts";
 import {
   makeFolder,
   personalKey,
@@ -30,21 +30,6 @@ export async function deliveriesBench(scale: Scale): Promise<Answer> {
     );
   } finally {
     removeFolder(sockets);
-  }
-}
-
-/** Runs with a process beside that does nothing but watch its own turns: those are the machine's. */
-async function besideNothing<Result>(
-  socket: string,
-  run: (socket: string) => Promise<Result>,
-): Promise<Result> {
-  const env = { PATH: process.env["PATH"] ?? "", STALL_SOCKET: socket };
-  const child = Bun.spawn([process.execPath, resolve(import.meta.dir, "stall_watch.ts")], { env });
-  try {
-    return await run(socket);
-  } finally {
-    child.kill();
-    await child.exited;
   }
 }
 
@@ -100,7 +85,7 @@ async function measured({ warm }: Scale, socket: string, nothing: string): Promi
         ],
       };
     },
-    { environment, preload: resolve(import.meta.dir, "stall_watch.ts") },
+    { environment, preload: stallWatch },
   );
 }
 
@@ -118,14 +103,6 @@ async function paceUntil(url: string, end: Promise<unknown>): Promise<Paced> {
   );
   await over;
   return paced;
-}
-
-function turnsOf({ cpu_ms, long_turns, wall_ms }: Stall) {
-  return { "CPU ms of a turn": cpu_ms, "turns of over 10 ms": long_turns, "ms without a turn": wall_ms };
-}
-
-async function stallOf(socket: string): Promise<Stall> {
-  return (await (await fetch("http://stall/", { unix: socket })).json()) as Stall;
 }
 
 async function whenDelivered(stand: SluiceStand, due: number, msMax: number): Promise<number> {

@@ -1,11 +1,12 @@
 // How fast are management calls while capture runs at half load, and does a heavy one slow capture down? A real
 // server on embedded stores; every latency counts from the moment its request was due.
 
-import { resolve } from "node:path";
+import { join, resolve } from "node:path";
 import type { Answer, Scale } from "./answer.ts";
 import { batchBody } from "./events.ts";
 import { pace, type Paced } from "./pace.ts";
-import { personalKey, projectKey, usualFlush, withSluice } from "./stand.ts";
+import { besideNothing, stallOf, stallWatch, turnsOf } from "./stall.ts";
+import { makeFolder, personalKey, projectKey, removeFolder, usualFlush, withSluice } from "./stand.ts";
 
 const authorization = `Bearer ${personalKey}`;
 const json = { "content-type": "application/json" };
@@ -15,7 +16,18 @@ const fillEach = 32_000;
 const perSecond = 200;
 
 /** Each part is measured for up to 15 seconds. */
-export async function managementBench({ rounds, warm }: Scale): Promise<Answer> {
+export async function managementBench(scale: Scale): Promise<Answer> {
+  const sockets = makeFolder();
+  try {
+    return await besideNothing(join(sockets, "nothing"), (nothing) =>
+      measured(scale, join(sockets, "stall"), nothing),
+    );
+  } finally {
+    removeFolder(sockets);
+  }
+}
+
+async function measured({ rounds, warm }: Scale, socket: string, nothing: string): Promise<Answer> {
   const seconds = warm ? Math.max(4, Math.min(15, rounds * 2)) : 0.3;
   return await withSluice(
     async ({ url }) => {
@@ -28,7 +40,9 @@ export async function managementBench({ rounds, warm }: Scale): Promise<Answer> 
       await rested(url);
       const half = startLoad(url, peak / 2);
       await Bun.sleep(Math.min(1000, seconds * 1000));
+      await Promise.all([stallOf(socket), stallOf(nothing)]);
       const reads = await pace(perSecond, seconds, (i) => read(url, i));
+      const [stall, machine] = await Promise.all([stallOf(socket), stallOf(nothing)]);
       const writes = await pace(perSecond, seconds, (i) => write(url, i));
       await half.stop();
       const shown = ({ p50_ms, p99_ms, max_ms, failed }: Paced) => ({
@@ -40,7 +54,8 @@ export async function managementBench({ rounds, warm }: Scale): Promise<Answer> 
       return {
         question: `management at ${perSecond}/s, capture at half of ${Math.round(peak).toLocaleString("en")} events/s`,
         figures: [
-          { name: "reads", ...shown(reads) },
+          { name: "reads", ...shown(reads), ...turnsOf(stall) },
+          { name: "a process that does nothing, beside", ...turnsOf(machine) },
           { name: "writes", ...shown(writes) },
           { name: "capture, nothing beside", ...shown(idle) },
           { name: `capture beside ${heavyCalls.asked} heavy calls`, ...shown(beside) },
@@ -57,7 +72,11 @@ export async function managementBench({ rounds, warm }: Scale): Promise<Answer> 
         ],
       };
     },
-    { ...usualFlush, merges: true },
+    {
+      environment: { ...usualFlush.environment, STALL_SOCKET: socket },
+      preload: stallWatch,
+      merges: true,
+    },
   );
 }
 
