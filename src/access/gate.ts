@@ -49,7 +49,7 @@ export type Gate = ReturnType<typeof openGate>;
  * - `organization_scope: "batch_export:read"` — for paths with `:organization_id` (a UUID or `@current`);
  *   also gives `organization`.
  * - `account_scope: "organization:read"` — for the organizations themselves: as `scope`, but closed to keys
- *   that are held to projects. `await own()` gives the one of `:organization_id`; what the key does not reach
+ *   that are held to projects. `own()` gives the one of `:organization_id`; what the key does not reach
  *   is not there.
  * Bodies stay unread (`parse: "none"`), so that a stranger's bad JSON is answered as a stranger's. Requests
  * that are refused here take nothing from the key's budget.
@@ -58,10 +58,8 @@ export function openGate(options: GateOptions) {
   const { clock, recent, requestsPerMinute } = options;
   const asked = askedStanding(options.sql);
   const rate = requestsPerMinute === undefined ? undefined : openRateLimit(requestsPerMinute, clock);
-  const admit = async (context: GateContext, required: Scope | null) => {
-    const standing = recent && isRead(context.request) ? recent : asked;
-    return { standing, ...(await admitHolder(options, standing, context, rate, required)) };
-  };
+  const admit = (context: GateContext, required: Scope | null) =>
+    admitHolder(options, recent && isRead(context.request) ? recent : asked, context, rate, required);
   const after = (required: Scope | null) => (recent ? forgetful(recent, required) : {});
   const count = ({ set }: GateContext, { key }: Access) => {
     if (rate) showBudget(set, rate.take(key.id));
@@ -82,8 +80,8 @@ export function openGate(options: GateOptions) {
       detail: operation(required),
       ...after(required),
       resolve: async (context: GateContext) => {
-        const { standing, holder: access, project: found } = await admit(context, required);
-        const project = await admitProject(standing, access, context.params?.["project_id"] ?? "", found);
+        const { holder: access, project: found } = await admit(context, required);
+        const project = admitProject(access, context.params?.["project_id"] ?? "", found);
         count(context, access);
         return { access, project };
       },
@@ -93,9 +91,9 @@ export function openGate(options: GateOptions) {
       detail: operation(required),
       ...after(required),
       resolve: async (context: GateContext) => {
-        const { standing, holder: access, organization: found } = await admit(context, required);
+        const { holder: access, organization: found } = await admit(context, required);
         const id = context.params?.["organization_id"] ?? "";
-        const organization = await admitOrganization(standing, access, id, found);
+        const organization = admitOrganization(access, id, found);
         count(context, access);
         return { access, organization };
       },
@@ -105,11 +103,11 @@ export function openGate(options: GateOptions) {
       detail: operation(required),
       ...after(required),
       resolve: async (context: GateContext) => {
-        const { standing, holder: access, organization: found } = await admit(context, required);
+        const { holder: access, organization: found } = await admit(context, required);
         refuseHeldToProjects(access);
         count(context, access);
         const id = context.params?.["organization_id"] ?? "";
-        return { access, own: () => findOwn(standing, access, id, found) };
+        return { access, own: () => findOwn(access, id, found) };
       },
     }),
   });
@@ -176,9 +174,10 @@ async function admitHolder(
 /** The ids a path gives, where they can be any: beyond these Postgres would call them errors. */
 function namedIn({ project_id = "", organization_id = "" }: Record<string, string>): Named {
   const number = projectNumber(project_id);
+  const isCurrent = organization_id === "@current";
   return {
-    project_id: number <= 2_147_483_647 ? number : undefined,
-    organization_id: isUuid(organization_id) ? organization_id : undefined,
+    project_id: project_id === "@current" ? project_id : number <= 2_147_483_647 ? number : undefined,
+    organization_id: isCurrent || isUuid(organization_id) ? organization_id : undefined,
   };
 }
 

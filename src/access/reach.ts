@@ -3,7 +3,6 @@
 
 import { Fault } from "../core/fault.ts";
 import { isUuid } from "../core/id.ts";
-import type { Standing } from "./standing.ts";
 import type { KeyHolder, ReachedOrganization, ReachedProject } from "./store.ts";
 
 /** Who asks, on a route with `scope`. */
@@ -13,13 +12,8 @@ export type AccessProject = ReachedProject & { membership_level: number };
 /** An organization the asker is a member of, on a route with `organization_scope`. */
 export type AccessOrganization = ReachedOrganization & { membership_level: number };
 
-/** A project that the key may ask about; `id`: as the path gives it, `found`: what there is of that number. */
-export async function admitProject(
-  standing: Standing,
-  access: Access,
-  id: string,
-  found: ReachedProject | undefined,
-): Promise<AccessProject> {
+/** A project that the key may ask about; `id`: as the path gives it, `project`: what there is of that id. */
+export function admitProject(access: Access, id: string, project: ReachedProject | undefined): AccessProject {
   const { scoped_teams, scoped_organizations } = access.key;
   const number = projectNumber(id);
   if (scoped_teams.length > 0 && id !== "@current" && !scoped_teams.includes(number)) {
@@ -29,7 +23,6 @@ export async function admitProject(
       `API key does not have access to the requested project: ID ${number}.`,
     );
   }
-  const project = id === "@current" ? await standing.projectOf(access) : found;
   if (!project) throw new Fault("not_found", "Project not found.");
   refuseOrganization(scoped_organizations, project.organization_id);
   const { membership_level } = project;
@@ -39,16 +32,14 @@ export async function admitProject(
 }
 
 /** The same of an organization. */
-export async function admitOrganization(
-  standing: Standing,
+export function admitOrganization(
   access: Access,
   id: string,
-  found: ReachedOrganization | undefined,
-): Promise<AccessOrganization> {
+  organization: ReachedOrganization | undefined,
+): AccessOrganization {
   refuseHeldToProjects(access);
   const current = id === "@current";
   if (!current && isUuid(id)) refuseOrganization(access.key.scoped_organizations, id.toLowerCase());
-  const organization = current ? await standing.organizationOf(access) : found;
   if (!organization) {
     throw new Fault("not_found", current ? "Current organization not found." : "Organization not found.");
   }
@@ -67,13 +58,11 @@ export function refuseHeldToProjects({ key }: Access): void {
 }
 
 /** An organization that the key reaches; any other is not there for it. */
-export async function findOwn(
-  standing: Standing,
+export function findOwn(
   access: Access,
   id: string,
-  found: ReachedOrganization | undefined,
-): Promise<AccessOrganization> {
-  const organization = id === "@current" ? await standing.organizationOf(access) : found;
+  organization: ReachedOrganization | undefined,
+): AccessOrganization {
   const { scoped_organizations } = access.key;
   const held = scoped_organizations.length > 0 && !scoped_organizations.includes(organization?.id ?? "");
   if (!organization || organization.membership_level === null || held) {

@@ -5,25 +5,12 @@ import type { Clock } from "../core/clock.ts";
 import { withinMs } from "../core/deadline.ts";
 import { limits } from "../core/limits.ts";
 import type { Postgres } from "../storage/postgres.ts";
-import {
-  currentOrganization,
-  currentProject,
-  type Found,
-  findKeyHolder,
-  type KeyHolder,
-  listenToAccess,
-  type Named,
-  type ReachedOrganization,
-  type ReachedProject,
-} from "./store.ts";
+import { type Found, findKeyHolder, listenToAccess, type Named } from "./store.ts";
 
-/** The questions of the gate; `holderOf` first, the others about the holder that it found. */
+/** The gate's question. */
 export interface Standing {
   /** Who holds the key that rests as `secure_value`, and what was named. */
   holderOf(secure_value: string, named: Named): Promise<Found | undefined>;
-  /** What `@current` means to the holder. */
-  projectOf(holder: KeyHolder): Promise<ReachedProject | undefined>;
-  organizationOf(holder: KeyHolder): Promise<ReachedOrganization | undefined>;
 }
 
 export interface RecentStanding extends Standing {
@@ -37,11 +24,7 @@ export interface RecentStanding extends Standing {
 
 /** Asks Postgres each time. */
 export function askedStanding(sql: Postgres): Standing {
-  return {
-    holderOf: (secure_value, named) => findKeyHolder(sql, secure_value, named),
-    projectOf: (holder) => currentProject(sql, holder),
-    organizationOf: (holder) => currentOrganization(sql, holder),
-  };
+  return { holderOf: (secure_value, named) => findKeyHolder(sql, secure_value, named) };
 }
 
 export interface RecentStandingOptions {
@@ -63,17 +46,10 @@ export function openStanding({ sql, clock }: RecentStandingOptions): RecentStand
   });
 }
 
-/** What a holder's `@current` was: as old as the holder, and forgotten together. */
-interface Current {
-  project?: ReachedProject;
-  organization?: ReachedOrganization;
-}
-
 export class Remembered implements Standing {
   readonly #asked: Standing;
   readonly #clock: Clock;
   readonly #found = new Map<string, { found: Found; askedAt: number }>();
-  #current = new WeakMap<KeyHolder, Current>();
   /** An answer to a question from before a change may not know of it. */
   #changes = 0;
 
@@ -94,30 +70,12 @@ export class Remembered implements Standing {
     if (!found || !isReached(found, named) || changes !== this.#changes) return found;
     if (this.#found.size >= limits.foundMax) this.#forgetOldest();
     this.#found.set(question, { found, askedAt: now });
-    this.#current.set(found.holder, {});
     return found;
-  }
-
-  async projectOf(holder: KeyHolder): Promise<ReachedProject | undefined> {
-    const current = this.#current.get(holder);
-    if (current?.project) return current.project;
-    const project = await this.#asked.projectOf(holder);
-    if (current && project) current.project = project;
-    return project;
-  }
-
-  async organizationOf(holder: KeyHolder): Promise<ReachedOrganization | undefined> {
-    const current = this.#current.get(holder);
-    if (current?.organization) return current.organization;
-    const organization = await this.#asked.organizationOf(holder);
-    if (current && organization) current.organization = organization;
-    return organization;
   }
 
   forget(): void {
     this.#changes++;
     this.#found.clear();
-    this.#current = new WeakMap();
   }
 
   size(): number {

@@ -38,9 +38,12 @@ export interface ReachedOrganization {
   membership_level: number | null;
 }
 
-/** What a request names beside its key. */
+/**
+ * What a request names beside its key. `@current` means the user's current one if the key reaches it, else the oldest
+ * that it does.
+ */
 export interface Named {
-  project_id?: number | undefined;
+  project_id?: number | "@current" | undefined;
   organization_id?: string | undefined;
 }
 
@@ -67,17 +70,18 @@ export async function findKeyHolder(
   secure_value: string,
   named: Named = {},
 ): Promise<Found | undefined> {
+  const { project_id = null, organization_id = null } = named;
   const [row] = await sql<KeyRow[]>`
     SELECT k.id, k.scopes, k.scoped_teams, k.scoped_organizations, k.last_used_at,
            u.id AS user_id, u.uuid, u.email, u.current_organization_id, u.current_project_id,
-           p.id AS project_id, p.organization_id AS project_organization_id, pm.level AS project_level,
-           o.id AS organization_id, om.level AS organization_level
+           p.id AS project_id, p.organization_id AS project_organization_id, p.level AS project_level,
+           o.id AS organization_id, o.level AS organization_level
     FROM personal_api_keys k
     JOIN users u ON u.id = k.user_id
-    LEFT JOIN projects p ON p.id = ${named.project_id ?? null}::integer
-    LEFT JOIN organization_memberships pm ON pm.organization_id = p.organization_id AND pm.user_id = u.id
-    LEFT JOIN organizations o ON o.id = ${named.organization_id ?? null}::uuid
-    LEFT JOIN organization_memberships om ON om.organization_id = o.id AND om.user_id = u.id
+    LEFT JOIN LATERAL (
+      ${project_id === "@current" ? itsProject(sql) : projectById(sql, project_id)}) p ON true
+    LEFT JOIN LATERAL (
+      ${organization_id === "@current" ? itsOrganization(sql) : organizationById(sql, organization_id)}) o ON true
     WHERE k.secure_value = ${secure_value} AND u.is_active`;
   if (!row) return undefined;
   const { id, scopes, scoped_teams, scoped_organizations, last_used_at } = row;
@@ -102,28 +106,46 @@ export async function findKeyHolder(
   };
 }
 
+// Parts of the question above, about its key `k` and user `u`; the level is null for strangers.
+
+function projectById(sql: Postgres, id: number | null) {
+  return sql`
+    SELECT p.id, p.organization_id, m.level FROM projects p
+    LEFT JOIN organization_memberships m ON m.organization_id = p.organization_id AND m.user_id = u.id
+    WHERE p.id = ${id}::integer`;
+}
+
+function organizationById(sql: Postgres, id: string | null) {
+  return sql`
+    SELECT o.id, m.level FROM organizations o
+    LEFT JOIN organization_memberships m ON m.organization_id = o.id AND m.user_id = u.id
+    WHERE o.id = ${id}::uuid`;
+}
+
+function itsProject(sql: Postgres) {
+  return sql`
+    SELECT p.id, p.organization_id, m.level FROM projects p
+    JOIN organization_memberships m ON m.organization_id = p.organization_id AND m.user_id = u.id
+    WHERE (k.scoped_teams = '{}' OR p.id = ANY(k.scoped_teams))
+      AND (k.scoped_organizations = '{}' OR p.organization_id = ANY(k.scoped_organizations))
+    ORDER BY p.id = u.current_project_id DESC NULLS LAST, p.id
+    LIMIT 1`;
+}
+
+function itsOrganization(sql: Postgres) {
+  return sql`
+    SELECT o.id, m.level FROM organizations o
+    JOIN organization_memberships m ON m.organization_id = o.id AND m.user_id = u.id
+    WHERE k.scoped_organizations = '{}' OR o.id = ANY(k.scoped_organizations)
+    ORDER BY o.id = u.current_organization_id DESC NULLS LAST, o.created_at, o.id
+    LIMIT 1`;
+}
+
 /** Notes when a key was used, unless a note later than `unless_after` is there. */
 export async function noteKeyUse(sql: Postgres, id: string, at: Date, unless_after: Date): Promise<void> {
   await sql`
     UPDATE personal_api_keys SET last_used_at = ${at}
     WHERE id = ${id} AND (last_used_at IS NULL OR last_used_at <= ${unless_after})`;
-}
-
-/** What `@current` means to this holder: the user's current project, else the oldest the key reaches. */
-export async function currentProject(
-  sql: Postgres,
-  { key, user }: KeyHolder,
-): Promise<ReachedProject | undefined> {
-  const [row] = await sql<ReachedProject[]>`
-    SELECT p.id, p.organization_id, m.level AS membership_level
-    FROM projects p
-    JOIN organization_memberships m ON m.organization_id = p.organization_id AND m.user_id = ${user.id}
-    WHERE (${key.scoped_teams.length === 0} OR p.id = ANY(${key.scoped_teams}::integer[]))
-      AND (${key.scoped_organizations.length === 0}
-           OR p.organization_id = ANY(${key.scoped_organizations}::uuid[]))
-    ORDER BY p.id = ${user.current_project_id}::integer DESC NULLS LAST, p.id
-    LIMIT 1`;
-  return row;
 }
 
 /** What `@current` means to this holder: the user's current organization, else the oldest the key reaches. */

@@ -70,14 +70,10 @@ function listRoutes({ gate, sql }: OrganizationRoutes) {
         },
       },
     )
-    .get(
-      one,
-      async ({ access, own }) => present(await getOrganization(sql, (await own()).id, access.user.id)),
-      {
-        account_scope: "organization:read",
-        detail: { summary: "Get an organization", responses: { 200: shownOne } },
-      },
-    );
+    .get(one, async ({ access, own }) => present(await getOrganization(sql, own().id, access.user.id)), {
+      account_scope: "organization:read",
+      detail: { summary: "Get an organization", responses: { 200: shownOne } },
+    });
 }
 
 function changeRoutes({ gate, sql }: OrganizationRoutes) {
@@ -86,7 +82,7 @@ function changeRoutes({ gate, sql }: OrganizationRoutes) {
     .patch(
       one,
       async ({ access, own, request }) => {
-        const { id } = requireLevel(await own(), membershipLevels.admin);
+        const { id } = requireLevel(own(), membershipLevels.admin);
         const changes = await readChanges(request, organizationBody);
         return present(await updateOrganization(sql, id, access.user.id, changes));
       },
@@ -102,7 +98,7 @@ function changeRoutes({ gate, sql }: OrganizationRoutes) {
     .put(
       one,
       async ({ access, own, request }) => {
-        const { id } = requireLevel(await own(), membershipLevels.admin);
+        const { id } = requireLevel(own(), membershipLevels.admin);
         const changes = await readReplacement(request, organizationBody);
         return present(await updateOrganization(sql, id, access.user.id, changes));
       },
@@ -118,7 +114,7 @@ function changeRoutes({ gate, sql }: OrganizationRoutes) {
     .delete(
       one,
       async ({ access, own, status }) => {
-        const { id } = requireLevel(await own(), membershipLevels.owner);
+        const { id } = requireLevel(own(), membershipLevels.owner);
         if (!(await removeOrganization(sql, id, access.user.id))) throw new Fault("not_found", "Not found.");
         return status(204);
       },

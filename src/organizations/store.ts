@@ -122,12 +122,17 @@ export async function updateOrganization(
   user_id: number,
   changes: OrganizationChanges,
 ): Promise<Organization | undefined> {
-  if (Object.keys(changes).length > 0) {
-    await sql`
+  if (Object.keys(changes).length === 0) return await getOrganization(sql, id, user_id);
+  const [row] = await sql<OrganizationRow[]>`
+    WITH changed AS (
       UPDATE organizations SET ${sql(changes)}, updated_at = now()
-      WHERE id = ${id} AND ${mayWith(sql, user_id, membershipLevels.admin)}`;
-  }
-  return await getOrganization(sql, id, user_id);
+      WHERE id = ${id} AND ${mayWith(sql, user_id, membershipLevels.admin)}
+      RETURNING *
+    )
+    SELECT ${columns(sql)}
+    FROM changed o
+    JOIN organization_memberships m ON m.organization_id = o.id AND m.user_id = ${user_id}`;
+  return row && organizationOf(row);
 }
 
 /**

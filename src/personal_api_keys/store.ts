@@ -2,6 +2,7 @@
 
 import { hashKey, maskKey, newPersonalKey, randomBase62 } from "../core/id.ts";
 import { isoOf } from "../http/field_time.ts";
+import { listed } from "../storage/listed.ts";
 import type { Postgres } from "../storage/postgres.ts";
 import type { PersonalKey, PersonalKeyChanges, PersonalKeyWish } from "./model.ts";
 
@@ -68,12 +69,10 @@ export async function listKeysPage(
   user_id: number,
   page: { limit: number; offset: number },
 ): Promise<{ count: number; keys: PersonalKey[] }> {
-  const [counted] = await sql<{ count: number }[]>`
-    SELECT count(*)::integer AS count FROM personal_api_keys WHERE user_id = ${user_id}`;
-  const rows = await sql<KeyRow[]>`
-    SELECT * FROM personal_api_keys WHERE user_id = ${user_id}
-    ORDER BY created_at DESC, id LIMIT ${page.limit} OFFSET ${page.offset}`;
-  return { count: counted?.count ?? 0, keys: rows.map(keyOf) };
+  const seen = sql`FROM personal_api_keys WHERE user_id = ${user_id}`;
+  const [columns, order] = [sql`*`, sql`created_at DESC, id`];
+  const { count, rows } = await listed<KeyRow>(sql, { columns, seen, order, page });
+  return { count, keys: rows.map(keyOf) };
 }
 
 export async function getKey(sql: Postgres, id: string, user_id: number): Promise<PersonalKey | undefined> {
@@ -155,8 +154,8 @@ export async function listAllKeys(sql: Postgres): Promise<(PersonalKey & { email
 }
 
 /**
- * Ends a key at once, everywhere: every request looks its key up. False when there was none; of any user if
- * null.
+ * Ends a key, everywhere: for what changes anything at once, for reads as soon as they are told, which takes a moment.
+ * False when there was none; of any user if null.
  */
 export async function revokeKey(sql: Postgres, id: string, user_id: number | null): Promise<boolean> {
   const rows = await sql`
