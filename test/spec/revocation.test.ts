@@ -1,0 +1,63 @@
+import { afterAll, beforeAll, expect, test } from "bun:test";
+import { issueKey, revokeKey } from "../../src/personal_api_keys/store.ts";
+import type { Postgres } from "../../src/storage/postgres.ts";
+import { addAccount, ask } from "../support/ask.ts";
+import { cleanUp } from "../support/cleanup.ts";
+import { type Server, startServer, storesOf, until } from "../support/server.ts";
+import { storesStartMsMax } from "../support/stores.ts";
+
+let server: Server;
+/** As another process on the same Postgres has it. */
+let sql: Postgres;
+let organization_id: string;
+
+beforeAll(async () => {
+  server = await startServer();
+  ({ sql } = await storesOf(server));
+  organization_id = (await ask(server, "GET", "/api/organizations/@current/")).body["id"] as string;
+}, storesStartMsMax);
+
+afterAll(cleanUp, 60_000);
+
+const project = "/api/projects/1/";
+const statusOf = async (key: string, method = "GET", body?: unknown) =>
+  (await ask(server, method, project, body, key)).status;
+
+async function addKey(): Promise<{ id: string; value: string; user_id: number }> {
+  const membership = { organization_id, level: 8 };
+  const { user_id } = await addAccount(sql, `${crypto.randomUUID()}@example.com`, membership);
+  return { user_id, ...(await issueKey(sql, user_id, { label: "asks", scopes: ["*"] })) };
+}
+
+test("a key that another process revokes reads nothing a moment later, and changes nothing from then on", async () => {
+  const { id, value, user_id } = await addKey();
+  for (let i = 0; i < 3; i++) expect(await statusOf(value)).toBe(200);
+  await revokeKey(sql, id, user_id);
+  expect(await statusOf(value, "PATCH", { name: "Mine" })).toBe(401);
+  await until(async () => (await statusOf(value)) === 401);
+});
+
+test("a membership that another process ends is over a moment later", async () => {
+  const { value, user_id } = await addKey();
+  for (let i = 0; i < 3; i++) expect(await statusOf(value)).toBe(200);
+  await sql`DELETE FROM organization_memberships WHERE user_id = ${user_id}`;
+  expect(await statusOf(value, "PATCH", { name: "Mine" })).toBe(403);
+  await until(async () => (await statusOf(value)) === 403);
+});
+
+test("what a process changed is what the next read shows, wherever it is asked", async () => {
+  for (let i = 0; i < 20; i++) {
+    await ask(server, "PATCH", project, { name: `Name ${i}` });
+    expect((await ask(server, "GET", project)).body["name"]).toBe(`Name ${i}`);
+    await sql`UPDATE projects SET name = ${`Other ${i}`} WHERE id = 1`;
+    expect((await ask(server, "GET", project)).body["name"]).toBe(`Other ${i}`);
+  }
+});
+
+test("where nobody tells of it, a revocation is effective by itself", async () => {
+  await sql`DROP TRIGGER personal_api_keys_tell_access ON personal_api_keys`;
+  const { id, value, user_id } = await addKey();
+  expect(await statusOf(value)).toBe(200);
+  await revokeKey(sql, id, user_id);
+  await until(async () => (await statusOf(value)) === 401);
+}, 10_000);
