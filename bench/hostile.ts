@@ -73,6 +73,7 @@ function oddEvents(bytes: number): Record<string, Uint8Array> {
     "tiny items that are none": all(() => "{}"),
     "numbers instead of items": all(() => "1"),
     "360 months": all((i) => with_(i, `"timestamp":"${monthText(i)}"`)),
+    "120 years": all((i) => with_(i, `"timestamp":"${1900 + (i % 120)}-06-15T12:00:00Z"`)),
     "a name for every event": all((i) => event("{}", `name ${i}`)),
     "names of 200 kB": all((i) => event("{}", `${"\\n".repeat(100_000)}${i}`)),
     "ids that are numbers": all((i) => `{"event":"e","distinct_id":${i}.5e3,"properties":{}}`),

@@ -1,4 +1,4 @@
-// What does it cost when a body's events lie in sixty months instead of one? Each month is a part of its own.
+// What does it cost when a body's events lie in sixty months instead of one? Each of the five years is a part of its own.
 
 import { type Answer, type Scale } from "./answer.ts";
 import { compareBodies, sluiceRun } from "./cost.ts";

@@ -32,7 +32,7 @@ async function laid(items: string[]): Promise<Laid> {
   const lane = {
     crowded: false,
     append: (row: Row) => note(row.created_at),
-    appendMany: (_month: number, _rows: number, lay: (block: unknown) => number) =>
+    appendMany: (_year: number, _rows: number, lay: (block: unknown) => number) =>
       lay({
         appendLaid: (columns: LaidRows) => {
           note(columns.created);
