@@ -12,6 +12,7 @@ import { batchExportRoutes } from "./batch_exports/route.ts";
 import { captureCounts, flushCounts, followJournal } from "./capture/counts.ts";
 import { type OpenedCapture, openCapture } from "./capture/open.ts";
 import { captureRoutes } from "./capture/route.ts";
+import { Crew, leftBehind, workersOf } from "./capture/workers/crew.ts";
 import { tokenOf } from "./capture/request_key.ts";
 import type { Bootstrapped } from "./accounts/bootstrap.ts";
 import { prepare } from "./accounts/prepare.ts";
@@ -24,7 +25,7 @@ import { eventRoutes } from "./events/route.ts";
 import { type DescribedRoute, docsRoutes } from "./http/docs.ts";
 import { groupRoutes } from "./groups/route.ts";
 import { healthRoutes } from "./http/health.ts";
-import { listen, openDoor } from "./http/listen.ts";
+import { type Listening, findFree, listen, listenInside, openDoor } from "./http/listen.ts";
 import { type Metrics, openMetrics } from "./http/metrics.ts";
 import { reachedAt } from "./http/page.ts";
 import { openProblems } from "./http/problem.ts";
@@ -48,6 +49,7 @@ import { sessionRecordingRoutes } from "./session_recordings/route.ts";
 import { sessionRoutes } from "./sessions/route.ts";
 import { installedFolder, openScripts } from "./static/bundle.ts";
 import { staticRoutes } from "./static/route.ts";
+import { readConnection } from "./storage/connection.ts";
 import { pingPostgres } from "./storage/postgres.ts";
 import { type Stores, openStores } from "./storage/stores.ts";
 
@@ -84,6 +86,7 @@ async function openParts(
   const dataDir = resolve(config.dataDir);
   const firstStart = !existsSync(`${dataDir}/journal/identity.json`);
   const { databaseUrl, clickhouseUrl } = config;
+  const count = workersOf(config.workers, log);
   const stores = await openStores({
     dataDir,
     log,
@@ -106,19 +109,17 @@ async function openParts(
   closers.push(() => recent.close());
   const capture = await openCapture({
     dataDir,
+    leftDirs: leftBehind(dataDir, count),
     flushIntervalMs: config.flushIntervalMs,
-    journalBytesMax: config.journalBytesMax,
+    journalBytesMax: Math.floor(config.journalBytesMax / count),
     stores,
     counts: flushCounts(metrics),
     clock: systemClock,
     log,
   });
+  const crew = new Crew({ workers: count, capture, metrics, log });
+  closers.push(() => crew.gone());
   closers.push(() => capture.close(limits.stopMsMax));
-  if (config.workers !== undefined && config.workers > 1) {
-    log.warn(
-      "WORKERS: one thread captures; for more, run more processes on remote stores, each with its DATA_DIR",
-    );
-  }
   followJournal(metrics, capture);
   const { sql, clickhouse } = stores;
   const engine = openQueryEngine({ sql, clickhouse, clock: systemClock });
@@ -141,19 +142,59 @@ async function openParts(
   const exporting = { sql, clickhouse, secrets, addresses, exportFileDir, metrics, clock: systemClock, log };
   const exports = openBatchExports(exporting);
   const rooms = { exports, subscriptions, engine, addresses };
-  const parts: Parts = { stores, keys, recent, capture, ...rooms, metrics, config, log };
+  const parts: Parts = { stores, keys, recent, capture, crew, ...rooms, metrics, config, log };
   const working = workers(parts);
   for (const worker of working) closers.push(() => worker.close());
   const start = () => {
     capture.startFlush();
+    crew.flush();
     for (const worker of working) worker.start();
   };
   closers.push(prepared.whenReady(start));
   const app = routes(parts);
-  const server = listen(app, config);
+  const server = await serve(app, { ...config, dataDir }, { count, crew, closers });
   site.url ??= server.url;
-  closers.push(() => server.stop());
   return { url: server.url, bootstrapped: prepared.bootstrapped, routes: app.routes };
+}
+
+/** Listens, and starts the workers that share this one's port and hand it all that is no event. */
+async function serve(
+  app: ReturnType<typeof routes>,
+  config: Config,
+  { count, crew, closers }: { count: number; crew: Crew; closers: (() => Promise<void> | void)[] },
+): Promise<Listening> {
+  const shared = count > 1;
+  if (shared) await findFree(config.host, config.port);
+  const server = listen(app, { ...config, shared });
+  let inside: Listening | undefined;
+  closers.push(async () => {
+    await Promise.all([server.stop(), crew.quiet()]);
+    await inside?.stop();
+  });
+  if (!shared) return server;
+  inside = listenInside(app, config.bodyBytesMax);
+  const { dataDir, host, captureAck, flushIntervalMs, bodyBytesMax } = config;
+  const { recordingRetentionDays, logLevel } = config;
+  const alike = {
+    dataDir,
+    host,
+    captureAck,
+    flushIntervalMs,
+    bodyBytesMax,
+    recordingRetentionDays,
+    logLevel,
+  };
+  const embedded = readConnection(dataDir);
+  await crew.start({
+    ...alike,
+    databaseUrl: config.databaseUrl ?? embedded?.database_url ?? "",
+    clickhouseUrl: config.clickhouseUrl ?? embedded?.clickhouse_url ?? "",
+    embedded: config.clickhouseUrl === undefined,
+    port: server.port,
+    inside: inside.url,
+    journalBytesMax: Math.floor(config.journalBytesMax / count),
+  });
+  return server;
 }
 
 interface Parts {
@@ -161,6 +202,7 @@ interface Parts {
   keys: ProjectKeys;
   recent: RecentStanding;
   capture: OpenedCapture;
+  crew: Crew;
   exports: OpenedExports;
   subscriptions: OpenedSubscriptions;
   engine: QueryEngine;
@@ -184,7 +226,7 @@ function workers({ stores: { sql, clickhouse }, exports, subscriptions, log }: P
 }
 
 function routes(parts: Parts) {
-  const { stores, keys, recent, capture, exports, subscriptions } = parts;
+  const { stores, keys, recent, capture, crew, exports, subscriptions } = parts;
   const { engine, addresses, metrics, config, log } = parts;
   const { sql, clickhouse } = stores;
   const clock = systemClock;
@@ -208,13 +250,13 @@ function routes(parts: Parts) {
   if (siteUrl !== undefined) app.onRequest(({ request }) => reachedAt(request, siteUrl));
   const problem = openProblems({ log, routes: () => app.routes });
   const checks = {
-    journal: () => capture.check(),
+    journal: async () => void (await Promise.all([capture.check(), crew.check()])),
     postgres: () => pingPostgres(sql),
     clickhouse: () => clickhouse.ping(),
   };
   return app
     .onError((failure) => problem(failure))
-    .use(healthRoutes({ checks, metrics, log }))
+    .use(healthRoutes({ checks, metrics: () => crew.metrics(), log }))
     .use(docsRoutes({ routes: () => app.routes }))
     .use(capturing)
     .use(remoteConfigRoutes({ gate, keys, tokenOf }))

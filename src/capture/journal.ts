@@ -14,7 +14,7 @@ import { type LaneName, type Segment, flushesAtOnce, lanes, millisOfSegment, seg
 import { readSegment } from "./segment_read.ts";
 import { keepSound } from "./salvage.ts";
 import { Spares } from "./spares.ts";
-import { MergeBlock, type MergeRow } from "./merge_row.ts";
+import { MergeBlock, type MergeRow, type MergeTaker } from "./merge_row.ts";
 import type { SnapshotRow } from "./snapshot.ts";
 import { SnapshotBlock } from "./snapshot_block.ts";
 import { WarningBlock, type WarningRow } from "./warning.ts";
@@ -25,6 +25,8 @@ export interface JournalOptions {
   number: number;
   flushIntervalMs: number;
   bytesMax: number;
+  /** Takes merges in place of this journal's own lane of them. */
+  mergesTo?: MergeTaker;
   clock: Clock;
   log: Log;
 }
@@ -44,6 +46,8 @@ export class Journal {
   readonly historical: EventLane;
   readonly warnings: Lane<WarningRow>;
   readonly merges: Lane<MergeRow>;
+  /** Where merges go: their lane, or another process. */
+  readonly merging: MergeTaker;
   readonly recordings: Lane<SnapshotRow>;
   readonly folder: string;
   /** Damaged stretches found and set aside since the start. */
@@ -73,14 +77,13 @@ export class Journal {
     this.#ledger = new Ledger(options.folder);
     this.#spares = new Spares(options.folder, options.bytesMax / limits.sparesShare);
     this.#everyMs = Math.max(2, Math.min(100, options.flushIntervalMs / 10));
-    const events = { openBlock: () => new Block() };
+    const events = () => new Block();
     this.live = this.#openLane("live", limits.liveSegmentBytesMax, events);
     this.historical = this.#openLane("historical", limits.historicalSegmentBytesMax, events);
-    const warnings = { openBlock: () => new WarningBlock() };
-    this.warnings = this.#openLane("warnings", limits.warningSegmentBytesMax, warnings);
-    const merges = { openBlock: () => new MergeBlock() };
-    this.merges = this.#openLane("merges", limits.mergeSegmentBytesMax, merges);
-    const recordings = { openBlock: () => new SnapshotBlock() };
+    this.warnings = this.#openLane("warnings", limits.warningSegmentBytesMax, () => new WarningBlock());
+    this.merges = this.#openLane("merges", limits.mergeSegmentBytesMax, () => new MergeBlock());
+    this.merging = options.mergesTo ?? this.merges;
+    const recordings = () => new SnapshotBlock();
     this.recordings = this.#openLane("recordings", limits.snapshotSegmentBytesMax, recordings);
   }
 
@@ -246,13 +249,12 @@ export class Journal {
   #openLane<R extends LaneRow, B extends LaneBlock<R>>(
     name: LaneName,
     segmentBytesMax: number,
-    { openBlock }: Pick<LaneOptions<R, B>, "openBlock">,
+    openBlock: LaneOptions<R, B>["openBlock"],
   ): Lane<R, B> {
     const { folder, log } = this.#options;
     const onSealed = (segment: Segment) => this.#takeSealed(segment);
-    const nextId = () => this.nextId();
-    const takeSpare = () => this.#spares.take(name);
-    return new Lane({ name, folder, log, segmentBytesMax, openBlock, nextId, takeSpare, onSealed });
+    const own = { nextId: () => this.nextId(), takeSpare: () => this.#spares.take(name), onSealed };
+    return new Lane({ name, folder, log, segmentBytesMax, openBlock, ...own });
   }
 
   get #lanes() {

@@ -39,7 +39,7 @@ export function layRows(laying: Laying): number | Promise<number> {
   if (scan.count === 0) return 0;
   if (scan.slab && !laying.lent) return layRest({ through: 0, rows: 0 }, laying);
   const first = scan.slab ? layLent(scan.slab, laying) : laySlice(0, journal.stamp(), laying);
-  const crowded = recorder.crowded || lane.crowded || journal.merges.crowded;
+  const crowded = recorder.crowded || lane.crowded || journal.merging.crowded;
   return first.through === scan.count && !crowded ? first.rows : layRest(first, laying);
 }
 
@@ -51,7 +51,7 @@ async function layRest(first: Slice, laying: Laying): Promise<number> {
   let writing: Promise<unknown> | undefined;
   for (;;) {
     if (recorder.crowded) await recorder.makeRoom();
-    if (lane.crowded || journal.merges.crowded) {
+    if (lane.crowded || journal.merging.crowded) {
       // One group is laid while the one before it is on its way to the disk.
       const before = writing;
       writing = commitAll(lane, journal);
@@ -197,7 +197,7 @@ function layRead(at: number, read: Reason | undefined, reason: Reason | undefine
   if (reason) scan.ignored.add(scan.entries[at + field.ordinal]!, reason, scan.entries, at);
   if (read) return false;
   lane.append(row);
-  if (row.merge !== mergeKind.none) journal.merges.append(mergeOf(row));
+  if (row.merge !== mergeKind.none) journal.merging.append(mergeOf(row));
   if (row.warned !== 0) noteWarnings(scan, at, warned);
   return true;
 }
@@ -210,14 +210,14 @@ function noteWarnings(scan: Scan, at: number, warned: Outcomes<Warning>): void {
 }
 
 /** Groups that could not be written, of the events' lane and of the merges'. */
-export function failures(lane: EventLane, { merges }: Journal): number {
-  return lane.failedGroups + merges.failedGroups;
+export function failures(lane: EventLane, { merging }: Journal): number {
+  return lane.failedGroups + merging.failedGroups;
 }
 
 /** Merges are as safe as their events; what another request left in their lane goes along. */
-export function commitAll(lane: EventLane, { merges }: Journal): Promise<unknown> {
-  if (merges.openRows + merges.writingRows === 0) return lane.commit();
-  return Promise.all([lane.commit(), merges.commit()]);
+export function commitAll(lane: EventLane, { merging }: Journal): Promise<unknown> {
+  if (merging.openRows + merging.writingRows === 0) return lane.commit();
+  return Promise.all([lane.commit(), merging.commit()]);
 }
 
 /** An anonymous id comes under the identified one, an event's id under its alias, and dangerously the other way. */

@@ -11,6 +11,19 @@ export interface MergeRow extends Merge {
   timestamp: number;
 }
 
+/** Who takes merges, so that they are applied in order: the lane of them, unless another process has it. */
+export interface MergeTaker {
+  /** True when a writer should wait for commit() before it appends more. */
+  readonly crowded: boolean;
+  /** Groups that could not be kept: their rows are refused. */
+  readonly failedGroups: number;
+  readonly openRows: number;
+  readonly writingRows: number;
+  append(row: MergeRow): void;
+  /** Resolves when every row appended so far is on the disk. @throws when it cannot be. */
+  commit(): Promise<void>;
+}
+
 /**
  * A frame's payload: for each row u32 project, u8 kind, i64 at, i64 created_at, and two texts of u16 length + UTF-8.
  */

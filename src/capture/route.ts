@@ -28,6 +28,14 @@ export interface CaptureRouteOptions extends CaptureOptions {
 /** Browsers send recordings to /s; what is in a body decides, not where it went. */
 const paths = ["/capture", "/batch", "/e", "/track", "/engage", "/i/v0/e", "/s"];
 
+const spellings: ReadonlySet<string> = new Set(paths.flatMap((path) => [path, `${path}/`]));
+const methods: ReadonlySet<string> = new Set(["POST", "GET", "HEAD", "OPTIONS"]);
+
+/** Whether captureRoutes answer it. */
+export function isCapture({ method, url }: Request): boolean {
+  return methods.has(method) && spellings.has(pathOf(url));
+}
+
 export function captureRoutes(options: CaptureRouteOptions) {
   const app = new Elysia({ name: "capture" });
   // A POST is taken before an application that uses these routes looks for its own: the same answer, for a third less.

@@ -14,15 +14,22 @@ export interface Unlisted {
   count: number;
 }
 
+/** Who says how many warnings may be listed: this process, or one that does so for several. */
+export interface Admitting {
+  /** Counts `count` warnings in; how many of them may be listed one by one. `now` in microseconds. */
+  admit(project_id: number, type: string, count: number, now: number): number | Promise<number>;
+  /** Takes the counts of other minutes than the one of `now` (microseconds): of all, for Infinity. */
+  take(now: number): Unlisted[];
+}
+
 interface Entry extends Unlisted {
   listed: number;
 }
 
-export class Tally {
+export class Tally implements Admitting {
   readonly #open = new Map<string, Entry>();
   #past: Unlisted[] = [];
 
-  /** Counts `count` warnings in; returns how many of them may be listed one by one. `now` in microseconds. */
   admit(project_id: number, type: string, count: number, now: number): number {
     const minute = Math.floor(now / minuteMicros);
     const key = `${project_id} ${type}`;
@@ -42,7 +49,15 @@ export class Tally {
     return listed;
   }
 
-  /** Takes the counts of other minutes than the one of `now` (microseconds): of all, for Infinity. */
+  /** Takes in what another process counted and listed nothing of. */
+  add({ project_id, type, minute, count }: Unlisted): void {
+    const entry = this.#open.get(`${project_id} ${type}`);
+    const known =
+      entry?.minute === minute ? entry : this.#past.find((one) => sameAs(one, project_id, type, minute));
+    if (known) known.count += count;
+    else this.#past.push({ project_id, type, minute, count });
+  }
+
   take(now: number): Unlisted[] {
     const minute = Math.floor(now / minuteMicros);
     for (const [key, entry] of this.#open) if (entry.minute !== minute) this.#retire(key, entry);
@@ -53,4 +68,8 @@ export class Tally {
     this.#open.delete(key);
     if (count > 0) this.#past.push({ project_id, type, minute, count });
   }
+}
+
+function sameAs(one: Unlisted, project_id: number, type: string, minute: number): boolean {
+  return one.project_id === project_id && one.type === type && one.minute === minute;
 }

@@ -9,15 +9,23 @@ import { explain, sentences } from "./explain.ts";
 import type { Lane } from "./lane.ts";
 import type { Outcomes, Reason, Warning } from "./outcome.ts";
 import { type Spike, SpikeWatch } from "./spike.ts";
-import { Tally, minuteMicros } from "./tally.ts";
+import { type Admitting, Tally, type Unlisted, minuteMicros } from "./tally.ts";
 import type { WarningRow } from "./warning.ts";
 
 export interface WarningBookOptions {
   lane: Lane<WarningRow>;
   /** Counts a spike that began. */
   spiked(): void;
+  /** Who counts for several processes, this one among them; unset, it counts alone. */
+  shared?: Sharing;
   clock: Clock;
   log: Log;
+}
+
+/** Keeps what has to be looked at as a whole. */
+export interface Sharing extends Admitting {
+  /** Live events that were taken. */
+  count(project_id: number, events: number): void;
 }
 
 /** What one answered request leaves to tell. */
@@ -31,11 +39,13 @@ export interface Told {
 
 export class WarningBook {
   readonly #options: WarningBookOptions;
-  readonly #tally = new Tally();
+  readonly #own = new Tally();
+  readonly #tally: Admitting;
   readonly #spikes = new SpikeWatch();
 
   constructor(options: WarningBookOptions) {
     this.#options = options;
+    this.#tally = options.shared ?? this.#own;
   }
 
   /**
@@ -46,27 +56,47 @@ export class WarningBook {
   async note({ project_id, bytes, ignored, warned }: Told): Promise<void> {
     if (ignored.total + warned.total === 0) return;
     const now = this.#options.clock.now() * 1000;
-    let listed = 0;
+    const listing: (number | Promise<number>)[] = [];
     for (const outcomes of [ignored, warned]) {
       for (const [type, count] of outcomes.counts) {
-        let room = this.#tally.admit(project_id, type, count, now);
-        listed += room;
-        for (const example of outcomes.examples) {
-          if (room > 0 && example.type === type) {
-            this.#options.lane.append(explain(example, bytes, project_id, now));
-            room--;
-          }
-        }
+        const room = this.#tally.admit(project_id, type, count, now);
+        if (room === 0) continue;
+        const examples = outcomes.examples.filter((example) => example.type === type);
+        const rows = (most: number) =>
+          examples.slice(0, most).map((example) => explain(example, bytes, project_id, now));
+        // The body may be gone once somebody else has said how many there is room for.
+        listing.push(typeof room === "number" ? this.#list(rows(room)) : this.#listLater(rows(count), room));
       }
     }
-    if (listed > 0) await this.#commit();
+    const listed = listing.some((one) => typeof one !== "number") ? await Promise.all(listing) : listing;
+    if (listed.some((rows) => rows !== 0)) await this.#commit();
+  }
+
+  /** Lists rows; returns how many. */
+  #list(rows: WarningRow[]): number {
+    for (const row of rows) this.#options.lane.append(row);
+    return rows.length;
+  }
+
+  async #listLater(rows: WarningRow[], room: Promise<number>): Promise<number> {
+    return this.#list(rows.slice(0, await room));
+  }
+
+  /** Says to another process how many warnings it may list; the rest is counted here. */
+  admit(project_id: number, type: string, count: number): number {
+    return this.#own.admit(project_id, type, count, this.#options.clock.now() * 1000);
+  }
+
+  /** Takes in what another process did not list. */
+  countUnlisted(unlisted: readonly Unlisted[]): void {
+    for (const one of unlisted) this.#own.add(one);
   }
 
   /** Tells of merges and types of groups that were refused once they were decided; their events are kept. */
   noteRefused({ refused, refusedTypes }: Applied): void {
     const now = this.#options.clock.now() * 1000;
     const tell = (type: Warning, project_id: number, about: object, distinct_id: string) => {
-      if (this.#tally.admit(project_id, type, 1, now) === 0) return;
+      if (this.#own.admit(project_id, type, 1, now) === 0) return;
       const details = JSON.stringify({ message: sentences[type], ...about });
       const row = { project_id, type, details, event: "", distinct_id, count: 1, timestamp: now };
       this.#options.lane.append(row);
@@ -82,6 +112,7 @@ export class WarningBook {
 
   /** Live events that were taken. */
   count(project_id: number, events: number): void {
+    if (this.#options.shared) return this.#options.shared.count(project_id, events);
     const spike = this.#spikes.count(project_id, events, this.#options.clock.now());
     if (!spike) return;
     const { start, baseline } = spike;
@@ -103,7 +134,7 @@ export class WarningBook {
 
   /** Writes down what minutes that are over have left. */
   async look(now = this.#options.clock.now()): Promise<void> {
-    const unlisted = this.#tally.take(now * 1000);
+    const unlisted = [...this.#own.take(now * 1000), ...(this.#options.shared?.take(now * 1000) ?? [])];
     for (const { project_id, type, minute, count } of unlisted) {
       const message = `${count} more in this minute, not listed one by one.`;
       const about = sentences[type as Reason | Warning];

@@ -5,6 +5,7 @@ import { importLimits } from "./import_limits.ts";
 import { exportLimits } from "./export_limits.ts";
 import { queryLimits } from "./query_limits.ts";
 import { recordingLimits } from "./recording_limits.ts";
+import { workerLimits } from "./worker_limits.ts";
 
 export const limits = {
   ...deliveryLimits,
@@ -12,6 +13,7 @@ export const limits = {
   ...exportLimits,
   ...queryLimits,
   ...recordingLimits,
+  ...workerLimits,
   /** distinct_id, in characters: PostHog cuts there too. */
   distinctIdCharsMax: 200,
   /** A project key, in bytes: longer ones were never issued by anybody. */

@@ -5,7 +5,6 @@ import { Elysia } from "elysia";
 import { withinMs } from "../core/deadline.ts";
 import { limits } from "../core/limits.ts";
 import { type Log, reasonOf } from "../core/log.ts";
-import type { Metrics } from "./metrics.ts";
 
 /** Resolves when the part is well, throws when it is not. Held to `limits.healthMsMax`. */
 export type HealthCheck = () => Promise<void>;
@@ -13,7 +12,8 @@ export type HealthCheck = () => Promise<void>;
 export interface HealthOptions {
   /** By the name each part has in the reply, in the order they are shown. */
   checks: Readonly<Record<string, HealthCheck>>;
-  metrics: Metrics;
+  /** What `/metrics` shows. */
+  metrics(): string | Promise<string>;
   log: Log;
   checkMsMax?: number;
 }
@@ -41,8 +41,7 @@ export function healthRoutes({ checks, metrics, log, checkMsMax = limits.healthM
   for (const path of ["/_readiness", "/_readyz"]) app.get(path, ready, hidden);
   return app.get(
     "/metrics",
-    () =>
-      new Response(metrics.registry.render(), { headers: { "content-type": "text/plain; version=0.0.4" } }),
+    async () => new Response(await metrics(), { headers: { "content-type": "text/plain; version=0.0.4" } }),
     hidden,
   );
 }

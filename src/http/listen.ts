@@ -1,6 +1,7 @@
 // Opens the door: binds the application to its address. Decides nothing about what is answered.
 
 import { type AnyElysia, Elysia } from "elysia";
+import { sleep } from "../core/clock.ts";
 import { UserError } from "../core/fault.ts";
 import { limits } from "../core/limits.ts";
 import { reasonOf } from "../core/log.ts";
@@ -8,6 +9,7 @@ import { reasonOf } from "../core/log.ts";
 export interface Listening {
   /** e.g. http://127.0.0.1:8000 */
   url: string;
+  port: number;
   /** Accepts nothing new; resolves when what is in flight has its answer. */
   stop(): Promise<void>;
 }
@@ -26,17 +28,25 @@ function placed(request: Request): Request {
   return new Request(`http://localhost${request.url}`, request);
 }
 
+export interface ListenOptions {
+  host: string;
+  port: number;
+  bodyBytesMax: number;
+  /** Other processes of this server listen there as well: each connection goes to one of them. */
+  shared?: boolean;
+}
+
 /** @throws UserError when the address cannot be had. */
 export function listen(
   app: AnyElysia,
-  { host, port, bodyBytesMax }: { host: string; port: number; bodyBytesMax: number },
+  { host, port, bodyBytesMax, shared = false }: ListenOptions,
 ): Listening {
   try {
     app.listen({
       hostname: host,
       port,
       // Elysia's default lets a second server take every other connection of the first one, silently.
-      reusePort: false,
+      reusePort: shared,
       // Bun's page for programmers shows source text to whoever asks.
       development: false,
       // Ours answers first, with a body that says why; Bun's own would be an empty 413.
@@ -44,15 +54,57 @@ export function listen(
       idleTimeout: limits.idleSecondsMax,
     });
   } catch (thrown) {
-    const inUse = thrown instanceof Error && "code" in thrown && thrown.code === "EADDRINUSE";
-    const why = inUse ? "it is in use; set PORT to another" : reasonOf(thrown);
-    throw new UserError(`cannot listen on ${host}:${port}: ${why}`);
+    throw cannotListen(host, port, thrown);
   }
+  const bound = app.server?.port ?? port;
   const shown = host.includes(":") ? `[${host}]` : host;
   return {
-    url: `http://${shown}:${app.server?.port ?? port}`,
+    url: `http://${shown}:${bound}`,
+    port: bound,
     stop: async () => {
       await app.stop();
     },
   };
+}
+
+/**
+ * Makes sure that nobody listens where several processes of one server are going to: the system would let a stranger
+ * of the same user share it, silently.
+ * @throws UserError when somebody does.
+ */
+export async function findFree(host: string, port: number): Promise<void> {
+  // The system gives out no port that somebody has.
+  if (port === 0) return;
+  for (let waited = 0; ; waited += againMs) {
+    try {
+      await Bun.serve({ hostname: host, port, reusePort: false, fetch: () => new Response() }).stop(true);
+      return;
+    } catch (thrown) {
+      if (waited >= limits.portMsMax) throw cannotListen(host, port, thrown);
+      await sleep(againMs);
+    }
+  }
+}
+
+const againMs = 100;
+
+/** Answers the same on the loopback device, for other processes of this server. */
+export function listenInside(app: AnyElysia, bodyBytesMax: number): Listening {
+  const server = Bun.serve({
+    hostname: "127.0.0.1",
+    port: 0,
+    fetch: (request) => app.fetch(request),
+    maxRequestBodySize: bodyBytesMax * (limits.drainFactor + 1),
+    development: false,
+    // Kept open by who asks, for as long as it lives.
+    idleTimeout: 0,
+  });
+  const port = server.port ?? 0;
+  return { url: `http://127.0.0.1:${port}`, port, stop: () => server.stop() };
+}
+
+function cannotListen(host: string, port: number, thrown: unknown): UserError {
+  const inUse = thrown instanceof Error && "code" in thrown && thrown.code === "EADDRINUSE";
+  const why = inUse ? "it is in use; set PORT to another" : reasonOf(thrown);
+  return new UserError(`cannot listen on ${host}:${port}: ${why}`);
 }

@@ -77,51 +77,75 @@ export class Counters<Value extends string> {
   }
 }
 
+type MetricKind = "counter" | "gauge" | "histogram";
+
+/** What a metric shows: its lines' names, labels included, and their numbers. All kinds add up line by line. */
+export interface Reading {
+  kind: MetricKind;
+  lines: [line: string, value: number][];
+}
+
+/** Readings by the metric's name. */
+export type Readings = Record<string, Reading>;
+
+interface Metric {
+  kind: MetricKind;
+  help: string;
+  read(): Reading["lines"];
+}
+
 /** Metrics by name, in the order they were made. */
 export class Registry {
-  readonly #writers = new Map<string, (lines: string[]) => void>();
+  readonly #metrics = new Map<string, Metric>();
 
   counter(name: string, help: string): Counter {
     const counter = new Counter();
-    this.#register(name, "counter", help, (lines) => void lines.push(`${name} ${counter.value}`));
+    this.#register(name, { kind: "counter", help, read: () => [[name, counter.value]] });
     return counter;
   }
 
   counters<Value extends string>(name: string, help: string, label: string, values?: readonly Value[]) {
     const counters = new Counters<Value>(label, values);
-    this.#register(name, "counter", help, (lines) => {
-      for (const [value, counter] of counters.byValue) {
-        lines.push(`${name}{${label}="${escapeLabel(value)}"} ${counter.value}`);
-      }
-    });
+    const lineOf = (value: string) => `${name}{${label}="${escapeLabel(value)}"}`;
+    const read = (): Reading["lines"] =>
+      [...counters.byValue].map(([value, counter]) => [lineOf(value), counter.value]);
+    this.#register(name, { kind: "counter", help, read });
     return counters;
   }
 
   gauge(name: string, help: string): Gauge {
     const gauge = new Gauge();
-    this.#register(name, "gauge", help, (lines) => void lines.push(`${name} ${gauge.value}`));
+    this.#register(name, { kind: "gauge", help, read: () => [[name, gauge.value]] });
     return gauge;
   }
 
   histogram(name: string, help: string, bounds: readonly number[]): Histogram {
     const histogram = new Histogram(bounds);
-    this.#register(name, "histogram", help, (lines) => writeHistogram(lines, name, histogram));
+    this.#register(name, { kind: "histogram", help, read: () => readHistogram(name, histogram) });
     return histogram;
   }
 
-  /** Prometheus's text format, version 0.0.4. */
-  render(): string {
-    const lines: string[] = [];
-    for (const write of this.#writers.values()) write(lines);
-    return `${lines.join("\n")}\n`;
+  /** What every metric shows now, for somebody else to add up. */
+  read(): Readings {
+    return Object.fromEntries(
+      [...this.#metrics].map(([name, { kind, read }]) => [name, { kind, lines: read() }]),
+    );
   }
 
-  #register(name: string, type: string, help: string, write: (lines: string[]) => void): void {
-    if (this.#writers.has(name)) throw new Error(`metric ${name} is there twice`);
-    this.#writers.set(name, (lines) => {
-      lines.push(`# HELP ${name} ${help}`, `# TYPE ${name} ${type}`);
-      write(lines);
-    });
+  /** Prometheus's text format, version 0.0.4: what was read here, and `others` with it, line by line. */
+  render(others: readonly Readings[] = []): string {
+    const text: string[] = [];
+    for (const [name, { kind, help, read }] of this.#metrics) {
+      text.push(`# HELP ${name} ${help}`, `# TYPE ${name} ${kind}`);
+      const lines = addUp([read(), ...others.map((readings) => readings[name]?.lines ?? [])]);
+      for (const [line, value] of lines) text.push(`${line} ${value}`);
+    }
+    return `${text.join("\n")}\n`;
+  }
+
+  #register(name: string, metric: Metric): void {
+    if (this.#metrics.has(name)) throw new Error(`metric ${name} is there twice`);
+    this.#metrics.set(name, metric);
   }
 }
 
@@ -179,14 +203,38 @@ export function openMetrics() {
   };
 }
 
-function writeHistogram(lines: string[], name: string, { bounds, counts, sum }: Histogram): void {
+function readHistogram(name: string, { bounds, counts, sum }: Histogram): Reading["lines"] {
+  const lines: Reading["lines"] = [];
   let total = 0;
   bounds.forEach((bound, i) => {
     total += counts[i] ?? 0;
-    lines.push(`${name}_bucket{le="${bound}"} ${total}`);
+    lines.push([`${name}_bucket{le="${bound}"}`, total]);
   });
   total += counts[bounds.length] ?? 0;
-  lines.push(`${name}_bucket{le="+Inf"} ${total}`, `${name}_sum ${sum}`, `${name}_count ${total}`);
+  lines.push([`${name}_bucket{le="+Inf"}`, total], [`${name}_sum`, sum], [`${name}_count`, total]);
+  return lines;
+}
+
+/** Lines of one metric from several sources, in the order they first appear. */
+function addUp(sources: readonly Reading["lines"][]): Map<string, number> {
+  const sums = new Map<string, number>();
+  for (const lines of sources) {
+    for (const [line, value] of lines) sums.set(line, (sums.get(line) ?? 0) + value);
+  }
+  return sums;
+}
+
+/**
+ * What stays of a process that ended: what it counted. With that of `before`, which ended earlier; a gauge showed what
+ * was, and is not any more.
+ */
+export function countedBy(ended: Readings, before: Readings): Readings {
+  const kept: Readings = { ...before };
+  for (const [name, { kind, lines }] of Object.entries(ended)) {
+    if (kind === "gauge") continue;
+    kept[name] = { kind, lines: [...addUp([before[name]?.lines ?? [], lines])] };
+  }
+  return kept;
 }
 
 function escapeLabel(value: string): string {

@@ -1,4 +1,4 @@
-// A store that runs as a child process: started, watched, started again when it dies alone, stopped. Never
+// A part that runs as a child process: started, watched, started again when it dies alone, stopped. Never
 // leaves an orphan.
 
 import type { Subprocess } from "bun";
@@ -11,19 +11,24 @@ import { type Log, reasonOf } from "../core/log.ts";
 export type ChildProcess = Subprocess<"pipe", "pipe", "pipe">;
 
 export interface ChildPlan {
-  /** What the log calls it. */
+  /** What the log calls it: "the embedded Postgres". */
   name: string;
   /** The command of the next life. */
   command: () => Promise<string[]> | string[];
-  env: Record<string, string>;
-  /** Its working folder: not ours, so that no configuration file of ours is read. */
-  cwd: string;
+  /** Unset: ours. */
+  env?: Record<string, string>;
+  /** Its working folder: not ours, where no configuration file of ours is to be read. */
+  cwd?: string;
   /** Written to its standard input first. */
   firstLine?: string;
   /** Resolves when it can be asked; `lines` are those of its standard output. */
   ready(child: ChildProcess, lines: AsyncIterator<string>): Promise<void>;
   /** Whether it did not start because an earlier life has not let go yet. */
   isBusy?(reason: string): boolean;
+  /** Asks a child that works to stop, before its standard input ends; never rejects. */
+  farewell?(): Promise<void>;
+  /** How long it may take to stop before it is killed, in ms; limits.childStopMsMax unless told. */
+  stopMsMax?: number;
   /** When asking did not help. */
   kill(child: ChildProcess): void;
   log: Log;
@@ -48,11 +53,11 @@ export async function startChild(plan: ChildPlan): Promise<Child> {
       const upSince = performance.now();
       const code = await life.child.exited;
       if (stopping) return;
-      log.warn(`the embedded ${name} died and is started again`, { code, last_words: life.words.join("\n") });
+      log.warn(`${name} died and is started again`, { code, last_words: life.words.join("\n") });
       // One that lived for a while was well: its next life begins at once.
       const livedLong = performance.now() - upSince > limits.childRestartMsMax;
       if (!(await revive(livedLong ? 0 : firstPauseMs))) return;
-      log.info(`the embedded ${name} is back`);
+      log.info(`${name} is back`);
     }
   }
 
@@ -68,13 +73,14 @@ export async function startChild(plan: ChildPlan): Promise<Child> {
         life = await startLife(plan);
         return true;
       } catch (thrown) {
-        if (!stopping) log.warn(`the embedded ${name} did not start again`, { reason: reasonOf(thrown) });
+        if (!stopping) log.warn(`${name} did not start again`, { reason: reasonOf(thrown) });
       }
     }
   }
 
   const watching = watch();
   const stop = async (): Promise<void> => {
+    await plan.farewell?.();
     await endLife(plan, life.child);
     await watching;
     // A life that began while we were told to stop.
@@ -96,9 +102,8 @@ async function startFirstLife(plan: ChildPlan): Promise<Life> {
     } catch (thrown) {
       const reason = reasonOf(thrown);
       const late = performance.now() - begun > limits.childStartMsMax;
-      if (late || !plan.isBusy?.(reason))
-        throw new UserError(`the embedded ${name} did not start: ${reason}`);
-      if (!waiting) log.warn(`an embedded ${name} of an earlier life still runs and is waited for`);
+      if (late || !plan.isBusy?.(reason)) throw new UserError(`${name} did not start: ${reason}`);
+      if (!waiting) log.warn(`${name} of an earlier life still runs and is waited for`);
       waiting = true;
       await Bun.sleep(firstPauseMs * 5);
     }
@@ -115,7 +120,11 @@ async function startLife(plan: ChildPlan): Promise<Life> {
   const { env, cwd, firstLine } = plan;
   // Detached: a terminal's Ctrl-C must not stop a store before its owner has written what it holds.
   const streams = { stdin: "pipe", stdout: "pipe", stderr: "pipe", detached: true } as const;
-  const child: ChildProcess = Bun.spawn(await plan.command(), { env, cwd, ...streams });
+  const child: ChildProcess = Bun.spawn(await plan.command(), {
+    ...(env && { env }),
+    ...(cwd && { cwd }),
+    ...streams,
+  });
   const words: string[] = [];
   const listening = forward(plan, child.stderr, words);
   if (firstLine !== undefined) child.stdin.write(`${firstLine}\n`);
@@ -141,9 +150,9 @@ async function endLife(plan: ChildPlan, child: ChildProcess): Promise<void> {
     // It closed its end first.
   }
   try {
-    await withinMs(child.exited, limits.childStopMsMax);
+    await withinMs(child.exited, plan.stopMsMax ?? limits.childStopMsMax);
   } catch {
-    plan.log.warn(`the embedded ${plan.name} did not stop and is killed`);
+    plan.log.warn(`${plan.name} did not stop and is killed`);
     plan.kill(child);
     child.kill("SIGKILL");
     await child.exited;

@@ -34,7 +34,7 @@ export async function startEmbeddedClickHouse({ dataDir, log }: EmbeddedOptions)
   const password = randomBase62(32);
   let port = 0;
   const plan: ChildPlan = {
-    name: "ClickHouse",
+    name: "the embedded ClickHouse",
     command: () => frontCommand(["--data-dir", folder, "--port", String(port)]),
     env: frontEnv,
     cwd: folder,

@@ -104,7 +104,7 @@ interface PlanParts {
 function planOf({ data, port, servant, postgres, log }: PlanParts): ChildPlan {
   let before: string | undefined;
   return {
-    name: "Postgres",
+    name: "the embedded Postgres",
     command: async () => {
       await endLeftover(data, log);
       before = readPostmaster(data)?.text;

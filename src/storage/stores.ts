@@ -103,6 +103,16 @@ export async function attachPostgres(
   }
 }
 
+/** For a process that shares the stores of another one, which owns them; `embedded`: the ClickHouse is ours. */
+export function joinStores(
+  connection: Required<Pick<Connection, "database_url" | "clickhouse_url">> & { embedded: boolean },
+  log: Log,
+): Stores {
+  const { database_url: databaseUrl, clickhouse_url: clickhouseUrl, embedded } = connection;
+  const remote = embedded ? {} : { clickhouseUrl };
+  return connectStores({ dataDir: "", log, databaseUrl, ...remote }, connection, async () => {});
+}
+
 interface Embedded {
   connection: Connection;
   stop(): Promise<void>;

@@ -9,7 +9,12 @@ const refused = (): Promise<void> =>
 const hanging = (): Promise<void> => new Promise(() => {});
 
 async function ask(path: string, checks: HealthOptions["checks"], method = "GET"): Promise<Response> {
-  const app = healthRoutes({ checks, metrics: openMetrics(), log: silentLog, checkMsMax: 5 });
+  const app = healthRoutes({
+    checks,
+    metrics: () => openMetrics().registry.render(),
+    log: silentLog,
+    checkMsMax: 5,
+  });
   return app.handle(new Request(`http://localhost${path}`, { method }));
 }
 

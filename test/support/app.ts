@@ -19,6 +19,7 @@ export async function startApp(environment: Record<string, string> = {}): Promis
   const config = readConfig({
     PORT: "0",
     DATA_DIR: dataDir,
+    WORKERS: "1",
     BOOTSTRAP_PROJECT_API_KEY: projectKey,
     BOOTSTRAP_PERSONAL_API_KEY: personalKey,
     ...environment,

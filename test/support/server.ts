@@ -63,6 +63,8 @@ export function spawnSluice(args: string[], environment: Environment, input?: st
       PATH: process.env["PATH"] ?? "",
       HOME: process.env["HOME"] ?? "",
       LOG_FORMAT: "json",
+      // Not from the machine: what is told by one worker is told everywhere.
+      WORKERS: "1",
       BOOTSTRAP_PROJECT_API_KEY: projectKey,
       BOOTSTRAP_PERSONAL_API_KEY: personalKey,
       ...environment,

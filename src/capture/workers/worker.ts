@@ -1,0 +1,118 @@
+// A capture worker: a process of the server that shares its port, with a journal of its own. Never outlives the server,
+// and never begins what must be done once.
+//
+// Its first line on standard input is its order, the rest and standard output are its link to worker 1. The end of
+// standard input ends it: at once, or when it was asked to stop before, behind its last flush.
+
+import { createInterface } from "node:readline";
+import { type ProjectKeys, openProjectKeys } from "../../access/project_keys.ts";
+import { systemClock } from "../../core/clock.ts";
+import { limits } from "../../core/limits.ts";
+import { type Log, openLog, reasonOf } from "../../core/log.ts";
+import { type Listening, listen } from "../../http/listen.ts";
+import { type Metrics, openMetrics } from "../../http/metrics.ts";
+import { ownDataDir } from "../../storage/lock.ts";
+import { type Stores, joinStores } from "../../storage/stores.ts";
+import { type Link, openLink } from "../../work/link.ts";
+import { captureCounts, flushCounts, followJournal } from "../counts.ts";
+import { type OpenedCapture, openCapture } from "../open.ts";
+import { Far } from "./far.ts";
+import type { WorkerOrder } from "./order.ts";
+import { workerRoutes } from "./route.ts";
+
+interface Working {
+  far: Far;
+  stores: Stores;
+  keys: ProjectKeys;
+  capture: OpenedCapture;
+  server: Listening;
+}
+
+async function open(order: WorkerOrder, link: Link, metrics: Metrics, log: Log): Promise<Working> {
+  const { ownDir, databaseUrl: database_url, clickhouseUrl: clickhouse_url, embedded } = order;
+  ownDataDir(ownDir);
+  const stores = joinStores({ database_url, clickhouse_url, embedded }, log);
+  const far = new Far(link);
+  const capture = await openCapture({
+    ...order,
+    stores,
+    shared: far,
+    counts: flushCounts(metrics),
+    clock: systemClock,
+    log,
+  });
+  followJournal(metrics, capture);
+  const keys = await openProjectKeys({
+    sql: stores.sql,
+    path: `${ownDir}/journal/keys.json`,
+    log,
+    clock: systemClock,
+  });
+  const app = workerRoutes({
+    ...order,
+    journal: capture.journal,
+    book: capture.book,
+    groupTypes: capture.groupTypes,
+    keys,
+    clock: systemClock,
+    ack: order.captureAck,
+    counts: captureCounts(metrics),
+    refused: (code) => metrics.requestsRefused.of(code).add(),
+    seconds: (value) => metrics.captureSeconds.observe(value),
+    log,
+  });
+  return { far, stores, keys, capture, server: listen(app, { ...order, shared: true }) };
+}
+
+/** Stops accepting, answers what is in flight, tells worker 1 the last of what it has to know. */
+async function quiet({ server, capture, far }: Working): Promise<void> {
+  await server.stop();
+  await capture.book.close();
+  far.close();
+}
+
+async function close({ capture, keys, stores }: Working): Promise<void> {
+  await capture.close(limits.stopMsMax);
+  await keys.close();
+  await stores.close();
+}
+
+function logTo(link: Link, level: WorkerOrder["logLevel"]): Log {
+  return openLog({ level, format: "json", write: (line) => link.tell("log", line) });
+}
+
+function endProcess(reason: string): never {
+  process.stderr.write(`${reason}\n`);
+  process.exit(1);
+}
+
+async function main(): Promise<void> {
+  // Who stops everything sends these to all processes; worker 1 says when it is our turn.
+  for (const signal of ["SIGTERM", "SIGINT"] as const) process.on(signal, () => {});
+  const lines = createInterface({ input: process.stdin })[Symbol.asyncIterator]();
+  const order = JSON.parse(String((await lines.next()).value)) as WorkerOrder;
+  const metrics = openMetrics();
+  let working: Working | undefined;
+  let stopping = false;
+  const link = openLink((line) => void process.stdout.write(`${line}\n`), {
+    metrics: () => metrics.registry.read(),
+    check: () => working?.capture.check(),
+    flush: () => working?.capture.startFlush(),
+    stop: async () => {
+      stopping = true;
+      if (working) await quiet(working);
+    },
+  });
+  const reading = (async () => {
+    for (let next = await lines.next(); !next.done; next = await lines.next()) link.take(next.value);
+    link.end();
+    if (!stopping || !working) process.exit(1);
+    await close(working);
+    process.exit(0);
+  })();
+  reading.catch((thrown: unknown) => endProcess(reasonOf(thrown)));
+  working = await open(order, link, metrics, logTo(link, order.logLevel));
+  link.tell("ready");
+}
+
+await main().catch((thrown: unknown) => endProcess(reasonOf(thrown)));

@@ -1,0 +1,36 @@
+// Hands a request to another process of this server, and its answer back, byte for byte. Decides nothing, and asks
+// nobody but that process.
+
+import { Fault } from "../core/fault.ts";
+import { problemResponse } from "./problem.ts";
+
+/** Headers of one connection, not of what it carries. */
+const ofConnection = ["connection", "keep-alive", "transfer-encoding", "upgrade", "expect", "te"];
+
+/** `origin`: http://127.0.0.1:PORT. The other process sees the host its client asked for. */
+export function forwardTo(origin: string): (request: Request) => Promise<Response> {
+  return async (request) => {
+    try {
+      const reply = await fetch(`${origin}${request.url.slice(request.url.indexOf("/", 8))}`, {
+        method: request.method,
+        headers: carried(request.headers),
+        body: request.body,
+        signal: request.signal,
+        redirect: "manual",
+        decompress: false,
+        // Whatever proxy the environment names is none for what stays within this machine.
+        proxy: false,
+      });
+      return new Response(reply.body, { status: reply.status, headers: carried(reply.headers) });
+    } catch {
+      const detail = "This cannot be answered right now. Ask again later.";
+      return problemResponse(new Fault("unavailable", detail, { retryAfterSeconds: 1 }));
+    }
+  };
+}
+
+function carried(headers: Headers): Headers {
+  const copy = new Headers(headers);
+  for (const name of ofConnection) copy.delete(name);
+  return copy;
+}

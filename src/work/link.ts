@@ -1,0 +1,92 @@
+// A link: what two processes tell and ask each other over a pipe, one line of JSON each. Never waits for ever, and
+// never throws at the end of a pipe: whoever asked is told.
+
+import { withinMs } from "../core/deadline.ts";
+import { limits } from "../core/limits.ts";
+import { reasonOf } from "../core/log.ts";
+
+/** By the kind of what is told or asked: takes its content, returns the answer to what was asked. */
+export type Answers = Readonly<Record<string, (content: never) => unknown>>;
+
+export interface Link {
+  /** Says something that nobody answers. */
+  tell(kind: string, content?: unknown): void;
+  /** @throws what the other side's answer threw, as text; when there is none within `msMax`, or never will be. */
+  ask(kind: string, content?: unknown, msMax?: number): Promise<unknown>;
+  /** Takes a line of the other side's; one that is none of a link is passed over. */
+  take(line: string): void;
+  /** The other side is gone: nobody who asked waits any longer. */
+  end(): void;
+}
+
+interface Message {
+  /** Of what is told or asked; an answer has none. */
+  kind?: string;
+  /** Of what is asked, and of its answer. */
+  id?: number;
+  content?: unknown;
+  /** Why there is no answer. */
+  failure?: string;
+}
+
+/** `write` takes one line without its newline. */
+export function openLink(write: (line: string) => void, answers: Answers): Link {
+  const asked = new Map<number, PromiseWithResolvers<unknown>>();
+  let lastId = 0;
+  let ended = false;
+
+  const send = (message: Message): void => {
+    if (!ended) write(JSON.stringify(message));
+  };
+
+  const answer = async ({ kind = "", id, content }: Message): Promise<void> => {
+    try {
+      const given = await answers[kind]?.(content as never);
+      if (id !== undefined) send({ id, content: given });
+    } catch (thrown) {
+      if (id !== undefined) send({ id, failure: reasonOf(thrown) });
+    }
+  };
+
+  const settle = ({ id = 0, content, failure }: Message): void => {
+    const waiting = asked.get(id);
+    asked.delete(id);
+    if (failure === undefined) waiting?.resolve(content);
+    else waiting?.reject(new Error(failure));
+  };
+
+  return {
+    tell: (kind, content) => send({ kind, content }),
+    ask: async (kind, content, msMax = limits.linkMsMax) => {
+      if (ended) throw new Error("the other process is gone");
+      if (asked.size >= limits.linkAsksMax) throw new Error("too much is asked of the other process");
+      const id = ++lastId;
+      const waiting = Promise.withResolvers<unknown>();
+      asked.set(id, waiting);
+      try {
+        send({ kind, id, content });
+        return await withinMs(waiting.promise, msMax);
+      } finally {
+        asked.delete(id);
+      }
+    },
+    take: (line) => {
+      const message = messageOf(line);
+      if (message?.kind !== undefined) void answer(message);
+      else if (message) settle(message);
+    },
+    end: () => {
+      ended = true;
+      for (const waiting of asked.values()) waiting.reject(new Error("the other process is gone"));
+    },
+  };
+}
+
+function messageOf(line: string): Message | undefined {
+  try {
+    const message: unknown = JSON.parse(line);
+    return typeof message === "object" && message !== null ? message : undefined;
+  } catch {
+    return undefined;
+  }
+}
