@@ -24,6 +24,7 @@ import { projectsBench } from "./projects.ts";
 import { scanBench } from "./scan.ts";
 import { sizesBench } from "./sizes.ts";
 import { trendsBench } from "./trends.ts";
+import { workersBench } from "./workers.ts";
 
 /** Each by its name; in the order of the way that bytes go. */
 export const questions: Record<string, (scale: Scale) => Promise<Answer>> = {
@@ -47,6 +48,7 @@ export const questions: Record<string, (scale: Scale) => Promise<Answer>> = {
   recordings: recordingsBench,
   deliveries: deliveriesBench,
   exports: exportsBench,
+  workers: workersBench,
 };
 
 if (import.meta.main) {

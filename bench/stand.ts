@@ -63,6 +63,8 @@ export async function startSluice(options: SluiceOptions = {}): Promise<SluiceSt
       DATA_DIR: dataDir,
       LOG_LEVEL: "error",
       LOG_FORMAT: "json",
+      // Whatever the machine: figures of one are compared with those of another.
+      WORKERS: "1",
       // Of an import's last seconds, less is spent on waiting for more of it.
       FLUSH_INTERVAL_MS: "100",
       BOOTSTRAP_PROJECT_API_KEY: projectKey,

@@ -22,6 +22,8 @@ export interface StoreOptions {
   /** Unset: the embedded one. */
   databaseUrl?: string;
   clickhouseUrl?: string;
+  /** Connections to Postgres at once; limits.postgresConnectionsMax unless told. */
+  connectionsMax?: number;
   /** Fail unless both answer now; otherwise a remote store may come later. */
   requireReachable?: boolean;
   log: Log;
@@ -109,8 +111,12 @@ export function joinStores(
   log: Log,
 ): Stores {
   const { database_url: databaseUrl, clickhouse_url: clickhouseUrl, embedded } = connection;
-  const remote = embedded ? {} : { clickhouseUrl };
-  return connectStores({ dataDir: "", log, databaseUrl, ...remote }, connection, async () => {});
+  const options = { dataDir: "", log, databaseUrl, ...(!embedded && { clickhouseUrl }) };
+  return connectStores(
+    { ...options, connectionsMax: limits.workerConnectionsMax },
+    connection,
+    async () => {},
+  );
 }
 
 interface Embedded {
@@ -144,9 +150,9 @@ async function startEmbedded(options: StoreOptions): Promise<Embedded> {
 
 /** Opens clients of remote and embedded stores; `after` runs when they are closed. */
 function connectStores(options: StoreOptions, connection: Connection, after: () => Promise<void>): Stores {
-  const { log } = options;
+  const { log, connectionsMax } = options;
   const [databaseUrl, clickhouseUrl] = urlsOf(options, connection);
-  const sql = openPostgres(databaseUrl, { log });
+  const sql = openPostgres(databaseUrl, { log, ...(connectionsMax !== undefined && { connectionsMax }) });
   const clickhouse = openClickHouse(clickhouseUrl, { log, embedded: !options.clickhouseUrl });
   const close = async (): Promise<void> => {
     await sql.end({ timeout: limits.connectMsMax / 1000 });

@@ -11,7 +11,7 @@ export type Answers = Readonly<Record<string, (content: never) => unknown>>;
 export interface Link {
   /** Says something that nobody answers. */
   tell(kind: string, content?: unknown): void;
-  /** @throws what the other side's answer threw, as text; when there is none within `msMax`, or never will be. */
+  /** @throws what the other side's answer threw, as text and code; when there is none within `msMax`, or never will be. */
   ask(kind: string, content?: unknown, msMax?: number): Promise<unknown>;
   /** Takes a line of the other side's; one that is none of a link is passed over. */
   take(line: string): void;
@@ -25,8 +25,9 @@ interface Message {
   /** Of what is asked, and of its answer. */
   id?: number;
   content?: unknown;
-  /** Why there is no answer. */
+  /** Why there is no answer, and the code of it. */
   failure?: string;
+  code?: unknown;
 }
 
 /** `write` takes one line without its newline. */
@@ -44,15 +45,16 @@ export function openLink(write: (line: string) => void, answers: Answers): Link 
       const given = await answers[kind]?.(content as never);
       if (id !== undefined) send({ id, content: given });
     } catch (thrown) {
-      if (id !== undefined) send({ id, failure: reasonOf(thrown) });
+      const code = thrown instanceof Error && "code" in thrown ? thrown.code : undefined;
+      if (id !== undefined) send({ id, failure: reasonOf(thrown), code });
     }
   };
 
-  const settle = ({ id = 0, content, failure }: Message): void => {
+  const settle = ({ id = 0, content, failure, code }: Message): void => {
     const waiting = asked.get(id);
     asked.delete(id);
     if (failure === undefined) waiting?.resolve(content);
-    else waiting?.reject(new Error(failure));
+    else waiting?.reject(Object.assign(new Error(failure), { code }));
   };
 
   return {

@@ -1,6 +1,6 @@
 import { expect, test } from "bun:test";
 import { limits } from "../../src/core/limits.ts";
-import { Counters, Histogram, openMetrics, Registry } from "../../src/http/metrics.ts";
+import { Counters, Histogram, countedBy, openMetrics, Registry } from "../../src/http/metrics.ts";
 
 test("the promised metrics are there from the start, lanes at zero", () => {
   const text = openMetrics().registry.render();
@@ -80,4 +80,36 @@ test("two metrics of one name are refused", () => {
   const registry = new Registry();
   registry.gauge("g", "A gauge.");
   expect(() => registry.counter("g", "Another.")).toThrow("twice");
+});
+
+test("readings of several processes are added up, and what one counted stays when it ends", () => {
+  const [one, two] = [openMetrics(), openMetrics()];
+  one.eventsReceived.add(3);
+  two.eventsReceived.add(4);
+  two.eventsIgnored.of("snapshot").add(2);
+  one.journalPendingEvents.set(5);
+  two.journalPendingEvents.set(6);
+  one.captureSeconds.observe(0.002);
+  two.captureSeconds.observe(3);
+  const lines = one.registry.render([two.registry.read()]).split("\n");
+  for (const line of [
+    "sluice_events_received_total 7",
+    'sluice_events_ignored_total{reason="snapshot"} 2',
+    "sluice_journal_pending_events 11",
+    'sluice_capture_seconds_bucket{le="0.0025"} 1',
+    'sluice_capture_seconds_bucket{le="+Inf"} 2',
+    "sluice_capture_seconds_sum 3.002",
+  ]) {
+    expect(lines).toContain(line);
+  }
+  const ended = countedBy(two.registry.read(), countedBy(two.registry.read(), {}));
+  const later = one.registry.render([ended]).split("\n");
+  expect(later).toContain("sluice_events_received_total 11");
+  expect(later).toContain("sluice_journal_pending_events 5");
+  expect(later.filter((line) => line.startsWith("# TYPE")).length).toBe(
+    one.registry
+      .render()
+      .split("\n")
+      .filter((line) => line.startsWith("# TYPE")).length,
+  );
 });

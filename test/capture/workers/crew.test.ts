@@ -1,0 +1,55 @@
+import { afterAll, expect, test } from "bun:test";
+import { mkdirSync, readdirSync, writeFileSync } from "node:fs";
+import { adoptJournals } from "../../../src/capture/adopt.ts";
+import { Ledger } from "../../../src/capture/ledger.ts";
+import { millisOfSegment, segmentId, segmentName } from "../../../src/capture/segment.ts";
+import { leftBehind, workersOf } from "../../../src/capture/workers/crew.ts";
+import { openLog, silentLog } from "../../../src/core/log.ts";
+import { cleanUp } from "../../support/cleanup.ts";
+import { makeFolder } from "../../support/folder.ts";
+
+afterAll(cleanUp, 60_000);
+
+test("a machine of less than eight cores has one worker unless more are asked for, a large one four", () => {
+  const unasked = [1, 2, 4, 7, 8, 12, 16, 64].map((cores) => workersOf(undefined, silentLog, cores));
+  expect(unasked).toEqual([1, 1, 1, 1, 2, 3, 4, 4]);
+  expect(workersOf(6, silentLog, 2)).toBe(6);
+  const said: string[] = [];
+  const log = openLog({ level: "info", format: "json", write: (line) => said.push(line) });
+  workersOf(undefined, log, 8);
+  expect(said.map((line) => JSON.parse(line) as object)).toEqual([
+    expect.objectContaining({ message: "capture workers", workers: 2, cores: 8 }),
+  ]);
+});
+
+test("a start with fewer workers finds the folders of the others", () => {
+  const dataDir = makeFolder();
+  expect(leftBehind(dataDir, 1)).toEqual([]);
+  for (const number of [2, 3, 10]) mkdirSync(`${dataDir}/workers/${number}`, { recursive: true });
+  expect(leftBehind(dataDir, 2)).toEqual([`${dataDir}/workers/3`, `${dataDir}/workers/10`]);
+  expect(leftBehind(dataDir, 10)).toEqual([]);
+});
+
+test("a journal that is taken in loses what is done with, keeps its number, and hands out none twice", async () => {
+  const dataDir = makeFolder();
+  const [from, to] = [`${dataDir}/workers/2/journal`, `${dataDir}/journal`];
+  for (const folder of [from, to]) mkdirSync(folder, { recursive: true });
+  const millis = Date.UTC(2040, 0, 1);
+  const [old, waiting] = [segmentId(millis - 5, 9), segmentId(millis, 9)].map((id) =>
+    segmentName("live", id),
+  );
+  for (const name of [old!, waiting!, "live-0.segment.spare"]) writeFileSync(`${from}/${name}`, "");
+  writeFileSync(`${from}/identity.json`, JSON.stringify({ name: "the second", number: 9 }));
+  const ledger = new Ledger(from);
+  await ledger.note(old!, millis - 5);
+  await ledger.close();
+  expect(await adoptJournals(to, [`${dataDir}/workers/2`], silentLog)).toEqual(["the second"]);
+  expect(readdirSync(to)).toEqual([waiting!]);
+  expect(readdirSync(from).toSorted()).toEqual(["identity.json", "ledger"]);
+  // A clock that went back meanwhile cannot make it use the same number again.
+  expect(new Ledger(from).read()).toEqual({
+    finished: ["-"],
+    lastMillis: millisOfSegment(segmentId(millis, 9)),
+  });
+  expect(await adoptJournals(to, [`${dataDir}/workers/2`], silentLog)).toEqual(["the second"]);
+});
