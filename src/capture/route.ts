@@ -33,7 +33,8 @@ const methods: ReadonlySet<string> = new Set(["POST", "GET", "HEAD", "OPTIONS"])
 
 /** Whether captureRoutes answer it. */
 export function isCapture({ method, url }: Request): boolean {
-  return methods.has(method) && spellings.has(pathOf(url));
+  // Who speaks HTTP/1.0 may name no host.
+  return methods.has(method) && spellings.has(url.startsWith("/") ? (url.split("?")[0] ?? "") : pathOf(url));
 }
 
 export function captureRoutes(options: CaptureRouteOptions) {

@@ -11,9 +11,13 @@ const ofConnection = ["connection", "keep-alive", "transfer-encoding", "upgrade"
 export function forwardTo(origin: string): (request: Request) => Promise<Response> {
   return async (request) => {
     try {
-      const reply = await fetch(`${origin}${request.url.slice(request.url.indexOf("/", 8))}`, {
-        method: request.method,
-        headers: carried(request.headers),
+      const { method, url } = request;
+      const headers = carried(request.headers);
+      // Who speaks HTTP/1.0 may name no host.
+      if (!headers.has("host")) headers.set("host", "localhost");
+      const reply = await fetch(`${origin}${url.startsWith("/") ? url : url.slice(url.indexOf("/", 8))}`, {
+        method,
+        headers,
         body: request.body,
         signal: request.signal,
         redirect: "manual",

@@ -1,9 +1,9 @@
 // How requests are addressed: whatever name a client, a proxy or a health check has for this server, or none.
 
 import { afterAll, beforeAll, expect, test } from "bun:test";
-import { connect } from "node:net";
 import { type RunningApp, startApp } from "../support/app.ts";
 import { cleanUp } from "../support/cleanup.ts";
+import { sendRaw } from "../support/raw.ts";
 import { personalKey, projectKey } from "../support/server.ts";
 
 let app: RunningApp;
@@ -14,23 +14,7 @@ afterAll(cleanUp, 60_000);
 
 const authorization = `Authorization: Bearer ${personalKey}`;
 
-/** Sends one request as it is written here; its connection ends with the answer. */
-function send(head: string[], body = ""): Promise<{ status: number; text: string }> {
-  const length = body ? [`Content-Length: ${Buffer.byteLength(body)}`] : [];
-  const { hostname, port } = new URL(app.url);
-  const { promise, resolve, reject } = Promise.withResolvers<{ status: number; text: string }>();
-  const pieces: Buffer[] = [];
-  const socket = connect(Number(port), hostname, () =>
-    socket.write(`${[...head, ...length, "Connection: close"].join("\r\n")}\r\n\r\n${body}`),
-  );
-  socket.on("data", (piece: Buffer) => pieces.push(piece));
-  socket.on("error", reject);
-  socket.on("close", () => {
-    const text = Buffer.concat(pieces).toString();
-    resolve({ status: Number(text.slice(9, 12)), text });
-  });
-  return promise;
-}
+const send = (head: string[], body = "") => sendRaw(app.url, head, body);
 
 const event = JSON.stringify({ api_key: projectKey, event: "e", distinct_id: "d" });
 

@@ -17,6 +17,7 @@ import {
   storesOf,
   until,
 } from "../../support/server.ts";
+import { sendRaw } from "../../support/raw.ts";
 import { makeFolder } from "../../support/folder.ts";
 import { isAlive, postAnew, serving, waitingIn, workersOf } from "../../support/workers.ts";
 
@@ -106,6 +107,28 @@ test("what is no event is answered as by one process, whichever has the connecti
     headers: { authorization, "content-type": "application/json" },
   };
   expect((await ask("/api/projects/1/", init))[0]).toBe(413);
+}, 60_000);
+
+test("whatever name a request has for the server, or none, every worker answers alike", async () => {
+  const server = await startServer(two);
+  await serving(server, 2);
+  const authorization = `Authorization: Bearer ${personalKey}`;
+  const event = JSON.stringify({ api_key: projectKey, event: "e", distinct_id: "d" });
+  const alike = async (status: number, head: string[], body = "") => {
+    const replies = await Promise.all(Array.from({ length: 12 }, () => sendRaw(server.url, head, body)));
+    expect([head, new Set(replies.map((reply) => reply.status))]).toEqual([head, new Set([status])]);
+    return replies[0]!.text;
+  };
+  await alike(200, ["GET /_health HTTP/1.1", "Host: db"]);
+  await alike(200, ["POST /capture/?beacon=0 HTTP/1.1", "Host: s"], event);
+  await alike(200, ["POST /capture/?beacon=0 HTTP/1.0"], event);
+  await alike(200, ["GET /_readiness HTTP/1.0"]);
+  await alike(404, ["GET /api/nothing/?x=/capture/ HTTP/1.0"]);
+  await alike(200, ["GET /api/projects/?limit=1 HTTP/1.1", "Host: s:80", authorization]);
+  for (const host of ["[", "a:b"]) {
+    const text = await alike(400, ["GET /api/projects/ HTTP/1.1", `Host: ${host}`, authorization]);
+    expect(text).toContain("The Host header names no host.");
+  }
 }, 60_000);
 
 test("a key that was just made works on every worker, and CAPTURE_ACK=stored holds on each", async () => {
