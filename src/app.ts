@@ -86,7 +86,8 @@ async function openParts(
   const dataDir = resolve(config.dataDir);
   const firstStart = !existsSync(`${dataDir}/journal/identity.json`);
   const { databaseUrl, clickhouseUrl } = config;
-  const count = workersOf(config.workers, log);
+  const planned = workersOf(config.workers);
+  const { count } = planned;
   const stores = await openStores({
     dataDir,
     log,
@@ -117,7 +118,7 @@ async function openParts(
     clock: systemClock,
     log,
   });
-  const crew = new Crew({ workers: count, capture, metrics, log });
+  const crew = new Crew({ workers: planned, capture, metrics, log });
   closers.push(() => crew.gone());
   closers.push(() => capture.close(limits.stopMsMax));
   followJournal(metrics, capture);
@@ -171,28 +172,17 @@ async function serve(
     await Promise.all([server.stop(), crew.quiet()]);
     await inside?.stop();
   });
-  if (!shared) return server;
-  inside = listenInside(app, config.bodyBytesMax);
-  const { dataDir, host, captureAck, flushIntervalMs, bodyBytesMax } = config;
-  const { recordingRetentionDays, logLevel } = config;
-  const alike = {
-    dataDir,
-    host,
-    captureAck,
-    flushIntervalMs,
-    bodyBytesMax,
-    recordingRetentionDays,
-    logLevel,
-  };
-  const embedded = readConnection(dataDir);
+  if (shared) inside = listenInside(app, config.bodyBytesMax);
+  const { databaseUrl, clickhouseUrl, journalBytesMax } = config;
+  const embedded = readConnection(config.dataDir);
   await crew.start({
-    ...alike,
-    databaseUrl: config.databaseUrl ?? embedded?.database_url ?? "",
-    clickhouseUrl: config.clickhouseUrl ?? embedded?.clickhouse_url ?? "",
-    embedded: config.clickhouseUrl === undefined,
+    ...config,
+    databaseUrl: databaseUrl ?? embedded?.database_url ?? "",
+    clickhouseUrl: clickhouseUrl ?? embedded?.clickhouse_url ?? "",
+    embedded: clickhouseUrl === undefined,
     port: server.port,
-    inside: inside.url,
-    journalBytesMax: Math.floor(config.journalBytesMax / count),
+    inside: inside?.url ?? "",
+    journalBytesMax: Math.floor(journalBytesMax / count),
   });
   return server;
 }

@@ -11,7 +11,7 @@ export type Answers = Readonly<Record<string, (content: never) => unknown>>;
 export interface Link {
   /** Says something that nobody answers. */
   tell(kind: string, content?: unknown): void;
-  /** @throws what the other side's answer threw, as text and code; when there is none within `msMax`, or never will be. */
+  /** @throws what the other side threw, as text and code; or when it is silent for `msMax`, or gone. */
   ask(kind: string, content?: unknown, msMax?: number): Promise<unknown>;
   /** Takes a line of the other side's; one that is none of a link is passed over. */
   take(line: string): void;

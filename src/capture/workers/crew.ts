@@ -15,8 +15,8 @@ import { Member } from "./member.ts";
 import { type WorkerOrder, workerDir } from "./order.ts";
 
 export interface CrewOptions {
-  /** All workers, the first among them. */
-  workers: number;
+  /** All of them, the first among them. */
+  workers: Workers;
   /** Worker 1's own. */
   capture: OpenedCapture;
   metrics: Metrics;
@@ -41,17 +41,17 @@ export class Crew {
   /** Resolves when every worker serves, or did not come up the first time. */
   async start(order: CommonOrder): Promise<void> {
     const { workers, log } = this.#options;
+    const { count, ...why } = workers;
     const answers = this.#answers();
     const isFlushing = () => this.#flushing;
-    this.#members = Array.from({ length: workers - 1 }, (_, i) => {
-      const number = i + 2;
-      const own = { ...order, number, ownDir: workerDir(order.dataDir, number) };
+    this.#members = Array.from({ length: count - 1 }, (_, i) => {
+      const own = orderOf(order, i + 2);
       return new Member({ order: own, answers, isFlushing, log });
     });
-    if (workers > 1) {
-      this.#reading = every(limits.workerReadMs, "reading what workers counted", () => this.#look(), log);
-    }
+    const look = () => this.#look();
+    if (count > 1) this.#reading = every(limits.workerReadMs, "reading what workers counted", look, log);
     await Promise.all(this.#members.map((member) => member.start()));
+    log.info("capture workers", { workers: count, ...why });
   }
 
   /** Lets what is sealed go to ClickHouse. */
@@ -108,21 +108,33 @@ export class Crew {
   }
 }
 
-/**
- * How many workers there are to be: as many as `asked`, or as the machine bears. Only Linux shares one port among
- * processes.
- */
-export function workersOf(asked: number | undefined, log: Log, cores = coresHere()): number {
+/** Only what a worker needs: the rest of a configuration has secrets in it. */
+function orderOf(common: CommonOrder, number: number): WorkerOrder {
+  const { dataDir, databaseUrl, clickhouseUrl, embedded, host, port, inside, captureAck } = common;
+  const { flushIntervalMs, journalBytesMax, bodyBytesMax, recordingRetentionDays, logLevel } = common;
+  const stores = { dataDir, ownDir: workerDir(dataDir, number), databaseUrl, clickhouseUrl, embedded };
+  const bounds = { captureAck, flushIntervalMs, journalBytesMax, bodyBytesMax, recordingRetentionDays };
+  return { number, host, port, inside, logLevel, ...stores, ...bounds };
+}
+
+export interface Workers {
+  count: number;
+  /** Why, as the log tells it. */
+  chosen_by: string;
+  cores: number;
+}
+
+/** How many workers there are to be: as many as `asked`, or as the machine bears. */
+export function workersOf(
+  asked: number | undefined,
+  cores = coresHere(),
+  platform = process.platform,
+): Workers {
   const fitting = Math.max(1, Math.min(limits.workersUnaskedMax, Math.floor(cores / limits.coresPerWorker)));
-  const wanted = asked ?? fitting;
-  if (wanted > 1 && process.platform !== "linux") {
-    const why = "several workers share a port, which this system does not spread connections over";
-    log[asked === undefined ? "info" : "warn"](`one capture worker: ${why}`, { wanted });
-    return 1;
-  }
   const chosen_by = asked === undefined ? "the machine's cores" : "WORKERS";
-  log.info("capture workers", { workers: wanted, cores, chosen_by });
-  return wanted;
+  const count = asked ?? fitting;
+  if (count === 1 || platform === "linux") return { count, chosen_by, cores };
+  return { count: 1, chosen_by: "the system, which does not spread connections over processes", cores };
 }
 
 /** Folders of workers that a start with fewer of them does not start. */

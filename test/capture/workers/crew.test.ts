@@ -4,22 +4,26 @@ import { adoptJournals } from "../../../src/capture/adopt.ts";
 import { Ledger } from "../../../src/capture/ledger.ts";
 import { millisOfSegment, segmentId, segmentName } from "../../../src/capture/segment.ts";
 import { leftBehind, workersOf } from "../../../src/capture/workers/crew.ts";
-import { openLog, silentLog } from "../../../src/core/log.ts";
+import { silentLog } from "../../../src/core/log.ts";
 import { cleanUp } from "../../support/cleanup.ts";
 import { makeFolder } from "../../support/folder.ts";
 
 afterAll(cleanUp, 60_000);
 
 test("a machine of less than eight cores has one worker unless more are asked for, a large one four", () => {
-  const unasked = [1, 2, 4, 7, 8, 12, 16, 64].map((cores) => workersOf(undefined, silentLog, cores));
-  expect(unasked).toEqual([1, 1, 1, 1, 2, 3, 4, 4]);
-  expect(workersOf(6, silentLog, 2)).toBe(6);
-  const said: string[] = [];
-  const log = openLog({ level: "info", format: "json", write: (line) => said.push(line) });
-  workersOf(undefined, log, 8);
-  expect(said.map((line) => JSON.parse(line) as object)).toEqual([
-    expect.objectContaining({ message: "capture workers", workers: 2, cores: 8 }),
-  ]);
+  const counts = [1, 2, 4, 7, 8, 12, 16, 64].map((cores) => workersOf(undefined, cores, "linux").count);
+  expect(counts).toEqual([1, 1, 1, 1, 2, 3, 4, 4]);
+  expect(workersOf(6, 2, "linux")).toEqual({ count: 6, cores: 2, chosen_by: "WORKERS" });
+});
+
+test("where the system spreads no connections over processes there is one worker, and the log says why", () => {
+  for (const asked of [undefined, 4]) {
+    expect(workersOf(asked, 16, "darwin")).toMatchObject({
+      count: 1,
+      chosen_by: expect.stringContaining("the system"),
+    });
+  }
+  expect(workersOf(undefined, 2, "darwin")).toMatchObject({ count: 1, chosen_by: "the machine's cores" });
 });
 
 test("a start with fewer workers finds the folders of the others", () => {
