@@ -1,5 +1,6 @@
 // Every bound in the program, with its unit and its reason. What an operator may change is in config.ts.
 
+import { accessLimits } from "./access_limits.ts";
 import { deliveryLimits } from "./delivery_limits.ts";
 import { importLimits } from "./import_limits.ts";
 import { exportLimits } from "./export_limits.ts";
@@ -8,6 +9,7 @@ import { recordingLimits } from "./recording_limits.ts";
 import { workerLimits } from "./worker_limits.ts";
 
 export const limits = {
+  ...accessLimits,
   ...deliveryLimits,
   ...importLimits,
   ...exportLimits,
@@ -114,22 +116,6 @@ export const limits = {
   replySliceBytes: 256 * 1024,
   /** Postgres connections of one process: management is light, capture uses none. */
   postgresConnectionsMax: 8,
-  /** How old the table of project keys may get before it is read again, in ms. */
-  keysAgeMsMax: 30_000,
-  /** The least time between two reads that unknown keys cause, in ms: strangers must not load Postgres. */
-  keysReadGapMsMin: 200,
-  /** How long one read of it may take, in ms: an unknown key has its answer well before SDKs give up. */
-  keysReadMsMax: 2000,
-  /** Unknown keys looked up in one read; more at once means an attack or a broken balancer. */
-  keysAskedMax: 1000,
-  /** A body searched for a personal key, in bytes: a management request is small. */
-  keyBodyBytesMax: 1_048_576,
-  /** How often the use of a personal key is written down, in ms: once an hour tells enough. */
-  keyUseNoteMs: 3_600_000,
-  /** How long a read may be let in by what was found before, in ms, if nothing tells of a change: 5 s are promised. */
-  foundAgeMsMax: 3000,
-  /** Such findings, of keys and what they asked for; about 1 kB each. */
-  foundMax: 2000,
   /** How long one part may take to say that it is well, in ms: balancers ask every few seconds. */
   healthMsMax: 2000,
   /** How long one management query may run in ClickHouse, in seconds. */
@@ -274,16 +260,6 @@ export const limits = {
   managementBodyMsMax: 20_000,
   /** Characters of a wrong value that a refusal repeats. */
   valueShownCharsMax: 200,
-  /** Personal keys a user may issue over HTTP; PostHog's number. */
-  personalKeysMax: 10,
-  /** Organizations or projects one key may be held to. */
-  keyScopesMax: 100,
-  /** Projects of one organization: every reply about it lists them all. */
-  projectsPerOrganizationMax: 1000,
-  /**
-   * The time over which a personal key's requests are counted, in ms: MANAGEMENT_RATE_LIMIT is a minute's.
-   */
-  rateWindowMs: 60_000,
   /** Filters on properties in one query; each reads every event's properties once more. */
   propertyFiltersMax: 50,
   /** Values of one filter: a pasted list of ids, not a table. */
