@@ -144,6 +144,7 @@ function oneRoutes({ gate, sql }: PersonalKeyRoutes) {
         scope: "*",
         detail: {
           summary: "Revoke a personal API key, at once",
+          description: "Of several servers, one that nobody could tell lets it read for three seconds more.",
           responses: { 204: { description: "It is gone." } },
         },
       },
