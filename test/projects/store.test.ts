@@ -4,6 +4,7 @@ import {
   createProject,
   getProject,
   listAllProjects,
+  listProjects,
   removeProject,
   updateProject,
 } from "../../src/projects/store.ts";
@@ -60,4 +61,15 @@ test("a removed project is gone, and can be removed once", async () => {
   expect(await removeProject(sql, id)).toBe(true);
   expect(await removeProject(sql, id)).toBe(false);
   expect((await listAllProjects(sql)).map((project) => project.id)).not.toContain(id);
+});
+
+test("the list is planned for its first five readers, and not for each", async () => {
+  const { sql, user_id } = accounts;
+  const reader = { user_id, scoped_teams: [], scoped_organizations: [] };
+  for (let i = 0; i < 20; i++) await listProjects(sql, reader, { limit: 100, offset: 0 });
+  // One after the other, all of them went to one backend, and so does this.
+  const planned = await sql<{ generic: number; custom: number }[]>`
+    SELECT generic_plans::integer AS generic, custom_plans::integer AS custom FROM pg_prepared_statements
+    WHERE statement LIKE '%FROM projects p%LIMIT%' AND generic_plans + custom_plans >= 20`;
+  expect(planned.map(({ custom }) => custom)).toEqual([5]);
 });
