@@ -48,9 +48,7 @@ export const limits = {
    */
   groupBytesMax: 4 * 1024 * 1024,
   groupRowsMax: 50_000,
-  /**
-   * What a row weighs in memory beside its properties, in bytes; only used to decide when a group is full.
-   */
+  /** What a row weighs in memory beside its properties, in bytes: only to decide when a group is full. */
   rowBytesGuess: 100,
   /** Emptied blocks a lane keeps for reuse: as many as there are years since 1900, about. */
   spareBlocksMax: 120,
@@ -96,9 +94,7 @@ export const limits = {
   slabIndexBytes: 120 * 1024 * 1024,
   /** Less difference than this between a client's clock and ours is transit, not skew, in µs: left alone. */
   skewMicrosMin: 10_000_000,
-  /**
-   * How many body limits' worth of a refused upload is read and dropped, so that its connection can go on.
-   */
+  /** How many body limits' worth of a refused upload is read and dropped, so that its connection can go on. */
   drainFactor: 4,
   /** How often a journal says how far it has come, in ms. */
   watermarkMs: 1000,
