@@ -1,5 +1,6 @@
 // A body off the wire, within bounds of bytes and of time. Never looks inside.
 
+import { othersTurn } from "../core/clock.ts";
 import { Fault } from "../core/fault.ts";
 import { limits } from "../core/limits.ts";
 
@@ -135,7 +136,13 @@ class Upload {
 
   async #read(known: Uint8Array | undefined, stall: NodeJS.Timeout): Promise<Uint8Array> {
     const chunks: Uint8Array[] = [];
+    let left: number = limits.receiveBytesMax;
     for (;;) {
+      // What is not asked for is not received: a sender that keeps up would have all of its body in one turn.
+      if (left <= 0) {
+        await othersTurn();
+        left = limits.receiveBytesMax;
+      }
       const { value, done } = await this.#reader.read();
       if (this.#late) throw stalled(this.#late);
       if (done) break;
@@ -144,6 +151,7 @@ class Upload {
       else if (this.#size + value.length < this.#bytesMax) chunks.push(value);
       else chunks.length = 0;
       this.#size += value.length;
+      left -= value.length;
       if (this.#size > this.#bytesMax * limits.drainFactor) break;
     }
     if (this.#size >= this.#bytesMax) throw tooLarge(this.#size, this.#bytesMax);

@@ -80,6 +80,8 @@ export class Lane<Row extends LaneRow, Block extends LaneBlock<Row> = LaneBlock<
   #asked = 0;
   #file: FileHandle | undefined;
   #segment: Segment | undefined;
+  /** Resolves when the growing segment's name is durable: while its first group is written. */
+  #named: Promise<void> | undefined;
   readonly #frames = new Pieces(1 << 16);
 
   constructor(options: LaneOptions<Row, Block>) {
@@ -233,6 +235,7 @@ export class Lane<Row extends LaneRow, Block extends LaneBlock<Row> = LaneBlock<
     if (!file) throw new Error("the segment's file is closed");
     await writePieces(file, out.list(), segment.bytes);
     await file.datasync();
+    await this.#named;
     const oldest = Math.min(...blocks.slice(0, written.length).map((block) => block.oldest));
     if (segment.rows === 0) segment.oldest = oldest;
     segment.bytes += out.total;
@@ -253,22 +256,15 @@ export class Lane<Row extends LaneRow, Block extends LaneBlock<Row> = LaneBlock<
         if (headBytes > 0) await file.datasync();
         await rename(spare, path);
       }
-      await syncFolder(this.#options.folder);
     } catch (thrown) {
       await file.close().catch(() => {});
       throw thrown;
     }
+    this.#named = syncFolder(this.#options.folder);
+    this.#named.catch(() => {});
     this.#file = file;
-    this.#segment = {
-      id,
-      lane: this.name,
-      path,
-      bytes: headBytes,
-      rows: 0,
-      oldest: 0,
-      batches: [],
-      recovered: false,
-    };
+    const empty = { bytes: headBytes, rows: 0, oldest: 0, batches: [], recovered: false };
+    this.#segment = { id, lane: this.name, path, ...empty };
     return this.#segment;
   }
 

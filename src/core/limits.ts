@@ -4,6 +4,7 @@ import { accessLimits } from "./access_limits.ts";
 import { deliveryLimits } from "./delivery_limits.ts";
 import { importLimits } from "./import_limits.ts";
 import { exportLimits } from "./export_limits.ts";
+import { precedenceLimits } from "./precedence_limits.ts";
 import { queryLimits } from "./query_limits.ts";
 import { recordingLimits } from "./recording_limits.ts";
 import { workerLimits } from "./worker_limits.ts";
@@ -13,6 +14,7 @@ export const limits = {
   ...deliveryLimits,
   ...importLimits,
   ...exportLimits,
+  ...precedenceLimits,
   ...queryLimits,
   ...recordingLimits,
   ...workerLimits,
@@ -171,12 +173,6 @@ export const limits = {
   stopMsMax: 30_000,
   /** How long an upload may send nothing, in ms: a phone in a tunnel lives, a dead client gets 408. */
   uploadStallMsMax: 20_000,
-  /**
-   * Behind a group of the journal that so many requests waited for, the next one begins this much later, in ms: their
-   * answers bring more requests, and one sync serves them all.
-   */
-  gatherRequestsMin: 8,
-  gatherMs: 1,
   /** How often somebody looks for short bodies that stall, in ms: so much later than told one may be refused. */
   uploadLookMs: 50,
   /** How long a whole upload may take, in ms: 20 MB over a bad line, not a byte now and then for ever. */

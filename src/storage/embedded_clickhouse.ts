@@ -35,7 +35,8 @@ export async function startEmbeddedClickHouse({ dataDir, log }: EmbeddedOptions)
   let port = 0;
   const plan: ChildPlan = {
     name: "the embedded ClickHouse",
-    command: () => frontCommand(["--data-dir", folder, "--port", String(port)]),
+    command: () =>
+      frontCommand(["--data-dir", folder, "--port", String(port), "--nice", String(limits.frontNice)]),
     env: frontEnv,
     cwd: folder,
     firstLine: password,

@@ -2,15 +2,17 @@
 // loopback device.
 // Never outlives the process that started it, and never listens on any other device.
 //
-//   bun src/storage/front.ts --data-dir DIR [--port N] [--faults]
+//   bun src/storage/front.ts --data-dir DIR [--port N] [--faults] [--nice STEPS]
 //
 // Its first line on standard input is the password; the end of standard input ends it. When it listens it
 // prints
 // {"port":N} on standard output. --password P instead of standard input makes it stand alone, as a remote
 // store.
 
+import { existsSync, readFileSync, readdirSync, writeFileSync } from "node:fs";
 import { type IncomingMessage, type Server, type ServerResponse, createServer } from "node:http";
 import type { AddressInfo } from "node:net";
+import { getPriority, setPriority } from "node:os";
 import { createInterface } from "node:readline";
 import { parseArgs } from "node:util";
 import { limits } from "../core/limits.ts";
@@ -136,6 +138,29 @@ function strikeAfter({ kind, code, type }: FrontFault, response: ServerResponse)
   return false;
 }
 
+/**
+ * Lowers this process's priority by so many steps, where the system lets it. On Linux each thread has its own, which
+ * those it begins take over: all that are there already step back. And where the system weighs sessions against each
+ * other before it looks at their threads (autogroups), the session steps back: it is ours alone, or it is left alone.
+ */
+function stepBack(steps: number): void {
+  if (steps <= 0) return;
+  try {
+    const priority = Math.min(19, getPriority() + steps);
+    const threads = existsSync("/proc/self/task") ? readdirSync("/proc/self/task").map(Number) : [0];
+    for (const thread of threads) setPriority(thread, priority);
+    const [, , , session] = statOf(readFileSync("/proc/self/stat", "utf8"));
+    if (Number(session) === process.pid) writeFileSync("/proc/self/autogroup", String(Math.min(19, steps)));
+  } catch {
+    // It works all the same.
+  }
+}
+
+/** What Linux says of a process behind its name, which may hold anything: state, parent, group, session, … */
+function statOf(text: string): string[] {
+  return text.slice(text.lastIndexOf(")") + 2).split(" ");
+}
+
 function endProcess(reason: string): never {
   process.stderr.write(`${reason}\n`);
   process.exit(1);
@@ -148,12 +173,15 @@ async function main(): Promise<void> {
       port: { type: "string", default: "0" },
       password: { type: "string" },
       faults: { type: "boolean", default: false },
+      nice: { type: "string", default: "0" },
     },
   });
   const dataDir = values["data-dir"] ?? endProcess("--data-dir is missing");
   const alone = values.password !== undefined;
   const lines = createInterface({ input: process.stdin })[Symbol.asyncIterator]();
   const password = values.password ?? String((await lines.next()).value);
+  // Before the engine's threads begin.
+  stepBack(Number(values.nice));
   const front = new Front(dataDir, password, values.faults);
 
   const end = async (): Promise<void> => {

@@ -1,7 +1,8 @@
 // The embedded stores die alone, or their server does: nothing acknowledged is lost, and nobody is left behind.
 
 import { afterAll, expect, test } from "bun:test";
-import { readFileSync, readdirSync } from "node:fs";
+import { existsSync, readFileSync, readdirSync } from "node:fs";
+import { limits } from "../../src/core/limits.ts";
 import { cleanUp } from "../support/cleanup.ts";
 import {
   type Server,
@@ -86,6 +87,31 @@ test("a ClickHouse child killed again and again under load comes back, and every
   await rested(server);
   expect(await count(server, "steady")).toBe(sent);
 }, 120_000);
+
+/** The priorities of a process's threads; below 0 is what the engine keeps for its watch over memory. */
+function nicesOf(pid: number): number[] {
+  const threads = readdirSync(`/proc/${pid}/task`);
+  const stats = threads.map((thread) => readFileSync(`/proc/${pid}/task/${thread}/stat`, "utf8"));
+  const nices = stats.map((stat) => Number(stat.slice(stat.lastIndexOf(")") + 2).split(" ")[16]));
+  return [...new Set(nices.filter((nice) => nice >= 0))].toSorted((a, b) => a - b);
+}
+
+test("every thread of the ClickHouse child stands behind the server's and Postgres's, in its next life too", async () => {
+  const server = await startServer({ FLUSH_INTERVAL_MS: "50" });
+  for (let life = 0; life < 2; life++) {
+    await send(server, "behind", 20);
+    await rested(server);
+    const [own] = nicesOf(server.pid);
+    const engine = childOf(server, clickhouseChild).pid;
+    expect(nicesOf(engine)).toEqual([Math.min(19, own! + limits.frontNice)]);
+    // Where Linux weighs sessions against each other, a thread's own priority says little.
+    const session = `/proc/${engine}/autogroup`;
+    if (existsSync(session)) expect(readFileSync(session, "utf8")).toContain(`nice ${limits.frontNice}\n`);
+    expect(nicesOf(childOf(server, postgresChild).pid)).toEqual([own!]);
+    process.kill(engine, "SIGKILL");
+    await ready(server);
+  }
+}, 60_000);
 
 test("a Postgres child killed alone comes back; capture never stops", async () => {
   const server = await startServer();
