@@ -88,7 +88,6 @@ const sizes = {
   OUT_GROUP_ENDS: rows * 4,
   OUT_GROUP_TYPES: rows * limits.groupTypesMax,
   OUT_GROUP_KEYS: textBytes(rows * limits.groupTypesMax),
-  ENTRIES: limits.slabIndexBytes,
 } as const;
 
 type Name = keyof typeof sizes | "BODY";
@@ -98,6 +97,11 @@ export const layout = addresses();
 
 /** Bytes behind a body that may be read, and are no JSON. */
 export const paddingBytes = 64;
+
+/** Where the index of events lies in a memory for bodies of up to so many bytes: behind the body. */
+export function entriesAt(bodyBytesMax: number): number {
+  return Math.ceil((layout.BODY + bodyBytesMax + paddingBytes) / 64) * 64;
+}
 
 function addresses(): Readonly<Record<Name, number>> {
   const found: Partial<Record<Name, number>> = {};

@@ -4,14 +4,17 @@
 // Put behind fast_scan.as by `bun test/support/build_fast.ts`.
 
 /** Behind the event's entry: the envelope's members as scan.ts keeps them, and the item's own key. */
-const singleNotes: u32 = ENTRIES + ENTRY_BYTES;
+// @ts-ignore: decorator
+@inline function singleNotes(): u32 {
+  return ENTRIES + ENTRY_BYTES;
+}
 
 /** Notes a member's raw value in the entry, and where it is one of the envelope's too. */
 // @ts-ignore: decorator
 @inline function noteMember(slot: i32, outer: i32, first: u8, from: u32, to: u32): void {
   if (outer != NO_SLOT) {
-    store<u32>(singleNotes + (<u32>outer << 2), from - BODY);
-    store<u32>(singleNotes + (<u32>outer << 2), to - BODY, 4);
+    store<u32>(singleNotes() + (<u32>outer << 2), from - BODY);
+    store<u32>(singleNotes() + (<u32>outer << 2), to - BODY, 4);
   }
   if (slot == KEY_SLOT) {
     if (first != quote) return;
@@ -57,8 +60,8 @@ export function single(length: u32): u32 {
   store<u32>(ENTRIES, at + 1 - BODY, 4);
   const own = ownTo != 0;
   if (own || innerTo != 0) {
-    store<u32>(singleNotes + (SINGLE_KEY << 2), (own ? ownFrom : innerFrom) - BODY);
-    store<u32>(singleNotes + (SINGLE_KEY << 2), (own ? ownTo : innerTo) - BODY, 4);
+    store<u32>(singleNotes() + (SINGLE_KEY << 2), (own ? ownFrom : innerFrom) - BODY);
+    store<u32>(singleNotes() + (SINGLE_KEY << 2), (own ? ownTo : innerTo) - BODY, 4);
   }
   return 1;
 }

@@ -3,11 +3,13 @@
 
 import { readFileSync } from "node:fs";
 import {
+  entriesAt,
   groupTypeBytes,
   groupTypeLengthMax,
   keysMax,
   layout,
   paddingBytes,
+  singleNumbers,
   sliceChangesMax,
 } from "./fast_layout.ts";
 import { writeNames } from "./fast_names.ts";
@@ -83,14 +85,17 @@ export class Slab {
   /** For bodies of up to `bodyBytesMax` bytes; pages that are never touched take no memory. */
   constructor(bodyBytesMax: number) {
     compiled ??= new WebAssembly.Module(readFileSync(new URL("./fast.wasm", import.meta.url)));
-    const pages = Math.ceil((layout.BODY + bodyBytesMax + paddingBytes) / 65_536);
+    const entries = entriesAt(bodyBytesMax);
+    const indexBytes = indexBytesFor(bodyBytesMax);
+    // No more than it takes: whatever is made here counts when the runtime decides how much garbage may gather.
+    const pages = Math.ceil((entries + indexBytes) / 65_536);
     const memory = new WebAssembly.Memory({ initial: pages, maximum: pages });
-    const instance = new WebAssembly.Instance(compiled, { env: { memory } });
+    const instance = new WebAssembly.Instance(compiled, { env: { memory, entries } });
     this.#fast = instance.exports as unknown as FastExports;
     this.#bytes = new Uint8Array(memory.buffer);
     this.#words = new Uint32Array(memory.buffer);
     this.body = this.#bytes.subarray(layout.BODY, layout.BODY + bodyBytesMax);
-    this.entries = new Int32Array(memory.buffer, layout.ENTRIES, limits.slabIndexBytes >> 2);
+    this.entries = new Int32Array(memory.buffer, entries, indexBytes >> 2);
     const names = {
       source: this.body,
       places: new Uint32Array(memory.buffer, layout.NAME_LIST, 512),
@@ -241,6 +246,12 @@ export class Slab {
     this.#words[layout.GROUP_TYPES >> 2] = count;
     this.#identity.typeNames.count = count;
   }
+}
+
+/** For the events of a body of so many bytes; one at the least, with fast_layout's notes. */
+function indexBytesFor(bodyBytesMax: number): number {
+  const most = Math.min(limits.slabIndexBytes, bodyBytesMax * limits.slabIndexShare);
+  return Math.max(Math.ceil(most / 64) * 64, (entryLength + singleNumbers) * 4);
 }
 
 function identityIn(bytes: Uint8Array, body: Uint8Array): LaidIdentity {

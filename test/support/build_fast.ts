@@ -76,6 +76,7 @@ function constants(): string {
   };
   return [
     ...lines("u32", layout),
+    '@external("env", "entries") declare const ENTRIES: u32;',
     ...lines("u32", own),
     ...lines("u32", grade, "GRADE_"),
     ...lines("u32", op, "OP_"),
