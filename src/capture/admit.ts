@@ -2,13 +2,19 @@
 
 import { Fault } from "../core/fault.ts";
 import { limits } from "../core/limits.ts";
-import type { Scan } from "./scan.ts";
+import type { EventIndex } from "./event_index.ts";
+
+/** What a body's index says of all of it. */
+export type Envelope = Pick<
+  EventIndex,
+  "bytes" | "shape" | "items" | "member" | "itemKey" | "itemKeysDiffer"
+>;
 
 /**
  * The key of a body: a batch's own wins over its items'; otherwise all items must name the same.
  * @throws Fault missing_api_key or invalid_api_key (401), invalid_payload when there is no event at all.
  */
-export function keyOf(scan: Scan): string {
+export function keyOf(scan: Envelope): string {
   if (scan.shape === "other")
     throw new Fault("invalid_payload", "Malformed request data: expected an object or an array.");
   if (scan.items === 0) throw new Fault("invalid_payload", "The request holds no event.");
@@ -32,7 +38,7 @@ export function isNoBatch({ shape, count, ignored }: Scan): boolean {
 }
 
 /** The text of a raw JSON string, trimmed; undefined for any other value. */
-function textOf({ bytes }: Scan, [from, to]: readonly [number, number]): string | undefined {
+function textOf({ bytes }: Envelope, [from, to]: readonly [number, number]): string | undefined {
   if (bytes[from] !== 0x22) return undefined;
   const place = (bytes[to - 2]! + 31 * bytes[to - 3]! + 17 * (to - from)) % known.length;
   const found = known[place];
@@ -55,7 +61,7 @@ function sameBytes(raw: Uint8Array, bytes: Uint8Array, from: number): boolean {
 }
 
 /** True when the body says that it is a migration. */
-export function isHistorical(scan: Scan): boolean {
+export function isHistorical(scan: Envelope): boolean {
   const member = scan.member("historical_migration");
   if (!member) return false;
   const text = decoder.decode(scan.bytes.subarray(...member));

@@ -46,28 +46,34 @@ const wholeBytesPerSecond = limits.wholeBodyBytesPerSecondMin;
  * Receives a body of so many announced bytes in one piece: a short one, which is nearly always here already.
  * @throws Fault upload_timeout as receiveBody().
  */
-export function receiveWhole(
+function receiveWhole(request: Request, announced: number, bounds: UploadBounds): Promise<Uint8Array> {
+  return new Promise((resolve, reject) => {
+    receiveShort(request, announced, bounds, { arrived: resolve, late: reject });
+  });
+}
+
+/** Who gets a short body, or is told that it does not come (upload_timeout). */
+export interface Receiver {
+  arrived(body: Uint8Array): void;
+  late(fault: Fault): void;
+}
+
+/** The same without a promise: one of the receiver's two is called, once, in a later turn. */
+export function receiveShort(
   request: Request,
   announced: number,
   bounds: UploadBounds = usual,
-): Promise<Uint8Array> {
+  receiver: Receiver,
+): void {
   const msMax = bounds.stallMsMax + (announced / wholeBytesPerSecond) * 1000;
-  return new Promise((resolve, reject) => {
-    const wait: Wait = { turns: Math.ceil(msMax / limits.uploadLookMs) + 1, msMax, reject };
-    waiting.add(wait);
-    looking ??= setInterval(look, limits.uploadLookMs);
-    request.bytes().then(
-      (body) => {
-        waiting.delete(wait);
-        resolve(body);
-      },
-      () => {
-        waiting.delete(wait);
-        // What fails after the time is up has had its answer.
-        reject(gone());
-      },
-    );
-  });
+  const wait: Wait = { turns: Math.ceil(msMax / limits.uploadLookMs) + 1, msMax, receiver };
+  waiting.add(wait);
+  looking ??= setInterval(look, limits.uploadLookMs);
+  // What comes or fails after the time is up has had its answer.
+  request.bytes().then(
+    (body) => waiting.delete(wait) && receiver.arrived(body),
+    () => waiting.delete(wait) && receiver.late(gone()),
+  );
 }
 
 /** A short body that is not here yet. */
@@ -75,7 +81,7 @@ interface Wait {
   /** So many more looks, and it is late. */
   turns: number;
   msMax: number;
-  reject(fault: Fault): void;
+  receiver: Receiver;
 }
 
 /** All of them share one timer, which runs while there are any: most are here before it looks once. */
@@ -86,7 +92,7 @@ function look(): void {
   for (const wait of waiting) {
     if (--wait.turns > 0) continue;
     waiting.delete(wait);
-    wait.reject(stalled(`${Math.round(wait.msMax)} ms`));
+    wait.receiver.late(stalled(`${Math.round(wait.msMax)} ms`));
   }
   if (waiting.size > 0) return;
   clearInterval(looking);

@@ -3,7 +3,6 @@
 
 import { type FileHandle, open, rename } from "node:fs/promises";
 import { othersTurn, sleep } from "../core/clock.ts";
-import { Fault } from "../core/fault.ts";
 import { limits } from "../core/limits.ts";
 import { type Log, reasonOf } from "../core/log.ts";
 import type { ByteColumn } from "../storage/native.ts";
@@ -16,6 +15,7 @@ import {
   type LaneName,
   type Segment,
   batchFor,
+  emptySegment,
   isNative,
   lanePartition,
   noteFrame,
@@ -24,6 +24,7 @@ import {
   segmentName,
   writeFrame,
 } from "./segment.ts";
+import { type Waiter, Waiting } from "./waiting.ts";
 
 /** What travels in a lane. */
 export interface LaneRow {
@@ -61,7 +62,7 @@ export interface LaneOptions<Row extends LaneRow, Block extends LaneBlock<Row> =
 
 interface Group<Block> {
   blocks: Block[];
-  waiting: PromiseWithResolvers<void>;
+  waiting: Waiting;
 }
 
 export class Lane<Row extends LaneRow, Block extends LaneBlock<Row> = LaneBlock<Row>> {
@@ -73,7 +74,7 @@ export class Lane<Row extends LaneRow, Block extends LaneBlock<Row> = LaneBlock<
   readonly #options: LaneOptions<Row, Block>;
   #open = new Map<number, Block>();
   #spare: Block[] = [];
-  #next: PromiseWithResolvers<void> | undefined;
+  #next: Waiting | undefined;
   #writing: Group<Block> | undefined;
   #running: Promise<void> | undefined;
   #sealWanted = false;
@@ -142,17 +143,25 @@ export class Lane<Row extends LaneRow, Block extends LaneBlock<Row> = LaneBlock<
    */
   commit(): Promise<void> {
     if (this.openRows === 0) return this.#writing?.waiting.promise ?? Promise.resolve();
+    return this.#nextGroup().promise;
+  }
+
+  /** The same for one who has appended in this very turn. */
+  join(waiter: Waiter): void {
+    this.#nextGroup().add(waiter);
+  }
+
+  #nextGroup(): Waiting {
     this.#asked++;
-    const { promise } = (this.#next ??= Promise.withResolvers<void>());
     // Started behind all that is here to be read, so that requests that arrived together share one group.
     this.#running ??= othersTurn().then(() => this.#run());
-    return promise;
+    return (this.#next ??= new Waiting());
   }
 
   /** Ends the growing segment, so that it can be flushed; rows that wait are written first. */
   seal(): Promise<void> {
     this.#sealWanted = true;
-    if (this.openRows > 0) this.#next ??= Promise.withResolvers<void>();
+    if (this.openRows > 0) this.#next ??= new Waiting();
     this.#running ??= Promise.resolve().then(() => this.#run());
     return this.#running;
   }
@@ -171,9 +180,9 @@ export class Lane<Row extends LaneRow, Block extends LaneBlock<Row> = LaneBlock<
     this.#running = undefined;
   }
 
-  async #runGroup(waiting: PromiseWithResolvers<void>): Promise<void> {
+  async #runGroup(waiting: Waiting): Promise<void> {
     const group: Group<Block> = { blocks: [...this.#open.values()], waiting };
-    waiting.promise.catch(() => {});
+    let written = false;
     this.#writing = group;
     this.#next = undefined;
     this.#open = new Map();
@@ -181,21 +190,16 @@ export class Lane<Row extends LaneRow, Block extends LaneBlock<Row> = LaneBlock<
     this.openBytes = 0;
     try {
       await this.#write(group.blocks);
-      waiting.resolve();
+      written = true;
     } catch (thrown) {
       this.failedGroups++;
-      this.#options.log.error("journal write failed; its events were refused", {
-        lane: this.name,
-        reason: reasonOf(thrown),
-      });
-      waiting.reject(
-        new Fault("unavailable", "The journal cannot be written. Send the events again later.", {
-          retryAfterSeconds: 5,
-        }),
-      );
+      const reason = reasonOf(thrown);
+      this.#options.log.error("journal write failed; its events were refused", { lane: this.name, reason });
     }
     this.#writing = undefined;
     this.#recycle(group.blocks);
+    if (written) waiting.keep();
+    else waiting.refuse();
   }
 
   /** A file that failed is never trusted again: the rest of the group gets one try in a fresh segment. */
@@ -263,8 +267,7 @@ export class Lane<Row extends LaneRow, Block extends LaneBlock<Row> = LaneBlock<
     this.#named = syncFolder(this.#options.folder);
     this.#named.catch(() => {});
     this.#file = file;
-    const empty = { bytes: headBytes, rows: 0, oldest: 0, batches: [], recovered: false };
-    this.#segment = { id, lane: this.name, path, ...empty };
+    this.#segment = emptySegment(this.name, id, path, headBytes);
     return this.#segment;
   }
 

@@ -2,27 +2,31 @@
 // Holds no logic of its own.
 
 import { Elysia } from "elysia";
-import type { Clock } from "../core/clock.ts";
-import { Fault, type FaultCode } from "../core/fault.ts";
-import { corsHeaders, preflight, withCors } from "../http/cors.ts";
-import { problemResponse } from "../http/problem.ts";
 import { limits } from "../core/limits.ts";
-import { type UploadBounds, announcedBytes, receiveBody, receiveWhole } from "./body.ts";
+import { corsHeaders, preflight } from "../http/cors.ts";
+import { type UploadBounds, announcedBytes, receiveBody, receiveShort } from "./body.ts";
 import { type Hints, copyPieces, decodeBody, joined, looksLikeJson } from "./decode.ts";
 import { captureOperations } from "./model.ts";
-import { type CaptureOptions, type Captured, type Sent, capture } from "./pipeline.ts";
+import { type Sent, capture } from "./pipeline.ts";
+import { reply, replyHeaders } from "./reply.ts";
+import { type AnswerOptions, ShortRequest, refusal } from "./short.ts";
+import { Singles } from "./single.ts";
 import type { Slab } from "./slab.ts";
 import { Slabs } from "./slabs.ts";
 
-export interface CaptureRouteOptions extends CaptureOptions {
+export interface CaptureRouteOptions extends AnswerOptions {
   bodyBytesMax: number;
   /** How long an upload may take, where not as usual. */
   uploadBounds?: UploadBounds;
-  clock: Clock;
-  refused(code: FaultCode): void;
-  /** The answer to a request that failed for no fault of its own. */
-  failed(thrown: unknown, request: Request): Response;
-  seconds(value: number): void;
+}
+
+/** What all requests share. */
+interface Desk {
+  options: CaptureRouteOptions;
+  slabs: Slabs;
+  singles: Singles;
+  /** Announced bodies of fewer bytes are received whole and laid in one turn. */
+  shortBytes: number;
 }
 
 /** Browsers send recordings to /s; what is in a body decides, not where it went. */
@@ -44,9 +48,11 @@ export function captureRoutes(options: CaptureRouteOptions) {
   app.wrap((handle, request) => (request.method === "POST" && posts.get(pathOf(request.url))) || handle);
   const hook = { parse: "none", detail: { hide: true } } as const;
   const slabs = new Slabs(options.bodyBytesMax);
+  const shortBytes = Math.min(limits.slabBodyBytesMin, options.bodyBytesMax);
+  const desk: Desk = { options, slabs, singles: new Singles(slabs.short, options), shortBytes };
   for (const path of paths) {
     const kind: Kind = { nameless: path === "/engage", asBatch: path === "/batch" };
-    const take = (request: Request) => answer(request, kind, options, slabs);
+    const take = (request: Request) => answer(request, kind, desk);
     for (const spelling of [path, `${path}/`]) {
       const detail = captureOperations[spelling] ?? hook.detail;
       posts.set(spelling, take);
@@ -62,32 +68,39 @@ export function captureRoutes(options: CaptureRouteOptions) {
 /** What a path says of the bodies sent there. */
 type Kind = Required<Pick<Sent, "nameless" | "asBatch">>;
 
-async function answer(
+function answer(request: Request, kind: Kind, desk: Desk): Promise<Response> {
+  const announced = announcedBytes(request);
+  const started = desk.options.clock.elapsed();
+  if (!(announced < desk.shortBytes) || request.url.includes("?")) {
+    return answerAny(request, kind, desk, started);
+  }
+  return new Promise((resolve) => {
+    const handOn = (body: Uint8Array) => answerAny(request, kind, desk, started, body);
+    const short = new ShortRequest(
+      { request, started, singles: desk.singles, options: desk.options },
+      resolve,
+      handOn,
+    );
+    receiveShort(request, announced, desk.options.uploadBounds, short);
+  });
+}
+
+/** `whole`: its short body, if that is here. */
+async function answerAny(
   request: Request,
   { nameless, asBatch }: Kind,
-  options: CaptureRouteOptions,
-  slabs: Slabs,
+  { options, slabs }: Desk,
+  started: number,
+  whole?: Uint8Array,
 ): Promise<Response> {
-  const started = options.clock.elapsed();
   const place: Place = { slabs, slab: undefined };
   try {
-    const announced = announcedBytes(request);
-    const query = queryOf(request.url);
-    const short = announced < Math.min(limits.slabBodyBytesMin, options.bodyBytesMax);
-    const wire =
-      short && query === noQuery
-        ? await receiveWhole(request, announced, options.uploadBounds)
-        : await wireOf(request, announced, query, options, place);
-    // Nearly all requests are a short body of plain JSON: they pay for nothing of what the others need.
-    if (short && query === noQuery && looksLikeJson(wire)) {
-      return reply(
-        request,
-        await capture(
-          { body: wire, sent_at: Number.NaN, nameless, asBatch, lent: slabs.lend(wire) },
-          options,
-        ),
-      );
+    if (whole && looksLikeJson(whole)) {
+      const sent = { body: whole, sent_at: Number.NaN, nameless, asBatch, lent: slabs.lend(whole) };
+      return reply(request, await capture(sent, options));
     }
+    const query = queryOf(request.url);
+    const wire = whole ?? (await wireOf(request, announcedBytes(request), query, options, place));
     const { pieces, sent_at } = await decodeBody(wire, hintsOf(request, query));
     const body = await inSlab(pieces, place);
     const sentAt = sentAtOf(sent_at ?? query.get("sent_at") ?? query.get("_"));
@@ -100,12 +113,7 @@ async function answer(
     }
     return reply(request, captured, query.get("verbose") === "1");
   } catch (thrown) {
-    if (!(thrown instanceof Fault)) return options.failed(thrown, request);
-    options.refused(thrown.code);
-    const problem = problemResponse(thrown);
-    // The rest of a body that came too late is not waited for: its connection cannot go on.
-    if (thrown.code === "upload_timeout") problem.headers.set("connection", "close");
-    return withCors(request, problem);
+    return refusal(thrown, request, options);
   } finally {
     if (place.slab) slabs.give(place.slab);
     options.seconds((options.clock.elapsed() - started) / 1000);
@@ -117,9 +125,6 @@ interface Place {
   slabs: Slabs;
   slab: Slab | undefined;
 }
-
-/** Says that recordings are over their quota, which here is none: posthog-js then pauses sending them. */
-const noRecordings = '{"status":"Ok","quota_limited":["recordings"]}';
 
 /** The `data` of the query if there is any, else the body. */
 async function wireOf(
@@ -163,20 +168,6 @@ async function inSlab(pieces: readonly Uint8Array[], place: Place): Promise<Uint
   return place.slab.close(bytes);
 }
 
-function reply(request: Request, captured: Captured, tellsAll = false): Response {
-  const plain = captured.recordingsUnwanted ? noRecordings : '{"status":"Ok"}';
-  const text = tellsAll ? verbose(captured) : plain;
-  // Only browsers send an origin: all others get the same headers, made once.
-  const headers = request.headers.has("origin") ? replyHeaders(request) : usualHeaders;
-  return new Response(text, { headers });
-}
-
-function replyHeaders(request: Request): Record<string, string> {
-  return { ...corsHeaders(request), "content-type": "application/json" };
-}
-
-const usualHeaders = new Headers(replyHeaders(new Request("http://localhost")));
-
 function pathOf(url: string): string {
   const from = url.indexOf("/", 8);
   const to = url.indexOf("?", from);
@@ -199,16 +190,3 @@ function sentAtOf(text: string | null): number {
 }
 
 const sentAtMillisMin = Date.UTC(2021, 0, 1);
-
-function verbose({ accepted, ignored, warned }: Captured): string {
-  const inOrder = <Listed extends { index: number }>(list: readonly Listed[]) =>
-    list.toSorted((a, b) => a.index - b.index);
-  return JSON.stringify({
-    status: "Ok",
-    accepted,
-    ignored: inOrder(ignored.list),
-    ignored_by_reason: Object.fromEntries(ignored.counts),
-    warnings: inOrder(warned.list),
-    warnings_by_reason: Object.fromEntries(warned.counts),
-  });
-}

@@ -102,6 +102,11 @@ export interface Segment {
   lent?: boolean;
 }
 
+/** A segment that begins: `bytes` are its head's. */
+export function emptySegment(lane: LaneName, id: bigint, path: string, bytes: number): Segment {
+  return { id, lane, path, bytes, rows: 0, oldest: 0, batches: [], recovered: false };
+}
+
 export function segmentId(millis: number, journal: number): bigint {
   return (BigInt(millis - epochMs) << 12n) | BigInt(journal % limits.journalsCountMax);
 }

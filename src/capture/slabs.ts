@@ -25,10 +25,14 @@ export class Slabs {
     return this.#free.pop() ?? new Slab(this.#bodyBytesMax);
   }
 
-  /** One for a short body, or none for others: whoever gets it uses it in the same turn, and need not give it back. */
-  lend({ length }: Uint8Array): Slab | undefined {
-    if (length >= limits.slabBodyBytesMin) return undefined;
+  /** The one for short bodies: whoever uses it does so in one turn, and need not give it back. */
+  get short(): Slab {
     return (this.#short ??= new Slab(limits.slabBodyBytesMin));
+  }
+
+  /** The same, or none for others. */
+  lend({ length }: Uint8Array): Slab | undefined {
+    return length < limits.slabBodyBytesMin ? this.short : undefined;
   }
 
   give(slab: Slab): void {
