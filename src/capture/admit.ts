@@ -33,7 +33,7 @@ export function keyOf(scan: Envelope): string {
 }
 
 /** True when the body is one object that has neither a `batch` nor an `event`. */
-export function isNoBatch({ shape, count, ignored }: Scan): boolean {
+export function isNoBatch({ shape, count, ignored }: EventIndex): boolean {
   return shape === "event" && count === 0 && ignored.counts.has("missing_event_name");
 }
 
