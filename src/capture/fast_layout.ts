@@ -98,6 +98,9 @@ export const layout = addresses();
 /** Bytes behind a body that may be read, and are no JSON. */
 export const paddingBytes = 64;
 
+/** Room for the index of a body's events: so many times the body's bytes, which is what the shortest ones take. */
+export const indexShare = 6;
+
 /** Where the index of events lies in a memory for bodies of up to so many bytes: behind the body. */
 export function entriesAt(bodyBytesMax: number): number {
   return Math.ceil((layout.BODY + bodyBytesMax + paddingBytes) / 64) * 64;

@@ -6,6 +6,7 @@ import {
   entriesAt,
   groupTypeBytes,
   groupTypeLengthMax,
+  indexShare,
   keysMax,
   layout,
   paddingBytes,
@@ -250,7 +251,7 @@ export class Slab {
 
 /** For the events of a body of so many bytes; one at the least, with fast_layout's notes. */
 function indexBytesFor(bodyBytesMax: number): number {
-  const most = Math.min(limits.slabIndexBytes, bodyBytesMax * limits.slabIndexShare);
+  const most = Math.min(limits.slabIndexBytes, bodyBytesMax * indexShare);
   return Math.max(Math.ceil(most / 64) * 64, (entryLength + singleNumbers) * 4);
 }
 

@@ -94,8 +94,6 @@ export const limits = {
   slabIdleMs: 30_000,
   /** Room for the index of a long body's events, in bytes: for 20 MB of the shortest; memory only as far as used. */
   slabIndexBytes: 120 * 1024 * 1024,
-  /** The same for a shorter body: so many times its bytes, which is what the shortest events take. */
-  slabIndexShare: 6,
   /** Less difference than this between a client's clock and ours is transit, not skew, in µs: left alone. */
   skewMicrosMin: 10_000_000,
   /** How many body limits' worth of a refused upload is read and dropped, so that its connection can go on. */
