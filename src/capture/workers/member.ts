@@ -85,14 +85,15 @@ export class Member {
   readonly #farewell = Promise.withResolvers<void>();
 
   async #startUntil(tried: () => void): Promise<void> {
-    for (let pause = firstPauseMs; !this.#stopping; pause = Math.min(pause * 2, limits.childRestartMsMax)) {
+    for (let attempt = 0; !this.#stopping; attempt++) {
       try {
         this.#child = await startChild(this.#plan());
         break;
       } catch (thrown) {
-        this.#options.log.warn(`${this.#name} is tried again`, { reason: reasonOf(thrown) });
+        const level = attempt % 20 === 0 ? "warn" : "debug";
+        this.#options.log[level](`${this.#name} is tried again`, { attempt, reason: reasonOf(thrown) });
         tried();
-        await sleep(pause);
+        await sleep(Math.min(firstPauseMs * 2 ** Math.min(attempt, 20), limits.childRestartMsMax));
       }
     }
     tried();
