@@ -120,19 +120,6 @@ export const limits = {
   querySecondsMax: 10,
   /** Values one label of a metric may take; further ones are counted as "other". */
   labelValuesMax: 200,
-  /** How long a child store may take to come up, in ms. */
-  childStartMsMax: 60_000,
-  /**
-   * How long one may take to stop before it is killed, in ms: time to finish an insert and to write a
-   * checkpoint.
-   */
-  childStopMsMax: 20_000,
-  /** The longest pause before a child store that keeps dying is started again, in ms. */
-  childRestartMsMax: 5000,
-  /** Lines of a child store's standard error kept, to be shown when it dies. */
-  childLinesMax: 20,
-  /** Characters of one of those lines; a stack of the engine can be longer than anybody reads. */
-  childLineCharsMax: 1000,
   /** How long a command waits for a starting server to say where its stores are, in ms. */
   attachMsMax: 15_000,
   /**

@@ -1,4 +1,4 @@
-// Bounds of capture workers, each with its unit and its reason.
+// Bounds of processes beside the server's own, capture workers and embedded stores, each with its unit and its reason.
 
 export const workerLimits = {
   /** Workers that the machine's size alone asks for: their flushes take 12 of the embedded engine's 16 places. */
@@ -21,4 +21,17 @@ export const workerLimits = {
   workersGoneMsMax: 10_000,
   /** How long a start waits for the port that workers of an earlier life may still hold, in ms. */
   portMsMax: 2000,
+  /** How long a child store may take to come up, in ms. */
+  childStartMsMax: 60_000,
+  /**
+   * How long one may take to stop before it is killed, in ms: time to finish an insert and to write a
+   * checkpoint.
+   */
+  childStopMsMax: 20_000,
+  /** The longest pause before a child store that keeps dying is started again, in ms. */
+  childRestartMsMax: 5000,
+  /** Lines of a child store's standard error kept, to be shown when it dies. */
+  childLinesMax: 20,
+  /** Characters of one of those lines; a stack of the engine can be longer than anybody reads. */
+  childLineCharsMax: 1000,
 } as const;
