@@ -16,6 +16,9 @@ import {
 } from "./member.ts";
 import { Outcomes, type Reason } from "./outcome.ts";
 
+/** Room in a moved index, beside what is likely. */
+const spareShare = 1.1;
+
 export type Shape = "batch" | "event" | "array" | "other";
 
 export class EventIndex {
@@ -32,6 +35,9 @@ export class EventIndex {
   protected readonly key: ItemKey;
   /** Raw values of the batch object's own members; [from, to) by `envelope`. */
   readonly #envelope = [0, 0, 0, 0, 0, 0, 0, 0];
+  /** Where a full index moves to, and how much of it has. */
+  #roomy: Int32Array | undefined;
+  #moved = 0;
   /** An item without a name may be an event all the same: /engage says what it is. */
   readonly #nameless: boolean;
 
@@ -77,6 +83,29 @@ export class EventIndex {
     this.items = 0;
     this.ignored.clear();
     this.key.clear();
+  }
+
+  /** One more entry wants more room. */
+  protected get isFull(): boolean {
+    return (this.count + 1) * entryLength > this.entries.length;
+  }
+
+  /**
+   * Moves a stretch of the full index to where there is room for as many entries as the whole body is likely to have,
+   * of which `through` bytes are; true when it is through.
+   */
+  protected moveIndex(through: number): boolean {
+    const used = this.count * entryLength;
+    const factor = Math.max(2, (this.bytes.length / through) * spareShare);
+    this.#roomy ??= new Int32Array(Math.ceil(this.entries.length * factor));
+    const to = Math.min(used, this.#moved + limits.copyBytesMax / Int32Array.BYTES_PER_ELEMENT);
+    this.#roomy.set(this.entries.subarray(this.#moved, to), this.#moved);
+    this.#moved = to;
+    if (to < used) return false;
+    this.entries = this.#roomy;
+    this.#roomy = undefined;
+    this.#moved = 0;
+    return true;
   }
 
   protected openEntry(from: number): void {

@@ -44,8 +44,8 @@ export class Scan extends EventIndex {
   }
 
   /**
-   * Goes on for about `bytesMax` bytes, a quarter of them where they go the slow way; what it does the fast way may
-   * be limits.eventBytesMax more. True when the body is through.
+   * Goes on for about `bytesMax` bytes, a quarter of them where they go the slow way, or limits.eventBytesMax more
+   * the fast way. True when the body is through.
    * @throws Fault invalid_payload, naming the byte, for anything that is not JSON in UTF-8.
    */
   advance(bytesMax: number): boolean {
@@ -57,14 +57,16 @@ export class Scan extends EventIndex {
     }
     let left = bytesMax;
     while (this.#step !== step.done) {
+      if (this.#step === step.item && this.isFull && !this.moveIndex(walk.at)) return false;
       const before = walk.at;
       const slab = this.#step === step.item ? this.slab : undefined;
       if (slab && --this.#slowItems < 0) this.#plainItems(slab, before + left);
       left -= walk.at - before;
       if (left <= 0) return false;
+      if (slab && this.isFull) continue;
       const slowFrom = walk.at;
       walk.goal = Math.min(this.bytes.length, slowFrom + Math.ceil(left / slowFactor));
-      this.#go();
+      while (this.#takeStep());
       left -= Math.max(walk.at - slowFrom, itemBytesLeast) * slowFactor;
       if (left <= 0) return this.#step === step.done;
     }
@@ -86,12 +88,7 @@ export class Scan extends EventIndex {
     if (found > 0) this.#expectItem = comma;
   }
 
-  /** The slow way: until an item is over, or the body, or the walk stops at its goal. */
-  #go(): void {
-    while (this.#takeStep());
-  }
-
-  /** False where #go() ends. */
+  /** One step the slow way; false where an item is over, or the body, or the walk stops at its goal. */
   #takeStep(): boolean {
     switch (this.#step) {
       case step.start:
@@ -117,9 +114,9 @@ export class Scan extends EventIndex {
 
   /** A value that stopped midway is through. */
   #passed(): true {
-    if (this.#step === step.value) this.#note(this.#slot, this.#from);
-    this.#step =
-      this.#step === step.value ? step.more : this.#step === step.noItem ? step.behindItem : step.end;
+    const was = this.#step;
+    if (was === step.value) this.#note(this.#slot, this.#from);
+    this.#step = was === step.value ? step.more : was === step.noItem ? step.behindItem : step.end;
     return true;
   }
 
@@ -294,7 +291,7 @@ export class Scan extends EventIndex {
   }
 }
 
-/** Bytes checked for UTF-8 in the time that one is scanned, and scanned fast in the time of one the slow way. */
+/** Bytes checked for UTF-8 while one is scanned, and scanned fast while one goes the slow way. */
 const [utf8Factor, slowFactor] = [8, 4];
 /** What an item costs at the least, in bytes; and the most items before the fast way is tried again. */
 const [itemBytesLeast, slowItemsMax] = [32, 64];

@@ -86,8 +86,6 @@ export const limits = {
   slabBodyBytesMin: 16 * 1024,
   /** Bytes copied between other requests' turns: about a millisecond. */
   copyBytesMax: 4 * 1024 * 1024,
-  /** Bytes of a long frame summed up between other requests' turns: about a millisecond. */
-  sumBytesMax: 2 * 1024 * 1024,
   /** Long bodies in slabs at once, each 20 to 40 MB; further ones are received and scanned the slow way. */
   slabsMax: 6,
   /** Slabs nobody wanted for so long are let go, in ms. */

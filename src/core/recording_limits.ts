@@ -5,6 +5,8 @@ export const recordingLimits = {
   snapshotBytesMax: 32 * 1024 * 1024,
   /** Bytes of one that are read, hashed or copied before other requests get their turn: about a millisecond. */
   snapshotSliceBytesMax: 512 * 1024,
+  /** Bytes of a long frame, which only they make, summed up between other requests' turns: about a millisecond. */
+  sumBytesMax: 2 * 1024 * 1024,
   /** A number in a recording that is looked at (a moment, a kind), in bytes. */
   snapshotNumberBytesMax: 64,
   /** Bytes after which a segment of recordings is sealed: some 30 s of 200 recorders. */
