@@ -14,6 +14,9 @@ export function hostileBodies(bytes: number): Record<string, Uint8Array> {
     ...oddEvents(bytes),
     ...identities(bytes),
     ...longOnes(bytes),
+    ...manyOfEach(bytes),
+    ...mixed(bytes),
+    ...nearlyTooLong(bytes),
     ...wrapped(plain),
     "cut off": sound.subarray(0, -10),
     "not UTF-8 at its end": Buffer.concat([sound, new Uint8Array([0xff])]),
@@ -119,6 +122,56 @@ function snapshot(session: string, events: number): string {
   return event(`{${data}}`, "$snapshot");
 }
 
+/** Something new in each event, for whatever keeps or groups it. */
+function manyOfEach(bytes: number): Record<string, Uint8Array> {
+  const all = (item: (i: number) => string) => filled(bytes, item);
+  const keys = (i: number, count: number) => Array.from({ length: count }, (_, n) => `"k${i * count + n}"`);
+  return {
+    "a new property each": all((i) => event(`{"$set":{"key ${i}":${i}}}`, "e", `d${i}`)),
+    "$set of a thousand new keys": all((i) => event(`{"$set":${wide(i, 1000, (n) => `"k${n}":${n}`)}}`)),
+    "$unset of a thousand new keys": all((i) => event(`{"$unset":[${keys(i, 1000).join(",")}]}`)),
+    "a session and id each": all((i) => event(`{"$session_id":"s${i}"}`, "e", `d${i}`)),
+    "groups with new keys": all((i) => event(`{"$groups":{"company":"c${i}","team":"t${i}"}}`, "e", `d${i}`)),
+    "a merge each": all((i) => event(`{"$anon_distinct_id":"a${i}","$set":{}}`, "$identify", `d${i}`)),
+    "merges in one chain": all((i) => event(`{"alias":"c${i + 1}"}`, "$merge_dangerously", `c${i}`)),
+    "tiny events, a name each": all((i) => `{"event":"${i}","distinct_id":"1"}`),
+  };
+}
+
+/** What takes turns on the fast way and the slow one, or is read in many ways. */
+function mixed(bytes: number): Record<string, Uint8Array> {
+  const all = (item: (i: number) => string) => filled(bytes, item);
+  const at = (i: number, more: string) => `${event("{}", "e", `d${i}`).slice(0, -1)},${more}}`;
+  return {
+    "tiny events, every other odd": all((i) => `{"event":"e","distinct_id":"${i % 2 ? "" : "é"}${i}"}`),
+    "tiny events that lack something": all(() => '{"event":"$identify","distinct_id":"1"}'),
+    "ids that are objects": all((i) => `{"event":"e","distinct_id":{"a":[1,2,{"b":${i}}]}}`),
+    "times that are numbers": all((i) => at(i, `"timestamp":${1714905600000 + i}`)),
+    "times of every spelling": all((i) => at(i, `"timestamp":"${spellings[i % spellings.length]}"`)),
+    "two properties each": all((i) => event(`{"a":${i}},"properties":{"b":${i}}`)),
+  };
+}
+
+const spellings = [
+  "2024-W09-4T10:00:00Z",
+  "2024-060",
+  "20240229T101112",
+  "1714905600000",
+  "May 5 2024 10:00",
+  "Sun May 05 2024 10:00:00 GMT+0200 (Central European Summer Time)",
+  "2024-05-05",
+];
+
+/** As long as is taken, or as is read in one turn. */
+function nearlyTooLong(bytes: number): Record<string, Uint8Array> {
+  const all = (item: (i: number) => string) => filled(bytes, item);
+  return {
+    "events of 999 kB, all NUL": all(() => event(`{"a":"${"\\u0000".repeat(166_000)}"}`)),
+    "events of 999 kB, all escapes": all(() => event(`{"a":"${'\\"'.repeat(499_000)}"}`)),
+    "recordings of 500 kB": all((i) => snapshot(`s${i}`, 7500)),
+  };
+}
+
 /** What is around a body, as large as the body itself. */
 function wrapped(plain: readonly string[]): Record<string, Uint8Array> {
   const part = (share: number) => bodyAround(plain.slice(0, Math.floor(plain.length * share)), projectKey);
@@ -127,10 +180,17 @@ function wrapped(plain: readonly string[]): Record<string, Uint8Array> {
     base64: Buffer.from(letters),
     "a form of base64": Buffer.from(`data=${encodeURIComponent(letters)}`),
     "a form of JSON": Buffer.from(`data=${encodeURIComponent(Buffer.from(part(0.5)).toString())}`),
+    "gzip of tiny events, five times": Bun.gzipSync(
+      filled(5 * bytesOf(plain), () => '{"event":"e","distinct_id":"1"}') as Uint8Array<ArrayBuffer>,
+    ),
     "gzip of five bodies": Bun.gzipSync(
       bodyAround(Array.from({ length: 5 }, () => plain).flat(), projectKey) as Uint8Array<ArrayBuffer>,
     ),
   };
+}
+
+function bytesOf(items: readonly string[]): number {
+  return items.reduce((bytes, item) => bytes + item.length + 1, 0);
 }
 
 function monthText(i: number): string {
