@@ -1,4 +1,4 @@
-// Sessions, persons and groups of a store that was filled before migrations 0011 to 0013, beside one filled after them.
+// Sessions, persons and groups of a store that was filled before migrations 0011 to 0015, beside one filled after them.
 
 import { afterAll, beforeAll, expect, test } from "bun:test";
 import { silentLog } from "../../src/core/log.ts";
