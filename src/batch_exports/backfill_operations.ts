@@ -3,6 +3,7 @@
 import type { Clock } from "../core/clock.ts";
 import { Fault } from "../core/fault.ts";
 import { readFields } from "../http/body.ts";
+import { refusal } from "../http/docs_document.ts";
 import { reply, requestBody } from "../http/schema.ts";
 import type { Postgres } from "../storage/postgres.ts";
 import { readRange, runsIn } from "./backfill.ts";
@@ -66,7 +67,7 @@ export function backfillOperations(parts: BackfillParts): Operation[] {
       scope: "batch_export:write",
       detail: {
         summary: "Cancel a backfill and what of it runs",
-        responses: { 200: reply("It is cancelled.", cancelledModel) },
+        responses: { 200: reply("It is cancelled.", cancelledModel), 400: refusal(400) },
       },
       answer: async (asked) => {
         const { id } = await backfillOf(sql, asked);

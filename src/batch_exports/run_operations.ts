@@ -5,6 +5,7 @@ import { Fault } from "../core/fault.ts";
 import { limits } from "../core/limits.ts";
 import type { Clock } from "../core/clock.ts";
 import { readMoment } from "../http/moment.ts";
+import { refusal } from "../http/docs_document.ts";
 import { reply } from "../http/schema.ts";
 import type { Postgres } from "../storage/postgres.ts";
 import { intervalNamed } from "./backfill.ts";
@@ -109,7 +110,10 @@ function changeOperations({ sql, clock, wake }: BackfillParts): Operation[] {
       method: "POST",
       path: ":id/runs/:run_id/cancel/",
       scope: "batch_export:write",
-      detail: { summary: "Cancel a run", responses: { 200: reply("It is cancelled.", cancelledModel) } },
+      detail: {
+        summary: "Cancel a run",
+        responses: { 200: reply("It is cancelled.", cancelledModel), 400: refusal(400) },
+      },
       answer: async (asked) => {
         const { run } = await runOf(sql, asked);
         if (await cancelRun(sql, run.id, new Date(clock.now()))) return ok({ cancelled: true });
@@ -123,7 +127,7 @@ function changeOperations({ sql, clock, wake }: BackfillParts): Operation[] {
       scope: "batch_export:write",
       detail: {
         summary: "Run an interval again, as a backfill of its own",
-        responses: { 200: reply("It was started.", startedBackfillModel) },
+        responses: { 200: reply("It was started.", startedBackfillModel), 400: refusal(400) },
       },
       answer: async (asked) => {
         const { run, stored } = await runOf(sql, asked);

@@ -218,3 +218,11 @@ test("nothing but the page's files can be fetched through it", async () => {
     expect(await reply.json()).toMatchObject({ code: "not_found" });
   }
 });
+
+test("what can only be done at the right time says that it may be refused, though it has no body", () => {
+  const timely = described().filter(({ path }) => /\/(runs|backfills)\/.*\/(cancel|retry)\/$/.test(path));
+  expect(timely).toHaveLength(9);
+  for (const { operation } of timely) {
+    expect(operation.responses["400"]).toEqual({ $ref: "#/components/responses/BadRequest" });
+  }
+});
