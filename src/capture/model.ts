@@ -109,7 +109,8 @@ export const captureOperations: Readonly<Record<string, Record<string, unknown>>
   "/capture/": {
     ...shared,
     summary: "Capture an event",
-    description: "Also at `/e/`, `/i/v0/e/`, `/track/` and `/engage/`, which take any of these bodies.",
+    description:
+      "Also at `/e/`, `/i/v0/e/`, `/i/v0/ai/batch/`, `/track/` and `/engage/`, which take any of these bodies.",
     requestBody: { required: true, ...content(captureModel) },
   },
   "/batch/": {

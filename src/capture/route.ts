@@ -29,8 +29,11 @@ interface Desk {
   shortBytes: number;
 }
 
-/** Browsers send recordings to /s; what is in a body decides, not where it went. */
-const paths = ["/capture", "/batch", "/e", "/track", "/engage", "/i/v0/e", "/s"];
+/**
+ * Browsers send recordings to /s, SDKs' wrappers of language models theirs to /i/v0/ai/batch; what is in a body
+ * decides, not where it went.
+ */
+const paths = ["/capture", "/batch", "/e", "/track", "/engage", "/i/v0/e", "/i/v0/ai/batch", "/s"];
 
 const spellings: ReadonlySet<string> = new Set(paths.flatMap((path) => [path, `${path}/`]));
 const methods: ReadonlySet<string> = new Set(["POST", "GET", "HEAD", "OPTIONS"]);
@@ -51,7 +54,7 @@ export function captureRoutes(options: CaptureRouteOptions) {
   const shortBytes = Math.min(limits.slabBodyBytesMin, options.bodyBytesMax);
   const desk: Desk = { options, slabs, singles: new Singles(slabs.short, options), shortBytes };
   for (const path of paths) {
-    const kind: Kind = { nameless: path === "/engage", asBatch: path === "/batch" };
+    const kind: Kind = { nameless: path === "/engage", asBatch: path.endsWith("/batch") };
     const take = (request: Request) => answer(request, kind, desk);
     for (const spelling of [path, `${path}/`]) {
       const detail = captureOperations[spelling] ?? hook.detail;

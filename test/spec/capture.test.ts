@@ -53,7 +53,7 @@ test("takes a single event, a batch and an array, on every path, with and withou
     [{ ...event, properties: { token: projectKey } }],
   ];
   let sent = 0;
-  for (const path of ["/capture", "/batch", "/e", "/track", "/engage", "/i/v0/e"]) {
+  for (const path of ["/capture", "/batch", "/e", "/track", "/engage", "/i/v0/e", "/i/v0/ai/batch"]) {
     for (const slash of ["", "/"]) {
       for (const body of bodies) {
         const reply = await post(server, path + slash, body);
