@@ -118,8 +118,9 @@ const prefix: Field = { kind: "str", otherwise: "" };
 export const destinationFields: Readonly<Record<DestinationType, Readonly<Record<string, Field>>>> = {
   S3: {
     bucket_name: { kind: "str", required: true },
-    region: { kind: "str", required: true },
-    prefix: { kind: "str", required: true },
+    // Where a bucket rests elsewhere, S3 says so and is asked again there.
+    region: { kind: "str", otherwise: "us-east-1" },
+    prefix,
     aws_access_key_id: { ...optional, secret: true },
     aws_secret_access_key: { ...optional, secret: true },
     endpoint_url: { ...optional, place: true },

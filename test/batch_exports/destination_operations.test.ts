@@ -1,6 +1,7 @@
 // What may be said of a destination, over HTTP: every rule and its words, where data may go, what a dry run does.
 
 import { afterAll, beforeAll, describe, expect, test } from "bun:test";
+import { fullDestination } from "../../src/batch_exports/destination_config.ts";
 import { startMsMax } from "../support/accounts.ts";
 import { problemOf } from "../support/ask.ts";
 import { type ExportDesk, exportWish, openExportDesk } from "../support/batch_exports.ts";
@@ -87,7 +88,7 @@ describe("every type is told its own fields", () => {
 
   test("what is required must be there", async () => {
     const required: [string, Record<string, unknown>][] = [
-      ["S3", s3],
+      ["S3", { bucket_name: s3.bucket_name }],
       ["AzureBlob", azure],
       ["Postgres", postgres],
       ["HTTP", http],
@@ -100,6 +101,12 @@ describe("every type is told its own fields", () => {
     }
     const half = await refusal("S3", { ...s3, aws_access_key_id: "A" });
     expect(half).toEqual(wrong("Configuration missing required field: 'aws_secret_access_key'"));
+  });
+
+  test("a bucket needs a name only; region and prefix have the usual ones", async () => {
+    const bare = { bucket_name: s3.bucket_name };
+    expect(await shown("S3", bare)).toEqual(bare);
+    expect(fullDestination("S3", bare, {})).toMatchObject({ config: { region: "us-east-1", prefix: "" } });
   });
 
   test("what is unknown is named, sorted", async () => {
