@@ -4,7 +4,7 @@ import { Fault } from "../core/fault.ts";
 import { limits } from "../core/limits.ts";
 import { shown } from "../http/field_fault.ts";
 import { isoTimeOf } from "../http/field_time.ts";
-import { intervalMs, wholeIntervals } from "./interval.ts";
+import { alignedBefore, intervalMs, intervalsIn } from "./interval.ts";
 
 export interface Range {
   /** Null: where the data begins. */
@@ -30,10 +30,29 @@ export function readRange(body: { start_at?: unknown; end_at?: unknown }, now: D
   return { start, end };
 }
 
+/**
+ * Where a backfill of this range ends. One without an end goes until now, but leaves an interval that has not ended
+ * to the schedule, where that will run it whole.
+ */
+export function endOfRange({ start, end }: Range, of: Scheduled, now: Date): Date {
+  if (end) return end;
+  const lengthMs = intervalMs(of.interval);
+  const grid = alignedBefore(now.getTime(), lengthMs);
+  const goesOn = !of.paused && (of.end_at === null || Date.parse(of.end_at) >= grid + lengthMs);
+  return goesOn && !(start && start.getTime() >= grid) ? new Date(grid) : now;
+}
+
+/** What of an export says whether its schedule goes on. */
+export interface Scheduled {
+  interval: string;
+  paused: boolean;
+  end_at: string | null;
+}
+
 /** How many runs the range has; null while its start is unknown. @throws Fault when there are too many. */
 export function runsIn({ start, end }: Range, interval: string, now: Date): number | null {
   if (!start) return null;
-  const runs = wholeIntervals(start.getTime(), (end ?? now).getTime(), intervalMs(interval));
+  const runs = intervalsIn(start.getTime(), (end ?? now).getTime(), intervalMs(interval));
   if (runs <= limits.backfillRunsMax) return runs;
   const detail = `This range has ${runs} intervals; a backfill can have at most ${limits.backfillRunsMax}.`;
   throw new Fault("invalid_input", detail);

@@ -6,7 +6,7 @@ import { readFields } from "../http/body.ts";
 import { refusal } from "../http/docs_document.ts";
 import { reply, requestBody } from "../http/schema.ts";
 import type { Postgres } from "../storage/postgres.ts";
-import { readRange, runsIn } from "./backfill.ts";
+import { endOfRange, readRange, runsIn } from "./backfill.ts";
 import { cancelBackfill, createBackfill, getBackfill, listBackfills } from "./backfill_store.ts";
 import { cursorPage, pageSize, readCursor } from "./cursor.ts";
 import { limits } from "../core/limits.ts";
@@ -87,8 +87,9 @@ function startOperations(parts: BackfillParts): Operation[] {
   } as const;
   const detail = {
     description:
-      "One run for each whole interval from `start_at` up to `end_at`, one after the other, beginning at once; " +
-      "what is left over at the end is not run.",
+      "One run for each interval from `start_at` up to `end_at`, the last one shorter where the range ends within " +
+      "it, one after the other, beginning at once. Without `start_at` it begins with the first data; without `end_at` " +
+      "it goes until now, and leaves the interval that has not ended to the schedule of an export that is not paused.",
     requestBody: requestBody(backfillBody, { partial: true }),
     responses: { 200: reply("It was started.", startedBackfillModel) },
   };
@@ -103,17 +104,19 @@ function startOperations(parts: BackfillParts): Operation[] {
 }
 
 async function startBackfill({ sql, clock, wake }: BackfillParts, asked: Asked): Promise<Answered> {
-  const { id, interval } = await exportOf(sql, asked);
+  const stored = await exportOf(sql, asked);
+  const { id, interval } = stored;
   const now = new Date(clock.now());
   const range = readRange(await readFields(asked.request, backfillBody), now);
+  const end = endOfRange(range, stored, now);
   const wish = {
     batch_export_id: id,
     start_at: range.start,
     end_at: range.end,
     range_start: range.start,
-    range_end: range.end ?? now,
+    range_end: end,
     interval,
-    total_runs: runsIn(range, interval, now),
+    total_runs: runsIn({ start: range.start, end }, interval, now),
   };
   const backfill_id = await createBackfill(sql, wish, now);
   wake();

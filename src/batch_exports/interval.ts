@@ -51,12 +51,12 @@ export function nextDue({ lengthMs, until, startAt, endAt }: Schedule, now: numb
   return { start: end - lengthMs, end };
 }
 
-/** How many whole intervals of this length a backfill's range holds; what is left over at its end is not run. */
-export function wholeIntervals(start: number, end: number, lengthMs: number): number {
-  return Math.max(0, Math.floor((end - start) / lengthMs));
+/** How many intervals of this length a backfill's range holds; the last one may be shorter. */
+export function intervalsIn(start: number, end: number, lengthMs: number): number {
+  return Math.max(0, Math.ceil((end - start) / lengthMs));
 }
 
-/** The interval of a backfill that begins at `from`; undefined when it does not fit before `end` any more. */
+/** The interval of a backfill that begins at `from`, no longer than to its `end`; undefined when that is reached. */
 export function nextOfRange(from: number, end: number, lengthMs: number): Interval | undefined {
-  return from + lengthMs <= end ? { start: from, end: from + lengthMs } : undefined;
+  return from < end ? { start: from, end: Math.min(from + lengthMs, end) } : undefined;
 }

@@ -83,16 +83,19 @@ export interface OpenBackfill {
   project_id: number;
   model: "events" | "persons";
   interval: string;
+  /** As it was asked for; null: until now. */
+  end_at: Date | null;
   range_start: Date | null;
   range_end: Date;
   scheduled_until: Date | null;
+  created_at: Date;
 }
 
 /** Backfills that wait for their next run, or for their end. */
 export async function waitingBackfills(sql: Postgres): Promise<OpenBackfill[]> {
   return await sql<OpenBackfill[]>`
-    SELECT b.id, b.batch_export_id, e.project_id, e.model, b."interval", b.range_start, b.range_end,
-      b.scheduled_until
+    SELECT b.id, b.batch_export_id, e.project_id, e.model, b."interval", b.end_at, b.range_start,
+      b.range_end, b.scheduled_until, b.created_at
     FROM batch_export_backfills b JOIN batch_exports e ON e.id = b.batch_export_id
     WHERE b.status IN ('Starting', 'Running') AND NOT e.deleted
       AND NOT EXISTS (
@@ -101,17 +104,18 @@ export async function waitingBackfills(sql: Postgres): Promise<OpenBackfill[]> {
     LIMIT ${limits.exportsPerTickMax}`;
 }
 
-/** Says where a backfill begins, once; how many runs that means. */
+/** Says where a backfill begins and ends, once; how many runs that means. */
 export async function setRange(
   sql: Postgres,
   id: string,
-  start: number,
+  range: { start: number; end: number },
   runs: number,
   now: number,
 ): Promise<void> {
   await sql`
     UPDATE batch_export_backfills
-    SET range_start = ${new Date(start)}, total_runs = ${runs}, last_updated_at = ${new Date(now)}
+    SET range_start = ${new Date(range.start)}, range_end = ${new Date(range.end)}, total_runs = ${runs},
+      last_updated_at = ${new Date(now)}
     WHERE id = ${id} AND (range_start IS NULL OR total_runs IS NULL)`;
 }
 

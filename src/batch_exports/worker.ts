@@ -13,7 +13,7 @@ import { probe } from "./deliver.ts";
 import type { Destination, DestinationType } from "./destination_config.ts";
 import { whyNoFiles } from "./destination_file.ts";
 import { deliveryError } from "./failure.ts";
-import { alignedBefore, intervalMs, nextDue, nextOfRange, wholeIntervals } from "./interval.ts";
+import { alignedBefore, intervalMs, intervalsIn, nextDue, nextOfRange } from "./interval.ts";
 import { forgetLogs, writeLog } from "./log_store.ts";
 import { attempt, type RunCounts } from "./run.ts";
 import {
@@ -158,9 +158,11 @@ class Worker implements ExportWorker {
   async #advance(backfill: OpenBackfill): Promise<void> {
     const { sql, clock } = this.#options;
     const lengthMs = intervalMs(backfill.interval);
-    const end = backfill.range_end.getTime();
+    let end = backfill.range_end.getTime();
     const start = backfill.range_start?.getTime() ?? (await this.#firstMoment(backfill, lengthMs)) ?? end;
-    await setRange(sql, backfill.id, start, wholeIntervals(start, end, lengthMs), clock.now());
+    // All there is came in the interval that has not ended: that much is run at once.
+    if (backfill.end_at === null && start >= end) end = Math.max(end, backfill.created_at.getTime());
+    await setRange(sql, backfill.id, { start, end }, intervalsIn(start, end, lengthMs), clock.now());
     const run = nextOfRange(backfill.scheduled_until?.getTime() ?? start, end, lengthMs);
     if (run) {
       await advanceBackfill(sql, backfill, run, clock.now());

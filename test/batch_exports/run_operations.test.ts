@@ -1,5 +1,6 @@
 // Runs, backfills and logs over HTTP. Nothing runs here: what the scheduler would do is written by the tests.
 
+import { endOfRange } from "../../src/batch_exports/backfill.ts";
 import { afterAll, beforeAll, expect, test } from "bun:test";
 import { startMsMax } from "../support/accounts.ts";
 import { problemOf } from "../support/ask.ts";
@@ -196,7 +197,7 @@ test("a backfill starts with a range, under either path, whatever else is said",
       last_updated_at: expect.any(String) as unknown,
       // The half hour left over is not run.
       progress: {
-        total_runs: 3,
+        total_runs: 4,
         finished_runs: expect.any(Number) as unknown,
         progress: expect.any(Number) as unknown,
       },
@@ -223,6 +224,20 @@ test("without a start a backfill goes from the first data, without an end until 
     [null, null],
     [null, null],
   ]);
+});
+
+test("without an end, what is under way is left to a schedule that will run it", () => {
+  const asked = (paused: boolean, start?: string, end_at: string | null = null) =>
+    endOfRange(
+      { start: start ? new Date(start) : null, end: null },
+      { interval: "hour", paused, end_at },
+      new Date("2025-01-01T12:20:00Z"),
+    ).toISOString();
+  expect(asked(false)).toBe("2025-01-01T12:00:00.000Z");
+  expect(asked(false, "2025-01-01T11:30:00Z")).toBe("2025-01-01T12:00:00.000Z");
+  expect(asked(false, "2025-01-01T12:00:00Z")).toBe("2025-01-01T12:20:00.000Z");
+  expect(asked(true)).toBe("2025-01-01T12:20:00.000Z");
+  expect(asked(false, undefined, "2025-01-01T12:30:00Z")).toBe("2025-01-01T12:20:00.000Z");
 });
 
 test("a range that cannot be is refused, in PostHog's words", async () => {

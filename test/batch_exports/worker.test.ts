@@ -131,20 +131,42 @@ test("missed intervals are run one after the other, each half-open on the moment
   await worker.close();
 }, 60_000);
 
-test("a backfill of everything begins with the first data and leaves a part of an interval out", async () => {
-  const id = await makeExport(stores, { dataDir }, { ...nowhere, paused: true });
-  const backfill = await makeBackfill(stores, id, "hour", { start: null, end: new Date(noon + 30 * 60_000) });
-  const worker = openProcess();
+/** The intervals of a backfill that has ended, in minutes from noon, and what each exported. */
+async function doneBy(backfill: string): Promise<number[][]> {
   await until(async () => {
     const [row] = await stores.sql`SELECT status FROM batch_export_backfills WHERE id = ${backfill}`;
     return row!["status"] === "Completed";
   });
-  const runs = await runsOf(stores, id);
-  expect(runs[0]!.data_interval_start!.getTime()).toBe(noon - 3 * hour);
-  expect(runs.at(-1)!.data_interval_end.getTime()).toBe(noon);
-  expect(runs.reduce((sum, { records_completed }) => sum + records_completed!, 0)).toBe(3);
-  const [row] = await stores.sql`SELECT total_runs FROM batch_export_backfills WHERE id = ${backfill}`;
-  expect(row!["total_runs"]).toBe(3);
+  const [row] = await stores.sql`
+    SELECT total_runs, batch_export_id FROM batch_export_backfills WHERE id = ${backfill}`;
+  const runs = await runsOf(stores, String(row!["batch_export_id"]));
+  expect(row!["total_runs"]).toBe(runs.length);
+  const minutes = (moment: Date) => (moment.getTime() - noon) / 60_000;
+  return runs.map((run) => [
+    minutes(run.data_interval_start!),
+    minutes(run.data_interval_end),
+    run.records_completed!,
+  ]);
+}
+
+test("a backfill of everything begins with the first data and ends where it was asked to, within an interval too", async () => {
+  const id = await makeExport(stores, { dataDir }, { ...nowhere, paused: true });
+  const backfill = await makeBackfill(stores, id, "hour", { start: null, end: new Date(noon - 90 * 60_000) });
+  const worker = openProcess();
+  expect(await doneBy(backfill)).toEqual([
+    [-180, -120, 1],
+    [-120, -90, 1],
+  ]);
+  await worker.close();
+}, 60_000);
+
+test("a backfill until now runs what came in the interval that has not ended, when there is nothing else", async () => {
+  const id = await makeExport(stores, { dataDir }, { ...nowhere, paused: true });
+  const backfill = await makeBackfill(stores, id, "hour", { start: null, end: new Date(noon - 3 * hour) });
+  await stores.sql`
+    UPDATE batch_export_backfills SET end_at = NULL, created_at = ${new Date(noon - 2.5 * hour)} WHERE id = ${backfill}`;
+  const worker = openProcess();
+  expect(await doneBy(backfill)).toEqual([[-180, -150, 0]]);
   await worker.close();
 }, 60_000);
 
