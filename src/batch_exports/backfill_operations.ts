@@ -89,7 +89,8 @@ function startOperations(parts: BackfillParts): Operation[] {
     description:
       "One run for each interval from `start_at` up to `end_at`, the last one shorter where the range ends within " +
       "it, one after the other, beginning at once. Without `start_at` it begins with the first data; without " +
-      "`end_at` it goes until now, and leaves the interval that has not ended to the schedule of an export that is not paused.",
+      "`end_at` it goes until now, and leaves the interval that has not ended to the schedule of an export that " +
+      "is not paused.",
     requestBody: requestBody(backfillBody, { partial: true }),
     responses: { 200: reply("It was started.", startedBackfillModel) },
   };
