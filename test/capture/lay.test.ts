@@ -40,9 +40,9 @@ async function laid(items: string[]): Promise<Laid> {
         },
       }),
   } as unknown as EventLane;
-  const merges = { append: () => {}, crowded: false };
+  const merging = { append: () => {}, crowded: false };
   const stamp = () => ++micros;
-  const journal = { stamp, merges, recordings: { failedGroups: 0 } } as unknown as Journal;
+  const journal = { stamp, merging, recordings: { failedGroups: 0 } } as unknown as Journal;
   const recorder = new Recorder({ project_id: 7, received, journal, wanted: false, retentionDays: 1 });
   const sending: Sending = { project_id: 7, historical_migration: false, received, skew: 0 };
   let over = false;

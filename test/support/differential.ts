@@ -59,8 +59,8 @@ export async function outcomeOf(
   );
   const skew = 12_345_678;
   const sending: Sending = { project_id: 7, historical_migration: true, received, skew, groupTypes };
-  const merges = { append: (row: unknown) => merged.push(JSON.stringify(row)), crowded: false };
-  const journal = { stamp: () => received, merges, recordings: { failedGroups: 0 } } as unknown as Journal;
+  const merging = { append: (row: unknown) => merged.push(JSON.stringify(row)), crowded: false };
+  const journal = { stamp: () => received, merging, recordings: { failedGroups: 0 } } as unknown as Journal;
   const recorder = new Recorder({ project_id: 7, received, journal, wanted: false, retentionDays: 1 });
   // Turns begin at 0, so that the same event has the same.
   takeTurns(0x40000000 - takeTurns(0));
