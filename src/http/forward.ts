@@ -2,6 +2,7 @@
 // nobody but that process.
 
 import { Fault } from "../core/fault.ts";
+import { limits } from "../core/limits.ts";
 import { problemResponse } from "./problem.ts";
 
 /** Headers of one connection, not of what it carries. */
@@ -25,13 +26,22 @@ export function forwardTo(origin: string): (request: Request) => Promise<Respons
         // Whatever proxy the environment names is none for what stays within this machine.
         proxy: false,
       });
-      return new Response(reply.body, { status: reply.status, headers: carried(reply.headers) });
+      const body = isShort(reply, method) ? await reply.arrayBuffer() : reply.body;
+      return new Response(body, { status: reply.status, headers: carried(reply.headers) });
     } catch {
       const detail = "This cannot be answered right now. Ask again later.";
       return problemResponse(new Fault("unavailable", detail, { retryAfterSeconds: 1 }));
     }
   };
 }
+
+/** Whether it has a body that is worth no stream, whose length would not be told. */
+function isShort({ headers, status }: Response, method: string): boolean {
+  const bytes = Number(headers.get("content-length") ?? 0);
+  return bytes > 0 && bytes <= limits.replySliceBytes && method !== "HEAD" && status !== notModified;
+}
+
+const notModified = 304;
 
 function carried(headers: Headers): Headers {
   const copy = new Headers(headers);
