@@ -33,9 +33,10 @@ process.exit(await main(process.argv.slice(2)));
 
 async function main(words: string[]): Promise<number> {
   const [name, ...args] = words;
-  if (name === undefined || name === "--help" || name === "-h" || name === "help") {
+  if (name === undefined) return complain(help, 2);
+  if (name === "--help" || name === "-h" || name === "help") {
     print(help);
-    return name === undefined ? 2 : 0;
+    return 0;
   }
   const command = commands.find((known) => known.name === name);
   if (!command) return complain(`sluice: unknown command "${name}"; sluice --help lists them`, 2);

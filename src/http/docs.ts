@@ -34,6 +34,8 @@ export function docsRoutes({ routes }: DocsOptions) {
   const assets = openAssets(installedAssets());
   let described: Promise<string> | undefined;
   return new Elysia({ name: "docs" })
+    // The address that a start prints is opened in browsers.
+    .get("/", () => new Response(null, { status: 302, headers: { location: "/docs" } }), hidden)
     .get("/docs", ({ request }) => assets.page(request), hidden)
     .get(
       "/docs/json",

@@ -1,6 +1,7 @@
 import { expect, test } from "bun:test";
 import { endOfWords, readWords, requiredTextOf, textOf } from "../../src/cli/args.ts";
 import { UserError } from "../../src/core/fault.ts";
+import { runSluice } from "../support/server.ts";
 
 function complaint(work: () => unknown): UserError {
   try {
@@ -37,4 +38,13 @@ test("an absent or blank required option is wrong use", () => {
 test("a word too many is named", () => {
   const words = readWords(["list", "all"], []);
   expect(complaint(() => endOfWords(words, 1)).message).toBe('unexpected word "all"');
+});
+
+test("without a command the usage is told as a complaint, with --help as an answer", async () => {
+  const silent = await runSluice([], {});
+  expect([silent.exitCode, silent.stdout]).toEqual([2, ""]);
+  expect(silent.stderr).toContain("usage: sluice <command>");
+  const asked = await runSluice(["--help"], {});
+  expect([asked.exitCode, asked.stderr]).toEqual([0, ""]);
+  expect(asked.stdout).toContain("usage: sluice <command>");
 });

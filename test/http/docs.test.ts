@@ -226,3 +226,8 @@ test("what can only be done at the right time says that it may be refused, thoug
     expect(operation.responses["400"]).toEqual({ $ref: "#/components/responses/BadRequest" });
   }
 });
+
+test("the server's own address leads to the page of the API", async () => {
+  const reply = await fetch(`${app.url}/`, { redirect: "manual" });
+  expect([reply.status, reply.headers.get("location")]).toEqual([302, "/docs"]);
+});
