@@ -33,27 +33,29 @@ export function docsRoutes({ routes }: DocsOptions) {
   const hidden = { detail: { hide: true } };
   const assets = openAssets(installedAssets());
   let described: Promise<string> | undefined;
-  return new Elysia({ name: "docs" })
-    // The address that a start prints is opened in browsers.
-    .get("/", () => new Response(null, { status: 302, headers: { location: "/docs" } }), hidden)
-    .get("/docs", ({ request }) => assets.page(request), hidden)
-    .get(
-      "/docs/json",
-      async () => {
-        described ??= describe(routes()).then((document) => JSON.stringify(document));
-        return new Response(await described, { headers: jsonHeaders });
-      },
-      hidden,
-    )
-    .get(
-      "/docs/assets/:name",
-      async ({ request, params }) => {
-        const found = await assets.answer(params.name, request);
-        if (!found) throw new Fault("not_found", "The API page has no such file.");
-        return found;
-      },
-      hidden,
-    );
+  return (
+    new Elysia({ name: "docs" })
+      // The address that a start prints is opened in browsers.
+      .get("/", () => new Response(null, { status: 302, headers: { location: "/docs" } }), hidden)
+      .get("/docs", ({ request }) => assets.page(request), hidden)
+      .get(
+        "/docs/json",
+        async () => {
+          described ??= describe(routes()).then((document) => JSON.stringify(document));
+          return new Response(await described, { headers: jsonHeaders });
+        },
+        hidden,
+      )
+      .get(
+        "/docs/assets/:name",
+        async ({ request, params }) => {
+          const found = await assets.answer(params.name, request);
+          if (!found) throw new Fault("not_found", "The API page has no such file.");
+          return found;
+        },
+        hidden,
+      )
+  );
 }
 
 /** Any page may read it: generators of clients run in browsers too, and it says nothing secret. */
