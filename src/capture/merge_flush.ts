@@ -71,7 +71,7 @@ export class MergeFlush {
     const bytes = new Uint8Array(await readFile(segment.path));
     for (const { frames } of segment.batches) {
       for (const { offset, length } of frames) {
-        readMergeRows(bytes.subarray(offset, offset + length), merges, types);
+        await readMergeRows(bytes.subarray(offset, offset + length), merges, types);
       }
     }
     const applied = await applyMerges(sql, name, merges, types);

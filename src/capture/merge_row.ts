@@ -1,5 +1,7 @@
 // Merges on their way through the journal: rows of a lane of their own, which ends in Postgres. Never decides one.
 
+import { othersTurn } from "../core/clock.ts";
+import { limits } from "../core/limits.ts";
 import { type Merge, mergeKind } from "../persons/merge.ts";
 import type { SightedType } from "../persons/store.ts";
 import { ByteColumn } from "../storage/native.ts";
@@ -62,8 +64,12 @@ export class MergeBlock implements LaneBlock<MergeRow> {
 const encoder = new TextEncoder();
 const decoder = new TextDecoder();
 
-/** Reads a frame's payload back, adding to `merges` and `types` in order. */
-export function readMergeRows(payload: Uint8Array, merges: Merge[], types: SightedType[]): void {
+/** Reads a frame's payload back, adding to `merges` and `types` in order; others get their turn now and then. */
+export async function readMergeRows(
+  payload: Uint8Array,
+  merges: Merge[],
+  types: SightedType[],
+): Promise<void> {
   const view = new DataView(payload.buffer, payload.byteOffset, payload.byteLength);
   let place = 0;
   const text = (): string => {
@@ -71,7 +77,8 @@ export function readMergeRows(payload: Uint8Array, merges: Merge[], types: Sight
     place = from + view.getUint16(place, true);
     return decoder.decode(payload.subarray(from, place));
   };
-  while (place < payload.length) {
+  for (let rows = 1; place < payload.length; rows++) {
+    if (rows % limits.mergesAtOnceMax === 0) await othersTurn();
     const project_id = view.getUint32(place, true);
     const kind = view.getUint8(place + 4);
     const at = Number(view.getBigInt64(place + 5, true));

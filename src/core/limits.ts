@@ -199,6 +199,8 @@ export const limits = {
   groupTypesAgeMsMax: 10_000,
   /** Bytes after which a segment of merges is sealed: some 30,000, a second's transaction. */
   mergeSegmentBytesMax: 2 * 1024 * 1024,
+  /** Merges read, decided or written in one turn of the loop and one statement: one to three ms. */
+  mergesAtOnceMax: 1000,
   /** Merged ids mirrored to ClickHouse in one insert. */
   mirrorRowsMax: 20_000,
   /** A person's properties in a reply, in bytes, as PostHog keeps; the latest changed come first. */

@@ -23,28 +23,26 @@ export interface KnownId {
   main_id: string;
 }
 
+export interface SightedId {
+  readonly project_id: number;
+  readonly id: string;
+}
+
 export interface Moved {
   project_id: number;
-  /** A new id; or, in `moved`, a main id with all that is under it. */
   distinct_id: string;
   main_id: string;
   merged_at: number;
   created_at: number;
 }
 
-export interface MergePlan {
-  /** Ids that were not merged before. */
-  added: Moved[];
-  /** Main ids that are none any more. */
-  moved: Moved[];
-  /** Merges that would join two identified persons. */
-  refused: Merge[];
+export interface Change extends Moved {
+  /** True when it is a main id that is none any more: it goes with all that is under it. Otherwise it is new. */
+  stored: boolean;
 }
 
 /** A person as far as these merges matter: its main id, and where it went. */
-interface Node {
-  project_id: number;
-  id: string;
+interface Node extends SightedId {
   stored: boolean;
   identified: boolean;
   parent: Node | undefined;
@@ -53,34 +51,66 @@ interface Node {
   created_at: number;
 }
 
-/** Applies `merges` in order to what is known of their ids. */
-export function planMerges(merges: readonly Merge[], known: readonly KnownId[]): MergePlan {
-  const mains = new Map(known.map((one) => [keyOf(one.project_id, one.distinct_id), one.main_id]));
-  const nodes = new Map<string, Node>();
-  const nodeOf = (project_id: number, distinct_id: string): Node => {
-    const main = mains.get(keyOf(project_id, distinct_id));
-    const id = main ?? distinct_id;
-    const key = keyOf(project_id, id);
-    let node = nodes.get(key);
-    if (!node) {
-      const stored = main !== undefined;
-      node = { project_id, id, stored, identified: stored, parent: undefined, at: 0, created_at: 0 };
-      nodes.set(key, node);
-    }
-    return node;
-  };
-  const refused: Merge[] = [];
-  for (const merge of merges) {
-    const from = rootOf(nodeOf(merge.project_id, merge.from));
-    const into = rootOf(nodeOf(merge.project_id, merge.into));
-    if (from === into) continue;
-    if (isRefused(merge, from, into)) refused.push(merge);
+/**
+ * Merges of one transaction on their way to a decision, in steps that may be taken slice by slice: all are sighted,
+ * then what is stored of their ids is learnt, then each is decided in order, then what changes is told.
+ */
+export class MergePlan {
+  /** Merges that would join two identified persons. */
+  readonly refused: Merge[] = [];
+  readonly #nodes = new Map<number, Map<string, Node>>();
+  readonly #sighted: Node[] = [];
+
+  /** Notes whose ids matter. */
+  sight({ project_id, from, into }: Merge): void {
+    this.#nodeOf(project_id, from);
+    this.#nodeOf(project_id, into);
+  }
+
+  /** Every id of the merges sighted, once; behind them main ids that were learnt of. */
+  get sighted(): readonly SightedId[] {
+    return this.#sighted;
+  }
+
+  /** Takes what is stored of a sighted id: of those that are not merged yet there is nothing. */
+  learn({ project_id, distinct_id, main_id }: KnownId): void {
+    const main = this.#nodeOf(project_id, main_id);
+    main.stored = true;
+    main.identified = true;
+    // From here on the id is looked up as its main one; what stood for it before is nobody's.
+    this.#nodes.get(project_id)!.set(distinct_id, main);
+  }
+
+  /** Decides a sighted merge, behind all that were decided before. */
+  decide(merge: Merge): void {
+    const from = rootOf(this.#nodeOf(merge.project_id, merge.from));
+    const into = rootOf(this.#nodeOf(merge.project_id, merge.into));
+    if (from === into) return;
+    if (isRefused(merge, from, into)) this.refused.push(merge);
     else join(from, into, merge);
   }
-  const changed = [...nodes.values()].filter((node) => node.parent || (node.identified && !node.stored));
-  const added = changed.filter((node) => !node.stored).map(moveOf);
-  const moved = changed.filter((node) => node.stored).map(moveOf);
-  return { added, moved, refused };
+
+  /** Tells what became of one of `sighted`: to be asked when all is decided. */
+  changeOf({ project_id, id }: SightedId): Change | undefined {
+    const node = this.#nodeOf(project_id, id);
+    const isChanged = node.parent !== undefined || (node.identified && !node.stored);
+    if (node.id !== id || !isChanged) return undefined;
+    const main_id = rootOf(node).id;
+    const { at: merged_at, created_at, stored } = node;
+    return { project_id, distinct_id: id, main_id, merged_at, created_at, stored };
+  }
+
+  #nodeOf(project_id: number, id: string): Node {
+    let ids = this.#nodes.get(project_id);
+    if (!ids) this.#nodes.set(project_id, (ids = new Map()));
+    let node = ids.get(id);
+    if (!node) {
+      node = { project_id, id, stored: false, identified: false, parent: undefined, at: 0, created_at: 0 };
+      ids.set(id, node);
+      this.#sighted.push(node);
+    }
+    return node;
+  }
 }
 
 /** An identified person is not merged into another by an ordinary call: shared devices would join strangers. */
@@ -113,14 +143,4 @@ function rootOf(node: Node): Node {
     one = next;
   }
   return root;
-}
-
-function moveOf(node: Node): Moved {
-  const main_id = rootOf(node).id;
-  const { project_id, id: distinct_id, at: merged_at, created_at } = node;
-  return { project_id, distinct_id, main_id, merged_at, created_at };
-}
-
-function keyOf(project_id: number, distinct_id: string): string {
-  return `${project_id}:${distinct_id}`;
 }

@@ -1,7 +1,7 @@
 import { expect, test } from "bun:test";
 import fc from "fast-check";
 import { isIllegalId, ownPersonId } from "../../src/persons/identity.ts";
-import { type KnownId, type Merge, mergeKind, planMerges } from "../../src/persons/merge.ts";
+import { type Change, type KnownId, type Merge, MergePlan, mergeKind } from "../../src/persons/merge.ts";
 
 /** A row of merged_ids. */
 interface Row {
@@ -9,11 +9,26 @@ interface Row {
   merged_at: number;
 }
 
+interface Planned {
+  added: Change[];
+  moved: Change[];
+  refused: Merge[];
+}
+
+/** What the store takes in slices, at once. */
+function planMerges(merges: readonly Merge[], known: readonly KnownId[]): Planned {
+  const plan = new MergePlan();
+  for (const one of merges) plan.sight(one);
+  const sighted = new Set(plan.sighted.map(({ project_id, id }) => `${project_id}:${id}`));
+  for (const one of known) if (sighted.has(`${one.project_id}:${one.distinct_id}`)) plan.learn(one);
+  for (const one of merges) plan.decide(one);
+  const changes = plan.sighted.map((id) => plan.changeOf(id)).filter((change) => change !== undefined);
+  const [added, moved] = [changes.filter(({ stored }) => !stored), changes.filter(({ stored }) => stored)];
+  return { added, moved, refused: plan.refused };
+}
+
 /** Applies a plan to rows as the store's statements do. */
-function applied(
-  rows: ReadonlyMap<string, Row>,
-  { added, moved }: ReturnType<typeof planMerges>,
-): Map<string, Row> {
+function applied(rows: ReadonlyMap<string, Row>, { added, moved }: Planned): Map<string, Row> {
   const after = new Map(rows);
   for (const { distinct_id, main_id, merged_at } of moved) {
     for (const [id, row] of rows) if (row.main_id === distinct_id) after.set(id, { main_id, merged_at });
