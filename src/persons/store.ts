@@ -59,6 +59,9 @@ async function writeMerges(
   merges: readonly Merge[],
   version: string,
 ): Promise<Merge[]> {
+  // By index, id by id: what the planner guesses of an array's length would make it read the whole table each time.
+  await transaction`
+    SELECT set_config('enable_hashjoin', 'off', true), set_config('enable_mergejoin', 'off', true)`;
   const plan = new MergePlan();
   for await (const some of inTurns(merges)) for (const one of some) plan.sight(one);
   for await (const ids of inTurns(plan.sighted)) {
