@@ -5,7 +5,6 @@ import { readFile } from "node:fs/promises";
 import { basename } from "node:path";
 import { limits } from "../core/limits.ts";
 import type { Log } from "../core/log.ts";
-import type { Merge } from "../persons/merge.ts";
 import {
   type Applied,
   type SightedType,
@@ -66,15 +65,11 @@ export class MergeFlush {
   async #apply(segment: Segment): Promise<void> {
     const { journal, sql, clickhouse, refused } = this.#options;
     const name = basename(segment.path);
-    const merges: Merge[] = [];
     const types: SightedType[] = [];
     const bytes = new Uint8Array(await readFile(segment.path));
-    for (const { frames } of segment.batches) {
-      for (const { offset, length } of frames) {
-        await readMergeRows(bytes.subarray(offset, offset + length), merges, types);
-      }
-    }
-    const applied = await applyMerges(sql, name, merges, types);
+    const frames = segment.batches.flatMap((batch) => batch.frames);
+    const payloads = frames.map(({ offset, length }) => bytes.subarray(offset, offset + length));
+    const applied = await applyMerges(sql, name, readMergeRows(payloads, types), types);
     refused(applied);
     await mirrorMerges(sql, clickhouse, applied.version);
     await journal.finish(segment);

@@ -64,12 +64,30 @@ export class MergeBlock implements LaneBlock<MergeRow> {
 const encoder = new TextEncoder();
 const decoder = new TextDecoder();
 
-/** Reads a frame's payload back, adding to `merges` and `types` in order; others get their turn now and then. */
-export async function readMergeRows(
-  payload: Uint8Array,
-  merges: Merge[],
+/**
+ * Reads frames' payloads back: merges in order, at most limits.mergesDecidedMax at once, while types are added to
+ * `types`. Others get their turn now and then.
+ */
+export async function* readMergeRows(
+  payloads: Iterable<Uint8Array>,
   types: SightedType[],
-): Promise<void> {
+): AsyncGenerator<Merge[], void, undefined> {
+  let merges: Merge[] = [];
+  let rows = 0;
+  for (const payload of payloads) {
+    for (const row of rowsOf(payload)) {
+      if (row.kind === mergeKind.group_type) types.push({ project_id: row.project_id, name: row.into });
+      else merges.push(row);
+      if (++rows % limits.mergesAtOnceMax === 0) await othersTurn();
+      if (merges.length < limits.mergesDecidedMax) continue;
+      yield merges;
+      merges = [];
+    }
+  }
+  if (merges.length > 0) yield merges;
+}
+
+function* rowsOf(payload: Uint8Array): Generator<Merge, void, undefined> {
   const view = new DataView(payload.buffer, payload.byteOffset, payload.byteLength);
   let place = 0;
   const text = (): string => {
@@ -77,8 +95,7 @@ export async function readMergeRows(
     place = from + view.getUint16(place, true);
     return decoder.decode(payload.subarray(from, place));
   };
-  for (let rows = 1; place < payload.length; rows++) {
-    if (rows % limits.mergesAtOnceMax === 0) await othersTurn();
+  while (place < payload.length) {
     const project_id = view.getUint32(place, true);
     const kind = view.getUint8(place + 4);
     const at = Number(view.getBigInt64(place + 5, true));
@@ -86,7 +103,6 @@ export async function readMergeRows(
     place += 21;
     const from = text();
     const into = text();
-    if (kind === mergeKind.group_type) types.push({ project_id, name: into });
-    else merges.push({ project_id, kind, from, into, at, created_at });
+    yield { project_id, kind, from, into, at, created_at };
   }
 }

@@ -201,6 +201,8 @@ export const limits = {
   mergeSegmentBytesMax: 2 * 1024 * 1024,
   /** Merges read, decided or written in one turn of the loop and one statement: one to three ms. */
   mergesAtOnceMax: 1000,
+  /** Merges decided at once, of one transaction's: more ids make the collector of garbage hold the loop up. */
+  mergesDecidedMax: 16_384,
   /** Merged ids mirrored to ClickHouse in one insert. */
   mirrorRowsMax: 20_000,
   /** A person's properties in a reply, in bytes, as PostHog keeps; the latest changed come first. */

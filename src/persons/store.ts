@@ -26,14 +26,17 @@ export interface Applied {
 /** Any number that nobody else locks: merges of all processes are decided one segment after the other. */
 const lockKey = "7308332182925";
 
+/** A segment's merges, some at a time: each lot is decided and written before the next one is asked for. */
+type MergesInOrder = AsyncIterable<readonly Merge[]> | Iterable<readonly Merge[]>;
+
 /**
- * Applies a segment's merges and types in order; a segment that was applied already changes nothing and refuses
- * nothing. All or none of it, also when the process dies.
+ * Applies a segment's merges in order, and then its types, which may be filled while merges are read. A segment that
+ * was applied already changes nothing and refuses nothing. All or none of it, also when the process dies.
  */
 export async function applyMerges(
   sql: Postgres,
   name: string,
-  merges: readonly Merge[],
+  merges: MergesInOrder,
   types: readonly SightedType[],
 ): Promise<Applied> {
   return await sql.begin(async (transaction) => {
@@ -48,7 +51,13 @@ export async function applyMerges(
       return { version: done?.version ?? "0", refused: [], refusedTypes: [] };
     }
     const { version } = begun;
-    const refused = await writeMerges(transaction, merges, version);
+    // By index, id by id: what the planner guesses of an array's length would make it read the whole table each time.
+    await transaction`
+      SELECT set_config('enable_hashjoin', 'off', true), set_config('enable_mergejoin', 'off', true)`;
+    const refused: Merge[] = [];
+    for await (const some of merges) {
+      for (const one of await writeMerges(transaction, some, version)) refused.push(one);
+    }
     return { version, refused, refusedTypes: await addTypes(transaction, types, version) };
   });
 }
@@ -59,9 +68,6 @@ async function writeMerges(
   merges: readonly Merge[],
   version: string,
 ): Promise<Merge[]> {
-  // By index, id by id: what the planner guesses of an array's length would make it read the whole table each time.
-  await transaction`
-    SELECT set_config('enable_hashjoin', 'off', true), set_config('enable_mergejoin', 'off', true)`;
   const plan = new MergePlan();
   for await (const some of inTurns(merges)) for (const one of some) plan.sight(one);
   for await (const ids of inTurns(plan.sighted)) {

@@ -7,6 +7,8 @@ import { silentLog } from "../../src/core/log.ts";
 import { KnownGroupTypes } from "../../src/persons/group_types.ts";
 import { type Merge, mergeKind } from "../../src/persons/merge.ts";
 import { applyMerges, forgetSegment, listGroupTypes, mirrorMerges } from "../../src/persons/store.ts";
+import type { PostgresTransaction } from "../../src/storage/postgres.ts";
+import { limits } from "../../src/core/limits.ts";
 import { migrate } from "../../src/storage/migrate.ts";
 import type { Stores } from "../../src/storage/stores.ts";
 import { cleanUp } from "../support/cleanup.ts";
@@ -38,20 +40,88 @@ test("a segment is applied once, under whatever number it comes again", async ()
   const first = await applyMerges(
     stores.sql,
     "once",
-    [merge(1, "a", "b"), merge(1, "c", "b", mergeKind.identify)],
+    [[merge(1, "a", "b")], [merge(1, "c", "b", mergeKind.identify)]],
     [],
   );
-  const again = await applyMerges(stores.sql, "once", [merge(1, "b", "z")], []);
+  const again = await applyMerges(stores.sql, "once", [[merge(1, "b", "z")]], []);
   expect(again).toEqual({ version: first.version, refused: [], refusedTypes: [] });
   expect(await mainsOf(1)).toEqual({ a: "b", b: "b", c: "b" });
   await forgetSegment(stores.sql, "once");
 });
 
+/** Notes the longest parameter of every statement of a transaction. */
+function watched(lengths: number[]): Stores["sql"] {
+  const watch = <Asked extends object>(asked: Asked): Asked =>
+    new Proxy(asked, {
+      apply: (target, self, given: unknown[]) => {
+        lengths.push(Math.max(0, ...given.slice(1).map((one) => (typeof one === "string" ? one.length : 0))));
+        return Reflect.apply(target as () => unknown, self, given);
+      },
+    });
+  return new Proxy(stores.sql, {
+    get: (target, name) => {
+      if (name !== "begin") return target[name as keyof typeof target] as unknown;
+      return (run: (transaction: PostgresTransaction) => Promise<unknown>) =>
+        target.begin((transaction) => run(watch(transaction)));
+    },
+  });
+}
+
+test("a long segment is written in short statements, and comes to the same as many short segments", async () => {
+  const merges = Array.from({ length: 6000 }, (_, i) => {
+    const [from, into] = i % 4 === 0 ? [`user-${i}`, `user-${i + 4}`] : [`anon-${i}`, `user-${i % 500}`];
+    return merge(i % 5 === 0 ? 12 : 11, from, into);
+  });
+  const later = merges.map((one) => ({ ...one, project_id: one.project_id + 10 }));
+  const lengths: number[] = [];
+  await applyMerges(watched(lengths), "long", [merges.slice(0, 5000), merges.slice(5000)], []);
+  // A thousand ids of some ten letters each, quoted: one text of all would be ten times as long.
+  expect(lengths.length).toBeGreaterThan(20);
+  expect(Math.max(...lengths)).toBeLessThan(limits.mergesAtOnceMax * 20);
+  for (let from = 0; from < later.length; from += 700) {
+    await applyMerges(stores.sql, `short-${from}`, [later.slice(from, from + 700)], []);
+  }
+  for (const project_id of [11, 12]) {
+    const mains = await mainsOf(project_id);
+    expect(Object.keys(mains).length).toBeGreaterThan(1000);
+    expect(await mainsOf(project_id + 10)).toEqual(mains);
+  }
+}, 60_000);
+
+test("a segment's mirror is whole, however many statements wrote it", async () => {
+  const merges = Array.from({ length: 2500 }, (_, i) => merge(31, `anon-${i}`, `user-${i}`));
+  const { version } = await applyMerges(stores.sql, "whole", [merges], []);
+  await mirrorMerges(stores.sql, stores.clickhouse, version);
+  const mirrored = await stores.clickhouse.query<{ distinct_id: string; main_id: string }>(
+    "SELECT distinct_id, main_id FROM merged_ids FINAL WHERE project_id = 31",
+  );
+  expect(Object.fromEntries(mirrored.map((row) => [row.distinct_id, row.main_id]))).toEqual(
+    await mainsOf(31),
+  );
+  expect(mirrored).toHaveLength(5000);
+});
+
+test("ids are stored as they are, whatever is in them", async () => {
+  const odd = ['say "hi"', "back\\slash", "{a,b}", "NULL", " ", "tab\tline\n", '\\"', "靴😀é", "'; --", "$1"];
+  const merges = odd.map((id) => merge(41, id, `of ${id}`));
+  await applyMerges(stores.sql, "odd", [merges], []);
+  const again = await applyMerges(
+    stores.sql,
+    "odd again",
+    [odd.map((id) => merge(41, id, "one", mergeKind.identify))],
+    [],
+  );
+  expect(again.refused.map(({ from }) => from)).toEqual(odd);
+  expect(await mainsOf(41)).toEqual(
+    Object.fromEntries(odd.flatMap((id) => [id, `of ${id}`].map((one) => [one, `of ${id}`]))),
+  );
+});
+
 test("opposite merges and cycles of several processes at the same moment make one person", async () => {
   const ids = ["a", "b", "c", "d", "e"];
   const works = ids.flatMap((from, i) => [
-    applyMerges(stores.sql, `ring-${i}`, [merge(2, from, ids[(i + 1) % ids.length]!)], []),
-    applyMerges(stores.sql, `back-${i}`, [merge(2, ids[(i + 1) % ids.length]!, from)], []),
+    applyMerges(stores.sql, `ring-${i}`, [[merge(2, from, ids[(i + 1) % ids.length]!)]], []),
+    applyMerges(stores.sql, `back-${i}`, [[merge(2, ids[(i + 1) % ids.length]!, from)]], []),
   ]);
   const applied = await Promise.all(works);
   const mains = await mainsOf(2);
