@@ -26,7 +26,7 @@ export interface Applied {
 /** Any number that nobody else locks: merges of all processes are decided one segment after the other. */
 const lockKey = "7308332182925";
 
-/** A segment's merges, some at a time: each lot is decided and written before the next one is asked for. */
+/** A segment's merges, some at a time: few are in memory at once. */
 type MergesInOrder = AsyncIterable<readonly Merge[]> | Iterable<readonly Merge[]>;
 
 /**
@@ -55,9 +55,20 @@ export async function applyMerges(
     await transaction`
       SELECT set_config('enable_hashjoin', 'off', true), set_config('enable_mergejoin', 'off', true)`;
     const refused: Merge[] = [];
+    let lot: Merge[] = [];
+    let isChain = false;
+    const write = async () => {
+      const written = await writeMerges(transaction, lot, version);
+      for (const one of written.refused) refused.push(one);
+      // A person of thousands of ids that moves on and on is moved once more only, not lot by lot.
+      isChain = written.moved * 2 > lot.length;
+      lot = [];
+    };
     for await (const some of merges) {
-      for (const one of await writeMerges(transaction, some, version)) refused.push(one);
+      for (const one of some) lot.push(one);
+      if (!isChain) await write();
     }
+    if (lot.length > 0) await write();
     return { version, refused, refusedTypes: await addTypes(transaction, types, version) };
   });
 }
@@ -67,7 +78,8 @@ async function writeMerges(
   transaction: Transaction,
   merges: readonly Merge[],
   version: string,
-): Promise<Merge[]> {
+): Promise<{ refused: Merge[]; moved: number }> {
+  let moved = 0;
   const plan = new MergePlan();
   for await (const some of inTurns(merges)) for (const one of some) plan.sight(one);
   for await (const ids of inTurns(plan.sighted)) {
@@ -76,7 +88,7 @@ async function writeMerges(
   for await (const some of inTurns(merges)) for (const one of some) plan.decide(one);
   for await (const ids of inTurns(plan.sighted)) {
     const changes = ids.map((id) => plan.changeOf(id)).filter((change) => change !== undefined);
-    await move(
+    moved += await move(
       transaction,
       changes.filter(({ stored }) => stored),
       version,
@@ -87,7 +99,7 @@ async function writeMerges(
       version,
     );
   }
-  return plan.refused;
+  return { refused: plan.refused, moved };
 }
 
 /** What is stored of these ids. */
@@ -100,14 +112,18 @@ async function knownOf(transaction: Transaction, ids: readonly SightedId[]): Pro
     JOIN merged_ids m ON m.project_id = w.project_id AND m.distinct_id = w.distinct_id`;
 }
 
-/** Main ids that are none any more, with all that is under them. None of them is the main id of a row of add(). */
-async function move(transaction: Transaction, moved: readonly Moved[], version: string): Promise<void> {
-  if (moved.length === 0) return;
-  await transaction`
+/**
+ * Main ids that are none any more, with all that is under them: returns how many ids. None of them is the main id of
+ * a row of add().
+ */
+async function move(transaction: Transaction, moved: readonly Moved[], version: string): Promise<number> {
+  if (moved.length === 0) return 0;
+  const { count } = await transaction`
     UPDATE merged_ids m
     SET main_id = w.main_id, merged_at = w.merged_at, created_at = w.created_at, version = ${version}::bigint
     FROM ${rowsOf(transaction, moved)}
     WHERE m.project_id = w.project_id AND m.main_id = w.distinct_id`;
+  return count;
 }
 
 async function add(transaction: Transaction, added: readonly Moved[], version: string): Promise<void> {

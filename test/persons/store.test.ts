@@ -74,7 +74,12 @@ test("a long segment is written in short statements, and comes to the same as ma
   });
   const later = merges.map((one) => ({ ...one, project_id: one.project_id + 10 }));
   const lengths: number[] = [];
-  await applyMerges(watched(lengths), "long", [merges.slice(0, 5000), merges.slice(5000)], []);
+  await applyMerges(
+    watched(lengths),
+    "long",
+    [0, 1, 2, 3, 4, 5].map((i) => merges.slice(i * 1000, i * 1000 + 1000)),
+    [],
+  );
   // A thousand ids of some ten letters each, quoted: one text of all would be ten times as long.
   expect(lengths.length).toBeGreaterThan(20);
   expect(Math.max(...lengths)).toBeLessThan(limits.mergesAtOnceMax * 20);
@@ -87,6 +92,18 @@ test("a long segment is written in short statements, and comes to the same as ma
     expect(await mainsOf(project_id + 10)).toEqual(mains);
   }
 }, 60_000);
+
+test("a person who moves on and on is moved twice in a segment, not lot by lot", async () => {
+  const chain = Array.from({ length: 800 }, (_, i) => merge(51, `c${i}`, `c${i + 1}`));
+  const lots = Array.from({ length: 8 }, (_, i) => chain.slice(i * 100, i * 100 + 100));
+  const lengths: number[] = [];
+  await applyMerges(watched(lengths), "chain", lots, []);
+  const mains = await mainsOf(51);
+  expect(Object.keys(mains)).toHaveLength(801);
+  expect(new Set(Object.values(mains))).toEqual(new Set(["c800"]));
+  // Three lots are written, of which two move what is there; lot by lot it would be twice as many statements.
+  expect(lengths.length).toBeLessThan(25);
+});
 
 test("a segment's mirror is whole, however many statements wrote it", async () => {
   const merges = Array.from({ length: 2500 }, (_, i) => merge(31, `anon-${i}`, `user-${i}`));
