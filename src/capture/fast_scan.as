@@ -47,20 +47,39 @@ function hex(at: u32): i32 {
   return code;
 }
 
-/** Behind an escape that can be stored as it is; 0 for any other. */
-function pastEscape(at: u32): u32 {
+/** Letters behind a backslash that stand for one character, as bits: below "@", and from there on. */
+// @ts-ignore: decorator
+@inline const simpleLow: u64 = (<u64>1 << 0x22) | (<u64>1 << 0x2f);
+// @ts-ignore: decorator
+@inline const simpleHigh: u64 = (<u64>1 << 0x1c) | (<u64>1 << 0x22) | (<u64>1 << 0x26) | (<u64>1 << 0x2e) |
+  (<u64>1 << 0x32) | (<u64>1 << 0x34);
+
+// @ts-ignore: decorator
+@inline function isSimple(letter: u8): bool {
+  return letter < 0x80 && ((letter < 0x40 ? simpleLow : simpleHigh) >> (<u64>letter & 63) & 1) != 0;
+}
+
+/** Behind escapes, one next to the other, that can be stored as they are; 0 where there is any other. */
+function pastEscapes(from: u32): u32 {
+  let at = from;
   escaped = true;
-  const letter = byte(at + 1);
-  if (letter == 0x75) {
-    const code = hex(at + 2);
-    if (code <= 0) return 0;
-    if (code < 0xd800 || code > 0xdfff) return at + 6;
-    if (code >= 0xdc00 || byte(at + 6) != backslash || byte(at + 7) != 0x75) return 0;
-    const low = hex(at + 8);
-    return low >= 0xdc00 && low <= 0xdfff ? at + 12 : 0;
-  }
-  const simple = letter == quote || letter == backslash || letter == 0x2f || letter == 0x62;
-  return simple || letter == 0x66 || letter == 0x6e || letter == 0x72 || letter == 0x74 ? at + 2 : 0;
+  do {
+    const letter = byte(at + 1);
+    if (isSimple(letter)) at += 2;
+    else {
+      if (letter != 0x75) return 0;
+      const code = hex(at + 2);
+      if (code <= 0) return 0;
+      if (code < 0xd800 || code > 0xdfff) at += 6;
+      else {
+        if (code >= 0xdc00 || byte(at + 6) != backslash || byte(at + 7) != 0x75) return 0;
+        const low = hex(at + 8);
+        if (low < 0xdc00 || low > 0xdfff) return 0;
+        at += 12;
+      }
+    }
+  } while (byte(at) == backslash);
+  return at;
 }
 
 /** From a string's first byte to its closing quote; 0 when it has none or holds what it must not. */
@@ -82,7 +101,7 @@ function pastEscape(at: u32): u32 {
     const c = byte(at);
     if (c == quote) return at;
     if (c != backslash) return 0;
-    at = pastEscape(at);
+    at = pastEscapes(at);
     if (at == 0) return 0;
   }
   return 0;

@@ -1,6 +1,8 @@
 // Which members of a body matter, and where the scan notes them. Tables and a look-up; nothing else.
 
 import { bytesOf } from "../core/bytes.ts";
+import { ByteColumn } from "../storage/native.ts";
+import { appendText } from "./raw.ts";
 
 /**
  * Places in an event's entry of the index; each holds [from, to) of the raw value, quotes included, or 0, 0.
@@ -184,6 +186,12 @@ export function slotOf({ byLength, second }: KnownKeys, bytes: Uint8Array, from:
 
 /** A key written with escapes ("\u0065vent") is the same key: read it the slow way. */
 export function slotOfEscaped(keys: KnownKeys, bytes: Uint8Array, from: number, to: number): number {
-  const plain = bytesOf(JSON.parse(new TextDecoder().decode(bytes.subarray(from - 1, to + 1))) as string);
-  return slotOf(keys, plain, 0, plain.length);
+  // The longest way to write a byte is an escape of six; a key that is longer still can be none of these.
+  if (to - from >= keys.byLength.length * 6) return noSlot;
+  plainKey.length = 0;
+  appendText(bytes, from, to, plainKey);
+  return slotOf(keys, plainKey.bytes, 0, plainKey.length);
 }
+
+/** Filled anew by every key with escapes. */
+const plainKey = new ByteColumn();
