@@ -15,6 +15,9 @@ import {
   noSlot,
 } from "./member.ts";
 import { Outcomes, type Reason } from "./outcome.ts";
+import { PlainItems } from "./plain_items.ts";
+import type { Slab } from "./slab.ts";
+import type { Walk } from "./walk.ts";
 
 /** Room in a moved index, beside what is likely. */
 const spareShare = 1.1;
@@ -25,14 +28,19 @@ export class EventIndex {
   readonly bytes: Uint8Array;
   /** entryLength numbers for each event found; read with `field`. */
   entries: Int32Array;
-  /** Events in `entries`. */
+  /** Events in `entries`: of this part, where there are parts. */
   count = 0;
+  /** There were more events than an index may hold: all was looked at, but they must be indexed again in parts. */
+  isPartial = false;
+  /** They are: of what is none the first time told. */
+  protected again = false;
   /** Items that can be no events, whatever is in them: not indexed, so that they cost no memory. */
   readonly ignored = new Outcomes<Reason>();
   /** Items seen, whatever became of them. */
   items = 0;
   shape: Shape = "other";
   protected readonly key: ItemKey;
+  protected readonly plain = new PlainItems();
   /** Raw values of the batch object's own members; [from, to) by `envelope`. */
   readonly #envelope = [0, 0, 0, 0, 0, 0, 0, 0];
   /** Where a full index moves to, and how much of it has. */
@@ -40,9 +48,16 @@ export class EventIndex {
   #moved = 0;
   /** An item without a name may be an event all the same: /engage says what it is. */
   readonly #nameless: boolean;
+  readonly #numbersMax: number;
 
-  constructor(bytes: Uint8Array, nameless: boolean, entries: Int32Array) {
+  constructor(
+    bytes: Uint8Array,
+    nameless: boolean,
+    entries: Int32Array,
+    indexBytesMax: number = limits.indexBytesMax,
+  ) {
     this.bytes = bytes;
+    this.#numbersMax = indexBytesMax / Int32Array.BYTES_PER_ELEMENT;
     this.#nameless = nameless;
     this.key = new ItemKey(bytes);
     this.entries = entries;
@@ -76,9 +91,19 @@ export class EventIndex {
     return true;
   }
 
+  /** Lets the slab index what is plain of about `bytesMax` bytes; returns how many items that were. */
+  protected takePlain(slab: Slab, walk: Walk, bytesMax: number): number {
+    const { count, room, items } = this;
+    const found = this.plain.index(slab, walk, bytesMax, { count, room, items, key: this.key.first });
+    this.count += found;
+    this.items += found;
+    return found;
+  }
+
   /** Forgets what was found so far: only the last array of items counts. */
   protected openItems(shape: "batch" | "array"): void {
     this.shape = shape;
+    this.isPartial = false;
     this.count = 0;
     this.items = 0;
     this.ignored.clear();
@@ -87,17 +112,34 @@ export class EventIndex {
 
   /** One more entry wants more room. */
   protected get isFull(): boolean {
-    return (this.count + 1) * entryLength > this.entries.length;
+    return this.count >= this.room;
+  }
+
+  /** Entries there is room for. */
+  protected get room(): number {
+    return Math.floor(Math.min(this.entries.length, this.#numbersMax) / entryLength);
+  }
+
+  /**
+   * Makes room in the full index, as far as it may grow; else it begins anew, unless it is a part: that is full. False
+   * when it is not through.
+   */
+  protected makeRoom(through: number): boolean {
+    if (this.again) return false;
+    if (this.entries.length < this.#numbersMax) return this.#moveIndex(through);
+    this.isPartial = true;
+    this.count = 0;
+    return true;
   }
 
   /**
    * Moves a stretch of the full index to where there is room for as many entries as the whole body is likely to have,
    * of which `through` bytes are; true when it is through.
    */
-  protected moveIndex(through: number): boolean {
+  #moveIndex(through: number): boolean {
     const used = this.count * entryLength;
     const factor = Math.max(2, (this.bytes.length / through) * spareShare);
-    this.#roomy ??= new Int32Array(Math.ceil(this.entries.length * factor));
+    this.#roomy ??= new Int32Array(Math.min(this.#numbersMax, Math.ceil(this.entries.length * factor)));
     const to = Math.min(used, this.#moved + limits.copyBytesMax / Int32Array.BYTES_PER_ELEMENT);
     this.#roomy.set(this.entries.subarray(this.#moved, to), this.#moved);
     this.#moved = to;
@@ -131,8 +173,15 @@ export class EventIndex {
 
   /** The open entry is no event: it is noted by its reason, and its place taken by the next one. */
   #ignore(reason: Reason): void {
+    if (this.again) return;
     const start = this.count * entryLength;
     this.ignored.add(this.entries[start + field.ordinal]!, reason, this.entries, start);
+  }
+
+  /** An item was seen that is no object. */
+  protected ignoreItem(): void {
+    if (!this.again) this.ignored.add(this.items, "malformed_event");
+    this.items++;
   }
 
   /** A `properties` begins: the last of two members with one name counts, as everywhere in JSON. */

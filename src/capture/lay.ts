@@ -43,6 +43,18 @@ export function layRows(laying: Laying): number | Promise<number> {
   return first.through === scan.count && !crowded ? first.rows : layRest(first, laying);
 }
 
+/** The same for a body that was indexed in part only: part by part. */
+export async function layParts(laying: Laying): Promise<number> {
+  const { scan } = laying;
+  let rows = 0;
+  while (scan.nextPart()) {
+    do await othersTurn();
+    while (!scan.advance(limits.sliceBytesMax));
+    rows += await layRows(laying);
+  }
+  return rows;
+}
+
 /** Goes on behind the first slice, if there was one. */
 async function layRest(first: Slice, laying: Laying): Promise<number> {
   const { scan, lane, journal, recorder } = laying;

@@ -8,7 +8,7 @@ import { isHistorical, isNoBatch, keyOf } from "./admit.ts";
 import { type Sending, readTime } from "./event.ts";
 import type { GroupTypes } from "./group.ts";
 import type { Journal } from "./journal.ts";
-import { commitAll, failures, layRows } from "./lay.ts";
+import { commitAll, failures, layParts, layRows } from "./lay.ts";
 import { Outcomes, type Reason, type Warning } from "./outcome.ts";
 import { Recorder } from "./recorder.ts";
 import { Scan } from "./scan.ts";
@@ -100,7 +100,8 @@ export async function capture(sent: Sent, options: CaptureOptions): Promise<Capt
   const retentionDays = options.recordingRetentionDays;
   const wanted = keys.records(project_id);
   const recorder = new Recorder({ project_id, received, journal, wanted, retentionDays });
-  const laid = layRows({ scan, sending, warned, lane, journal, recorder, lent: lent !== undefined });
+  const laying = { scan, sending, warned, lane, journal, recorder, lent: lent !== undefined };
+  const laid = scan.isPartial ? layParts(laying) : layRows(laying);
   const { ignored } = scan;
   // What is told of odd events is read out of the body later.
   const bytes = lent && ignored.total + warned.total > 0 ? scan.bytes.slice() : scan.bytes;

@@ -3,6 +3,7 @@
 
 import { EventIndex } from "./event_index.ts";
 import { entryLength, envelope, envelopeKeys, field, itemKeys, noSlot, propertyKeys } from "./member.ts";
+import { entryCost, itemBytesLeast } from "./plain_items.ts";
 import { level, step } from "./scan_step.ts";
 import type { Slab } from "./slab.ts";
 import { Utf8Check } from "./utf8.ts";
@@ -16,6 +17,7 @@ export class Scan extends EventIndex {
   #step: number = step.start;
   #level: number = level.body;
   #expectItem = false;
+  #itemsFrom = 0;
   /** The open member's slot, in a batch object's envelope too, and where its value begins. */
   #slot: number = noSlot;
   #outer: number = noSlot;
@@ -23,16 +25,14 @@ export class Scan extends EventIndex {
   /** The same of the open `properties`, and the level they lie in. */
   #propertiesFrom = 0;
   #propertiesLevel: number = level.body;
-  /** So many items go the slow way before the fast one is tried again; the last time it was #patience. */
-  #slowItems = 0;
-  #patience = 0;
 
   /**
    * `bytes` are kept, and nothing of them is changed. `nameless`: items without an event name are indexed too.
-   * `slab`: the bytes are its closed body, so that plain items go the fast way.
+   * `slab`: the bytes are its closed body, so that plain items go the fast way. `indexBytesMax`: tests make it smaller.
    */
-  constructor(bytes: Uint8Array, nameless = false, slab?: Slab) {
-    super(bytes, nameless, slab?.entries ?? new Int32Array(entryLength * (1 + (bytes.length >> 9))));
+  constructor(bytes: Uint8Array, nameless = false, slab?: Slab, indexBytesMax?: number) {
+    const entries = slab?.entries ?? new Int32Array(entryLength * (1 + (bytes.length >> 9)));
+    super(bytes, nameless, entries, indexBytesMax);
     this.#slab = slab;
     this.#utf8 = new Utf8Check(bytes);
     this.#walk = new Walk(bytes);
@@ -41,6 +41,23 @@ export class Scan extends EventIndex {
   /** The slab that holds the bytes and the whole index; undefined when one of them lies elsewhere. */
   get slab(): Slab | undefined {
     return this.entries === this.#slab?.entries ? this.#slab : undefined;
+  }
+
+  /**
+   * Of a body that isPartial: begins the next part of the index, the first one at first. Then advance() as before; it
+   * is through when the part is. False when there was none left.
+   */
+  nextPart(): boolean {
+    if (this.again && this.#step === step.done) return false;
+    if (!this.again) {
+      this.again = true;
+      this.items = 0;
+      this.#walk.at = this.#itemsFrom;
+      this.#expectItem = false;
+      this.#step = step.item;
+    }
+    this.count = 0;
+    return true;
   }
 
   /**
@@ -57,11 +74,12 @@ export class Scan extends EventIndex {
     }
     let left = bytesMax;
     while (this.#step !== step.done) {
-      if (this.#step === step.item && this.isFull && !this.moveIndex(walk.at)) return false;
+      if (this.#step === step.item && this.isFull && !this.makeRoom(walk.at)) return this.again;
       const before = walk.at;
       const slab = this.#step === step.item ? this.slab : undefined;
-      if (slab && --this.#slowItems < 0) this.#plainItems(slab, before + left);
-      left -= walk.at - before;
+      const indexed = slab && this.plain.isDue() ? this.takePlain(slab, walk, left) : 0;
+      if (indexed > 0) this.#expectItem = this.plain.comma;
+      left -= Math.max(walk.at - before, indexed * entryCost);
       if (left <= 0) return false;
       if (slab && this.isFull) continue;
       const slowFrom = walk.at;
@@ -71,21 +89,6 @@ export class Scan extends EventIndex {
       if (left <= 0) return this.#step === step.done;
     }
     return true;
-  }
-
-  /** Lets the slab index what it can; what it stops before is the slow way's. */
-  #plainItems(slab: Slab, goal: number): void {
-    const walk = this.#walk;
-    walk.goal = Math.min(this.bytes.length, goal);
-    if (walk.peek() === stopped) return;
-    walk.at = slab.scan(walk.at, goal, this.count, this.items, this.key.first);
-    const { found, comma } = slab;
-    // Where one item is unusual, the next ones are likely to be.
-    this.#patience = found > 0 ? 0 : Math.min(slowItemsMax, this.#patience * 2 + 1);
-    this.#slowItems = this.#patience;
-    this.count += found;
-    this.items += found;
-    if (found > 0) this.#expectItem = comma;
   }
 
   /** One step the slow way; false where an item is over, or the body, or the walk stops at its goal. */
@@ -144,6 +147,7 @@ export class Scan extends EventIndex {
   #openArray(shape: "batch" | "array"): void {
     this.#walk.at++;
     this.openItems(shape);
+    this.#itemsFrom = this.#walk.at;
     this.#expectItem = false;
     this.#step = step.item;
   }
@@ -157,7 +161,7 @@ export class Scan extends EventIndex {
       this.#openObject(level.item);
       return true;
     }
-    this.ignored.add(this.items++, "malformed_event");
+    this.ignoreItem();
     const whole = walk.skip(1);
     this.#step = whole ? step.behindItem : step.noItem;
     return whole;
@@ -179,7 +183,7 @@ export class Scan extends EventIndex {
     this.#walk.at++;
     this.#expectItem = false;
     this.#level = level.body;
-    this.#step = this.shape === "batch" ? step.more : step.end;
+    this.#step = this.again ? step.done : this.shape === "batch" ? step.more : step.end;
     return true;
   }
 
@@ -293,5 +297,3 @@ export class Scan extends EventIndex {
 
 /** Bytes checked for UTF-8 while one is scanned, and scanned fast while one goes the slow way. */
 const [utf8Factor, slowFactor] = [8, 4];
-/** What an item costs at the least, in bytes; and the most items before the fast way is tried again. */
-const [itemBytesLeast, slowItemsMax] = [32, 64];

@@ -128,20 +128,19 @@ export class Slab {
   }
 
   /**
-   * Indexes plain items from byte `from` of the body up to about `goal`, from entry number `count` and ordinal
-   * `items` on. Only those that name no other key than the raw one at [keyFrom, keyTo), and that end no further than
-   * limits.eventBytesMax behind the goal.
+   * Indexes plain items from byte `from` of the body up to about `goal`, from entry number `count` up to `most`, and
+   * from ordinal `items` on. Only those that name no other key than the raw one at [keyFrom, keyTo), and that end no
+   * further than limits.eventBytesMax behind the goal.
    * @returns where it stopped; `found` and `comma` say what of it came.
    */
   scan(
     from: number,
     goal: number,
-    count: number,
+    [count, most]: readonly [number, number],
     items: number,
     [keyFrom, keyTo]: readonly [number, number],
   ): number {
     const { BODY } = layout;
-    const most = Math.floor(this.entries.length / entryLength);
     // No JSON goes on behind a NUL: with one put there, an item that is too long stops the scan in time.
     const curtain = BODY + Math.min(goal + limits.eventBytesMax, this.#length);
     const hidden = this.#bytes[curtain]!;
@@ -251,7 +250,7 @@ export class Slab {
 
 /** For the events of a body of so many bytes; one at the least, with fast_layout's notes. */
 function indexBytesFor(bodyBytesMax: number): number {
-  const most = Math.min(limits.slabIndexBytes, bodyBytesMax * indexShare);
+  const most = Math.min(limits.indexBytesMax, bodyBytesMax * indexShare);
   return Math.max(Math.ceil(most / 64) * 64, (entryLength + singleNumbers) * 4);
 }
 

@@ -84,14 +84,17 @@ export const limits = {
   slowSliceRowsMax: 500,
   /** Bodies from this many bytes on have a slab of their own; shorter ones share one, and are laid in one turn. */
   slabBodyBytesMin: 16 * 1024,
-  /** Bytes copied between other requests' turns: about a millisecond. */
-  copyBytesMax: 4 * 1024 * 1024,
+  /** Bytes copied between other requests' turns: about a millisecond, into memory that nothing has touched. */
+  copyBytesMax: 1024 * 1024,
   /** Long bodies in slabs at once, each 20 to 40 MB; further ones are received and scanned the slow way. */
   slabsMax: 6,
   /** Slabs nobody wanted for so long are let go, in ms. */
   slabIdleMs: 30_000,
-  /** Room for the index of a long body's events, in bytes: for 20 MB of the shortest; memory only as far as used. */
-  slabIndexBytes: 120 * 1024 * 1024,
+  /**
+   * The index of a body's events, in bytes, memory only as far as used: for 380,000 of them, or 100 MB of 270 bytes
+   * each. A body with more is looked at twice: laid in parts, when all of it is known to be sound.
+   */
+  indexBytesMax: 64 * 1024 * 1024,
   /** Less difference than this between a client's clock and ours is transit, not skew, in µs: left alone. */
   skewMicrosMin: 10_000_000,
   /** How many body limits' worth of a refused upload is read and dropped, so that its connection can go on. */

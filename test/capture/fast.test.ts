@@ -24,6 +24,7 @@ test("the fast scan and the slow one agree on any body, in whatever slices", asy
   expect(laid.changes).toBeGreaterThan(500);
   expect(laid.groups).toBeGreaterThan(100);
   expect(laid.singles).toBeGreaterThan(200);
+  expect(laid.parts).toBeGreaterThan(200);
 }, 120_000);
 
 test("they agree on every text of the JSON test suite, wherever it stands", async () => {

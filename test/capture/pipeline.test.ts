@@ -1,5 +1,7 @@
 import { afterAll, expect, test } from "bun:test";
 import { othersTurn } from "../../src/core/clock.ts";
+import { entryLength } from "../../src/capture/member.ts";
+import { limits } from "../../src/core/limits.ts";
 import { key, openDesk } from "../support/capture.ts";
 import { cleanUp } from "../support/cleanup.ts";
 
@@ -72,3 +74,22 @@ test("a short body out of a long wrapping is read from its own bytes", async () 
   await desk.kept();
   expect(desk.rows()).toMatchObject([{ event: "e", distinct_id: "right", pk: ["a"], pv: ["1"] }]);
 });
+
+test("more events than an index holds are kept in parts, each once, when the end of the body is known", async () => {
+  const desk = openDesk();
+  const count = Math.ceil(limits.indexBytesMax / (entryLength * 4)) + 5000;
+  const items = Array.from({ length: count }, (_, i) => `{"event":"e","distinct_id":"${i}"}`);
+  // Of two kinds that are none, and told once.
+  items.splice(10, 0, "1", '{"event":"e"}');
+  const gzip = { "content-encoding": "gzip" };
+  const send = (end: string) =>
+    desk.send("/batch/", Bun.gzipSync(`{"batch":[${items.join(",")}]${end}`), gzip);
+  expect((await send(`,"api_key":"${key}"`)).status).toBe(400);
+  expect((await send("}")).status).toBe(401);
+  expect(await desk.kept()).toMatchObject({ live: 0 });
+  expect((await send(`,"api_key":"${key}"}`)).status).toBe(200);
+  expect(await desk.kept()).toMatchObject({ live: count });
+  expect(desk.counts).toMatchObject({ accepted: count, malformed_event: 1, missing_distinct_id: 1 });
+  const ids = new Set(desk.rows().map((row) => row["distinct_id"]));
+  expect(ids.size).toBe(count);
+}, 60_000);

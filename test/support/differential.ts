@@ -5,7 +5,7 @@ import fc from "fast-check";
 import { Block } from "../../src/capture/block.ts";
 import type { Sending } from "../../src/capture/event.ts";
 import type { EventLane, Journal } from "../../src/capture/journal.ts";
-import { layRows } from "../../src/capture/lay.ts";
+import { layParts, layRows } from "../../src/capture/lay.ts";
 import { entryLength } from "../../src/capture/member.ts";
 import { Outcomes, type Warning } from "../../src/capture/outcome.ts";
 import { yearOf } from "../../src/capture/partition.ts";
@@ -29,26 +29,29 @@ export type Outcome = Record<string, unknown>;
 
 /**
  * `fast`: in a slab; `lent`: in one that is ours only until the first turn of others, `sliceBytes` then does not matter.
+ * `indexBytesMax`: of longer indexes the parts are laid, and their entries not told.
  */
 export async function outcomeOf(
   body: Uint8Array,
   fast: boolean,
   sliceBytes = 1 << 20,
   lent = false,
+  indexBytesMax: number = limits.indexBytesMax,
 ): Promise<Outcome> {
   let bytes = body.slice();
   if (fast) {
     slab.body.set(bytes);
     bytes = slab.close(bytes.length) as Uint8Array<ArrayBuffer>;
   }
-  const scan = new Scan(bytes, false, fast ? slab : undefined);
+  const scan = new Scan(bytes, false, fast ? slab : undefined, indexBytesMax);
   try {
     while (!scan.advance(sliceBytes));
   } catch (thrown) {
     if (thrown instanceof Fault) return { fault: thrown.message };
     throw thrown;
   }
-  const entries = [...scan.entries.subarray(0, scan.count * entryLength)];
+  const entries = scan.isPartial ? undefined : [...scan.entries.subarray(0, scan.count * entryLength)];
+  const keys = { key: scan.itemKey, differ: scan.itemKeysDiffer };
   const lane = new CollectingLane();
   const warned = new Outcomes<Warning>();
   const merged: string[] = [];
@@ -64,15 +67,9 @@ export async function outcomeOf(
   const recorder = new Recorder({ project_id: 7, received, journal, wanted: false, retentionDays: 1 });
   // Turns begin at 0, so that the same event has the same.
   takeTurns(0x40000000 - takeTurns(0));
-  const laid = layRows({
-    scan,
-    sending,
-    warned,
-    lane: lane as unknown as EventLane,
-    journal,
-    recorder,
-    lent,
-  });
+  const into = lane as unknown as EventLane;
+  const laying = { scan, sending, warned, lane: into, journal, recorder, lent };
+  const laid = scan.isPartial ? layParts(laying) : layRows(laying);
   if (lent && typeof laid !== "number") throw new Error("a short body was not laid at once");
   await laid;
   return {
@@ -81,8 +78,7 @@ export async function outcomeOf(
     entries,
     ignored: told(scan.ignored),
     warned: told(warned),
-    key: scan.itemKey,
-    differ: scan.itemKeysDiffer,
+    ...keys,
     members: (["api_key", "sent_at", "historical_migration", "batch"] as const).map((name) =>
       scan.member(name),
     ),
@@ -159,14 +155,22 @@ let laidChanges = 0;
 let laidGroups = 0;
 /** Bodies of one event that were scanned as such. */
 let laidSingles = 0;
+/** Bodies that were laid in parts. */
+let laidParts = 0;
 
 function scannedAlone(body: Uint8Array): boolean {
   slab.hold(body);
   return slab.single();
 }
 
-export function laidCounts(): { rows: number; changes: number; groups: number; singles: number } {
-  return { rows: laidFast, changes: laidChanges, groups: laidGroups, singles: laidSingles };
+export function laidCounts() {
+  return {
+    rows: laidFast,
+    changes: laidChanges,
+    groups: laidGroups,
+    singles: laidSingles,
+    parts: laidParts,
+  };
 }
 
 /** Tries so many bodies. @throws with the seed and the smallest body that the two do not agree on. */
@@ -178,6 +182,7 @@ export async function differ(
   laidChanges = 0;
   laidGroups = 0;
   laidSingles = 0;
+  laidParts = 0;
   const property = fc.asyncProperty(bodies, fc.integer({ min: 1, max: 400 }), async (text, slice) => {
     const body = typeof text === "string" ? new TextEncoder().encode(text) : text;
     const slow = await outcomeOf(body, false);
@@ -188,6 +193,11 @@ export async function differ(
     same(await outcomeOf(body, true, slice));
     if (slow["shape"] === "event") laidSingles += scannedAlone(body) ? 1 : 0;
     if (body.length < limits.slabBodyBytesMin) same(await outcomeOf(body, true, 1 << 20, true));
+    for (const fast of [true, false]) {
+      const parts = await outcomeOf(body, fast, slice, false, (1 + (slice % 3)) * entryLength * 4);
+      if (!parts["entries"] && !parts["fault"]) laidParts++;
+      same(parts["fault"] ? parts : { ...parts, entries: slow["entries"] });
+    }
   });
   await fc.assert(property, { numRuns: cases, seed });
   return { cases, seed, laid: laidCounts() };
