@@ -70,7 +70,10 @@ export async function joined(pieces: readonly Uint8Array[]): Promise<Uint8Array>
   return whole;
 }
 
-/** Lays pieces side by side into `out`, which is large enough; others get their turn between stretches. */
+/**
+ * Lays pieces side by side into `out`, which is large enough; others get their turn between stretches. Several are not
+ * for anybody else: their memory is given back as it goes, and not all at once when garbage is collected.
+ */
 export async function copyPieces(pieces: readonly Uint8Array[], out: Uint8Array): Promise<void> {
   let [place, left] = [0, limits.copyBytesMax];
   for (const piece of pieces) {
@@ -84,7 +87,13 @@ export async function copyPieces(pieces: readonly Uint8Array[], out: Uint8Array)
       place += part.length;
       left -= part.length;
     }
+    if (pieces.length > 1) giveBack(piece);
   }
+}
+
+/** Nothing happens to a piece that has no memory of its own. */
+function giveBack({ buffer, byteLength }: Uint8Array): void {
+  if (buffer instanceof ArrayBuffer && buffer.byteLength === byteLength) buffer.transfer(0);
 }
 
 /** What is worked off a stretch at a time. */

@@ -91,10 +91,10 @@ export const limits = {
   /** Slabs nobody wanted for so long are let go, in ms. */
   slabIdleMs: 30_000,
   /**
-   * The index of a body's events, in bytes, memory only as far as used: for 380,000 of them, or 100 MB of 270 bytes
+   * The index of a body's events, in bytes, memory only as far as used: for 190,000 of them, or 100 MB of 550 bytes
    * each. A body with more is looked at twice: laid in parts, when all of it is known to be sound.
    */
-  indexBytesMax: 64 * 1024 * 1024,
+  indexBytesMax: 32 * 1024 * 1024,
   /** Less difference than this between a client's clock and ours is transit, not skew, in µs: left alone. */
   skewMicrosMin: 10_000_000,
   /** How many body limits' worth of a refused upload is read and dropped, so that its connection can go on. */
