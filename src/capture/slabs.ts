@@ -10,8 +10,11 @@ export class Slabs {
   #short: Slab | undefined;
   #out = 0;
   #timer: ReturnType<typeof setTimeout> | undefined;
+  /** One for inflated bodies that are longer than usual: to free its memory takes 10 ms of one turn. */
+  #long: Slab | undefined;
+  #longTimer: ReturnType<typeof setTimeout> | undefined;
 
-  /** `bodyBytesMax`: the longest usual body; longer ones get a slab of their own that is not kept. */
+  /** `bodyBytesMax`: the longest usual body; of slabs for longer ones, one is kept. */
   constructor(bodyBytesMax: number) {
     this.#bodyBytesMax = bodyBytesMax;
   }
@@ -20,9 +23,16 @@ export class Slabs {
   take(bytes: number): Slab | undefined {
     if (this.#out >= limits.slabsMax) return undefined;
     this.#out++;
+    if (bytes > this.#bodyBytesMax) return this.#takeLong(bytes);
     clearTimeout(this.#timer);
-    if (bytes > this.#bodyBytesMax) return new Slab(bytes);
     return this.#free.pop() ?? new Slab(this.#bodyBytesMax);
+  }
+
+  #takeLong(bytes: number): Slab {
+    const kept = this.#long;
+    this.#long = undefined;
+    if (kept && kept.body.length >= bytes) return kept;
+    return new Slab(Math.max(bytes, limits.inflatedBytesMax));
   }
 
   /** The one for short bodies: whoever uses it does so in one turn, and need not give it back. */
@@ -37,7 +47,14 @@ export class Slabs {
 
   give(slab: Slab): void {
     this.#out--;
-    if (slab.body.length === this.#bodyBytesMax) this.#free.push(slab);
+    if (slab.body.length > this.#bodyBytesMax) {
+      this.#long = slab;
+      clearTimeout(this.#longTimer);
+      this.#longTimer = setTimeout(() => (this.#long = undefined), limits.slabIdleMs);
+      this.#longTimer.unref();
+      return;
+    }
+    this.#free.push(slab);
     clearTimeout(this.#timer);
     this.#timer = setTimeout(() => (this.#free.length = 0), limits.slabIdleMs);
     this.#timer.unref();
