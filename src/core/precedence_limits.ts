@@ -6,8 +6,11 @@ export const precedenceLimits = {
    * answer goes first, and an import into the engine takes what is left. A tenth of the weight, never nothing.
    */
   frontNice: 10,
-  /** Bytes of one long body received between other requests' turns: 20 MB at once hold them up for over 20 ms. */
-  receiveBytesMax: 256 * 1024,
+  /**
+   * Bytes of one long body received between other requests' turns: 20 MB at once hold them up for over 20 ms. Of a tenth of
+   * this the runtime's own buffers cost an import 1 to 2 CPU-seconds per GB.
+   */
+  receiveBytesMax: 2 * 1024 * 1024,
   /** Groups of the journal up to so many bytes are written where they stand: sooner than another thread is woken. */
   writeNowBytesMax: 64 * 1024,
   /**
