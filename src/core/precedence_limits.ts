@@ -7,8 +7,8 @@ export const precedenceLimits = {
    */
   frontNice: 10,
   /**
-   * Bytes of one long body received between other requests' turns: 20 MB at once hold them up for over 20 ms. Of a tenth of
-   * this the runtime's own buffers cost an import 1 to 2 CPU-seconds per GB.
+   * Bytes of one long body received between other requests' turns: 20 MB at once hold them up for over 20 ms. With a
+   * tenth of this an import costs 1 to 2 CPU-seconds per GB more, in the runtime's buffers.
    */
   receiveBytesMax: 2 * 1024 * 1024,
   /** Groups of the journal up to so many bytes are written where they stand: sooner than another thread is woken. */
