@@ -118,7 +118,8 @@ export class MergePlan {
       shelves = Array.from({ length: shelvesEach }, () => new Map<string, Node>());
       this.#nodes.set(project_id, shelves);
     }
-    return shelves[id.charCodeAt(id.length - 1) % shelvesEach]!;
+    // An empty id has no last letter.
+    return shelves[(id.charCodeAt(id.length - 1) || 0) % shelvesEach]!;
   }
 }
 

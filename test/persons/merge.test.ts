@@ -132,3 +132,12 @@ test("a person's id is the same everywhere and for ever", () => {
   );
   expect(ownPersonId(2, "0")).toBe("c5604e00-04a7-5a85-b70d-25b7ef7fbf5a");
 });
+
+test("an id without a letter is an id like any other", () => {
+  const plan = new MergePlan();
+  const merge: Merge = { project_id: 1, kind: mergeKind.alias, from: "", into: "main", at: 1, created_at: 1 };
+  plan.sight(merge);
+  plan.decide(merge);
+  const changes = plan.sighted.map((one) => plan.changeOf(one)?.distinct_id);
+  expect(changes).toContain("");
+});
