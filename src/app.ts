@@ -1,26 +1,37 @@
 // The wiring: stores, rooms, routes, workers, opened in order and closed in mirror order. Decides nothing itself.
 
-import { existsSync, mkdirSync } from "node:fs";
 import { resolve } from "node:path";
 import { type Addresses, openAddresses } from "./access/address.ts";
+import { openClientAddress } from "./access/client_address.ts";
 import { openGate } from "./access/gate.ts";
 import { type ProjectKeys, openProjectKeys } from "./access/project_keys.ts";
 import { openStanding, type RecentStanding } from "./access/standing.ts";
 import { openSecrets } from "./access/secret.ts";
 import { openBatchExports, type OpenedExports } from "./batch_exports/open.ts";
 import { batchExportRoutes } from "./batch_exports/route.ts";
-import { captureCounts, flushCounts, followJournal } from "./capture/counts.ts";
+import {
+  captureCounts,
+  flushCounts,
+  followDisk,
+  followJournal,
+  followMemory,
+  refusalCounts,
+} from "./capture/counts.ts";
+import { readIdentity } from "./capture/journal_identity.ts";
 import { type OpenedCapture, openCapture } from "./capture/open.ts";
 import { captureRoutes } from "./capture/route.ts";
 import { Crew, leftBehind, workersOf } from "./capture/workers/crew.ts";
 import { tokenOf } from "./capture/request_key.ts";
 import type { Bootstrapped } from "./accounts/bootstrap.ts";
 import { prepare } from "./accounts/prepare.ts";
+import { markServed } from "./accounts/store.ts";
 import type { Config } from "./config.ts";
 import { systemClock } from "./core/clock.ts";
 import { limits } from "./core/limits.ts";
+import type { UserError } from "./core/fault.ts";
 import type { Log } from "./core/log.ts";
 import { dashboardRoutes } from "./dashboards/route.ts";
+import { openEventRetention } from "./event_retention/worker.ts";
 import { eventRoutes } from "./events/route.ts";
 import { type DescribedRoute, docsRoutes } from "./http/docs.ts";
 import { groupRoutes } from "./groups/route.ts";
@@ -28,6 +39,9 @@ import { healthRoutes } from "./http/health.ts";
 import { type Listening, findFree, listen, listenInside, openDoor } from "./http/listen.ts";
 import { type Metrics, openMetrics } from "./http/metrics.ts";
 import { reachedAt } from "./http/page.ts";
+import { Peers } from "./http/peer.ts";
+import { longPageReply } from "./http/sliced.ts";
+import { followProcess, followServer } from "./http/process_metrics.ts";
 import { openProblems } from "./http/problem.ts";
 import { linkRoutes } from "./subscriptions/links/route.ts";
 import { type OpenedSubscriptions, openSubscriptions } from "./subscriptions/open.ts";
@@ -49,17 +63,24 @@ import { sessionRecordingRoutes } from "./session_recordings/route.ts";
 import { sessionRoutes } from "./sessions/route.ts";
 import { installedFolder, openScripts } from "./static/bundle.ts";
 import { staticRoutes } from "./static/route.ts";
-import { readConnection } from "./storage/connection.ts";
+import { isSamePlace, postgresPlace, readConnection } from "./storage/connection.ts";
+import { tellLeftBehind } from "./storage/left_behind.ts";
 import { pingPostgres } from "./storage/postgres.ts";
 import { type Stores, openStores } from "./storage/stores.ts";
+import { readWatermarks } from "./storage/watermark.ts";
+import { type MemoryBudget, openBodyMemory } from "./work/memory_budget.ts";
 
 export interface App {
   /** Where it listens, e.g. http://127.0.0.1:8000. */
   url: string;
   /** What the first start made; undefined later. */
   bootstrapped: Bootstrapped | undefined;
+  /** To be called once the keys were shown: later starts show none. */
+  shown(): Promise<void>;
   /** Everything it answers. */
   routes: readonly DescribedRoute[];
+  /** Resolves to the reason when the server must not go on. */
+  broken: Promise<UserError>;
   /** Stops accepting, answers what is in flight, flushes, closes. */
   close(): Promise<void>;
 }
@@ -84,33 +105,40 @@ async function openParts(
   closers: (() => Promise<void> | void)[],
 ): Promise<Omit<App, "close">> {
   const dataDir = resolve(config.dataDir);
-  const firstStart = !existsSync(`${dataDir}/journal/identity.json`);
   const { databaseUrl, clickhouseUrl } = config;
+  const postgres = postgresPlace(databaseUrl);
+  const identity = readIdentity(`${dataDir}/journal`);
+  // Saved keys are of the Postgres of before: at another place nothing is captured by them until it answers.
+  const isElsewhere = identity?.bond !== undefined && !isSamePlace(identity.bond.postgres, postgres);
+  const insist = identity === undefined || isElsewhere;
   const planned = workersOf(config.workers);
   const { count } = planned;
+  // Before anything is made: a start that cannot serve must not leave keys that nobody has seen.
+  await findFree(config.host, config.port);
   const stores = await openStores({
     dataDir,
     log,
-    requireReachable: firstStart,
+    requireReachable: insist,
     ...(databaseUrl && { databaseUrl }),
     ...(clickhouseUrl && { clickhouseUrl }),
   });
   closers.push(() => stores.close());
-  mkdirSync(`${dataDir}/journal`, { recursive: true, mode: 0o700 });
+  tellLeftBehind({ ...config, dataDir }, log);
   const metrics = openMetrics();
-  const prepared = await prepare(stores, config, { insist: firstStart, log });
-  const keys = await openProjectKeys({
-    sql: stores.sql,
-    path: `${dataDir}/journal/keys.json`,
+  followServer(metrics.registry, systemClock);
+  followProcess(metrics.registry);
+  const prepared = await prepare(stores, config, {
+    insist,
+    alone: databaseUrl === undefined,
     log,
-    clock: systemClock,
   });
-  closers.push(() => keys.close());
   const recent = openStanding({ sql: stores.sql, clock: systemClock });
   closers.push(() => recent.close());
   const capture = await openCapture({
     dataDir,
     leftDirs: leftBehind(dataDir, count),
+    workerDirs: leftBehind(dataDir, 1),
+    postgres,
     flushIntervalMs: config.flushIntervalMs,
     journalBytesMax: Math.floor(config.journalBytesMax / count),
     stores,
@@ -118,10 +146,21 @@ async function openParts(
     clock: systemClock,
     log,
   });
+  const keys = await openProjectKeys({
+    sql: stores.sql,
+    path: `${dataDir}/journal/keys.json`,
+    database: capture.database,
+    log,
+    clock: systemClock,
+  });
+  closers.push(() => keys.close());
+  const memory = openBodyMemory(config.bodyBytesMax, count);
+  followMemory(metrics, memory);
   const crew = new Crew({ workers: planned, capture, metrics, log });
   closers.push(() => crew.gone());
   closers.push(() => capture.close(limits.stopMsMax));
   followJournal(metrics, capture);
+  followDisk(metrics, capture);
   const { sql, clickhouse } = stores;
   const engine = openQueryEngine({ sql, clickhouse, clock: systemClock });
   const addresses = openAddresses({ allowPrivate: config.allowPrivateDestinations });
@@ -143,30 +182,38 @@ async function openParts(
   const exporting = { sql, clickhouse, secrets, addresses, exportFileDir, metrics, clock: systemClock, log };
   const exports = openBatchExports(exporting);
   const rooms = { exports, subscriptions, engine, addresses };
-  const parts: Parts = { stores, keys, recent, capture, crew, ...rooms, metrics, config, log };
+  const peers = new Peers();
+  const parts: Parts = { stores, keys, recent, capture, crew, memory, peers, ...rooms, metrics, config, log };
   const working = workers(parts);
   for (const worker of working) closers.push(() => worker.close());
-  const start = () => {
+  let closing = false;
+  const start = async () => {
+    // Not before the journal's watermark counts: exports go by it.
+    await capture.verified;
+    if (closing) return;
     capture.startFlush();
     crew.flush();
     for (const worker of working) worker.start();
   };
-  closers.push(prepared.whenReady(start));
+  closers.push(() => void (closing = true));
+  closers.push(prepared.whenReady(() => void start()));
   const app = routes(parts);
-  const server = await serve(app, { ...config, dataDir }, { count, crew, closers });
+  const server = await serve(app, { ...config, dataDir }, { count, crew, peers, closers });
   site.url ??= server.url;
-  return { url: server.url, bootstrapped: prepared.bootstrapped, routes: app.routes };
+  const { bootstrapped } = prepared;
+  const shown = async () => void (bootstrapped && (await markServed(sql)));
+  const { broken } = capture;
+  return { url: server.url, bootstrapped, shown, broken, routes: app.routes };
 }
 
 /** Listens, and starts the workers that share this one's port and hand it all that is no event. */
 async function serve(
   app: ReturnType<typeof routes>,
   config: Config,
-  { count, crew, closers }: { count: number; crew: Crew; closers: (() => Promise<void> | void)[] },
+  { count, crew, peers, closers }: Serving,
 ): Promise<Listening> {
   const shared = count > 1;
-  if (shared) await findFree(config.host, config.port);
-  const server = listen(app, { ...config, shared });
+  const server = listen(app, { ...config, shared, peers });
   let inside: Listening | undefined;
   closers.push(async () => {
     await Promise.all([server.stop(), crew.quiet()]);
@@ -177,14 +224,23 @@ async function serve(
   const embedded = readConnection(config.dataDir);
   await crew.start({
     ...config,
+    postgres: postgresPlace(databaseUrl),
     databaseUrl: databaseUrl ?? embedded?.database_url ?? "",
     clickhouseUrl: clickhouseUrl ?? embedded?.clickhouse_url ?? "",
     embedded: clickhouseUrl === undefined,
     port: server.port,
     inside: inside?.url ?? "",
     journalBytesMax: Math.floor(journalBytesMax / count),
+    workers: count,
   });
   return server;
+}
+
+interface Serving {
+  count: number;
+  crew: Crew;
+  peers: Peers;
+  closers: (() => Promise<void> | void)[];
 }
 
 interface Parts {
@@ -193,6 +249,8 @@ interface Parts {
   recent: RecentStanding;
   capture: OpenedCapture;
   crew: Crew;
+  memory: MemoryBudget;
+  peers: Peers;
   exports: OpenedExports;
   subscriptions: OpenedSubscriptions;
   engine: QueryEngine;
@@ -210,62 +268,88 @@ interface Worker {
 }
 
 /** One line for each room that has work of its own. */
-function workers({ stores: { sql, clickhouse }, exports, subscriptions, log }: Parts): Worker[] {
+function workers({ stores, exports, subscriptions, metrics, config, log }: Parts): Worker[] {
+  const { sql, clickhouse } = stores;
   const own = { sql, clickhouse, clock: systemClock, log };
-  return [exports, subscriptions, openDeletions(own), openRemoval(own)];
+  const retention = openEventRetention({ ...own, metrics, retentionDays: config.eventRetentionDays });
+  return [exports, subscriptions, openDeletions(own), openRemoval(own), retention];
 }
 
-function routes(parts: Parts) {
-  const { stores, keys, recent, capture, crew, exports, subscriptions } = parts;
-  const { engine, addresses, metrics, config, log } = parts;
-  const { sql, clickhouse } = stores;
-  const clock = systemClock;
-  const gate = openGate({ sql, clock, log, recent, requestsPerMinute: config.managementRateLimit });
-  const capturing = captureRoutes({
-    journal: capture.journal,
-    book: capture.book,
-    groupTypes: capture.groupTypes,
-    keys,
-    clock,
-    ack: config.captureAck,
-    bodyBytesMax: config.bodyBytesMax,
-    recordingRetentionDays: config.recordingRetentionDays,
-    counts: captureCounts(metrics),
-    refused: (code) => metrics.requestsRefused.of(code).add(),
-    failed: (error, request) => problem({ error, code: "UNKNOWN", request }),
-    seconds: (value) => metrics.captureSeconds.observe(value),
-  });
-  const { siteUrl } = config;
-  const app = openDoor();
-  if (siteUrl !== undefined) app.onRequest(({ request }) => reachedAt(request, siteUrl));
-  const problem = openProblems({ log, routes: () => app.routes });
+/** What a balancer and Prometheus ask. */
+function health({ stores: { sql, clickhouse }, capture, crew, metrics, config, log }: Parts) {
   const checks = {
     journal: async () => void (await Promise.all([capture.check(), crew.check()])),
     postgres: () => pingPostgres(sql),
     clickhouse: () => clickhouse.ping(),
   };
-  return app
-    .onError((failure) => problem(failure))
-    .use(healthRoutes({ checks, metrics: () => crew.metrics(), log }))
-    .use(docsRoutes({ routes: () => app.routes }))
-    .use(capturing)
-    .use(remoteConfigRoutes({ gate, keys, tokenOf }))
-    .use(staticRoutes({ scripts: openScripts(installedFolder()) }))
-    .use(organizationRoutes({ gate, sql }))
-    .use(projectRoutes({ gate, sql }))
-    .use(personalKeyRoutes({ gate, sql }))
-    .use(batchExportRoutes({ gate, ...exports.parts }))
-    .use(eventRoutes({ gate, clickhouse, clock }))
-    .use(personRoutes({ gate, sql, clickhouse, clock }))
-    .use(groupRoutes({ gate, clickhouse, clock }))
-    .use(ingestionWarningRoutes({ gate, clickhouse, clock }))
-    .use(queryRoutes({ gate, engine }))
-    .use(insightRoutes({ gate, sql, queries: engine }))
-    .use(dashboardRoutes({ gate, sql, insights: openInsightShow({ sql, queries: engine, clock }) }))
-    .use(subscriptionRoutes({ gate, sql, clock, addresses }))
-    .use(linkRoutes({ sql, links: subscriptions.links, pictures: subscriptions.pictures }))
-    .use(sessionRoutes({ gate, clickhouse }))
-    .use(sessionRecordingRoutes({ gate, sql, clickhouse, clock, log, server: config.modelServer }));
+  return healthRoutes({
+    checks,
+    storedUntil: async () => (await readWatermarks(sql, systemClock.now())).through,
+    metrics: () => crew.metrics(),
+    metricsToken: config.metricsToken,
+    registry: metrics.registry,
+    clock: systemClock,
+    log,
+  });
+}
+
+function routes(parts: Parts) {
+  const { stores, keys, recent, capture, memory, peers, exports, subscriptions } = parts;
+  const { engine, addresses, metrics, config, log } = parts;
+  const { sql, clickhouse } = stores;
+  const clock = systemClock;
+  const gate = openGate({ sql, clock, log, recent, memory, requestsPerMinute: config.managementRateLimit });
+  const { trustedProxies } = config;
+  const clientAddress = openClientAddress({ trustedProxies, log });
+  const capturing = captureRoutes({
+    journal: capture.journal,
+    book: capture.book,
+    groupTypes: capture.groupTypes,
+    salts: capture.salts,
+    addressOf: (request) => clientAddress(peers.of(request), request.headers),
+    keys,
+    clock,
+    ack: config.captureAck,
+    bodyBytesMax: config.bodyBytesMax,
+    memory,
+    recordingRetentionDays: config.recordingRetentionDays,
+    counts: captureCounts(metrics),
+    refused: refusalCounts(metrics, capture),
+    failed: (error, request) => problem({ error, code: "UNKNOWN", request }),
+    seconds: (value) => metrics.captureSeconds.observe(value),
+  });
+  const { siteUrl } = config;
+  const scripts = openScripts(installedFolder());
+  const library = () => scripts.find("array.js")?.plain();
+  const app = openDoor();
+  if (siteUrl !== undefined) app.onRequest(({ request }) => reachedAt(request, siteUrl));
+  const problem = openProblems({ log, routes: () => app.routes });
+  return (
+    app
+      .onError((failure) => problem(failure))
+      .use(health(parts))
+      .use(docsRoutes({ routes: () => app.routes }))
+      .use(capturing)
+      .use(remoteConfigRoutes({ gate, keys, tokenOf: (request) => tokenOf(request, memory), library }))
+      .use(staticRoutes({ scripts }))
+      // Of what follows; captures have no lists.
+      .mapResponse(async ({ response }) => await longPageReply(response))
+      .use(organizationRoutes({ gate, sql }))
+      .use(projectRoutes({ gate, sql, eventRetentionDays: config.eventRetentionDays }))
+      .use(personalKeyRoutes({ gate, sql }))
+      .use(batchExportRoutes({ gate, ...exports.parts }))
+      .use(eventRoutes({ gate, clickhouse, clock }))
+      .use(personRoutes({ gate, sql, clickhouse, clock }))
+      .use(groupRoutes({ gate, sql, clickhouse, clock }))
+      .use(ingestionWarningRoutes({ gate, clickhouse, clock }))
+      .use(queryRoutes({ gate, engine }))
+      .use(insightRoutes({ gate, sql, queries: engine }))
+      .use(dashboardRoutes({ gate, sql, insights: openInsightShow({ sql, queries: engine, clock }) }))
+      .use(subscriptionRoutes({ gate, sql, clock, addresses }))
+      .use(linkRoutes({ sql, links: subscriptions.links, pictures: subscriptions.pictures }))
+      .use(sessionRoutes({ gate, clickhouse }))
+      .use(sessionRecordingRoutes({ gate, sql, clickhouse, clock, log, server: config.modelServer }))
+  );
 }
 
 /** What a typed client is made from. Routes mounted in a loop answer as well, but are not in this type. */

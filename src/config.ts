@@ -1,7 +1,11 @@
 // What an operator may set. The only reader of the environment; never opens anything.
 
+import { wrongNetwork } from "./access/client_address.ts";
+import { wrongKey } from "./core/id.ts";
 import { UserError } from "./core/fault.ts";
+import { limits } from "./core/limits.ts";
 import { type LogFormat, type LogLevel, logLevels } from "./core/log.ts";
+import { withoutLast } from "./core/trim.ts";
 
 export const captureAcks = ["journal", "stored", "memory"] as const;
 export type CaptureAck = (typeof captureAcks)[number];
@@ -30,6 +34,12 @@ export interface Config {
   /** The language model's server; undefined where neither its address nor a key is given. */
   modelServer: { url: string; key: string | undefined; model: string } | undefined;
   recordingRetentionDays: number;
+  /** After how many days events expire; undefined: never, but for projects that say so. */
+  eventRetentionDays: number | undefined;
+  /** Addresses and networks of proxies whose X-Forwarded-For is believed. */
+  trustedProxies: string[];
+  /** What /metrics asks for as a bearer token; undefined: anybody may read it. */
+  metricsToken: string | undefined;
   logLevel: LogLevel;
   logFormat: LogFormat;
 }
@@ -59,12 +69,16 @@ export function readConfig(environment: Environment, terminal = false): Config {
     bootstrapPersonalApiKey: read.key("BOOTSTRAP_PERSONAL_API_KEY"),
     bootstrapEmail: read.email("BOOTSTRAP_EMAIL"),
     allowPrivateDestinations: read.flag("ALLOW_PRIVATE_DESTINATIONS"),
-    secretKey: read.text("SECRET_KEY"),
+    secretKey: read.secret("SECRET_KEY"),
     siteUrl: read.url("SITE_URL", ["http:", "https:"]),
     smtpUrl: read.url("SMTP_URL", ["smtp:", "smtps:"]),
     emailFrom: read.sender("EMAIL_FROM"),
     modelServer: readModelServer(read),
     recordingRetentionDays: read.integer("RECORDING_RETENTION_DAYS", 90, 1, 3650),
+    eventRetentionDays: read.optionalInteger("EVENT_RETENTION_DAYS", 1, limits.retentionDaysMax),
+    trustedProxies: read.networks("TRUSTED_PROXIES"),
+    // Sixteen random characters cannot be guessed over a network.
+    metricsToken: read.key("METRICS_TOKEN", 16, 256),
     logLevel: read.choice("LOG_LEVEL", logLevels) ?? "info",
     logFormat: read.choice("LOG_FORMAT", ["pretty", "json"] as const) ?? (terminal ? "pretty" : "json"),
   };
@@ -73,6 +87,9 @@ export function readConfig(environment: Environment, terminal = false): Config {
   }
   if (config.databaseUrl && !config.secretKey) {
     read.wrong("SECRET_KEY: must be set when DATABASE_URL is, so that every process can read stored secrets");
+  }
+  if (/[*?{}]/.test(config.exportFileDir ?? "")) {
+    read.wrong("EXPORT_FILE_DIR: must not contain * ? { }, which ClickHouse reads as a pattern of names");
   }
   read.finish();
   return config;
@@ -83,8 +100,11 @@ function readModelServer(read: Reader): Config["modelServer"] {
   const key = read.text("OPENAI_API_KEY");
   const model = read.text("OPENAI_MODEL") ?? "gpt-4o-mini";
   if (url === undefined && key === undefined) return undefined;
-  return { url: (url ?? "https://api.openai.com/v1").replace(/\/+$/, ""), key, model };
+  return { url: withoutLast(url ?? "https://api.openai.com/v1", "/"), key, model };
 }
+
+/** Of a secret that is given by hand, in characters: 16 of a hexadecimal one hold 64 bits. */
+const secretCharsMin = 16;
 
 /** Collects complaints, so that one start shows every wrong value. */
 class Reader {
@@ -122,6 +142,16 @@ class Reader {
     return undefined;
   }
 
+  /** Addresses and networks, parted by commas or blanks. */
+  networks(name: string): string[] {
+    const entries = (this.text(name) ?? "").split(/[\s,]/).filter((entry) => entry !== "");
+    for (const entry of entries) {
+      const wrong = wrongNetwork(entry);
+      if (wrong !== undefined) this.wrong(`${name}: ${wrong}`);
+    }
+    return entries;
+  }
+
   choice<T extends string>(name: string, choices: readonly T[]): T | undefined {
     const text = this.text(name);
     if (text === undefined) return undefined;
@@ -143,10 +173,19 @@ class Reader {
     return undefined;
   }
 
-  key(name: string): string | undefined {
+  key(name: string, charsMin?: number, charsMax?: number): string | undefined {
     const text = this.text(name);
-    if (text === undefined || /^[\x21-\x7e]{8,64}$/.test(text)) return text;
-    this.wrong(`${name}: expected 8 to 64 visible ASCII characters`);
+    const wrong = text === undefined ? undefined : wrongKey(text, charsMin, charsMax);
+    if (wrong === undefined) return text;
+    this.wrong(`${name}: ${wrong}`);
+    return undefined;
+  }
+
+  /** Seals what others must not read, so it must not be guessed: `openssl rand -hex 32` makes a good one. */
+  secret(name: string): string | undefined {
+    const text = this.text(name);
+    if (text === undefined || text.length >= secretCharsMin) return text;
+    this.wrong(`${name}: expected at least ${secretCharsMin} characters, better 64 random ones`);
     return undefined;
   }
 

@@ -11,6 +11,7 @@ import { serveCommand } from "./cli/serve.ts";
 import { readConfig } from "./config.ts";
 import { UserError } from "./core/fault.ts";
 import { reasonOf } from "./core/log.ts";
+import { readVersion } from "./core/version.ts";
 
 const commands: Command[] = [
   serveCommand,
@@ -23,23 +24,28 @@ const commands: Command[] = [
 
 const help = `sluice: a product-analytics event server
 
-usage: sluice <command> [options]
+usage: bun run sluice <command> [options]
 
 ${commands.map((command) => `  ${command.name.padEnd(9)} ${command.summary}`).join("\n")}
 
-sluice <command> --help tells more. Settings come from the environment; the README lists them.`;
+bun run sluice <command> --help tells more, --version prints the version.
+Settings come from the environment; the README lists them.`;
 
 process.exit(await main(process.argv.slice(2)));
 
 async function main(words: string[]): Promise<number> {
   const [name, ...args] = words;
   if (name === undefined) return complain(help, 2);
+  if (name === "--version" || name === "-v") {
+    print(`sluice ${readVersion()}`);
+    return 0;
+  }
   if (name === "--help" || name === "-h" || name === "help") {
     print(help);
     return 0;
   }
   const command = commands.find((known) => known.name === name);
-  if (!command) return complain(`sluice: unknown command "${name}"; sluice --help lists them`, 2);
+  if (!command) return complain(`sluice: unknown command "${name}"; bun run sluice --help lists them`, 2);
   if (args.includes("--help") || args.includes("-h")) {
     print(command.help);
     return 0;

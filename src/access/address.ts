@@ -1,5 +1,4 @@
-// Which hosts the server may connect to on a user's behalf. The only file that knows ipaddr.js; never opens a
-// connection itself.
+// Which hosts the server may connect to on a user's behalf. Never opens a connection itself.
 
 import { lookup } from "node:dns/promises";
 import ipaddr from "ipaddr.js";
@@ -81,7 +80,13 @@ async function resolveName(name: string): Promise<string[]> {
   return (await lookup(name, { all: true })).map(({ address }) => address);
 }
 
-const nameShape = /^(?=.{1,253}$)[a-z0-9_]([a-z0-9_-]*[a-z0-9_])?(\.[a-z0-9_]([a-z0-9_-]*[a-z0-9_])?)*$/;
+/** Labels of letters, digits, `_` and inner dashes, between dots. */
+function isName(name: string): boolean {
+  if (name.length > 253) return false;
+  return name
+    .split(".")
+    .every((label) => /^[a-z0-9_-]+$/.test(label) && !label.startsWith("-") && !label.endsWith("-"));
+}
 
 /**
  * A host as resolvers understand it: 0x7f.1, 2130706433 and 0177.0.0.1 are all 127.0.0.1. Undefined when it
@@ -93,7 +98,7 @@ function plainHost(host: string): string | undefined {
   if (bare.includes(":")) return ipaddr.IPv6.isValid(bare) ? ipaddr.IPv6.parse(bare).toString() : undefined;
   if (bare !== host || !URL.canParse(`http://${bare}/`)) return undefined;
   const name = new URL(`http://${bare}/`).hostname.replace(/\.$/, "");
-  return nameShape.test(name) ? name : undefined;
+  return isName(name) ? name : undefined;
 }
 
 /** Names that mean this machine or its keeper wherever they are asked for. */

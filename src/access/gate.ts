@@ -3,13 +3,15 @@
 // Never reads a body that the route would still need, and never decides about one object inside a project.
 
 import { Elysia } from "elysia";
-import type { Clock } from "../core/clock.ts";
+import { type Clock, othersTurn } from "../core/clock.ts";
 import { withinMs } from "../core/deadline.ts";
 import { Fault } from "../core/fault.ts";
 import { hashKey, isUuid } from "../core/id.ts";
 import { limits } from "../core/limits.ts";
 import { type Log, reasonOf } from "../core/log.ts";
+import { chargeBody } from "../http/body.ts";
 import type { Postgres } from "../storage/postgres.ts";
+import type { MemoryBudget } from "../work/memory_budget.ts";
 import { keyInForm, keyInHeader, keyInJson, keyInQuery, type PresentedKey, refusalOf } from "./key.ts";
 import { type Budget, openRateLimit, type RateLimit } from "./rate.ts";
 import {
@@ -20,7 +22,7 @@ import {
   projectNumber,
   refuseHeldToProjects,
 } from "./reach.ts";
-import { covers, type Scope } from "./scope.ts";
+import { requireScopes, type Scope } from "./scope.ts";
 import { askedStanding, type RecentStanding, type Standing } from "./standing.ts";
 import { type Found, type KeyHolder, type Named, noteKeyUse } from "./store.ts";
 
@@ -34,6 +36,8 @@ export interface GateOptions {
   recent?: Pick<RecentStanding, keyof Standing | "forget"> | undefined;
   /** Of one personal key, in any 60 seconds; none unless told. */
   requestsPerMinute?: number | undefined;
+  /** What bodies of requests take is acquired from it; unless given, they are bounded one by one only. */
+  memory?: MemoryBudget | undefined;
 }
 
 /** Where routes about one project hang: PostHog's older and newer spelling of the same thing. */
@@ -45,7 +49,8 @@ export type Gate = ReturnType<typeof openGate>;
  * The plugin every management room uses. A route names exactly one of these options:
  * - `scope: "project:read"` — gives the route `access`; null asks for a valid key and no scope.
  * - `project_scope: "query:read"` — for paths with `:project_id` (a number or `@current`); also gives
- *   `project`.
+ *   `project`. A route that writes what shows other data names the scope to read that data as well:
+ *   `["insight:write", "query:read"]`.
  * - `organization_scope: "batch_export:read"` — for paths with `:organization_id` (a UUID or `@current`);
  *   also gives `organization`.
  * - `account_scope: "organization:read"` — for the organizations themselves: as `scope`, but closed to keys
@@ -58,7 +63,7 @@ export function openGate(options: GateOptions) {
   const { clock, recent, requestsPerMinute } = options;
   const asked = askedStanding(options.sql);
   const rate = requestsPerMinute === undefined ? undefined : openRateLimit(requestsPerMinute, clock);
-  const admit = (context: GateContext, required: Scope | null) =>
+  const admit = (context: GateContext, ...required: Scope[]) =>
     admitHolder(options, recent && isRead(context.request) ? recent : asked, context, rate, required);
   const after = (required: Scope | null) => (recent ? forgetful(recent, required) : {});
   const count = ({ set }: GateContext, { key }: Access) => {
@@ -67,20 +72,20 @@ export function openGate(options: GateOptions) {
   return new Elysia({ name: "gate" }).macro({
     scope: (required: Scope | null) => ({
       parse: unread,
-      detail: operation(required),
+      detail: operation(...(required === null ? [] : [required])),
       ...after(required),
       resolve: async (context: GateContext) => {
-        const { holder: access } = await admit(context, required);
+        const { holder: access } = await admit(context, ...(required === null ? [] : [required]));
         count(context, access);
         return { access };
       },
     }),
-    project_scope: (required: Scope) => ({
+    project_scope: (required: Scope | readonly [Scope, ...Scope[]]) => ({
       parse: unread,
-      detail: operation(required),
-      ...after(required),
+      detail: operation(...[required].flat()),
+      ...after([required].flat()[0]!),
       resolve: async (context: GateContext) => {
-        const { holder: access, project: found } = await admit(context, required);
+        const { holder: access, project: found } = await admit(context, ...[required].flat());
         const project = admitProject(access, context.params?.["project_id"] ?? "", found);
         count(context, access);
         return { access, project };
@@ -146,8 +151,8 @@ function showBudget(set: GateContext["set"], { limit, remaining, resetSeconds }:
 }
 
 /** What the API's description says of a guarded route: OpenAPI 3.1 lets any scheme name what it requires. */
-function operation(required: Scope | null) {
-  return { security: [{ personal_api_key: required === null ? [] : [required] }] };
+function operation(...required: Scope[]) {
+  return { security: [{ personal_api_key: required }] };
 }
 
 async function admitHolder(
@@ -155,9 +160,10 @@ async function admitHolder(
   standing: Standing,
   { request, set, params }: GateContext,
   rate: RateLimit | undefined,
-  required: Scope | null,
+  required: readonly Scope[],
 ): Promise<Found> {
-  const presented = await findPresentedKey(request);
+  if (options.memory) chargeBody(request, options.memory);
+  const presented = await findPresentedKey(request, options.memory);
   if (!presented) throw new Fault("not_authenticated", "Authentication credentials were not provided.");
   const named = namedIn(params ?? {});
   const found = await standing.holderOf(hashKey(presented.key), named);
@@ -165,9 +171,7 @@ async function admitHolder(
   const { holder } = found;
   noteUse(options, holder);
   if (rate) showBudget(set, rate.look(holder.key.id));
-  if (required !== null && !covers(holder.key.scopes, required)) {
-    throw new Fault("permission_denied", `API key missing required scope '${required}'`);
-  }
+  requireScopes(holder.key.scopes, required);
   return found;
 }
 
@@ -181,16 +185,25 @@ function namedIn({ project_id = "", organization_id = "" }: Record<string, strin
   };
 }
 
-async function findPresentedKey(request: Request): Promise<PresentedKey | undefined> {
+async function findPresentedKey(
+  request: Request,
+  memory: MemoryBudget | undefined,
+): Promise<PresentedKey | undefined> {
   return (
     keyInHeader(request.headers.get("authorization")) ??
-    (await keyInBody(request)) ??
+    (await keyInBody(request, memory)) ??
     keyInQuery(new URL(request.url).searchParams)
   );
 }
 
-/** Reads a copy, so that the route still finds its body; only bodies of a stated, small size. */
-async function keyInBody(request: Request): Promise<PresentedKey | undefined> {
+/**
+ * Reads a copy, so that the route still finds its body; only bodies of a stated, small size.
+ * @throws Fault unavailable when there is no memory for it, upload_timeout when it does not come.
+ */
+async function keyInBody(
+  request: Request,
+  memory: MemoryBudget | undefined,
+): Promise<PresentedKey | undefined> {
   const length = Number(request.headers.get("content-length") ?? 0);
   if (!(length > 0 && length <= limits.keyBodyBytesMax) || request.bodyUsed) return undefined;
   const type = request.headers.get("content-type") ?? "";
@@ -200,8 +213,21 @@ async function keyInBody(request: Request): Promise<PresentedKey | undefined> {
       ? keyInForm
       : undefined;
   if (!keyIn) return undefined;
+  const lease = memory?.open();
   try {
-    return keyIn(await withinMs(request.clone().text(), limits.managementBodyMsMax));
+    lease?.acquire(length);
+    return keyIn(await textOf(request));
+  } finally {
+    lease?.close();
+  }
+}
+
+/** Of many that come at once, one long text is read in a turn of the loop. */
+async function textOf(request: Request): Promise<string> {
+  try {
+    const text = await withinMs(request.clone().text(), limits.managementBodyMsMax);
+    if (text.length > limits.parseAtOnceCharsMax) await othersTurn();
+    return text;
   } catch {
     throw new Fault("upload_timeout", "The client stopped sending data.");
   }

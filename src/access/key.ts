@@ -2,7 +2,7 @@
 // Never looks a key up.
 
 import { bytesOf } from "../core/bytes.ts";
-import { shapeFault } from "../core/json_shape.ts";
+import { formFault, shapeFault } from "../core/json_shape.ts";
 
 export type KeyPlace = "Authorization header" | "body" | "query string";
 
@@ -36,8 +36,9 @@ export function keyInJson(text: string): PresentedKey | undefined {
   return present(body.personal_api_key, "body");
 }
 
-/** The key in the field `personal_api_key` of a form's text. */
+/** The key in the field `personal_api_key` of a form's text; none in one of too many fields to read for a stranger. */
 export function keyInForm(text: string): PresentedKey | undefined {
+  if (formFault(bytesOf(text))) return undefined;
   return present(new URLSearchParams(text).get("personal_api_key"), "body");
 }
 

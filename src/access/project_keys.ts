@@ -5,10 +5,12 @@
 import { readFileSync } from "node:fs";
 import { open, rename } from "node:fs/promises";
 import { type Clock, sleep } from "../core/clock.ts";
+import { wrongKey } from "../core/id.ts";
 import { withinMs } from "../core/deadline.ts";
 import { Fault } from "../core/fault.ts";
 import { limits } from "../core/limits.ts";
 import { type Log, reasonOf } from "../core/log.ts";
+import { readSummedJson, summedJson } from "../core/summed_json.ts";
 import type { Postgres } from "../storage/postgres.ts";
 import { type KeyEntry, type ProjectKeySource, projectKeySource } from "./store.ts";
 
@@ -23,11 +25,24 @@ export interface ProjectKeys {
   admit(key: string): Promise<number>;
   /** Whether a project wants its sessions recorded; for one whose key was found or admitted. */
   records(project_id: number): boolean;
+  /** How a project takes events without a cookie; for one whose key was found or admitted. */
+  cookieless(project_id: number): CookielessSetting;
   close(): Promise<void>;
+}
+
+export interface CookielessSetting {
+  enabled: boolean;
+  /** The project's: the day of an event that names no zone of its own. */
+  timezone: string;
 }
 
 export interface ProjectKeysOptions {
   sql: Postgres;
+  /**
+   * The id of the database whose keys these are; undefined while it is not known. Another one's are not taken: its
+   * projects have the same numbers.
+   */
+  database(): string | undefined;
   /** Where the table is saved, so that capture starts while Postgres is away. */
   path: string;
   log: Log;
@@ -35,11 +50,11 @@ export interface ProjectKeysOptions {
 }
 
 /** Opens the table: the saved one first, then Postgres's if it answers within `limits.keysReadMsMax`. */
-export function openProjectKeys({ sql, ...rest }: ProjectKeysOptions): Promise<ProjectKeys> {
-  return openKeyTable({ source: projectKeySource(sql), ...rest });
+export function openProjectKeys({ sql, database, ...rest }: ProjectKeysOptions): Promise<ProjectKeys> {
+  return openKeyTable({ source: projectKeySource(sql, database), ...rest });
 }
 
-export interface KeyTableOptions extends Omit<ProjectKeysOptions, "sql"> {
+export interface KeyTableOptions extends Omit<ProjectKeysOptions, "sql" | "database"> {
   source: ProjectKeySource;
   /** Half of how old the table may get, in ms: a read that fails is tried once more before that. */
   refreshMs?: number;
@@ -66,7 +81,7 @@ export function misshapenKey(key: string): string | undefined {
 export function wrongProjectKey(key: string): string | undefined {
   const reason = misshapenKey(key);
   if (reason === "personal_api_key") return "must not begin with phx_, as personal API keys do";
-  return reason || !/^[!-~]+$/.test(key) ? "must be visible ASCII of at most 64 characters" : undefined;
+  return reason === undefined ? wrongKey(key) : "must be 8 to 64 visible ASCII characters";
 }
 
 class KeyTable implements ProjectKeys {
@@ -78,6 +93,8 @@ class KeyTable implements ProjectKeys {
   readonly #refreshMs: number;
   #keys = new Map<string, KeyEntry>();
   #recording: ReadonlySet<number> = new Set();
+  /** Of projects where it is not as usual. */
+  #cookieless: ReadonlyMap<number, CookielessSetting> = new Map();
   /** Reads follow each other, so that an older answer never overwrites a newer one. */
   #reads: Promise<void> = Promise.resolve();
   #refreshQueued = false;
@@ -114,6 +131,10 @@ class KeyTable implements ProjectKeys {
 
   records(project_id: number): boolean {
     return this.#recording.has(project_id);
+  }
+
+  cookieless(project_id: number): CookielessSetting {
+    return this.#cookieless.get(project_id) ?? usualCookieless;
   }
 
   async admit(key: string): Promise<number> {
@@ -178,6 +199,8 @@ class KeyTable implements ProjectKeys {
   #take(keys: Map<string, KeyEntry>): void {
     this.#keys = keys;
     this.#recording = new Set([...keys.values()].filter(({ records }) => records).map(({ id }) => id));
+    const unusual = [...keys.values()].filter((entry) => !isUsual(entry));
+    this.#cookieless = new Map(unusual.map((entry) => [entry.id, cookielessOf(entry)]));
   }
 
   #inTurn(read: () => Promise<void>): Promise<void> {
@@ -227,23 +250,55 @@ type Keys = ReadonlyMap<string, KeyEntry>;
 
 function sameKeys(left: Keys, right: Keys): boolean {
   if (left.size !== right.size) return false;
-  for (const [key, { id, records }] of left) {
+  for (const [key, entry] of left) {
     const other = right.get(key);
-    if (other?.id !== id || (other.records === true) !== (records === true)) return false;
+    if (!other || !Bun.deepEquals(savedEntry(other), savedEntry(entry))) return false;
   }
   return true;
 }
 
-/** A key's project: its number, or for one whose sessions are recorded a list with that number alone. */
+const usualCookieless: CookielessSetting = { enabled: true, timezone: "UTC" };
+
+function cookielessOf({ cookieless = true, timezone = "UTC" }: KeyEntry): CookielessSetting {
+  return { enabled: cookieless, timezone };
+}
+
+function isUsual(entry: KeyEntry): boolean {
+  const { enabled, timezone } = cookielessOf(entry);
+  return enabled && timezone === "UTC";
+}
+
+/**
+ * A key's project as it is saved: its number; for one whose sessions are recorded a list with that number alone; where
+ * events without a cookie are not taken as usual, an object.
+ */
+function savedEntry(entry: KeyEntry): unknown {
+  const { id, records = false } = entry;
+  if (isUsual(entry)) return records ? [id] : id;
+  const { enabled: cookieless, timezone } = cookielessOf(entry);
+  return { id, records, cookieless, timezone };
+}
+
+/** What savedEntry() made; undefined for anything else. */
+function readEntry(api_token: string, saved: unknown): KeyEntry | undefined {
+  const isObject = typeof saved === "object" && saved !== null && !Array.isArray(saved);
+  const fields: Record<string, unknown> = isObject ? { ...saved } : {};
+  const id: unknown = Array.isArray(saved) ? saved[0] : isObject ? fields["id"] : saved;
+  if (typeof id !== "number" || !Number.isInteger(id)) return undefined;
+  const { records = Array.isArray(saved), cookieless, timezone } = fields;
+  const zone = typeof timezone === "string" ? timezone : "UTC";
+  return { api_token, id, records: records === true, cookieless: cookieless !== false, timezone: zone };
+}
+
 function readSavedKeys(path: string, log: Log): Map<string, KeyEntry> {
   try {
-    const saved: unknown = JSON.parse(readFileSync(path, "utf8"));
-    if (typeof saved !== "object" || saved === null) throw new Error("not an object");
+    const saved = readSummedJson(readFileSync(path, "utf8"));
+    // Earlier versions wrote the table alone.
+    const table = typeof saved["keys"] === "object" ? (saved["keys"] ?? {}) : saved;
     const keys = new Map<string, KeyEntry>();
-    for (const [api_token, project] of Object.entries(saved) as [string, unknown][]) {
-      const records = Array.isArray(project);
-      const id: unknown = records ? project[0] : project;
-      if (Number.isInteger(id)) keys.set(api_token, { api_token, id: id as number, records });
+    for (const [api_token, project] of Object.entries(table) as [string, unknown][]) {
+      const entry = readEntry(api_token, project);
+      if (entry) keys.set(api_token, entry);
     }
     return keys;
   } catch (reason) {
@@ -255,11 +310,11 @@ function readSavedKeys(path: string, log: Log): Map<string, KeyEntry> {
 
 /** A reader of `path` sees the old table or this one, whatever dies in between. */
 async function saveKeys(path: string, keys: Keys): Promise<void> {
-  const saved = [...keys.values()].map(({ api_token, id, records }) => [api_token, records ? [id] : id]);
+  const saved = [...keys.values()].map((entry) => [entry.api_token, savedEntry(entry)]);
   const fresh = `${path}.fresh`;
   const file = await open(fresh, "w", 0o600);
   try {
-    await file.writeFile(JSON.stringify(Object.fromEntries(saved)));
+    await file.writeFile(summedJson({ keys: Object.fromEntries(saved) }));
     await file.datasync();
   } finally {
     await file.close();

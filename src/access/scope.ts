@@ -1,5 +1,7 @@
 // What a personal key allows: scopes, and what each of them covers. Never asks a store.
 
+import { Fault } from "../core/fault.ts";
+
 /** The resources a scope can name; each can be read or written. */
 export const scopeObjects = [
   "action",
@@ -47,4 +49,12 @@ export function isScope(text: string): text is Scope {
 export function covers(held: readonly string[], required: Scope): boolean {
   if (held.includes("*") || held.includes(required)) return true;
   return required.endsWith(":read") && held.includes(`${required.slice(0, -":read".length)}:write`);
+}
+
+/** @throws Fault permission_denied naming the first of `required` that the `held` scopes do not cover. */
+export function requireScopes(held: readonly string[], required: readonly Scope[]): void {
+  const missing = required.find((scope) => !covers(held, scope));
+  if (missing !== undefined) {
+    throw new Fault("permission_denied", `API key missing required scope '${missing}'`);
+  }
 }

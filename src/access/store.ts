@@ -195,15 +195,47 @@ export interface KeyEntry {
   id: number;
   /** Whether the project's sessions are recorded; absent: no. */
   records?: boolean;
+  /** Whether its events without a cookie are taken; absent: yes. */
+  cookieless?: boolean;
+  /** Its time zone; absent: UTC. */
+  timezone?: string;
 }
 
-export function projectKeySource(sql: Postgres): ProjectKeySource {
+/** A key, or nulls where the database has none. */
+interface DatabaseKey {
+  database: string;
+  api_token: string | null;
+  id: number;
+  records: boolean;
+  cookieless: boolean;
+  timezone: string;
+}
+
+/** @param database the id of the database whose keys are wanted; all reads fail while it is another, or unknown. */
+export function projectKeySource(sql: Postgres, database: () => string | undefined): ProjectKeySource {
+  const own = async (rows: Promise<DatabaseKey[]>): Promise<KeyEntry[]> => {
+    const read = await rows;
+    if (read[0]?.database !== database())
+      throw new Error("Postgres is not known to be the one of these keys");
+    // Without any key there is one row, of nulls.
+    return read.flatMap(({ api_token, id, records, cookieless, timezone }) =>
+      api_token === null ? [] : { api_token, id, records, cookieless, timezone },
+    );
+  };
   return {
-    all: () => sql<KeyEntry[]>`SELECT api_token, id, session_recording_opt_in AS records FROM projects`,
+    all: () =>
+      own(sql<DatabaseKey[]>`
+        SELECT i.id::text AS database, ${columns(sql)} FROM database_identity i LEFT JOIN projects p ON true`),
     some: (keys) =>
-      sql<KeyEntry[]>`
-        SELECT api_token, id, session_recording_opt_in AS records
-        FROM projects WHERE api_token = ANY(${keys}::text[])`,
+      own(sql<DatabaseKey[]>`
+        SELECT i.id::text AS database, ${columns(sql)}
+        FROM database_identity i LEFT JOIN projects p ON p.api_token = ANY(${keys}::text[])`),
     listen: (changed) => listenTo(sql, "sluice_project_keys", changed),
   };
+}
+
+function columns(sql: Postgres) {
+  return sql`
+    p.api_token, p.id, p.session_recording_opt_in AS records, p.cookieless_server_hash_mode <> 0 AS cookieless,
+    p.timezone`;
 }

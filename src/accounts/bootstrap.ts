@@ -5,7 +5,7 @@ import { wrongProjectKey } from "../access/project_keys.ts";
 import { UserError } from "../core/fault.ts";
 import { hashKey, maskKey, newPersonalKey, newProjectKey, randomBase62 } from "../core/id.ts";
 import type { Postgres } from "../storage/postgres.ts";
-import { createFirstAccounts } from "./store.ts";
+import { createFirstAccounts, reissueFirstKey } from "./store.ts";
 
 export interface Bootstrapped {
   organization_id: string;
@@ -26,33 +26,40 @@ export interface BootstrapWish {
 const firstEmail = "admin@example.com";
 
 /**
- * Makes the first accounts, with the keys of BOOTSTRAP_* where they are given; undefined on later starts.
+ * Makes the first accounts, with the keys of BOOTSTRAP_* where they are given. While no start has served, a later one
+ * replaces the personal key, since nobody has seen it. Undefined once one has.
+ * @param alone whether no other process can be starting on this database; false unless told.
  * @throws UserError when BOOTSTRAP_PROJECT_API_KEY cannot be a project's key.
  */
-export async function bootstrap(sql: Postgres, wish: BootstrapWish): Promise<Bootstrapped | undefined> {
+export async function bootstrap(
+  sql: Postgres,
+  wish: BootstrapWish,
+  { alone }: { alone: boolean } = { alone: false },
+): Promise<Bootstrapped | undefined> {
   const { bootstrapProjectApiKey, bootstrapPersonalApiKey, bootstrapEmail = firstEmail } = wish;
   const wrong = bootstrapProjectApiKey === undefined ? undefined : wrongProjectKey(bootstrapProjectApiKey);
   if (wrong) throw new UserError(`BOOTSTRAP_PROJECT_API_KEY ${wrong}`);
-  const projectApiKey = bootstrapProjectApiKey ?? newProjectKey();
   const personalApiKey = bootstrapPersonalApiKey ?? newPersonalKey();
+  const key = { secure_value: hashKey(personalApiKey), mask_value: maskKey(personalApiKey) };
+  const api_token = bootstrapProjectApiKey ?? newProjectKey();
   const made = await createFirstAccounts(sql, {
     organization_name: "Default organization",
     slug: "default-organization",
     project_name: "Default project",
     email: bootstrapEmail,
-    api_token: projectApiKey,
-    personal_api_key: {
-      id: randomBase62(22),
-      label: "First start",
-      secure_value: hashKey(personalApiKey),
-      mask_value: maskKey(personalApiKey),
-      scopes: ["*"],
-    },
+    api_token,
+    personal_api_key: { id: randomBase62(22), label: "First start", ...key, scopes: ["*"] },
   });
-  if (!made) return undefined;
+  const idleSeconds = alone ? 0 : otherStartSeconds;
+  const first = made ? { ...made, api_token } : await reissueFirstKey(sql, { ...key, idleSeconds });
+  if (!first) return undefined;
   return {
-    ...made,
-    projectApiKey: bootstrapProjectApiKey === undefined ? projectApiKey : undefined,
+    organization_id: first.organization_id,
+    project_id: first.project_id,
+    projectApiKey: first.api_token === bootstrapProjectApiKey ? undefined : first.api_token,
     personalApiKey: bootstrapPersonalApiKey === undefined ? personalApiKey : undefined,
   };
 }
+
+/** How long another process that made the accounts is given to serve, in seconds: several starts of it. */
+const otherStartSeconds = 120;

@@ -21,27 +21,28 @@ export interface Prepared {
 /**
  * Migrates and bootstraps.
  * @param insist as a first start does: a later one captures from saved keys until the stores answer.
+ * @param alone whether no other process can be starting on this Postgres.
  * @throws UserError naming what is wrong with a store; any other error only when it insists.
  */
 export async function prepare(
   stores: Stores,
   wish: BootstrapWish,
-  { insist, log }: { insist: boolean; log: Log },
+  { insist, alone, log }: { insist: boolean; alone: boolean; log: Log },
 ): Promise<Prepared> {
   try {
-    const bootstrapped = await makeReady(stores, wish, log);
+    await migrate(stores, { log });
+    const bootstrapped = await bootstrap(stores.sql, wish, { alone });
     return { ready: true, bootstrapped, whenReady: atOnce };
   } catch (thrown) {
     if (insist || thrown instanceof UserError) throw thrown;
     warnAway(thrown, log);
-    const again = () => makeReady(stores, wish, log);
+    // The keys of accounts that are made now are shown by the next start: this one has greeted already.
+    const again = async () => {
+      await migrate(stores, { log });
+      await bootstrap(stores.sql, wish, { alone: false });
+    };
     return { ready: false, bootstrapped: undefined, whenReady: (start) => later(again, start, log) };
   }
-}
-
-async function makeReady(stores: Stores, wish: BootstrapWish, log: Log): Promise<Bootstrapped | undefined> {
-  await migrate(stores, { log });
-  return await bootstrap(stores.sql, wish);
 }
 
 function atOnce(start: () => void): () => Promise<void> {

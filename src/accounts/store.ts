@@ -29,7 +29,8 @@ export async function createFirstAccounts(
   // The row of first_starts decides a race: the loser waits for the winner and then does nothing.
   const [made] = await sql<{ organization_id: string; project_id: number }[]>`
     WITH start AS (
-      INSERT INTO first_starts (single) SELECT true WHERE NOT EXISTS (SELECT FROM organizations)
+      INSERT INTO first_starts (single, personal_api_key_id)
+      SELECT true, ${key.id} WHERE NOT EXISTS (SELECT FROM organizations)
       ON CONFLICT DO NOTHING RETURNING 1
     ), organization AS (
       INSERT INTO organizations (id, name, slug)
@@ -52,4 +53,42 @@ export async function createFirstAccounts(
     )
     SELECT organization_id, id AS project_id FROM project`;
   return made;
+}
+
+/** What a start that never served has made, with its personal key replaced. */
+export interface UnservedAccounts {
+  organization_id: string;
+  project_id: number;
+  api_token: string;
+}
+
+/**
+ * Replaces the first personal key while no start has served; undefined when one has.
+ * @param idleSeconds how long ago the first start must have begun: another process may be just about to serve.
+ */
+export async function reissueFirstKey(
+  sql: Postgres,
+  {
+    secure_value,
+    mask_value,
+    idleSeconds,
+  }: { secure_value: string; mask_value: string; idleSeconds: number },
+): Promise<UnservedAccounts | undefined> {
+  const [unserved] = await sql<UnservedAccounts[]>`
+    WITH reissued AS (
+      UPDATE personal_api_keys k SET secure_value = ${secure_value}, mask_value = ${mask_value}
+      FROM first_starts s
+      WHERE k.id = s.personal_api_key_id AND s.served_at IS NULL
+        AND s.created_at <= now() - make_interval(secs => ${idleSeconds})
+      RETURNING k.user_id
+    )
+    SELECT p.organization_id, p.id AS project_id, p.api_token
+    FROM reissued r JOIN organization_memberships m USING (user_id) JOIN projects p USING (organization_id)
+    ORDER BY p.id LIMIT 1`;
+  return unserved;
+}
+
+/** From now on no start shows keys. */
+export async function markServed(sql: Postgres): Promise<void> {
+  await sql`UPDATE first_starts SET served_at = now() WHERE served_at IS NULL`;
 }

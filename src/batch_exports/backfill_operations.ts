@@ -4,11 +4,12 @@ import type { Clock } from "../core/clock.ts";
 import { Fault } from "../core/fault.ts";
 import { readFields } from "../http/body.ts";
 import { refusal } from "../http/docs_document.ts";
-import { reply, requestBody } from "../http/schema.ts";
+import { readLimit } from "../http/page.ts";
+import { limitParameter, queryParameter, reply, requestBody } from "../http/schema.ts";
 import type { Postgres } from "../storage/postgres.ts";
 import { endOfRange, readRange, runsIn } from "./backfill.ts";
 import { cancelBackfill, createBackfill, getBackfill, listBackfills } from "./backfill_store.ts";
-import { cursorPage, pageSize, readCursor } from "./cursor.ts";
+import { cursorPage, readCursor } from "./cursor.ts";
 import { limits } from "../core/limits.ts";
 import {
   backfillBody,
@@ -18,7 +19,7 @@ import {
   startedBackfillModel,
 } from "./model.ts";
 import { type Answered, type Asked, exportOf, idOf, ok, type Operation, present } from "./operation.ts";
-import { queryParameter, urlOf } from "./operation.ts";
+import { urlOf } from "./operation.ts";
 
 export interface BackfillParts {
   sql: Postgres;
@@ -39,7 +40,7 @@ export function backfillOperations(parts: BackfillParts): Operation[] {
         summary: "List an export's backfills, newest first",
         parameters: [
           queryParameter("cursor", "From a page's links."),
-          queryParameter("limit", "At most 50.", "integer"),
+          limitParameter("Backfills", limits.backfillsPageDefault),
         ],
         responses: { 200: reply("The backfills.", backfillPageModel) },
       },
@@ -47,7 +48,7 @@ export function backfillOperations(parts: BackfillParts): Operation[] {
         const { id } = await exportOf(sql, asked);
         const url = urlOf(asked);
         const cursor = readCursor(url.searchParams);
-        const limit = pageSize(url.searchParams, limits.backfillsPageMax);
+        const limit = readLimit(url.searchParams, limits.backfillsPageDefault);
         return ok(cursorPage(url, await listBackfills(sql, id, limit, cursor), limit, cursor));
       },
     },

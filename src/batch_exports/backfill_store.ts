@@ -1,6 +1,7 @@
 // Where backfills rest. Never makes a run, and never looks beyond one export.
 
 import { newUuid } from "../core/id.ts";
+import { shownInTurns } from "../http/sliced.ts";
 import { isoOf } from "../http/field_time.ts";
 import type { Postgres } from "../storage/postgres.ts";
 import type { Cursor, Ordered } from "./cursor.ts";
@@ -66,7 +67,7 @@ export async function listBackfills(
     FROM batch_export_backfills b JOIN batch_exports e ON e.id = b.batch_export_id
     WHERE b.batch_export_id = ${batch_export_id} AND ${beyond}
     ORDER BY ${order} LIMIT ${limit + 1}`;
-  return rows.map((row) => ({ row: backfillOf(row), order_key: row.order_key }));
+  return await shownInTurns(rows, (row) => ({ row: backfillOf(row), order_key: row.order_key }));
 }
 
 export async function getBackfill(

@@ -70,9 +70,3 @@ function linkTo(url: URL, way: "n" | "p", { row, order_key }: Ordered<{ id: stri
   link.searchParams.sort();
   return link.href;
 }
-
-/** `limit`, where it makes sense; never more than `most`. */
-export function pageSize(query: URLSearchParams, most: number): number {
-  const asked = Number(/^\d{1,9}$/.exec(query.get("limit") ?? "")?.[0] ?? 0);
-  return asked > 0 ? Math.min(asked, most) : most;
-}

@@ -3,23 +3,18 @@
 
 import { reasonOf } from "../core/log.ts";
 import { captureColumns, type Column, eventColumns, personColumns, tableColumns } from "./columns.ts";
-import { type Asked, type Delivery, measured, type Means, write } from "./delivery.ts";
-import { azureAddress, azureStore } from "./destination_azure.ts";
-import type {
-  AzureBlobConfig,
-  Destination,
-  EventChoice,
-  FileChoice,
-  S3Config,
-} from "./destination_config.ts";
+import { type Asked, type Delivery, measured, type Means } from "./delivery.ts";
+import { azureStore } from "./destination_azure.ts";
+import type { Destination, EventChoice, FileChoice, S3Config } from "./destination_config.ts";
 import { fileStore, probeFolder } from "./destination_file.ts";
 import { deliverHttp, probeHttp } from "./destination_http.ts";
 import { deliverPostgres, probePostgres } from "./destination_postgres.ts";
 import { s3Host, s3Store } from "./destination_s3.ts";
+import { writtenByEngine } from "./engine_objects.ts";
 import { DeliveryError } from "./failure.ts";
 import { checkKey } from "./object_key.ts";
-import { deliverObjects, failureOf, type ObjectStore } from "./objects.ts";
-import { insertTextOf, type Source } from "./source_store.ts";
+import { deliverObjects, failureOf, type ObjectStore, type Writing } from "./objects.ts";
+import type { Source } from "./source_store.ts";
 
 /** @returns how many rows are at the destination now; 0 without having contacted it when there are none. */
 export async function deliver(destination: Destination, work: Asked): Promise<number> {
@@ -34,9 +29,9 @@ async function bring(destination: Destination, delivery: Delivery): Promise<numb
     case "S3":
       return await intoObjects(delivery, await openS3(config, delivery), config);
     case "AzureBlob":
-      return await intoObjects(delivery, await openAzure(config, delivery), config);
+      return await intoObjects(delivery, azureStore(config), config);
     case "File":
-      return await intoObjects(delivery, fileStore(config, delivery, delivery.mark), config);
+      return await intoObjects(delivery, writtenByEngine(fileStore(config, delivery, delivery.mark)), config);
     case "Postgres":
       return await deliverPostgres(delivery, config);
     case "HTTP":
@@ -56,17 +51,7 @@ async function intoObjects(
 }
 
 async function openS3(config: S3Config, means: Means): Promise<ObjectStore> {
-  return s3Store(config, await allow(means, s3Host(config)));
-}
-
-/** Its address is part of what is signed and cannot be put in place of its name, which may lead elsewhere by then. */
-async function openAzure(config: AzureBlobConfig, means: Means): Promise<ObjectStore> {
-  const { hostname, protocol } = new URL(azureAddress(config));
-  const address = await allow(means, hostname);
-  if (protocol === "http:" && address !== undefined && hostname.replace(/^\[|\]$/g, "") !== address) {
-    throw new DeliveryError("An endpoint_url with a name has to begin with https://", true);
-  }
-  return azureStore(config);
+  return writtenByEngine(s3Store(config, await allow(means, s3Host(config))));
 }
 
 /**
@@ -106,7 +91,7 @@ export async function probe(destination: Destination, means: Means): Promise<voi
     case "S3":
       return await probeObjects(work, await openS3(config, means), config.prefix);
     case "AzureBlob":
-      return await probeObjects(work, await openAzure(config, means), config.prefix);
+      return await probeObjects(work, azureStore(config), config.prefix);
     case "File":
       return probeFolder(config, means.exportFileDir);
     case "Postgres":
@@ -121,14 +106,9 @@ export async function probe(destination: Destination, means: Means): Promise<voi
 /** Long enough for a slow store to say no. */
 const probeMsMax = 30_000;
 
-async function probeObjects(
-  work: Means & Pick<Delivery, "mark" | "abort">,
-  store: ObjectStore,
-  prefix: string,
-): Promise<void> {
-  const file = store.file(checkKey(prefix), "LineAsString", "line String", "none");
+async function probeObjects(work: Writing, store: ObjectStore, prefix: string): Promise<void> {
   try {
-    await write(work, insertTextOf(file, "This file may be removed.", work.mark), store.settings);
+    await store.writeText(work, checkKey(prefix), "This file may be removed.");
   } catch (thrown) {
     throw await failureOf(thrown, store, work);
   }

@@ -2,6 +2,7 @@
 // stopped when asked. Never decides what to export.
 
 import type { Addresses } from "../access/address.ts";
+import type { Clock } from "../core/clock.ts";
 import { limits } from "../core/limits.ts";
 import type { ClickHouse } from "../storage/clickhouse.ts";
 import { DeliveryError, deliveryError } from "./failure.ts";
@@ -11,6 +12,7 @@ import { countOf, daysOf, dropHeldOf, holdOf, killOf, type Source, type Statemen
 export interface Means {
   clickhouse: ClickHouse;
   addresses: Addresses;
+  clock: Clock;
   /** Under which File destinations may write; undefined: nowhere. */
   exportFileDir: string | undefined;
 }
@@ -48,7 +50,12 @@ export async function ask<Row>(
   settings: Settings = {},
 ): Promise<Row[]> {
   return await clickhouse
-    .query<Row>(text, params, { ...readingOptions, abort, settings: { ...reading, ...settings } })
+    .query<Row>(text, params, {
+      ...readingOptions,
+      abort,
+      settings: { ...reading, ...settings },
+      kind: "export",
+    })
     .catch((thrown: unknown) => {
       throw deliveryError(thrown);
     });
@@ -59,8 +66,9 @@ export function rowsOf(
   { clickhouse, abort }: Delivery,
   { text, params }: Statement,
   format: string,
+  own: Settings = {},
 ): AsyncGenerator<Uint8Array> {
-  const settings = { ...reading, cancel_http_readonly_queries_on_client_close: 1 };
+  const settings = { ...reading, cancel_http_readonly_queries_on_client_close: 1, ...own };
   return clickhouse.stream(`${text} FORMAT ${format}`, params, {
     ...readingOptions,
     abort,

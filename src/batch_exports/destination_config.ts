@@ -1,6 +1,8 @@
 // The destinations there are and what each is told: its fields, which of them are secret, and what holds where
 // nothing is said. Checks nothing itself.
 
+import { secretsInUrl } from "../core/foreign_text.ts";
+
 export const destinationTypes = ["S3", "AzureBlob", "Postgres", "HTTP", "File", "NoOp"] as const;
 export type DestinationType = (typeof destinationTypes)[number];
 
@@ -27,6 +29,8 @@ export interface FileChoice extends EventChoice {
   compression: Compression | null;
   /** Files are split at about this size, in megabytes; null: one file for one run. */
   max_file_size_mb: number | null;
+  /** In CSV, cells that spreadsheets would take for formulas begin with an apostrophe. */
+  escape_formulas: boolean;
 }
 
 export interface S3Config extends FileChoice {
@@ -112,6 +116,8 @@ const files: Record<string, Field> = {
   file_format: { kind: "str", otherwise: "JSONLines" },
   compression: optional,
   max_file_size_mb: { kind: "int", otherwise: null },
+  // Named as other writers of CSV name it. Off: it alters what is exported.
+  escape_formulas: { kind: "bool", otherwise: false },
 };
 const prefix: Field = { kind: "str", otherwise: "" };
 
@@ -156,6 +162,16 @@ export const destinationFields: Readonly<Record<DestinationType, Readonly<Record
   File: { path: { kind: "str", otherwise: "" }, prefix, ...files },
   NoOp: { arg: { kind: "str", otherwise: "" } },
 };
+
+/** What a destination is sent, and must not be shown when it is answered. */
+export function secretsOf({ type, config }: Destination): string[] {
+  const values = Object.entries(config as unknown as Settings);
+  return values.flatMap(([name, value]) => {
+    if (typeof value !== "string") return [];
+    if (destinationFields[type][name]?.secret) return [value];
+    return name === "url" || name === "endpoint_url" ? secretsInUrl(value) : [];
+  });
+}
 
 /** A stored destination, which was checked when it came in: with its secrets, and what was not said filled in. */
 export function fullDestination(type: DestinationType, shown: Settings, secrets: Settings): Destination {

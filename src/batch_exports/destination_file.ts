@@ -1,12 +1,12 @@
 // Files in a folder the operator has opened, written by the embedded ClickHouse. Never outside that folder, and never
 // seen half written: they get their names when they are whole.
 
-import { existsSync, mkdirSync, realpathSync, renameSync, rmSync, writeFileSync } from "node:fs";
-import { join, resolve, sep } from "node:path";
+import { basename, join } from "node:path";
 import type { Means } from "./delivery.ts";
 import type { FileConfig } from "./destination_config.ts";
-import { DeliveryError } from "./failure.ts";
-import { type ObjectStore, withNumber } from "./objects.ts";
+import { type EngineStore, withNumber } from "./engine_objects.ts";
+import { type ExportFolder, openExportFolder } from "./export_folder.ts";
+import { deliveryError, DeliveryError } from "./failure.ts";
 
 /**
  * @param mark tells the unfinished files of one run from those of others.
@@ -16,35 +16,49 @@ export function fileStore(
   config: FileConfig,
   { clickhouse, exportFileDir }: Means,
   mark: string,
-): ObjectStore {
+): EngineStore {
   const refusal = whyNoFiles({ clickhouse, exportFileDir });
   if (refusal !== undefined) throw new DeliveryError(refusal, true);
-  const folder = openFolder(config, exportFileDir);
-  const place = (key: string): string => {
-    const path = resolve(folder, key);
-    if (path.startsWith(`${folder}${sep}`)) return path;
-    throw new DeliveryError("The prefix leaves the destination's folder", true);
+  let folder: ExportFolder | undefined;
+  const opened = (): ExportFolder => {
+    if (folder) return folder;
+    throw new Error("the folder of a file is opened before the file");
   };
-  const part = (key: string): string => `${place(key)}.${mark.replaceAll(/\W/g, "-")}.part`;
+  const begun = new Set<string>();
+  const part = (key: string): string => `${basename(key)}.${mark.replaceAll(/\W/g, "-")}.part`;
   return {
-    secrets: [],
     settings: { engine_file_truncate_on_insert: 1 },
     open: (below) => {
-      const path = resolve(folder, below);
-      if (path !== folder) place(below);
-      mkdirSync(path, { recursive: true });
-      if (!`${realpathSync(path)}${sep}`.startsWith(`${folder}${sep}`)) {
-        throw new DeliveryError("The prefix leaves the destination's folder", true);
-      }
+      folder = openExportFolder(exportFileDir, config.path, below);
       return Promise.resolve();
+    },
+    prepare: (keys) => {
+      for (const key of keys) {
+        opened().create(part(key));
+        begun.add(part(key));
+      }
     },
     file: (key, format, structure, compression) => ({
       text: "file({path:String}, {format:String}, {structure:String}, {compression:String})",
-      params: { path: withNumber(part(key)), format, structure, compression },
+      params: { path: withNumber(join(opened().path, part(key))), format, structure, compression },
     }),
+    explain: (thrown) => {
+      const { message, final } = deliveryError(thrown);
+      // Where it lies is the operator's.
+      const shown = folder ? message.replaceAll(folder.path, "the folder") : message;
+      return Promise.resolve(new DeliveryError(shown, final));
+    },
     close: (keys) => {
-      for (const key of keys) renameSync(part(key), place(key));
+      for (const key of keys) {
+        opened().rename(part(key), basename(key));
+        begun.delete(part(key));
+      }
       return Promise.resolve();
+    },
+    end: () => {
+      for (const name of begun) folder?.remove(name);
+      folder?.close();
+      folder = undefined;
     },
   };
 }
@@ -61,23 +75,14 @@ export function whyNoFiles({
   return "File destinations need the embedded ClickHouse: a remote one has other disks";
 }
 
-/** The destination's folder as it really is; made if it is not there. */
-function openFolder({ path }: FileConfig, exportFileDir: string | undefined): string {
-  if (exportFileDir === undefined) {
-    throw new DeliveryError("File destinations are switched off: EXPORT_FILE_DIR is not set", true);
-  }
-  if (!existsSync(exportFileDir)) throw new DeliveryError("EXPORT_FILE_DIR does not exist", true);
-  const root = realpathSync(exportFileDir);
-  const wanted = join(root, path);
-  mkdirSync(wanted, { recursive: true });
-  const folder = realpathSync(wanted);
-  if (folder === root || folder.startsWith(`${root}${sep}`)) return folder;
-  throw new DeliveryError("The path leaves EXPORT_FILE_DIR", true);
-}
-
 /** Whether files can be written there, tried out. */
 export function probeFolder(config: FileConfig, exportFileDir: string | undefined): void {
-  const path = join(openFolder(config, exportFileDir), `.sluice-${crypto.randomUUID()}`);
-  writeFileSync(path, "");
-  rmSync(path, { force: true });
+  const folder = openExportFolder(exportFileDir, config.path);
+  const name = `.sluice-${crypto.randomUUID()}`;
+  try {
+    folder.create(name);
+    folder.remove(name);
+  } finally {
+    folder.close();
+  }
 }

@@ -59,7 +59,7 @@ async function connected<T>(
     abort.throwIfAborted();
     return await use(sql);
   } catch (thrown) {
-    throw failureOf(thrown, config);
+    throw failureOf(thrown);
   } finally {
     abort.removeEventListener("abort", end);
     end();
@@ -69,9 +69,8 @@ async function connected<T>(
 /** Classes of errors that lie in what was asked: rights, names, types, values; and wrong passwords. */
 const wrongForGood = /^(28|3D|3F|42|22|23|0A)/;
 
-function failureOf(thrown: unknown, { password, user }: PostgresConfig): DeliveryError {
+function failureOf(thrown: unknown): DeliveryError {
   const code = typeof thrown === "object" && thrown !== null && "code" in thrown ? String(thrown.code) : "";
-  if (!/^[0-9A-Z]{5}$/.test(code)) return deliveryError(thrown, [password, user]);
-  const { message } = deliveryError(new Error(reasonOf(thrown)), [password]);
-  return new DeliveryError(message, wrongForGood.test(code));
+  if (!/^[0-9A-Z]{5}$/.test(code)) return deliveryError(thrown);
+  return new DeliveryError(reasonOf(thrown), wrongForGood.test(code));
 }

@@ -2,9 +2,10 @@
 // the text of a statement.
 
 import { limits } from "../core/limits.ts";
+import { withoutLast } from "../core/trim.ts";
 import type { S3Config } from "./destination_config.ts";
 import { DeliveryError } from "./failure.ts";
-import { type ObjectStore, withNumber } from "./objects.ts";
+import { type EngineStore, withNumber } from "./engine_objects.ts";
 import { explainS3 } from "./s3_refusal.ts";
 
 /**
@@ -12,13 +13,12 @@ import { explainS3 } from "./s3_refusal.ts";
  *   https:// nobody but the host can answer, wherever its name leads by then.
  * @throws DeliveryError when its address cannot be said to ClickHouse.
  */
-export function s3Store(config: S3Config, checked?: string): ObjectStore {
+export function s3Store(config: S3Config, checked?: string): EngineStore {
   const { aws_access_key_id, aws_secret_access_key } = config;
   const signed = aws_access_key_id !== null && aws_secret_access_key !== null;
   const address = pinned(config, checked);
   const encryption = encryptionHeaders(config);
   return {
-    secrets: [aws_access_key_id, aws_secret_access_key].filter((one) => one !== null),
     settings: {
       s3_truncate_on_insert: 1,
       s3_retry_attempts: limits.storeRequestAttemptsMax,
@@ -28,7 +28,7 @@ export function s3Store(config: S3Config, checked?: string): ObjectStore {
       // Nobody is sent on to an address that was not checked.
       s3_max_redirects: 0,
     },
-    explain: (error, work) => explainS3(error, config, work),
+    explain: (thrown, work) => explainS3(thrown, config, work),
     file: (key, format, structure, compression) => {
       if (address.needsFolder && !key.includes("/")) {
         throw new DeliveryError("Virtual-hosted addressing needs a prefix with at least one folder", true);
@@ -69,7 +69,7 @@ function addressOf(config: S3Config): Address {
   const { bucket_name, region, endpoint_url, use_virtual_style_addressing: virtual } = config;
   const suffix = region.startsWith("cn-") ? "amazonaws.com.cn" : "amazonaws.com";
   const endpoint = new URL(endpoint_url ?? `https://s3.${region}.${suffix}`);
-  const path = endpoint.pathname.replace(/\/+$/, "");
+  const path = withoutLast(endpoint.pathname, "/");
   if (!virtual)
     return { root: `${endpoint.origin}${path}/${encodeURIComponent(bucket_name)}`, needsFolder: false };
   const root = `${endpoint.protocol}//${bucket_name}.${endpoint.host}${path}`;

@@ -6,6 +6,7 @@ import { limits } from "../core/limits.ts";
 import { shown } from "../http/field_fault.ts";
 import { type Compression, compressions, fileFormats } from "./destination_config.ts";
 import type { DestinationType, Settings } from "./destination_config.ts";
+import { prefixFault, readsAsPattern } from "./object_key.ts";
 
 type Rule = (value: unknown) => string | undefined;
 
@@ -29,6 +30,10 @@ function checkFiles(settings: Settings): void {
   if (!format) {
     const detail = `File format ${shown(asked)} is not supported. Supported file formats are ${listed(fileFormats)}`;
     throw new Fault("invalid_input", detail, { attr: "destination" });
+  }
+  if (settings["escape_formulas"] === true && format !== "CSV") {
+    const detail = "Configuration has invalid value for field 'escape_formulas': only CSV has cells";
+    throw new Fault("invalid_input", detail, { attr: "destination__config__escape_formulas" });
   }
   const compression = settings["compression"] ?? null;
   if (compression === null || compressions[format].some((one: Compression) => one === compression)) return;
@@ -82,16 +87,39 @@ function webAddress(plainOnly: boolean): Rule {
 
 const relativePath: Rule = (value) => {
   const text = String(value);
+  if (text.length > limits.exportPathCharsMax) return `at most ${limits.exportPathCharsMax} characters`;
   if (!plain.test(text)) return "must not hold control characters";
   if (text.startsWith("/") || text.includes("\\")) return "must be a relative path";
   if (text.split("/").some((step) => step === ".." || step === ".")) return "must not step out of its folder";
   return undefined;
 };
 
+const keyPrefix: Rule = (value) =>
+  plain.test(String(value)) ? prefixFault(String(value)) : "must not hold control characters";
+
+/** Whoever sends the address would resolve such steps: out of the container. */
+const containerPrefix: Rule = (value) => {
+  const steps = String(value).split("/");
+  if (steps.some((step) => step === "." || step === "..")) return 'must not hold "." or ".." as a step';
+  return keyPrefix(value);
+};
+
+const folderPrefix: Rule = (value) =>
+  relativePath(value) ?? prefixFault(String(value), limits.exportFolderBytesMax);
+
+/** The path is taken as it is: nothing is filled in. */
+const folderPath: Rule = (value) => {
+  const text = String(value);
+  if (readsAsPattern(text)) return "must not contain * ? { }; placeholders belong in prefix";
+  const long = text.split("/").some((name) => Buffer.byteLength(name) > limits.exportFolderBytesMax);
+  if (long) return `names a folder of more than ${limits.exportFolderBytesMax} bytes`;
+  return relativePath(value);
+};
+
 /** Fields of that name mean the same everywhere. */
 const shared: Record<string, Rule> = {
   max_file_size_mb: between(1, limits.exportFileMegabytesMax),
-  prefix: shape(plain, "must not hold control characters"),
+  prefix: keyPrefix,
 };
 
 const rules: Record<DestinationType, Record<string, Rule>> = {
@@ -111,6 +139,7 @@ const rules: Record<DestinationType, Record<string, Rule>> = {
   AzureBlob: {
     account_name: shape(/^[a-z0-9]{3,24}$/, "3 to 24 small letters and digits"),
     account_key: shape(/^[A-Za-z0-9+/]+={0,2}$/, "base64"),
+    prefix: containerPrefix,
     container_name: shape(/^(\$root|\$web|[a-z0-9](-?[a-z0-9]){2,62})$/, "a container's name"),
     endpoint_url: webAddress(true),
   },
@@ -123,7 +152,7 @@ const rules: Record<DestinationType, Record<string, Rule>> = {
     table_name: name,
   },
   HTTP: { url: webAddress(false), token: shape(/^[\x20-\x7e]*$/, "ASCII characters") },
-  File: { path: relativePath, prefix: relativePath },
+  File: { path: folderPath, prefix: folderPrefix },
   NoOp: {},
 };
 

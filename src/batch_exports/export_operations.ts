@@ -3,13 +3,17 @@
 
 import type { Clock } from "../core/clock.ts";
 import { Fault } from "../core/fault.ts";
+import { limits } from "../core/limits.ts";
 import { readChanges, readFields, readReplacement } from "../http/body.ts";
-import { pageReply, readPage } from "../http/page.ts";
+import { begunTexts } from "../http/long_page.ts";
+import { pageEnds, readPage, withoutComma } from "../http/page.ts";
 import { missingReference } from "../http/field_fault.ts";
-import { listSchema, reply, requestBody } from "../http/schema.ts";
+import { listSchema, queryParameter, reply, requestBody } from "../http/schema.ts";
+import { streamedReply } from "../http/sliced.ts";
 import type { Postgres } from "../storage/postgres.ts";
 import { type Destination, fullDestination } from "./destination_config.ts";
 import {
+  type BatchExport,
   type ExportChanges,
   type ExportWish,
   exportBody,
@@ -26,24 +30,27 @@ import {
   type Operation,
   present,
 } from "./operation.ts";
-import { queryParameter, urlOf } from "./operation.ts";
-import { shownExport } from "./shown_export.ts";
+import { urlOf } from "./operation.ts";
+import { shownExport, shownExports } from "./shown_export.ts";
 import {
+  canCreate,
   createExport,
   homeProject,
   listExports,
   removeExport,
   showExport,
+  type StoredExport,
   updateExport,
   withPlace,
+  withRuns,
 } from "./store.ts";
 import { checkExport, type Checks } from "./wish.ts";
 
 export interface ExportParts extends Checks {
   sql: Postgres;
   clock: Clock;
-  /** Tries a destination out; why it does not work, or undefined when it does. */
-  probe: (destination: Destination) => Promise<string | undefined>;
+  /** Tries a destination of a project out; why it does not work, or undefined when it does. */
+  probe: (destination: Destination, project_id: number) => Promise<string | undefined>;
 }
 
 /** The operations on exports themselves, but for pausing. */
@@ -69,7 +76,9 @@ function readOperations({ sql }: ExportParts): Operation[] {
         const url = urlOf(asked);
         const page = readPage(url.searchParams);
         const { count, exports } = await listExports(sql, asked.place, page);
-        return ok(pageReply(url, page, count, exports.map(shownExport)));
+        const shown = await begunTexts(shownBlocks(sql, exports), (one) => JSON.stringify(one));
+        const { head, tail } = pageEnds(url, page, count);
+        return ok(await streamedReply(head, withoutComma(shown), tail));
       },
     },
     {
@@ -80,6 +89,16 @@ function readOperations({ sql }: ExportParts): Operation[] {
       answer: async (asked) => ok(shownExport(await showExport(sql, await exportOf(sql, asked)))),
     },
   ];
+}
+
+/** With their runs: ten times as many rows, so that some are read when others are sent. */
+async function* shownBlocks(
+  sql: Postgres,
+  exports: readonly StoredExport[],
+): AsyncGenerator<BatchExport[], void> {
+  for (let at = 0; at < exports.length; at += limits.rowsShownAtOnceMax) {
+    yield await shownExports(await withRuns(sql, exports.slice(at, at + limits.rowsShownAtOnceMax)));
+  }
 }
 
 function createOperations(parts: ExportParts): Operation[] {
@@ -114,18 +133,23 @@ async function create(parts: ExportParts, asked: Asked, wish: ExportWish): Promi
   const project_id = await projectFor(sql, asked, wish.team_id);
   const { fields, destination } = await checkExport(parts, wish);
   const now = new Date(clock.now());
+  const founding = { ...fields, project_id, created_by: asked.access.user.id, now };
   if (isDryRun(urlOf(asked).searchParams)) {
+    if (!(await withPlace(sql, fields, undefined, (tx) => canCreate(tx, founding)))) throw tooMany();
     const { type, config, secrets } = destination;
-    const reason = await probe(fullDestination(type, config, secrets));
+    const reason = await probe(fullDestination(type, config, secrets), project_id);
     if (reason !== undefined) {
       throw new Fault("invalid_input", `The destination does not work: ${reason}`, { attr: "destination" });
     }
     return ok(shownExport({ ...wouldBe(now), ...fields, project_id }));
   }
-  const founding = { ...fields, project_id, created_by: asked.access.user.id, now };
   const made = await withPlace(sql, fields, undefined, (tx) => createExport(tx, founding));
-  if (!made) throw new Fault("invalid_input", "This project has as many batch exports as it can have.");
+  if (!made) throw tooMany();
   return { status: 201, body: shownExport({ ...made, latest_runs: [] }) };
+}
+
+function tooMany(): Fault {
+  return new Fault("invalid_input", "This project has as many batch exports as it can have.");
 }
 
 /** What a dry run shows of what is not there. */

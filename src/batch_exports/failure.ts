@@ -1,5 +1,7 @@
-// Why a delivery did not work, and whether it may work later. Never holds a secret: its text is shown to users.
+// Why a delivery did not work, and whether it may work later. What is shown of it holds no secret and can be stored.
 
+import { foreignText } from "../core/foreign_text.ts";
+import { limits } from "../core/limits.ts";
 import { reasonOf } from "../core/log.ts";
 import { ClickHouseError } from "../storage/clickhouse.ts";
 
@@ -37,34 +39,46 @@ const wrongForGood: ReadonlySet<string> = new Set([
   "NOT_IMPLEMENTED",
 ]);
 
-/** Whatever was thrown on the way, as a DeliveryError. `secrets` are taken out of its text. */
-export function deliveryError(thrown: unknown, secrets: readonly string[] = []): DeliveryError {
+/** Why a delivery failed, as its run, its log and its owner are told. `secrets`: what its destination was sent. */
+export function shownFailure(
+  thrown: unknown,
+  secrets: readonly string[],
+): { message: string; final: boolean } {
+  const { message, final } = deliveryError(thrown);
+  return { message: foreignText(message, { secrets, charsMax: limits.exportReasonCharsMax }), final };
+}
+
+/** Whatever was thrown on the way, as a DeliveryError. Its text may still hold what a server answered. */
+export function deliveryError(thrown: unknown): DeliveryError {
   if (thrown instanceof DeliveryError) return thrown;
   const text = plainReason(thrown);
   const final =
     (thrown instanceof ClickHouseError && wrongForGood.has(thrown.type)) ||
     refusedForGood.some((one) => one.test(text));
-  return new DeliveryError(withoutSecrets(text, secrets), final);
+  return new DeliveryError(text, final);
 }
+
+/** In one pass: the text may be a remote server's, and open brackets that never close. */
+function withoutVersion(text: string): string {
+  const [head = "", ...rest] = text.split(versionMark);
+  return rest.reduce((kept, part) => {
+    const end = part.indexOf(")");
+    return end < 0 ? `${kept}${versionMark}${part}` : `${kept}${part.slice(end + 1)}`;
+  }, head);
+}
+
+const versionMark = " (version ";
 
 /** ClickHouse's text without its number, its class and its version. */
 function plainReason(thrown: unknown): string {
-  return reasonOf(thrown)
+  return withoutVersion(reasonOf(thrown).slice(0, readCharsMax))
     .replace(/^Code: \d+\. DB::Exception: /, "")
     .replace(/^(Message: |ClickHouse: )/, "")
     .replace(/Poco::Exception\. Code: \d+, e\.code\(\) = \d+, /, "")
-    .replace(/ \(version [^)]*\)/g, "")
     .replace(/ \([A-Z_0-9]+\)\s*$/, "")
     .replace(/: While executing \w+\.?$/, "")
-    .trim()
-    .slice(0, reasonCharsMax);
+    .trim();
 }
 
-/** Enough to say what is wrong, too little for a stack. */
-const reasonCharsMax = 1000;
-
-function withoutSecrets(text: string, secrets: readonly string[]): string {
-  let clean = text;
-  for (const secret of secrets) if (secret.length >= 4) clean = clean.replaceAll(secret, "[hidden]");
-  return clean;
-}
+/** Characters of an error that are looked at: the expressions above are not meant for megabytes. */
+const readCharsMax = 8192;

@@ -1,5 +1,6 @@
 // What was said while exports ran, read back. Never written here.
 
+import { shownInTurns } from "../http/sliced.ts";
 import { isoOf } from "../http/field_time.ts";
 import type { Postgres } from "../storage/postgres.ts";
 import type { LogLevel, LogLine } from "./model.ts";
@@ -41,7 +42,7 @@ export async function listLogs(
   const [counted] = await sql<{ count: number }[]>`SELECT count(*)::integer AS count ${found}`;
   const rows = await sql<LogRow[]>`
     SELECT l.* ${found} ORDER BY l."timestamp" DESC, l.id DESC LIMIT ${limit} OFFSET ${offset}`;
-  return { count: counted?.count ?? 0, lines: rows.map(lineOf) };
+  return { count: counted?.count ?? 0, lines: await shownInTurns(rows, lineOf) };
 }
 
 function lineOf(row: LogRow): LogLine {

@@ -2,23 +2,14 @@
 
 import { limits } from "../core/limits.ts";
 import type { Clock } from "../core/clock.ts";
-import { checkChoice, checkInteger, checkUuid, refuseUnstorable } from "../http/field_rule.ts";
+import { checkChoice, checkUuid, refuseUnstorable } from "../http/field_rule.ts";
 import { readMoment } from "../http/moment.ts";
-import { pageReply, readPage } from "../http/page.ts";
-import { listSchema, reply } from "../http/schema.ts";
+import { pageReply, readLimit, readPage } from "../http/page.ts";
+import { listSchema, pageParameters, queryParameter, reply } from "../http/schema.ts";
 import type { Postgres } from "../storage/postgres.ts";
 import { type LogFilter, listLogs } from "./log_list_store.ts";
 import { type LogLevel, logLevels, logModel } from "./model.ts";
-import {
-  type Asked,
-  exportOf,
-  idOf,
-  ok,
-  type Operation,
-  present,
-  queryParameter,
-  urlOf,
-} from "./operation.ts";
+import { type Asked, exportOf, idOf, ok, type Operation, present, urlOf } from "./operation.ts";
 import { getRun } from "./run_list_store.ts";
 
 export interface LogParts {
@@ -32,8 +23,7 @@ export function logOperations({ sql, clock }: LogParts): Operation[] {
     queryParameter("search", "Only messages with this text, in any case."),
     queryParameter("after", "Only later lines: ISO 8601, or relative like -7d."),
     queryParameter("before", "Only earlier lines, likewise."),
-    queryParameter("limit", "Lines on the page, at most 500; 50 unless said.", "integer"),
-    queryParameter("offset", "Lines before it.", "integer"),
+    ...pageParameters("Lines", limits.logsPageDefault),
   ];
   const responses = { 200: reply("The lines.", listSchema(logModel)) };
   const instance = queryParameter("instance_id", "Only lines of this run.");
@@ -84,15 +74,9 @@ async function linesOf(sql: Postgres, asked: Asked, own: LogFilter, clock: Clock
     after: moment("after"),
     before: moment("before"),
   };
-  const page = { limit: limitIn(query), offset: readPage(query).offset };
+  const page = { ...readPage(query), limit: readLimit(query, limits.logsPageDefault) };
   const { count, lines } = await listLogs(sql, filter, page);
   return ok(pageReply(url, page, count, lines));
-}
-
-function limitIn(query: URLSearchParams): number {
-  const rule = { minimum: 1, maximum: limits.logsPageMax };
-  const said = query.get("limit");
-  return said === null ? limits.logsPageDefault : checkInteger(rule, said, ["limit"]);
 }
 
 function levelsIn(query: URLSearchParams): LogLevel[] | undefined {

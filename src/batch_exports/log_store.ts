@@ -1,5 +1,6 @@
 // Where lines for the owner of an export are put, and for how long. Never holds a secret: they are shown.
 
+import { storableText } from "../core/foreign_text.ts";
 import { limits } from "../core/limits.ts";
 import type { Postgres } from "../storage/postgres.ts";
 
@@ -17,7 +18,7 @@ export async function writeLog(sql: Postgres, line: LogLine, now: number): Promi
   await sql`
     INSERT INTO batch_export_logs (batch_export_id, run_id, "timestamp", level, message)
     VALUES (${line.batch_export_id}, ${line.run_id}, ${new Date(now)}, ${line.level},
-      ${line.message.replaceAll("\0", "\uFFFD")})`;
+      ${storableText(line.message, limits.exportLineCharsMax)})`;
 }
 
 /** Drops lines too old to help. */

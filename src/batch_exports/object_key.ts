@@ -1,6 +1,9 @@
 // Under which key an interval's rows rest in an object store. Pure: the same interval has the same keys for ever, so
 // that a retry overwrites; never leaves the prefix.
 
+import { limits } from "../core/limits.ts";
+import { shown } from "../http/field_fault.ts";
+import { withoutFirst, withoutLast } from "../core/trim.ts";
 import type { FileFormat } from "./destination_config.ts";
 import type { Interval } from "./interval.ts";
 
@@ -52,19 +55,70 @@ export function manifestText(keys: readonly string[]): string {
 
 /** Where a destination is tried out: a file in the folder that files go to, as far as its name is fixed. */
 export function checkKey(prefix: string): string {
-  const folder = prefix
-    .replace(/\{.*$/s, "")
-    .replace(/[^/]*$/, "")
-    .replace(/^\/+/, "");
+  const [fixed = ""] = prefix.split("{", 1);
+  const folder = withoutFirst(fixed.slice(0, fixed.lastIndexOf("/") + 1), "/");
   return `${folder}sluice-check/connection.txt`;
+}
+
+/** The longest names that an interval makes, to try a prefix with. */
+const longest: ObjectNaming = {
+  prefix: "",
+  model: "persons",
+  format: "JSONLines",
+  compression: "gzip",
+  interval: { start: Date.parse("2025-01-07T00:00:00.001Z"), end: Date.parse("2025-01-08T00:00:00.001Z") },
+};
+
+/** More files than one run makes. */
+const filesMax = 999_999;
+
+/** What a prefix may have filled in, as people write it. */
+const placeholders = Object.keys(filling(longest.model, longest.interval))
+  .map((name) => `{${name}}`)
+  .join(", ");
+
+/**
+ * Why no file can have a key below this prefix, in a sentence for people; undefined when one can.
+ * @param stepBytesMax bytes of what stands between two slashes, where that is bounded.
+ */
+export function prefixFault(prefix: string, stepBytesMax = Number.POSITIVE_INFINITY): string | undefined {
+  const complaint = placeholderFault(prefix);
+  if (complaint !== undefined) return complaint;
+  const key = objectKey({ ...longest, prefix }, filesMax);
+  if (Buffer.byteLength(key) > limits.exportKeyBytesMax) {
+    return `makes names of files longer than ${limits.exportKeyBytesMax} bytes`;
+  }
+  const folders = key.split("/").slice(0, -1);
+  const long = folders.some((name) => Buffer.byteLength(name) > stepBytesMax);
+  return long ? `makes names of folders longer than ${stepBytesMax} bytes` : undefined;
+}
+
+function placeholderFault(prefix: string): string | undefined {
+  const values = filling(longest.model, longest.interval);
+  const [head = "", ...rest] = prefix.split("{");
+  const pattern = `must not contain * ? { }, except in its placeholders: ${placeholders}`;
+  if (readsAsPattern(head)) return pattern;
+  for (const part of rest) {
+    const end = part.indexOf("}");
+    if (end < 0 || readsAsPattern(part.slice(end + 1))) return pattern;
+    const name = part.slice(0, end);
+    if (!Object.hasOwn(values, name)) {
+      return `'{${shown(name)}}' is no placeholder. There are ${placeholders}`;
+    }
+  }
+  return undefined;
+}
+
+/** Globs are how ClickHouse reads many files at once; it writes to none of them. */
+export function readsAsPattern(text: string): boolean {
+  return /[*?{}]/.test(text);
 }
 
 function stem({ prefix, model, interval }: ObjectNaming): string {
   const name = `${startText(interval)}-${isoText(interval.end)}`;
-  const folder = filledPrefix(prefix, model, interval).replace(/\/+$/, "");
-  const key = `${folder}/${name}`.replace(/^\/+/, "");
-  // Globs are how ClickHouse reads many objects at once; it writes to none of them.
-  if (/[*?{}]/.test(key) || hasControl(key)) {
+  const folder = withoutLast(filledPrefix(prefix, model, interval), "/");
+  const key = withoutFirst(`${folder}/${name}`, "/");
+  if (readsAsPattern(key) || hasControl(key)) {
     throw new KeyError("An invalid S3 key was provided: it must not contain * ? { } or control characters");
   }
   return key;
@@ -74,9 +128,10 @@ function startText({ start }: Interval): string {
   return start === null ? "START" : isoText(start);
 }
 
-function filledPrefix(prefix: string, model: string, interval: Interval): string {
+/** What each placeholder stands for. */
+function filling(model: string, interval: Interval): Record<string, string> {
   const end = isoText(interval.end);
-  const values: Record<string, string> = {
+  return {
     year: end.slice(0, 4),
     month: end.slice(5, 7),
     day: end.slice(8, 10),
@@ -87,11 +142,20 @@ function filledPrefix(prefix: string, model: string, interval: Interval): string
     data_interval_end: end,
     table: model,
   };
-  return prefix.replaceAll(/\{([^{}]*)\}/g, (_, name: string) => {
+}
+
+function filledPrefix(prefix: string, model: string, interval: Interval): string {
+  const values = filling(model, interval);
+  const [head = "", ...rest] = prefix.split("{");
+  return rest.reduce((filled, part) => {
+    const end = part.indexOf("}");
+    // What never closes is refused with the whole key.
+    if (end < 0) return `${filled}{${part}`;
+    const name = part.slice(0, end);
     const value = Object.hasOwn(values, name) ? values[name] : undefined;
     if (value === undefined) throw new KeyError(`An invalid S3 key was provided: '${name}' is unknown`);
-    return value;
-  });
+    return `${filled}${value}${part.slice(end + 1)}`;
+  }, head);
 }
 
 /** As Python writes it: 2025-01-07T00:00:00+00:00, with microseconds only where there are some. */

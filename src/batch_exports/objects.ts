@@ -1,42 +1,58 @@
-// Rows into files of an object store or a folder, written by ClickHouse itself: one file, or several with a list of
-// them that is written last. The same interval gives the same files, so that a retry overwrites.
+// Rows into files of an object store or a folder, whoever writes them: one file, or several with a list of them that is
+// written last. The same interval gives the same files, so that a retry overwrites.
 
 import { brotliCompressSync, constants, gzipSync } from "node:zlib";
 import { limits } from "../core/limits.ts";
-import { ask, type Delivery, type Means, write } from "./delivery.ts";
+import { ask, type Delivery, type Means } from "./delivery.ts";
 import type { FileChoice, FileFormat } from "./destination_config.ts";
 import { deliveryError, DeliveryError } from "./failure.ts";
 import { KeyError, manifestKey, manifestText, objectKey, type ObjectNaming } from "./object_key.ts";
 import {
   describeOf,
   filesOf,
-  insertOf,
-  insertTextOf,
   type Layout,
   sampleOf,
   type Selection,
   selectionOf,
   sizeOf,
-  splitInsertOf,
-  type Statement,
 } from "./source_store.ts";
 
 /** How one kind of store is written to. */
 export interface ObjectStore {
-  /**
-   * The table function that writes one file. `{_partition_id}` in the key stands for the file's number.
-   * @param compression of the whole file: none, gzip or br.
-   */
-  file(key: string, format: string, structure: string, compression: string): Statement;
-  settings: Record<string, string | number>;
-  /** What must not be shown when it fails. */
-  secrets: readonly string[];
+  /** Writes all rows of a delivery into one file. */
+  writeFile(work: Delivery, key: string, rows: FileRows): Promise<void>;
+  /** Writes them into several, each of which has those rows that its number says. */
+  writeParts(work: Delivery, keyOf: (file: string) => string, rows: FileRows, parts: Parts): Promise<void>;
+  writeText(work: Writing, key: string, content: string): Promise<void>;
   /** Before the first file: the key without what follows the last slash. */
   open?(folder: string): Promise<void>;
-  /** Finds out more about what went wrong; the error itself where there is no more. */
-  explain?(error: DeliveryError, work: Means & Pick<Delivery, "abort">): Promise<DeliveryError>;
+  /** Finds out more about what went wrong; undefined where there is no more. */
+  explain?(thrown: unknown, work: Writing): Promise<DeliveryError | undefined>;
   /** After the last file: files appear under their names only now. */
   close?(keys: readonly string[]): Promise<void>;
+  /** Lets go of everything, whatever happened. */
+  end?(): void;
+}
+
+/** What writing to a store takes. */
+export type Writing = Means & Pick<Delivery, "abort" | "mark">;
+
+/** What a file holds, and how. */
+export interface FileRows {
+  selection: Selection;
+  /** A format of ClickHouse's. */
+  format: string;
+  /** Of the whole file: none, gzip or br. */
+  compression: string;
+  /** Settings of the format. */
+  settings: Record<string, string | number>;
+}
+
+export interface Parts {
+  /** The number that rows are spread by. */
+  files: number;
+  /** Those files that have rows, and how many. */
+  used: readonly { file: string; rows: string }[];
 }
 
 const layouts: Readonly<Record<FileFormat, { layout: Layout; format: string }>> = {
@@ -45,10 +61,12 @@ const layouts: Readonly<Record<FileFormat, { layout: Layout; format: string }>> 
   Parquet: { layout: "columns", format: "Parquet" },
 };
 
-const wholeFile: Readonly<Record<string, string>> = { gzip: "gzip", brotli: "br" };
+function layoutOf({ file_format, escape_formulas }: FileChoice): Layout {
+  const { layout } = layouts[file_format];
+  return layout === "texts" && escape_formulas ? "harmless_texts" : layout;
+}
 
-/** Stands for a file's number until its key is part of a statement. */
-const numberMark = "~file~";
+const wholeFile: Readonly<Record<string, string>> = { gzip: "gzip", brotli: "br" };
 
 /** @throws DeliveryError */
 export async function deliverObjects(
@@ -58,7 +76,8 @@ export async function deliverObjects(
   prefix: string,
 ): Promise<void> {
   try {
-    const { layout, format } = layouts[choice.file_format];
+    const { format } = layouts[choice.file_format];
+    const layout = layoutOf(choice);
     const naming: ObjectNaming = {
       prefix,
       model: work.source.model,
@@ -74,17 +93,14 @@ export async function deliverObjects(
   } catch (thrown) {
     if (thrown instanceof KeyError) throw new DeliveryError(thrown.message, true);
     throw await failureOf(thrown, store, work);
+  } finally {
+    store.end?.();
   }
 }
 
-/** What went wrong with a store, without its secrets. */
-export async function failureOf(
-  thrown: unknown,
-  store: ObjectStore,
-  work: Means & Pick<Delivery, "abort">,
-): Promise<DeliveryError> {
-  const error = deliveryError(thrown, store.secrets);
-  return (await store.explain?.(error, work)) ?? error;
+/** What went wrong with a store. */
+export async function failureOf(thrown: unknown, store: ObjectStore, work: Writing): Promise<DeliveryError> {
+  return (await store.explain?.(thrown, work)) ?? deliveryError(thrown);
 }
 
 /** Columns of the owner's own have the types that the engine gives them. */
@@ -105,30 +121,27 @@ interface Plan {
 async function whole(work: Delivery, store: ObjectStore, plan: Plan): Promise<string[]> {
   const key = objectKey(plan.naming);
   await store.open?.(folderOf(key));
-  await write(work, insertOf(target(store, plan, key), plan.selection, work.mark), settingsOf(store, plan));
+  await store.writeFile(work, key, rowsIn(plan));
   return [key];
 }
 
 async function split(work: Delivery, store: ObjectStore, plan: Plan): Promise<string[]> {
   const { naming, selection } = plan;
   const files = await filesNeeded(work, plan);
-  const key = objectKey(naming, numberMark);
-  await store.open?.(folderOf(key));
-  const into = target(store, plan, key);
-  const used = await ask<{ file: string }>(work, filesOf(selection, files));
-  for (let from = 0; from < files; from += limits.exportFilesAtOnceMax) {
-    const some = { files, from, to: Math.min(files, from + limits.exportFilesAtOnceMax) };
-    await write(work, splitInsertOf(into, selection, some, work.mark), settingsOf(store, plan));
-  }
-  const keys = used.map(({ file }) => objectKey(naming, file));
-  const list = store.file(manifestKey(naming), "LineAsString", "line String", "none");
-  await write(work, insertTextOf(list, manifestText(keys), work.mark), store.settings);
-  return [...keys, manifestKey(naming)];
+  const keyOf = (file: string): string => objectKey(naming, file);
+  const used = await ask<{ file: string; rows: string }>(work, filesOf(selection, files));
+  const keys = used.map(({ file }) => keyOf(file));
+  const list = manifestKey(naming);
+  await store.open?.(folderOf(list));
+  await store.writeParts(work, keyOf, rowsIn(plan), { files, used });
+  await store.writeText(work, list, manifestText(keys));
+  return [...keys, list];
 }
 
-function target(store: ObjectStore, { selection, format, choice, naming }: Plan, key: string): Statement {
+function rowsIn(plan: Plan): FileRows {
+  const { selection, format, choice, naming } = plan;
   const compression = naming.compression === null ? undefined : wholeFile[choice.compression ?? ""];
-  return store.file(key, format, selection.structure, compression ?? "none");
+  return { selection, format, compression: compression ?? "none", settings: settingsOf(plan) };
 }
 
 /** How many files make each about as big as it may be. Rows are spread by their hash, so they come out alike. */
@@ -144,7 +157,12 @@ async function filesNeeded(work: Delivery, plan: Plan): Promise<number> {
 async function shrinking(work: Delivery, plan: Plan): Promise<number> {
   const { choice, selection } = plan;
   if (choice.compression === null && choice.file_format !== "Parquet") return 1;
-  const sample = await ask<{ row: string }>(work, sampleOf(selection, limits.exportSampleRowsMax));
+  // Rows may be a megabyte each: the engine stops behind the block that makes them enough.
+  const sample = await ask<{ row: string }>(work, sampleOf(selection, limits.exportSampleRowsMax), {
+    max_result_bytes: limits.exportSampleBytesMax,
+    result_overflow_mode: "break",
+    max_block_size: limits.exportSampleBlockRows,
+  });
   let text = "";
   for (const { row } of sample) if (text.length < limits.exportSampleBytesMax) text += `${row}\n`;
   if (text === "") return 1;
@@ -157,10 +175,9 @@ async function shrinking(work: Delivery, plan: Plan): Promise<number> {
   return Math.min(1, (small.length / bytes.length) * quick);
 }
 
-function settingsOf(store: ObjectStore, { choice }: Plan): Record<string, string | number> {
-  if (choice.file_format !== "Parquet") return { ...store.settings };
+function settingsOf({ choice }: Plan): Record<string, string | number> {
+  if (choice.file_format !== "Parquet") return {};
   return {
-    ...store.settings,
     output_format_parquet_compression_method: choice.compression ?? "none",
     output_format_parquet_row_group_size: limits.parquetGroupRowsMax,
     output_format_parquet_row_group_size_bytes: limits.parquetGroupBytesMax,
@@ -171,9 +188,4 @@ function settingsOf(store: ObjectStore, { choice }: Plan): Record<string, string
 
 function folderOf(key: string): string {
   return key.slice(0, key.lastIndexOf("/") + 1);
-}
-
-/** What takes the place of the number's mark in a key that was made fit for an address. */
-export function withNumber(key: string): string {
-  return key.replaceAll(numberMark, "{_partition_id}");
 }

@@ -25,7 +25,7 @@ export interface Operation {
   /** Only where organizations, or only where projects are. */
   only?: "organization" | "project";
   detail: Record<string, unknown> & { summary: string };
-  /** What is answered; undefined: no body. */
+  /** What is answered; undefined: no body. A response is sent as it is. */
   answer: (asked: Asked) => Promise<Answered>;
 }
 
@@ -62,13 +62,4 @@ export function present<Found>(found: Found | undefined): Found {
 
 export function notFound(): Fault {
   return new Fault("not_found", "Not found.");
-}
-
-/** One of an operation's `parameters`. */
-export function queryParameter(
-  name: string,
-  description: string,
-  type: "string" | "integer" | "boolean" = "string",
-) {
-  return { name, in: "query", required: false, description, schema: { type } };
 }

@@ -15,6 +15,8 @@ export interface Posted {
   retryAfterMs: number | undefined;
   /** The beginning of the answer. */
   text: string;
+  /** A header of it. */
+  header: (name: string) => string | undefined;
 }
 
 export interface Posting {
@@ -22,6 +24,8 @@ export interface Posting {
   abort: AbortSignal;
   /** POST unless told. */
   method?: "POST" | "PUT";
+  /** How long it may take; limits.exportPostMsMax unless told. */
+  timeoutMs?: number;
 }
 
 /**
@@ -32,13 +36,13 @@ export async function post(
   url: URL,
   body: Uint8Array,
   headers: Record<string, string>,
-  { addresses, abort, method = "POST" }: Posting,
+  { addresses, abort, method = "POST", timeoutMs = limits.exportPostMsMax }: Posting,
 ): Promise<Posted> {
   const refusal = addresses.refusalOf(url.hostname) ?? (await addresses.resolvedRefusalOf(url.hostname));
   if (refusal !== undefined) throw new DeliveryError(refusal, true);
   try {
     const address = await addresses.connectable(url.hostname);
-    const signal = AbortSignal.any([abort, AbortSignal.timeout(limits.exportPostMsMax)]);
+    const signal = AbortSignal.any([abort, AbortSignal.timeout(timeoutMs)]);
     return await send(url, address, body, { method, headers, signal });
   } catch (thrown) {
     throw new DeliveryError(`${url.host} could not be reached: ${reasonOf(thrown)}`, false);
@@ -69,7 +73,11 @@ async function send(
     reply.on("end", () => {
       const seconds = Number(reply.headers["retry-after"]);
       const retryAfterMs = Number.isFinite(seconds) ? seconds * 1000 : undefined;
-      resolve({ status: reply.statusCode ?? 0, retryAfterMs, text });
+      const header = (name: string): string | undefined => {
+        const value = reply.headers[name];
+        return Array.isArray(value) ? value[0] : value;
+      };
+      resolve({ status: reply.statusCode ?? 0, retryAfterMs, text, header });
     });
   });
   asking.on("error", reject);

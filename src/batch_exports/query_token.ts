@@ -20,10 +20,9 @@ export function refuseParse(reason: string, at: number): never {
 }
 
 // Sticky, each tried in turn; what none of them takes is no word of this language.
-const blank = /(?:\s+|--[^\n]*|\/\*[^]*?\*\/)+/y;
+const space = /\s+/y;
 const name = /[A-Za-z_$][A-Za-z0-9_$]*/y;
 const number = /\d+(?:\.\d+)?(?:[eE][+-]?\d{1,3})?(?![A-Za-z0-9_$.])/y;
-const string = /'((?:[^'\\]|''|\\[^])*)'/y;
 const quoted = /"([^"\\]+)"|`([^`\\]+)`/y;
 const sign = /\|\||==|!=|<>|<=|>=|[()[\],.+\-*/%=<>;]/y;
 
@@ -31,14 +30,14 @@ const sign = /\|\||==|!=|<>|<=|>=|[()[\],.+\-*/%=<>;]/y;
 function tokensOf(text: string): Token[] {
   const tokens: Token[] = [];
   let at = 0;
-  const take = (pattern: RegExp): RegExpExecArray | undefined => {
+  const take: Take = (pattern) => {
     pattern.lastIndex = at;
     return pattern.exec(text) ?? undefined;
   };
   for (;;) {
-    at += take(blank)?.[0].length ?? 0;
+    for (let end = pastBlank(text, at); end > at; end = pastBlank(text, at)) at = end;
     if (at >= text.length) return [...tokens, { kind: "end", text: "", at, end: at }];
-    const token = nextToken(take, at);
+    const token = nextToken(text, take, at);
     if (!token)
       refuseParse(`unexpected ${JSON.stringify(String.fromCodePoint(text.codePointAt(at) ?? 32))}`, at);
     tokens.push(token);
@@ -46,17 +45,42 @@ function tokensOf(text: string): Token[] {
   }
 }
 
-function nextToken(take: (pattern: RegExp) => RegExpExecArray | undefined, at: number): Token | undefined {
+/** Behind the blanks, or the comment, that begin there; the same place where none does. */
+function pastBlank(text: string, at: number): number {
+  space.lastIndex = at;
+  if (space.test(text)) return space.lastIndex;
+  if (text.startsWith("--", at)) {
+    const end = text.indexOf("\n", at);
+    return end < 0 ? text.length : end;
+  }
+  // One that never ends is a slash and a star.
+  const end = text.startsWith("/*", at) ? text.indexOf("*/", at + 2) : -1;
+  return end < 0 ? at : end + 2;
+}
+
+/** Behind the text in quotes that begins there; the same place where none does, or it never ends. */
+function pastString(text: string, at: number): number {
+  if (text[at] !== "'") return at;
+  for (let index = at + 1; index < text.length; index++) {
+    if (text[index] === "\\") index++;
+    else if (text[index] === "'" && text[++index] !== "'") return index;
+  }
+  return at;
+}
+
+type Take = (pattern: RegExp) => RegExpExecArray | undefined;
+
+function nextToken(text: string, take: Take, at: number): Token | undefined {
   const word = take(name);
   if (word) return { kind: "name", text: word[0], quoted: false, at, end: at + word[0].length };
   const digits = take(number);
   if (digits) return { kind: "number", text: digits[0], at, end: at + digits[0].length };
-  const said = take(string);
-  if (said) return { kind: "string", text: unescaped(said[1] ?? "", at), at, end: at + said[0].length };
+  const end = pastString(text, at);
+  if (end > at) return { kind: "string", text: unescaped(text.slice(at + 1, end - 1), at), at, end };
   const named = take(quoted);
   if (named) {
-    const text = named[1] ?? named[2] ?? "";
-    return { kind: "name", text, quoted: true, at, end: at + named[0].length };
+    const written = named[1] ?? named[2] ?? "";
+    return { kind: "name", text: written, quoted: true, at, end: at + named[0].length };
   }
   const mark = take(sign);
   return mark && { kind: "sign", text: mark[0], at, end: at + mark[0].length };

@@ -2,6 +2,7 @@
 
 import { Elysia } from "elysia";
 import { type Gate, projectHomes } from "../access/gate.ts";
+import { longPageReply } from "../http/sliced.ts";
 import { backfillOperations, type BackfillParts } from "./backfill_operations.ts";
 import { exportOperations, type ExportParts } from "./export_operations.ts";
 import { logOperations } from "./log_operations.ts";
@@ -44,7 +45,7 @@ function mountInProjects(
     method,
     `${home}/batch_exports/${path}`,
     async ({ access, project, request, params }) =>
-      sent(await answer({ access, request, params, place: { project_id: project.id } })),
+      await sent(await answer({ access, request, params, place: { project_id: project.id } })),
     { project_scope: scope, detail },
   );
 }
@@ -55,11 +56,13 @@ function mountInOrganizations(app: App, { method, path, scope, only, detail, ans
     method,
     `/api/organizations/:organization_id/batch_exports/${path}`,
     async ({ access, organization, request, params }) =>
-      sent(await answer({ access, request, params, place: { organization_id: organization.id } })),
+      await sent(await answer({ access, request, params, place: { organization_id: organization.id } })),
     { organization_scope: scope, detail },
   );
 }
 
-function sent({ status, body }: Answered): Response {
-  return status === 204 ? new Response(null, { status }) : Response.json(body, { status });
+async function sent({ status, body }: Answered): Promise<Response> {
+  if (body instanceof Response) return body;
+  if (status === 204) return new Response(null, { status });
+  return (await longPageReply(body)) ?? Response.json(body, { status });
 }

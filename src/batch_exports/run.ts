@@ -10,8 +10,8 @@ import { checkPropertyFilters, compilePropertyFilters } from "../storage/propert
 import { choiceOf, columnsFor, deliver } from "./deliver.ts";
 import { ownColumns } from "./columns.ts";
 import { kill, type Means } from "./delivery.ts";
-import { type Destination, fullDestination } from "./destination_config.ts";
-import { deliveryError } from "./failure.ts";
+import { type Destination, fullDestination, secretsOf } from "./destination_config.ts";
+import { DeliveryError, shownFailure } from "./failure.ts";
 import type { Interval } from "./interval.ts";
 import { type LogLevel, writeLog } from "./log_store.ts";
 import { compileQuery } from "./native_query.ts";
@@ -19,6 +19,7 @@ import { isoText } from "./object_key.ts";
 import { backoffMs, type RunStatus } from "./run_state.ts";
 import { type ClaimedRun, endRun, type Ending, keepRun, pauseFailing } from "./run_store.ts";
 import type { Source, Statement } from "./source_store.ts";
+import { isPlaceTaken } from "./store.ts";
 
 /** What runs are counted by. */
 export interface RunCounts {
@@ -61,15 +62,7 @@ export async function attempt(run: ClaimedRun, means: RunMeans, released: AbortS
   const began = clock.elapsed();
   try {
     const ending = await deliverRun(run, means, abort.signal);
-    if (stopped !== undefined) return;
-    const ended = await endRun(
-      means.sql,
-      { id: run.id, attempts: ending.attempts },
-      means.owner,
-      ending,
-      clock.now(),
-    );
-    if (!ended) return;
+    if (stopped !== undefined || !(await writeEnd(run, means, ending, abort.signal))) return;
     counts.ended(ending.status, run.destination_type);
     counts.rows(ending.records_completed ?? 0);
     counts.seconds((clock.elapsed() - began) / 1000);
@@ -82,6 +75,39 @@ export async function attempt(run: ClaimedRun, means: RunMeans, released: AbortS
     await beat.close();
   }
 }
+
+/**
+ * Writes how an attempt ended. Tried again when the store fails, at last without what may be its fault: a run whose
+ * end is not written is delivered again.
+ * @returns false when the run is no longer ours.
+ * @throws what the store says after limits.exportEndTriesMax tries, or once `abort` says that the run is not ours.
+ */
+async function writeEnd(
+  { id }: ClaimedRun,
+  { sql, owner, clock, log }: RunMeans,
+  ending: Attempted,
+  abort: AbortSignal,
+): Promise<boolean> {
+  for (let tried = 1; ; tried++) {
+    const last = tried === limits.exportEndTriesMax;
+    const latest_error = ending.latest_error !== null && last ? unstorableReason : ending.latest_error;
+    try {
+      return await endRun(
+        sql,
+        { id, attempts: ending.attempts },
+        owner,
+        { ...ending, latest_error },
+        clock.now(),
+      );
+    } catch (thrown) {
+      if (last || abort.aborted) throw thrown;
+      log.warn("a run's end could not be written and is tried again", { run: id, reason: reasonOf(thrown) });
+      await Bun.sleep(limits.exportEndRetryMs * tried);
+    }
+  }
+}
+
+const unstorableReason = "The run failed, and why could not be stored";
 
 /** Keeps the lease, and notices when the run is not ours any more. */
 function heartbeat(
@@ -122,13 +148,25 @@ async function deliverRun(run: ClaimedRun, means: RunMeans, abort: AbortSignal):
   const mark = `sluice export run ${run.id}`;
   const interval = intervalOf(run);
   const range = rangeText(interval);
+  let secrets: string[] = [];
   try {
+    if (run.attempts >= limits.exportAttemptsMax) {
+      throw new DeliveryError(
+        `Given up: ${run.attempts} attempts failed, or their process ended while it ran`,
+        true,
+      );
+    }
     await say(run, means, "INFO", `Starting batch export for range ${range}`);
     if (run.taken_over) {
       await say(run, means, "WARNING", "Its process is gone; another one takes it over from the beginning");
       await kill(means.clickhouse, mark).catch(() => {});
     }
     const destination = destinationOf(run, means);
+    secrets = secretsOf(destination);
+    if (destination.type === "File" && (await isPlaceTaken(means.sql, run.batch_export_id))) {
+      const why = "Another project's batch export writes its files there";
+      throw new DeliveryError(`${why}: choose another path or prefix`, true);
+    }
     const source = sourceOf(run, destination, interval, means.clock.now());
     const rows = await deliver(destination, { ...means, source, mark, abort });
     return {
@@ -139,8 +177,8 @@ async function deliverRun(run: ClaimedRun, means: RunMeans, abort: AbortSignal):
       latest_error: null,
     };
   } catch (thrown) {
-    const { message, final } = deliveryError(thrown);
-    const attempts = run.attempts + 1;
+    const { message, final } = shownFailure(thrown, secrets);
+    const attempts = Math.min(limits.exportAttemptsMax, run.attempts + 1);
     const given_up = final || attempts >= limits.exportAttemptsMax;
     const pause = backoffMs(attempts, limits.exportRetryMsMin, limits.exportRetryMsMax);
     return {

@@ -1,5 +1,6 @@
 // Runs as their owners look at them, and cancel them. Never starts one, and never looks beyond one export.
 
+import { shownInTurns } from "../http/sliced.ts";
 import { isoOf } from "../http/field_time.ts";
 import type { Postgres } from "../storage/postgres.ts";
 import type { Cursor, Ordered } from "./cursor.ts";
@@ -69,7 +70,7 @@ export async function listRuns(
       AND (${ends_by}::text IS NULL OR r.data_interval_end <= ${ends_by}::text::timestamptz)
       AND ${beyond}
     ORDER BY ${order} LIMIT ${limit + 1}`;
-  return rows.map((row) => ({ row: runOf(row), order_key: row.order_key }));
+  return await shownInTurns(rows, (row) => ({ row: runOf(row), order_key: row.order_key }));
 }
 
 export async function getRun(sql: Postgres, batch_export_id: string, id: string): Promise<Run | undefined> {

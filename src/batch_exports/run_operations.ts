@@ -6,12 +6,13 @@ import { limits } from "../core/limits.ts";
 import type { Clock } from "../core/clock.ts";
 import { readMoment } from "../http/moment.ts";
 import { refusal } from "../http/docs_document.ts";
-import { reply } from "../http/schema.ts";
+import { readLimit } from "../http/page.ts";
+import { limitParameter, queryParameter, reply } from "../http/schema.ts";
 import type { Postgres } from "../storage/postgres.ts";
 import { intervalNamed } from "./backfill.ts";
 import type { BackfillParts } from "./backfill_operations.ts";
 import { createBackfill } from "./backfill_store.ts";
-import { cursorPage, pageSize, readCursor } from "./cursor.ts";
+import { cursorPage, readCursor } from "./cursor.ts";
 import {
   cancelledModel,
   openStatuses,
@@ -20,16 +21,7 @@ import {
   runPageModel,
   startedBackfillModel,
 } from "./model.ts";
-import {
-  type Asked,
-  exportOf,
-  idOf,
-  ok,
-  type Operation,
-  present,
-  queryParameter,
-  urlOf,
-} from "./operation.ts";
+import { type Asked, exportOf, idOf, ok, type Operation, present, urlOf } from "./operation.ts";
 import { cancelRun, getRun, listRuns, type RunFilter } from "./run_list_store.ts";
 import type { StoredExport } from "./store.ts";
 
@@ -52,7 +44,7 @@ function readOperations({ sql, clock }: BackfillParts): Operation[] {
           queryParameter("end", "Runs whose interval ends then or earlier; leaves `after` unset."),
           queryParameter("ordering", "created_at or data_interval_start, falling with a minus before it."),
           queryParameter("cursor", "From a page's links."),
-          queryParameter("limit", "At most 100.", "integer"),
+          limitParameter("Runs", limits.runsPageDefault),
         ],
         responses: { 200: reply("The runs.", runPageModel) },
       },
@@ -60,7 +52,7 @@ function readOperations({ sql, clock }: BackfillParts): Operation[] {
         const { id } = await exportOf(sql, asked);
         const url = urlOf(asked);
         const cursor = readCursor(url.searchParams);
-        const limit = pageSize(url.searchParams, limits.runsPageMax);
+        const limit = readLimit(url.searchParams, limits.runsPageDefault);
         const rows = await listRuns(sql, filterOf(url.searchParams, id, clock), limit, cursor);
         return ok(cursorPage(url, rows, limit, cursor));
       },

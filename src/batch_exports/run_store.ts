@@ -13,7 +13,7 @@ export interface ClaimedRun {
   backfill_id: string | null;
   /** Failed attempts so far. */
   attempts: number;
-  /** It was running before: its process is gone. */
+  /** It was running before: its process is gone. Where that gave nothing back, it counts as a failed attempt. */
   taken_over: boolean;
   data_interval_start: Date | null;
   data_interval_end: Date;
@@ -25,28 +25,6 @@ export interface ClaimedRun {
   destination_type: DestinationType;
   destination_config: Settings;
   destination_secrets: Uint8Array;
-}
-
-/** How far the journals have come, in ms. */
-export interface Watermarks {
-  /** Every event that arrived before it is stored, as far as living journals know. */
-  through: number;
-  /** Journals not seen for limits.journalUnseenMsMax. */
-  unseen: string[];
-}
-
-export async function readWatermarks(sql: Postgres, now: number): Promise<Watermarks> {
-  const oldest = new Date(now - limits.journalUnseenMsMax);
-  // One that never said anything holds nothing from before it was made, give or take a clock.
-  const rows = await sql<{ name: string; watermark: Date; seen: boolean }[]>`
-    SELECT name, coalesce(watermark, created_at - ${limits.journalClockMsMax} * interval '1 millisecond') AS watermark,
-      coalesce(seen_at, created_at) >= ${oldest} AS seen
-    FROM journals`;
-  const marks = rows.filter(({ seen }) => seen).map(({ watermark }) => watermark.getTime());
-  return {
-    through: Math.min(now, ...marks),
-    unseen: rows.filter(({ seen }) => !seen).map(({ name }) => name),
-  };
 }
 
 /** Runs of deleted exports and cancelled backfills that nobody works on any more. */
@@ -63,36 +41,65 @@ export async function cancelOrphans(sql: Postgres, now: number): Promise<void> {
       FOR UPDATE OF r SKIP LOCKED)`;
 }
 
-export interface Claim {
-  owner: string;
+export interface Due {
   now: number;
   /** Every event that arrived before it is stored. */
   through: number;
-  /** How many at most. */
-  runs: number;
   /** Destinations that this process cannot write to: their runs are left to others. */
   unable: readonly DestinationType[];
 }
 
-/** Takes runs that are due and complete in ClickHouse, the oldest first; they are `owner`'s until the lease ends. */
-export async function claimRuns(
-  sql: Postgres,
-  { owner, now, through, runs, unable }: Claim,
-): Promise<ClaimedRun[]> {
+export interface DueRun {
+  id: string;
+  project_id: number;
+  backfill: boolean;
+}
+
+/**
+ * Runs that are due, complete in ClickHouse and nobody's: the oldest of each project and kind before all second ones,
+ * at most `each` of them.
+ */
+export async function dueRuns(sql: Postgres, { now, through, unable }: Due, each: number): Promise<DueRun[]> {
   const at = new Date(now);
-  return await sql<ClaimedRun[]>`
-    UPDATE batch_export_runs r
-    SET status = 'Running', lease_owner = ${owner}, lease_until = ${new Date(now + limits.exportLeaseMs)},
-      last_updated_at = ${at}
+  return await sql<DueRun[]>`
+    SELECT id, project_id, backfill
     FROM (
-      SELECT r.id, r.status = 'Running' AS taken_over
+      SELECT r.id, e.project_id, r.backfill_id IS NOT NULL AS backfill, r.next_attempt_at, r.data_interval_end,
+        row_number() OVER (
+          PARTITION BY e.project_id, r.backfill_id IS NOT NULL
+          ORDER BY r.next_attempt_at, r.data_interval_end, r.id) AS place
       FROM batch_export_runs r JOIN batch_exports e ON e.id = r.batch_export_id
       WHERE r.status IN ${sql(statusesBefore("Running"))} AND r.next_attempt_at <= ${at}
         AND (r.lease_until IS NULL OR r.lease_until < ${at})
         AND r.data_interval_end <= ${new Date(through)} AND NOT e.deleted
         AND e.destination_type <> ALL(${[...unable]}::text[])
-      ORDER BY r.next_attempt_at, r.data_interval_end, r.id
-      LIMIT ${runs}
+    ) due
+    WHERE place <= ${each}
+    ORDER BY place, backfill, next_attempt_at, data_interval_end, id
+    LIMIT ${limits.claimCandidatesMax}`;
+}
+
+export interface Claim {
+  owner: string;
+  now: number;
+  ids: readonly string[];
+}
+
+/** Takes those of the runs that are still nobody's; they are `owner`'s until the lease ends. */
+export async function claimRuns(sql: Postgres, { owner, now, ids }: Claim): Promise<ClaimedRun[]> {
+  const at = new Date(now);
+  return await sql<ClaimedRun[]>`
+    UPDATE batch_export_runs r
+    SET status = 'Running', attempts = r.attempts + due.lost::integer, lease_owner = ${owner},
+      lease_until = ${new Date(now + limits.exportLeaseMs)}, last_updated_at = ${at}
+    FROM (
+      SELECT r.id, r.status = 'Running' AS taken_over,
+        r.status = 'Running' AND r.lease_until IS NOT NULL AS lost
+      FROM batch_export_runs r JOIN batch_exports e ON e.id = r.batch_export_id
+      WHERE r.status IN ${sql(statusesBefore("Running"))} AND r.next_attempt_at <= ${at}
+        AND (r.lease_until IS NULL OR r.lease_until < ${at}) AND NOT e.deleted
+        AND r.id = ANY(${[...ids]}::uuid[])
+      ORDER BY r.id
       FOR UPDATE OF r SKIP LOCKED
     ) due, batch_exports e
     WHERE r.id = due.id AND e.id = r.batch_export_id
@@ -108,7 +115,7 @@ export async function claimRuns(
  */
 export async function showUntaken(
   sql: Postgres,
-  { now, through, unable }: Pick<Claim, "now" | "through" | "unable">,
+  { now, through, unable }: Due,
   reason: string,
 ): Promise<{ id: string; batch_export_id: string }[]> {
   const at = new Date(now);

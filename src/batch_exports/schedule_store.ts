@@ -31,7 +31,8 @@ export async function scheduleRuns(
       FROM (
         SELECT *, CASE "interval" WHEN 'hour' THEN 3600 WHEN 'day' THEN 86400 WHEN 'week' THEN 604800
           ELSE split_part("interval", ' ', 2)::integer * 60 END AS seconds
-        FROM (SELECT id, "interval", coalesce(scheduled_until, created_at) AS scheduled_until, start_at, end_at
+        FROM (SELECT id, project_id, "interval", coalesce(scheduled_until, created_at) AS scheduled_until, start_at,
+            end_at
           FROM batch_exports WHERE NOT deleted AND NOT paused) open
       ) e
       WHERE (floor(extract(epoch FROM e.scheduled_until) / e.seconds) + 1) * e.seconds <= ${now / 1000}
@@ -40,7 +41,7 @@ export async function scheduleRuns(
         AND NOT EXISTS (
           SELECT FROM batch_export_runs r
           WHERE r.batch_export_id = e.id AND r.backfill_id IS NULL AND r.status IN ${sql(openStatuses)})
-      ORDER BY e.scheduled_until, e.id
+      ORDER BY row_number() OVER (PARTITION BY e.project_id ORDER BY e.scheduled_until, e.id), e.scheduled_until, e.id
       LIMIT ${limits.exportsPerTickMax}`;
   let made = 0;
   for (const one of due) {
@@ -100,7 +101,7 @@ export async function waitingBackfills(sql: Postgres): Promise<OpenBackfill[]> {
     WHERE b.status IN ('Starting', 'Running') AND NOT e.deleted
       AND NOT EXISTS (
         SELECT FROM batch_export_runs r WHERE r.backfill_id = b.id AND r.status IN ${sql(openStatuses)})
-    ORDER BY b.created_at, b.id
+    ORDER BY row_number() OVER (PARTITION BY e.project_id ORDER BY b.created_at, b.id), b.created_at, b.id
     LIMIT ${limits.exportsPerTickMax}`;
 }
 

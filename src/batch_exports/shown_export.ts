@@ -1,9 +1,22 @@
 // An export as a reply shows it. Never has a secret at hand.
 
+import { othersTurn } from "../core/clock.ts";
 import { isoOf } from "../http/field_time.ts";
 import type { BatchExport } from "./model.ts";
-import { compileQuery } from "./native_query.ts";
+import { writtenColumns } from "./native_query.ts";
 import type { ShownExport } from "./store.ts";
+
+/** Those of a page. Others get their turn behind each query that has to be read. */
+export async function shownExports(
+  page: readonly Omit<ShownExport, "destination_secrets">[],
+): Promise<BatchExport[]> {
+  const shown: BatchExport[] = [];
+  for (const stored of page) {
+    shown.push(shownExport(stored));
+    if (stored.native_query !== null) await othersTurn();
+  }
+  return shown;
+}
 
 export function shownExport(stored: Omit<ShownExport, "destination_secrets">): BatchExport {
   return {
@@ -33,7 +46,7 @@ function schemaOf({
 }: Pick<ShownExport, "native_query" | "model">): BatchExport["schema"] {
   if (native_query === null) return null;
   try {
-    return { fields: compileQuery(native_query, model).written, values: {}, hogql_query: native_query };
+    return { fields: writtenColumns(native_query, model), values: {}, hogql_query: native_query };
   } catch {
     // Stored by a version that took it; its runs say what is wrong with it.
     return null;

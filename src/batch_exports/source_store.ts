@@ -29,8 +29,11 @@ export interface Source {
   held?: string | undefined;
 }
 
-/** How rows are laid out. lines: one column `line`, each a JSON object; columns: as in the model. */
-export type Layout = "lines" | "columns" | "texts";
+/**
+ * How rows are laid out. lines: one column `line`, each a JSON object; columns: as in the model; texts: cells of a
+ * table without types; harmless_texts: the same, and a spreadsheet takes none for a formula.
+ */
+export type Layout = "lines" | "columns" | "texts" | "harmless_texts";
 
 export interface Selection {
   /** What stands behind INSERT INTO …: the SELECT. */
@@ -66,10 +69,12 @@ export function selectionOf(source: Source, layout: Layout, days: readonly strin
       identity: own || model === "persons" ? "cityHash64(line)" : "cityHash64(substring(line, 1, 48))",
     };
   }
+  const typed = layout === "columns";
+  const cellOf = layout === "texts" ? cell : harmlessCell;
   // Computed under names that no column has, so that none of them is taken for the column it is named like.
-  const computed = columns.map((one, i) => `${layout === "texts" ? cell(one) : one.sql} AS c${i}`);
+  const computed = columns.map((one, i) => `${typed ? one.sql : cellOf(one)} AS c${i}`);
   const shown = columns.map((one, i) => `c${i} AS ${nameOf(one)}`);
-  const declared = columns.map((one) => `${nameOf(one)} ${layout === "texts" ? "String" : one.type}`);
+  const declared = columns.map((one) => `${nameOf(one)} ${typed ? one.type : "String"}`);
   const names = own || model === "persons" ? columns.map(nameOf) : columns.slice(0, 1).map(nameOf);
   return {
     select: { text: `SELECT ${shown.join(", ")} FROM (SELECT ${computed.join(", ")} ${from.text})`, params },
@@ -108,11 +113,22 @@ export function sampleOf({ select }: Selection, rows: number): Statement {
   };
 }
 
-/** Which of `files` files have rows. */
+/** Which of `files` files have rows, and how many. */
 export function filesOf({ select, identity }: Selection, files: number): Statement {
   return {
-    text: `SELECT DISTINCT ${identity} % {files:UInt64} AS file FROM (${select.text}) ORDER BY file`,
+    text:
+      `SELECT ${identity} % {files:UInt64} AS file, count() AS rows FROM (${select.text}) ` +
+      "GROUP BY file ORDER BY file",
     params: { ...select.params, files },
+  };
+}
+
+/** The rows of one of `files` files. */
+export function fileOf({ select, identity }: Selection, files: number, file: string): Statement {
+  const where = `${identity} % {files:UInt64} = {file:UInt64}`;
+  return {
+    text: `SELECT * FROM (${select.text}) WHERE ${where}`,
+    params: { ...select.params, files, file },
   };
 }
 
@@ -136,39 +152,6 @@ export function dropHeldOf(held: string): Statement {
   return { text: "ALTER TABLE exported_person_rows DROP PARTITION {held:UUID}", params: { held } };
 }
 
-/** Writes a selection into a table function. */
-export function insertOf(target: Statement, { select }: Selection, mark: string): Statement {
-  return {
-    text: `INSERT INTO FUNCTION ${target.text} ${select.text} ${marked(mark)}`,
-    params: { ...target.params, ...select.params },
-  };
-}
-
-/** The same, some of `files` files at once: each row lies in the file that its identity says. */
-export function splitInsertOf(
-  target: Statement,
-  { select, identity }: Selection,
-  { files, from, to }: { files: number; from: number; to: number },
-  mark: string,
-): Statement {
-  const file = `${identity} % {files:UInt64}`;
-  const where = `${file} >= {from_file:UInt64} AND ${file} < {to_file:UInt64}`;
-  return {
-    text:
-      `INSERT INTO FUNCTION ${target.text} PARTITION BY toString(${file}) ` +
-      `SELECT * FROM (${select.text}) WHERE ${where} ${marked(mark)}`,
-    params: { ...target.params, ...select.params, files, from_file: from, to_file: to },
-  };
-}
-
-/** Writes one text into a table function. */
-export function insertTextOf(target: Statement, content: string, mark: string): Statement {
-  return {
-    text: `INSERT INTO FUNCTION ${target.text} SELECT {content:String} AS line ${marked(mark)}`,
-    params: { ...target.params, content },
-  };
-}
-
 /** Stops what runs under a mark, whoever began it. */
 export function killOf(mark: string): Statement {
   return {
@@ -178,7 +161,7 @@ export function killOf(mark: string): Statement {
 }
 
 /** A statement's text is not kept as it was sent, its settings are. */
-function marked(mark: string): string {
+export function marked(mark: string): string {
   if (!/^[\w -]+$/.test(mark)) throw new Error("a mark is letters, digits and dashes");
   return `SETTINGS log_comment = '${mark}'`;
 }
@@ -199,6 +182,15 @@ export function firstArrivalOf(project_id: number, model: Source["model"]): Stat
 function cell({ sql, type }: Column): string {
   if (type.startsWith("DateTime")) return `concat(${isoSql(sql)})`;
   return type === "String" ? `ifNull(${sql}, '')` : `ifNull(toString(${sql}), '')`;
+}
+
+/** What spreadsheets take for the beginning of a formula, in both widths, and what some of them skip before it. */
+const formulaStarts = "['=', '+', '-', '@', '＝', '＋', '－', '＠', '\\t', '\\r', '\\n']";
+
+/** With an apostrophe before what may be a formula, also a number below zero: it stays what it says. */
+function harmlessCell(column: Column): string {
+  const text = cell(column);
+  return `concat(if(has(${formulaStarts}, substringUTF8(${text}, 1, 1)), '\\'', ''), ${text})`;
 }
 
 function nameOf({ name }: Column): string {

@@ -1,12 +1,15 @@
 // Where batch exports rest. Never reads or changes one outside the place that is asked, and never holds a secret
 // in the open.
 
+import { isDeepStrictEqual } from "node:util";
 import { newUuid } from "../core/id.ts";
 import { limits } from "../core/limits.ts";
 import { Fault } from "../core/fault.ts";
 import type { Postgres, PostgresTransaction } from "../storage/postgres.ts";
+import { checkFits } from "../http/long_page.ts";
+import { rowBytes } from "../storage/row_bytes.ts";
 import type { DestinationType, Settings } from "./destination_config.ts";
-import { filePlace } from "./file_place.ts";
+import { type FilePlace, filePlace, placesMeet } from "./file_place.ts";
 import type { ExportModel, Run } from "./model.ts";
 import { latestRuns } from "./run_list_store.ts";
 
@@ -55,18 +58,34 @@ export interface ExportFields {
   destination_secrets: Uint8Array;
 }
 
-/** The exports of a place, newest first, and how many there are. */
+/**
+ * The exports of a place, newest first, and how many there are.
+ * @throws Fault with `limit` as its attr where they are longer than limits.pageBytesMax.
+ */
 export async function listExports(
   sql: Postgres,
   place: Place,
   page: { limit: number; offset: number },
-): Promise<{ count: number; exports: ShownExport[] }> {
+): Promise<{ count: number; exports: StoredExport[] }> {
   const there = sql`FROM batch_exports e WHERE NOT e.deleted AND ${within(sql, place)}`;
   const [counted] = await sql<{ count: number }[]>`SELECT count(*)::integer AS count ${there}`;
-  const rows = await sql<StoredExport[]>`
+  const asked = sql`
     SELECT e.*, e.xmin::text AS revision, ${exact(sql)} ${there}
     ORDER BY e.created_at DESC, e.id DESC LIMIT ${page.limit} OFFSET ${page.offset}`;
-  return { count: counted?.count ?? 0, exports: await withRuns(sql, [...rows]) };
+  const placed = sql`SELECT e.* ${there}
+    ORDER BY e.created_at DESC, e.id DESC LIMIT ${page.limit} OFFSET ${page.offset}`;
+  checkFits(await rowBytes(sql, placed));
+  const rows = await sql<StoredExport[]>`${asked}`;
+  return { count: counted?.count ?? 0, exports: rows };
+}
+
+/** These with their latest runs, in their order. */
+export async function withRuns(sql: Postgres, rows: readonly StoredExport[]): Promise<ShownExport[]> {
+  const latest = await latestRuns(
+    sql,
+    rows.map(({ id }) => id),
+  );
+  return rows.map((row) => ({ ...row, latest_runs: latest.get(row.id) ?? [] }));
 }
 
 export async function getExport(sql: Postgres, place: Place, id: string): Promise<StoredExport | undefined> {
@@ -93,13 +112,13 @@ export async function withPlace<T>(
   write: (sql: Postgres | PostgresTransaction) => Promise<T>,
 ): Promise<T> {
   const place = placeOf(fields);
-  if (place === undefined || place === (stored && placeOf(stored))) return await write(sql);
+  if (place === undefined || isDeepStrictEqual(place, stored && placeOf(stored))) return await write(sql);
   const written = await sql.begin(async (tx) => {
     await tx`SELECT pg_advisory_xact_lock(hashtextextended('sluice places of file exports', 0))`;
-    const others = await tx<Pick<StoredExport, "model" | "destination_type" | "destination_config">[]>`
+    const others = await tx<Placed[]>`
       SELECT model, destination_type, destination_config FROM batch_exports
       WHERE destination_type = 'File' AND NOT deleted AND id IS DISTINCT FROM ${stored?.id ?? null}::uuid`;
-    if (others.some((other) => placeOf(other) === place)) {
+    if (others.some((other) => placesMeet(placeOf(other) ?? [], place))) {
       const detail = "Another batch export writes its files there. Choose another path or prefix.";
       const name = fields.destination_config["path"] ? "path" : "prefix";
       throw new Fault("invalid_input", detail, { attr: `destination__config__${name}` });
@@ -109,12 +128,26 @@ export async function withPlace<T>(
   return written[0] as T;
 }
 
-function placeOf({
-  destination_type,
-  destination_config,
-  model,
-}: Pick<StoredExport, "model" | "destination_type" | "destination_config">): string | undefined {
+type Placed = Pick<StoredExport, "model" | "destination_type" | "destination_config">;
+
+function placeOf({ destination_type, destination_config, model }: Placed): FilePlace | undefined {
   return destination_type === "File" ? filePlace(destination_config, model) : undefined;
+}
+
+/**
+ * Whether an export of another project, which was there first, may write the same names. None is made so now; earlier
+ * versions compared places as texts.
+ */
+export async function isPlaceTaken(sql: Postgres, id: string): Promise<boolean> {
+  const [own] = await sql<(Placed & { project_id: number })[]>`
+    SELECT project_id, model, destination_type, destination_config FROM batch_exports WHERE id = ${id}`;
+  const place = own && placeOf(own);
+  if (place === undefined) return false;
+  const others = await sql<Placed[]>`
+    SELECT o.model, o.destination_type, o.destination_config FROM batch_exports o
+    JOIN batch_exports e ON (o.created_at, o.id) < (e.created_at, e.id)
+    WHERE e.id = ${id} AND o.destination_type = 'File' AND NOT o.deleted AND o.project_id <> e.project_id`;
+  return others.some((other) => placesMeet(placeOf(other) ?? [], place));
 }
 
 /** Undefined when the project is gone or has limits.exportsPerProjectMax exports. */
@@ -134,12 +167,24 @@ export async function createExport(
       ${fields.end_at}::text::timestamptz, ${fields.native_query}::text, ${jsonOf(sql, fields.filters)}::jsonb,
       ${fields.destination_type}::text, ${jsonOf(sql, fields.destination_config)}::jsonb,
       ${fields.destination_secrets}::bytea
-    FROM projects p
-    WHERE p.id = ${project_id}
-      AND (SELECT count(*) FROM batch_exports e WHERE e.project_id = ${project_id} AND NOT e.deleted)
-        < ${limits.exportsPerProjectMax}
+    FROM projects p WHERE p.id = ${project_id} AND ${hasRoom(sql)}
     RETURNING *, xmin::text AS revision, ${exact(sql)}`;
   return row;
+}
+
+/** Whether `createExport` would make one more. */
+export async function canCreate(
+  sql: Postgres | PostgresTransaction,
+  { project_id }: { project_id: number },
+): Promise<boolean> {
+  const rows = await sql`SELECT p.id FROM projects p WHERE p.id = ${project_id} AND ${hasRoom(sql)}`;
+  return rows.length > 0;
+}
+
+/** Whether the project p may have one more. */
+function hasRoom(sql: Postgres | PostgresTransaction) {
+  return sql`(SELECT count(*) FROM batch_exports e WHERE e.project_id = p.id AND NOT e.deleted)
+    < ${limits.exportsPerProjectMax}`;
 }
 
 /**
@@ -228,14 +273,6 @@ function within(sql: Postgres, place: Place) {
 /** Nothing is SQL's own null, not JSON's. */
 function jsonOf(sql: Postgres | PostgresTransaction, value: unknown) {
   return value === null || value === undefined ? null : sql.json(value as never);
-}
-
-async function withRuns(sql: Postgres, rows: StoredExport[]): Promise<ShownExport[]> {
-  const latest = await latestRuns(
-    sql,
-    rows.map(({ id }) => id),
-  );
-  return rows.map((row) => ({ ...row, latest_runs: latest.get(row.id) ?? [] }));
 }
 
 /** Moments that were given, as replies spell them; named like the columns they take the place of. */

@@ -4,23 +4,28 @@
 import type { Secrets } from "../access/secret.ts";
 import type { Addresses } from "../access/address.ts";
 import type { Clock } from "../core/clock.ts";
+import { Fault } from "../core/fault.ts";
 import { limits } from "../core/limits.ts";
 import { type Log, reasonOf } from "../core/log.ts";
 import type { ClickHouse } from "../storage/clickhouse.ts";
 import type { Postgres } from "../storage/postgres.ts";
+import { readWatermarks } from "../storage/watermark.ts";
+import { FairShare } from "../work/fair_share.ts";
+import { Places, placeWithin } from "../work/places.ts";
 import { every, type Ticking } from "../work/tick.ts";
 import { probe } from "./deliver.ts";
-import type { Destination, DestinationType } from "./destination_config.ts";
+import { type Destination, type DestinationType, secretsOf } from "./destination_config.ts";
 import { whyNoFiles } from "./destination_file.ts";
-import { deliveryError } from "./failure.ts";
+import { shownFailure } from "./failure.ts";
 import { alignedBefore, intervalMs, intervalsIn, nextDue, nextOfRange } from "./interval.ts";
 import { forgetLogs, writeLog } from "./log_store.ts";
 import { attempt, type RunCounts } from "./run.ts";
 import {
   cancelOrphans,
-  type Claim,
+  type ClaimedRun,
   claimRuns,
-  readWatermarks,
+  type Due,
+  dueRuns,
   releaseRuns,
   showUntaken,
 } from "./run_store.ts";
@@ -50,8 +55,11 @@ export interface ExportWorker {
   start(): void;
   /** Looks for work now instead of at the next tick. */
   wake(): void;
-  /** Tries a destination out; why it does not work, or undefined when it does. */
-  probe(destination: Destination): Promise<string | undefined>;
+  /**
+   * Tries a destination of a project out; why it does not work, or undefined when it does.
+   * @throws Fault unavailable when too many are being tried, of this project or in all.
+   */
+  probe(destination: Destination, project_id: number): Promise<string | undefined>;
   /** Stops what runs, gives it back for others to take at once, and resolves when nothing runs any more. */
   close(): Promise<void>;
 }
@@ -68,6 +76,8 @@ class Worker implements ExportWorker {
   readonly #options: ExportWorkerOptions;
   readonly #owner = crypto.randomUUID();
   readonly #running = new Set<Promise<void>>();
+  readonly #places = new FairShare(limits.exportRunsAtOnceMax, limits.waitingShare);
+  readonly #probes = new Places(limits.probesAtOnceMax, limits.probesWaitingMax, limits.waitingShare);
   readonly #released = new AbortController();
   readonly #unseen = new Set<string>();
   /** Destinations that this process cannot write to. */
@@ -93,12 +103,19 @@ class Worker implements ExportWorker {
     });
   }
 
-  async probe(destination: Destination): Promise<string | undefined> {
+  async probe(destination: Destination, project_id: number): Promise<string | undefined> {
+    const leave = await placeWithin(this.#probes, limits.probeWaitMsMax, project_id);
+    if (!leave) {
+      const detail = "Too many destinations are being tried out already. Please retry.";
+      throw new Fault("unavailable", detail, { retryAfterSeconds: 10 });
+    }
     try {
       await probe(destination, this.#options);
       return undefined;
     } catch (thrown) {
-      return deliveryError(thrown).message;
+      return shownFailure(thrown, secretsOf(destination)).message;
+    } finally {
+      leave();
     }
   }
 
@@ -185,6 +202,7 @@ class Worker implements ExportWorker {
     const { text, params } = firstArrivalOf(project_id, model);
     const [found] = await this.#options.clickhouse.query<{ rows: string; first: string }>(text, params, {
       settings: { max_threads: 1 },
+      kind: "export",
     });
     if (!found || found.rows === "0") return undefined;
     return alignedBefore(Number(found.first), lengthMs);
@@ -196,21 +214,47 @@ class Worker implements ExportWorker {
     this.#report(unseen);
     const unable = this.#unable;
     if (unable.length > 0) await this.#tellUntaken({ now: clock.now(), through, unable });
-    const free = limits.exportRunsAtOnceMax - this.#running.size;
-    if (free <= 0 || this.#released.signal.aborted) return;
-    const claim = { owner: this.#owner, now: clock.now(), through, runs: free, unable };
-    for (const run of await claimRuns(sql, claim)) {
-      const means = { ...this.#options, owner: this.#owner };
-      const running = attempt(run, means, this.#released.signal).finally(() => {
-        this.#running.delete(running);
-        this.wake();
-      });
-      this.#running.add(running);
+    for (let look = 0; look < limits.claimLooksMax; look++) {
+      if (await this.#begin({ now: clock.now(), through, unable })) return;
     }
   }
 
+  /** Begins as many due runs as there are places for, shared out by project; false when others took some of them. */
+  async #begin(due: Due): Promise<boolean> {
+    const { sql } = this.#options;
+    const places = this.#places;
+    if (places.free === 0 || this.#released.signal.aborted) return true;
+    const waiting = (await dueRuns(sql, due, places.free)).map(({ id, project_id, backfill }) => ({
+      id,
+      owner: project_id,
+      weight: backfill ? limits.backfillWeight : 1,
+    }));
+    const wanted = places.takeFor(waiting);
+    if (wanted.length === 0) return true;
+    const ids = wanted.map(({ id }) => id);
+    const claimed = new Map<string, ClaimedRun>();
+    try {
+      const claim = { owner: this.#owner, now: due.now, ids };
+      for (const run of await claimRuns(sql, claim)) claimed.set(run.id, run);
+    } finally {
+      for (const { id, owner } of wanted) if (!claimed.has(id)) places.leave(owner);
+    }
+    for (const run of claimed.values()) this.#run(run);
+    return claimed.size === wanted.length;
+  }
+
+  #run(run: ClaimedRun): void {
+    const means = { ...this.#options, owner: this.#owner };
+    const running = attempt(run, means, this.#released.signal).finally(() => {
+      this.#running.delete(running);
+      this.#places.leave(run.project_id);
+      this.wake();
+    });
+    this.#running.add(running);
+  }
+
   /** Once for each run, whichever process says it. */
-  async #tellUntaken(due: Pick<Claim, "now" | "through" | "unable">): Promise<void> {
+  async #tellUntaken(due: Due): Promise<void> {
     const { sql, log } = this.#options;
     for (const { id, batch_export_id } of await showUntaken(sql, due, untakenReason)) {
       log.warn("no server takes a batch export's run", { batch_export: batch_export_id, run: id });

@@ -1,7 +1,7 @@
 // Journals that have no process any more: what they hold is moved into one that has. Never takes from a journal that
 // somebody still writes.
 
-import { existsSync, readFileSync, readdirSync, renameSync, rmSync } from "node:fs";
+import { existsSync, readdirSync, renameSync, rmSync } from "node:fs";
 import { basename } from "node:path";
 import { UserError } from "../core/fault.ts";
 import { sleep } from "../core/clock.ts";
@@ -9,19 +9,37 @@ import { limits } from "../core/limits.ts";
 import type { Log } from "../core/log.ts";
 import { type Owning, ownDataDir } from "../storage/lock.ts";
 import { syncFolder } from "./files.ts";
+import { readIdentity } from "./journal_identity.ts";
+import type { JournalPair } from "./journal_pair.ts";
 import { Ledger } from "./ledger.ts";
-import { millisOfSegment } from "./segment.ts";
+import { type Damage, Recovery } from "./recovery.ts";
 
-/** Who a journal is among all that feed the same ClickHouse. */
-export interface Identity {
-  name: string;
-  number: number;
+/** Folders of workers that have no process yet. */
+export interface WorkerFolders {
+  /** Those that will have none. */
+  leftDirs?: readonly string[];
+  /** All. */
+  workerDirs?: readonly string[];
+  log: Log;
 }
 
-/** Undefined before the journal's first start. */
-export function readIdentity(folder: string): Identity | undefined {
-  const path = `${folder}/identity.json`;
-  return existsSync(path) ? (JSON.parse(readFileSync(path, "utf8")) as Identity) : undefined;
+/**
+ * Whose journals are taken in: those left, or when the database is another one all there are, so that what waits in
+ * them is known. One that lived with another database than this journal stays where it is.
+ */
+export function leftOf(
+  pair: Pick<JournalPair, "isForeign" | "database">,
+  { leftDirs = [], workerDirs = [], log }: WorkerFolders,
+): string[] {
+  return (pair.isForeign ? workerDirs : leftDirs).filter((dir) => {
+    const bond = readIdentity(`${dir}/journal`)?.bond;
+    if (!bond || pair.database === undefined || bond.database === pair.database) return true;
+    log.warn("a worker's journal is of another Postgres and stays where it is", {
+      dir,
+      postgres: bond.postgres,
+    });
+    return false;
+  });
 }
 
 /**
@@ -33,6 +51,7 @@ export function readIdentity(folder: string): Identity | undefined {
 export async function adoptJournals(
   folder: string,
   leftDirs: readonly string[],
+  damaged: (damage: Damage) => void,
   log: Log,
 ): Promise<string[]> {
   const names: string[] = [];
@@ -40,7 +59,7 @@ export async function adoptJournals(
     const owning = await ownSoon(dir);
     try {
       const from = `${dir}/journal`;
-      const moved = existsSync(from) ? await moveSegments(from, folder) : 0;
+      const moved = existsSync(from) ? await moveSegments(from, folder, damaged, log) : 0;
       rmSync(`${dir}/flush`, { recursive: true, force: true });
       if (moved > 0)
         log.info("took in the journal of a worker that is not started any more", { dir, segments: moved });
@@ -67,22 +86,27 @@ export async function ownSoon(dir: string): Promise<Owning> {
 
 const againMs = 50;
 
-async function moveSegments(from: string, to: string): Promise<number> {
+/** What is damaged is told, and stays in the folder it was found in. */
+async function moveSegments(
+  from: string,
+  to: string,
+  damaged: (damage: Damage) => void,
+  log: Log,
+): Promise<number> {
   const ledger = new Ledger(from);
-  const { finished, lastMillis } = ledger.read();
-  for (const name of finished) rmSync(`${from}/${basename(name)}`, { force: true });
-  const names = readdirSync(from);
-  for (const name of names) if (name.endsWith(".spare")) rmSync(`${from}/${name}`, { force: true });
-  const segments = names.filter((name) => name.endsWith(".segment") && !finished.includes(name));
+  const recovery = new Recovery({ folder: from, damaged, log });
+  recovery.takeFolder(ledger);
+  for (const name of readdirSync(from))
+    if (name.endsWith(".spare")) rmSync(`${from}/${name}`, { force: true });
   // Should this journal have a process again, it hands out no number twice.
-  ledger.restart(Math.max(lastMillis, ...segments.map(millisOf)));
-  for (const name of segments) renameSync(`${from}/${name}`, `${to}/${name}`);
+  if (!ledger.restart(recovery.lastMillis)) {
+    throw new UserError(
+      `the disk is full: ${from} cannot be taken in; make room, or start as many workers as before`,
+    );
+  }
+  await ledger.close();
+  for (const { path } of recovery.segments) renameSync(path, `${to}/${basename(path)}`);
   await syncFolder(to);
   await syncFolder(from);
-  return segments.length;
-}
-
-function millisOf(name: string): number {
-  const id = /-([0-9a-f]{16})\.segment$/.exec(name)?.[1];
-  return id === undefined ? 0 : millisOfSegment(BigInt(`0x${id}`));
+  return recovery.segments.length;
 }

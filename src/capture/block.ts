@@ -6,7 +6,7 @@ import { type ColumnFill, cutBlock } from "../storage/native_cut.ts";
 import { Dictionary } from "./dictionary.ts";
 import { IdentityColumns } from "./identity_columns.ts";
 import { layout } from "./fast_layout.ts";
-import type { LaneBlock } from "./lane.ts";
+import type { LaneBlock } from "./lane_block.ts";
 import type { Row } from "./row.ts";
 import type { LaidRows } from "./slab.ts";
 
@@ -28,8 +28,13 @@ export class Block implements LaneBlock<Row> {
   readonly #historical = new ByteColumn();
   readonly #identity = new IdentityColumns();
 
+  get changes(): number {
+    return this.#identity.changes;
+  }
+
   append(row: Row): number {
     if (this.rows === 0) this.oldest = row.created_at;
+    const before = this.#namesBytes();
     this.#uuid.raw(row.uuid);
     this.#project.u32(row.project_id);
     this.#event.append(row.event.source, row.event.from, row.event.to);
@@ -40,12 +45,15 @@ export class Block implements LaneBlock<Row> {
     this.#historical.u8(row.historical_migration ? 1 : 0);
     const identityBytes = this.#identity.append(this.rows, row);
     this.rows++;
-    return row.properties.to - row.properties.from + identityBytes + limits.rowBytesGuess;
+    const idBytes = row.distinct_id.to - row.distinct_id.from;
+    const textBytes = row.properties.to - row.properties.from + idBytes + this.#namesBytes() - before;
+    return textBytes + identityBytes + limits.rowBytesGuess;
   }
 
   /** Takes plain rows that were laid in columns already; returns about how many bytes they weigh. */
   appendLaid(laid: LaidRows): number {
     const { rows, bytes } = laid;
+    const before = this.#namesBytes();
     if (this.rows === 0) this.oldest = laid.created;
     const take = (column: ByteColumn, from: number, size: number) => column.raw(bytes, from, from + size);
     take(this.#uuid, layout.OUT_UUID, rows * 16);
@@ -59,7 +67,13 @@ export class Block implements LaneBlock<Row> {
     take(this.#historical, layout.OUT_HISTORICAL, rows);
     const identityBytes = this.#identity.appendLaid(this.rows, laid);
     this.rows += rows;
-    return laid.propertiesBytes + identityBytes + rows * limits.rowBytesGuess;
+    const textBytes = laid.propertiesBytes + laid.idsBytes + this.#namesBytes() - before;
+    return textBytes + identityBytes + rows * limits.rowBytesGuess;
+  }
+
+  /** Names of events and of what is changed, each once: they may be long. */
+  #namesBytes(): number {
+    return this.#event.bytes + this.#identity.namesBytes;
   }
 
   /**

@@ -1,8 +1,10 @@
 // A body off the wire, within bounds of bytes and of time. Never looks inside.
 
+import { Chunks, free, joined } from "../core/chunks.ts";
 import { othersTurn } from "../core/clock.ts";
 import { Fault } from "../core/fault.ts";
 import { limits } from "../core/limits.ts";
+import { type MemoryLease, exhausted } from "../work/memory_budget.ts";
 
 /** Bounds that tests make smaller. */
 export interface UploadBounds {
@@ -20,24 +22,35 @@ export function announcedBytes(request: Request): number {
   return header === null ? Number.NaN : Number(header);
 }
 
+/** How a body is received. */
+export interface Receiving {
+  /** It must be smaller. */
+  bytesMax: number;
+  /** Its memory is acquired from it, before it is there. */
+  lease: MemoryLease;
+  bounds?: UploadBounds | undefined;
+  /** Where a long one that was announced may be laid; asked for when there is memory for it. */
+  roomFor?: (bytes: number) => Uint8Array | undefined;
+  /** Bytes that are acquired beside an announced one, for what is made of it later. */
+  besideFor?: (bytes: number) => number;
+  /** Looks at the first chunk of a long one, before memory is acquired for the rest. */
+  first?: (chunk: Uint8Array) => Promise<void> | undefined;
+}
+
 /**
- * Receives a request's body, smaller than `bytesMax`. A long one that was announced is laid into `room`, when there
- * is enough of it.
- * @throws Fault payload_too_large (the rest of the body is read and dropped, so that the connection
- *   survives), upload_timeout when the client went away or sent nothing for too long.
+ * Receives a request's body. Of a long one that finds no memory nothing is read until there is some.
+ * @throws Fault payload_too_large, unavailable when there is no memory in time, or what `first` throws (the rest of the
+ *   body is read and dropped, so that the connection survives), upload_timeout when the client went away or sent
+ *   nothing for too long.
  */
-export async function receiveBody(
-  request: Request,
-  bytesMax: number,
-  bounds: UploadBounds = usual,
-  room?: Uint8Array,
-): Promise<Uint8Array> {
+export async function receiveBody(request: Request, receiving: Receiving): Promise<Uint8Array> {
   const announced = announcedBytes(request);
-  if (announced <= limits.wholeBodyBytesMax && announced < bytesMax) {
-    return await receiveWhole(request, announced, bounds);
+  if (announced <= limits.wholeBodyBytesMax && announced < receiving.bytesMax) {
+    receiving.lease.acquire(announced);
+    return await receiveWhole(request, announced, receiving.bounds ?? usual);
   }
   if (!request.body) return new Uint8Array(0);
-  return await new Upload(request.body, bytesMax, bounds, room).receive(announced);
+  return await new Upload(request.body, receiving).receive(announced);
 }
 
 const wholeBytesPerSecond = limits.wholeBodyBytesPerSecondMin;
@@ -99,71 +112,105 @@ function look(): void {
   looking = undefined;
 }
 
+/** Long bodies on their way. */
+let uploads = 0;
+
+/** What one of so many receives before others get their turn: however many come at once, a turn takes no longer. */
+function stretchOf(count: number): number {
+  return Math.max(limits.receiveBytesMin, limits.receiveBytesMax / Math.max(1, count / 2));
+}
+
 /** A long or unannounced body, chunk by chunk. */
 class Upload {
   readonly #reader: ReadableStreamDefaultReader<Uint8Array>;
-  readonly #bytesMax: number;
+  readonly #receiving: Receiving;
   readonly #bounds: UploadBounds;
-  readonly #room: Uint8Array | undefined;
+  readonly #chunks = new Chunks();
+  /** Where it is laid, if its length was announced. */
+  #room: Uint8Array | undefined;
+  /** Why the rest of it is dropped. */
+  #refused: Error | undefined;
   #late: string | undefined;
   #size = 0;
 
-  constructor(
-    stream: ReadableStream<Uint8Array>,
-    bytesMax: number,
-    bounds: UploadBounds,
-    room: Uint8Array | undefined,
-  ) {
-    this.#room = room;
+  constructor(stream: ReadableStream<Uint8Array>, receiving: Receiving) {
     this.#reader = stream.getReader() as ReadableStreamDefaultReader<Uint8Array>;
-    this.#bytesMax = bytesMax;
-    this.#bounds = bounds;
+    this.#receiving = receiving;
+    this.#bounds = receiving.bounds ?? usual;
   }
 
   async receive(announced: number): Promise<Uint8Array> {
     const { stallMsMax, wholeMsMax } = this.#bounds;
     const stall = setTimeout(() => this.#cancel(`${stallMsMax} ms`), stallMsMax);
     const whole = setTimeout(() => this.#cancel(`${wholeMsMax} ms in all`), wholeMsMax);
+    uploads++;
     try {
-      // An announced length is believed as far as memory goes: the bytes are laid where they will rest.
-      return await this.#read(announced < this.#bytesMax ? this.#roomFor(announced) : undefined, stall);
+      return await this.#read(announced, stall);
     } catch (thrown) {
-      throw thrown instanceof Fault ? thrown : gone();
+      throw thrown === this.#refused || thrown instanceof Fault ? thrown : gone();
     } finally {
+      uploads--;
       clearTimeout(stall);
       clearTimeout(whole);
     }
   }
 
-  #roomFor(bytes: number): Uint8Array {
-    const room = this.#room;
-    return room && room.length >= bytes ? room.subarray(0, bytes) : Buffer.allocUnsafeSlow(bytes);
-  }
-
-  async #read(known: Uint8Array | undefined, stall: NodeJS.Timeout): Promise<Uint8Array> {
-    const chunks: Uint8Array[] = [];
-    let left: number = limits.receiveBytesMax;
+  async #read(announced: number, stall: NodeJS.Timeout): Promise<Uint8Array> {
+    const { bytesMax } = this.#receiving;
+    let left = stretchOf(uploads);
     for (;;) {
       // What is not asked for is not received: a sender that keeps up would have all of its body in one turn.
       if (left <= 0) {
         await othersTurn();
-        left = limits.receiveBytesMax;
+        left = stretchOf(uploads);
       }
       const { value, done } = await this.#reader.read();
       if (this.#late) throw stalled(this.#late);
       if (done) break;
       stall.refresh();
-      if (known && this.#size + value.length <= known.length) known.set(value, this.#size);
-      else if (this.#size + value.length < this.#bytesMax) chunks.push(value);
-      else chunks.length = 0;
-      this.#size += value.length;
-      left -= value.length;
-      if (this.#size > this.#bytesMax * limits.drainFactor) break;
+      if (this.#size === 0) await this.#begin(value, announced);
+      // Its memory is given back when it is laid.
+      const { length } = value;
+      if (this.#refused) free(value);
+      else this.#lay(value);
+      this.#size += length;
+      left -= length;
+      if (this.#size > bytesMax * limits.drainFactor) break;
     }
-    if (this.#size >= this.#bytesMax) throw tooLarge(this.#size, this.#bytesMax);
-    if (known) return known.subarray(0, this.#size);
-    const [only] = chunks;
-    return only && chunks.length === 1 ? only : Buffer.concat(chunks, this.#size);
+    if (this.#size >= bytesMax) throw tooLarge(this.#size, bytesMax);
+    if (this.#refused) throw this.#refused;
+    return this.#room?.subarray(0, this.#size) ?? (await joined(this.#chunks.take()));
+  }
+
+  /** An announced length is believed as far as memory goes: the bytes are laid where they will rest. */
+  async #begin(chunk: Uint8Array, announced: number): Promise<void> {
+    const { bytesMax, lease, roomFor, besideFor, first } = this.#receiving;
+    try {
+      await first?.(chunk);
+      if (!(announced < bytesMax)) return;
+      await lease.acquireSoon(announced + (besideFor?.(announced) ?? 0));
+      this.#room = roomFor?.(announced)?.subarray(0, announced) ?? Buffer.allocUnsafeSlow(announced);
+    } catch (thrown) {
+      this.#refused = thrown as Error;
+    }
+  }
+
+  #lay(chunk: Uint8Array): void {
+    const { bytesMax, lease } = this.#receiving;
+    const size = this.#size + chunk.length;
+    if (this.#room && size <= this.#room.length) {
+      this.#room.set(chunk, this.#size);
+      free(chunk);
+    } else if (this.#room || size >= bytesMax) this.#drop(tooLarge(size, bytesMax));
+    else if (lease.tryAcquire(chunk.length)) this.#chunks.add(chunk);
+    else this.#drop(exhausted());
+  }
+
+  /** Frees what came; the rest is read only so that the connection survives. */
+  #drop(fault: Fault): void {
+    this.#refused = fault;
+    this.#receiving.lease.release(this.#chunks.size);
+    for (const piece of this.#chunks.take()) free(piece);
   }
 
   #cancel(late: string): void {

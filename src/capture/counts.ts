@@ -1,6 +1,8 @@
 // What capture counts, as the operator's metrics. Counting is adding to a number; decides nothing.
 
+import type { FaultCode } from "../core/fault.ts";
 import type { Metrics } from "../http/metrics.ts";
+import type { MemoryBudget } from "../work/memory_budget.ts";
 import type { OpenCaptureOptions, OpenedCapture } from "./open.ts";
 import type { CaptureCounts } from "./pipeline.ts";
 
@@ -8,9 +10,27 @@ import type { CaptureCounts } from "./pipeline.ts";
 export function flushCounts(metrics: Metrics): OpenCaptureOptions["counts"] {
   const quarantined = metrics.registry.counter(
     "sluice_events_quarantined_total",
-    "Accepted events that ClickHouse refuses for good; see sluice journal list.",
+    "Accepted events that ClickHouse refuses for good; see bun run sluice journal list.",
+  );
+  const { registry } = metrics;
+  const files = registry.counter(
+    "sluice_journal_damaged_total",
+    "Journal files found damaged, missing or misnamed.",
+  );
+  const lost = registry.counter(
+    "sluice_journal_lost_rows_total",
+    "Acknowledged rows found lost in them, as far as is known.",
+  );
+  const unreadable = registry.counter(
+    "sluice_journal_damaged_bytes_total",
+    "Bytes of them that cannot be read.",
   );
   return {
+    damaged: (damage) => {
+      files.add(damage.files);
+      lost.add(damage.rows);
+      unreadable.add(damage.bytes);
+    },
     stored: (lane, rows) => {
       if (lane !== "warnings" && lane !== "merges") metrics.eventsStored.of(lane).add(rows);
     },
@@ -36,9 +56,27 @@ export function captureCounts(metrics: Metrics): CaptureCounts {
 export function followJournal(metrics: Metrics, { journal }: OpenedCapture): void {
   metrics.journalPendingEvents.follow(() => journal.pending().events);
   metrics.journalPendingBytes.follow(() => journal.pending().bytes);
-  const damaged = metrics.registry.gauge(
-    "sluice_journal_damaged_total",
-    "Journal files found damaged at the start.",
+}
+
+/** The same for the disk, which all journals of a server share: to be followed once. */
+export function followDisk(metrics: Metrics, { freeBytes }: OpenedCapture): void {
+  const free = metrics.registry.gauge("sluice_disk_free_bytes", "Free bytes of the volume DATA_DIR is on.");
+  free.follow(freeBytes);
+}
+
+/** Counts requests refused whole; of those that are to come again the log tells how many. */
+export function refusalCounts(metrics: Metrics, { journal }: OpenedCapture): (code: FaultCode) => void {
+  return (code) => {
+    metrics.requestsRefused.of(code).add();
+    if (code === "unavailable") journal.noteRefused();
+  };
+}
+
+/** From now on the gauge shows what request bodies hold in memory. */
+export function followMemory(metrics: Metrics, memory: MemoryBudget): void {
+  const held = metrics.registry.gauge(
+    "sluice_request_body_bytes",
+    "Bytes that request bodies hold in memory now.",
   );
-  damaged.follow(() => journal.damagedFiles);
+  held.follow(() => memory.held);
 }

@@ -3,10 +3,12 @@
 // JSON.
 
 import { othersTurn } from "../core/clock.ts";
+import { free, joined } from "../core/chunks.ts";
 import { limits } from "../core/limits.ts";
+import type { MemoryLease } from "../work/memory_budget.ts";
 import { Base64, looksLikeBase64 } from "./base64.ts";
 import { Form } from "./form.ts";
-import { type Method, inflateBytes, tooLarge } from "./inflate.ts";
+import { type Method, inflateBytes, inflatedBytesFor, tooDense, tooLarge } from "./inflate.ts";
 import { LzString } from "./lz_string.ts";
 
 export interface Hints {
@@ -16,6 +18,15 @@ export interface Hints {
   compression: string | null;
   /** Content-Type; only a form's matters. */
   contentType: string | null;
+}
+
+export interface DecodeBounds {
+  /** What any layer may become, in bytes; limits.inflatedBytesMax unless told. */
+  bytesMax?: number;
+  /** All that is made here is acquired from it; what `pieces` take stays so. */
+  lease: MemoryLease;
+  /** Looks at the first piece of a long inflated body that looks like JSON; what it throws ends the decoding. */
+  first?: (piece: Uint8Array) => Promise<void> | undefined;
 }
 
 export interface Decoded {
@@ -28,72 +39,13 @@ export interface Decoded {
 /**
  * Takes off up to limits.bodyLayersMax wrappings. What cannot be unwrapped is handed on as it is: the scan
  * says what is wrong with it. Plain JSON costs nothing, whatever the hints say. Others get their turn between
- * stretches.
- * @throws Fault payload_too_large past limits.inflatedBytesMax, invalid_payload for damaged compression.
+ * stretches. Each layer is freed when the next one is off; `wire` is left to who received it.
+ * @throws Fault payload_too_large past `bytesMax` or what so few bytes may become, unavailable when there is no
+ *   memory, invalid_payload for damaged compression, or what `first` throws.
  */
-export async function decodeBody(wire: Uint8Array, hints: Hints): Promise<Decoded> {
-  const decoded: Decoded = { pieces: [wire], sent_at: null };
-  if (looksLikeJson(wire)) return decoded;
-  const hinted = [...hintsOf(hints.encoding).toReversed(), ...hintsOf(hints.compression)];
-  const formExpected = (hints.contentType ?? "")
-    .toLowerCase()
-    .startsWith("application/x-www-form-urlencoded");
-  for (let layer = 0; layer < limits.bodyLayersMax; layer++) {
-    const [first] = decoded.pieces;
-    if (!first || looksLikeJson(first)) break;
-    const body = decoded.pieces.length === 1 ? first : await joined(decoded.pieces);
-    decoded.pieces = [body];
-    const magic = magicOf(body);
-    if (magic) {
-      decoded.pieces = await inflateBytes(magic, body);
-      continue;
-    }
-    const form = await formOf(body, formExpected);
-    if (form?.data) {
-      decoded.pieces = [form.data];
-      decoded.sent_at ??= form.field("sent_at") ?? form.field("_");
-      hinted.push(...hintsOf(form.field("compression")));
-      continue;
-    }
-    const next = (await byHint(body, hinted)) ?? (await unpercent(body)) ?? (await bareBase64(body));
-    if (!next) break;
-    decoded.pieces = next;
-  }
-  return decoded;
-}
-
-/** Pieces in one, laid side by side a stretch at a time. */
-export async function joined(pieces: readonly Uint8Array[]): Promise<Uint8Array> {
-  const bytes = pieces.reduce((sum, piece) => sum + piece.length, 0);
-  const whole = Buffer.allocUnsafeSlow(bytes);
-  await copyPieces(pieces, whole);
-  return whole;
-}
-
-/**
- * Lays pieces side by side into `out`, which is large enough; others get their turn between stretches. Several are not
- * for anybody else: their memory is given back as it goes, and not all at once when garbage is collected.
- */
-export async function copyPieces(pieces: readonly Uint8Array[], out: Uint8Array): Promise<void> {
-  let [place, left] = [0, limits.copyBytesMax];
-  for (const piece of pieces) {
-    for (let at = 0; at < piece.length; at += limits.copyBytesMax) {
-      if (left <= 0) {
-        await othersTurn();
-        left = limits.copyBytesMax;
-      }
-      const part = piece.subarray(at, at + limits.copyBytesMax);
-      out.set(part, place);
-      place += part.length;
-      left -= part.length;
-    }
-    if (pieces.length > 1) giveBack(piece);
-  }
-}
-
-/** Nothing happens to a piece that has no memory of its own. */
-function giveBack({ buffer, byteLength }: Uint8Array): void {
-  if (buffer instanceof ArrayBuffer && buffer.byteLength === byteLength) buffer.transfer(0);
+export async function decodeBody(wire: Uint8Array, hints: Hints, bounds: DecodeBounds): Promise<Decoded> {
+  if (looksLikeJson(wire)) return { pieces: [wire], sent_at: null };
+  return await new Unwrapping(wire, hints, bounds).run();
 }
 
 /** What is worked off a stretch at a time. */
@@ -103,9 +55,13 @@ interface Stretched {
 
 /** Works it off; others get their turn between stretches. */
 async function workOff<Work extends Stretched>(work: Work): Promise<Work> {
-  while (!work.advance(limits.decodeBytesMax)) await othersTurn();
+  // Of bodies that come in one turn each has its first stretch in it.
+  let stretch = firstStretchBytes;
+  for (; !work.advance(stretch); stretch = limits.decodeBytesMax) await othersTurn();
   return work;
 }
+
+const firstStretchBytes = limits.decodeBytesMax / 8;
 
 type Hint = "br" | "deflate" | "lz";
 
@@ -121,24 +77,146 @@ function hintsOf(text: string | null): Hint[] {
   return hints;
 }
 
-/** Follows one hint that fits; each is followed once. */
-async function byHint(body: Uint8Array, hinted: Hint[]): Promise<Uint8Array[] | undefined> {
-  const hint = hinted.shift();
-  if (!hint) return undefined;
-  if (hint === "lz") return (await unpacked(body)) ?? (await byHint(body, hinted));
-  // Text in base64 around the compressed bytes comes off first.
-  const inner = await fromBase64(body);
-  if (inner) {
-    hinted.unshift(hint);
-    return [inner];
-  }
-  return await inflateBytes(hint === "br" ? "br" : "deflate-raw", body);
-}
+/** One body whose layers come off one after the other. */
+class Unwrapping {
+  readonly #wire: Uint8Array;
+  readonly #hints: Hint[];
+  readonly #formExpected: boolean;
+  readonly #lease: MemoryLease;
+  readonly #bytesMax: number;
+  readonly #first: DecodeBounds["first"];
+  #sentAt: string | null = null;
 
-async function unpacked(body: Uint8Array): Promise<Uint8Array[] | undefined> {
-  const { bytes, tooLarge: isTooLarge } = await workOff(new LzString(trimmed(body), limits.inflatedBytesMax));
-  if (isTooLarge) throw tooLarge(body.length);
-  return bytes && looksLikeJson(bytes) ? [bytes] : undefined;
+  constructor(wire: Uint8Array, hints: Hints, { bytesMax, lease, first }: DecodeBounds) {
+    this.#wire = wire;
+    this.#hints = [...hintsOf(hints.encoding).toReversed(), ...hintsOf(hints.compression)];
+    this.#formExpected = (hints.contentType ?? "")
+      .toLowerCase()
+      .startsWith("application/x-www-form-urlencoded");
+    this.#lease = lease;
+    this.#bytesMax = bytesMax ?? limits.inflatedBytesMax;
+    this.#first = first;
+  }
+
+  async run(): Promise<Decoded> {
+    let pieces = [this.#wire];
+    for (let layer = 0; layer < limits.bodyLayersMax; layer++) {
+      const [first] = pieces;
+      if (!first || looksLikeJson(first)) break;
+      const body = pieces.length === 1 ? first : await joined(pieces);
+      pieces = [body];
+      let next: Uint8Array[] | undefined = [];
+      try {
+        next = await this.#unwrapped(body);
+      } finally {
+        // It is through, or what lies in it is damaged.
+        if (next && body !== this.#wire) this.#drop(body);
+      }
+      if (!next) break;
+      pieces = next;
+    }
+    return { pieces, sent_at: this.#sentAt };
+  }
+
+  /** What lies in the outermost wrapping; undefined when there is none that is known. */
+  async #unwrapped(body: Uint8Array): Promise<Uint8Array[] | undefined> {
+    const magic = magicOf(body);
+    if (magic) return await this.#inflated(magic, body);
+    const form = await this.#formOf(body);
+    if (form?.data) {
+      this.#sentAt ??= form.field("sent_at") ?? form.field("_");
+      this.#hints.push(...hintsOf(form.field("compression")));
+      return [form.data];
+    }
+    return (await this.#byHint(body)) ?? (await this.#unpercent(body)) ?? (await this.#bareBase64(body));
+  }
+
+  #inflated(method: Method, body: Uint8Array): Promise<Uint8Array[]> {
+    const look = this.#first;
+    const first = look && ((piece: Uint8Array) => (looksLikeJson(piece) ? look(piece) : undefined));
+    const bounds = { bytesMax: this.#bytesMax, wireBytes: this.#wire.length, lease: this.#lease, first };
+    return inflateBytes(method, body, bounds);
+  }
+
+  /** Frees a layer that is through, or was none. */
+  #drop(bytes: Uint8Array): void {
+    this.#lease.release(bytes.length);
+    free(bytes, true);
+  }
+
+  /** Follows one hint that fits; each is followed once. */
+  async #byHint(body: Uint8Array): Promise<Uint8Array[] | undefined> {
+    const hint = this.#hints.shift();
+    if (!hint) return undefined;
+    if (hint === "lz") return (await this.#unpacked(body)) ?? (await this.#byHint(body));
+    // Text in base64 around the compressed bytes comes off first.
+    const inner = await this.#fromBase64(body);
+    if (inner) {
+      this.#hints.unshift(hint);
+      return [inner];
+    }
+    return await this.#inflated(hint === "br" ? "br" : "deflate-raw", body);
+  }
+
+  async #unpacked(body: Uint8Array): Promise<Uint8Array[] | undefined> {
+    const dense = inflatedBytesFor(this.#wire.length);
+    const packed = new LzString(trimmed(body), Math.min(this.#bytesMax, dense), this.#lease);
+    try {
+      await workOff(packed);
+    } finally {
+      packed.close();
+    }
+    if (packed.tooLarge) {
+      throw dense < this.#bytesMax
+        ? tooDense(this.#wire.length, dense)
+        : tooLarge(body.length, this.#bytesMax);
+    }
+    const { bytes } = packed;
+    if (!bytes || looksLikeJson(bytes)) return bytes && [bytes];
+    this.#drop(bytes);
+    return undefined;
+  }
+
+  /** A form with a `data` field. One that is not announced must begin with it. */
+  async #formOf(body: Uint8Array): Promise<Form | undefined> {
+    if (!this.#formExpected && !beginsWithData(body)) return undefined;
+    return await this.#formIn(body, false);
+  }
+
+  async #formIn(body: Uint8Array, inData: boolean): Promise<Form> {
+    this.#lease.acquire(body.length);
+    const form = await workOff(new Form(body, inData));
+    this.#lease.release(body.length - (form.data?.length ?? 0));
+    return form;
+  }
+
+  /** Percent-encoded JSON without a form around it. */
+  async #unpercent(body: Uint8Array): Promise<Uint8Array[] | undefined> {
+    if (body[0] !== 0x25) return undefined;
+    const { data } = await this.#formIn(body, true);
+    return data && [data];
+  }
+
+  /** Base64 of something that looks like a body; lz-string's letters are the same ones. */
+  async #bareBase64(body: Uint8Array): Promise<Uint8Array[] | undefined> {
+    const inner = await this.#fromBase64(body);
+    if (!inner) return undefined;
+    if (looksLikeJson(inner) || magicOf(inner) || beginsWithData(inner) || inner[0] === 0x25) return [inner];
+    if (inner.length >= 4 && looksLikeBase64(inner)) return [inner];
+    this.#drop(inner);
+    return body.length <= limits.unhintedLzBytesMax ? await this.#unpacked(body) : undefined;
+  }
+
+  async #fromBase64(body: Uint8Array): Promise<Uint8Array | undefined> {
+    const text = trimmed(body);
+    if (!looksLikeBase64(text)) return undefined;
+    this.#lease.acquire(text.length);
+    const { sound, bytes } = await workOff(new Base64(text));
+    this.#lease.release(text.length - (sound ? bytes.length : 0));
+    if (sound) return bytes;
+    free(bytes, true);
+    return undefined;
+  }
 }
 
 /** Past a byte order mark and some white space, the beginning of an object or array. */
@@ -157,39 +235,10 @@ function magicOf(bytes: Uint8Array): Method | undefined {
   return undefined;
 }
 
-/** A form with a `data` field. One that is not announced must begin with it. */
-async function formOf(bytes: Uint8Array, expected: boolean): Promise<Form | undefined> {
-  if (!expected && !beginsWithData(bytes)) return undefined;
-  return await workOff(new Form(bytes));
-}
-
 function beginsWithData(bytes: Uint8Array): boolean {
   return (
     Buffer.from(bytes.buffer, bytes.byteOffset, Math.min(bytes.length, 5)).toString("latin1") === "data="
   );
-}
-
-/** Percent-encoded JSON without a form around it. */
-async function unpercent(bytes: Uint8Array): Promise<Uint8Array[] | undefined> {
-  if (bytes[0] !== 0x25) return undefined;
-  const { data } = await workOff(new Form(bytes, true));
-  return data && [data];
-}
-
-/** Base64 of something that looks like a body; lz-string's letters are the same ones. */
-async function bareBase64(bytes: Uint8Array): Promise<Uint8Array[] | undefined> {
-  const inner = await fromBase64(bytes);
-  if (!inner) return undefined;
-  if (looksLikeJson(inner) || magicOf(inner) || beginsWithData(inner) || inner[0] === 0x25) return [inner];
-  if (inner.length >= 4 && looksLikeBase64(inner)) return [inner];
-  return bytes.length <= limits.unhintedLzBytesMax ? await unpacked(bytes) : undefined;
-}
-
-async function fromBase64(bytes: Uint8Array): Promise<Uint8Array | undefined> {
-  const text = trimmed(bytes);
-  if (!looksLikeBase64(text)) return undefined;
-  const { sound, bytes: inner } = await workOff(new Base64(text));
-  return sound ? inner : undefined;
 }
 
 /** Without some white space around it. */

@@ -25,6 +25,11 @@ export class Dictionary {
   #indexes = new Uint32Array(256);
   #rows = 0;
 
+  /** Of all names in it. */
+  get bytes(): number {
+    return this.#keys.length;
+  }
+
   append(source: Uint8Array, from: number, to: number): void {
     if (this.#rows === this.#indexes.length) this.#indexes = grown(this.#indexes);
     this.#indexes[this.#rows++] = this.#find(source, from, to);

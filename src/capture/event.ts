@@ -7,10 +7,12 @@ import { type Reason, warningBit } from "./outcome.ts";
 import { type Row, newUuidBytes, uuidFromText } from "./row.ts";
 import { type GroupTypes } from "./group.ts";
 import { readIdentity } from "./identity.ts";
+import { type Visiting, isVisit, readVisit } from "./cookieless/visit.ts";
 import { checkKind } from "./kind.ts";
 import { field, grade, gradeIn, trait } from "./member.ts";
-import { readString } from "./raw.ts";
-import type { Scan } from "./scan.ts";
+import { readCompact, readString } from "./raw.ts";
+import type { Repaired } from "./repair.ts";
+import { Scan } from "./scan.ts";
 import { type Span, cutText } from "./span.ts";
 import { makeStorable } from "./storable.ts";
 import { aheadMicrosMax, readIso, readNumber, readSlowly, timestampMicrosMin } from "./timestamp.ts";
@@ -27,10 +29,16 @@ export interface Sending {
   groupTypes?: GroupTypes;
   /** Events without a name are `$identify` calls (/engage). */
   nameless?: boolean;
+  /** How events of visitors without a cookie are taken: none of them, when nobody says. */
+  visiting?: Visiting;
+  /** It was such an event, and is written anew. */
+  isScrubbed?: boolean;
 }
 
 const emptyObject = bytesOf("{}");
 const performanceEvent = bytesOf("$performance_event");
+const heatmap = bytesOf("$$heatmap");
+const clientWarning = bytesOf("$$client_ingestion_warning");
 const identifyEvent = bytesOf("$identify");
 const snapshotPrefix = bytesOf("$snapshot");
 const decoder = new TextDecoder();
@@ -52,6 +60,7 @@ export function readEvent(scan: Scan, at: number, sending: Sending, row: Row): R
     makeStorable(bytes, entries[at + field.item]!, entries[at + field.item + 1]!);
     row.warned = warningBit.unstorable_characters_replaced;
   }
+  if (scan.repaired) row.warned |= repairsIn(scan.repaired, entries[at + field.item]!, size);
   if (sending.nameless && entries[at + field.event + 1] === 0) {
     row.event.source = identifyEvent;
     row.event.from = 0;
@@ -62,11 +71,19 @@ export function readEvent(scan: Scan, at: number, sending: Sending, row: Row): R
   // Before its size is looked at: a recording's pieces have a bound of their own.
   if (startsWith(row.event, snapshotPrefix)) return "snapshot";
   if (size > limits.eventBytesMax) return "message_size_too_large";
-  if (sameBytes(row.event, performanceEvent)) return "performance_event";
-  const refused =
-    readDistinctId(scan, at, row) ?? readProperties(scan, at, row.properties) ?? checkKind(scan, at, row);
-  if (refused) return refused;
+  const name = notStored(row.event);
+  if (name) return name;
   row.project_id = sending.project_id;
+  const wrong = readDistinctId(scan, at, row) ?? readProperties(scan, at, row.properties);
+  if (wrong) return wrong;
+  if (!sending.isScrubbed) {
+    if (gradeIn(scan.entries[at + field.traits]!, trait.$cookieless_mode) === grade.wrong) {
+      return "invalid_cookieless_mode";
+    }
+    if (isVisit(scan, at, row)) return readScrubbed(scan, at, sending, row);
+  }
+  const refused = checkKind(scan, at, row);
+  if (refused) return refused;
   readIdentity(scan, at, sending.groupTypes, row);
   row.historical_migration = sending.historical_migration;
   row.timestamp = readTimestamp(scan, at, sending, row);
@@ -74,9 +91,38 @@ export function readEvent(scan: Scan, at: number, sending: Sending, row: Row): R
   return undefined;
 }
 
+/** Reads a visitor's event without a cookie as it is stored: scanned again, as a body of its own. */
+function readScrubbed(scan: Scan, at: number, sending: Sending, row: Row): Reason | undefined {
+  const warned = row.warned;
+  const { received, historical_migration } = sending;
+  const time = { timestamp: readTimestamp(scan, at, sending, row), received, historical_migration };
+  const event = readVisit(scan, at, row, sending.visiting, time);
+  if (typeof event === "string") return event;
+  const own = new Scan(event, sending.nameless);
+  while (!own.advance(limits.sliceBytesMax));
+  const refused = readEvent(own, 0, { ...sending, isScrubbed: true }, row);
+  row.warned |= warned;
+  return refused;
+}
+
+/** Warnings of what was repaired in an item. */
+function repairsIn(repaired: Repaired, from: number, size: number): number {
+  const text = repaired.placeIn(from, from + size, "text") < 0 ? 0 : warningBit.invalid_utf8_replaced;
+  const number = repaired.placeIn(from, from + size, "number") < 0 ? 0 : warningBit.invalid_number_replaced;
+  return text | number;
+}
+
+/** SDKs send these beside a user's events: they are none of them. */
+function notStored(name: Span): Reason | undefined {
+  if (name.source[name.from] !== 0x24) return undefined;
+  if (sameBytes(name, performanceEvent)) return "performance_event";
+  if (sameBytes(name, heatmap)) return "heatmap";
+  return sameBytes(name, clientWarning) ? "client_ingestion_warning" : undefined;
+}
+
 /**
  * The event's own distinct_id, or else the one in its properties; null counts as absent, numbers and the like
- * as their text.
+ * as their text, lists and objects as compact JSON.
  */
 export function readDistinctId(scan: Scan, at: number, row: Row): Reason | undefined {
   const { bytes, entries } = scan;
@@ -87,7 +133,8 @@ export function readDistinctId(scan: Scan, at: number, row: Row): Reason | undef
     to = entries[at + field.properties_distinct_id + 1]!;
   }
   if (to === 0 || bytes[from] === 0x6e) return "missing_distinct_id";
-  if (bytes[from] !== 0x22) Object.assign(out, { source: bytes, from, to });
+  if (bytes[from] === 0x7b || bytes[from] === 0x5b) readCompact(bytes, from, to, out);
+  else if (bytes[from] !== 0x22) Object.assign(out, { source: bytes, from, to });
   else if (!readString(bytes, from, to, out)) return "empty_distinct_id";
   if (isBlank(out)) return "empty_distinct_id";
   if (cutText(out, limits.distinctIdCharsMax)) row.warned |= warningBit.distinct_id_truncated;

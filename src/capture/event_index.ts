@@ -16,6 +16,7 @@ import {
 } from "./member.ts";
 import { Outcomes, type Reason } from "./outcome.ts";
 import { PlainItems } from "./plain_items.ts";
+import type { Repaired } from "./repair.ts";
 import type { Slab } from "./slab.ts";
 import type { Walk } from "./walk.ts";
 
@@ -36,6 +37,10 @@ export class EventIndex {
   protected again = false;
   /** Items that can be no events, whatever is in them: not indexed, so that they cost no memory. */
   readonly ignored = new Outcomes<Reason>();
+  /** Items without a name or an id are indexed too: set before the scan begins. */
+  indexesAll = false;
+  /** Why items stand for nothing that are no objects, by their ordinal; malformed_event unless told. */
+  refused: ReadonlyMap<number, Reason> | undefined;
   /** Items seen, whatever became of them. */
   items = 0;
   shape: Shape = "other";
@@ -49,6 +54,8 @@ export class EventIndex {
   /** An item without a name may be an event all the same: /engage says what it is. */
   readonly #nameless: boolean;
   readonly #numbersMax: number;
+  /** Of a repaired copy of a body: where. */
+  repaired: Repaired | undefined;
 
   constructor(
     bytes: Uint8Array,
@@ -166,7 +173,8 @@ export class EventIndex {
     this.key.closeItem();
     const hasId =
       entries[start + field.distinct_id + 1]! + entries[start + field.properties_distinct_id + 1]! > 0;
-    if (entries[start + field.event + 1] === 0 && !this.#nameless) this.#ignore("missing_event_name");
+    if (this.indexesAll) this.count++;
+    else if (entries[start + field.event + 1] === 0 && !this.#nameless) this.#ignore("missing_event_name");
     else if (!hasId) this.#ignore("missing_distinct_id");
     else this.count++;
   }
@@ -180,7 +188,7 @@ export class EventIndex {
 
   /** An item was seen that is no object. */
   protected ignoreItem(): void {
-    if (!this.again) this.ignored.add(this.items, "malformed_event");
+    if (!this.again) this.ignored.add(this.items, this.refused?.get(this.items) ?? "malformed_event");
     this.items++;
   }
 

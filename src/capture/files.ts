@@ -1,8 +1,8 @@
 // Files that must survive a power cut: written aside, synced, renamed. Never leaves a half-written file under
 // its name.
 
-import { writevSync } from "node:fs";
-import { type FileHandle, open, rename } from "node:fs/promises";
+import { closeSync, fsyncSync, openSync, renameSync, writeFileSync, writevSync } from "node:fs";
+import { type FileHandle, open, rename, unlink } from "node:fs/promises";
 import { dirname } from "node:path";
 import { limits } from "../core/limits.ts";
 
@@ -28,6 +28,50 @@ export async function writeDurably(path: string, content: string | Uint8Array): 
   }
   await rename(aside, path);
   await syncFolder(dirname(path));
+}
+
+/** The same in one turn; for a start, when nobody waits yet. */
+export function writeDurablyNow(path: string, content: string | Uint8Array): void {
+  writeFileSync(`${path}.part`, content, { mode: 0o600, flush: true });
+  renameSync(`${path}.part`, path);
+  syncFolderNow(dirname(path));
+}
+
+export function syncFolderNow(folder: string): void {
+  const handle = openSync(folder, "r");
+  try {
+    fsyncSync(handle);
+  } finally {
+    closeSync(handle);
+  }
+}
+
+/** Whether a write failed because the disk, or the user's part of it, is full. */
+export function isFull(thrown: unknown): boolean {
+  const code = thrown instanceof Error && "code" in thrown ? thrown.code : undefined;
+  return code === "ENOSPC" || code === "EDQUOT";
+}
+
+/** Opens a segment's file under its name, with its head if it has one: a new file, or `spare`, written over. */
+export async function openSegmentFile(
+  path: string,
+  head: Uint8Array | undefined,
+  spare: string | undefined,
+): Promise<FileHandle> {
+  const file = await (spare === undefined ? open(path, "wx", 0o600) : open(spare, "r+"));
+  try {
+    if (head) await writeWhole(file, head, 0);
+    if (spare !== undefined) {
+      // Under its new name the file never begins with its old number: frames behind it count by that.
+      if (head) await file.datasync();
+      await rename(spare, path);
+    }
+    return file;
+  } catch (thrown) {
+    await file.close().catch(() => {});
+    await unlink(spare ?? path).catch(() => {});
+    throw thrown;
+  }
 }
 
 /** Short writes are normal: goes on until every byte is out. */

@@ -9,7 +9,7 @@ import type { ClickHouse } from "../storage/clickhouse.ts";
 import { stubbornly } from "../work/stubborn.ts";
 import type { Journal } from "./journal.ts";
 import type { Quarantine } from "./quarantine.ts";
-import { type LaneName, type Segment, flushedLanes, flushesAtOnce } from "./segment.ts";
+import { type LaneName, type Segment, flushedLanes, flushesAtOnce, isNative } from "./segment.ts";
 import { Shipper, type ShipperOptions } from "./shipper.ts";
 
 export type FlushCounts = ShipperOptions["counts"];
@@ -42,6 +42,7 @@ export class Flush {
     const { folder } = this.#options;
     rmSync(folder, { recursive: true, force: true });
     mkdirSync(folder, { recursive: true, mode: 0o700 });
+    this.#options.journal.room.isStoreAway = false;
     this.#loops = flushedLanes.flatMap((lane) =>
       Array.from({ length: flushesAtOnce[lane] }, (_, place) => this.#run(lane, this.#shipper(lane, place))),
     );
@@ -61,7 +62,9 @@ export class Flush {
     const spoolStem = `${folder}/${lane}-${place}`;
     const nextId = () => journal.nextId();
     const stopping = this.#stopping.signal;
-    return new Shipper({ clickhouse, quarantine, spoolStem, nextId, counts, stopping, clock, log });
+    const options = { clickhouse, quarantine, spoolStem, nextId, counts, stopping, clock, log };
+    const answered = (isWell: boolean): void => void (journal.room.isStoreAway = !isWell);
+    return new Shipper(isNative(lane) ? { ...options, answered } : options);
   }
 
   async #run(lane: LaneName, shipper: Shipper): Promise<void> {
@@ -72,8 +75,9 @@ export class Flush {
       else if (this.#draining) break;
       else {
         shipper.rest();
-        // A recording may be deleted for good: nothing of it may rest here until another comes.
-        if (lane === "recordings") await shipper.abandon();
+        // A recording may be deleted for good: nothing of it may rest here until another comes. Nor may anything that
+        // takes room where there is little.
+        if (lane === "recordings" || journal.tight) await shipper.abandon();
         journal.takeReturned();
         // Told to drain meanwhile, it would wait for nothing.
         if (!this.#draining) await journal.sealedSoon(limits.returnedLookMs);
@@ -83,10 +87,13 @@ export class Flush {
   }
 
   async #segment(segment: Segment, shipper: Shipper): Promise<void> {
-    const { journal, log } = this.#options;
+    const { journal, clock, log } = this.#options;
     this.#taken.add(segment);
     try {
+      const started = clock.elapsed();
       if (!(await shipper.ship(segment))) return;
+      const changes = segment.batches.reduce((sum, batch) => sum + (batch.changes ?? 0), 0);
+      journal.room.noteDerived(changes, clock.elapsed() - started);
       await stubbornly(() => journal.finish(segment), {
         stopping: this.#stopping.signal,
         log,

@@ -8,6 +8,8 @@ import { type Span, copySpan, emptySpan, sameSpan } from "./span.ts";
 export interface GroupTypes {
   /** True when the type is one of the project's, or may become one. */
   admit(project_id: number, type: Span): boolean;
+  /** True when the project names the types it takes, and this is none of them. */
+  bars(project_id: number, type: Span): boolean;
   /** Those that are decided: they are admitted, and nobody needs to be told of them. */
   decided(project_id: number): readonly Uint8Array[];
 }
@@ -17,8 +19,10 @@ export class Groups {
   count = 0;
   /** True when the first is the group whose properties the event sets. */
   identified = false;
-  /** True when a type was left out. */
+  /** True when a type was left out, for want of a place. */
   cut = false;
+  /** True when a type was left out that the project does not allow. */
+  barred = false;
   readonly types: Span[] = Array.from({ length: limits.groupTypesMax + 1 }, emptySpan);
   readonly keys: Span[] = Array.from({ length: limits.groupTypesMax + 1 }, emptySpan);
 
@@ -26,6 +30,13 @@ export class Groups {
     this.count = 0;
     this.identified = false;
     this.cut = false;
+    this.barred = false;
+  }
+
+  /** Leaves the group of this type out. */
+  refuse(project_id: number, type: Span, types: GroupTypes): void {
+    if (types.bars(project_id, type)) this.barred = true;
+    else this.cut = true;
   }
 
   /** Takes the group in places[count]; the later of two of one type counts, unless the first is identified. */

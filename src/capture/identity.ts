@@ -24,10 +24,7 @@ export function readIdentity(scan: Scan, at: number, types: GroupTypes | undefin
   row.person_mode = profile === grade.empty ? personMode.personless : personMode.full;
   if (entries[at + field.identity] === 0) return;
   readGroups(scan, at, row, sameName(row.event, "$groupidentify"), types);
-  const plain =
-    row.person_mode !== personMode.personless &&
-    !sameName(row.event, "$exception") &&
-    !sameName(row.event, "$$heatmap");
+  const plain = row.person_mode !== personMode.personless && !sameName(row.event, "$exception");
   if (plain) readChanges(scan, at, changes);
   if (groups.identified) {
     row.person_mode = personMode.group;
@@ -37,6 +34,7 @@ export function readIdentity(scan: Scan, at: number, types: GroupTypes | undefin
   if (row.person_mode !== personMode.personless) readMerge(scan, at, row);
   if (changes.cut) row.warned |= warningBit.person_properties_size_violation;
   if (groups.cut) row.warned |= warningBit.group_types_limit_exceeded;
+  if (groups.barred) row.warned |= warningBit.group_type_not_allowed;
 }
 
 /** What is noted of entry `at` into `changes`; the event's own members win over those in its properties. */
@@ -74,8 +72,9 @@ function readGroups(
     if (readKey(bytes, entries[at + field.$group_type]!, groups.types[0]!, false)) {
       const from = entries[at + field.$group_key]!;
       if (entries[at + field.$group_key + 1]! > 0 && readKey(bytes, from, groups.keys[0]!, true)) {
-        if (types && !types.admit(row.project_id, groups.types[0]!)) groups.cut = true;
-        else {
+        if (types && !types.admit(row.project_id, groups.types[0]!)) {
+          groups.refuse(row.project_id, groups.types[0]!, types);
+        } else {
           groups.identified = true;
           groups.count = 1;
         }
@@ -95,8 +94,9 @@ function readAttached(bytes: Uint8Array, from: number, row: Row, types: GroupTyp
     const typed = readKey(bytes, next, groups.types[place]!, false);
     const value = pastBlanks(bytes, pastBlanks(bytes, pastValue(bytes, next)) + 1);
     if (typed && readKey(bytes, value, groups.keys[place]!, true)) {
-      if (types && !types.admit(row.project_id, groups.types[place]!)) groups.cut = true;
-      else groups.keep();
+      if (types && !types.admit(row.project_id, groups.types[place]!)) {
+        groups.refuse(row.project_id, groups.types[place]!, types);
+      } else groups.keep();
     }
     next = pastBlanks(bytes, pastValue(bytes, value));
     if (bytes[next] === 0x2c) next = pastBlanks(bytes, next + 1);

@@ -19,6 +19,15 @@ export class IdentityColumns {
   readonly #groupTypes = new Dictionary();
   readonly #groupKeys = new ByteColumn();
 
+  /** Of persons and groups, in all rows. */
+  get changes(): number {
+    return this.#ops.length;
+  }
+
+  get namesBytes(): number {
+    return this.#keys.bytes + this.#groupTypes.bytes;
+  }
+
   /** How many columns encode() writes. */
   get columns(): number {
     return this.#used ? 6 : 0;

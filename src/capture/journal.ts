@@ -1,18 +1,24 @@
 // The journal: acknowledged events on disk until ClickHouse has them. Owns its lanes; never asks a store.
 
-import { mkdirSync, readdirSync, renameSync, rmSync, truncateSync } from "node:fs";
-import { basename } from "node:path";
+import { mkdirSync } from "node:fs";
 import type { Clock } from "../core/clock.ts";
 import { limits } from "../core/limits.ts";
 import type { Log } from "../core/log.ts";
+import { RepeatedLog } from "../core/repeated_log.ts";
+import { Wakeup } from "../core/wakeup.ts";
 import { Block } from "./block.ts";
+import type { DiskRoom } from "./disk_room.ts";
 import { syncFolder } from "./files.ts";
-import { Lane, type LaneBlock, type LaneOptions, type LaneRow } from "./lane.ts";
+import { foundUsage } from "./found_usage.ts";
+import { type EventLane, JournalRoom, type Pending } from "./journal_room.ts";
+import { Lane, type LaneOptions } from "./lane.ts";
+import type { LaneBlock, LaneRow } from "./lane_block.ts";
 import { Ledger } from "./ledger.ts";
-import type { Row } from "./row.ts";
-import { type LaneName, type Segment, flushesAtOnce, lanes, millisOfSegment, segmentId } from "./segment.ts";
-import { readSegment } from "./segment_read.ts";
-import { keepSound } from "./salvage.ts";
+import { RecentFailures } from "./recent_failures.ts";
+import { type Damage, Recovery } from "./recovery.ts";
+import { type LaneName, type Segment, byLane, flushesAtOnce, lanes, segmentId } from "./segment.ts";
+import { SegmentAges } from "./segment_ages.ts";
+import { SegmentWaits } from "./segment_waits.ts";
 import { Spares } from "./spares.ts";
 import { MergeBlock, type MergeRow, type MergeTaker } from "./merge_row.ts";
 import type { SnapshotRow } from "./snapshot.ts";
@@ -27,18 +33,12 @@ export interface JournalOptions {
   bytesMax: number;
   /** Takes merges in place of this journal's own lane of them. */
   mergesTo?: MergeTaker;
+  /** Counts what is found damaged. */
+  damaged?(damage: Damage): void;
+  /** How much may be written; as much as there is unless told. */
+  room?: DiskRoom;
   clock: Clock;
   log: Log;
-}
-
-/** How a file is named that quarantined rows come back in. */
-export const returnedSuffix = ".returned.segment";
-
-export type EventLane = Lane<Row, Block>;
-
-export interface Pending {
-  events: number;
-  bytes: number;
 }
 
 export class Journal {
@@ -49,33 +49,36 @@ export class Journal {
   /** Where merges go: their lane, or another process. */
   readonly merging: MergeTaker;
   readonly recordings: Lane<SnapshotRow>;
+  /** How much more may be taken, and of whom. */
+  readonly room: JournalRoom;
   readonly folder: string;
-  /** Damaged stretches found and set aside since the start. */
+  /** Files found damaged since the start. */
   damagedFiles = 0;
   readonly #options: JournalOptions;
+  #number: number;
   readonly #ledger: Ledger;
   readonly #spares: Spares;
   readonly #everyMs: number;
-  readonly #sealed: Record<LaneName, Segment[]> = {
-    live: [],
-    historical: [],
-    warnings: [],
-    merges: [],
-    recordings: [],
-  };
+  readonly #sealed = byLane<Segment[]>(() => []);
   readonly #known = new Set<string>();
-  readonly #stored = new Map<bigint, PromiseWithResolvers<void>>();
+  readonly #waits = new SegmentWaits();
   #lastMillis = 0;
   #lastMicros = 0;
-  readonly #wake = new Set<() => void>();
-  #ages = new Map<bigint, { openedMs: number; grownMs: number; bytes: number }>();
+  readonly #wakeup = new Wakeup();
+  readonly #ages = new SegmentAges();
   #timer: ReturnType<typeof setInterval> | undefined;
+  /** What may fail with each group. */
+  readonly #log: RepeatedLog;
+  readonly #failures: RecentFailures;
 
   constructor(options: JournalOptions) {
     this.#options = options;
+    this.#number = options.number;
     this.folder = options.folder;
     this.#ledger = new Ledger(options.folder);
-    this.#spares = new Spares(options.folder, options.bytesMax / limits.sparesShare);
+    this.#spares = new Spares(options.folder, options.bytesMax / limits.sparesShare, options.clock);
+    this.#log = new RepeatedLog(options.log, options.clock);
+    this.#failures = new RecentFailures(options.clock, limits.journalFailingMs);
     this.#everyMs = Math.max(2, Math.min(100, options.flushIntervalMs / 10));
     const events = () => new Block();
     this.live = this.#openLane("live", limits.liveSegmentBytesMax, events);
@@ -85,26 +88,25 @@ export class Journal {
     this.merging = options.mergesTo ?? this.merges;
     const recordings = () => new SnapshotBlock();
     this.recordings = this.#openLane("recordings", limits.snapshotSegmentBytesMax, recordings);
+    const { bytesMax } = options;
+    this.room = new JournalRoom({ lanes: this, sealed: this.#sealed, bytesMax, isTight: () => this.tight });
   }
 
   /** Takes in what an earlier process left, then starts the clock that ends segments by age. */
   open(): void {
     mkdirSync(this.folder, { recursive: true, mode: 0o700 });
-    const { finished, lastMillis } = this.#ledger.read();
-    for (const name of finished) rmSync(`${this.folder}/${basename(name)}`, { force: true });
-    this.#lastMillis = lastMillis;
-    this.#spares.open();
-    this.#takeIn(".segment");
-    this.#ledger.restart(this.#lastMillis);
-    this.#timer = setInterval(() => this.#sealByAge(), this.#everyMs);
+    const recovery = this.#recovery();
+    recovery.takeFolder(this.#ledger);
+    this.#takeRecovered(recovery);
+    this.#spares.open(this.tight);
+    recovery.beginLedger(this.#ledger);
+    this.#timer = setInterval(() => void this.look(), this.#everyMs);
   }
 
-  /**
-   * Writes what waits and ends the growing segments. What is not flushed by then is found again at the next
-   * start.
-   */
+  /** Writes what waits and ends the growing segments. What is not flushed by then is found at the next start. */
   async close(): Promise<void> {
     clearInterval(this.#timer);
+    this.#log.close();
     await Promise.all(this.#lanes.map((lane) => lane.seal()));
   }
 
@@ -136,31 +138,27 @@ export class Journal {
   }
 
   pending(): Pending {
-    const pending = { events: 0, bytes: 0 };
-    for (const lane of [this.live, this.historical, this.recordings])
-      pending.events += lane.openRows + lane.writingRows;
-    for (const segment of this.#segments()) {
-      if (segment.lane !== "warnings" && segment.lane !== "merges") pending.events += segment.rows;
-      pending.bytes += segment.rows > 0 ? segment.bytes : 0;
-    }
-    return pending;
+    return this.room.pending();
   }
 
   /** True when no more may be taken until a flush has made room. */
   get full(): boolean {
-    let bytes = 0;
-    for (const name of lanes) {
-      bytes += this[name].openBytes + (this[name].segment?.bytes ?? 0);
-      for (const segment of this.#sealed[name]) bytes += segment.bytes;
-    }
-    return bytes >= this.#options.bytesMax;
+    return this.room.full;
   }
 
-  /** True when no more recordings may be taken, though events still may. */
-  get recordingsFull(): boolean {
-    let bytes = this.recordings.openBytes;
-    for (const segment of this.#segments()) if (segment.lane === "recordings") bytes += segment.bytes;
-    return bytes >= this.#options.bytesMax * limits.recordingsJournalShare;
+  /** True when little room is left on the disk. */
+  get tight(): boolean {
+    return this.#options.room?.low === true;
+  }
+
+  /** Whether a group could not be written just now. */
+  isFailing(): boolean {
+    return this.#failures.look(this.#lanes.reduce((sum, lane) => sum + lane.failedGroups, 0));
+  }
+
+  /** Takes that a request was refused with a 503; the log tells how many, once a minute. */
+  noteRefused(): void {
+    this.#log.warn("captures are refused", { pending_bytes: this.pending().bytes, disk_low: this.tight });
   }
 
   /** The oldest segment of a lane that is ready to be flushed, and not `taken` by somebody. */
@@ -170,80 +168,68 @@ export class Journal {
 
   /** Ends every sealedSoon() wait. */
   nudge(): void {
-    for (const wake of this.#wake) wake();
-    this.#wake.clear();
+    this.#wakeup.wake();
   }
 
   /** Resolves when a segment has been sealed, or after `ms`. */
-  async sealedSoon(ms: number): Promise<void> {
-    const { promise, resolve } = Promise.withResolvers<void>();
-    const timer = setTimeout(resolve, ms);
-    this.#wake.add(resolve);
-    await promise;
-    clearTimeout(timer);
-    this.#wake.delete(resolve);
+  sealedSoon(ms: number): Promise<void> {
+    return this.#wakeup.wait(ms);
   }
 
   /** Resolves when every row on disk in this lane by now is in ClickHouse (or set aside by name). */
   async stored(lane: { name: LaneName; segment: Segment | undefined }): Promise<void> {
-    const segments = [...this.#sealed[lane.name], ...(lane.segment ? [lane.segment] : [])];
-    await Promise.all(segments.map((segment) => this.#storedPromise(segment.id).promise));
+    const growing = lane.segment && lane.segment.rows > 0 ? [lane.segment] : [];
+    const segments = [...this.#sealed[lane.name], ...growing];
+    await Promise.all(segments.map((segment) => this.#waits.wait(segment)));
   }
 
   /** Forgets a flushed segment: noted in the ledger, its name removed, the folder synced; in this order. */
   async finish(segment: Segment): Promise<void> {
-    await this.#ledger.note(basename(segment.path), this.#lastMillis);
-    await this.#spares.keep(segment);
+    await this.#ledger.note(segment, this.#lastMillis);
+    await this.#spares.keep(segment, this.tight);
     await syncFolder(this.folder);
     const queue = this.#sealed[segment.lane];
     queue.splice(queue.indexOf(segment), 1);
     this.#known.delete(segment.path);
-    this.#storedPromise(segment.id).resolve();
-    this.#stored.delete(segment.id);
+    this[segment.lane].usage.free(segment.id);
+    this.#waits.done(segment);
+  }
+
+  /** Segments from now on carry this number; their times go on rising. */
+  renumber(number: number): void {
+    this.#number = number;
   }
 
   /** A number no segment of this journal had before. */
   nextId(): bigint {
     this.#lastMillis = Math.max(this.#lastMillis + 1, this.#options.clock.now());
-    return segmentId(this.#lastMillis, this.#options.number);
+    return segmentId(this.#lastMillis, this.#number);
   }
 
   /** Takes in quarantined rows that an operator handed back (`sluice journal retry`). */
   takeReturned(): void {
-    this.#takeIn(returnedSuffix);
+    const recovery = this.#recovery();
+    recovery.takeReturned(this.#known);
+    this.#takeRecovered(recovery);
+    if (recovery.segments.length > 0) this.nudge();
   }
 
-  #takeIn(suffix: string): void {
-    const names = readdirSync(this.folder).filter((name) => name.endsWith(suffix));
-    const found = names.map((name) => `${this.folder}/${name}`).filter((path) => !this.#known.has(path));
-    for (const path of found.toSorted()) this.#recover(path);
+  #recovery(): Recovery {
+    const damaged = (damage: Damage) => {
+      this.damagedFiles += damage.files;
+      this.#options.damaged?.(damage);
+    };
+    return new Recovery({ folder: this.folder, damaged, log: this.#options.log });
+  }
+
+  #takeRecovered({ segments, lastMillis }: Recovery): void {
+    this.#lastMillis = Math.max(this.#lastMillis, lastMillis);
+    for (const segment of segments) {
+      this.#known.add(segment.path);
+      this.#sealed[segment.lane].push(segment);
+      this[segment.lane].usage.found(segment.id, foundUsage(segment));
+    }
     for (const lane of lanes) this.#sealed[lane].sort((a, b) => (a.id < b.id ? -1 : 1));
-    if (found.length > 0) this.nudge();
-  }
-
-  #recover(path: string): void {
-    const read = readSegment(path);
-    if (!read || read.sound.length > 1) {
-      this.damagedFiles++;
-      const aside = `${path}.damaged`;
-      if (read) keepSound(path, aside, read.sound);
-      else renameSync(path, aside);
-      this.#options.log.error("a journal segment is damaged; the bad part was set aside", { path: aside });
-      if (read) this.#recover(path);
-      return;
-    }
-    const soundBytes = read.segment.bytes;
-    if (soundBytes < read.fileBytes) {
-      // A torn write, or what the file held before it was this segment's.
-      this.#options.log.info("cut what follows the last whole frame", {
-        path,
-        bytes: read.fileBytes - soundBytes,
-      });
-      truncateSync(path, soundBytes);
-    }
-    this.#lastMillis = Math.max(this.#lastMillis, millisOfSegment(read.segment.id));
-    this.#known.add(path);
-    this.#sealed[read.segment.lane].push(read.segment);
   }
 
   #openLane<R extends LaneRow, B extends LaneBlock<R>>(
@@ -251,10 +237,14 @@ export class Journal {
     segmentBytesMax: number,
     openBlock: LaneOptions<R, B>["openBlock"],
   ): Lane<R, B> {
-    const { folder, log } = this.#options;
+    const { folder, room } = this.#options;
+    const log = this.#log;
+    const takeRoom = (bytes: number) => room?.take(bytes);
     const onSealed = (segment: Segment) => this.#takeSealed(segment);
     const own = { nextId: () => this.nextId(), takeSpare: () => this.#spares.take(name), onSealed };
-    return new Lane({ name, folder, log, segmentBytesMax, openBlock, ...own });
+    const onSynced = (segment: Segment) => this.#ledger.synced(segment);
+    const bytesMax = Math.min(segmentBytesMax, room?.segmentBytesMax ?? segmentBytesMax);
+    return new Lane({ name, folder, log, segmentBytesMax: bytesMax, openBlock, takeRoom, onSynced, ...own });
   }
 
   get #lanes() {
@@ -262,10 +252,19 @@ export class Journal {
   }
 
   #takeSealed(segment: Segment): void {
-    this.#ages.delete(segment.id);
+    this.#ages.forget(segment);
+    this.#ledger.sealed(segment, this.#lastMillis);
     this.#known.add(segment.path);
     this.#sealed[segment.lane].push(segment);
     this.nudge();
+  }
+
+  /** Ends segments by age, gives back files that nobody wants, says what was not said; on the journal's clock. */
+  async look(): Promise<void> {
+    this.#sealByAge();
+    this.isFailing();
+    this.#log.look();
+    await this.#spares.look(this.tight);
   }
 
   #sealByAge(): void {
@@ -274,27 +273,8 @@ export class Journal {
       // While the flush is behind, a segment goes on growing: fewer, bigger inserts.
       const behind = this.#sealed[lane.name].length >= flushesAtOnce[lane.name];
       if (!segment || segment.rows === 0 || behind) continue;
-      const now = this.#options.clock.elapsed();
-      const age = this.#ages.get(segment.id) ?? { openedMs: now, grownMs: now, bytes: segment.bytes };
-      this.#ages.set(segment.id, age);
-      if (segment.bytes > age.bytes) Object.assign(age, { grownMs: now, bytes: segment.bytes });
       const interval = this.#options.flushIntervalMs - this.#everyMs;
-      const old =
-        now - age.openedMs >= interval * (lane.name === "historical" ? limits.historicalPatience : 1);
-      if (old || (lane.name === "historical" && now - age.grownMs >= interval)) void lane.seal();
-    }
-  }
-
-  #storedPromise(id: bigint): PromiseWithResolvers<void> {
-    let stored = this.#stored.get(id);
-    if (!stored) this.#stored.set(id, (stored = Promise.withResolvers<void>()));
-    return stored;
-  }
-
-  *#segments(): Iterable<Segment> {
-    for (const lane of this.#lanes) {
-      if (lane.segment) yield lane.segment;
-      yield* this.#sealed[lane.name];
+      if (this.#ages.isDue(segment, interval, this.#options.clock.elapsed())) void lane.seal();
     }
   }
 }

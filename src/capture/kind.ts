@@ -22,13 +22,15 @@ import type { Span } from "./span.ts";
 export interface Kind {
   /** Members that must be sound, and the warning when one is not: fields, or traits from firstTrait on. */
   needs: readonly (readonly [slot: number, bit: number, wanted: number])[];
+  /** The same of members that may be left out: only a wrong one is warned about. */
+  may?: readonly (readonly [slot: number, bit: number, wanted: number])[];
   /** It speaks of a person or group, which `$process_person_profile: false` forbids. */
   profile: boolean;
   /** A field that must be a text if it is there, and why the event is not taken otherwise. */
   id?: readonly [place: number, reason: Reason];
 }
 
-/** Kinds that need something, by the name of the event. */
+/** Kinds that need something, or must not be what they are not, by the name of the event. */
 export const kindsByName: Record<string, Kind> = {
   $create_alias: {
     needs: [[field.alias, warningBit.missing_alias, wanted.text]],
@@ -40,13 +42,22 @@ export const kindsByName: Record<string, Kind> = {
     profile: true,
     id: [field.alias, "invalid_alias"],
   },
-  $identify: { needs: [], profile: true, id: [field.$anon_distinct_id, "invalid_anon_distinct_id"] },
+  // SDKs send an $identify without $set, and a $groupidentify without $group_set, of callers who gave no properties.
+  $identify: {
+    needs: [],
+    may: [
+      [field.$set, warningBit.invalid_set, wanted.object],
+      [field.own_set, warningBit.invalid_set, wanted.object],
+    ],
+    profile: true,
+    id: [field.$anon_distinct_id, "invalid_anon_distinct_id"],
+  },
   $groupidentify: {
     needs: [
       [field.$group_type, warningBit.missing_group_type, wanted.text],
       [field.$group_key, warningBit.missing_group_key, wanted.text_or_number],
-      [field.$group_set, warningBit.invalid_group_set, wanted.object],
     ],
+    may: [[field.$group_set, warningBit.invalid_group_set, wanted.object]],
     profile: true,
   },
   $pageview: {
@@ -73,7 +84,6 @@ export const kindsByName: Record<string, Kind> = {
 const names = Object.keys(kindsByName);
 const kinds = Object.values(kindsByName);
 const slots = knownKeys(Object.fromEntries(names.map((name, i) => [name, i])));
-const identify = names.indexOf("$identify");
 const groupIdentify = names.indexOf("$groupidentify");
 
 /**
@@ -93,18 +103,13 @@ export function checkKind(scan: Indexed, at: number, row: Row): Reason | undefin
   for (const [place, bit, what] of kind.needs) {
     if (gradeAt(scan, at, place, what) !== grade.sound) row.warned |= bit;
   }
-  if (slot === identify && !setsSomething(scan, at)) row.warned |= warningBit.missing_set;
+  for (const [place, bit, what] of kind.may ?? nothing) {
+    if (gradeAt(scan, at, place, what) === grade.wrong) row.warned |= bit;
+  }
   return slot === groupIdentify && groupKeyIsLong(scan, at) ? "group_key_too_long" : undefined;
 }
 
-/** An identify call connects ids, or sets person properties, here or beside its `properties`. */
-function setsSomething(scan: Indexed, at: number): boolean {
-  return (
-    gradeAt(scan, at, field.$set, wanted.object) === grade.sound ||
-    gradeAt(scan, at, field.own_set, wanted.object) === grade.sound ||
-    gradeAt(scan, at, field.$anon_distinct_id, wanted.text) === grade.sound
-  );
-}
+const nothing = [] as const;
 
 /** The grade of a field of entry `at` that should be of a kind, or of a trait. */
 export function gradeAt({ bytes, entries }: Indexed, at: number, slot: number, what: number): number {

@@ -1,13 +1,16 @@
 // A lane: the open blocks of one kind of traffic, and their way onto the disk by group commit. Never talks to
 // a store.
 
-import { type FileHandle, open, rename } from "node:fs/promises";
+import { type FileHandle, unlink } from "node:fs/promises";
 import { othersTurn, sleep } from "../core/clock.ts";
 import { limits } from "../core/limits.ts";
 import { type Log, reasonOf } from "../core/log.ts";
-import type { ByteColumn } from "../storage/native.ts";
 import { Pieces } from "../storage/native_pieces.ts";
-import { syncFolder, writePieces, writeWhole } from "./files.ts";
+import { NoRoom } from "./disk_room.ts";
+import { openSegmentFile, syncFolder, writePieces } from "./files.ts";
+import { writeFrame } from "./frame.ts";
+import type { LaneBlock, LaneRow } from "./lane_block.ts";
+import { LaneUsage } from "./lane_usage.ts";
 import { writeNativeFrame } from "./native_frame.ts";
 import {
   type Batch,
@@ -16,35 +19,15 @@ import {
   type Segment,
   batchFor,
   emptySegment,
+  frameOf,
   isNative,
   lanePartition,
   noteFrame,
   segmentHead,
   segmentHeadBytes,
   segmentName,
-  writeFrame,
 } from "./segment.ts";
 import { type Waiter, Waiting } from "./waiting.ts";
-
-/** What travels in a lane. */
-export interface LaneRow {
-  /** Microseconds since 1970, UTC: decides the partition. */
-  timestamp: number;
-}
-
-/** Rows of one partition (lanePartition) as columns, until they are sealed into a frame. */
-export interface LaneBlock<Row extends LaneRow> {
-  partition: number;
-  rows: number;
-  /** created_at of the first row, in microseconds. */
-  oldest: number;
-  /** Takes a row; returns about how many bytes it weighs. */
-  append(row: Row): number;
-  /** Writes the rows as one Native block. */
-  encode(out: ByteColumn, batch: bigint, firstRow: number): void;
-  /** Empties the columns and keeps their memory. */
-  clear(): void;
-}
 
 export interface LaneOptions<Row extends LaneRow, Block extends LaneBlock<Row> = LaneBlock<Row>> {
   name: LaneName;
@@ -56,6 +39,10 @@ export interface LaneOptions<Row extends LaneRow, Block extends LaneBlock<Row> =
   nextId(): bigint;
   /** A file that may be written over, if there is one: then it is the lane's. */
   takeSpare(): string | undefined;
+  /** Takes so many bytes for writing. @throws NoRoom when that may not be. */
+  takeRoom(bytes: number): void;
+  /** Takes that a segment is synced as far as it says, before that is told; must be quick. */
+  onSynced(segment: Segment): void;
   /** Takes a segment that will not change any more. */
   onSealed(segment: Segment): void;
 }
@@ -71,6 +58,8 @@ export class Lane<Row extends LaneRow, Block extends LaneBlock<Row> = LaneBlock<
   openBytes = 0;
   /** Groups that could not be written: their rows are refused with a 503, not lost in silence. */
   failedGroups = 0;
+  /** What waits in it, by project. */
+  readonly usage = new LaneUsage();
   readonly #options: LaneOptions<Row, Block>;
   #open = new Map<number, Block>();
   #spare: Block[] = [];
@@ -111,14 +100,25 @@ export class Lane<Row extends LaneRow, Block extends LaneBlock<Row> = LaneBlock<
 
   /** Lays a row into its partition's open block. Nothing is promised until commit() resolves. */
   append(row: Row): void {
-    this.openBytes += this.#blockOf(lanePartition[this.name](row.timestamp)).append(row);
-    this.openRows++;
+    const block = this.#blockOf(lanePartition[this.name](row.timestamp));
+    const before = block.changes;
+    this.#note(row.project_id, 1, block.append(row), block.changes - before);
   }
 
-  /** Lets `lay` put many rows into a partition's open block at once; it returns about how many bytes they weigh. */
-  appendMany(partition: number, rows: number, lay: (block: Block) => number): void {
-    this.openBytes += lay(this.#blockOf(partition));
+  /**
+   * Lets `lay` put many rows of a project into a partition's open block at once; it returns about how many bytes they
+   * weigh.
+   */
+  appendMany(partition: number, rows: number, lay: (block: Block) => number, project_id: number): void {
+    const block = this.#blockOf(partition);
+    const before = block.changes;
+    this.#note(project_id, rows, lay(block), block.changes - before);
+  }
+
+  #note(project_id: number, rows: number, bytes: number, changes: number): void {
+    this.openBytes += bytes;
     this.openRows += rows;
+    this.usage.add(project_id, bytes, changes);
   }
 
   #blockOf(partition: number): Block {
@@ -138,8 +138,7 @@ export class Lane<Row extends LaneRow, Block extends LaneBlock<Row> = LaneBlock<
 
   /**
    * Resolves when every row appended so far is on the disk.
-   * @throws Fault unavailable when they could not be written (they are dropped: their sender must send them
-   *   again).
+   * @throws Fault unavailable when they could not be written (they are dropped: their sender sends them again).
    */
   commit(): Promise<void> {
     if (this.openRows === 0) return this.#writing?.waiting.promise ?? Promise.resolve();
@@ -182,12 +181,13 @@ export class Lane<Row extends LaneRow, Block extends LaneBlock<Row> = LaneBlock<
 
   async #runGroup(waiting: Waiting): Promise<void> {
     const group: Group<Block> = { blocks: [...this.#open.values()], waiting };
-    let written = false;
     this.#writing = group;
     this.#next = undefined;
     this.#open = new Map();
     this.openRows = 0;
     this.openBytes = 0;
+    this.usage.begin();
+    let written = false;
     try {
       await this.#write(group.blocks);
       written = true;
@@ -197,6 +197,7 @@ export class Lane<Row extends LaneRow, Block extends LaneBlock<Row> = LaneBlock<
       this.#options.log.error("journal write failed; its events were refused", { lane: this.name, reason });
     }
     this.#writing = undefined;
+    this.usage.drop();
     this.#recycle(group.blocks);
     if (written) waiting.keep();
     else waiting.refuse();
@@ -212,6 +213,8 @@ export class Lane<Row extends LaneRow, Block extends LaneBlock<Row> = LaneBlock<
         rest = rest.slice(await this.#writeInto(segment, rest));
         if (rest.length > 0 || segment.bytes >= this.#options.segmentBytesMax) await this.#closeSegment();
       } catch (thrown) {
+        // The file is as good as it was.
+        if (thrown instanceof NoRoom) throw thrown;
         this.#options.log.warn("journal segment given up", { lane: this.name, reason: reasonOf(thrown) });
         await this.#closeSegment();
         if (++failures === 2) throw thrown;
@@ -224,17 +227,21 @@ export class Lane<Row extends LaneRow, Block extends LaneBlock<Row> = LaneBlock<
     const out = this.#frames;
     out.clear();
     const written: { batch: Batch; frame: Frame }[] = [];
+    let before = segment.rows;
     for (const [i, block] of blocks.entries()) {
       // Nobody else writes meanwhile: the group is closed, and there is one writer.
       if (i % limits.framesAtOnceMax === limits.framesAtOnceMax - 1) await othersTurn();
       const batch = batchFor(segment, block);
       if (!batch) break;
-      const { rows, partition, oldest } = block;
-      const head = { batch: batch.id, partition, rows, oldest };
+      const { rows, partition, oldest, changes } = block;
+      const head = { batch: batch.id, partition, rows, oldest, synced: segment.bytes, before };
       const write = isNative(this.name) ? writeNativeFrame : writeFrame;
       const place = await write(out, head, (payload) => block.encode(payload, batch.id, batch.rows));
-      written.push({ batch, frame: { offset: segment.bytes + place.offset, length: place.length, rows } });
+      before += rows;
+      const at = { offset: segment.bytes + place.offset, length: place.length };
+      written.push({ batch, frame: frameOf(at, rows, changes) });
     }
+    this.#options.takeRoom(out.total);
     const file = this.#file;
     if (!file) throw new Error("the segment's file is closed");
     await writePieces(file, out.list(), segment.bytes);
@@ -244,6 +251,8 @@ export class Lane<Row extends LaneRow, Block extends LaneBlock<Row> = LaneBlock<
     if (segment.rows === 0) segment.oldest = oldest;
     segment.bytes += out.total;
     for (const { batch, frame } of written) noteFrame(segment, batch, frame);
+    this.usage.place(segment.id);
+    this.#options.onSynced(segment);
     return written.length;
   }
 
@@ -252,18 +261,8 @@ export class Lane<Row extends LaneRow, Block extends LaneBlock<Row> = LaneBlock<
     const path = `${this.#options.folder}/${segmentName(this.name, id)}`;
     const headBytes = isNative(this.name) ? 0 : segmentHeadBytes;
     const spare = this.#options.takeSpare();
-    const file = await (spare === undefined ? open(path, "wx", 0o600) : open(spare, "r+"));
-    try {
-      if (headBytes > 0) await writeWhole(file, segmentHead(this.name, id), 0);
-      if (spare !== undefined) {
-        // Under its new name the file never begins with its old number: frames behind it count by that.
-        if (headBytes > 0) await file.datasync();
-        await rename(spare, path);
-      }
-    } catch (thrown) {
-      await file.close().catch(() => {});
-      throw thrown;
-    }
+    const head = headBytes > 0 ? segmentHead(this.name, id) : undefined;
+    const file = await openSegmentFile(path, head, spare);
     this.#named = syncFolder(this.#options.folder);
     this.#named.catch(() => {});
     this.#file = file;
@@ -275,19 +274,18 @@ export class Lane<Row extends LaneRow, Block extends LaneBlock<Row> = LaneBlock<
     const [segment, file] = [this.#segment, this.#file];
     this.#file = undefined;
     if (!segment || !file) return;
-    // Bytes behind the last acknowledged frame belong to a refused group: they must not come back after a
-    // restart.
+    // Bytes behind the last acknowledged frame are a refused group's: they must not come back after a restart.
     await file.truncate(segment.bytes).catch((thrown: unknown) => {
-      this.#options.log.warn("could not cut a segment's tail", {
-        path: segment.path,
-        reason: reasonOf(thrown),
-      });
+      const { path } = segment;
+      this.#options.log.warn("could not cut a segment's tail", { path, reason: reasonOf(thrown) });
     });
     await file.close().catch(() => {});
+    // Nobody was told of anything in an empty one.
+    if (segment.rows === 0) await unlink(segment.path).catch(() => {});
     segment.batches = segment.batches.filter((batch) => batch.rows > 0);
     // Handed over in one turn: at no moment is the segment nobody's, or the watermark would pass its rows.
     this.#segment = undefined;
-    this.#options.onSealed(segment);
+    if (segment.rows > 0) this.#options.onSealed(segment);
   }
 
   #recycle(blocks: Block[]): void {

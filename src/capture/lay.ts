@@ -4,7 +4,8 @@ import { othersTurn } from "../core/clock.ts";
 import { limits } from "../core/limits.ts";
 import { mergeKind } from "../persons/merge.ts";
 import { type Sending, readEvent } from "./event.ts";
-import type { EventLane, Journal } from "./journal.ts";
+import type { Journal } from "./journal.ts";
+import type { EventLane } from "./journal_room.ts";
 import { entryLength, field } from "./member.ts";
 import { type Outcomes, type Reason, type Warning, warningBit, warnings } from "./outcome.ts";
 import type { MergeRow } from "./merge_row.ts";
@@ -22,6 +23,8 @@ export interface Laying {
   /** What is odd about rows that were taken is added here. */
   warned: Outcomes<Warning>;
   lane: EventLane;
+  /** Which lane takes the next slice; `lane` unless told. */
+  nextLane?: () => EventLane;
   journal: Journal;
   /** Takes what is no event but a piece of a recording. */
   recorder: Recorder;
@@ -57,12 +60,13 @@ export async function layParts(laying: Laying): Promise<number> {
 
 /** Goes on behind the first slice, if there was one. */
 async function layRest(first: Slice, laying: Laying): Promise<number> {
-  const { scan, lane, journal, recorder } = laying;
+  const { scan, journal, recorder } = laying;
   let next = first.through;
   let accepted = first.rows;
   let writing: Promise<unknown> | undefined;
   for (;;) {
     if (recorder.crowded) await recorder.makeRoom();
+    const lane = (laying.lane = laying.nextLane?.() ?? laying.lane);
     if (lane.crowded || journal.merging.crowded) {
       // One group is laid while the one before it is on its way to the disk.
       const before = writing;
@@ -160,7 +164,7 @@ function layYears(
   let rows = 0;
   for (let { year } = slice; year < to; year++) {
     const laid = slab.lay(first, year, sending, created, turn);
-    lane.appendMany(slab.yearAt(year), laid.rows, (block) => block.appendLaid(laid));
+    lane.appendMany(slab.yearAt(year), laid.rows, (block) => block.appendLaid(laid), sending.project_id);
     rows += laid.rows;
   }
   return rows;
@@ -221,13 +225,8 @@ function noteWarnings(scan: Scan, at: number, warned: Outcomes<Warning>): void {
   }
 }
 
-/** Groups that could not be written, of the events' lane and of the merges'. */
-export function failures(lane: EventLane, { merging }: Journal): number {
-  return lane.failedGroups + merging.failedGroups;
-}
-
 /** Merges are as safe as their events; what another request left in their lane goes along. */
-export function commitAll(lane: EventLane, { merging }: Journal): Promise<unknown> {
+function commitAll(lane: EventLane, { merging }: Journal): Promise<unknown> {
   if (merging.openRows + merging.writingRows === 0) return lane.commit();
   return Promise.all([lane.commit(), merging.commit()]);
 }

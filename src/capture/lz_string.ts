@@ -7,7 +7,9 @@
 // earlier output plus the character behind it, so that it lies in the output already and is kept as a place
 // and a length.
 
+import { free } from "../core/chunks.ts";
 import { limits } from "../core/limits.ts";
+import type { MemoryLease } from "../work/memory_budget.ts";
 
 /** Six bits of each letter, the first one lowest; 255 for others. */
 const letterBits = new Uint8Array(256).fill(255);
@@ -39,6 +41,9 @@ export class LzString {
   readonly #text: Uint8Array;
   readonly #bytesMax: number;
   readonly #unitsMax: number;
+  readonly #lease: MemoryLease;
+  /** Bytes acquired from it. */
+  #acquired = 0;
   #at = 0;
   /** Bits read from letters and not taken yet, and how many. */
   #held = 0;
@@ -58,9 +63,10 @@ export class LzString {
   #encoded = 0;
   #written = 0;
 
-  /** `bytesMax`: of the UTF-8 it makes. */
-  constructor(text: Uint8Array, bytesMax: number) {
+  /** `bytesMax`: of the UTF-8 it makes. What it makes is acquired from `lease` as it goes. */
+  constructor(text: Uint8Array, bytesMax: number, lease: MemoryLease) {
     this.#text = text;
+    this.#lease = lease;
     this.#bytesMax = bytesMax;
     this.#unitsMax = Math.floor(bytesMax / 2);
     // Pages nobody touches take no memory: growing would copy in one go what was made in many.
@@ -76,12 +82,37 @@ export class LzString {
     return this.sound && !this.tooLarge ? this.#bytes?.subarray(0, this.#written) : undefined;
   }
 
-  /** Goes on for about `unitsMax` units of UTF-16; true when it is through, or there is nothing to be had. */
+  /**
+   * Goes on for about `unitsMax` units of UTF-16; true when it is through, or there is nothing to be had.
+   * @throws Fault unavailable when there is no memory for so many more.
+   */
   advance(unitsMax: number): boolean {
+    this.#acquire(unitsMax);
     if (!this.#unpacked) this.#unpack(unitsMax);
     else if (this.sound && !this.tooLarge) this.#encode(unitsMax);
     if (!this.sound || this.tooLarge) return true;
     return this.#bytes !== undefined && this.#encoded === this.#length;
+  }
+
+  /** Frees all but the bytes, and gives their memory back; without any, all of it. */
+  close(): void {
+    for (const made of [this.#units, this.#starts, this.#lengths]) free(new Uint8Array(made.buffer));
+    const { bytes } = this;
+    if (!bytes && this.#bytes) free(this.#bytes);
+    const kept = bytes?.length ?? 0;
+    this.#lease.release(this.#acquired - kept);
+    this.#acquired = kept;
+  }
+
+  /** What there is, and what so many more units may take: of them, a few make an entry; one entry may be too many. */
+  #acquire(unitsMax: number): void {
+    const units = this.#length + unitsMax + this.#entries;
+    const entries = this.#entries + unitsMax / codeUnits;
+    const bytes = this.#unpacked ? this.#written + unitsMax * 3 : 0;
+    const needed = Math.ceil(units * 2 + entries * 8 + bytes);
+    if (needed <= this.#acquired) return;
+    this.#lease.acquire(needed - this.#acquired);
+    this.#acquired = needed;
   }
 
   #unpack(unitsMax: number): void {
@@ -166,6 +197,7 @@ export class LzString {
     if (this.#length + more <= this.#units.length) return;
     const grown = new Uint16Array(Math.max(this.#length + more, this.#units.length * 2));
     grown.set(this.#units);
+    free(new Uint8Array(this.#units.buffer));
     this.#units = grown;
   }
 
@@ -199,5 +231,6 @@ const encoder = new TextEncoder();
 function doubled(values: Uint32Array): Uint32Array {
   const bigger = new Uint32Array(values.length * 2);
   bigger.set(values);
+  free(new Uint8Array(values.buffer));
   return bigger;
 }

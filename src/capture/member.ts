@@ -63,6 +63,7 @@ export const trait = {
   $survey_id: 2,
   $process_person_profile: 3,
   $ignore_sent_at: 4,
+  $cookieless_mode: 5,
 } as const;
 
 /** What a trait's two bits say. */
@@ -84,7 +85,9 @@ export const kind = { text: 0, object: 1, flag: 2, text_or_number: 3 } as const;
 
 /** What each trait must be. */
 export const kindOf = new Uint8Array(Object.keys(trait).length).fill(kind.text);
-for (const which of [trait.$process_person_profile, trait.$ignore_sent_at]) kindOf[which] = kind.flag;
+for (const which of [trait.$process_person_profile, trait.$ignore_sent_at, trait.$cookieless_mode]) {
+  kindOf[which] = kind.flag;
+}
 
 /** The grade of a trait's raw value that begins with the byte `first` and is `size` bytes long. */
 export function gradeOfTrait(which: number, first: number, size: number): number {

@@ -5,13 +5,8 @@ import { readFile } from "node:fs/promises";
 import { basename } from "node:path";
 import { limits } from "../core/limits.ts";
 import type { Log } from "../core/log.ts";
-import {
-  type Applied,
-  type SightedType,
-  applyMerges,
-  forgetSegment,
-  mirrorMerges,
-} from "../persons/store.ts";
+import type { SightedType } from "../persons/group_type_store.ts";
+import { type Applied, applyMerges, forgetSegment, mirrorMerges } from "../persons/store.ts";
 import type { ClickHouse } from "../storage/clickhouse.ts";
 import type { Postgres } from "../storage/postgres.ts";
 import { stubbornly } from "../work/stubborn.ts";

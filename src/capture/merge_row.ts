@@ -3,9 +3,9 @@
 import { othersTurn } from "../core/clock.ts";
 import { limits } from "../core/limits.ts";
 import { type Merge, mergeKind } from "../persons/merge.ts";
-import type { SightedType } from "../persons/store.ts";
+import type { SightedType } from "../persons/group_type_store.ts";
 import { ByteColumn } from "../storage/native.ts";
-import type { LaneBlock } from "./lane.ts";
+import type { LaneBlock } from "./lane_block.ts";
 
 /** A merge; or, with kind group_type, a type sighted: `into` is its name. */
 export interface MergeRow extends Merge {
@@ -26,10 +26,16 @@ export interface MergeTaker {
   commit(): Promise<void>;
 }
 
+/** A type of groups that was named for the first time; `at` in microseconds. */
+export function typeRow(project_id: number, into: string, at: number): MergeRow {
+  return { project_id, kind: mergeKind.group_type, from: "", into, at, created_at: at, timestamp: at };
+}
+
 /**
  * A frame's payload: for each row u32 project, u8 kind, i64 at, i64 created_at, and two texts of u16 length + UTF-8.
  */
 export class MergeBlock implements LaneBlock<MergeRow> {
+  readonly changes = 0;
   partition = 0;
   rows = 0;
   oldest = 0;

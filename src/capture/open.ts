@@ -1,24 +1,31 @@
 // Capture, put together: journal, flush and watermark, opened and closed in mirror order. Needs Postgres only
-// the first time.
+// the first time, but flushes nothing before Postgres has confirmed the journal's number.
 
 import { mkdirSync } from "node:fs";
 import type { Clock } from "../core/clock.ts";
 import { withinMs } from "../core/deadline.ts";
-import { newUuid } from "../core/id.ts";
+import type { UserError } from "../core/fault.ts";
 import { limits } from "../core/limits.ts";
 import { type Log, reasonOf } from "../core/log.ts";
 import { KnownGroupTypes, followGroupTypes } from "../persons/group_types.ts";
-import { mergeKind } from "../persons/merge.ts";
+import type { Applied } from "../persons/store.ts";
+import { embeddedPlace } from "../storage/connection.ts";
 import type { Stores } from "../storage/stores.ts";
 import { type Ticking, every } from "../work/tick.ts";
-import { type Identity, adoptJournals, readIdentity } from "./adopt.ts";
-import { writeDurably } from "./files.ts";
+import { adoptJournals, leftOf } from "./adopt.ts";
+import { type Salts, openSalts } from "./cookieless/salts.ts";
+import { DiskRoom } from "./disk_room.ts";
 import { Flush, type FlushCounts } from "./flush.ts";
 import { Journal } from "./journal.ts";
+import { checkJournal, isEmpty } from "./journal_check.ts";
+import { tellCopy } from "./journal_home.ts";
+import { type JournalPair, openPair } from "./journal_pair.ts";
+import { leaveJournals } from "./journal_store.ts";
 import { MergeFlush } from "./merge_flush.ts";
 import { Quarantine } from "./quarantine.ts";
-import { leaveJournals, publishWatermark, recentMinutes, registerJournal } from "./store.ts";
-import type { MergeTaker } from "./merge_row.ts";
+import type { Damage } from "./recovery.ts";
+import { recentMinutes } from "./store.ts";
+import { type MergeTaker, typeRow } from "./merge_row.ts";
 import { type Sharing, WarningBook } from "./warning_book.ts";
 
 export interface OpenCaptureOptions {
@@ -27,12 +34,16 @@ export interface OpenCaptureOptions {
   ownDir?: string;
   /** Folders of journals that have no process any more: what they hold goes the way of this one's. */
   leftDirs?: readonly string[];
+  /** Folders of all workers, whose journals are looked at as one when the database is another. */
+  workerDirs?: readonly string[];
+  /** Where Postgres is: host:port/name, without user and password; embedded unless told. */
+  postgres?: string;
   /** Who keeps what has to be looked at as a whole, when this is one process of several that share a folder. */
   shared?: Sharing & { merges: MergeTaker };
   flushIntervalMs: number;
   journalBytesMax: number;
   stores: Stores;
-  counts: FlushCounts & { spiked(): void };
+  counts: FlushCounts & { spiked(): void; damaged(damage: Damage): void };
   clock: Clock;
   log: Log;
 }
@@ -41,31 +52,41 @@ export interface OpenedCapture {
   journal: Journal;
   book: WarningBook;
   groupTypes: KnownGroupTypes;
-  /** Lets sealed segments go to ClickHouse; once its tables are there. */
+  salts: Salts;
+  /** The id of the database whose projects the events are of; undefined while it was never known. */
+  database(): string | undefined;
+  /** Resolves when Postgres is known to be the journal's own. */
+  verified: Promise<void>;
+  /** Resolves to the reason when it is found to be another one after the start: nothing more may be captured. */
+  broken: Promise<UserError>;
+  /** Lets sealed segments go to ClickHouse; once its tables are there, and the journal's number is confirmed. */
   startFlush(): void;
-  /** Resolves when the journal's folder can be written; throws otherwise. */
+  /** Free bytes of the volume that the journal is on, as found a moment ago; NaN when that is not known. */
+  freeBytes(): number;
+  /** Resolves when captures can be kept; throws otherwise. */
   check(): Promise<void>;
   /** Writes and flushes what waits, at most `ms` long, says how far it came, lets go. */
   close(ms: number): Promise<void>;
 }
 
-/** @throws when this is the journal's first start and Postgres does not answer. */
+/**
+ * @throws UserError when events wait that are not this Postgres's; any other error when this is the journal's first
+ * start and Postgres does not answer.
+ */
 export async function openCapture(options: OpenCaptureOptions): Promise<OpenedCapture> {
   const { dataDir, ownDir = dataDir, stores, shared, clock, log } = options;
   const folder = `${ownDir}/journal`;
   mkdirSync(folder, { recursive: true, mode: 0o700 });
-  const identity = await identify(folder, stores);
-  const adopted = await adoptJournals(folder, options.leftDirs ?? [], log);
-  const journal = openJournal(options, folder, identity.number);
-  const flush = new Flush({
-    journal,
-    clickhouse: stores.clickhouse,
-    quarantine: new Quarantine(dataDir),
-    folder: `${ownDir}/flush`,
-    counts: options.counts,
-    clock,
-    log,
-  });
+  const { postgres = embeddedPlace } = options;
+  const pair = await openPair({ sql: stores.sql, folder, postgres, clock, log });
+  const damaged = (damage: Damage) => options.counts.damaged(damage);
+  const adopted = await adoptJournals(folder, leftOf(pair, options), damaged, log);
+  const room = new DiskRoom({ folder, log });
+  await room.look();
+  const journal = openJournal(options, folder, pair.number, room);
+  if (!shared) tellCopy(pair.copiedFrom, { dataDir, postgres, log });
+  await settle(pair, journal);
+  const measuring = every(limits.diskLookMs, "looking at the disk's free space", () => room.look(), log);
   const book = new WarningBook({
     lane: journal.warnings,
     spiked: () => options.counts.spiked(),
@@ -73,37 +94,40 @@ export async function openCapture(options: OpenCaptureOptions): Promise<OpenedCa
     clock,
     log,
   });
-  const merges = new MergeFlush({
-    journal,
-    sql: stores.sql,
-    clickhouse: stores.clickhouse,
-    refused: (applied) => book.noteRefused(applied),
-    log,
-  });
+  const { flush, merges } = openFlushes(options, journal, book);
   const groupTypes = new KnownGroupTypes(({ project_id, name }) => announce(journal, project_id, name));
   const learning = followGroupTypes(groupTypes, stores.sql, log);
   const looking = every(limits.minuteLookMs, "looking at the minutes that are over", () => book.look(), log);
-  const publish = publisher(options, journal, identity, adopted);
+  const publish = publisher(options, journal, pair, adopted);
   // Before anything is taken in: whoever waits for journals has to know of this one. Not for long, though, since
   // Postgres may be away.
-  await withinMs(publish(), limits.healthMsMax).catch(() => {});
+  const published = withinMs(publish(), limits.healthMsMax).catch(() => {});
+  const [salts] = await Promise.all([openSalts(stores.sql, clock, log), published]);
   const ticking: Ticking = every(limits.watermarkMs, "publishing the journal's watermark", publish, log);
+  let closing = false;
+  const startFlush = () => {
+    if (closing) return;
+    flush.start();
+    merges.start();
+    // Who shares its counts tells them to one who watches.
+    if (!shared) void watchMinutes(options, book);
+  };
   return {
     journal,
     book,
     groupTypes,
-    startFlush: () => {
-      flush.start();
-      merges.start();
-      // Who shares its counts tells them to one who watches.
-      if (!shared) void watchMinutes(options, book);
-    },
-    check: async () => {
-      if (journal.full) throw Object.assign(new Error("the journal is full"), { code: "JOURNAL_FULL" });
-      await writeDurably(`${folder}/check`, "");
-    },
+    salts,
+    database: () => pair.database,
+    verified: pair.verified,
+    broken: pair.broken,
+    startFlush: () => void pair.verified.then(startFlush),
+    freeBytes: () => room.freeBytes ?? Number.NaN,
+    check: () => checkJournal(journal),
     close: async (ms) => {
+      closing = true;
       await looking.close();
+      await salts.close();
+      await measuring.close();
       await book.close();
       await journal.close();
       await Promise.all([flush.drain(ms), merges.drain(ms)]);
@@ -111,10 +135,22 @@ export async function openCapture(options: OpenCaptureOptions): Promise<OpenedCa
       await journal.warnings.seal();
       await learning.close();
       await ticking.close();
-      await (isEmpty(journal) ? leaveJournals(stores.sql, identity.name) : publish()).catch(() => {});
+      await (isEmpty(journal) ? pair.leave() : publish()).catch(() => {});
       await journal.release();
     },
   };
+}
+
+/** What takes sealed segments to their stores: of rows, and of merges. */
+function openFlushes(
+  { dataDir, ownDir = dataDir, stores: { sql, clickhouse }, counts, clock, log }: OpenCaptureOptions,
+  journal: Journal,
+  book: WarningBook,
+): { flush: Flush; merges: MergeFlush } {
+  const quarantine = new Quarantine(dataDir);
+  const flush = new Flush({ journal, clickhouse, quarantine, folder: `${ownDir}/flush`, counts, clock, log });
+  const refused = (applied: Applied) => book.noteRefused(applied);
+  return { flush, merges: new MergeFlush({ journal, sql, clickhouse, refused, log }) };
 }
 
 /** Begins to look for spikes, knowing of the hour before this start. */
@@ -127,36 +163,45 @@ async function watchMinutes({ stores, clock, log }: OpenCaptureOptions, book: Wa
   }
 }
 
+/** @throws UserError, with the journal closed, when the two do not belong together. */
+async function settle(pair: JournalPair, journal: Journal): Promise<void> {
+  try {
+    await pair.settle(journal);
+  } catch (thrown) {
+    await journal.close();
+    await journal.release();
+    throw thrown;
+  }
+}
+
 /** Tells how far the journal has come; then those it took in may leave, for what they held is its own now. */
 function publisher(
-  { stores: { sql }, clock }: OpenCaptureOptions,
+  { stores: { sql } }: OpenCaptureOptions,
   journal: Journal,
-  identity: Identity,
+  pair: JournalPair,
   adopted: string[],
 ): () => Promise<void> {
-  return async () => {
-    await publishWatermark(sql, identity, journal.watermark(), clock.now());
+  let running: Promise<void> | undefined;
+  const publish = async () => {
+    await pair.publish(journal);
+    // Of a copy's journals the originals may live.
+    if (pair.isTwin) adopted.length = 0;
     for (let name = adopted.at(-1); name !== undefined; name = adopted.at(-1)) {
       await leaveJournals(sql, name);
       adopted.pop();
     }
   };
-}
-
-/**
- * Whether everything it took is in ClickHouse, recordings and merges too. Such a journal leaves when its process
- * stops: exports and deletions of others would wait for it until it is given up for gone.
- */
-function isEmpty(journal: Journal): boolean {
-  const now = journal.stamp();
-  return journal.watermark() >= now && journal.pending().events === 0;
+  // One at a time: each may have to claim the journal, or a new number.
+  return () => (running ??= publish().finally(() => (running = undefined)));
 }
 
 /** The journal with what an earlier run left in it. */
-function openJournal(options: OpenCaptureOptions, folder: string, number: number): Journal {
+function openJournal(options: OpenCaptureOptions, folder: string, number: number, room: DiskRoom): Journal {
   const { clock, log, flushIntervalMs, journalBytesMax: bytesMax, shared } = options;
   const merging = shared && { mergesTo: shared.merges };
-  const journal = new Journal({ folder, number, flushIntervalMs, bytesMax, ...merging, clock, log });
+  const damaged = (damage: Damage) => options.counts.damaged(damage);
+  const own = { folder, number, flushIntervalMs, bytesMax, damaged, room };
+  const journal = new Journal({ ...own, ...merging, clock, log });
   journal.open();
   const found = journal.pending();
   if (found.events > 0) log.info("found events of an earlier run in the journal", { ...found });
@@ -165,24 +210,5 @@ function openJournal(options: OpenCaptureOptions, folder: string, number: number
 
 /** A type nobody knows yet goes the way of merges, since its place must be decided in order as well. */
 function announce(journal: Journal, project_id: number, into: string): void {
-  const at = journal.stamp();
-  journal.merging.append({
-    project_id,
-    kind: mergeKind.group_type,
-    from: "",
-    into,
-    at,
-    created_at: at,
-    timestamp: at,
-  });
-}
-
-/** A journal's name and number never change; they rest beside it, so that later starts need no Postgres. */
-async function identify(folder: string, stores: Stores): Promise<Identity> {
-  const known = readIdentity(folder);
-  if (known) return known;
-  const name = newUuid();
-  const identity: Identity = { name, number: await registerJournal(stores.sql, name) };
-  await writeDurably(`${folder}/identity.json`, JSON.stringify(identity));
-  return identity;
+  journal.merging.append(typeRow(project_id, into, journal.stamp()));
 }

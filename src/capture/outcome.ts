@@ -11,8 +11,11 @@ export const reasons = [
   "empty_distinct_id",
   "malformed_event",
   "malformed_event_properties",
+  "invalid_options",
   "message_size_too_large",
   "performance_event",
+  "heatmap",
+  "client_ingestion_warning",
   "snapshot",
   "snapshot_too_large",
   "missing_session_id",
@@ -21,6 +24,14 @@ export const reasons = [
   "invalid_alias",
   "invalid_anon_distinct_id",
   "group_key_too_long",
+  "invalid_cookieless_mode",
+  "cookieless_team_disabled",
+  "cookieless_missing_user_agent",
+  "cookieless_missing_ip",
+  "cookieless_missing_host",
+  "cookieless_timestamp_out_of_range",
+  "cookieless_unsupported_event",
+  "cookieless_stateless_no_identify",
 ] as const;
 export type Reason = (typeof reasons)[number];
 
@@ -36,7 +47,7 @@ export const warnings = [
   "missing_group_type",
   "missing_group_key",
   "invalid_group_set",
-  "missing_set",
+  "invalid_set",
   "missing_current_url",
   "missing_screen_name",
   "missing_survey_id",
@@ -44,6 +55,9 @@ export const warnings = [
   "group_types_limit_exceeded",
   "cannot_merge_with_illegal_distinct_id",
   "cannot_merge_already_identified",
+  "group_type_not_allowed",
+  "invalid_utf8_replaced",
+  "invalid_number_replaced",
 ] as const;
 export type Warning = (typeof warnings)[number];
 
@@ -73,6 +87,12 @@ export class Outcomes<Type extends string> {
   #list: { index: number; reason: Type }[] | undefined;
   #examples: Example<Type>[] | undefined;
   total = 0;
+  readonly #firsts: Map<number, Type> | undefined;
+
+  /** `firsts`: where the first type of each event is noted, by its place in the batch. */
+  constructor(firsts?: Map<number, Type>) {
+    this.#firsts = firsts;
+  }
 
   /** How many, by type. */
   get counts(): ReadonlyMap<Type, number> {
@@ -99,6 +119,7 @@ export class Outcomes<Type extends string> {
     }
     this.#count++;
     this.total++;
+    if (this.#firsts && !this.#firsts.has(index)) this.#firsts.set(index, type);
     const list = (this.#list ??= []);
     if (list.length < limits.ignoredListMax) list.push({ index, reason: type });
     if (this.#count <= limits.warningsPerMinuteMax) {

@@ -1,19 +1,26 @@
 // The way of a body: scan, admit, rows, ack. Reads as a table of contents; knows nothing of HTTP.
 
 import { type Clock, othersTurn } from "../core/clock.ts";
+import { free } from "../core/chunks.ts";
 import { Fault } from "../core/fault.ts";
 import { limits } from "../core/limits.ts";
+import type { MemoryLease } from "../work/memory_budget.ts";
 import type { ProjectKeys } from "../access/project_keys.ts";
 import { isHistorical, isNoBatch, keyOf } from "./admit.ts";
+import type { Salts } from "./cookieless/salts.ts";
+import { visitingOf } from "./cookieless/visiting.ts";
 import { type Sending, readTime } from "./event.ts";
 import type { GroupTypes } from "./group.ts";
 import type { Journal } from "./journal.ts";
-import { commitAll, failures, layParts, layRows } from "./lay.ts";
+import { layParts, layRows } from "./lay.ts";
 import { Outcomes, type Reason, type Warning } from "./outcome.ts";
 import { Recorder } from "./recorder.ts";
+import { repairBody } from "./repair.ts";
 import { Scan } from "./scan.ts";
 import type { EventLaneName } from "./segment.ts";
 import type { Slab } from "./slab.ts";
+import { RepairableFault } from "./token.ts";
+import { UsedLanes } from "./used_lanes.ts";
 import type { WarningBook } from "./warning_book.ts";
 
 export interface CaptureCounts {
@@ -32,6 +39,8 @@ export interface CaptureOptions {
   counts: CaptureCounts;
   clock: Clock;
   groupTypes: GroupTypes;
+  /** Of the days whose events without a cookie are taken. */
+  salts: Salts;
   /** When an answer may be sent: rows on disk, in ClickHouse, or only in memory. */
   ack: "journal" | "stored" | "memory";
   recordingRetentionDays: number;
@@ -50,6 +59,14 @@ export interface Sent {
   slab?: Slab | undefined;
   /** One that a short body may be copied to and laid from at once: it is ours until the first turn of others. */
   lent?: Slab | undefined;
+  /** Why items stand for nothing that are no objects, by their place in the batch. */
+  refused?: ReadonlyMap<number, Reason>;
+  /** Where the first warning of each event is noted, by its place in the batch. */
+  warnings?: Map<number, Warning>;
+  /** What the request holds; long recordings are copied, and their copies acquired from it. */
+  lease?: MemoryLease;
+  /** The client's address, if it is known; asked only for events without a cookie, and never kept. */
+  address?: () => string | undefined;
 }
 
 export interface Captured {
@@ -73,11 +90,16 @@ export async function capture(sent: Sent, options: CaptureOptions): Promise<Capt
   if (journal.full) throw journalFull();
   // A short request waits for nothing but its bytes and the disk: each further turn costs as much as its scan.
   let { lent } = sent;
-  let scan = new Scan(lent?.hold(sent.body) ?? sent.body, sent.nameless, lent ?? sent.slab);
-  if (!scan.advance(limits.sliceBytesMax)) {
-    if (lent) scan = new Scan(sent.body, sent.nameless);
+  let scan = scanOf(sent, lent);
+  try {
+    if (!scan.advance(limits.sliceBytesMax)) {
+      if (lent) scan = scanOf(sent);
+      lent = undefined;
+      await scanOn(scan);
+    }
+  } catch (thrown) {
     lent = undefined;
-    await scanOn(scan);
+    scan = await scanRepaired(thrown, sent);
   }
   const key = keyOf(scan);
   if (sent.asBatch && isNoBatch(scan))
@@ -86,50 +108,85 @@ export async function capture(sent: Sent, options: CaptureOptions): Promise<Capt
   if (project_id === undefined) {
     project_id = await keys.admit(key);
     // Meanwhile others had the slab.
-    if (lent) scan = await scanOn(new Scan(sent.body, sent.nameless));
+    if (lent) scan = await scanOn(scanOf(sent));
     lent = undefined;
   }
   const historical_migration = isHistorical(scan);
-  const lane = journal.lane(historical_migration);
+  const lanes = new UsedLanes(journal, project_id, historical_migration);
   const skew = skewOf(scan, received, sent.sent_at);
   const { nameless } = sent;
   const groupTypes = options.groupTypes;
-  const sending: Sending = { project_id, historical_migration, received, skew, nameless, groupTypes };
-  const warned = new Outcomes<Warning>();
-  const failedBefore = failures(lane, journal);
+  const visiting = visitingOf(options, project_id, received, scan, sent.address);
+  const origin = { project_id, historical_migration, received, skew };
+  const sending: Sending = { ...origin, nameless, groupTypes, visiting };
+  const warned = new Outcomes<Warning>(sent.warnings);
   const retentionDays = options.recordingRetentionDays;
   const wanted = keys.records(project_id);
-  const recorder = new Recorder({ project_id, received, journal, wanted, retentionDays });
-  const laying = { scan, sending, warned, lane, journal, recorder, lent: lent !== undefined };
+  const { lease } = sent;
+  const recorder = new Recorder({ project_id, received, journal, wanted, retentionDays, lease });
+  const going = { lane: lanes.lane, nextLane: () => lanes.next(), lent: lent !== undefined };
+  const laying = { scan, sending, warned, journal, recorder, ...going };
   const laid = scan.isPartial ? layParts(laying) : layRows(laying);
   const { ignored } = scan;
   // What is told of odd events is read out of the body later.
   const bytes = lent && ignored.total + warned.total > 0 ? scan.bytes.slice() : scan.bytes;
   const accepted = typeof laid === "number" ? laid : await laid;
-  if (failures(lane, journal) !== failedBefore) throw journalFull();
-  if (accepted > 0 && options.ack === "memory") commitAll(lane, journal).catch(() => {});
+  if (lanes.failed) throw journalFull();
+  if (accepted > 0 && options.ack === "memory") lanes.commit().catch(() => {});
   else if (accepted > 0) {
-    await commitAll(lane, journal);
-    if (failures(lane, journal) !== failedBefore) throw journalFull();
-    if (options.ack === "stored") await journal.stored(lane);
+    await lanes.commit();
+    if (lanes.failed) throw journalFull();
+    if (options.ack === "stored") await lanes.stored();
   }
   const { taken } = recorder;
   if (taken > 0) await recorder.acknowledge(options.ack);
-  counts.received(accepted + taken + ignored.total);
   counts.accepted(historical_migration ? "historical" : "live", accepted);
-  if (taken > 0) counts.accepted("recordings", taken);
-  for (const [reason, events] of ignored.counts) counts.ignored(reason, events);
-  for (const [warning, events] of warned.counts) counts.warned(warning, events);
+  countFates(counts, { accepted, taken, ignored, warned });
   if (!historical_migration && accepted > 0) book.count(project_id, accepted);
   if (ignored.total + warned.total > 0) {
-    const noted = book.note({ project_id, bytes, ignored, warned });
+    const noted = book.note({ project_id, bytes, ignored, warned, repaired: scan.repaired });
     if (options.ack !== "memory") await noted;
   }
+  if (scan.repaired && options.ack !== "memory") free(scan.bytes);
   return { accepted: accepted + taken, recordingsUnwanted: recorder.unwanted, ignored, warned };
 }
 
+/** What became of a body's events, but for the lane they went to. */
+interface Fates {
+  accepted: number;
+  /** Snapshots that were taken. */
+  taken: number;
+  ignored: Outcomes<Reason>;
+  warned: Outcomes<Warning>;
+}
+
+function countFates(counts: CaptureCounts, { accepted, taken, ignored, warned }: Fates): void {
+  counts.received(accepted + taken + ignored.total);
+  if (taken > 0) counts.accepted("recordings", taken);
+  for (const [reason, events] of ignored.counts) counts.ignored(reason, events);
+  for (const [warning, events] of warned.counts) counts.warned(warning, events);
+}
+
+/** The scan of a body where it lies, or of its copy in `lent`. */
+function scanOf({ body, nameless, slab, refused }: Sent, lent?: Slab): Scan {
+  const scan = new Scan(lent?.hold(body) ?? body, nameless, lent ?? slab);
+  scan.refused = refused;
+  return scan;
+}
+
+/** Scans a repaired copy of a body that was refused for what can be repaired. @throws what was thrown, if it cannot. */
+async function scanRepaired(thrown: unknown, { body, nameless, refused, lease }: Sent): Promise<Scan> {
+  if (!(thrown instanceof RepairableFault)) throw thrown;
+  const repaired = await repairBody(body, lease);
+  if (!repaired) throw thrown;
+  const scan = new Scan(repaired.bytes, nameless);
+  scan.refused = refused;
+  scan.repaired = repaired;
+  return await scanOn(scan);
+}
+
 /** Goes on behind the first slice; others get their turn between slices. */
-async function scanOn(scan: Scan): Promise<Scan> {
+export async function scanOn(scan: Scan): Promise<Scan> {
   do await othersTurn();
   while (!scan.advance(limits.sliceBytesMax));
   return scan;

@@ -4,8 +4,8 @@
 import { kindsByName } from "./kind.ts";
 import { firstTrait, trait } from "./member.ts";
 
-/** Bits of an entry's traits that must be absent. */
-export const traitsUnusual = 3 << (trait.$ignore_sent_at * 2);
+/** Bits of an entry's traits that must be absent; of `$cookieless_mode` those of true and of what is no flag. */
+export const traitsUnusual = (3 << (trait.$ignore_sent_at * 2)) | (1 << (trait.$cookieless_mode * 2));
 
 /** Events that say of their person nothing, or must say what their name tells. */
 export const named = { impersonal: 64, $identify: 65, $groupidentify: 66 } as const;
@@ -14,7 +14,8 @@ export const named = { impersonal: 64, $identify: 65, $groupidentify: 66 } as co
 export const unusualNames: Readonly<Record<string, number>> = {
   $performance_event: 0,
   $exception: named.impersonal,
-  $$heatmap: named.impersonal,
+  $$heatmap: 0,
+  $$client_ingestion_warning: 0,
   ...Object.fromEntries(
     Object.entries(kindsByName).map(([name, { needs, profile }]) => {
       const [need] = needs;

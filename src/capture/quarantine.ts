@@ -1,11 +1,12 @@
 // Quarantine: rows ClickHouse refuses for good, each in a file of its own beside the reason. Blocks nothing
 // behind it.
 
-import { mkdirSync, readFileSync, readdirSync, renameSync, rmSync } from "node:fs";
+import { mkdirSync, readFileSync, readdirSync, renameSync, rmSync, statSync } from "node:fs";
+import { reasonOf } from "../core/log.ts";
 import { Pieces } from "../storage/native_pieces.ts";
 import { writeDurably } from "./files.ts";
-import { returnedSuffix } from "./journal.ts";
-import { type LaneName, segmentHead, writeFrame } from "./segment.ts";
+import { writeFrame } from "./frame.ts";
+import { type LaneName, returnedSuffix, segmentHead } from "./segment.ts";
 import { readSegment } from "./segment_read.ts";
 
 export interface Quarantined {
@@ -51,13 +52,14 @@ export class Quarantine {
     await writeDurably(`${this.#folder}/${id}.json`, JSON.stringify(note));
     const out = new Pieces(256);
     out.raw(segmentHead(lane, refused.batch >> 11n));
-    const head = { batch: refused.batch, partition, rows: 1, oldest: refused.oldest };
+    const head = { batch: refused.batch, partition, rows: 1, oldest: refused.oldest, synced: 0, before: 0 };
     await writeFrame(out, head, (payload) => payload.raw(refused.native));
     await writeDurably(`${this.#folder}/${id}.segment`, Buffer.concat(out.list()));
   }
 
+  /** A note that cannot be read says so in its reason. */
   list(): Quarantined[] {
-    return this.#ids().map((id) => readNote(readFileSync(`${this.#folder}/${id}.json`, "utf8")));
+    return this.#ids().map((id) => readNote(`${this.#folder}/${id}.json`, id));
   }
 
   /** The row's Native bytes as text an operator can search; undefined when there is no such id. */
@@ -103,8 +105,23 @@ export class Quarantine {
   }
 }
 
-/** Earlier versions said `month`: their tables of events were parted by that. */
-function readNote(text: string): Quarantined {
-  const { month = 0, ...note } = JSON.parse(text) as Quarantined & { month?: number };
-  return { ...note, partition: note.partition ?? month };
+/**
+ * Earlier versions said `month`: their tables of events were parted by that. A row whose note cannot be read is there
+ * as before, and can be handed back or discarded: its file says where it belongs.
+ */
+function readNote(path: string, id: string): Quarantined {
+  try {
+    const { month = 0, ...note } = JSON.parse(readFileSync(path, "utf8")) as Quarantined & { month?: number };
+    if (note.id !== id) throw new Error("it is another row's");
+    return { ...note, partition: note.partition ?? month };
+  } catch (thrown) {
+    const reason = `the note ${path} cannot be read: ${reasonOf(thrown)}`;
+    return {
+      id,
+      lane: "live",
+      partition: 0,
+      reason,
+      at: statSync(path.replace(/json$/, "segment")).mtime.toISOString(),
+    };
+  }
 }

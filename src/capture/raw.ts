@@ -112,6 +112,41 @@ function putCode(code: number, text: Uint8Array, from: number): number {
   return from + more + 1;
 }
 
+/** A raw list or object without the blanks between its parts, as far as a distinct id may be long. */
+export function readCompact(bytes: Uint8Array, from: number, to: number, out: Span): void {
+  // Past this many bytes it is longer than a distinct id may be, and is cut.
+  const text = new Uint8Array(Math.min(to - from, 4 * (limits.distinctIdCharsMax + 1)));
+  let length = 0;
+  let quoted = false;
+  for (let at = from; at < to && length < text.length; at++) {
+    const byte = bytes[at]!;
+    if (!quoted && byte <= 0x20) continue;
+    if (byte === 0x22) quoted = !quoted;
+    text[length++] = byte;
+    if (byte === 0x5c && length < text.length) text[length++] = bytes[++at]!;
+  }
+  out.source = text;
+  out.from = 0;
+  out.to = length;
+}
+
+/** The raw value of a member of the object at `from`, the last of that name; undefined without one. */
+export function memberOf(bytes: Uint8Array, from: number, name: Uint8Array): [number, number] | undefined {
+  let found: [number, number] | undefined;
+  let at = pastBlanks(bytes, from + 1);
+  while (bytes[at] === 0x22) {
+    const key = at + 1;
+    at = pastString(bytes, at);
+    const isNamed = at - 1 - key === name.length && name.every((byte, i) => bytes[key + i] === byte);
+    const value = pastBlanks(bytes, pastBlanks(bytes, at) + 1);
+    at = pastValue(bytes, value);
+    if (isNamed) found = [value, at];
+    at = pastBlanks(bytes, at);
+    if (bytes[at] === 0x2c) at = pastBlanks(bytes, at + 1);
+  }
+  return found;
+}
+
 function unescapeString(bytes: Uint8Array, from: number, to: number, out: Span): boolean {
   setText(out, JSON.parse(decoder.decode(bytes.subarray(from, to))) as string);
   return out.to > 0;

@@ -4,7 +4,9 @@
 import { othersTurn } from "../core/clock.ts";
 import { Fault } from "../core/fault.ts";
 import { limits } from "../core/limits.ts";
+import type { MemoryLease } from "../work/memory_budget.ts";
 import type { Journal } from "./journal.ts";
+import { field } from "./member.ts";
 import type { Reason } from "./outcome.ts";
 import type { Scan } from "./scan.ts";
 import { type SnapshotRow, type SnapshotSending, SnapshotReading, readSnapshot } from "./snapshot.ts";
@@ -15,6 +17,8 @@ export interface RecorderOptions extends SnapshotSending {
   wanted: boolean;
   /** How long a recording is kept. */
   retentionDays: number;
+  /** Long ones are copied, and the copies acquired from it. */
+  lease?: MemoryLease | undefined;
 }
 
 export class Recorder {
@@ -32,16 +36,19 @@ export class Recorder {
 
   /**
    * Lays entry `at` into the open block; returns why not, if it is not taken.
-   * @throws Fault unavailable when recordings have filled their part of the journal.
+   * @throws Fault unavailable when recordings have filled their part of the journal, journal_share_exceeded when those
+   * of this project have.
    */
   take(scan: Scan, at: number): Reason | undefined {
     return this.#refused() ?? this.#keep(readSnapshot(scan, at, this.#options));
   }
 
-  /** The same for a long one; others get their turn between stretches. */
+  /** The same for a long one; others get their turn between stretches. @throws Fault unavailable without memory too. */
   async takeLong(scan: Scan, at: number): Promise<Reason | undefined> {
     const refused = this.#refused();
     if (refused) return refused;
+    const { entries } = scan;
+    this.#options.lease?.acquire(entries[at + field.item + 1]! - entries[at + field.item]!);
     const reading = new SnapshotReading();
     reading.open(scan, at, this.#options);
     while (!reading.advance(limits.snapshotSliceBytesMax)) await othersTurn();
@@ -56,8 +63,10 @@ export class Recorder {
 
   #keep(row: SnapshotRow | Reason): Reason | undefined {
     if (typeof row === "string") return row;
-    const { journal, retentionDays } = this.#options;
-    if (journal.recordingsFull) throw notKept();
+    const { journal, retentionDays, project_id } = this.#options;
+    if (journal.room.recordingsFull) throw notKept();
+    const refusal = journal.room.recordingRefusal(project_id);
+    if (refusal) throw refusal;
     row.timestamp = journal.stamp();
     row.expires_at = row.timestamp + retentionDays * dayMicros;
     journal.recordings.append(row);

@@ -1,6 +1,7 @@
 // What a sender of events is answered once they are kept. Never says what became of somebody else's.
 
 import { corsHeaders } from "../http/cors.ts";
+import { plainHeaders } from "../http/problem.ts";
 import type { Captured } from "./pipeline.ts";
 
 /** Says that recordings are over their quota, which here is none: posthog-js then pauses sending them. */
@@ -26,7 +27,7 @@ function replied(request: Request, text: string): Response {
 
 /** With what lets a page read it. */
 export function replyHeaders(request: Request): Record<string, string> {
-  return { ...corsHeaders(request), "content-type": "application/json" };
+  return { ...corsHeaders(request), "content-type": "application/json", ...plainHeaders };
 }
 
 const usualHeaders = new Headers(replyHeaders(new Request("http://localhost")));

@@ -2,20 +2,31 @@
 // Holds no logic of its own.
 
 import { Elysia } from "elysia";
+import { free } from "../core/chunks.ts";
+import { othersTurn } from "../core/clock.ts";
+import { Fault } from "../core/fault.ts";
 import { limits } from "../core/limits.ts";
 import { corsHeaders, preflight } from "../http/cors.ts";
-import { type UploadBounds, announcedBytes, receiveBody, receiveShort } from "./body.ts";
-import { type Hints, copyPieces, decodeBody, joined, looksLikeJson } from "./decode.ts";
+import { type Place, arrive } from "./arrival.ts";
+import { type UploadBounds, announcedBytes, receiveShort } from "./body.ts";
+import { looksLikeJson } from "./decode.ts";
+import { firstKey } from "./first_key.ts";
+import { type MemoryBudget, type MemoryLease, exhausted } from "../work/memory_budget.ts";
 import { captureOperations } from "./model.ts";
 import { type Sent, capture } from "./pipeline.ts";
 import { reply, replyHeaders } from "./reply.ts";
 import { type AnswerOptions, ShortRequest, refusal } from "./short.ts";
 import { Singles } from "./single.ts";
-import type { Slab } from "./slab.ts";
 import { Slabs } from "./slabs.ts";
+import { answerV1, v1Paths } from "./v1/answer.ts";
+import { v1Operation } from "./v1/model.ts";
 
 export interface CaptureRouteOptions extends AnswerOptions {
   bodyBytesMax: number;
+  /** Of all request bodies of this process. */
+  memory: MemoryBudget;
+  /** The client's address, if it is known. */
+  addressOf(request: Request): string | undefined;
   /** How long an upload may take, where not as usual. */
   uploadBounds?: UploadBounds;
 }
@@ -35,7 +46,7 @@ interface Desk {
  */
 const paths = ["/capture", "/batch", "/e", "/track", "/engage", "/i/v0/e", "/i/v0/ai/batch", "/s"];
 
-const spellings: ReadonlySet<string> = new Set(paths.flatMap((path) => [path, `${path}/`]));
+const spellings: ReadonlySet<string> = new Set([...paths, ...v1Paths].flatMap((path) => [path, `${path}/`]));
 const methods: ReadonlySet<string> = new Set(["POST", "GET", "HEAD", "OPTIONS"]);
 
 /** Whether captureRoutes answer it. */
@@ -65,6 +76,13 @@ export function captureRoutes(options: CaptureRouteOptions) {
       app.options(spelling, ({ request }) => preflight(request), hook);
     }
   }
+  for (const spelling of v1Paths.flatMap((path) => [path, `${path}/`])) {
+    const take = (request: Request) => answerV1(request, { options, slabs });
+    posts.set(spelling, take);
+    const detail = spelling === v1Paths[0] ? v1Operation : hook.detail;
+    app.post(spelling, ({ request }) => take(request), { parse: "none", detail });
+    app.options(spelling, ({ request }) => preflight(request), hook);
+  }
   return app;
 }
 
@@ -72,23 +90,27 @@ export function captureRoutes(options: CaptureRouteOptions) {
 type Kind = Required<Pick<Sent, "nameless" | "asBatch">>;
 
 function answer(request: Request, kind: Kind, desk: Desk): Promise<Response> {
+  const { options } = desk;
   const announced = announcedBytes(request);
-  const started = desk.options.clock.elapsed();
+  const started = options.clock.elapsed();
   if (!(announced < desk.shortBytes) || request.url.includes("?")) {
     return answerAny(request, kind, desk, started);
+  }
+  if (!options.memory.acquireShort(announced)) {
+    return Promise.resolve(refusal(exhausted(), request, options));
   }
   return new Promise((resolve) => {
     const handOn = (body: Uint8Array) => answerAny(request, kind, desk, started, body);
     const short = new ShortRequest(
-      { request, started, singles: desk.singles, options: desk.options },
+      { request, announced, started, singles: desk.singles, options },
       resolve,
       handOn,
     );
-    receiveShort(request, announced, desk.options.uploadBounds, short);
+    receiveShort(request, announced, options.uploadBounds, short);
   });
 }
 
-/** `whole`: its short body, if that is here. */
+/** `whole`: its short body, if that is here, and counted. */
 async function answerAny(
   request: Request,
   { nameless, asBatch }: Kind,
@@ -96,19 +118,34 @@ async function answerAny(
   started: number,
   whole?: Uint8Array,
 ): Promise<Response> {
-  const place: Place = { slabs, slab: undefined };
+  const lease = options.memory.open();
+  const place: Place = { slabs, slab: undefined, lease };
+  const address = () => options.addressOf(request);
+  let body: Uint8Array | undefined;
   try {
     if (whole && looksLikeJson(whole)) {
-      const sent = { body: whole, sent_at: Number.NaN, nameless, asBatch, lent: slabs.lend(whole) };
+      const sent = {
+        body: whole,
+        sent_at: Number.NaN,
+        nameless,
+        asBatch,
+        lent: slabs.lend(whole),
+        lease,
+        address,
+      };
       return reply(request, await capture(sent, options));
     }
     const query = queryOf(request.url);
-    const wire = whole ?? (await wireOf(request, announcedBytes(request), query, options, place));
-    const { pieces, sent_at } = await decodeBody(wire, hintsOf(request, query));
-    const body = await inSlab(pieces, place);
+    if (request.method === "GET" && !query.get("data")) throw withoutData();
+    const first = (piece: Uint8Array) => lookAhead(piece, options, lease);
+    const arrived = await arrive({ request, query, options, place, first, whole });
+    const { sent_at } = arrived;
+    body = arrived.body;
+    // Of many that came in one turn, one is scanned in the next.
+    if (body.length > limits.slowSliceBytesMax) await othersTurn();
     const sentAt = sentAtOf(sent_at ?? query.get("sent_at") ?? query.get("_"));
     const captured = await capture(
-      { body, sent_at: sentAt, nameless, asBatch, slab: place.slab, lent: slabs.lend(body) },
+      { body, sent_at: sentAt, nameless, asBatch, slab: place.slab, lent: slabs.lend(body), lease, address },
       options,
     );
     if (query.get("beacon") === "1") {
@@ -119,56 +156,35 @@ async function answerAny(
     return refusal(thrown, request, options);
   } finally {
     if (place.slab) slabs.give(place.slab);
+    // Warnings are read out of it later where nobody waits for them.
+    if (body && options.ack !== "memory") free(body);
+    lease.close();
+    if (whole) options.memory.releaseShort(announcedBytes(request));
     options.seconds((options.clock.elapsed() - started) / 1000);
   }
 }
 
-/** Where a body is kept: in a slab, if it is worth one and there is one. */
-interface Place {
-  slabs: Slabs;
-  slab: Slab | undefined;
+/** A GET has no body: a pixel's events are in its query. */
+function withoutData(): Fault {
+  const detail = 'Method "GET" not allowed without data in the query. Send events with POST.';
+  return new Fault("method_not_allowed", detail, { allow: "POST, OPTIONS" });
 }
 
-/** The `data` of the query if there is any, else the body. */
-async function wireOf(
-  request: Request,
-  announced: number,
-  query: URLSearchParams,
-  { bodyBytesMax, uploadBounds }: CaptureRouteOptions,
-  place: Place,
-): Promise<Uint8Array> {
-  if (announced > limits.wholeBodyBytesMax && announced < bodyBytesMax) {
-    place.slab = place.slabs.take(announced);
-  }
-  const inQuery = query.get("data");
-  if (inQuery) return Buffer.from(inQuery);
-  return await receiveBody(request, bodyBytesMax, uploadBounds, place.slab?.body);
-}
-
-function hintsOf({ headers }: Request, query: URLSearchParams): Hints {
-  return {
-    encoding: query.get("data") ? null : headers.get("content-encoding"),
-    compression: query.get("compression"),
-    contentType: headers.get("content-type"),
-  };
-}
-
-/** The body where the fast scan can work on it: copied there, unless it is there or too short for that. */
-async function inSlab(pieces: readonly Uint8Array[], place: Place): Promise<Uint8Array> {
-  const [first = new Uint8Array(0)] = pieces;
-  if (place.slab?.body.buffer === first.buffer && place.slab.body.byteOffset === first.byteOffset) {
-    return place.slab.close(first.length);
-  }
-  const bytes = pieces.reduce((sum, piece) => sum + piece.length, 0);
-  if (place.slab && place.slab.body.length < bytes) {
-    place.slabs.give(place.slab);
-    place.slab = undefined;
-  }
-  const isLong = bytes >= limits.slabBodyBytesMin;
-  if (isLong) place.slab ??= place.slabs.take(bytes);
-  if (!isLong || !place.slab) return pieces.length === 1 ? first : await joined(pieces);
-  await copyPieces(pieces, place.slab.body);
-  return place.slab.close(bytes);
+/**
+ * Looks for the key in the first bytes of a long body: what is held for it is its project's from then on.
+ * @throws Fault invalid_api_key when no project has it: then nothing more of it is received or inflated.
+ */
+function lookAhead(
+  piece: Uint8Array,
+  { keys }: CaptureRouteOptions,
+  lease: MemoryLease,
+): Promise<void> | undefined {
+  const key = looksLikeJson(piece) ? firstKey(piece) : undefined;
+  if (key === undefined) return undefined;
+  const known = keys.find(key);
+  if (known === undefined) return keys.admit(key).then((project_id) => lease.assign(project_id));
+  lease.assign(known);
+  return undefined;
 }
 
 function pathOf(url: string): string {

@@ -7,7 +7,7 @@ import { entryCost, itemBytesLeast } from "./plain_items.ts";
 import { level, step } from "./scan_step.ts";
 import type { Slab } from "./slab.ts";
 import { Utf8Check } from "./utf8.ts";
-import { malformed } from "./token.ts";
+import { malformed, notUtf8 } from "./token.ts";
 import { Walk, stopped } from "./walk.ts";
 
 export class Scan extends EventIndex {
@@ -68,7 +68,7 @@ export class Scan extends EventIndex {
   advance(bytesMax: number): boolean {
     const walk = this.#walk;
     if (this.#step === step.start) {
-      if (!this.#utf8.advance(bytesMax * utf8Factor)) throw malformed("the body is not UTF-8");
+      if (!this.#utf8.advance(bytesMax * utf8Factor)) throw notUtf8();
       if (!this.#utf8.through) return false;
       if (this.takeSingle(this.slab)) this.#step = step.done;
     }

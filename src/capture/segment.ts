@@ -1,11 +1,8 @@
-// A journal segment's file format, and reading one back after a restart. Decides nothing about when.
+// A journal segment: its file's name and head, and what is known of it in memory.
 //
 //   segment of events = frame*, as native_frame.ts writes them: the engine can read the whole file
-//   any other segment = head frame*
-//   head    = "SLUICEJ2"  u64 segment id  u8 lane (its place in `lanes`)  7 × 0
-//   frame   = u32 "FRAM"  u32 payload bytes  u64 CRC-32 of all that follows
-//             u64 batch  u32 partition  u32 rows  i64 created_at of the first row, µs
-//             payload
+//   any other segment = head frame*, as frame.ts writes them
+//   head = "SLUICEJ3"  u64 segment id  u8 lane (its place in `lanes`)  3 × 0  u32 CRC-32 of what is before it
 //
 // All integers are little-endian. A file may have been another segment's before: what lies behind the last frame is
 // none of this one's, which shows by the batch's number. A batch is the frames of one number, all of one
@@ -14,9 +11,7 @@
 //   segment id = 41 bits of ms since 2020, 12 bits of journal number;  batch = segment id, 11 bits of place
 
 import { crc32 } from "node:zlib";
-import { othersTurn } from "../core/clock.ts";
 import { limits } from "../core/limits.ts";
-import type { Pieces } from "../storage/native_pieces.ts";
 import { monthOf, yearOf } from "./partition.ts";
 
 /**
@@ -61,10 +56,17 @@ export const lanePartition: Readonly<Record<LaneName, (micros: number) => number
 };
 
 export const segmentHeadBytes = 24;
-export const frameHeadBytes = 40;
-export const segmentMagic = new TextEncoder().encode("SLUICEJ2");
-export const frameMagic = 0x4d415246;
+const headSumAt = 20;
+const magic = new TextEncoder().encode("SLUICEJ3");
+/** Heads of earlier versions, which were not summed up. */
+const olderMagics = ["SLUICEJ2", "SLUICEJ1"].map((text) => new TextEncoder().encode(text));
 const epochMs = Date.UTC(2020, 0, 1);
+
+/** Something for each lane. */
+export function byLane<T>(make: (lane: LaneName) => T): Record<LaneName, T> {
+  const [live, historical, warnings] = [make("live"), make("historical"), make("warnings")];
+  return { live, historical, warnings, merges: make("merges"), recordings: make("recordings") };
+}
 
 /** Whether a lane's segments are nothing but Native blocks. */
 export function isNative(lane: LaneName): boolean {
@@ -76,6 +78,8 @@ export interface Frame {
   offset: number;
   length: number;
   rows: number;
+  /** Of persons and groups; unknown of a frame that was found at the start. */
+  changes?: number;
 }
 
 export interface Batch {
@@ -83,6 +87,8 @@ export interface Batch {
   partition: number;
   rows: number;
   bytes: number;
+  /** As its frames'. */
+  changes?: number;
   frames: Frame[];
 }
 
@@ -120,79 +126,60 @@ export function batchId(segment: bigint, place: number): bigint {
   return (segment << 11n) | BigInt(place);
 }
 
+/** How a file is named that quarantined rows come back in. */
+export const returnedSuffix = ".returned.segment";
+
 export function segmentName(lane: LaneName, id: bigint): string {
   return `${lane}-${id.toString(16).padStart(16, "0")}.segment`;
 }
 
 export function segmentHead(lane: LaneName, id: bigint): Uint8Array {
   const head = new Uint8Array(segmentHeadBytes);
-  head.set(segmentMagic);
-  new DataView(head.buffer).setBigUint64(8, id, true);
+  const view = new DataView(head.buffer);
+  head.set(magic);
+  view.setBigUint64(8, id, true);
   head[16] = lanes.indexOf(lane);
+  view.setUint32(headSumAt, crc32(head.subarray(0, headSumAt)), true);
   return head;
 }
 
-/**
- * Appends one frame to `out`: `payload` writes the Native bytes. Returns where the payload lies within the whole; of a
- * long one later, and until then nothing may be written to `out`: others get their turn while it is summed up.
- */
-export function writeFrame(
-  out: Pieces,
-  frame: { batch: bigint; partition: number; rows: number; oldest: number },
-  payload: (out: Pieces) => void,
-): Place | Promise<Place> {
-  const start = out.length;
-  const offset = out.total + frameHeadBytes;
-  out.u32(frameMagic);
-  out.u32(0);
-  out.u64(0n);
-  out.u64(frame.batch);
-  out.u32(frame.partition);
-  out.u32(frame.rows);
-  out.i64(frame.oldest);
-  payload(out);
-  const length = out.total - offset;
-  const view = new DataView(out.bytes.buffer, out.bytes.byteOffset);
-  view.setUint32(start + 4, length, true);
-  const pieces = out.list(start + 16);
-  const place = { offset, length };
-  if (length > limits.copyBytesMax) {
-    return sumInTurns(pieces).then((sum) => {
-      view.setBigUint64(start + 8, BigInt(sum), true);
-      return place;
-    });
-  }
-  let sum = 0;
-  for (const bytes of pieces) sum = crc32(bytes, sum);
-  view.setBigUint64(start + 8, BigInt(sum), true);
-  return place;
+/** Whose segment a file is. */
+export interface Known {
+  id: bigint;
+  lane: LaneName;
 }
 
-/** Where a frame's payload lies in what is written at once. */
-export interface Place {
-  offset: number;
-  length: number;
+/** What a file's first bytes say, and whether a sum shows it to be true; undefined when they are no head. */
+export function readSegmentHead(bytes: Uint8Array): (Known & { summed: boolean }) | undefined {
+  const lane = lanes[bytes[16] ?? 255];
+  if (bytes.length < segmentHeadBytes || !lane) return undefined;
+  const view = new DataView(bytes.buffer, bytes.byteOffset, bytes.byteLength);
+  const id = view.getBigUint64(8, true);
+  const begins = (with_: Uint8Array) => with_.every((byte, i) => bytes[i] === byte);
+  if (olderMagics.some(begins)) return { id, lane, summed: false };
+  const sound = begins(magic) && crc32(bytes.subarray(0, headSumAt)) === view.getUint32(headSumAt, true);
+  return sound ? { id, lane, summed: true } : undefined;
 }
 
-async function sumInTurns(pieces: readonly Uint8Array[]): Promise<number> {
-  let sum = 0;
-  for (const bytes of pieces) {
-    for (let at = 0; at < bytes.length; at += limits.sumBytesMax) {
-      if (at > 0) await othersTurn();
-      sum = crc32(bytes.subarray(at, at + limits.sumBytesMax), sum);
-    }
-  }
-  return sum;
+/** What a file's name says. */
+export function readSegmentName(name: string): Known | undefined {
+  const [, word, id] = /^([a-z]+)-([0-9a-f]{16})\.segment$/.exec(name) ?? [];
+  const lane = lanes.find((one) => one === word);
+  return lane && id ? { id: BigInt(`0x${id}`), lane } : undefined;
 }
 
 /**
  * The batch that takes a block's rows, opened when the partition's last one has no room; undefined when the
  * segment is full, or better ends here.
  */
-export function batchFor(segment: Segment, block: { partition: number; rows: number }): Batch | undefined {
+export function batchFor(
+  segment: Segment,
+  block: { partition: number; rows: number; changes?: number },
+): Batch | undefined {
   const open = segment.batches.findLast((batch) => batch.partition === block.partition);
   const room = open && open.rows + block.rows <= limits.batchRowsMax && open.bytes < limits.batchBytesMax;
-  if (room) return open;
+  const changes = (open?.changes ?? 0) + (block.changes ?? 0);
+  if (room && (changes <= limits.batchChangesMax || open.rows === 0)) return open;
   // A segment of one batch can be read by the engine as it is: it ends with that.
   if (open && segment.batches.length === 1) return undefined;
   if (segment.batches.length >= limits.segmentBatchesMax) return undefined;
@@ -202,10 +189,20 @@ export function batchFor(segment: Segment, block: { partition: number; rows: num
   return batch;
 }
 
+/** A frame that was just written; one without changes says nothing of them, as one that was found. */
+export function frameOf(
+  { offset, length }: Pick<Frame, "offset" | "length">,
+  rows: number,
+  changes: number,
+): Frame {
+  return changes > 0 ? { offset, length, rows, changes } : { offset, length, rows };
+}
+
 /** Counts a frame into its batch and segment. */
 export function noteFrame(segment: Segment, batch: Batch, frame: Frame): void {
   batch.frames.push(frame);
   batch.rows += frame.rows;
   batch.bytes += frame.length;
+  if (frame.changes) batch.changes = (batch.changes ?? 0) + frame.changes;
   segment.rows += frame.rows;
 }

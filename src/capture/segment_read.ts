@@ -1,141 +1,129 @@
-// A segment read back after a restart: its sound frames, whatever else the file holds. Changes nothing.
+// A segment read back after a restart: its sound frames, and what of its file is none of them. Changes nothing, and
+// decides nothing about what is bad.
 
 import { readFileSync } from "node:fs";
 import { basename } from "node:path";
-import { crc32 } from "node:zlib";
-import { type FrameHead, nextNativeFrame, readNativeFrame } from "./native_frame.ts";
+import { type FoundFrame, batchAt, nextFrame, nextOlderFrame, readFrame } from "./frame.ts";
+import { nativeBatchAt, nextNativeFrame, readNativeFrame } from "./native_frame.ts";
 import {
-  type LaneName,
+  type Known,
   type Segment,
-  frameHeadBytes,
-  frameMagic,
-  lanes,
+  isNative,
   noteFrame,
+  readSegmentHead,
+  readSegmentName,
   segmentHeadBytes,
-  segmentMagic,
 } from "./segment.ts";
+
+/** Bytes of a file that no sound frame is made of. */
+export interface BadStretch {
+  from: number;
+  to: number;
+  /** Whether they show that they were written for this segment, not for an earlier one of the file. */
+  traced: boolean;
+}
 
 export interface ReadSegment {
   segment: Segment;
   fileBytes: number;
-  /**
-   * [from, to) of every stretch of whole, sound frames, the head in front; one stretch unless something is
-   * damaged.
-   */
-  sound: [number, number][];
-}
-
-/** A frame, and where its payload and it end. */
-type FoundFrame = FrameHead & { offset: number; end: number };
-
-/** How frames of a file are told. */
-interface Format {
-  headBytes: number;
-  frameAt(at: number): FoundFrame | undefined;
-  /** Where the next one may begin, from `from` on. */
-  next(from: number): number | undefined;
+  /** The sound frames, in their order. */
+  frames: FoundFrame[];
+  bad: BadStretch[];
+  /** True when the head that should be there cannot be read. */
+  headDamaged: boolean;
 }
 
 /** Reads a segment's frames from its file; undefined when neither its name nor its head says what it is. */
 export function readSegment(path: string): ReadSegment | undefined {
   const bytes = new Uint8Array(readFileSync(path));
-  const headed = readHead(bytes);
-  const known = headed ?? readName(path);
+  const head = readSegmentHead(bytes);
+  const known = knownOf(path, bytes, head);
   if (!known) return undefined;
-  const empty = { path, rows: 0, oldest: 0, batches: [], recovered: true };
-  const format = headed ? headedFormat(bytes, known.id, headed.checksum) : nativeFormat(bytes, known.id);
-  const segment: Segment = { id: known.id, lane: known.lane, ...empty, bytes: format.headBytes };
-  const sound: [number, number][] = [];
-  let from: number | undefined = format.headBytes;
-  while (from !== undefined && from < bytes.length) {
-    const to = addFrames(segment, format, from);
-    if (sound.length === 0) sound.push([0, to]);
-    else if (to > from) sound.push([from, to]);
-    from = nextSound(format, to + 1);
-  }
-  segment.bytes = sound.at(-1)?.[1] ?? format.headBytes;
-  return { segment, fileBytes: bytes.length, sound: sound.length > 0 ? sound : [[0, format.headBytes]] };
+  const headed = head !== undefined || !isNative(known.lane);
+  const from = headed ? segmentHeadBytes : 0;
+  const { id, lane } = known;
+  const empty = { path, bytes: from, rows: 0, oldest: 0, batches: [], recovered: true };
+  const segment: Segment = { id, lane, ...empty };
+  const { frames, bad } = framesOf(bytes, from, id, isNative(lane));
+  for (const frame of frames) addFrame(segment, frame);
+  return { segment, fileBytes: bytes.length, frames, bad, headDamaged: headed && !isHeadOf(head, known) };
 }
 
-type Known = Pick<Segment, "id" | "lane">;
-
-type Checksum = (bytes: Uint8Array) => bigint;
-
-/** By the first bytes of a head. What an earlier version left behind is read as well: all its lanes had heads. */
-const checksums: [magic: Uint8Array, Checksum][] = [
-  [segmentMagic, (bytes) => BigInt(crc32(bytes))],
-  [new TextEncoder().encode("SLUICEJ1"), (bytes) => Bun.hash.xxHash64(bytes)],
-];
-
-function readHead(bytes: Uint8Array): (Known & { checksum: Checksum }) | undefined {
-  const lane = lanes[bytes[16] ?? 255];
-  const checksum = checksums.find(([magic]) => magic.every((byte, i) => bytes[i] === byte))?.[1];
-  if (bytes.length < segmentHeadBytes || !lane || !checksum) return undefined;
-  return { id: new DataView(bytes.buffer, bytes.byteOffset).getBigUint64(8, true), lane, checksum };
+/** Cuts what is known of a segment down to its frames before `bytes`. */
+export function withoutFramesFrom(read: ReadSegment, bytes: number): ReadSegment {
+  const frames = read.frames.filter(({ at }) => at < bytes);
+  const segment: Segment = { ...read.segment, bytes: 0, rows: 0, batches: [] };
+  for (const frame of frames) addFrame(segment, frame);
+  return { ...read, frames, segment };
 }
 
-function readName(path: string): Known | undefined {
-  const [, lane, id] = /^(live|historical)-([0-9a-f]{16})\.segment$/.exec(basename(path)) ?? [];
-  return lane && id ? { id: BigInt(`0x${id}`), lane: lane as LaneName } : undefined;
+/** A summed head is right whatever the file is called; of one that is not, the frames decide. */
+function knownOf(
+  path: string,
+  bytes: Uint8Array,
+  head: ReturnType<typeof readSegmentHead>,
+): Known | undefined {
+  const named = readSegmentName(basename(path));
+  if (!head) return named;
+  if (!named || head.summed || (named.id === head.id && named.lane === head.lane)) return head;
+  return framesOf(bytes, segmentHeadBytes, named.id, isNative(named.lane)).frames.length > 0 ? named : head;
 }
 
-/** Adds the frames that follow each other from `from`; returns where they end. */
-function addFrames(segment: Segment, format: Format, from: number): number {
-  let at = from;
-  for (let frame = format.frameAt(at); frame; frame = format.frameAt(at)) {
-    addFrame(segment, frame);
+function isHeadOf(head: Known | undefined, { id, lane }: Known): boolean {
+  return head?.id === id && head.lane === lane;
+}
+
+function framesOf(
+  bytes: Uint8Array,
+  headBytes: number,
+  id: bigint,
+  native: boolean,
+): Pick<ReadSegment, "frames" | "bad"> {
+  const frames: FoundFrame[] = [];
+  const bad: BadStretch[] = [];
+  const frameOf = (segment: bigint, at: number) =>
+    readFrame(bytes, at, segment) ?? (native ? readNativeFrame(bytes, at, segment) : undefined);
+  const frameAt = (at: number) => frameOf(id, at);
+  const kinds = [nextFrame, nextOlderFrame, ...(native ? [nextNativeFrame] : [])];
+  const finders = kinds.map((next) => finder(bytes, next));
+  const nextOf = (from: number): number => Math.min(...finders.map((next) => next(from)));
+  let at = headBytes;
+  while (at < bytes.length) {
+    const from = at;
+    let frame = frameAt(at);
+    while (!frame && at < bytes.length) {
+      at = Math.min(nextOf(at + 1), bytes.length);
+      frame = frameAt(at);
+    }
+    if (at > from) {
+      const batch = batchAt(bytes, from) ?? nativeBatchAt(bytes, from);
+      // What looks like a frame here and is nobody's is one of ours whose number was damaged.
+      const nobodys = batch !== undefined && !frameOf(batch >> 11n, from);
+      bad.push({ from, to: at, traced: nobodys || isTraced(bytes.subarray(from, at), id) });
+    }
+    if (!frame) break;
+    frames.push(frame);
     at = frame.end;
   }
-  return at;
+  return { frames, bad };
 }
 
-/** Where the next sound frame begins, if there is one. */
-function nextSound(format: Format, from: number): number | undefined {
-  let at = format.next(from);
-  while (at !== undefined && !format.frameAt(at)) at = format.next(at + 1);
-  return at;
-}
-
-function nativeFormat(bytes: Uint8Array, id: bigint): Format {
-  return {
-    headBytes: 0,
-    frameAt: (at) => {
-      const frame = readNativeFrame(bytes, at, id);
-      return frame && { ...frame, offset: at };
-    },
-    next: (from) => nextNativeFrame(bytes, from),
+/** Where a frame of one kind may begin, from a rising place on: the file is searched once. */
+function finder(bytes: Uint8Array, next: typeof nextFrame): (from: number) => number {
+  let found = -1;
+  return (from) => {
+    if (found < from) found = next(bytes, from) ?? Number.POSITIVE_INFINITY;
+    return found;
   };
 }
 
-function headedFormat(bytes: Uint8Array, id: bigint, checksum: Checksum): Format {
-  const view = new DataView(bytes.buffer, bytes.byteOffset, bytes.byteLength);
-  return {
-    headBytes: segmentHeadBytes,
-    frameAt: (at) => readFrame(bytes, view, at, id, checksum),
-    next: (from) => {
-      const at = bytes.indexOf(0x46, from);
-      return at < 0 ? undefined : at;
-    },
-  };
-}
-
-function readFrame(
-  bytes: Uint8Array,
-  view: DataView,
-  at: number,
-  id: bigint,
-  checksum: Checksum,
-): FoundFrame | undefined {
-  if (at + frameHeadBytes > bytes.length || view.getUint32(at, true) !== frameMagic) return undefined;
-  const batch = view.getBigUint64(at + 16, true);
-  // A frame the file held in an earlier life, whole and sound as it may be.
-  if (batch >> 11n !== id) return undefined;
-  const offset = at + frameHeadBytes;
-  const end = offset + view.getUint32(at + 4, true);
-  if (end > bytes.length) return undefined;
-  if (checksum(bytes.subarray(at + 16, end)) !== view.getBigUint64(at + 8, true)) return undefined;
-  const [partition, rows] = [view.getUint32(at + 24, true), view.getUint32(at + 28, true)];
-  return { batch, partition, rows, oldest: Number(view.getBigInt64(at + 32, true)), offset, end };
+/** Whether the upper 48 bits of this segment's batch numbers are there, in bytes or in digits. */
+function isTraced(bytes: Uint8Array, id: bigint): boolean {
+  const batches = Buffer.alloc(8);
+  batches.writeBigUInt64LE(BigInt.asUintN(64, id << 11n));
+  const stretch = Buffer.from(bytes.buffer, bytes.byteOffset, bytes.length);
+  if (stretch.includes(batches.subarray(2))) return true;
+  return stretch.includes((id >> 5n).toString(16).padStart(12, "0"));
 }
 
 function addFrame(segment: Segment, { batch: id, partition, rows, oldest, offset, end }: FoundFrame): void {
@@ -146,4 +134,5 @@ function addFrame(segment: Segment, { batch: id, partition, rows, oldest, offset
     segment.batches.push(batch);
   }
   noteFrame(segment, batch, { offset, length: end - offset, rows });
+  segment.bytes = end;
 }

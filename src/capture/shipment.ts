@@ -21,16 +21,18 @@ export interface Laden {
  */
 export function shipmentsOf({ batches }: Segment): Batch[][] {
   const shipments: Batch[][] = [];
-  let [rows, bytes] = [0, 0];
+  let [rows, bytes, changes] = [0, 0, 0];
   for (const batch of batches) {
     rows += batch.rows;
     bytes += batch.bytes;
+    changes += batch.changes ?? 0;
     const last = shipments.at(-1);
     const fits = rows <= limits.batchRowsMax && bytes <= limits.batchBytesMax;
-    if (last && fits && last.length < limits.insertPartitionsMax) last.push(batch);
+    const isDerivable = changes <= limits.batchChangesMax;
+    if (last && fits && isDerivable && last.length < limits.insertPartitionsMax) last.push(batch);
     else {
       shipments.push([batch]);
-      ({ rows, bytes } = batch);
+      ({ rows, bytes, changes = 0 } = batch);
     }
   }
   return shipments;

@@ -25,6 +25,8 @@ export interface ShipperOptions {
     quarantined(lane: LaneName, rows: number): void;
     seconds(value: number): void;
   };
+  /** The engine took an insert, or did not. */
+  answered?: (isWell: boolean) => void;
   /** Ends the trying. */
   stopping: AbortSignal;
   clock: Clock;
@@ -93,7 +95,24 @@ export class Shipper {
       doubt = true;
       return rowsOf(batches) - rowsOf(missing) + (missing.length > 0 ? await send(missing) : 0);
     };
-    return stubbornly(step, { stopping, log, saying: "flush failed, trying again", about: { lane } });
+    return stubbornly(() => this.#watched(step), {
+      stopping,
+      log,
+      saying: "flush failed, trying again",
+      about: { lane },
+    });
+  }
+
+  async #watched<T>(step: () => Promise<T>): Promise<T> {
+    const { answered } = this.#options;
+    try {
+      const done = await step();
+      answered?.(true);
+      return done;
+    } catch (thrown) {
+      answered?.(false);
+      throw thrown;
+    }
   }
 
   /** One INSERT; when ClickHouse refuses it for good, its halves, down to the rows that are at fault. */
@@ -195,7 +214,7 @@ export class Shipper {
     const refused = { batch: id, lane, partition, oldest, native, reason: error.message };
     await quarantine.add(refused, new Date(clock.now()));
     counts.quarantined(lane, 1);
-    log.error("ClickHouse refuses an event; it is in quarantine (sluice journal list)", {
+    log.error("ClickHouse refuses an event; it is in quarantine (bun run sluice journal list)", {
       id: id.toString(16).padStart(16, "0"),
       reason: error.message,
     });

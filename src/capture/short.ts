@@ -5,6 +5,7 @@ import type { Clock } from "../core/clock.ts";
 import { Fault, type FaultCode } from "../core/fault.ts";
 import { withCors } from "../http/cors.ts";
 import { problemResponse } from "../http/problem.ts";
+import type { MemoryBudget } from "../work/memory_budget.ts";
 import type { Receiver } from "./body.ts";
 import type { CaptureOptions } from "./pipeline.ts";
 import { usualReply } from "./reply.ts";
@@ -13,6 +14,8 @@ import type { Waiter } from "./waiting.ts";
 
 export interface AnswerOptions extends CaptureOptions {
   clock: Clock;
+  /** Of all request bodies of this process. */
+  memory: MemoryBudget;
   refused(code: FaultCode): void;
   /** The answer to a request that failed for no fault of its own. */
   failed(thrown: unknown, request: Request): Response;
@@ -21,6 +24,8 @@ export interface AnswerOptions extends CaptureOptions {
 
 export interface ShortOptions {
   request: Request;
+  /** Bytes of its body, which were acquired: given back when it is answered, or handed on with it. */
+  announced: number;
   /** By the clock's elapsed(). */
   started: number;
   singles: Singles;
@@ -80,17 +85,23 @@ export class ShortRequest implements Receiver, Waiter {
   }
 
   #end(response: Response): void {
-    const { options, started } = this.#short;
+    const { options, announced, started } = this.#short;
+    options.memory.releaseShort(announced);
     this.#answer(response);
     options.seconds((options.clock.elapsed() - started) / 1000);
   }
 }
 
-/** What a request is answered that was not taken. */
-export function refusal(thrown: unknown, request: Request, options: AnswerOptions): Response {
+/** What a request is answered that was not taken; `more`: what its body says beside the usual fields. */
+export function refusal(
+  thrown: unknown,
+  request: Request,
+  options: AnswerOptions,
+  more?: (fault: Fault) => Record<string, string>,
+): Response {
   if (!(thrown instanceof Fault)) return options.failed(thrown, request);
   options.refused(thrown.code);
-  const problem = problemResponse(thrown);
+  const problem = problemResponse(thrown, more?.(thrown));
   // The rest of a body that came too late is not waited for: its connection cannot go on.
   if (thrown.code === "upload_timeout") problem.headers.set("connection", "close");
   return withCors(request, problem);

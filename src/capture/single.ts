@@ -5,7 +5,7 @@ import { isUtf8 } from "node:buffer";
 import { type Envelope, isHistorical, keyOf } from "./admit.ts";
 import { singleKey } from "./fast_layout.ts";
 import type { Sending } from "./event.ts";
-import type { EventLane } from "./journal.ts";
+import type { EventLane } from "./journal_room.ts";
 import { entryLength, envelope } from "./member.ts";
 import type { CaptureOptions } from "./pipeline.ts";
 import { takeTurns } from "./row.ts";
@@ -43,7 +43,7 @@ export class Singles implements Envelope {
   /**
    * Lays the event of a body shorter than limits.slabBodyBytesMin; undefined, and nothing is laid, when it is anything
    * else than one plain event of a known project, or when it has to wait.
-   * @throws Fault as keyOf() does.
+   * @throws Fault as keyOf() and JournalRoom.laneFor() do.
    */
   take(body: Uint8Array): TakenSingle | undefined {
     const { journal, keys, clock } = this.#options;
@@ -54,7 +54,7 @@ export class Singles implements Envelope {
     const project_id = keys.find(keyOf(this));
     if (project_id === undefined) return undefined;
     const historical_migration = isHistorical(this);
-    const lane = journal.lane(historical_migration);
+    const lane = journal.room.laneFor(project_id, historical_migration);
     if (lane.crowded) return undefined;
     const sending = this.#sending;
     sending.project_id = project_id;
@@ -63,7 +63,7 @@ export class Singles implements Envelope {
     slab.judge(0, 1, sending, sending.received + aheadMicrosMax);
     if (slab.slow > 0 || slab.years !== 1) return undefined;
     this.#laid = slab.lay(0, 0, sending, journal.stamp(), takeTurns(1));
-    lane.appendMany(slab.yearAt(0), 1, this.#append);
+    lane.appendMany(slab.yearAt(0), 1, this.#append, project_id);
     return { project_id, historical_migration, lane };
   }
 

@@ -9,26 +9,30 @@ export class Slabs {
   readonly #free: Slab[] = [];
   #short: Slab | undefined;
   #out = 0;
-  #timer: ReturnType<typeof setTimeout> | undefined;
-  /** One for inflated bodies that are longer than usual: to free its memory takes 10 ms of one turn. */
+  /** One for inflated bodies that are longer than usual. */
   #long: Slab | undefined;
-  #longTimer: ReturnType<typeof setTimeout> | undefined;
+  #longOut = false;
+  #timer: ReturnType<typeof setTimeout> | undefined;
 
-  /** `bodyBytesMax`: the longest usual body; of slabs for longer ones, one is kept. */
+  /** `bodyBytesMax`: the longest usual body; of slabs for longer ones, there is one. */
   constructor(bodyBytesMax: number) {
     this.#bodyBytesMax = bodyBytesMax;
   }
 
   /** Room for a body of so many bytes; undefined when all are in use, and then any memory does. */
   take(bytes: number): Slab | undefined {
+    if (bytes > this.#bodyBytesMax) return this.#takeLong(bytes);
     if (this.#out >= limits.slabsMax) return undefined;
     this.#out++;
-    if (bytes > this.#bodyBytesMax) return this.#takeLong(bytes);
     clearTimeout(this.#timer);
     return this.#free.pop() ?? new Slab(this.#bodyBytesMax);
   }
 
-  #takeLong(bytes: number): Slab {
+  /** There is never more than one: each takes 130 MB. */
+  #takeLong(bytes: number): Slab | undefined {
+    if (this.#longOut) return undefined;
+    this.#longOut = true;
+    clearTimeout(this.#timer);
     const kept = this.#long;
     this.#long = undefined;
     if (kept && kept.body.length >= bytes) return kept;
@@ -46,17 +50,30 @@ export class Slabs {
   }
 
   give(slab: Slab): void {
-    this.#out--;
     if (slab.body.length > this.#bodyBytesMax) {
+      this.#longOut = false;
       this.#long = slab;
-      clearTimeout(this.#longTimer);
-      this.#longTimer = setTimeout(() => (this.#long = undefined), limits.slabIdleMs);
-      this.#longTimer.unref();
-      return;
+    } else {
+      this.#out--;
+      this.#free.push(slab);
     }
-    this.#free.push(slab);
+    this.#letGoAfter(limits.slabIdleMs);
+  }
+
+  #letGoAfter(ms: number): void {
     clearTimeout(this.#timer);
-    this.#timer = setTimeout(() => (this.#free.length = 0), limits.slabIdleMs);
+    this.#timer = setTimeout(() => this.#letGo(), ms);
     this.#timer.unref();
+  }
+
+  /**
+   * Lets one slab go. Its memory is the system's again when garbage is collected, which a server at rest has no reason
+   * to do: it is told to. That takes 5 to 10 ms for each slab, so that they go one by one.
+   */
+  #letGo(): void {
+    if (this.#long) this.#long = undefined;
+    else if (!this.#free.pop()) return;
+    Bun.gc(true);
+    this.#letGoAfter(limits.slabGapMs);
   }
 }

@@ -3,7 +3,7 @@
 import { limits } from "../core/limits.ts";
 import { ByteColumn, writeBlockHead, writeColumnHead } from "../storage/native.ts";
 import { Pieces } from "../storage/native_pieces.ts";
-import type { LaneBlock } from "./lane.ts";
+import type { LaneBlock } from "./lane_block.ts";
 import type { SnapshotRow } from "./snapshot.ts";
 
 const microsType = "DateTime64(6, 'UTC')";
@@ -35,6 +35,7 @@ type Name = keyof typeof columnTypes;
 const names = Object.keys(columnTypes) as Name[];
 
 export class SnapshotBlock implements LaneBlock<SnapshotRow> {
+  readonly changes = 0;
   partition = 0;
   rows = 0;
   oldest = 0;

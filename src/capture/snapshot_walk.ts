@@ -2,7 +2,7 @@
 // tell, a stretch at a time. Builds no objects: the scan checked the bytes, and most of them are only passed over.
 
 import { bytesOf } from "../core/bytes.ts";
-import { Passing, pastGap } from "./passing.ts";
+import { Passing, pastGap } from "../core/json_passing.ts";
 import { FactsBook, type Place, type SnapshotFacts, numberAt } from "./snapshot_facts.ts";
 
 /** What the walk is in: the snapshot's properties, the array of events, an event, its data, the data's payload. */

@@ -10,7 +10,7 @@ export interface Spike {
   end: number | undefined;
   /** Events in its busiest minute so far. */
   peak: number;
-  /** Mean events a minute in the hour before it. */
+  /** Mean events a minute in the hour before it, or in as much of that as the project has sent events. */
   baseline: number;
 }
 
@@ -21,6 +21,8 @@ interface Watched {
   sum: number;
   /** Events of the current minute. */
   now: number;
+  /** Minutes since 1970: the first one to compare with. */
+  since: number;
   spike: Spike | undefined;
 }
 
@@ -28,6 +30,8 @@ const minuteMs = 60_000;
 
 export class SpikeWatch {
   readonly #projects = new Map<number, Watched>();
+  /** Projects that sent events before the last hour, as many as are watched: for them a quiet hour is a quiet hour. */
+  readonly #old = new Set<number>();
   /** Minutes since 1970; events of an earlier one (a clock that went back) count into it. */
   #minute = 0;
   #ended: Spike[] = [];
@@ -44,7 +48,10 @@ export class SpikeWatch {
       watched.spike.peak = Math.max(watched.spike.peak, watched.now);
       return undefined;
     }
-    const baseline = watched.sum / limits.spikeMinutes;
+    // A project's first minute has nothing to be compared with, and the next ones only have those since.
+    const compared = Math.min(limits.spikeMinutes, this.#minute - watched.since);
+    if (compared <= 0) return undefined;
+    const baseline = watched.sum / compared;
     if (!this.armed || !isSpike(watched.now, baseline)) return undefined;
     const start = this.#minute * minuteMs;
     watched.spike = { project_id, start, end: undefined, peak: watched.now, baseline };
@@ -63,6 +70,7 @@ export class SpikeWatch {
     if (!watched) return;
     watched.minutes[minute % limits.spikeMinutes]! += events;
     watched.sum += events;
+    watched.since = Math.min(watched.since, minute);
   }
 
   /** Takes the spikes that are over at `now` (ms). */
@@ -80,7 +88,8 @@ export class SpikeWatch {
     const known = this.#projects.get(project_id);
     if (known || this.#projects.size >= limits.spikeProjectsMax) return known;
     const minutes = new Float64Array(limits.spikeMinutes);
-    const watched: Watched = { minutes, sum: 0, now: 0, spike: undefined };
+    const since = this.#old.has(project_id) ? Number.NEGATIVE_INFINITY : this.#minute;
+    const watched: Watched = { minutes, sum: 0, now: 0, since, spike: undefined };
     this.#projects.set(project_id, watched);
     return watched;
   }
@@ -98,7 +107,9 @@ export class SpikeWatch {
     for (; this.#minute < minute; this.#minute++) {
       for (const [project_id, watched] of this.#projects) {
         this.#endMinute(watched);
-        if (watched.sum === 0 && !watched.spike) this.#projects.delete(project_id);
+        if (watched.sum > 0 || watched.spike) continue;
+        this.#projects.delete(project_id);
+        if (this.#old.size < limits.spikeProjectsMax) this.#old.add(project_id);
       }
     }
   }

@@ -1,9 +1,8 @@
-// Where capture's own facts rest: which batches ClickHouse has, and how far each journal has come. Never
-// holds events back.
+// Where capture's own facts rest in ClickHouse: which batches it has, and what recent minutes held. Never holds events
+// back.
 
 import { limits } from "../core/limits.ts";
 import type { ClickHouse, NativeBody } from "../storage/clickhouse.ts";
-import type { Postgres } from "../storage/postgres.ts";
 
 /**
  * Writes batches as one INSERT: the engine makes a part of each partition they are of, one after the other. When it
@@ -29,6 +28,7 @@ export async function storedBatches(
     `SELECT DISTINCT _batch AS batch FROM {table:Identifier} WHERE _batch IN {batches:Array(UInt64)}
      LIMIT {count:UInt32}`,
     { table, batches: batches, count: batches.length },
+    { kind: "flush" },
   );
   return new Set(found.map(({ batch }) => BigInt(batch)));
 }
@@ -64,38 +64,6 @@ const derivations: Readonly<Record<string, string>> = {
     WHERE c._batch IN {batches:Array(UInt64)}
     GROUP BY c.project_id, day, c.session_hash, c.distinct_id`,
 };
-
-/** Registers a journal by its name, once; resolves to its number. */
-export async function registerJournal(sql: Postgres, name: string): Promise<number> {
-  const rows = await sql<{ id: number }[]>`
-    INSERT INTO journals (name) VALUES (${name})
-    ON CONFLICT (name) DO UPDATE SET name = excluded.name
-    RETURNING id`;
-  const id = rows[0]?.id;
-  if (id === undefined) throw new Error("the journal was not registered");
-  return id;
-}
-
-/**
- * Says how far a journal has come: every row it took before `watermark` (microseconds) is in ClickHouse. From then on
- * it counts, whether it was there or had left.
- */
-export async function publishWatermark(
-  sql: Postgres,
-  { name, number }: { name: string; number: number },
-  watermark: number,
-  now: number,
-): Promise<void> {
-  await sql`
-    INSERT INTO journals (id, name, watermark, seen_at) OVERRIDING SYSTEM VALUE
-    VALUES (${number}, ${name}, to_timestamp(${watermark / 1e6}), to_timestamp(${now / 1e3}))
-    ON CONFLICT (name) DO UPDATE SET watermark = excluded.watermark, seen_at = excluded.seen_at`;
-}
-
-/** A journal that holds nothing leaves: nobody waits for it any more. Its number stays its own. */
-export async function leaveJournals(sql: Postgres, name: string): Promise<void> {
-  await sql`DELETE FROM journals WHERE name = ${name}`;
-}
 
 /** Live events of the last `minutes`, by project and minute since 1970: what the watch for spikes missed. */
 export async function recentMinutes(

@@ -87,13 +87,27 @@ function hexOf(bytes: Uint8Array, at: number): number {
   return code;
 }
 
+/** A fault of bytes that a repaired copy may not have: see repair.ts. */
+export class RepairableFault extends Fault {}
+
+export function notUtf8(): Fault {
+  return new RepairableFault("invalid_payload", `${malformedWords}: the body is not UTF-8.`);
+}
+
 export function unexpected(bytes: Uint8Array, at: number): Fault {
   const byte = bytes[at];
+  // The first letter of NaN or Infinity.
+  if (byte === 0x4e || byte === 0x49) {
+    const detail = `${malformedWords}: unexpected "${String.fromCharCode(byte)}" at byte ${at}.`;
+    return new RepairableFault("invalid_payload", detail);
+  }
   if (byte === undefined) return malformed(`the JSON ends too early, at byte ${at}`);
   const shown = byte > 0x20 && byte < 0x7f ? `"${String.fromCharCode(byte)}"` : `byte 0x${byte.toString(16)}`;
   return malformed(`unexpected ${shown} at byte ${at}`);
 }
 
+const malformedWords = "Malformed request data";
+
 export function malformed(what: string): Fault {
-  return new Fault("invalid_payload", `Malformed request data: ${what}.`);
+  return new Fault("invalid_payload", `${malformedWords}: ${what}.`);
 }

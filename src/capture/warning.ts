@@ -2,7 +2,7 @@
 // given.
 
 import { ByteColumn, writeBlockHead, writeColumnHead } from "../storage/native.ts";
-import type { LaneBlock } from "./lane.ts";
+import type { LaneBlock } from "./lane_block.ts";
 
 export interface WarningRow {
   project_id: number;
@@ -22,6 +22,7 @@ export interface WarningRow {
 const microsType = "DateTime64(6, 'UTC')";
 
 export class WarningBlock implements LaneBlock<WarningRow> {
+  readonly changes = 0;
   partition = 0;
   rows = 0;
   oldest = 0;

@@ -4,10 +4,12 @@
 import type { Clock } from "../core/clock.ts";
 import { limits } from "../core/limits.ts";
 import type { Log } from "../core/log.ts";
+import { namesEverybody } from "../persons/merge.ts";
 import type { Applied } from "../persons/store.ts";
 import { explain, sentences } from "./explain.ts";
 import type { Lane } from "./lane.ts";
 import type { Outcomes, Reason, Warning } from "./outcome.ts";
+import type { Repaired } from "./repair.ts";
 import { type Spike, SpikeWatch } from "./spike.ts";
 import { type Admitting, Tally, type Unlisted, minuteMicros } from "./tally.ts";
 import type { WarningRow } from "./warning.ts";
@@ -35,6 +37,8 @@ export interface Told {
   bytes: Uint8Array;
   ignored: Outcomes<Reason>;
   warned: Outcomes<Warning>;
+  /** Where the body was repaired, if it was. */
+  repaired?: Repaired | undefined;
 }
 
 export class WarningBook {
@@ -53,7 +57,7 @@ export class WarningBook {
    * journal that cannot be written is logged there, and the events themselves are counted in the metrics
    * all the same.
    */
-  async note({ project_id, bytes, ignored, warned }: Told): Promise<void> {
+  async note({ project_id, bytes, ignored, warned, repaired }: Told): Promise<void> {
     if (ignored.total + warned.total === 0) return;
     const now = this.#options.clock.now() * 1000;
     const listing: (number | Promise<number>)[] = [];
@@ -63,7 +67,7 @@ export class WarningBook {
         if (room === 0) continue;
         const examples = outcomes.examples.filter((example) => example.type === type);
         const rows = (most: number) =>
-          examples.slice(0, most).map((example) => explain(example, bytes, project_id, now));
+          examples.slice(0, most).map((example) => explain(example, bytes, project_id, now, repaired));
         // The body may be gone once somebody else has said how many there is room for.
         listing.push(typeof room === "number" ? this.#list(rows(room)) : this.#listLater(rows(count), room));
       }
@@ -101,11 +105,16 @@ export class WarningBook {
       const row = { project_id, type, details, event: "", distinct_id, count: 1, timestamp: now };
       this.#options.lane.append(row);
     };
-    for (const { project_id, from, into } of refused) {
-      tell("cannot_merge_already_identified", project_id, { merged_id: from, into_id: into }, from);
+    for (const merge of refused) {
+      const { project_id, from, into } = merge;
+      const type = namesEverybody(merge)
+        ? "cannot_merge_with_illegal_distinct_id"
+        : "cannot_merge_already_identified";
+      tell(type, project_id, { merged_id: from, into_id: into }, from);
     }
-    for (const { project_id, name } of refusedTypes) {
-      tell("group_types_limit_exceeded", project_id, { group_type: name }, "");
+    for (const { project_id, name, barred } of refusedTypes) {
+      const type = barred ? "group_type_not_allowed" : "group_types_limit_exceeded";
+      tell(type, project_id, { group_type: name }, "");
     }
     if (refused.length + refusedTypes.length > 0) void this.#commit();
   }

@@ -16,6 +16,7 @@ export async function withAccounts<T>(context: CliContext, work: (sql: Postgres)
   const log = openLog({ level, format: logFormat, write: (line) => context.complain(line) });
   const accounts = await attachPostgres({
     dataDir,
+    existing: true,
     log,
     ...(databaseUrl === undefined ? {} : { databaseUrl }),
   });
@@ -24,7 +25,9 @@ export async function withAccounts<T>(context: CliContext, work: (sql: Postgres)
   } catch (reason) {
     // "undefined_table": nothing was ever started on this database.
     if (reason instanceof Error && "code" in reason && reason.code === "42P01") {
-      throw new UserError('the database has no tables yet: run "sluice migrate" or start the server first');
+      throw new UserError(
+        'the database has no tables yet: run "bun run sluice migrate" or start the server first',
+      );
     }
     throw reason;
   } finally {

@@ -4,10 +4,11 @@ import { systemClock } from "../core/clock.ts";
 import type { CliContext, Command } from "./command.ts";
 import { bodyLimits } from "./import/body.ts";
 import { readImportOptions } from "./import/options.ts";
+import type { Readable } from "./import/readable.ts";
 import { type ImportEnd, type ImportParts, runImport } from "./import/run.ts";
 import { grouped, sumOf } from "./import/tally.ts";
 
-const help = `Usage: sluice import FILE… [options]
+const help = `Usage: bun run sluice import FILE… [options]
 
 Sends the events in files to a server as a historical migration. FILE may be packed with gzip or zstd; - is
 standard input.
@@ -23,12 +24,14 @@ Options:
                        posthog, mixpanel, amplitude, segment   their exports, as JSON Lines or JSON
   --concurrency N    batches on their way at once (default 4)
   --state FILE       the checkpoint (default: beside the first FILE, as FILE.sluice-import)
+  --no-wait          does not wait until what was sent can be read
   --dry-run          reads and checks everything, sends nothing; needs neither server nor key
   --json             the last line is {"sent":n,"accepted":n,"ignored":n,"rejected":n}
 
 Interrupted or failed, the same line again goes on where it ended; when all is done the checkpoint goes away.
 Importing a file twice does no harm: an event without a uuid gets one that depends on its line alone, and the
-second of two equal lines in one command counts as another event.
+second of two equal lines in one command counts as another event. The server counts what it was sent as accepted
+also when it had it already; only once it is stored are equal uuids one event.
 A line is rejected, and told as FILE:LINE: reason, when it is not an event of its format or longer than 4
 MiB, or when its timestamp is missing, cannot be read, or lies in the future or before 1900: the server would
 put the time of the import in its place. The rest is imported all the same. What the server makes no event of
@@ -37,7 +40,7 @@ counts as ignored.
 Exits 0 when every record was sent (or would be, in a dry run), 1 when one was rejected or the import did not
 come to its end, 2 on wrong use.
 
-Example: sluice import events-2024.jsonl.gz --api-key phc_…`;
+Example: bun run sluice import events-2024.jsonl.gz --api-key phc_…`;
 
 export const importCommand: Command = {
   name: "import",
@@ -88,6 +91,7 @@ function tell(end: ImportEnd, dryRun: boolean, json: boolean, context: CliContex
   lines.push(`rejected ${grouped(tally.rejected)}`);
   if (sumOf(tally.skipped) > 0)
     lines.push(`skipped ${grouped(sumOf(tally.skipped))}${reasons(tally.skipped)}`);
+  if (end.readable !== undefined) lines.push(readableText[end.readable]);
   // With --json, standard output is for the program that reads it.
   // An import that failed before anything came of it has one thing to say.
   const silent = end.failure !== undefined && tally.sent + tally.rejected === 0;
@@ -103,6 +107,13 @@ function tell(end: ImportEnd, dryRun: boolean, json: boolean, context: CliContex
   const { sent, accepted, rejected } = tally;
   context.print(JSON.stringify({ sent, accepted, ignored, rejected }));
 }
+
+const readableText: Record<Readable, string> = {
+  readable: "all of it can be read now",
+  unknown: "it can be read in a moment (the server does not say when)",
+  late: "it is kept, but cannot be read yet: see the server's /_readiness and its log",
+  interrupted: "it is kept, and can be read in a moment",
+};
 
 function reasons(counts: Readonly<Record<string, number>>): string {
   const sorted = Object.entries(counts).sort(([, a], [, b]) => b - a);

@@ -12,9 +12,9 @@ import type { CliContext, Command } from "./command.ts";
 export const journalCommand: Command = {
   name: "journal",
   summary: "list, retry or discard events that ClickHouse refuses",
-  help: `usage: sluice journal list [--json]
-       sluice journal retry ID|all
-       sluice journal discard ID|all
+  help: `usage: bun run sluice journal list [--json]
+       bun run sluice journal retry ID|all
+       bun run sluice journal discard ID|all
 
 An event that ClickHouse refuses for good rests under DATA_DIR/quarantine with the reason, and blocks
 nothing else.
@@ -22,7 +22,7 @@ nothing else.
   retry     hands it back; a running server takes it within seconds, another at its next start
   discard   removes it for good
 
-  sluice journal retry all`,
+  bun run sluice journal retry all`,
   run: (args, context) => Promise.resolve(run(args, context)),
 };
 
@@ -34,7 +34,7 @@ function run(args: string[], { config, print }: CliContext): number {
   const quarantine = new Quarantine(dataDir);
   if (verb === "list" && id === undefined) return list(quarantine, values.json === true, print);
   if ((verb !== "retry" && verb !== "discard") || id === undefined || rest.length > 0) {
-    throw new UserError("expected list, retry ID|all or discard ID|all; sluice journal --help", 2);
+    throw new UserError("expected list, retry ID|all or discard ID|all; bun run sluice journal --help", 2);
   }
   const count = verb === "retry" ? quarantine.retry(id) : quarantine.discard(id);
   if (count === 0 && id !== "all") throw new UserError(`nothing in quarantine has the id ${id}`);
@@ -46,7 +46,7 @@ function parse(args: string[]) {
   try {
     return parseArgs({ args, allowPositionals: true, options: { json: { type: "boolean" } } });
   } catch (thrown) {
-    throw new UserError(`${reasonOf(thrown)}; sluice journal --help`, 2);
+    throw new UserError(`${reasonOf(thrown)}; bun run sluice journal --help`, 2);
   }
 }
 

@@ -8,9 +8,9 @@ import { withAccounts } from "./accounts.ts";
 import { endOfWords, readWords, requiredTextOf, textOf, type Words } from "./args.ts";
 import type { CliContext, Command } from "./command.ts";
 
-const help = `usage: sluice key issue --label LABEL --scopes SCOPE,SCOPE… [--email USER] [--json]
-       sluice key list [--json]
-       sluice key revoke ID
+const help = `usage: bun run sluice key issue --label LABEL --scopes SCOPE,SCOPE… [--email USER] [--json]
+       bun run sluice key list [--json]
+       bun run sluice key revoke ID
 
 issue           makes a personal API key and prints it; it cannot be shown again
   --label LABEL         what it is for, at most ${labelCharsMax} characters
@@ -19,7 +19,7 @@ issue           makes a personal API key and prints it; it cannot be shown again
 list            prints id, masked key, scopes and label of every key
 revoke          ends a key, effective at once
 
-example: sluice key issue --label "nightly report" --scopes query:read,project:read`;
+example: bun run sluice key issue --label "nightly report" --scopes query:read,project:read`;
 
 export const keyCommand: Command = {
   name: "key",
@@ -35,7 +35,7 @@ export const keyCommand: Command = {
     }
     if (verb === "list") return list(words, context);
     if (verb === "revoke") return revoke(words, context);
-    throw new UserError(`expected "key issue", "key list" or "key revoke"; see sluice key --help`, 2);
+    throw new UserError(`expected "key issue", "key list" or "key revoke"; see bun run sluice key --help`, 2);
   },
 };
 
@@ -71,9 +71,9 @@ async function list(words: Words, context: CliContext): Promise<number> {
 
 async function revoke(words: Words, context: CliContext): Promise<number> {
   const id = words.positionals[1];
-  if (id === undefined) throw new UserError("key revoke needs the key's id; see sluice key list", 2);
+  if (id === undefined) throw new UserError("key revoke needs the key's id; see bun run sluice key list", 2);
   const revoked = await withAccounts(context, (sql) => revokeKey(sql, id, null));
-  if (!revoked) throw new UserError(`no key has the id ${id}; see sluice key list`);
+  if (!revoked) throw new UserError(`no key has the id ${id}; see bun run sluice key list`);
   context.print(words.values["json"] ? JSON.stringify({ id, revoked }) : `key ${id} revoked`);
   return 0;
 }

@@ -9,16 +9,16 @@ import type { CliContext, Command } from "./command.ts";
 export const migrateCommand: Command = {
   name: "migrate",
   summary: "bring Postgres and ClickHouse to this version's tables",
-  help: `usage: sluice migrate
+  help: `usage: bun run sluice migrate
 
 Applies what is missing of sql/postgres and sql/clickhouse, in order, once, whoever else does the same.
 
-  DATABASE_URL=postgres://… CLICKHOUSE_URL=http://… SECRET_KEY=… sluice migrate`,
+  DATABASE_URL=postgres://… CLICKHOUSE_URL=http://… SECRET_KEY=… bun run sluice migrate`,
   run,
 };
 
 async function run(args: string[], { config, print }: CliContext): Promise<number> {
-  if (args.length > 0) throw new UserError(`unknown option "${args[0]}"; sluice migrate --help`, 2);
+  if (args.length > 0) throw new UserError(`unknown option "${args[0]}"; bun run sluice migrate --help`, 2);
   const log = openLog({ level: config.logLevel, format: config.logFormat });
   const { dataDir, databaseUrl, clickhouseUrl } = config;
   const stores = await attachStores({

@@ -11,17 +11,17 @@ import { withAccounts } from "./accounts.ts";
 import { endOfWords, readWords, requiredTextOf, textOf, type Words } from "./args.ts";
 import type { CliContext, Command } from "./command.ts";
 
-const help = `usage: sluice project create --name NAME [--organization ID] [--api-key KEY] [--json]
-       sluice project list [--json]
+const help = `usage: bun run sluice project create --name NAME [--organization ID] [--api-key KEY] [--json]
+       bun run sluice project list [--json]
 
 create          makes a project and prints its id and API key
   --name NAME           its name, at most 200 characters
   --organization ID     the organization it belongs to; the oldest one unless told
-  --api-key KEY         its API key, visible ASCII of at most 64 characters; generated unless told
+  --api-key KEY         its API key, 8 to 64 visible ASCII characters; generated unless told
 list            prints id, API key and name of every project
   --json                prints JSON, as GET /api/projects/ shows it
 
-example: sluice project create --name "Web shop"`;
+example: bun run sluice project create --name "Web shop"`;
 
 export const projectCommand: Command = {
   name: "project",
@@ -33,7 +33,7 @@ export const projectCommand: Command = {
     const [verb] = words.positionals;
     if (verb === "create") return create(words, context);
     if (verb === "list") return list(words, context);
-    throw new UserError(`expected "project create" or "project list"; see sluice project --help`, 2);
+    throw new UserError(`expected "project create" or "project list"; see bun run sluice project --help`, 2);
   },
 };
 

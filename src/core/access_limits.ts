@@ -11,6 +11,8 @@ export const accessLimits = {
   keysAskedMax: 1000,
   /** A body searched for a personal key, in bytes: a management request is small. */
   keyBodyBytesMax: 1_048_576,
+  /** Blanks around a text that are taken off before its length counts; with more it is refused unread. */
+  blanksAroundMax: 1000,
   /** How often the use of a personal key is written down, in ms: once an hour tells enough. */
   keyUseNoteMs: 3_600_000,
   /** How long a read may be let in by what was found before, in ms, if nothing tells of a change: 5 s are promised. */

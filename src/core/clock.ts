@@ -21,7 +21,30 @@ export function sleep(ms: number, unref = false): Promise<void> {
   });
 }
 
-/** Resolves when everybody else who has something to do in this turn of the loop has done it. */
+/** Those who let others go first, in the order in which they came. */
+const queue: (() => void)[] = [];
+let first = 0;
+
+/**
+ * Resolves when everybody else who has something to do in this turn of the loop has done it. Of all who wait here one
+ * goes on in a turn: however many long bodies are worked off at once, a request waits for one stretch of one of them.
+ */
 export function othersTurn(): Promise<void> {
-  return new Promise((resolve) => setImmediate(resolve));
+  return new Promise((resolve) => {
+    if (queue.push(resolve) - first === 1) setImmediate(goOn);
+  });
 }
+
+function goOn(): void {
+  const resolve = queue[first++]!;
+  if (first === queue.length) {
+    queue.length = 0;
+    first = 0;
+  } else setImmediate(goOn);
+  // An array whose front is shifted off would be moved each time.
+  if (first >= queueFrontMax) first -= queue.splice(0, first).length;
+  resolve();
+}
+
+/** Places of the queue that may lie unused before it is moved. */
+const queueFrontMax = 1024;

@@ -13,6 +13,8 @@ export const deliveryLimits = {
   subscriptionsPerProjectMax: 20_000,
   /** Test deliveries of one subscription that may be under way at once. */
   testDeliveriesMax: 5,
+  /** Test deliveries that a project may ask for in a minute: each writes to up to fifty addresses. */
+  testDeliveriesPerMinuteMax: 10,
   /** The least time from now to a next_delivery_date that is computed, in ms; PostHog's number. */
   deliveryLeadMs: 15 * 60_000,
   /** Insights of a dashboard in one delivery: more would be cut by mail clients. */
@@ -38,6 +40,11 @@ export const deliveryLimits = {
   webhookMsMax: 15_000,
   /** Characters of a webhook's answer that a delivery's error repeats. */
   answerCharsMax: 300,
+  /** Characters of why one recipient was not delivered to. */
+  deliveryErrorCharsMax: 1000,
+  /** How often the end of an attempt is written when the store fails, and the pause in ms, which grows. */
+  deliveryEndTriesMax: 4,
+  deliveryEndRetryMs: 250,
   /** How long a mail server may take to connect and to greet, in ms. */
   smtpConnectMsMax: 10_000,
   /** How long it may be silent, in ms. */
@@ -54,8 +61,8 @@ export const deliveryLimits = {
   deliveriesAtOnceMax: 16,
   /** The time between two letters that are written, in ms: each takes about two, and capture comes first. */
   letterGapMs: 12,
-  /** Insights read and charts drawn at once for deliveries: a core stays free for capture. */
-  deliveryReadsMax: 1,
+  /** Insights read and charts drawn at once for deliveries, one of them for one project: capture needs the cores. */
+  deliveryReadsMax: 2,
   /** Charts and insights that wait for that. */
   deliveryReadsWaitingMax: 1000,
   /** How long what was read for one delivery serves others of the same insight, in ms. */

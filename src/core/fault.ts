@@ -5,6 +5,10 @@ export type FaultCode =
   | "parse_error"
   | "no_data"
   | "invalid_payload"
+  | "empty_batch"
+  | "missing_event_uuid"
+  | "invalid_event_uuid"
+  | "duplicate_event_uuid"
   | "payload_too_large"
   | "unsupported_media_type"
   | "method_not_allowed"
@@ -38,6 +42,8 @@ export type FaultCode =
   // us
   | "conflict"
   | "unavailable"
+  | "journal_share_exceeded"
+  | "changes_share_exceeded"
   | "error";
 
 export interface FaultOptions {

@@ -17,6 +17,12 @@ export function newPersonalKey(): string {
   return `phx_${randomBase62(47)}`;
 }
 
+/** What is wrong with a key that somebody gave by hand; undefined when nothing is. Lengths are in characters. */
+export function wrongKey(key: string, charsMin = 8, charsMax = 64): string | undefined {
+  const fits = key.length >= charsMin && key.length <= charsMax && /^[!-~]+$/.test(key);
+  return fits ? undefined : `must be ${charsMin} to ${charsMax} visible ASCII characters`;
+}
+
 /** How a personal key rests: `sha256$<hex>`; unsalted, since keys are random. */
 export function hashKey(key: string): string {
   return `sha256$${new Bun.CryptoHasher("sha256").update(key).digest("hex")}`;

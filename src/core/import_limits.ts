@@ -21,6 +21,10 @@ export const importLimits = {
   importAskedWaitMsMax: 300_000,
   /** How long one request of an import may take, in ms: a slow disk is no failure. */
   importRequestMsMax: 120_000,
-  /** Rejected lines an import shows one by one; the rest is counted. */
+  /** The same for a question how far the server has stored, in ms. */
+  importStoredMsMax: 10_000,
+  /** How long an import waits to be readable while nothing more is stored, in ms: past it, something is wrong. */
+  importReadableMsMax: 120_000,
+  /** Rejected lines an import shows one by one, and as many ignored ones; the rest is counted. */
   importComplaintsMax: 20,
 } as const;

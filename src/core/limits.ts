@@ -1,22 +1,34 @@
 // Every bound in the program, with its unit and its reason. What an operator may change is in config.ts.
 
 import { accessLimits } from "./access_limits.ts";
+import { cookielessLimits } from "./cookieless_limits.ts";
 import { deliveryLimits } from "./delivery_limits.ts";
 import { importLimits } from "./import_limits.ts";
+import { diskLimits } from "./disk_limits.ts";
 import { exportLimits } from "./export_limits.ts";
+import { memoryLimits } from "./memory_limits.ts";
 import { precedenceLimits } from "./precedence_limits.ts";
 import { queryLimits } from "./query_limits.ts";
+import { readLimits } from "./read_limits.ts";
 import { recordingLimits } from "./recording_limits.ts";
+import { retentionLimits } from "./retention_limits.ts";
+import { shareLimits } from "./share_limits.ts";
 import { workerLimits } from "./worker_limits.ts";
 
 export const limits = {
   ...accessLimits,
+  ...cookielessLimits,
   ...deliveryLimits,
+  ...diskLimits,
   ...importLimits,
   ...exportLimits,
+  ...memoryLimits,
   ...precedenceLimits,
   ...queryLimits,
+  ...readLimits,
   ...recordingLimits,
+  ...retentionLimits,
+  ...shareLimits,
   ...workerLimits,
   /** distinct_id, in characters: PostHog cuts there too. */
   distinctIdCharsMax: 200,
@@ -74,6 +86,15 @@ export const limits = {
   returnedLookMs: 1000,
   /** Ignored events listed one by one in a verbose reply; the rest is only counted. */
   ignoredListMax: 100_000,
+  /**
+   * Events of one request of the v1 protocol, since each has its own answer: 50,000 make one of 6 MB. Below
+   * ignoredListMax, so that every ignored one is listed. SDKs send 100 to 1,000.
+   */
+  v1EventsMax: 50_000,
+  /** The same request after inflating, in bytes, as PostHog's: it is in memory twice for a moment. */
+  v1InflatedBytesMax: 52_428_800,
+  /** PostHog-Sdk-Info, in characters, which goes into every event of the request; real ones have 20. */
+  sdkInfoCharsMax: 200,
   /** Years of one slice whose rows are laid in columns before other requests get their turn. */
   yearsAtOnceMax: 64,
   /** Bytes scanned, and rows laid in columns, before other requests get their turn: about 2 ms of work. */
@@ -86,10 +107,12 @@ export const limits = {
   slabBodyBytesMin: 16 * 1024,
   /** Bytes copied between other requests' turns: about a millisecond, into memory that nothing has touched. */
   copyBytesMax: 1024 * 1024,
-  /** Long bodies in slabs at once, each 20 to 40 MB; further ones are received and scanned the slow way. */
-  slabsMax: 6,
+  /** Long bodies in slabs at once, each 20 to 50 MB; further ones are received and scanned the slow way. */
+  slabsMax: 5,
   /** Slabs nobody wanted for so long are let go, in ms. */
   slabIdleMs: 30_000,
+  /** How long lies between two that go, in ms: requests have their turns between them. */
+  slabGapMs: 250,
   /**
    * The index of a body's events, in bytes, memory only as far as used: for 190,000 of them, or 100 MB of 550 bytes
    * each. A body with more is looked at twice: laid in parts, when all of it is known to be sound.
@@ -101,22 +124,39 @@ export const limits = {
   drainFactor: 4,
   /** How often a journal says how far it has come, in ms. */
   watermarkMs: 1000,
+  /**
+   * How long a start watches whether the journal it has a copy of is told by another process, in ms: a living one tells
+   * every watermarkMs.
+   */
+  journalAliveMs: 3000,
+  /** Tries to claim a journal while others claim it as well. */
+  journalClaimsMax: 5,
   /** How long a start that found its stores away waits between tries to migrate them, in ms. */
   prepareAgainMs: 2000,
   /** How long a connection may stay silent, in seconds: slow uploads live, dead clients go. */
   idleSecondsMax: 60,
   /** Journal numbers handed out before they repeat: the middle bits of a batch number. */
   journalsCountMax: 4096,
+  /** Projects whose configuration is kept compressed with posthog-js, 120 kB each; others are compressed each time. */
+  scriptBundlesMax: 64,
+  /** Segments of a path: the longest address has 9, and files of posthog-js lie no deeper. */
+  pathSegmentsMax: 16,
   /** A management page unless asked; PostHog's default. */
   pageDefault: 100,
-  /** The longest page anybody gets: a reply must fit in memory many times over. */
-  pageMax: 1000,
+  /** The longest page anybody gets, in rows; how many bytes they may take together, see pageBytesMax. */
+  pageMax: 10_000,
+  /** Rows before a page: more than any list has, and exact in every store's numbers. */
+  pageOffsetMax: 1_000_000_000_000,
+  /** Rows of a page that are shown before other requests get their turn: about a millisecond. */
+  rowsShownAtOnceMax: 250,
   /** Bytes of a reply that are read, written or sent before other requests get their turn: a millisecond or two. */
   replySliceBytes: 256 * 1024,
   /** Postgres connections of one process: management is light, capture uses none. */
   postgresConnectionsMax: 8,
   /** How long one part may take to say that it is well, in ms: balancers ask every few seconds. */
   healthMsMax: 2000,
+  /** How long an answer about what is stored is used, in ms: journals tell once a second. */
+  storedAgainMs: 200,
   /** How long one management query may run in ClickHouse, in seconds. */
   querySecondsMax: 10,
   /** Values one label of a metric may take; further ones are counted as "other". */
@@ -136,11 +176,12 @@ export const limits = {
   postgresIdleSecondsMax: 120,
   /** Connections to ClickHouse at once: flushes, reads and exports side by side. */
   clickhouseConnectionsMax: 24,
-  /** Reads of ClickHouse at once: as many as the embedded one runs; and how many may wait for one of these places. */
-  clickhouseReadsMax: 16,
-  clickhouseReadsWaitingMax: 1000,
   /** The longest query of a URL, in characters: parameters beyond it travel in the body, as proxies cut longer ones. */
   clickhouseUrlCharsMax: 4096,
+  /** A parameter of a statement, in bytes: ClickHouse refuses more than 131,072 (see storage/short_params.ts). */
+  clickhouseParamBytesMax: 120_000,
+  /** The same in the embedded ClickHouse, which refuses what a server would. */
+  frontParamBytesMax: 131_072,
   /** How long a ClickHouse statement may take unless its caller says otherwise, in ms. */
   statementMsMax: 30_000,
   /** How long any statement may stay silent, in ms: a day, the longest export. */
@@ -190,6 +231,10 @@ export const limits = {
   warningTalliesMax: 20_000,
   /** Characters of a client's value that a warning quotes. */
   warningValueCharsMax: 200,
+  /** Bytes of one event that are looked at to say more of it in a warning; usual ones have fewer. */
+  warningLookBytesMax: 64 * 1024,
+  /** Characters of an SDK's own warning: it names the page it comes from. */
+  clientMessageCharsMax: 1000,
   /** Bytes after which a segment of warnings is sealed: they are few and small. */
   warningSegmentBytesMax: 8 * 1024 * 1024,
   /** A group's key, in characters: PostHog refuses longer ones too. */
@@ -210,6 +255,16 @@ export const limits = {
   mirrorRowsMax: 20_000,
   /** A person's properties in a reply, in bytes, as PostHog keeps; the latest changed come first. */
   personBytesMax: 655_360,
+  /** Keys of a person of many ids that are looked at, the latest changed: more than anybody reads. */
+  personKeysMax: 10_000,
+  /** A person's distinct ids in a reply; the others are listed page by page. */
+  distinctIdsShownMax: 1000,
+  /** Readings of such persons at once, each on two threads of the engine; how many may wait, and how long, in ms. */
+  largePersonReadsMax: 2,
+  largePersonReadsWaitingMax: 64,
+  largePersonWaitMs: 30_000,
+  /** Merged ids of one page of persons that are read one by one, some 3 MB; of more the engine picks what counts. */
+  mergedIdsReadMax: 20_000,
   /** One statement of a deletion, in ms: all parts of a large table may be touched. */
   deletionMsMax: 600_000,
   /** How often ordered deletions are looked at, in ms, and how many at once. */
@@ -238,7 +293,10 @@ export const limits = {
   managementBodyBytesMax: 1_048_576,
   /** How deep its JSON may be nested: twice what any field takes, whose own refusal says more. */
   managementDepthMax: 256,
-  /** Members, objects and arrays in it: a megabyte of them takes 50 ms to parse, so many less than 10. */
+  /**
+   * Members, objects and arrays in it, elements in its arrays, and fields of a form: a megabyte of them takes 50 ms to
+   * parse and ten times that to check, so many less than 10 and 50.
+   */
   managementPartsMax: 20_000,
   /** How long such a body may take, in ms: a megabyte over a bad line, not a byte now and then for ever. */
   managementBodyMsMax: 20_000,
@@ -256,8 +314,10 @@ export const limits = {
   propertyValueCharsMax: 10_000,
   /** Queries that run at once; each may hold a core for querySecondsMax. */
   queriesRunningMax: 4,
-  /** Queries that wait for one of those places; more are told to come back. */
-  queriesWaitingMax: 64,
+  /** Queries that wait for one of those places, half of them of one project; more are told to come back. */
+  queriesWaitingMax: 128,
+  /** How long one waits, in ms, before it is told to come back: less than clients and proxies wait. */
+  queriesWaitMsMax: 25_000,
   /** How long the system's resolver may take over a user's host name, in ms. */
   resolveMsMax: 3000,
 } as const;

@@ -1,6 +1,7 @@
 // Structured log lines. error = data lost or act now; warn = odd, nothing lost; info = life cycle.
 
 import { type Clock, systemClock } from "./clock.ts";
+import { storableText } from "./foreign_text.ts";
 
 export const logLevels = ["debug", "info", "warn", "error", "silent"] as const;
 export type LogLevel = (typeof logLevels)[number];
@@ -59,7 +60,12 @@ function renderPretty(time: string, level: LogLevel, message: string, fields: Lo
 function plainFields(fields: LogFields): LogFields {
   const plain: LogFields = {};
   for (const [key, value] of Object.entries(fields)) {
-    plain[key] = value instanceof Error ? reasonOf(value) : typeof value === "bigint" ? String(value) : value;
+    const said = value instanceof Error ? reasonOf(value) : typeof value === "bigint" ? String(value) : value;
+    // Others wrote it: it stays on its line, and no terminal takes it for an order.
+    plain[key] = typeof said === "string" ? storableText(said, fieldCharsMax) : said;
   }
   return plain;
 }
+
+/** Characters of one field of a line: a long error, not what a megabyte of an answer says. */
+const fieldCharsMax = 8192;

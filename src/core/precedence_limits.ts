@@ -11,6 +11,8 @@ export const precedenceLimits = {
    * tenth of this an import costs 1 to 2 CPU-seconds per GB more, in the runtime's buffers.
    */
   receiveBytesMax: 2 * 1024 * 1024,
+  /** The least of it when many bodies come at once, in bytes: they share what two would receive. */
+  receiveBytesMin: 256 * 1024,
   /** Groups of the journal up to so many bytes are written where they stand: sooner than another thread is woken. */
   writeNowBytesMax: 64 * 1024,
   /**

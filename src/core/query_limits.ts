@@ -22,8 +22,8 @@ export const queryLimits = {
   retentionIntervalsMax: 100,
   /** Columns of one list of events. */
   queryColumnsMax: 50,
-  /** Memory of one query in ClickHouse, in bytes: a heavy one ends before it takes the engine with it. */
-  queryMemoryBytesMax: 2 * 1024 * 1024 * 1024,
+  /** Rows of one list of events. */
+  queryRowsMax: 1000,
   /** Properties on one page of events, in bytes: reading them must not hold up a capture beside it. */
   queryPageBytesMax: 16 * 1024 * 1024,
   /** Insights of one project, without deleted ones; PostHog's largest teams have a few thousand. */

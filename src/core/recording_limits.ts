@@ -3,8 +3,11 @@
 export const recordingLimits = {
   /** A piece of a recording, in bytes: browsers send less than 1 MB unless one page alone is bigger. */
   snapshotBytesMax: 32 * 1024 * 1024,
-  /** Bytes of one that are read, hashed or copied before other requests get their turn: about a millisecond. */
-  snapshotSliceBytesMax: 512 * 1024,
+  /**
+   * Bytes of one that are read, hashed or copied before other requests get their turn: a millisecond or two, where they
+   * are nothing but short events. Many senders have such a slice in one turn of the loop.
+   */
+  snapshotSliceBytesMax: 128 * 1024,
   /** Bytes of a long frame, which only they make, summed up between other requests' turns: about a millisecond. */
   sumBytesMax: 2 * 1024 * 1024,
   /** A number in a recording that is looked at (a moment, a kind), in bytes. */
@@ -33,6 +36,8 @@ export const recordingLimits = {
   recordingsSpareShare: 12,
   /** Ids that a list of recordings may be narrowed to. */
   recordingIdsAskedMax: 1000,
+  /** Properties of persons on one page of recordings, in UTF-16 units: twenty-five of the largest persons. */
+  recordingsPageCharsMax: 16 * 1024 * 1024,
   /** Deleted recordings that lists leave out by name until ClickHouse has hidden them, which takes seconds. */
   recordingsUnhiddenMax: 10_000,
   /** A recording goes on while its last piece is younger than this, in ms; PostHog's number. */
@@ -58,8 +63,39 @@ export const recordingLimits = {
   snapshotBlobBytesMax: 1_048_576,
   /** Bytes of one page of a recording; the rest is behind its `next`. */
   snapshotPageBytesMax: 4_194_304,
-  /** What one compressed part of a recording may become, in bytes. */
-  snapshotInflatedBytesMax: 64 * 1024 * 1024,
+  /**
+   * A piece that is shown, in bytes: browsers send less than 1 MB, or one full snapshot compressed; of a larger one its
+   * reader is told the size.
+   */
+  snapshotShownBytesMax: 8 * 1024 * 1024,
+  /** Pieces of one blob, and of one page. */
+  snapshotBlobChunksMax: 1000,
+  snapshotPageChunksMax: 4000,
+  /** Events of a page, and of one piece: what it has beyond them is left out. Recorders send some hundreds a piece. */
+  snapshotPageEventsMax: 32_768,
+  /**
+   * What all compressed parts of a page may become together, in bytes: several times the largest page that a browser
+   * shows. Parts beyond it are handed on as they came.
+   */
+  snapshotPageInflatedBytesMax: 16 * 1024 * 1024,
+  /** What the smallest of these parts counts as, in bytes: to inflate one takes a few microseconds. */
+  snapshotInflateCostMin: 256,
+  /** Nesting of what is inflated: a browser's document is at most 512 deep, and rrweb needs two levels for one. */
+  snapshotDepthMax: 2048,
+  /** Bytes of it that are walked through or checked before other requests get their turn: a millisecond or two. */
+  snapshotWalkBytesMax: 64 * 1024,
+  /** Parts of a reply that are joined before other requests get their turn, likewise. */
+  snapshotPartsMax: 8192,
+  /** Pages that are read and expanded at once: the engine reads each on one core, and holds it several times over. */
+  snapshotReadsMax: 1,
+  /** Readers who may wait for one of these places, or for bytes. */
+  snapshotReadsWaitingMax: 200,
+  /** How long they wait before they are sent away, in ms. */
+  snapshotReadWaitMsMax: 10_000,
+  /** Bytes of all pages that are expanded or being sent: three of the largest. */
+  snapshotReadsBytesMax: 192 * 1024 * 1024,
+  /** How long a reader may take to receive a page, in ms: it holds some of these bytes meanwhile. */
+  snapshotSendMsMax: 60_000,
   /** A prompt, in characters: all messages of it together. */
   promptCharsMax: 20_000,
   promptMessagesMax: 50,
@@ -67,6 +103,8 @@ export const recordingLimits = {
   completionMsMax: 30_000,
   /** What it may answer, in bytes. */
   completionBytesMax: 262_144,
+  /** Characters of why it gave none, in the log. */
+  completionReasonCharsMax: 500,
   /** Conditions in one set of filters that it may make, and values of one of them. */
   promptedFiltersMax: 50,
   /** Characters of a text inside its answer; a regular expression is one. */

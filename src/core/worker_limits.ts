@@ -24,6 +24,11 @@ export const workerLimits = {
   /** How long a child store may take to come up, in ms. */
   childStartMsMax: 60_000,
   /**
+   * How long a later start waits for an embedded store before it captures without, in ms: a store that is well is up
+   * in a tenth of it, and one that is not must keep nobody's events out.
+   */
+  childAwaitedMsMax: 1000,
+  /**
    * How long one may take to stop before it is killed, in ms: time to finish an insert and to write a
    * checkpoint.
    */

@@ -2,6 +2,7 @@
 
 import { Elysia } from "elysia";
 import { type Gate, projectHomes } from "../access/gate.ts";
+import { requireScopes } from "../access/scope.ts";
 import { Fault } from "../core/fault.ts";
 import { readChanges, readFields, readReplacement } from "../http/body.ts";
 import { pageReply, readPage, requestUrl } from "../http/page.ts";
@@ -88,26 +89,19 @@ function oneRoutes(parts: DashboardRoutes, path: OnePath) {
     .use(gate)
     .get(
       path,
-      async ({ project, params, request }) => {
+      async ({ access, project, params, request }) => {
+        const run = isRefreshed(request);
+        if (run) requireScopes(access.key.scopes, ["insight:read"]);
         const id = rowIdOf(params.id);
         present(await getDashboard(sql, project.id, id));
-        const refresh = requestUrl(request).searchParams.get("refresh");
-        const run = refresh !== null && !["false", "force_cache"].includes(refresh);
         return await slicedJson(await show(parts, project.id, id, run), rowsBelow);
       },
       {
         project_scope: "dashboard:read",
         detail: {
           summary: "Get a dashboard and its insights",
-          parameters: [
-            {
-              name: "refresh",
-              in: "query",
-              required: false,
-              description: "true or blocking: with the insights' results, computed now.",
-              schema: { type: "string" as const },
-            },
-          ],
+          description: "With `refresh`, the key needs the scope `insight:read` as well.",
+          parameters: [refreshParameter],
           responses: { 200: shownOne },
         },
       },
@@ -155,6 +149,20 @@ function oneRoutes(parts: DashboardRoutes, path: OnePath) {
 }
 
 const shownOne = reply("The dashboard.", dashboardModel);
+
+const refreshParameter = {
+  name: "refresh",
+  in: "query",
+  required: false,
+  description: "true or blocking: with the insights' results, computed now.",
+  schema: { type: "string" as const },
+};
+
+/** Whether the request asks for results. */
+function isRefreshed(request: Request): boolean {
+  const refresh = requestUrl(request).searchParams.get("refresh");
+  return refresh !== null && !["false", "force_cache"].includes(refresh);
+}
 
 /** What is not there is said before what is wrong with the body; a deleted one is there to be brought back. */
 async function change(

@@ -3,6 +3,7 @@
 import { Fault } from "../core/fault.ts";
 import { limits } from "../core/limits.ts";
 import { isoOf } from "../http/field_time.ts";
+import { shownInTurns } from "../http/sliced.ts";
 import type { Postgres } from "../storage/postgres.ts";
 import type { Dashboard, DashboardChanges, DashboardWish, User } from "./model.ts";
 
@@ -41,7 +42,7 @@ export async function listDashboards(
   const rows = await sql<DashboardRow[]>`
     SELECT ${columns(sql)} WHERE d.project_id = ${project_id} AND NOT d.deleted
     ORDER BY d.pinned DESC, d.id DESC LIMIT ${page.limit} OFFSET ${page.offset}`;
-  return { count: counted?.count ?? 0, dashboards: rows.map(dashboardOf) };
+  return { count: counted?.count ?? 0, dashboards: await shownInTurns(rows, dashboardOf) };
 }
 
 /** One of the project's dashboards; a deleted one only where it is asked for. */

@@ -4,10 +4,10 @@ import { Elysia } from "elysia";
 import { type Gate, projectHomes } from "../access/gate.ts";
 import type { Clock } from "../core/clock.ts";
 import { readMoment } from "../http/moment.ts";
-import { pageParts, readPage, requestUrl } from "../http/page.ts";
-import { listSchema, reply } from "../http/schema.ts";
-import { slicedReply } from "../http/sliced.ts";
-import type { ClickHouse } from "../storage/clickhouse.ts";
+import { pageEnds, pageParts, readPage, requestUrl, withoutComma } from "../http/page.ts";
+import { listSchema, pageParameters, queryParameter, reply } from "../http/schema.ts";
+import { slicedReply, streamedReply } from "../http/sliced.ts";
+import { type ClickHouse, readsUntil } from "../storage/clickhouse.ts";
 import { readPropertyFilters, refusalOf } from "./filter.ts";
 import { eventModel } from "./model.ts";
 import { listEvents } from "./store.ts";
@@ -29,7 +29,7 @@ export function eventRoutes({ gate, clickhouse, clock }: EventRoutes) {
         const page = readPage(query);
         const properties = readPropertyFilters(query);
         const { count, events } = await listEvents(
-          clickhouse,
+          readsUntil(clickhouse, request.signal),
           {
             project_id: project.id,
             event: query.get("event") || undefined,
@@ -43,7 +43,9 @@ export function eventRoutes({ gate, clickhouse, clock }: EventRoutes) {
         ).catch((thrown: unknown) => {
           throw properties.length > 0 ? refusalOf(thrown) : thrown;
         });
-        return slicedReply(pageParts(url, page, count, events));
+        if (events instanceof Uint8Array) return slicedReply(pageParts(url, page, count, events));
+        const { head, tail } = pageEnds(url, page, count);
+        return await streamedReply(head, withoutComma(events), tail);
       },
       {
         project_scope: "query:read",
@@ -55,8 +57,7 @@ export function eventRoutes({ gate, clickhouse, clock }: EventRoutes) {
             queryParameter("after", "Only later events: ISO 8601, or relative like -7d."),
             queryParameter("before", "Only earlier events, likewise."),
             queryParameter("properties", "Only events that hold these: a JSON list of property filters."),
-            queryParameter("limit", "Events on the page."),
-            queryParameter("offset", "Events before it."),
+            ...pageParameters("Events"),
           ],
           responses: { 200: reply("The events.", listSchema(eventModel)) },
         },
@@ -64,8 +65,4 @@ export function eventRoutes({ gate, clickhouse, clock }: EventRoutes) {
     );
   }
   return app;
-}
-
-function queryParameter(name: string, description: string) {
-  return { name, in: "query", required: false, description, schema: { type: "string" as const } };
 }

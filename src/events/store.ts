@@ -2,9 +2,11 @@
 // as it came in.
 
 import { limits } from "../core/limits.ts";
-import type { ClickHouse, QueryOptions } from "../storage/clickhouse.ts";
+import { type ClickHouse, isTooBig } from "../storage/clickhouse.ts";
 import { type Conditions, conditionsOf } from "../storage/conditions.ts";
 import { compilePropertyFilters, type PropertyFilter, readsPersons } from "../storage/property_filter.ts";
+import { blockedEvents } from "./block_store.ts";
+import { eventText, type PageQuestion, queryOptions } from "./page_store.ts";
 
 /**
  * Which events: absent fields do not filter. Moments as `YYYY-MM-DD hh:mm:ss.uuuuuu` in UTC, both exclusive.
@@ -24,35 +26,14 @@ export interface EventFilter {
 export interface EventPage {
   /** All events that match. */
   count: number;
-  /** Those of the page: JSON objects with a comma before each of them. */
-  events: Uint8Array;
+  /** Those of the page: JSON objects with a comma before each of them; of a long page block by block. */
+  events: Uint8Array | AsyncGenerator<Uint8Array, void>;
 }
-
-const queryOptions: QueryOptions = {
-  // The engine gives up first and says why; the client only guards against an engine that says nothing.
-  timeoutMs: (limits.querySecondsMax + 5) * 1000,
-  // One thread: a reader who waits a little longer costs capture nothing, all cores at once would.
-  settings: { max_execution_time: limits.querySecondsMax, date_time_output_format: "simple", max_threads: 1 },
-};
 
 /**
- * An event as its reply shows it, written by the engine: a thousand of them, read here and written again, would hold up
- * every capture beside them. `properties` are the client's text: reading them would round long numbers and drop
- * repeated keys.
+ * The page of `limit` events after the first `offset`, ordered by timestamp and uuid, both falling.
+ * @throws Fault with `limit` as its attr, naming one that fits, where their properties are too long for one reply.
  */
-const eventText = `concat(
-  ',{"id":"', toString(uuid), '","uuid":"', toString(uuid),
-  '","event":', toJSONString(event), ',"distinct_id":', toJSONString(distinct_id),
-  ',"properties":', if(properties = '', '{}', properties),
-  ',"timestamp":"', ${isoText("timestamp")}, '","created_at":"', ${isoText("created_at")},
-  '","person_id":"', toString(person_id), '","historical_migration":', toString(historical_migration), '}')`;
-
-/** `2024-01-02T03:04:05.600000Z`; a fraction of zero is left out. */
-function isoText(moment: string): string {
-  return `concat(replaceOne(replaceOne(toString(${moment}), '.000000', ''), ' ', 'T'), 'Z')`;
-}
-
-/** The page of `limit` events after the first `offset`, ordered by timestamp and uuid, both falling. */
 export async function listEvents(
   clickhouse: ClickHouse,
   filter: EventFilter,
@@ -67,27 +48,48 @@ export async function listEvents(
     params,
     queryOptions,
   );
+  const count = totalOf(days);
   const span = pageSpan(days, limit, offset);
-  if (!span) return { count: totalOf(days), events: new Uint8Array(0) };
-  const events = await clickhouse.bytes(
-    `SELECT ${eventText} AS line
-     FROM events
+  if (!span) return { count, events: new Uint8Array(0) };
+  const page: PageQuestion = {
+    from: `FROM events
      WHERE ${where}
        AND timestamp >= toDateTime64({from:String}, 6, 'UTC')
        AND timestamp <= toDateTime64({to:String}, 6, 'UTC')
      ORDER BY timestamp DESC, uuid DESC
-     LIMIT {limit:UInt64} OFFSET {offset:UInt64}
-     FORMAT RawBLOB`,
-    {
+     LIMIT {limit:UInt64} OFFSET {offset:UInt64}`,
+    params: {
       ...params,
       from: `${span.first_day} 00:00:00.000000`,
       to: `${span.last_day} 23:59:59.999999`,
       limit,
       offset: span.offset,
     },
-    { ...queryOptions, settings: { ...queryOptions.settings, output_format_json_escape_forward_slashes: 0 } },
-  );
-  return { count: totalOf(days), events };
+  };
+  const whole = span.rows > limits.pageSpanRowsMax ? undefined : await wholeEvents(clickhouse, page);
+  return { count, events: whole ?? (await blockedEvents(clickhouse, filter.project_id, page)) };
+}
+
+/** The page in one statement, as the engine writes it; undefined where that takes more memory than a small read may. */
+async function wholeEvents(
+  clickhouse: ClickHouse,
+  { from, params }: PageQuestion,
+): Promise<Uint8Array | undefined> {
+  const settings = {
+    ...queryOptions.settings,
+    output_format_json_escape_forward_slashes: 0,
+    max_memory_usage: limits.readSmallBytesMax,
+    max_result_bytes: limits.pageWholeBytesMax,
+  };
+  try {
+    return await clickhouse.bytes(`SELECT ${eventText} AS line ${from} FORMAT RawBLOB`, params, {
+      ...queryOptions,
+      settings,
+    });
+  } catch (thrown) {
+    if (isTooBig(thrown)) return undefined;
+    throw thrown;
+  }
 }
 
 /** How many events one day has; the engine writes 64-bit numbers as text. */
@@ -97,7 +99,8 @@ export interface DayCount {
 }
 
 /**
- * The days a page lies in, and how far into the newest of them it begins; undefined for a page past the end.
+ * The days a page lies in, how many events they have, and how far into the newest it begins; undefined for a page
+ * past the end.
  * Days are in the sorting key: only these are read with their properties, however many events the project
  * has.
  * @param days newest first
@@ -106,18 +109,21 @@ export function pageSpan(
   days: readonly DayCount[],
   limit: number,
   offset: number,
-): { first_day: string; last_day: string; offset: number } | undefined {
+): { first_day: string; last_day: string; offset: number; rows: number } | undefined {
   let before = 0;
   let last: { day: string; before: number } | undefined;
+  const of = (first_day: string, newest: { day: string; before: number }) => {
+    const rows = before - newest.before;
+    return { first_day, last_day: newest.day, offset: offset - newest.before, rows };
+  };
   for (const { day, count } of days) {
     const through = before + Number(count);
     if (!last && through > offset) last = { day, before };
-    if (last && through >= offset + limit)
-      return { first_day: day, last_day: last.day, offset: offset - last.before };
     before = through;
+    if (last && through >= offset + limit) return of(day, last);
   }
   const oldest = days.at(-1)?.day;
-  return last && oldest ? { first_day: oldest, last_day: last.day, offset: offset - last.before } : undefined;
+  return last && oldest ? of(oldest, last) : undefined;
 }
 
 function totalOf(days: readonly DayCount[]): number {

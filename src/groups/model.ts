@@ -9,3 +9,12 @@ export const groupModel = Type.Object({
   properties: Type.Record(Type.String(), Type.Unknown(), { description: "The same, as events name it." }),
   created_at: Type.String({ format: "date-time" }),
 });
+
+export const groupTypeModel = Type.Object({
+  group_type: Type.String(),
+  group_type_index: Type.Integer({
+    description: "From 0 to 4: what `math_group_type_index` of a query names.",
+  }),
+});
+
+export const groupTypesModel = Type.Array(groupTypeModel);

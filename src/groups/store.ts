@@ -1,7 +1,8 @@
 // Groups read back from ClickHouse, in the order of their types and keys. Never makes one: `$groupidentify` does.
 
 import { limits } from "../core/limits.ts";
-import type { ClickHouse, QueryOptions } from "../storage/clickhouse.ts";
+import { blocksOf, checkFits } from "../http/long_page.ts";
+import { type ClickHouse, isTooBig, type QueryOptions } from "../storage/clickhouse.ts";
 import { conditionsOf } from "../storage/conditions.ts";
 
 export interface Group {
@@ -14,7 +15,7 @@ export interface Group {
 }
 
 const queryOptions: QueryOptions = {
-  timeoutMs: (limits.querySecondsMax + 5) * 1000,
+  timeoutMs: limits.querySecondsMax * 1000 + limits.engineSaysMsMax,
   settings: { max_execution_time: limits.querySecondsMax, date_time_output_format: "simple", max_threads: 1 },
 };
 
@@ -47,28 +48,95 @@ export async function countGroups(
   return Number(rows[0]?.count ?? 0);
 }
 
-/** The page of groups that match. */
-export async function listGroups(
+export interface GroupKey {
+  group_type: string;
+  group_key: string;
+}
+
+/** The keys of the page of groups that match, in their order. */
+export async function listGroupKeys(
   clickhouse: ClickHouse,
   project_id: number,
   filter: GroupFilter,
   page: { limit: number; offset: number },
-): Promise<Group[]> {
+): Promise<GroupKey[]> {
   const { keys: all, params } = matching(project_id, filter);
-  const keys = await clickhouse.query<{ group_type: string; group_key: string }>(
+  return await clickhouse.query<GroupKey>(
     `${all} ORDER BY group_type, group_key LIMIT {limit:UInt64} OFFSET {offset:UInt64}`,
     { ...params, ...page },
     { ...queryOptions, settings: { ...queryOptions.settings, optimize_aggregation_in_order: 1 } },
   );
-  if (keys.length === 0) return [];
-  // The view folds the properties of these keys alone.
+}
+
+/**
+ * These groups, block by block where they hold much, in the order of their types and keys.
+ * @throws Fault with `limit` as its attr where their properties are longer than limits.pageBytesMax.
+ */
+export async function* groupBlocks(
+  clickhouse: ClickHouse,
+  project_id: number,
+  keys: readonly GroupKey[],
+): AsyncGenerator<Group[], void> {
+  if (keys.length === 0) return;
+  const settings = {
+    ...queryOptions.settings,
+    max_memory_usage: limits.readSmallBytesMax,
+    max_result_bytes: limits.pageWholeBytesMax,
+  };
+  const wholeOptions = { ...queryOptions, settings };
+  const whole = await readGroups(clickhouse, project_id, keys, wholeOptions).catch((thrown: unknown) => {
+    if (!isTooBig(thrown)) throw thrown;
+    return undefined;
+  });
+  if (whole) {
+    yield whole;
+    return;
+  }
+  const bytes = await keptBytes(clickhouse, project_id, keys);
+  const sizeOf = (key: GroupKey) => bytes.get(nameOf(key)) ?? 0;
+  checkFits(keys.map(sizeOf));
+  for (const block of blocksOf(keys, sizeOf))
+    yield await readGroups(clickhouse, project_id, block, queryOptions);
+}
+
+function nameOf({ group_type, group_key }: GroupKey): string {
+  return JSON.stringify([group_type, group_key]);
+}
+
+const ofKeys = `project_id = {project_id:UInt32}
+  AND group_type IN {types:Array(String)} AND group_key IN {keys:Array(String)}
+  AND (group_type, group_key) IN (SELECT arrayJoin(arrayZip({types:Array(String)}, {keys:Array(String)})))`;
+
+function keyParams(project_id: number, keys: readonly GroupKey[]): Record<string, unknown> {
+  return { project_id, types: keys.map((one) => one.group_type), keys: keys.map((one) => one.group_key) };
+}
+
+/** The view folds the properties of these keys alone. */
+async function readGroups(
+  clickhouse: ClickHouse,
+  project_id: number,
+  keys: readonly GroupKey[],
+  options: QueryOptions,
+): Promise<Group[]> {
   return await clickhouse.query<Group>(
-    `SELECT group_type, group_key, properties, created_at FROM groups
-     WHERE project_id = {project_id:UInt32}
-       AND group_type IN {types:Array(String)} AND group_key IN {keys:Array(String)}
-       AND (group_type, group_key) IN (SELECT arrayJoin(arrayZip({types:Array(String)}, {keys:Array(String)})))
+    `SELECT group_type, group_key, properties, created_at FROM groups WHERE ${ofKeys}
      ORDER BY group_type, group_key`,
-    { project_id, types: keys.map((one) => one.group_type), keys: keys.map((one) => one.group_key) },
+    keyParams(project_id, keys),
+    options,
+  );
+}
+
+/** Bytes of what is kept of each of these groups; changes that the engine has not merged yet count each. */
+async function keptBytes(
+  clickhouse: ClickHouse,
+  project_id: number,
+  keys: readonly GroupKey[],
+): Promise<Map<string, number>> {
+  const rows = await clickhouse.query<GroupKey & { bytes: string }>(
+    `SELECT group_type, group_key, sum(length(w.4) + length(key)) AS bytes FROM group_props WHERE ${ofKeys}
+     GROUP BY group_type, group_key`,
+    keyParams(project_id, keys),
     queryOptions,
   );
+  return new Map(rows.map((row) => [nameOf(row), Number(row.bytes)]));
 }

@@ -3,14 +3,18 @@
 // the schema that the API's description shows. Never lets anything through that the schema does not name.
 
 import type { TObject } from "typebox";
+import { bytesOf } from "../core/bytes.ts";
+import { Chunks, joined } from "../core/chunks.ts";
+import { othersTurn } from "../core/clock.ts";
 import { withinMs } from "../core/deadline.ts";
 import { Fault } from "../core/fault.ts";
 import { limits } from "../core/limits.ts";
 import { reasonOf } from "../core/log.ts";
+import type { MemoryBudget, MemoryLease } from "../work/memory_budget.ts";
 import type { Changes, Wish } from "./field.ts";
 import { checkChanges, checkFields, checkReplacement, isFree, plainRule } from "./field_check.ts";
 import type { Rule } from "./field_rule.ts";
-import { shapeFault } from "../core/json_shape.ts";
+import { formFault, shapeFault } from "../core/json_shape.ts";
 
 /**
  * A body that makes a thing.
@@ -46,16 +50,35 @@ export async function readChanges<Schema extends TObject>(
   return checkChanges(schema, await readBody(request, schema as Rule));
 }
 
+/** What the bodies of these requests take is acquired from. */
+const budgets = new WeakMap<Request, MemoryBudget>();
+
+/** From now on the memory of this request's body is acquired from `memory`, until it is read. */
+export function chargeBody(request: Request, memory: MemoryBudget): void {
+  budgets.set(request, memory);
+}
+
 /** No body at all is an empty object, whatever its content type. */
 async function readBody(request: Request, rule: Rule): Promise<unknown> {
-  const bytes = await receive(request);
-  if (bytes.length === 0) return {};
+  const lease = budgets.get(request)?.open();
+  try {
+    const bytes = await receive(request, limits.managementBodyMsMax, lease);
+    if (bytes.length === 0) return {};
+    // Of many that come at once, one long body is read in a turn of the loop.
+    if (bytes.length > limits.parseAtOnceCharsMax) await othersTurn();
+    return await readAs(request, rule, bytes);
+  } finally {
+    lease?.close();
+  }
+}
+
+async function readAs(request: Request, rule: Rule, bytes: Uint8Array): Promise<unknown> {
   const type = request.headers.get("content-type") ?? "";
   switch (type.split(";", 1)[0]?.trim().toLowerCase()) {
     case "application/json":
       return readJson(bytes);
     case "application/x-www-form-urlencoded":
-      return fieldsOfForm(rule, new URLSearchParams(new TextDecoder().decode(bytes)));
+      return fieldsOfForm(rule, readForm(bytes));
     case "multipart/form-data":
       return fieldsOfForm(rule, await readParts(bytes, type));
     default:
@@ -73,6 +96,12 @@ function readJson(bytes: Uint8Array): unknown {
     // The parser's own words begin alike.
     throw new Fault("parse_error", `JSON parse error - ${reason.replace(/^JSON Parse error: /i, "")}`);
   }
+}
+
+function readForm(bytes: Uint8Array): URLSearchParams {
+  const wrong = formFault(bytes);
+  if (wrong) throw new Fault("parse_error", `Form parse error - ${wrong}`);
+  return new URLSearchParams(new TextDecoder().decode(bytes));
 }
 
 async function readParts(bytes: Uint8Array, type: string): Promise<URLSearchParams> {
@@ -107,6 +136,8 @@ export function fieldsOfForm(rule: Rule, form: URLSearchParams): Record<string, 
 }
 
 function jsonOrText(text: string): unknown {
+  const wrong = shapeFault(bytesOf(text));
+  if (wrong) throw new Fault("parse_error", `JSON parse error - ${wrong}`);
   try {
     return JSON.parse(text);
   } catch {
@@ -116,12 +147,13 @@ function jsonOrText(text: string): unknown {
 
 /**
  * The whole body, as long as it is small and comes in time.
- * @throws Fault payload_too_large past the bound (the rest is not waited for), upload_timeout when it is not
- *   here after `msMax`.
+ * @throws Fault payload_too_large past the bound (the rest is not waited for), unavailable when `lease` has no memory
+ *   for it, upload_timeout when it is not here after `msMax`.
  */
 export async function receive(
   request: Request,
   msMax: number = limits.managementBodyMsMax,
+  lease?: MemoryLease,
 ): Promise<Uint8Array> {
   const announced = Number(request.headers.get("content-length") ?? 0);
   if (announced > limits.managementBodyBytesMax) {
@@ -131,7 +163,7 @@ export async function receive(
   if (!request.body) return new Uint8Array(0);
   const reader = request.body.getReader();
   try {
-    return await withinMs(readAll(reader), msMax);
+    return await withinMs(readAll(reader, lease), msMax);
   } catch (thrown) {
     if (thrown instanceof Fault) throw thrown;
     throw new Fault("upload_timeout", "The client stopped sending data.");
@@ -142,19 +174,18 @@ export async function receive(
 }
 
 /** What both kinds of stream readers in Bun's types have. */
-interface Chunks {
+interface Reader {
   read(): Promise<{ done: boolean; value?: Uint8Array | undefined }>;
 }
 
-async function readAll(reader: Chunks): Promise<Uint8Array> {
-  const chunks: Uint8Array[] = [];
-  let size = 0;
+async function readAll(reader: Reader, lease: MemoryLease | undefined): Promise<Uint8Array> {
+  const chunks = new Chunks();
   for (let { value } = await reader.read(); value; { value } = await reader.read()) {
-    size += value.length;
-    if (size > limits.managementBodyBytesMax) throw tooLarge();
-    chunks.push(value);
+    if (chunks.size + value.length > limits.managementBodyBytesMax) throw tooLarge();
+    lease?.acquire(value.length);
+    chunks.add(value);
   }
-  return chunks.length === 1 && chunks[0] ? chunks[0] : Buffer.concat(chunks, size);
+  return await joined(chunks.take());
 }
 
 function tooLarge(): Fault {

@@ -1,4 +1,5 @@
-// What lets a web page of any origin call the public endpoints. Never for anything that takes a personal key.
+// What lets a web page of any origin call the public endpoints, and read why it was refused. Never for anything that
+// takes a personal key.
 
 /**
  * Headers that every reply of a public endpoint carries, refusals included: a page that may not read a
@@ -10,9 +11,13 @@ export function corsHeaders(request: Request): Record<string, string> {
   return { "access-control-allow-origin": origin, "access-control-allow-credentials": "true", vary };
 }
 
-/** The same reply, readable by any page. */
+/** The same reply, readable by any page; once is as good as twice. */
 export function withCors(request: Request, response: Response): Response {
-  for (const [name, value] of Object.entries(corsHeaders(request))) response.headers.append(name, value);
+  const { headers } = response;
+  for (const [name, value] of Object.entries(corsHeaders(request))) {
+    if (name !== "vary") headers.set(name, value);
+    else if (!headers.get(name)?.includes(value)) headers.append(name, value);
+  }
   return response;
 }
 

@@ -4,6 +4,7 @@
 
 import Type from "typebox";
 import { type JsonSchema, sampleOf } from "./docs_sample.ts";
+import { pageParameters } from "./schema.ts";
 
 export interface ApiDocument {
   openapi: string;
@@ -39,15 +40,6 @@ const problemModel = Type.Object({
     description: "The field at fault; nested names join with `__`.",
   }),
 });
-
-/** What every list takes. */
-const pageParameters = ["limit", "offset"].map((name) => ({
-  name,
-  in: "query",
-  required: false,
-  description: name === "limit" ? "How many at most." : "How many to skip.",
-  schema: { type: "integer", minimum: 0 },
-}));
 
 /** Replies that operations name by reference, by status: name, when, and `type code detail` of an example. */
 const refusals = {
@@ -123,12 +115,14 @@ function problem([, text, types]: readonly [string, string, string]): ApiReply {
 function completeOperation(path: string, operation: ApiOperation): void {
   if (isList(operation)) {
     const told = new Set(operation.parameters?.map(({ name }) => name));
-    const rest = pageParameters.filter(({ name }) => !told.has(name));
+    const rest = pageParameters("Rows").filter(({ name }) => !told.has(name));
     operation.parameters = [...(operation.parameters ?? []), ...rest];
   }
   const required = operation.security?.[0]?.["personal_api_key"];
   if (required) {
-    const asked = required[0] ? `Scope: \`${required[0]}\`.` : "Any personal API key will do.";
+    const named = required.map((scope) => `\`${scope}\``).join(", ");
+    const asked =
+      named === "" ? "Any personal API key will do." : `Scope${required.length > 1 ? "s" : ""}: ${named}.`;
     operation.description = [operation.description, asked].filter(Boolean).join("\n\n");
     const possible: Refusal[] = [401, 403, 429, 503];
     if (path.includes("{")) possible.push(404);
@@ -142,9 +136,9 @@ function completeOperation(path: string, operation: ApiOperation): void {
   }
 }
 
-/** Whether the parameter can be wrong; a page that makes no sense is the first one. */
-function isWanting({ in: place, name }: { in: string; name: string }): boolean {
-  return place === "query" && name !== "limit" && name !== "offset";
+/** Whether the parameter can be wrong. */
+function isWanting({ in: place }: { in: string }): boolean {
+  return place === "query";
 }
 
 function isList({ responses }: ApiOperation): boolean {
@@ -152,7 +146,7 @@ function isList({ responses }: ApiOperation): boolean {
   const content = reply && "content" in reply ? reply.content : undefined;
   const { properties } = content?.["application/json"]?.schema ?? {};
   // Lists without a count are followed by their links.
-  return properties?.["results"] !== undefined && properties["count"] !== undefined;
+  return properties?.["next"] !== undefined && properties["count"] !== undefined;
 }
 
 function contentsOf({ requestBody, responses }: ApiOperation): Content[] {

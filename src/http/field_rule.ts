@@ -3,7 +3,9 @@
 // framework to the letter, since scripts written for that API read these texts. Never looks inside
 // containers.
 
+import type { Fault } from "../core/fault.ts";
 import { limits } from "../core/limits.ts";
+import { withoutEnds, withoutLast } from "../core/trim.ts";
 import { fieldFault, type FieldPath, kindOf, shown } from "./field_fault.ts";
 import { isoTimeOf, isTimezone } from "./field_time.ts";
 
@@ -27,26 +29,36 @@ export interface Rule {
   "x-reference"?: boolean;
 }
 
-// Blanks as Python trims them: without the byte order mark, with the separators of ASCII.
-// oxlint-disable-next-line no-control-regex
-const blanks = /^[\s\x1c-\x1f\x85]+|[\s\x1c-\x1f\x85]+$/g;
+/** Without blanks at its ends, as Python finds them: not the byte order mark, but the separators of ASCII. */
+function trimmed(text: string): string {
+  let [start, end] = [0, text.length];
+  while (start < end && isBlank(text, start)) start++;
+  while (end > start && isBlank(text, end - 1)) end--;
+  return text.slice(start, end);
+}
+
+function isBlank(text: string, at: number): boolean {
+  const code = text.charCodeAt(at);
+  if (code < 0x80) return code === 0x20 || (code >= 0x09 && code <= 0x0d) || (code >= 0x1c && code <= 0x1f);
+  return code === 0x85 || (code !== 0xfeff && text[at]!.trim() === "");
+}
 
 export function checkText(rule: Rule, value: unknown, path: FieldPath): string {
   if (typeof value !== "string" && typeof value !== "number") {
     throw fieldFault("invalid_input", "Not a valid string.", path);
   }
-  const text = String(value).replace(blanks, "");
   const { minLength = 0, maxLength = Infinity } = rule;
+  const given = String(value);
+  // No character has more than two UTF-16 units.
+  if (given.length > 2 * maxLength + limits.blanksAroundMax) throw tooLong(maxLength, path);
+  const text = trimmed(given);
   if (text === "") {
     if (minLength > 0) throw fieldFault("blank", "This field may not be blank.", path);
     return text;
   }
   // Code points are never more than UTF-16 units, and counting them is only worth it past the bound.
   const length = text.length > maxLength || minLength > 1 ? [...text].length : text.length;
-  if (length > maxLength) {
-    const detail = `Ensure this field has no more than ${maxLength} characters.`;
-    throw fieldFault("max_length", detail, path);
-  }
+  if (length > maxLength) throw tooLong(maxLength, path);
   if (length < minLength) {
     throw fieldFault("min_length", `Ensure this field has at least ${minLength} characters.`, path);
   }
@@ -54,20 +66,24 @@ export function checkText(rule: Rule, value: unknown, path: FieldPath): string {
   return text;
 }
 
+function tooLong(maxLength: number, path: FieldPath): Fault {
+  return fieldFault("max_length", `Ensure this field has no more than ${maxLength} characters.`, path);
+}
+
 /** NUL, which Postgres cannot hold, and halves of surrogate pairs, which UTF-8 cannot. */
 export function refuseUnstorable(text: string, path: FieldPath): void {
   if (text.includes("\0")) {
     throw fieldFault("null_characters_not_allowed", "Null characters are not allowed.", path);
   }
-  const lone = /[\ud800-\udfff]/u.exec(text)?.[0];
-  if (lone === undefined) return;
+  if (text.isWellFormed()) return;
+  const lone = /[\ud800-\udfff]/u.exec(text)?.[0] ?? "";
   const point = lone.charCodeAt(0).toString(16).toUpperCase();
   const detail = `Surrogate characters are not allowed: U+${point}.`;
   throw fieldFault("surrogate_characters_not_allowed", detail, path);
 }
 
 const textDigitsMax = 1000;
-const wholeNumber = /^\s*[+-]?\d+(?:_\d+)*(?:\.0*)?\s*$/;
+const digits = /^[+-]?[\d_]+$/;
 
 export function checkInteger(rule: Rule, value: unknown, path: FieldPath): number {
   if (typeof value === "string" && value.length > textDigitsMax) {
@@ -89,8 +105,19 @@ export function checkInteger(rule: Rule, value: unknown, path: FieldPath): numbe
 function integerIn(value: unknown): number | undefined {
   // Minus zero is zero.
   if (typeof value === "number" && Number.isInteger(value)) return value + 0;
-  if (typeof value !== "string" || !wholeNumber.test(value)) return undefined;
-  return Number(value.replace(/_|\.0*\s*$/g, "").trim()) + 0;
+  if (typeof value !== "string") return undefined;
+  // As Python reads one: single underscores between digits, and a fraction of zeros.
+  const text = value.trim();
+  const whole = text.includes(".") ? withoutLast(text, "0") : `${text}.`;
+  const number = whole.slice(0, -1);
+  if (!whole.endsWith(".") || !digits.test(number) || !parted(number)) return undefined;
+  return Number(number.replaceAll("_", "")) + 0;
+}
+
+/** Whether every underscore has a digit on each side. */
+function parted(number: string): boolean {
+  const first = number.startsWith("+") || number.startsWith("-") ? 1 : 0;
+  return number[first] !== "_" && !number.endsWith("_") && !number.includes("__");
 }
 
 /** A reference's own words: it is not out of range but names nothing. */
@@ -107,6 +134,9 @@ export function checkReference(value: unknown, path: FieldPath): number {
 }
 
 export function checkNumber(rule: Rule, value: unknown, path: FieldPath): number {
+  if (typeof value === "string" && value.length > textDigitsMax) {
+    throw fieldFault("max_string_length", "String value too large.", path);
+  }
   const number = typeof value === "string" && /^\s*[+-]?[\d.]/.test(value) ? Number(value) : value;
   if (typeof number !== "number" || !Number.isFinite(number)) {
     throw fieldFault("invalid_input", "A valid number is required.", path);
@@ -147,11 +177,7 @@ export function checkMoment(value: unknown, path: FieldPath): string {
 export function checkUuid(value: unknown, path: FieldPath): string {
   const hex =
     typeof value === "string" && value.length <= 64
-      ? value
-          .replace("urn:", "")
-          .replace("uuid:", "")
-          .replace(/^[{}]+|[{}]+$/g, "")
-          .replaceAll("-", "")
+      ? withoutEnds(value.replace("urn:", "").replace("uuid:", ""), "{}").replaceAll("-", "")
       : "";
   if (!/^[0-9a-f]{32}$/i.test(hex)) {
     throw fieldFault("invalid_input", `“${shown(value)}” is not a valid UUID.`, path);
@@ -186,10 +212,8 @@ export function checkFree(value: unknown, path: FieldPath): unknown {
     if (depth >= limits.jsonDepthMax) {
       throw fieldFault("invalid_input", `Value is nested deeper than ${limits.jsonDepthMax} levels.`, path);
     }
-    for (const [name, member] of Object.entries(one)) {
-      refuseUnstorable(name, path);
-      waiting.push({ value: member, depth: depth + 1 });
-    }
+    if (!Array.isArray(one)) for (const name of Object.keys(one)) refuseUnstorable(name, path);
+    for (const member of Object.values(one)) waiting.push({ value: member, depth: depth + 1 });
   }
   return value;
 }

@@ -1,10 +1,14 @@
 // Whether the process lives, whether its parts answer, and what it has counted. Never says more of a failure
 // than its code: anybody may ask.
 
+import { createHash, timingSafeEqual } from "node:crypto";
 import { Elysia } from "elysia";
+import type { Clock } from "../core/clock.ts";
 import { withinMs } from "../core/deadline.ts";
+import { Fault } from "../core/fault.ts";
 import { limits } from "../core/limits.ts";
 import { type Log, reasonOf } from "../core/log.ts";
+import type { Registry } from "./metrics.ts";
 
 /** Resolves when the part is well, throws when it is not. Held to `limits.healthMsMax`. */
 export type HealthCheck = () => Promise<void>;
@@ -12,8 +16,15 @@ export type HealthCheck = () => Promise<void>;
 export interface HealthOptions {
   /** By the name each part has in the reply, in the order they are shown. */
   checks: Readonly<Record<string, HealthCheck>>;
+  /** Every event that was taken before this moment, in ms, can be read. */
+  storedUntil(): Promise<number>;
   /** What `/metrics` shows. */
   metrics(): string | Promise<string>;
+  /** What `/metrics` asks for as a bearer token; anybody may read it unless given. */
+  metricsToken?: string | undefined;
+  /** Where readiness is shown among it, part by part. */
+  registry: Registry;
+  clock: Clock;
   log: Log;
   checkMsMax?: number;
 }
@@ -25,8 +36,20 @@ export interface PartHealth {
   error?: string;
 }
 
-export function healthRoutes({ checks, metrics, log, checkMsMax = limits.healthMsMax }: HealthOptions) {
+export function healthRoutes(options: HealthOptions) {
+  const { checks, metrics, metricsToken, registry, clock, log, checkMsMax = limits.healthMsMax } = options;
   const readiness = openReadiness(checks, checkMsMax, log);
+  const stored = openStored(options.storedUntil, clock, checkMsMax);
+  const known = { parts: [] as PartHealth[], at: Number.NEGATIVE_INFINITY };
+  const wellness = (): [string, number][] => known.parts.map(({ part, ok }) => [part, ok ? 1 : 0]);
+  registry.gauges("sluice_ready", "Whether a part is ready: 1, or 0.", "part", wellness);
+  const look = async () => void Object.assign(known, { parts: await readiness(), at: clock.elapsed() });
+  const shown = async (): Promise<string> => {
+    const isOld = clock.elapsed() - known.at > limits.readinessAgeMsMax;
+    // A part that hangs shows as it was, until its check is given up.
+    if (isOld) await withinMs(look(), limits.readinessWaitMs).catch(() => {});
+    return await metrics();
+  };
   const ready = async (): Promise<Response> => {
     const parts = await readiness();
     const status = parts.every((part) => part.ok) ? 200 : 503;
@@ -39,11 +62,54 @@ export function healthRoutes({ checks, metrics, log, checkMsMax = limits.healthM
   const hidden = { detail: { hide: true } };
   for (const path of ["/_health", "/_livez", "/_liveness"]) app.get(path, alive, hidden);
   for (const path of ["/_readiness", "/_readyz"]) app.get(path, ready, hidden);
+  app.get("/_stored", stored, hidden);
   return app.get(
     "/metrics",
-    async () => new Response(await metrics(), { headers: { "content-type": "text/plain; version=0.0.4" } }),
+    async ({ request }) => {
+      if (metricsToken !== undefined) requireBearer(request, metricsToken);
+      return new Response(await shown(), { headers: { "content-type": "text/plain; version=0.0.4" } });
+    },
     hidden,
   );
+}
+
+/**
+ * Tells how far reading is behind capturing: `{"stored_until": moment, "now": moment}`, or 503 where that is not known
+ * just now. Those who ask within limits.storedAgainMs share an answer, so that asking costs Postgres little.
+ */
+function openStored(
+  storedUntil: () => Promise<number>,
+  clock: Clock,
+  checkMsMax: number,
+): () => Promise<Response> {
+  let latest: { asked: number; answer: Promise<number> } | undefined;
+  return async () => {
+    const [asked, now] = [clock.elapsed(), clock.now()];
+    if (!latest || asked - latest.asked > limits.storedAgainMs) latest = { asked, answer: storedUntil() };
+    try {
+      const until = await withinMs(latest.answer, checkMsMax);
+      return Response.json({ stored_until: new Date(until).toISOString(), now: new Date(now).toISOString() });
+    } catch {
+      return Response.json({ stored_until: null }, { status: 503, headers: { "retry-after": "1" } });
+    }
+  };
+}
+
+/**
+ * Compares digests, so that neither the time taken nor the length tells anything of the token.
+ * @throws Fault not_authenticated, authentication_failed
+ */
+function requireBearer(request: Request, token: string): void {
+  const given = request.headers.get("authorization");
+  if (given === null) {
+    throw new Fault("not_authenticated", "Authentication credentials were not provided.");
+  }
+  if (timingSafeEqual(digest(given), digest(`Bearer ${token}`))) return;
+  throw new Fault("authentication_failed", "The bearer token is not METRICS_TOKEN.");
+}
+
+function digest(text: string): Buffer {
+  return createHash("sha256").update(text).digest();
 }
 
 /**

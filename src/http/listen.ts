@@ -5,6 +5,9 @@ import { sleep } from "../core/clock.ts";
 import { UserError } from "../core/fault.ts";
 import { limits } from "../core/limits.ts";
 import { reasonOf } from "../core/log.ts";
+import { type Peers, standsFor } from "./peer.ts";
+import { plainHeaders } from "./problem.ts";
+import { targetRoutes } from "./target.ts";
 
 export interface Listening {
   /** e.g. http://127.0.0.1:8000 */
@@ -17,7 +20,7 @@ export interface Listening {
 /** An application that is found by any name: of one letter, too, or of none, as health checks of HTTP/1.0 ask. */
 export function openDoor() {
   // Elysia's default looks for the path behind the eleventh character.
-  const app = new Elysia({ handler: { standardHostname: false } });
+  const app = new Elysia({ handler: { standardHostname: false } }).headers(plainHeaders);
   return app.wrap((handle, request) =>
     request.url.startsWith("/") ? () => handle(placed(request)) : handle,
   );
@@ -25,7 +28,7 @@ export function openDoor() {
 
 /** The same request with an address that is whole. */
 function placed(request: Request): Request {
-  return new Request(`http://localhost${request.url}`, request);
+  return standsFor(new Request(`http://localhost${request.url}`, request), request);
 }
 
 export interface ListenOptions {
@@ -34,42 +37,47 @@ export interface ListenOptions {
   bodyBytesMax: number;
   /** Other processes of this server listen there as well: each connection goes to one of them. */
   shared?: boolean;
+  /** Told of the server, for those who ask who is at the other end. */
+  peers?: Peers;
 }
 
 /** @throws UserError when the address cannot be had. */
 export function listen(
   app: AnyElysia,
-  { host, port, bodyBytesMax, shared = false }: ListenOptions,
+  { host, port, bodyBytesMax, shared = false, peers }: ListenOptions,
 ): Listening {
+  app.compile();
+  const paths = app.routes.map(({ path }) => path);
+  const server = bind(host, port, {
+    hostname: host,
+    port,
+    // Bun's default would let a second server take every other connection of the first one, silently.
+    reusePort: shared,
+    // Bun's page for programmers shows source text to whoever asks.
+    development: false,
+    // Ours answers first, with a body that says why; Bun's own would be an empty 413.
+    maxRequestBodySize: bodyBytesMax * (limits.drainFactor + 1),
+    idleTimeout: limits.idleSecondsMax,
+    ...targetRoutes(paths, (request) => app.fetch(request)),
+  });
+  peers?.accept(server);
+  const bound = server.port ?? port;
+  const shown = host.includes(":") ? `[${host}]` : host;
+  return { url: `http://${shown}:${bound}`, port: bound, stop: () => server.stop() };
+}
+
+/** @throws UserError when the address cannot be had. */
+function bind(host: string, port: number, options: Bun.Serve.Options<undefined>): Bun.Server<undefined> {
   try {
-    app.listen({
-      hostname: host,
-      port,
-      // Elysia's default lets a second server take every other connection of the first one, silently.
-      reusePort: shared,
-      // Bun's page for programmers shows source text to whoever asks.
-      development: false,
-      // Ours answers first, with a body that says why; Bun's own would be an empty 413.
-      maxRequestBodySize: bodyBytesMax * (limits.drainFactor + 1),
-      idleTimeout: limits.idleSecondsMax,
-    });
+    return Bun.serve(options);
   } catch (thrown) {
     throw cannotListen(host, port, thrown);
   }
-  const bound = app.server?.port ?? port;
-  const shown = host.includes(":") ? `[${host}]` : host;
-  return {
-    url: `http://${shown}:${bound}`,
-    port: bound,
-    stop: async () => {
-      await app.stop();
-    },
-  };
 }
 
 /**
- * Makes sure that nobody listens where several processes of one server are going to: the system would let a stranger
- * of the same user share it, silently.
+ * Makes sure that nobody listens where this server is going to. Where several processes of one server listen, the
+ * system would let a stranger of the same user share the port, silently.
  * @throws UserError when somebody does.
  */
 export async function findFree(host: string, port: number): Promise<void> {

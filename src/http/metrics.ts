@@ -119,6 +119,30 @@ export class Registry {
     return gauge;
   }
 
+  /** What `read` returns whenever somebody looks; a counter's must never fall. */
+  followed(kind: "counter" | "gauge", name: string, help: string, read: () => number): void {
+    this.#register(name, { kind, help, read: () => [[name, read()]] });
+  }
+
+  /** A gauge that is always 1: what it tells is in its labels. */
+  constant(name: string, help: string, labels: Readonly<Record<string, string>>): void {
+    const told = Object.entries(labels).map(([label, value]) => `${label}="${escapeLabel(value)}"`);
+    const line = `${name}{${told.join(",")}}`;
+    this.#register(name, { kind: "gauge", help, read: () => [[line, 1]] });
+  }
+
+  /** One gauge for each value of a label: what `read` returns whenever somebody looks. */
+  gauges(
+    name: string,
+    help: string,
+    label: string,
+    read: () => Iterable<[value: string, now: number]>,
+  ): void {
+    const lines = (): Reading["lines"] =>
+      Array.from(read(), ([value, now]) => [`${name}{${label}="${escapeLabel(value)}"}`, now]);
+    this.#register(name, { kind: "gauge", help, read: lines });
+  }
+
   histogram(name: string, help: string, bounds: readonly number[]): Histogram {
     const histogram = new Histogram(bounds);
     this.#register(name, { kind: "histogram", help, read: () => readHistogram(name, histogram) });

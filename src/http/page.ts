@@ -2,6 +2,8 @@
 // itself.
 
 import { limits } from "../core/limits.ts";
+import { withoutLast } from "../core/trim.ts";
+import { checkInteger, type Rule } from "./field_rule.ts";
 
 export interface Page {
   /** Rows on the page, from 1 to `limits.pageMax`. */
@@ -21,10 +23,25 @@ export interface PageReply<Row> extends PageLinks {
   results: Row[];
 }
 
-/** Reads `limit` and `offset`. A value that makes no sense counts as not given; a longer page is cut. */
+/**
+ * Reads `limit` and `offset`.
+ * @throws Fault with the one of them as its attr that is no whole number within its bounds.
+ */
 export function readPage(query: URLSearchParams): Page {
-  const limit = readCount(query.get("limit")) || limits.pageDefault;
-  return { limit: Math.min(limit, limits.pageMax), offset: readCount(query.get("offset")) };
+  return { limit: readLimit(query), offset: readNumber(query, "offset", offsetBounds) ?? 0 };
+}
+
+/** `limit` alone; `unasked` where it is not given. @throws Fault, as readPage. */
+export function readLimit(query: URLSearchParams, unasked: number = limits.pageDefault): number {
+  return readNumber(query, "limit", limitBounds) ?? unasked;
+}
+
+export const limitBounds = { minimum: 1, maximum: limits.pageMax } as const;
+export const offsetBounds = { minimum: 0, maximum: limits.pageOffsetMax } as const;
+
+function readNumber(query: URLSearchParams, name: string, bounds: Rule): number | undefined {
+  const text = query.get(name);
+  return text === null ? undefined : checkInteger(bounds, text, [name]);
 }
 
 /** Where people reach this server, for the requests of one that was told. */
@@ -44,7 +61,7 @@ export function requestUrl(request: Request): URL {
   const asked = new URL(request.url);
   if (asked.searchParams.has("personal_api_key")) asked.searchParams.delete("personal_api_key");
   const site = sites.get(request);
-  if (site !== undefined) return new URL(`${site.replace(/\/+$/, "")}${asked.pathname}${asked.search}`);
+  if (site !== undefined) return new URL(`${withoutLast(site, "/")}${asked.pathname}${asked.search}`);
   const protocol = request.headers.get("x-forwarded-proto");
   if (protocol === "https" || protocol === "http") asked.protocol = `${protocol}:`;
   return asked;
@@ -75,8 +92,25 @@ export function pageText(url: URL, page: Page, count: number, results: readonly 
  * them.
  */
 export function pageParts(url: URL, page: Page, count: number, results: Uint8Array): Uint8Array[] {
+  const { head, tail } = pageEnds(url, page, count);
+  return [head, results.subarray(1), tail];
+}
+
+/** What stands before such results, and behind them. */
+export function pageEnds(url: URL, page: Page, count: number): { head: Uint8Array; tail: Uint8Array } {
   const head = Buffer.from(pageText(url, page, count, []).slice(0, -2));
-  return [head, results.subarray(1), Buffer.from("]}")];
+  return { head, tail: Buffer.from("]}") };
+}
+
+/** Results that come in pieces, without the comma that stands before the first. */
+export async function* withoutComma(
+  pieces: AsyncGenerator<Uint8Array, void>,
+): AsyncGenerator<Uint8Array, void> {
+  let isFirst = true;
+  for await (const piece of pieces) {
+    if (piece.length > 0) yield isFirst ? piece.subarray(1) : piece;
+    isFirst &&= piece.length === 0;
+  }
 }
 
 function pageUrl(url: URL, limit: number, offset: number): string {
@@ -86,9 +120,4 @@ function pageUrl(url: URL, limit: number, offset: number): string {
   else link.searchParams.delete("offset");
   link.searchParams.sort();
   return link.href;
-}
-
-function readCount(text: string | null): number {
-  // Fifteen digits stay exact in a number; no list is longer.
-  return text !== null && /^\d{1,15}$/.test(text.trim()) ? Number(text) : 0;
 }

@@ -3,6 +3,8 @@
 
 import { Fault, type FaultCode } from "../core/fault.ts";
 import { type Log, reasonOf } from "../core/log.ts";
+import { preflight, withCors } from "./cors.ts";
+import { isManagementPath, pathOf } from "./sdk_path.ts";
 import { ClickHouseError, isTooHeavy } from "../storage/clickhouse.ts";
 
 type ProblemType =
@@ -13,6 +15,10 @@ export const problems: Readonly<Record<FaultCode, { status: number; type: Proble
   parse_error: { status: 400, type: "invalid_request" },
   no_data: { status: 400, type: "validation_error" },
   invalid_payload: { status: 400, type: "validation_error" },
+  empty_batch: { status: 400, type: "validation_error" },
+  missing_event_uuid: { status: 400, type: "validation_error" },
+  invalid_event_uuid: { status: 400, type: "validation_error" },
+  duplicate_event_uuid: { status: 400, type: "validation_error" },
   payload_too_large: { status: 413, type: "invalid_request" },
   unsupported_media_type: { status: 415, type: "invalid_request" },
   method_not_allowed: { status: 405, type: "invalid_request" },
@@ -43,18 +49,26 @@ export const problems: Readonly<Record<FaultCode, { status: number; type: Proble
   surrogate_characters_not_allowed: { status: 400, type: "validation_error" },
   conflict: { status: 409, type: "server_error" },
   unavailable: { status: 503, type: "server_error" },
+  journal_share_exceeded: { status: 503, type: "server_error" },
+  changes_share_exceeded: { status: 503, type: "server_error" },
   error: { status: 500, type: "server_error" },
 };
 
-/** The reply to a refused request: `{type, code, detail, attr}` with the headers the fault asks for. */
-export function problemResponse(fault: Fault): Response {
+/** On every reply: a browser takes it for what its content type says, whatever a client's text in it looks like. */
+export const plainHeaders = { "x-content-type-options": "nosniff" } as const;
+
+/**
+ * The reply to a refused request: `{type, code, detail, attr}` with the headers the fault asks for. `more`: fields that
+ * other clients look for.
+ */
+export function problemResponse(fault: Fault, more: Record<string, string> = {}): Response {
   const { status, type } = problems[fault.code];
-  const headers = new Headers({ "content-type": "application/json" });
+  const headers = new Headers({ "content-type": "application/json", ...plainHeaders });
   if (fault.retryAfterSeconds !== undefined)
     headers.set("retry-after", String(Math.ceil(fault.retryAfterSeconds)));
   if (fault.allow !== undefined) headers.set("allow", fault.allow);
   const { code, detail, attr } = fault;
-  return new Response(JSON.stringify({ type, code, detail, attr }), { status, headers });
+  return new Response(JSON.stringify({ type, code, detail, attr, ...more }), { status, headers });
 }
 
 /** What the application knows of a route; Elysia's own list fits. */
@@ -86,15 +100,18 @@ export function openProblems({ log, routes }: ProblemOptions): (failure: Failure
       return problemResponse(new Fault("parse_error", "The Host header names no host."));
     }
     const expected = expectedFault(error, code, request, routes);
-    if (expected?.code === "method_not_allowed" && request.method === "OPTIONS") return allowed(expected);
-    if (expected) return problemResponse(expected);
+    if (expected && request.method === "OPTIONS") {
+      if (asksFirst(request)) return preflight(request);
+      if (expected.code === "method_not_allowed") return allowed(expected);
+    }
+    if (expected) return problemFor(request, expected);
     const away = storeFault(error);
     if (away) {
       log.warn("a request found a store away", {
         path: new URL(request.url).pathname,
         reason: reasonOf(error),
       });
-      return problemResponse(away);
+      return problemFor(request, away);
     }
     log.error("a request failed", {
       method: request.method,
@@ -102,8 +119,20 @@ export function openProblems({ log, routes }: ProblemOptions): (failure: Failure
       reason: reasonOf(error),
       stack: error instanceof Error ? error.stack : undefined,
     });
-    return problemResponse(new Fault("error", "A server error occurred."));
+    return problemFor(request, new Fault("error", "A server error occurred."));
   };
+}
+
+/** The reply to a refused request; any page may read it, unless it is of the management API. */
+export function problemFor(request: Request, fault: Fault): Response {
+  const response = problemResponse(fault);
+  if (!request.headers.has("origin") || isManagementPath(pathOf(request.url))) return response;
+  return withCors(request, response);
+}
+
+/** Whether a page asks whether it may send a request, which is refused by itself if need be. */
+function asksFirst({ headers, url }: Request): boolean {
+  return headers.has("access-control-request-method") && !isManagementPath(pathOf(url));
 }
 
 /** What an OPTIONS request asks for: the methods of an address, and nothing of what is there. */
@@ -154,12 +183,14 @@ function matches(pattern: readonly string[], asked: readonly string[]): boolean 
 /** A store that is away or too slow is no fault of ours or the client's: it is told to come back. */
 function storeFault(error: unknown): Fault | undefined {
   if (error instanceof ClickHouseError) {
-    // Retrying a query that is too heavy would only make things worse: no Retry-After.
-    if (isTooHeavy(error)) return new Fault("unavailable", heavyQuery);
+    // Retrying it would only make things worse.
+    if (isTooHeavy(error)) return new Fault("invalid_input", heavyQuery);
+    const detail =
+      error.type === "TIMEOUT"
+        ? "The event store does not answer. Please retry."
+        : "The event store cannot be reached. Please retry.";
     if (!clickhouseAway.has(error.type)) return undefined;
-    return new Fault("unavailable", "The event store cannot be reached. Please retry.", {
-      retryAfterSeconds: 5,
-    });
+    return new Fault("unavailable", detail, { retryAfterSeconds: 5 });
   }
   if (error instanceof Error && "code" in error && postgresAway.has(String(error.code))) {
     return new Fault("unavailable", "The account store cannot be reached. Please retry.", {
@@ -175,9 +206,12 @@ const heavyQuery = "The query takes more than it may. Narrow it, for example wit
 const clickhouseAway: ReadonlySet<string> = new Set([
   "ABORTED",
   "ALL_CONNECTION_TRIES_FAILED",
+  // Of all statements together: one alone that takes too much was told above.
+  "MEMORY_LIMIT_EXCEEDED",
   "NETWORK",
   "NETWORK_ERROR",
   "SOCKET_TIMEOUT",
+  "TIMEOUT",
   "TOO_MANY_SIMULTANEOUS_QUERIES",
   "UNKNOWN",
 ]);

@@ -3,6 +3,8 @@
 // the same schemas.
 
 import Type, { type TObject, type TSchema } from "typebox";
+import { limits } from "../core/limits.ts";
+import { limitBounds, offsetBounds } from "./page.ts";
 
 /** The envelope of every list. */
 export function listSchema(result: TSchema) {
@@ -17,6 +19,31 @@ export function listSchema(result: TSchema) {
 /** One entry of an operation's `responses`. */
 export function reply(description: string, schema: TSchema) {
   return { description, content: { "application/json": { schema: plainSchema(schema) } } };
+}
+
+/** A type: an interface would not pass for a JsonSchema. */
+type QuerySchema = {
+  type: "string" | "integer";
+  minimum?: number;
+  maximum?: number;
+  default?: number;
+};
+
+/** One of an operation's `parameters` that may be left out: a text unless told. */
+export function queryParameter(name: string, description: string, schema: QuerySchema = { type: "string" }) {
+  return { name, in: "query", required: false, description, schema };
+}
+
+/** `limit`; `unasked`: how many rows are listed without it. */
+export function limitParameter(rows: string, unasked: number = limits.pageDefault) {
+  const schema: QuerySchema = { type: "integer", ...limitBounds, default: unasked };
+  return queryParameter("limit", `${rows} on the page.`, schema);
+}
+
+/** `limit` and `offset`, as readPage reads them. */
+export function pageParameters(rows: string, unasked?: number) {
+  const schema: QuerySchema = { type: "integer", ...offsetBounds, default: 0 };
+  return [limitParameter(rows, unasked), queryParameter("offset", `${rows} before it.`, schema)];
 }
 
 /** A schema as plain JSON, free of the markers a validator would look for. */

@@ -10,15 +10,53 @@ const headers = { "content-type": "application/json" };
 export function slicedReply(parts: readonly Uint8Array[]): Response {
   const bytes = parts.reduce((sum, part) => sum + part.length, 0);
   if (bytes <= limits.replySliceBytes) return new Response(Buffer.concat(parts, bytes), { headers });
-  const slices = slicesOf(parts);
-  const body = new ReadableStream<Uint8Array>({
-    pull: async (controller) => {
-      const { value, done } = slices.next();
-      if (done) controller.close();
-      else controller.enqueue(value);
-      await othersTurn();
+  return sentAsRead(slicesOf(parts));
+}
+
+/**
+ * A JSON reply whose middle comes piece by piece, the next one asked for when the last one is on its way: what is
+ * held of it is a piece. One that fails half way cuts the connection, so that no client takes what it has for the
+ * whole. A short one is sent as a whole.
+ */
+export async function streamedReply(
+  head: Uint8Array,
+  middle: AsyncGenerator<Uint8Array, void>,
+  tail: Uint8Array,
+): Promise<Response> {
+  const begun = [head];
+  for (let bytes = 0; bytes < limits.replySliceBytes;) {
+    const { value, done } = await middle.next();
+    if (done) return slicedReply([...begun, tail]);
+    begun.push(value);
+    bytes += value.length;
+  }
+  return sentAsRead(
+    (async function* () {
+      try {
+        yield* slicesOf(begun);
+        for await (const piece of middle) yield* slicesOf([piece]);
+        yield tail;
+      } finally {
+        await middle.return();
+      }
+    })(),
+  );
+}
+
+function sentAsRead(slices: Generator<Uint8Array, undefined> | AsyncGenerator<Uint8Array, void>): Response {
+  const body = new ReadableStream<Uint8Array>(
+    {
+      pull: async (controller) => {
+        const { value, done } = await slices.next();
+        if (done) controller.close();
+        else controller.enqueue(value);
+        await othersTurn();
+      },
+      // Its client has left: what is read for it ends.
+      cancel: async () => void (await slices.return(undefined)),
     },
-  });
+    { highWaterMark: 0 },
+  );
   return new Response(body, { headers });
 }
 
@@ -38,6 +76,32 @@ export async function slicedJson(value: Readonly<Record<string, unknown>>, level
   }
   parts.push(Buffer.from(text));
   return slicedReply(parts);
+}
+
+/** `show` of each row, with others' turns in between. */
+export async function shownInTurns<Row, Shown>(
+  rows: readonly Row[],
+  show: (row: Row) => Shown,
+): Promise<Shown[]> {
+  const shown: Shown[] = [];
+  for (const row of rows) {
+    if (shown.length > 0 && shown.length % limits.rowsShownAtOnceMax === 0) await othersTurn();
+    shown.push(show(row));
+  }
+  return shown;
+}
+
+/** A long page of a list as a sliced reply; anything else is left to whoever sends it. */
+export async function longPageReply(value: unknown): Promise<Response | undefined> {
+  if (!isPlainObject(value) || value instanceof Response) return undefined;
+  const { results } = value;
+  return Array.isArray(results) && results.length > limits.rowsShownAtOnceMax
+    ? await slicedJson(value)
+    : undefined;
+}
+
+function isPlainObject(value: unknown): value is Readonly<Record<string, unknown>> {
+  return typeof value === "object" && value !== null;
 }
 
 function* slicesOf(parts: readonly Uint8Array[]): Generator<Uint8Array, undefined> {

@@ -5,8 +5,9 @@ import { type Gate, projectHomes } from "../access/gate.ts";
 import type { Clock } from "../core/clock.ts";
 import { readMoment } from "../http/moment.ts";
 import { pageLinks, readPage, requestUrl } from "../http/page.ts";
-import { reply } from "../http/schema.ts";
-import type { ClickHouse } from "../storage/clickhouse.ts";
+import { pageParameters, queryParameter, reply } from "../http/schema.ts";
+import { shownInTurns, slicedJson } from "../http/sliced.ts";
+import { type ClickHouse, readsUntil } from "../storage/clickhouse.ts";
 import { warningsModel } from "./model.ts";
 import { type StoredWarning, type TypeCount, countWarnings, listWarnings } from "./store.ts";
 
@@ -33,15 +34,16 @@ export function ingestionWarningRoutes({ gate, clickhouse, clock }: WarningRoute
           after: readMoment(query, "after", clock),
           before: readMoment(query, "before", clock),
         };
-        const types = await countWarnings(clickhouse, filter);
+        const asked = readsUntil(clickhouse, request.signal);
+        const types = await countWarnings(asked, filter);
         const count = types.reduce((sum, { rows }) => sum + Number(rows), 0);
-        const listed = page.offset < count ? await listWarnings(clickhouse, filter, page) : [];
-        return {
+        const listed = page.offset < count ? await listWarnings(asked, filter, page) : [];
+        return await slicedJson({
           count,
           ...pageLinks(url, page, count),
           types: types.map(typeReply),
-          results: listed.map(warningReply),
-        };
+          results: await shownInTurns(listed, warningReply),
+        });
       },
       {
         project_scope: "query:read",
@@ -53,8 +55,7 @@ export function ingestionWarningRoutes({ gate, clickhouse, clock }: WarningRoute
             queryParameter("distinct_id", "Only warnings about events of this distinct id."),
             queryParameter("after", "Only later warnings: ISO 8601, or relative like -7d."),
             queryParameter("before", "Only earlier warnings, likewise."),
-            queryParameter("limit", "Warnings on the page."),
-            queryParameter("offset", "Warnings before it."),
+            ...pageParameters("Warnings"),
           ],
           responses: { 200: reply("The warnings, and how many events each type concerns.", warningsModel) },
         },
@@ -76,8 +77,4 @@ function warningReply({ type, event, distinct_id, timestamp, count, details }: S
 /** `2024-01-02 03:04:05.600000` as `2024-01-02T03:04:05.600000Z`. */
 function isoOf(moment: string): string {
   return `${moment.replace(" ", "T")}Z`;
-}
-
-function queryParameter(name: string, description: string) {
-  return { name, in: "query", required: false, description, schema: { type: "string" as const } };
 }

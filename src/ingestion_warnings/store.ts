@@ -38,7 +38,7 @@ export interface TypeCount {
 }
 
 const queryOptions: QueryOptions = {
-  timeoutMs: (limits.querySecondsMax + 5) * 1000,
+  timeoutMs: limits.querySecondsMax * 1000 + limits.engineSaysMsMax,
   // One thread: a reader who waits a little longer costs capture nothing, all cores at once would.
   settings: { max_execution_time: limits.querySecondsMax, date_time_output_format: "simple", max_threads: 1 },
 };

@@ -6,10 +6,10 @@ import { Fault } from "../core/fault.ts";
 import { readChanges, readFields, readReplacement } from "../http/body.ts";
 import { pageReply, readPage, requestUrl } from "../http/page.ts";
 import { rowIdOf } from "../http/row_id.ts";
-import { listSchema, reply, requestBody } from "../http/schema.ts";
+import { listSchema, pageParameters, queryParameter, reply, requestBody } from "../http/schema.ts";
 import type { Postgres } from "../storage/postgres.ts";
 import { type Insight, insightBody, type InsightChanges, insightModel } from "./model.ts";
-import { slicedJson } from "../http/sliced.ts";
+import { shownInTurns, slicedJson } from "../http/sliced.ts";
 import { type InsightQueries, presentInsight, resultOf } from "./show.ts";
 import {
   createInsight,
@@ -20,6 +20,9 @@ import {
   removeInsight,
   updateInsight,
 } from "./store.ts";
+
+/** An insight's reader gets what its query answers: a writer of queries must be allowed to ask them. */
+const writing: ["insight:write", "query:read"] = ["insight:write", "query:read"];
 
 export interface InsightRoutes {
   gate: Gate;
@@ -47,12 +50,8 @@ function listRoutes(
         const url = requestUrl(request);
         const page = readPage(url.searchParams);
         const { count, insights } = await listInsights(sql, project.id, filterOf(url.searchParams), page);
-        return pageReply(
-          url,
-          page,
-          count,
-          insights.map((row) => presentInsight(row)),
-        );
+        const shown = await shownInTurns(insights, (row) => presentInsight(row));
+        return pageReply(url, page, count, shown);
       },
       {
         project_scope: "insight:read",
@@ -63,8 +62,7 @@ function listRoutes(
             queryParameter("search", "Only those with this in their name or description."),
             queryParameter("favorited", "true: only favorites."),
             queryParameter("dashboard", "Only those that this dashboard shows."),
-            queryParameter("limit", "Insights on the page."),
-            queryParameter("offset", "Insights before it."),
+            ...pageParameters("Insights"),
           ],
           responses: { 200: reply("The insights.", listSchema(insightModel)) },
         },
@@ -81,7 +79,7 @@ function listRoutes(
         return status(201, presentInsight(present(made)));
       },
       {
-        project_scope: "insight:write",
+        project_scope: writing,
         detail: {
           summary: "Save a query as an insight",
           description: "The query is checked, and run when the insight is read.",
@@ -102,7 +100,9 @@ function oneRoutes(parts: InsightRoutes, path: `${(typeof projectHomes)[number]}
         const row = present(await getInsight(sql, project.id, rowIdOf(params.id)));
         const refresh = requestUrl(request).searchParams.get("refresh");
         const skip = refresh === "false" || refresh === "force_cache";
-        return await slicedJson(presentInsight(row, skip ? undefined : await resultOf(queries, row)));
+        return await slicedJson(
+          presentInsight(row, skip ? undefined : await resultOf(queries, row, request.signal)),
+        );
       },
       {
         project_scope: "insight:read",
@@ -120,7 +120,7 @@ function oneRoutes(parts: InsightRoutes, path: `${(typeof projectHomes)[number]}
           readChanges(request, insightBody),
         ),
       {
-        project_scope: "insight:write",
+        project_scope: writing,
         detail: {
           summary: "Change an insight, put it on dashboards, delete it or bring it back",
           requestBody: requestBody(insightBody, { partial: true }),
@@ -135,7 +135,7 @@ function oneRoutes(parts: InsightRoutes, path: `${(typeof projectHomes)[number]}
           readReplacement(request, insightBody),
         ),
       {
-        project_scope: "insight:write",
+        project_scope: writing,
         detail: {
           summary: "Change an insight, as PATCH does",
           requestBody: requestBody(insightBody),
@@ -196,8 +196,4 @@ function present(row: InsightRow | undefined): InsightRow {
 
 function notFound(): Fault {
   return new Fault("not_found", "Not found.");
-}
-
-function queryParameter(name: string, description: string) {
-  return { name, in: "query", required: false, description, schema: { type: "string" as const } };
 }

@@ -25,8 +25,8 @@ export interface InsightAnswer {
 export interface InsightQueries {
   /** @throws Fault for what is wrong in it. */
   check(query: unknown, attr?: string): { kind: string; title: string };
-  /** @throws Fault when it cannot be answered. */
-  run(project_id: number, query: unknown, attr?: string): Promise<InsightAnswer>;
+  /** Ends when nobody waits for it. @throws Fault when it cannot be answered. */
+  run(project_id: number, query: unknown, attr?: string, abort?: AbortSignal): Promise<InsightAnswer>;
 }
 
 type Shown = Pick<
@@ -72,9 +72,13 @@ export function presentInsight(row: InsightRow, shown: Shown = notRun): Insight 
  * Runs its query. One that is refused is said to have failed, and why.
  * @throws whatever says that a store is away or everybody is busy: asking again later helps.
  */
-export async function resultOf(queries: InsightQueries, { project_id, query }: InsightRow): Promise<Shown> {
+export async function resultOf(
+  queries: InsightQueries,
+  { project_id, query }: InsightRow,
+  abort?: AbortSignal,
+): Promise<Shown> {
   try {
-    const answer = await queries.run(project_id, query);
+    const answer = await queries.run(project_id, query, undefined, abort);
     return {
       result: answer.results,
       columns: answer.columns ?? null,

@@ -4,7 +4,9 @@ import { Fault } from "../core/fault.ts";
 import { randomBase62 } from "../core/id.ts";
 import { limits } from "../core/limits.ts";
 import { missingReference } from "../http/field_fault.ts";
+import { checkFits } from "../http/long_page.ts";
 import type { Postgres, PostgresTransaction } from "../storage/postgres.ts";
+import { rowBytes } from "../storage/row_bytes.ts";
 import type { InsightChanges, InsightWish, User } from "./model.ts";
 
 export interface InsightRow {
@@ -55,7 +57,10 @@ function columns(sql: Postgres) {
     LEFT JOIN users m ON m.id = i.last_modified_by`;
 }
 
-/** A page of a project's insights, newest first, and how many there are. */
+/**
+ * A page of a project's insights, newest first, and how many there are.
+ * @throws Fault with `limit` as its attr where they are longer than limits.pageBytesMax.
+ */
 export async function listInsights(
   sql: Postgres,
   project_id: number,
@@ -74,8 +79,10 @@ export async function listInsights(
       OR i.description ILIKE ${pattern})`;
   const [counted] = await sql<{ count: number }[]>`
     SELECT count(*)::integer AS count FROM insights i WHERE ${where}`;
-  const insights = await sql<InsightRow[]>`
+  const asked = sql`
     SELECT ${columns(sql)} WHERE ${where} ORDER BY i.id DESC LIMIT ${page.limit} OFFSET ${page.offset}`;
+  checkFits(await rowBytes(sql, asked));
+  const insights = await sql<InsightRow[]>`${asked}`;
   return { count: counted?.count ?? 0, insights };
 }
 

@@ -3,6 +3,7 @@
 
 import Type, { type Static } from "typebox";
 import { randomBase62 } from "../core/id.ts";
+import { withoutEnds } from "../core/trim.ts";
 import {
   type Changes,
   flag,
@@ -68,14 +69,13 @@ const slugCharsMax = 48;
  * The name in small ASCII letters, digits, `_` and single hyphens; a random one when nothing is left of it.
  */
 export function slugOf(name: string): string {
-  const plain = name
+  const words = name
     .normalize("NFKD")
     .replace(/[^\x20-\x7e]/g, "")
     .toLowerCase()
     .replace(/[^\w\s-]/g, "")
-    .replace(/[-\s]+/g, "-")
-    .replace(/^[-_]+|[-_]+$/g, "")
-    .slice(0, slugCharsMax);
+    .replace(/[-\s]+/g, "-");
+  const plain = withoutEnds(words, "-_").slice(0, slugCharsMax);
   return plain || randomBase62(8).toLowerCase();
 }
 

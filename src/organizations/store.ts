@@ -2,6 +2,7 @@
 // owner, and goes with all that hangs on it, in one statement each.
 
 import { newProjectKey, newUuid } from "../core/id.ts";
+import { shownInTurns } from "../http/sliced.ts";
 import { isoOf } from "../http/field_time.ts";
 import { listed } from "../storage/listed.ts";
 import type { Postgres } from "../storage/postgres.ts";
@@ -95,7 +96,7 @@ export async function listOrganizations(
     WHERE (${reader.scoped_organizations.length === 0} OR o.id = ANY(${reader.scoped_organizations}::uuid[]))`;
   const listing = { columns: columns(sql), seen, order: sql`o.created_at, o.id`, page };
   const { count, rows } = await listed<OrganizationRow>(sql, listing);
-  return { count, organizations: rows.map(organizationOf) };
+  return { count, organizations: await shownInTurns(rows, organizationOf) };
 }
 
 /** An organization as one of its members sees it; undefined for strangers. */

@@ -1,6 +1,7 @@
 // Where personal keys rest, as hashes. Never gives a key back: it is seen once, by the caller of issueKey.
 
 import { hashKey, maskKey, newPersonalKey, randomBase62 } from "../core/id.ts";
+import { shownInTurns } from "../http/sliced.ts";
 import { isoOf } from "../http/field_time.ts";
 import { listed } from "../storage/listed.ts";
 import type { Postgres } from "../storage/postgres.ts";
@@ -72,7 +73,7 @@ export async function listKeysPage(
   const seen = sql`FROM personal_api_keys WHERE user_id = ${user_id}`;
   const [columns, order] = [sql`*`, sql`created_at DESC, id`];
   const { count, rows } = await listed<KeyRow>(sql, { columns, seen, order, page });
-  return { count, keys: rows.map(keyOf) };
+  return { count, keys: await shownInTurns(rows, keyOf) };
 }
 
 export async function getKey(sql: Postgres, id: string, user_id: number): Promise<PersonalKey | undefined> {

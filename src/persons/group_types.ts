@@ -1,11 +1,11 @@
-// The types of groups each project has, in memory beside the keys. Capture asks here and never waits: a type nobody
-// knows yet is announced in the journal, and Postgres decides.
+// The types of groups each project has and allows, in memory beside the keys. Capture asks here and never waits: a type
+// nobody knows yet is announced in the journal, and Postgres decides.
 
 import { limits } from "../core/limits.ts";
 import type { Log } from "../core/log.ts";
 import type { Postgres } from "../storage/postgres.ts";
 import { type Ticking, every } from "../work/tick.ts";
-import { type SightedType, listGroupTypes } from "./store.ts";
+import { type ProjectGroupTypes, type SightedType, listGroupTypes } from "./group_type_store.ts";
 
 /** A text as bytes, from a body. */
 interface Bytes {
@@ -15,8 +15,12 @@ interface Bytes {
 }
 
 interface Known {
-  /** Decided. */
+  /** Decided, and allowed. */
   types: Uint8Array[];
+  /** Places that are taken, by whatever types. */
+  taken: number;
+  /** undefined: any. */
+  allowed: Uint8Array[] | undefined;
   /** Announced by this process since it last read what is decided. */
   announced: Uint8Array[];
 }
@@ -33,15 +37,22 @@ export class KnownGroupTypes {
   /** True when the type is one of the project's, or may become one: then it is announced. */
   admit(project_id: number, type: Bytes): boolean {
     let known = this.#projects.get(project_id);
-    if (!known) this.#projects.set(project_id, (known = { types: [], announced: [] }));
-    for (const name of known.types) if (isSame(name, type)) return true;
-    if (known.types.length >= limits.groupTypesMax) return false;
-    for (const name of known.announced) if (isSame(name, type)) return true;
+    if (!known) this.#projects.set(project_id, (known = newKnown()));
+    if (isAmong(known.types, type)) return true;
+    if (known.taken >= limits.groupTypesMax) return false;
+    if (known.allowed && !isAmong(known.allowed, type)) return false;
+    if (isAmong(known.announced, type)) return true;
     if (known.announced.length >= limits.groupTypesMax) return false;
     const name = type.source.slice(type.from, type.to);
     known.announced.push(name);
     this.#announce({ project_id, name: new TextDecoder().decode(name) });
     return true;
+  }
+
+  /** True when the project allows only others. */
+  bars(project_id: number, type: Bytes): boolean {
+    const allowed = this.#projects.get(project_id)?.allowed;
+    return allowed !== undefined && !isAmong(allowed, type);
   }
 
   /** The project's types, as Postgres last said. */
@@ -50,16 +61,27 @@ export class KnownGroupTypes {
   }
 
   /** What Postgres says now. */
-  learn(types: readonly SightedType[]): void {
-    const projects = new Map<number, Known>();
+  learn(projects: readonly ProjectGroupTypes[]): void {
+    const learnt = new Map<number, Known>();
     const encoder = new TextEncoder();
-    for (const { project_id, name } of types) {
-      let known = projects.get(project_id);
-      if (!known) projects.set(project_id, (known = { types: [], announced: [] }));
-      known.types.push(encoder.encode(name));
+    const encode = (names: readonly string[]) => names.map((name) => encoder.encode(name));
+    for (const { project_id, names, allowed } of projects) {
+      const usable = allowed ? names.filter((name) => allowed.includes(name)) : names;
+      const types = encode(usable);
+      const taken = names.length;
+      learnt.set(project_id, { types, taken, allowed: allowed ? encode(allowed) : undefined, announced: [] });
     }
-    this.#projects = projects;
+    this.#projects = learnt;
   }
+}
+
+function newKnown(): Known {
+  return { types: [], taken: 0, allowed: undefined, announced: [] };
+}
+
+function isAmong(names: readonly Uint8Array[], type: Bytes): boolean {
+  for (const name of names) if (isSame(name, type)) return true;
+  return false;
 }
 
 function isSame(name: Uint8Array, { source, from, to }: Bytes): boolean {

@@ -14,8 +14,20 @@ export function ownPersonId(project_id: number, distinct_id: string): string {
   return [hex.slice(0, 8), hex.slice(8, 12), hex.slice(12, 16), hex.slice(16, 20), hex.slice(20)].join("-");
 }
 
+/** What posthog-js sends as the id of every visitor without a cookie: the server makes an id of its own for each. */
+export const cookielessSentinel = "$posthog_cookieless";
+
 const placeholders = "anonymous guest distinctid distinct_id id not_authenticated email undefined true false";
-const exactPlaceholders = ["[object Object]", "NaN", "None", "none", "null", "0", "undefined"];
+const exactPlaceholders = [
+  "[object Object]",
+  "NaN",
+  "None",
+  "none",
+  "null",
+  "0",
+  "undefined",
+  cookielessSentinel,
+];
 
 const illegal = new Set(exactPlaceholders.flatMap(quotedWays));
 const illegalInAnyCase = new Set(placeholders.split(" ").flatMap(quotedWays));

@@ -2,22 +2,33 @@
 
 import Type from "typebox";
 import { isUuid } from "../core/id.ts";
+import { isoOfStored } from "../core/trim.ts";
+import { limits } from "../core/limits.ts";
 import type { Person } from "./reading/store.ts";
+
+export const distinctIdModel = Type.String();
 
 export const personModel = Type.Object({
   id: Type.String({ format: "uuid" }),
   uuid: Type.String({ format: "uuid" }),
   name: Type.String({ description: "An e-mail address, a name, or else a distinct id." }),
-  distinct_ids: Type.Array(Type.String(), { description: "All of them, the main one first." }),
+  distinct_ids: Type.Array(Type.String(), {
+    description:
+      `The main one first, then the others in order, ${limits.distinctIdsShownMax} at most: ` +
+      "`…/persons/:uuid/distinct_ids/` lists all.",
+  }),
+  distinct_ids_count: Type.Integer({ description: "All of them." }),
   properties: Type.Record(Type.String(), Type.Unknown(), { description: "The latest changed first." }),
   created_at: Type.String({ format: "date-time" }),
   is_identified: Type.Boolean({ description: "True when ids were merged into it." }),
 });
 
 /** A person as JSON. Its properties go out as they came in. */
-export function personText({ uuid, distinct_ids, properties, created_at, is_identified }: Person): string {
-  const head = JSON.stringify({ id: uuid, uuid, name: nameOf(distinct_ids, properties), distinct_ids });
-  const tail = JSON.stringify({ created_at: isoOf(created_at), is_identified });
+export function personText(person: Person): string {
+  const { uuid, distinct_ids, distinct_ids_count, properties, created_at, is_identified } = person;
+  const name = nameOf(distinct_ids, properties);
+  const head = JSON.stringify({ id: uuid, uuid, name, distinct_ids, distinct_ids_count });
+  const tail = JSON.stringify({ created_at: isoOfStored(created_at), is_identified });
   return `${head.slice(0, -1)},"properties":${properties},${tail.slice(1)}`;
 }
 
@@ -28,9 +39,4 @@ function nameOf(distinct_ids: readonly string[], properties: string): string {
     if (typeof value === "string" && value !== "") return value;
   }
   return distinct_ids.find((id) => !isUuid(id)) ?? distinct_ids[0] ?? "";
-}
-
-/** `2024-01-02 03:04:05.600000` as `2024-01-02T03:04:05.600000Z`. */
-function isoOf(moment: string): string {
-  return `${moment.replace(" ", "T").replace(/\.0+$/, "")}Z`;
 }

@@ -7,24 +7,17 @@ import type { ClickHouse } from "../storage/clickhouse.ts";
 import { ByteColumn, writeBlockHead, writeColumnHead } from "../storage/native.ts";
 import type { Postgres, PostgresFragment, PostgresTransaction as Transaction } from "../storage/postgres.ts";
 import { arrayText } from "../storage/array_text.ts";
+import { type RefusedType, type SightedType, addTypes, mirrorTypes } from "./group_type_store.ts";
+import { lockMerges } from "./merge_lock_store.ts";
 import { type KnownId, type Merge, type Moved, type SightedId, MergePlan } from "./merge.ts";
-
-/** A type of groups that was seen for the first time by some process. */
-export interface SightedType {
-  project_id: number;
-  name: string;
-}
 
 export interface Applied {
   /** The transaction's number; its rows are mirrored by it. */
   version: string;
   refused: Merge[];
-  /** Types beyond the five that a project may have. */
-  refusedTypes: SightedType[];
+  /** Types beyond the five that a project may have, or not among those it allows. */
+  refusedTypes: RefusedType[];
 }
-
-/** Any number that nobody else locks: merges of all processes are decided one segment after the other. */
-const lockKey = "7308332182925";
 
 /** A segment's merges, some at a time: few are in memory at once. */
 type MergesInOrder = AsyncIterable<readonly Merge[]> | Iterable<readonly Merge[]>;
@@ -40,7 +33,7 @@ export async function applyMerges(
   types: readonly SightedType[],
 ): Promise<Applied> {
   return await sql.begin(async (transaction) => {
-    await transaction`SELECT pg_advisory_xact_lock(${lockKey}::bigint)`;
+    await lockMerges(transaction);
     const [begun] = await transaction<{ version: string }[]>`
       INSERT INTO merge_segments (name, version) VALUES (${name}, nextval('merge_versions'))
       ON CONFLICT (name) DO NOTHING
@@ -51,9 +44,12 @@ export async function applyMerges(
       return { version: done?.version ?? "0", refused: [], refusedTypes: [] };
     }
     const { version } = begun;
-    // By index, id by id: what the planner guesses of an array's length would make it read the whole table each time.
+    // By index, id by id: what the planner guesses of an array's length would make it read the whole table each
+    // time. So would a plan that was kept from when the table was empty.
     await transaction`
-      SELECT set_config('enable_hashjoin', 'off', true), set_config('enable_mergejoin', 'off', true)`;
+      SELECT set_config('enable_hashjoin', 'off', true), set_config('enable_mergejoin', 'off', true),
+        set_config('enable_seqscan', 'off', true), set_config('plan_cache_mode', 'force_custom_plan', true)`;
+    const grown = await watchGrowth(transaction);
     const refused: Merge[] = [];
     let lot: Merge[] = [];
     let isChain = false;
@@ -62,6 +58,7 @@ export async function applyMerges(
       for (const one of written.refused) refused.push(one);
       // A person of thousands of ids that moves on and on is moved once more only, not lot by lot.
       isChain = written.moved * 2 > lot.length;
+      await grown(lot.length);
       lot = [];
     };
     for await (const some of merges) {
@@ -71,6 +68,25 @@ export async function applyMerges(
     if (lot.length > 0) await write();
     return { version, refused, refusedTypes: await addTypes(transaction, types, version) };
   });
+}
+
+/**
+ * Tells the planner how large the table is whenever it may have doubled: a table that was emptied has no rows in its
+ * eyes until it is analyzed, and of one without rows any index seems as good as another.
+ */
+async function watchGrowth(transaction: Transaction): Promise<(merges: number) => Promise<void>> {
+  const [table] = await transaction<{ rows: number }[]>`
+    SELECT greatest(reltuples, 0)::float8 AS rows FROM pg_class WHERE oid = 'merged_ids'::regclass`;
+  let known = table?.rows ?? 0;
+  let added = 0;
+  return async (merges) => {
+    // A merge adds two ids at most.
+    added += merges * 2;
+    if (added <= known) return;
+    await transaction`ANALYZE merged_ids`;
+    known += added;
+    added = 0;
+  };
 }
 
 /** Statement by statement in slices: a long text would be made, and a long answer read, in one turn of the loop. */
@@ -107,9 +123,11 @@ async function knownOf(transaction: Transaction, ids: readonly SightedId[]): Pro
   const projects = arrayText(ids.map(({ project_id }) => project_id));
   const names = arrayText(ids.map(({ id }) => id));
   return await transaction<KnownId[]>`
-    SELECT m.project_id, m.distinct_id, m.main_id
+    SELECT w.project_id, w.distinct_id, m.main_id
     FROM unnest(${projects}::text::integer[], ${names}::text::text[]) AS w(project_id, distinct_id)
-    JOIN merged_ids m ON m.project_id = w.project_id AND m.distinct_id = w.distinct_id`;
+    CROSS JOIN LATERAL (
+      SELECT main_id FROM merged_ids WHERE project_id = w.project_id AND distinct_id = w.distinct_id OFFSET 0
+    ) AS m`;
 }
 
 /**
@@ -121,8 +139,14 @@ async function move(transaction: Transaction, moved: readonly Moved[], version: 
   const { count } = await transaction`
     UPDATE merged_ids m
     SET main_id = w.main_id, merged_at = w.merged_at, created_at = w.created_at, version = ${version}::bigint
-    FROM ${rowsOf(transaction, moved)}
-    WHERE m.project_id = w.project_id AND m.main_id = w.distinct_id`;
+    FROM (
+      SELECT w.*, found.place
+      FROM ${rowsOf(transaction, moved)}
+      CROSS JOIN LATERAL (
+        SELECT ctid AS place FROM merged_ids WHERE project_id = w.project_id AND main_id = w.distinct_id OFFSET 0
+      ) AS found
+    ) AS w
+    WHERE m.ctid = w.place`;
   return count;
 }
 
@@ -145,27 +169,6 @@ function rowsOf(transaction: Transaction, rows: readonly Moved[]): PostgresFragm
   ) AS w(project_id, distinct_id, main_id, merged_at, created_at)`;
 }
 
-/** One after the other: who comes first has the place. */
-async function addTypes(
-  transaction: Transaction,
-  types: readonly SightedType[],
-  version: string,
-): Promise<SightedType[]> {
-  const refused: SightedType[] = [];
-  for (const { project_id, name } of types) {
-    await transaction`
-      INSERT INTO group_types (project_id, name, place, version)
-      SELECT ${project_id}::integer, ${name}, count(*), ${version}::bigint
-      FROM group_types WHERE project_id = ${project_id}
-      HAVING count(*) < ${limits.groupTypesMax}
-      ON CONFLICT (project_id, name) DO NOTHING`;
-    const [kept] = await transaction`
-      SELECT 1 FROM group_types WHERE project_id = ${project_id} AND name = ${name}`;
-    if (!kept) refused.push({ project_id, name });
-  }
-  return refused;
-}
-
 type MirroredId = Moved & { version: number };
 
 /** Copies to ClickHouse what a transaction wrote, as it is now. Again does no harm: the version decides. */
@@ -186,15 +189,7 @@ export async function mirrorMerges(sql: Postgres, clickhouse: ClickHouse, versio
     if (rowsWaiting >= limits.mirrorRowsMax) await insert();
   }
   await insert();
-  const types = await sql<{ project_id: number; name: string; place: number }[]>`
-    SELECT project_id, name, place FROM group_types WHERE version = ${version}::bigint`;
-  for (const { project_id, name, place } of types) {
-    await clickhouse.command(
-      `INSERT INTO group_types (project_id, group_type, place)
-       SELECT {project_id:UInt32}, {name:String}, {place:UInt8}`,
-      { project_id, name, place },
-    );
-  }
+  await mirrorTypes(sql, clickhouse, version);
 }
 
 /** Forgets a segment that its journal has forgotten. */
@@ -218,9 +213,4 @@ function mergedBlock(rows: readonly MirroredId[]): Uint8Array {
   column("created_at", microsType, (row) => out.i64(row.created_at));
   column("version", "UInt64", (row) => out.i64(row.version));
   return out.filled();
-}
-
-/** The types of groups of every project. */
-export async function listGroupTypes(sql: Postgres): Promise<SightedType[]> {
-  return await sql<SightedType[]>`SELECT project_id, name FROM group_types ORDER BY project_id, place`;
 }

@@ -3,10 +3,13 @@
 // not see.
 
 import Type, { type Static } from "typebox";
+import { limits } from "../core/limits.ts";
 import {
   type Changes,
   flag,
+  integer,
   moment,
+  nullable,
   readOnly,
   text,
   timezone,
@@ -23,6 +26,30 @@ export const projectModel = Type.Object({
   api_token: readOnly(Type.String({ description: "The project API key, for capturing." })),
   timezone: timezone({ default: "UTC" }),
   session_recording_opt_in: flag({ default: false }),
+  cookieless_server_hash_mode: integer({
+    minimum: 0,
+    maximum: 1,
+    default: 1,
+    description:
+      "How events of visitors without a cookie are taken: 0 ignores them; 1 gives each visitor an id of the day, and " +
+      "keeps nothing between two events (PostHog's stateless mode). PostHog's stateful mode (2) does not exist.",
+  }),
+  allowed_group_types: nullable(
+    Type.Array(text({ maxLength: limits.groupKeyCharsMax }), { maxItems: limits.groupTypesMax }),
+    {
+      default: null,
+      description:
+        "The only types of groups that events may name, from ten seconds on; with null, of all types the first " +
+        `${limits.groupTypesMax} have a place.`,
+    },
+  ),
+  event_retention_days: nullable(integer({ minimum: 1, maximum: limits.retentionDaysMax }), {
+    default: null,
+    description:
+      "After how many days events expire, by their timestamp in whole days (UTC); no more than the server's own " +
+      "retention. With null they are kept as long as the server keeps events. Changed by administrators; it applies " +
+      "within an hour, and expired events are deleted for good.",
+  }),
   created_at: readOnly(moment()),
   updated_at: readOnly(moment()),
 });

@@ -10,7 +10,7 @@ import { readChanges, readFields, readReplacement } from "../http/body.ts";
 import { pageReply, readPage, requestUrl } from "../http/page.ts";
 import { listSchema, reply, requestBody } from "../http/schema.ts";
 import type { Postgres } from "../storage/postgres.ts";
-import { projectBody, projectModel } from "./model.ts";
+import { type Project, projectBody, type ProjectChanges, projectModel } from "./model.ts";
 import {
   createProject,
   getProject,
@@ -23,6 +23,8 @@ import {
 export interface ProjectRoutes {
   gate: Gate;
   sql: Postgres;
+  /** After how many days all events expire; a project may say fewer. Undefined: events are kept. */
+  eventRetentionDays?: number | undefined;
 }
 
 const adminLevel = 8;
@@ -35,7 +37,8 @@ export function projectRoutes(parts: ProjectRoutes) {
     .use(oneRoutes(parts, "/api/environments/:project_id/"));
 }
 
-function listRoutes<const Path extends string>({ gate, sql }: ProjectRoutes, path: Path) {
+function listRoutes<const Path extends string>(parts: ProjectRoutes, path: Path) {
+  const { gate, sql } = parts;
   return new Elysia({ name: `projects: ${path}`, tags: ["Projects"] })
     .use(gate)
     .get(
@@ -61,6 +64,7 @@ function listRoutes<const Path extends string>({ gate, sql }: ProjectRoutes, pat
       async ({ access, request, status }) => {
         const organization_id = await homeOf(sql, access);
         const wish = await readFields(request, projectBody);
+        refuseLongerRetention(parts, wish);
         return status(201, await createProject(sql, { ...wish, organization_id, maker_id: access.user.id }));
       },
       {
@@ -75,7 +79,8 @@ function listRoutes<const Path extends string>({ gate, sql }: ProjectRoutes, pat
     );
 }
 
-function oneRoutes<const Path extends string>({ gate, sql }: ProjectRoutes, path: Path) {
+function oneRoutes<const Path extends string>(parts: ProjectRoutes, path: Path) {
+  const { gate, sql } = parts;
   return new Elysia({ name: `projects: ${path}`, tags: ["Projects"] })
     .use(gate)
     .get(path, async ({ project: { id } }) => present(await getProject(sql, id)), {
@@ -84,8 +89,8 @@ function oneRoutes<const Path extends string>({ gate, sql }: ProjectRoutes, path
     })
     .patch(
       path,
-      async ({ project: { id }, request }) =>
-        present(await updateProject(sql, id, await readChanges(request, projectBody))),
+      async ({ project, request }) =>
+        present(await change(parts, project, await readChanges(request, projectBody))),
       {
         project_scope: "project:write",
         detail: {
@@ -97,8 +102,8 @@ function oneRoutes<const Path extends string>({ gate, sql }: ProjectRoutes, path
     )
     .put(
       path,
-      async ({ project: { id }, request }) =>
-        present(await updateProject(sql, id, await readReplacement(request, projectBody))),
+      async ({ project, request }) =>
+        present(await change(parts, project, await readReplacement(request, projectBody))),
       {
         project_scope: "project:write",
         detail: {
@@ -134,6 +139,30 @@ function oneRoutes<const Path extends string>({ gate, sql }: ProjectRoutes, path
         },
       },
     );
+}
+
+/** Deleting events is deleting a part of the project: who may do the one may do the other. */
+async function change(
+  parts: ProjectRoutes,
+  project: AccessProject,
+  changes: ProjectChanges,
+): Promise<Project | undefined> {
+  const { event_retention_days: days } = changes;
+  // A reply that is sent back whole changes nothing.
+  if (days !== undefined && days !== (await getProject(parts.sql, project.id))?.event_retention_days) {
+    requireAdmin(project);
+    refuseLongerRetention(parts, changes);
+  }
+  return await updateProject(parts.sql, project.id, changes);
+}
+
+function refuseLongerRetention(
+  { eventRetentionDays }: ProjectRoutes,
+  { event_retention_days: days = null }: ProjectChanges,
+): void {
+  if (days === null || eventRetentionDays === undefined || days <= eventRetentionDays) return;
+  const detail = `Ensure this value is less than or equal to ${eventRetentionDays}, the server's own retention.`;
+  throw new Fault("max_value", detail, { attr: "event_retention_days" });
 }
 
 const shownOne = reply("The project.", projectModel);

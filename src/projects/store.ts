@@ -4,6 +4,7 @@ import { Fault } from "../core/fault.ts";
 import { newProjectKey, newUuid } from "../core/id.ts";
 import { limits } from "../core/limits.ts";
 import { isoOf } from "../http/field_time.ts";
+import { shownInTurns } from "../http/sliced.ts";
 import { listed } from "../storage/listed.ts";
 import type { Postgres } from "../storage/postgres.ts";
 import type { Project, ProjectChanges, ProjectWish } from "./model.ts";
@@ -16,6 +17,9 @@ interface ProjectRow {
   api_token: string;
   timezone: string;
   session_recording_opt_in: boolean;
+  cookieless_server_hash_mode: number;
+  allowed_group_types: string[] | null;
+  event_retention_days: number | null;
   created_at: Date;
   updated_at: Date;
 }
@@ -46,7 +50,7 @@ export async function listProjects(
     WHERE true ${ofTeams} ${ofOrganizations}`;
   const [columns, order] = [sql`p.*`, sql`p.id`];
   const { count, rows } = await listed<ProjectRow>(sql, { columns, seen, order, page });
-  return { count, projects: rows.map(projectOf) };
+  return { count, projects: await shownInTurns(rows, projectOf) };
 }
 
 /** Every project there is, oldest first; for whoever holds the database. */
@@ -77,11 +81,15 @@ export type Founding = Partial<ProjectWish> & {
  */
 export async function createProject(sql: Postgres, founding: Founding): Promise<Project> {
   const { organization_id, name, maker_id = null, api_token = newProjectKey() } = founding;
-  const { timezone = "UTC", session_recording_opt_in = false } = founding;
+  const { timezone = "UTC", session_recording_opt_in = false, allowed_group_types = null } = founding;
+  const { event_retention_days = null, cookieless_server_hash_mode = 1 } = founding;
   const [row] = await sql<ProjectRow[]>`
     WITH project AS (
-      INSERT INTO projects (uuid, organization_id, name, api_token, timezone, session_recording_opt_in)
-      SELECT ${newUuid()}, id, ${name}, ${api_token}, ${timezone}, ${session_recording_opt_in}
+      INSERT INTO projects
+        (uuid, organization_id, name, api_token, timezone, session_recording_opt_in, cookieless_server_hash_mode,
+          allowed_group_types, event_retention_days)
+      SELECT ${newUuid()}, id, ${name}, ${api_token}, ${timezone}, ${session_recording_opt_in},
+        ${cookieless_server_hash_mode}, ${allowed_group_types}::text[], ${event_retention_days}::integer
       FROM organizations
       WHERE id = ${organization_id}
         AND (SELECT count(*) FROM projects p WHERE p.organization_id = ${organization_id})
@@ -120,12 +128,19 @@ export async function updateProject(
   changes: ProjectChanges,
 ): Promise<Project | undefined> {
   if (Object.keys(changes).length === 0) return await getProject(sql, id);
-  const { name = null, timezone = null, session_recording_opt_in = null } = changes;
+  const { name = null, timezone = null, session_recording_opt_in = null, allowed_group_types } = changes;
+  const { event_retention_days, cookieless_server_hash_mode = null } = changes;
   const [row] = await sql<ProjectRow[]>`
     UPDATE projects SET
       name = coalesce(${name}::text, name),
       timezone = coalesce(${timezone}::text, timezone),
       session_recording_opt_in = coalesce(${session_recording_opt_in}::boolean, session_recording_opt_in),
+      cookieless_server_hash_mode =
+        coalesce(${cookieless_server_hash_mode}::smallint, cookieless_server_hash_mode),
+      allowed_group_types = CASE WHEN ${allowed_group_types !== undefined} THEN
+        ${allowed_group_types ?? null}::text[] ELSE allowed_group_types END,
+      event_retention_days = CASE WHEN ${event_retention_days !== undefined} THEN
+        ${event_retention_days ?? null}::integer ELSE event_retention_days END,
       updated_at = now()
     WHERE id = ${id}
     RETURNING *`;
@@ -160,6 +175,9 @@ function projectOf(row: ProjectRow): Project {
     api_token: row.api_token,
     timezone: row.timezone,
     session_recording_opt_in: row.session_recording_opt_in,
+    cookieless_server_hash_mode: row.cookieless_server_hash_mode,
+    allowed_group_types: row.allowed_group_types,
+    event_retention_days: row.event_retention_days,
     created_at: isoOf(row.created_at),
     updated_at: isoOf(row.updated_at),
   };

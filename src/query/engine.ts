@@ -3,8 +3,9 @@
 import type { Clock } from "../core/clock.ts";
 import { Fault } from "../core/fault.ts";
 import { limits } from "../core/limits.ts";
-import type { ClickHouse } from "../storage/clickhouse.ts";
+import { type ClickHouse, readsUntil } from "../storage/clickhouse.ts";
 import type { Postgres } from "../storage/postgres.ts";
+import { Places, placeWithin } from "../work/places.ts";
 import type { Answered, Asking } from "./answer.ts";
 import { checkQuery } from "./check.ts";
 import { type CheckedQuery } from "./checked.ts";
@@ -33,10 +34,10 @@ export interface QueryEngine {
    */
   check(query: unknown, attr?: string): { kind: CheckedQuery["kind"]; title: string };
   /**
-   * Runs a query over one project's events, within limits.querySecondsMax.
+   * Runs a query over one project's events, within limits.querySecondsMax, or until nobody waits for it.
    * @throws Fault for what is wrong in it, when it is too heavy, and `unavailable` when too many wait already.
    */
-  run(project_id: number, query: unknown, attr?: string): Promise<QueryResult>;
+  run(project_id: number, query: unknown, attr?: string, abort?: AbortSignal): Promise<QueryResult>;
 }
 
 export interface EngineOptions {
@@ -46,12 +47,16 @@ export interface EngineOptions {
 }
 
 export function openQueryEngine({ sql, clickhouse, clock }: EngineOptions): QueryEngine {
-  const places = openPlaces();
-  const run = async (project_id: number, checked: CheckedQuery): Promise<QueryResult> => {
+  const places = new Places(limits.queriesRunningMax, limits.queriesWaitingMax, limits.workingShare);
+  const run = async (
+    project_id: number,
+    checked: CheckedQuery,
+    abort: AbortSignal | undefined,
+  ): Promise<QueryResult> => {
     const timezone = await timezoneOf(sql, project_id);
     if (timezone === undefined) throw new Fault("not_found", "Project not found.");
     const now = clock.now();
-    const ask = openAsk(clickhouse, clock);
+    const ask = openAsk(abort ? readsUntil(clickhouse, abort) : clickhouse, clock);
     const first = () => firstEventMs(ask, project_id);
     const { span, interval, ...answered } = await answer(checked, { ask, project_id, timezone, now, first });
     return {
@@ -68,9 +73,14 @@ export function openQueryEngine({ sql, clickhouse, clock }: EngineOptions): Quer
       const checked = checkQuery(query, attr);
       return { kind: checked.kind, title: titleOf(checked) };
     },
-    run: async (project_id, query, attr) => {
+    run: async (project_id, query, attr, abort) => {
       const checked = checkQuery(query, attr);
-      return await places.within(() => run(project_id, checked));
+      const leave = await enterQuery(places, project_id);
+      try {
+        return await run(project_id, checked, abort);
+      } finally {
+        leave();
+      }
     },
   };
 }
@@ -88,28 +98,10 @@ function answer(checked: CheckedQuery, asking: Asking): Promise<Answered> {
   }
 }
 
-/** Places for what runs at once; whoever finds none waits in a line of bounded length. */
-function openPlaces() {
-  const waiting: (() => void)[] = [];
-  let running = 0;
-  return {
-    async within<T>(act: () => Promise<T>): Promise<T> {
-      if (running < limits.queriesRunningMax) running++;
-      else {
-        if (waiting.length >= limits.queriesWaitingMax) {
-          const detail = "Too many queries are waiting already. Please retry.";
-          throw new Fault("unavailable", detail, { retryAfterSeconds: 5 });
-        }
-        // Whoever leaves hands the place over.
-        await new Promise<void>((resolve) => waiting.push(resolve));
-      }
-      try {
-        return await act();
-      } finally {
-        const next = waiting.shift();
-        if (next) next();
-        else running--;
-      }
-    },
-  };
+/** @throws Fault unavailable when too many wait already, of this project or in all, or none ends in time. */
+async function enterQuery(places: Places, project_id: number): Promise<() => void> {
+  const leave = await placeWithin(places, limits.queriesWaitMsMax, project_id);
+  if (leave) return leave;
+  const detail = "Too many queries are waiting already. Please retry.";
+  throw new Fault("unavailable", detail, { retryAfterSeconds: 5 });
 }

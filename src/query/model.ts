@@ -144,7 +144,7 @@ export const eventsModel = Type.Object({
   after: maybe(text({ blank: true, maxLength: 40 })),
   before: maybe(text({ blank: true, maxLength: 40 })),
   orderBy: maybe(Type.Array(text({ maxLength: 100 }))),
-  limit: maybe(integer({ minimum: 1, maximum: limits.pageMax })),
+  limit: maybe(integer({ minimum: 1, maximum: limits.queryRowsMax })),
   offset: maybe(integer({ minimum: 0 })),
 });
 

@@ -20,7 +20,7 @@ export function queryRoutes({ gate, engine }: QueryRoutes) {
       `${home}/query/`,
       async ({ project, request }) => {
         const { query } = await readFields(request, queryBody);
-        const result = await engine.run(project.id, query);
+        const result = await engine.run(project.id, query, undefined, request.signal);
         const { results, timezone, date_from, date_to, computed_at, columns } = result;
         return await slicedJson({
           results,

@@ -28,10 +28,9 @@ export function openAsk(clickhouse: ClickHouse, clock: Clock): Ask {
     try {
       return await clickhouse.query<Row>(text, params, {
         // The engine gives up first and says why; the client only guards against an engine that says nothing.
-        timeoutMs: leftMs + 5000,
+        timeoutMs: leftMs + limits.engineSaysMsMax,
         settings: {
           max_execution_time: Math.ceil(leftMs / 1000),
-          max_memory_usage: limits.queryMemoryBytesMax,
           // One thread: a reader who waits a little longer costs capture nothing, all cores at once would.
           max_threads: 1,
           do_not_merge_across_partitions_select_final: 1,

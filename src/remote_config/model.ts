@@ -1,10 +1,7 @@
 // What an SDK is told when it starts: which features are on, and in which forms it may send. Never turns on
 // what the server does not do.
 
-/**
- * As posthog-js and the mobile SDKs read it; anything left out counts as off, but for autocapture.
- * `surveys` is left out: told false, posthog-js loads its surveys script all the same.
- */
+/** As posthog-js and the mobile SDKs read it; anything left out counts as off, but for autocapture and surveys. */
 export interface RemoteConfig {
   supportedCompression: readonly string[];
   /** False keeps an SDK from asking for flags at all. */
@@ -17,6 +14,9 @@ export interface RemoteConfig {
   captureDeadClicks: boolean;
   heatmaps: boolean;
   productTours: boolean;
+  /** Left out, posthog-js waits for surveys and never calls back who asked for them. */
+  surveys: boolean;
+  logs: { captureConsoleLogs: boolean };
   conversations: boolean;
   sessionRecording: false | SessionRecordingConfig;
   /** Where events go; without it, /e/. */
@@ -54,6 +54,8 @@ const withoutRecordings: RemoteConfig = {
   captureDeadClicks: false,
   heatmaps: false,
   productTours: false,
+  surveys: false,
+  logs: { captureConsoleLogs: false },
   conversations: false,
   sessionRecording: false,
   analytics: { endpoint: "/i/v0/e/" },
@@ -104,6 +106,15 @@ export function noFlags(requestId: string): NoFlags {
 
 /** What a server SDK that computes flags itself gets of a project without flags. */
 export const noFlagDefinitions = { flags: [], group_type_mapping: {}, cohorts: {} } as const;
+
+/** What SDKs send that is not kept here, by the address: a refusal that they do not repeat. */
+export const notKept = {
+  "/i/v1/logs": "Logs",
+  "/i/v1/metrics": "Metrics",
+  "/i/v1/traces": "Traces",
+  "/i/v0/ai/otel": "Traces of language models",
+  "/i/v0/ai": "Events of language models with files",
+} as const;
 
 /** What is empty in a project without surveys, experiments, early access features and tours, by its path. */
 export const emptyLists = {

@@ -8,9 +8,11 @@ import { Fault } from "../core/fault.ts";
 import { newUuid } from "../core/id.ts";
 import { preflight, withCors } from "../http/cors.ts";
 import { problemResponse } from "../http/problem.ts";
+import { ScriptBundles } from "./script_bundles.ts";
 import {
   emptyLists,
   namedConfig,
+  notKept,
   noFlagDefinitions,
   noFlags,
   remoteConfig,
@@ -22,12 +24,15 @@ export interface RemoteConfigRoutes {
   keys: ProjectKeys;
   /** The project key that a request for flags names, in its query or its body. */
   tokenOf(request: Request): Promise<string | undefined>;
+  /** posthog-js; undefined where it is not installed. */
+  library(): Promise<Uint8Array> | undefined;
 }
 
 /** As PostHog's: a change of settings reaches every page within five minutes. */
 const cached = { "cache-control": "public, max-age=300" };
+const scriptHeaders = { "content-type": "text/javascript; charset=utf-8", ...cached };
 
-export function remoteConfigRoutes({ gate, keys, tokenOf }: RemoteConfigRoutes) {
+export function remoteConfigRoutes({ gate, keys, tokenOf, library }: RemoteConfigRoutes) {
   const app = new Elysia({ name: "remote_config" });
   const open = (path: string, answer: (request: Request, token: string) => Promise<Response> | Response) => {
     // Without a parameter in its path, a route has no params at all.
@@ -39,9 +44,16 @@ export function remoteConfigRoutes({ gate, keys, tokenOf }: RemoteConfigRoutes) 
     app.options(path, ({ request }) => preflight(request), unread);
   };
   open("/array/:token/config.js", async (_, token) => {
-    const headers = { "content-type": "text/javascript; charset=utf-8", ...cached };
     const { key, records } = await known(keys, token);
-    return new Response(remoteConfigScript(key, records), { headers });
+    return new Response(remoteConfigScript(key, records), { headers: scriptHeaders });
+  });
+  const bundles = new ScriptBundles();
+  // What the snippet of newer projects loads: the configuration and posthog-js at once.
+  open("/array/:token/array.js", async (request, token) => {
+    const { key, records } = await known(keys, token);
+    const script = library();
+    if (!script) throw new Fault("not_found", "posthog-js is not installed beside this server.");
+    return await bundles.reply(request, remoteConfigScript(key, records), await script, scriptHeaders);
   });
   open("/array/:token/config", async (_, token) => {
     const { key, records } = await known(keys, token);
@@ -63,7 +75,16 @@ export function remoteConfigRoutes({ gate, keys, tokenOf }: RemoteConfigRoutes) 
       return json(empty);
     });
   }
+  refuseUnkept(open);
   return app.use(definitionRoutes(gate));
+}
+
+/** A refusal for good: SDKs send again what meets 5xx, 408 or 429, or no answer that a page may read. */
+function refuseUnkept(open: (path: string, answer: () => Response) => void): void {
+  for (const [path, what] of Object.entries(notKept)) {
+    const refusal = new Fault("not_found", `${what} are not kept here. Do not send them again.`);
+    open(`${path}/`, () => problemResponse(refusal));
+  }
 }
 
 /** Flags for servers that compute them themselves, in the newer place and the older one. */

@@ -1,17 +1,19 @@
 // One project's recordings as a user of it sees them: without deleted ones, with their persons, seen or not. Never
 // shows another project's.
 
-import type { Clock } from "../core/clock.ts";
+import { type Clock, othersTurn } from "../core/clock.ts";
 import { Fault } from "../core/fault.ts";
 import { limits } from "../core/limits.ts";
+import { isoOfStored } from "../core/trim.ts";
 import type { ClickHouse } from "../storage/clickhouse.ts";
 import type { Postgres } from "../storage/postgres.ts";
 import { findDeleted, findViewed, listUnhidden } from "./mark/store.ts";
-import { findPersons, type Person } from "../persons/reading/store.ts";
+import { findPersonsOfPage } from "../persons/reading/page.ts";
+import type { Person } from "../persons/reading/store.ts";
 import type { KeptCounts } from "../work/kept_counts.ts";
 import { countRecordings, listRecordings, type RecordingFilter } from "./listing/store.ts";
 import type { Recording } from "./model.ts";
-import { isoOf, personOf } from "./person.ts";
+import { personOf } from "./person.ts";
 import { findRecordings, type RecordingRow } from "./store.ts";
 
 export interface DeskOptions {
@@ -61,9 +63,32 @@ export async function getRow(options: DeskOptions, project_id: number, id: strin
   return row;
 }
 
-/** @throws Fault not_found, as getRow. */
-export async function getRecording(options: DeskOptions, viewer: Viewer, id: string): Promise<Recording> {
-  const row = await getRow(options, viewer.project_id, id);
+/**
+ * The recording, or undefined for a session without pieces: they may be on their way.
+ * @throws Fault not_found when it is deleted, or its id is none.
+ */
+export async function findRow(
+  { sql, clickhouse }: DeskOptions,
+  project_id: number,
+  id: string,
+): Promise<RecordingRow | undefined> {
+  const session_ids = [readSessionId(id)];
+  const [[row], deleted] = await Promise.all([
+    findRecordings(clickhouse, project_id, session_ids),
+    findDeleted(sql, project_id, session_ids),
+  ]);
+  if (deleted.size > 0) throw recordingNotFound();
+  return row;
+}
+
+/** `known`: its row, if that was read already. @throws Fault not_found, as getRow. */
+export async function getRecording(
+  options: DeskOptions,
+  viewer: Viewer,
+  id: string,
+  known?: RecordingRow,
+): Promise<Recording> {
+  const row = known ?? (await getRow(options, viewer.project_id, id));
   const [recording] = await present(options, viewer, [row]);
   if (!recording) throw recordingNotFound();
   return recording;
@@ -89,7 +114,8 @@ export async function listPage(
     const rows = await listRecordings(clickhouse, filter, page, (ids) => persons.ask(ids));
     return await present(options, viewer, rows, persons);
   };
-  const question = JSON.stringify([written, wanted.distinct_ids, wanted.session_ids, without]);
+  const { distinct_ids, person_main_id, session_ids } = wanted;
+  const question = JSON.stringify([written, distinct_ids, person_main_id, session_ids, without]);
   const [count, recordings] = await Promise.all([
     counts.count(project_id, question, () => countRecordings(clickhouse, filter)),
     shown(),
@@ -111,20 +137,23 @@ class PersonsAhead {
 
   ask(distinct_ids: readonly string[]): void {
     this.#asked = new Set(distinct_ids);
-    this.#found = findPersons(this.#clickhouse, this.#project_id, distinct_ids);
+    this.#found = findPersonsOfPage(this.#clickhouse, this.#project_id, distinct_ids);
     // Whoever reads them hears of it; nobody does, when something else fails first.
     this.#found.catch(() => {});
   }
 
   async of(distinct_ids: readonly string[]): Promise<Map<string, Person>> {
     const others = distinct_ids.filter((id) => !this.#asked.has(id));
-    const more = findPersons(this.#clickhouse, this.#project_id, others);
+    const more = findPersonsOfPage(this.#clickhouse, this.#project_id, others);
     const [ahead, behind] = await Promise.all([this.#found, more]);
     return new Map([...ahead, ...behind]);
   }
 }
 
-/** Rows as replies show them; what was deleted a moment ago is left out. */
+/**
+ * Rows as replies show them; what was deleted a moment ago is left out.
+ * @throws Fault max_value when they are too large together, naming how many are not.
+ */
 async function present(
   { sql, clickhouse, clock }: DeskOptions,
   { project_id, user_id }: Viewer,
@@ -137,12 +166,21 @@ async function present(
     findDeleted(sql, project_id, ids),
     ahead.of([...new Set(rows.map(({ distinct_id }) => distinct_id))]),
   ]);
+  refuseLarge(rows, persons);
   const ongoingSince = clock.now() - limits.recordingOngoingMs;
-  return rows.flatMap((row) => {
+  const shown: Recording[] = [];
+  let charsRead = 0;
+  for (const row of rows) {
     const { session_id, last_received_at, start_time, end_time, ...rest } = row;
-    if (deleted.has(session_id)) return [];
-    const seen_at = isoOf(start_time);
-    return {
+    if (deleted.has(session_id)) continue;
+    const person = persons.get(rest.distinct_id);
+    charsRead += person?.properties.length ?? 0;
+    if (charsRead > limits.replySliceBytes) {
+      charsRead = 0;
+      await othersTurn();
+    }
+    const seen_at = isoOfStored(start_time);
+    shown.push({
       id: session_id,
       distinct_id: rest.distinct_id,
       viewed: viewed.has(session_id),
@@ -150,7 +188,7 @@ async function present(
       active_seconds: rest.active_seconds,
       inactive_seconds: rest.inactive_seconds,
       start_time: seen_at,
-      end_time: isoOf(end_time),
+      end_time: isoOfStored(end_time),
       click_count: rest.click_count,
       keypress_count: rest.keypress_count,
       mouse_activity_count: rest.mouse_activity_count,
@@ -158,11 +196,23 @@ async function present(
       console_warn_count: rest.console_warn_count,
       console_error_count: rest.console_error_count,
       start_url: rest.start_url,
-      person: personOf(project_id, rest.distinct_id, seen_at, persons.get(rest.distinct_id)),
+      person: personOf(project_id, rest.distinct_id, seen_at, person),
       storage: rest.storage,
       snapshot_source: rest.snapshot_source,
-      ongoing: Date.parse(isoOf(last_received_at)) >= ongoingSince,
+      ongoing: Date.parse(isoOfStored(last_received_at)) >= ongoingSince,
       activity_score: rest.activity_score,
-    };
-  });
+    });
+  }
+  return shown;
+}
+
+/** Each recording shows all properties of its person: of somebody's many sessions, the same ones again and again. */
+function refuseLarge(rows: readonly RecordingRow[], persons: ReadonlyMap<string, Person>): void {
+  let chars = 0;
+  for (const [i, { distinct_id }] of rows.entries()) {
+    chars += persons.get(distinct_id)?.properties.length ?? 0;
+    if (chars <= limits.recordingsPageCharsMax || i === 0) continue;
+    const detail = `The page is too large with the properties of its persons. Ask for at most limit=${i}.`;
+    throw new Fault("max_value", detail, { attr: "limit" });
+  }
 }

@@ -3,11 +3,11 @@
 import { Fault } from "../core/fault.ts";
 import { limits } from "../core/limits.ts";
 import { isUuid } from "../core/id.ts";
-import { findPersonByUuid } from "../persons/reading/store.ts";
+import { findMainId, findMainIds } from "../persons/reading/store.ts";
 import { readMoment } from "../http/moment.ts";
 import type { DeskOptions, WantedRecordings } from "./desk.ts";
 import type { ClickHouse } from "../storage/clickhouse.ts";
-import { findDistinctIds, findMainIds } from "./store.ts";
+import { findDistinctIds } from "./store.ts";
 
 /** @throws Fault with the name of what makes no sense as its attr. */
 export async function readWanted(
@@ -20,7 +20,7 @@ export async function readWanted(
     from: readMoment(query, "date_from", desk.clock),
     to: readMoment(query, "date_to", desk.clock),
     session_ids: readIds(query, "session_ids"),
-    distinct_ids: await readPersonFilter(desk, project_id, query),
+    ...(await readPersonFilter(desk, project_id, query)),
   };
 }
 
@@ -50,29 +50,32 @@ function listIn(text: string): string[] | undefined {
 }
 
 /**
- * The distinct ids that `distinct_id` and `person_uuid` ask for; undefined when neither is there.
+ * What `distinct_id` and `person_uuid` ask for; nothing when neither is there.
  * @throws Fault invalid_input for a person that is no UUID.
  */
 async function readPersonFilter(
   { clickhouse }: DeskOptions,
   project_id: number,
   query: URLSearchParams,
-): Promise<string[] | undefined> {
+): Promise<Pick<WantedRecordings, "distinct_ids" | "person_main_id">> {
   const distinct_id = query.get("distinct_id") || undefined;
   const person = query.get("person_uuid") || undefined;
-  if (person === undefined) return distinct_id === undefined ? undefined : [distinct_id];
+  const asked = distinct_id === undefined ? undefined : [distinct_id];
+  if (person === undefined) return { distinct_ids: asked };
   if (!isUuid(person)) {
     throw new Fault("invalid_input", `“${person}” is not a valid UUID.`, { attr: "person_uuid" });
   }
-  const theirs = await findIdsOf(clickhouse, project_id, person.toLowerCase());
-  return distinct_id === undefined ? theirs : theirs.filter((id) => id === distinct_id);
+  const person_main_id = await findMainId(clickhouse, project_id, person);
+  // It may have hundreds of thousands of ids, which the engine knows.
+  if (person_main_id !== undefined) return { distinct_ids: asked, person_main_id };
+  const theirs = await findUntold(clickhouse, project_id, person.toLowerCase());
+  return { distinct_ids: asked ? theirs.filter((id) => id === distinct_id) : theirs };
 }
 
-/** Of a person that events told of, all its ids; else the recorded ids whose own person it is, unless merged. */
-async function findIdsOf(clickhouse: ClickHouse, project_id: number, person: string): Promise<string[]> {
-  const known = await findPersonByUuid(clickhouse, project_id, person);
-  if (known) return known.distinct_ids;
+/** Of a person that no event told of, the recorded ids whose own person it is, unless merged. */
+async function findUntold(clickhouse: ClickHouse, project_id: number, person: string): Promise<string[]> {
   const own = await findDistinctIds(clickhouse, project_id, person);
+  if (own.length === 0) return [];
   const mains = await findMainIds(clickhouse, project_id, own);
   return own.filter((id) => mains.get(id) === id);
 }

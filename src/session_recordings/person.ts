@@ -1,6 +1,7 @@
 // The person of a recording. Never asks a store.
 
 import { isUuid } from "../core/id.ts";
+import { isoOfStored } from "../core/trim.ts";
 import { ownPersonId } from "../persons/identity.ts";
 import type { Person } from "../persons/reading/store.ts";
 import type { RecordingPerson } from "./model.ts";
@@ -23,17 +24,12 @@ export function personOf(
     name: nameOf(properties, [...distinct_ids, distinct_id]),
     distinct_ids: (distinct_ids.length > 0 ? distinct_ids : [distinct_id]).join(","),
     properties,
-    created_at: known ? isoOf(known.created_at) : seen_at,
+    created_at: known ? isoOfStored(known.created_at) : seen_at,
     uuid,
   };
 }
 
 const distinctIdsShownMax = 10;
-
-/** `2024-01-02 03:04:05.600000` as `2024-01-02T03:04:05.600000Z`; a fraction of zero is left out. */
-export function isoOf(moment: string): string {
-  return `${moment.replace(" ", "T").replace(/\.0+$/, "")}Z`;
-}
 
 /** A number for those who need one: the uuid's first 48 bits, so that every program can hold it. */
 function numberOf(uuid: string): number {

@@ -4,13 +4,14 @@ import { Elysia } from "elysia";
 import { type Gate, projectHomes } from "../access/gate.ts";
 import { readChanges, readFields } from "../http/body.ts";
 import { pageReply, readPage, requestUrl } from "../http/page.ts";
-import { listSchema, reply, requestBody } from "../http/schema.ts";
+import { listSchema, pageParameters, queryParameter, reply, requestBody } from "../http/schema.ts";
+import { slicedJson } from "../http/sliced.ts";
 import { promptRoutes, type PromptRoutes } from "./ai/route.ts";
 import {
   type DeskOptions,
   existing,
+  findRow,
   getRecording,
-  getRow,
   idOf,
   listPage,
   recordingNotFound,
@@ -19,7 +20,9 @@ import { readWanted } from "./filter.ts";
 import { markDeleted, markViewed } from "./mark/store.ts";
 import { KeptCounts } from "../work/kept_counts.ts";
 import { sharingRoutes } from "./sharing/route.ts";
+import { ReadingBudget } from "./snapshots/reading_budget.ts";
 import { snapshotRoutes } from "./snapshots/route.ts";
+import { emptyRecording } from "./store.ts";
 import { bulkBody, bulkModel, recordingBody, recordingModel } from "./model.ts";
 
 export interface RecordingRoutes extends DeskOptions, PromptRoutes {
@@ -33,7 +36,9 @@ export function sessionRecordingRoutes(parts: RecordingRoutes) {
     app.use(listRoutes(counted, `${home}/session_recordings/`));
     app.use(oneRoutes(counted, `${home}/session_recordings/:id/`));
   }
-  return app.use(sharingRoutes(parts)).use(snapshotRoutes(parts)).use(promptRoutes(parts));
+  // One for all who read what was recorded, with a key or through a link.
+  const reading = { ...parts, budget: new ReadingBudget() };
+  return app.use(sharingRoutes(reading)).use(snapshotRoutes(reading)).use(promptRoutes(parts));
 }
 
 interface Counted extends RecordingRoutes {
@@ -53,7 +58,7 @@ function listRoutes({ gate, ...desk }: Counted, path: string) {
         const viewer = { project_id: project.id, user_id: access.user.id };
         const wanted = await readWanted(desk, project.id, query);
         const { count, recordings } = await listPage(desk, viewer, wanted, page);
-        return pageReply(url, page, count, recordings);
+        return await slicedJson({ ...pageReply(url, page, count, recordings) });
       },
       {
         project_scope: "session_recording:read",
@@ -68,8 +73,7 @@ function listRoutes({ gate, ...desk }: Counted, path: string) {
             queryParameter("distinct_id", "Only recordings of this distinct id."),
             queryParameter("person_uuid", "Only recordings of this person."),
             queryParameter("session_ids", "Only these: a JSON list, or ids with commas between."),
-            queryParameter("limit", "Recordings on the page."),
-            queryParameter("offset", "Recordings before it."),
+            ...pageParameters("Recordings"),
           ],
           responses: { 200: reply("The recordings.", listSchema(recordingModel)) },
         },
@@ -127,15 +131,17 @@ function oneRoutes({ gate, ...desk }: Counted, path: string) {
       path,
       async ({ access, project, params, request }) => {
         const viewer = { project_id: project.id, user_id: access.user.id };
-        const { session_id } = await getRow(desk, project.id, idOf(params));
+        const id = idOf(params);
+        const row = (await findRow(desk, project.id, id)) ?? emptyRecording(id);
         const { viewed } = await readChanges(request, recordingBody);
-        if (viewed !== undefined) await markViewed(sql, project.id, viewer.user_id, session_id, viewed);
-        return await getRecording(desk, viewer, session_id);
+        if (viewed !== undefined) await markViewed(sql, project.id, viewer.user_id, id, viewed);
+        return await getRecording(desk, viewer, id, row);
       },
       {
         project_scope: "session_recording:write",
         detail: {
           summary: "Change a session recording",
+          description: "One without pieces has no moments, shown as 1970; it may be marked all the same.",
           requestBody: requestBody(recordingBody, { partial: true }),
           responses: { 200: reply("The recording.", recordingModel) },
         },
@@ -144,9 +150,10 @@ function oneRoutes({ gate, ...desk }: Counted, path: string) {
     .delete(
       path,
       async ({ access, project, params, status }) => {
-        const { session_id } = await getRow(desk, project.id, idOf(params));
+        const id = idOf(params);
+        await findRow(desk, project.id, id);
         const by = { user_id: access.user.id, at: new Date(clock.now()) };
-        const gone = await markDeleted(sql, project.id, [session_id], by);
+        const gone = await markDeleted(sql, project.id, [id], by);
         // Somebody else was faster.
         if (gone.length === 0) throw recordingNotFound();
         counts.forget(project.id);
@@ -156,13 +163,10 @@ function oneRoutes({ gate, ...desk }: Counted, path: string) {
         project_scope: "session_recording:write",
         detail: {
           summary: "Delete a session recording",
-          description: "It is gone from every reply at once, and from the disk within a day.",
+          description:
+            "It is gone from every reply at once, and from the disk within a day; so are pieces that come later.",
           responses: { 204: { description: "It is gone." } },
         },
       },
     );
-}
-
-function queryParameter(name: string, description: string) {
-  return { name, in: "query", required: false, description, schema: { type: "string" as const } };
 }

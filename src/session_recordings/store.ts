@@ -26,9 +26,35 @@ export interface RecordingRow {
   activity_score: number;
 }
 
+/** What is known of a session without pieces: it has no moment, which the beginning of time stands for. */
+export function emptyRecording(session_id: string): RecordingRow {
+  const none = "1970-01-01 00:00:00.000000";
+  return {
+    session_hash: "0",
+    session_id,
+    distinct_id: "",
+    start_time: none,
+    end_time: none,
+    last_received_at: none,
+    recording_duration: 0,
+    active_seconds: 0,
+    inactive_seconds: 0,
+    click_count: 0,
+    keypress_count: 0,
+    mouse_activity_count: 0,
+    console_log_count: 0,
+    console_warn_count: 0,
+    console_error_count: 0,
+    start_url: "",
+    snapshot_source: "unknown",
+    storage: "",
+    activity_score: 0,
+  };
+}
+
 export const queryOptions: QueryOptions = {
   // The engine gives up first and says why; the client only guards against an engine that says nothing.
-  timeoutMs: (limits.querySecondsMax + 5) * 1000,
+  timeoutMs: limits.querySecondsMax * 1000 + limits.engineSaysMsMax,
   // One thread: a reader who waits a little longer costs capture nothing, all cores at once would.
   settings: { max_execution_time: limits.querySecondsMax, date_time_output_format: "simple", max_threads: 1 },
 };
@@ -67,23 +93,6 @@ export async function readRows(
     { project_id, hashes: hashes.map(BigInt) },
     queryOptions,
   );
-}
-
-/** The main id of each distinct id: its own, unless it was merged. */
-export async function findMainIds(
-  clickhouse: ClickHouse,
-  project_id: number,
-  distinct_ids: readonly string[],
-): Promise<Map<string, string>> {
-  const rows = await clickhouse.query<{ distinct_id: string; main_id: string }>(
-    `SELECT distinct_id, main_id FROM merged_ids FINAL
-     WHERE project_id = {project_id:UInt32} AND distinct_id IN {distinct_ids:Array(String)}`,
-    { project_id, distinct_ids },
-    queryOptions,
-  );
-  const mains = new Map(distinct_ids.map((id) => [id, id]));
-  for (const { distinct_id, main_id } of rows) mains.set(distinct_id, main_id);
-  return mains;
 }
 
 /** The distinct ids of recordings whose own person this is, though no event told of it. */

@@ -2,9 +2,9 @@
 
 import { Elysia } from "elysia";
 import { type Gate, projectHomes } from "../access/gate.ts";
-import { readPage, requestUrl } from "../http/page.ts";
-import { reply } from "../http/schema.ts";
-import type { ClickHouse } from "../storage/clickhouse.ts";
+import { readLimit, requestUrl } from "../http/page.ts";
+import { limitParameter, queryParameter, reply } from "../http/schema.ts";
+import { type ClickHouse, readsUntil } from "../storage/clickhouse.ts";
 import { definitionsModel, valuesModel } from "./model.ts";
 import {
   findFixedValues,
@@ -49,12 +49,14 @@ export function sessionRoutes({ gate, clickhouse }: SessionRoutes) {
         // Asked for no property's values, there are none to list.
         const name = query.get("key") ?? "";
         const part = query.get("value") ?? "";
-        const { limit } = readPage(query);
+        const limit = readLimit(query);
         const fixed = findFixedValues(name, part);
         if (fixed) return fixed.slice(0, limit).map((value) => ({ name: value }));
         if (!isTextName(name)) return [];
         const filter = { project_id: project.id, property: name, part, limit };
-        return (await listValues(clickhouse, filter)).map((value) => ({ name: value }));
+        return (await listValues(readsUntil(clickhouse, request.signal), filter)).map((value) => ({
+          name: value,
+        }));
       },
       {
         project_scope: "query:read",
@@ -66,7 +68,7 @@ export function sessionRoutes({ gate, clickhouse }: SessionRoutes) {
               "The property's name: without one no values are listed. Numbers and moments have no list.",
             ),
             queryParameter("value", "Only values with this in them."),
-            queryParameter("limit", "The most values to list."),
+            limitParameter("Values"),
           ],
           responses: { 200: reply("The values.", valuesModel) },
         },
@@ -90,8 +92,4 @@ function definitionOf(property: SessionProperty) {
 function readFlag(text: string | null): boolean | undefined {
   if (text === "true") return true;
   return text === "false" ? false : undefined;
-}
-
-function queryParameter(name: string, description: string) {
-  return { name, in: "query", required: false, description, schema: { type: "string" as const } };
 }

@@ -24,7 +24,7 @@ const columns: Partial<Record<TextName, string>> = {
 
 const queryOptions: QueryOptions = {
   // The engine gives up first and says why; the client only guards against an engine that says nothing.
-  timeoutMs: (limits.querySecondsMax + 5) * 1000,
+  timeoutMs: limits.querySecondsMax * 1000 + limits.engineSaysMsMax,
   // One thread: a reader who waits a little longer costs capture nothing, all cores at once would.
   settings: { max_execution_time: limits.querySecondsMax, max_threads: 1 },
 };

@@ -35,6 +35,7 @@ function readAsked(path: string): Asked {
 }
 
 async function answer(scripts: Scripts, request: Request, asked: Asked): Promise<Response> {
+  if (asked.script === "toolbar.js") return new Response(noToolbar, { headers: toolbarHeaders });
   const fits = asked.version === undefined || sameMajor(asked.version, scripts.version);
   const script = fits ? scripts.find(asked.script) : undefined;
   if (!script) return problemResponse(new Fault("not_found", missing(scripts, asked)));
@@ -56,6 +57,22 @@ async function answer(scripts: Scripts, request: Request, asked: Asked): Promise
   headers["content-encoding"] = "gzip";
   return new Response(await script.gzipped(), { headers });
 }
+
+/**
+ * The toolbar is PostHog's own application, and no part of posthog-js. A 404 would be an error in the page's console
+ * on every page that follows: posthog-js keeps that it was wanted in the storage of the page's site.
+ */
+const noToolbar = `// This server has no toolbar.
+window.ph_load_toolbar = function () {
+  try {
+    localStorage.removeItem("_postHogToolbarParams");
+  } catch (_) {}
+};
+`;
+const toolbarHeaders = {
+  "content-type": "text/javascript; charset=utf-8",
+  "cache-control": "public, max-age=3600",
+};
 
 function sameMajor(asked: string, installed: string | undefined): boolean {
   return installed !== undefined && asked.split(".")[0] === installed.split(".")[0];

@@ -6,6 +6,8 @@ import { reasonOf } from "../core/log.ts";
 import { quoteText } from "./statement.ts";
 
 export interface Statement {
+  /** Its `log_comment`, by which it is found while it runs; of no other statement. */
+  mark: string;
   /** Exactly one statement. */
   text: string;
   /** The format of the answer, unless the statement names one. */
@@ -56,27 +58,26 @@ const plainPreambleLengthMax = 50_000;
 const cancelAgainMs = 200;
 
 /**
- * Opens the engine on a folder, which one process at a time may do.
+ * Opens the engine on a folder, which one process at a time may do, with a configuration file.
  *
  * Each statement gets a session of its own (0.4 ms): a setting, a parameter or a temporary table cannot
  * outlive it, and
  * sessions run side by side. The first session only keeps the engine open.
  * @throws EngineError when the folder is in use or cannot be read.
  */
-export function openEngine(path: string): Engine {
-  const anchor = openSession(path);
+export function openEngine(path: string, configPath: string): Engine {
+  const anchor = openSession(path, [`--config-file=${configPath}`]);
 
   /** Ends with the session closed, whatever happens. */
   async function prepare(statement: Statement): Promise<{ session: Session; finish: () => void }> {
     const session = openSession(path);
-    const tag = crypto.randomUUID();
-    const stopCancelling = cancelWhenAborted(path, statement.abort, tag);
+    const stopCancelling = cancelWhenAborted(path, statement.abort, statement.mark);
     const finish = (): void => {
       stopCancelling();
       session.close();
     };
     try {
-      const preamble = preambleOf(statement, tag);
+      const preamble = preambleOf(statement);
       // The engine parses no more than 256 KiB of a statement unless told, and parameters may be longer.
       if (preamble.length > plainPreambleLengthMax)
         await session.queryAsync("SET max_query_size = 268435456");
@@ -122,17 +123,17 @@ export function openEngine(path: string): Engine {
   };
 }
 
-function openSession(path: string): Session {
+/** `args`: of the engine itself, which the first session opens. */
+function openSession(path: string, args: string[] = []): Session {
   try {
-    return new Session(path);
+    return args.length > 0 ? new Session(path, { connectionArgs: args }) : new Session(path);
   } catch (thrown) {
     throw engineError(thrown);
   }
 }
 
-/** The tag is how a running statement is found again. */
-function preambleOf({ database, settings, params }: Statement, tag: string): string {
-  const assignments = [`log_comment = ${quoteText(tag)}`];
+function preambleOf({ mark, database, settings, params }: Statement): string {
+  const assignments = [`log_comment = ${quoteText(mark)}`];
   for (const [name, value] of settings) assignments.push(`${identifier(name)} = ${quoteText(value)}`);
   for (const [name, value] of params)
     assignments.push(`${identifier(`param_${name}`)} = ${quoteText(value)}`);
@@ -147,13 +148,13 @@ function identifier(name: string): string {
 }
 
 /** Returns what ends the watch; the statement's own end is awaited elsewhere. */
-function cancelWhenAborted(path: string, abort: AbortSignal, tag: string): () => void {
+function cancelWhenAborted(path: string, abort: AbortSignal, mark: string): () => void {
   let ended = false;
   const cancel = async (): Promise<void> => {
     while (!ended) {
       const session = openSession(path);
       await session
-        .queryAsync(`KILL QUERY WHERE Settings['log_comment'] = ${quoteText(tag)} ASYNC`)
+        .queryAsync(`KILL QUERY WHERE Settings['log_comment'] = ${quoteText(mark)} ASYNC`)
         .catch(() => {})
         .finally(() => session.close());
       if (!ended) await Bun.sleep(cancelAgainMs);

@@ -31,6 +31,8 @@ export interface ChildPlan {
   stopMsMax?: number;
   /** When asking did not help. */
   kill(child: ChildProcess): void;
+  /** Whether a start fails with the first life. Otherwise it goes on without, and lives are tried until one is up. */
+  insist?: boolean;
   log: Log;
 }
 
@@ -40,69 +42,94 @@ export interface Child {
 }
 
 /**
- * Resolves when the child is ready for the first time.
- * @throws UserError with the child's last words when it does not come up within limits.childStartMsMax.
+ * Resolves when the child is ready for the first time; unless `insist` is set, after limits.childAwaitedMsMax at the
+ * latest, and its start goes on behind.
+ * @throws UserError with the child's last words when it does not come up within limits.childStartMsMax and `insist`
+ *   is set.
  */
 export async function startChild(plan: ChildPlan): Promise<Child> {
-  const { name, log } = plan;
-  let stopping: Promise<void> | undefined;
-  let life = await startFirstLife(plan);
+  const { name, log, insist = true } = plan;
+  const course: Course = { stopping: false, child: undefined };
+  let stopped: Promise<void> | undefined;
 
-  async function watch(): Promise<void> {
-    for (;;) {
+  async function watch(life: Life | undefined): Promise<void> {
+    for (let now = life; now;) {
       const upSince = performance.now();
-      const code = await life.child.exited;
-      if (stopping) return;
-      log.warn(`${name} died and is started again`, { code, last_words: life.words.join("\n") });
+      const code = await now.child.exited;
+      if (course.stopping) return;
+      log.warn(`${name} died and is started again`, { code, last_words: now.words.join("\n") });
       // One that lived for a while was well: its next life begins at once.
       const livedLong = performance.now() - upSince > limits.childRestartMsMax;
-      if (!(await revive(livedLong ? 0 : firstPauseMs))) return;
-      log.info(`${name} is back`);
+      now = await revive(livedLong ? 0 : firstPauseMs);
     }
   }
 
-  async function revive(pauseMs: number): Promise<boolean> {
+  /** The next life that is ready; undefined when it is told to stop first. */
+  async function revive(pauseMs: number): Promise<Life | undefined> {
     for (
       let pause = pauseMs;
       ;
       pause = Math.min(Math.max(pause, firstPauseMs) * 2, limits.childRestartMsMax)
     ) {
       await Bun.sleep(pause);
-      if (stopping) return false;
+      if (course.stopping) return undefined;
       try {
-        life = await startLife(plan);
-        return true;
+        const life = await startLife(plan, course);
+        log.info(`${name} is back`);
+        return life;
       } catch (thrown) {
-        if (!stopping) log.warn(`${name} did not start again`, { reason: reasonOf(thrown) });
+        if (!course.stopping) log.warn(`${name} did not start again`, { reason: reasonOf(thrown) });
       }
     }
   }
 
-  const watching = watch();
+  async function begin(): Promise<Life | undefined> {
+    try {
+      return await startFirstLife(plan, course);
+    } catch (thrown) {
+      if (insist) throw thrown;
+      if (!course.stopping)
+        log.error(`${name} did not start and is tried again`, { reason: reasonOf(thrown) });
+      return await revive(firstPauseMs);
+    }
+  }
+
+  const beginning = begin();
+  await (insist ? beginning : Promise.race([beginning, Bun.sleep(limits.childAwaitedMsMax)]));
+  const watching = beginning.then(watch);
   const stop = async (): Promise<void> => {
+    course.stopping = true;
     await plan.farewell?.();
-    await endLife(plan, life.child);
+    // The child that is up, or is just starting, and then one that began while it was told to stop.
+    if (course.child) await endLife(plan, course.child);
     await watching;
-    // A life that began while we were told to stop.
-    await endLife(plan, life.child);
+    if (course.child) await endLife(plan, course.child);
   };
-  return { stop: () => (stopping ??= stop()) };
+  return { stop: () => (stopped ??= stop()) };
+}
+
+/** What the lives of one part share. */
+interface Course {
+  stopping: boolean;
+  /** The latest process, ready or not. */
+  child: ChildProcess | undefined;
 }
 
 const firstPauseMs = 100;
 
 /** A child of an owner that was killed may still be finishing what it had begun. */
-async function startFirstLife(plan: ChildPlan): Promise<Life> {
+async function startFirstLife(plan: ChildPlan, course: Course): Promise<Life> {
   const { name, log } = plan;
   const begun = performance.now();
   let waiting = false;
   for (;;) {
     try {
-      return await startLife(plan);
+      return await startLife(plan, course);
     } catch (thrown) {
       const reason = reasonOf(thrown);
       const late = performance.now() - begun > limits.childStartMsMax;
-      if (late || !plan.isBusy?.(reason)) throw new UserError(`${name} did not start: ${reason}`);
+      if (late || course.stopping || !plan.isBusy?.(reason))
+        throw new UserError(`${name} did not start: ${reason}`);
       if (!waiting) log.warn(`${name} of an earlier life still runs and is waited for`);
       waiting = true;
       await Bun.sleep(firstPauseMs * 5);
@@ -116,15 +143,18 @@ interface Life {
   words: string[];
 }
 
-async function startLife(plan: ChildPlan): Promise<Life> {
+async function startLife(plan: ChildPlan, course: Course): Promise<Life> {
   const { env, cwd, firstLine } = plan;
   // Detached: a terminal's Ctrl-C must not stop a store before its owner has written what it holds.
   const streams = { stdin: "pipe", stdout: "pipe", stderr: "pipe", detached: true } as const;
-  const child: ChildProcess = Bun.spawn(await plan.command(), {
+  const command = await plan.command();
+  if (course.stopping) throw new Error("it is told to stop");
+  const child: ChildProcess = Bun.spawn(command, {
     ...(env && { env }),
     ...(cwd && { cwd }),
     ...streams,
   });
+  course.child = child;
   const words: string[] = [];
   const listening = forward(plan, child.stderr, words);
   if (firstLine !== undefined) child.stdin.write(`${firstLine}\n`);

@@ -8,10 +8,12 @@ import { ClickHouseLogLevel, createClient, parseError } from "@clickhouse/client
 import { limits } from "../core/limits.ts";
 import type { Log } from "../core/log.ts";
 import { ClickHouseError, classified } from "./clickhouse_error.ts";
-import { openReader, type Reader, rowsOf } from "./clickhouse_read.ts";
+import { isLong, openReader, openWriter, type Reader, rowsOf } from "./clickhouse_read.ts";
+import type { ReadKind } from "./read_places.ts";
+import { withShortParams } from "./short_params.ts";
 import { quoteText } from "./statement.ts";
 
-export { ClickHouseError, isTooHeavy } from "./clickhouse_error.ts";
+export { ClickHouseError, isTooBig, isTooHeavy } from "./clickhouse_error.ts";
 
 export interface QueryOptions {
   /** How long it may take until the whole answer is here; limits.statementMsMax unless told. */
@@ -20,6 +22,8 @@ export interface QueryOptions {
   settings?: Record<string, string | number>;
   /** Ends the waiting before its time; a statement that writes goes on in ClickHouse. */
   abort?: AbortSignal;
+  /** Whose a read is: see ReadKind. */
+  kind?: ReadKind;
 }
 
 /**
@@ -92,7 +96,7 @@ type Client = ReturnType<typeof createClient>;
 
 /** Opens a client of `http(s)://user:password@host:port/database`; connects when first asked. */
 export function openClickHouse(url: string, options: ClickHouseOptions): ClickHouse {
-  const { database, client, admin, read } = connect(url);
+  const { database, client, admin, read, write } = connect(url);
   const embedded = options.embedded ?? false;
 
   async function command(
@@ -102,12 +106,12 @@ export function openClickHouse(url: string, options: ClickHouseOptions): ClickHo
     { timeoutMs, settings, abort }: QueryOptions = {},
   ): Promise<void> {
     const body = { query: text, ...(params && { query_params: params }) };
-    await within(
-      timeoutMs,
-      (abort_signal) =>
-        on.command({ ...body, abort_signal, clickhouse_settings: { ...steady, ...settings } }),
-      abort,
-    );
+    const own = { ...steady, ...settings };
+    const send = async (abort_signal: AbortSignal) => {
+      if (params && isLong(params)) await write({ text, params, settings: own, abort: abort_signal });
+      else await on.command({ ...body, abort_signal, clickhouse_settings: own });
+    };
+    await within(timeoutMs, send, abort);
   }
 
   const knownSettings = askKnown(admin);
@@ -117,32 +121,10 @@ export function openClickHouse(url: string, options: ClickHouseOptions): ClickHo
     embedded,
     ping: (timeoutMs = limits.healthMsMax) =>
       command(admin, "SELECT 1 FORMAT Null", undefined, { timeoutMs }),
-    query: <Row>(
-      text: string,
-      params?: Record<string, unknown>,
-      { timeoutMs, settings, abort }: QueryOptions = {},
-    ) =>
-      within(
-        timeoutMs,
-        (abort_signal) => {
-          const max_execution_time = Math.ceil((timeoutMs ?? limits.statementMsMax) / 1000);
-          const all = { ...reading, max_execution_time, ...settings };
-          const asked = { text: `${text}\nFORMAT JSONEachRow`, ...(params && { params }) };
-          return read({ ...asked, settings: all, abort: abort_signal }, rowsOf<Row>);
-        },
-        abort,
-      ),
-    bytes: (text, params, { timeoutMs, settings, abort } = {}) =>
-      within(
-        timeoutMs,
-        (abort_signal) => {
-          const asked = { text, ...(params && { params }) };
-          return read({ ...asked, settings: { ...steady, ...settings }, abort: abort_signal }, (reply) =>
-            reply.bytes(),
-          );
-        },
-        abort,
-      ),
+    query: <Row>(text: string, params?: Record<string, unknown>, options?: QueryOptions) =>
+      asked(read, { text: `${text}\nFORMAT JSONEachRow`, ...(params && { params }) }, options, rowsOf<Row>),
+    bytes: (text, params, options) =>
+      asked(read, { text, ...(params && { params }) }, options, (reply) => reply.bytes()),
     stream: (text, params, queryOptions) => streamed(client, text, params, queryOptions),
     command: (text, params, queryOptions) => command(client, text, params, queryOptions),
     createDatabase: () => command(admin, `CREATE DATABASE IF NOT EXISTS ${quoteName(database)}`, undefined),
@@ -158,6 +140,35 @@ export function openClickHouse(url: string, options: ClickHouseOptions): ClickHo
       await client.close();
       await admin.close();
     },
+  };
+}
+
+/** What both kinds of reads share. */
+function asked<Taken>(
+  read: Reader,
+  statement: { text: string; params?: Record<string, unknown> },
+  { timeoutMs, settings, abort, kind }: QueryOptions = {},
+  take: (reply: Response) => Promise<Taken>,
+): Promise<Taken> {
+  // The engine gives up first and says why; ours only guards against an engine that says nothing.
+  const engineMs = (timeoutMs ?? limits.statementMsMax) - limits.engineSaysMsMax;
+  const max_execution_time = Math.max(1, Math.floor(engineMs / 1000));
+  const all = { ...reading, max_execution_time, ...settings };
+  const run = (abort_signal: AbortSignal) =>
+    read({ ...statement, settings: all, abort: abort_signal, ...(kind && { kind }) }, take);
+  return within(timeoutMs, run, abort);
+}
+
+/** The same, whose queries and bytes end when the signal aborts: whoever asked for them has left. */
+export function readsUntil(clickhouse: ClickHouse, end: AbortSignal): ClickHouse {
+  const ended = ({ abort, ...options }: QueryOptions = {}): QueryOptions => ({
+    ...options,
+    abort: abort ? AbortSignal.any([abort, end]) : end,
+  });
+  return {
+    ...clickhouse,
+    query: (text, params, options) => clickhouse.query(text, params, ended(options)),
+    bytes: (text, params, options) => clickhouse.bytes(text, params, ended(options)),
   };
 }
 
@@ -189,10 +200,11 @@ function askKnown(admin: Client): () => Promise<Record<string, string>> {
 
 async function* streamed(
   client: Client,
-  query: string,
-  query_params: Record<string, unknown> = {},
+  text: string,
+  params: Record<string, unknown> = {},
   { timeoutMs = limits.statementMsMax, settings = {}, abort }: QueryOptions = {},
 ): AsyncGenerator<Uint8Array> {
+  const { text: query, params: query_params } = withShortParams(text, params);
   const ends = [AbortSignal.timeout(timeoutMs), ...(abort ? [abort] : [])];
   const abort_signal = AbortSignal.any(ends);
   try {
@@ -236,7 +248,7 @@ async function insertBody(
 }
 
 /** Two clients: the second names no database, since ours may not exist yet. */
-function connect(url: string): { database: string; client: Client; admin: Client; read: Reader } {
+function connect(url: string) {
   const address = new URL(url);
   const database = decodeURIComponent(address.pathname.slice(1)) || "sluice";
   const origin = `${address.protocol}//${address.host}`;
@@ -259,8 +271,9 @@ function connect(url: string): { database: string; client: Client; admin: Client
       log: { level: ClickHouseLogLevel.OFF },
     });
   const client = open(database, limits.clickhouseConnectionsMax);
-  const read = openReader({ origin, username, password, database, failure: parseError });
-  return { database, client, admin: open("default", 1), read };
+  const own = { origin, username, password, database, failure: parseError };
+  const [read, write] = [openReader(own), openWriter(own)];
+  return { database, client, admin: open("default", 1), read, write };
 }
 
 async function within<T>(
@@ -273,6 +286,7 @@ async function within<T>(
     return await run(asked ? AbortSignal.any([late, asked]) : late);
   } catch (thrown) {
     if (asked?.aborted) throw new ClickHouseError("the statement was given up", "ABORTED", "ABORTED");
+    if (thrown instanceof ClickHouseError) throw thrown;
     if (late.aborted)
       throw new ClickHouseError(`ClickHouse did not answer within ${timeoutMs} ms`, "TIMEOUT", "TIMEOUT");
     throw classified(thrown);

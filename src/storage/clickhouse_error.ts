@@ -59,22 +59,45 @@ const refusals: ReadonlySet<string> = new Set([
   "VIOLATED_CONSTRAINT",
 ]);
 
-/** Whether it takes more than it may: asking again makes it worse. */
-export function isTooHeavy({ type }: ClickHouseError): boolean {
-  return heavy.has(type);
+/**
+ * Whether the engine says that it takes more than it may: asking again makes it worse. An engine that says nothing
+ * (TIMEOUT) may be frozen, out of reach or busy with others: that says nothing of the statement.
+ */
+export function isTooHeavy(error: ClickHouseError): boolean {
+  return heavy.has(error.type) || exceedsItsMemory(error);
 }
 
+/** Whether it takes more memory, or its answer is longer, than it may: less of it at a time may do. */
+export function isTooBig(thrown: unknown): boolean {
+  if (exceedsItsMemory(thrown)) return true;
+  return thrown instanceof ClickHouseError && thrown.type === "TOO_MANY_ROWS_OR_BYTES";
+}
+
+/**
+ * Whether a statement took more memory than it may itself. Where all of them together do, or all of one user's, the
+ * same statement may succeed a moment later.
+ */
+export function exceedsItsMemory(thrown: unknown): boolean {
+  if (!(thrown instanceof Error) || !("type" in thrown) || thrown.type !== "MEMORY_LIMIT_EXCEEDED")
+    return false;
+  return !sharedLimit.test(thrown.message);
+}
+
+/** How the engine begins, of whatever version, when it speaks of the server's memory or of a user's. */
+const sharedLimit =
+  /^(?:Code: \d+\. DB::Exception: )?(?:\(total\)|User memory|Memory limit \((?:total|for user)\))/;
+
 const heavy: ReadonlySet<string> = new Set([
-  "MEMORY_LIMIT_EXCEEDED",
-  "TIMEOUT",
   "TIMEOUT_EXCEEDED",
   "TOO_SLOW",
   "TOO_MANY_ROWS",
   "TOO_MANY_BYTES",
+  "TOO_MANY_ROWS_OR_BYTES",
 ]);
 
 /** The client's own errors carry code and type; those of sockets a code alone. */
 export function classified(thrown: unknown): ClickHouseError {
+  if (thrown instanceof ClickHouseError) return thrown;
   const { code, type } =
     typeof thrown === "object" && thrown !== null ? (thrown as Record<string, unknown>) : {};
   if (typeof type === "string" && /^\d+$/.test(String(code))) {

@@ -2,9 +2,12 @@
 // well, six times as much for one row and nine times as much for a megabyte. Never asks for anything that changes
 // something: it may be asked twice.
 
-import { othersTurn } from "../core/clock.ts";
+import { othersTurn, systemClock } from "../core/clock.ts";
 import { limits } from "../core/limits.ts";
-import { Places } from "../work/places.ts";
+import type { Owner } from "../work/fair_share.ts";
+import { ClickHouseError, exceedsItsMemory } from "./clickhouse_error.ts";
+import { type Allowance, boundsOf, openAllowances, type ReadKind } from "./read_places.ts";
+import { withShortParams } from "./short_params.ts";
 
 export interface ReaderOptions {
   /** `http(s)://host:port`. */
@@ -21,37 +24,157 @@ export interface Reading {
   text: string;
   /** Fill `{name:Type}`: texts, numbers, booleans, null, and arrays of these. */
   params?: Record<string, unknown>;
+  /** A `max_memory_usage` below what its place allows is kept. */
   settings: Record<string, string | number>;
   abort: AbortSignal;
+  /** "page" unless told. */
+  kind?: ReadKind;
 }
 
 /** Asks, and has the answer's body read by `take` while its place is held. */
 export type Reader = <Taken>(reading: Reading, take: (reply: Response) => Promise<Taken>) => Promise<Taken>;
 
-/** @throws what `failure` says, the signal's reason, or the error of a connection. */
-export function openReader({ origin, username, password, database, failure }: ReaderOptions): Reader {
-  const places = new Places(limits.clickhouseReadsMax, limits.clickhouseReadsWaitingMax);
-  const authorization = `Basic ${Buffer.from(`${username}:${password}`).toString("base64")}`;
-  return async (reading, take) => {
-    const leave = await places.enter(reading.abort);
-    if (!leave) throw new Error("too many statements wait for ClickHouse");
+/**
+ * A place is held until its statement is gone from the engine, also where nobody waits for it any more: what goes on
+ * behind our back would take memory that the next one is promised.
+ * @throws what `failure` says, the signal's reason, or the error of a connection.
+ */
+export function openReader(options: ReaderOptions): Reader {
+  const allowances = openAllowances();
+  const asking = openAsking(options);
+
+  async function tried<Taken>(
+    { places, bytes }: Allowance,
+    reading: Reading,
+    take: (reply: Response) => Promise<Taken>,
+  ): Promise<Taken> {
+    // Whoever ran out of time before its turn came is told that it may come back.
+    const leave = await places.enter(reading.abort, ownerOf(reading)).catch(() => undefined);
+    if (!leave) throw tooManyWait();
+    const mark = crypto.randomUUID();
+    let ended = false;
     try {
-      const { search, body } = requestOf(reading, database);
-      const reply = await sent(`${origin}/?${search}`, {
-        method: "POST",
-        body,
-        headers: { authorization, "user-agent": "sluice" },
-        signal: reading.abort,
-        redirect: "manual",
-        // A store is never asked through whatever proxy the environment names.
-        proxy: false,
-      });
-      if (reply.status !== 200) throw failure(await reply.text());
-      return await take(reply);
+      const max_memory_usage = Math.min(ownBytes(reading), bytes);
+      const bounds = { ...boundsOf(max_memory_usage), log_comment: mark };
+      const settings = { ...bounds, ...reading.settings, max_memory_usage };
+      const reply = await asking.ask({ ...reading, settings });
+      if (reply.status !== 200) {
+        const said = await reply.text();
+        ended = true;
+        throw options.failure(said);
+      }
+      const taken = await take(reply);
+      ended = true;
+      return taken;
     } finally {
-      leave();
+      if (ended) leave();
+      else void asking.end(mark).finally(leave);
+    }
+  }
+
+  return async (reading, take) => {
+    const [first, ...larger] = allowances[reading.kind ?? "page"];
+    const began = systemClock.elapsed();
+    try {
+      return await tried(first!, reading, take);
+    } catch (thrown) {
+      const [next] = larger;
+      if (!next || ownBytes(reading) <= first!.bytes || !exceedsItsMemory(thrown)) throw thrown;
+      return await tried(next, { ...reading, settings: without(reading.settings, began) }, take);
     }
   };
+}
+
+/** What a caller allows its statement. */
+function ownBytes({ settings }: Reading): number {
+  return Number(settings["max_memory_usage"] ?? Number.POSITIVE_INFINITY);
+}
+
+/** The time a statement has left that was begun then. */
+function without(settings: Reading["settings"], began: number): Reading["settings"] {
+  const seconds = Number(settings["max_execution_time"] ?? 0);
+  if (seconds === 0) return settings;
+  const passed = Math.floor((systemClock.elapsed() - began) / 1000);
+  return { ...settings, max_execution_time: Math.max(1, seconds - passed) };
+}
+
+function tooManyWait(): ClickHouseError {
+  return new ClickHouseError(
+    "too many statements wait for ClickHouse",
+    "202",
+    "TOO_MANY_SIMULTANEOUS_QUERIES",
+  );
+}
+
+/** How statements reach the engine, and how they are ended there. */
+function openAsking(options: ReaderOptions) {
+  const ask = (reading: Reading): Promise<Response> => sent(...askedOf(options, reading));
+  const look = async (text: string, mark: string): Promise<string> => {
+    const abort = AbortSignal.timeout(limits.readKillMsMax);
+    const reply = await ask({ text, params: { mark }, settings: { wait_end_of_query: 1 }, abort });
+    return (await reply.text()).trim();
+  };
+  /** Resolves when the statement is gone, or has been told to go for long enough. */
+  const end = async (mark: string): Promise<void> => {
+    const until = systemClock.elapsed() + limits.readGoneMsMax;
+    for (;;) {
+      const left = await look(killing, mark).then(
+        () => look(running, mark),
+        () => "unknown",
+      );
+      if (left === "0" || systemClock.elapsed() > until) return;
+      await Bun.sleep(limits.readKillAgainMs);
+    }
+  };
+  return { ask, end: (mark: string) => end(mark).catch(() => {}) };
+}
+
+const killing = "KILL QUERY WHERE Settings['log_comment'] = {mark:String} ASYNC FORMAT Null";
+const running =
+  "SELECT count() FROM system.processes WHERE Settings['log_comment'] = {mark:String} FORMAT TabSeparated";
+
+/** The project a statement asks about, as its parameters name it; what asks about none is one owner together. */
+function ownerOf({ params }: Reading): Owner {
+  const project_id = params?.["project_id"];
+  return typeof project_id === "number" ? project_id : "";
+}
+
+/** Whether these parameters are more than a URL takes: the client would put those of a command there all the same. */
+export function isLong(params: Record<string, unknown>): boolean {
+  const named = Object.entries(params).map(([name, value]): [string, string] => [name, paramText(value)]);
+  return new URLSearchParams(named).toString().length > limits.clickhouseUrlCharsMax;
+}
+
+/**
+ * Sends a statement that changes something, with parameters of any length. It is asked once only, on a connection of
+ * its own, which nobody can have closed meanwhile.
+ */
+export function openWriter(options: ReaderOptions): (statement: Reading) => Promise<void> {
+  return async (statement) => {
+    const reply = await fetch(...askedOf(options, statement, { keepalive: false, timeout: false }));
+    if (reply.status !== 200) throw options.failure(await reply.text());
+    await reply.arrayBuffer();
+  };
+}
+
+function askedOf(
+  { origin, username, password, database }: ReaderOptions,
+  reading: Reading,
+  more: BunFetchRequestInit = {},
+): [url: string, request: BunFetchRequestInit] {
+  const { search, body } = requestOf(reading, database);
+  const authorization = `Basic ${Buffer.from(`${username}:${password}`).toString("base64")}`;
+  const request: BunFetchRequestInit = {
+    method: "POST",
+    body,
+    headers: { authorization, "user-agent": "sluice" },
+    signal: reading.abort,
+    redirect: "manual",
+    // A store is never asked through whatever proxy the environment names.
+    proxy: false,
+    ...more,
+  };
+  return [`${origin}/?${search}`, request];
 }
 
 /** An answer in JSONEachRow: a line is a row, and within one no line ends. Long ones are read a slice at a time. */
@@ -85,7 +208,8 @@ async function sent(url: string, request: BunFetchRequestInit): Promise<Response
   }
 }
 
-function requestOf({ text, params = {}, settings }: Reading, database: string) {
+function requestOf({ text: asked, params: given = {}, settings }: Reading, database: string) {
+  const { text, params } = withShortParams(asked, given);
   const search = new URLSearchParams({ database });
   for (const [name, value] of Object.entries(settings)) search.append(name, String(value));
   const named = Object.entries(params).map(([name, value]) => [`param_${name}`, paramText(value)] as const);

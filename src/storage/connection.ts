@@ -32,6 +32,25 @@ export function removeConnection(dataDir: string): void {
   rmSync(pathOf(dataDir), { force: true });
 }
 
+/** How an embedded Postgres is told: its port is another one in each life. */
+export const embeddedPlace = "embedded";
+
+/** Where a Postgres is: host:port/name, without user, password and options. */
+export function postgresPlace(databaseUrl: string | undefined): string {
+  if (databaseUrl === undefined) return embeddedPlace;
+  const [place = ""] = databaseUrl.slice(databaseUrl.indexOf("://") + 3).split("?");
+  return place.slice(place.lastIndexOf("@") + 1);
+}
+
+/** Whether two places are of one host and name; a port says little, as that of a pooler. */
+export function isSamePlace(one: string, other: string): boolean {
+  const [a, b] = [one, other].map((place) => {
+    const [server = "", ...name] = place.split("/");
+    return [server.replace(/:\d{1,5}$/, ""), ...name].join("/");
+  });
+  return a === b;
+}
+
 function pathOf(dataDir: string): string {
   return join(dataDir, "connection.json");
 }

@@ -18,6 +18,8 @@ export interface EmbeddedStore {
 
 export interface EmbeddedOptions {
   dataDir: string;
+  /** Whether the start fails when the store does not come up; otherwise it is tried again behind. True unless told. */
+  insist?: boolean;
   log: Log;
 }
 

@@ -9,29 +9,34 @@ import { randomBase62 } from "../core/id.ts";
 import { type Log, reasonOf } from "../core/log.ts";
 import { type ChildPlan, startChild } from "./child.ts";
 import type { EmbeddedOptions, EmbeddedStore } from "./embedded_clickhouse.ts";
-import { endLeftover, killPostmaster, readPostmaster } from "./postmaster.ts";
+import { endLeftover, killPostmaster, passStrangerBy, readPostmaster } from "./postmaster.ts";
 import { type Servant, findServant } from "./servant.ts";
 
 const user = "sluice";
 
 /**
  * Starts Postgres on DATA_DIR/postgres, made first if there is none.
- * @throws UserError when it cannot be made or does not come up.
+ * @throws UserError when `insist` is set and it cannot be made or does not come up; otherwise it is tried again
+ *   behind the answer, and whoever connects is refused until then.
  */
-export async function startEmbeddedPostgres({ dataDir, log }: EmbeddedOptions): Promise<EmbeddedStore> {
+export async function startEmbeddedPostgres(options: EmbeddedOptions): Promise<EmbeddedStore> {
+  const { dataDir, log, insist = true } = options;
   const folder = resolve(dataDir);
   mkdirSync(folder, { recursive: true, mode: 0o700 });
-  const data = join(folder, "postgres");
-  const binaries = await findBinaries();
-  const servant = findServant(folder, binaries.postgres, log);
   const password = keepPassword(join(folder, "postgres.password"));
-  if (!existsSync(join(data, "PG_VERSION"))) await makeCluster(binaries.initdb, data, password, servant);
-  const port = await findFreePort();
-  servant.own(data);
-  const plan = planOf({ data, port, servant, postgres: binaries.postgres, log });
-  const child = await startChild(plan);
-  return { url: `postgres://${user}:${password}@127.0.0.1:${port}/postgres`, stop: () => child.stop() };
+  for (let attempt = 1; ; attempt++) {
+    const port = await findFreePort();
+    try {
+      const child = await startChild(planOf({ folder, port, password, insist, log }));
+      return { url: `postgres://${user}:${password}@127.0.0.1:${port}/postgres`, stop: () => child.stop() };
+    } catch (thrown) {
+      if (attempt === portAttemptsMax || !reasonOf(thrown).includes("Address already in use")) throw thrown;
+    }
+  }
 }
+
+/** Somebody else may take a port between the moment it was found free and the one Postgres listens on it. */
+const portAttemptsMax = 5;
 
 interface Binaries {
   initdb: string;
@@ -94,26 +99,34 @@ function lastLines(text: string): string {
 }
 
 interface PlanParts {
-  data: string;
+  /** DATA_DIR by its whole name. */
+  folder: string;
   port: number;
-  servant: Servant;
-  postgres: string;
+  password: string;
+  insist: boolean;
   log: Log;
 }
 
-function planOf({ data, port, servant, postgres, log }: PlanParts): ChildPlan {
+function planOf({ folder, port, password, insist, log }: PlanParts): ChildPlan {
+  const data = join(folder, "postgres");
   let before: string | undefined;
   return {
     name: "the embedded Postgres",
     command: async () => {
+      const { initdb, postgres } = await findBinaries();
+      const servant = findServant(folder, postgres, log);
+      if (!existsSync(join(data, "PG_VERSION"))) await makeCluster(initdb, data, password, servant);
+      servant.own(data);
       await endLeftover(data, log);
       before = readPostmaster(data)?.text;
       const settings = Object.entries(settingsOf(port)).flatMap(([name, value]) => [
         "-c",
         `${name}=${value}`,
       ]);
-      return ["sh", "-c", sentinel, "sentinel", ...servant.command, postgres, "-D", data, ...settings];
+      const begin = [...servant.command, ...passStrangerBy(data), postgres, "-D", data];
+      return ["sh", "-c", sentinel, "sentinel", ...begin, ...settings];
     },
+    insist,
     env: postgresEnv,
     cwd: "/",
     ready: async (child) => {

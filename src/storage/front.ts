@@ -17,8 +17,10 @@ import { createInterface } from "node:readline";
 import { parseArgs } from "node:util";
 import { limits } from "../core/limits.ts";
 import { reasonOf } from "../core/log.ts";
+import { memoryHere } from "../core/machine.ts";
 import { Places } from "../work/places.ts";
 import { type Engine, EngineError, openEngine } from "./chdb.ts";
+import { engineBounds, writeEngineConfig } from "./engine_config.ts";
 import { cutOff, sendAnswer, sendError } from "./front_answer.ts";
 import { FrontError, knows, readAsk, readBounded } from "./front_ask.ts";
 import { type FrontFault, Faults, readFault } from "./front_fault.ts";
@@ -29,14 +31,16 @@ class Front {
   readonly #runner: Runner;
   readonly #password: string;
   readonly #faults: Faults | undefined;
-  readonly #places = new Places(limits.frontStatementsMax, limits.frontWaitingMax);
+  readonly #places = new Places(limits.frontStatementsMax, limits.frontWaitingMax, limits.workingShare);
   readonly #server: Server;
   #closing = false;
 
   constructor(dataDir: string, password: string, faults: boolean) {
     this.#password = password;
     this.#faults = faults ? new Faults() : undefined;
-    this.#engine = openEngine(`${dataDir}/clickhouse`);
+    const config = `${dataDir}/clickhouse.xml`;
+    writeEngineConfig(config, engineBounds(memoryHere()));
+    this.#engine = openEngine(`${dataDir}/clickhouse`, config);
     this.#runner = new Runner(this.#engine, dataDir);
     this.#server = createServer((request, response) => void this.#serve(request, response));
     // A statement may be silent for as long as its client cares to wait.
@@ -93,7 +97,7 @@ class Front {
     const ask = await readAsk(request, url);
     const fault = this.#faults?.strike(ask.text);
     if (fault && !(await strikeBefore(fault, response))) return;
-    const leave = await this.#places.enter(abort);
+    const leave = await this.#places.enter(abort, kindOf(ask.text));
     if (!leave) throw new FrontError(202, "TOO_MANY_SIMULTANEOUS_QUERIES", "Too many simultaneous queries");
     try {
       const answer = await this.#runner.run(ask, abort);
@@ -117,6 +121,12 @@ class Front {
     }
     response.end();
   }
+}
+
+/** What shares the places: inserts of events never wait for all reads and exports. */
+function kindOf(text: string): string {
+  if (text.startsWith("INSERT INTO FUNCTION")) return "export";
+  return text.startsWith("INSERT") ? "insert" : "read";
 }
 
 /** False when the statement must not be run any more. */

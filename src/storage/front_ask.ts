@@ -20,6 +20,8 @@ export class FrontError extends Error {
 
 export interface Ask {
   queryId: string;
+  /** How the statement is found while it runs: its `log_comment`. */
+  mark: string;
   /** The statement; data of an INSERT may follow its FORMAT. */
   text: string;
   /** The rest of the data; undefined when the body was the statement. */
@@ -64,6 +66,7 @@ export async function readAsk(request: IncomingMessage, url: URL): Promise<Ask> 
   }
   const ask: Ask = {
     queryId: search.get("query_id") ?? crypto.randomUUID(),
+    mark: search.get("log_comment") ?? crypto.randomUUID(),
     text: search.get("query") ?? "",
     body: undefined,
     database: search.get("database") ?? header(request, "x-clickhouse-database") ?? "default",
@@ -127,7 +130,9 @@ async function readForm(ask: Ask, request: IncomingMessage, body: Readable): Pro
   for (const [name, value] of form) {
     const text = typeof value === "string" ? value : await value.text();
     if (name === "query") ask.text += text;
-    else readParameters(ask, [[name, text]]);
+    else if (Buffer.byteLength(text) > limits.frontParamBytesMax) {
+      throw new FrontError(1000, "POCO_EXCEPTION", "HTML Form Exception: Field value too long");
+    } else readParameters(ask, [[name, text]]);
   }
 }
 

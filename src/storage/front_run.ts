@@ -8,6 +8,7 @@ import { Readable } from "node:stream";
 import { pipeline } from "node:stream/promises";
 import type { Engine, Statement } from "./chdb.ts";
 import { type Ask, FrontError, readBounded } from "./front_ask.ts";
+import { AnswerListener } from "./front_stream.ts";
 import { type Insert, insertOf, quoteText, shapeOf, statementsOf, unquoteText } from "./statement.ts";
 
 export interface Answer {
@@ -36,6 +37,7 @@ export class Runner {
   readonly #engine: Engine;
   readonly #dataDir: string;
   readonly #inDir: string;
+  readonly #listener = new AnswerListener();
 
   /** `dataDir` is the one folder statements may name files of; bodies rest in `clickhouse-in` inside it. */
   constructor(engine: Engine, dataDir: string) {
@@ -60,10 +62,15 @@ export class Runner {
     const reads = readingVerbs.has(shape.verb);
     // An INSERT whose client left goes on, as in ClickHouse: the client will read back what became of it.
     const statement = { ...statementOf(ask, text), abort: reads ? abort : neverAborted };
-    // Planning a subquery may run it, and a stream is planned on the event loop: such a statement is answered
-    // whole.
-    const streams = !ask.whole && shape.verb === "SELECT" && shape.selects === 1 && streamable.has(format);
-    if (streams) return { format, body: await begun(this.#engine.stream(statement)) };
+    if (ask.whole || shape.verb !== "SELECT") return { format, body: await this.#engine.run(statement) };
+    if (shape.selects === 1 && streamable.has(format)) {
+      return { format, body: await begun(this.#engine.stream(statement)) };
+    }
+    // Planning a subquery may run it, and a stream of the engine's own is planned on the event loop.
+    const select = shape.unformatted;
+    if (select !== undefined && format !== "Null") {
+      return { format, body: await begun(this.#listener.stream(this.#engine, statement, select, format)) };
+    }
     return { format, body: await this.#engine.run(statement) };
   }
 
@@ -137,8 +144,8 @@ async function* dataOf(inline: string, body: Readable | undefined): AsyncGenerat
   if (body) yield* body;
 }
 
-function statementOf({ format, database, settings, params }: Ask, text: string): Statement {
-  return { text, format, database, settings, params, abort: neverAborted };
+function statementOf({ mark, format, database, settings, params }: Ask, text: string): Statement {
+  return { mark, text, format, database, settings, params, abort: neverAborted };
 }
 
 function onlyStatement(text: string): string {

@@ -45,6 +45,26 @@ export function cutBlock(
   return out.filled();
 }
 
+/**
+ * A column of fixed width, of a block of which at least everything up to its end is there, behind others of fixed
+ * width; undefined when the block has none of this name.
+ * @throws Error as cutBlock().
+ */
+export function fixedColumnOf(block: Uint8Array, wanted: string): Uint8Array | undefined {
+  const read = new BlockReader(block);
+  const columns = read.varuint();
+  const rows = read.varuint();
+  for (let column = 0; column < columns; column++) {
+    const name = read.text();
+    const type = bareType(read.text());
+    const width = fixedWidths[type];
+    if (width === undefined) throw new Error(`a column of type ${type} lies before ${wanted}`);
+    const values = read.slice(rows * width);
+    if (name === wanted) return values;
+  }
+  return undefined;
+}
+
 /** The number of rows a block says it has. */
 export function rowsOfBlock(block: Uint8Array): number {
   const read = new BlockReader(block);

@@ -1,6 +1,5 @@
-// The postmaster.pid of an embedded Postgres: who runs, since when, whether it is ready. Never removes it, as
-// Postgres
-// tells from it whether an earlier life still holds shared memory.
+// The postmaster.pid of an embedded Postgres: who runs, since when, whether it is ready. The file is left where it is:
+// Postgres tells from it whether processes of an earlier life still hold shared memory.
 
 import { readFileSync } from "node:fs";
 import { join } from "node:path";
@@ -51,14 +50,28 @@ export function killPostmaster(data: string): void {
 
 const lookAgainMs = 20;
 
-/** Process ids are used again: only one whose command line names this folder is ours. */
+/**
+ * What is put before the command of Postgres so that it passes by a process that only looks like an earlier
+ * postmaster. Postgres refuses to start while the process id in its lock file is alive and of its own user, and in a
+ * container a new life hands out the same ids again: to threads of this server, or to a zombie. The lock of DATA_DIR
+ * proves that no other server is there, and `endLeftover` that the id is no Postgres on this folder. An id in
+ * PG_GRANDPARENT_PID is taken for one of those that started Postgres; whether shared memory of the earlier
+ * life is still in use is checked all the same.
+ */
+export function passStrangerBy(data: string): string[] {
+  const { pid } = readPostmaster(data) ?? {};
+  if (pid === undefined || runsOn(pid, data)) return [];
+  return ["env", `PG_GRANDPARENT_PID=${pid}`];
+}
+
+/** Process ids are used again: only a Postgres whose command line names this folder is ours. */
 function runsOn(pid: number, data: string): boolean {
   try {
     process.kill(pid, 0);
   } catch {
     return false;
   }
-  return commandOf(pid).includes(data);
+  return commandOf(pid).includes(` -D ${data} `);
 }
 
 function commandOf(pid: number): string {

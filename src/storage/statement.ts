@@ -120,6 +120,8 @@ export interface Shape {
   verb: string;
   /** What its last FORMAT says. */
   format: string | undefined;
+  /** The text before that FORMAT, when nothing follows it. */
+  unformatted: string | undefined;
   /** How often SELECT stands in it, wherever. */
   selects: number;
   /** It asks to write its answer into a file. */
@@ -128,15 +130,21 @@ export interface Shape {
 
 /** What decides how a statement may be run. */
 export function shapeOf(text: string): Shape {
-  const shape: Shape = { verb: "", format: undefined, selects: 0, outfile: false };
+  const shape: Shape = { verb: "", format: undefined, unformatted: undefined, selects: 0, outfile: false };
   let before: string | undefined;
+  let beforeAt = 0;
   for (const token of tokensOf(text)) {
     const word = token.kind === "word" ? token.text.toUpperCase() : "";
     if (before === undefined) shape.verb = word;
     if (word === "SELECT") shape.selects++;
     if (before === "INTO" && word === "OUTFILE") shape.outfile = true;
-    if (before === "FORMAT" && word !== "" && token.depth === 0) shape.format = token.text;
+    shape.unformatted = undefined;
+    if (before === "FORMAT" && word !== "" && token.depth === 0) {
+      shape.format = token.text;
+      shape.unformatted = text.slice(0, beforeAt);
+    }
     before = word;
+    beforeAt = token.start;
   }
   return shape;
 }

@@ -1,6 +1,7 @@
 // Both stores, embedded or remote, opened and closed together. Never migrates, and never tells a password.
 
-import { resolve } from "node:path";
+import { existsSync } from "node:fs";
+import { join, resolve } from "node:path";
 import { UserError } from "../core/fault.ts";
 import { limits } from "../core/limits.ts";
 import { type Log, reasonOf } from "../core/log.ts";
@@ -26,6 +27,8 @@ export interface StoreOptions {
   connectionsMax?: number;
   /** Fail unless both answer now; otherwise a remote store may come later. */
   requireReachable?: boolean;
+  /** Fail where no embedded Postgres was ever made, instead of making one. */
+  existing?: boolean;
   log: Log;
 }
 
@@ -75,15 +78,18 @@ export async function attachStores(options: StoreOptions): Promise<Stores> {
   );
 }
 
-/** The same, for Postgres alone. */
+/** The same, for Postgres alone; an embedded one is made where there is none, unless `existing` is set. */
 export async function attachPostgres(
   options: StoreOptions,
 ): Promise<{ sql: Postgres; close(): Promise<void> }> {
   let owning: Owning | undefined;
   let started: EmbeddedStore | undefined;
+  // Before anything looks into it: even a look at its lock makes the folder.
+  if (options.existing && !options.databaseUrl && !existsSync(options.dataDir)) requireData(options.dataDir);
   let url = options.databaseUrl ?? (await findOwner(options.dataDir))?.database_url;
   try {
     if (!url) {
+      if (options.existing) requireData(options.dataDir);
       owning = ownDataDir(options.dataDir);
       started = await startEmbeddedPostgres(options);
       url = started.url;
@@ -103,6 +109,18 @@ export async function attachPostgres(
     owning?.release();
     throw thrown;
   }
+}
+
+/**
+ * A command that only looks makes no stores where there are none: the folder's name may be misspelt.
+ * @throws UserError when no server has ever started on the folder.
+ */
+function requireData(dataDir: string): void {
+  const folder = resolve(dataDir);
+  if (existsSync(join(folder, "postgres", "PG_VERSION"))) return;
+  throw new UserError(
+    `no server has ever started on DATA_DIR ${folder}: set DATA_DIR or DATABASE_URL, or start one`,
+  );
 }
 
 /** For a process that shares the stores of another one, which owns them; `embedded`: the ClickHouse is ours. */
@@ -127,7 +145,9 @@ interface Embedded {
 /** Both at once: each takes half a second on a first start. */
 async function startEmbedded(options: StoreOptions): Promise<Embedded> {
   const starts = await Promise.allSettled([
-    options.databaseUrl ? undefined : startEmbeddedPostgres(options),
+    options.databaseUrl
+      ? undefined
+      : startEmbeddedPostgres({ ...options, insist: options.requireReachable ?? false }),
     options.clickhouseUrl ? undefined : startEmbeddedClickHouse(options),
   ]);
   const [postgres, clickhouse] = starts.map((start) =>

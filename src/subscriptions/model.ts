@@ -34,7 +34,7 @@ export const subscriptionModel = Type.Object({
     maxLength: limits.targetCharsMax,
     description:
       "email: addresses, separated by commas. webhook: a URL. slack: the URL of an incoming webhook " +
-      "(a channel is taken too, but cannot be delivered to).",
+      "(there is no connection to Slack that a channel could be reached by).",
     examples: ["me@example.com"],
   }),
   frequency: choice(frequencies),
@@ -60,20 +60,16 @@ export const subscriptionModel = Type.Object({
   summary: readOnly(Type.String({ description: "The schedule in words." })),
   next_delivery_date: readOnly(nullable(moment())),
   invite_message: nullable(text({ maxLength: limits.inviteCharsMax, blank: true }), { default: null }),
+  timezone: nullable(
+    timezone({ description: "Whose wall clock start_date's time keeps through changes; null: UTC." }),
+    { default: null },
+  ),
 });
 
 export type Subscription = Static<typeof subscriptionModel>;
 
-/** What a request may say of a subscription; `timezone` is taken and never shown. */
-export const subscriptionBody = writable(
-  Type.Object({
-    ...subscriptionModel.properties,
-    timezone: nullable(
-      timezone({ description: "Whose wall clock start_date's time keeps through changes; null: UTC." }),
-      { default: null },
-    ),
-  }),
-);
+/** What a request may say of a subscription. */
+export const subscriptionBody = writable(subscriptionModel);
 
 /** The words a schema's choices allow, which its type only knows as texts. */
 interface Chosen {
@@ -144,7 +140,9 @@ function wrongTarget(type: TargetType, value: string): string | undefined {
       return `Enter at most ${limits.recipientsMax} e-mail addresses.`;
     return undefined;
   }
-  if (type === "slack" && !/^https?:/i.test(value)) return undefined;
+  if (type === "slack" && !/^https?:/i.test(value)) {
+    return "A channel cannot be reached: there is no connection to Slack. Enter the URL of an incoming webhook.";
+  }
   return webUrlOf(value) === undefined
     ? "Enter a valid URL that starts with http:// or https://."
     : undefined;

@@ -40,7 +40,7 @@ export interface OpenedSubscriptions extends Pick<DeliveryWork, "start" | "close
 export function openSubscriptions(options: SubscriptionOptions): OpenedSubscriptions {
   const { sql, clock, log, addresses, secrets, siteUrl } = options;
   const mail = openMail({ smtpUrl: options.smtpUrl, from: options.emailFrom });
-  const places = new Places(limits.deliveryReadsMax, limits.deliveryReadsWaitingMax);
+  const places = new Places(limits.deliveryReadsMax, limits.deliveryReadsWaitingMax, limits.waitingShare);
   const pictures = openPictures(places);
   const links = openLinks({ secrets, clock, siteUrl });
   const reader = sharedReader(options.reader, places, clock);

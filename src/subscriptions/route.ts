@@ -2,19 +2,20 @@
 
 import { Elysia } from "elysia";
 import type { Addresses } from "../access/address.ts";
-import { type Gate, projectHomes } from "../access/gate.ts";
+import { type Access, type Gate, projectHomes } from "../access/gate.ts";
+import { openRateLimit } from "../access/rate.ts";
 import type { Clock } from "../core/clock.ts";
 import { Fault } from "../core/fault.ts";
 import { limits } from "../core/limits.ts";
 import { readChanges, readFields, readReplacement } from "../http/body.ts";
 import { missingReference } from "../http/field_fault.ts";
 import { pageReply, readPage, requestUrl } from "../http/page.ts";
-import { listSchema, reply, requestBody } from "../http/schema.ts";
+import { listSchema, pageParameters, queryParameter, reply, requestBody } from "../http/schema.ts";
 import type { Postgres } from "../storage/postgres.ts";
+import { type DeliveryRoutes, deliveryRoutes } from "./deliveries/route.ts";
 import {
   checkFields,
   checkTarget,
-  deliveryModel,
   scheduleFields,
   type Subscription,
   subscriptionBody,
@@ -24,13 +25,12 @@ import {
   type TargetType,
   webUrlOf,
 } from "./model.ts";
+import { readListFilter } from "./list_filter.ts";
 import { nextOccurrence, type Schedule } from "./schedule.ts";
 import {
-  addTestDelivery,
   createSubscription,
   findMissing,
   findSubscription,
-  listDeliveries,
   listSubscriptions,
   type Revision,
   reviseSubscription,
@@ -46,11 +46,15 @@ export interface SubscriptionRoutes {
 }
 
 export function subscriptionRoutes(parts: SubscriptionRoutes) {
+  const { clock } = parts;
+  const testRate = openRateLimit(limits.testDeliveriesPerMinuteMax, clock);
+  const find: DeliveryRoutes["find"] = (project_id, params) => present(parts, project_id, params);
+  const delivering = { ...parts, testRate, find };
   const app = new Elysia({ name: "subscriptions", tags: ["Subscriptions"] });
   for (const home of projectHomes) {
     const list = `${home}/subscriptions/`;
     const one = `${list}:id/`;
-    app.use(listRoutes(parts, list)).use(oneRoutes(parts, one)).use(deliveryRoutes(parts, one));
+    app.use(listRoutes(parts, list)).use(oneRoutes(parts, one)).use(deliveryRoutes(delivering, one));
   }
   return app;
 }
@@ -64,12 +68,7 @@ function listRoutes(parts: SubscriptionRoutes, path: string) {
       async ({ project, request }) => {
         const url = requestUrl(request);
         const page = readPage(url.searchParams);
-        const filter = {
-          project_id: project.id,
-          deleted: /^(true|t|yes|y|on|1)$/i.test(url.searchParams.get("deleted") ?? ""),
-          insight: numberIn(url.searchParams, "insight"),
-          dashboard: numberIn(url.searchParams, "dashboard"),
-        };
+        const filter = { project_id: project.id, ...readListFilter(url.searchParams) };
         const { count, subscriptions } = await listSubscriptions(sql, filter, page);
         return pageReply(url, page, count, subscriptions);
       },
@@ -81,8 +80,7 @@ function listRoutes(parts: SubscriptionRoutes, path: string) {
             queryParameter("deleted", "true: the deleted ones instead."),
             queryParameter("insight", "Only those of this insight."),
             queryParameter("dashboard", "Only those of this dashboard."),
-            queryParameter("limit", "Subscriptions on the page."),
-            queryParameter("offset", "Subscriptions before it."),
+            ...pageParameters("Subscriptions"),
           ],
           responses: { 200: reply("The subscriptions.", listSchema(subscriptionModel)) },
         },
@@ -91,7 +89,7 @@ function listRoutes(parts: SubscriptionRoutes, path: string) {
     .post(
       path,
       async ({ access, project, request, status }) =>
-        status(201, await makeSubscription(parts, project.id, access.user.id, request)),
+        status(201, await makeSubscription(parts, project.id, access, request)),
       {
         project_scope: "subscription:write",
         detail: {
@@ -105,8 +103,6 @@ function listRoutes(parts: SubscriptionRoutes, path: string) {
 }
 
 function oneRoutes(parts: SubscriptionRoutes, path: string) {
-  const change = (project_id: number, id: number, changes: SubscriptionChanges) =>
-    changeSubscription(parts, project_id, id, changes);
   return new Elysia({ name: `subscriptions: ${path}`, tags: ["Subscriptions"] })
     .use(parts.gate)
     .get(path, async ({ project, params }) => shownOf(await present(parts, project.id, params)), {
@@ -116,12 +112,8 @@ function oneRoutes(parts: SubscriptionRoutes, path: string) {
     .patch(
       path,
       async ({ project, params, request }) => {
-        const { id } = await present(parts, project.id, params);
-        return await change(
-          project.id,
-          id,
-          (await readChanges(request, subscriptionBody)) as SubscriptionChanges,
-        );
+        const read = async () => (await readChanges(request, subscriptionBody)) as SubscriptionChanges;
+        return await changeSubscription(parts, project.id, params, read);
       },
       {
         project_scope: "subscription:write",
@@ -137,12 +129,8 @@ function oneRoutes(parts: SubscriptionRoutes, path: string) {
     .put(
       path,
       async ({ project, params, request }) => {
-        const { id } = await present(parts, project.id, params);
-        return await change(
-          project.id,
-          id,
-          (await readReplacement(request, subscriptionBody)) as SubscriptionChanges,
-        );
+        const read = async () => (await readReplacement(request, subscriptionBody)) as SubscriptionChanges;
+        return await changeSubscription(parts, project.id, params, read);
       },
       {
         project_scope: "subscription:write",
@@ -150,52 +138,6 @@ function oneRoutes(parts: SubscriptionRoutes, path: string) {
           summary: "Change a subscription, naming what has no default",
           requestBody: requestBody(subscriptionBody),
           responses: { 200: shownOne },
-        },
-      },
-    );
-}
-
-function deliveryRoutes(parts: SubscriptionRoutes, path: string) {
-  const { gate, sql, clock } = parts;
-  return new Elysia({ name: `subscriptions: deliveries of ${path}`, tags: ["Subscriptions"] })
-    .use(gate)
-    .get(
-      `${path}deliveries/`,
-      async ({ project, params, request }) => {
-        const { id } = await present(parts, project.id, params);
-        const url = requestUrl(request);
-        const page = readPage(url.searchParams);
-        const { count, deliveries } = await listDeliveries(sql, id, page);
-        return pageReply(url, page, count, deliveries);
-      },
-      {
-        project_scope: "subscription:read",
-        detail: {
-          summary: "List a subscription's deliveries, newest first",
-          parameters: [
-            queryParameter("limit", "Deliveries on the page."),
-            queryParameter("offset", "Deliveries before it."),
-          ],
-          responses: { 200: reply("The deliveries.", listSchema(deliveryModel)) },
-        },
-      },
-    )
-    .post(
-      `${path}test_delivery/`,
-      async ({ project, params, status }) => {
-        const { id, deleted } = await present(parts, project.id, params);
-        if (deleted) throw new Fault("invalid_input", "The subscription is deleted.");
-        const made = await addTestDelivery(sql, id, new Date(clock.now()));
-        if (made) return status(201, made);
-        const detail = `${limits.testDeliveriesMax} test deliveries are under way already.`;
-        throw new Fault("conflict", detail);
-      },
-      {
-        project_scope: "subscription:write",
-        detail: {
-          summary: "Deliver now, beside the schedule",
-          description: "Retried like any other delivery; next_delivery_date stays.",
-          responses: { 201: reply("The delivery that is under way.", deliveryModel) },
         },
       },
     );
@@ -237,14 +179,19 @@ async function checkWish(
 async function makeSubscription(
   parts: SubscriptionRoutes,
   project_id: number,
-  user_id: number,
+  access: Access,
   request: Request,
 ): Promise<Subscription> {
   const wish = (await readFields(request, subscriptionBody)) as SubscriptionWish;
   await checkWish(parts, project_id, wish, wish);
   const now = parts.clock.now();
   const dates = { created_at: new Date(now), next_delivery_date: nextDate(wish, now) };
-  const made = await createSubscription(parts.sql, { ...wish, ...dates, project_id, user_id });
+  const made = await createSubscription(parts.sql, {
+    ...wish,
+    ...dates,
+    project_id,
+    user_id: access.user.id,
+  });
   if (made) return made;
   const detail = `A project can have at most ${limits.subscriptionsPerProjectMax} subscriptions.`;
   throw new Fault("invalid_input", detail);
@@ -253,10 +200,12 @@ async function makeSubscription(
 async function changeSubscription(
   parts: SubscriptionRoutes,
   project_id: number,
-  id: number,
-  changes: SubscriptionChanges,
+  params: { id?: string },
+  read: () => Promise<SubscriptionChanges>,
 ): Promise<Subscription> {
-  const before = await present(parts, project_id, { id: String(id) });
+  const before = await present(parts, project_id, params);
+  const { id } = before;
+  const changes = await read();
   await checkWish(parts, project_id, changes, { ...before, ...changes });
   const changed = await reviseSubscription(parts.sql, project_id, id, (now) =>
     revision(now, changes, parts.clock.now()),
@@ -283,16 +232,4 @@ function isSame(name: (typeof scheduleFields)[number], before: Schedule, after: 
 function nextDate(schedule: Schedule, now: number): Date | null {
   const next = nextOccurrence(schedule, now + limits.deliveryLeadMs);
   return next === undefined ? null : new Date(next);
-}
-
-function numberIn(query: URLSearchParams, name: string): number | undefined {
-  const text = query.get(name);
-  if (text === null || text === "") return undefined;
-  const number = /^\d{1,10}$/.test(text) ? Number(text) : Number.NaN;
-  if (number <= 2_147_483_647) return number;
-  throw new Fault("invalid_input", "A valid integer is required.", { attr: name });
-}
-
-function queryParameter(name: string, description: string) {
-  return { name, in: "query", required: false, description, schema: { type: "string" as const } };
 }

@@ -1,9 +1,12 @@
 // Where subscriptions rest. Never shows one to another project.
 
 import { isoOf } from "../http/field_time.ts";
+import { checkFits } from "../http/long_page.ts";
+import { shownInTurns } from "../http/sliced.ts";
 import { limits } from "../core/limits.ts";
 import { newUuid } from "../core/id.ts";
 import type { Postgres } from "../storage/postgres.ts";
+import { rowBytes } from "../storage/row_bytes.ts";
 import { withoutAddress } from "./address_list.ts";
 import type {
   Delivery,
@@ -55,7 +58,10 @@ export interface SubscriptionFilter {
   dashboard?: number | undefined;
 }
 
-/** A page of a project's subscriptions, newest first, and how many there are. */
+/**
+ * A page of a project's subscriptions, newest first, and how many there are.
+ * @throws Fault with `limit` as its attr where they are longer than limits.pageBytesMax.
+ */
 export async function listSubscriptions(
   sql: Postgres,
   { project_id, deleted, insight = undefined, dashboard = undefined }: SubscriptionFilter,
@@ -67,9 +73,11 @@ export async function listSubscriptions(
       AND (${insight ?? null}::integer IS NULL OR s.insight_id = ${insight ?? null})
       AND (${dashboard ?? null}::integer IS NULL OR s.dashboard_id = ${dashboard ?? null})`;
   const [counted] = await sql<{ count: number }[]>`SELECT count(*)::integer AS count ${where}`;
-  const rows = await sql<StoredSubscription[]>`
+  const asked = sql`
     SELECT ${columns(sql)} ${where} ORDER BY s.id DESC LIMIT ${page.limit} OFFSET ${page.offset}`;
-  return { count: counted?.count ?? 0, subscriptions: rows.map(shownOf) };
+  checkFits(await rowBytes(sql, asked));
+  const rows = await sql<StoredSubscription[]>`${asked}`;
+  return { count: counted?.count ?? 0, subscriptions: await shownInTurns(rows, shownOf) };
 }
 
 /** One of a project, deleted ones too. */
@@ -199,7 +207,7 @@ export async function listDeliveries(
     SELECT id, status, error, delivered_at, due_at, test, attempts, next_attempt_at, created_at
     FROM subscription_deliveries WHERE subscription_id = ${subscription_id}
     ORDER BY id DESC LIMIT ${page.limit} OFFSET ${page.offset}`;
-  return { count: counted?.count ?? 0, deliveries: rows.map(shownDelivery) };
+  return { count: counted?.count ?? 0, deliveries: await shownInTurns(rows, shownDelivery) };
 }
 
 /** A delivery beside the schedule, due at once; undefined when limits.testDeliveriesMax are under way. */
@@ -259,6 +267,7 @@ export function shownOf(row: StoredSubscription): Subscription {
     summary: summaryOf(row),
     next_delivery_date: row.next_delivery_date && isoOf(row.next_delivery_date),
     invite_message: row.invite_message,
+    timezone: row.timezone,
   };
 }
 

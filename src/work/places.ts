@@ -1,53 +1,101 @@
-// How many may be at work at once, and how many may wait for it. Never lets a place get lost or be taken
-// twice.
+// How many may be at work at once, and how many may wait for it, shared out fairly among their owners. Never lets a
+// place get lost or be taken twice.
+
+import { FairShare, type Owner, type Waiting } from "./fair_share.ts";
+
+interface Waiter extends Waiting {
+  begin(): void;
+}
 
 export class Places {
-  #free: number;
+  readonly #places: FairShare;
+  readonly #share: number;
   readonly #waitingMax: number;
-  readonly #waiting: Set<() => void> = new Set();
+  /** In the order they came. */
+  readonly #waiting: Set<Waiter> = new Set();
+  readonly #waitingOf = new Map<Owner, number>();
 
-  constructor(places: number, waitingMax: number) {
-    this.#free = places;
+  /** `share`: as FairShare has it, of the places and of the line before them alike. */
+  constructor(places: number, waitingMax: number, share: number = Number.POSITIVE_INFINITY) {
+    this.#places = new FairShare(places, share);
+    this.#share = share;
     this.#waitingMax = waitingMax;
   }
 
   /**
-   * Resolves to what gives the place back, or to undefined when too many wait already.
+   * Resolves to what gives the place back, or to undefined when too many wait already, of this owner or in all.
    * @throws the signal's reason when it aborts while waiting.
    */
-  async enter(abort: AbortSignal): Promise<(() => void) | undefined> {
+  async enter(abort: AbortSignal, owner: Owner = ""): Promise<(() => void) | undefined> {
     abort.throwIfAborted();
-    if (this.#free > 0) this.#free--;
+    // Whoever waits, waits for its own places: a place that is free is not theirs to have.
+    if (this.#places.mayTake(owner)) this.#places.take(owner);
     else {
-      if (this.#waiting.size >= this.#waitingMax) return undefined;
-      await this.#wait(abort);
+      if (this.#isLineFull(owner)) return undefined;
+      await this.#wait(owner, abort);
     }
     let left = false;
     return () => {
       if (left) return;
       left = true;
-      this.#leave();
+      this.#places.leave(owner);
+      this.#letIn();
     };
   }
 
-  async #wait(abort: AbortSignal): Promise<void> {
+  #isLineFull(owner: Owner): boolean {
+    const room = this.#waitingMax - this.#waiting.size;
+    if (room <= 0) return true;
+    return this.#share !== Number.POSITIVE_INFINITY && (this.#waitingOf.get(owner) ?? 0) >= room;
+  }
+
+  async #wait(owner: Owner, abort: AbortSignal): Promise<void> {
     const { promise, resolve, reject } = Promise.withResolvers<void>();
+    const waiter: Waiter = { owner, begin: resolve };
     const onAbort = (): void => {
-      if (this.#waiting.delete(resolve)) reject(abort.reason);
+      if (this.#drop(waiter)) reject(abort.reason);
     };
-    this.#waiting.add(resolve);
+    this.#waiting.add(waiter);
+    this.#waitingOf.set(owner, (this.#waitingOf.get(owner) ?? 0) + 1);
     abort.addEventListener("abort", onAbort, { once: true });
     await promise.finally(() => abort.removeEventListener("abort", onAbort));
   }
 
-  /** The place goes to whoever waited longest. */
-  #leave(): void {
-    const [first] = this.#waiting;
-    if (!first) {
-      this.#free++;
-      return;
+  #drop(waiter: Waiter): boolean {
+    if (!this.#waiting.delete(waiter)) return false;
+    const rest = (this.#waitingOf.get(waiter.owner) ?? 0) - 1;
+    if (rest > 0) this.#waitingOf.set(waiter.owner, rest);
+    else this.#waitingOf.delete(waiter.owner);
+    return true;
+  }
+
+  /** One place may be what several waited for: those of others had too few left beside them. */
+  #letIn(): void {
+    for (let next = this.#places.next(this.#waiting); next; next = this.#places.next(this.#waiting)) {
+      this.#drop(next);
+      this.#places.take(next.owner);
+      next.begin();
     }
-    this.#waiting.delete(first);
-    first();
+  }
+}
+
+/**
+ * Enters within `msMax`. Resolves to what gives the place back, or to undefined when too many wait already or no place
+ * was free in time.
+ */
+export async function placeWithin(
+  places: Places,
+  msMax: number,
+  owner: Owner,
+): Promise<(() => void) | undefined> {
+  const late = new AbortController();
+  const timer = setTimeout(() => late.abort(late), msMax);
+  try {
+    return await places.enter(late.signal, owner);
+  } catch (thrown) {
+    if (thrown === late) return undefined;
+    throw thrown;
+  } finally {
+    clearTimeout(timer);
   }
 }

@@ -4,6 +4,7 @@ import { openGate, projectHomes } from "../../src/access/gate.ts";
 import type { Clock } from "../../src/core/clock.ts";
 import { limits } from "../../src/core/limits.ts";
 import { silentLog } from "../../src/core/log.ts";
+import { MemoryBudget } from "../../src/work/memory_budget.ts";
 import { openProblems } from "../../src/http/problem.ts";
 import { createOrganization } from "../../src/organizations/store.ts";
 import { issueKey, revokeKey } from "../../src/personal_api_keys/store.ts";
@@ -36,8 +37,10 @@ beforeAll(async () => {
 
 afterAll(() => accounts.close());
 
+const memory = new MemoryBudget({ bytesMax: 4_000_000, shareBytesMax: 4_000_000 });
+
 function openApp() {
-  const gate = openGate({ sql: accounts.sql, clock, log: silentLog });
+  const gate = openGate({ sql: accounts.sql, clock, log: silentLog, memory });
   const room = new Elysia()
     .use(gate)
     .get("/api/me/", ({ access }) => ({ email: access.user.email }), { scope: null })
@@ -308,4 +311,25 @@ test("the use of a key is noted once an hour", async () => {
 test("every guarded route says its scope in the API's description", () => {
   const detail = app.routes.find(({ path }) => path === "/api/projects/:project_id/things/")?.hooks.detail;
   expect(detail).toEqual({ security: [{ personal_api_key: ["query:read"] }] });
+});
+
+test("a body that is searched for a key is held within the budget of memory, and only meanwhile", async () => {
+  const { personal_api_key } = accounts;
+  const search = () => {
+    const body = JSON.stringify({ personal_api_key, more: "x".repeat(5000) });
+    return ask("/api/things/", undefined, {
+      method: "POST",
+      body,
+      headers: { "content-type": "application/json" },
+    });
+  };
+  expect([(await search()).status, memory.held]).toEqual([200, 0]);
+  const others = [3_200_000, 548_000].map((bytes) => {
+    const lease = memory.open();
+    lease.acquire(bytes);
+    return lease;
+  });
+  expect(await search()).toMatchObject({ status: 503, body: { code: "unavailable" } });
+  for (const lease of others) lease.close();
+  expect([(await search()).status, memory.held]).toEqual([200, 0]);
 });

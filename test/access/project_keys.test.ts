@@ -204,7 +204,9 @@ test("the file is replaced whole and leaves nothing beside it", async () => {
   source.keys.set("__proto__", 2);
   await table.admit("__proto__");
   expect(readdirSync(folder)).toEqual(["project_keys.json"]);
-  expect(readFileSync(path, "utf8")).toBe('{"phc_one":1,"__proto__":2}');
+  expect(readFileSync(path, "utf8")).toMatch(
+    /^\{"keys":\{"phc_one":1,"__proto__":2\},"sum":"[0-9a-f]{8}"\}$/,
+  );
 });
 
 test("a file that cannot be read is reported and counts as empty", async () => {
@@ -216,6 +218,54 @@ test("a file that cannot be read is reported and counts as empty", async () => {
   const table = await openTable(source, { log });
   expect(table.find("phc_one")).toBeUndefined();
   expect(lines.filter((line) => line.includes("unreadable"))).toHaveLength(1);
+});
+
+test("no damaged byte of the file makes a key another project's; a file without a sum is an earlier version's", async () => {
+  const source = new FakeSource();
+  source.keys.set("phc_one", 1);
+  source.keys.set("phc_two", 27);
+  await (await openTable(source)).close();
+  const whole = readFileSync(path);
+  const away = new FakeSource();
+  away.away = true;
+  for (let at = 0; at < whole.length; at++) {
+    const bytes = Buffer.from(whole);
+    bytes[at]! ^= 1 << (at % 8);
+    writeFileSync(path, bytes);
+    const table = await openTable(away);
+    expect([1, undefined]).toContain(table.find("phc_one"));
+    expect([27, undefined]).toContain(table.find("phc_two"));
+    await table.close();
+  }
+  writeFileSync(path, '{"phc_one":1,"phc_two":[27]}');
+  const table = await openTable(away);
+  expect([table.find("phc_one"), table.find("phc_two"), table.records(27)]).toEqual([1, 27, true]);
+});
+
+test("how events without a cookie are taken is known with the key, also where Postgres is away since the start", async () => {
+  const source = new FakeSource();
+  const settings = {
+    phc_off: { enabled: false, timezone: "UTC" },
+    phc_east: { enabled: true, timezone: "Asia/Tokyo" },
+    phc_usual: { enabled: true, timezone: "UTC" },
+  };
+  for (const [i, key] of Object.keys(settings).entries()) source.keys.set(key, i + 1);
+  const all = source.all.bind(source);
+  source.all = async () =>
+    (await all()).map((entry) => {
+      const { enabled, timezone } = settings[entry.api_token as keyof typeof settings];
+      return { ...entry, records: entry.id === 2, cookieless: enabled, timezone };
+    });
+  const told = (table: ProjectKeys) => [1, 2, 3].map((id) => table.cookieless(id));
+  const table = await openTable(source);
+  expect(told(table)).toEqual(Object.values(settings));
+  await table.close();
+  const away = new FakeSource();
+  away.away = true;
+  const later = await openTable(away);
+  expect(told(later)).toEqual(Object.values(settings));
+  expect([1, 2, 3].map((id) => later.records(id))).toEqual([false, true, false]);
+  await later.close();
 });
 
 test("a change told by Postgres ends deleted keys and brings new ones", async () => {

@@ -1,5 +1,5 @@
 import { expect, test } from "bun:test";
-import { covers, isScope, scopes } from "../../src/access/scope.ts";
+import { covers, isScope, requireScopes, scopes } from "../../src/access/scope.ts";
 
 test("a star covers every scope", () => {
   for (const scope of scopes) expect(covers(["*"], scope)).toBe(true);
@@ -23,4 +23,12 @@ test("no scopes cover nothing, and all scopes together do not make a star", () =
 test("a scope is a known resource with read or write, or a star", () => {
   expect(["*", "batch_export:write", "query:read"].every(isScope)).toBe(true);
   expect(["", "query", "query:delete", "nothing:read", "QUERY:read", "query:*"].some(isScope)).toBe(false);
+});
+
+test("of several scopes, the first that is missing is named", () => {
+  expect(() => requireScopes(["insight:write", "query:read"], ["insight:write", "query:read"])).not.toThrow();
+  expect(() => requireScopes(["insight:write"], ["insight:write", "query:read", "person:read"])).toThrow(
+    "API key missing required scope 'query:read'",
+  );
+  expect(() => requireScopes([], [])).not.toThrow();
 });

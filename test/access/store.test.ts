@@ -13,7 +13,9 @@ let keys: ProjectKeys;
 beforeAll(async () => {
   accounts = await openFirstAccounts();
   const path = join(accounts.dataDir, "project_keys.json");
-  keys = await openProjectKeys({ sql: accounts.sql, path, log: silentLog, clock: systemClock });
+  const [read] = await accounts.sql<{ id: string }[]>`SELECT id::text FROM database_identity`;
+  const database = () => read?.id;
+  keys = await openProjectKeys({ sql: accounts.sql, database, path, log: silentLog, clock: systemClock });
 }, startMsMax);
 
 afterAll(async () => {

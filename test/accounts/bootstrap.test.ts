@@ -1,5 +1,6 @@
 import { afterEach, beforeEach, expect, test } from "bun:test";
 import { bootstrap } from "../../src/accounts/bootstrap.ts";
+import { markServed } from "../../src/accounts/store.ts";
 import { UserError } from "../../src/core/fault.ts";
 import { hashKey } from "../../src/core/id.ts";
 import { listAllProjects } from "../../src/projects/store.ts";
@@ -80,4 +81,18 @@ test("accounts that were made and deleted are not made again", async () => {
   await sql`DELETE FROM organizations`;
   expect(await bootstrap(sql, nothingGiven)).toBeUndefined();
   expect(await listAllProjects(sql)).toEqual([]);
+});
+
+test("while no start has served, each start replaces the personal key and hands it back; later ones do not", async () => {
+  const { sql } = accounts;
+  const first = await bootstrap(sql, nothingGiven);
+  expect(await bootstrap(sql, nothingGiven)).toBeUndefined();
+  const second = await bootstrap(sql, nothingGiven, { alone: true });
+  expect(second?.personalApiKey).toMatch(/^phx_/);
+  expect(second?.personalApiKey).not.toBe(first?.personalApiKey);
+  expect(second?.projectApiKey).toBe(first?.projectApiKey);
+  const keys = await sql`SELECT secure_value FROM personal_api_keys`;
+  expect(keys).toMatchObject([{ secure_value: hashKey(second?.personalApiKey ?? "") }]);
+  await markServed(sql);
+  expect(await bootstrap(sql, nothingGiven, { alone: true })).toBeUndefined();
 });

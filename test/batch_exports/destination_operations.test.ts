@@ -231,6 +231,7 @@ test("a value that could turn into something else is refused, and says where", a
     ["S3", { ...s3, prefix: "a\nb" }, "prefix"],
     ["AzureBlob", { ...azure, account_name: "evil.com/" }, "account_name"],
     ["AzureBlob", { ...azure, container_name: "../x" }, "container_name"],
+    ["AzureBlob", { ...azure, prefix: "a/../../other" }, "prefix"],
     ["Postgres", { ...postgres, port: 0 }, "port"],
     ["Postgres", { ...postgres, port: 70_000 }, "port"],
     ["Postgres", { ...postgres, table_name: "" }, "table_name"],
@@ -251,6 +252,58 @@ test("a value that could turn into something else is refused, and says where", a
       "invalid_input",
     ]);
   }
+});
+
+test("a prefix that names something unknown, or reads as a pattern, is refused when the export is made", async () => {
+  const known =
+    "{year}, {month}, {day}, {hour}, {minute}, {second}, {data_interval_start}, {data_interval_end}, {table}";
+  const told = (complaint: string, field = "prefix") =>
+    wrong(
+      `Configuration has invalid value for field '${field}': ${complaint}`,
+      `destination__config__${field}`,
+    );
+  const pattern = `must not contain * ? { }, except in its placeholders: ${known}`;
+  const odd: [prefix: string, complaint: string][] = [
+    ["a/{nope}/b", `'{nope}' is no placeholder. There are ${known}`],
+    ["{}", `'{}' is no placeholder. There are ${known}`],
+    ["{Year}", `'{Year}' is no placeholder. There are ${known}`],
+    ["{constructor}", `'{constructor}' is no placeholder. There are ${known}`],
+    ["{a{year}", pattern],
+    ["{year", pattern],
+    ["year}", pattern],
+    ["a*b", pattern],
+    ["a/?/b", pattern],
+    ["{year}}", pattern],
+  ];
+  for (const [prefix, complaint] of odd) {
+    expect(await refusal("S3", { ...s3, prefix })).toEqual(told(complaint));
+    expect(await refusal("AzureBlob", { ...azure, prefix })).toEqual(told(complaint));
+    expect(await refusal("File", { path: "odd", prefix }, free)).toEqual(told(complaint));
+  }
+  for (const path of ["a*", "a?", "{year}", "a}", "a/{b"]) {
+    expect(await refusal("File", { path }, free)).toEqual(
+      told("must not contain * ? { }; placeholders belong in prefix", "path"),
+    );
+  }
+  const made = await desk.make({ destination: { type: "S3", config: { ...s3, prefix: "{table}/{year}" } } });
+  const changed = await desk.ask("PATCH", `${desk.home}${made["id"]}/`, {
+    destination: { config: { prefix: "{nope}" } },
+  });
+  expect(problemOf(changed)).toEqual(told(`'{nope}' is no placeholder. There are ${known}`));
+});
+
+test("a prefix or a path that makes names longer than stores take is refused", async () => {
+  // With the interval, the number of a file and the endings 82 bytes more, of the 1,024 that a key may have.
+  expect((await refusal("S3", { ...s3, prefix: "é".repeat(472) }))[4]).toBe("destination__config__prefix");
+  await desk.make({ destination: { type: "S3", config: { ...s3, prefix: "é".repeat(471) } } });
+  // The name of one folder: 255 bytes.
+  expect((await refusal("File", { path: `a/${"é".repeat(128)}` }, free))[4]).toBe(
+    "destination__config__path",
+  );
+  expect((await refusal("File", { prefix: `${"x".repeat(252)}{year}` }, free))[4]).toBe(
+    "destination__config__prefix",
+  );
+  await free.make({ destination: { type: "File", config: { path: `long/${"é".repeat(127)}` } } });
 });
 
 test("types that are not served are refused, naming those that are", async () => {
@@ -312,6 +365,33 @@ test("no two exports write the same files", async () => {
   );
   expect(at_once.map(({ status }) => status).toSorted()).toEqual([201, 400, 400, 400]);
 }, 60_000);
+
+test("templates that could be filled in to the same folder are the same place", async () => {
+  const wish = (config: object) => ({ ...exportWish, destination: { type: "File", config } });
+  const post = async (config: object) => (await free.ask("POST", free.home, wish(config))).status;
+  expect(await post({ path: "templates", prefix: "{year}/{month}" })).toBe(201);
+  expect(await post({ path: "templates", prefix: "2026/01" })).toBe(400);
+  expect(await post({ path: "templates/2026/01" })).toBe(400);
+  expect(await post({ path: "templates/2026", prefix: "{hour}" })).toBe(400);
+  expect(await post({ path: "Templates", prefix: "{year}/{day}" })).toBe(400);
+  expect(await post({ path: "templates", prefix: "last/{month}" })).toBe(201);
+  expect(await post({ path: "templates", prefix: "{year}" })).toBe(201);
+  expect(await post({ path: "x".repeat(1001) })).toBe(400);
+});
+
+test("formulas are escaped in CSV, and in nothing else", async () => {
+  const csv = { ...s3, file_format: "CSV", escape_formulas: true };
+  expect(await shown("S3", csv)).toMatchObject({ escape_formulas: true });
+  expect(await shown("S3", { ...s3, escape_formulas: false })).toMatchObject({ escape_formulas: false });
+  for (const [type, config] of [
+    ["S3", { ...s3, escape_formulas: true }],
+    ["AzureBlob", { ...azure, file_format: "Parquet", escape_formulas: true }],
+  ] as const) {
+    const [status, , code, , attr] = await refusal(type, config);
+    expect([status, code, attr]).toEqual([400, "invalid_input", "destination__config__escape_formulas"]);
+  }
+  expect((await refusal("HTTP", { ...http, escape_formulas: true }))[0]).toBe(400);
+});
 
 test("HTTP takes events only", async () => {
   const destination = { type: "HTTP", config: http };

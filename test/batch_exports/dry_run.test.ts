@@ -10,6 +10,7 @@ import { probe } from "../../src/batch_exports/deliver.ts";
 import { fullDestination } from "../../src/batch_exports/destination_config.ts";
 import { batchExportRoutes } from "../../src/batch_exports/route.ts";
 import { systemClock } from "../../src/core/clock.ts";
+import { limits } from "../../src/core/limits.ts";
 import { silentLog as log } from "../../src/core/log.ts";
 import { openProblems } from "../../src/http/problem.ts";
 import { openClickHouse } from "../../src/storage/clickhouse.ts";
@@ -93,6 +94,7 @@ test("a dry run tries the destination with all it was told, and stores nothing",
         include_events: [],
         compression: null,
         max_file_size_mb: null,
+        escape_formulas: false,
       },
     },
   ]);
@@ -121,6 +123,39 @@ test("what is wrong anyway is not tried", async () => {
   expect(probed).toEqual([]);
 });
 
+test("what creating refuses for what is there already, a dry run refuses alike, and tries nothing", async () => {
+  const { sql, project_id } = accounts;
+  const file = { ...wish, destination: { type: "File", config: { path: "taken", prefix: "{year}" } } };
+  const before = await stored();
+  expect((await create("", file)).status).toBe(201);
+  const refused = await create("", file);
+  expect([refused.status, refused.body["attr"]]).toEqual([400, "destination__config__path"]);
+  expect(await create("?dry_run=1", file)).toEqual(refused);
+  await sql`
+    INSERT INTO batch_exports (id, project_id, created_by, created_at, last_updated_at, name, model, "interval", paused,
+      destination_type, destination_config, destination_secrets)
+    SELECT gen_random_uuid(), project_id, created_by, created_at, last_updated_at, name, model, "interval", true,
+      'NoOp', '{}'::jsonb, destination_secrets
+    FROM (SELECT * FROM batch_exports WHERE project_id = ${project_id} LIMIT 1) AS one,
+      generate_series(1, ${limits.exportsPerProjectMax - before - 1}::integer)`;
+  const full = await create("");
+  expect([full.status, full.body["detail"]]).toEqual([
+    400,
+    "This project has as many batch exports as it can have.",
+  ]);
+  expect(await create("?dry_run=1")).toEqual(full);
+  expect(probed).toEqual([]);
+  await sql`DELETE FROM batch_exports`;
+});
+
+test("a prefix that can never work is refused by a dry run too", async () => {
+  const odd = { ...wish, destination: { type: "S3", config: { ...config, ...keys, prefix: "{nope}" } } };
+  const refused = await create("", odd);
+  expect([refused.status, refused.body["attr"]]).toEqual([400, "destination__config__prefix"]);
+  expect(await create("?dry_run=1", odd)).toEqual(refused);
+  expect(probed).toEqual([]);
+});
+
 test("creating tries nothing", async () => {
   for (const query of ["", "?dry_run=0", "?dry_run=false", "?dry_run="]) {
     expect((await create(query)).status).toBe(201);
@@ -141,6 +176,11 @@ test("the engine is told no name that nobody has looked at", async () => {
   const addresses = openAddresses({ allowPrivate: false, resolve: async () => [] });
   const endpoint_url = "https://answers-differently.example.com";
   const destination = fullDestination("S3", { ...config, endpoint_url }, keys);
-  const tried = probe(destination, { clickhouse, addresses, exportFileDir: undefined });
+  const tried = probe(destination, {
+    clickhouse,
+    addresses,
+    clock: systemClock,
+    exportFileDir: undefined,
+  });
   await expect(tried).rejects.toThrow('"answers-differently.example.com" does not resolve');
 });

@@ -1,7 +1,7 @@
 // The life of a run.
 
 import { expect, test } from "bun:test";
-import { deliveryError } from "../../src/batch_exports/failure.ts";
+import { shownFailure } from "../../src/batch_exports/failure.ts";
 import { backoffMs, type RunStatus, statusesBefore } from "../../src/batch_exports/run_state.ts";
 import { ClickHouseError } from "../../src/storage/clickhouse.ts";
 
@@ -21,7 +21,7 @@ test("waits double up to their bound", () => {
 
 test("what ClickHouse says is told apart: for good or for now, and without what must not be shown", () => {
   const s3 = (text: string) =>
-    deliveryError(
+    shownFailure(
       new ClickHouseError(`Code: 499. DB::Exception: Message: ${text} (S3_ERROR)`, "499", "S3_ERROR"),
       ["hush-hush"],
     );
@@ -35,6 +35,6 @@ test("what ClickHouse says is told apart: for good or for now, and without what 
   expect(s3(refused)).toMatchObject({ final: false, message: "Connection refused, bucket b" });
   expect(s3("Please reduce your request rate.").final).toBeFalse();
   expect(
-    deliveryError(new ClickHouseError("ClickHouse: socket hang up", "ECONNRESET", "NETWORK")).final,
+    shownFailure(new ClickHouseError("ClickHouse: socket hang up", "ECONNRESET", "NETWORK"), []).final,
   ).toBeFalse();
 });

@@ -1,5 +1,13 @@
 import { expect, test } from "bun:test";
-import { receiveBody } from "../../src/capture/body.ts";
+import { type UploadBounds, receiveBody } from "../../src/capture/body.ts";
+import { MemoryBudget } from "../../src/work/memory_budget.ts";
+
+const memory = new MemoryBudget({ bytesMax: 2 ** 30, shareBytesMax: 2 ** 30 });
+
+/** With as much memory as it likes. */
+function received(request: Request, bytesMax: number, bounds?: UploadBounds): Promise<Uint8Array> {
+  return receiveBody(request, { bytesMax, lease: memory.open(), bounds });
+}
 
 test("a body of the bound or more is refused, told its size, and read to its end, with or without a length", async () => {
   const chunked = (size: number) =>
@@ -11,8 +19,8 @@ test("a body of the bound or more is refused, told its size, and read to its end
       },
     });
   const request = (size: number) => new Request("http://localhost/", { method: "POST", body: chunked(size) });
-  expect((await receiveBody(request(999), 1000)).length).toBe(999);
-  await expect(receiveBody(request(1000), 1000)).rejects.toThrow(
+  expect((await received(request(999), 1000)).length).toBe(999);
+  await expect(received(request(1000), 1000)).rejects.toThrow(
     "must be smaller than 1000 bytes; 1000 bytes arrived",
   );
   const announced = new Request("http://localhost/", {
@@ -20,11 +28,11 @@ test("a body of the bound or more is refused, told its size, and read to its end
     body: new Uint8Array(1000),
     headers: { "content-length": "1000" },
   });
-  await expect(receiveBody(announced, 1000)).rejects.toMatchObject({ code: "payload_too_large" });
+  await expect(received(announced, 1000)).rejects.toMatchObject({ code: "payload_too_large" });
 });
 
 test("a request without a body is an empty one", async () => {
-  expect((await receiveBody(new Request("http://localhost/", { method: "POST" }), 1000)).length).toBe(0);
+  expect((await received(new Request("http://localhost/", { method: "POST" }), 1000)).length).toBe(0);
 });
 
 /** A body that begins and never ends. */
@@ -38,19 +46,17 @@ function endless(headers: Record<string, string> = {}): Request {
 test("an upload that stalls, or that takes too long in all, is refused as a timeout", async () => {
   const refused = { code: "upload_timeout" };
   const stalling = { stallMsMax: 20, wholeMsMax: 60_000 };
-  await expect(receiveBody(endless(), 1000, stalling)).rejects.toMatchObject(refused);
-  await expect(receiveBody(endless({ "content-length": "20" }), 1000, stalling)).rejects.toMatchObject(
-    refused,
-  );
+  await expect(received(endless(), 1000, stalling)).rejects.toMatchObject(refused);
+  await expect(received(endless({ "content-length": "20" }), 1000, stalling)).rejects.toMatchObject(refused);
   const announced = endless({ "content-length": "1500000" });
-  await expect(receiveBody(announced, 2_000_000, stalling)).rejects.toMatchObject(refused);
+  await expect(received(announced, 2_000_000, stalling)).rejects.toMatchObject(refused);
   let timer: ReturnType<typeof setInterval> | undefined;
   const trickle = new ReadableStream<Uint8Array>({
     start: (controller) => void (timer = setInterval(() => controller.enqueue(new Uint8Array(1)), 5)),
     cancel: () => clearInterval(timer),
   });
   const trickling = new Request("http://localhost/", { method: "POST", body: trickle });
-  await expect(receiveBody(trickling, 1000, { stallMsMax: 10_000, wholeMsMax: 50 })).rejects.toThrow(
+  await expect(received(trickling, 1000, { stallMsMax: 10_000, wholeMsMax: 50 })).rejects.toThrow(
     "50 ms in all",
   );
 });
@@ -63,6 +69,6 @@ test("an upload that its client gives up is refused, however it was announced", 
       body: new ReadableStream<Uint8Array>({ pull: (controller) => controller.error(new Error("reset")) }),
     });
   for (const headers of [{}, { "content-length": "10" }, { "content-length": "1500000" }]) {
-    await expect(receiveBody(broken(headers), 2_000_000)).rejects.toMatchObject({ code: "upload_timeout" });
+    await expect(received(broken(headers), 2_000_000)).rejects.toMatchObject({ code: "upload_timeout" });
   }
 });

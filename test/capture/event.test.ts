@@ -2,6 +2,7 @@ import { expect, test } from "bun:test";
 import { type Sending, readEvent } from "../../src/capture/event.ts";
 import { emptyRow, type Row } from "../../src/capture/row.ts";
 import type { Span } from "../../src/capture/span.ts";
+import { warningBit } from "../../src/capture/outcome.ts";
 import { entryLength } from "../../src/capture/member.ts";
 import { Scan } from "../../src/capture/scan.ts";
 import { bytesOf } from "../../src/core/bytes.ts";
@@ -55,6 +56,37 @@ test("a distinct id that is no string is its JSON text, and a long one is cut to
   expect(textOf(readText(`{"event":"e","distinct_id":["a"]}`).row.distinct_id)).toBe(`["a"]`);
   expect(textOf(read({ event: "e", distinct_id: "😀".repeat(300) }).row.distinct_id)).toBe("😀".repeat(200));
   expect(textOf(read({ event: "e", distinct_id: "é".repeat(150) }).row.distinct_id)).toBe("é".repeat(150));
+});
+
+test("a distinct id that is a list or an object is compact JSON, its numbers and escapes as they were sent", () => {
+  const id = (raw: string) => {
+    const { reason, row } = readText(`{"event":"e","distinct_id":${raw}}`);
+    return reason ?? textOf(row.distinct_id);
+  };
+  expect(id(`[ "a" ,\n\t1.50,  { "b c" : [ ] } ]`)).toBe(`["a",1.50,{"b c":[]}]`);
+  expect(id(`{ "a" : "x \\" y\\u0065\\\\" , "b" :1e5 }`)).toBe(`{"a":"x \\" y\\u0065\\\\","b":1e5}`);
+  expect(id(`{"a":1}`)).toBe(id(`{ "a" :1 }`));
+  expect(id(`[ ]`)).toBe("[]");
+  const inner = readText(`{"event":"e","properties":{"distinct_id":[ 1,\r\n2 ]}}`).row;
+  expect(textOf(inner.distinct_id)).toBe("[1,2]");
+});
+
+test("a distinct id of long JSON is cut behind its spaces were left out", () => {
+  const spaces = " ".repeat(300_000);
+  const { row } = readText(`{"event":"e","distinct_id":[${spaces}"é",${spaces}2]}`);
+  expect(textOf(row.distinct_id)).toBe(`["é",2]`);
+  expect(row.warned).toBe(0);
+  const long = readText(`{"event":"e","distinct_id":[${spaces}"${"é".repeat(300_000)}"]}`).row;
+  expect(textOf(long.distinct_id)).toBe(`["${"é".repeat(198)}`);
+  expect(long.warned).toBe(warningBit.distinct_id_truncated);
+});
+
+test("a heatmap and a client's own warning are told apart from events", () => {
+  expect(reasonFor({ event: "$$heatmap", distinct_id: "d" })).toBe("heatmap");
+  expect(reasonFor({ event: "$$client_ingestion_warning", distinct_id: "d" })).toBe(
+    "client_ingestion_warning",
+  );
+  expect(reasonFor({ event: "$$heatmaps", distinct_id: "d" })).toBeUndefined();
 });
 
 test("properties are kept as they were written; absent or null ones are an empty object", () => {

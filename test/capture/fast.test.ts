@@ -14,7 +14,7 @@ const encoder = new TextEncoder();
 
 test("the module is what its sources make", async () => {
   expect(Buffer.from(await buildFast()).equals(Buffer.from(await Bun.file(modulePath).bytes()))).toBe(true);
-}, 60_000);
+});
 
 test("the fast scan and the slow one agree on any body, in whatever slices", async () => {
   const { cases, laid } = await differ(3000);
@@ -51,7 +51,7 @@ test("they agree on every text of the JSON test suite, wherever it stands", asyn
     if (name.startsWith("n_")) expect([name, "fault" in inside]).toEqual([name, true]);
   }
   expect(compared).toBeGreaterThan(900);
-}, 60_000);
+});
 
 test("they agree on every letter behind a backslash, alone and in a run of escapes", async () => {
   const sound: string[] = [];
@@ -65,7 +65,7 @@ test("they agree on every letter behind a backslash, alone and in a run of escap
     }
   }
   expect(sound).toEqual(['"', "/", "\\", "b", "f", "n", "r", "t"]);
-}, 60_000);
+});
 
 /** Both ways of one body of these events; fails when they differ. */
 async function agreed(events: unknown[]): Promise<{ rows: string[]; fast: number; warned: unknown }> {

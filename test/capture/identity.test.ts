@@ -3,9 +3,11 @@ import fc from "fast-check";
 import { op } from "../../src/capture/change.ts";
 import { Block } from "../../src/capture/block.ts";
 import { readEvent } from "../../src/capture/event.ts";
+import type { GroupTypes } from "../../src/capture/group.ts";
 import { warningBit } from "../../src/capture/outcome.ts";
 import { type Row, emptyRow, uuidText } from "../../src/capture/row.ts";
 import { Scan } from "../../src/capture/scan.ts";
+import { textOf } from "../../src/capture/span.ts";
 import { bytesOf } from "../../src/core/bytes.ts";
 import { limits } from "../../src/core/limits.ts";
 import { silentLog } from "../../src/core/log.ts";
@@ -21,12 +23,13 @@ afterAll(cleanUp, 60_000);
 
 const sending = { project_id: 1, historical_migration: false, received: Date.UTC(2024, 0) * 1000, skew: 0 };
 
-function rowOf(event: unknown): Row {
+function rowOf(event: unknown, groupTypes?: GroupTypes): Row {
   const scan = new Scan(bytesOf(typeof event === "string" ? event : JSON.stringify(event)));
   while (!scan.advance(1 << 20));
   const row = emptyRow();
   row.project_id = 1;
-  expect(readEvent(scan, 0, sending, row)).toBeUndefined();
+  const judged = groupTypes ? { ...sending, groupTypes } : sending;
+  expect(readEvent(scan, 0, judged, row)).toBeUndefined();
   return row;
 }
 
@@ -131,11 +134,9 @@ test("of two members with one name the last counts, at every level", () => {
   expect(columnsOf(twice).changes).toEqual({ "0 b": "5" });
 });
 
-test("an exception and a heatmap change nobody", () => {
-  for (const name of ["$exception", "$$heatmap"]) {
-    const row = rowOf({ event: name, distinct_id: "d", properties: { $set: { a: 1 } } });
-    expect(columnsOf(row)).toEqual({ person_mode: 0, changes: {}, groups: [] });
-  }
+test("an exception changes nobody", () => {
+  const row = rowOf({ event: "$exception", distinct_id: "d", properties: { $set: { a: 1 } } });
+  expect(columnsOf(row)).toEqual({ person_mode: 0, changes: {}, groups: [] });
 });
 
 test("$groupidentify tells of its group, and of its person as well", () => {
@@ -158,6 +159,31 @@ test("$groupidentify tells of its group, and of its person as well", () => {
       ["org", "x"],
     ],
   });
+});
+
+test("a type that the project does not allow is left out with a warning of its own", () => {
+  const types: GroupTypes = {
+    admit: (_, type) => textOf(type) === "team",
+    bars: (_, type) => textOf(type) === "evil",
+    decided: () => [],
+  };
+  const row = rowOf(
+    { event: "e", distinct_id: "d", properties: { $groups: { team: "t", evil: "k" } } },
+    types,
+  );
+  expect(columnsOf(row).groups).toEqual([["team", "t"]]);
+  expect(row.warned).toBe(warningBit.group_type_not_allowed);
+  const both = rowOf(
+    {
+      event: "$groupidentify",
+      distinct_id: "d",
+      properties: { $group_type: "evil", $group_key: "k", $groups: { sixth: "k" } },
+    },
+    types,
+  );
+  expect(columnsOf(both)).toMatchObject({ person_mode: 0, groups: [] });
+  expect(both.warned & warningBit.group_type_not_allowed).toBeGreaterThan(0);
+  expect(both.warned & warningBit.group_types_limit_exceeded).toBeGreaterThan(0);
 });
 
 test("a sixth type, too many keys and too long ones are left out with a warning", () => {

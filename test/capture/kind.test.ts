@@ -34,6 +34,11 @@ test("events with what their kind needs are without a warning", () => {
   expect(outcome("$identify", { $set: {} })).toEqual([]);
   expect(outcome("$identify", {}, { $set: { a: 1 } })).toEqual([]);
   expect(outcome("$identify", { $anon_distinct_id: "x" })).toEqual([]);
+  // As posthog-js's group(type, key) and posthog-java's identify(id) send them.
+  for (const set of [{}, { $group_set: null }]) {
+    expect(outcome("$groupidentify", { $group_type: "company", $group_key: "c", ...set })).toEqual([]);
+  }
+  for (const set of [{}, { $set: null }]) expect(outcome("$identify", set, set)).toEqual([]);
   expect(outcome("$pageview", { $current_url: "https://example.com" })).toEqual([]);
   expect(outcome("$screen", { $screen_name: "Home" })).toEqual([]);
   for (const kind of ["sent", "shown", "dismissed"])
@@ -44,17 +49,18 @@ test("events that lack what their kind needs are kept with a warning", () => {
   expect(outcome("$create_alias", {})).toEqual(["missing_alias"]);
   expect(outcome("$create_alias", { alias: null })).toEqual(["missing_alias"]);
   expect(outcome("$merge_dangerously", { alias: "" })).toEqual(["missing_alias"]);
-  expect(outcome("$groupidentify", {})).toEqual([
-    "missing_group_type",
-    "missing_group_key",
-    "invalid_group_set",
-  ]);
+  expect(outcome("$groupidentify", {})).toEqual(["missing_group_type", "missing_group_key"]);
   expect(outcome("$groupidentify", { $group_type: 1, $group_key: "k", $group_set: [] })).toEqual([
     "missing_group_type",
     "invalid_group_set",
   ]);
-  expect(outcome("$identify", {})).toEqual(["missing_set"]);
-  expect(outcome("$identify", { $set: [1] })).toEqual(["missing_set"]);
+  for (const wrong of [[1], "x", 7, true]) {
+    expect(outcome("$identify", { $set: wrong })).toEqual(["invalid_set"]);
+    expect(outcome("$identify", { $set: {} }, { $set: wrong })).toEqual(["invalid_set"]);
+    expect(outcome("$identify", { $set: wrong, $anon_distinct_id: "x" })).toEqual(["invalid_set"]);
+    const group = { $group_type: "company", $group_key: "c", $group_set: wrong };
+    expect(outcome("$groupidentify", group)).toEqual(["invalid_group_set"]);
+  }
   expect(outcome("$pageview", {})).toEqual(["missing_current_url"]);
   expect(outcome("$pageview", null)).toEqual(["missing_current_url"]);
   expect(outcome("$screen", { $screen_name: 4 })).toEqual(["missing_screen_name"]);

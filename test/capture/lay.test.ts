@@ -1,6 +1,7 @@
 import { expect, test } from "bun:test";
 import type { Sending } from "../../src/capture/event.ts";
-import type { EventLane, Journal } from "../../src/capture/journal.ts";
+import type { EventLane } from "../../src/capture/journal_room.ts";
+import type { Journal } from "../../src/capture/journal.ts";
 import { layRows } from "../../src/capture/lay.ts";
 import { Outcomes, type Warning } from "../../src/capture/outcome.ts";
 import { Recorder } from "../../src/capture/recorder.ts";

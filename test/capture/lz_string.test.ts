@@ -1,8 +1,11 @@
 import { expect, test } from "bun:test";
 import fc from "fast-check";
 import LZString from "lz-string";
+import { MemoryBudget } from "../../src/work/memory_budget.ts";
 import { LzString } from "../../src/capture/lz_string.ts";
 import { bytesOf } from "../../src/core/bytes.ts";
+
+const memory = new MemoryBudget({ bytesMax: 2 ** 30, shareBytesMax: 2 ** 30 });
 
 function unpack(text: string, bytesMax = 1 << 20): string | undefined {
   const bytes = unpacked(text, bytesMax);
@@ -11,7 +14,7 @@ function unpack(text: string, bytesMax = 1 << 20): string | undefined {
 
 /** In stretches of a few units. */
 function unpacked(text: string, bytesMax: number): Uint8Array | "too large" | undefined {
-  const work = new LzString(bytesOf(text), bytesMax);
+  const work = new LzString(bytesOf(text), bytesMax, memory.open());
   while (!work.advance(7));
   return work.tooLarge ? "too large" : work.bytes;
 }

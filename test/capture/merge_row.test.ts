@@ -2,7 +2,7 @@ import { expect, test } from "bun:test";
 import { MergeBlock, type MergeRow, readMergeRows } from "../../src/capture/merge_row.ts";
 import { limits } from "../../src/core/limits.ts";
 import { mergeKind } from "../../src/persons/merge.ts";
-import type { SightedType } from "../../src/persons/store.ts";
+import type { SightedType } from "../../src/persons/group_type_store.ts";
 import { ByteColumn } from "../../src/storage/native.ts";
 import { countTurns } from "../support/turns.ts";
 

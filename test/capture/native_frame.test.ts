@@ -20,7 +20,14 @@ function framesOf(rows: number[], oldest: number): { bytes: Uint8Array; places: 
     return block;
   });
   const places = blocks.map((block, i): [number, number] => {
-    const head = { batch: (segment << 11n) | BigInt(i), partition: 2024, rows: block.rows, oldest };
+    const head = {
+      batch: (segment << 11n) | BigInt(i),
+      partition: 2024,
+      rows: block.rows,
+      oldest,
+      synced: 0,
+      before: i,
+    };
     const { offset, length } = writeNativeFrame(out, head, (payload) => block.encode(payload, head.batch, 0));
     return [offset, length];
   });
@@ -41,6 +48,10 @@ test("frames are read back as they were written, and are sound Native blocks", (
           partition: 2024,
           rows: rows[i]!,
           oldest: at,
+          synced: 0,
+          before: i,
+          at: offset,
+          offset,
           end: offset + length,
         });
         expect(lengthOfBlock(bytes.subarray(offset))).toBe(length);

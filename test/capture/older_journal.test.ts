@@ -3,11 +3,12 @@
 import { afterAll, expect, test } from "bun:test";
 import { mkdirSync, rmSync, writeFileSync } from "node:fs";
 import { Block } from "../../src/capture/block.ts";
+import { writeFrame } from "../../src/capture/frame.ts";
 import { writeNativeFrame } from "../../src/capture/native_frame.ts";
 import { monthOf } from "../../src/capture/partition.ts";
 import { Quarantine } from "../../src/capture/quarantine.ts";
 import { emptyRow, newUuidBytes } from "../../src/capture/row.ts";
-import { batchId, segmentHead, segmentId, segmentName, writeFrame } from "../../src/capture/segment.ts";
+import { batchId, segmentHead, segmentId, segmentName } from "../../src/capture/segment.ts";
 import { bytesOf } from "../../src/core/bytes.ts";
 import { Pieces } from "../../src/storage/native_pieces.ts";
 import { cleanUp } from "../support/cleanup.ts";
@@ -19,6 +20,7 @@ afterAll(cleanUp, 60_000);
 const months = 30;
 const rowsEach = 4;
 const begun = 1_700_000_000_000;
+const nothingBefore = { synced: 0, before: 0 };
 
 /** Some events of a month, the same at each call; no others have their `place`. */
 function blockOf(month: number, place: number): Block {
@@ -51,7 +53,13 @@ function writeMonths(dataDir: string, count: number): void {
     for (let month = 0; month < count; month++) {
       const block = blockOf(month, month * 2 + turn);
       const batch = batchId(id, month);
-      const head = { batch, partition: monthAt(month), rows: rowsEach, oldest: begun * 1000 };
+      const head = {
+        batch,
+        partition: monthAt(month),
+        rows: rowsEach,
+        oldest: begun * 1000,
+        ...nothingBefore,
+      };
       writeNativeFrame(out, head, (payload) => block.encode(payload, batch, turn * rowsEach));
     }
   }
@@ -66,7 +74,7 @@ function writeRefused(dataDir: string): string {
   const block = blockOf(60, 2 * months);
   const out = new Pieces(256);
   out.raw(segmentHead("historical", batch >> 11n));
-  const head = { batch, partition: 202501, rows: rowsEach, oldest: begun * 1000 };
+  const head = { batch, partition: 202501, rows: rowsEach, oldest: begun * 1000, ...nothingBefore };
   writeFrame(out, head, (payload) => block.encode(payload, batch, 0));
   mkdirSync(`${dataDir}/quarantine`, { recursive: true });
   const note = { id, lane: "historical", month: 202501, reason: "poison", at: "2024-01-01T00:00:00.000Z" };

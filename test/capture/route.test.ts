@@ -96,7 +96,10 @@ test("any page may send and read the answer, refusals included", async () => {
 test("refusals say what is wrong, which bound it is, and what was measured", async () => {
   const desk = openDesk({ bodyBytesMax: 1000 });
   const cases: [string, unknown, number, string, string][] = [
-    ["/e/", undefined, 400, "no_data", "no body"],
+    ["/e/", undefined, 405, "method_not_allowed", "data"],
+    ["/batch/?verbose=1", undefined, 405, "method_not_allowed", "data"],
+    ["/capture", undefined, 405, "method_not_allowed", "data"],
+    ["/e/?data=", undefined, 405, "method_not_allowed", "data"],
     ["/e/", "", 400, "no_data", "no body"],
     ["/e/?data=", "", 400, "no_data", "no body"],
     ["/e/", "<xml/>", 400, "invalid_payload", `unexpected "<" at byte 0`],

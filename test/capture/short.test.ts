@@ -40,7 +40,7 @@ const bodies: readonly (string | Uint8Array)[] = [
     ` ${JSON.stringify({ ...plain, uuid })} `,
     Bun.gzipSync(JSON.stringify({ ...plain, uuid })),
     Buffer.concat([
-      Buffer.from(JSON.stringify({ ...plain, uuid }).slice(0, -2)),
+      Buffer.from(JSON.stringify({ ...plain, uuid, text: "" }).slice(0, -2)),
       Buffer.from([0xff, 0x22, 0x7d]),
     ]),
     "",

@@ -35,12 +35,23 @@ test("a minute above ten times the mean of the last hour and above 1,000 events 
 
 test("a thousand events are no spike, however quiet the hour was", () => {
   const spikes = watch();
-  expect(spikes.count(1, 1000, start)).toBeUndefined();
-  expect(spikes.count(1, 1, start)).toMatchObject({ peak: 1001, baseline: 0 });
+  spikes.count(1, 1, start);
+  const now = start + 90 * minuteMs;
+  expect(spikes.count(1, 1000, now)).toBeUndefined();
+  expect(spikes.count(1, 1, now)).toMatchObject({ peak: 1001, baseline: 0 });
+});
+
+test("a new project's first events are no spike, and later ones are compared with the minutes since", () => {
+  const spikes = watch();
+  expect(spikes.count(1, 5000, start)).toBeUndefined();
+  expect(spikes.count(1, 5000, start + minuteMs)).toBeUndefined();
+  expect(spikes.count(1, 50_000, start + 2 * minuteMs)).toBeUndefined();
+  expect(spikes.count(1, 1, start + 2 * minuteMs)).toMatchObject({ baseline: 5000, peak: 50_001 });
 });
 
 test("after an hour a spike is what is usual", () => {
   const spikes = watch();
+  spikes.count(1, 1, start - 90 * minuteMs);
   const found: Spike[] = [];
   for (let minute = 0; minute < 200; minute++) {
     spikes.count(1, 5000, start + minute * minuteMs);
@@ -84,10 +95,20 @@ test("a clock that goes back, or far ahead, harms nothing", () => {
 /** What the definition says, from the whole list of events: every spike's first and last minute, peak and baseline. */
 function naive(minutes: readonly number[]): Spike[] {
   const found: Spike[] = [];
-  const mean = (before: number) => {
+  const sumBefore = (end: number) => {
     let sum = 0;
-    for (let minute = before - 60; minute < before; minute++) sum += minutes[minute] ?? 0;
-    return sum / 60;
+    for (let minute = end - 60; minute < end; minute++) sum += minutes[minute] ?? 0;
+    return sum;
+  };
+  const first = minutes.findIndex((events) => events > 0);
+  // Once an hour without events has passed, the project is an old one.
+  const isOld = (at: number) => {
+    for (let end = first + 1; end <= at; end++) if (sumBefore(end) === 0) return true;
+    return false;
+  };
+  const mean = (at: number) => {
+    const compared = isOld(at) ? 60 : Math.min(60, at - first);
+    return compared <= 0 ? Number.POSITIVE_INFINITY : sumBefore(at) / compared;
   };
   for (let minute = 0; minute < minutes.length; minute++) {
     const baseline = mean(minute);

@@ -45,6 +45,45 @@ test("each ignored or altered event is told of with its name, its id, and what w
   expect(String(details(rows[2])["event_uuid"])).toMatch(/^[0-9a-f-]{36}$/);
 });
 
+test("an SDK's own warning is listed in its own words, and is no event", async () => {
+  const { desk, rows } = watched();
+  const message = 'posthog-js client rate limited. "Config" is set to 10 events per second.';
+  const warned = (properties: object) => ({
+    event: "$$client_ingestion_warning",
+    distinct_id: "d",
+    properties,
+  });
+  const batch = [
+    warned({ $lib: "web", $$client_ingestion_warning_message: message, x: [{}] }),
+    warned({ $$client_ingestion_warning_message: 7 }),
+    warned({ pad: "x".repeat(70_000), $$client_ingestion_warning_message: message }),
+    { event: "$$heatmap", distinct_id: "d", properties: { $heatmap_data: {} } },
+    { event: "usual", distinct_id: "d" },
+  ];
+  await desk.send("/batch/", { api_key: key, batch });
+  expect(rows.map(({ type, event, distinct_id }) => ({ type, event, distinct_id }))).toEqual([
+    ...Array(3).fill({
+      type: "client_ingestion_warning",
+      event: "$$client_ingestion_warning",
+      distinct_id: "d",
+    }),
+    { type: "heatmap", event: "$$heatmap", distinct_id: "d" },
+  ]);
+  expect(details(rows[0])).toMatchObject({ message, index: 0 });
+  for (const row of rows.slice(1, 3)) expect(details(row)["message"]).toStartWith("An SDK sent a warning");
+  expect(desk.counts).toMatchObject({ received: 5, accepted: 1 });
+  expect((await desk.kept())["live"]).toBe(1);
+});
+
+test("a distinct id that is a list is told of as it is stored", async () => {
+  const { desk, rows } = watched();
+  await desk.send(
+    "/batch/",
+    `{"api_key":"${key}","batch":[{"event":"e","distinct_id":[ 1, "a" ],"uuid":"x"}]}`,
+  );
+  expect(rows.map(({ distinct_id }) => distinct_id)).toEqual(['[1,"a"]']);
+});
+
 test("a flood is a hundred rows and one that counts the rest", async () => {
   const { desk, rows, clock } = watched();
   const batch = Array.from({ length: 5000 }, (_, i) => ({ event: `e${i}` }));
@@ -73,7 +112,7 @@ test("nothing is told of a request that was refused", async () => {
 
 test("a spike is told of when it begins and when it ends; a migration is none", async () => {
   const { desk, rows, clock } = watched();
-  desk.book.watch([]);
+  desk.book.watch([{ project_id: 7, minute: Math.floor(clock.millis / minuteMs) - 30, events: 30 }]);
   const batch = Array.from({ length: 1500 }, () => ({ event: "e", distinct_id: "d" }));
   const began = clock.millis;
   await desk.send("/batch/", { api_key: key, batch, historical_migration: true });
@@ -86,7 +125,7 @@ test("a spike is told of when it begins and when it ends; a migration is none", 
     start: new Date(began).toISOString(),
     end: null,
     peak: 1500,
-    baseline: 0,
+    baseline: 1,
   });
   clock.millis += 2 * minuteMs;
   await desk.book.look();

@@ -26,7 +26,11 @@ async function run(command: Command, ...args: string[]): Promise<number> {
   const { host, port, user, pass, database } = accounts.sql.options;
   const url = `postgres://${String(user)}:${String(pass)}@${host[0]}:${port[0]}/${database}`;
   const context: CliContext = {
-    config: readConfig({ DATA_DIR: accounts.dataDir, DATABASE_URL: url, SECRET_KEY: "for these tests" }),
+    config: readConfig({
+      DATA_DIR: accounts.dataDir,
+      DATABASE_URL: url,
+      SECRET_KEY: "a secret key for these tests",
+    }),
     print: (line) => void printed.push(line),
     complain: (line) => void complained.push(line),
     terminal: false,

@@ -43,8 +43,8 @@ test("a word too many is named", () => {
 test("without a command the usage is told as a complaint, with --help as an answer", async () => {
   const silent = await runSluice([], {});
   expect([silent.exitCode, silent.stdout]).toEqual([2, ""]);
-  expect(silent.stderr).toContain("usage: sluice <command>");
+  expect(silent.stderr).toContain("usage: bun run sluice <command>");
   const asked = await runSluice(["--help"], {});
   expect([asked.exitCode, asked.stderr]).toEqual([0, ""]);
-  expect(asked.stdout).toContain("usage: sluice <command>");
+  expect(asked.stdout).toContain("usage: bun run sluice <command>");
 });

@@ -1,7 +1,7 @@
 // The server's start and stop, as an operator meets them.
 
 import { afterAll, expect, test } from "bun:test";
-import { existsSync } from "node:fs";
+import { existsSync, readdirSync } from "node:fs";
 import { cleanUp, later } from "../support/cleanup.ts";
 import { makeFolder } from "../support/folder.ts";
 import {
@@ -13,8 +13,10 @@ import {
   projectKey,
   rested,
   runSluice,
+  spawnSluice,
   startServer,
   storesOf,
+  until,
 } from "../support/server.ts";
 import { readConnection } from "../../src/storage/connection.ts";
 
@@ -48,6 +50,7 @@ test("every wrong variable is named in one message", async () => {
     CLICKHOUSE_CLUSTER: "main",
     EMAIL_FROM: "Reports <nobody>",
     LOG_LEVEL: "loud",
+    SECRET_KEY: "too short",
   });
   const names = [
     "PORT",
@@ -58,9 +61,29 @@ test("every wrong variable is named in one message", async () => {
     "CLICKHOUSE_CLUSTER",
     "EMAIL_FROM",
     "LOG_LEVEL",
+    "SECRET_KEY",
   ];
   for (const name of names) expect(message).toContain(`\n  ${name}: `);
   expect(message).not.toContain("secret");
+});
+
+test("commands that look make no database where no server has ever started", async () => {
+  const dataDir = `${makeFolder()}/misspelt`;
+  for (const args of [
+    ["project", "list"],
+    ["key", "list"],
+  ]) {
+    const { exitCode, stderr } = await runSluice(args, { DATA_DIR: dataDir });
+    expect(exitCode).toBe(1);
+    expect(stderr).toContain(`no server has ever started on DATA_DIR ${dataDir}`);
+  }
+  expect(existsSync(dataDir)).toBe(false);
+});
+
+test("--version prints the version of package.json", async () => {
+  const { exitCode, stdout } = await runSluice(["--version"], {});
+  const { version } = (await Bun.file(`${import.meta.dir}/../../package.json`).json()) as { version: string };
+  expect([exitCode, stdout]).toEqual([0, `sluice ${version}\n`]);
 });
 
 test("a port in use is one clear line", async () => {
@@ -70,22 +93,25 @@ test("a port in use is one clear line", async () => {
   expect(message).toBe(
     `sluice serve: cannot listen on 127.0.0.1:${other.port}: it is in use; set PORT to another`,
   );
-}, 30_000);
+});
 
 test("a folder for exports that is not there is said at the start", async () => {
-  const other = Bun.serve({ port: 0, hostname: "127.0.0.1", fetch: () => new Response() });
-  later(() => other.stop(true));
   const EXPORT_FILE_DIR = `${makeFolder()}/not-mounted`;
-  const said = await failedStart({ PORT: String(other.port), LOG_LEVEL: "warn", EXPORT_FILE_DIR });
-  const [warning = ""] = said.split("\n");
+  const settings = { DATA_DIR: makeFolder(), PORT: "0", LOG_LEVEL: "warn", EXPORT_FILE_DIR };
+  const child = spawnSluice(["serve"], settings);
+  later(() => child.kill("SIGKILL"));
+  const { value } = await child.stderr.getReader().read();
+  const [warning = ""] = new TextDecoder().decode(value).split("\n");
   expect(JSON.parse(warning)).toMatchObject({ level: "warn", exportFileDir: EXPORT_FILE_DIR });
-}, 30_000);
+  child.kill("SIGTERM");
+  expect(await child.exited).toBe(0);
+});
 
 test("a second server does not share the port of the first", async () => {
   const { port } = new URL((await startServer()).url);
   const message = await failedStart({ PORT: port, LOG_LEVEL: "error" });
   expect(message).toBe(`sluice serve: cannot listen on 127.0.0.1:${port}: it is in use; set PORT to another`);
-}, 30_000);
+});
 
 test("a data folder owned by another server is one clear line", async () => {
   const server = await startServer();
@@ -95,7 +121,7 @@ test("a data folder owned by another server is one clear line", async () => {
     new RegExp(`^sluice serve: DATA_DIR \\S+ is in use by process ${server.pid}\\b.*$`),
   );
   await server.end("SIGTERM");
-}, 30_000);
+});
 
 test("a data folder that cannot be made is one clear line", async () => {
   expect(await failedStart({ DATA_DIR: "/proc/nowhere/data" })).toMatch(
@@ -119,7 +145,7 @@ test("stores that cannot be reached end the first start with one line that shows
     expect(message).toContain(`127.0.0.1:${port}`);
     expect(message).not.toContain("secret@");
   }
-}, 60_000);
+});
 
 test("a later start without its stores captures from the saved keys, says 503, and flushes when they are back", async () => {
   const lender = await startServer();
@@ -160,7 +186,7 @@ test("a later start without its stores captures from the saved keys, says 503, a
   const rows = await clickhouse.query<{ event: string }>("SELECT event FROM another.events ORDER BY event");
   expect(rows.map(({ event }) => event)).toEqual(["early", "late"]);
   expect((await fetch(`${third.url}/_readiness`)).status).toBe(200);
-}, 60_000);
+});
 
 test("SIGTERM answers what is in flight, flushes and exits 0; the next start finds everything stored and prints no key", async () => {
   const first = await startServer({ FLUSH_INTERVAL_MS: "60000" });
@@ -179,10 +205,51 @@ test("SIGTERM answers what is in flight, flushes and exits 0; the next start fin
   expect(((await reply.json()) as { count: number }).count).toBe(20);
   expect(second.printed().trim().split("\n").length).toBe(1);
   expect(existsSync(`${first.dataDir}/journal/keys.json`)).toBe(true);
-}, 60_000);
+});
+
+const ownKeys = { BOOTSTRAP_PROJECT_API_KEY: "", BOOTSTRAP_PERSONAL_API_KEY: "" };
+
+test("JSON lines hold no personal key, name the command that issues one, and are all JSON", async () => {
+  const server = await startServer(ownKeys);
+  const lines = server.printed().trim().split("\n");
+  const [greeting] = lines.map((line) => JSON.parse(line) as Record<string, string>);
+  expect(greeting).toMatchObject({
+    url: server.url,
+    project_api_key: expect.stringMatching(/^phc_/),
+    personal_api_key: expect.stringContaining("sluice key issue --label me --scopes"),
+  });
+  expect(server.printed()).not.toMatch(/phx_/);
+});
+
+test("a first start on a taken port makes nothing, and the next start shows its keys", async () => {
+  const other = Bun.serve({ port: 0, hostname: "127.0.0.1", fetch: () => new Response() });
+  later(() => other.stop(true));
+  const dataDir = makeFolder();
+  const message = await failedStart({ ...ownKeys, PORT: String(other.port), DATA_DIR: dataDir });
+  expect(message).toContain("it is in use; set PORT to another");
+  expect(readdirSync(dataDir)).toEqual([]);
+  const server = await startServer({ ...ownKeys, LOG_FORMAT: "pretty" }, dataDir);
+  const key = /phx_\w{40,}/.exec(server.printed())?.[0] ?? "";
+  expect((await get(server, "/api/projects/", key)).status).toBe(200);
+});
+
+test("a start that ended before it served has shown its key to nobody: the next one shows another", async () => {
+  const dataDir = makeFolder();
+  const first = await startServer({ ...ownKeys, LOG_FORMAT: "pretty" }, dataDir);
+  const shown = /phx_\w{40,}/.exec(first.printed())?.[0] ?? "";
+  const { sql } = await storesOf(first);
+  await until(async () => (await sql`SELECT FROM first_starts WHERE served_at IS NOT NULL`).length === 1);
+  await sql`UPDATE first_starts SET served_at = NULL`;
+  await first.end("SIGTERM");
+  const second = await startServer({ ...ownKeys, LOG_FORMAT: "pretty" }, dataDir);
+  const again = /phx_\w{40,}/.exec(second.printed())?.[0] ?? "";
+  expect((await get(second, "/api/projects/", shown)).status).toBe(401);
+  expect((await get(second, "/api/projects/", again)).status).toBe(200);
+  expect(second.printed()).toContain("phc_");
+});
 
 test("a first start without keys of its own prints both, and a curl line that works when pasted", async () => {
-  const server = await startServer({ BOOTSTRAP_PROJECT_API_KEY: "", BOOTSTRAP_PERSONAL_API_KEY: "" });
+  const server = await startServer({ ...ownKeys, LOG_FORMAT: "pretty" });
   const key = /phx_\w{40,}/.exec(server.printed())?.[0] ?? "";
   const curl = server.printed().slice(server.printed().indexOf("curl "));
   const pasted = Bun.spawnSync(["sh", "-c", curl]);
@@ -190,4 +257,4 @@ test("a first start without keys of its own prints both, and a curl line that wo
   await rested(server);
   const reply = await get(server, "/api/projects/1/events/", key);
   expect(((await reply.json()) as { count: number }).count).toBe(1);
-}, 60_000);
+});

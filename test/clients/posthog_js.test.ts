@@ -6,7 +6,7 @@ import type { Browser } from "playwright-core";
 import { type Visit, noBrowser, openBrowser, openSite, visit } from "../support/browser.ts";
 import { cleanUp } from "../support/cleanup.ts";
 import { type ReadEvent, readEvents } from "../support/events.ts";
-import { type Server, projectKey, startServer, until } from "../support/server.ts";
+import { type Server, get, metric, projectKey, startServer, until } from "../support/server.ts";
 
 afterAll(cleanUp, 60_000);
 
@@ -149,6 +149,50 @@ inBrowser(
 );
 
 inBrowser(
+  "the newest snippets work: the loader's bootstrap script, and one script with a project's configuration",
+  async () => {
+    const start = `<script>posthog.init("${projectKey}", ${JSON.stringify({ api_host: server.url, ...settings })})</script>`;
+    const source = `${server.url}/static/loader-bootstrap.js`;
+    const bootstrap = `<script crossorigin="anonymous" src="${source}" data-asset-host="${server.url}"></script>`;
+    const whole = withSnippet().replace("/static/array.js", `/array/${projectKey}/array.js`);
+    for (const page of [shop(bootstrap + start), whole]) {
+      const site = openSite({ "/": page });
+      const visited = await visit(browser, `${site.url}/`);
+      await visited.page.waitForFunction("window.posthog.__loaded && window.posthog.version");
+      const events = await eventsOfPage(site.url, 1);
+      expect(events.map(({ event }) => event)).toContain("$pageview");
+      expect(visited.complaints).toEqual([]);
+    }
+  },
+  60_000,
+);
+
+inBrowser(
+  "a page that asks for surveys is called back, one that opens the toolbar goes on quietly, logs are sent once",
+  async () => {
+    const site = openSite({ "/": bundled(projectKey, { advanced_enable_surveys: false }), ...library });
+    const visited = await visit(browser, `${site.url}/`);
+    const { page, complaints, requests } = visited;
+    await page.waitForFunction("window._POSTHOG_REMOTE_CONFIG && window.posthog.__loaded");
+    const surveys: unknown = await page.evaluate(`Promise.all([
+      new Promise((done) => posthog.onSurveysLoaded((list) => done(list))),
+      new Promise((done) => posthog.getActiveMatchingSurveys((list) => done(list))),
+    ])`);
+    expect(surveys).toEqual([[], []]);
+    await page.evaluate(`posthog.toolbar.loadToolbar({ token: "${projectKey}" })`);
+    await page.waitForFunction("localStorage._postHogToolbarParams === undefined && window.ph_load_toolbar");
+    expect(complaints).toEqual([]);
+    await page.evaluate(`posthog.captureLog({ body: "out of stock", level: "warn" })`);
+    const sent = () => requests.filter((one) => one.startsWith("POST /i/v1/logs"));
+    await until(async () => complaints.length > 0);
+    expect(sent().length).toBe(1);
+    // A browser shows the 404 in its console; nothing is blocked, and nothing else is wrong.
+    expect(complaints.filter((one) => !one.includes("404"))).toEqual([]);
+  },
+  60_000,
+);
+
+inBrowser(
   "features a page turns on by itself find their scripts and complain of nothing",
   async () => {
     const features = {
@@ -193,6 +237,37 @@ inBrowser(
     })()`);
     expect(refusal).toEqual({ status: 401, code: "invalid_api_key" });
     expect(await readEvents(server, { event: "lost" })).toEqual([]);
+  },
+  60_000,
+);
+
+inBrowser(
+  "visitors without a cookie are different persons of a day, and none of them is identified",
+  async () => {
+    const site = openSite({ "/": bundled(projectKey, { cookieless_mode: "always" }), ...library });
+    const agents = ["first browser", "first browser", "second browser"];
+    for (const [i, agent] of agents.entries()) {
+      const visited = await visit(browser, `${site.url}/`, { userAgent: `Mozilla/5.0 (${agent})` });
+      await visited.page.waitForFunction("window.posthog.__loaded");
+      await call(visited, "capture", "looked");
+      await call(visited, "identify", "nobody@example.com");
+      await call(visited, "capture", "bought");
+      await eventsOfPage(site.url, (i + 1) * 3);
+      expect(visited.complaints).toEqual([]);
+    }
+    const events = await eventsOfPage(site.url, agents.length * 3);
+    const ignored = 'sluice_events_ignored_total{reason="cookieless_stateless_no_identify"}';
+    expect(await metric(server, ignored)).toBe(agents.length);
+    expect(new Set(events.map(({ event }) => event))).toEqual(new Set(["$pageview", "looked", "bought"]));
+    expect(new Set(events.map(({ distinct_id }) => distinct_id)).size).toBe(2);
+    expect(new Set(events.map(({ person_id }) => person_id)).size).toBe(2);
+    expect(new Set(events.map(({ properties }) => properties["$session_id"])).size).toBe(2);
+    for (const { distinct_id, properties } of events) {
+      expect(distinct_id).toMatch(/^cookieless_[A-Za-z0-9+/]{22}$/);
+      expect(JSON.stringify(properties)).not.toContain("Mozilla/5.0");
+    }
+    const reply = await get(server, "/api/projects/1/persons/?distinct_id=nobody@example.com");
+    expect(((await reply.json()) as { results: unknown[] }).results).toEqual([]);
   },
   60_000,
 );

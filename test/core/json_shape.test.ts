@@ -1,7 +1,7 @@
 import { expect, test } from "bun:test";
 import { limits } from "../../src/core/limits.ts";
 import { bytesOf } from "../../src/core/bytes.ts";
-import { shapeFault } from "../../src/core/json_shape.ts";
+import { formFault, shapeFault } from "../../src/core/json_shape.ts";
 
 const { managementDepthMax: depth, managementPartsMax: parts } = limits;
 
@@ -17,6 +17,17 @@ test("and when it has more members, objects and arrays than a request has any us
   expect(shapeFault(bytesOf(members(parts - 1)))).toBeUndefined();
   expect(shapeFault(bytesOf(members(parts)))).toContain(`more than ${parts}`);
   expect(shapeFault(bytesOf(`[${"[],".repeat(parts)}1]`))).toContain(`more than ${parts}`);
+});
+
+test("and when its arrays or its form have more elements or fields", () => {
+  const list = (count: number) => bytesOf(`[${Array(count).fill("0").join(",")}]`);
+  expect(shapeFault(list(parts + 1))).toBeUndefined();
+  expect(shapeFault(list(parts + 2))).toBe(`more than ${parts} elements`);
+  expect(shapeFault(bytesOf(JSON.stringify({ a: ",".repeat(2 * parts) })))).toBeUndefined();
+  const form = (fields: number) => bytesOf(Array(fields).fill("a=1").join("&"));
+  expect(formFault(form(parts))).toBeUndefined();
+  expect(formFault(form(parts + 1))).toBe(`more than ${parts} fields`);
+  expect(formFault(bytesOf(""))).toBeUndefined();
 });
 
 test("what stands in texts does not count, nor does the end of one that is missing", () => {

@@ -111,7 +111,7 @@ test("every thread of the ClickHouse child stands behind the server's and Postgr
     process.kill(engine, "SIGKILL");
     await ready(server);
   }
-}, 60_000);
+});
 
 test("a Postgres child killed alone comes back; capture never stops", async () => {
   const server = await startServer();
@@ -120,7 +120,7 @@ test("a Postgres child killed alone comes back; capture never stops", async () =
   await ready(server);
   await rested(server);
   expect(await count(server, "undisturbed")).toBe(5);
-}, 60_000);
+});
 
 test("a server killed with -9 leaves no process behind, and listens nowhere but on loopback while it lives", async () => {
   const server = await startServer();
@@ -133,7 +133,7 @@ test("a server killed with -9 leaves no process behind, and listens nowhere but 
   expect(listening.filter(({ address }) => address !== "0100007F")).toEqual([]);
   await server.end("SIGKILL");
   await until(() => Promise.resolve(family.every((pid) => !processes().some((one) => one.pid === pid))));
-}, 60_000);
+});
 
 function socketsOf(pid: number): string[] {
   try {

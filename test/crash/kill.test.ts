@@ -1,9 +1,10 @@
 // kill -9 in the middle of load: what was acknowledged is stored, and nothing twice.
 
 import { afterAll, expect, test } from "bun:test";
+import { readFileSync, readdirSync, writeFileSync } from "node:fs";
 import { cleanUp } from "../support/cleanup.ts";
 import { makeFolder } from "../support/folder.ts";
-import { type Server, post, projectKey, rested, startServer, storesOf } from "../support/server.ts";
+import { type Server, metric, post, projectKey, rested, startServer, storesOf } from "../support/server.ts";
 
 afterAll(cleanUp, 60_000);
 
@@ -41,6 +42,8 @@ test("acknowledged events are stored once through kills at any moment", async ()
   const acknowledged = new Set<string>();
   for (let round = 0; round < 4; round++) {
     const server = await startServer({ FLUSH_INTERVAL_MS: "50" }, dataDir);
+    // A kill tears what nobody was told of: that is no damage.
+    expect(await metric(server, "sluice_journal_damaged_total")).toBe(0);
     const loads = [load(server, false, sent, acknowledged), load(server, true, sent, acknowledged)];
     // Somewhere within the first flushes, at another moment every round.
     const goal = acknowledged.size + 300 + round * 450;
@@ -50,6 +53,7 @@ test("acknowledged events are stored once through kills at any moment", async ()
   }
   const server = await startServer({}, dataDir);
   await rested(server);
+  expect(await metric(server, "sluice_journal_damaged_total")).toBe(0);
   const { clickhouse } = await storesOf(server);
   const rows = await clickhouse.query<{ uuid: string }>("SELECT uuid FROM events");
   const stored = rows.map((row) => row.uuid);
@@ -60,3 +64,29 @@ test("acknowledged events are stored once through kills at any moment", async ()
   expect(stored.filter((uuid) => !sent.has(uuid))).toEqual([]);
   expect(await server.end("SIGTERM")).toBe(0);
 }, 180_000);
+
+test("what a disk damaged while the server was away is counted and kept aside, and the rest is stored", async () => {
+  const dataDir = makeFolder();
+  let server = await startServer({ FLUSH_INTERVAL_MS: "3600000" }, dataDir);
+  for (let place = 0; place < 3; place++) {
+    const event = { api_key: projectKey, event: "kept", distinct_id: `d${place}` };
+    expect((await post(server, "/capture/", event)).status).toBe(200);
+  }
+  await server.end("SIGKILL");
+  const folder = `${dataDir}/journal`;
+  const name = readdirSync(folder).find((one) => one.startsWith("live-") && one.endsWith(".segment"))!;
+  const bytes = readFileSync(`${folder}/${name}`);
+  bytes[bytes.length - 3]! ^= 1;
+  writeFileSync(`${folder}/${name}`, bytes);
+
+  server = await startServer({}, dataDir);
+  expect(await metric(server, "sluice_journal_damaged_total")).toBe(1);
+  expect(await metric(server, "sluice_journal_lost_rows_total")).toBe(1);
+  expect(await metric(server, "sluice_journal_damaged_bytes_total")).toBeGreaterThan(100);
+  await rested(server);
+  const { clickhouse } = await storesOf(server);
+  const rows = await clickhouse.query<{ id: string }>("SELECT distinct_id AS id FROM events ORDER BY id");
+  expect(rows.map(({ id }) => id)).toEqual(["d0", "d1"]);
+  expect(readFileSync(`${folder}/${name}.damaged`).equals(bytes)).toBe(true);
+  expect(await server.end("SIGTERM")).toBe(0);
+}, 120_000);

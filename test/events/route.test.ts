@@ -27,7 +27,7 @@ let odd_id: number;
 
 beforeAll(async () => {
   dataDir = mkdtempSync(join(tmpdir(), "sluice-events-"));
-  stores = await openStores({ dataDir, log: silentLog });
+  stores = await openStores({ dataDir, log: silentLog, requireReachable: true });
   await migrate(stores, { log: silentLog });
   const { sql, clickhouse } = stores;
   const made = await bootstrap(sql, {

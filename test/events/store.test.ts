@@ -9,13 +9,48 @@ const days: DayCount[] = [
 ];
 
 test("a page lies in the days that hold its events, counted from the newest of them", () => {
-  expect(pageSpan(days, 5, 0)).toEqual({ first_day: "2024-03-03", last_day: "2024-03-03", offset: 0 });
-  expect(pageSpan(days, 6, 0)).toEqual({ first_day: "2024-03-01", last_day: "2024-03-03", offset: 0 });
-  expect(pageSpan(days, 3, 4)).toEqual({ first_day: "2024-03-01", last_day: "2024-03-03", offset: 4 });
-  expect(pageSpan(days, 3, 5)).toEqual({ first_day: "2024-03-01", last_day: "2024-03-01", offset: 0 });
-  expect(pageSpan(days, 3, 14)).toEqual({ first_day: "2024-01-01", last_day: "2024-03-01", offset: 9 });
-  expect(pageSpan(days, 100, 0)).toEqual({ first_day: "2024-01-01", last_day: "2024-03-03", offset: 0 });
-  expect(pageSpan(days, 100, 16)).toEqual({ first_day: "2024-01-01", last_day: "2024-01-01", offset: 1 });
+  expect(pageSpan(days, 5, 0)).toEqual({
+    first_day: "2024-03-03",
+    last_day: "2024-03-03",
+    offset: 0,
+    rows: 5,
+  });
+  expect(pageSpan(days, 6, 0)).toEqual({
+    first_day: "2024-03-01",
+    last_day: "2024-03-03",
+    offset: 0,
+    rows: 15,
+  });
+  expect(pageSpan(days, 3, 4)).toEqual({
+    first_day: "2024-03-01",
+    last_day: "2024-03-03",
+    offset: 4,
+    rows: 15,
+  });
+  expect(pageSpan(days, 3, 5)).toEqual({
+    first_day: "2024-03-01",
+    last_day: "2024-03-01",
+    offset: 0,
+    rows: 10,
+  });
+  expect(pageSpan(days, 3, 14)).toEqual({
+    first_day: "2024-01-01",
+    last_day: "2024-03-01",
+    offset: 9,
+    rows: 12,
+  });
+  expect(pageSpan(days, 100, 0)).toEqual({
+    first_day: "2024-01-01",
+    last_day: "2024-03-03",
+    offset: 0,
+    rows: 17,
+  });
+  expect(pageSpan(days, 100, 16)).toEqual({
+    first_day: "2024-01-01",
+    last_day: "2024-01-01",
+    offset: 1,
+    rows: 2,
+  });
 });
 
 test("a page past the end lies in no day", () => {

@@ -2,7 +2,8 @@ import { expect, test } from "bun:test";
 import Type from "typebox";
 import { Fault } from "../../src/core/fault.ts";
 import { limits } from "../../src/core/limits.ts";
-import { readChanges, readFields, readReplacement, receive } from "../../src/http/body.ts";
+import { chargeBody, readChanges, readFields, readReplacement, receive } from "../../src/http/body.ts";
+import { MemoryBudget } from "../../src/work/memory_budget.ts";
 import { flag, integer, nullable, text } from "../../src/http/field.ts";
 
 const schema = Type.Object({
@@ -97,4 +98,38 @@ test("a body that stays away is given up, and its sender told", async () => {
   const sent = new Request("http://localhost/", { method: "POST", body });
   expect(await receive(sent, 20).catch((thrown: Fault) => thrown.code)).toBe("upload_timeout");
   expect(cancelled).toBe(true);
+});
+
+test("a body's memory is acquired while it comes, refused past the budget, and given back when it is read", async () => {
+  const memory = new MemoryBudget({ bytesMax: 100_000, shareBytesMax: 100_000 });
+  const charged = (sent: Request) => {
+    chargeBody(sent, memory);
+    return sent;
+  };
+  expect(await readFields(charged(request('{"name":"a"}')), schema)).toMatchObject({ name: "a" });
+  expect(memory.held).toBe(0);
+  const long = charged(request(JSON.stringify({ name: "a", config: { b: "x".repeat(90_000) } })));
+  expect(await readFields(long, schema)).toMatchObject({ name: "a" });
+  expect(await refusal(charged(request("{")))).toMatchObject({ code: "parse_error" });
+  expect(memory.held).toBe(0);
+  const all = memory.open();
+  all.acquire(80_000);
+  const more = charged(request(JSON.stringify({ name: "x".repeat(20_000) })));
+  expect(await refusal(more)).toMatchObject({ code: "unavailable" });
+  all.close();
+  expect(memory.held).toBe(0);
+});
+
+test("a body that comes byte by byte is read like every other", async () => {
+  const text = JSON.stringify({ name: "a", config: { b: "x".repeat(200_000) } });
+  let at = 0;
+  const body = new ReadableStream<Uint8Array>({
+    pull: (controller) => {
+      for (const to = Math.min(text.length, at + 5000); at < to; at++) {
+        controller.enqueue(Uint8Array.of(text.charCodeAt(at)));
+      }
+      if (at === text.length) controller.close();
+    },
+  });
+  expect(await readFields(request(body), schema)).toMatchObject({ config: { b: "x".repeat(200_000) } });
 });

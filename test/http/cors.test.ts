@@ -41,3 +41,14 @@ test("a reply keeps its own headers, and what it varies by", () => {
   expect(headers.get("etag")).toBe('"1"');
   expect(headers.get("access-control-allow-origin")).toBe("http://localhost:3000");
 });
+
+test("a reply that may be read already gets nothing twice", () => {
+  const asked = request({ origin: "https://shop.example" });
+  const { headers } = withCors(
+    asked,
+    withCors(asked, new Response("x", { headers: { vary: "accept-encoding" } })),
+  );
+  expect(headers.get("vary")).toBe(`accept-encoding, ${vary}`);
+  expect(headers.get("access-control-allow-origin")).toBe("https://shop.example");
+  expect(headers.get("access-control-allow-credentials")).toBe("true");
+});

@@ -1,4 +1,5 @@
 import { expect, test } from "bun:test";
+import { systemClock } from "../../src/core/clock.ts";
 import { openLog, silentLog } from "../../src/core/log.ts";
 import { type HealthOptions, healthRoutes, openReadiness } from "../../src/http/health.ts";
 import { openMetrics } from "../../src/http/metrics.ts";
@@ -8,10 +9,19 @@ const refused = (): Promise<void> =>
   Promise.reject(Object.assign(new Error("connect 10.0.0.5:5432"), { code: "ECONNREFUSED" }));
 const hanging = (): Promise<void> => new Promise(() => {});
 
-async function ask(path: string, checks: HealthOptions["checks"], method = "GET"): Promise<Response> {
+async function ask(
+  path: string,
+  checks: HealthOptions["checks"],
+  method = "GET",
+  storedUntil: HealthOptions["storedUntil"] = async () => 0,
+): Promise<Response> {
+  const { registry } = openMetrics();
   const app = healthRoutes({
     checks,
-    metrics: () => openMetrics().registry.render(),
+    storedUntil,
+    metrics: () => registry.render(),
+    registry,
+    clock: systemClock,
     log: silentLog,
     checkMsMax: 5,
   });
@@ -23,6 +33,20 @@ test("the process lives, whatever its parts do", async () => {
     expect((await ask(path, { postgres: refused })).status).toBe(200);
   }
   expect((await ask("/_health", {}, "HEAD")).status).toBe(200);
+});
+
+test("it tells how far reading is behind capturing, and that it cannot when Postgres is away", async () => {
+  const at = Date.UTC(2026, 0, 1);
+  const known = await ask("/_stored", {}, "GET", async () => at);
+  expect([known.status, await known.json()]).toEqual([
+    200,
+    { stored_until: "2026-01-01T00:00:00.000Z", now: expect.stringMatching(/^\d{4}-.*Z$/) },
+  ]);
+  for (const away of [refused, hanging]) {
+    const unknown = await ask("/_stored", {}, "GET", away as () => Promise<never>);
+    expect([unknown.status, await unknown.json()]).toEqual([503, { stored_until: null }]);
+    expect(unknown.headers.get("retry-after")).toBe("1");
+  }
 });
 
 test("it is ready when every part answers, and says so line by line", async () => {
@@ -83,4 +107,31 @@ test("metrics are Prometheus text", async () => {
   const reply = await ask("/metrics", {});
   expect(reply.headers.get("content-type")).toBe("text/plain; version=0.0.4");
   expect(await reply.text()).toContain("sluice_events_received_total 0\n");
+});
+
+test("metrics show each part's readiness, and wait for none that hangs", async () => {
+  const { registry } = openMetrics();
+  let journal = well;
+  let now = 0;
+  const checks = { journal: () => journal(), postgres: refused, clickhouse: hanging };
+  const clock = { now: () => now, elapsed: () => now };
+  const app = healthRoutes({
+    storedUntil: async () => 0,
+    checks,
+    metrics: () => registry.render(),
+    registry,
+    clock,
+    log: silentLog,
+    checkMsMax: 5,
+  });
+  const ready = async () => {
+    const text = await (await app.handle(new Request("http://localhost/metrics"))).text();
+    return text.split("\n").filter((line) => line.startsWith("sluice_ready{"));
+  };
+  const rest = ['sluice_ready{part="postgres"} 0', 'sluice_ready{part="clickhouse"} 0'];
+  expect(await ready()).toEqual(['sluice_ready{part="journal"} 1', ...rest]);
+  journal = refused;
+  expect(await ready()).toEqual(['sluice_ready{part="journal"} 1', ...rest]);
+  now += 1001;
+  expect(await ready()).toEqual(['sluice_ready{part="journal"} 0', ...rest]);
 });

@@ -1,4 +1,5 @@
 import { afterAll, expect, test } from "bun:test";
+import { Fault } from "../../src/core/fault.ts";
 import { limits } from "../../src/core/limits.ts";
 import { pageLinks, pageReply, pageText, reachedAt, readPage, requestUrl } from "../../src/http/page.ts";
 import { cleanUp } from "../support/cleanup.ts";
@@ -14,16 +15,28 @@ test("a page has a hundred rows from the start unless asked otherwise", () => {
   expect(read("limit=2&offset=7")).toEqual({ limit: 2, offset: 7 });
 });
 
-test("a limit or offset that makes no sense counts as not given", () => {
-  for (const limit of ["0", "-1", "abc", "1.5", "", "1e3"]) {
-    expect(read(`limit=${limit}`).limit).toBe(limits.pageDefault);
+test("a limit or offset that is no whole number within its bounds is refused, and named", () => {
+  const refused = (query: string): unknown => {
+    try {
+      return read(query);
+    } catch (thrown) {
+      return thrown instanceof Fault ? [thrown.code, thrown.attr] : thrown;
+    }
+  };
+  for (const text of ["abc", "", "1.5", "1e3", "0x10", "NaN", "1,000", " "]) {
+    expect([text, refused(`limit=${text}`)]).toEqual([text, ["invalid_input", "limit"]]);
+    expect([text, refused(`offset=${text}`)]).toEqual([text, ["invalid_input", "offset"]]);
   }
-  for (const offset of ["-1", "abc", "", "99999999999999999999"])
-    expect(read(`offset=${offset}`).offset).toBe(0);
+  expect(refused("limit=0")).toEqual(["min_value", "limit"]);
+  expect(refused("limit=-1")).toEqual(["min_value", "limit"]);
+  expect(refused("offset=-1")).toEqual(["min_value", "offset"]);
+  expect(refused("limit=10001")).toEqual(["max_value", "limit"]);
+  expect(refused("offset=99999999999999999999")).toEqual(["max_value", "offset"]);
+  expect(refused(`limit=${"9".repeat(5000)}`)).toEqual(["max_string_length", "limit"]);
 });
 
-test("a page longer than pageMax is cut to it", () => {
-  expect(read("limit=100000").limit).toBe(limits.pageMax);
+test("a page may have ten thousand rows", () => {
+  expect(read("limit=10000&offset=1000000000000")).toEqual({ limit: 10_000, offset: 1_000_000_000_000 });
 });
 
 test("links are absolute, keep other keys, and sort them", () => {

@@ -48,6 +48,8 @@ test("statuses are those of the table", () => {
     throttled: 429,
     error: 500,
     unavailable: 503,
+    journal_share_exceeded: 503,
+    changes_share_exceeded: 503,
   });
 });
 
@@ -112,15 +114,41 @@ test("a store that is away is answered 503, with the time to come back", async (
 });
 
 test("an event store that is away or overloaded is told apart from a wrong query of ours", async () => {
-  const answer = (type: string) => ask(new ClickHouseError("at 10.0.0.5", "1", type), "/api/things/");
+  const answer = (type: string, said = "at 10.0.0.5") =>
+    ask(new ClickHouseError(said, "1", type), "/api/things/");
   const away = await answer("NETWORK");
   expect(away.status).toBe(503);
   expect(away.headers.get("retry-after")).toBe("5");
-  const heavy = await answer("TIMEOUT_EXCEEDED");
-  expect(heavy.status).toBe(503);
-  expect(heavy.headers.has("retry-after")).toBe(false);
-  expect(await heavy.text()).toContain("Narrow it");
+  const full = await answer("MEMORY_LIMIT_EXCEEDED", "(total) memory limit exceeded: would use 9 GiB");
+  expect([full.status, full.headers.get("retry-after")]).toEqual([503, "5"]);
+  for (const [type, said] of [
+    ["MEMORY_LIMIT_EXCEEDED", "Query memory limit exceeded: would use 60 MiB"],
+    ["MEMORY_LIMIT_EXCEEDED", "Memory limit (for query) exceeded"],
+    ["TOO_MANY_ROWS_OR_BYTES", "Limit for result exceeded"],
+    ["TIMEOUT_EXCEEDED", "Timeout exceeded: elapsed 10.1 seconds"],
+  ] as const) {
+    const big = await answer(type, said);
+    expect(big.status).toBe(400);
+    expect(await big.json()).toMatchObject({
+      code: "invalid_input",
+      detail: expect.stringContaining("Narrow it"),
+    });
+  }
   expect((await answer("UNKNOWN_IDENTIFIER")).status).toBe(500);
+});
+
+test("an event store that says nothing is told apart from a query that takes too long", async () => {
+  const silent = await ask(
+    new ClickHouseError("no answer within 15000 ms", "TIMEOUT", "TIMEOUT"),
+    "/api/things/",
+  );
+  expect([silent.status, silent.headers.get("retry-after")]).toEqual([503, "5"]);
+  expect(await silent.json()).toEqual({
+    type: "server_error",
+    code: "unavailable",
+    detail: "The event store does not answer. Please retry.",
+    attr: null,
+  });
 });
 
 test("routes are only looked through when a path is not found", async () => {

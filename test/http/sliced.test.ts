@@ -1,6 +1,12 @@
 import { expect, test } from "bun:test";
 import { limits } from "../../src/core/limits.ts";
-import { slicedJson, slicedReply } from "../../src/http/sliced.ts";
+import {
+  longPageReply,
+  shownInTurns,
+  slicedJson,
+  slicedReply,
+  streamedReply,
+} from "../../src/http/sliced.ts";
 
 const slice = limits.replySliceBytes;
 
@@ -46,6 +52,50 @@ test("parts of any length are joined", async () => {
   }
 });
 
+const text = (value: string) => Buffer.from(value);
+
+async function* pieces(count: number, asked: number[], failAt = Number.POSITIVE_INFINITY) {
+  for (let i = 0; i < count; i++) {
+    if (i === failAt) throw new Error("the store went away");
+    asked.push(i);
+    yield new Uint8Array(slice).fill(97 + i);
+  }
+}
+
+test("a reply in pieces arrives whole, and a piece is asked for when the last one is on its way", async () => {
+  for (const count of [0, 1, 2, 7]) {
+    const reply = await streamedReply(text("["), pieces(count, []), text("]"));
+    const expected = Array.from({ length: count }, (_, i) => String.fromCharCode(97 + i).repeat(slice)).join(
+      "",
+    );
+    expect(await reply.text()).toBe(`[${expected}]`);
+  }
+  const asked: number[] = [];
+  const reply = await streamedReply(text("["), pieces(1000, asked), text("]"));
+  expect(asked.length).toBeLessThanOrEqual(2);
+  const reader = reply.body!.getReader();
+  for (let i = 0; i < 3; i++) await reader.read();
+  expect(asked.length).toBeLessThanOrEqual(6);
+  await reader.cancel();
+  const then = asked.length;
+  await Bun.sleep(1);
+  expect(asked).toHaveLength(then);
+});
+
+test("a reply that fails half way is cut, and never looks whole; one that fails before has a status", async () => {
+  const server = Bun.serve({
+    port: 0,
+    hostname: "127.0.0.1",
+    fetch: () => streamedReply(text("["), pieces(20, [], 10), text("]")),
+    error: () => new Response("refused", { status: 503 }),
+  });
+  const reply = await fetch(server.url);
+  expect(reply.status).toBe(200);
+  await expect(reply.bytes()).rejects.toThrow();
+  await server.stop(true);
+  await expect(streamedReply(text("["), pieces(20, [], 0), text("]"))).rejects.toThrow("the store went away");
+});
+
 /** How often the event loop comes round. */
 function countTurns() {
   const counting = { turns: 0, end: () => clearImmediate(next) };
@@ -56,3 +106,24 @@ function countTurns() {
   let next = setImmediate(again);
   return counting;
 }
+
+test("rows are shown a few hundred at a time, in their order", async () => {
+  const rows = Array.from({ length: 4 * limits.rowsShownAtOnceMax + 1 }, (_, i) => i);
+  let turns = 0;
+  let next = setImmediate(function again() {
+    turns++;
+    next = setImmediate(again);
+  });
+  expect(await shownInTurns(rows, (row) => row * 2)).toEqual(rows.map((row) => row * 2));
+  clearImmediate(next);
+  expect(turns).toBeGreaterThanOrEqual(4);
+});
+
+test("a long page goes out in slices, as JSON would have it; a short one and anything else is left alone", async () => {
+  const results = Array.from({ length: limits.rowsShownAtOnceMax + 1 }, (_, id) => ({ id, name: "é\n" }));
+  const page = { count: 1, next: null, previous: null, results };
+  expect(await (await longPageReply(page))?.text()).toBe(JSON.stringify(page));
+  for (const other of [{ ...page, results: results.slice(1) }, [...results], null, "text", new Response()]) {
+    expect(await longPageReply(other)).toBeUndefined();
+  }
+});

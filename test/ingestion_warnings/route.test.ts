@@ -31,7 +31,7 @@ let key: string;
 let project_id: number;
 
 beforeAll(async () => {
-  stores = await openStores({ dataDir: makeFolder(), log: silentLog });
+  stores = await openStores({ dataDir: makeFolder(), log: silentLog, requireReachable: true });
   later(() => stores.close());
   await migrate(stores, { log: silentLog });
   const made = await bootstrap(stores.sql, {

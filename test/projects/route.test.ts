@@ -53,6 +53,7 @@ test("lists the projects of the user's organizations, oldest first", async () =>
     api_token: accounts.project_api_key,
     timezone: "UTC",
     session_recording_opt_in: false,
+    cookieless_server_hash_mode: 1,
   });
   expect(first?.["uuid"]).toMatch(/^[0-9a-f-]{36}$/);
   expect(first?.["created_at"]).toMatch(/^\d{4}-\d\d-\d\dT[\d:.]+Z$/);

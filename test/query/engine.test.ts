@@ -34,16 +34,20 @@ describe("what the engine says of a query", () => {
   const today: Clock = { ...clock, now: () => Date.UTC(2024, 4, 1) };
 
   test("too heavy for time, memory or an answer is the asker's to mend", async () => {
-    for (const type of ["TIMEOUT_EXCEEDED", "TIMEOUT", "MEMORY_LIMIT_EXCEEDED"]) {
+    for (const type of ["TIMEOUT_EXCEEDED", "MEMORY_LIMIT_EXCEEDED"]) {
       const engine = openQueryEngine({ sql, clickhouse: failing(type), clock: today });
       const [code, detail] = await faultOf(engine.run(1, trend));
       expect([code, detail]).toEqual(["invalid_input", expect.stringContaining("Narrow it")]);
     }
   });
 
-  test("that it is away is passed on", async () => {
-    const engine = openQueryEngine({ sql, clickhouse: failing("NETWORK"), clock: today });
-    expect((await faultOf(engine.run(1, trend)))[0]).toBeInstanceOf(ClickHouseError);
+  test("that it is away, or says nothing, is passed on", async () => {
+    for (const type of ["NETWORK", "TIMEOUT"]) {
+      const engine = openQueryEngine({ sql, clickhouse: failing(type), clock: today });
+      const [thrown] = await faultOf(engine.run(1, trend));
+      expect(thrown).toBeInstanceOf(ClickHouseError);
+      expect(thrown).toHaveProperty("type", type);
+    }
   });
 });
 
@@ -64,11 +68,14 @@ test("all statements of a query share its time, and none is asked when it is ove
   expect(seconds).toHaveLength(3);
 });
 
-test("a few queries run at once, some wait, more are told to come back", async () => {
+/** An engine whose statements end when told to, the oldest first, and say for which project they are. */
+function openHeldEngine() {
   const held: (() => void)[] = [];
+  const begun: number[] = [];
   let running = 0;
   const clickhouse = {
-    query: async () => {
+    query: async (_text: string, params: { project_id: number }) => {
+      begun.push(params.project_id);
       running++;
       await new Promise<void>((resolve) => held.push(resolve));
       running--;
@@ -80,18 +87,46 @@ test("a few queries run at once, some wait, more are told to come back", async (
     clickhouse,
     clock: { now: () => Date.UTC(2024, 4, 1), elapsed: () => 0 },
   });
-  const places = limits.queriesRunningMax + limits.queriesWaitingMax;
+  return { engine, begun, running: () => running, end: () => held.shift()?.() };
+}
+
+test("a few queries run at once, some wait, more are told to come back", async () => {
+  const { engine, running, end } = openHeldEngine();
+  // Of one project: all places but the last one, and half of the line.
+  const places = limits.queriesRunningMax - 1 + limits.queriesWaitingMax / 2;
   const runs = Array.from({ length: places }, () => engine.run(1, trend));
   expect((await faultOf(engine.run(1, trend)))[0]).toBe("unavailable");
+  runs.push(engine.run(2, trend));
   let most = 0;
   let done = 0;
   for (const one of runs) void one.then(() => done++);
-  while (done < places) {
+  while (done < runs.length) {
     await Bun.sleep(0);
-    most = Math.max(most, running);
-    held.shift()?.();
+    most = Math.max(most, running());
+    end();
   }
   expect(most).toBe(limits.queriesRunningMax);
+});
+
+test("one project's crowd of queries leaves a place to another's, and the next place to a third's", async () => {
+  const { engine, begun, running, end } = openHeldEngine();
+  const crowd = Array.from({ length: 40 }, () => engine.run(1, trend));
+  while (running() < limits.queriesRunningMax - 1) await Bun.sleep(0);
+  const other = engine.run(2, trend);
+  while (running() < limits.queriesRunningMax) await Bun.sleep(0);
+  expect(begun).toEqual([1, 1, 1, 2]);
+  const third = engine.run(3, trend);
+  await Bun.sleep(0);
+  // One of the crowd's ends.
+  end();
+  while (begun.length < 5) await Bun.sleep(0);
+  expect(begun).toEqual([1, 1, 1, 2, 3]);
+  let done = 0;
+  for (const one of [...crowd, other, third]) void one.then(() => done++);
+  while (done < 42) {
+    await Bun.sleep(0);
+    end();
+  }
 });
 
 describe("the real engine", () => {
@@ -124,7 +159,7 @@ describe("the real engine", () => {
     });
     const list = { kind: "EventsQuery", select: ["event"] };
     const [code, detail] = await faultOf(engine.run(1, { ...list, limit: 100 }));
-    expect([code, detail]).toEqual(["invalid_input", expect.stringContaining("fewer")]);
+    expect([code, detail]).toEqual(["invalid_input", expect.stringContaining('Ask with "limit": ')]);
     const { results, hasMore } = await engine.run(1, { ...list, limit: 3 });
     expect([results, hasMore]).toEqual([[["big"], ["big"], ["big"]], true]);
   });

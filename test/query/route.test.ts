@@ -152,7 +152,9 @@ test("groups are counted by the place of their type", async () => {
     INSERT INTO event_rows (uuid, project_id, event, distinct_id, properties, timestamp, created_at, gt, gk)
     SELECT generateUUIDv4(), 1, 'grouped', 'ann', '{}', ${noon / 1000}, now64(6), ['team', 'company'],
       [toString(number), if(number < 4, 'acme', '')] FROM numbers(5)`);
-  await stores.clickhouse.command("INSERT INTO group_types VALUES (1, 'company', 0), (1, 'team', 1)");
+  await stores.clickhouse.command(
+    "INSERT INTO group_type_rows (project_id, group_type, place, version) VALUES (1, 'company', 0, 1), (1, 'team', 1, 1)",
+  );
   const counted = async (math_group_type_index: number) => {
     const series = [{ event: "grouped", math: "unique_group", math_group_type_index }];
     return ((await run({ ...trend, series })).body["results"] as { data: number[] }[])[0]?.data;

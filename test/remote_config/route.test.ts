@@ -43,10 +43,10 @@ test("the configuration turns autocapture and gzip on, and everything off that t
     heatmaps: false,
     elementsChainAsString: true,
     defaultIdentifiedOnly: true,
+    surveys: false,
+    logs: { captureConsoleLogs: false },
     siteApps: [],
   });
-  // Told false, posthog-js loads its surveys script all the same.
-  expect(config).not.toHaveProperty("surveys");
 });
 
 test("the events' address that it names takes events", async () => {
@@ -66,8 +66,22 @@ test("as a script it sets what posthog-js looks for", async () => {
   expect(page._POSTHOG_REMOTE_CONFIG?.[projectKey]).toEqual({ config: config as object, siteApps: [] });
 });
 
+test("the snippet's script of a project is its configuration and posthog-js in one", async () => {
+  const config = await (await ask(`/array/${projectKey}/config.js`)).text();
+  const library = await (await ask("/static/array.js")).text();
+  for (const headers of [{}, { "accept-encoding": "identity" }]) {
+    const response = await ask(`/array/${projectKey}/array.js`, { headers: { ...origin, ...headers } });
+    expect(response.status).toBe(200);
+    expect(response.headers.get("content-type")).toStartWith("text/javascript");
+    expect(response.headers.get("cache-control")).toBe("public, max-age=300");
+    expect(response.headers.get("access-control-allow-origin")).toBe(origin.origin);
+    expect(await response.text()).toBe(config + library);
+  }
+});
+
 test("a key that no project has gets a 404 that a page may read", async () => {
-  for (const path of ["/array/phc_nobodys/config.js", "/array/phc_nobodys/config"]) {
+  for (const name of ["config.js", "config", "array.js"]) {
+    const path = `/array/phc_nobodys/${name}`;
     const response = await ask(path);
     expect(response.status).toBe(404);
     expect(response.headers.get("access-control-allow-origin")).toBe(origin.origin);

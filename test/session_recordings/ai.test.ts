@@ -1,10 +1,14 @@
 // The two helpers, against a server that speaks as OpenAI's does.
 
 import { afterAll, beforeAll, beforeEach, expect, test } from "bun:test";
+import { Fault } from "../../src/core/fault.ts";
+import { limits } from "../../src/core/limits.ts";
+import { silentLog } from "../../src/core/log.ts";
+import { openCompleting } from "../../src/session_recordings/ai/completion.ts";
 import { isFilters, isRegex } from "../../src/session_recordings/ai/model.ts";
 import { type RunningApp, startApp } from "../support/app.ts";
 import { cleanUp, later } from "../support/cleanup.ts";
-import { personalKey } from "../support/server.ts";
+import { personalKey, until } from "../support/server.ts";
 
 afterAll(cleanUp, 60_000);
 
@@ -100,6 +104,20 @@ test("without a prompt the answer is empty, with a model or without", async () =
   expect(asked).toEqual([]);
 });
 
+test("a model that repeats its key, or speaks in control characters, is answered without them", async () => {
+  answer = saying({ result: "question", data: { question: "what is sk-secret\0? c2stc2VjcmV0\u001b[2J" } });
+  const reply = await post("filters", { messages });
+  expect([reply.status, JSON.parse(reply.text)]).toEqual([
+    200,
+    { result: "question", data: { question: "what is [hidden]\uFFFD? [hidden]\uFFFD[2J" } },
+  ]);
+  answer = saying({ result: "success", data: { output: "^/sk-secret/\ud800$" } });
+  expect(JSON.parse((await post("regex", { regex: "the key" })).text)).toEqual({
+    result: "success",
+    data: { output: "^/[hidden]/\uFFFD$" },
+  });
+});
+
 test("words become filters", async () => {
   answer = saying(filters);
   const reply = await post("filters", { messages });
@@ -174,6 +192,16 @@ test("a model that is away, refuses, redirects or does not stop talking is no fa
   expect(statuses).toEqual([503, 503, 503, 400]);
 });
 
+test("a key, an address or a model that is wrong is told as the operator's to correct, not to be tried again", async () => {
+  for (const status of [401, 403, 404]) {
+    answer = () => new Response("the key sk-secret is wrong", { status });
+    const reply = await post("filters", { messages });
+    expect([reply.status, reply.text.includes("sk-secret")]).toEqual([503, false]);
+    expect(String(reply.detail)).toContain("Its operator has to correct OPENAI_API_KEY");
+    expect(String(reply.detail)).not.toContain("retry");
+  }
+});
+
 test("without a model, a prompt is refused in words one can act on", async () => {
   for (const [path, body] of [
     ["filters", { messages }],
@@ -219,4 +247,37 @@ test("exactly what a schema allows is an answer", () => {
   expect(isFilters({ result: "question", data: {} })).toBe(false);
   expect(isRegex({ result: "error", data: { output: "It cannot be said (so" } })).toBe(true);
   expect(isRegex({ result: "success", data: { output: "x".repeat(2001) } })).toBe(false);
+});
+
+test("a model that is slow is asked a few times at once by one project, and still by another", async () => {
+  const held = Promise.withResolvers<void>();
+  let asks = 0;
+  const model = Bun.serve({
+    hostname: "127.0.0.1",
+    port: 0,
+    fetch: async () => {
+      asks++;
+      await held.promise;
+      return saying(filters)();
+    },
+  });
+  later(() => model.stop(true));
+  const server = { url: `http://127.0.0.1:${model.port}/v1`, key: undefined, model: "small" };
+  const ask = openCompleting(server, silentLog);
+  const crowd = Array.from({ length: 100 }, () =>
+    ask(1, messages).then(
+      () => "answered",
+      (thrown: unknown) => (thrown instanceof Fault ? thrown.code : "failed"),
+    ),
+  );
+  expect(await Promise.race(crowd)).toBe("unavailable");
+  await until(() => Promise.resolve(asks === limits.completionsAtOnceMax / 2));
+  const other = ask(2, messages);
+  await until(() => Promise.resolve(asks === limits.completionsAtOnceMax / 2 + 1));
+  held.resolve();
+  await other;
+  const ends = await Promise.all(crowd);
+  expect(ends.filter((end) => end === "answered").length).toBe(
+    limits.completionsAtOnceMax / 2 + limits.completionsWaitingMax / 2,
+  );
 });

@@ -103,7 +103,7 @@ test("what is deleted is hidden, then removed from the disk; what is not stays",
     },
   ]);
   expect(await removeOld(options)).toBe(0);
-}, 30_000);
+});
 
 test("late pieces of a deleted session go the same way", async () => {
   await record("gone");
@@ -112,7 +112,7 @@ test("late pieces of a deleted session go the same way", async () => {
   now += 7 * hourMs;
   expect(await removeOld(options)).toBe(1);
   expect(await rowsOf("gone")).toEqual([0, 0]);
-}, 30_000);
+});
 
 test("a deletion of nothing is through at once, and remembers nothing to remove twice", async () => {
   await markDeleted(stores.sql, 1, ["never recorded"], { user_id, at: new Date(now) });

@@ -269,10 +269,56 @@ test("a recording's person is the project's, with what events said of it and all
   await ask(server, "DELETE", `${base}/before/`);
 });
 
-test("what is no recording is not found, whatever is asked of it", async () => {
-  for (const id of ["none", "x".repeat(201), "%00", "%F0%9F", "..%2f1"]) {
+test("a session without pieces may be asked about, marked and deleted, as one that is still on its way", async () => {
+  expect(problemOf(await ask(server, "GET", `${base}/none/`))).toEqual(gone);
+  const sharing = await ask(server, "GET", `${base}/none/sharing/`);
+  expect([sharing.status, Object.keys(sharing.body)]).toEqual([
+    200,
+    ["created_at", "enabled", "access_token"],
+  ]);
+  expect(sharing.body["enabled"]).toBe(false);
+  expect(Date.parse(String(sharing.body["created_at"]))).not.toBeNaN();
+  const token = String(sharing.body["access_token"]);
+  expect((await fetch(`${server.url}/shared/${token}/`)).status).toBe(404);
+  const { sql } = await storesOf(server);
+  const kept = await sql`SELECT 1 FROM session_recording_sharing WHERE session_id = 'none'`;
+  expect(kept.length).toBe(0);
+  const model = Object.keys((await ask(server, "GET", `${base}/long/`)).body);
+  for (const viewed of [undefined, true]) {
+    const { status, body } = await ask(
+      server,
+      "PATCH",
+      `${base}/none/`,
+      viewed ? { viewed } : { person: {} },
+    );
+    expect([status, Object.keys(body)]).toEqual([200, model]);
+    expect(body).toMatchObject({
+      id: "none",
+      viewed: viewed ?? false,
+      recording_duration: 0,
+      ongoing: false,
+    });
+    expect(body["start_time"]).toBe("1970-01-01T00:00:00Z");
+  }
+  expect((await ask(server, "DELETE", `${base}/none/`)).status).toBe(204);
+  // From then on it is deleted like any other, and pieces that come late do not bring it back.
+  for (const [method, more] of [
+    ["DELETE", ""],
+    ["PATCH", ""],
+    ["GET", "sharing/"],
+  ] as const) {
+    expect(problemOf(await ask(server, method, `${base}/none/${more}`))).toEqual(gone);
+  }
+  await record(short("none", 9));
+  await rested(server);
+  expect(await idsOf("?session_ids=none")).toEqual([]);
+});
+
+test("what can be no recording is not found, whatever is asked of it", async () => {
+  for (const id of ["x".repeat(201), "%00", "%F0%9F"]) {
     for (const method of ["GET", "PATCH", "DELETE"])
       expect((await ask(server, method, `${base}/${id}/`)).status).toBe(404);
+    expect((await ask(server, "GET", `${base}/${id}/sharing/`)).status).toBe(404);
   }
 });
 
@@ -284,14 +330,14 @@ test("another project's recordings are not there", async () => {
   >`SELECT id FROM projects WHERE organization_id = ${organization_id}`;
   const path = `/api/projects/${theirs?.id}/session_recordings`;
   expect((await ask(server, "GET", `${path}/`, undefined, key)).body["count"]).toBe(0);
-  for (const [method, more] of [
-    ["GET", ""],
-    ["PATCH", ""],
-    ["DELETE", ""],
-    ["GET", "sharing/"],
-    ["GET", "snapshots/"],
-  ])
-    expect((await ask(server, method ?? "", `${path}/long/${more}`, undefined, key)).status).toBe(404);
+  for (const more of ["", "snapshots/"])
+    expect((await ask(server, "GET", `${path}/long/${more}`, undefined, key)).status).toBe(404);
+  // Theirs of the same id has no pieces, and ours does not change.
+  const shown = (await ask(server, "PATCH", `${path}/long/`, { viewed: true }, key)).body;
+  expect(shown).toMatchObject({ start_url: "", distinct_id: "", recording_duration: 0 });
+  const ours = (await ask(server, "GET", `${base}/long/sharing/`)).body;
+  expect((await ask(server, "GET", `${path}/long/sharing/`, undefined, key)).body).not.toEqual(ours);
+  expect((await ask(server, "DELETE", `${path}/long/`, undefined, key)).status).toBe(204);
   expect((await ask(server, "GET", `${base}/long/`)).status).toBe(200);
 });
 

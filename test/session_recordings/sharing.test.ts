@@ -64,6 +64,6 @@ test("a token that was disabled never opens anything again", async () => {
 });
 
 test("what is no recording is not shared", async () => {
-  expect((await ask(server, "GET", `${base}/none/sharing/`)).status).toBe(404);
+  expect((await ask(server, "PATCH", `${base}/none/sharing/`, { enabled: true })).status).toBe(404);
   expect((await ask(server, "PATCH", `${base}/s%201/sharing/`, { enabled: "perhaps" })).status).toBe(400);
 });

@@ -1,8 +1,9 @@
 // What was recorded, read back as a player takes it.
 
 import { afterAll, beforeAll, expect, test } from "bun:test";
-import { expandChunk } from "../../src/session_recordings/snapshots/expand.ts";
-import { blobsOf } from "../../src/session_recordings/snapshots/answer.ts";
+import { blobsOf } from "../../src/session_recordings/snapshots/blobs.ts";
+import { findEvents } from "../../src/session_recordings/snapshots/event_places.ts";
+import { expandEvent } from "../../src/session_recordings/snapshots/expand.ts";
 import { ask } from "../support/ask.ts";
 import { cleanUp } from "../support/cleanup.ts";
 import { bodyOf, compressed, event, type Piece } from "../support/recordings.ts";
@@ -118,6 +119,15 @@ test("what rests in ClickHouse is compressed", async () => {
   expect(row?.codec).toBe("CODEC(ZSTD(3))");
 });
 
+async function expanded(text: string): Promise<unknown[]> {
+  const bytes = new TextEncoder().encode(text);
+  const budget = { left: 1_000_000 };
+  const { events } = await findEvents(bytes, 1000);
+  const texts: string[] = [];
+  for (const one of events) texts.push(Buffer.concat(await expandEvent(bytes, one, budget)).toString());
+  return texts.map((one) => JSON.parse(one) as unknown);
+}
+
 test("parts of incremental events are inflated; what cannot be is handed on as it is", async () => {
   const adds = [{ parentId: 1, node: { id: 2 } }];
   const event = {
@@ -129,7 +139,7 @@ test("parts of incremental events are inflated; what cannot be is handed on as i
   const whole = { ...event, data: { source: 0, adds: compressed(adds), texts: compressed([]) } };
   const broken = { type: 2, cv: "2024-10", data: "no gzip", timestamp: 2 };
   const unknown = { type: 2, cv: "2039-01", data: "x", timestamp: 3 };
-  expect(await expandChunk(JSON.stringify([event, whole, broken, unknown, "noise"]))).toEqual([
+  expect(await expanded(JSON.stringify([event, whole, broken, unknown, "noise"]))).toEqual([
     event,
     { type: 3, timestamp: 1, data: { source: 0, adds, texts: [] } },
     broken,
@@ -140,10 +150,11 @@ test("parts of incremental events are inflated; what cannot be is handed on as i
 test("blobs never change their pieces when more come", () => {
   const chunk = (n: number, size: number) => ({
     uuid: String(n),
-    window_id: "w",
     first_at: "",
     last_at: "",
     size,
+    events: 1,
+    window_id: "",
   });
   const chunks = [400_000, 600_000, 100_000, 5_000_000, 1, 2].map((size, n) => chunk(n, size));
   const keys = (count: number) =>

@@ -60,4 +60,4 @@ test("where nobody tells of it, a revocation is effective by itself", async () =
   expect(await statusOf(value)).toBe(200);
   await revokeKey(sql, id, user_id);
   await until(async () => (await statusOf(value)) === 401);
-}, 10_000);
+});

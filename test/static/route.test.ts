@@ -54,8 +54,26 @@ test("below a version it is the same script while the first number is the same",
 
 test("nothing is served but the scripts and maps that were there", async () => {
   expect((await ask("array.js.map")).status).toBe(200);
-  for (const path of ["toolbar.js", "array.d.ts", "..%2fpackage.json", "1.0.0/..%2f..%2fpackage.json", ""]) {
+  for (const path of ["toolbars.js", "array.d.ts", "..%2fpackage.json", "1.0.0/..%2f..%2fpackage.json", ""]) {
     expect((await ask(path)).status).toBe(404);
+  }
+});
+
+test("the toolbar, which is PostHog's own application, is a script that ends it quietly", async () => {
+  for (const path of ["toolbar.js?v=1&t=2", "1.418.10/toolbar.js"]) {
+    const response = await ask(path, { origin: "https://shop.example" });
+    expect([response.status, response.headers.get("content-type")]).toEqual([
+      200,
+      "text/javascript; charset=utf-8",
+    ]);
+    expect(response.headers.get("access-control-allow-origin")).toBe("https://shop.example");
+    const kept = new Map([["_postHogToolbarParams", "{}"]]);
+    const page: { ph_load_toolbar?: () => unknown } = {};
+    const storage = { removeItem: (name: string) => kept.delete(name) };
+    new Function("window", "localStorage", await response.text())(page, storage);
+    expect(page.ph_load_toolbar?.()).toBeUndefined();
+    // What makes posthog-js ask for it on every further page.
+    expect(kept.size).toBe(0);
   }
 });
 
@@ -71,7 +89,14 @@ test("without the package every script is a 404 that says why", async () => {
 test("the installed posthog-js has every script that its loader asks for", () => {
   const scripts = openScripts(installedFolder());
   expect(scripts.version).toMatch(/^1\./);
-  const kinds = ["array", "surveys", "lazy-recorder", "web-vitals", "dead-clicks-autocapture"];
+  const kinds = [
+    "array",
+    "loader-bootstrap",
+    "surveys",
+    "lazy-recorder",
+    "web-vitals",
+    "dead-clicks-autocapture",
+  ];
   const missing = [...kinds, "exception-autocapture", "product-tours", "logs", "tracing-headers"].filter(
     (kind) => !scripts.find(`${kind}.js`),
   );

@@ -3,7 +3,7 @@
 import { afterAll, beforeAll, describe, expect, test } from "bun:test";
 import { writeFileSync } from "node:fs";
 import { join } from "node:path";
-import { ClickHouseError } from "../../src/storage/clickhouse.ts";
+import { ClickHouseError, readsUntil } from "../../src/storage/clickhouse.ts";
 import { pingPostgres } from "../../src/storage/postgres.ts";
 import type { Stores } from "../../src/storage/stores.ts";
 import { askClickHouse, nativeOf, storesStartMsMax } from "../support/stores.ts";
@@ -102,6 +102,31 @@ function queryContract(subject: () => Subject): void {
     expect(rows.at(-1)).toEqual({ number: "299999" });
   });
 
+  test("long lists and texts travel in parameters that a server takes; a longer field is refused", async () => {
+    const { clickhouse } = subject().stores;
+    const ids = Array.from({ length: 3000 }, (_, i) => `${i} ${nasty.repeat(3)}`);
+    const content = ids.join("");
+    const text = `SELECT countIf(id IN {ids:Array(String)}) AS listed, countIf(has({ids:Array(String)}, id)) AS had,
+        countIf(id IN (SELECT arrayJoin({ids:Array(String)}))) AS joined, any(length({content:String})) AS bytes
+      FROM (SELECT arrayJoin(arrayConcat({ids:Array(String)}, ['another'])) AS id)`;
+    const [row] = await clickhouse.query<Record<string, string>>(text, { ids, content });
+    const all = String(ids.length);
+    expect(row).toEqual({ listed: all, had: all, joined: all, bytes: String(Buffer.byteLength(content)) });
+    await clickhouse.command("CREATE TABLE listed (id String) ENGINE = MergeTree ORDER BY id");
+    await clickhouse.command("INSERT INTO listed SELECT arrayJoin({ids:Array(String)})", { ids });
+    await clickhouse.command("INSERT INTO listed SELECT 'another'");
+    await clickhouse.command("DELETE FROM listed WHERE id IN {ids:Array(String)}", { ids });
+    expect(await clickhouse.query<{ id: string }>("SELECT id FROM listed")).toEqual([{ id: "another" }]);
+    const form = new FormData();
+    form.append("query", "SELECT length({x:String})");
+    form.append("param_x", "x".repeat(131_073));
+    const refused = await askClickHouse(subject().clickhouseUrl, {}, { body: form });
+    expect([refused.status === 200, await refused.text()]).toEqual([
+      false,
+      expect.stringContaining("Field value too long"),
+    ]);
+  });
+
   test("a large answer of long rows arrives whole", async () => {
     const { clickhouse } = subject().stores;
     const text = "SELECT number, repeat({s:String}, 50) AS text FROM numbers(2000)";
@@ -140,6 +165,33 @@ function queryContract(subject: () => Subject): void {
     const running =
       "SELECT count() AS count FROM system.processes WHERE query LIKE 'SELECT count() FROM numbers(1%'";
     while ((await clickhouse.query<{ count: string }>(running))[0]?.count !== "0") await Bun.sleep(20);
+  });
+
+  test("a statement whose client has left ends in the engine too", async () => {
+    const { clickhouse } = subject().stores;
+    const leaving = new AbortController();
+    const endless = "SELECT count() AS left FROM numbers(1000000000000) WHERE NOT ignore(sipHash64(number))";
+    const reading = readsUntil(clickhouse, leaving.signal).query(endless);
+    const running =
+      "SELECT count() AS count FROM system.processes WHERE query LIKE 'SELECT count() AS left%'";
+    const count = async () => (await clickhouse.query<{ count: string }>(running))[0]?.count;
+    while ((await count()) === "0") await Bun.sleep(20);
+    leaving.abort();
+    await expect(reading).rejects.toMatchObject({ type: "ABORTED" });
+    while ((await count()) !== "0") await Bun.sleep(20);
+  });
+
+  test("a read that takes more memory than any may is refused, and no other notices", async () => {
+    const { clickhouse } = subject().stores;
+    const large = "SELECT length(groupArray(number)) AS n FROM numbers(200000000)";
+    await expect(clickhouse.query(large)).rejects.toMatchObject({
+      kind: "transient",
+      type: "MEMORY_LIMIT_EXCEEDED",
+      message: expect.stringContaining("Query memory limit"),
+    });
+    // More than a small place has, less than a large one.
+    const middling = "SELECT length(groupArray(number)) AS n FROM numbers(12000000)";
+    expect(await clickhouse.query<{ n: string }>(middling)).toEqual([{ n: "12000000" }]);
   });
 }
 

@@ -118,3 +118,28 @@ test(
   },
   storesStartMsMax,
 );
+
+test("an insert finds a place beside reads that take long, however many wait", async () => {
+  const abort = new AbortController();
+  let ended = 0;
+  // Half a minute each, twenty at once: more than may run.
+  const reads = Array.from({ length: 20 }, () =>
+    clickhouse
+      .stream(
+        "SELECT sleepEachRow(1) FROM numbers(30) SETTINGS max_block_size = 1, function_sleep_max_microseconds_per_block = 0 FORMAT Null",
+        {},
+        {
+          abort: abort.signal,
+        },
+      )
+      .next()
+      .catch(() => {})
+      .finally(() => ended++),
+  );
+  // Time for them to arrive; should some not have, the insert finds a place all the more.
+  await Bun.sleep(500);
+  await clickhouse.insertNative("t", { bytes });
+  expect(ended).toBe(0);
+  abort.abort();
+  await Promise.all(reads);
+}, 60_000);

@@ -58,12 +58,15 @@ test("a statement's shape is its first word, its last FORMAT, its SELECTs and wh
   expect(shapeOf("SELECT (SELECT 1 FORMAT x) FORMAT JSON")).toEqual({
     verb: "SELECT",
     format: "JSON",
+    unformatted: "SELECT (SELECT 1 FORMAT x) ",
     selects: 2,
     outfile: false,
   });
   expect(shapeOf("(SELECT 1)")).toMatchObject({ verb: "", selects: 1, format: undefined });
   expect(shapeOf("SELECT 1 into /* */ outfile 'x'").outfile).toBe(true);
   expect(shapeOf("SELECT 'INTO OUTFILE'").outfile).toBe(false);
+  expect(shapeOf("SELECT 1 FORMAT CSV SETTINGS a = 1").unformatted).toBeUndefined();
+  expect(shapeOf("SELECT 1").unformatted).toBeUndefined();
 });
 
 test("a quoted text is read back as it was", () => {

@@ -44,10 +44,11 @@ const shownFields = [
   "summary",
   "next_delivery_date",
   "invite_message",
+  "timezone",
 ];
 
 async function makeOne(fields: Record<string, unknown> = {}): Promise<Record<string, unknown>> {
-  const { status, body, text } = await desk.make(fields);
+  const { status, body, text } = await desk.make({ insight, ...fields });
   if (status !== 201) throw new Error(text);
   return body;
 }
@@ -96,7 +97,7 @@ test("what is made has every field, and what was not said its default", async ()
   });
 });
 
-test("every writable field comes back as it was given, a timezone never", async () => {
+test("every writable field comes back as it was given", async () => {
   const given = {
     dashboard,
     insight: null,
@@ -116,9 +117,14 @@ test("every writable field comes back as it was given, a timezone never", async 
   const made = await makeOne({ ...given, timezone: "Europe/Paris" });
   expect(made).toMatchObject(given);
   expect(made["summary"]).toBe("sent every 2 months on the third Wednesday");
-  expect(made).not.toHaveProperty("timezone");
+  expect(made["timezone"]).toBe("Europe/Paris");
   const again = await desk.ask("GET", `${desk.home}${String(made["id"])}`);
   expect(again.body).toEqual(made);
+});
+
+test("one that names neither insight nor dashboard is taken: only four fields are required", async () => {
+  for (const nothing of [{}, { insight: null, dashboard: null }])
+    expect((await desk.make(nothing)).status).toBe(201);
 });
 
 test("projects and environments show the same", async () => {
@@ -197,7 +203,8 @@ test("webhooks to private addresses are refused, however they are spelled", asyn
       expect([host, status, body["attr"]]).toEqual([host, 400, "target_value"]);
     }
   }
-  expect((await desk.make({ target_type: "slack", target_value: "C123|#general" })).status).toBe(201);
+  const channel = await desk.make({ insight, target_type: "slack", target_value: "C123|#general" });
+  expect([channel.status, channel.body["attr"]]).toEqual([400, "target_value"]);
 });
 
 test("an insight or a dashboard of another project, or a deleted one, does not exist", async () => {

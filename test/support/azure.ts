@@ -12,12 +12,17 @@ export interface AzureServer {
   url: string;
   /** Whole blobs by container/key. */
   blobs: Map<string, Uint8Array>;
+  /** What was asked: the method, the address, the Host header, the length of the body. */
+  requests: { method: string; url: URL; host: string; bytes: number }[];
+  /** Answers every request from now on; undefined: as usual again. */
+  answer: ((request: Request) => Response | undefined) | undefined;
 }
 
 /** Open until the test file ends. */
 export function startAzure(...containers: string[]): AzureServer {
   const blobs = new Map<string, Uint8Array>();
   const blocks = new Map<string, Uint8Array>();
+  const azure: AzureServer = { url: "", blobs, requests: [], answer: undefined };
   const server = Bun.serve({
     port: 0,
     hostname: "127.0.0.1",
@@ -25,6 +30,10 @@ export function startAzure(...containers: string[]): AzureServer {
     fetch: async (request) => {
       const url = new URL(request.url);
       const body = new Uint8Array(await request.arrayBuffer());
+      const host = request.headers.get("host") ?? "";
+      azure.requests.push({ method: request.method, url, host, bytes: body.length });
+      const asked = azure.answer?.(request);
+      if (asked) return asked;
       if (!isSigned(request, url, body.length)) return azureError(403, "AuthenticationFailed");
       const [, , container = "", ...steps] = url.pathname.split("/").map(decodeURIComponent);
       if (!containers.includes(container)) return azureError(404, "ContainerNotFound");
@@ -44,7 +53,8 @@ export function startAzure(...containers: string[]): AzureServer {
     },
   });
   later(() => server.stop(true));
-  return { url: `http://127.0.0.1:${server.port}/${azureAccount}`, blobs };
+  azure.url = `http://127.0.0.1:${server.port}/${azureAccount}`;
+  return azure;
 }
 
 function made(status: number): Response {
@@ -65,7 +75,7 @@ function made(status: number): Response {
   return new Response(null, { status, headers });
 }
 
-function azureError(status: number, code: string): Response {
+export function azureError(status: number, code: string): Response {
   const body = `<?xml version="1.0" encoding="utf-8"?><Error><Code>${code}</Code><Message>${code}</Message></Error>`;
   const headers = { "content-type": "application/xml", "x-ms-error-code": code };
   return new Response(body, { status, headers });

@@ -2,7 +2,14 @@
 // nothing of it is imitated.
 
 import { existsSync } from "node:fs";
-import { type Browser, type BrowserContext, type Page, type Request, chromium } from "playwright-core";
+import {
+  type Browser,
+  type BrowserContext,
+  type BrowserContextOptions,
+  type Page,
+  type Request,
+  chromium,
+} from "playwright-core";
 import { later } from "./cleanup.ts";
 
 const chromiumPath = ["/usr/bin/chromium", "/usr/bin/chromium-browser", "/usr/bin/google-chrome"].find(
@@ -62,9 +69,9 @@ export interface Visit {
   requests: string[];
 }
 
-/** Opens `url` as somebody who was never there before. */
-export async function visit(browser: Browser, url: string): Promise<Visit> {
-  const context = await browser.newContext();
+/** Opens `url` as somebody who was never there before; `settings` are those of the browser. */
+export async function visit(browser: Browser, url: string, settings?: BrowserContextOptions): Promise<Visit> {
+  const context = await browser.newContext(settings);
   const page = await context.newPage();
   const complaints: string[] = [];
   const requests: string[] = [];

@@ -2,8 +2,9 @@
 // kept can be counted.
 
 import { readFileSync, readdirSync } from "node:fs";
-import type { ProjectKeys } from "../../src/access/project_keys.ts";
+import type { CookielessSetting, ProjectKeys } from "../../src/access/project_keys.ts";
 import type { UploadBounds } from "../../src/capture/body.ts";
+import { Salts } from "../../src/capture/cookieless/salts.ts";
 import { Journal } from "../../src/capture/journal.ts";
 import { captureRoutes } from "../../src/capture/route.ts";
 import { readSegment } from "../../src/capture/segment_read.ts";
@@ -11,6 +12,7 @@ import { WarningBook } from "../../src/capture/warning_book.ts";
 import { type Clock, systemClock } from "../../src/core/clock.ts";
 import { Fault } from "../../src/core/fault.ts";
 import { silentLog } from "../../src/core/log.ts";
+import { type MemoryBudget, openBodyMemory } from "../../src/work/memory_budget.ts";
 import { later } from "./cleanup.ts";
 import { makeFolder } from "./folder.ts";
 import { type NativeRow, readRows } from "./native_rows.ts";
@@ -36,8 +38,17 @@ export interface DeskOptions {
   bodyBytesMax?: number;
   journalBytesMax?: number;
   uploadBounds?: UploadBounds;
+  memory?: MemoryBudget;
   /** Whether the project wants recordings. */
   records?: boolean;
+  /** How it takes events without a cookie, where not as usual. */
+  cookieless?: Partial<CookielessSetting>;
+  /** Salts of days; none are known unless told. */
+  salts?: Salts;
+  /** Who is at the other end; nobody knows unless told. */
+  addressOf?: (request: Request) => string | undefined;
+  /** Further projects, by their keys. */
+  projects?: Record<string, number>;
   /** Whose key it is that nobody knew yet; nobody's unless told. */
   admit?: (key: string) => Promise<number>;
 }
@@ -65,15 +76,20 @@ export function openDesk(options: DeskOptions = {}): Desk {
   const app = captureRoutes({
     journal,
     book,
-    groupTypes: { admit: () => true, decided: () => [] },
+    groupTypes: { admit: () => true, bars: () => false, decided: () => [] },
+    salts: options.salts ?? unopenedSalts(clock),
+    addressOf: options.addressOf ?? (() => undefined),
     keys: {
       ...keys,
+      find: (asked) => keys.find(asked) ?? options.projects?.[asked],
       records: () => options.records ?? false,
+      cookieless: () => ({ enabled: true, timezone: "UTC", ...options.cookieless }),
       ...(options.admit && { admit: options.admit }),
     },
     clock,
     ack: options.ack ?? "journal",
     bodyBytesMax: options.bodyBytesMax ?? 1 << 20,
+    memory: options.memory ?? openBodyMemory(options.bodyBytesMax ?? 1 << 20, 1),
     recordingRetentionDays: 90,
     ...(options.uploadBounds && { uploadBounds: options.uploadBounds }),
     counts: {
@@ -118,8 +134,14 @@ export function openDesk(options: DeskOptions = {}): Desk {
   return { journal, book, counts, send, handle, kept, rows };
 }
 
-const keys: Omit<ProjectKeys, "records"> = {
+const keys: Omit<ProjectKeys, "records" | "cookieless"> = {
   find: (asked) => (asked === key ? 7 : undefined),
   admit: () => Promise.reject(new Fault("invalid_api_key", "No project has this key.")),
   close: () => Promise.resolve(),
 };
+
+/** Nothing was ever read. */
+export function unopenedSalts(clock: Clock): Salts {
+  const source = { keep: () => Promise.reject(new Error("Postgres is away")) };
+  return new Salts({ source, clock, log: silentLog });
+}

@@ -4,7 +4,8 @@
 import fc from "fast-check";
 import { Block } from "../../src/capture/block.ts";
 import type { Sending } from "../../src/capture/event.ts";
-import type { EventLane, Journal } from "../../src/capture/journal.ts";
+import type { EventLane } from "../../src/capture/journal_room.ts";
+import type { Journal } from "../../src/capture/journal.ts";
 import { layParts, layRows } from "../../src/capture/lay.ts";
 import { entryLength } from "../../src/capture/member.ts";
 import { Outcomes, type Warning } from "../../src/capture/outcome.ts";
@@ -57,9 +58,8 @@ export async function outcomeOf(
   const merged: string[] = [];
   const announced: string[] = [];
   const groupTypes = new KnownGroupTypes(({ name }) => announced.push(name));
-  groupTypes.learn(
-    ["company", "team", "ä", `${"long".repeat(16)}er`].map((name) => ({ project_id: 7, name })),
-  );
+  const names = ["company", "team", "ä", `${"long".repeat(16)}er`];
+  groupTypes.learn([{ project_id: 7, names, allowed: null }]);
   const skew = 12_345_678;
   const sending: Sending = { project_id: 7, historical_migration: true, received, skew, groupTypes };
   const merging = { append: (row: unknown) => merged.push(JSON.stringify(row)), crowded: false };

@@ -6,6 +6,8 @@ import type { Stores } from "../../src/storage/stores.ts";
 import { until } from "./server.ts";
 
 export interface MadeExport {
+  /** The first, unless told. */
+  project_id?: number;
   type: string;
   config: Record<string, unknown>;
   secrets?: Record<string, unknown>;
@@ -32,7 +34,7 @@ export async function makeExport(stores: Stores, sealing: Sealing, made: MadeExp
   await sql`
     INSERT INTO batch_exports (id, project_id, name, model, "interval", paused, native_query, filters,
       destination_type, destination_config, destination_secrets, created_at, last_updated_at, scheduled_until)
-    VALUES (${id}, 1, 'tested', ${made.model ?? "events"}, ${made.interval ?? "hour"}, ${made.paused ?? false},
+    VALUES (${id}, ${made.project_id ?? 1}, 'tested', ${made.model ?? "events"}, ${made.interval ?? "hour"}, ${made.paused ?? false},
       ${made.native_query ?? null}, ${sql.json((made.filters ?? null) as never)}, ${made.type},
       ${sql.json(made.config as never)}, ${Buffer.from(sealed)}, ${now}, ${now},
       ${made.scheduled_until ?? now})`;

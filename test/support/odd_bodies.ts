@@ -38,6 +38,7 @@ $groups
 $current_url
 $process_person_profile
 $ignore_sent_at
+$cookieless_mode
 other
 \u0065vent
 x
@@ -105,6 +106,10 @@ const id = oneOf([
   "x".repeat(200),
   "y".repeat(201),
   "ü".repeat(150),
+  "$posthog_cookieless",
+  "$posthog_cookieles",
+  "$posthog_cookieless_",
+  "$posthog_xookieless",
 ]);
 /** Ids as clients write them that have numbers for them, and what is no id. */
 const rawId = fc.oneof(
@@ -160,6 +165,7 @@ const identity = fc.oneof(
   { weight: 2, arbitrary: member(fc.constant("$group_key"), groupKey) },
   { weight: 2, arbitrary: member(fc.constant("$group_set"), sets) },
   { weight: 1, arbitrary: member(fc.constant("$ignore_sent_at"), flag) },
+  { weight: 1, arbitrary: member(fc.constant("$cookieless_mode"), flag) },
 );
 
 const likely = fc.oneof(

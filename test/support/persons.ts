@@ -2,7 +2,7 @@
 
 import { expect } from "bun:test";
 import { listMainIds } from "../../src/persons/listing/store.ts";
-import { readPersons as readMany } from "../../src/persons/reading/store.ts";
+import { type ReadingBounds, readPersons as readMany } from "../../src/persons/reading/store.ts";
 import type { ClickHouse } from "../../src/storage/clickhouse.ts";
 
 export interface ReadPerson {
@@ -40,9 +40,13 @@ export async function readPersons(clickhouse: ClickHouse, project_id: number): P
 }
 
 /** The same as the HTTP API reads them. */
-export async function askPersons(clickhouse: ClickHouse, project_id: number): Promise<ReadPerson[]> {
+export async function askPersons(
+  clickhouse: ClickHouse,
+  project_id: number,
+  bounds?: ReadingBounds,
+): Promise<ReadPerson[]> {
   const mains = await listMainIds(clickhouse, project_id, { limit: 1000, offset: 0 });
-  const persons = (await readMany(clickhouse, project_id, mains)).map((person) => ({
+  const persons = (await readMany(clickhouse, project_id, mains, bounds)).map((person) => ({
     distinct_ids: person.distinct_ids.toSorted(),
     properties: JSON.parse(person.properties) as Record<string, unknown>,
     created_at: Date.parse(`${person.created_at.replace(" ", "T")}Z`) * 1000,

@@ -21,10 +21,20 @@ export interface Server {
   end(signal: NodeJS.Signals): Promise<number>;
 }
 
+export interface StartedServer extends Server {
+  /** What it logged so far. */
+  logged(): string;
+  /** Resolves to its exit code, however it ends. */
+  exited: Promise<number>;
+}
+
 export type Environment = Record<string, string>;
 
 /** Starts a server and waits until it says that it listens. It ends with the test file, if not before. */
-export async function startServer(environment: Environment = {}, dataDir = makeFolder()): Promise<Server> {
+export async function startServer(
+  environment: Environment = {},
+  dataDir = makeFolder(),
+): Promise<StartedServer> {
   const child = spawnSluice(["serve"], { PORT: "0", DATA_DIR: dataDir, ...environment });
   let ended = false;
   const end = async (signal: NodeJS.Signals) => {
@@ -34,10 +44,21 @@ export async function startServer(environment: Environment = {}, dataDir = makeF
   };
   later(() => end("SIGKILL"));
   const output = readLines(child.stdout);
-  const url = await output.find(/^Sluice is listening on (http\S+)$/m);
-  if (!url) throw new Error(`the server did not start:\n${await new Response(child.stderr).text()}`);
-  void child.stderr.pipeTo(new WritableStream());
-  return { url, dataDir, pid: child.pid, printed: output.sofar, end };
+  const log = readLines(child.stderr);
+  const url = await output.find(/Sluice is listening(?: on |","url":")(http[^"\s]+)["\n]/);
+  if (!url) {
+    await child.exited;
+    throw new Error(`the server did not start:\n${log.sofar()}`);
+  }
+  return {
+    url,
+    dataDir,
+    pid: child.pid,
+    printed: output.sofar,
+    logged: log.sofar,
+    end,
+    exited: child.exited,
+  };
 }
 
 export interface Ran {
@@ -110,6 +131,18 @@ export async function storesOf(server: Server): Promise<Stores> {
   const stores = await attachStores({ dataDir: server.dataDir, log: silentLog });
   later(() => stores.close());
   return stores;
+}
+
+/** A server whose first project has sent one live event half an hour ago: what comes now is compared with that. */
+export async function startWithHistory(environment: Environment = {}): Promise<Server> {
+  const first = await startServer(environment);
+  const { clickhouse } = await storesOf(first);
+  await clickhouse.command(
+    `INSERT INTO event_rows (uuid, project_id, event, distinct_id, properties, timestamp, created_at)
+     SELECT generateUUIDv4(), 1, 'earlier', 'd', '{}', now() - 1800, now() - 1800`,
+  );
+  await first.end("SIGTERM");
+  return await startServer(environment, first.dataDir);
 }
 
 export async function post(

@@ -13,6 +13,7 @@ import { addUser } from "./accounts.ts";
 import { managementRoutes, type RunningApp, startApp } from "./app.ts";
 import { later } from "./cleanup.ts";
 import { personalKey } from "./server.ts";
+import { addInsight } from "./subscriptions.ts";
 
 interface Thing {
   /** What the first tenant sends to make one. */
@@ -46,7 +47,8 @@ const things: Record<string, Thing> = {
   },
   query: { body: () => ({ query: { kind: "TrendsQuery", series: [{ event: "$pageview" }] } }) },
   subscriptions: {
-    body: () => ({
+    body: ({ owner }) => ({
+      insight: owner.insight,
       target_type: "email",
       target_value: "reader@example.com",
       frequency: "daily",
@@ -68,6 +70,16 @@ const things: Record<string, Thing> = {
   backfills: {
     body: () => ({ start_at: "2025-01-01T00:00:00Z", end_at: "2025-01-02T00:00:00Z" }),
     make: makeBackfill,
+  },
+  groups_types: {
+    body: () => ({}),
+    // Events make them.
+    make: async ({ stores: { sql }, owner: { project_id } }) => {
+      await sql`
+        INSERT INTO group_types (project_id, name, place, version) VALUES (${project_id}, 'company', 4, 1)
+        ON CONFLICT DO NOTHING`;
+      return "4";
+    },
   },
   bulk_delete: { body: () => ({ session_recording_ids: ["none"] }) },
   session_recordings: {
@@ -118,7 +130,7 @@ export interface Tenants {
   /** Routes below /api that take no personal key. */
   unguarded: string[];
   /** The first tenant, whose things everybody asks for. */
-  owner: { key: string; user_id: number; organization_id: string; project_id: number };
+  owner: { key: string; user_id: number; organization_id: string; project_id: number; insight: number };
   stranger: { key: string; organization_id: string };
   revoked: string;
   /** A key of the owner that opens everything but `scope`. */
@@ -138,6 +150,7 @@ export async function openTenants(): Promise<Tenants> {
     user_id: user.id,
     organization_id: made.organization_id,
     project_id: made.project_id,
+    insight: await addInsight(sql, made.project_id),
   };
   const stranger_id = await addUser(sql, "stranger@example.com");
   const theirs = await createOrganization(sql, {

@@ -110,11 +110,14 @@ export class Crew {
 
 /** Only what a worker needs: the rest of a configuration has secrets in it. */
 function orderOf(common: CommonOrder, number: number): WorkerOrder {
-  const { dataDir, databaseUrl, clickhouseUrl, embedded, host, port, inside, captureAck } = common;
-  const { flushIntervalMs, journalBytesMax, bodyBytesMax, recordingRetentionDays, logLevel } = common;
-  const stores = { dataDir, ownDir: workerDir(dataDir, number), databaseUrl, clickhouseUrl, embedded };
-  const bounds = { captureAck, flushIntervalMs, journalBytesMax, bodyBytesMax, recordingRetentionDays };
-  return { number, host, port, inside, logLevel, ...stores, ...bounds };
+  const { dataDir, databaseUrl, postgres, clickhouseUrl, embedded, host, port, inside, captureAck } = common;
+  const { flushIntervalMs, journalBytesMax, workers, bodyBytesMax, trustedProxies } = common;
+  const { recordingRetentionDays, logLevel } = common;
+  const ownDir = workerDir(dataDir, number);
+  const stores = { dataDir, ownDir, databaseUrl, postgres, clickhouseUrl, embedded };
+  const sizes = { journalBytesMax, workers, bodyBytesMax };
+  const bounds = { captureAck, flushIntervalMs, ...sizes, recordingRetentionDays };
+  return { number, host, port, inside, trustedProxies, logLevel, ...stores, ...bounds };
 }
 
 export interface Workers {

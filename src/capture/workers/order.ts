@@ -11,6 +11,8 @@ export interface WorkerOrder {
   /** Where this worker's journal rests. */
   ownDir: string;
   databaseUrl: string;
+  /** Where that is, without user and password; "embedded" when it is. */
+  postgres: string;
   clickhouseUrl: string;
   /** Whether the ClickHouse is the embedded one, which reads batches by file name. */
   embedded: boolean;
@@ -23,7 +25,10 @@ export interface WorkerOrder {
   flushIntervalMs: number;
   /** This worker's part of what may wait. */
   journalBytesMax: number;
+  /** How many workers there are: memory for bodies is divided among them. */
+  workers: number;
   bodyBytesMax: number;
+  trustedProxies: readonly string[];
   recordingRetentionDays: number;
   logLevel: LogLevel;
 }

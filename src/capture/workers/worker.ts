@@ -6,15 +6,19 @@
 
 import { createInterface } from "node:readline";
 import { type ProjectKeys, openProjectKeys } from "../../access/project_keys.ts";
+import { openClientAddress } from "../../access/client_address.ts";
 import { systemClock } from "../../core/clock.ts";
 import { limits } from "../../core/limits.ts";
 import { type Log, openLog, reasonOf } from "../../core/log.ts";
 import { type Listening, listen } from "../../http/listen.ts";
+import { Peers } from "../../http/peer.ts";
 import { type Metrics, openMetrics } from "../../http/metrics.ts";
+import { followProcess } from "../../http/process_metrics.ts";
 import { ownDataDir } from "../../storage/lock.ts";
 import { type Stores, joinStores } from "../../storage/stores.ts";
+import { openBodyMemory } from "../../work/memory_budget.ts";
 import { type Link, openLink } from "../../work/link.ts";
-import { captureCounts, flushCounts, followJournal } from "../counts.ts";
+import { captureCounts, flushCounts, followJournal, followMemory, refusalCounts } from "../counts.ts";
 import { type OpenedCapture, openCapture } from "../open.ts";
 import { Far } from "./far.ts";
 import type { WorkerOrder } from "./order.ts";
@@ -41,27 +45,36 @@ async function open(order: WorkerOrder, link: Link, metrics: Metrics, log: Log):
     clock: systemClock,
     log,
   });
+  void capture.broken.then(({ message }) => endProcess(message));
   followJournal(metrics, capture);
   const keys = await openProjectKeys({
     sql: stores.sql,
     path: `${ownDir}/journal/keys.json`,
+    database: capture.database,
     log,
     clock: systemClock,
   });
+  const memory = openBodyMemory(order.bodyBytesMax, order.workers);
+  followMemory(metrics, memory);
+  const peers = new Peers();
+  const clientAddress = openClientAddress({ trustedProxies: order.trustedProxies, log });
   const app = workerRoutes({
     ...order,
+    memory,
     journal: capture.journal,
     book: capture.book,
     groupTypes: capture.groupTypes,
+    salts: capture.salts,
+    addressOf: (request) => clientAddress(peers.of(request), request.headers),
     keys,
     clock: systemClock,
     ack: order.captureAck,
     counts: captureCounts(metrics),
-    refused: (code) => metrics.requestsRefused.of(code).add(),
+    refused: refusalCounts(metrics, capture),
     seconds: (value) => metrics.captureSeconds.observe(value),
     log,
   });
-  return { far, stores, keys, capture, server: listen(app, { ...order, shared: true }) };
+  return { far, stores, keys, capture, server: listen(app, { ...order, shared: true, peers }) };
 }
 
 /** Stops accepting, answers what is in flight, tells worker 1 the last of what it has to know. */
@@ -92,6 +105,7 @@ async function main(): Promise<void> {
   const lines = createInterface({ input: process.stdin })[Symbol.asyncIterator]();
   const order = JSON.parse(String((await lines.next()).value)) as WorkerOrder;
   const metrics = openMetrics();
+  followProcess(metrics.registry);
   let working: Working | undefined;
   let stopping = false;
   const link = openLink((line) => void process.stdout.write(`${line}\n`), {

@@ -4,6 +4,7 @@ import { parseArgs } from "node:util";
 import { UserError } from "../../core/fault.ts";
 import { limits } from "../../core/limits.ts";
 import { reasonOf } from "../../core/log.ts";
+import { withoutLast } from "../../core/trim.ts";
 import type { Config } from "../../config.ts";
 import { type Format, formats } from "./detect.ts";
 import { standardInput } from "./source.ts";
@@ -19,6 +20,8 @@ export interface ImportOptions {
   /** Where the checkpoint rests; undefined: nowhere. */
   state: string | undefined;
   dryRun: boolean;
+  /** Whether it ends only when what was sent can be read. */
+  wait: boolean;
   json: boolean;
 }
 
@@ -43,6 +46,7 @@ export function readImportOptions(args: string[], config: Config): ImportOptions
     concurrency: readConcurrency(values.concurrency ?? "4"),
     state,
     dryRun,
+    wait: !(values["no-wait"] ?? false),
     json: values.json ?? false,
   };
 }
@@ -55,6 +59,7 @@ interface Words {
     concurrency?: string;
     state?: string;
     "dry-run"?: boolean;
+    "no-wait"?: boolean;
     json?: boolean;
   };
   positionals: string[];
@@ -72,6 +77,7 @@ function parseWords(args: string[]): Words {
         concurrency: { type: "string" },
         state: { type: "string" },
         "dry-run": { type: "boolean" },
+        "no-wait": { type: "boolean" },
         json: { type: "boolean" },
       },
     });
@@ -85,7 +91,7 @@ function readHost(text: string): string {
   if (url === undefined || !/^https?:$/.test(url.protocol))
     throw wrong("--host: expected an http:// or https:// URL");
   if (url.search !== "" || url.hash !== "") throw wrong("--host: expected a URL without ? and #");
-  return url.href.replace(/\/+$/, "");
+  return withoutLast(url.href, "/");
 }
 
 function readFormat(text: string): Format {
@@ -103,5 +109,5 @@ function readConcurrency(text: string): number {
 }
 
 function wrong(message: string): UserError {
-  return new UserError(`${message} (sluice import --help)`, 2);
+  return new UserError(`${message} (bun run sluice import --help)`, 2);
 }

@@ -11,6 +11,8 @@ export interface Progress {
   records: number;
   /** Rows the server has answered for. */
   sent: number;
+  /** Records whose fate is known: answered for, rejected or left out. */
+  settled: number;
 }
 
 export interface ReporterOptions {
@@ -38,6 +40,7 @@ export class Reporter {
   #shownTenth = 0;
   #drawn = false;
   #complaints = 0;
+  #ignored = 0;
   #waitShownMs = Number.NEGATIVE_INFINITY;
 
   constructor(options: ReporterOptions) {
@@ -56,6 +59,11 @@ export class Reporter {
   /** A record that is not imported: the first few are shown. */
   reject(file: string, line: number, reason: string): void {
     if (++this.#complaints <= limits.importComplaintsMax) this.say(`${file}:${line}: ${reason}`);
+  }
+
+  /** A record the server made no event of: the first few are shown, the summary counts all by reason. */
+  ignore(file: string, line: number, reason: string): void {
+    if (++this.#ignored <= limits.importComplaintsMax) this.say(`${file}:${line}: ignored: ${reason}`);
   }
 
   /** An attempt that will be repeated; told now and then, since many bodies suffer together. */
@@ -91,11 +99,16 @@ export class Reporter {
     this.#drawn = false;
     const hidden = this.#complaints - limits.importComplaintsMax;
     if (hidden > 0) this.say(`… and ${grouped(hidden)} more rejected lines`);
+    if (this.#ignored > limits.importComplaintsMax)
+      this.say("… and more that the server ignored, counted below");
   }
 
   #partOf(progress: Progress): number | undefined {
     const total = this.#options.bytesTotal;
-    return total === undefined || total === 0 ? undefined : Math.min(1, progress.bytes / total);
+    if (total === undefined || total === 0) return undefined;
+    // Of what was read, only what the server has answered for: nothing is whole before all is sent.
+    const { bytes, records, settled } = progress;
+    return Math.min(1, bytes / total) * (records === 0 ? 0 : Math.min(1, settled / records));
   }
 
   #bar(part: number | undefined): string {

@@ -4,12 +4,19 @@ import { limits } from "../../core/limits.ts";
 import { emptyTally, type Tally } from "./tally.ts";
 
 export type Verdict =
-  | { is: "taken"; tally: Tally }
+  | { is: "taken"; tally: Tally; ignored: IgnoredRow[] }
   /** Worth another attempt, after `waitMs` at the least. */
   | { is: "later"; reason: string; waitMs: number }
   | { is: "too large"; reason: string }
   /** The same bytes would be refused again. */
   | { is: "refused"; reason: string };
+
+/** A row the server made no event of. */
+export interface IgnoredRow {
+  /** Its place among those that were sent. */
+  index: number;
+  reason: string;
+}
 
 export interface Answer {
   status: number;
@@ -42,15 +49,18 @@ function judgeTaken(answer: Answer, rows: number): Verdict {
   // Servers that do not count take a body as a whole.
   tally.accepted = counted ? accepted : rows;
   let rest = rows - tally.accepted;
+  const listed: IgnoredRow[] = [];
   for (const entry of Array.isArray(reply["ignored"]) ? (reply["ignored"] as unknown[]) : []) {
     if (rest === 0) break;
-    const reason = (entry as { reason?: unknown } | null)?.reason;
+    const { reason, index } = (entry ?? {}) as { reason?: unknown; index?: unknown };
     const name = typeof reason === "string" ? reason.slice(0, 100) : "unknown";
     tally.ignored[name] = (tally.ignored[name] ?? 0) + 1;
+    const known = typeof index === "number" && Number.isInteger(index) && index >= 0 && index < rows;
+    if (known && listed.length < limits.importComplaintsMax) listed.push({ index, reason: name });
     rest--;
   }
   if (rest > 0) tally.ignored["unlisted"] = rest;
-  return { is: "taken", tally };
+  return { is: "taken", tally, ignored: listed };
 }
 
 /** `: what the server says of it`, on one line; or where it wants to be asked instead. */

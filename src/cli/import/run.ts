@@ -15,7 +15,8 @@ import { Reporter } from "./progress.ts";
 import type { FileRecord } from "./record.ts";
 import { Sender, Stopped } from "./sender.ts";
 import { openSource, sizeOf, standardInput } from "./source.ts";
-import { addTally, emptyTally, type Tally } from "./tally.ts";
+import { type Readable, waitUntilReadable } from "./readable.ts";
+import { addTally, emptyTally, sumOf, type Tally } from "./tally.ts";
 
 /** What an import is given from outside. */
 export interface ImportParts {
@@ -37,6 +38,8 @@ export interface ImportEnd {
   failure: string | undefined;
   /** Where the rest can be taken up from. */
   checkpoint: string | undefined;
+  /** Whether what was sent can be read; undefined when nobody waited for that. */
+  readable: Readable | undefined;
 }
 
 /** @throws UserError only for what is wrong before the first byte is sent. */
@@ -108,6 +111,7 @@ class Import {
       random: parts.random,
       onWait: (reason, waitMs, attempt) => reporter.wait(reason, waitMs, attempt),
       onRejected: (file, line, reason) => reporter.reject(options.files[file]!, line, reason),
+      onIgnored: (file, line, reason) => reporter.ignore(options.files[file]!, line, reason),
     });
   }
 
@@ -122,14 +126,23 @@ class Import {
       this.#fail(thrown);
     }
     await Promise.all(this.#sending);
-    signal.removeEventListener("abort", onSignal);
     await this.#settle();
     this.#reporter.close();
+    const readable = await this.#readable();
+    signal.removeEventListener("abort", onSignal);
     const tally = emptyTally();
     addTally(tally, this.#checkpoint.tally);
     addTally(tally, this.#unsent);
     const checkpoint = this.#saved ? this.#checkpoint.path : undefined;
-    return { tally, failure: this.#failureText(), checkpoint };
+    return { tally, failure: this.#failureText(), checkpoint, readable };
+  }
+
+  async #readable(): Promise<Readable | undefined> {
+    const { wait, dryRun, host } = this.#options;
+    if (!wait || dryRun || this.#failure !== undefined || this.#checkpoint.tally.accepted === 0)
+      return undefined;
+    const { clock, pause, complain: say } = this.#parts;
+    return await waitUntilReadable({ host, clock, stop: this.#stop.signal, pause, say });
   }
 
   async #readAll(): Promise<void> {
@@ -215,8 +228,10 @@ class Import {
   }
 
   #update(): void {
-    const sent = this.#checkpoint.tally.sent;
-    this.#reporter.update({ bytes: this.#bytes, records: this.#records, sent });
+    const { sent } = this.#checkpoint.tally;
+    const settled =
+      sent + this.#checkpoint.tally.rejected + this.#unsent.rejected + sumOf(this.#unsent.skipped);
+    this.#reporter.update({ bytes: this.#bytes, records: this.#records, sent, settled });
   }
 
   /** The first failure is the one to tell; those after it are its echoes. */

@@ -21,6 +21,8 @@ export interface SenderOptions {
   onWait(reason: string, waitMs: number, attempt: number): void;
   /** Hears of a row that no body is small enough for. */
   onRejected(file: number, line: number, reason: string): void;
+  /** Hears of rows the server made no event of, as far as it lists them. */
+  onIgnored(file: number, line: number, reason: string): void;
 }
 
 /** Thrown when the import was told to stop before a body was taken. */
@@ -44,7 +46,13 @@ export class Sender {
 
   async #sendRows(body: Body, from: number, to: number): Promise<Tally> {
     const verdict = await this.#attempts(body, from, to);
-    if (verdict.is === "taken") return verdict.tally;
+    if (verdict.is === "taken") {
+      for (const { index, reason } of verdict.ignored) {
+        const { file, line } = body.placeOf(from + index);
+        this.#options.onIgnored(file, line, reason);
+      }
+      return verdict.tally;
+    }
     const tally = emptyTally();
     if (to - from === 1) {
       const { file, line } = body.placeOf(from);

@@ -1,26 +1,26 @@
 // Deleting for good: persons with all that is known of them, and what is left of deleted projects. Never forgets an
 // order: it is written down first, carried out at once, and again when nothing older can arrive any more.
 
+import { newUuid } from "../../core/id.ts";
 import { limits } from "../../core/limits.ts";
 import type { ClickHouse } from "../../storage/clickhouse.ts";
+import { ByteColumn, writeBlockHead, writeColumnHead } from "../../storage/native.ts";
 import type { Postgres } from "../../storage/postgres.ts";
 
 export interface DeletionOrder {
   project_id: number;
   person_id: string;
   main_id: string;
-  distinct_ids: string[];
   /** Its events too. */
   delete_events: boolean;
   user_id: number;
   key_id: string;
 }
 
-/** An order as it rests. */
+/** An order as it rests, without the ids that it is about. */
 interface Order {
-  id: number;
+  id: string;
   project_id: number;
-  distinct_ids: string[];
   delete_events: boolean;
   /** Microseconds since 1970. */
   ordered_at: number;
@@ -28,39 +28,106 @@ interface Order {
 
 const options = { timeoutMs: limits.deletionMsMax };
 
-/** Writes the order down, undoes the person's merges, and carries it out; `now` in microseconds. */
+/**
+ * Writes the order down, undoes the person's merges, and carries it out; `now` in microseconds. False when the person
+ * has become part of another meanwhile: then nothing is done.
+ */
 export async function orderDeletion(
   sql: Postgres,
   clickhouse: ClickHouse,
   order: DeletionOrder,
   now: number,
-): Promise<void> {
+): Promise<boolean> {
   const { project_id, main_id, person_id, delete_events, user_id, key_id } = order;
-  const [written] = await sql<Order[]>`
-    WITH merged AS (
-      SELECT distinct_id FROM merged_ids WHERE project_id = ${project_id} AND main_id = ${main_id}
-    )
-    INSERT INTO person_deletions
-      (project_id, person_id, distinct_ids, delete_events, user_id, key_id, ordered_at)
-    SELECT ${project_id}::integer, ${person_id}::uuid,
-      ARRAY(SELECT distinct_id FROM merged UNION SELECT unnest(${order.distinct_ids}::text[])),
-      ${delete_events}::boolean, ${user_id}::integer, ${key_id}, ${now}::bigint
-    RETURNING id, project_id, distinct_ids, delete_events, ordered_at`;
+  const written = await sql.begin(async (transaction) => {
+    const [row] = await transaction<Order[]>`
+      INSERT INTO person_deletions (project_id, person_id, delete_events, user_id, key_id, ordered_at)
+      SELECT ${project_id}::integer, ${person_id}::uuid, ${delete_events}::boolean, ${user_id}::integer, ${key_id},
+        ${now}::bigint
+      WHERE NOT EXISTS (
+        SELECT 1 FROM merged_ids
+        WHERE project_id = ${project_id} AND distinct_id = ${main_id} AND main_id <> ${main_id}
+      )
+      RETURNING id::text, project_id, delete_events, ordered_at`;
+    if (row) {
+      await transaction`
+        INSERT INTO person_deletion_ids (deletion_id, distinct_id)
+        SELECT ${row.id}::bigint, distinct_id FROM merged_ids
+        WHERE project_id = ${project_id} AND main_id = ${main_id}
+        UNION
+        SELECT ${row.id}::bigint, ${main_id}`;
+    }
+    return row;
+  });
   if (written) await deletePerson(sql, clickhouse, written);
+  return written !== undefined;
 }
 
 /** Every step may be repeated. What arrived after the order is fed to the derived tables again. */
 async function deletePerson(sql: Postgres, clickhouse: ClickHouse, order: Order): Promise<void> {
-  const { id, project_id, distinct_ids: ids, ordered_at, delete_events } = order;
-  const params = { project_id, ids, at: ordered_at };
+  const { id, project_id, ordered_at } = order;
   const [next] = await sql<{ version: string }[]>`SELECT nextval('merge_versions')::text AS version`;
   await sql`
-    DELETE FROM merged_ids
-    WHERE project_id = ${project_id} AND distinct_id = ANY(${ids}::text[]) AND created_at <= ${ordered_at}::bigint`;
+    DELETE FROM merged_ids m USING person_deletion_ids d
+    WHERE d.deletion_id = ${id}::bigint AND m.project_id = ${project_id} AND m.distinct_id = d.distinct_id
+      AND m.created_at <= ${ordered_at}::bigint`;
+  // A name of its own, so that two processes that carry out one order do not take the ids from each other.
+  const attempt = newUuid();
+  await copyIds(sql, clickhouse, order, attempt);
+  await carryOut(clickhouse, order, { attempt, version: next?.version });
+  await clickhouse.command("ALTER TABLE deleting_ids DROP PARTITION {attempt:UUID}", { attempt }, options);
+  await sql`UPDATE person_deletions SET begun_at = coalesce(begun_at, now()) WHERE id = ${id}::bigint`;
+}
+
+/** Copies the ids to where ClickHouse finds them, some at a time. */
+async function copyIds(
+  sql: Postgres,
+  clickhouse: ClickHouse,
+  { id, project_id }: Order,
+  attempt: string,
+): Promise<void> {
+  const ids = sql<{ distinct_id: string }[]>`
+    SELECT distinct_id FROM person_deletion_ids WHERE deletion_id = ${id}::bigint`;
+  let blocks: Uint8Array[] = [];
+  let rowsWaiting = 0;
+  const insert = async () => {
+    if (rowsWaiting > 0) await clickhouse.insertNative("deleting_ids", { bytes: blocks });
+    [blocks, rowsWaiting] = [[], 0];
+  };
+  for await (const some of ids.cursor(limits.mergesAtOnceMax)) {
+    if (some.length > 0) blocks.push(idBlock(attempt, project_id, some));
+    rowsWaiting += some.length;
+    if (rowsWaiting >= limits.mirrorRowsMax) await insert();
+  }
+  await insert();
+}
+
+function idBlock(attempt: string, project_id: number, rows: readonly { distinct_id: string }[]): Uint8Array {
+  const out = new ByteColumn(rows.length * 64);
+  writeBlockHead(out, 3, rows.length);
+  writeColumnHead(out, "attempt", "String");
+  for (let row = 0; row < rows.length; row++) out.text(attempt);
+  writeColumnHead(out, "project_id", "UInt32");
+  for (let row = 0; row < rows.length; row++) out.u32(project_id);
+  writeColumnHead(out, "distinct_id", "String");
+  for (const { distinct_id } of rows) out.text(distinct_id);
+  return out.filled();
+}
+
+/** The statements in ClickHouse; the ids never travel with one. */
+async function carryOut(
+  clickhouse: ClickHouse,
+  { project_id, ordered_at, delete_events }: Order,
+  { attempt, version }: { attempt: string; version: string | undefined },
+): Promise<void> {
+  const params = { project_id, attempt, at: ordered_at };
+  const ids = "(SELECT distinct_id FROM deleting_ids WHERE attempt = {attempt:UUID})";
+  const own = `project_id = {project_id:UInt32} AND distinct_id IN ${ids}`;
+  const moment = "fromUnixTimestamp64Micro({at:Int64}, 'UTC')";
   await clickhouse.command(
     `INSERT INTO deleted_ids (project_id, id_hash, deleted_at)
-     SELECT {project_id:UInt32}, sipHash64(arrayJoin({ids:Array(String)})),
-       fromUnixTimestamp64Micro({at:Int64}, 'UTC')`,
+     SELECT {project_id:UInt32}, sipHash64(distinct_id), ${moment}
+     FROM deleting_ids WHERE attempt = {attempt:UUID}`,
     params,
     options,
   );
@@ -68,22 +135,20 @@ async function deletePerson(sql: Postgres, clickhouse: ClickHouse, order: Order)
     `INSERT INTO merged_ids (project_id, distinct_id, main_id, merged_at, created_at, version, is_deleted)
      SELECT project_id, distinct_id, '', merged_at, created_at, {version:UInt64}, 1
      FROM merged_ids FINAL
-     WHERE project_id = {project_id:UInt32} AND distinct_id IN {ids:Array(String)}
-       AND created_at <= fromUnixTimestamp64Micro({at:Int64}, 'UTC')`,
-    { ...params, version: next?.version },
+     WHERE ${own} AND created_at <= ${moment}`,
+    { ...params, version },
     options,
   );
-  const own = "project_id = {project_id:UInt32} AND distinct_id IN {ids:Array(String)}";
   for (const table of ["seen", "person_props"]) {
     await clickhouse.command(`DELETE FROM ${table} WHERE ${own}`, params, options);
   }
   if (delete_events) {
     const deletions = [
-      `event_rows WHERE ${own} AND created_at <= fromUnixTimestamp64Micro({at:Int64}, 'UTC')`,
-      "session_facts WHERE project_id = {project_id:UInt32} AND substring(first_seen, 9) IN {ids:Array(String)}",
-      `snapshot_chunks WHERE ${own} AND created_at <= fromUnixTimestamp64Micro({at:Int64}, 'UTC')`,
+      `event_rows WHERE ${own} AND created_at <= ${moment}`,
+      `session_facts WHERE project_id = {project_id:UInt32} AND substring(first_seen, 9) IN ${ids}`,
+      `snapshot_chunks WHERE ${own} AND created_at <= ${moment}`,
       `session_recording_days WHERE ${own}`,
-      `ingestion_warnings WHERE ${own} AND timestamp <= fromUnixTimestamp64Micro({at:Int64}, 'UTC')`,
+      `ingestion_warnings WHERE ${own} AND timestamp <= ${moment}`,
     ];
     for (const which of deletions) await clickhouse.command(`DELETE FROM ${which}`, params, options);
   }
@@ -93,11 +158,10 @@ async function deletePerson(sql: Postgres, clickhouse: ClickHouse, order: Order)
         person_mode, pk, pw, pv, gt, gk)
      SELECT uuid, project_id, event, distinct_id, properties, timestamp, created_at, historical_migration,
         person_mode, pk, pw, pv, gt, gk
-     FROM event_rows WHERE ${own} AND created_at > fromUnixTimestamp64Micro({at:Int64}, 'UTC')`,
+     FROM event_rows WHERE ${own} AND created_at > ${moment}`,
     params,
     options,
   );
-  await sql`UPDATE person_deletions SET begun_at = coalesce(begun_at, now()) WHERE id = ${id}`;
 }
 
 /**
@@ -106,7 +170,7 @@ async function deletePerson(sql: Postgres, clickhouse: ClickHouse, order: Order)
  */
 export async function finishDeletions(sql: Postgres, clickhouse: ClickHouse): Promise<number> {
   const orders = await sql<(Order & { passed: boolean })[]>`
-    SELECT id, project_id, distinct_ids, delete_events, ordered_at,
+    SELECT id::text, project_id, delete_events, ordered_at,
       NOT EXISTS (
         SELECT 1 FROM journals
         WHERE coalesce(watermark, created_at) <= to_timestamp(ordered_at / 1e6)
@@ -119,7 +183,9 @@ export async function finishDeletions(sql: Postgres, clickhouse: ClickHouse): Pr
   for (const order of orders) {
     if (!order.passed) continue;
     await deletePerson(sql, clickhouse, order);
-    await sql`UPDATE person_deletions SET finished_at = now(), distinct_ids = NULL WHERE id = ${order.id}`;
+    await sql`
+      WITH forgotten AS (DELETE FROM person_deletion_ids WHERE deletion_id = ${order.id}::bigint)
+      UPDATE person_deletions SET finished_at = now() WHERE id = ${order.id}::bigint`;
     finished++;
   }
   return finished;

@@ -1,7 +1,7 @@
 // Which persons are on a page, and how many there are, as ClickHouse has them. Never reads what they are.
 
 import type { ClickHouse } from "../../storage/clickhouse.ts";
-import { queryOptions } from "../reading/store.ts";
+import { queryOptions } from "../reading/query_options.ts";
 
 /** Keys by which people look for a person. */
 const searchedKeys = ["email", "Email", "name", "Name", "username", "Username"];

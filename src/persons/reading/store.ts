@@ -1,14 +1,20 @@
-// Persons read back from ClickHouse: one by one of its ids, or a page of them. Never folds more persons than it shows.
+// Persons read back from ClickHouse: one by one of its ids, or a page of them. Never folds more persons than it shows,
+// and never reads all ids of a person that has thousands.
 
+import { othersTurn } from "../../core/clock.ts";
 import { limits } from "../../core/limits.ts";
 import type { ClickHouse, QueryOptions } from "../../storage/clickhouse.ts";
 import { ownPersonId } from "../identity.ts";
 import { type KeptChange, foldProperties } from "./fold.ts";
+import { type LargePerson, readLarge } from "./large_store.ts";
+import { queryOptions } from "./query_options.ts";
 
 export interface Person {
   uuid: string;
-  /** All of them, the main one first. */
+  /** The main one first, then the others in the order of their bytes: limits.distinctIdsShownMax at most. */
   distinct_ids: string[];
+  /** All of them. */
+  distinct_ids_count: number;
   /** JSON text of an object. */
   properties: string;
   /** `YYYY-MM-DD hh:mm:ss.uuuuuu` in UTC. */
@@ -16,16 +22,26 @@ export interface Person {
   is_identified: boolean;
 }
 
-export const queryOptions: QueryOptions = {
-  timeoutMs: (limits.querySecondsMax + 5) * 1000,
-  settings: { max_execution_time: limits.querySecondsMax, date_time_output_format: "simple", max_threads: 1 },
-};
-
 interface MergedId {
   distinct_id: string;
   main_id: string;
   merged_at: string;
+  /** 1: of an id that was asked for; 0: of one under a main id that is wanted. */
+  asked: number;
 }
+
+/** Bounds of one reading; smaller ones for tests. */
+export interface ReadingBounds {
+  /** Merged ids of one person that are read one by one; of one that has more, the engine picks what counts. */
+  idsEachMax: number;
+  /** The same of all persons of one reading. */
+  idsMax: number;
+}
+
+const defaultBounds: ReadingBounds = {
+  idsEachMax: limits.distinctIdsShownMax,
+  idsMax: limits.mergedIdsReadMax,
+};
 
 /** The person of a distinct id; undefined when there is none. */
 export async function findPersonByDistinctId(
@@ -41,27 +57,38 @@ export async function findPersons(
   clickhouse: ClickHouse,
   project_id: number,
   distinct_ids: readonly string[],
+  bounds: ReadingBounds = defaultBounds,
 ): Promise<Map<string, Person>> {
   if (distinct_ids.length === 0) return new Map();
-  // All ids of their persons; an id that was never merged is in no row.
   const merging = clickhouse.query<MergedId>(
-    `SELECT distinct_id, main_id, toUnixTimestamp64Micro(merged_at) AS merged_at
+    // An id that was never merged is in no row.
+    `SELECT distinct_id, main_id, toUnixTimestamp64Micro(merged_at) AS merged_at, 1 AS asked
+     FROM merged_ids FINAL
+     WHERE project_id = {project_id:UInt32} AND distinct_id IN {distinct_ids:Array(String)}
+     UNION ALL
+     SELECT distinct_id, main_id, toUnixTimestamp64Micro(merged_at) AS merged_at, 0 AS asked
      FROM merged_ids FINAL
      WHERE project_id = {project_id:UInt32} AND main_id IN (
        SELECT main_id FROM merged_ids FINAL
        WHERE project_id = {project_id:UInt32} AND distinct_id IN {distinct_ids:Array(String)}
        UNION ALL
        SELECT arrayJoin({distinct_ids:Array(String)})
-     )`,
-    { project_id, distinct_ids },
+     )
+     LIMIT {each:UInt32} BY main_id
+     LIMIT {all:UInt32}`,
+    { project_id, distinct_ids, each: bounds.idsEachMax + 1, all: bounds.idsMax + 1 },
     queryOptions,
   );
-  const { merged, kept } = await withTheirs(clickhouse, project_id, distinct_ids, merging);
-  const mainOf = new Map(merged.map(({ distinct_id, main_id }) => [distinct_id, main_id]));
+  const own = readKept(clickhouse, project_id, distinct_ids);
+  const [merged, kept] = await Promise.all([merging, own]);
+  const mainOf = new Map(
+    merged.filter(({ asked }) => asked === 1).map(({ distinct_id, main_id }) => [distinct_id, main_id]),
+  );
   const mains = new Map(distinct_ids.map((id) => [id, mainOf.get(id) ?? id]));
-  const persons = foldPersons(project_id, [...new Set(mains.values())], merged, kept);
-  const byMain = new Map(persons.map((person) => [person.distinct_ids[0], person]));
-  const found = distinct_ids.map((id) => [id, byMain.get(mains.get(id))] as const);
+  const theirs = merged.filter(({ asked }) => asked === 0);
+  const wanted = { ids: distinct_ids, mains: [...new Set(mains.values())], merged: theirs, kept, bounds };
+  const persons = await readWanted(clickhouse, project_id, wanted);
+  const found = distinct_ids.map((id) => [id, persons.get(mains.get(id)!)] as const);
   return new Map(found.filter((pair): pair is [string, Person] => pair[1] !== undefined));
 }
 
@@ -71,6 +98,18 @@ export async function findPersonByUuid(
   project_id: number,
   uuid: string,
 ): Promise<Person | undefined> {
+  const main = await findMainId(clickhouse, project_id, uuid);
+  if (main === undefined) return undefined;
+  const [person] = await readPersons(clickhouse, project_id, [main]);
+  return person;
+}
+
+/** The main id of the person of a uuid; undefined as for findPersonByUuid. */
+export async function findMainId(
+  clickhouse: ClickHouse,
+  project_id: number,
+  uuid: string,
+): Promise<string | undefined> {
   const [own] = await clickhouse.query<{ distinct_id: string }>(
     `SELECT distinct_id FROM seen
      WHERE project_id = {project_id:UInt32} AND own_person_id = {uuid:UUID} LIMIT 1`,
@@ -78,8 +117,25 @@ export async function findPersonByUuid(
     queryOptions,
   );
   if (!own) return undefined;
-  const person = await findPersonByDistinctId(clickhouse, project_id, own.distinct_id);
-  return person?.uuid === uuid.toLowerCase() ? person : undefined;
+  const mains = await findMainIds(clickhouse, project_id, [own.distinct_id]);
+  return mains.get(own.distinct_id) === own.distinct_id ? own.distinct_id : undefined;
+}
+
+/** The main id of each distinct id: its own, unless it was merged. */
+export async function findMainIds(
+  clickhouse: ClickHouse,
+  project_id: number,
+  distinct_ids: readonly string[],
+): Promise<Map<string, string>> {
+  const rows = await clickhouse.query<{ distinct_id: string; main_id: string }>(
+    `SELECT distinct_id, main_id FROM merged_ids FINAL
+     WHERE project_id = {project_id:UInt32} AND distinct_id IN {distinct_ids:Array(String)}`,
+    { project_id, distinct_ids },
+    queryOptions,
+  );
+  const mains = new Map(distinct_ids.map((id) => [id, id]));
+  for (const { distinct_id, main_id } of rows) mains.set(distinct_id, main_id);
+  return mains;
 }
 
 /** Persons by their main ids, in that order; those that do not exist are left out. */
@@ -87,41 +143,73 @@ export async function readPersons(
   clickhouse: ClickHouse,
   project_id: number,
   mains: readonly string[],
+  bounds: ReadingBounds = defaultBounds,
+  options: QueryOptions = queryOptions,
 ): Promise<Person[]> {
   if (mains.length === 0) return [];
   const merging = clickhouse.query<MergedId>(
-    `SELECT distinct_id, main_id, toUnixTimestamp64Micro(merged_at) AS merged_at
+    `SELECT distinct_id, main_id, toUnixTimestamp64Micro(merged_at) AS merged_at, 0 AS asked
      FROM merged_ids FINAL
-     WHERE project_id = {project_id:UInt32} AND main_id IN {mains:Array(String)}`,
-    { project_id, mains },
+     WHERE project_id = {project_id:UInt32} AND main_id IN {mains:Array(String)}
+     LIMIT {each:UInt32} BY main_id
+     LIMIT {all:UInt32}`,
+    { project_id, mains, each: bounds.idsEachMax + 1, all: bounds.idsMax + 1 },
     queryOptions,
   );
-  const { merged, kept } = await withTheirs(clickhouse, project_id, mains, merging);
-  return foldPersons(project_id, mains, merged, kept);
+  const [merged, kept] = await Promise.all([merging, readKept(clickhouse, project_id, mains, options)]);
+  const wanted = { ids: mains, mains, merged, kept, bounds, options };
+  const persons = await readWanted(clickhouse, project_id, wanted);
+  return mains.map((main) => persons.get(main)).filter((person) => person !== undefined);
+}
+
+interface Wanted {
+  /** Whose `kept` was read. */
+  ids: readonly string[];
+  mains: readonly string[];
+  /** What was merged into these main ids, and those themselves: as far as the bounds go. */
+  merged: readonly MergedId[];
+  kept: readonly KeptChange[];
+  bounds: ReadingBounds;
+  options?: QueryOptions;
+}
+
+/**
+ * What is kept of the ids was read while it was asked who was merged with them; of those others it is read now, if
+ * there are any. Most ids were never merged, and have both in the time of one. Persons of too many ids are read apart.
+ */
+async function readWanted(
+  clickhouse: ClickHouse,
+  project_id: number,
+  { ids, mains, merged, kept, bounds, options }: Wanted,
+): Promise<Map<string, Person>> {
+  const counts = new Map<string, number>();
+  for (const { main_id } of merged) counts.set(main_id, (counts.get(main_id) ?? 0) + 1);
+  const cut = merged.length > bounds.idsMax;
+  const isLarge = (main: string) => cut || (counts.get(main) ?? 0) > bounds.idsEachMax;
+  const large = mains.filter(isLarge);
+  const small = large.length === 0 ? mains : mains.filter((main) => !isLarge(main));
+  const theirs = large.length === 0 ? merged : merged.filter(({ main_id }) => !isLarge(main_id));
+  const others = new Set(theirs.flatMap(({ distinct_id, main_id }) => [distinct_id, main_id]));
+  for (const id of ids) others.delete(id);
+  const [more, largeOnes] = await Promise.all([
+    others.size === 0 ? [] : readKept(clickhouse, project_id, [...others], options),
+    large.length === 0 ? [] : readLarge(clickhouse, project_id, large),
+  ]);
+  const persons = await foldPersons(project_id, small, theirs, [...kept, ...more]);
+  for (const one of largeOnes) persons.set(one.main_id, largePerson(project_id, one));
+  return persons;
 }
 
 /** What is kept of an id itself, in a row like those of its keys. */
 const idKind = 9;
 
-/**
- * What is kept of these ids, read while it is asked who was merged with them; of those others then, if there are any.
- * Most ids were never merged, and have both in the time of one.
- */
-async function withTheirs(
+/** One statement for both tables: each has its price, however little it reads. */
+function readKept(
   clickhouse: ClickHouse,
   project_id: number,
   ids: readonly string[],
-  merging: Promise<MergedId[]>,
-): Promise<{ merged: MergedId[]; kept: KeptChange[] }> {
-  const [merged, own] = await Promise.all([merging, readKept(clickhouse, project_id, ids)]);
-  const others = new Set(merged.flatMap(({ distinct_id, main_id }) => [distinct_id, main_id]));
-  for (const id of ids) others.delete(id);
-  if (others.size === 0) return { merged, kept: own };
-  return { merged, kept: [...own, ...(await readKept(clickhouse, project_id, [...others]))] };
-}
-
-/** One statement for both tables: each has its price, however little it reads. */
-function readKept(clickhouse: ClickHouse, project_id: number, ids: readonly string[]): Promise<KeptChange[]> {
+  options: QueryOptions = queryOptions,
+): Promise<KeptChange[]> {
   return clickhouse.query<KeptChange>(
     `SELECT distinct_id, '' AS key, toUInt8(${idKind}) AS kind, toString(min(first)) AS at,
        '' AS tie, toInt8(0) AS op, '' AS value
@@ -136,38 +224,72 @@ function readKept(clickhouse: ClickHouse, project_id: number, ids: readonly stri
        GROUP BY distinct_id, key, kind
      )`,
     { project_id, ids },
-    queryOptions,
+    options,
   );
 }
 
 /**
- * `merged`: all ids that were merged into these main ids, and those themselves; `kept`: what is kept of them all.
+ * By their main ids. `merged`: all ids that were merged into these main ids, and those themselves; `kept`: what is
+ * kept of them all, and maybe of others. Others have their turn between some of them.
  */
-function foldPersons(
+async function foldPersons(
   project_id: number,
   mains: readonly string[],
   merged: readonly MergedId[],
   kept: readonly KeptChange[],
-): Person[] {
+): Promise<Map<string, Person>> {
   const mainOf = new Map(mains.map((main) => [main, main]));
   for (const { distinct_id, main_id } of merged) mainOf.set(distinct_id, main_id);
   const mergedAt = new Map(merged.map((one) => [one.distinct_id, Number(one.merged_at)]));
   const seen = kept.filter(({ kind }) => kind === idKind);
   const changes = kept.filter(({ kind }) => kind !== idKind);
   const identified = new Set(merged.map(({ main_id }) => main_id));
-  const seenBy = Map.groupBy(seen, ({ distinct_id }) => mainOf.get(distinct_id)!);
-  const changesBy = Map.groupBy(changes, ({ distinct_id }) => mainOf.get(distinct_id)!);
-  return mains.flatMap((main) => {
+  const seenBy = Map.groupBy(seen, ({ distinct_id }) => mainOf.get(distinct_id));
+  const changesBy = Map.groupBy(changes, ({ distinct_id }) => mainOf.get(distinct_id));
+  const persons = new Map<string, Person>();
+  let folded = 0;
+  for (const main of mains) {
     const ids = seenBy.get(main);
-    if (!ids) return [];
+    if (!ids) continue;
+    const own = changesBy.get(main) ?? [];
+    folded += own.length + ids.length;
+    if (folded > limits.changesFoldedMax) {
+      folded = 0;
+      await othersTurn();
+    }
     const joined = (id: string) => (id === main ? undefined : mergedAt.get(id));
     const others = ids.map(({ distinct_id }) => distinct_id).filter((id) => id !== main);
-    return {
+    persons.set(main, {
       uuid: ownPersonId(project_id, main),
-      distinct_ids: [main, ...others.toSorted()],
-      properties: foldProperties(changesBy.get(main) ?? [], joined),
+      distinct_ids: [main, ...others.toSorted(byBytes)].slice(0, limits.distinctIdsShownMax),
+      distinct_ids_count: others.length + 1,
+      properties: foldProperties(own, joined),
       created_at: ids.map(({ at }) => at).toSorted()[0]!,
       is_identified: identified.has(main),
-    };
-  });
+    });
+  }
+  return persons;
+}
+
+function largePerson(project_id: number, one: LargePerson): Person {
+  const { main_id, distinct_ids, distinct_ids_count, created_at, is_identified } = one;
+  const joined = (id: string) => (id === main_id ? undefined : one.mergedAt.get(id));
+  const properties = foldProperties(one.changes, joined);
+  const uuid = ownPersonId(project_id, main_id);
+  return { uuid, distinct_ids, distinct_ids_count, properties, created_at, is_identified };
+}
+
+/** The engine's order of texts, which is not that of UTF-16 where surrogates meet what lies behind them. */
+export function byBytes(one: string, other: string): number {
+  const end = Math.min(one.length, other.length);
+  for (let at = 0; at < end; at++) {
+    const [a, b] = [one.charCodeAt(at), other.charCodeAt(at)];
+    if (a !== b) return rank(a) - rank(b);
+  }
+  return one.length - other.length;
+}
+
+function rank(unit: number): number {
+  if (unit < 0xd800) return unit;
+  return unit < 0xe000 ? unit + 0x2000 : unit - 0x800;
 }

@@ -1,6 +1,7 @@
 // The columns of a list of events: which there are, and what each shows of an event. Takes no SQL.
 
 import { Fault } from "../../core/fault.ts";
+import { isoOfStored } from "../../core/trim.ts";
 
 /** An event as it is read. */
 export interface EventRow {
@@ -31,8 +32,8 @@ const fixed: Record<string, Column> = {
   event: { type: "String", of: ({ event }) => event },
   distinct_id: { type: "String", of: ({ distinct_id }) => distinct_id },
   properties: { type: "String", of: ({ read }) => read },
-  timestamp: { type: "DateTime64(6, 'UTC')", of: ({ timestamp }) => isoOf(timestamp) },
-  created_at: { type: "DateTime64(6, 'UTC')", of: ({ created_at }) => isoOf(created_at) },
+  timestamp: { type: "DateTime64(6, 'UTC')", of: ({ timestamp }) => isoOfStored(timestamp) },
+  created_at: { type: "DateTime64(6, 'UTC')", of: ({ created_at }) => isoOfStored(created_at) },
   person_id: { type: "UUID", of: ({ person_id }) => person_id },
   "*": { type: "Tuple", of: wholeOf },
 };
@@ -67,17 +68,18 @@ function memberOf(value: unknown, key: string): unknown {
 /** @throws Fault for any order but by time. */
 export function isNewestFirst(orderBy: readonly string[] | null | undefined, attr: string): boolean {
   const [order = "timestamp DESC", ...others] = orderBy ?? [];
-  const [, direction] = /^\s*timestamp(?:\s+(ASC|DESC))?\s*$/i.exec(order) ?? [];
-  if (others.length > 0 || !/^\s*timestamp(\s+(ASC|DESC))?\s*$/i.test(order)) {
+  const [column, direction = "asc", ...rest] = order.trim().toLowerCase().split(/\s+/, 3);
+  const isKnown = column === "timestamp" && (direction === "asc" || direction === "desc");
+  if (others.length > 0 || rest.length > 0 || !isKnown) {
     const detail = 'Only ["timestamp ASC"] and ["timestamp DESC"] are supported.';
     throw new Fault("invalid_choice", detail, { attr: `${attr}__orderBy` });
   }
-  return direction?.toUpperCase() === "DESC";
+  return direction === "desc";
 }
 
 function wholeOf(row: ReadEvent): Record<string, unknown> {
   const { uuid, event, distinct_id, person_id, read: properties } = row;
-  return { uuid, event, properties, timestamp: isoOf(row.timestamp), distinct_id, person_id };
+  return { uuid, event, properties, timestamp: isoOfStored(row.timestamp), distinct_id, person_id };
 }
 
 function jsonOf(text: string): unknown {
@@ -87,9 +89,4 @@ function jsonOf(text: string): unknown {
   } catch {
     return text;
   }
-}
-
-/** `2024-01-02 03:04:05.600000` as `2024-01-02T03:04:05.600000Z`; a fraction of zero is left out. */
-function isoOf(moment: string): string {
-  return `${moment.replace(" ", "T").replace(/\.0+$/, "")}Z`;
 }

@@ -3,10 +3,18 @@
 
 import { Fault } from "../../core/fault.ts";
 import { limits } from "../../core/limits.ts";
+import { fitting } from "../../http/long_page.ts";
 import type { PropertyFilter } from "../../storage/property_filter.ts";
+import {
+  type EventKey,
+  keyColumns,
+  keyParams,
+  propertiesText,
+  sizesText,
+} from "../../storage/stored_properties.ts";
 import type { Span } from "../date_range.ts";
 import type { EventRow } from "./columns.ts";
-import { type Ask, draftOf, matching, source, within } from "../store.ts";
+import { type Ask, draftOf, matching, within } from "../store.ts";
 
 export interface EventsAsked {
   project_id: number;
@@ -20,48 +28,40 @@ export interface EventsAsked {
   offset: number;
 }
 
-interface Place {
-  uuid: string;
-  timestamp: string;
-}
+/** An event before its properties are read. */
+type Placed = EventKey & Omit<EventRow, "properties">;
 
 /** Ordered by timestamp and uuid, one more than `limit` where there are more. */
 export async function eventRows(ask: Ask, asked: EventsAsked): Promise<EventRow[]> {
   const draft = draftOf(asked.project_id, asked.now, asked.timezone);
   const where = `${within(draft, asked.span)} AND ${matching(draft, asked)}`;
   const order = asked.newestFirst ? "DESC" : "ASC";
-  const places = await ask<Place>(
-    `SELECT uuid, timestamp FROM ${source(asked.filters)}
+  const placed = await ask<Placed>(
+    `SELECT ${keyColumns}, distinct_id, timestamp, created_at, person_id FROM events
      WHERE ${where} ORDER BY timestamp ${order}, uuid ${order} LIMIT {limit:UInt64} OFFSET {offset:UInt64}`,
     { ...draft.params, limit: asked.limit + 1, offset: asked.offset },
   );
-  const moments = places.map(({ timestamp }) => timestamp).toSorted();
-  if (moments.length === 0) return [];
-  const onPage = `project_id = {project_id:UInt32}
-       AND timestamp >= toDateTime64({oldest:String}, 6, 'UTC')
-       AND timestamp <= toDateTime64({newest:String}, 6, 'UTC')
-       AND has({uuids:Array(UUID)}, uuid)`;
-  const params = {
-    project_id: asked.project_id,
-    oldest: moments[0],
-    newest: moments.at(-1),
-    uuids: places.map(({ uuid }) => uuid),
-  };
-  if (places.length * limits.eventBytesMax > limits.queryPageBytesMax) {
-    const [size] = await ask<{ bytes: string }>(
-      `SELECT sum(length(properties)) AS bytes FROM stored_events WHERE ${onPage}`,
-      params,
+  if (placed.length === 0) return [];
+  const params = keyParams(asked.project_id, placed);
+  if (placed.length * limits.eventBytesMax > limits.queryPageBytesMax) {
+    const sizes = await ask<{ uuid: string; bytes: string }>(sizesText, params);
+    const bytesOf = new Map(sizes.map(({ uuid, bytes }) => [uuid, Number(bytes)]));
+    const fits = fitting(
+      placed.map(({ uuid }) => bytesOf.get(uuid) ?? 0),
+      limits.queryPageBytesMax,
     );
-    if (Number(size?.bytes) > limits.queryPageBytesMax) throw tooBig();
+    // One row more than the page has is read, to know whether there are more.
+    if (fits !== undefined) throw tooBig(Math.max(1, fits - 1));
   }
-  return await ask<EventRow>(
-    `SELECT uuid, event, distinct_id, properties, timestamp, created_at, person_id
-     FROM events WHERE ${onPage} ORDER BY timestamp ${order}, uuid ${order}`,
-    params,
-  );
+  const read = await ask<{ uuid: string; properties: string }>(propertiesText, params);
+  const properties = new Map(read.map((row) => [row.uuid, row.properties]));
+  return placed.flatMap((row) => {
+    const own = properties.get(row.uuid);
+    return own === undefined ? [] : [{ ...row, properties: own }];
+  });
 }
 
-function tooBig(): Fault {
-  const detail = `These events hold more than ${limits.queryPageBytesMax} bytes. Ask for fewer of them at once.`;
+function tooBig(fits: number): Fault {
+  const detail = `These events hold more than ${limits.queryPageBytesMax} bytes. Ask with "limit": ${fits}.`;
   return new Fault("invalid_input", detail, { attr: "query" });
 }

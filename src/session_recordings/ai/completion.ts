@@ -2,8 +2,10 @@
 // a redirect with the key, and never shows the key or the server's own words to anybody.
 
 import { Fault } from "../../core/fault.ts";
+import { foreignText, secretsInUrl } from "../../core/foreign_text.ts";
 import { limits } from "../../core/limits.ts";
 import { type Log, reasonOf } from "../../core/log.ts";
+import { Places, placeWithin } from "../../work/places.ts";
 
 export interface ModelServer {
   /** Without a last slash, e.g. https://api.openai.com/v1. */
@@ -18,15 +20,30 @@ export interface Message {
   content: string;
 }
 
+export type Completing = (project_id: number, messages: readonly Message[]) => Promise<unknown>;
+
 /**
- * What the model answers, read as JSON.
- * @throws Fault unavailable when the server cannot be reached or refuses; invalid_input when its answer is no JSON.
+ * Asks for what the model answers, read as JSON; a few at once, shared out by project.
+ * @throws Fault unavailable when too many ask, or the server cannot be reached or refuses; invalid_input when its
+ * answer is no JSON.
  */
-export async function complete(
-  server: ModelServer,
-  messages: readonly Message[],
-  log: Log,
-): Promise<unknown> {
+export function openCompleting(server: ModelServer, log: Log): Completing {
+  const places = new Places(limits.completionsAtOnceMax, limits.completionsWaitingMax, limits.waitingShare);
+  return async (project_id, messages) => {
+    const leave = await placeWithin(places, limits.completionWaitMsMax, project_id);
+    if (!leave) {
+      const detail = "The language model is asked too much already. Please retry.";
+      throw new Fault("unavailable", detail, { retryAfterSeconds: 10 });
+    }
+    try {
+      return await complete(server, messages, log);
+    } finally {
+      leave();
+    }
+  };
+}
+
+async function complete(server: ModelServer, messages: readonly Message[], log: Log): Promise<unknown> {
   const body = await ask(server, messages, log);
   const content = contentOf(body);
   if (content === undefined) throw wrongAnswer("Invalid response from the language model");
@@ -35,6 +52,11 @@ export async function complete(
   } catch {
     throw wrongAnswer("Invalid JSON response from the language model");
   }
+}
+
+/** What the server was sent, and must neither be answered nor logged. */
+export function secretsOf({ url, key }: ModelServer): string[] {
+  return [key ?? "", ...secretsInUrl(url)];
 }
 
 export function wrongAnswer(detail: string): Fault {
@@ -53,17 +75,30 @@ async function ask(server: ModelServer, messages: readonly Message[], log: Log):
     });
     if (!reply.ok) {
       await reply.body?.cancel();
+      if (operatorsFaults.has(reply.status)) throw new OperatorsFault(`it answered ${reply.status}`);
       throw new Error(`it answered ${reply.status}`);
     }
     return await readText(reply);
   } catch (thrown) {
     if (thrown instanceof Fault) throw thrown;
-    log.warn("the language model gave no answer", { url, reason: reasonOf(thrown) });
+    const secrets = secretsOf(server);
+    const said = (text: string) => foreignText(text, { secrets, charsMax: limits.completionReasonCharsMax });
+    log.warn("the language model gave no answer", { url: said(url), reason: said(reasonOf(thrown)) });
+    // Asking again does not help: no Retry-After.
+    if (thrown instanceof OperatorsFault) throw new Fault("unavailable", wrongSettings);
     throw new Fault("unavailable", "The language model gave no answer. Please retry.", {
       retryAfterSeconds: 10,
     });
   }
 }
+
+/** The server refuses how it is asked, whoever asks: its key, its address or its model is wrong. */
+class OperatorsFault extends Error {}
+
+/** 401 and 403: the key. 404: the address or the model. */
+const operatorsFaults: ReadonlySet<number> = new Set([401, 403, 404]);
+const wrongSettings =
+  "The language model refuses this server. Its operator has to correct OPENAI_API_KEY, _BASE_URL or _MODEL.";
 
 /** @throws Fault invalid_input past the bound; the rest is not waited for. */
 async function readText(reply: Response): Promise<string> {

@@ -3,12 +3,20 @@
 import { Elysia } from "elysia";
 import { type Gate, projectHomes } from "../../access/gate.ts";
 import { Fault } from "../../core/fault.ts";
+import { foreignValue } from "../../core/foreign_text.ts";
 import { limits } from "../../core/limits.ts";
 import type { Log } from "../../core/log.ts";
 import { readChanges } from "../../http/body.ts";
 import { checkFields } from "../../http/field_check.ts";
 import { reply, requestBody } from "../../http/schema.ts";
-import { complete, type Message, type ModelServer, wrongAnswer } from "./completion.ts";
+import {
+  type Completing,
+  type Message,
+  type ModelServer,
+  openCompleting,
+  secretsOf,
+  wrongAnswer,
+} from "./completion.ts";
 import {
   filtersBody,
   filtersModel,
@@ -30,18 +38,21 @@ export interface PromptRoutes {
 
 export function promptRoutes({ gate, log, server }: PromptRoutes) {
   const app = new Elysia({ name: "session_recordings: ai", tags: ["Session recordings"] }).use(gate);
-  const ask = async (messages: Message[]) => await complete(present(server), messages, log);
+  const completing = server && openCompleting(server, log);
+  const ask = async (project_id: number, messages: Message[]) =>
+    await present(completing)(project_id, messages);
+  const clean = <T>(answer: T) => withoutSecrets(answer, server);
   for (const home of projectHomes) {
     app.post(
       `${home}/session_recordings/ai/filters/`,
-      async ({ request }) => {
+      async ({ project, request }) => {
         const body = await readChanges(request, filtersBody);
         if (!("messages" in body)) return nothing();
         const { messages } = checkFields(messagesPrompt, { messages: body.messages });
         refuseLong(messages);
-        const answer = await ask([{ role: "system", content: filtersPrompt }, ...messages]);
+        const answer = await ask(project.id, [{ role: "system", content: filtersPrompt }, ...messages]);
         if (!isFilters(answer)) throw wrongAnswer("Invalid response from the language model");
-        return answer;
+        return clean(answer);
       },
       {
         project_scope: "session_recording:read",
@@ -55,17 +66,17 @@ export function promptRoutes({ gate, log, server }: PromptRoutes) {
     );
     app.post(
       `${home}/session_recordings/ai/regex/`,
-      async ({ request }) => {
+      async ({ project, request }) => {
         const body = await readChanges(request, regexBody);
         if (!("regex" in body)) return nothing();
         if (body.regex === "") throw new Fault("invalid_input", "Missing required field: regex");
         const { regex } = checkFields(regexPrompt, { regex: body.regex });
-        const answer = await ask([
+        const answer = await ask(project.id, [
           { role: "system", content: patternPrompt },
           { role: "user", content: regex },
         ]);
         if (!isRegex(answer)) throw wrongAnswer("Invalid response from the language model");
-        return answer;
+        return clean(answer);
       },
       {
         project_scope: "session_recording:read",
@@ -88,9 +99,15 @@ function nothing(): Response {
   return new Response(null);
 }
 
-function present(server: ModelServer | undefined): ModelServer {
-  if (server) return server;
+function present(completing: Completing | undefined): Completing {
+  if (completing) return completing;
   throw new Fault("invalid_input", "OpenAI API key is not configured");
+}
+
+/** A checked answer, whose texts are the model's own words. */
+function withoutSecrets<T>(answer: T, server: ModelServer | undefined): T {
+  const secrets = server ? secretsOf(server) : [];
+  return foreignValue(answer, { secrets, charsMax: limits.promptedTextCharsMax }) as T;
 }
 
 function refuseLong(messages: readonly Message[]): void {

@@ -14,6 +14,8 @@ export interface RecordingFilter {
   from?: string | undefined;
   to?: string | undefined;
   distinct_ids?: readonly string[] | undefined;
+  /** Only those of the person with this main id, whichever ids it has. */
+  person_main_id?: string | undefined;
   session_ids?: readonly string[] | undefined;
   /** Recordings that are deleted though ClickHouse still has them. */
   without: readonly string[];
@@ -72,8 +74,8 @@ function latestDays(filter: RecordingFilter): { bound: string; onThem: string } 
 }
 
 /** Few recordings match: looking for the latest of them would read as much as looking at all of them. */
-function isNarrow({ distinct_ids, session_ids }: RecordingFilter): boolean {
-  return distinct_ids !== undefined || session_ids !== undefined;
+function isNarrow({ distinct_ids, person_main_id, session_ids }: RecordingFilter): boolean {
+  return [distinct_ids, person_main_id, session_ids].some((one) => one !== undefined);
 }
 
 /** Some more recordings than the page has are read; undefined when not enough of them began as late as it seemed. */
@@ -152,7 +154,7 @@ function moment(name: string): string {
  * @param byRow whether only its rows of the distinct ids asked for are wanted; all of it otherwise.
  */
 function conditions(filter: RecordingFilter, byRow: boolean) {
-  const { project_id, from, to, distinct_ids, session_ids, without } = filter;
+  const { project_id, from, to, distinct_ids, person_main_id, session_ids, without } = filter;
   const own = "project_id = {project_id:UInt32}";
   const clauses = [own];
   const params: Record<string, unknown> = { project_id };
@@ -162,11 +164,18 @@ function conditions(filter: RecordingFilter, byRow: boolean) {
     return clause;
   };
   const hashes = (name: string) => `(SELECT sipHash64(arrayJoin({${name}:Array(String)})))`;
-  const theirs = "distinct_id IN {distinct_ids:Array(String)}";
-  const whole = `session_hash IN (SELECT session_hash FROM session_recording_days WHERE ${own} AND ${theirs})`;
+  const rowsOf = (theirs: string) =>
+    byRow
+      ? theirs
+      : `session_hash IN (SELECT session_hash FROM session_recording_days WHERE ${own} AND ${theirs})`;
+  const asked = "distinct_id IN {distinct_ids:Array(String)}";
+  const ofPerson = `distinct_id IN (
+    SELECT distinct_id FROM merged_ids FINAL WHERE ${own} AND main_id = {person_main_id:String}
+    UNION ALL SELECT {person_main_id:String})`;
   clauses.push(
     narrow("to", to, `day <= toDate32(${moment("to")}) AND start_time < ${moment("to")}`),
-    narrow("distinct_ids", distinct_ids, byRow ? theirs : whole),
+    narrow("distinct_ids", distinct_ids, rowsOf(asked)),
+    narrow("person_main_id", person_main_id, rowsOf(ofPerson)),
     narrow("session_ids", session_ids, `session_hash IN ${hashes("session_ids")}`),
     narrow("without", without.length > 0 ? without : undefined, `session_hash NOT IN ${hashes("without")}`),
   );

@@ -5,33 +5,37 @@ import { type Gate, projectHomes } from "../../access/gate.ts";
 import { Fault } from "../../core/fault.ts";
 import { readChanges } from "../../http/body.ts";
 import { reply, requestBody } from "../../http/schema.ts";
-import { type DeskOptions, getRecording, getRow, idOf } from "../desk.ts";
+import { type DeskOptions, findRow, getRecording, getRow, idOf } from "../desk.ts";
 import { answerSnapshots } from "../snapshots/answer.ts";
+import type { ReadingBudget } from "../snapshots/reading_budget.ts";
 import { sharingBody, sharingModel } from "./model.ts";
-import { findShared, takeSharing } from "./store.ts";
+import { findShared, takeSharing, unshared } from "./store.ts";
 
 export interface SharingRoutes extends DeskOptions {
   gate: Gate;
+  budget: ReadingBudget;
 }
 
-export function sharingRoutes({ gate, ...desk }: SharingRoutes) {
+export function sharingRoutes({ gate, budget, ...desk }: SharingRoutes) {
   const app = new Elysia({ name: "session_recordings: sharing", tags: ["Session recordings"] }).use(gate);
   for (const home of projectHomes) {
     const path = `${home}/session_recordings/:id/sharing/`;
     app.get(
       path,
       async ({ project, params }) => {
-        const { session_id } = await getRow(desk, project.id, idOf(params));
-        return await takeSharing(
-          desk.sql,
-          { project_id: project.id, session_id },
-          new Date(desk.clock.now()),
-        );
+        const session_id = idOf(params);
+        const row = await findRow(desk, project.id, session_id);
+        const now = new Date(desk.clock.now());
+        // Nothing is kept of ids that anybody may make up.
+        if (!row) return unshared(now);
+        return await takeSharing(desk.sql, { project_id: project.id, session_id }, now);
       },
       {
         project_scope: "sharing_configuration:read",
         detail: {
           summary: "Get how a session recording is shared",
+          description:
+            "One without pieces is not shared: its token opens nothing, and is another one each time.",
           responses: { 200: reply("How it is shared.", sharingModel) },
         },
       },
@@ -45,7 +49,8 @@ export function sharingRoutes({ gate, ...desk }: SharingRoutes) {
         return await takeSharing(desk.sql, recording, new Date(desk.clock.now()), enabled);
       },
       {
-        project_scope: "sharing_configuration:write",
+        // Whoever shares a recording has the token that shows it.
+        project_scope: ["sharing_configuration:write", "session_recording:read"],
         detail: {
           summary: "Share a session recording, or stop sharing it",
           description: "Once it was disabled, its token opens nothing any more, and it has a new one.",
@@ -55,11 +60,11 @@ export function sharingRoutes({ gate, ...desk }: SharingRoutes) {
       },
     );
   }
-  return app.use(sharedRoutes(desk));
+  return app.use(sharedRoutes(desk, budget));
 }
 
 /** Without a key: the token is one. */
-function sharedRoutes(desk: DeskOptions) {
+function sharedRoutes(desk: DeskOptions, budget: ReadingBudget) {
   const hidden = { detail: { hide: true } } as const;
   return new Elysia({ name: "shared" })
     .get(
@@ -79,7 +84,8 @@ function sharedRoutes(desk: DeskOptions) {
       async ({ params, request }) => {
         const { project_id, session_id } = await openShared(desk, params.token);
         await getRow(desk, project_id, session_id);
-        return await answerSnapshots(desk.clickhouse, { project_id, session_id }, request);
+        const { clickhouse } = desk;
+        return await answerSnapshots({ clickhouse, budget }, { project_id, session_id }, request);
       },
       hidden,
     );

@@ -36,6 +36,11 @@ export async function takeSharing(
   return { created_at: isoOf(row.created_at), enabled: row.enabled, access_token: row.access_token };
 }
 
+/** Of a session without pieces: not shared, by a token that is kept nowhere. */
+export function unshared(now: Date): Sharing {
+  return { created_at: isoOf(now), enabled: false, access_token: randomBase62(tokenLength) };
+}
+
 /** The recording that a token opens; undefined when it opens none. */
 export async function findShared(
   sql: Postgres,

@@ -1,62 +1,58 @@
 // A recording's events as an answer: a page of them by window with where to find the rest, or blobs of JSON lines.
-// Never holds more than a page in memory, and lets other requests have their turn between two pieces.
 
 import { Fault } from "../../core/fault.ts";
 import { limits } from "../../core/limits.ts";
 import { requestUrl } from "../../http/page.ts";
 import type { ClickHouse } from "../../storage/clickhouse.ts";
-import { type RrwebEvent, expandChunk } from "./expand.ts";
-import { type Chunk, type RecordedSession, listChunks, readChunks } from "./store.ts";
+import { type Blob, blobsOf, pageEnd, sourceOf } from "./blobs.ts";
+import { type ExpandedEvent, type ExpandedPieces, type PieceReading, readPieces } from "./pieces.ts";
+import type { ReadingBudget } from "./reading_budget.ts";
+import { type Parts, sendParts, slicesOf, streamOf } from "./sent_slices.ts";
+import { type RecordedSession, listChunks } from "./store.ts";
 
-/** Pieces that follow each other, about a megabyte; its key is its place. */
-export interface Stretch {
-  chunks: Chunk[];
-  bytes: number;
+export interface SnapshotReading {
+  clickhouse: ClickHouse;
+  budget: ReadingBudget;
 }
 
+/** @throws Fault for a query that makes no sense, and unavailable when too many recordings are being read. */
 export async function answerSnapshots(
-  clickhouse: ClickHouse,
+  { clickhouse, budget }: SnapshotReading,
   session: RecordedSession,
   request: Request,
 ): Promise<Response> {
   const url = requestUrl(request);
-  const blobs = blobsOf(await listChunks(clickhouse, session));
-  const [from, to] = rangeOf(url.searchParams, blobs.length);
-  if (url.searchParams.has("source")) return lines(clickhouse, session, blobs.slice(from, to));
-  return await page(clickhouse, session, blobs, from, url);
+  const reading = { clickhouse, budget, session, gone: request.signal };
+  const wanted = readWanted(url.searchParams);
+  const blobs = await budget.within(request.signal, async () =>
+    blobsOf(await listChunks(clickhouse, session)),
+  );
+  const from = wanted.from ?? 0;
+  const to = (wanted.to ?? blobs.length - 1) + 1;
+  if (wanted.lines) return await sendLines(reading, blobs.slice(from, to));
+  return await sendPage(reading, blobs, from, url);
 }
 
-/** Grouped in their order: what comes later never moves a piece from one blob to another. */
-export function blobsOf(chunks: readonly Chunk[]): Stretch[] {
-  const blobs: Stretch[] = [];
-  let open: Stretch | undefined;
-  for (const chunk of chunks) {
-    if (!open || open.bytes + chunk.size > limits.snapshotBlobBytesMax) {
-      open = { chunks: [], bytes: 0 };
-      blobs.push(open);
-    }
-    open.chunks.push(chunk);
-    open.bytes += chunk.size;
-  }
-  return blobs;
+interface Wanted {
+  lines: boolean;
+  /** Keys of blobs, both included. */
+  from: number | undefined;
+  to: number | undefined;
 }
 
-/** [from, to) of the blobs asked for. @throws Fault for a source or a key that makes no sense. */
-function rangeOf(query: URLSearchParams, count: number): [number, number] {
+/** @throws Fault for a source or a key that makes no sense. */
+function readWanted(query: URLSearchParams): Wanted {
   const source = query.get("source");
   if (source !== null && source !== "blob_v2" && source !== "blob") {
-    throw new Fault(
-      "invalid_choice",
-      `"${source.slice(0, limits.valueShownCharsMax)}" is not a valid choice.`,
-      {
-        attr: "source",
-      },
-    );
+    const shown = source.slice(0, limits.valueShownCharsMax);
+    throw new Fault("invalid_choice", `"${shown}" is not a valid choice.`, { attr: "source" });
   }
   const key = readKey(query, "blob_key");
-  const from = key ?? readKey(query, "start_blob_key") ?? 0;
-  const to = key ?? readKey(query, "end_blob_key") ?? count - 1;
-  return [from, to + 1];
+  return {
+    lines: source !== null,
+    from: key ?? readKey(query, "start_blob_key"),
+    to: key ?? readKey(query, "end_blob_key"),
+  };
 }
 
 function readKey(query: URLSearchParams, name: string): number | undefined {
@@ -67,57 +63,55 @@ function readKey(query: URLSearchParams, name: string): number | undefined {
   return Number(text);
 }
 
-/** One line an event: `[window_id, event]`. */
-function lines(clickhouse: ClickHouse, session: RecordedSession, blobs: Stretch[]): Response {
-  const encoder = new TextEncoder();
-  const pieces = eventsOf(clickhouse, session, blobs);
-  const stream = new ReadableStream<Uint8Array>({
-    pull: async (controller) => {
-      const { value, done } = await pieces.next();
-      if (done) return controller.close();
-      const [window_id, events] = value;
-      const text = events.map((event) => `${JSON.stringify([window_id, event])}\n`).join("");
-      controller.enqueue(encoder.encode(text));
-    },
-    cancel: async () => void (await pieces.return()),
-  });
-  return new Response(stream, {
-    headers: { "content-type": "application/jsonl", "cache-control": "no-store" },
-  });
+async function sendPage(reading: PieceReading, blobs: Blob[], from: number, url: URL): Promise<Response> {
+  const to = pageEnd(blobs, from);
+  const { pieces, reservation } = await readPieces(reading, blobs.slice(from, to));
+  const next = to < blobs.length ? nextOf(url, to) : null;
+  const parts = pageParts(blobs, byWindow(pieces), next);
+  return sendParts(parts, "application/json", () => reservation.release());
 }
 
-async function page(
-  clickhouse: ClickHouse,
-  session: RecordedSession,
-  blobs: Stretch[],
-  from: number,
-  url: URL,
-): Promise<Response> {
-  let to = from;
-  let bytes = 0;
-  while (to < blobs.length && (to === from || bytes + blobs[to]!.bytes <= limits.snapshotPageBytesMax)) {
-    bytes += blobs[to++]!.bytes;
+/** In the order of their times: a retry may have brought an earlier piece late. */
+function byWindow(pieces: ExpandedPieces["pieces"]): Map<string, ExpandedEvent[]> {
+  const windows = new Map<string, ExpandedEvent[]>();
+  for (const { window_id, events } of pieces) {
+    const known = windows.get(window_id);
+    if (known) for (const event of events) known.push(event);
+    else windows.set(window_id, events);
   }
-  const windows = new Map<string, RrwebEvent[]>();
-  for await (const [window_id, events] of eventsOf(clickhouse, session, blobs.slice(from, to))) {
-    const known = windows.get(window_id) ?? [];
-    for (const event of events) known.push(event);
-    windows.set(window_id, known);
+  for (const events of windows.values()) {
+    if (!isInOrder(events)) events.sort((a, b) => a.timestamp - b.timestamp);
   }
-  // A retry may have brought an earlier piece late; players want their events in order.
-  for (const events of windows.values()) events.sort((a, b) => timeOf(a) - timeOf(b));
-  return Response.json(
-    {
-      sources: blobs.map(sourceOf),
-      snapshot_data_by_window_id: Object.fromEntries(windows),
-      next: to < blobs.length ? nextOf(url, to) : null,
-    },
-    { headers: { "cache-control": "no-store" } },
-  );
+  return windows;
 }
 
-function timeOf({ timestamp }: RrwebEvent): number {
-  return typeof timestamp === "number" ? timestamp : 0;
+function isInOrder(events: readonly ExpandedEvent[]): boolean {
+  return events.every(({ timestamp }, i) => i === 0 || events[i - 1]!.timestamp <= timestamp);
+}
+
+function* pageParts(
+  blobs: readonly Blob[],
+  windows: Map<string, ExpandedEvent[]>,
+  next: string | null,
+): Parts {
+  let comma = "";
+  yield '{"sources":[';
+  for (const [place, blob] of blobs.entries()) {
+    yield `${comma}${JSON.stringify(sourceOf(blob, place))}`;
+    comma = ",";
+  }
+  yield '],"snapshot_data_by_window_id":{';
+  comma = "";
+  for (const [window_id, events] of windows) {
+    yield `${comma}${JSON.stringify(window_id)}:[`;
+    comma = ",";
+    for (const [i, { parts }] of events.entries()) {
+      if (i > 0) yield ",";
+      yield* parts;
+    }
+    yield "]";
+  }
+  yield `},"next":${JSON.stringify(next)}}`;
 }
 
 function nextOf(url: URL, blob: number): string {
@@ -126,39 +120,59 @@ function nextOf(url: URL, blob: number): string {
   return next.href;
 }
 
-function sourceOf({ chunks }: Stretch, place: number) {
-  const firsts = chunks.map(({ first_at }) => first_at).toSorted();
-  const lasts = chunks.map(({ last_at }) => last_at).toSorted();
-  return {
-    source: "blob_v2",
-    start_timestamp: isoOf(firsts[0] ?? ""),
-    end_timestamp: isoOf(lasts.at(-1) ?? ""),
-    blob_key: String(place),
+/** One line an event: `[window_id, event]`. A blob is read when its reader has taken the one before it. */
+async function sendLines(reading: PieceReading, blobs: readonly Blob[]): Promise<Response> {
+  const { budget, session, gone } = reading;
+  let chunks = 0;
+  for (const blob of blobs) chunks += blob.pieces;
+  const listed = await budget.reserve(session.project_id, chunks * chunkBytes, gone);
+  let place = 0;
+  let open: { slices: Generator<Uint8Array, undefined>; release: () => void } | undefined;
+  const openNext = async (): Promise<void> => {
+    const blob = blobs[place++];
+    if (!blob) return;
+    const { pieces, reservation } = await readPieces(reading, [blob]);
+    open = { slices: slicesOf(lineParts(pieces)), release: () => reservation.release() };
   };
+  const release = (): void => {
+    open?.release();
+    open = undefined;
+    listed.release();
+  };
+  const next = async (renew: () => void): Promise<Uint8Array | undefined> => {
+    for (; open; await openNext()) {
+      const slice = open.slices.next().value;
+      if (slice) return slice;
+      open.release();
+      open = undefined;
+      renew();
+    }
+    return undefined;
+  };
+  try {
+    // Before the status is sent: so a refusal is one.
+    await openNext();
+  } catch (thrown) {
+    release();
+    throw thrown;
+  }
+  return new Response(streamOf(next, release), {
+    headers: { "content-type": "application/jsonl", "cache-control": "no-store" },
+  });
 }
 
-function isoOf(moment: string): string {
-  return `${moment.replace(" ", "T")}Z`;
-}
+/** What a piece takes in a list, in bytes. */
+const chunkBytes = 400;
 
-/** The events of each piece with its window, a blob read at a time. */
-async function* eventsOf(
-  clickhouse: ClickHouse,
-  session: RecordedSession,
-  blobs: readonly Stretch[],
-): AsyncGenerator<[string, RrwebEvent[]], void, undefined> {
-  for (const { chunks } of blobs) {
-    const data = await readChunks(
-      clickhouse,
-      session,
-      chunks.map(({ uuid }) => uuid),
-    );
-    for (const { uuid, window_id } of chunks) {
-      // Deleted while it was read.
-      const text = data.get(uuid);
-      if (text === undefined) continue;
-      yield [window_id, await expandChunk(text)];
-      await new Promise((turn) => setImmediate(turn));
+function* lineParts(pieces: ExpandedPieces["pieces"]): Parts {
+  for (const { window_id, events } of pieces) {
+    const head = Buffer.from(`[${JSON.stringify(window_id)},`);
+    for (const { parts } of events) {
+      yield head;
+      yield* parts;
+      yield lineEnd;
     }
   }
 }
+
+const lineEnd = Buffer.from("]\n");

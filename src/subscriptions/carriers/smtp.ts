@@ -6,6 +6,7 @@ import MailComposer from "nodemailer/lib/mail-composer";
 import { parseConnectionUrl } from "nodemailer/lib/shared";
 import SMTPConnection from "nodemailer/lib/smtp-connection";
 import { withinMs } from "../../core/deadline.ts";
+import { foreignText, secretsInUrl } from "../../core/foreign_text.ts";
 import { limits } from "../../core/limits.ts";
 import { reasonOf } from "../../core/log.ts";
 import { isAddress } from "../address_list.ts";
@@ -48,13 +49,25 @@ export function openMail({ smtpUrl, from }: MailOptions): Mail {
       if (from === undefined) throw unset("EMAIL_FROM");
       const { message, sender } = await compose(letter, from);
       const used = idle.pop();
-      if (used && (await handOver(used, idle, message, sender, letter.to, true)) === "sent") return;
-      await handOver(await connect(options), idle, message, sender, letter.to, false);
+      try {
+        if (used && (await handOver(used, idle, message, sender, letter.to, true)) === "sent") return;
+        await handOver(await connect(options), idle, message, sender, letter.to, false);
+      } catch (thrown) {
+        throw withoutLogin(thrown, options, smtpUrl ?? "");
+      }
     },
     close: () => {
       for (const connection of idle.splice(0)) connection.close();
     },
   };
+}
+
+/** What the mail server said, without what it was told of us. */
+function withoutLogin(thrown: unknown, { auth }: ConnectionOptions, smtpUrl: string): unknown {
+  if (!(thrown instanceof Undelivered)) return thrown;
+  const secrets = [auth?.user ?? "", auth?.pass ?? "", ...secretsInUrl(smtpUrl)];
+  const message = foreignText(thrown.message, { secrets, charsMax: limits.deliveryErrorCharsMax });
+  return new Undelivered(message, thrown.fate, thrown.blame);
 }
 
 function unset(name: string): Undelivered {

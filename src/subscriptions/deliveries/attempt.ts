@@ -3,6 +3,7 @@
 
 import type { Clock } from "../../core/clock.ts";
 import { withinMs } from "../../core/deadline.ts";
+import { foreignText, secretsInUrl, storableJson } from "../../core/foreign_text.ts";
 import { limits } from "../../core/limits.ts";
 import { type Log, reasonOf } from "../../core/log.ts";
 import { isoOf } from "../../http/field_time.ts";
@@ -47,6 +48,10 @@ export async function attempt(parts: AttemptParts, delivery: ClaimedDelivery): P
   const recipients = settled(delivery.recipients);
   const open = targetsOf(delivery).filter((target) => isOpen(recipients[target]));
   if (delivery.deleted) return ended(parts, delivery, recipients, fatal("The subscription was deleted."));
+  if (delivery.attempts > attemptsMax) {
+    const error = `Given up after ${delivery.attempts - 1} attempts that broke off.`;
+    return ended(parts, delivery, recipients, { state: "refused", error, blame: "server" });
+  }
   if (open.length === 0) return ended(parts, delivery, recipients, undefined);
   let content: Content;
   try {
@@ -62,10 +67,13 @@ export async function attempt(parts: AttemptParts, delivery: ClaimedDelivery): P
     const held = { now: new Date(now), until: new Date(now + limits.deliveryClaimMs) };
     const mine = await noteSending(parts.sql, delivery, { report: content.report, recipients, ...held });
     if (!mine) return { status: "lost" };
-    recipients[target] = await outcomeOf(send(parts, delivery, content, target));
+    recipients[target] = await outcomeOf(send(parts, delivery, content, target), target);
   }
   return ended(parts, delivery, recipients, undefined);
 }
+
+/** One that ends in good order is the last there is; more are made only of what broke off. */
+const attemptsMax = limits.deliveryRetriesMs.length + 1;
 
 /** What was being sent when its process ended is in doubt from now on. */
 function settled(found: Record<string, Recipient>): Record<string, Recipient> {
@@ -90,7 +98,8 @@ function fatal(error: string): Recipient {
 
 function readFailure(thrown: unknown): Recipient {
   if (thrown instanceof NothingToSend) return fatal(thrown.message);
-  return { state: "again", error: `The report cannot be made: ${reasonOf(thrown)}`, blame: "server" };
+  const error = shown(`The report cannot be made: ${reasonOf(thrown)}`, "");
+  return { state: "again", error, blame: "server" };
 }
 
 interface Content {
@@ -100,7 +109,8 @@ interface Content {
 }
 
 async function contentOf(parts: AttemptParts, delivery: ClaimedDelivery): Promise<Content> {
-  const report = delivery.report ?? (await withinMs(makeReport(parts.reader, delivery), limits.reportMsMax));
+  const made = delivery.report ?? (await withinMs(makeReport(parts.reader, delivery), limits.reportMsMax));
+  const report = storableJson(made);
   const wrong = report.sections.map(({ error }) => error);
   if (wrong.length > 0 && wrong.every((error) => error !== null)) throw new Error(wrong[0] ?? "");
   const pngs = await Promise.all(
@@ -174,16 +184,22 @@ async function sendLetter(
   });
 }
 
-async function outcomeOf(sending: Promise<void>): Promise<Recipient> {
+/** A failure as its record and its subscriber are told: without what of the target's address is secret. */
+function shown(message: string, target: string): string {
+  return foreignText(message, { secrets: secretsInUrl(target), charsMax: limits.deliveryErrorCharsMax });
+}
+
+async function outcomeOf(sending: Promise<void>, target: string): Promise<Recipient> {
   try {
     await sending;
     return { state: "sent" };
   } catch (thrown) {
     if (thrown instanceof Undelivered) {
-      return { state: thrown.fate, error: thrown.message, blame: thrown.blame };
+      return { state: thrown.fate, error: shown(thrown.message, target), blame: thrown.blame };
     }
     // Nobody can say how far it came.
-    return { state: "doubt", error: `Sending failed: ${reasonOf(thrown)}`, blame: "server" };
+    const error = shown(`Sending failed: ${reasonOf(thrown)}`, target);
+    return { state: "doubt", error, blame: "server" };
   }
 }
 

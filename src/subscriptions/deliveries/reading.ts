@@ -15,11 +15,11 @@ interface Kept {
 export function sharedReader(reader: InsightReader, places: Places, clock: Clock): InsightReader {
   const never = new AbortController().signal;
   const kept = new Map<string, Kept>();
-  const shared = <Answer>(key: string, read: () => Promise<Answer>): Promise<Answer> => {
+  const shared = <Answer>(project_id: number, key: string, read: () => Promise<Answer>): Promise<Answer> => {
     const known = kept.get(key);
     const now = clock.elapsed();
     if (known && now - known.at < limits.deliveryReadAgeMs) return known.answer as Promise<Answer>;
-    const answer = placed(read);
+    const answer = placed(project_id, read);
     kept.delete(key);
     kept.set(key, { at: now, answer });
     // A failure serves nobody else.
@@ -28,8 +28,8 @@ export function sharedReader(reader: InsightReader, places: Places, clock: Clock
     if (kept.size > limits.deliveryReadsKeptMax && oldest !== undefined) kept.delete(oldest);
     return answer;
   };
-  const placed = async <Answer>(read: () => Promise<Answer>): Promise<Answer> => {
-    const leave = await places.enter(never);
+  const placed = async <Answer>(project_id: number, read: () => Promise<Answer>): Promise<Answer> => {
+    const leave = await places.enter(never, project_id);
     if (!leave) throw new Error("too many insights are being read");
     try {
       return await read();
@@ -38,7 +38,9 @@ export function sharedReader(reader: InsightReader, places: Places, clock: Clock
     }
   };
   return {
-    insight: (project_id, id) => shared(`i ${project_id} ${id}`, () => reader.insight(project_id, id)),
-    dashboard: (project_id, id) => shared(`d ${project_id} ${id}`, () => reader.dashboard(project_id, id)),
+    insight: (project_id, id) =>
+      shared(project_id, `i ${project_id} ${id}`, () => reader.insight(project_id, id)),
+    dashboard: (project_id, id) =>
+      shared(project_id, `d ${project_id} ${id}`, () => reader.dashboard(project_id, id)),
   };
 }

@@ -84,18 +84,39 @@ export interface ClaimedDelivery extends Pick<
   before: Report | null;
 }
 
-/** Deliveries that are due or left behind, for this claimant alone until `until`; at most `count`. */
+export interface WaitingDelivery {
+  id: number;
+  project_id: number;
+}
+
+/** Deliveries that are due or left behind: the oldest of each project before all second ones, at most `each`. */
+export async function dueDeliveries(sql: Postgres, now: Date, each: number): Promise<WaitingDelivery[]> {
+  return await sql<WaitingDelivery[]>`
+    SELECT id, project_id
+    FROM (
+      SELECT d.id, s.project_id, d.next_attempt_at,
+        row_number() OVER (PARTITION BY s.project_id ORDER BY d.next_attempt_at, d.id) AS place
+      FROM subscription_deliveries d JOIN subscriptions s ON s.id = d.subscription_id
+      WHERE d.next_attempt_at <= ${now} AND (d.claimed_until IS NULL OR d.claimed_until <= ${now})
+    ) due
+    WHERE place <= ${each}
+    ORDER BY place, next_attempt_at, id
+    LIMIT ${limits.claimCandidatesMax}`;
+}
+
+/** Those of the deliveries that are still nobody's, for this claimant alone until `until`. */
 export async function claimDeliveries(
   sql: Postgres,
-  { now, until, count }: { now: Date; until: Date; count: number },
+  { now, until, ids }: { now: Date; until: Date; ids: readonly number[] },
 ): Promise<ClaimedDelivery[]> {
   return await sql<ClaimedDelivery[]>`
     WITH claimed AS (
       UPDATE subscription_deliveries d SET claim = ${newUuid()}, claimed_until = ${until}, attempts = attempts + 1
       WHERE id IN (
         SELECT id FROM subscription_deliveries
-        WHERE next_attempt_at <= ${now} AND (claimed_until IS NULL OR claimed_until <= ${now})
-        ORDER BY next_attempt_at, id LIMIT ${count}
+        WHERE id = ANY(${[...ids]}::integer[])
+          AND next_attempt_at <= ${now} AND (claimed_until IS NULL OR claimed_until <= ${now})
+        ORDER BY id
         FOR UPDATE SKIP LOCKED)
       RETURNING d.*
     )

@@ -3,13 +3,16 @@
 
 import { limits } from "../../core/limits.ts";
 import { reasonOf } from "../../core/log.ts";
+import { FairShare } from "../../work/fair_share.ts";
 import { every, type Ticking } from "../../work/tick.ts";
 import { nextOccurrence } from "../schedule.ts";
 import { attempt, type AttemptParts } from "./attempt.ts";
 import {
   claimDeliveries,
   type ClaimedDelivery,
+  dueDeliveries,
   type DueSubscription,
+  type End,
   endAttempt,
   holdClaims,
   releaseDelivery,
@@ -41,8 +44,26 @@ export function openDeliveryWork(
   let ticking: Ticking | undefined;
   let filling: Promise<void> | undefined;
   const running = new Map<Promise<void>, ClaimedDelivery>();
+  const places = new FairShare(limits.deliveriesAtOnceMax, limits.waitingShare);
   let heldAt = clock.now();
   const whole: AttemptParts = { ...parts, isClosing: () => closing };
+
+  /** Tried again when the store fails, at last without the words that may be its fault. */
+  const writeEnd = async (delivery: ClaimedDelivery, end: End): Promise<boolean> => {
+    for (let tried = 1; ; tried++) {
+      const last = tried === limits.deliveryEndTriesMax;
+      try {
+        return await endAttempt(sql, delivery, last ? withoutWords(end) : end, new Date(clock.now()));
+      } catch (thrown) {
+        if (last) throw thrown;
+        log.warn("a delivery's end could not be written and is tried again", {
+          delivery_id: delivery.id,
+          reason: reasonOf(thrown),
+        });
+        await Bun.sleep(limits.deliveryEndRetryMs * tried);
+      }
+    }
+  };
 
   const one = async (delivery: ClaimedDelivery): Promise<void> => {
     const started = clock.elapsed();
@@ -52,7 +73,7 @@ export function openDeliveryWork(
       log.warn("a delivery was taken over by another process", { delivery_id: delivery.id });
       return;
     }
-    const disabled = await endAttempt(sql, delivery, end, new Date(clock.now()));
+    const disabled = await writeEnd(delivery, end);
     counts.ended(end.status, (clock.elapsed() - started) / 1000);
     if (disabled) counts.disabled();
     if (end.status === "failed" || disabled) {
@@ -77,22 +98,36 @@ export function openDeliveryWork(
       })
       .finally(() => {
         running.delete(mine);
+        places.leave(delivery.project_id);
         if (!closing) fill().catch(() => undefined);
       });
     running.set(mine, delivery);
+  };
+
+  /** Begins as many as there are places for, shared out by project; false when there was nothing to begin. */
+  const beginSome = async (): Promise<boolean> => {
+    const now = clock.now();
+    const due = await dueDeliveries(sql, new Date(now), places.free);
+    const wanted = places.takeFor(due.map(({ id, project_id }) => ({ id, owner: project_id })));
+    if (wanted.length === 0) return false;
+    const claimed = new Map<number, ClaimedDelivery>();
+    try {
+      const until = new Date(now + limits.deliveryClaimMs);
+      const claim = { now: new Date(now), until, ids: wanted.map(({ id }) => id) };
+      for (const delivery of await claimDeliveries(sql, claim)) claimed.set(delivery.id, delivery);
+    } finally {
+      for (const { id, owner } of wanted) if (!claimed.has(id)) places.leave(owner);
+    }
+    for (const delivery of claimed.values()) begin(delivery);
+    return true;
   };
 
   /** Takes as many as there is room for; asked again when one ends. */
   const fill = async (): Promise<void> => {
     if (filling) return await filling;
     const work = async (): Promise<void> => {
-      while (!closing && running.size < limits.deliveriesAtOnceMax) {
-        const now = clock.now();
-        const count = limits.deliveriesAtOnceMax - running.size;
-        const until = new Date(now + limits.deliveryClaimMs);
-        const claimed = await claimDeliveries(sql, { now: new Date(now), until, count });
-        for (const delivery of claimed) begin(delivery);
-        if (claimed.length < count) return;
+      for (let look = 0; look < limits.claimLooksMax && !closing && places.free > 0; look++) {
+        if (!(await beginSome())) return;
       }
     };
     filling = work().finally(() => {
@@ -134,6 +169,15 @@ export function openDeliveryWork(
       await Promise.all(running.keys());
     },
   };
+}
+
+/** What became of everybody, and not why. */
+function withoutWords(end: End): End {
+  const unstorable = "The delivery failed, and why could not be stored.";
+  const recipients = Object.entries(end.recipients).map(([target, one]) => {
+    return [target, one.error === undefined ? one : { ...one, error: unstorable }] as const;
+  });
+  return { ...end, error: end.error && unstorable, recipients: Object.fromEntries(recipients) };
 }
 
 /** Dates that passed while nobody looked are not made up for: the next one is to come. */

@@ -4,6 +4,7 @@
 import type { Secrets } from "../../access/secret.ts";
 import type { Clock } from "../../core/clock.ts";
 import { limits } from "../../core/limits.ts";
+import { withoutLast } from "../../core/trim.ts";
 
 export type Link =
   | { opens: "report"; delivery: number }
@@ -36,7 +37,7 @@ export function openLinks({ secrets, clock, siteUrl }: LinkOptions): Links {
   };
   return {
     token,
-    url: (link) => `${siteUrl().replace(/\/+$/, "")}/subscriptions/${link.opens}/${token(link)}`,
+    url: (link) => `${withoutLast(siteUrl(), "/")}/subscriptions/${link.opens}/${token(link)}`,
     read: (opens, text) => {
       if (text.length > tokenCharsMax || !/^[\w-]+$/.test(text)) return undefined;
       const said = unseal(secrets, text);

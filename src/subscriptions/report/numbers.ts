@@ -4,13 +4,14 @@ import type { Figure } from "./model.ts";
 
 const plain = new Intl.NumberFormat("en-US", { maximumFractionDigits: 2 });
 const tenths = new Intl.NumberFormat("en-US", { maximumFractionDigits: 1 });
-const compact = new Intl.NumberFormat("en-US", { notation: "compact", maximumFractionDigits: 1 });
+// Ticks are up to six steps of 1, 2, 2.5 or 5 times a power of ten: two digits show each exactly.
+const compact = new Intl.NumberFormat("en-US", { notation: "compact", maximumFractionDigits: 2 });
 
 export function numberText(value: number, unit: "" | "%" = ""): string {
   return `${plain.format(value)}${unit}`;
 }
 
-/** For the axis of a chart: 1.2K, 3M. */
+/** For the axis of a chart: 1.25K, 3M. */
 export function shortText(value: number, unit: "" | "%" = ""): string {
   return `${Math.abs(value) < 1000 ? plain.format(value) : compact.format(value)}${unit}`;
 }

@@ -1,12 +1,13 @@
 import { afterAll, expect, test } from "bun:test";
-import { mkdirSync, readdirSync, writeFileSync } from "node:fs";
+import { mkdirSync, readFileSync, readdirSync, writeFileSync } from "node:fs";
 import { adoptJournals } from "../../../src/capture/adopt.ts";
+import { writeIdentity } from "../../../src/capture/journal_identity.ts";
 import { Ledger } from "../../../src/capture/ledger.ts";
-import { millisOfSegment, segmentId, segmentName } from "../../../src/capture/segment.ts";
 import { leftBehind, workersOf } from "../../../src/capture/workers/crew.ts";
 import { silentLog } from "../../../src/core/log.ts";
 import { cleanUp } from "../../support/cleanup.ts";
 import { makeFolder } from "../../support/folder.ts";
+import { appendTo, clockAt, openJournal } from "../../support/journal.ts";
 
 afterAll(cleanUp, 60_000);
 
@@ -37,23 +38,32 @@ test("a start with fewer workers finds the folders of the others", () => {
 test("a journal that is taken in loses what is done with, keeps its number, and hands out none twice", async () => {
   const dataDir = makeFolder();
   const [from, to] = [`${dataDir}/workers/2/journal`, `${dataDir}/journal`];
-  for (const folder of [from, to]) mkdirSync(folder, { recursive: true });
+  mkdirSync(to);
   const millis = Date.UTC(2040, 0, 1);
-  const [old, waiting] = [segmentId(millis - 5, 9), segmentId(millis, 9)].map((id) =>
-    segmentName("live", id),
-  );
-  for (const name of [old!, waiting!, "live-0.segment.spare"]) writeFileSync(`${from}/${name}`, "");
-  writeFileSync(`${from}/identity.json`, JSON.stringify({ name: "the second", number: 9 }));
-  const ledger = new Ledger(from);
-  await ledger.note(old!, millis - 5);
-  await ledger.close();
-  expect(await adoptJournals(to, [`${dataDir}/workers/2`], silentLog)).toEqual(["the second"]);
+  const journal = openJournal(from, { clock: clockAt(millis) });
+  for (let place = 0; place < 3; place++) {
+    appendTo(journal, "live", place);
+    await journal.live.seal();
+  }
+  await journal.finish(journal.nextSealed("live")!);
+  const [waiting, damaged] = readdirSync(from).filter((name) => name.endsWith(".segment"));
+  await journal.close();
+  await journal.release();
+  const bytes = readFileSync(`${from}/${damaged}`);
+  bytes[200]! ^= 1;
+  writeFileSync(`${from}/${damaged}`, bytes);
+  writeFileSync(`${from}/live-0.segment.spare`, "");
+  await writeIdentity(from, { name: "the second", number: 9 });
+  let rows = 0;
+  const adopt = () =>
+    adoptJournals(to, [`${dataDir}/workers/2`], (damage) => void (rows += damage.rows), silentLog);
+  expect(await adopt()).toEqual(["the second"]);
   expect(readdirSync(to)).toEqual([waiting!]);
-  expect(readdirSync(from).toSorted()).toEqual(["identity.json", "ledger"]);
+  expect(rows).toBe(1);
+  const left = ["identity.copy.json", "identity.json", "ledger", `${damaged}.damaged`, "synced"];
+  expect(readdirSync(from).toSorted()).toEqual(left);
   // A clock that went back meanwhile cannot make it use the same number again.
-  expect(new Ledger(from).read()).toEqual({
-    finished: ["-"],
-    lastMillis: millisOfSegment(segmentId(millis, 9)),
-  });
-  expect(await adoptJournals(to, [`${dataDir}/workers/2`], silentLog)).toEqual(["the second"]);
+  expect(new Ledger(from).read()).toMatchObject({ finished: [], lastMillis: millis + 2, unreadable: 0 });
+  expect(await adopt()).toEqual(["the second"]);
+  expect(rows).toBe(1);
 });

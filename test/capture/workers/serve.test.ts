@@ -66,7 +66,7 @@ test("both workers take events, and whichever is asked tells of all of them", as
   const known = (await sql<{ id: number }[]>`SELECT id FROM journals`).map(({ id }) => id);
   expect(journals.map(({ journal }) => Number(journal)).toSorted()).toEqual(known.toSorted());
   expect(known.length).toBe(2);
-}, 60_000);
+});
 
 test("what is no event is answered as by one process, whichever has the connection", async () => {
   const server = await startServer(two);
@@ -106,7 +106,7 @@ test("what is no event is answered as by one process, whichever has the connecti
     headers: { authorization, "content-type": "application/json" },
   };
   expect((await ask("/api/projects/1/", init))[0]).toBe(413);
-}, 60_000);
+});
 
 test("whatever name a request has for the server, or none, every worker answers alike", async () => {
   const server = await startServer(two);
@@ -128,7 +128,7 @@ test("whatever name a request has for the server, or none, every worker answers 
     const text = await alike(400, ["GET /api/projects/ HTTP/1.1", `Host: ${host}`, authorization]);
     expect(text).toContain("The Host header names no host.");
   }
-}, 60_000);
+});
 
 test("a key that was just made works on every worker, and CAPTURE_ACK=stored holds on each", async () => {
   const server = await startServer({ ...two, CAPTURE_ACK: "stored", FLUSH_INTERVAL_MS: "100" });
@@ -142,7 +142,7 @@ test("a key that was just made works on every worker, and CAPTURE_ACK=stored hol
     const reply = await get(server, `/api/projects/${id}/events/?limit=1`);
     expect(((await reply.json()) as { count: number }).count).toBe(i);
   }
-}, 60_000);
+});
 
 test("a stop is heard by all: in-flight events are stored, nobody is left, and the next start finds nothing", async () => {
   const server = await startServer({ ...two, FLUSH_INTERVAL_MS: "60000" });
@@ -157,7 +157,7 @@ test("a stop is heard by all: in-flight events are stored, nobody is left, and t
   const next = await startServer({ WORKERS: "1" }, server.dataDir);
   expect(await metric(next, "sluice_journal_pending_events")).toBe(0);
   expect(await countOf(next, "last words")).toBe(sent);
-}, 60_000);
+});
 
 test("a start with fewer workers stores what the others' journals hold, and one with more goes on", async () => {
   const waiting = { FLUSH_INTERVAL_MS: "3600000" };
@@ -193,7 +193,7 @@ test("rows that ClickHouse refuses are in one quarantine, whoever took them, and
   await clickhouse.command("ALTER TABLE event_rows DROP CONSTRAINT no_poison");
   await runSluice(["journal", "retry", "all"], environment);
   await until(async () => (await countOf(server, "refused")) === sent);
-}, 60_000);
+});
 
 test("together the journals hold no more than JOURNAL_BYTES_MAX", async () => {
   const server = await startServer({ ...two, JOURNAL_BYTES_MAX: "4194304", FLUSH_INTERVAL_MS: "3600000" });
@@ -209,7 +209,7 @@ test("together the journals hold no more than JOURNAL_BYTES_MAX", async () => {
   // A request more for each worker: who is full is known when it is written.
   expect(accepted * 200_000).toBeLessThan(4_194_304 + 2 * 200_000);
   expect(accepted * 200_000).toBeGreaterThan(4_194_304 / 2);
-}, 60_000);
+});
 
 test("a server of several workers shares its port with no other one", async () => {
   const server = await startServer(two);
@@ -217,7 +217,7 @@ test("a server of several workers shares its port with no other one", async () =
   const { exitCode, stderr } = await runSluice(["serve"], environment);
   expect(exitCode).toBe(1);
   expect(stderr).toContain("it is in use; set PORT to another");
-}, 60_000);
+});
 
 test("no password is among a worker's arguments or in its environment", async () => {
   const server = await startServer(two);
@@ -230,4 +230,4 @@ test("no password is among a worker's arguments or in its environment", async ()
   for (const name of ["cmdline", "environ"]) {
     expect(readFileSync(`/proc/${worker}/${name}`, "utf8")).not.toContain(password);
   }
-}, 60_000);
+});

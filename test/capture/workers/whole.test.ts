@@ -13,6 +13,7 @@ import {
   projectKey,
   rested,
   startServer,
+  startWithHistory,
   storesOf,
   until,
 } from "../../support/server.ts";
@@ -48,7 +49,7 @@ test("a hundred warnings of a minute are listed and the others counted, as by on
 }, 60_000);
 
 test("a spike is one when no worker sees enough of it by itself", async () => {
-  const server = await startServer(two);
+  const server = await startWithHistory(two);
   await serving(server, 2);
   const batch = Array.from({ length: 50 }, (_, i) => ({ event: "e", distinct_id: `d${i}` }));
   let sent = 0;
@@ -149,7 +150,7 @@ test("on remote stores two servers of two workers are four journals, nothing is 
   // Both capture while their stores are away, and a later start stores what they took.
   const { dataDir } = servers[0]!;
   const nowhere = {
-    DATABASE_URL: "postgres://x:y@127.0.0.1:1/z",
+    DATABASE_URL: "postgres://x:y@127.0.0.1:1/shared",
     CLICKHOUSE_URL: "http://x:y@127.0.0.1:1/z",
   };
   const cut = await startServer({ ...remote, ...two, ...nowhere }, dataDir);

@@ -14,13 +14,14 @@ test("a file alone takes everything else from the configuration", () => {
     concurrency: 4,
     state: "a.jsonl.sluice-import",
     dryRun: false,
+    wait: true,
     json: false,
   });
 });
 
 test("every option is read", () => {
   const words =
-    "- b --host https://x.example/in/ --api-key k --format csv --concurrency 9 --state s --dry-run --json";
+    "- b --host https://x.example/in/ --api-key k --format csv --concurrency 9 --state s --no-wait --dry-run --json";
   expect(readImportOptions(words.split(" "), config)).toEqual({
     files: ["-", "b"],
     host: "https://x.example/in",
@@ -29,6 +30,7 @@ test("every option is read", () => {
     concurrency: 9,
     state: "s",
     dryRun: true,
+    wait: false,
     json: true,
   });
 });

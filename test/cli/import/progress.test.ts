@@ -26,11 +26,11 @@ function reporting(
 describe("progress", () => {
   test("on a terminal is a bar that is drawn over, ten times a second at the most", () => {
     const { reporter, lines, drawn, pass } = reporting(true, 1000);
-    reporter.update({ bytes: 1, records: 1, sent: 0 });
+    reporter.update({ bytes: 1, records: 1, sent: 0, settled: 1 });
     pass(2000);
-    reporter.update({ bytes: 250, records: 5000, sent: 1200 });
+    reporter.update({ bytes: 250, records: 5000, sent: 1200, settled: 5000 });
     pass(50);
-    reporter.update({ bytes: 300, records: 5001, sent: 1200 });
+    reporter.update({ bytes: 300, records: 5001, sent: 1200, settled: 5001 });
     expect(drawn).toEqual([
       "\r\u001b[2K[######..................] 25 %  5,000 read  2,500/s  1,200 sent  6 s left",
     ]);
@@ -43,22 +43,31 @@ describe("progress", () => {
     const { reporter, lines, pass } = reporting(false, 1000);
     for (let bytes = 0; bytes <= 1000; bytes += 50) {
       pass(600);
-      reporter.update({ bytes, records: bytes, sent: 0 });
+      reporter.update({ bytes, records: bytes, sent: 0, settled: bytes });
     }
     expect(lines.map((line) => line.split("  ")[0])).toEqual(
       [10, 20, 30, 40, 50, 60, 70, 80, 90, 100].map((n) => `${n} %`),
     );
     pass(10_000);
-    reporter.update({ bytes: 1000, records: 1000, sent: 1000 });
+    reporter.update({ bytes: 1000, records: 1000, sent: 1000, settled: 1000 });
     expect(lines).toHaveLength(11);
   });
 
   test("of an input without a size tells what was read", () => {
     const { reporter, lines, pass } = reporting(false, undefined);
     pass(10_000);
-    reporter.update({ bytes: 5, records: 20, sent: 7 });
+    reporter.update({ bytes: 5, records: 20, sent: 7, settled: 20 });
     expect(lines).toEqual(["20 read  2/s  7 sent"]);
   });
+});
+
+test("of what was read only what the server answered for is done", () => {
+  const { reporter, lines, pass } = reporting(false, 1000);
+  pass(10_000);
+  reporter.update({ bytes: 1000, records: 400, sent: 100, settled: 100 });
+  pass(10_000);
+  reporter.update({ bytes: 1000, records: 400, sent: 390, settled: 400 });
+  expect(lines.map((line) => line.split("  ")[0])).toEqual(["25 %", "100 %"]);
 });
 
 test("only the first rejected lines are shown, and then their number", () => {

@@ -22,6 +22,10 @@ describe("a 200", () => {
         rejected: 0,
         skipped: {},
       },
+      ignored: [
+        { index: 0, reason: "missing_event_name" },
+        { index: 4, reason: "missing_event_name" },
+      ],
     });
   });
 

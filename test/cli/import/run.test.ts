@@ -119,6 +119,7 @@ describe("what is wrong with single events", () => {
       "accepted 1",
       "ignored 2 (missing_event_name 1, missing_distinct_id 1)",
       "rejected 0",
+      "all of it can be read now",
     ]);
   });
 

@@ -27,6 +27,8 @@ export class CaptureServer {
   /** Bodies that came, whatever the answer. */
   attempts = 0;
   trouble: Trouble = () => undefined;
+  /** What it says of how far it has stored; undefined: nothing, as other servers do. */
+  storedUntil: () => Date | undefined = () => new Date(8.64e15);
   /** Awaited before each answer. */
   hold: (received: Received) => Promise<void> = async () => {};
   readonly #server: Server;
@@ -61,6 +63,14 @@ export class CaptureServer {
     const pieces: Buffer[] = [];
     for await (const piece of request) pieces.push(piece as Buffer);
     const text = Buffer.concat(pieces).toString();
+    if (request.url === "/_stored") {
+      const until = this.storedUntil();
+      if (until === undefined) return reply(response, { status: 404 });
+      return reply(response, {
+        status: 200,
+        body: JSON.stringify({ stored_until: until.toISOString(), now: new Date().toISOString() }),
+      });
+    }
     if (request.url !== "/batch/?verbose=1") return reply(response, { status: 404 });
     const received = { ...(JSON.parse(text) as Omit<Received, "text">), text };
     this.attempts++;

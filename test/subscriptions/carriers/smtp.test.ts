@@ -110,6 +110,25 @@ test("a wrong password is the server's matter, and may be set right", async () =
   expect(strict.received).toHaveLength(1);
 });
 
+test("a mail server that repeats its login is not repeated", async () => {
+  const plain = Buffer.from("\0owner@ours\0p@ss-word").toString("base64");
+  const strict = await openMailSink({
+    disabledCommands: ["STARTTLS"],
+    authOptional: false,
+    onAuth: ({ username, password }, _session, done) => {
+      const said = `${username} may not use ${password} (${plain})`;
+      done(Object.assign(new Error(said), { responseCode: 535 }));
+    },
+  });
+  const failure = await failureOf(
+    mailTo(`smtp://owner%40ours:p%40ss-word@127.0.0.1:${strict.port}`).send(letter),
+  );
+  expect([failure.fate, failure.blame]).toEqual(["again", "server"]);
+  expect(failure.message).toContain("535 [hidden] may not use [hidden]");
+  expect(failure.message).not.toMatch(/owner@|p@ss/);
+  expect(failure.message).not.toContain(plain.slice(4, -4));
+});
+
 test("over TLS, though this machine's certificate proves nothing", async () => {
   const encrypted = await openMailSink({ disabledCommands: ["AUTH"] });
   await mailTo(encrypted.url).send(letter);

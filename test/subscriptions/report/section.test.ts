@@ -206,7 +206,13 @@ test("numbers, changes and times read as people write them", () => {
     "12.5%",
     "0",
   ]);
-  expect([shortText(999), shortText(12_345), shortText(3_000_000)]).toEqual(["999", "12.3K", "3M"]);
+  expect([shortText(999), shortText(12_345), shortText(3_000_000)]).toEqual(["999", "12.35K", "3M"]);
+  expect([250, 1250, 12_500, 2_250_000].map((tick) => shortText(tick))).toEqual([
+    "250",
+    "1.25K",
+    "12.5K",
+    "2.25M",
+  ]);
   const change = (value: number, before: number | null, unit: "" | "%" = "") =>
     changeOf({ label: "", value, before, unit })?.text;
   expect(change(5, null)).toBeUndefined();

@@ -1,0 +1,82 @@
+// The address of a request's client: the connection's other end, or what trusted proxies say of it. Never stored.
+
+import ipaddr from "ipaddr.js";
+import { limits } from "../core/limits.ts";
+import type { Log } from "../core/log.ts";
+
+/** Why a text is neither an address nor a network (10.0.0.0/8, fd00::/8); undefined when it is one. */
+export function wrongNetwork(text: string): string | undefined {
+  return networkOf(text) ? undefined : `"${text}" is no IP address and no network like 10.0.0.0/8`;
+}
+
+export interface ClientAddressOptions {
+  /** Addresses and networks of proxies, as wrongNetwork() takes them. */
+  trustedProxies: readonly string[];
+  log: Log;
+}
+
+/** `peer`: the address at the other end of the connection; undefined when it is not known. */
+export type ClientAddress = (peer: string | undefined, headers: Headers) => string | undefined;
+
+/**
+ * Each trusted proxy adds to X-Forwarded-For, on the right, whom it was asked by: the client is the last one of these
+ * that is no trusted proxy. What stands further left is the client's own word, and not looked at.
+ */
+export function openClientAddress({ trustedProxies, log }: ClientAddressOptions): ClientAddress {
+  const networks = trustedProxies.map(networkOf).filter((network) => network !== undefined);
+  const isTrusted = (address: Address) =>
+    networks.some(([base, bits]) => base.kind() === address.kind() && address.match(base, bits));
+  let hasWarned = false;
+  const warn = (proxy: string) => {
+    if (hasWarned) return;
+    hasWarned = true;
+    const why = "visitors without cookies who share a proxy and a browser count as one";
+    log.warn(`X-Forwarded-For is ignored: TRUSTED_PROXIES does not name who sent it; ${why}`, { proxy });
+  };
+  return (peer, headers) => {
+    let client = peer === undefined ? undefined : addressOf(peer);
+    const forwarded = headers.get("x-forwarded-for");
+    if (!client || forwarded === null) return client?.toString();
+    if (!isTrusted(client)) {
+      warn(client.toString());
+      return client.toString();
+    }
+    for (const entry of lastEntries(forwarded)) {
+      const before = addressOf(entry);
+      if (!before) break;
+      client = before;
+      if (!isTrusted(client)) break;
+    }
+    return client.toString();
+  };
+}
+
+type Address = ReturnType<typeof ipaddr.process>;
+
+/** The right ones first. */
+function lastEntries(header: string): string[] {
+  return header.split(",").slice(-limits.forwardedEntriesMax).toReversed();
+}
+
+/** As proxies write it: also with a port, or in brackets. IPv4 in IPv6 is IPv4. */
+function addressOf(text: string): Address | undefined {
+  const trimmed = text.trim();
+  const bracketed = /^\[([^\]]{1,64})\](?::\d{1,5})?$/.exec(trimmed)?.[1];
+  const ported = /^([\d.]{7,15}):\d{1,5}$/.exec(trimmed)?.[1];
+  const bare = (bracketed ?? ported ?? trimmed).split("%")[0]!;
+  if (bare.length > addressCharsMax) return undefined;
+  const isWhole = bare.includes(":") ? ipaddr.IPv6.isValid(bare) : ipaddr.IPv4.isValidFourPartDecimal(bare);
+  return isWhole ? ipaddr.process(bare) : undefined;
+}
+
+/** The longest way to write one: an IPv6 address whose end is written as IPv4. */
+const addressCharsMax = 45;
+
+function networkOf(text: string): [base: Address, bits: number] | undefined {
+  const [base, bits, ...rest] = text.split("/");
+  const address = addressOf(base ?? "");
+  if (!address || rest.length > 0) return undefined;
+  const bitsMax = address.kind() === "ipv4" ? 32 : 128;
+  if (bits === undefined) return [address, bitsMax];
+  return /^\d{1,3}$/.test(bits) && Number(bits) <= bitsMax ? [address, Number(bits)] : undefined;
+}

@@ -1,0 +1,102 @@
+// The salts of the days whose events are taken, in memory: the same in every process, made a day ahead, forgotten when
+// their day is over. Captures never wait for Postgres; without salts they are refused until it has answered.
+
+import type { Clock } from "../../core/clock.ts";
+import { withinMs } from "../../core/deadline.ts";
+import { limits } from "../../core/limits.ts";
+import { type Log, reasonOf } from "../../core/log.ts";
+import type { Postgres } from "../../storage/postgres.ts";
+import { type Ticking, every } from "../../work/tick.ts";
+import { dayMs, saltedDays } from "./day.ts";
+import { type SaltSource, saltSource } from "./store.ts";
+
+/** Salts by day (YYYY-MM-DD); never changed once it is handed out. */
+export type SaltsByDay = ReadonlyMap<string, Uint8Array>;
+
+export interface SaltsOptions {
+  source: SaltSource;
+  clock: Clock;
+  log: Log;
+}
+
+export class Salts {
+  readonly #source: SaltSource;
+  readonly #clock: Clock;
+  readonly #log: Log;
+  #days: SaltsByDay = new Map();
+  /** There is a salt for every day whose events are taken between these, in milliseconds since 1970. */
+  #wholeFrom = 0;
+  #wholeUntil = 0;
+  #ticking: Ticking | undefined;
+  #failing = false;
+
+  constructor({ source, clock, log }: SaltsOptions) {
+    this.#source = source;
+    this.#clock = clock;
+    this.#log = log;
+  }
+
+  /** Asks once, limits.saltReadMsMax at most, and then whenever a salt is missing or over. */
+  async open(): Promise<void> {
+    await this.look();
+    this.#ticking = every(limits.saltLookMs, "looking at the salts of days", () => this.look(), this.#log);
+  }
+
+  /** All there are now. */
+  get days(): SaltsByDay {
+    return this.#days;
+  }
+
+  /** Whether there is a salt for every day whose events are taken at `now`, in milliseconds since 1970. */
+  isWhole(now: number): boolean {
+    return now >= this.#wholeFrom && now < this.#wholeUntil;
+  }
+
+  /** Asks Postgres when a salt is missing, and forgets those that are over. Never rejects. */
+  async look(): Promise<void> {
+    const now = this.#clock.now();
+    const days = saltedDays(now);
+    const kept = new Map([...this.#days].filter(([day]) => days.includes(day)));
+    if (kept.size === this.#days.size && kept.size === days.length) return;
+    // First of all, and whether Postgres answers or not: what is over is not known here any more.
+    this.#take(kept, days, now);
+    const fresh = days.map(() => crypto.getRandomValues(new Uint8Array(saltBytes)));
+    try {
+      this.#take(await withinMs(this.#source.keep(days, fresh), limits.saltReadMsMax), days, now);
+      if (this.#failing) this.#log.info("salts of events without cookies are read from Postgres again");
+      this.#failing = false;
+    } catch (thrown) {
+      if (!this.#failing) {
+        const fields = { known_days: kept.size, reason: reasonOf(thrown) };
+        this.#log.warn(
+          "salts of events without cookies cannot be read from Postgres; known ones go on",
+          fields,
+        );
+      }
+      this.#failing = true;
+    }
+  }
+
+  async close(): Promise<void> {
+    await this.#ticking?.close();
+    this.#days = new Map();
+    this.#wholeUntil = 0;
+  }
+
+  #take(salts: SaltsByDay, days: readonly string[], now: number): void {
+    this.#days = salts;
+    const missing = days.find((day) => !salts.has(day));
+    const next = missing ? Date.parse(missing) : Date.parse(days.at(-1)!) + dayMs;
+    this.#wholeFrom = now - limits.saltKeptMs;
+    this.#wholeUntil = next + limits.cookielessDayBeginsMs;
+  }
+}
+
+/** As many as the hash has. */
+const saltBytes = 32;
+
+export async function openSalts(sql: Postgres, clock: Clock, log: Log): Promise<Salts> {
+  const salts = new Salts({ source: saltSource(sql), clock, log });
+  await salts.open();
+  return salts;
+}

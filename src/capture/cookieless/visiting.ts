@@ -1,0 +1,33 @@
+// How a request's events of visitors without a cookie are taken. Refuses those that cannot be, before anything of the
+// request is kept.
+
+import type { ProjectKeys } from "../../access/project_keys.ts";
+import { Fault } from "../../core/fault.ts";
+import type { Scan } from "../scan.ts";
+import type { Salts } from "./salts.ts";
+import { type Visiting, holdsVisits, mayHoldVisits } from "./visit.ts";
+
+export interface VisitingOptions {
+  keys: ProjectKeys;
+  salts: Salts;
+}
+
+/**
+ * `received`: when the request arrived, in microseconds since 1970.
+ * @throws Fault unavailable when the scanned body holds such events, and a day's salt is not known.
+ */
+export function visitingOf(
+  { keys, salts }: VisitingOptions,
+  project_id: number,
+  received: number,
+  scan: Scan,
+  address: Visiting["address"] = () => undefined,
+): Visiting {
+  const { enabled, timezone } = keys.cookieless(project_id);
+  const visiting = { enabled, timezone, salts: salts.days, address };
+  // Days change once a day: nearly always all are there, and no entry is looked at.
+  if (!enabled || salts.isWhole(received / 1000)) return visiting;
+  if (!(scan.isPartial ? mayHoldVisits(scan.bytes) : holdsVisits(scan, scan.count))) return visiting;
+  const detail = "Events of visitors without a cookie cannot be taken right now. Send them again later.";
+  throw new Fault("unavailable", detail, { retryAfterSeconds: 5 });
+}

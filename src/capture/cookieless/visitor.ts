@@ -1,0 +1,54 @@
+// Who a visitor without a cookie is for a day: ids made of the day's salt and of what every request shows. Without the
+// salt nobody can compute them, nor tell whose they are.
+
+import type { Day } from "./day.ts";
+
+/** What is the same for all events of one visitor on one day. */
+export interface VisitorTraits {
+  project_id: number;
+  /** The client's. */
+  address: string;
+  site: string;
+  user_agent: string;
+  /** What the page adds to tell visitors apart. */
+  extra: string;
+}
+
+export interface Visitor {
+  distinct_id: string;
+  device_id: string;
+  /** A UUIDv7: there is one session a day, whose time is the day's beginning. */
+  session_id: string;
+}
+
+/** What every id made here begins with. */
+export const distinctIdPrefix = "cookieless_";
+const deviceIdPrefix = "cookielessd_";
+
+export function visitorOf(salt: Uint8Array, day: Day, traits: VisitorTraits): Visitor {
+  const { project_id, address, site, user_agent, extra } = traits;
+  const text = JSON.stringify([project_id, address, site, user_agent, extra]);
+  const hash = new Bun.CryptoHasher("sha256", salt).update(text).digest().subarray(0, hashBytes);
+  const shown = hash.toString("base64").slice(0, shownChars);
+  return {
+    distinct_id: `${distinctIdPrefix}${shown}`,
+    device_id: `${deviceIdPrefix}${shown}`,
+    session_id: sessionIdOf(day.from, hash),
+  };
+}
+
+/** 128 bits: no two visitors share an id by chance. */
+const hashBytes = 16;
+/** Sixteen bytes in base64, without its two "=". */
+const shownChars = 22;
+
+/** A UUIDv7 of a time and of what is random in every other one. */
+function sessionIdOf(millis: number, hash: Uint8Array): string {
+  const bytes = Buffer.alloc(16);
+  bytes.writeUIntBE(millis, 0, 6);
+  bytes.set(hash.subarray(0, 10), 6);
+  bytes[6] = (bytes[6]! & 0x0f) | 0x70;
+  bytes[8] = (bytes[8]! & 0x3f) | 0x80;
+  const hex = bytes.toString("hex");
+  return [hex.slice(0, 8), hex.slice(8, 12), hex.slice(12, 16), hex.slice(16, 20), hex.slice(20)].join("-");
+}

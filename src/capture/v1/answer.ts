@@ -1,0 +1,168 @@
+// The v1 capture protocol: a batch whose key, clock and SDK stand in headers, and which is answered event by event. The
+// batch is written anew as one that /batch takes, and goes its way; nothing is kept here.
+
+import { bytesOf } from "../../core/bytes.ts";
+import { free } from "../../core/chunks.ts";
+import { othersTurn } from "../../core/clock.ts";
+import { Fault } from "../../core/fault.ts";
+import { limits } from "../../core/limits.ts";
+import { type Place, arrive, inSlab, indexBytesFor } from "../arrival.ts";
+import type { UploadBounds } from "../body.ts";
+import type { Warning } from "../outcome.ts";
+import { capture, scanOn } from "../pipeline.ts";
+import { replyHeaders } from "../reply.ts";
+import { Scan } from "../scan.ts";
+import { type AnswerOptions, refusal } from "../short.ts";
+import type { Slab } from "../slab.ts";
+import type { Slabs } from "../slabs.ts";
+import { readIso } from "../timestamp.ts";
+import { v1Fields } from "./problem.ts";
+import { resultBytesMax, resultsText } from "./results.ts";
+import { Translation, type TranslationOptions, uuidChars } from "./translation.ts";
+
+/** SDKs send what language models do to the second one, in the same form. */
+export const v1Paths = ["/i/v1/analytics/events", "/i/v1/ai/events"];
+
+export interface V1Options extends AnswerOptions {
+  bodyBytesMax: number;
+  /** The client's address, if it is known. */
+  addressOf(request: Request): string | undefined;
+  uploadBounds?: UploadBounds;
+}
+
+/** What all requests share. */
+export interface V1Desk {
+  options: V1Options;
+  slabs: Slabs;
+}
+
+const noQuery = new URLSearchParams();
+
+/** Answers one POST. */
+export async function answerV1(request: Request, desk: V1Desk): Promise<Response> {
+  const { options, slabs } = desk;
+  const started = options.clock.elapsed();
+  const place: Place = { slabs, slab: undefined, lease: options.memory.open() };
+  let response: Response;
+  try {
+    response = new Response(await take(request, desk, place), { headers: replyHeaders(request) });
+  } catch (thrown) {
+    response = refusal(thrown, request, options, v1Fields);
+  } finally {
+    if (place.slab) slabs.give(place.slab);
+    place.lease.close();
+    options.seconds((options.clock.elapsed() - started) / 1000);
+  }
+  const id = request.headers.get("posthog-request-id");
+  if (id !== null && id.length <= requestIdCharsMax) response.headers.set("posthog-request-id", id);
+  return response;
+}
+
+/** A request's id is a uuid; it is sent back. */
+const requestIdCharsMax = 64;
+
+/** Takes the batch of a request in; returns its results. @throws Fault for one that is refused whole. */
+async function take(request: Request, { options, slabs }: V1Desk, place: Place): Promise<string> {
+  const { lease } = place;
+  const key = bearerOf(request);
+  const admit = () => assign(key, options, place);
+  const arriving = { request, query: noQuery, options, place, first: admit };
+  const arrived = await arrive({ ...arriving, inflatedBytesMax: limits.v1InflatedBytesMax });
+  await admit();
+  if (arrived.body.length === 0) throw new Fault("no_data", "The request has no body.");
+  const translation = await translated(arrived.body, { key, sdk: sdkOf(request) }, place);
+  const { refused, uuids } = translation;
+  const warned = new Map<number, Warning>();
+  const body = await inSlab([translation.body], place);
+  const isCopied = body.buffer !== translation.body.buffer;
+  if (isCopied) free(translation.body, true);
+  lease.hold(body.length + indexBytesFor(body.length) + uuids.length);
+  const { slab } = place;
+  const address = () => options.addressOf(request);
+  const from = { sent_at: sentAtOf(request), nameless: false, address };
+  const sent = { ...from, body, slab, lent: slabs.lend(body), lease };
+  const { ignored } = await capture({ ...sent, refused, warnings: warned }, options);
+  // Warnings are read out of it later where nobody waits for them.
+  if (!isCopied && options.ack !== "memory") free(body, true);
+  lease.hold(uuids.length + (uuids.length / uuidChars) * resultBytesMax);
+  const reasons = new Map(ignored.list.map(({ index, reason }) => [index, reason]));
+  return await resultsText({ uuids, ignored: reasons, warned });
+}
+
+/** What the request holds is its project's from here on. @throws Fault invalid_api_key as ProjectKeys.admit(). */
+async function assign(key: string, { keys }: V1Options, { lease }: Place): Promise<void> {
+  lease.assign(keys.find(key) ?? (await keys.admit(key)));
+}
+
+/** Writes a body anew, and frees it. @throws Fault when it is no v1 batch. */
+async function translated(
+  sent: Uint8Array,
+  options: TranslationOptions,
+  { slab, slabs, lease }: Place,
+): Promise<Translation> {
+  try {
+    // The slab for short bodies is only ours until the first turn of others.
+    let lent = slab ? undefined : slabs.lend(sent);
+    let scan = scanOf(lent?.hold(sent) ?? sent, lent ?? slab);
+    if (!scan.advance(limits.sliceBytesMax)) {
+      if (lent) scan = scanOf(sent);
+      lent = undefined;
+      await scanOn(scan);
+    }
+    checkBatch(scan);
+    const bytesMax = Translation.bytesMax(scan, options);
+    lease.acquire(bytesMax);
+    const translation = new Translation(scan, options, Buffer.allocUnsafeSlow(bytesMax));
+    while (!translation.advance()) if (!lent) await othersTurn();
+    return translation;
+  } finally {
+    free(sent);
+  }
+}
+
+function scanOf(bytes: Uint8Array, slab?: Slab): Scan {
+  const scan = new Scan(bytes, false, slab);
+  scan.indexesAll = true;
+  return scan;
+}
+
+function checkBatch(scan: Scan): void {
+  if (scan.shape !== "batch")
+    throw new Fault("invalid_payload", "The body has no batch: send an array of events as batch.");
+  if (scan.items === 0) throw new Fault("empty_batch", "The request holds no event.");
+  if (scan.items > limits.v1EventsMax || scan.isPartial) {
+    const detail = `A request must hold at most ${limits.v1EventsMax} events; ${scan.items} arrived.`;
+    throw new Fault("payload_too_large", detail);
+  }
+  const [first] = scan.ignored.list;
+  if (first) {
+    const detail = `batch[${first.index}] is no object, and has no uuid: nothing of the batch is kept.`;
+    throw new Fault("missing_event_uuid", detail);
+  }
+}
+
+/** The project key of the Authorization header. @throws Fault missing_api_key. */
+function bearerOf({ headers }: Request): string {
+  const sent = headers.get("authorization") ?? "";
+  const key = sent.slice(0, scheme.length).toLowerCase() === scheme ? sent.slice(scheme.length).trim() : "";
+  if (key !== "") return key;
+  const detail = "API key not provided. Send your project API key in the header Authorization: Bearer <key>.";
+  throw new Fault("missing_api_key", detail);
+}
+
+const scheme = "bearer ";
+
+/** `$lib` and `$lib_version` as PostHog-Sdk-Info names them (`name/version`), as JSON; empty when it does not. */
+function sdkOf({ headers }: Request): string {
+  const info = headers.get("posthog-sdk-info") ?? "";
+  const slash = info.lastIndexOf("/");
+  const [name, version] = [info.slice(0, Math.max(0, slash)).trim(), info.slice(slash + 1).trim()];
+  if (info.length > limits.sdkInfoCharsMax || name === "" || version === "") return "";
+  return `"$lib":${JSON.stringify(name)},"$lib_version":${JSON.stringify(version)}`;
+}
+
+/** When the client sent it by its own clock, in microseconds since 1970; NaN when it does not say. */
+function sentAtOf({ headers }: Request): number {
+  const text = bytesOf(headers.get("posthog-request-timestamp") ?? "");
+  return readIso(text, 0, text.length);
+}

@@ -1,0 +1,197 @@
+// A batch of the v1 protocol, written anew as the body that /batch takes: what it says beside an event's properties
+// goes into them. Works in slices on what the scan has indexed; judges nothing of an event but its options.
+
+import { bytesOf } from "../../core/bytes.ts";
+import { Fault } from "../../core/fault.ts";
+import { limits } from "../../core/limits.ts";
+import { isHistorical } from "../admit.ts";
+import { entryLength, field, knownKeys, slotOf } from "../member.ts";
+import type { Reason } from "../outcome.ts";
+import { pastBlanks, pastString, pastValue } from "../raw.ts";
+import { uuidFromText } from "../row.ts";
+import type { Scan } from "../scan.ts";
+import { type OptionProperty, readOptions } from "./options.ts";
+import { Splice } from "./splice.ts";
+
+/** Members of an event that stand in its properties elsewhere. */
+const beside = { session_id: 0, window_id: 2, options: 4 } as const;
+const besideKeys = knownKeys(beside);
+const texts = ["session_id", "window_id"] as const;
+
+/** Members that /batch reads where they are. */
+const carried: readonly (readonly [place: number, text: Uint8Array])[] = [
+  [field.event, bytesOf(',"event":')],
+  [field.distinct_id, bytesOf(',"distinct_id":')],
+  [field.timestamp, bytesOf(',"timestamp":')],
+  [field.own_set, bytesOf(',"$set":')],
+  [field.own_set_once, bytesOf(',"$set_once":')],
+  [field.own_unset, bytesOf(',"$unset":')],
+];
+const uuidText = bytesOf('{"uuid":');
+const propertiesText = bytesOf(',"properties":');
+const nothing = bytesOf("null");
+
+/** Bytes written for each event beside its own: the names above, and those of the options with their values. */
+const writtenBytesMax = 512;
+
+export interface TranslationOptions {
+  /** The project API key. */
+  key: string;
+  /** Members that go into every event's properties, as JSON without brackets; may be empty. */
+  sdk: string;
+}
+
+export class Translation {
+  /** The uuids as they were written, 36 bytes each, in the order of the batch. */
+  readonly uuids: Uint8Array;
+  /** Events that stand for nothing in what is written, and why, by their place in the batch. */
+  readonly refused = new Map<number, Reason>();
+  readonly #scan: Scan;
+  readonly #source: Buffer;
+  readonly #out: Buffer;
+  readonly #splice: Splice;
+  readonly #seen = new Set<string>();
+  readonly #spans = new Int32Array(6);
+  readonly #uuid = new Uint8Array(16);
+  #length = 0;
+  #next = 0;
+
+  /** `scan`: of a v1 batch, through, and with all items in its index. `out`: of bytesMax() bytes. */
+  constructor(scan: Scan, { key, sdk }: TranslationOptions, out: Buffer) {
+    const { bytes } = scan;
+    this.#scan = scan;
+    this.#source = Buffer.from(bytes.buffer, bytes.byteOffset, bytes.length);
+    this.#out = out;
+    this.uuids = new Uint8Array(scan.count * uuidChars);
+    this.#splice = new Splice(this.#source, sdk);
+    const historical = isHistorical(scan);
+    this.#put(bytesOf(`{"api_key":${JSON.stringify(key)},"historical_migration":${historical},"batch":[`));
+  }
+
+  /** Bytes that the new body may take. */
+  static bytesMax(scan: Scan, { key, sdk }: TranslationOptions): number {
+    const perEvent = writtenBytesMax + Buffer.byteLength(sdk);
+    return scan.bytes.length + scan.count * perEvent + key.length * 6 + writtenBytesMax;
+  }
+
+  /** The new body, once it is through. */
+  get body(): Buffer {
+    return this.#out.subarray(0, this.#length);
+  }
+
+  /**
+   * Translates a slice; true when the batch is through.
+   * @throws Fault missing_event_uuid, invalid_event_uuid, duplicate_event_uuid.
+   */
+  advance(): boolean {
+    const { count } = this.#scan;
+    const last = this.#sliceEnd();
+    for (; this.#next < last; this.#next++) {
+      const at = this.#next * entryLength;
+      if (this.#next > 0) this.#out[this.#length++] = 0x2c;
+      this.#takeUuid(at);
+      this.#event(at);
+    }
+    if (last < count) return false;
+    this.#out[this.#length++] = 0x5d;
+    this.#out[this.#length++] = 0x7d;
+    return true;
+  }
+
+  /** Where the slice ends that begins with the next event; looks at its bytes. */
+  #sliceEnd(): number {
+    const { entries, count } = this.#scan;
+    const from = entries[this.#next * entryLength + field.item]!;
+    const most = Math.min(count, this.#next + limits.slowSliceRowsMax);
+    let last = this.#next + 1;
+    while (last < most && entries[last * entryLength + field.item]! < from + limits.slowSliceBytesMax) last++;
+    const to = entries[(last - 1) * entryLength + field.item + 1]!;
+    this.#splice.look(from, Math.min(to, from + limits.slowSliceBytesMax + limits.eventBytesMax));
+    return last;
+  }
+
+  #takeUuid(at: number): void {
+    const { bytes, entries } = this.#scan;
+    const [from, to] = [entries[at + field.uuid]!, entries[at + field.uuid + 1]!];
+    const place = `batch[${this.#next}]`;
+    const isEmpty = to - from === 2 && bytes[from] === 0x22;
+    if (to === 0 || isEmpty || bytes[from] === 0x6e)
+      throw new Fault("missing_event_uuid", `${place} has no uuid: nothing of the batch is kept.`);
+    if (bytes[from] !== 0x22 || !uuidFromText(bytes, from + 1, to - 1, this.#uuid))
+      throw new Fault("invalid_event_uuid", `The uuid of ${place} is no UUID: nothing of the batch is kept.`);
+    this.#source.copy(this.uuids, this.#next * uuidChars, from + 1, to - 1);
+    const value = this.#source.toString("latin1", from + 1, to - 1).toLowerCase();
+    if (this.#seen.size === this.#seen.add(value).size)
+      throw new Fault(
+        "duplicate_event_uuid",
+        `The uuid of ${place} is another's too: nothing of the batch is kept.`,
+      );
+  }
+
+  #event(at: number): void {
+    const { entries } = this.#scan;
+    const [from, to] = [entries[at + field.item]!, entries[at + field.item + 1]!];
+    if (to - from > limits.eventBytesMax) return this.#refuse("message_size_too_large");
+    this.#look(from, entries[at + field.properties]!, entries[at + field.properties + 1]!);
+    const options = readOptions(this.#source, this.#spans[beside.options]!, this.#spans[beside.options + 1]!);
+    if (options === undefined) return this.#refuse("invalid_options");
+    this.#member(uuidText, at + field.uuid);
+    for (const [place, text] of carried) this.#member(text, at + place);
+    this.#put(propertiesText);
+    this.#properties(entries[at + field.properties]!, entries[at + field.properties + 1]!, options);
+    this.#out[this.#length++] = 0x7d;
+  }
+
+  #refuse(reason: Reason): void {
+    this.refused.set(this.#next, reason);
+    this.#put(nothing);
+  }
+
+  #properties(from: number, to: number, options: readonly OptionProperty[]): void {
+    const splice = this.#splice;
+    for (const [name, value] of options) splice.add(name, value);
+    for (const name of texts) {
+      const [valueFrom, valueTo] = [this.#spans[beside[name]]!, this.#spans[beside[name] + 1]!];
+      if (valueTo > 0 && this.#source[valueFrom] !== 0x6e)
+        splice.addRaw(`$${name}` as const, valueFrom, valueTo);
+    }
+    this.#length = splice.write(from, to, this.#out, this.#length);
+  }
+
+  /** Notes where the members of an item lie that /batch does not know; its properties are passed over. */
+  #look(item: number, propertiesFrom: number, propertiesTo: number): void {
+    const { bytes } = this.#scan;
+    this.#spans.fill(0);
+    let at = pastBlanks(bytes, item + 1);
+    while (bytes[at] === 0x22) {
+      const key = at + 1;
+      const keyEnd = pastString(bytes, at);
+      const from = pastBlanks(bytes, pastBlanks(bytes, keyEnd) + 1);
+      const to = from === propertiesFrom ? propertiesTo : pastValue(bytes, from);
+      const slot = slotOf(besideKeys, bytes, key, keyEnd - 1);
+      if (slot >= 0) {
+        this.#spans[slot] = from;
+        this.#spans[slot + 1] = to;
+      }
+      at = pastBlanks(bytes, to);
+      if (bytes[at] === 0x2c) at = pastBlanks(bytes, at + 1);
+    }
+  }
+
+  /** Writes a member of an entry, if it has it. */
+  #member(text: Uint8Array, place: number): void {
+    const { entries } = this.#scan;
+    const [from, to] = [entries[place]!, entries[place + 1]!];
+    if (to === 0) return;
+    this.#put(text);
+    this.#length += this.#source.copy(this.#out, this.#length, from, to);
+  }
+
+  #put(text: Uint8Array): void {
+    this.#out.set(text, this.#length);
+    this.#length += text.length;
+  }
+}
+
+/** Characters of a uuid. */
+export const uuidChars = 36;

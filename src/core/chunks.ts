@@ -1,0 +1,88 @@
+// Bytes that come in chunks: kept in pieces of a sensible size, joined in stretches, and freed without waiting for
+// garbage to be collected. Nothing here knows a format.
+
+import { othersTurn } from "./clock.ts";
+import { limits } from "./limits.ts";
+
+/** Chunks as they come, where small ones are copied together: each object weighs some hundred bytes. */
+export class Chunks {
+  /** The bytes so far. */
+  size = 0;
+  readonly #pieces: Uint8Array[] = [];
+  #open: Uint8Array = nothing;
+  #used = 0;
+
+  add(chunk: Uint8Array): void {
+    this.size += chunk.length;
+    if (chunk.length >= limits.chunkBytesMin) {
+      this.#end();
+      this.#pieces.push(chunk);
+      return;
+    }
+    if (this.#used + chunk.length > this.#open.length) {
+      this.#end();
+      this.#open = Buffer.allocUnsafeSlow(limits.chunkBytesMin);
+    }
+    this.#open.set(chunk, this.#used);
+    this.#used += chunk.length;
+  }
+
+  /** Takes what there is: it is empty afterwards. */
+  take(): Uint8Array[] {
+    this.#end();
+    this.size = 0;
+    return this.#pieces.splice(0);
+  }
+
+  #end(): void {
+    if (this.#used > 0) this.#pieces.push(this.#open.subarray(0, this.#used));
+    this.#open = nothing;
+    this.#used = 0;
+  }
+}
+
+const nothing = new Uint8Array(0);
+
+/** Pieces in one, laid side by side a stretch at a time; their memory is given back. */
+export async function joined(pieces: readonly Uint8Array[]): Promise<Uint8Array> {
+  const [only] = pieces;
+  if (only && pieces.length === 1) return only;
+  const whole = Buffer.allocUnsafeSlow(bytesIn(pieces));
+  await copyPieces(pieces, whole);
+  return whole;
+}
+
+/** How many bytes pieces have together. */
+export function bytesIn(pieces: readonly Uint8Array[]): number {
+  return pieces.reduce((sum, piece) => sum + piece.length, 0);
+}
+
+/**
+ * Lays pieces side by side into `out`, which is large enough; others get their turn between stretches. Several are not
+ * for anybody else: their memory is given back as it goes, and not all at once when garbage is collected.
+ */
+export async function copyPieces(pieces: readonly Uint8Array[], out: Uint8Array): Promise<void> {
+  let [place, left] = [0, limits.copyBytesMax];
+  for (const piece of pieces) {
+    for (let at = 0; at < piece.length; at += limits.copyBytesMax) {
+      if (left <= 0) {
+        await othersTurn();
+        left = limits.copyBytesMax;
+      }
+      const part = piece.subarray(at, at + limits.copyBytesMax);
+      out.set(part, place);
+      place += part.length;
+      left -= part.length;
+    }
+    if (pieces.length > 1) free(piece);
+  }
+}
+
+/**
+ * Gives back the memory of bytes that nobody reads any more. Those that lie in others' memory are left alone, unless
+ * `whole` says that all of it is theirs; so are short ones, which may lie in a pool.
+ */
+export function free({ buffer, byteLength }: Uint8Array, whole = false): void {
+  if (!(buffer instanceof ArrayBuffer) || buffer.byteLength < limits.chunkBytesMin) return;
+  if (whole || buffer.byteLength === byteLength) buffer.transfer(0);
+}

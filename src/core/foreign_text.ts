@@ -1,0 +1,165 @@
+// What other servers said, made fit to be stored, logged and shown: bounded, storable, and free of the secrets that
+// they were sent. The one place where this is done.
+
+export interface Foreign {
+  /** What the server was sent and must not be shown: keys, passwords, tokens, names of users. */
+  secrets: readonly string[];
+  /** The longest text that is kept, in characters. */
+  charsMax: number;
+}
+
+/** Characters that are looked at: whatever lies behind them is dropped unseen. Several times what anybody keeps. */
+const readCharsMax = 16_384;
+/** Stands for a secret. */
+const hidden = "[hidden]";
+/** Shorter secrets are hidden only where they stand alone: they are found in every other word. */
+const secretCharsMin = 4;
+/** Shorter pieces of an encoded secret say nothing about it. */
+const encodedCharsMin = 6;
+
+/**
+ * The text without the secrets, spelled as they are or percent-, base64-, hex-, JSON- or HTML-encoded, without anything
+ * that looks like an authorization or a signature, and without characters that a store or a terminal does not take. A
+ * secret that was cut off at the end of the text is hidden too.
+ */
+export function foreignText(text: string, { secrets, charsMax }: Foreign): string {
+  let clean = text.slice(0, readCharsMax);
+  const known = secrets.filter((secret) => secret !== "");
+  for (const secret of known.filter(({ length }) => length < secretCharsMin))
+    clean = withoutWord(clean, secret);
+  const spelled = known.filter(({ length }) => length >= secretCharsMin).flatMap(spellingsOf);
+  for (const one of longestFirst(spelled)) clean = clean.replaceAll(one, hidden);
+  clean = withoutTail(clean, spelled);
+  for (const shape of credentialShapes) clean = clean.replace(shape, `$1${hidden}`);
+  const bare = clean.replace(unprintable, "");
+  if (known.some((secret) => secret.length >= secretCharsMin && bare.includes(secret))) return hidden;
+  return storableText(clean, charsMax);
+}
+
+/** The text cut to `charsMax`, with U+FFFD in place of what Postgres refuses and terminals obey, in one line. */
+export function storableText(text: string, charsMax: number): string {
+  return text
+    .slice(0, charsMax)
+    .toWellFormed()
+    .replace(/[\t\n\r]/g, " ")
+    .replace(unprintable, "\uFFFD");
+}
+
+/** The same of every text in a JSON value. */
+export function foreignValue(value: unknown, foreign: Foreign): unknown {
+  if (typeof value === "string") return foreignText(value, foreign);
+  if (Array.isArray(value)) return value.map((one) => foreignValue(one, foreign));
+  if (typeof value !== "object" || value === null) return value;
+  return Object.fromEntries(Object.entries(value).map(([name, one]) => [name, foreignValue(one, foreign)]));
+}
+
+/** A JSON value as Postgres stores it: no NUL and no half of a surrogate pair in its texts and names. */
+export function storableJson<T>(value: T): T {
+  return storable(value) as T;
+}
+
+function storable(value: unknown): unknown {
+  if (typeof value === "string") return value.toWellFormed().replaceAll("\0", "\uFFFD");
+  if (Array.isArray(value)) return value.map(storable);
+  if (typeof value !== "object" || value === null) return value;
+  return Object.fromEntries(
+    Object.entries(value).map(([name, one]) => [String(storable(name)), storable(one)]),
+  );
+}
+
+/** What of an address may be a secret: its user and password, long steps of its path, values of its query. */
+export function secretsInUrl(address: string): string[] {
+  if (!URL.canParse(address)) return [];
+  const url = new URL(address);
+  const steps = url.pathname.split("/").filter(({ length }) => length >= 16);
+  const values = [...url.searchParams.values()].filter(({ length }) => length >= 8);
+  const login = [url.username, url.password].map(decoded);
+  return [...login, ...steps, ...values].filter((one) => one !== "");
+}
+
+/** Control characters, and marks that turn the direction of the text that follows. */
+// oxlint-disable-next-line no-control-regex
+const unprintable = /[\x00-\x1f\x7f-\x9f\u061c\u200e\u200f\u2028-\u202e\u2066-\u2069\ufeff]/g;
+
+/** Credentials that were computed, so that nobody can look for them by name. */
+const credentialShapes = [
+  /\b((?:bearer|basic|digest|negotiate|sharedkey|sharedkeylite|aws4-hmac-sha256) )[\w.~+/=:-]{16,}/gi,
+  /\b((?:signature|sig|credential|x-amz-signature|x-amz-credential|x-amz-security-token)=)[\w.~+/=:%-]{8,}/gi,
+];
+
+function longestFirst(texts: readonly string[]): string[] {
+  return texts.toSorted((a, b) => b.length - a.length);
+}
+
+/** A secret in every spelling that servers repeat it in. */
+function spellingsOf(secret: string): string[] {
+  const bytes = Buffer.from(secret.toWellFormed());
+  const percent = encodeURIComponent(secret.toWellFormed());
+  const json = JSON.stringify(secret).slice(1, -1);
+  const hex = bytes.toString("hex");
+  const all = [
+    secret,
+    percent,
+    percent.replaceAll(/%../g, (one) => one.toLowerCase()),
+    new URLSearchParams([["", secret]]).toString().slice(1),
+    hex,
+    hex.toUpperCase(),
+    json,
+    json.replaceAll("/", "\\/"),
+    Bun.escapeHTML(secret),
+    ...base64Of(bytes),
+  ];
+  return [...new Set(all)].filter(({ length }) => length >= secretCharsMin);
+}
+
+/** What base64 of any text holds when the bytes stand in it, at each of the three places they can begin at. */
+function base64Of(bytes: Buffer): string[] {
+  return [0, 1, 2].flatMap((before) => {
+    const text = Buffer.concat([Buffer.alloc(before), bytes])
+      .toString("base64")
+      .replaceAll("=", "");
+    // Characters that share their bits with what stands before or behind.
+    const from = before === 0 ? 0 : before + 1;
+    const to = (before + bytes.length) % 3 === 0 ? text.length : text.length - 1;
+    const core = text.slice(from, to);
+    if (core.length < encodedCharsMin) return [];
+    return [core, core.replaceAll("+", "-").replaceAll("/", "_")];
+  });
+}
+
+/** The text without a beginning of a secret at its end, where somebody cut it. */
+function withoutTail(text: string, secrets: readonly string[]): string {
+  const longest = Math.max(0, ...secrets.map((secret) => tailLength(text, secret)));
+  return longest === 0 ? text : text.slice(0, text.length - longest) + hidden;
+}
+
+function tailLength(text: string, secret: string): number {
+  for (let length = Math.min(secret.length - 1, text.length); length >= secretCharsMin; length--) {
+    if (text.endsWith(secret.slice(0, length))) return length;
+  }
+  return 0;
+}
+
+/** The text without a word, where no letter or digit stands beside it. */
+function withoutWord(text: string, word: string): string {
+  let clean = "";
+  let from = 0;
+  for (let at = text.indexOf(word); at >= 0; at = text.indexOf(word, from)) {
+    const alone = !isWordy(text[at - 1]) && !isWordy(text[at + word.length]);
+    clean += text.slice(from, at) + (alone ? hidden : word);
+    from = at + word.length;
+  }
+  return clean + text.slice(from);
+}
+
+function isWordy(character: string | undefined): boolean {
+  return character !== undefined && /[\p{L}\p{N}_]/u.test(character);
+}
+
+function decoded(part: string): string {
+  try {
+    return decodeURIComponent(part);
+  } catch {
+    return part;
+  }
+}

@@ -1,0 +1,21 @@
+// Waiting for something to happen, or for a time to pass.
+
+export class Wakeup {
+  readonly #waiting = new Set<() => void>();
+
+  /** Ends every wait. */
+  wake(): void {
+    for (const resolve of this.#waiting) resolve();
+    this.#waiting.clear();
+  }
+
+  /** Resolves when somebody says wake(), or after `ms`. */
+  async wait(ms: number): Promise<void> {
+    const { promise, resolve } = Promise.withResolvers<void>();
+    const timer = setTimeout(resolve, ms);
+    this.#waiting.add(resolve);
+    await promise;
+    clearTimeout(timer);
+    this.#waiting.delete(resolve);
+  }
+}

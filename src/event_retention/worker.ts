@@ -1,0 +1,68 @@
+// Deletes events that are older than they are to be kept, of all processes in one at a time: looks every minute whether
+// a pass is due, which is hourly and after midnight (UTC).
+
+import type { Clock } from "../core/clock.ts";
+import { newUuid } from "../core/id.ts";
+import { limits } from "../core/limits.ts";
+import type { Log } from "../core/log.ts";
+import type { Metrics } from "../http/metrics.ts";
+import type { ClickHouse } from "../storage/clickhouse.ts";
+import type { Postgres } from "../storage/postgres.ts";
+import { type Ticking, every } from "../work/tick.ts";
+import { expireEvents } from "./pass.ts";
+import { SteadyClock } from "./steady_clock.ts";
+
+export interface EventRetentionOptions {
+  sql: Postgres;
+  clickhouse: ClickHouse;
+  clock: Clock;
+  log: Log;
+  metrics: Metrics;
+  /** After how many days all events expire; a project may say fewer. Undefined: only those of projects that say so. */
+  retentionDays: number | undefined;
+}
+
+export function openEventRetention({ metrics, ...options }: EventRetentionOptions) {
+  const { clock, log } = options;
+  const counter = metrics.registry.counter(
+    "sluice_events_expired_total",
+    "Stored rows of events deleted because they are older than EVENT_RETENTION_DAYS, or their project's own retention.",
+  );
+  const stop = new AbortController();
+  const expired = (events: number) => counter.add(events);
+  const parts = { ...options, owner: newUuid(), expired, stopping: stop.signal };
+  let waits = 0;
+
+  const look = async (): Promise<void> => {
+    const looked = await expireEvents(parts).catch((thrown: unknown) => {
+      // Told to stop in the middle of it: the next process goes on.
+      if (stop.signal.aborted) return undefined;
+      throw thrown;
+    });
+    if (!looked) return;
+    if (looked.is === "passed") {
+      const { events, sessions, rewritten } = looked;
+      const level = events + sessions + rewritten > 0 ? "info" : "debug";
+      log[level]("looked for expired events", { deleted: events, sessions, rewritten_partitions: rewritten });
+    }
+    waits = looked.is === "waiting" ? waits + 1 : 0;
+    if (looked.is === "waiting" && waits % limits.expiryWaitsMax === 0) {
+      const { reason } = looked;
+      log.warn("expired events wait: ClickHouse has not finished earlier deletions", { reason });
+    }
+  };
+
+  let ticking: Ticking | undefined;
+  return {
+    start: () => {
+      const steady = new SteadyClock(clock);
+      const lookSteadily = async () => void (steady.isSteady() && (await look()));
+      ticking = every(limits.expiryLookMs, "deleting expired events", lookSteadily, log);
+    },
+    /** Resolves when nothing of it runs here any more; ClickHouse finishes the statement it has. */
+    close: async () => {
+      stop.abort();
+      await ticking?.close();
+    },
+  };
+}

@@ -1,0 +1,121 @@
+// Where types of groups rest: places are given and freed in Postgres, in the order of merges, and mirrored to
+// ClickHouse. Events and groups name their types: a place that is given again shows none of them under another name.
+
+import { limits } from "../core/limits.ts";
+import type { ClickHouse } from "../storage/clickhouse.ts";
+import type { Postgres, PostgresTransaction as Transaction } from "../storage/postgres.ts";
+import { lockMerges } from "./merge_lock_store.ts";
+
+/** A type of groups that was seen for the first time by some process. */
+export interface SightedType {
+  project_id: number;
+  name: string;
+}
+
+/** A type that got no place. */
+export interface RefusedType extends SightedType {
+  /** The project allows others only; otherwise it has too many. */
+  barred: boolean;
+}
+
+/** A project's types, for capture. */
+export interface ProjectGroupTypes {
+  project_id: number;
+  /** Those with a place. */
+  names: string[];
+  /** null: any. */
+  allowed: string[] | null;
+}
+
+export interface GroupType {
+  name: string;
+  /** From 0 to 4. */
+  place: number;
+}
+
+/** The types of groups of every project that has some, or allows some only. */
+export async function listGroupTypes(sql: Postgres): Promise<ProjectGroupTypes[]> {
+  return await sql<ProjectGroupTypes[]>`
+    SELECT coalesce(t.project_id, p.id) AS project_id, coalesce(t.names, '{}') AS names, p.allowed
+    FROM (SELECT project_id, array_agg(name ORDER BY place) AS names FROM group_types GROUP BY project_id) t
+    FULL JOIN (
+      SELECT id, allowed_group_types AS allowed FROM projects WHERE allowed_group_types IS NOT NULL
+    ) p ON p.id = t.project_id`;
+}
+
+/** A project's types, by their places. */
+export async function groupTypesOf(sql: Postgres, project_id: number): Promise<GroupType[]> {
+  return await sql<GroupType[]>`
+    SELECT name, place FROM group_types WHERE project_id = ${project_id} ORDER BY place`;
+}
+
+/** Gives each type the first free place, one after the other: who comes first has it. */
+export async function addTypes(
+  transaction: Transaction,
+  types: readonly SightedType[],
+  version: string,
+): Promise<RefusedType[]> {
+  const refused: RefusedType[] = [];
+  for (const { project_id, name } of types) {
+    await transaction`
+      INSERT INTO group_types (project_id, name, place, version)
+      SELECT ${project_id}::integer, ${name}, min(f.place), ${version}::bigint
+      FROM generate_series(0, ${limits.groupTypesMax - 1}::integer) AS f(place)
+      WHERE NOT EXISTS (SELECT 1 FROM group_types g WHERE g.project_id = ${project_id} AND g.place = f.place)
+        AND NOT EXISTS (
+          SELECT 1 FROM projects WHERE id = ${project_id} AND NOT ${name} = ANY(allowed_group_types))
+      HAVING count(*) > 0
+      ON CONFLICT (project_id, name) DO NOTHING`;
+    const [found] = await transaction<{ kept: boolean; barred: boolean }[]>`
+      SELECT EXISTS (SELECT 1 FROM group_types WHERE project_id = ${project_id} AND name = ${name}) AS kept,
+        EXISTS (
+          SELECT 1 FROM projects WHERE id = ${project_id} AND NOT ${name} = ANY(allowed_group_types)) AS barred`;
+    if (found?.kept !== true) refused.push({ project_id, name, barred: found?.barred === true });
+  }
+  return refused;
+}
+
+/** Copies to ClickHouse the types that a transaction wrote. Again does no harm: the version decides. */
+export async function mirrorTypes(sql: Postgres, clickhouse: ClickHouse, version: string): Promise<void> {
+  const types = await sql<(GroupType & { project_id: number })[]>`
+    SELECT project_id, name, place FROM group_types WHERE version = ${version}::bigint`;
+  for (const { project_id, name, place } of types) {
+    await writeRow(clickhouse, { project_id, name, place, version, is_deleted: 0 });
+  }
+}
+
+/**
+ * Frees a place; false when none of the project's types has it. What rests of the type's groups is not shown until a
+ * type of the same name has a place again.
+ */
+export async function deleteGroupType(
+  sql: Postgres,
+  clickhouse: ClickHouse,
+  project_id: number,
+  place: number,
+): Promise<boolean> {
+  return await sql.begin(async (transaction) => {
+    await lockMerges(transaction);
+    const [gone] = await transaction<{ name: string; version: string }[]>`
+      DELETE FROM group_types WHERE project_id = ${project_id} AND place = ${place}
+      RETURNING name, nextval('merge_versions')::text AS version`;
+    if (!gone) return false;
+    // Before it is committed: a deletion that ClickHouse did not hear of did not take place.
+    await writeRow(clickhouse, { ...gone, project_id, place, is_deleted: 1 });
+    return true;
+  });
+}
+
+interface TypeRow extends GroupType {
+  project_id: number;
+  version: string;
+  is_deleted: 0 | 1;
+}
+
+async function writeRow(clickhouse: ClickHouse, row: TypeRow): Promise<void> {
+  await clickhouse.command(
+    `INSERT INTO group_type_rows (project_id, group_type, place, version, is_deleted)
+     SELECT {project_id:UInt32}, {name:String}, {place:UInt8}, {version:UInt64}, {is_deleted:UInt8}`,
+    { ...row },
+  );
+}

@@ -1,0 +1,224 @@
+// Persons of many distinct ids, as ClickHouse folds them: it picks what can count of their changes, and tells how many
+// ids there are and the first of them. Their ids never travel.
+
+import { Fault } from "../../core/fault.ts";
+import { limits } from "../../core/limits.ts";
+import type { ClickHouse, QueryOptions } from "../../storage/clickhouse.ts";
+import { Places } from "../../work/places.ts";
+import type { KeptChange } from "./fold.ts";
+import { queryOptions } from "./query_options.ts";
+
+export interface LargePerson {
+  main_id: string;
+  /** As Person.distinct_ids. */
+  distinct_ids: string[];
+  distinct_ids_count: number;
+  /** `YYYY-MM-DD hh:mm:ss.uuuuuu` in UTC. */
+  created_at: string;
+  is_identified: boolean;
+  /** Enough of what is kept of its ids to come to the same as all of it. */
+  changes: KeptChange[];
+  /** When an id of these changes was merged, in microseconds. */
+  mergedAt: Map<string, number>;
+}
+
+const own = "project_id = {project_id:UInt32}";
+
+/** All ids of the persons whose main ids the expression lists. */
+function idsOf(mains: string): string {
+  return `(SELECT distinct_id FROM merged_ids FINAL WHERE ${own} AND main_id IN ${mains}
+    UNION ALL SELECT arrayJoin(${mains}))`;
+}
+
+const wanted = "{mains:Array(String)}";
+
+const merges = `(SELECT distinct_id, main_id, toUnixTimestamp64Micro(merged_at) AS merged
+  FROM merged_ids FINAL WHERE ${own} AND main_id IN ${wanted})`;
+
+/** Ids that were seen, each with its main id. */
+const seenIds = `(SELECT s.distinct_id AS distinct_id, if(m.main_id = '', s.distinct_id, m.main_id) AS main,
+    m.main_id != '' AS is_merged, s.first AS first
+  FROM (
+    SELECT distinct_id, min(first) AS first FROM seen
+    WHERE ${own} AND distinct_id IN ${idsOf(wanted)} GROUP BY distinct_id
+  ) AS s
+  LEFT ANY JOIN ${merges} AS m ON s.distinct_id = m.distinct_id)`;
+
+/**
+ * What is kept of their ids, with what decides among it, as in the view person_properties: kind 0 the latest of a key
+ * counts, otherwise the first that entered.
+ */
+const changes = `(SELECT p.distinct_id AS distinct_id, if(m.main_id = '', p.distinct_id, m.main_id) AS main,
+    p.key AS key, p.kind AS kind, p.w AS w, m.merged AS merged,
+    if(p.kind = 1, -p.w.1, p.w.1) AS at,
+    if(p.kind = 1, bitNot(p.w.2), p.w.2) AS tie,
+    m.main_id = '' OR m.main_id = p.distinct_id OR at >= merged AS senior,
+    if(senior, 0, -merged) AS weak,
+    (senior, weak, at, tie) AS rank,
+    (if(senior, at, merged), senior, at, tie) AS entry
+  FROM (
+    SELECT distinct_id, key, kind, max(w) AS w FROM person_props
+    WHERE ${own} AND distinct_id IN ${idsOf(wanted)} GROUP BY distinct_id, key, kind
+  ) AS p
+  LEFT ANY JOIN ${merges} AS m ON p.distinct_id = m.distinct_id)`;
+
+const change = "(distinct_id, w, kind, merged)";
+
+/** Of a person's keys the latest changed, since no more of them are shown. */
+const latestKeys = `ORDER BY main, moment DESC LIMIT ${limits.personKeysMax} BY main`;
+
+/** Of each key of each person the latest set or unset, and the first set once. */
+const decisive = `SELECT main, key,
+    arrayJoin(arraySlice([last, first], 1 + (lasts = 0), (lasts > 0) + (firsts > 0))) AS one
+  FROM (
+    SELECT main, key, argMaxIf(${change}, rank, kind = 0) AS last, argMinIf(${change}, entry, kind > 0) AS first,
+      countIf(kind = 0) AS lasts, countIf(kind > 0) AS firsts, max(abs(at)) AS moment
+    FROM ${changes} GROUP BY main, key ${latestKeys}
+  )`;
+
+/** Of each key that was unset last, the first set once behind that. */
+const behindUnsets = `SELECT main, key, one FROM (
+    SELECT main, key, argMin(${change}, entry) AS one, max(abs(at)) AS moment
+    FROM ${changes} AS c
+    INNER JOIN (
+      SELECT main, key, max(rank) AS last, argMax(w.3, rank) AS op FROM ${changes} WHERE kind = 0
+      GROUP BY main, key HAVING op = 2
+    ) AS l ON c.main = l.main AND c.key = l.key
+    WHERE kind > 0 AND rank > last GROUP BY main, key ${latestKeys}
+  )`;
+
+interface DecisiveRow extends KeptChange {
+  main: string;
+  merged: string;
+}
+
+/** Of each ClickHouse. */
+const places = new WeakMap<ClickHouse, Places>();
+
+/**
+ * By their main ids, in no order; those that do not exist are left out. Few are read at once: each keeps the engine
+ * busy for a second, and many at a time would all come too late.
+ * @throws Fault unavailable when too many wait already, or for too long.
+ */
+export async function readLarge(
+  clickhouse: ClickHouse,
+  project_id: number,
+  mains: readonly string[],
+): Promise<LargePerson[]> {
+  let line = places.get(clickhouse);
+  if (!line) {
+    line = new Places(limits.largePersonReadsMax, limits.largePersonReadsWaitingMax);
+    places.set(clickhouse, line);
+  }
+  const late = AbortSignal.timeout(limits.largePersonWaitMs);
+  const leave = await line.enter(late).catch((thrown: unknown) => {
+    if (!late.aborted) throw thrown;
+  });
+  if (!leave) {
+    const detail = "Too many persons of many distinct ids are being read. Please retry.";
+    throw new Fault("unavailable", detail, { retryAfterSeconds: 5 });
+  }
+  try {
+    return await readNow(clickhouse, project_id, mains);
+  } finally {
+    leave();
+  }
+}
+
+async function readNow(
+  clickhouse: ClickHouse,
+  project_id: number,
+  mains: readonly string[],
+): Promise<LargePerson[]> {
+  // Rows come in the order of the ids: folding them takes no memory.
+  const settings = { ...queryOptions.settings, optimize_aggregation_in_order: 1 };
+  const options = { ...queryOptions, settings };
+  const [persons, kept] = await Promise.all([
+    clickhouse.query<{ main: string; ids: string; shown: [number, string][]; first: string; merged: number }>(
+      `SELECT main, count() AS ids, min(first) AS first, max(is_merged) AS merged,
+         groupArraySorted(${limits.distinctIdsShownMax})((distinct_id != main, distinct_id)) AS shown
+       FROM ${seenIds} GROUP BY main`,
+      { project_id, mains },
+      options,
+    ),
+    readDecisive(clickhouse, { project_id, mains }, decisive, options),
+  ]);
+  // Rarely is a property unset and set once later: only then all is looked at again.
+  const unset = new Set(kept.filter(({ kind, op }) => kind === 0 && op === 2).map(({ main }) => main));
+  const behind =
+    unset.size === 0
+      ? []
+      : await readDecisive(clickhouse, { project_id, mains: [...unset] }, behindUnsets, options);
+  const changesOf = Map.groupBy([...kept, ...behind], ({ main }) => main);
+  return persons.map(({ main, ids, shown, first, merged }) => {
+    const theirs = changesOf.get(main) ?? [];
+    return {
+      main_id: main,
+      distinct_ids: shown.map(([, id]) => id),
+      distinct_ids_count: Number(ids),
+      created_at: first,
+      is_identified: merged === 1,
+      changes: theirs,
+      mergedAt: new Map(theirs.map((one) => [one.distinct_id, Number(one.merged)])),
+    };
+  });
+}
+
+/** Bytes of what is kept of each of these persons; changes that the engine has not merged yet count each. */
+export async function keptBytes(
+  clickhouse: ClickHouse,
+  project_id: number,
+  mains: readonly string[],
+): Promise<Map<string, number>> {
+  const rows = await clickhouse.query<{ main: string; bytes: string }>(
+    `SELECT if(m.main_id = '', p.distinct_id, m.main_id) AS main, sum(p.bytes) AS bytes
+     FROM (
+       SELECT distinct_id, sum(length(w.4) + length(key)) AS bytes FROM person_props
+       WHERE ${own} AND distinct_id IN ${idsOf(wanted)} GROUP BY distinct_id
+     ) AS p
+     LEFT ANY JOIN ${merges} AS m ON p.distinct_id = m.distinct_id
+     GROUP BY main`,
+    { project_id, mains },
+    queryOptions,
+  );
+  return new Map(rows.map(({ main, bytes }) => [main, Number(bytes)]));
+}
+
+function readDecisive(
+  clickhouse: ClickHouse,
+  params: { project_id: number; mains: readonly string[] },
+  rows: string,
+  options: QueryOptions,
+): Promise<DecisiveRow[]> {
+  return clickhouse.query<DecisiveRow>(
+    `SELECT main, toString(key) AS key, one.1 AS distinct_id, one.3 AS kind, toString(one.2.1) AS at,
+       toString(one.2.2) AS tie, one.2.3 AS op, one.2.4 AS value, toString(one.4) AS merged
+     FROM (${rows})`,
+    params,
+    options,
+  );
+}
+
+/** A page of a person's distinct ids, in the order of Person.distinct_ids, and how many there are. */
+export async function listDistinctIds(
+  clickhouse: ClickHouse,
+  project_id: number,
+  main_id: string,
+  page: { limit: number; offset: number },
+): Promise<{ count: number; distinct_ids: string[] }> {
+  const params = { project_id, mains: [main_id] };
+  const [counted, rows] = await Promise.all([
+    clickhouse.query<{ count: string }>(
+      `SELECT uniqExact(distinct_id) AS count FROM seen WHERE ${own} AND distinct_id IN ${idsOf(wanted)}`,
+      params,
+      queryOptions,
+    ),
+    clickhouse.query<{ distinct_id: string }>(
+      `SELECT distinct_id FROM seen WHERE ${own} AND distinct_id IN ${idsOf(wanted)} GROUP BY distinct_id
+       ORDER BY distinct_id != {main_id:String}, distinct_id LIMIT {limit:UInt64} OFFSET {offset:UInt64}`,
+      { ...params, main_id, ...page },
+      queryOptions,
+    ),
+  ]);
+  return { count: Number(counted[0]?.count ?? 0), distinct_ids: rows.map((row) => row.distinct_id) };
+}

@@ -1,0 +1,126 @@
+// What all readers of recordings share: places for those who read and expand a page, and bytes for the pages that are
+// expanded or on their way out. Whoever finds none waits, for a bounded time and in a line of bounded length.
+
+import { Fault } from "../../core/fault.ts";
+import { limits } from "../../core/limits.ts";
+import { Places } from "../../work/places.ts";
+
+export interface ReadingBudgetOptions {
+  /** Bytes of all pages together; one project's have half of it. */
+  bytesMax?: number;
+  /** How long a reader waits, in ms. */
+  waitMsMax?: number;
+}
+
+/** Bytes of one page, until they are released. */
+export interface Reservation {
+  /** Gives back what turns out not to be needed. */
+  shrink(bytes: number): void;
+  release(): void;
+}
+
+interface Waiting {
+  project_id: number;
+  bytes: number;
+  admit: () => void;
+}
+
+export class ReadingBudget {
+  readonly #bytesMax: number;
+  readonly #waitMsMax: number;
+  readonly #places = new Places(limits.snapshotReadsMax, limits.snapshotReadsWaitingMax);
+  readonly #waiting = new Set<Waiting>();
+  /** Bytes that are reserved, by project. */
+  readonly #reserved = new Map<number, number>();
+  #bytes = 0;
+
+  constructor({ bytesMax, waitMsMax }: ReadingBudgetOptions = {}) {
+    this.#bytesMax = bytesMax ?? limits.snapshotReadsBytesMax;
+    this.#waitMsMax = waitMsMax ?? limits.snapshotReadWaitMsMax;
+  }
+
+  /** Bytes that are reserved now. */
+  get bytes(): number {
+    return this.#bytes;
+  }
+
+  /**
+   * Runs `read` on one of the places.
+   * @throws Fault unavailable when none comes free; what `read` throws.
+   */
+  async within<Read>(gone: AbortSignal, read: () => Promise<Read>): Promise<Read> {
+    const leave = await this.#waited(gone, (abort) => this.#places.enter(abort));
+    if (!leave) throw busy();
+    try {
+      return await read();
+    } finally {
+      leave();
+    }
+  }
+
+  /** @throws Fault unavailable when so many bytes do not come free. */
+  async reserve(project_id: number, bytes: number, gone: AbortSignal): Promise<Reservation> {
+    if (!this.#take(project_id, bytes)) {
+      if (this.#waiting.size >= limits.snapshotReadsWaitingMax) throw busy();
+      await this.#waited(gone, (abort) => this.#wait({ project_id, bytes, admit: () => {} }, abort));
+    }
+    let held = bytes;
+    const shrink = (to: number) => {
+      if (to >= held) return;
+      this.#give(project_id, held - to);
+      held = to;
+    };
+    return { shrink, release: () => shrink(0) };
+  }
+
+  /** `gone`: whoever asks is there no longer. */
+  async #waited<Got>(gone: AbortSignal, wait: (abort: AbortSignal) => Promise<Got>): Promise<Got> {
+    const late = AbortSignal.timeout(this.#waitMsMax);
+    try {
+      return await wait(AbortSignal.any([gone, late]));
+    } catch (thrown) {
+      if (gone.aborted || late.aborted) throw busy();
+      throw thrown;
+    }
+  }
+
+  async #wait(waiting: Waiting, abort: AbortSignal): Promise<void> {
+    const { promise, resolve, reject } = Promise.withResolvers<void>();
+    const onAbort = (): void => {
+      if (this.#waiting.delete(waiting)) reject(abort.reason);
+    };
+    waiting.admit = resolve;
+    this.#waiting.add(waiting);
+    abort.addEventListener("abort", onAbort, { once: true });
+    if (abort.aborted) onAbort();
+    await promise.finally(() => abort.removeEventListener("abort", onAbort));
+  }
+
+  /** A page larger than a share is alone in its project. */
+  #take(project_id: number, bytes: number): boolean {
+    const own = this.#reserved.get(project_id) ?? 0;
+    if (this.#bytes > 0 && this.#bytes + bytes > this.#bytesMax) return false;
+    if (own > 0 && own + bytes > this.#bytesMax / 2) return false;
+    this.#reserved.set(project_id, own + bytes);
+    this.#bytes += bytes;
+    return true;
+  }
+
+  #give(project_id: number, bytes: number): void {
+    const left = (this.#reserved.get(project_id) ?? 0) - bytes;
+    if (left > 0) this.#reserved.set(project_id, left);
+    else this.#reserved.delete(project_id);
+    this.#bytes -= bytes;
+    // In the order they came, but for those whose project has its share.
+    for (const waiting of this.#waiting) {
+      if (!this.#take(waiting.project_id, waiting.bytes)) continue;
+      this.#waiting.delete(waiting);
+      waiting.admit();
+    }
+  }
+}
+
+function busy(): Fault {
+  const detail = "Too many recordings are being read. Please retry.";
+  return new Fault("unavailable", detail, { retryAfterSeconds: 5 });
+}

@@ -1,0 +1,73 @@
+// The properties of single events, by the events' keys in their table: so that only these are read, however many lie
+// beside them, and their sizes before any of them.
+
+/** Where an event rests. */
+export interface EventKey {
+  /** `YYYY-MM-DD` of its timestamp. */
+  day: string;
+  event: string;
+  /** cityHash64 of its distinct id. */
+  id_hash: string;
+  uuid: string;
+  /** Its arrival, in microseconds since 1970: of an event that was sent twice the first one's. */
+  arrived: string;
+}
+
+/** The columns of a key, over a table or view of events. */
+export const keyColumns =
+  "toString(toDate(timestamp)) AS day, event, toString(cityHash64(distinct_id)) AS id_hash, uuid, " +
+  "toString(toUnixTimestamp64Micro(created_at)) AS arrived";
+
+/** Of what was sent twice, what arrived later is in no key; what one batch brought twice is the same. */
+const ofKeys = `FROM event_rows
+  WHERE project_id = {project_id:UInt32}
+    AND (toDate(timestamp), event, cityHash64(distinct_id), uuid) IN (
+      SELECT arrayJoin(arrayZip(
+        {days:Array(Date)}, {events:Array(String)}, {id_hashes:Array(UInt64)}, {uuids:Array(UUID)}
+      ))
+    )
+    AND (uuid, toUnixTimestamp64Micro(created_at)) IN (
+      SELECT arrayJoin(arrayZip({uuids:Array(UUID)}, {arrived:Array(Int64)}))
+    )`;
+
+/** Rows of `uuid` and `bytes`, at most that many, in no order. The engine reads the lengths alone where it has them. */
+export const sizesText = `SELECT uuid, max(length(properties)) AS bytes ${ofKeys} GROUP BY uuid`;
+
+/** Rows of `uuid` as text and `properties`, in no order. */
+export const propertiesText = `SELECT toString(uuid) AS uuid, properties ${ofKeys} LIMIT 1 BY uuid`;
+
+/** Narrow blocks: each has some events' properties in it. */
+export const propertiesSettings = { max_block_size: 64 };
+
+export function keyParams(project_id: number, keys: readonly EventKey[]): Record<string, unknown> {
+  return {
+    project_id,
+    days: keys.map(({ day }) => day),
+    events: keys.map(({ event }) => event),
+    id_hashes: keys.map(({ id_hash }) => BigInt(id_hash)),
+    uuids: keys.map(({ uuid }) => uuid),
+    arrived: keys.map(({ arrived }) => BigInt(arrived)),
+  };
+}
+
+/** What an answer to `propertiesText` in RowBinary holds, by uuid; the bytes are those of the answer. */
+export function propertiesIn(answer: Uint8Array): Map<string, Uint8Array> {
+  const found = new Map<string, Uint8Array>();
+  let at = 0;
+  const text = (): Uint8Array => {
+    let length = 0;
+    for (let shift = 1; ; shift *= 128) {
+      const byte = answer[at++];
+      if (byte === undefined) throw new Error("an answer in RowBinary ends too early");
+      length += (byte & 127) * shift;
+      if (byte < 128) break;
+    }
+    if (at + length > answer.length) throw new Error("an answer in RowBinary ends too early");
+    return answer.subarray(at, (at += length));
+  };
+  while (at < answer.length) {
+    const uuid = Buffer.from(text()).toString("latin1");
+    found.set(uuid, text());
+  }
+  return found;
+}

@@ -1,0 +1,223 @@
+// A budget of bytes that everybody who holds request bodies in memory acquires them from, with a share for each
+// project. Never allocates anything itself.
+
+import { Fault } from "../core/fault.ts";
+import { limits } from "../core/limits.ts";
+
+export interface MemoryBudgetOptions {
+  /** Bytes of all bodies together. */
+  bytesMax: number;
+  /** Bytes of one project's bodies, and of all bodies whose project is not known. */
+  shareBytesMax: number;
+  /** How long acquireSoon() waits, in ms; limits.bodyMemoryWaitMsMax unless told. */
+  waitMsMax?: number;
+}
+
+/** Stands for the project of bodies whose project is not known. */
+const nobody = 0;
+
+interface Waiter {
+  lease: MemoryLease;
+  bytes: number;
+  granted(): void;
+}
+
+export class MemoryBudget {
+  readonly bytesMax: number;
+  readonly shareBytesMax: number;
+  /** What of it is open to a body that is not short, and to one longer than limits.wholeBodyBytesMax. */
+  readonly #usualBytesMax: number;
+  readonly #longBytesMax: number;
+  readonly #waitMsMax: number;
+  readonly #shares = new Map<number, number>();
+  readonly #waiting = new Set<Waiter>();
+  #held = 0;
+
+  constructor({ bytesMax, shareBytesMax, waitMsMax = limits.bodyMemoryWaitMsMax }: MemoryBudgetOptions) {
+    this.bytesMax = bytesMax;
+    this.shareBytesMax = shareBytesMax;
+    this.#waitMsMax = waitMsMax;
+    this.#usualBytesMax = bytesMax * limits.bodyMemoryUsualShare;
+    this.#longBytesMax = bytesMax * limits.bodyMemoryLongShare;
+  }
+
+  /** Bytes held now. */
+  get held(): number {
+    return this.#held;
+  }
+
+  /** What one project's bodies hold now, in bytes; without a project, those whose project is not known. */
+  heldBy(project_id: number = nobody): number {
+    return this.#shares.get(project_id) ?? 0;
+  }
+
+  /** What one request will hold; it is closed when the request is over. */
+  open(): MemoryLease {
+    return new MemoryLease(this);
+  }
+
+  /** Takes the bytes of a short body, which has no lease: false when there are none left. */
+  acquireShort(bytes: number): boolean {
+    if (this.#held + bytes > this.bytesMax) return false;
+    this.#held += bytes;
+    return true;
+  }
+
+  /** Gives back what acquireShort() took. */
+  releaseShort(bytes: number): void {
+    this.#held -= bytes;
+    if (this.#waiting.size > 0) this.#grant();
+  }
+
+  /**
+   * For leases, the next as well: false, and nothing is taken, when the budget or the project's share does not hold
+   * that much. `before`: bytes that the lease holds already.
+   */
+  take(project_id: number, bytes: number, before: number): boolean {
+    const share = this.heldBy(project_id) + bytes;
+    const isLong = before + bytes > limits.wholeBodyBytesMax;
+    const most = isLong ? this.#longBytesMax : this.#usualBytesMax;
+    if (this.#held + bytes > most || share > this.shareBytesMax) return false;
+    this.#held += bytes;
+    this.#shares.set(project_id, share);
+    return true;
+  }
+
+  /** Gives back what take() took. */
+  give(project_id: number, bytes: number): void {
+    const share = this.heldBy(project_id) - bytes;
+    this.#held -= bytes;
+    if (share > 0) this.#shares.set(project_id, share);
+    else this.#shares.delete(project_id);
+    if (this.#waiting.size > 0) this.#grant();
+  }
+
+  /** Moves bytes from one project's share to another's; false when that has no room. */
+  move(from: number, to: number, bytes: number): boolean {
+    const share = this.heldBy(to) + bytes;
+    if (share > this.shareBytesMax) return false;
+    // Without a moment at which the bytes are nobody's.
+    this.#shares.set(to, share);
+    this.#held += bytes;
+    this.give(from, bytes);
+    return true;
+  }
+
+  /** Resolves to false when there was no room for the bytes in time. */
+  wait(lease: MemoryLease, bytes: number): Promise<boolean> {
+    if (this.#waiting.size >= limits.bodyMemoryWaitingMax) return Promise.resolve(false);
+    return new Promise((resolve) => {
+      const waiter: Waiter = {
+        lease,
+        bytes,
+        granted: () => {
+          clearTimeout(timer);
+          resolve(true);
+        },
+      };
+      const timer = setTimeout(() => {
+        this.#waiting.delete(waiter);
+        resolve(false);
+      }, this.#waitMsMax);
+      this.#waiting.add(waiter);
+    });
+  }
+
+  /** First come, first served, past those whose project has no room: these hold up nobody else. */
+  #grant(): void {
+    for (const waiter of this.#waiting) {
+      if (!waiter.lease.tryAcquire(waiter.bytes)) continue;
+      this.#waiting.delete(waiter);
+      waiter.granted();
+    }
+  }
+}
+
+/** What one request holds of a budget. */
+export class MemoryLease {
+  readonly #budget: MemoryBudget;
+  #project: number = nobody;
+  #bytes = 0;
+  #closed = false;
+
+  constructor(budget: MemoryBudget) {
+    this.#budget = budget;
+  }
+
+  /** Bytes it holds. */
+  get bytes(): number {
+    return this.#bytes;
+  }
+
+  /**
+   * Takes so many bytes more, before they are allocated.
+   * @throws Fault unavailable with Retry-After when there are not so many left, and then nothing is taken.
+   */
+  acquire(bytes: number): void {
+    if (!this.tryAcquire(bytes)) throw exhausted();
+  }
+
+  /** The same, without a fault. */
+  tryAcquire(bytes: number): boolean {
+    if (this.#closed) throw new Error("memory is acquired through a closed lease");
+    if (!this.#budget.take(this.#project, bytes, this.#bytes)) return false;
+    this.#bytes += bytes;
+    return true;
+  }
+
+  /**
+   * The same, waiting for its turn: only for who holds nothing yet that others wait for.
+   * @throws Fault unavailable when there was no room in time, or too many wait.
+   */
+  async acquireSoon(bytes: number): Promise<void> {
+    if (this.tryAcquire(bytes)) return;
+    if (bytes > this.#budget.shareBytesMax || !(await this.#budget.wait(this, bytes))) throw exhausted();
+  }
+
+  /** Acquires or releases as many as it takes to hold so many. @throws Fault unavailable as acquire(). */
+  hold(bytes: number): void {
+    if (bytes > this.#bytes) this.acquire(bytes - this.#bytes);
+    else this.release(this.#bytes - bytes);
+  }
+
+  /** Gives back so many bytes, which were freed. */
+  release(bytes: number): void {
+    if (bytes > this.#bytes) throw new Error(`${bytes} bytes are released of ${this.#bytes}`);
+    this.#bytes -= bytes;
+    this.#budget.give(this.#project, bytes);
+  }
+
+  /**
+   * What it holds, and will hold, is of this project's share.
+   * @throws Fault unavailable when that has no room, and then nothing is changed.
+   */
+  assign(project_id: number): void {
+    if (project_id === this.#project) return;
+    if (!this.#budget.move(this.#project, project_id, this.#bytes)) throw exhausted();
+    this.#project = project_id;
+  }
+
+  /** Gives everything back; once is as good as twice. */
+  close(): void {
+    if (this.#closed) return;
+    this.release(this.#bytes);
+    this.#closed = true;
+  }
+}
+
+/** What a request is answered that finds no memory. */
+export function exhausted(): Fault {
+  const detail =
+    "The server holds as many request bodies as its memory allows. Send the request again later.";
+  return new Fault("unavailable", detail, { retryAfterSeconds: limits.bodyMemoryRetrySeconds });
+}
+
+/**
+ * The budget of one of so many workers. One largest body always fits: `bodyBytesMax` on the wire, inflated as far as
+ * it may, with its index.
+ */
+export function openBodyMemory(bodyBytesMax: number, workers: number): MemoryBudget {
+  const largest = bodyBytesMax + limits.inflatedBytesMax + limits.indexBytesMax;
+  const bytesMax = Math.max(limits.bodyMemoryBytes / workers, largest * limits.bodyMemoryLargestMin);
+  return new MemoryBudget({ bytesMax, shareBytesMax: Math.max(largest, bytesMax * limits.bodyMemoryShare) });
+}

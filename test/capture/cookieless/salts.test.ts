@@ -1,0 +1,110 @@
+import { afterAll, expect, test } from "bun:test";
+import { openSalts } from "../../../src/capture/cookieless/salts.ts";
+import { saltSource } from "../../../src/capture/cookieless/store.ts";
+import { silentLog } from "../../../src/core/log.ts";
+import { migrate } from "../../../src/storage/migrate.ts";
+import { cleanUp } from "../../support/cleanup.ts";
+import { keptSalts, saltsOf } from "../../support/salts.ts";
+import { openTestStores, storesStartMsMax } from "../../support/stores.ts";
+
+afterAll(cleanUp, 60_000);
+
+const hour = 3_600_000;
+
+function clockAt(text: string) {
+  const clock = { at: Date.parse(text), now: () => clock.at, elapsed: () => clock.at };
+  return clock;
+}
+
+test("processes that share a Postgres agree on each day's salt, also one that starts later", async () => {
+  const clock = clockAt("2026-03-05T12:00:00Z");
+  const source = keptSalts();
+  const [one, two] = await Promise.all([saltsOf(source, clock), saltsOf(source, clock)]);
+  expect(one.days.size).toBe(6);
+  expect(one.days).toEqual(two.days);
+  expect(new Set([...one.days.values()].map((salt) => Buffer.from(salt).toString("hex"))).size).toBe(6);
+  expect((await saltsOf(source, clock)).days).toEqual(one.days);
+  expect([...one.days.values()].every((salt) => salt.length === 32)).toBe(true);
+});
+
+test("days come and go while a process runs: Postgres is asked once a day, and what is over is gone everywhere", async () => {
+  const clock = clockAt("2026-03-05T12:00:00Z");
+  const source = keptSalts();
+  const salts = await saltsOf(source, clock);
+  const first = new Map(salts.days);
+  for (let hours = 0; hours < 24 * 10; hours++) {
+    clock.at += hour;
+    await salts.look();
+    expect(salts.isWhole(clock.at)).toBe(true);
+  }
+  expect([...salts.days.keys()].toSorted()[0]! > [...first.keys()].toSorted().at(-1)!).toBe(true);
+  expect([...source.stored.keys()].toSorted()).toEqual([...salts.days.keys()].toSorted());
+  // A new day, and an old one that is over.
+  expect(source.asked).toBeLessThanOrEqual(1 + 2 * 11);
+});
+
+test("while Postgres is away the known salts go on until a day begins that has none, and are forgotten in time", async () => {
+  const clock = clockAt("2026-03-05T12:00:00Z");
+  const source = keptSalts();
+  const salts = await saltsOf(source, clock);
+  source.isAway = true;
+  const last = [...salts.days.keys()].toSorted().at(-1)!;
+  const wholeUntil = Date.parse(last) + 24 * hour - 14 * hour;
+  for (; clock.at < wholeUntil; clock.at += hour) {
+    await salts.look();
+    expect([clock.at, salts.isWhole(clock.at)]).toEqual([clock.at, true]);
+  }
+  await salts.look();
+  expect(salts.isWhole(clock.at)).toBe(false);
+  clock.at += 10 * 24 * hour;
+  await salts.look();
+  expect(salts.days.size).toBe(0);
+  source.isAway = false;
+  await salts.look();
+  expect(salts.isWhole(clock.at)).toBe(true);
+});
+
+test("a process that never reached Postgres has no salt, and gets them when it does", async () => {
+  const clock = clockAt("2026-03-05T12:00:00Z");
+  const source = keptSalts();
+  source.isAway = true;
+  const salts = await saltsOf(source, clock);
+  expect([salts.days.size, salts.isWhole(clock.at)]).toEqual([0, false]);
+  source.isAway = false;
+  await salts.look();
+  expect([salts.days.size, salts.isWhole(clock.at)]).toEqual([6, true]);
+});
+
+test(
+  "Postgres keeps one salt a day, whoever makes it first, and deletes those of days that are over",
+  async () => {
+    const stores = await openTestStores();
+    await migrate(stores, { log: silentLog });
+    const clock = clockAt("2026-03-05T12:00:00Z");
+    const { sql } = stores;
+    const both = await Promise.all([1, 2, 3, 4].map(() => openSalts(sql, clock, silentLog)));
+    for (const salts of both) expect(salts.days).toEqual(both[0]!.days);
+    expect(both[0]!.isWhole(clock.at)).toBe(true);
+    const later = clockAt("2026-03-08T16:00:00Z");
+    const next = await openSalts(sql, later, silentLog);
+    const days = async () =>
+      (await sql<{ day: string }[]>`SELECT day::text FROM cookieless_salts ORDER BY day`).map(
+        ({ day }) => day,
+      );
+    expect(await days()).toEqual(["2026-03-06", "2026-03-07", "2026-03-08", "2026-03-09", "2026-03-10"]);
+    expect(next.days.get("2026-03-06")).toEqual(both[0]!.days.get("2026-03-06")!);
+    expect(next.days.has("2026-03-05")).toBe(false);
+    // What was deleted is not left in the table's pages either.
+    const [dead] = await sql<{ n: string }[]>`
+      SELECT n_dead_tup::text AS n FROM pg_stat_user_tables WHERE relname = 'cookieless_salts'`;
+    expect(Number(dead?.n)).toBe(0);
+    const made = await saltSource(sql).keep(
+      ["2026-03-06", "2026-03-07"],
+      [new Uint8Array(32), new Uint8Array(32)],
+    );
+    expect(made.get("2026-03-06")).toEqual(next.days.get("2026-03-06")!);
+    await Promise.all([...both, next].map((salts) => salts.close()));
+    expect([next.days.size, next.isWhole(later.at)]).toEqual([0, false]);
+  },
+  storesStartMsMax,
+);

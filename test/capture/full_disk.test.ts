@@ -1,0 +1,171 @@
+// A disk that is really full: a small one of our own, filled to its end.
+
+import { afterAll, expect, test } from "bun:test";
+import { readdirSync, rmSync, statfsSync, writeSync, openSync, closeSync } from "node:fs";
+import { openLog } from "../../src/core/log.ts";
+import { cleanUp } from "../support/cleanup.ts";
+import { appendTo, openJournal } from "../support/journal.ts";
+import {
+  type Server,
+  metric,
+  post,
+  projectKey,
+  rested,
+  startServer,
+  storesOf,
+  until,
+} from "../support/server.ts";
+import { canMount, makeDisk } from "../support/small_disk.ts";
+
+afterAll(cleanUp, 60_000);
+
+function freeBytes(folder: string): number {
+  const { bavail, bsize } = statfsSync(folder);
+  return bavail * bsize;
+}
+
+/** Writes a file until the disk takes no more; returns its path. */
+function fill(folder: string): string {
+  const path = `${folder}/filler`;
+  const file = openSync(path, "w");
+  try {
+    for (const bytes = new Uint8Array(4096); ;) writeSync(file, bytes);
+  } catch {
+    return path;
+  } finally {
+    closeSync(file);
+  }
+}
+
+test.skipIf(!canMount)(
+  "groups that cannot be written leave no files, say so rarely, and lose nothing",
+  async () => {
+    const disk = makeDisk(2);
+    const lines: string[] = [];
+    const log = openLog({ level: "info", format: "json", write: (line) => void lines.push(line) });
+    const folder = `${disk}/journal`;
+    const journal = openJournal(folder, { log });
+    for (let place = 0; place < 100; place++) appendTo(journal, "live", place);
+    await journal.live.commit();
+    const filler = fill(disk);
+    let refused = 0;
+    for (let group = 0; group < 200; group++) {
+      for (let place = 0; place < 100; place++) appendTo(journal, "live", place);
+      await journal.live.commit().catch(() => refused++);
+    }
+    expect(refused).toBeGreaterThan(190);
+    expect(readdirSync(folder).filter((name) => name.endsWith(".segment")).length).toBeLessThanOrEqual(2);
+    // One of each kind: a file that is given up, and a group that is refused.
+    expect(lines.length).toBeLessThanOrEqual(3);
+    const kept = journal.pending().events;
+    rmSync(filler);
+    appendTo(journal, "live", 1);
+    await journal.live.commit();
+    const again = openJournal(folder);
+    expect(again.pending().events).toBe(kept + 1);
+    expect(again.damagedFiles).toBe(0);
+    for (const one of [journal, again]) {
+      await one.close();
+      await one.release();
+    }
+  },
+);
+
+test.skipIf(!canMount)(
+  "a start on a disk without a byte left finds what is there, and counts it once",
+  async () => {
+    const disk = makeDisk(2);
+    const folder = `${disk}/journal`;
+    const journal = openJournal(folder);
+    for (let segment = 0; segment < 3; segment++) {
+      appendTo(journal, "live", segment);
+      await journal.live.seal();
+    }
+    await journal.finish(journal.nextSealed("live")!);
+    appendTo(journal, "live", 3);
+    await journal.live.commit();
+    const filler = fill(disk);
+    for (let start = 0; start < 3; start++) {
+      const full = openJournal(folder);
+      expect([full.pending().events, full.damagedFiles]).toEqual([3, 0]);
+      await full.close();
+      await full.release();
+    }
+    rmSync(filler);
+    const again = openJournal(folder);
+    expect([again.pending().events, again.damagedFiles]).toEqual([3, 0]);
+    for (const one of [journal, again]) {
+      await one.close();
+      await one.release();
+    }
+  },
+);
+
+async function readiness(server: Server): Promise<[number, Record<string, unknown>]> {
+  const reply = await fetch(`${server.url}/_readiness`);
+  return [reply.status, JSON.parse((await reply.text()).split("\n")[0]!) as Record<string, unknown>];
+}
+
+/** Sends until a batch is refused; returns how many events were acknowledged. */
+async function sendUntilRefused(server: Server, from: number): Promise<number> {
+  for (let acknowledged = 0; ; acknowledged += 200) {
+    const batch = Array.from({ length: 200 }, (_, i) => ({
+      event: "kept",
+      distinct_id: `d${i}`,
+      properties: {
+        place: from + acknowledged + i,
+        filler: Buffer.from(crypto.getRandomValues(new Uint8Array(300))).toString("hex"),
+      },
+    }));
+    const reply = await post(server, "/batch/", { api_key: projectKey, batch });
+    await reply.arrayBuffer();
+    if (reply.status === 200) continue;
+    expect([reply.status, reply.headers.get("retry-after")]).toEqual([503, "5"]);
+    return acknowledged;
+  }
+}
+
+test.skipIf(!canMount)(
+  "on a disk that it fills itself, readiness tells, the stores keep their reserve, and all acknowledged is stored",
+  async () => {
+    const disk = makeDisk(64);
+    // The stores stay behind, so that the journal fills up.
+    const server = await startServer({ FLUSH_INTERVAL_MS: "3600000" }, `${disk}/data`);
+    expect(await readiness(server)).toEqual([200, { part: "journal", ok: true }]);
+    const acknowledged = await sendUntilRefused(server, 0);
+    expect(acknowledged).toBeGreaterThan(0);
+    expect(freeBytes(disk)).toBeGreaterThan(15 * 1024 * 1024);
+    const [status, journal] = await readiness(server);
+    expect([status, journal]).toEqual([503, { part: "journal", ok: false, error: "DISK_LOW" }]);
+    // A group that would have taken some of the reserve was refused whole: so much may be left.
+    expect(await metric(server, "sluice_disk_free_bytes")).toBeLessThan(32 * 1024 * 1024);
+    await until(async () => (await metric(server, 'sluice_ready{part="journal"}')) === 0);
+    for (let i = 0; i < 300; i++) {
+      const reply = await post(server, "/capture/", {
+        api_key: projectKey,
+        event: "refused",
+        distinct_id: "d",
+      });
+      expect(reply.status).toBe(503);
+      await reply.arrayBuffer();
+    }
+    expect(
+      readdirSync(`${server.dataDir}/journal`).filter((name) => name.endsWith(".segment")).length,
+    ).toBeLessThan(10);
+    // Somebody else takes the reserve, and gives it back.
+    const filler = fill(disk);
+    expect(await metric(server, "sluice_journal_pending_events")).toBe(acknowledged);
+    await until(async () => freeBytes(disk) === 0 && (await readiness(server))[0] === 503);
+    rmSync(filler);
+    expect(await server.end("SIGTERM")).toBe(0);
+
+    const again = await startServer({}, `${disk}/data`);
+    await rested(again);
+    const { clickhouse } = await storesOf(again);
+    const count = "SELECT count() AS rows, uniqExact(uuid) AS uuids FROM events WHERE event = 'kept'";
+    const [stored] = await clickhouse.query<{ rows: string; uuids: string }>(count);
+    expect([Number(stored!.rows), Number(stored!.uuids)]).toEqual([acknowledged, acknowledged]);
+    await again.end("SIGTERM");
+  },
+  180_000,
+);

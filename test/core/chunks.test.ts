@@ -1,0 +1,46 @@
+import { expect, test } from "bun:test";
+import { Chunks, bytesIn, free, joined } from "../../src/core/chunks.ts";
+import { limits } from "../../src/core/limits.ts";
+
+test("a body of single bytes is kept in few pieces, and is what was sent", async () => {
+  const chunks = new Chunks();
+  const sent = Uint8Array.from({ length: 200_000 }, (_, i) => i % 251);
+  for (let i = 0; i < sent.length; i++) chunks.add(sent.subarray(i, i + 1));
+  expect(chunks.size).toBe(sent.length);
+  const pieces = chunks.take();
+  expect(pieces.length).toBe(Math.ceil(sent.length / limits.chunkBytesMin));
+  expect(bytesIn(pieces)).toBe(sent.length);
+  expect(Buffer.compare(await joined(pieces), sent)).toBe(0);
+  expect([chunks.size, chunks.take()]).toEqual([0, []]);
+});
+
+test("long chunks are kept as they came, between short ones", async () => {
+  const chunks = new Chunks();
+  const long = new Uint8Array(limits.chunkBytesMin).fill(2);
+  for (const chunk of [Uint8Array.of(1), long, Uint8Array.of(3)]) chunks.add(chunk);
+  const pieces = chunks.take();
+  expect(pieces.map(({ length }) => length)).toEqual([1, long.length, 1]);
+  expect(pieces[1]).toBe(long);
+});
+
+test("pieces are freed as they are joined; one alone is handed on", async () => {
+  const pieces = [1, 2].map((letter) => new Uint8Array(limits.chunkBytesMin).fill(letter));
+  const whole = await joined(pieces);
+  expect([whole[0], whole.at(-1), whole.length]).toEqual([1, 2, limits.chunkBytesMin * 2]);
+  expect(pieces.map(({ length }) => length)).toEqual([0, 0]);
+  expect(await joined([whole])).toBe(whole);
+});
+
+test("only memory that nobody else has is freed", () => {
+  const whole = new Uint8Array(limits.chunkBytesMin * 2);
+  free(whole.subarray(0, limits.chunkBytesMin));
+  expect(whole.length).toBe(limits.chunkBytesMin * 2);
+  free(whole.subarray(0, 10), true);
+  expect(whole.length).toBe(0);
+  const short = Buffer.from("in a pool");
+  free(short, true);
+  expect(short.toString()).toBe("in a pool");
+  const memory = new WebAssembly.Memory({ initial: 1 });
+  free(new Uint8Array(memory.buffer).subarray(0, 65_535));
+  expect(memory.buffer.byteLength).toBe(65_536);
+});

@@ -1,0 +1,76 @@
+// What a server says of folders that operators have copied, and of stores that new settings leave behind.
+
+import { afterAll, beforeAll, expect, test } from "bun:test";
+import { cpSync, existsSync } from "node:fs";
+import { cleanUp } from "../support/cleanup.ts";
+import { makeFolder } from "../support/folder.ts";
+import { openLender, type Lender } from "../support/remote.ts";
+import { readIdentity } from "../../src/capture/journal_identity.ts";
+import { post, projectKey, rested, startServer, until } from "../support/server.ts";
+import { postAnew, serving, waitingIn } from "../support/workers.ts";
+
+afterAll(cleanUp, 60_000);
+
+let lender: Lender;
+beforeAll(async () => {
+  lender = await openLender();
+}, 60_000);
+
+test("a copy of a whole DATA_DIR says what it is once, and what is moved to remote stores what it leaves behind", async () => {
+  const first = await startServer();
+  const body = { api_key: projectKey, event: "e", distinct_id: "d" };
+  expect((await post(first, "/capture/", body)).status).toBe(200);
+  await rested(first);
+  expect(await first.end("SIGTERM")).toBe(0);
+  const copy = `${makeFolder()}/copy`;
+  cpSync(first.dataDir, copy, { recursive: true });
+  const told = async (environment: Record<string, string>, dataDir: string) => {
+    const server = await startServer(environment, dataDir);
+    expect((await post(server, "/capture/", body)).status).toBe(200);
+    await rested(server);
+    expect(await server.end("SIGTERM")).toBe(0);
+    return server.logged().split("\n");
+  };
+  const lines = await told({}, copy);
+  const warnings = lines.filter((line) => line.includes("DATA_DIR is a copy"));
+  expect(warnings.map((line) => JSON.parse(line) as unknown)).toMatchObject([
+    { level: "warn", data_dir: copy, from: first.dataDir, still_there: true },
+  ]);
+  expect((await told({}, copy)).join()).not.toContain("is a copy");
+  const remote = await lender.lend("left_behind");
+  const moved = (await told(remote, copy)).filter((line) => line.includes("left behind"));
+  expect(moved.map((line) => JSON.parse(line) as unknown)).toMatchObject([
+    { level: "warn", folder: `${copy}/postgres` },
+    { level: "warn", folder: `${copy}/clickhouse` },
+  ]);
+}, 120_000);
+
+test("what waits with workers is counted when the database is another one, and none of them starts with it", async () => {
+  const [home, away] = [await lender.lend("crew_home"), await lender.lend("crew_away")];
+  const server = await startServer({ ...home, WORKERS: "3", FLUSH_INTERVAL_MS: "3600000" });
+  const { dataDir } = server;
+  await serving(server, 3);
+  const folders = [`${dataDir}/journal`, `${dataDir}/workers/2/journal`, `${dataDir}/workers/3/journal`];
+  let sent = 0;
+  await until(async () => {
+    const body = { api_key: projectKey, event: "e", distinct_id: "d" };
+    expect((await postAnew(server, "/capture/", body)).status).toBe(200);
+    sent++;
+    return folders.every((folder) => waitingIn(folder).length > 0);
+  });
+  await server.end("SIGKILL");
+  const refused = startServer({ ...away, WORKERS: "3" }, dataDir);
+  await expect(refused).rejects.toThrow(`${sent} events in ${dataDir}/journal wait for the Postgres`);
+  const back = await startServer({ ...home, WORKERS: "3" }, dataDir);
+  await rested(back);
+  expect(await back.end("SIGTERM")).toBe(0);
+  const moved = await startServer({ ...away, WORKERS: "3" }, dataDir);
+  await serving(moved, 3);
+  const numbers = folders.map((folder) => readIdentity(folder)?.number);
+  expect(new Set(numbers).size).toBe(3);
+  const rows = await lender.stores.clickhouse.query<{ n: string }>(
+    "SELECT count() AS n FROM crew_home.events",
+  );
+  expect(rows).toEqual([{ n: String(sent) }]);
+  expect(existsSync(`${dataDir}/workers/3/journal/identity.json`)).toBe(true);
+}, 120_000);

@@ -1,0 +1,64 @@
+// A journal of a test's own, without stores, and rows for each of its lanes.
+
+import { Journal, type JournalOptions } from "../../src/capture/journal.ts";
+import { emptyRow, newUuidBytes } from "../../src/capture/row.ts";
+import type { LaneName } from "../../src/capture/segment.ts";
+import { FactsBook } from "../../src/capture/snapshot_facts.ts";
+import { bytesOf } from "../../src/core/bytes.ts";
+import type { Clock } from "../../src/core/clock.ts";
+import { silentLog } from "../../src/core/log.ts";
+
+export function clockAt(millis: number): Clock & { millis: number } {
+  const clock = { millis, now: () => clock.millis, elapsed: () => clock.millis };
+  return clock;
+}
+
+/** Opens a journal of number 3 whose segments are sealed when a test says so. */
+export function openJournal(folder: string, options: Partial<JournalOptions> = {}): Journal {
+  const journal = new Journal({
+    folder,
+    number: 3,
+    flushIntervalMs: 3_600_000,
+    bytesMax: 1 << 30,
+    clock: clockAt(1_700_000_000_000),
+    log: silentLog,
+    ...options,
+  });
+  journal.open();
+  return journal;
+}
+
+const text = (value: string) => ({ source: bytesOf(value), from: 0, to: bytesOf(value).length });
+
+/** Appends one row that tells by its content which it is. */
+export function appendTo(journal: Journal, lane: LaneName, place: number): void {
+  const timestamp = Date.UTC(2024, 0, 15) * 1000;
+  if (lane === "warnings") {
+    const details = JSON.stringify({ place });
+    const row = { project_id: 1, type: "kept", details, event: "", distinct_id: "", count: 1, timestamp };
+    return journal.warnings.append(row);
+  }
+  if (lane === "merges") {
+    const row = { project_id: 1, kind: 1, from: `from ${place}`, into: `into ${place}`, at: timestamp };
+    return journal.merges.append({ ...row, created_at: journal.stamp(), timestamp: journal.stamp() });
+  }
+  if (lane === "recordings") {
+    const { facts } = new FactsBook();
+    const ids = { session_id: `session ${place}`, window_id: "w", distinct_id: text("d"), source: "web" };
+    const data = { data: text(`[${place}]`), own: true, facts };
+    const row = { project_id: 1, uuid: newUuid(place), ...ids, ...data, timestamp, expires_at: timestamp };
+    return journal.recordings.append(row);
+  }
+  const row = emptyRow();
+  Object.assign(row, { project_id: 1, event: text("kept"), distinct_id: text(`d${place}`) });
+  Object.assign(row, { properties: text(`{"place":${place}}`), timestamp, created_at: journal.stamp() });
+  row.uuid.set(newUuid(place));
+  journal.lane(lane === "historical").append(row);
+}
+
+function newUuid(place: number): Uint8Array {
+  const uuid = new Uint8Array(16);
+  newUuidBytes(1_700_000_000_000, uuid, place);
+  uuid.fill(7, 8, 13);
+  return uuid;
+}

@@ -1,0 +1,140 @@
+import { expect, test } from "bun:test";
+import { limits } from "../../src/core/limits.ts";
+import { MemoryBudget, openBodyMemory } from "../../src/work/memory_budget.ts";
+
+const unavailable = { code: "unavailable", retryAfterSeconds: limits.bodyMemoryRetrySeconds };
+const open = (bytesMax: number, shareBytesMax = bytesMax, waitMsMax = 60_000) =>
+  new MemoryBudget({ bytesMax, shareBytesMax, waitMsMax });
+
+/** Whether a promise was settled by the end of this turn. */
+async function isSettled(promise: Promise<unknown>): Promise<boolean> {
+  let settled = false;
+  promise.then(
+    () => (settled = true),
+    () => (settled = true),
+  );
+  await new Promise((resolve) => setImmediate(resolve));
+  return settled;
+}
+
+test("bytes are refused past the budget, with a time to come again, and are there once others gave theirs back", () => {
+  const budget = open(1600);
+  const [one, other] = [budget.open(), budget.open()];
+  one.acquire(1000);
+  expect(() => other.acquire(600)).toThrow(expect.objectContaining(unavailable));
+  expect([budget.held, other.bytes]).toEqual([1000, 0]);
+  one.release(400);
+  other.acquire(600);
+  expect([budget.held, one.bytes, other.bytes]).toEqual([1200, 600, 600]);
+});
+
+test("a lease gives back what it holds once, however often it is closed, and no more than it holds", () => {
+  const budget = open(1600);
+  const [one, other] = [budget.open(), budget.open()];
+  one.acquire(100);
+  other.acquire(200);
+  expect(() => one.release(101)).toThrow("101 bytes are released of 100");
+  one.close();
+  one.close();
+  expect(budget.held).toBe(200);
+  expect(() => one.acquire(1)).toThrow("closed");
+});
+
+test("one project's bodies take its share at most, and so do those whose project is not known", () => {
+  const budget = open(1600, 500);
+  const [one, two, unknown] = [budget.open(), budget.open(), budget.open()];
+  one.assign(7);
+  two.assign(7);
+  one.acquire(400);
+  expect(two.tryAcquire(200)).toBe(false);
+  unknown.acquire(450);
+  expect(unknown.tryAcquire(100)).toBe(false);
+  expect([budget.heldBy(7), budget.heldBy()]).toEqual([400, 450]);
+  const other = budget.open();
+  other.assign(8);
+  other.acquire(500);
+  expect(budget.held).toBe(1350);
+});
+
+test("what is held moves to a project's share when its key is known, unless that is full", () => {
+  const budget = open(1600, 500);
+  const [known, late] = [budget.open(), budget.open()];
+  known.assign(7);
+  known.acquire(300);
+  late.acquire(250);
+  expect(() => late.assign(7)).toThrow(expect.objectContaining(unavailable));
+  expect([budget.held, budget.heldBy(7), budget.heldBy()]).toEqual([550, 300, 250]);
+  known.release(100);
+  late.assign(7);
+  expect([budget.held, budget.heldBy(7), budget.heldBy()]).toEqual([550 - 100, 450, 0]);
+  late.close();
+  known.close();
+  expect([budget.held, budget.heldBy(7)]).toEqual([0, 0]);
+});
+
+test("the longer a body is, the less of the budget is open to it: short ones find room beside any others", () => {
+  const long = limits.wholeBodyBytesMax;
+  const budget = open(64 * long);
+  const imports = Array.from({ length: 64 }, () => budget.open());
+  expect(imports.filter((lease) => lease.tryAcquire(long + 1)).length).toBe(51);
+  const usual = Array.from({ length: 64 }, () => budget.open());
+  expect(usual.filter((lease) => lease.tryAcquire(long)).length).toBe(8);
+  expect(budget.acquireShort(16_384)).toBe(true);
+  budget.releaseShort(16_384);
+  let shorts = 0;
+  while (budget.acquireShort(16_384)) shorts++;
+  expect(shorts).toBeGreaterThan(200);
+  expect(budget.held).toBeLessThanOrEqual(budget.bytesMax);
+});
+
+test("who holds nothing yet may wait: first come, first served, past those whose project has no room", async () => {
+  const budget = open(1600, 800);
+  const [holder, unknown] = [budget.open(), budget.open()];
+  holder.assign(7);
+  holder.acquire(700);
+  unknown.acquire(700);
+  const first = budget.open();
+  first.assign(7);
+  const waits = first.acquireSoon(500);
+  const second = budget.open();
+  const other = second.acquireSoon(300);
+  expect([await isSettled(waits), await isSettled(other)]).toEqual([false, false]);
+  unknown.release(200);
+  await other;
+  expect(await isSettled(waits)).toBe(false);
+  holder.close();
+  await waits;
+  expect([first.bytes, second.bytes]).toEqual([500, 300]);
+});
+
+test("waiting ends with a refusal: after its time, at once when too many wait or it can never fit", async () => {
+  const budget = open(1600, 1600, 1);
+  const holder = budget.open();
+  holder.acquire(1500);
+  await expect(budget.open().acquireSoon(1500)).rejects.toMatchObject(unavailable);
+  const patient = open(1600);
+  const all = patient.open();
+  all.acquire(1500);
+  const waiting = Array.from({ length: limits.bodyMemoryWaitingMax }, () => patient.open().acquireSoon(100));
+  await expect(patient.open().acquireSoon(100)).rejects.toMatchObject(unavailable);
+  await expect(open(1600).open().acquireSoon(1601)).rejects.toMatchObject(unavailable);
+  expect(await isSettled(Promise.race(waiting))).toBe(false);
+});
+
+test("workers divide the budget, and each has room for one largest body", () => {
+  const largest = (bodyBytesMax: number) => bodyBytesMax + limits.inflatedBytesMax + limits.indexBytesMax;
+  const usual = 20_971_520;
+  expect(openBodyMemory(usual, 1).bytesMax).toBe(limits.bodyMemoryBytes);
+  for (const [bodyBytesMax, workers] of [
+    [usual, 1],
+    [usual, 2],
+    [usual, 16],
+    [1_073_741_824, 4],
+  ] as const) {
+    const budget = openBodyMemory(bodyBytesMax, workers);
+    expect(budget.bytesMax).toBeLessThanOrEqual(
+      Math.max(limits.bodyMemoryBytes / workers, largest(bodyBytesMax) * limits.bodyMemoryLargestMin),
+    );
+    expect(budget.open().tryAcquire(largest(bodyBytesMax))).toBe(true);
+  }
+});
