@@ -180,8 +180,8 @@ async function createExport(sluice: SluiceStand, endpoint_url: string): Promise<
     file_format: "Parquet",
     compression: "zstd",
   };
-  const wish = { name: "bench", interval: "hour", paused: true, destination: { type: "S3", config } };
-  return String((await ask(sluice, "POST", "", wish))["id"]);
+  const input = { name: "bench", interval: "hour", paused: true, destination: { type: "S3", config } };
+  return String((await ask(sluice, "POST", "", input))["id"]);
 }
 
 /** @returns how long its run took, from its claim to its end, in seconds. */

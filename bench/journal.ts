@@ -4,9 +4,9 @@
 import { closeSync, fdatasyncSync, openSync, writeSync } from "node:fs";
 import { join } from "node:path";
 import { type Answer, type Scale, interleaved, median } from "./answer.ts";
-import { Journal } from "../src/capture/journal.ts";
-import type { Lane } from "../src/capture/lane.ts";
-import { type Row, emptyRow } from "../src/capture/row.ts";
+import { Journal } from "../src/capture/journal/journal.ts";
+import type { Lane } from "../src/capture/journal/lane.ts";
+import { type Row, emptyRow } from "../src/capture/event/row.ts";
 import { systemClock } from "../src/core/clock.ts";
 import { silentLog } from "../src/core/log.ts";
 import { batchBody } from "./events.ts";

@@ -3,7 +3,7 @@
 
 import { closeSync, mkdirSync, openSync, writeFileSync, writeSync } from "node:fs";
 import { join } from "node:path";
-import { quoteText } from "../src/storage/statement.ts";
+import { quoteText } from "../src/storage/clickhouse/statement.ts";
 import { type EventPlan, bodyAround, captureAround, eventTexts } from "./events.ts";
 import type { Pack } from "./load.ts";
 import { type EngineStand, emptyTables, projectKey } from "./stand.ts";

@@ -1,21 +1,21 @@
 // Capture's own first steps on a body, without a server: scanned, and read event by event.
 
-import { readEvent } from "../src/capture/event.ts";
-import { entryLength } from "../src/capture/member.ts";
-import { type Row, emptyRow } from "../src/capture/row.ts";
-import { Scan } from "../src/capture/scan.ts";
+import { readEvent } from "../src/capture/event/event.ts";
+import { entryLength } from "../src/capture/scan/event_fields.ts";
+import { type Row, emptyRow } from "../src/capture/event/row.ts";
+import { BodyScanner } from "../src/capture/scan/body_scanner.ts";
 
 const sending = { project_id: 1, historical_migration: true, received: Date.UTC(2026, 0) * 1000, skew: 0 };
 const row = emptyRow();
 
-export function scanned(body: Uint8Array): Scan {
-  const scan = new Scan(body);
+export function scanned(body: Uint8Array): BodyScanner {
+  const scan = new BodyScanner(body);
   while (!scan.advance(body.length)) continue;
   return scan;
 }
 
 /** Shows every event as a row, which is the same object each time. Returns how many there were. */
-export function eachRow(scan: Scan, take: (row: Row) => void): number {
+export function eachRow(scan: BodyScanner, take: (row: Row) => void): number {
   const before = scan.count;
   for (let at = 0; at < scan.count * entryLength; at += entryLength) {
     if (readEvent(scan, at, sending, row) === undefined) take(row);

@@ -1,7 +1,7 @@
 // How much CPU does it take to scan a body, and to read its events? Beside it, what JSON.parse takes on the same bytes.
 
-import { Scan } from "../src/capture/scan.ts";
-import { Slab } from "../src/capture/slab.ts";
+import { BodyScanner } from "../src/capture/scan/body_scanner.ts";
+import { ScanArena } from "../src/capture/wasm/scan_arena.ts";
 import { type Answer, type Scale, interleaved, median } from "./answer.ts";
 import { batchBody } from "./events.ts";
 import { cpuPerGb, eachRow, scanned } from "./rows.ts";
@@ -10,11 +10,11 @@ const decoder = new TextDecoder();
 const sent = { received: Date.UTC(2026, 0) * 1000, skew: 0, project_id: 1 };
 
 /** What the server does with a long body: the fast scan, and columns of its plain rows. */
-function fast(slab: Slab, body: Uint8Array): { index(): number; lay(): number } {
-  slab.body.set(body);
-  const bytes = slab.close(body.length);
+function fast(arena: ScanArena, body: Uint8Array): { index(): number; lay(): number } {
+  arena.body.set(body);
+  const bytes = arena.close(body.length);
   const index = () => {
-    const scan = new Scan(bytes, false, slab);
+    const scan = new BodyScanner(bytes, false, arena);
     while (!scan.advance(1 << 20));
     return scan.count;
   };
@@ -22,10 +22,10 @@ function fast(slab: Slab, body: Uint8Array): { index(): number; lay(): number } 
     const count = index();
     let rows = 0;
     for (let first = 0; first < count;) {
-      const through = slab.judge(first, count, sent, sent.received);
+      const through = arena.judge(first, count, sent, sent.received);
       const sending = { project_id: 1, historical_migration: true };
-      for (let year = 0; year < slab.years; year++) {
-        rows += slab.lay(first, year, sending, sent.received, 0).rows;
+      for (let year = 0; year < arena.years; year++) {
+        rows += arena.lay(first, year, sending, sent.received, 0).rows;
       }
       first += through;
     }
@@ -46,7 +46,7 @@ export async function scanBench(scale: Scale): Promise<Answer> {
     cpuPerGb(body.length * copies, () => {
       for (let i = 0; i < copies; i++) found(run());
     });
-  const { index, lay } = fast(new Slab(body.length), body);
+  const { index, lay } = fast(new ScanArena(body.length), body);
   const contestants = {
     scan: times(() => scanned(body).count),
     "scan, and rows read": times(() => eachRow(scanned(body), () => {})),

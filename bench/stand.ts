@@ -5,7 +5,7 @@ import { mkdtempSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join, resolve } from "node:path";
 import { silentLog } from "../src/core/log.ts";
-import { readConnection } from "../src/storage/connection.ts";
+import { readConnection } from "../src/storage/embedded/connection.ts";
 import { migrate } from "../src/storage/migrate.ts";
 import { type Stores, attachStores, openStores } from "../src/storage/stores.ts";
 import { childOf } from "./process_tree.ts";

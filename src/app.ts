@@ -5,7 +5,7 @@ import { type Addresses, openAddresses } from "./access/address.ts";
 import { openClientAddress } from "./access/client_address.ts";
 import { openGate } from "./access/gate.ts";
 import { type ProjectKeys, openProjectKeys } from "./access/project_keys.ts";
-import { openStanding, type RecentStanding } from "./access/standing.ts";
+import { openKeyCache, type KeyCache } from "./access/key_cache.ts";
 import { openSecrets } from "./access/secret.ts";
 import { openBatchExports, type OpenedExports } from "./batch_exports/open.ts";
 import { batchExportRoutes } from "./batch_exports/route.ts";
@@ -17,11 +17,11 @@ import {
   followMemory,
   refusalCounts,
 } from "./capture/counts.ts";
-import { readIdentity } from "./capture/journal_identity.ts";
+import { readJournalIdentity } from "./capture/journal/identity/journal_identity.ts";
 import { type OpenedCapture, openCapture } from "./capture/open.ts";
 import { captureRoutes } from "./capture/route.ts";
-import { Crew, leftBehind, workersOf } from "./capture/workers/crew.ts";
-import { tokenOf } from "./capture/request_key.ts";
+import { WorkerPool, leftBehind, workersOf } from "./capture/workers/worker_pool.ts";
+import { requestKeyOf } from "./capture/receive/request_key.ts";
 import type { Bootstrapped } from "./accounts/bootstrap.ts";
 import { prepare } from "./accounts/prepare.ts";
 import { markServed } from "./accounts/store.ts";
@@ -33,15 +33,15 @@ import type { Log } from "./core/log.ts";
 import { dashboardRoutes } from "./dashboards/route.ts";
 import { openEventRetention } from "./event_retention/worker.ts";
 import { eventRoutes } from "./events/route.ts";
-import { type DescribedRoute, docsRoutes } from "./http/docs.ts";
+import { type DescribedRoute, docsRoutes } from "./http/docs/docs.ts";
 import { groupRoutes } from "./groups/route.ts";
-import { healthRoutes } from "./http/health.ts";
-import { type Listening, findFree, listen, listenInside, openDoor } from "./http/listen.ts";
-import { type Metrics, openMetrics } from "./http/metrics.ts";
-import { reachedAt } from "./http/page.ts";
+import { healthRoutes } from "./http/metrics/health.ts";
+import { type Listening, findFree, listen, listenInside, openApplication } from "./http/listen.ts";
+import { type Metrics, openMetrics } from "./http/metrics/metrics.ts";
+import { reachedAt } from "./http/pages/page.ts";
 import { Peers } from "./http/peer.ts";
-import { longPageReply } from "./http/sliced.ts";
-import { followProcess, followServer } from "./http/process_metrics.ts";
+import { longPageReply } from "./http/pages/sliced.ts";
+import { followProcess, followServer } from "./http/metrics/process_metrics.ts";
 import { openProblems } from "./http/problem.ts";
 import { linkRoutes } from "./subscriptions/links/route.ts";
 import { type OpenedSubscriptions, openSubscriptions } from "./subscriptions/open.ts";
@@ -63,9 +63,9 @@ import { sessionRecordingRoutes } from "./session_recordings/route.ts";
 import { sessionRoutes } from "./sessions/route.ts";
 import { installedFolder, openScripts } from "./static/bundle.ts";
 import { staticRoutes } from "./static/route.ts";
-import { isSamePlace, postgresPlace, readConnection } from "./storage/connection.ts";
-import { tellLeftBehind } from "./storage/left_behind.ts";
-import { pingPostgres } from "./storage/postgres.ts";
+import { isSameDatabase, databaseOf, readConnection } from "./storage/embedded/connection.ts";
+import { tellLeftBehind } from "./storage/embedded/left_behind.ts";
+import { pingPostgres } from "./storage/postgres/postgres.ts";
 import { type Stores, openStores } from "./storage/stores.ts";
 import { readWatermarks } from "./storage/watermark.ts";
 import { type MemoryBudget, openBodyMemory } from "./work/memory_budget.ts";
@@ -106,10 +106,10 @@ async function openParts(
 ): Promise<Omit<App, "close">> {
   const dataDir = resolve(config.dataDir);
   const { databaseUrl, clickhouseUrl } = config;
-  const postgres = postgresPlace(databaseUrl);
-  const identity = readIdentity(`${dataDir}/journal`);
+  const postgres = databaseOf(databaseUrl);
+  const identity = readJournalIdentity(`${dataDir}/journal`);
   // Saved keys are of the Postgres of before: at another place nothing is captured by them until it answers.
-  const isElsewhere = identity?.bond !== undefined && !isSamePlace(identity.bond.postgres, postgres);
+  const isElsewhere = identity?.bond !== undefined && !isSameDatabase(identity.bond.postgres, postgres);
   const insist = identity === undefined || isElsewhere;
   const planned = workersOf(config.workers);
   const { count } = planned;
@@ -132,7 +132,7 @@ async function openParts(
     alone: databaseUrl === undefined,
     log,
   });
-  const recent = openStanding({ sql: stores.sql, clock: systemClock });
+  const recent = openKeyCache({ sql: stores.sql, clock: systemClock });
   closers.push(() => recent.close());
   const capture = await openCapture({
     dataDir,
@@ -156,8 +156,8 @@ async function openParts(
   closers.push(() => keys.close());
   const memory = openBodyMemory(config.bodyBytesMax, count);
   followMemory(metrics, memory);
-  const crew = new Crew({ workers: planned, capture, metrics, log });
-  closers.push(() => crew.gone());
+  const pool = new WorkerPool({ workers: planned, capture, metrics, log });
+  closers.push(() => pool.gone());
   closers.push(() => capture.close(limits.stopMsMax));
   followJournal(metrics, capture);
   followDisk(metrics, capture);
@@ -183,7 +183,7 @@ async function openParts(
   const exports = openBatchExports(exporting);
   const rooms = { exports, subscriptions, engine, addresses };
   const peers = new Peers();
-  const parts: Parts = { stores, keys, recent, capture, crew, memory, peers, ...rooms, metrics, config, log };
+  const parts: Parts = { stores, keys, recent, capture, pool, memory, peers, ...rooms, metrics, config, log };
   const working = workers(parts);
   for (const worker of working) closers.push(() => worker.close());
   let closing = false;
@@ -192,13 +192,13 @@ async function openParts(
     await capture.verified;
     if (closing) return;
     capture.startFlush();
-    crew.flush();
+    pool.flush();
     for (const worker of working) worker.start();
   };
   closers.push(() => void (closing = true));
   closers.push(prepared.whenReady(() => void start()));
   const app = routes(parts);
-  const server = await serve(app, { ...config, dataDir }, { count, crew, peers, closers });
+  const server = await serve(app, { ...config, dataDir }, { count, pool, peers, closers });
   site.url ??= server.url;
   const { bootstrapped } = prepared;
   const shown = async () => void (bootstrapped && (await markServed(sql)));
@@ -210,21 +210,21 @@ async function openParts(
 async function serve(
   app: ReturnType<typeof routes>,
   config: Config,
-  { count, crew, peers, closers }: Serving,
+  { count, pool, peers, closers }: Serving,
 ): Promise<Listening> {
   const shared = count > 1;
   const server = listen(app, { ...config, shared, peers });
   let inside: Listening | undefined;
   closers.push(async () => {
-    await Promise.all([server.stop(), crew.quiet()]);
+    await Promise.all([server.stop(), pool.quiet()]);
     await inside?.stop();
   });
   if (shared) inside = listenInside(app, config.bodyBytesMax);
   const { databaseUrl, clickhouseUrl, journalBytesMax } = config;
   const embedded = readConnection(config.dataDir);
-  await crew.start({
+  await pool.start({
     ...config,
-    postgres: postgresPlace(databaseUrl),
+    postgres: databaseOf(databaseUrl),
     databaseUrl: databaseUrl ?? embedded?.database_url ?? "",
     clickhouseUrl: clickhouseUrl ?? embedded?.clickhouse_url ?? "",
     embedded: clickhouseUrl === undefined,
@@ -238,7 +238,7 @@ async function serve(
 
 interface Serving {
   count: number;
-  crew: Crew;
+  pool: WorkerPool;
   peers: Peers;
   closers: (() => Promise<void> | void)[];
 }
@@ -246,9 +246,9 @@ interface Serving {
 interface Parts {
   stores: Stores;
   keys: ProjectKeys;
-  recent: RecentStanding;
+  recent: KeyCache;
   capture: OpenedCapture;
-  crew: Crew;
+  pool: WorkerPool;
   memory: MemoryBudget;
   peers: Peers;
   exports: OpenedExports;
@@ -276,16 +276,16 @@ function workers({ stores, exports, subscriptions, metrics, config, log }: Parts
 }
 
 /** What a balancer and Prometheus ask. */
-function health({ stores: { sql, clickhouse }, capture, crew, metrics, config, log }: Parts) {
+function health({ stores: { sql, clickhouse }, capture, pool, metrics, config, log }: Parts) {
   const checks = {
-    journal: async () => void (await Promise.all([capture.check(), crew.check()])),
+    journal: async () => void (await Promise.all([capture.check(), pool.check()])),
     postgres: () => pingPostgres(sql),
     clickhouse: () => clickhouse.ping(),
   };
   return healthRoutes({
     checks,
     storedUntil: async () => (await readWatermarks(sql, systemClock.now())).through,
-    metrics: () => crew.metrics(),
+    metrics: () => pool.metrics(),
     metricsToken: config.metricsToken,
     registry: metrics.registry,
     clock: systemClock,
@@ -321,7 +321,7 @@ function routes(parts: Parts) {
   const { siteUrl } = config;
   const scripts = openScripts(installedFolder());
   const library = () => scripts.find("array.js")?.plain();
-  const app = openDoor();
+  const app = openApplication();
   if (siteUrl !== undefined) app.onRequest(({ request }) => reachedAt(request, siteUrl));
   const problem = openProblems({ log, routes: () => app.routes });
   return (
@@ -330,7 +330,7 @@ function routes(parts: Parts) {
       .use(health(parts))
       .use(docsRoutes({ routes: () => app.routes }))
       .use(capturing)
-      .use(remoteConfigRoutes({ gate, keys, tokenOf: (request) => tokenOf(request, memory), library }))
+      .use(remoteConfigRoutes({ gate, keys, tokenOf: (request) => requestKeyOf(request, memory), library }))
       .use(staticRoutes({ scripts }))
       // Of what follows; captures have no lists.
       .mapResponse(async ({ response }) => await longPageReply(response))

@@ -3,7 +3,7 @@
 import { lookup } from "node:dns/promises";
 import ipaddr from "ipaddr.js";
 import { withinMs } from "../core/deadline.ts";
-import { limits } from "../core/limits.ts";
+import { accessLimits } from "./limits.ts";
 
 export interface AddressOptions {
   /** Lets everything through that is a host at all: for an operator who says so. */
@@ -19,7 +19,7 @@ export interface Addresses {
    */
   refusalOf(host: string): string | undefined;
   /**
-   * The same, and the name is looked up; one that does not resolve (within limits.resolveMsMax) passes. For
+   * The same, and the name is looked up; one that does not resolve (within accessLimits.resolveMsMax) passes. For
    * a request that stores the host: `connectable` asks again when it is used.
    */
   resolvedRefusalOf(host: string): Promise<string | undefined>;
@@ -47,7 +47,7 @@ export function openAddresses({ allowPrivate, resolve = resolveName }: AddressOp
   const addressesOf = async (host: string): Promise<string[]> => {
     const plain = plainHost(host) ?? "";
     if (ipaddr.isValid(plain)) return [plain];
-    return await withinMs(resolve(plain), limits.resolveMsMax).catch(() => []);
+    return await withinMs(resolve(plain), accessLimits.resolveMsMax).catch(() => []);
   };
   const isRefused = (address: string): boolean => !allowPrivate && isOwn(address);
   const connectable = async (host: string): Promise<string> => {

@@ -1,7 +1,7 @@
 // The address of a request's client: the connection's other end, or what trusted proxies say of it. Never stored.
 
 import ipaddr from "ipaddr.js";
-import { limits } from "../core/limits.ts";
+import { accessLimits } from "./limits.ts";
 import type { Log } from "../core/log.ts";
 
 /** Why a text is neither an address nor a network (10.0.0.0/8, fd00::/8); undefined when it is one. */
@@ -55,7 +55,7 @@ type Address = ReturnType<typeof ipaddr.process>;
 
 /** The right ones first. */
 function lastEntries(header: string): string[] {
-  return header.split(",").slice(-limits.forwardedEntriesMax).toReversed();
+  return header.split(",").slice(-accessLimits.forwardedEntriesMax).toReversed();
 }
 
 /** As proxies write it: also with a port, or in brackets. IPv4 in IPv6 is IPv4. */

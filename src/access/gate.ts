@@ -3,14 +3,15 @@
 // Never reads a body that the route would still need, and never decides about one object inside a project.
 
 import { Elysia } from "elysia";
-import { type Clock, othersTurn } from "../core/clock.ts";
+import { type Clock, yieldToEventLoop } from "../core/clock.ts";
 import { withinMs } from "../core/deadline.ts";
 import { Fault } from "../core/fault.ts";
 import { hashKey, isUuid } from "../core/id.ts";
+import { accessLimits } from "./limits.ts";
 import { limits } from "../core/limits.ts";
 import { type Log, reasonOf } from "../core/log.ts";
 import { chargeBody } from "../http/body.ts";
-import type { Postgres } from "../storage/postgres.ts";
+import type { Postgres } from "../storage/postgres/postgres.ts";
 import type { MemoryBudget } from "../work/memory_budget.ts";
 import { keyInForm, keyInHeader, keyInJson, keyInQuery, type PresentedKey, refusalOf } from "./key.ts";
 import { type Budget, openRateLimit, type RateLimit } from "./rate.ts";
@@ -21,19 +22,19 @@ import {
   findOwn,
   projectNumber,
   refuseHeldToProjects,
-} from "./reach.ts";
+} from "./project_access.ts";
 import { requireScopes, type Scope } from "./scope.ts";
-import { askedStanding, type RecentStanding, type Standing } from "./standing.ts";
+import { uncachedKeys, type KeyCache, type CachedKey } from "./key_cache.ts";
 import { type Found, type KeyHolder, type Named, noteKeyUse } from "./store.ts";
 
-export type { Access, AccessOrganization, AccessProject } from "./reach.ts";
+export type { Access, AccessOrganization, AccessProject } from "./project_access.ts";
 
 export interface GateOptions {
   sql: Postgres;
   clock: Clock;
   log: Log;
   /** What reads are let in by; unless given, Postgres is asked each time, as it always is for anything else. */
-  recent?: Pick<RecentStanding, keyof Standing | "forget"> | undefined;
+  recent?: Pick<KeyCache, keyof CachedKey | "forget"> | undefined;
   /** Of one personal key, in any 60 seconds; none unless told. */
   requestsPerMinute?: number | undefined;
   /** What bodies of requests take is acquired from it; unless given, they are bounded one by one only. */
@@ -61,7 +62,7 @@ export type Gate = ReturnType<typeof openGate>;
  */
 export function openGate(options: GateOptions) {
   const { clock, recent, requestsPerMinute } = options;
-  const asked = askedStanding(options.sql);
+  const asked = uncachedKeys(options.sql);
   const rate = requestsPerMinute === undefined ? undefined : openRateLimit(requestsPerMinute, clock);
   const admit = (context: GateContext, ...required: Scope[]) =>
     admitHolder(options, recent && isRead(context.request) ? recent : asked, context, rate, required);
@@ -123,7 +124,7 @@ function isRead({ method }: Request): boolean {
 }
 
 /** Others are told by Postgres a moment later; this server's next answer is right without. */
-function forgetful(recent: Pick<RecentStanding, "forget">, required: Scope | null) {
+function forgetful(recent: Pick<KeyCache, "forget">, required: Scope | null) {
   if (!changesStanding(required)) return {};
   return { afterHandle: ({ request }: GateContext) => void (isRead(request) || recent.forget()) };
 }
@@ -157,7 +158,7 @@ function operation(...required: Scope[]) {
 
 async function admitHolder(
   options: GateOptions,
-  standing: Standing,
+  standing: CachedKey,
   { request, set, params }: GateContext,
   rate: RateLimit | undefined,
   required: readonly Scope[],
@@ -226,7 +227,7 @@ async function keyInBody(
 async function textOf(request: Request): Promise<string> {
   try {
     const text = await withinMs(request.clone().text(), limits.managementBodyMsMax);
-    if (text.length > limits.parseAtOnceCharsMax) await othersTurn();
+    if (text.length > limits.parseAtOnceCharsMax) await yieldToEventLoop();
     return text;
   } catch {
     throw new Fault("upload_timeout", "The client stopped sending data.");
@@ -236,7 +237,7 @@ async function textOf(request: Request): Promise<string> {
 /** Written beside the request, which neither waits for it nor fails with it. */
 function noteUse({ sql, clock, log }: GateOptions, { key }: KeyHolder): void {
   const now = clock.now();
-  const stale = now - limits.keyUseNoteMs;
+  const stale = now - accessLimits.keyUseNoteMs;
   const before = key.last_used_at;
   if (before !== null && before.getTime() > stale) return;
   // Those who are let in by the same finding need not note it again.

@@ -2,7 +2,7 @@
 // Never looks a key up.
 
 import { bytesOf } from "../core/bytes.ts";
-import { formFault, shapeFault } from "../core/json_shape.ts";
+import { formFault, shapeFault } from "../core/json/json_shape.ts";
 
 export type KeyPlace = "Authorization header" | "body" | "query string";
 

@@ -8,10 +8,11 @@ import { type Clock, sleep } from "../core/clock.ts";
 import { wrongKey } from "../core/id.ts";
 import { withinMs } from "../core/deadline.ts";
 import { Fault } from "../core/fault.ts";
+import { accessLimits } from "./limits.ts";
 import { limits } from "../core/limits.ts";
 import { type Log, reasonOf } from "../core/log.ts";
-import { readSummedJson, summedJson } from "../core/summed_json.ts";
-import type { Postgres } from "../storage/postgres.ts";
+import { readSummedJson, summedJson } from "../core/json/summed_json.ts";
+import type { Postgres } from "../storage/postgres/postgres.ts";
 import { type KeyEntry, type ProjectKeySource, projectKeySource } from "./store.ts";
 
 export interface ProjectKeys {
@@ -49,7 +50,7 @@ export interface ProjectKeysOptions {
   clock: Clock;
 }
 
-/** Opens the table: the saved one first, then Postgres's if it answers within `limits.keysReadMsMax`. */
+/** Opens the table: the saved one first, then Postgres's if it answers within `accessLimits.keysReadMsMax`. */
 export function openProjectKeys({ sql, database, ...rest }: ProjectKeysOptions): Promise<ProjectKeys> {
   return openKeyTable({ source: projectKeySource(sql, database), ...rest });
 }
@@ -112,8 +113,8 @@ class KeyTable implements ProjectKeys {
     this.#path = options.path;
     this.#log = options.log;
     this.#clock = options.clock;
-    this.#readMsMax = options.readMsMax ?? limits.keysReadMsMax;
-    this.#refreshMs = options.refreshMs ?? limits.keysAgeMsMax / 2 - limits.keysReadMsMax;
+    this.#readMsMax = options.readMsMax ?? accessLimits.keysReadMsMax;
+    this.#refreshMs = options.refreshMs ?? accessLimits.keysAgeMsMax / 2 - accessLimits.keysReadMsMax;
   }
 
   async open(): Promise<void> {
@@ -143,7 +144,7 @@ class KeyTable implements ProjectKeys {
     if (wrong) throw new Fault("invalid_api_key", `Provided API key is not valid: ${wrong}`);
     const known = this.find(trimmed);
     if (known !== undefined) return known;
-    if (this.#closed || this.#asked.size >= limits.keysAskedMax) throw unavailable();
+    if (this.#closed || this.#asked.size >= accessLimits.keysAskedMax) throw unavailable();
     this.#asked.add(trimmed);
     await (this.#round ??= this.#lookUp());
     const found = this.find(trimmed);
@@ -177,8 +178,8 @@ class KeyTable implements ProjectKeys {
   /** One round for all unknown keys that came before it starts. */
   async #lookUp(): Promise<void> {
     await this.#reads;
-    const wait = this.#roundEndedAt + limits.keysReadGapMsMin - this.#clock.elapsed();
-    if (wait > 0) await sleep(Math.min(wait, limits.keysReadGapMsMin));
+    const wait = this.#roundEndedAt + accessLimits.keysReadGapMsMin - this.#clock.elapsed();
+    if (wait > 0) await sleep(Math.min(wait, accessLimits.keysReadGapMsMin));
     await this.#inTurn(async () => {
       const asked = [...this.#asked];
       this.#asked.clear();

@@ -3,7 +3,7 @@
 
 import type { Clock } from "../core/clock.ts";
 import { Fault } from "../core/fault.ts";
-import { limits } from "../core/limits.ts";
+import { accessLimits } from "./limits.ts";
 
 /** What a client may know of its budget. */
 export interface Budget {
@@ -28,7 +28,7 @@ export function openRateLimit(limit: number, clock: Clock): RateLimit {
   const windows = new Map<string, Window>();
   const forgetSilent = (now: number) => {
     for (const [id, window] of windows) {
-      if (window.newest() > now - limits.rateWindowMs) return;
+      if (window.newest() > now - accessLimits.rateWindowMs) return;
       windows.delete(id);
     }
   };
@@ -42,7 +42,7 @@ export function openRateLimit(limit: number, clock: Clock): RateLimit {
       const now = clock.elapsed();
       forgetSilent(now);
       const window = windows.get(key_id) ?? new Window();
-      window.forget(now - limits.rateWindowMs);
+      window.forget(now - accessLimits.rateWindowMs);
       if (window.size >= limit) throw throttled(secondsUntil(window.oldest(), now));
       window.add(now);
       windows.delete(key_id);
@@ -52,7 +52,7 @@ export function openRateLimit(limit: number, clock: Clock): RateLimit {
     look: (key_id) => {
       const now = clock.elapsed();
       const window = windows.get(key_id);
-      window?.forget(now - limits.rateWindowMs);
+      window?.forget(now - accessLimits.rateWindowMs);
       return budgetOf(window, now);
     },
     keysCount: () => windows.size,
@@ -60,7 +60,7 @@ export function openRateLimit(limit: number, clock: Clock): RateLimit {
 }
 
 function secondsUntil(oldest: number, now: number): number {
-  return Math.max(1, Math.ceil((oldest + limits.rateWindowMs - now) / 1000));
+  return Math.max(1, Math.ceil((oldest + accessLimits.rateWindowMs - now) / 1000));
 }
 
 function throttled(seconds: number): Fault {

@@ -1,7 +1,7 @@
 // Who holds a key, what they belong to, and which capture keys there are: the questions asked before a
 // request is let in. Never changes an account, beyond noting when a key was used.
 
-import type { Postgres } from "../storage/postgres.ts";
+import type { Postgres } from "../storage/postgres/postgres.ts";
 
 /** A personal key with the account it acts for. */
 export interface KeyHolder {

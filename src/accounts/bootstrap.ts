@@ -4,7 +4,7 @@
 import { wrongProjectKey } from "../access/project_keys.ts";
 import { UserError } from "../core/fault.ts";
 import { hashKey, maskKey, newPersonalKey, newProjectKey, randomBase62 } from "../core/id.ts";
-import type { Postgres } from "../storage/postgres.ts";
+import type { Postgres } from "../storage/postgres/postgres.ts";
 import { createFirstAccounts, reissueFirstKey } from "./store.ts";
 
 export interface Bootstrapped {
@@ -16,7 +16,7 @@ export interface Bootstrapped {
 }
 
 /** What the operator may give, each made up otherwise. */
-export interface BootstrapWish {
+export interface BootstrapInput {
   bootstrapProjectApiKey: string | undefined;
   bootstrapPersonalApiKey: string | undefined;
   bootstrapEmail: string | undefined;
@@ -33,10 +33,10 @@ const firstEmail = "admin@example.com";
  */
 export async function bootstrap(
   sql: Postgres,
-  wish: BootstrapWish,
+  input: BootstrapInput,
   { alone }: { alone: boolean } = { alone: false },
 ): Promise<Bootstrapped | undefined> {
-  const { bootstrapProjectApiKey, bootstrapPersonalApiKey, bootstrapEmail = firstEmail } = wish;
+  const { bootstrapProjectApiKey, bootstrapPersonalApiKey, bootstrapEmail = firstEmail } = input;
   const wrong = bootstrapProjectApiKey === undefined ? undefined : wrongProjectKey(bootstrapProjectApiKey);
   if (wrong) throw new UserError(`BOOTSTRAP_PROJECT_API_KEY ${wrong}`);
   const personalApiKey = bootstrapPersonalApiKey ?? newPersonalKey();

@@ -2,12 +2,12 @@
 // start found away: it tries again until they answer.
 
 import { UserError } from "../core/fault.ts";
-import { limits } from "../core/limits.ts";
+import { accountLimits } from "./limits.ts";
 import { type Log, reasonOf } from "../core/log.ts";
 import { migrate } from "../storage/migrate.ts";
 import type { Stores } from "../storage/stores.ts";
 import { every } from "../work/tick.ts";
-import { type Bootstrapped, type BootstrapWish, bootstrap } from "./bootstrap.ts";
+import { type Bootstrapped, type BootstrapInput, bootstrap } from "./bootstrap.ts";
 
 export interface Prepared {
   /** Whether the stores are ready already. */
@@ -26,12 +26,12 @@ export interface Prepared {
  */
 export async function prepare(
   stores: Stores,
-  wish: BootstrapWish,
+  input: BootstrapInput,
   { insist, alone, log }: { insist: boolean; alone: boolean; log: Log },
 ): Promise<Prepared> {
   try {
     await migrate(stores, { log });
-    const bootstrapped = await bootstrap(stores.sql, wish, { alone });
+    const bootstrapped = await bootstrap(stores.sql, input, { alone });
     return { ready: true, bootstrapped, whenReady: atOnce };
   } catch (thrown) {
     if (insist || thrown instanceof UserError) throw thrown;
@@ -39,7 +39,7 @@ export async function prepare(
     // The keys of accounts that are made now are shown by the next start: this one has greeted already.
     const again = async () => {
       await migrate(stores, { log });
-      await bootstrap(stores.sql, wish, { alone: false });
+      await bootstrap(stores.sql, input, { alone: false });
     };
     return { ready: false, bootstrapped: undefined, whenReady: (start) => later(again, start, log) };
   }
@@ -64,7 +64,7 @@ function later(again: () => Promise<unknown>, start: () => void, log: Log): () =
     log.info("the stores are ready");
     start();
   };
-  const ticking = every(limits.prepareAgainMs, "preparing the stores", retry, log);
+  const ticking = every(accountLimits.prepareAgainMs, "preparing the stores", retry, log);
   return () => ticking.close();
 }
 

@@ -2,7 +2,7 @@
 // that has an organization.
 
 import { newUuid, randomBase62 } from "../core/id.ts";
-import type { Postgres } from "../storage/postgres.ts";
+import type { Postgres } from "../storage/postgres/postgres.ts";
 
 /** What a membership's level says of an owner. */
 const ownerLevel = 15;

@@ -1,7 +1,7 @@
 // What batch exports count, as the operator's metrics. Counting is adding to a number; decides nothing.
 
-import type { Metrics } from "../http/metrics.ts";
-import type { RunCounts } from "./run.ts";
+import type { Metrics } from "../http/metrics/metrics.ts";
+import type { RunCounts } from "./runs/attempt.ts";
 
 export function exportCounts({ registry }: Metrics): RunCounts {
   const ended = registry.counters<string>(

@@ -3,7 +3,7 @@
 
 import Type, { type Static } from "typebox";
 import {
-  type Changes,
+  type UpdateInput,
   flag,
   integer,
   moment,
@@ -12,9 +12,9 @@ import {
   text,
   uuid,
   writable,
-} from "../http/field.ts";
-import { limits } from "../core/limits.ts";
-import { destinationTypes } from "./destination_config.ts";
+} from "../http/fields/field.ts";
+import { exportLimits } from "./limits.ts";
+import { destinationTypes } from "./destinations/config.ts";
 
 export const runStatuses = [
   "Starting",
@@ -79,7 +79,7 @@ const schemaModel = Type.Object(
   { description: "What native_query selects." },
 );
 
-const intervals = `hour, day, week, or "every N minutes" with N from 1 to ${limits.exportMinutesMax}.`;
+const intervals = `hour, day, week, or "every N minutes" with N from 1 to ${exportLimits.exportMinutesMax}.`;
 
 export const exportModel = Type.Object({
   id: readOnly(uuid()),
@@ -98,7 +98,7 @@ export const exportModel = Type.Object({
   start_at: nullable(moment(), { default: null, description: "No run before it." }),
   end_at: nullable(moment(), { default: null, description: "No run after it." }),
   latest_runs: readOnly(Type.Array(runModel, { description: "The newest ten." })),
-  native_query: nullable(Type.String({ maxLength: limits.exportQueryCharsMax }), {
+  native_query: nullable(Type.String({ maxLength: exportLimits.exportQueryCharsMax }), {
     default: null,
     description:
       "What to select of events or persons: which columns, which rows. `hogql_query` means the same.",
@@ -113,7 +113,7 @@ export const exportModel = Type.Object({
 });
 export type BatchExport = Static<typeof exportModel>;
 
-const alias = nullable(Type.String({ maxLength: limits.exportQueryCharsMax }), { default: null });
+const alias = nullable(Type.String({ maxLength: exportLimits.exportQueryCharsMax }), { default: null });
 
 /** What a request may say of an export. */
 export const exportBody = Type.Object({
@@ -128,8 +128,8 @@ export const organizationExportBody = Type.Object({
     integer({ minimum: 1, description: "Which project; else the key owner's current one." }),
   ),
 });
-export type ExportChanges = Changes<typeof exportBody>;
-export type ExportWish = ExportChanges & { team_id?: number | undefined };
+export type ExportUpdate = UpdateInput<typeof exportBody>;
+export type ExportInput = ExportUpdate & { team_id?: number | undefined };
 
 export const pausedModel = Type.Object({ paused: Type.Boolean() });
 export const unpauseBody = Type.Object({

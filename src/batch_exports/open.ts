@@ -2,11 +2,11 @@
 
 import { existsSync } from "node:fs";
 import { resolve } from "node:path";
-import type { Metrics } from "../http/metrics.ts";
+import type { Metrics } from "../http/metrics/metrics.ts";
 import { exportCounts } from "./counts.ts";
-import { whyNoFiles } from "./destination_file.ts";
+import { whyNoFiles } from "./destinations/objects/file.ts";
 import type { BatchExportRoutes } from "./route.ts";
-import { type ExportWorkerOptions, openExportWorker } from "./worker.ts";
+import { type ExportWorkerOptions, openExportWorker } from "./runs/worker.ts";
 
 export type BatchExportOptions = Omit<ExportWorkerOptions, "counts"> & { metrics: Metrics };
 

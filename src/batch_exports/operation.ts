@@ -4,16 +4,16 @@
 import type { Access } from "../access/gate.ts";
 import { Fault } from "../core/fault.ts";
 import { isUuid } from "../core/id.ts";
-import { requestUrl } from "../http/page.ts";
-import type { Postgres } from "../storage/postgres.ts";
-import { getExport, type Place, type StoredExport } from "./store.ts";
+import { requestUrl } from "../http/pages/page.ts";
+import type { Postgres } from "../storage/postgres/postgres.ts";
+import { getExport, type ExportScope, type StoredExport } from "./exports/store.ts";
 
 /** A request that got past the gate. */
-export interface Asked {
+export interface ExportRequest {
   request: Request;
   access: Access;
   /** What it may reach. */
-  place: Place;
+  place: ExportScope;
   params: Record<string, string>;
 }
 
@@ -26,24 +26,24 @@ export interface Operation {
   only?: "organization" | "project";
   detail: Record<string, unknown> & { summary: string };
   /** What is answered; undefined: no body. A response is sent as it is. */
-  answer: (asked: Asked) => Promise<Answered>;
+  answer: (asked: ExportRequest) => Promise<ExportReply>;
 }
 
-export interface Answered {
+export interface ExportReply {
   status: 200 | 201 | 204;
   body?: unknown;
 }
 
-export function ok(body: unknown): Answered {
+export function ok(body: unknown): ExportReply {
   return { status: 200, body };
 }
 
-export function urlOf({ request }: Asked): URL {
+export function urlOf({ request }: ExportRequest): URL {
   return requestUrl(request);
 }
 
 /** The export that a path names. @throws Fault not_found */
-export async function exportOf(sql: Postgres, { place, params }: Asked): Promise<StoredExport> {
+export async function exportOf(sql: Postgres, { place, params }: ExportRequest): Promise<StoredExport> {
   return present(await getExport(sql, place, idOf(params, "id")));
 }
 

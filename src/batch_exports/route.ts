@@ -2,13 +2,13 @@
 
 import { Elysia } from "elysia";
 import { type Gate, projectHomes } from "../access/gate.ts";
-import { longPageReply } from "../http/sliced.ts";
-import { backfillOperations, type BackfillParts } from "./backfill_operations.ts";
-import { exportOperations, type ExportParts } from "./export_operations.ts";
-import { logOperations } from "./log_operations.ts";
-import type { Answered, Operation } from "./operation.ts";
-import { pauseOperations } from "./pause_operations.ts";
-import { runOperations } from "./run_operations.ts";
+import { longPageReply } from "../http/pages/sliced.ts";
+import { backfillOperations, type BackfillParts } from "./backfills/operations.ts";
+import { exportOperations, type ExportParts } from "./exports/operations.ts";
+import { logOperations } from "./logs/operations.ts";
+import type { ExportReply, Operation } from "./operation.ts";
+import { pauseOperations } from "./exports/pause.ts";
+import { runOperations } from "./runs/operations.ts";
 
 export type BatchExportRoutes = ExportParts & BackfillParts & { gate: Gate };
 
@@ -61,7 +61,7 @@ function mountInOrganizations(app: App, { method, path, scope, only, detail, ans
   );
 }
 
-async function sent({ status, body }: Answered): Promise<Response> {
+async function sent({ status, body }: ExportReply): Promise<Response> {
   if (body instanceof Response) return body;
   if (status === 204) return new Response(null, { status });
   return (await longPageReply(body)) ?? Response.json(body, { status });

@@ -1,7 +1,7 @@
 // What capture counts, as the operator's metrics. Counting is adding to a number; decides nothing.
 
 import type { FaultCode } from "../core/fault.ts";
-import type { Metrics } from "../http/metrics.ts";
+import type { Metrics } from "../http/metrics/metrics.ts";
 import type { MemoryBudget } from "../work/memory_budget.ts";
 import type { OpenCaptureOptions, OpenedCapture } from "./open.ts";
 import type { CaptureCounts } from "./pipeline.ts";

@@ -2,8 +2,8 @@
 // that, on bytes.
 
 import Type, { type TSchema } from "typebox";
-import { refusal } from "../http/docs_document.ts";
-import { reply } from "../http/schema.ts";
+import { refusal } from "../http/docs/document.ts";
+import { reply } from "../http/fields/schema.ts";
 
 const properties = Type.Optional(
   Type.Record(Type.String(), Type.Unknown(), {

@@ -5,28 +5,29 @@ import { mkdirSync } from "node:fs";
 import type { Clock } from "../core/clock.ts";
 import { withinMs } from "../core/deadline.ts";
 import type { UserError } from "../core/fault.ts";
+import { captureLimits } from "./limits.ts";
 import { limits } from "../core/limits.ts";
 import { type Log, reasonOf } from "../core/log.ts";
 import { KnownGroupTypes, followGroupTypes } from "../persons/group_types.ts";
 import type { Applied } from "../persons/store.ts";
-import { embeddedPlace } from "../storage/connection.ts";
+import { embeddedAddress } from "../storage/embedded/connection.ts";
 import type { Stores } from "../storage/stores.ts";
 import { type Ticking, every } from "../work/tick.ts";
-import { adoptJournals, leftOf } from "./adopt.ts";
+import { takeOverJournals, leftOf } from "./journal/recovery/orphan_journals.ts";
 import { type Salts, openSalts } from "./cookieless/salts.ts";
-import { DiskRoom } from "./disk_room.ts";
-import { Flush, type FlushCounts } from "./flush.ts";
-import { Journal } from "./journal.ts";
-import { checkJournal, isEmpty } from "./journal_check.ts";
-import { tellCopy } from "./journal_home.ts";
-import { type JournalPair, openPair } from "./journal_pair.ts";
-import { leaveJournals } from "./journal_store.ts";
-import { MergeFlush } from "./merge_flush.ts";
-import { Quarantine } from "./quarantine.ts";
-import type { Damage } from "./recovery.ts";
+import { DiskRoom } from "./journal/disk_room.ts";
+import { Flush, type FlushCounts } from "./flush/flush.ts";
+import { Journal } from "./journal/journal.ts";
+import { checkJournal, isEmpty } from "./journal/journal_check.ts";
+import { tellCopy } from "./journal/identity/journal_home.ts";
+import { type JournalPair, openPair } from "./journal/identity/journal_pair.ts";
+import { leaveJournals } from "./journal/identity/store.ts";
+import { MergeFlush } from "./flush/merges.ts";
+import { Quarantine } from "./journal/quarantine.ts";
+import type { Damage } from "./journal/recovery/recovery.ts";
 import { recentMinutes } from "./store.ts";
-import { type MergeTaker, typeRow } from "./merge_row.ts";
-import { type Sharing, WarningBook } from "./warning_book.ts";
+import { type MergeTaker, typeRow } from "./flush/merge_row.ts";
+import { type Sharing, WarningBook } from "./warnings/warning_book.ts";
 
 export interface OpenCaptureOptions {
   dataDir: string;
@@ -77,16 +78,21 @@ export async function openCapture(options: OpenCaptureOptions): Promise<OpenedCa
   const { dataDir, ownDir = dataDir, stores, shared, clock, log } = options;
   const folder = `${ownDir}/journal`;
   mkdirSync(folder, { recursive: true, mode: 0o700 });
-  const { postgres = embeddedPlace } = options;
+  const { postgres = embeddedAddress } = options;
   const pair = await openPair({ sql: stores.sql, folder, postgres, clock, log });
   const damaged = (damage: Damage) => options.counts.damaged(damage);
-  const adopted = await adoptJournals(folder, leftOf(pair, options), damaged, log);
+  const adopted = await takeOverJournals(folder, leftOf(pair, options), damaged, log);
   const room = new DiskRoom({ folder, log });
   await room.look();
   const journal = openJournal(options, folder, pair.number, room);
   if (!shared) tellCopy(pair.copiedFrom, { dataDir, postgres, log });
   await settle(pair, journal);
-  const measuring = every(limits.diskLookMs, "looking at the disk's free space", () => room.look(), log);
+  const measuring = every(
+    captureLimits.diskLookMs,
+    "looking at the disk's free space",
+    () => room.look(),
+    log,
+  );
   const book = new WarningBook({
     lane: journal.warnings,
     spiked: () => options.counts.spiked(),
@@ -97,13 +103,23 @@ export async function openCapture(options: OpenCaptureOptions): Promise<OpenedCa
   const { flush, merges } = openFlushes(options, journal, book);
   const groupTypes = new KnownGroupTypes(({ project_id, name }) => announce(journal, project_id, name));
   const learning = followGroupTypes(groupTypes, stores.sql, log);
-  const looking = every(limits.minuteLookMs, "looking at the minutes that are over", () => book.look(), log);
+  const looking = every(
+    captureLimits.minuteLookMs,
+    "looking at the minutes that are over",
+    () => book.look(),
+    log,
+  );
   const publish = publisher(options, journal, pair, adopted);
   // Before anything is taken in: whoever waits for journals has to know of this one. Not for long, though, since
   // Postgres may be away.
   const published = withinMs(publish(), limits.healthMsMax).catch(() => {});
   const [salts] = await Promise.all([openSalts(stores.sql, clock, log), published]);
-  const ticking: Ticking = every(limits.watermarkMs, "publishing the journal's watermark", publish, log);
+  const ticking: Ticking = every(
+    captureLimits.watermarkMs,
+    "publishing the journal's watermark",
+    publish,
+    log,
+  );
   let closing = false;
   const startFlush = () => {
     if (closing) return;
@@ -156,7 +172,7 @@ function openFlushes(
 /** Begins to look for spikes, knowing of the hour before this start. */
 async function watchMinutes({ stores, clock, log }: OpenCaptureOptions, book: WarningBook): Promise<void> {
   try {
-    book.watch(await recentMinutes(stores.clickhouse, clock.now(), limits.spikeMinutes));
+    book.watch(await recentMinutes(stores.clickhouse, clock.now(), captureLimits.spikeMinutes));
   } catch (thrown) {
     log.warn("spikes are compared with this process's own minutes only", { reason: reasonOf(thrown) });
     book.watch([]);

@@ -1,27 +1,27 @@
 // The way of a body: scan, admit, rows, ack. Reads as a table of contents; knows nothing of HTTP.
 
-import { type Clock, othersTurn } from "../core/clock.ts";
+import { type Clock, yieldToEventLoop } from "../core/clock.ts";
 import { free } from "../core/chunks.ts";
 import { Fault } from "../core/fault.ts";
-import { limits } from "../core/limits.ts";
+import { captureLimits } from "./limits.ts";
 import type { MemoryLease } from "../work/memory_budget.ts";
 import type { ProjectKeys } from "../access/project_keys.ts";
-import { isHistorical, isNoBatch, keyOf } from "./admit.ts";
+import { isHistorical, isNoBatch, keyOf } from "./event/body_key.ts";
 import type { Salts } from "./cookieless/salts.ts";
 import { visitingOf } from "./cookieless/visiting.ts";
-import { type Sending, readTime } from "./event.ts";
-import type { GroupTypes } from "./group.ts";
-import type { Journal } from "./journal.ts";
-import { layParts, layRows } from "./lay.ts";
-import { Outcomes, type Reason, type Warning } from "./outcome.ts";
-import { Recorder } from "./recorder.ts";
-import { repairBody } from "./repair.ts";
-import { Scan } from "./scan.ts";
-import type { EventLaneName } from "./segment.ts";
-import type { Slab } from "./slab.ts";
-import { RepairableFault } from "./token.ts";
-import { UsedLanes } from "./used_lanes.ts";
-import type { WarningBook } from "./warning_book.ts";
+import { type Sending, readEventTime } from "./event/event.ts";
+import type { GroupTypes } from "./event/groups.ts";
+import type { Journal } from "./journal/journal.ts";
+import { appendSlices, appendEvents } from "./columns/append_events.ts";
+import { Outcomes, type Reason, type Warning } from "./event/outcome.ts";
+import { Recorder } from "./recordings/recorder.ts";
+import { repairBody } from "./decode/repair.ts";
+import { BodyScanner } from "./scan/body_scanner.ts";
+import type { EventLaneName } from "./journal/segments/segment.ts";
+import type { ScanArena } from "./wasm/scan_arena.ts";
+import { RepairableFault } from "./scan/json_lexer.ts";
+import { UsedLanes } from "./journal/used_lanes.ts";
+import type { WarningBook } from "./warnings/warning_book.ts";
 
 export interface CaptureCounts {
   /** Every event of an answered request: accepted + ignored. */
@@ -55,10 +55,10 @@ export interface Sent {
   nameless: boolean;
   /** Sent where batches go: an object that is neither a batch nor an event lacks its `batch`. */
   asBatch?: boolean;
-  /** The slab that `body` lies in, if it does; it is ours until the promise is settled. */
-  slab?: Slab | undefined;
+  /** The arena that `body` lies in, if it does; it is ours until the promise is settled. */
+  arena?: ScanArena | undefined;
   /** One that a short body may be copied to and laid from at once: it is ours until the first turn of others. */
-  lent?: Slab | undefined;
+  borrowed?: ScanArena | undefined;
   /** Why items stand for nothing that are no objects, by their place in the batch. */
   refused?: ReadonlyMap<number, Reason>;
   /** Where the first warning of each event is noted, by its place in the batch. */
@@ -89,16 +89,16 @@ export async function capture(sent: Sent, options: CaptureOptions): Promise<Capt
   if (sent.body.length === 0) throw new Fault("no_data", "The request has no body.");
   if (journal.full) throw journalFull();
   // A short request waits for nothing but its bytes and the disk: each further turn costs as much as its scan.
-  let { lent } = sent;
-  let scan = scanOf(sent, lent);
+  let { borrowed } = sent;
+  let scan = scanOf(sent, borrowed);
   try {
-    if (!scan.advance(limits.sliceBytesMax)) {
-      if (lent) scan = scanOf(sent);
-      lent = undefined;
+    if (!scan.advance(captureLimits.sliceBytesMax)) {
+      if (borrowed) scan = scanOf(sent);
+      borrowed = undefined;
       await scanOn(scan);
     }
   } catch (thrown) {
-    lent = undefined;
+    borrowed = undefined;
     scan = await scanRepaired(thrown, sent);
   }
   const key = keyOf(scan);
@@ -107,9 +107,9 @@ export async function capture(sent: Sent, options: CaptureOptions): Promise<Capt
   let project_id = keys.find(key);
   if (project_id === undefined) {
     project_id = await keys.admit(key);
-    // Meanwhile others had the slab.
-    if (lent) scan = await scanOn(scanOf(sent));
-    lent = undefined;
+    // Meanwhile others had the arena.
+    if (borrowed) scan = await scanOn(scanOf(sent));
+    borrowed = undefined;
   }
   const historical_migration = isHistorical(scan);
   const lanes = new UsedLanes(journal, project_id, historical_migration);
@@ -124,13 +124,13 @@ export async function capture(sent: Sent, options: CaptureOptions): Promise<Capt
   const wanted = keys.records(project_id);
   const { lease } = sent;
   const recorder = new Recorder({ project_id, received, journal, wanted, retentionDays, lease });
-  const going = { lane: lanes.lane, nextLane: () => lanes.next(), lent: lent !== undefined };
-  const laying = { scan, sending, warned, journal, recorder, ...going };
-  const laid = scan.isPartial ? layParts(laying) : layRows(laying);
+  const going = { lane: lanes.lane, nextLane: () => lanes.next(), borrowed: borrowed !== undefined };
+  const appending = { scan, sending, warned, journal, recorder, ...going };
+  const columns = scan.isPartial ? appendSlices(appending) : appendEvents(appending);
   const { ignored } = scan;
   // What is told of odd events is read out of the body later.
-  const bytes = lent && ignored.total + warned.total > 0 ? scan.bytes.slice() : scan.bytes;
-  const accepted = typeof laid === "number" ? laid : await laid;
+  const bytes = borrowed && ignored.total + warned.total > 0 ? scan.bytes.slice() : scan.bytes;
+  const accepted = typeof columns === "number" ? columns : await columns;
   if (lanes.failed) throw journalFull();
   if (accepted > 0 && options.ack === "memory") lanes.commit().catch(() => {});
   else if (accepted > 0) {
@@ -167,28 +167,28 @@ function countFates(counts: CaptureCounts, { accepted, taken, ignored, warned }:
   for (const [warning, events] of warned.counts) counts.warned(warning, events);
 }
 
-/** The scan of a body where it lies, or of its copy in `lent`. */
-function scanOf({ body, nameless, slab, refused }: Sent, lent?: Slab): Scan {
-  const scan = new Scan(lent?.hold(body) ?? body, nameless, lent ?? slab);
+/** The scan of a body where it lies, or of its copy in `borrowed`. */
+function scanOf({ body, nameless, arena, refused }: Sent, borrowed?: ScanArena): BodyScanner {
+  const scan = new BodyScanner(borrowed?.hold(body) ?? body, nameless, borrowed ?? arena);
   scan.refused = refused;
   return scan;
 }
 
 /** Scans a repaired copy of a body that was refused for what can be repaired. @throws what was thrown, if it cannot. */
-async function scanRepaired(thrown: unknown, { body, nameless, refused, lease }: Sent): Promise<Scan> {
+async function scanRepaired(thrown: unknown, { body, nameless, refused, lease }: Sent): Promise<BodyScanner> {
   if (!(thrown instanceof RepairableFault)) throw thrown;
   const repaired = await repairBody(body, lease);
   if (!repaired) throw thrown;
-  const scan = new Scan(repaired.bytes, nameless);
+  const scan = new BodyScanner(repaired.bytes, nameless);
   scan.refused = refused;
   scan.repaired = repaired;
   return await scanOn(scan);
 }
 
 /** Goes on behind the first slice; others get their turn between slices. */
-export async function scanOn(scan: Scan): Promise<Scan> {
-  do await othersTurn();
-  while (!scan.advance(limits.sliceBytesMax));
+export async function scanOn(scan: BodyScanner): Promise<BodyScanner> {
+  do await yieldToEventLoop();
+  while (!scan.advance(captureLimits.sliceBytesMax));
   return scan;
 }
 
@@ -197,12 +197,12 @@ export async function scanOn(scan: Scan): Promise<Scan> {
  * A batch says so in `sent_at`, or else its request's query or form; a single event's own `sent_at` is
  * none of these.
  */
-function skewOf(scan: Scan, received: number, otherwise: number): number {
+function skewOf(scan: BodyScanner, received: number, otherwise: number): number {
   const own = scan.shape === "batch" ? scan.member("sent_at") : undefined;
   const isText = own && scan.bytes[own[0]] === 0x22;
-  const read = isText ? readTime(scan.bytes, own[0], own[1]) : Number.NaN;
+  const read = isText ? readEventTime(scan.bytes, own[0], own[1]) : Number.NaN;
   const skew = (Number.isNaN(read) ? otherwise : read) - received;
-  return Math.abs(skew) >= limits.skewMicrosMin ? skew : 0;
+  return Math.abs(skew) >= captureLimits.skewMicrosMin ? skew : 0;
 }
 
 function journalFull(): Fault {

@@ -3,21 +3,21 @@
 
 import { Elysia } from "elysia";
 import { free } from "../core/chunks.ts";
-import { othersTurn } from "../core/clock.ts";
+import { yieldToEventLoop } from "../core/clock.ts";
 import { Fault } from "../core/fault.ts";
-import { limits } from "../core/limits.ts";
+import { captureLimits } from "./limits.ts";
 import { corsHeaders, preflight } from "../http/cors.ts";
-import { type Place, arrive } from "./arrival.ts";
-import { type UploadBounds, announcedBytes, receiveShort } from "./body.ts";
-import { looksLikeJson } from "./decode.ts";
-import { firstKey } from "./first_key.ts";
+import { type BodyMemory, arrive } from "./receive/received_body.ts";
+import { type UploadBounds, announcedBytes, receiveShort } from "./receive/upload.ts";
+import { looksLikeJson } from "./decode/decode.ts";
+import { firstKey } from "./receive/first_key.ts";
 import { type MemoryBudget, type MemoryLease, exhausted } from "../work/memory_budget.ts";
 import { captureOperations } from "./model.ts";
 import { type Sent, capture } from "./pipeline.ts";
-import { reply, replyHeaders } from "./reply.ts";
-import { type AnswerOptions, ShortRequest, refusal } from "./short.ts";
-import { Singles } from "./single.ts";
-import { Slabs } from "./slabs.ts";
+import { captureReply, replyHeaders } from "./receive/reply.ts";
+import { type AnswerOptions, SingleEventRequest, captureRefusal } from "./receive/single_event_request.ts";
+import { SingleEvents } from "./receive/single_event.ts";
+import { ArenaPool } from "./receive/arena_pool.ts";
 import { answerV1, v1Paths } from "./v1/answer.ts";
 import { v1Operation } from "./v1/model.ts";
 
@@ -32,10 +32,10 @@ export interface CaptureRouteOptions extends AnswerOptions {
 }
 
 /** What all requests share. */
-interface Desk {
+interface CaptureContext {
   options: CaptureRouteOptions;
-  slabs: Slabs;
-  singles: Singles;
+  arenas: ArenaPool;
+  singles: SingleEvents;
   /** Announced bodies of fewer bytes are received whole and laid in one turn. */
   shortBytes: number;
 }
@@ -61,12 +61,17 @@ export function captureRoutes(options: CaptureRouteOptions) {
   const posts = new Map<string, (request: Request) => Promise<Response>>();
   app.wrap((handle, request) => (request.method === "POST" && posts.get(pathOf(request.url))) || handle);
   const hook = { parse: "none", detail: { hide: true } } as const;
-  const slabs = new Slabs(options.bodyBytesMax);
-  const shortBytes = Math.min(limits.slabBodyBytesMin, options.bodyBytesMax);
-  const desk: Desk = { options, slabs, singles: new Singles(slabs.short, options), shortBytes };
+  const arenas = new ArenaPool(options.bodyBytesMax);
+  const shortBytes = Math.min(captureLimits.arenaBodyBytesMin, options.bodyBytesMax);
+  const context: CaptureContext = {
+    options,
+    arenas,
+    singles: new SingleEvents(arenas.short, options),
+    shortBytes,
+  };
   for (const path of paths) {
     const kind: Kind = { nameless: path === "/engage", asBatch: path.endsWith("/batch") };
-    const take = (request: Request) => answer(request, kind, desk);
+    const take = (request: Request) => answer(request, kind, context);
     for (const spelling of [path, `${path}/`]) {
       const detail = captureOperations[spelling] ?? hook.detail;
       posts.set(spelling, take);
@@ -77,7 +82,7 @@ export function captureRoutes(options: CaptureRouteOptions) {
     }
   }
   for (const spelling of v1Paths.flatMap((path) => [path, `${path}/`])) {
-    const take = (request: Request) => answerV1(request, { options, slabs });
+    const take = (request: Request) => answerV1(request, { options, arenas });
     posts.set(spelling, take);
     const detail = spelling === v1Paths[0] ? v1Operation : hook.detail;
     app.post(spelling, ({ request }) => take(request), { parse: "none", detail });
@@ -89,20 +94,20 @@ export function captureRoutes(options: CaptureRouteOptions) {
 /** What a path says of the bodies sent there. */
 type Kind = Required<Pick<Sent, "nameless" | "asBatch">>;
 
-function answer(request: Request, kind: Kind, desk: Desk): Promise<Response> {
-  const { options } = desk;
+function answer(request: Request, kind: Kind, context: CaptureContext): Promise<Response> {
+  const { options } = context;
   const announced = announcedBytes(request);
   const started = options.clock.elapsed();
-  if (!(announced < desk.shortBytes) || request.url.includes("?")) {
-    return answerAny(request, kind, desk, started);
+  if (!(announced < context.shortBytes) || request.url.includes("?")) {
+    return answerAny(request, kind, context, started);
   }
   if (!options.memory.acquireShort(announced)) {
-    return Promise.resolve(refusal(exhausted(), request, options));
+    return Promise.resolve(captureRefusal(exhausted(), request, options));
   }
   return new Promise((resolve) => {
-    const handOn = (body: Uint8Array) => answerAny(request, kind, desk, started, body);
-    const short = new ShortRequest(
-      { request, announced, started, singles: desk.singles, options },
+    const handOn = (body: Uint8Array) => answerAny(request, kind, context, started, body);
+    const short = new SingleEventRequest(
+      { request, announced, started, singles: context.singles, options },
       resolve,
       handOn,
     );
@@ -114,12 +119,12 @@ function answer(request: Request, kind: Kind, desk: Desk): Promise<Response> {
 async function answerAny(
   request: Request,
   { nameless, asBatch }: Kind,
-  { options, slabs }: Desk,
+  { options, arenas }: CaptureContext,
   started: number,
   whole?: Uint8Array,
 ): Promise<Response> {
   const lease = options.memory.open();
-  const place: Place = { slabs, slab: undefined, lease };
+  const place: BodyMemory = { arenas, arena: undefined, lease };
   const address = () => options.addressOf(request);
   let body: Uint8Array | undefined;
   try {
@@ -129,11 +134,11 @@ async function answerAny(
         sent_at: Number.NaN,
         nameless,
         asBatch,
-        lent: slabs.lend(whole),
+        borrowed: arenas.lend(whole),
         lease,
         address,
       };
-      return reply(request, await capture(sent, options));
+      return captureReply(request, await capture(sent, options));
     }
     const query = queryOf(request.url);
     if (request.method === "GET" && !query.get("data")) throw withoutData();
@@ -142,20 +147,29 @@ async function answerAny(
     const { sent_at } = arrived;
     body = arrived.body;
     // Of many that came in one turn, one is scanned in the next.
-    if (body.length > limits.slowSliceBytesMax) await othersTurn();
+    if (body.length > captureLimits.slowSliceBytesMax) await yieldToEventLoop();
     const sentAt = sentAtOf(sent_at ?? query.get("sent_at") ?? query.get("_"));
     const captured = await capture(
-      { body, sent_at: sentAt, nameless, asBatch, slab: place.slab, lent: slabs.lend(body), lease, address },
+      {
+        body,
+        sent_at: sentAt,
+        nameless,
+        asBatch,
+        arena: place.arena,
+        borrowed: arenas.lend(body),
+        lease,
+        address,
+      },
       options,
     );
     if (query.get("beacon") === "1") {
       return new Response(null, { status: 204, headers: corsHeaders(request) });
     }
-    return reply(request, captured, query.get("verbose") === "1");
+    return captureReply(request, captured, query.get("verbose") === "1");
   } catch (thrown) {
-    return refusal(thrown, request, options);
+    return captureRefusal(thrown, request, options);
   } finally {
-    if (place.slab) slabs.give(place.slab);
+    if (place.arena) arenas.give(place.arena);
     // Warnings are read out of it later where nobody waits for them.
     if (body && options.ack !== "memory") free(body);
     lease.close();

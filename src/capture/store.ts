@@ -1,8 +1,8 @@
 // Where capture's own facts rest in ClickHouse: which batches it has, and what recent minutes held. Never holds events
 // back.
 
-import { limits } from "../core/limits.ts";
-import type { ClickHouse, NativeBody } from "../storage/clickhouse.ts";
+import { captureLimits } from "./limits.ts";
+import type { ClickHouse, NativeBody } from "../storage/clickhouse/clickhouse.ts";
 
 /**
  * Writes batches as one INSERT: the engine makes a part of each partition they are of, one after the other. When it
@@ -10,8 +10,8 @@ import type { ClickHouse, NativeBody } from "../storage/clickhouse.ts";
  */
 export async function insertBatches(clickhouse: ClickHouse, table: string, body: NativeBody): Promise<void> {
   await clickhouse.insertNative(table, body, {
-    timeoutMs: limits.insertMsMax,
-    settings: { max_partitions_per_insert_block: limits.insertPartitionsMax },
+    timeoutMs: captureLimits.insertMsMax,
+    settings: { max_partitions_per_insert_block: captureLimits.insertPartitionsMax },
   });
 }
 
@@ -40,7 +40,7 @@ export async function storedBatches(
 export async function deriveAgain(clickhouse: ClickHouse, table: string, batches: bigint[]): Promise<void> {
   const text = derivations[table];
   if (text === undefined) return;
-  await clickhouse.command(text, { batches: batches }, { timeoutMs: limits.insertMsMax });
+  await clickhouse.command(text, { batches: batches }, { timeoutMs: captureLimits.insertMsMax });
 }
 
 const feedColumns =
@@ -77,7 +77,7 @@ export async function recentMinutes(
      WHERE created_at >= fromUnixTimestamp64Milli({from:Int64}, 'UTC') AND NOT historical_migration
      GROUP BY project_id, minute
      LIMIT {rows:UInt64}`,
-    { from: now - minutes * 60_000, rows: minutes * limits.spikeProjectsMax },
+    { from: now - minutes * 60_000, rows: minutes * captureLimits.spikeProjectsMax },
   );
   return rows.map(({ project_id, minute, events }) => ({
     project_id,

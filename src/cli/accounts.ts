@@ -2,7 +2,7 @@
 
 import { UserError } from "../core/fault.ts";
 import { openLog } from "../core/log.ts";
-import type { Postgres } from "../storage/postgres.ts";
+import type { Postgres } from "../storage/postgres/postgres.ts";
 import { attachPostgres } from "../storage/stores.ts";
 import type { CliContext } from "./command.ts";
 

@@ -3,7 +3,7 @@
 import { parseArgs, type ParseArgsConfig } from "node:util";
 import { UserError } from "../core/fault.ts";
 
-export interface Words {
+export interface Arguments {
   positionals: string[];
   /** Options by name: text, or true for flags. Absent when not given. */
   values: Record<string, string | boolean | undefined>;
@@ -13,13 +13,17 @@ export interface Words {
  * @param texts names of options that take a value; `flags`: of those that take none.
  * @throws UserError (exit 2) for an unknown option or a missing value.
  */
-export function readWords(args: string[], texts: readonly string[], flags: readonly string[] = []): Words {
+export function readWords(
+  args: string[],
+  texts: readonly string[],
+  flags: readonly string[] = [],
+): Arguments {
   const options: NonNullable<ParseArgsConfig["options"]> = {};
   for (const name of texts) options[name] = { type: "string" };
   for (const name of flags) options[name] = { type: "boolean" };
   try {
     const { values, positionals } = parseArgs({ args, options, allowPositionals: true, strict: true });
-    return { values: values as Words["values"], positionals };
+    return { values: values as Arguments["values"], positionals };
   } catch (reason) {
     const [sentence = "wrong options"] = (reason instanceof Error ? reason.message : "").split(". ");
     throw new UserError(sentence, 2);
@@ -29,7 +33,7 @@ export function readWords(args: string[], texts: readonly string[], flags: reado
 /**
  * A text option, trimmed; undefined when it is absent. @throws UserError (exit 2) when it is given and blank.
  */
-export function textOf(words: Words, name: string): string | undefined {
+export function textOption(words: Arguments, name: string): string | undefined {
   const value = words.values[name];
   if (typeof value !== "string") return undefined;
   const text = value.trim();
@@ -38,14 +42,14 @@ export function textOf(words: Words, name: string): string | undefined {
 }
 
 /** @throws UserError (exit 2) when the option is absent. */
-export function requiredTextOf(words: Words, name: string): string {
-  const text = textOf(words, name);
+export function requiredTextOf(words: Arguments, name: string): string {
+  const text = textOption(words, name);
   if (text === undefined) throw new UserError(`--${name} is missing`, 2);
   return text;
 }
 
 /** @throws UserError (exit 2) naming the first word that is one too many. */
-export function endOfWords(words: Words, allowed: number): void {
+export function endOfWords(words: Arguments, allowed: number): void {
   const extra = words.positionals[allowed];
   if (extra !== undefined) throw new UserError(`unexpected word "${extra}"`, 2);
 }

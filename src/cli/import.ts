@@ -75,7 +75,7 @@ export async function runImportCommand(
       ...overrides,
     });
     tell(end, options.dryRun, options.json, context);
-    return end.failure === undefined && end.tally.rejected === 0 ? 0 : 1;
+    return end.failure === undefined && end.counts.rejected === 0 ? 0 : 1;
   } finally {
     process.off("SIGINT", onSignal);
     process.off("SIGTERM", onSignal);
@@ -83,18 +83,21 @@ export async function runImportCommand(
 }
 
 function tell(end: ImportEnd, dryRun: boolean, json: boolean, context: CliContext): void {
-  const { tally } = end;
-  const ignored = sumOf(tally.ignored);
-  const lines = [`${dryRun ? "would send" : "sent"} ${grouped(tally.sent)}`];
+  const { counts } = end;
+  const ignored = sumOf(counts.ignored);
+  const lines = [`${dryRun ? "would send" : "sent"} ${grouped(counts.sent)}`];
   if (!dryRun)
-    lines.push(`accepted ${grouped(tally.accepted)}`, `ignored ${grouped(ignored)}${reasons(tally.ignored)}`);
-  lines.push(`rejected ${grouped(tally.rejected)}`);
-  if (sumOf(tally.skipped) > 0)
-    lines.push(`skipped ${grouped(sumOf(tally.skipped))}${reasons(tally.skipped)}`);
+    lines.push(
+      `accepted ${grouped(counts.accepted)}`,
+      `ignored ${grouped(ignored)}${reasons(counts.ignored)}`,
+    );
+  lines.push(`rejected ${grouped(counts.rejected)}`);
+  if (sumOf(counts.skipped) > 0)
+    lines.push(`skipped ${grouped(sumOf(counts.skipped))}${reasons(counts.skipped)}`);
   if (end.readable !== undefined) lines.push(readableText[end.readable]);
   // With --json, standard output is for the program that reads it.
   // An import that failed before anything came of it has one thing to say.
-  const silent = end.failure !== undefined && tally.sent + tally.rejected === 0;
+  const silent = end.failure !== undefined && counts.sent + counts.rejected === 0;
   for (const line of silent ? [] : lines) {
     if (json) context.complain(line);
     else context.print(line);
@@ -104,7 +107,7 @@ function tell(end: ImportEnd, dryRun: boolean, json: boolean, context: CliContex
     context.complain(`${end.failure}${hint}`);
   }
   if (!json) return;
-  const { sent, accepted, rejected } = tally;
+  const { sent, accepted, rejected } = counts;
   context.print(JSON.stringify({ sent, accepted, ignored, rejected }));
 }
 

@@ -4,7 +4,7 @@
 import { existsSync } from "node:fs";
 import { resolve } from "node:path";
 import { parseArgs } from "node:util";
-import { Quarantine } from "../capture/quarantine.ts";
+import { Quarantine } from "../capture/journal/quarantine.ts";
 import { UserError } from "../core/fault.ts";
 import { reasonOf } from "../core/log.ts";
 import type { CliContext, Command } from "./command.ts";

@@ -5,7 +5,7 @@ import { UserError } from "../core/fault.ts";
 import { labelCharsMax, type PersonalKey } from "../personal_api_keys/model.ts";
 import { findUserId, issueKey, listAllKeys, revokeKey } from "../personal_api_keys/store.ts";
 import { withAccounts } from "./accounts.ts";
-import { endOfWords, readWords, requiredTextOf, textOf, type Words } from "./args.ts";
+import { endOfWords, readWords, requiredTextOf, textOption, type Arguments } from "./args.ts";
 import type { CliContext, Command } from "./command.ts";
 
 const help = `usage: bun run sluice key issue --label LABEL --scopes SCOPE,SCOPE… [--email USER] [--json]
@@ -39,13 +39,13 @@ export const keyCommand: Command = {
   },
 };
 
-async function issue(words: Words, context: CliContext): Promise<number> {
+async function issue(words: Arguments, context: CliContext): Promise<number> {
   const label = requiredTextOf(words, "label");
   if ([...label].length > labelCharsMax) {
     throw new UserError(`--label must have at most ${labelCharsMax} characters`, 2);
   }
   const scopes = scopesOf(requiredTextOf(words, "scopes"));
-  const email = textOf(words, "email");
+  const email = textOption(words, "email");
   const issued = await withAccounts(context, async (sql) => {
     const user_id = await findUserId(sql, email);
     if (user_id !== undefined) return issueKey(sql, user_id, { label, scopes });
@@ -62,14 +62,14 @@ async function issue(words: Words, context: CliContext): Promise<number> {
   return 0;
 }
 
-async function list(words: Words, context: CliContext): Promise<number> {
+async function list(words: Arguments, context: CliContext): Promise<number> {
   const keys = await withAccounts(context, listAllKeys);
   if (words.values["json"]) context.print(JSON.stringify(keys));
   else for (const key of keys) context.print(lineOf(key));
   return 0;
 }
 
-async function revoke(words: Words, context: CliContext): Promise<number> {
+async function revoke(words: Arguments, context: CliContext): Promise<number> {
   const id = words.positionals[1];
   if (id === undefined) throw new UserError("key revoke needs the key's id; see bun run sluice key list", 2);
   const revoked = await withAccounts(context, (sql) => revokeKey(sql, id, null));

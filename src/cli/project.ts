@@ -6,9 +6,9 @@ import { isUuid } from "../core/id.ts";
 import { oldestOrganizationId } from "../organizations/store.ts";
 import type { Project } from "../projects/model.ts";
 import { createProject, listAllProjects } from "../projects/store.ts";
-import type { Postgres } from "../storage/postgres.ts";
+import type { Postgres } from "../storage/postgres/postgres.ts";
 import { withAccounts } from "./accounts.ts";
-import { endOfWords, readWords, requiredTextOf, textOf, type Words } from "./args.ts";
+import { endOfWords, readWords, requiredTextOf, textOption, type Arguments } from "./args.ts";
 import type { CliContext, Command } from "./command.ts";
 
 const help = `usage: bun run sluice project create --name NAME [--organization ID] [--api-key KEY] [--json]
@@ -37,13 +37,13 @@ export const projectCommand: Command = {
   },
 };
 
-async function create(words: Words, context: CliContext): Promise<number> {
+async function create(words: Arguments, context: CliContext): Promise<number> {
   const name = requiredTextOf(words, "name");
   if ([...name].length > 200) throw new UserError("--name must have at most 200 characters", 2);
-  const api_token = textOf(words, "api-key");
+  const api_token = textOption(words, "api-key");
   const wrong = api_token === undefined ? undefined : wrongProjectKey(api_token);
   if (wrong) throw new UserError(`--api-key ${wrong}`, 2);
-  const organization = textOf(words, "organization");
+  const organization = textOption(words, "organization");
   if (organization !== undefined && !isUuid(organization))
     throw new UserError("--organization must be a UUID", 2);
 
@@ -55,7 +55,7 @@ async function create(words: Words, context: CliContext): Promise<number> {
   return 0;
 }
 
-async function list(words: Words, context: CliContext): Promise<number> {
+async function list(words: Arguments, context: CliContext): Promise<number> {
   for (const name of ["name", "organization", "api-key"]) {
     if (words.values[name] !== undefined) throw new UserError(`project list takes no --${name}`, 2);
   }

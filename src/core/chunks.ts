@@ -1,7 +1,7 @@
 // Bytes that come in chunks: kept in pieces of a sensible size, joined in stretches, and freed without waiting for
 // garbage to be collected. Nothing here knows a format.
 
-import { othersTurn } from "./clock.ts";
+import { yieldToEventLoop } from "./clock.ts";
 import { limits } from "./limits.ts";
 
 /** Chunks as they come, where small ones are copied together: each object weighs some hundred bytes. */
@@ -66,7 +66,7 @@ export async function copyPieces(pieces: readonly Uint8Array[], out: Uint8Array)
   for (const piece of pieces) {
     for (let at = 0; at < piece.length; at += limits.copyBytesMax) {
       if (left <= 0) {
-        await othersTurn();
+        await yieldToEventLoop();
         left = limits.copyBytesMax;
       }
       const part = piece.subarray(at, at + limits.copyBytesMax);

@@ -29,7 +29,7 @@ let first = 0;
  * Resolves when everybody else who has something to do in this turn of the loop has done it. Of all who wait here one
  * goes on in a turn: however many long bodies are worked off at once, a request waits for one stretch of one of them.
  */
-export function othersTurn(): Promise<void> {
+export function yieldToEventLoop(): Promise<void> {
   return new Promise((resolve) => {
     if (queue.push(resolve) - first === 1) setImmediate(goOn);
   });

@@ -2,8 +2,17 @@
 
 import Type, { type Static } from "typebox";
 import { limits } from "../core/limits.ts";
-import { type Changes, flag, moment, nullable, readOnly, text, type Wish, writable } from "../http/field.ts";
-import { userModel } from "../http/user.ts";
+import {
+  type UpdateInput,
+  flag,
+  moment,
+  nullable,
+  readOnly,
+  text,
+  type CreateInput,
+  writable,
+} from "../http/fields/field.ts";
+import { userModel } from "../http/fields/user.ts";
 
 const properties = {
   id: readOnly(Type.Integer()),
@@ -39,5 +48,5 @@ export type User = Static<typeof userModel>;
 /** What a request may say of a dashboard. */
 export const dashboardBody = writable(dashboardModel);
 
-export type DashboardWish = Wish<typeof dashboardBody>;
-export type DashboardChanges = Changes<typeof dashboardBody>;
+export type DashboardInput = CreateInput<typeof dashboardBody>;
+export type DashboardUpdate = UpdateInput<typeof dashboardBody>;

@@ -5,15 +5,15 @@ import { type Gate, projectHomes } from "../access/gate.ts";
 import { requireScopes } from "../access/scope.ts";
 import { Fault } from "../core/fault.ts";
 import { readChanges, readFields, readReplacement } from "../http/body.ts";
-import { pageReply, readPage, requestUrl } from "../http/page.ts";
+import { pageReply, readPage, requestUrl } from "../http/pages/page.ts";
 import { rowIdOf } from "../http/row_id.ts";
-import { listSchema, reply, requestBody } from "../http/schema.ts";
-import { slicedJson } from "../http/sliced.ts";
-import type { Postgres } from "../storage/postgres.ts";
+import { listSchema, reply, requestBody } from "../http/fields/schema.ts";
+import { slicedJson } from "../http/pages/sliced.ts";
+import type { Postgres } from "../storage/postgres/postgres.ts";
 import {
   type Dashboard,
   dashboardBody,
-  type DashboardChanges,
+  type DashboardUpdate,
   dashboardModel,
   dashboardRowModel,
 } from "./model.ts";
@@ -67,8 +67,8 @@ function listRoutes(parts: DashboardRoutes, path: ListPath) {
     .post(
       path,
       async ({ access, project, request, status }) => {
-        const wish = await readFields(request, dashboardBody);
-        const id = await createDashboard(sql, wish, { project_id: project.id, user_id: access.user.id });
+        const input = await readFields(request, dashboardBody);
+        const id = await createDashboard(sql, input, { project_id: project.id, user_id: access.user.id });
         return status(201, await show(parts, project.id, id, false));
       },
       {
@@ -169,7 +169,7 @@ async function change(
   parts: DashboardRoutes,
   project_id: number,
   param: string,
-  read: () => Promise<DashboardChanges>,
+  read: () => Promise<DashboardUpdate>,
 ) {
   const id = rowIdOf(param);
   const old = present(await getDashboard(parts.sql, project_id, id, { deletedToo: true }));

@@ -1,11 +1,12 @@
 // Where dashboards rest. Never reaches beyond one project, and never changes an insight.
 
 import { Fault } from "../core/fault.ts";
+import { dashboardLimits } from "./limits.ts";
 import { limits } from "../core/limits.ts";
-import { isoOf } from "../http/field_time.ts";
-import { shownInTurns } from "../http/sliced.ts";
-import type { Postgres } from "../storage/postgres.ts";
-import type { Dashboard, DashboardChanges, DashboardWish, User } from "./model.ts";
+import { isoOf } from "../http/fields/field_time.ts";
+import { shownInTurns } from "../http/pages/sliced.ts";
+import type { Postgres } from "../storage/postgres/postgres.ts";
+import type { Dashboard, DashboardUpdate, DashboardInput, User } from "./model.ts";
 
 interface DashboardRow {
   id: number;
@@ -69,20 +70,20 @@ export async function listTiles(
     WHERE t.dashboard_id = ${dashboard_id} ORDER BY t.id LIMIT ${limits.insightsPerDashboardMax}`;
 }
 
-/** @throws Fault invalid_input when the project has limits.dashboardsPerProjectMax dashboards. */
+/** @throws Fault invalid_input when the project has dashboardLimits.dashboardsPerProjectMax dashboards. */
 export async function createDashboard(
   sql: Postgres,
-  { name, description, pinned, tags, deleted }: DashboardWish,
+  { name, description, pinned, tags, deleted }: DashboardInput,
   { project_id, user_id }: { project_id: number; user_id: number },
 ): Promise<number> {
   const [made] = await sql<{ id: number }[]>`
     INSERT INTO dashboards (project_id, name, description, pinned, tags, deleted, created_by)
     SELECT ${project_id}, ${name}, ${description}, ${pinned}, ${tags}, ${deleted}, ${user_id}
     WHERE (SELECT count(*) FROM dashboards WHERE project_id = ${project_id} AND NOT deleted)
-      < ${limits.dashboardsPerProjectMax}
+      < ${dashboardLimits.dashboardsPerProjectMax}
     RETURNING id`;
   if (made) return made.id;
-  const detail = `A project can have at most ${limits.dashboardsPerProjectMax} dashboards.`;
+  const detail = `A project can have at most ${dashboardLimits.dashboardsPerProjectMax} dashboards.`;
   throw new Fault("invalid_input", detail);
 }
 
@@ -91,7 +92,7 @@ export async function updateDashboard(
   sql: Postgres,
   project_id: number,
   id: number,
-  changes: DashboardChanges,
+  changes: DashboardUpdate,
 ): Promise<void> {
   if (Object.keys(changes).length === 0) return;
   await sql`

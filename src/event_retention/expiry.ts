@@ -1,6 +1,7 @@
 // What has expired: whole days (UTC) of events, by project. Computes only.
 
 import { limits } from "../core/limits.ts";
+import { retentionLimits } from "./limits.ts";
 
 /** A project that keeps its events for fewer days than the server. */
 export interface OwnRetention {
@@ -37,5 +38,5 @@ export function expiryOfSome(now: number, own: readonly OwnRetention[]): Expiry 
  * since days expire then.
  */
 export function passDueSince(now: number): number {
-  return Math.max(now - limits.expiryPassMs, keptFrom(now, 0));
+  return Math.max(now - retentionLimits.expiryPassMs, keptFrom(now, 0));
 }

@@ -2,10 +2,10 @@
 // Begun again after any of its statements it deletes the same.
 
 import type { Clock } from "../core/clock.ts";
-import { limits } from "../core/limits.ts";
+import { retentionLimits } from "./limits.ts";
 import type { Log } from "../core/log.ts";
-import type { ClickHouse } from "../storage/clickhouse.ts";
-import type { Postgres } from "../storage/postgres.ts";
+import type { ClickHouse } from "../storage/clickhouse/clickhouse.ts";
+import type { Postgres } from "../storage/postgres/postgres.ts";
 import { type Expiry, expiryOfAll, expiryOfSome, type OwnRetention } from "./expiry.ts";
 import {
   countExpiredSessions,
@@ -82,7 +82,7 @@ class Pass {
     do {
       const own = await listOwnRetentions(sql, retentionDays, last);
       if (own.length > 0) await this.#expire(expiryOfSome(this.#now, own));
-      last = own.length < limits.expiryProjectsMax ? undefined : own.at(-1);
+      last = own.length < retentionLimits.expiryProjectsMax ? undefined : own.at(-1);
     } while (last);
     return { events: this.#events, sessions: this.#sessions };
   }
@@ -112,11 +112,11 @@ class Pass {
 /** Writes anew the files where deleted rows are many, or all that hold any once some are old. Resolves to how many. */
 async function removeGathered(options: PassOptions, masked_since: number): Promise<number> {
   const { sql, clickhouse, clock, stopping: abort } = options;
-  const isOld = masked_since <= clock.now() - limits.expiryMaskedMsMax;
+  const isOld = masked_since <= clock.now() - retentionLimits.expiryMaskedMsMax;
   let [rewritten, left] = [0, 0];
   for (const table of expiringTables) {
     for (const found of await findMasked(clickhouse, table, { abort })) {
-      const isDue = isOld || found.masked * limits.expiryMaskedShare >= found.rows;
+      const isDue = isOld || found.masked * retentionLimits.expiryMaskedShare >= found.rows;
       if (isDue && (await hasRoom(options, found))) {
         await stillMine(options);
         await removeMasked(clickhouse, table, found.partition, { abort });
@@ -134,7 +134,7 @@ async function hasRoom(
   { partition, bytes_left }: MaskedPartition,
 ): Promise<boolean> {
   const free = await freeBytes(clickhouse, { abort });
-  if (bytes_left * limits.expiryRoomFactor <= free) return true;
+  if (bytes_left * retentionLimits.expiryRoomFactor <= free) return true;
   const bytes = { free_bytes: free, new_bytes: bytes_left };
   log.warn("no room to write files anew without expired events; they stay deleted", { partition, ...bytes });
   return false;

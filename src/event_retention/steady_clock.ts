@@ -2,7 +2,7 @@
 // clock is set ahead would otherwise delete everything before anybody notices.
 
 import type { Clock } from "../core/clock.ts";
-import { limits } from "../core/limits.ts";
+import { retentionLimits } from "./limits.ts";
 
 export class SteadyClock {
   readonly #clock: Clock;
@@ -21,8 +21,8 @@ export class SteadyClock {
   isSteady(): boolean {
     const [now, elapsed] = [this.#clock.now(), this.#clock.elapsed()];
     const skew = Math.abs(now - this.#now - (elapsed - this.#elapsed));
-    if (skew > limits.expirySkewMsMax) this.#steadySince = elapsed;
+    if (skew > retentionLimits.expirySkewMsMax) this.#steadySince = elapsed;
     [this.#now, this.#elapsed] = [now, elapsed];
-    return elapsed - this.#steadySince >= limits.expirySteadyMs;
+    return elapsed - this.#steadySince >= retentionLimits.expirySteadyMs;
   }
 }

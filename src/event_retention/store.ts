@@ -1,8 +1,8 @@
 // Expired rows in ClickHouse: found, deleted, and taken out of the files. Every statement may be repeated. Conditions
 // of deletions are plain values: the engine may carry them out later.
 
-import { limits } from "../core/limits.ts";
-import type { ClickHouse, QueryOptions } from "../storage/clickhouse.ts";
+import { retentionLimits } from "./limits.ts";
+import type { ClickHouse, QueryOptions } from "../storage/clickhouse/clickhouse.ts";
 import type { Expiry } from "./expiry.ts";
 
 /** Tables whose rows expire. The first is parted by the year of its moment, the other one not at all. */
@@ -10,11 +10,11 @@ export const expiringTables = ["event_rows", "session_facts"] as const;
 export type ExpiringTable = (typeof expiringTables)[number];
 
 /** What a pass asks with: its own time, and the end of its waiting. */
-export type Asking = Pick<QueryOptions, "abort">;
+export type RetentionAsk = Pick<QueryOptions, "abort">;
 
-const reading = { timeoutMs: limits.expiryStatementMsMax, settings: { max_threads: 1 } };
+const reading = { timeoutMs: retentionLimits.expiryStatementMsMax, settings: { max_threads: 1 } };
 const writing = {
-  timeoutMs: limits.expiryStatementMsMax,
+  timeoutMs: retentionLimits.expiryStatementMsMax,
   settings: { lightweight_deletes_sync: 2, mutations_sync: 1 },
 };
 
@@ -22,7 +22,7 @@ const writing = {
 export async function findExpiredEvents(
   clickhouse: ClickHouse,
   expiry: Expiry,
-  asking: Asking = {},
+  asking: RetentionAsk = {},
 ): Promise<{ year: number; rows: number }[]> {
   const { text, params } = conditionOf(expiry, "timestamp");
   // The days in the table's order go wrong before 1970, where the index would leave rows out.
@@ -47,7 +47,7 @@ export async function deleteExpiredEvents(
   clickhouse: ClickHouse,
   expiry: Expiry,
   year: number,
-  asking: Asking = {},
+  asking: RetentionAsk = {},
 ): Promise<void> {
   const { text, params } = conditionOf(expiry, "timestamp");
   const statement = `DELETE FROM event_rows IN PARTITION {year:UInt16} WHERE ${text}`;
@@ -61,7 +61,7 @@ export async function deleteExpiredEvents(
 export async function countExpiredSessions(
   clickhouse: ClickHouse,
   expiry: Expiry,
-  asking: Asking = {},
+  asking: RetentionAsk = {},
 ): Promise<number> {
   const { text, params } = conditionOf(expiry, "end_time");
   const [found] = await clickhouse.query<{ rows: string }>(
@@ -76,7 +76,7 @@ export async function countExpiredSessions(
 export async function deleteExpiredSessions(
   clickhouse: ClickHouse,
   expiry: Expiry,
-  asking: Asking = {},
+  asking: RetentionAsk = {},
 ): Promise<void> {
   const { text, params } = conditionOf(expiry, "end_time");
   await clickhouse.command(`DELETE FROM session_facts WHERE ${text}`, params, { ...writing, ...asking });
@@ -111,7 +111,7 @@ export interface MaskedPartition {
 export async function findMasked(
   clickhouse: ClickHouse,
   table: ExpiringTable,
-  asking: Asking = {},
+  asking: RetentionAsk = {},
 ): Promise<MaskedPartition[]> {
   const parts = "system.parts WHERE active AND database = currentDatabase() AND table = {name:String}";
   const found = await clickhouse.query<{ partition: string; rows: string; masked: string; bytes: string }>(
@@ -136,7 +136,7 @@ export async function findMasked(
 }
 
 /** Free bytes of the largest disk that ClickHouse writes to. */
-export async function freeBytes(clickhouse: ClickHouse, asking: Asking = {}): Promise<number> {
+export async function freeBytes(clickhouse: ClickHouse, asking: RetentionAsk = {}): Promise<number> {
   const [disk] = await clickhouse.query<{ free: string }>(
     "SELECT max(free_space) AS free FROM system.disks",
     undefined,
@@ -150,7 +150,7 @@ export async function removeMasked(
   clickhouse: ClickHouse,
   table: ExpiringTable,
   partition: string,
-  asking: Asking = {},
+  asking: RetentionAsk = {},
 ): Promise<void> {
   const where = "IN PARTITION ID {partition:String}";
   await clickhouse.command(

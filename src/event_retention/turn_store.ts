@@ -2,7 +2,8 @@
 // the processes' own.
 
 import { limits } from "../core/limits.ts";
-import type { Postgres } from "../storage/postgres.ts";
+import { retentionLimits } from "./limits.ts";
+import type { Postgres } from "../storage/postgres/postgres.ts";
 import { type OwnRetention, passDueSince } from "./expiry.ts";
 
 /**
@@ -14,7 +15,9 @@ export async function takeTurn(
   owner: string,
   now: number,
 ): Promise<{ masked_since: number | null } | undefined> {
-  const [at, until, due] = [now, now + limits.expiryLeaseMs, passDueSince(now)].map((ms) => new Date(ms));
+  const [at, until, due] = [now, now + retentionLimits.expiryLeaseMs, passDueSince(now)].map(
+    (ms) => new Date(ms),
+  );
   const [row] = await sql<{ masked_since: Date | null }[]>`
     UPDATE event_expiry SET owner = ${owner}::uuid, leased_until = ${until!}
     WHERE (owner IS NULL OR owner = ${owner}::uuid OR leased_until <= ${at!} OR leased_until > ${until!})
@@ -25,7 +28,7 @@ export async function takeTurn(
 
 /** Keeps the turn for a further statement. False when it is another's meanwhile. */
 export async function keepTurn(sql: Postgres, owner: string, now: number): Promise<boolean> {
-  const until = new Date(now + limits.expiryLeaseMs);
+  const until = new Date(now + retentionLimits.expiryLeaseMs);
   const rows = await sql`
     UPDATE event_expiry SET leased_until = ${until} WHERE owner = ${owner}::uuid RETURNING single`;
   return rows.length > 0;
@@ -61,5 +64,5 @@ export async function listOwnRetentions(
     WHERE (event_retention_days, id) > (${last.days}, ${last.id})
       AND event_retention_days < ${days ?? limits.retentionDaysMax + 1}
     ORDER BY event_retention_days, id
-    LIMIT ${limits.expiryProjectsMax}`;
+    LIMIT ${retentionLimits.expiryProjectsMax}`;
 }

@@ -3,11 +3,11 @@
 
 import type { Clock } from "../core/clock.ts";
 import { newUuid } from "../core/id.ts";
-import { limits } from "../core/limits.ts";
+import { retentionLimits } from "./limits.ts";
 import type { Log } from "../core/log.ts";
-import type { Metrics } from "../http/metrics.ts";
-import type { ClickHouse } from "../storage/clickhouse.ts";
-import type { Postgres } from "../storage/postgres.ts";
+import type { Metrics } from "../http/metrics/metrics.ts";
+import type { ClickHouse } from "../storage/clickhouse/clickhouse.ts";
+import type { Postgres } from "../storage/postgres/postgres.ts";
 import { type Ticking, every } from "../work/tick.ts";
 import { expireEvents } from "./pass.ts";
 import { SteadyClock } from "./steady_clock.ts";
@@ -46,7 +46,7 @@ export function openEventRetention({ metrics, ...options }: EventRetentionOption
       log[level]("looked for expired events", { deleted: events, sessions, rewritten_partitions: rewritten });
     }
     waits = looked.is === "waiting" ? waits + 1 : 0;
-    if (looked.is === "waiting" && waits % limits.expiryWaitsMax === 0) {
+    if (looked.is === "waiting" && waits % retentionLimits.expiryWaitsMax === 0) {
       const { reason } = looked;
       log.warn("expired events wait: ClickHouse has not finished earlier deletions", { reason });
     }
@@ -57,7 +57,7 @@ export function openEventRetention({ metrics, ...options }: EventRetentionOption
     start: () => {
       const steady = new SteadyClock(clock);
       const lookSteadily = async () => void (steady.isSteady() && (await look()));
-      ticking = every(limits.expiryLookMs, "deleting expired events", lookSteadily, log);
+      ticking = every(retentionLimits.expiryLookMs, "deleting expired events", lookSteadily, log);
     },
     /** Resolves when nothing of it runs here any more; ClickHouse finishes the statement it has. */
     close: async () => {

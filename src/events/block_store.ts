@@ -1,8 +1,8 @@
 // A page of events whose properties are long: keys and sizes first, so that what is too much is refused before
 // the reply begins, then the properties block by block, whatever the page's limit is.
 
-import { blocksOf, checkFits } from "../http/long_page.ts";
-import type { ClickHouse } from "../storage/clickhouse.ts";
+import { blocksOf, checkFits } from "../http/pages/long_page.ts";
+import type { ClickHouse } from "../storage/clickhouse/clickhouse.ts";
 import {
   type EventKey,
   keyColumns,
@@ -11,7 +11,7 @@ import {
   propertiesSettings,
   propertiesText,
   sizesText,
-} from "../storage/stored_properties.ts";
+} from "../storage/events/stored_properties.ts";
 import { eventHead, eventTail, type PageQuestion, queryOptions } from "./page_store.ts";
 
 interface KeyedEvent extends EventKey {

@@ -1,8 +1,8 @@
 // Which properties a query string asks for, and what is said of filters that the engine refuses. Never ignores one.
 
 import { Fault } from "../core/fault.ts";
-import { checkPropertyFilters, type PropertyFilter } from "../storage/property_filter.ts";
-import { ClickHouseError, isTooHeavy } from "../storage/clickhouse.ts";
+import { checkPropertyFilters, type PropertyFilter } from "../storage/events/property_filter.ts";
+import { ClickHouseError, isTooHeavy } from "../storage/clickhouse/clickhouse.ts";
 
 /**
  * The property filters in the query key `properties`: a JSON list, all of which must hold, or a group.

@@ -1,7 +1,7 @@
 // What the statements of a page of events share: how an event is written, and how long asking may take.
 
 import { limits } from "../core/limits.ts";
-import type { QueryOptions } from "../storage/clickhouse.ts";
+import type { QueryOptions } from "../storage/clickhouse/clickhouse.ts";
 
 /** Which events are on a page, for a SELECT to begin with what of them. */
 export interface PageQuestion {

@@ -3,11 +3,11 @@
 import { Elysia } from "elysia";
 import { type Gate, projectHomes } from "../access/gate.ts";
 import type { Clock } from "../core/clock.ts";
-import { readMoment } from "../http/moment.ts";
-import { pageEnds, pageParts, readPage, requestUrl, withoutComma } from "../http/page.ts";
-import { listSchema, pageParameters, queryParameter, reply } from "../http/schema.ts";
-import { slicedReply, streamedReply } from "../http/sliced.ts";
-import { type ClickHouse, readsUntil } from "../storage/clickhouse.ts";
+import { readMoment } from "../http/pages/moment.ts";
+import { pageEnds, pageParts, readPage, requestUrl, withoutComma } from "../http/pages/page.ts";
+import { listSchema, pageParameters, queryParameter, reply } from "../http/fields/schema.ts";
+import { slicedReply, streamedReply } from "../http/pages/sliced.ts";
+import { type ClickHouse, readsUntil } from "../storage/clickhouse/clickhouse.ts";
 import { readPropertyFilters, refusalOf } from "./filter.ts";
 import { eventModel } from "./model.ts";
 import { listEvents } from "./store.ts";

@@ -1,10 +1,15 @@
 // Events read back from ClickHouse, newest first. Never parses their properties: the client's text goes out
 // as it came in.
 
+import { eventListLimits } from "./limits.ts";
 import { limits } from "../core/limits.ts";
-import { type ClickHouse, isTooBig } from "../storage/clickhouse.ts";
-import { type Conditions, conditionsOf } from "../storage/conditions.ts";
-import { compilePropertyFilters, type PropertyFilter, readsPersons } from "../storage/property_filter.ts";
+import { type ClickHouse, isTooBig } from "../storage/clickhouse/clickhouse.ts";
+import { type Conditions, conditionsOf } from "../storage/events/conditions.ts";
+import {
+  compilePropertyFilters,
+  type PropertyFilter,
+  readsPersons,
+} from "../storage/events/property_filter.ts";
 import { blockedEvents } from "./block_store.ts";
 import { eventText, type PageQuestion, queryOptions } from "./page_store.ts";
 
@@ -66,7 +71,7 @@ export async function listEvents(
       offset: span.offset,
     },
   };
-  const whole = span.rows > limits.pageSpanRowsMax ? undefined : await wholeEvents(clickhouse, page);
+  const whole = span.rows > eventListLimits.pageSpanRowsMax ? undefined : await wholeEvents(clickhouse, page);
   return { count, events: whole ?? (await blockedEvents(clickhouse, filter.project_id, page)) };
 }
 

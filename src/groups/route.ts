@@ -5,14 +5,14 @@ import { type Gate, projectHomes } from "../access/gate.ts";
 import type { Clock } from "../core/clock.ts";
 import { Fault } from "../core/fault.ts";
 import { isoOfStored } from "../core/trim.ts";
-import { begunTexts } from "../http/long_page.ts";
-import { pageEnds, readPage, requestUrl, withoutComma } from "../http/page.ts";
-import { listSchema, pageParameters, queryParameter, reply } from "../http/schema.ts";
-import { streamedReply } from "../http/sliced.ts";
+import { begunTexts } from "../http/pages/long_page.ts";
+import { pageEnds, readPage, requestUrl, withoutComma } from "../http/pages/page.ts";
+import { listSchema, pageParameters, queryParameter, reply } from "../http/fields/schema.ts";
+import { streamedReply } from "../http/pages/sliced.ts";
 import { deleteGroupType, groupTypesOf } from "../persons/group_type_store.ts";
-import { type ClickHouse, readsUntil } from "../storage/clickhouse.ts";
-import type { Postgres } from "../storage/postgres.ts";
-import { KeptCounts } from "../work/kept_counts.ts";
+import { type ClickHouse, readsUntil } from "../storage/clickhouse/clickhouse.ts";
+import type { Postgres } from "../storage/postgres/postgres.ts";
+import { CountCache } from "../work/count_cache.ts";
 import { groupModel, groupTypesModel } from "./model.ts";
 import { countGroups, type Group, groupBlocks, listGroupKeys } from "./store.ts";
 
@@ -24,12 +24,12 @@ export interface GroupRoutes {
 }
 
 interface Counted extends GroupRoutes {
-  counts: KeptCounts;
+  counts: CountCache;
 }
 
 export function groupRoutes(parts: GroupRoutes) {
   const app = new Elysia({ name: "groups", tags: ["Groups"] });
-  const counted = { ...parts, counts: new KeptCounts(parts.clock) };
+  const counted = { ...parts, counts: new CountCache(parts.clock) };
   for (const home of projectHomes) {
     app.use(listRoute(counted, `${home}/groups/`));
     app.use(typeRoutes(counted, `${home}/groups_types/`));

@@ -1,9 +1,9 @@
 // Groups read back from ClickHouse, in the order of their types and keys. Never makes one: `$groupidentify` does.
 
 import { limits } from "../core/limits.ts";
-import { blocksOf, checkFits } from "../http/long_page.ts";
-import { type ClickHouse, isTooBig, type QueryOptions } from "../storage/clickhouse.ts";
-import { conditionsOf } from "../storage/conditions.ts";
+import { blocksOf, checkFits } from "../http/pages/long_page.ts";
+import { type ClickHouse, isTooBig, type QueryOptions } from "../storage/clickhouse/clickhouse.ts";
+import { conditionsOf } from "../storage/events/conditions.ts";
 
 export interface Group {
   group_type: string;
@@ -70,7 +70,7 @@ export async function listGroupKeys(
 
 /**
  * These groups, block by block where they hold much, in the order of their types and keys.
- * @throws Fault with `limit` as its attr where their properties are longer than limits.pageBytesMax.
+ * @throws Fault with `limit` as its attr where their properties are longer than httpLimits.pageBytesMax.
  */
 export async function* groupBlocks(
   clickhouse: ClickHouse,

@@ -5,16 +5,17 @@
 import type { TObject } from "typebox";
 import { bytesOf } from "../core/bytes.ts";
 import { Chunks, joined } from "../core/chunks.ts";
-import { othersTurn } from "../core/clock.ts";
+import { yieldToEventLoop } from "../core/clock.ts";
 import { withinMs } from "../core/deadline.ts";
 import { Fault } from "../core/fault.ts";
+import { httpLimits } from "./limits.ts";
 import { limits } from "../core/limits.ts";
 import { reasonOf } from "../core/log.ts";
 import type { MemoryBudget, MemoryLease } from "../work/memory_budget.ts";
-import type { Changes, Wish } from "./field.ts";
-import { checkChanges, checkFields, checkReplacement, isFree, plainRule } from "./field_check.ts";
-import type { Rule } from "./field_rule.ts";
-import { formFault, shapeFault } from "../core/json_shape.ts";
+import type { UpdateInput, CreateInput } from "./fields/field.ts";
+import { checkChanges, checkFields, checkReplacement, isFree, plainRule } from "./fields/field_check.ts";
+import type { Rule } from "./fields/field_rule.ts";
+import { formFault, shapeFault } from "../core/json/json_shape.ts";
 
 /**
  * A body that makes a thing.
@@ -24,7 +25,7 @@ import { formFault, shapeFault } from "../core/json_shape.ts";
 export async function readFields<Schema extends TObject>(
   request: Request,
   schema: Schema,
-): Promise<Wish<Schema>> {
+): Promise<CreateInput<Schema>> {
   return checkFields(schema, await readBody(request, schema as Rule));
 }
 
@@ -35,7 +36,7 @@ export async function readFields<Schema extends TObject>(
 export async function readReplacement<Schema extends TObject>(
   request: Request,
   schema: Schema,
-): Promise<Changes<Schema>> {
+): Promise<UpdateInput<Schema>> {
   return checkReplacement(schema, await readBody(request, schema as Rule));
 }
 
@@ -46,7 +47,7 @@ export async function readReplacement<Schema extends TObject>(
 export async function readChanges<Schema extends TObject>(
   request: Request,
   schema: Schema,
-): Promise<Changes<Schema>> {
+): Promise<UpdateInput<Schema>> {
   return checkChanges(schema, await readBody(request, schema as Rule));
 }
 
@@ -65,7 +66,7 @@ async function readBody(request: Request, rule: Rule): Promise<unknown> {
     const bytes = await receive(request, limits.managementBodyMsMax, lease);
     if (bytes.length === 0) return {};
     // Of many that come at once, one long body is read in a turn of the loop.
-    if (bytes.length > limits.parseAtOnceCharsMax) await othersTurn();
+    if (bytes.length > limits.parseAtOnceCharsMax) await yieldToEventLoop();
     return await readAs(request, rule, bytes);
   } finally {
     lease?.close();
@@ -156,7 +157,7 @@ export async function receive(
   lease?: MemoryLease,
 ): Promise<Uint8Array> {
   const announced = Number(request.headers.get("content-length") ?? 0);
-  if (announced > limits.managementBodyBytesMax) {
+  if (announced > httpLimits.managementBodyBytesMax) {
     await request.body?.cancel().catch(() => undefined);
     throw tooLarge();
   }
@@ -181,7 +182,7 @@ interface Reader {
 async function readAll(reader: Reader, lease: MemoryLease | undefined): Promise<Uint8Array> {
   const chunks = new Chunks();
   for (let { value } = await reader.read(); value; { value } = await reader.read()) {
-    if (chunks.size + value.length > limits.managementBodyBytesMax) throw tooLarge();
+    if (chunks.size + value.length > httpLimits.managementBodyBytesMax) throw tooLarge();
     lease?.acquire(value.length);
     chunks.add(value);
   }
@@ -189,6 +190,6 @@ async function readAll(reader: Reader, lease: MemoryLease | undefined): Promise<
 }
 
 function tooLarge(): Fault {
-  const detail = `The body must not be larger than ${limits.managementBodyBytesMax} bytes.`;
+  const detail = `The body must not be larger than ${httpLimits.managementBodyBytesMax} bytes.`;
   return new Fault("payload_too_large", detail);
 }

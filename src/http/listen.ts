@@ -3,6 +3,7 @@
 import { type AnyElysia, Elysia } from "elysia";
 import { sleep } from "../core/clock.ts";
 import { UserError } from "../core/fault.ts";
+import { httpLimits } from "./limits.ts";
 import { limits } from "../core/limits.ts";
 import { reasonOf } from "../core/log.ts";
 import { type Peers, standsFor } from "./peer.ts";
@@ -18,7 +19,7 @@ export interface Listening {
 }
 
 /** An application that is found by any name: of one letter, too, or of none, as health checks of HTTP/1.0 ask. */
-export function openDoor() {
+export function openApplication() {
   // Elysia's default looks for the path behind the eleventh character.
   const app = new Elysia({ handler: { standardHostname: false } }).headers(plainHeaders);
   return app.wrap((handle, request) =>
@@ -57,7 +58,7 @@ export function listen(
     development: false,
     // Ours answers first, with a body that says why; Bun's own would be an empty 413.
     maxRequestBodySize: bodyBytesMax * (limits.drainFactor + 1),
-    idleTimeout: limits.idleSecondsMax,
+    idleTimeout: httpLimits.idleSecondsMax,
     ...targetRoutes(paths, (request) => app.fetch(request)),
   });
   peers?.accept(server);
@@ -88,7 +89,7 @@ export async function findFree(host: string, port: number): Promise<void> {
       await Bun.serve({ hostname: host, port, reusePort: false, fetch: () => new Response() }).stop(true);
       return;
     } catch (thrown) {
-      if (waited >= limits.portMsMax) throw cannotListen(host, port, thrown);
+      if (waited >= httpLimits.portMsMax) throw cannotListen(host, port, thrown);
       await sleep(againMs);
     }
   }

@@ -5,7 +5,7 @@ import { Fault, type FaultCode } from "../core/fault.ts";
 import { type Log, reasonOf } from "../core/log.ts";
 import { preflight, withCors } from "./cors.ts";
 import { isManagementPath, pathOf } from "./sdk_path.ts";
-import { ClickHouseError, isTooHeavy } from "../storage/clickhouse.ts";
+import { ClickHouseError, isTooHeavy } from "../storage/clickhouse/clickhouse.ts";
 
 type ProblemType =
   "authentication_error" | "invalid_request" | "server_error" | "throttled_error" | "validation_error";

@@ -3,7 +3,7 @@
 // and nowhere else. Never looks at methods, queries or bodies.
 
 import { Fault } from "../core/fault.ts";
-import { limits } from "../core/limits.ts";
+import { httpLimits } from "./limits.ts";
 import { problemFor } from "./problem.ts";
 import { isSdkPath, pathOf, repeatedSlashPatterns, withSingleSlashes } from "./sdk_path.ts";
 
@@ -37,7 +37,7 @@ export function targetRoutes(paths: Iterable<string>, answer: Answer): TargetRou
   };
   const routes: TargetRoutes["routes"] = { "/": known };
   let pattern = "";
-  for (let depth = 1; depth <= limits.pathSegmentsMax; depth++) {
+  for (let depth = 1; depth <= httpLimits.pathSegmentsMax; depth++) {
     pattern += `/:s${depth}`;
     routes[pattern] = looked;
     routes[`${pattern}/`] = looked;

@@ -1,7 +1,7 @@
 // What an ingestion warning looks like in a reply. Never how it rests.
 
 import Type from "typebox";
-import { listSchema } from "../http/schema.ts";
+import { listSchema } from "../http/fields/schema.ts";
 
 const warningModel = Type.Object(
   {

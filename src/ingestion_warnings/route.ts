@@ -3,11 +3,11 @@
 import { Elysia } from "elysia";
 import { type Gate, projectHomes } from "../access/gate.ts";
 import type { Clock } from "../core/clock.ts";
-import { readMoment } from "../http/moment.ts";
-import { pageLinks, readPage, requestUrl } from "../http/page.ts";
-import { pageParameters, queryParameter, reply } from "../http/schema.ts";
-import { shownInTurns, slicedJson } from "../http/sliced.ts";
-import { type ClickHouse, readsUntil } from "../storage/clickhouse.ts";
+import { readMoment } from "../http/pages/moment.ts";
+import { pageLinks, readPage, requestUrl } from "../http/pages/page.ts";
+import { pageParameters, queryParameter, reply } from "../http/fields/schema.ts";
+import { shownInTurns, slicedJson } from "../http/pages/sliced.ts";
+import { type ClickHouse, readsUntil } from "../storage/clickhouse/clickhouse.ts";
 import { warningsModel } from "./model.ts";
 import { type StoredWarning, type TypeCount, countWarnings, listWarnings } from "./store.ts";
 

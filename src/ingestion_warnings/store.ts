@@ -1,8 +1,8 @@
 // Ingestion warnings read back from ClickHouse, newest first. Never writes any: capture does.
 
 import { limits } from "../core/limits.ts";
-import type { ClickHouse, QueryOptions } from "../storage/clickhouse.ts";
-import { type Conditions, conditionsOf } from "../storage/conditions.ts";
+import type { ClickHouse, QueryOptions } from "../storage/clickhouse/clickhouse.ts";
+import { type Conditions, conditionsOf } from "../storage/events/conditions.ts";
 
 /**
  * Which warnings: absent fields do not filter. Moments as `YYYY-MM-DD hh:mm:ss.uuuuuu` in UTC, both

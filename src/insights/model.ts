@@ -1,19 +1,20 @@
 // What an insight looks like in a reply, and what of it can be set. Never knows what its query means.
 
 import Type, { type Static } from "typebox";
+import { insightLimits } from "./limits.ts";
 import { limits } from "../core/limits.ts";
 import {
-  type Changes,
+  type UpdateInput,
   flag,
   moment,
   nullable,
   readOnly,
   reference,
   text,
-  type Wish,
+  type CreateInput,
   writable,
-} from "../http/field.ts";
-import { userModel } from "../http/user.ts";
+} from "../http/fields/field.ts";
+import { userModel } from "../http/fields/user.ts";
 
 const exampleQuery = {
   kind: "InsightVizNode",
@@ -39,7 +40,7 @@ export const insightModel = Type.Object({
   deleted: flag({ default: false }),
   dashboards: Type.Array(reference(), {
     default: [],
-    maxItems: limits.dashboardsOfInsightMax,
+    maxItems: insightLimits.dashboardsOfInsightMax,
     description: "The dashboards that show it, all of them.",
   }),
   dashboard_tiles: readOnly(
@@ -81,5 +82,5 @@ export type User = Static<typeof userModel>;
 /** What a request may say of an insight. */
 export const insightBody = writable(insightModel);
 
-export type InsightWish = Wish<typeof insightBody>;
-export type InsightChanges = Changes<typeof insightBody>;
+export type InsightInput = CreateInput<typeof insightBody>;
+export type InsightUpdate = UpdateInput<typeof insightBody>;

@@ -1,7 +1,7 @@
 // Insights for whoever delivers them: read and computed, one failing query at a time. Never throws over a query.
 
 import { Fault } from "../core/fault.ts";
-import type { Postgres } from "../storage/postgres.ts";
+import type { Postgres } from "../storage/postgres/postgres.ts";
 import type { InsightQueries } from "./show.ts";
 import { getDashboardInsights, getInsight, getInsights, type InsightRow } from "./store.ts";
 

@@ -4,12 +4,12 @@ import { Elysia } from "elysia";
 import { type Gate, projectHomes } from "../access/gate.ts";
 import { Fault } from "../core/fault.ts";
 import { readChanges, readFields, readReplacement } from "../http/body.ts";
-import { pageReply, readPage, requestUrl } from "../http/page.ts";
+import { pageReply, readPage, requestUrl } from "../http/pages/page.ts";
 import { rowIdOf } from "../http/row_id.ts";
-import { listSchema, pageParameters, queryParameter, reply, requestBody } from "../http/schema.ts";
-import type { Postgres } from "../storage/postgres.ts";
-import { type Insight, insightBody, type InsightChanges, insightModel } from "./model.ts";
-import { shownInTurns, slicedJson } from "../http/sliced.ts";
+import { listSchema, pageParameters, queryParameter, reply, requestBody } from "../http/fields/schema.ts";
+import type { Postgres } from "../storage/postgres/postgres.ts";
+import { type Insight, insightBody, type InsightUpdate, insightModel } from "./model.ts";
+import { shownInTurns, slicedJson } from "../http/pages/sliced.ts";
 import { type InsightQueries, presentInsight, resultOf } from "./show.ts";
 import {
   createInsight,
@@ -71,10 +71,10 @@ function listRoutes(
     .post(
       path,
       async ({ access, project, request, status }) => {
-        const wish = await readFields(request, insightBody);
-        const { title } = queries.check(wish.query);
+        const input = await readFields(request, insightBody);
+        const { title } = queries.check(input.query);
         const maker = { project_id: project.id, user_id: access.user.id, derived_name: title };
-        const id = await createInsight(sql, wish, maker);
+        const id = await createInsight(sql, input, maker);
         const made = await getInsight(sql, project.id, id, { deletedToo: true });
         return status(201, presentInsight(present(made)));
       },
@@ -165,7 +165,7 @@ async function changeInsight(
   { sql, queries }: InsightRoutes,
   param: string,
   maker: { project_id: number; user_id: number },
-  read: () => Promise<InsightChanges>,
+  read: () => Promise<InsightUpdate>,
 ): Promise<Insight> {
   const id = rowIdOf(param);
   const old = present(await getInsight(sql, maker.project_id, id, { deletedToo: true }));

@@ -2,9 +2,9 @@
 
 import type { Clock } from "../core/clock.ts";
 import { Fault } from "../core/fault.ts";
-import { limits } from "../core/limits.ts";
-import { isoOf } from "../http/field_time.ts";
-import type { Postgres } from "../storage/postgres.ts";
+import { insightLimits } from "./limits.ts";
+import { isoOf } from "../http/fields/field_time.ts";
+import type { Postgres } from "../storage/postgres/postgres.ts";
 import type { Insight } from "./model.ts";
 import { getInsights, type InsightRow } from "./store.ts";
 
@@ -107,7 +107,7 @@ export interface InsightShowing {
 /** Shows insights to other rooms: those of the ids that there are, by id; one after the other, where they are run. */
 export function openInsightShow({ sql, queries, clock }: InsightShowing) {
   return async (project_id: number, ids: readonly number[], run: boolean): Promise<Map<number, Insight>> => {
-    const end = clock.elapsed() + limits.dashboardSecondsMax * 1000;
+    const end = clock.elapsed() + insightLimits.dashboardSecondsMax * 1000;
     const shown = new Map<number, Insight>();
     for (const row of await getInsights(sql, project_id, ids)) {
       const late = clock.elapsed() > end;

@@ -2,12 +2,13 @@
 
 import { Fault } from "../core/fault.ts";
 import { randomBase62 } from "../core/id.ts";
+import { insightLimits } from "./limits.ts";
 import { limits } from "../core/limits.ts";
-import { missingReference } from "../http/field_fault.ts";
-import { checkFits } from "../http/long_page.ts";
-import type { Postgres, PostgresTransaction } from "../storage/postgres.ts";
-import { rowBytes } from "../storage/row_bytes.ts";
-import type { InsightChanges, InsightWish, User } from "./model.ts";
+import { missingReference } from "../http/fields/field_fault.ts";
+import { checkFits } from "../http/pages/long_page.ts";
+import type { Postgres, PostgresTransaction } from "../storage/postgres/postgres.ts";
+import { rowBytes } from "../storage/clickhouse/row_bytes.ts";
+import type { InsightUpdate, InsightInput, User } from "./model.ts";
 
 export interface InsightRow {
   id: number;
@@ -59,7 +60,7 @@ function columns(sql: Postgres) {
 
 /**
  * A page of a project's insights, newest first, and how many there are.
- * @throws Fault with `limit` as its attr where they are longer than limits.pageBytesMax.
+ * @throws Fault with `limit` as its attr where they are longer than httpLimits.pageBytesMax.
  */
 export async function listInsights(
   sql: Postgres,
@@ -131,14 +132,14 @@ export interface InsightMaker {
 
 /**
  * @throws Fault does_not_exist for a dashboard that is not the project's, invalid_input when the project has
- *   limits.insightsPerProjectMax insights.
+ *   insightLimits.insightsPerProjectMax insights.
  */
 export async function createInsight(
   sql: Postgres,
-  wish: InsightWish,
+  input: InsightInput,
   { project_id, user_id, derived_name }: InsightMaker,
 ): Promise<number> {
-  const { name, query, description, tags, favorited, deleted, dashboards } = wish;
+  const { name, query, description, tags, favorited, deleted, dashboards } = input;
   return await sql.begin(async (tx) => {
     const [made] = await tx<{ id: number }[]>`
       INSERT INTO insights (project_id, short_id, name, derived_name, query, description, tags, favorited, deleted,
@@ -146,10 +147,10 @@ export async function createInsight(
       SELECT ${project_id}, ${randomBase62(10)}, ${name}, ${derived_name}, ${tx.json(query as never)}, ${description},
         ${tags}, ${favorited}, ${deleted}, ${user_id}, ${user_id}
       WHERE (SELECT count(*) FROM insights WHERE project_id = ${project_id} AND NOT deleted)
-        < ${limits.insightsPerProjectMax}
+        < ${insightLimits.insightsPerProjectMax}
       RETURNING id`;
     if (!made) {
-      const detail = `A project can have at most ${limits.insightsPerProjectMax} insights.`;
+      const detail = `A project can have at most ${insightLimits.insightsPerProjectMax} insights.`;
       throw new Fault("invalid_input", detail);
     }
     await putOnDashboards(tx, project_id, made.id, dashboards);
@@ -164,7 +165,7 @@ export async function createInsight(
 export async function updateInsight(
   sql: Postgres,
   id: number,
-  { dashboards, query, ...plain }: InsightChanges,
+  { dashboards, query, ...plain }: InsightUpdate,
   { project_id, user_id, derived_name }: Omit<InsightMaker, "derived_name"> & { derived_name?: string },
 ): Promise<void> {
   await sql.begin(async (tx) => {

@@ -5,16 +5,16 @@ import Type, { type Static } from "typebox";
 import { randomBase62 } from "../core/id.ts";
 import { withoutEnds } from "../core/trim.ts";
 import {
-  type Changes,
+  type UpdateInput,
   flag,
   moment,
   nullable,
   readOnly,
   text,
   uuid,
-  type Wish,
+  type CreateInput,
   writable,
-} from "../http/field.ts";
+} from "../http/fields/field.ts";
 
 /** One project of an organization, as its members see it. */
 const teamModel = Type.Object({
@@ -56,8 +56,8 @@ export const organizationModel = Type.Object({
 /** What a request may say of an organization. */
 export const organizationBody = writable(organizationModel);
 
-export type OrganizationWish = Wish<typeof organizationBody>;
-export type OrganizationChanges = Changes<typeof organizationBody>;
+export type OrganizationInput = CreateInput<typeof organizationBody>;
+export type OrganizationUpdate = UpdateInput<typeof organizationBody>;
 export type Organization = Static<typeof organizationModel>;
 
 /** What a membership's level means. */

@@ -4,9 +4,9 @@ import { Elysia } from "elysia";
 import type { AccessOrganization, Gate } from "../access/gate.ts";
 import { Fault } from "../core/fault.ts";
 import { readChanges, readFields, readReplacement } from "../http/body.ts";
-import { pageReply, readPage, requestUrl } from "../http/page.ts";
-import { listSchema, reply, requestBody } from "../http/schema.ts";
-import type { Postgres } from "../storage/postgres.ts";
+import { pageReply, readPage, requestUrl } from "../http/pages/page.ts";
+import { listSchema, reply, requestBody } from "../http/fields/schema.ts";
+import type { Postgres } from "../storage/postgres/postgres.ts";
 import { membershipLevels, organizationBody, organizationModel } from "./model.ts";
 import {
   createOrganization,
@@ -55,9 +55,9 @@ function listRoutes({ gate, sql }: OrganizationRoutes) {
       home,
       async ({ access, request, status }) => {
         if (access.key.scoped_organizations.length > 0) throw new Fault("permission_denied", heldKey);
-        const wish = await readFields(request, organizationBody);
+        const input = await readFields(request, organizationBody);
         const owner_id = access.user.id;
-        const id = await createOrganization(sql, { ...wish, owner_id, project_name: firstProjectName });
+        const id = await createOrganization(sql, { ...input, owner_id, project_name: firstProjectName });
         return status(201, present(await getOrganization(sql, id, owner_id)));
       },
       {

@@ -2,21 +2,21 @@
 // owner, and goes with all that hangs on it, in one statement each.
 
 import { newProjectKey, newUuid } from "../core/id.ts";
-import { shownInTurns } from "../http/sliced.ts";
-import { isoOf } from "../http/field_time.ts";
-import { listed } from "../storage/listed.ts";
-import type { Postgres } from "../storage/postgres.ts";
+import { shownInTurns } from "../http/pages/sliced.ts";
+import { isoOf } from "../http/fields/field_time.ts";
+import { countedPage } from "../storage/postgres/counted_page.ts";
+import type { Postgres } from "../storage/postgres/postgres.ts";
 import {
   membershipLevels,
   type Organization,
-  type OrganizationChanges,
-  type OrganizationWish,
+  type OrganizationUpdate,
+  type OrganizationInput,
   otherSlug,
   slugOf,
 } from "./model.ts";
 
 /** An organization as its maker wants it; all but the name may be left out. */
-export type Founding = Partial<OrganizationWish> & { name: string; owner_id: number; project_name: string };
+export type Founding = Partial<OrganizationInput> & { name: string; owner_id: number; project_name: string };
 
 /**
  * Makes an organization with one project; its maker becomes its owner, and both become the maker's current
@@ -95,7 +95,7 @@ export async function listOrganizations(
     JOIN organization_memberships m ON m.organization_id = o.id AND m.user_id = ${reader.user_id}
     WHERE (${reader.scoped_organizations.length === 0} OR o.id = ANY(${reader.scoped_organizations}::uuid[]))`;
   const listing = { columns: columns(sql), seen, order: sql`o.created_at, o.id`, page };
-  const { count, rows } = await listed<OrganizationRow>(sql, listing);
+  const { count, rows } = await countedPage<OrganizationRow>(sql, listing);
   return { count, organizations: await shownInTurns(rows, organizationOf) };
 }
 
@@ -121,7 +121,7 @@ export async function updateOrganization(
   sql: Postgres,
   id: string,
   user_id: number,
-  changes: OrganizationChanges,
+  changes: OrganizationUpdate,
 ): Promise<Organization | undefined> {
   if (Object.keys(changes).length === 0) return await getOrganization(sql, id, user_id);
   const [row] = await sql<OrganizationRow[]>`

@@ -4,8 +4,17 @@
 
 import Type, { type Static } from "typebox";
 import { covers, isScope } from "../access/scope.ts";
-import { limits } from "../core/limits.ts";
-import { type Changes, integer, moment, nullable, readOnly, text, uuid, writable } from "../http/field.ts";
+import { personalKeyLimits } from "./limits.ts";
+import {
+  type UpdateInput,
+  integer,
+  moment,
+  nullable,
+  readOnly,
+  text,
+  uuid,
+  writable,
+} from "../http/fields/field.ts";
 
 export const labelCharsMax = 40;
 
@@ -18,17 +27,17 @@ export const personalKeyModel = Type.Object({
   last_rolled_at: readOnly(nullable(moment())),
   scopes: Type.Array(text({ maxLength: 64 }), {
     minItems: 1,
-    maxItems: limits.keyScopesMax,
+    maxItems: personalKeyLimits.keyScopesMax,
     examples: [["query:read", "person:read"]],
     description: "Such as query:read; x:write covers x:read, and * everything.",
   }),
   scoped_teams: Type.Array(integer(), {
-    maxItems: limits.keyScopesMax,
+    maxItems: personalKeyLimits.keyScopesMax,
     default: [],
     description: "Projects it is held to; empty: every project of its user.",
   }),
   scoped_organizations: Type.Array(uuid(), {
-    maxItems: limits.keyScopesMax,
+    maxItems: personalKeyLimits.keyScopesMax,
     default: [],
     description: "Organizations it is held to; empty: every organization of its user.",
   }),
@@ -44,7 +53,7 @@ export const issuedKeyModel = Type.Object({
 export const personalKeyBody = writable(personalKeyModel);
 
 export type PersonalKey = Static<typeof personalKeyModel>;
-export type PersonalKeyChanges = Changes<typeof personalKeyBody>;
+export type PersonalKeyUpdate = UpdateInput<typeof personalKeyBody>;
 
 /** What a key reaches. */
 export interface Reach {
@@ -54,7 +63,7 @@ export interface Reach {
 }
 
 /** A key as it is asked for. */
-export interface PersonalKeyWish {
+export interface PersonalKeyInput {
   label: string;
   scopes: string[];
   scoped_teams?: number[];

@@ -4,17 +4,17 @@
 import { Elysia } from "elysia";
 import type { Access, Gate } from "../access/gate.ts";
 import { Fault } from "../core/fault.ts";
-import { limits } from "../core/limits.ts";
+import { personalKeyLimits } from "./limits.ts";
 import { readChanges, readFields, readReplacement } from "../http/body.ts";
-import { pageReply, readPage, requestUrl } from "../http/page.ts";
-import { listSchema, reply, requestBody } from "../http/schema.ts";
-import type { Postgres } from "../storage/postgres.ts";
+import { pageReply, readPage, requestUrl } from "../http/pages/page.ts";
+import { listSchema, reply, requestBody } from "../http/fields/schema.ts";
+import type { Postgres } from "../storage/postgres/postgres.ts";
 import {
   isWithin,
   issuedKeyModel,
   type PersonalKey,
   personalKeyBody,
-  type PersonalKeyChanges,
+  type PersonalKeyUpdate,
   personalKeyModel,
   wrongScope,
 } from "./model.ts";
@@ -65,10 +65,10 @@ function listRoutes({ gate, sql }: PersonalKeyRoutes) {
     .post(
       home,
       async ({ access, request, status }) => {
-        const wish = await readFields(request, personalKeyBody);
-        await checkReach(sql, access, wish);
-        if (!isWithin(wish, access.key)) throw tooWide();
-        const issued = await issueKeyWithin(sql, access.user.id, wish, limits.personalKeysMax);
+        const input = await readFields(request, personalKeyBody);
+        await checkReach(sql, access, input);
+        if (!isWithin(input, access.key)) throw tooWide();
+        const issued = await issueKeyWithin(sql, access.user.id, input, personalKeyLimits.personalKeysMax);
         if (!issued) throw new Fault("invalid_input", tooMany);
         return status(201, issued);
       },
@@ -168,7 +168,7 @@ function oneRoutes({ gate, sql }: PersonalKeyRoutes) {
 const shownOne = reply("The key, without its value.", personalKeyModel);
 
 const tooMany =
-  `You can only have ${limits.personalKeysMax} personal API keys. ` +
+  `You can only have ${personalKeyLimits.personalKeysMax} personal API keys. ` +
   "Remove an existing key before creating a new one.";
 
 /** Ids are random letters and digits; anything else names no key, and some of it Postgres would not take. */
@@ -186,7 +186,7 @@ async function change(
   sql: Postgres,
   access: Access,
   key: PersonalKey,
-  changes: PersonalKeyChanges,
+  changes: PersonalKeyUpdate,
 ): Promise<PersonalKey> {
   await checkReach(sql, access, changes);
   if (!isWithin({ ...key, ...changes }, access.key)) throw tooWide();
@@ -194,8 +194,8 @@ async function change(
 }
 
 /** What the schema cannot say: scopes that exist, projects and organizations of the user. */
-async function checkReach(sql: Postgres, { user }: Access, wish: PersonalKeyChanges): Promise<void> {
-  const { scopes = [], scoped_teams = [], scoped_organizations = [] } = wish;
+async function checkReach(sql: Postgres, { user }: Access, input: PersonalKeyUpdate): Promise<void> {
+  const { scopes = [], scoped_teams = [], scoped_organizations = [] } = input;
   const wrong = wrongScope(scopes);
   if (wrong !== undefined) throw new Fault("invalid_input", `Invalid scope: ${wrong}`, { attr: "scopes" });
   if (scoped_teams.length > 0 && !(await reachesAll(sql, user.id, scoped_teams))) {

@@ -1,11 +1,11 @@
 // Where personal keys rest, as hashes. Never gives a key back: it is seen once, by the caller of issueKey.
 
 import { hashKey, maskKey, newPersonalKey, randomBase62 } from "../core/id.ts";
-import { shownInTurns } from "../http/sliced.ts";
-import { isoOf } from "../http/field_time.ts";
-import { listed } from "../storage/listed.ts";
-import type { Postgres } from "../storage/postgres.ts";
-import type { PersonalKey, PersonalKeyChanges, PersonalKeyWish } from "./model.ts";
+import { shownInTurns } from "../http/pages/sliced.ts";
+import { isoOf } from "../http/fields/field_time.ts";
+import { countedPage } from "../storage/postgres/counted_page.ts";
+import type { Postgres } from "../storage/postgres/postgres.ts";
+import type { PersonalKey, PersonalKeyUpdate, PersonalKeyInput } from "./model.ts";
 
 interface KeyRow {
   id: string;
@@ -31,9 +31,9 @@ export function newKeyId(): string {
 export async function issueKey(
   sql: Postgres,
   user_id: number,
-  wish: PersonalKeyWish,
+  input: PersonalKeyInput,
 ): Promise<PersonalKey & { value: string }> {
-  const issued = await issueKeyWithin(sql, user_id, wish, null);
+  const issued = await issueKeyWithin(sql, user_id, input, null);
   if (!issued) throw new Error("Postgres inserted a key and returned none");
   return issued;
 }
@@ -42,11 +42,11 @@ export async function issueKey(
 export async function issueKeyWithin(
   sql: Postgres,
   user_id: number,
-  wish: PersonalKeyWish,
+  input: PersonalKeyInput,
   keysMax: number | null,
 ): Promise<(PersonalKey & { value: string }) | undefined> {
   const value = newPersonalKey();
-  const { label, scopes, scoped_teams = [], scoped_organizations = [] } = wish;
+  const { label, scopes, scoped_teams = [], scoped_organizations = [] } = input;
   const [row] = await sql<KeyRow[]>`
     INSERT INTO personal_api_keys
       (id, user_id, label, secure_value, mask_value, scopes, scoped_teams, scoped_organizations)
@@ -72,7 +72,7 @@ export async function listKeysPage(
 ): Promise<{ count: number; keys: PersonalKey[] }> {
   const seen = sql`FROM personal_api_keys WHERE user_id = ${user_id}`;
   const [columns, order] = [sql`*`, sql`created_at DESC, id`];
-  const { count, rows } = await listed<KeyRow>(sql, { columns, seen, order, page });
+  const { count, rows } = await countedPage<KeyRow>(sql, { columns, seen, order, page });
   return { count, keys: await shownInTurns(rows, keyOf) };
 }
 
@@ -89,7 +89,7 @@ export async function updateKey(
   sql: Postgres,
   id: string,
   user_id: number,
-  changes: PersonalKeyChanges,
+  changes: PersonalKeyUpdate,
 ): Promise<PersonalKey | undefined> {
   if (Object.keys(changes).length === 0) return await getKey(sql, id, user_id);
   const { label = null, scopes = null, scoped_teams = null, scoped_organizations = null } = changes;

@@ -2,8 +2,8 @@
 // ClickHouse. Events and groups name their types: a place that is given again shows none of them under another name.
 
 import { limits } from "../core/limits.ts";
-import type { ClickHouse } from "../storage/clickhouse.ts";
-import type { Postgres, PostgresTransaction as Transaction } from "../storage/postgres.ts";
+import type { ClickHouse } from "../storage/clickhouse/clickhouse.ts";
+import type { Postgres, PostgresTransaction as Transaction } from "../storage/postgres/postgres.ts";
 import { lockMerges } from "./merge_lock_store.ts";
 
 /** A type of groups that was seen for the first time by some process. */

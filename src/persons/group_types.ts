@@ -2,8 +2,9 @@
 // nobody knows yet is announced in the journal, and Postgres decides.
 
 import { limits } from "../core/limits.ts";
+import { personLimits } from "./limits.ts";
 import type { Log } from "../core/log.ts";
-import type { Postgres } from "../storage/postgres.ts";
+import type { Postgres } from "../storage/postgres/postgres.ts";
 import { type Ticking, every } from "../work/tick.ts";
 import { type ProjectGroupTypes, type SightedType, listGroupTypes } from "./group_type_store.ts";
 
@@ -94,5 +95,5 @@ function isSame(name: Uint8Array, { source, from, to }: Bytes): boolean {
 export function followGroupTypes(types: KnownGroupTypes, sql: Postgres, log: Log): Ticking {
   const read = async () => types.learn(await listGroupTypes(sql));
   void read().catch(() => {});
-  return every(limits.groupTypesAgeMsMax, "reading the types of groups", read, log);
+  return every(personLimits.groupTypesAgeMsMax, "reading the types of groups", read, log);
 }

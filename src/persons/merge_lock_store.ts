@@ -1,6 +1,6 @@
 // The lock under which merges and types of groups are decided: those of all processes one after the other.
 
-import type { PostgresTransaction as Transaction } from "../storage/postgres.ts";
+import type { PostgresTransaction as Transaction } from "../storage/postgres/postgres.ts";
 
 /** Any number that nobody else locks. */
 const lockKey = "7308332182925";

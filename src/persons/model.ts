@@ -3,7 +3,7 @@
 import Type from "typebox";
 import { isUuid } from "../core/id.ts";
 import { isoOfStored } from "../core/trim.ts";
-import { limits } from "../core/limits.ts";
+import { personLimits } from "./limits.ts";
 import type { Person } from "./reading/store.ts";
 
 export const distinctIdModel = Type.String();
@@ -14,7 +14,7 @@ export const personModel = Type.Object({
   name: Type.String({ description: "An e-mail address, a name, or else a distinct id." }),
   distinct_ids: Type.Array(Type.String(), {
     description:
-      `The main one first, then the others in order, ${limits.distinctIdsShownMax} at most: ` +
+      `The main one first, then the others in order, ${personLimits.distinctIdsShownMax} at most: ` +
       "`…/persons/:uuid/distinct_ids/` lists all.",
   }),
   distinct_ids_count: Type.Integer({ description: "All of them." }),

@@ -5,15 +5,15 @@ import { type Gate, projectHomes } from "../access/gate.ts";
 import type { Clock } from "../core/clock.ts";
 import { Fault } from "../core/fault.ts";
 import { isUuid } from "../core/id.ts";
-import { begunTexts } from "../http/long_page.ts";
-import { pageEnds, pageReply, readPage, requestUrl, withoutComma } from "../http/page.ts";
-import { listSchema, pageParameters, queryParameter, reply } from "../http/schema.ts";
-import { streamedReply } from "../http/sliced.ts";
-import { type ClickHouse, readsUntil } from "../storage/clickhouse.ts";
-import type { Postgres } from "../storage/postgres.ts";
+import { begunTexts } from "../http/pages/long_page.ts";
+import { pageEnds, pageReply, readPage, requestUrl, withoutComma } from "../http/pages/page.ts";
+import { listSchema, pageParameters, queryParameter, reply } from "../http/fields/schema.ts";
+import { streamedReply } from "../http/pages/sliced.ts";
+import { type ClickHouse, readsUntil } from "../storage/clickhouse/clickhouse.ts";
+import type { Postgres } from "../storage/postgres/postgres.ts";
 import { orderDeletion } from "./deletion/store.ts";
 import { distinctIdModel, personModel, personText } from "./model.ts";
-import { KeptCounts } from "../work/kept_counts.ts";
+import { CountCache } from "../work/count_cache.ts";
 import { countPersons, listMainIds, searchMainIds } from "./listing/store.ts";
 import { listDistinctIds } from "./reading/large_store.ts";
 import { personBlocks } from "./reading/page.ts";
@@ -28,7 +28,7 @@ export interface PersonRoutes {
 
 export function personRoutes(parts: PersonRoutes) {
   const app = new Elysia({ name: "persons", tags: ["Persons"] });
-  const counted = { ...parts, counts: new KeptCounts(parts.clock) };
+  const counted = { ...parts, counts: new CountCache(parts.clock) };
   for (const home of projectHomes) {
     app.use(listRoute(counted, `${home}/persons/`));
     app.use(oneRoutes(counted, `${home}/persons/:uuid/`));
@@ -38,7 +38,7 @@ export function personRoutes(parts: PersonRoutes) {
 }
 
 interface Counted extends PersonRoutes {
-  counts: KeptCounts;
+  counts: CountCache;
 }
 
 function listRoute(parts: Counted, path: string) {

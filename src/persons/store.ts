@@ -2,11 +2,16 @@
 // applies a segment twice.
 
 import { limits } from "../core/limits.ts";
-import { inTurns } from "../core/turns.ts";
-import type { ClickHouse } from "../storage/clickhouse.ts";
-import { ByteColumn, writeBlockHead, writeColumnHead } from "../storage/native.ts";
-import type { Postgres, PostgresFragment, PostgresTransaction as Transaction } from "../storage/postgres.ts";
-import { arrayText } from "../storage/array_text.ts";
+import { personLimits } from "./limits.ts";
+import { inTurns } from "../work/turns.ts";
+import type { ClickHouse } from "../storage/clickhouse/clickhouse.ts";
+import { ByteColumn, writeBlockHead, writeColumnHead } from "../storage/native/native.ts";
+import type {
+  Postgres,
+  PostgresFragment,
+  PostgresTransaction as Transaction,
+} from "../storage/postgres/postgres.ts";
+import { arrayText } from "../storage/postgres/array_text.ts";
 import { type RefusedType, type SightedType, addTypes, mirrorTypes } from "./group_type_store.ts";
 import { lockMerges } from "./merge_lock_store.ts";
 import { type KnownId, type Merge, type Moved, type SightedId, MergePlan } from "./merge.ts";
@@ -186,7 +191,7 @@ export async function mirrorMerges(sql: Postgres, clickhouse: ClickHouse, versio
   for await (const some of rows.cursor(limits.mergesAtOnceMax)) {
     if (some.length > 0) blocks.push(mergedBlock(some));
     rowsWaiting += some.length;
-    if (rowsWaiting >= limits.mirrorRowsMax) await insert();
+    if (rowsWaiting >= personLimits.mirrorRowsMax) await insert();
   }
   await insert();
   await mirrorTypes(sql, clickhouse, version);

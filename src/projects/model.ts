@@ -5,7 +5,7 @@
 import Type, { type Static } from "typebox";
 import { limits } from "../core/limits.ts";
 import {
-  type Changes,
+  type UpdateInput,
   flag,
   integer,
   moment,
@@ -14,9 +14,9 @@ import {
   text,
   timezone,
   uuid,
-  type Wish,
+  type CreateInput,
   writable,
-} from "../http/field.ts";
+} from "../http/fields/field.ts";
 
 export const projectModel = Type.Object({
   id: readOnly(Type.Integer({ description: "What other replies call `team_id`." })),
@@ -59,5 +59,5 @@ export type Project = Static<typeof projectModel>;
 /** What a request may say of a project. */
 export const projectBody = writable(projectModel);
 
-export type ProjectWish = Wish<typeof projectBody>;
-export type ProjectChanges = Changes<typeof projectBody>;
+export type ProjectInput = CreateInput<typeof projectBody>;
+export type ProjectUpdate = UpdateInput<typeof projectBody>;

@@ -3,14 +3,14 @@
 
 import { Elysia } from "elysia";
 import type { Access, AccessProject, Gate } from "../access/gate.ts";
-import { refuseHeldToProjects } from "../access/reach.ts";
+import { refuseHeldToProjects } from "../access/project_access.ts";
 import { currentOrganization } from "../access/store.ts";
 import { Fault } from "../core/fault.ts";
 import { readChanges, readFields, readReplacement } from "../http/body.ts";
-import { pageReply, readPage, requestUrl } from "../http/page.ts";
-import { listSchema, reply, requestBody } from "../http/schema.ts";
-import type { Postgres } from "../storage/postgres.ts";
-import { type Project, projectBody, type ProjectChanges, projectModel } from "./model.ts";
+import { pageReply, readPage, requestUrl } from "../http/pages/page.ts";
+import { listSchema, reply, requestBody } from "../http/fields/schema.ts";
+import type { Postgres } from "../storage/postgres/postgres.ts";
+import { type Project, projectBody, type ProjectUpdate, projectModel } from "./model.ts";
 import {
   createProject,
   getProject,
@@ -63,9 +63,9 @@ function listRoutes<const Path extends string>(parts: ProjectRoutes, path: Path)
       path,
       async ({ access, request, status }) => {
         const organization_id = await homeOf(sql, access);
-        const wish = await readFields(request, projectBody);
-        refuseLongerRetention(parts, wish);
-        return status(201, await createProject(sql, { ...wish, organization_id, maker_id: access.user.id }));
+        const input = await readFields(request, projectBody);
+        refuseLongerRetention(parts, input);
+        return status(201, await createProject(sql, { ...input, organization_id, maker_id: access.user.id }));
       },
       {
         scope: "project:write",
@@ -145,7 +145,7 @@ function oneRoutes<const Path extends string>(parts: ProjectRoutes, path: Path) 
 async function change(
   parts: ProjectRoutes,
   project: AccessProject,
-  changes: ProjectChanges,
+  changes: ProjectUpdate,
 ): Promise<Project | undefined> {
   const { event_retention_days: days } = changes;
   // A reply that is sent back whole changes nothing.
@@ -158,7 +158,7 @@ async function change(
 
 function refuseLongerRetention(
   { eventRetentionDays }: ProjectRoutes,
-  { event_retention_days: days = null }: ProjectChanges,
+  { event_retention_days: days = null }: ProjectUpdate,
 ): void {
   if (days === null || eventRetentionDays === undefined || days <= eventRetentionDays) return;
   const detail = `Ensure this value is less than or equal to ${eventRetentionDays}, the server's own retention.`;

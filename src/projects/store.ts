@@ -2,12 +2,12 @@
 
 import { Fault } from "../core/fault.ts";
 import { newProjectKey, newUuid } from "../core/id.ts";
-import { limits } from "../core/limits.ts";
-import { isoOf } from "../http/field_time.ts";
-import { shownInTurns } from "../http/sliced.ts";
-import { listed } from "../storage/listed.ts";
-import type { Postgres } from "../storage/postgres.ts";
-import type { Project, ProjectChanges, ProjectWish } from "./model.ts";
+import { projectLimits } from "./limits.ts";
+import { isoOf } from "../http/fields/field_time.ts";
+import { shownInTurns } from "../http/pages/sliced.ts";
+import { countedPage } from "../storage/postgres/counted_page.ts";
+import type { Postgres } from "../storage/postgres/postgres.ts";
+import type { Project, ProjectUpdate, ProjectInput } from "./model.ts";
 
 interface ProjectRow {
   id: number;
@@ -49,7 +49,7 @@ export async function listProjects(
     JOIN organization_memberships m ON m.organization_id = p.organization_id AND m.user_id = ${user_id}
     WHERE true ${ofTeams} ${ofOrganizations}`;
   const [columns, order] = [sql`p.*`, sql`p.id`];
-  const { count, rows } = await listed<ProjectRow>(sql, { columns, seen, order, page });
+  const { count, rows } = await countedPage<ProjectRow>(sql, { columns, seen, order, page });
   return { count, projects: await shownInTurns(rows, projectOf) };
 }
 
@@ -65,7 +65,7 @@ export async function getProject(sql: Postgres, id: number): Promise<Project | u
 }
 
 /** A project as it is asked for; all but the name may be left out. */
-export type Founding = Partial<ProjectWish> & {
+export type Founding = Partial<ProjectInput> & {
   organization_id: string;
   name: string;
   /** Its maker, whose current project it becomes. */
@@ -77,7 +77,7 @@ export type Founding = Partial<ProjectWish> & {
 /**
  * Makes a project; without `api_token` it gets a key of its own.
  * @throws Fault conflict when another project has that key, does_not_exist when the organization is gone,
- *   invalid_input when it has limits.projectsPerOrganizationMax projects.
+ *   invalid_input when it has projectLimits.projectsPerOrganizationMax projects.
  */
 export async function createProject(sql: Postgres, founding: Founding): Promise<Project> {
   const { organization_id, name, maker_id = null, api_token = newProjectKey() } = founding;
@@ -93,7 +93,7 @@ export async function createProject(sql: Postgres, founding: Founding): Promise<
       FROM organizations
       WHERE id = ${organization_id}
         AND (SELECT count(*) FROM projects p WHERE p.organization_id = ${organization_id})
-          < ${limits.projectsPerOrganizationMax}
+          < ${projectLimits.projectsPerOrganizationMax}
       ON CONFLICT (api_token) DO NOTHING
       RETURNING *
     ), maker AS (
@@ -106,7 +106,7 @@ export async function createProject(sql: Postgres, founding: Founding): Promise<
   if (taken) throw new Fault("conflict", "Another project has this API key.", { attr: "api_token" });
   const [full] = await sql`SELECT 1 FROM organizations WHERE id = ${organization_id}`;
   if (full) {
-    const detail = `An organization can have at most ${limits.projectsPerOrganizationMax} projects.`;
+    const detail = `An organization can have at most ${projectLimits.projectsPerOrganizationMax} projects.`;
     throw new Fault("invalid_input", detail);
   }
   throw new Fault("does_not_exist", "The organization does not exist.", { attr: "organization" });
@@ -125,7 +125,7 @@ export async function resetProjectKey(sql: Postgres, id: number): Promise<Projec
 export async function updateProject(
   sql: Postgres,
   id: number,
-  changes: ProjectChanges,
+  changes: ProjectUpdate,
 ): Promise<Project | undefined> {
   if (Object.keys(changes).length === 0) return await getProject(sql, id);
   const { name = null, timezone = null, session_recording_opt_in = null, allowed_group_types } = changes;

@@ -1,11 +1,11 @@
 // What every kind of query is handed, and what it hands back.
 
-import type { Span } from "./date_range.ts";
+import type { DateSpan } from "./date_range.ts";
 import type { CheckedQuery } from "./checked.ts";
-import type { Ask } from "./store.ts";
+import type { QueryAsk } from "./store.ts";
 
-export interface Asking {
-  ask: Ask;
+export interface QueryContext {
+  ask: QueryAsk;
   project_id: number;
   timezone: string;
   /** In ms since 1970. */
@@ -14,10 +14,10 @@ export interface Asking {
   first(): Promise<number | undefined>;
 }
 
-export interface Answered {
+export interface QueryAnswer {
   kind: CheckedQuery["kind"];
   interval: string | undefined;
-  span: Span;
+  span: DateSpan;
   /** As PostHog shapes them for this kind of query. */
   results: unknown[];
   /** Of a list of events. */

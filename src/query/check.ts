@@ -1,8 +1,8 @@
 // A query as it was sent, checked: what it may say, and what is refused by name. Never asks a store.
 
 import { Fault } from "../core/fault.ts";
-import { checkFields } from "../http/field_check.ts";
-import { checkPropertyFilters } from "../storage/property_filter.ts";
+import { checkFields } from "../http/fields/field_check.ts";
+import { checkPropertyFilters } from "../storage/events/property_filter.ts";
 import {
   type CheckedEvents,
   type CheckedFunnels,

@@ -1,6 +1,6 @@
 // Queries that were checked, as those who answer them find them. Never checks anything.
 
-import type { PropertyFilter } from "../storage/property_filter.ts";
+import type { PropertyFilter } from "../storage/events/property_filter.ts";
 import type { Column } from "./events/columns.ts";
 import type {
   EventsNode,

@@ -2,13 +2,13 @@
 // clock: now is handed down.
 
 import { Fault } from "../core/fault.ts";
-import { limits } from "../core/limits.ts";
+import { queryLimits } from "./limits.ts";
 import type { DateRange, Interval } from "./model.ts";
 
 type Moment = Temporal.ZonedDateTime;
 
 /** From the first moment on, up to but without the second. */
-export interface Span {
+export interface DateSpan {
   from: Moment;
   to: Moment;
 }
@@ -34,11 +34,11 @@ const wrongDate =
  * @param first the project's first event in ms since 1970, for "all".
  * @throws Fault invalid_input, named below `attr`.
  */
-export function spanOf(
+export function dateSpanOf(
   range: DateRange | undefined,
   today: Today,
   { first, attr, hourly = false }: { first?: number | undefined; attr: string; hourly?: boolean },
-): Span {
+): DateSpan {
   const now = nowOf(today);
   const read = (text: string | null | undefined, name: "date_from" | "date_to") => {
     const side = name === "date_from" ? "start" : "end";
@@ -150,14 +150,14 @@ export function startOf(interval: Interval, at: Moment): Moment {
 
 /**
  * The starts of the buckets a span touches, the first one's included.
- * @throws Fault invalid_input past limits.queryBucketsMax.
+ * @throws Fault invalid_input past queryLimits.queryBucketsMax.
  */
-export function bucketsOf(interval: Interval, { from, to }: Span): Moment[] {
+export function bucketsOf(interval: Interval, { from, to }: DateSpan): Moment[] {
   const first = startOf(interval, from);
   const starts: Moment[] = [];
   for (let start = first; Temporal.ZonedDateTime.compare(start, to) < 0;) {
-    if (starts.length === limits.queryBucketsMax) {
-      const detail = `This date range has more than ${limits.queryBucketsMax} intervals of one ${interval}.`;
+    if (starts.length === queryLimits.queryBucketsMax) {
+      const detail = `This date range has more than ${queryLimits.queryBucketsMax} intervals of one ${interval}.`;
       throw new Fault("invalid_input", detail, { attr: "query__interval" });
     }
     starts.push(start);

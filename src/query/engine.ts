@@ -3,10 +3,11 @@
 import type { Clock } from "../core/clock.ts";
 import { Fault } from "../core/fault.ts";
 import { limits } from "../core/limits.ts";
-import { type ClickHouse, readsUntil } from "../storage/clickhouse.ts";
-import type { Postgres } from "../storage/postgres.ts";
-import { Places, placeWithin } from "../work/places.ts";
-import type { Answered, Asking } from "./answer.ts";
+import { queryLimits } from "./limits.ts";
+import { type ClickHouse, readsUntil } from "../storage/clickhouse/clickhouse.ts";
+import type { Postgres } from "../storage/postgres/postgres.ts";
+import { Semaphore, withinSemaphore } from "../work/semaphore.ts";
+import type { QueryAnswer, QueryContext } from "./answer.ts";
 import { checkQuery } from "./check.ts";
 import { type CheckedQuery } from "./checked.ts";
 import { shownMoment } from "./date_range.ts";
@@ -17,7 +18,7 @@ import { firstEventMs, openAsk, timezoneOf } from "./store.ts";
 import { titleOf } from "./title.ts";
 import { answerTrends } from "./trends/trends.ts";
 
-export interface QueryResult extends Omit<Answered, "span" | "interval"> {
+export interface QueryResult extends Omit<QueryAnswer, "span" | "interval"> {
   interval: string | null;
   /** The span it is about, ISO 8601 in the project's zone; the end is the last moment in it. */
   date_from: string;
@@ -47,7 +48,11 @@ export interface EngineOptions {
 }
 
 export function openQueryEngine({ sql, clickhouse, clock }: EngineOptions): QueryEngine {
-  const places = new Places(limits.queriesRunningMax, limits.queriesWaitingMax, limits.workingShare);
+  const places = new Semaphore(
+    queryLimits.queriesRunningMax,
+    queryLimits.queriesWaitingMax,
+    limits.workingShare,
+  );
   const run = async (
     project_id: number,
     checked: CheckedQuery,
@@ -85,7 +90,7 @@ export function openQueryEngine({ sql, clickhouse, clock }: EngineOptions): Quer
   };
 }
 
-function answer(checked: CheckedQuery, asking: Asking): Promise<Answered> {
+function answer(checked: CheckedQuery, asking: QueryContext): Promise<QueryAnswer> {
   switch (checked.kind) {
     case "TrendsQuery":
       return answerTrends(asking, checked);
@@ -99,8 +104,8 @@ function answer(checked: CheckedQuery, asking: Asking): Promise<Answered> {
 }
 
 /** @throws Fault unavailable when too many wait already, of this project or in all, or none ends in time. */
-async function enterQuery(places: Places, project_id: number): Promise<() => void> {
-  const leave = await placeWithin(places, limits.queriesWaitMsMax, project_id);
+async function enterQuery(places: Semaphore, project_id: number): Promise<() => void> {
+  const leave = await withinSemaphore(places, queryLimits.queriesWaitMsMax, project_id);
   if (leave) return leave;
   const detail = "Too many queries are waiting already. Please retry.";
   throw new Fault("unavailable", detail, { retryAfterSeconds: 5 });

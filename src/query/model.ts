@@ -2,8 +2,8 @@
 // which depends on its kind.
 
 import Type, { type Static, type TSchema } from "typebox";
-import { limits } from "../core/limits.ts";
-import { choice, flag, integer, moment, nullable, text } from "../http/field.ts";
+import { queryLimits } from "./limits.ts";
+import { choice, flag, integer, moment, nullable, text } from "../http/fields/field.ts";
 
 const maybe = <Schema extends TSchema>(schema: Schema) => Type.Optional(nullable(schema));
 /** Anything; looked at by whoever knows what it means. */
@@ -64,7 +64,7 @@ const breakdownFilter = maybe(
   Type.Object({
     breakdown: free(),
     breakdown_type: maybe(choice(["event"])),
-    breakdown_limit: maybe(integer({ minimum: 1, maximum: limits.breakdownValuesMax })),
+    breakdown_limit: maybe(integer({ minimum: 1, maximum: queryLimits.breakdownValuesMax })),
     breakdown_hide_other_aggregation: maybe(flag()),
     breakdowns: free(),
     breakdown_histogram_bin_count: free(),
@@ -73,7 +73,7 @@ const breakdownFilter = maybe(
 
 export const trendsModel = Type.Object({
   kind: choice(["TrendsQuery"]),
-  series: Type.Array(node, { minItems: 1, maxItems: limits.querySeriesMax }),
+  series: Type.Array(node, { minItems: 1, maxItems: queryLimits.querySeriesMax }),
   interval: maybe(choice(intervals)),
   ...every,
   breakdownFilter,
@@ -93,7 +93,7 @@ const windowUnits = ["second", "minute", "hour", "day", "week", "month"] as cons
 
 export const funnelsModel = Type.Object({
   kind: choice(["FunnelsQuery"]),
-  series: Type.Array(node, { minItems: 2, maxItems: limits.querySeriesMax }),
+  series: Type.Array(node, { minItems: 2, maxItems: queryLimits.querySeriesMax }),
   ...every,
   breakdownFilter,
   funnelsFilter: maybe(
@@ -123,7 +123,7 @@ export const retentionModel = Type.Object({
   breakdownFilter,
   retentionFilter: Type.Object({
     period: maybe(choice(periods)),
-    totalIntervals: maybe(integer({ minimum: 1, maximum: limits.retentionIntervalsMax })),
+    totalIntervals: maybe(integer({ minimum: 1, maximum: queryLimits.retentionIntervalsMax })),
     retentionType: maybe(choice(["retention_recurring", "retention_first_time"])),
     targetEntity: maybe(entity),
     returningEntity: maybe(entity),
@@ -133,7 +133,7 @@ export const retentionModel = Type.Object({
 
 export const eventsModel = Type.Object({
   kind: choice(["EventsQuery"]),
-  select: Type.Array(text({ maxLength: 400 }), { minItems: 1, maxItems: limits.queryColumnsMax }),
+  select: Type.Array(text({ maxLength: 400 }), { minItems: 1, maxItems: queryLimits.queryColumnsMax }),
   event: maybe(text({ blank: true })),
   personId: free(),
   actionId: free(),
@@ -144,7 +144,7 @@ export const eventsModel = Type.Object({
   after: maybe(text({ blank: true, maxLength: 40 })),
   before: maybe(text({ blank: true, maxLength: 40 })),
   orderBy: maybe(Type.Array(text({ maxLength: 100 }))),
-  limit: maybe(integer({ minimum: 1, maximum: limits.queryRowsMax })),
+  limit: maybe(integer({ minimum: 1, maximum: queryLimits.queryRowsMax })),
   offset: maybe(integer({ minimum: 0 })),
 });
 

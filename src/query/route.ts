@@ -3,8 +3,8 @@
 import { Elysia } from "elysia";
 import { type Gate, projectHomes } from "../access/gate.ts";
 import { readFields } from "../http/body.ts";
-import { reply, requestBody } from "../http/schema.ts";
-import { slicedJson } from "../http/sliced.ts";
+import { reply, requestBody } from "../http/fields/schema.ts";
+import { slicedJson } from "../http/pages/sliced.ts";
 import type { QueryEngine } from "./engine.ts";
 import { queryBody, queryReply } from "./model.ts";
 

@@ -4,23 +4,23 @@
 import type { Clock } from "../core/clock.ts";
 import { Fault } from "../core/fault.ts";
 import { limits } from "../core/limits.ts";
-import { type ClickHouse, ClickHouseError, isTooHeavy } from "../storage/clickhouse.ts";
-import type { Postgres } from "../storage/postgres.ts";
+import { type ClickHouse, ClickHouseError, isTooHeavy } from "../storage/clickhouse/clickhouse.ts";
+import type { Postgres } from "../storage/postgres/postgres.ts";
 import {
   compilePropertyFilters,
   type PropertyFilter,
   propertyText,
   readsPersons,
-} from "../storage/property_filter.ts";
+} from "../storage/events/property_filter.ts";
 import type { Entity } from "./checked.ts";
-import { engineMoment, type Span } from "./date_range.ts";
+import { engineMoment, type DateSpan } from "./date_range.ts";
 import type { Interval } from "./model.ts";
 
 /** Rows of a statement. All statements of one query share limits.querySecondsMax. */
-export type Ask = <Row>(text: string, params: Record<string, unknown>) => Promise<Row[]>;
+export type QueryAsk = <Row>(text: string, params: Record<string, unknown>) => Promise<Row[]>;
 
 /** One query's way to the engine. */
-export function openAsk(clickhouse: ClickHouse, clock: Clock): Ask {
+export function openAsk(clickhouse: ClickHouse, clock: Clock): QueryAsk {
   const end = clock.elapsed() + limits.querySecondsMax * 1000;
   return async <Row>(text: string, params: Record<string, unknown>) => {
     const leftMs = end - clock.elapsed();
@@ -65,7 +65,7 @@ export async function timezoneOf(sql: Postgres, project_id: number): Promise<str
 }
 
 /** When the project's first event took place, in ms since 1970; undefined when it has none. */
-export async function firstEventMs(ask: Ask, project_id: number): Promise<number | undefined> {
+export async function firstEventMs(ask: QueryAsk, project_id: number): Promise<number | undefined> {
   const [row] = await ask<{ first: string; count: string }>(
     `SELECT toUnixTimestamp64Milli(min(timestamp)) AS first, count() AS count
      FROM event_rows WHERE project_id = {project_id:UInt32}`,
@@ -93,7 +93,7 @@ export function source(filters: readonly PropertyFilter[], countsPersons = false
 }
 
 /** The condition that always stands: this project, this span. */
-export function within(draft: Draft, { from, to }: Span): string {
+export function within(draft: Draft, { from, to }: DateSpan): string {
   draft.params["from"] = engineMoment(from);
   draft.params["to"] = engineMoment(to);
   return `project_id = {project_id:UInt32}

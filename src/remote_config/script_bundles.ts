@@ -2,7 +2,7 @@
 
 import { promisify } from "node:util";
 import { gzip } from "node:zlib";
-import { limits } from "../core/limits.ts";
+import { remoteConfigLimits } from "./limits.ts";
 
 const compress = promisify(gzip);
 
@@ -31,7 +31,8 @@ export class ScriptBundles {
     const made = known ?? compress(Buffer.concat([Buffer.from(config), library]));
     this.#gzipped.set(config, made);
     const [oldest] = this.#gzipped.keys();
-    if (this.#gzipped.size > limits.scriptBundlesMax && oldest !== undefined) this.#gzipped.delete(oldest);
+    if (this.#gzipped.size > remoteConfigLimits.scriptBundlesMax && oldest !== undefined)
+      this.#gzipped.delete(oldest);
     return made;
   }
 }

@@ -1,26 +1,26 @@
 // Which recordings a query string asks for. Never guesses: what makes no sense is refused.
 
 import { Fault } from "../core/fault.ts";
-import { limits } from "../core/limits.ts";
+import { sessionRecordingLimits } from "./limits.ts";
 import { isUuid } from "../core/id.ts";
 import { findMainId, findMainIds } from "../persons/reading/store.ts";
-import { readMoment } from "../http/moment.ts";
-import type { DeskOptions, WantedRecordings } from "./desk.ts";
-import type { ClickHouse } from "../storage/clickhouse.ts";
+import { readMoment } from "../http/pages/moment.ts";
+import type { RecordingReaderOptions, WantedRecordings } from "./recording_reader.ts";
+import type { ClickHouse } from "../storage/clickhouse/clickhouse.ts";
 import { findDistinctIds } from "./store.ts";
 
 /** @throws Fault with the name of what makes no sense as its attr. */
 export async function readWanted(
-  desk: DeskOptions,
+  reader: RecordingReaderOptions,
   project_id: number,
   query: URLSearchParams,
 ): Promise<WantedRecordings> {
   return {
     written: JSON.stringify([query.get("date_from"), query.get("date_to")]),
-    from: readMoment(query, "date_from", desk.clock),
-    to: readMoment(query, "date_to", desk.clock),
+    from: readMoment(query, "date_from", reader.clock),
+    to: readMoment(query, "date_to", reader.clock),
     session_ids: readIds(query, "session_ids"),
-    ...(await readPersonFilter(desk, project_id, query)),
+    ...(await readPersonFilter(reader, project_id, query)),
   };
 }
 
@@ -33,8 +33,8 @@ function readIds(query: URLSearchParams, name: string): string[] | undefined {
   if (!text) return undefined;
   const ids = text.startsWith("[") ? listIn(text) : text.split(",").map((id) => id.trim());
   if (!ids) throw new Fault("not_a_list", "Expected a JSON list of ids.", { attr: name });
-  if (ids.length > limits.recordingIdsAskedMax) {
-    const detail = `Ensure this field has no more than ${limits.recordingIdsAskedMax} elements.`;
+  if (ids.length > sessionRecordingLimits.recordingIdsAskedMax) {
+    const detail = `Ensure this field has no more than ${sessionRecordingLimits.recordingIdsAskedMax} elements.`;
     throw new Fault("max_length", detail, { attr: name });
   }
   return ids;
@@ -54,7 +54,7 @@ function listIn(text: string): string[] | undefined {
  * @throws Fault invalid_input for a person that is no UUID.
  */
 async function readPersonFilter(
-  { clickhouse }: DeskOptions,
+  { clickhouse }: RecordingReaderOptions,
   project_id: number,
   query: URLSearchParams,
 ): Promise<Pick<WantedRecordings, "distinct_ids" | "person_main_id">> {

@@ -1,8 +1,8 @@
 // What a session recording looks like in a reply, and what of it can be said. Never how it rests.
 
 import Type, { type Static } from "typebox";
-import { flag, moment, uuid } from "../http/field.ts";
-import { limits } from "../core/limits.ts";
+import { flag, moment, uuid } from "../http/fields/field.ts";
+import { sessionRecordingLimits } from "./limits.ts";
 
 export const personModel = Type.Object({
   id: Type.Integer(),
@@ -48,7 +48,7 @@ export const recordingBody = Type.Object({
 export const bulkBody = Type.Object({
   session_recording_ids: Type.Array(Type.String({ minLength: 1 }), {
     minItems: 1,
-    maxItems: limits.recordingsDeletedAtOnceMax,
+    maxItems: sessionRecordingLimits.recordingsDeletedAtOnceMax,
   }),
 });
 

@@ -2,10 +2,10 @@
 // Never deletes what nobody asked to delete.
 
 import type { Clock } from "../core/clock.ts";
-import { limits } from "../core/limits.ts";
+import { sessionRecordingLimits } from "./limits.ts";
 import type { Log } from "../core/log.ts";
-import type { ClickHouse } from "../storage/clickhouse.ts";
-import type { Postgres } from "../storage/postgres.ts";
+import type { ClickHouse } from "../storage/clickhouse/clickhouse.ts";
+import type { Postgres } from "../storage/postgres/postgres.ts";
 import { type Ticking, every } from "../work/tick.ts";
 import { type Deletion, listDeletions, noteHidden, noteRemoved, oldestHidden } from "./mark/store.ts";
 import { findRemains, hideSessions, removeHidden } from "./store.ts";
@@ -31,7 +31,12 @@ export function openRemoval(options: RemovalOptions): Removal {
         await hideDeleted(options);
         await removeOld(options);
       };
-      ticking = every(limits.recordingHideMs, "removing deleted recordings", tick, options.log);
+      ticking = every(
+        sessionRecordingLimits.recordingHideMs,
+        "removing deleted recordings",
+        tick,
+        options.log,
+      );
     },
     close: async () => await ticking?.close(),
   };
@@ -40,9 +45,9 @@ export function openRemoval(options: RemovalOptions): Removal {
 /** Hides what is deleted and still there, late pieces as well. Resolves to how many sessions that were. */
 export async function hideDeleted({ sql, clickhouse, clock, log }: RemovalOptions): Promise<number> {
   const deletions = await listDeletions(sql, {
-    since: new Date(clock.now() - limits.recordingLateMsMax),
-    checked: new Date(clock.now() - limits.recordingLateLookMs),
-    limit: limits.recordingsHiddenAtOnceMax,
+    since: new Date(clock.now() - sessionRecordingLimits.recordingLateMsMax),
+    checked: new Date(clock.now() - sessionRecordingLimits.recordingLateLookMs),
+    limit: sessionRecordingLimits.recordingsHiddenAtOnceMax,
   });
   let hidden = 0;
   for (const [project_id, session_ids] of byProject(deletions)) {
@@ -61,7 +66,7 @@ export async function hideDeleted({ sql, clickhouse, clock, log }: RemovalOption
 /** Rewrites files when something in them was hidden long enough ago. Resolves to how many deletions are through. */
 export async function removeOld({ sql, clickhouse, clock, log }: RemovalOptions): Promise<number> {
   const oldest = await oldestHidden(sql);
-  if (!oldest || oldest.getTime() > clock.now() - limits.recordingRemovalAgeMs) return 0;
+  if (!oldest || oldest.getTime() > clock.now() - sessionRecordingLimits.recordingRemovalAgeMs) return 0;
   const before = new Date(clock.now());
   await removeHidden(clickhouse);
   const removed = await noteRemoved(sql, before, new Date(clock.now()));

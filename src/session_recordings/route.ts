@@ -3,35 +3,35 @@
 import { Elysia } from "elysia";
 import { type Gate, projectHomes } from "../access/gate.ts";
 import { readChanges, readFields } from "../http/body.ts";
-import { pageReply, readPage, requestUrl } from "../http/page.ts";
-import { listSchema, pageParameters, queryParameter, reply, requestBody } from "../http/schema.ts";
-import { slicedJson } from "../http/sliced.ts";
+import { pageReply, readPage, requestUrl } from "../http/pages/page.ts";
+import { listSchema, pageParameters, queryParameter, reply, requestBody } from "../http/fields/schema.ts";
+import { slicedJson } from "../http/pages/sliced.ts";
 import { promptRoutes, type PromptRoutes } from "./ai/route.ts";
 import {
-  type DeskOptions,
+  type RecordingReaderOptions,
   existing,
   findRow,
   getRecording,
   idOf,
   listPage,
   recordingNotFound,
-} from "./desk.ts";
+} from "./recording_reader.ts";
 import { readWanted } from "./filter.ts";
 import { markDeleted, markViewed } from "./mark/store.ts";
-import { KeptCounts } from "../work/kept_counts.ts";
+import { CountCache } from "../work/count_cache.ts";
 import { sharingRoutes } from "./sharing/route.ts";
 import { ReadingBudget } from "./snapshots/reading_budget.ts";
 import { snapshotRoutes } from "./snapshots/route.ts";
 import { emptyRecording } from "./store.ts";
 import { bulkBody, bulkModel, recordingBody, recordingModel } from "./model.ts";
 
-export interface RecordingRoutes extends DeskOptions, PromptRoutes {
+export interface RecordingRoutes extends RecordingReaderOptions, PromptRoutes {
   gate: Gate;
 }
 
 export function sessionRecordingRoutes(parts: RecordingRoutes) {
   const app = new Elysia({ name: "session_recordings", tags: ["Session recordings"] });
-  const counted = { ...parts, counts: new KeptCounts(parts.clock) };
+  const counted = { ...parts, counts: new CountCache(parts.clock) };
   for (const home of projectHomes) {
     app.use(listRoutes(counted, `${home}/session_recordings/`));
     app.use(oneRoutes(counted, `${home}/session_recordings/:id/`));
@@ -42,11 +42,11 @@ export function sessionRecordingRoutes(parts: RecordingRoutes) {
 }
 
 interface Counted extends RecordingRoutes {
-  counts: KeptCounts;
+  counts: CountCache;
 }
 
-function listRoutes({ gate, ...desk }: Counted, path: string) {
-  const { sql, clock, counts } = desk;
+function listRoutes({ gate, ...reader }: Counted, path: string) {
+  const { sql, clock, counts } = reader;
   return new Elysia({ name: `session_recordings: ${path}`, tags: ["Session recordings"] })
     .use(gate)
     .get(
@@ -56,8 +56,8 @@ function listRoutes({ gate, ...desk }: Counted, path: string) {
         const query = url.searchParams;
         const page = readPage(query);
         const viewer = { project_id: project.id, user_id: access.user.id };
-        const wanted = await readWanted(desk, project.id, query);
-        const { count, recordings } = await listPage(desk, viewer, wanted, page);
+        const wanted = await readWanted(reader, project.id, query);
+        const { count, recordings } = await listPage(reader, viewer, wanted, page);
         return await slicedJson({ ...pageReply(url, page, count, recordings) });
       },
       {
@@ -84,7 +84,7 @@ function listRoutes({ gate, ...desk }: Counted, path: string) {
       async ({ access, project, request }) => {
         const { session_recording_ids: ids } = await readFields(request, bulkBody);
         const asked = [...new Set(ids)];
-        const found = await existing(desk, project.id, asked);
+        const found = await existing(reader, project.id, asked);
         const by = { user_id: access.user.id, at: new Date(clock.now()) };
         const gone = await markDeleted(
           sql,
@@ -111,14 +111,14 @@ function listRoutes({ gate, ...desk }: Counted, path: string) {
     );
 }
 
-function oneRoutes({ gate, ...desk }: Counted, path: string) {
-  const { sql, clock, counts } = desk;
+function oneRoutes({ gate, ...reader }: Counted, path: string) {
+  const { sql, clock, counts } = reader;
   return new Elysia({ name: `session_recordings: ${path}`, tags: ["Session recordings"] })
     .use(gate)
     .get(
       path,
       ({ access, project, params }) =>
-        getRecording(desk, { project_id: project.id, user_id: access.user.id }, idOf(params)),
+        getRecording(reader, { project_id: project.id, user_id: access.user.id }, idOf(params)),
       {
         project_scope: "session_recording:read",
         detail: {
@@ -132,10 +132,10 @@ function oneRoutes({ gate, ...desk }: Counted, path: string) {
       async ({ access, project, params, request }) => {
         const viewer = { project_id: project.id, user_id: access.user.id };
         const id = idOf(params);
-        const row = (await findRow(desk, project.id, id)) ?? emptyRecording(id);
+        const row = (await findRow(reader, project.id, id)) ?? emptyRecording(id);
         const { viewed } = await readChanges(request, recordingBody);
         if (viewed !== undefined) await markViewed(sql, project.id, viewer.user_id, id, viewed);
-        return await getRecording(desk, viewer, id, row);
+        return await getRecording(reader, viewer, id, row);
       },
       {
         project_scope: "session_recording:write",
@@ -151,7 +151,7 @@ function oneRoutes({ gate, ...desk }: Counted, path: string) {
       path,
       async ({ access, project, params, status }) => {
         const id = idOf(params);
-        await findRow(desk, project.id, id);
+        await findRow(reader, project.id, id);
         const by = { user_id: access.user.id, at: new Date(clock.now()) };
         const gone = await markDeleted(sql, project.id, [id], by);
         // Somebody else was faster.

@@ -1,7 +1,8 @@
 // Recordings as ClickHouse has them: which there are, and what their pieces tell. Never reads what was recorded.
 
 import { limits } from "../core/limits.ts";
-import type { ClickHouse, QueryOptions } from "../storage/clickhouse.ts";
+import { sessionRecordingLimits } from "./limits.ts";
+import type { ClickHouse, QueryOptions } from "../storage/clickhouse/clickhouse.ts";
 
 export interface RecordingRow {
   session_hash: string;
@@ -107,7 +108,11 @@ export async function findDistinctIds(
        AND substring(lower(hex(SHA1(concat(unhex('5b1f0c1e7d0e4a539a3c6f2f5d0e8b77'), toString(project_id), ':',
          distinct_id)))), 1, 12) = {start:String}
      LIMIT {limit:UInt64}`,
-    { project_id, start: person_id.replaceAll("-", "").slice(0, 12), limit: limits.recordingIdsAskedMax },
+    {
+      project_id,
+      start: person_id.replaceAll("-", "").slice(0, 12),
+      limit: sessionRecordingLimits.recordingIdsAskedMax,
+    },
     queryOptions,
   );
   return rows.map(({ distinct_id }) => distinct_id);
@@ -154,7 +159,7 @@ export async function hideSessions(
       `DELETE FROM ${table}
        WHERE project_id = {project_id:UInt32} AND session_hash IN {hashes:Array(UInt64)} ${named}`,
       params,
-      { timeoutMs: limits.recordingRemovalMsMax, settings: { lightweight_deletes_sync: 2 } },
+      { timeoutMs: sessionRecordingLimits.recordingRemovalMsMax, settings: { lightweight_deletes_sync: 2 } },
     );
   }
 }
@@ -172,7 +177,10 @@ async function hashesOf(clickhouse: ClickHouse, session_ids: readonly string[]):
 /** Writes anew what holds rows that are marked as deleted, without them; files of before last some minutes more. */
 export async function removeHidden(clickhouse: ClickHouse): Promise<void> {
   for (const table of Object.keys(tables)) {
-    const options = { timeoutMs: limits.recordingRemovalMsMax, settings: { mutations_sync: 1 } };
+    const options = {
+      timeoutMs: sessionRecordingLimits.recordingRemovalMsMax,
+      settings: { mutations_sync: 1 },
+    };
     await clickhouse.command(`ALTER TABLE ${table} APPLY DELETED MASK`, undefined, options);
   }
 }

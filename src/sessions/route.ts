@@ -2,9 +2,9 @@
 
 import { Elysia } from "elysia";
 import { type Gate, projectHomes } from "../access/gate.ts";
-import { readLimit, requestUrl } from "../http/page.ts";
-import { limitParameter, queryParameter, reply } from "../http/schema.ts";
-import { type ClickHouse, readsUntil } from "../storage/clickhouse.ts";
+import { readLimit, requestUrl } from "../http/pages/page.ts";
+import { limitParameter, queryParameter, reply } from "../http/fields/schema.ts";
+import { type ClickHouse, readsUntil } from "../storage/clickhouse/clickhouse.ts";
 import { definitionsModel, valuesModel } from "./model.ts";
 import {
   findFixedValues,

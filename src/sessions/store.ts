@@ -1,7 +1,7 @@
 // Values of session properties, from the sessions that events told of. Never looks beyond one project.
 
 import { limits } from "../core/limits.ts";
-import type { ClickHouse, QueryOptions } from "../storage/clickhouse.ts";
+import type { ClickHouse, QueryOptions } from "../storage/clickhouse/clickhouse.ts";
 import type { TextName } from "./property.ts";
 
 /** What each property is of a row of `sessions`; those not named here are an ad's click ids. */

@@ -5,7 +5,7 @@ import { existsSync, mkdirSync, readFileSync, realpathSync, writeFileSync } from
 import { join } from "node:path";
 import { UserError } from "../core/fault.ts";
 import { reasonOf } from "../core/log.ts";
-import { removeConnection } from "./connection.ts";
+import { removeConnection } from "./embedded/connection.ts";
 
 export interface Owning {
   /** Gives it up; the folder is free when every part of this process that owns it has done so. */

@@ -6,11 +6,11 @@ import { readFileSync, readdirSync } from "node:fs";
 import { basename, join } from "node:path";
 import { fileURLToPath } from "node:url";
 import { UserError } from "../core/fault.ts";
-import { limits } from "../core/limits.ts";
+import { storageLimits } from "./limits.ts";
 import { type Log, reasonOf } from "../core/log.ts";
-import { type ClickHouse, ClickHouseError } from "./clickhouse.ts";
-import type { Postgres } from "./postgres.ts";
-import { statementsOf } from "./statement.ts";
+import { type ClickHouse, ClickHouseError } from "./clickhouse/clickhouse.ts";
+import type { Postgres } from "./postgres/postgres.ts";
+import { statementsOf } from "./clickhouse/statement.ts";
 import type { Stores } from "./stores.ts";
 
 export interface MigrateOptions {
@@ -108,7 +108,7 @@ const lockKey = "126943754085221";
 async function exclusively<T>(sql: Postgres, run: (connection: Reserved) => Promise<T>): Promise<T> {
   const connection = await sql.reserve();
   try {
-    await connection`SELECT set_config('lock_timeout', ${String(limits.migrateMsMax)}, false)`;
+    await connection`SELECT set_config('lock_timeout', ${String(storageLimits.migrateMsMax)}, false)`;
     await connection`SELECT pg_advisory_lock(${lockKey}::bigint)`;
     try {
       return await run(connection);
@@ -157,7 +157,7 @@ function isStatementError(thrown: unknown): boolean {
 
 /** ClickHouse has no transactions: a file's statements can be run again, and its record is written last. */
 async function migrateClickHouse(clickhouse: ClickHouse, files: Migration[], log: Log): Promise<number> {
-  const options = { timeoutMs: limits.migrateMsMax };
+  const options = { timeoutMs: storageLimits.migrateMsMax };
   await clickhouse.createDatabase();
   await clickhouse.command(`
     CREATE TABLE IF NOT EXISTS schema_migrations (

@@ -4,13 +4,14 @@ import { existsSync } from "node:fs";
 import { join, resolve } from "node:path";
 import { UserError } from "../core/fault.ts";
 import { limits } from "../core/limits.ts";
+import { storageLimits } from "./limits.ts";
 import { type Log, reasonOf } from "../core/log.ts";
-import { type ClickHouse, openClickHouse } from "./clickhouse.ts";
-import { type Connection, readConnection, removeConnection, writeConnection } from "./connection.ts";
-import { type EmbeddedStore, startEmbeddedClickHouse } from "./embedded_clickhouse.ts";
-import { startEmbeddedPostgres } from "./embedded_postgres.ts";
+import { type ClickHouse, openClickHouse } from "./clickhouse/clickhouse.ts";
+import { type Connection, readConnection, removeConnection, writeConnection } from "./embedded/connection.ts";
+import { type EmbeddedStore, startEmbeddedClickHouse } from "./embedded/clickhouse.ts";
+import { startEmbeddedPostgres } from "./embedded/postgres.ts";
 import { type Owning, lastOwner, ownDataDir, ownsDataDir } from "./lock.ts";
-import { type Postgres, openPostgres, pingPostgres } from "./postgres.ts";
+import { type Postgres, openPostgres, pingPostgres } from "./postgres/postgres.ts";
 
 export interface Stores {
   sql: Postgres;
@@ -23,7 +24,7 @@ export interface StoreOptions {
   /** Unset: the embedded one. */
   databaseUrl?: string;
   clickhouseUrl?: string;
-  /** Connections to Postgres at once; limits.postgresConnectionsMax unless told. */
+  /** Connections to Postgres at once; storageLimits.postgresConnectionsMax unless told. */
   connectionsMax?: number;
   /** Fail unless both answer now; otherwise a remote store may come later. */
   requireReachable?: boolean;
@@ -131,7 +132,7 @@ export function joinStores(
   const { database_url: databaseUrl, clickhouse_url: clickhouseUrl, embedded } = connection;
   const options = { dataDir: "", log, databaseUrl, ...(!embedded && { clickhouseUrl }) };
   return connectStores(
-    { ...options, connectionsMax: limits.workerConnectionsMax },
+    { ...options, connectionsMax: storageLimits.workerConnectionsMax },
     connection,
     async () => {},
   );
@@ -204,7 +205,7 @@ async function findOwner(dataDir: string): Promise<Connection | undefined> {
       const connection = readConnection(dataDir);
       if (connection && connection.pid === lastOwner(dataDir)) return connection;
       // It may be starting.
-      if (waited >= limits.attachMsMax) throw thrown;
+      if (waited >= storageLimits.attachMsMax) throw thrown;
       await Bun.sleep(ownerAgainMs);
     }
   }

@@ -3,9 +3,9 @@
 
 import Type, { type Static } from "typebox";
 import { Fault } from "../core/fault.ts";
-import { limits } from "../core/limits.ts";
+import { subscriptionLimits } from "./limits.ts";
 import {
-  type Changes,
+  type UpdateInput,
   choice,
   flag,
   integer,
@@ -15,11 +15,11 @@ import {
   reference,
   text,
   timezone,
-  type Wish,
+  type CreateInput,
   writable,
-} from "../http/field.ts";
-import { userModel } from "../http/user.ts";
-import { addressesIn, isAddress } from "./address_list.ts";
+} from "../http/fields/field.ts";
+import { userModel } from "../http/fields/user.ts";
+import { addressesIn, isAddress } from "./channels/address_list.ts";
 import { frequencies, type Frequency, type Schedule, type Weekday, weekdays } from "./schedule.ts";
 
 export const targetTypes = ["email", "slack", "webhook"] as const;
@@ -31,7 +31,7 @@ export const subscriptionModel = Type.Object({
   insight: nullable(reference({ description: "An insight of this project." }), { default: null }),
   target_type: choice(targetTypes),
   target_value: text({
-    maxLength: limits.targetCharsMax,
+    maxLength: subscriptionLimits.targetCharsMax,
     description:
       "email: addresses, separated by commas. webhook: a URL. slack: the URL of an incoming webhook " +
       "(there is no connection to Slack that a channel could be reached by).",
@@ -39,7 +39,9 @@ export const subscriptionModel = Type.Object({
   }),
   frequency: choice(frequencies),
   interval: integer({ minimum: 1, default: 1, description: "Every so many days, weeks, months or years." }),
-  byweekday: nullable(Type.Array(choice(weekdays), { maxItems: limits.weekdaysMax }), { default: null }),
+  byweekday: nullable(Type.Array(choice(weekdays), { maxItems: subscriptionLimits.weekdaysMax }), {
+    default: null,
+  }),
   bysetpos: nullable(
     integer({
       minimum: -366,
@@ -59,7 +61,9 @@ export const subscriptionModel = Type.Object({
   title: nullable(text({ maxLength: 100, blank: true }), { default: null }),
   summary: readOnly(Type.String({ description: "The schedule in words." })),
   next_delivery_date: readOnly(nullable(moment())),
-  invite_message: nullable(text({ maxLength: limits.inviteCharsMax, blank: true }), { default: null }),
+  invite_message: nullable(text({ maxLength: subscriptionLimits.inviteCharsMax, blank: true }), {
+    default: null,
+  }),
   timezone: nullable(
     timezone({ description: "Whose wall clock start_date's time keeps through changes; null: UTC." }),
     { default: null },
@@ -78,8 +82,8 @@ interface Chosen {
   byweekday: Weekday[] | null;
 }
 
-export type SubscriptionWish = Omit<Wish<typeof subscriptionBody>, keyof Chosen> & Chosen;
-export type SubscriptionChanges = Omit<Changes<typeof subscriptionBody>, keyof Chosen> & Partial<Chosen>;
+export type SubscriptionInput = Omit<CreateInput<typeof subscriptionBody>, keyof Chosen> & Chosen;
+export type SubscriptionUpdate = Omit<UpdateInput<typeof subscriptionBody>, keyof Chosen> & Partial<Chosen>;
 
 export const deliveryStatuses = ["pending", "retrying", "delivered", "failed"] as const;
 export type DeliveryStatus = (typeof deliveryStatuses)[number];
@@ -114,7 +118,7 @@ export const scheduleFields = [
  * What the schema cannot say of one field. Whether a host may be reached is the route's to ask.
  * @throws Fault invalid_input.
  */
-export function checkFields(fields: SubscriptionChanges): void {
+export function checkFields(fields: SubscriptionUpdate): void {
   if (fields.bysetpos === 0) {
     const detail = "Ensure this value is between 1 and 366, or between -366 and -1.";
     throw new Fault("invalid_input", detail, { attr: "bysetpos" });
@@ -136,8 +140,8 @@ function wrongTarget(type: TargetType, value: string): string | undefined {
     const wrong = addresses.find((one) => !isAddress(one));
     if (wrong !== undefined) return `"${wrong.slice(0, 100)}" is not an e-mail address.`;
     if (addresses.length === 0) return "Enter at least one e-mail address.";
-    if (addresses.length > limits.recipientsMax)
-      return `Enter at most ${limits.recipientsMax} e-mail addresses.`;
+    if (addresses.length > subscriptionLimits.recipientsMax)
+      return `Enter at most ${subscriptionLimits.recipientsMax} e-mail addresses.`;
     return undefined;
   }
   if (type === "slack" && !/^https?:/i.test(value)) {

@@ -1,16 +1,17 @@
-// The room's own wiring: carriers, pictures, links and the work that uses them. Opens nothing before it is needed.
+// The room's own wiring: channels, pictures, links and the work that uses them. Opens nothing before it is needed.
 
 import type { Addresses } from "../access/address.ts";
 import type { Secrets } from "../access/secret.ts";
 import type { Clock } from "../core/clock.ts";
 import { limits } from "../core/limits.ts";
+import { subscriptionLimits } from "./limits.ts";
 import type { Log } from "../core/log.ts";
-import type { Metrics } from "../http/metrics.ts";
-import type { Postgres } from "../storage/postgres.ts";
-import { openPace } from "../work/pace.ts";
-import { Places } from "../work/places.ts";
-import { openMail } from "./carriers/smtp.ts";
-import { openWeb } from "./carriers/web.ts";
+import type { Metrics } from "../http/metrics/metrics.ts";
+import type { Postgres } from "../storage/postgres/postgres.ts";
+import { openThrottle } from "../work/throttle.ts";
+import { Semaphore } from "../work/semaphore.ts";
+import { openMail } from "./channels/smtp.ts";
+import { openWeb } from "./channels/web.ts";
 import { sharedReader } from "./deliveries/reading.ts";
 import { type DeliveryCounts, type DeliveryWork, openDeliveryWork } from "./deliveries/work.ts";
 import { type Links, openLinks } from "./links/links.ts";
@@ -28,7 +29,7 @@ export interface SubscriptionOptions {
   reader: InsightReader;
   smtpUrl: string | undefined;
   emailFrom: string | undefined;
-  /** Where readers of letters reach this server. */
+  /** Where readers of emails reach this server. */
   siteUrl: () => string;
 }
 
@@ -40,14 +41,28 @@ export interface OpenedSubscriptions extends Pick<DeliveryWork, "start" | "close
 export function openSubscriptions(options: SubscriptionOptions): OpenedSubscriptions {
   const { sql, clock, log, addresses, secrets, siteUrl } = options;
   const mail = openMail({ smtpUrl: options.smtpUrl, from: options.emailFrom });
-  const places = new Places(limits.deliveryReadsMax, limits.deliveryReadsWaitingMax, limits.waitingShare);
+  const places = new Semaphore(
+    subscriptionLimits.deliveryReadsMax,
+    subscriptionLimits.deliveryReadsWaitingMax,
+    limits.waitingShare,
+  );
   const pictures = openPictures(places);
   const links = openLinks({ secrets, clock, siteUrl });
   const reader = sharedReader(options.reader, places, clock);
   const web = openWeb(addresses);
   const counts = deliveryCounts(options.metrics);
   const work = openDeliveryWork(
-    { sql, clock, log, reader, pictures, links, mail, web, pace: openPace(limits.letterGapMs) },
+    {
+      sql,
+      clock,
+      log,
+      reader,
+      pictures,
+      links,
+      mail,
+      web,
+      pace: openThrottle(subscriptionLimits.letterGapMs),
+    },
     counts,
   );
   return {

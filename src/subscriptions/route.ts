@@ -6,12 +6,12 @@ import { type Access, type Gate, projectHomes } from "../access/gate.ts";
 import { openRateLimit } from "../access/rate.ts";
 import type { Clock } from "../core/clock.ts";
 import { Fault } from "../core/fault.ts";
-import { limits } from "../core/limits.ts";
+import { subscriptionLimits } from "./limits.ts";
 import { readChanges, readFields, readReplacement } from "../http/body.ts";
-import { missingReference } from "../http/field_fault.ts";
-import { pageReply, readPage, requestUrl } from "../http/page.ts";
-import { listSchema, pageParameters, queryParameter, reply, requestBody } from "../http/schema.ts";
-import type { Postgres } from "../storage/postgres.ts";
+import { missingReference } from "../http/fields/field_fault.ts";
+import { pageReply, readPage, requestUrl } from "../http/pages/page.ts";
+import { listSchema, pageParameters, queryParameter, reply, requestBody } from "../http/fields/schema.ts";
+import type { Postgres } from "../storage/postgres/postgres.ts";
 import { type DeliveryRoutes, deliveryRoutes } from "./deliveries/route.ts";
 import {
   checkFields,
@@ -19,9 +19,9 @@ import {
   scheduleFields,
   type Subscription,
   subscriptionBody,
-  type SubscriptionChanges,
+  type SubscriptionUpdate,
   subscriptionModel,
-  type SubscriptionWish,
+  type SubscriptionInput,
   type TargetType,
   webUrlOf,
 } from "./model.ts";
@@ -47,7 +47,7 @@ export interface SubscriptionRoutes {
 
 export function subscriptionRoutes(parts: SubscriptionRoutes) {
   const { clock } = parts;
-  const testRate = openRateLimit(limits.testDeliveriesPerMinuteMax, clock);
+  const testRate = openRateLimit(subscriptionLimits.testDeliveriesPerMinuteMax, clock);
   const find: DeliveryRoutes["find"] = (project_id, params) => present(parts, project_id, params);
   const delivering = { ...parts, testRate, find };
   const app = new Elysia({ name: "subscriptions", tags: ["Subscriptions"] });
@@ -112,7 +112,7 @@ function oneRoutes(parts: SubscriptionRoutes, path: string) {
     .patch(
       path,
       async ({ project, params, request }) => {
-        const read = async () => (await readChanges(request, subscriptionBody)) as SubscriptionChanges;
+        const read = async () => (await readChanges(request, subscriptionBody)) as SubscriptionUpdate;
         return await changeSubscription(parts, project.id, params, read);
       },
       {
@@ -129,7 +129,7 @@ function oneRoutes(parts: SubscriptionRoutes, path: string) {
     .put(
       path,
       async ({ project, params, request }) => {
-        const read = async () => (await readReplacement(request, subscriptionBody)) as SubscriptionChanges;
+        const read = async () => (await readReplacement(request, subscriptionBody)) as SubscriptionUpdate;
         return await changeSubscription(parts, project.id, params, read);
       },
       {
@@ -159,10 +159,10 @@ async function present(
 }
 
 /** `whole`: what the subscription will be, as far as its target goes. */
-async function checkWish(
+async function checkInput(
   { sql, addresses }: SubscriptionRoutes,
   project_id: number,
-  changes: SubscriptionChanges,
+  changes: SubscriptionUpdate,
   whole: { target_type: TargetType; target_value: string },
 ): Promise<void> {
   const missing = await findMissing(sql, project_id, changes);
@@ -182,18 +182,18 @@ async function makeSubscription(
   access: Access,
   request: Request,
 ): Promise<Subscription> {
-  const wish = (await readFields(request, subscriptionBody)) as SubscriptionWish;
-  await checkWish(parts, project_id, wish, wish);
+  const input = (await readFields(request, subscriptionBody)) as SubscriptionInput;
+  await checkInput(parts, project_id, input, input);
   const now = parts.clock.now();
-  const dates = { created_at: new Date(now), next_delivery_date: nextDate(wish, now) };
+  const dates = { created_at: new Date(now), next_delivery_date: nextDate(input, now) };
   const made = await createSubscription(parts.sql, {
-    ...wish,
+    ...input,
     ...dates,
     project_id,
     user_id: access.user.id,
   });
   if (made) return made;
-  const detail = `A project can have at most ${limits.subscriptionsPerProjectMax} subscriptions.`;
+  const detail = `A project can have at most ${subscriptionLimits.subscriptionsPerProjectMax} subscriptions.`;
   throw new Fault("invalid_input", detail);
 }
 
@@ -201,12 +201,12 @@ async function changeSubscription(
   parts: SubscriptionRoutes,
   project_id: number,
   params: { id?: string },
-  read: () => Promise<SubscriptionChanges>,
+  read: () => Promise<SubscriptionUpdate>,
 ): Promise<Subscription> {
   const before = await present(parts, project_id, params);
   const { id } = before;
   const changes = await read();
-  await checkWish(parts, project_id, changes, { ...before, ...changes });
+  await checkInput(parts, project_id, changes, { ...before, ...changes });
   const changed = await reviseSubscription(parts.sql, project_id, id, (now) =>
     revision(now, changes, parts.clock.now()),
   );
@@ -215,7 +215,7 @@ async function changeSubscription(
 }
 
 /** The next date moves when the schedule does, and when the subscription comes back to life. */
-function revision(before: StoredSubscription, changes: SubscriptionChanges, now: number): Revision {
+function revision(before: StoredSubscription, changes: SubscriptionUpdate, now: number): Revision {
   const after = { ...before, ...changes };
   const moved = scheduleFields.some((name) => changes[name] !== undefined && !isSame(name, before, after));
   const slept = before.deleted || before.disabled_at !== null;
@@ -230,6 +230,6 @@ function isSame(name: (typeof scheduleFields)[number], before: Schedule, after: 
 }
 
 function nextDate(schedule: Schedule, now: number): Date | null {
-  const next = nextOccurrence(schedule, now + limits.deliveryLeadMs);
+  const next = nextOccurrence(schedule, now + subscriptionLimits.deliveryLeadMs);
   return next === undefined ? null : new Date(next);
 }

@@ -1,19 +1,19 @@
 // Where subscriptions rest. Never shows one to another project.
 
-import { isoOf } from "../http/field_time.ts";
-import { checkFits } from "../http/long_page.ts";
-import { shownInTurns } from "../http/sliced.ts";
-import { limits } from "../core/limits.ts";
+import { isoOf } from "../http/fields/field_time.ts";
+import { checkFits } from "../http/pages/long_page.ts";
+import { shownInTurns } from "../http/pages/sliced.ts";
+import { subscriptionLimits } from "./limits.ts";
 import { newUuid } from "../core/id.ts";
-import type { Postgres } from "../storage/postgres.ts";
-import { rowBytes } from "../storage/row_bytes.ts";
-import { withoutAddress } from "./address_list.ts";
+import type { Postgres } from "../storage/postgres/postgres.ts";
+import { rowBytes } from "../storage/clickhouse/row_bytes.ts";
+import { withoutAddress } from "./channels/address_list.ts";
 import type {
   Delivery,
   DeliveryStatus,
   Subscription,
-  SubscriptionChanges,
-  SubscriptionWish,
+  SubscriptionUpdate,
+  SubscriptionInput,
   TargetType,
 } from "./model.ts";
 import { type Schedule, summaryOf } from "./schedule.ts";
@@ -60,7 +60,7 @@ export interface SubscriptionFilter {
 
 /**
  * A page of a project's subscriptions, newest first, and how many there are.
- * @throws Fault with `limit` as its attr where they are longer than limits.pageBytesMax.
+ * @throws Fault with `limit` as its attr where they are longer than httpLimits.pageBytesMax.
  */
 export async function listSubscriptions(
   sql: Postgres,
@@ -114,37 +114,37 @@ export async function findMissing(
   return insight !== null && !found?.insight ? "insight" : undefined;
 }
 
-export interface Founding extends SubscriptionWish {
+export interface Founding extends SubscriptionInput {
   project_id: number;
   user_id: number;
   created_at: Date;
   next_delivery_date: Date | null;
 }
 
-/** Undefined when the project has limits.subscriptionsPerProjectMax of them. */
-export async function createSubscription(sql: Postgres, wish: Founding): Promise<Subscription | undefined> {
-  const { byweekday } = wish;
+/** Undefined when the project has subscriptionLimits.subscriptionsPerProjectMax of them. */
+export async function createSubscription(sql: Postgres, input: Founding): Promise<Subscription | undefined> {
+  const { byweekday } = input;
   const [row] = await sql<{ id: number }[]>`
     INSERT INTO subscriptions (
       project_id, dashboard_id, insight_id, target_type, target_value, frequency, interval, byweekday, bysetpos,
       count, start_date, until_date, timezone, title, invite_message, deleted, created_by, created_at,
       next_delivery_date)
-    SELECT ${wish.project_id}, ${wish.dashboard}::integer, ${wish.insight}::integer, ${wish.target_type},
-      ${wish.target_value}, ${wish.frequency}, ${wish.interval}::integer, ${byweekday}::text[],
-      ${wish.bysetpos}::integer, ${wish.count}::integer, ${wish.start_date}::text::timestamptz,
-      ${wish.until_date}::text::timestamptz, ${wish.timezone}, ${wish.title}, ${wish.invite_message},
-      ${wish.deleted}::boolean, ${wish.user_id}::integer, ${wish.created_at}::timestamptz,
-      ${wish.next_delivery_date}::timestamptz
-    WHERE (SELECT count(*) FROM subscriptions WHERE project_id = ${wish.project_id})
-      < ${limits.subscriptionsPerProjectMax}
+    SELECT ${input.project_id}, ${input.dashboard}::integer, ${input.insight}::integer, ${input.target_type},
+      ${input.target_value}, ${input.frequency}, ${input.interval}::integer, ${byweekday}::text[],
+      ${input.bysetpos}::integer, ${input.count}::integer, ${input.start_date}::text::timestamptz,
+      ${input.until_date}::text::timestamptz, ${input.timezone}, ${input.title}, ${input.invite_message},
+      ${input.deleted}::boolean, ${input.user_id}::integer, ${input.created_at}::timestamptz,
+      ${input.next_delivery_date}::timestamptz
+    WHERE (SELECT count(*) FROM subscriptions WHERE project_id = ${input.project_id})
+      < ${subscriptionLimits.subscriptionsPerProjectMax}
     RETURNING id`;
-  const made = row && (await findSubscription(sql, wish.project_id, row.id));
+  const made = row && (await findSubscription(sql, input.project_id, row.id));
   return made && shownOf(made);
 }
 
 /** What changes; `next` only when the date does. */
 export interface Revision {
-  changes: SubscriptionChanges;
+  changes: SubscriptionUpdate;
   next?: Date | null;
 }
 
@@ -177,7 +177,7 @@ export async function reviseSubscription(
 
 const renamed: Record<string, string> = { dashboard: "dashboard_id", insight: "insight_id" };
 
-function columnsOf(changes: SubscriptionChanges): Record<string, string | number | boolean | Date | null> {
+function columnsOf(changes: SubscriptionUpdate): Record<string, string | number | boolean | Date | null> {
   const set: Record<string, never> = {};
   for (const [name, value] of Object.entries(changes)) set[renamed[name] ?? name] = value as never;
   return set;
@@ -210,7 +210,7 @@ export async function listDeliveries(
   return { count: counted?.count ?? 0, deliveries: await shownInTurns(rows, shownDelivery) };
 }
 
-/** A delivery beside the schedule, due at once; undefined when limits.testDeliveriesMax are under way. */
+/** A delivery beside the schedule, due at once; undefined when subscriptionLimits.testDeliveriesMax are under way. */
 export async function addTestDelivery(
   sql: Postgres,
   subscription_id: number,
@@ -221,7 +221,7 @@ export async function addTestDelivery(
     SELECT ${newUuid()}, ${subscription_id}, ${now}::timestamptz, true, ${now}::timestamptz, ${now}::timestamptz
     WHERE (SELECT count(*) FROM subscription_deliveries
            WHERE subscription_id = ${subscription_id} AND test AND next_attempt_at IS NOT NULL)
-      < ${limits.testDeliveriesMax}
+      < ${subscriptionLimits.testDeliveriesMax}
     RETURNING id, status, error, delivered_at, due_at, test, attempts, next_attempt_at, created_at`;
   return row && shownDelivery(row);
 }

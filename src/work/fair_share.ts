@@ -1,7 +1,7 @@
 // Places shared out among owners, such as projects: whoever holds the fewest comes first, and nobody takes all. Never
 // waits itself.
 
-import { limits } from "../core/limits.ts";
+import { workLimits } from "./limits.ts";
 
 /** Whom a place is counted for: a project, or a text for what belongs to none. */
 export type Owner = number | string;
@@ -46,7 +46,7 @@ export class FairShare {
     this.#served.delete(owner);
     this.#served.set(owner, ++this.#turn);
     const [oldest] = this.#served.keys();
-    if (this.#served.size > limits.shareOwnersMax && oldest !== undefined) this.#served.delete(oldest);
+    if (this.#served.size > workLimits.shareOwnersMax && oldest !== undefined) this.#served.delete(oldest);
   }
 
   leave(owner: Owner): void {
@@ -57,7 +57,7 @@ export class FairShare {
   }
 
   /** Who of those that wait comes next; undefined when none of them may take a place. */
-  next<One extends Waiting>(waiting: Iterable<One>): One | undefined {
+  next<One extends FairWaiter>(waiting: Iterable<One>): One | undefined {
     let best: One | undefined;
     for (const one of waiting) {
       if (this.mayTake(one.owner, one.weight) && (!best || this.#isBefore(one.owner, best.owner))) best = one;
@@ -66,7 +66,7 @@ export class FairShare {
   }
 
   /** Takes places for as many of those that wait as may have one, in their order. */
-  takeFor<One extends Waiting>(waiting: readonly One[]): One[] {
+  takeFor<One extends FairWaiter>(waiting: readonly One[]): One[] {
     const left = new Set(waiting);
     const taken: One[] = [];
     for (let one = this.next(left); one; one = this.next(left)) {
@@ -86,7 +86,7 @@ export class FairShare {
 }
 
 /** One that waits for a place. */
-export interface Waiting {
+export interface FairWaiter {
   owner: Owner;
   /** As FairShare.mayTake() has it; 1 unless told. */
   weight?: number;

@@ -3,13 +3,14 @@
 
 import { Fault } from "../core/fault.ts";
 import { limits } from "../core/limits.ts";
+import { workLimits } from "./limits.ts";
 
 export interface MemoryBudgetOptions {
   /** Bytes of all bodies together. */
   bytesMax: number;
   /** Bytes of one project's bodies, and of all bodies whose project is not known. */
   shareBytesMax: number;
-  /** How long acquireSoon() waits, in ms; limits.bodyMemoryWaitMsMax unless told. */
+  /** How long acquireSoon() waits, in ms; workLimits.bodyMemoryWaitMsMax unless told. */
   waitMsMax?: number;
 }
 
@@ -33,12 +34,12 @@ export class MemoryBudget {
   readonly #waiting = new Set<Waiter>();
   #held = 0;
 
-  constructor({ bytesMax, shareBytesMax, waitMsMax = limits.bodyMemoryWaitMsMax }: MemoryBudgetOptions) {
+  constructor({ bytesMax, shareBytesMax, waitMsMax = workLimits.bodyMemoryWaitMsMax }: MemoryBudgetOptions) {
     this.bytesMax = bytesMax;
     this.shareBytesMax = shareBytesMax;
     this.#waitMsMax = waitMsMax;
-    this.#usualBytesMax = bytesMax * limits.bodyMemoryUsualShare;
-    this.#longBytesMax = bytesMax * limits.bodyMemoryLongShare;
+    this.#usualBytesMax = bytesMax * workLimits.bodyMemoryUsualShare;
+    this.#longBytesMax = bytesMax * workLimits.bodyMemoryLongShare;
   }
 
   /** Bytes held now. */
@@ -105,7 +106,7 @@ export class MemoryBudget {
 
   /** Resolves to false when there was no room for the bytes in time. */
   wait(lease: MemoryLease, bytes: number): Promise<boolean> {
-    if (this.#waiting.size >= limits.bodyMemoryWaitingMax) return Promise.resolve(false);
+    if (this.#waiting.size >= workLimits.bodyMemoryWaitingMax) return Promise.resolve(false);
     return new Promise((resolve) => {
       const waiter: Waiter = {
         lease,
@@ -209,7 +210,7 @@ export class MemoryLease {
 export function exhausted(): Fault {
   const detail =
     "The server holds as many request bodies as its memory allows. Send the request again later.";
-  return new Fault("unavailable", detail, { retryAfterSeconds: limits.bodyMemoryRetrySeconds });
+  return new Fault("unavailable", detail, { retryAfterSeconds: workLimits.bodyMemoryRetrySeconds });
 }
 
 /**
@@ -218,6 +219,9 @@ export function exhausted(): Fault {
  */
 export function openBodyMemory(bodyBytesMax: number, workers: number): MemoryBudget {
   const largest = bodyBytesMax + limits.inflatedBytesMax + limits.indexBytesMax;
-  const bytesMax = Math.max(limits.bodyMemoryBytes / workers, largest * limits.bodyMemoryLargestMin);
-  return new MemoryBudget({ bytesMax, shareBytesMax: Math.max(largest, bytesMax * limits.bodyMemoryShare) });
+  const bytesMax = Math.max(workLimits.bodyMemoryBytes / workers, largest * workLimits.bodyMemoryLargestMin);
+  return new MemoryBudget({
+    bytesMax,
+    shareBytesMax: Math.max(largest, bytesMax * workLimits.bodyMemoryShare),
+  });
 }

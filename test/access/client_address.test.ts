@@ -1,6 +1,6 @@
 import { expect, test } from "bun:test";
 import { openClientAddress, wrongNetwork } from "../../src/access/client_address.ts";
-import { limits } from "../../src/core/limits.ts";
+import { accessLimits } from "../../src/access/limits.ts";
 import { silentLog } from "../../src/core/log.ts";
 
 function addressOf(
@@ -51,7 +51,7 @@ test("an entry may have a port or brackets; behind one that is no address nothin
   ]) {
     expect([odd.slice(0, 20), through(odd)]).toEqual([odd.slice(0, 20), "10.0.0.1"]);
   }
-  const long = `203.0.113.7,${"10.0.0.1,".repeat(limits.forwardedEntriesMax)}10.0.0.1`;
+  const long = `203.0.113.7,${"10.0.0.1,".repeat(accessLimits.forwardedEntriesMax)}10.0.0.1`;
   expect(addressOf(trusted, "10.0.0.1", long)).toBe("10.0.0.1");
 });
 

@@ -2,6 +2,7 @@ import { afterAll, beforeAll, expect, test } from "bun:test";
 import { Elysia } from "elysia";
 import { openGate, projectHomes } from "../../src/access/gate.ts";
 import type { Clock } from "../../src/core/clock.ts";
+import { accessLimits } from "../../src/access/limits.ts";
 import { limits } from "../../src/core/limits.ts";
 import { silentLog } from "../../src/core/log.ts";
 import { MemoryBudget } from "../../src/work/memory_budget.ts";
@@ -68,8 +69,12 @@ async function ask(path: string, key?: string, init: RequestInit = {}): Promise<
   return { status: reply.status, body: (await reply.json()) as Record<string, unknown> };
 }
 
-async function keyWith(wish: { scopes: string[]; scoped_teams?: number[]; scoped_organizations?: string[] }) {
-  const { value } = await issueKey(accounts.sql, accounts.user_id, { label: "test", ...wish });
+async function keyWith(input: {
+  scopes: string[];
+  scoped_teams?: number[];
+  scoped_organizations?: string[];
+}) {
+  const { value } = await issueKey(accounts.sql, accounts.user_id, { label: "test", ...input });
   return value;
 }
 
@@ -301,11 +306,11 @@ test("the use of a key is noted once an hour", async () => {
   const first = clock.time;
   await ask("/api/me/", value);
   await noted(first);
-  clock.time = first + limits.keyUseNoteMs - 1;
+  clock.time = first + accessLimits.keyUseNoteMs - 1;
   await ask("/api/me/", value);
-  clock.time = first + limits.keyUseNoteMs;
+  clock.time = first + accessLimits.keyUseNoteMs;
   await ask("/api/me/", value);
-  await noted(first + limits.keyUseNoteMs);
+  await noted(first + accessLimits.keyUseNoteMs);
 });
 
 test("every guarded route says its scope in the API's description", () => {

@@ -11,6 +11,7 @@ import {
 import type { KeyEntry, ProjectKeySource } from "../../src/access/store.ts";
 import { systemClock } from "../../src/core/clock.ts";
 import { Fault } from "../../src/core/fault.ts";
+import { accessLimits } from "../../src/access/limits.ts";
 import { limits } from "../../src/core/limits.ts";
 import { openLog, silentLog } from "../../src/core/log.ts";
 
@@ -160,7 +161,7 @@ test("more unknown keys at once than a read may hold are told to come back", asy
   source.gate = promise;
   const first = table.admit("phc_first").catch(() => {});
   while (source.asked.length === 0) await Promise.resolve();
-  const waiting = Array.from({ length: limits.keysAskedMax }, (_, i) =>
+  const waiting = Array.from({ length: accessLimits.keysAskedMax }, (_, i) =>
     table.admit(`phc_${i}`).catch(() => {}),
   );
   const fault = await faultOf(table.admit("phc_last"));

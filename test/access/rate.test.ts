@@ -2,7 +2,7 @@ import { expect, test } from "bun:test";
 import fc from "fast-check";
 import { openRateLimit } from "../../src/access/rate.ts";
 import { Fault } from "../../src/core/fault.ts";
-import { limits } from "../../src/core/limits.ts";
+import { accessLimits } from "../../src/access/limits.ts";
 
 function openHeld(limit: number) {
   const clock = { time: 0, now: () => clock.time, elapsed: () => clock.time };
@@ -52,7 +52,7 @@ test("keys that are silent for a window are forgotten", () => {
   const { clock, rate, take } = openHeld(5);
   for (let i = 0; i < 1000; i += 1) take(`key ${i}`);
   expect(rate.keysCount()).toBe(1000);
-  clock.time = limits.rateWindowMs;
+  clock.time = accessLimits.rateWindowMs;
   take();
   expect(rate.keysCount()).toBe(1);
 });
@@ -65,7 +65,7 @@ test("in no window of 60 seconds are more requests let in than the budget, and n
       const admitted: number[] = [];
       for (const gap of gaps) {
         clock.time += gap;
-        const inWindow = admitted.filter((at) => at > clock.time - limits.rateWindowMs).length;
+        const inWindow = admitted.filter((at) => at > clock.time - accessLimits.rateWindowMs).length;
         const wasLetIn = typeof take() === "number";
         expect(wasLetIn).toBe(inWindow < limit);
         if (wasLetIn) admitted.push(clock.time);

@@ -1,15 +1,15 @@
 import { afterAll, beforeAll, expect, test } from "bun:test";
 import { Elysia } from "elysia";
 import { type GateOptions, openGate } from "../../src/access/gate.ts";
-import { askedStanding, Remembered } from "../../src/access/standing.ts";
-import { limits } from "../../src/core/limits.ts";
+import { uncachedKeys, Remembered } from "../../src/access/key_cache.ts";
+import { accessLimits } from "../../src/access/limits.ts";
 import { silentLog } from "../../src/core/log.ts";
 import { openProblems } from "../../src/http/problem.ts";
 import { organizationRoutes } from "../../src/organizations/route.ts";
 import { personalKeyRoutes } from "../../src/personal_api_keys/route.ts";
 import { issueKey, revokeKey } from "../../src/personal_api_keys/store.ts";
 import { projectRoutes } from "../../src/projects/route.ts";
-import type { Postgres } from "../../src/storage/postgres.ts";
+import type { Postgres } from "../../src/storage/postgres/postgres.ts";
 import { type FirstAccounts, openFirstAccounts, startMsMax } from "../support/accounts.ts";
 import { addMember, stillClock } from "../support/members.ts";
 import { until } from "../support/server.ts";
@@ -26,7 +26,7 @@ afterAll(() => accounts.close());
 function deafRooms(options: Partial<GateOptions> = {}) {
   const { sql } = accounts;
   const clock = stillClock();
-  const recent = new Remembered(askedStanding(sql), clock);
+  const recent = new Remembered(uncachedKeys(sql), clock);
   const gate = openGate({ sql, clock, log: silentLog, recent, ...options });
   const rooms = new Elysia()
     .onError(openProblems({ log: silentLog, routes: () => [] }))
@@ -54,10 +54,10 @@ test("a revocation that nobody told of is effective within five seconds, and at 
   const path = `/api/projects/${project_id}/`;
   expect((await ask(value, "GET", path)).status).toBe(200);
   await revokeKey(accounts.sql, key_id, user_id);
-  clock.passed = limits.foundAgeMsMax - 1;
+  clock.passed = accessLimits.foundAgeMsMax - 1;
   expect((await ask(value, "GET", path)).status).toBe(200);
   expect((await ask(value, "PATCH", path, { name: "x" })).status).toBe(401);
-  clock.passed = limits.foundAgeMsMax;
+  clock.passed = accessLimits.foundAgeMsMax;
   expect((await ask(value, "GET", path)).status).toBe(401);
 });
 
@@ -137,11 +137,11 @@ test("the use of a remembered key is noted once an hour, and again where that fa
   const first = clock.time;
   await ask(value, "GET", own);
   await until(async () => (await usedAt()) === first);
-  clock.time = first + limits.keyUseNoteMs - 1;
+  clock.time = first + accessLimits.keyUseNoteMs - 1;
   await ask(value, "GET", own);
   expect(tried).toBe(2);
-  clock.time = first + limits.keyUseNoteMs;
+  clock.time = first + accessLimits.keyUseNoteMs;
   await ask(value, "GET", own);
-  await until(async () => (await usedAt()) === first + limits.keyUseNoteMs);
+  await until(async () => (await usedAt()) === first + accessLimits.keyUseNoteMs);
   expect(tried).toBe(3);
 });

@@ -2,8 +2,8 @@
 
 import { afterAll, beforeAll, beforeEach, expect, test } from "bun:test";
 import { brotliDecompressSync, gunzipSync } from "node:zlib";
-import type { ExportWorker } from "../../src/batch_exports/worker.ts";
-import { fullDestination } from "../../src/batch_exports/destination_config.ts";
+import type { ExportWorker } from "../../src/batch_exports/runs/worker.ts";
+import { fullDestination } from "../../src/batch_exports/destinations/config.ts";
 import { azureAccount, azureError, azureKey, type AzureServer, startAzure } from "../support/azure.ts";
 import { cleanUp, later } from "../support/cleanup.ts";
 import { linesOf, runIn } from "../support/exports.ts";

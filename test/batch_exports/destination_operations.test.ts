@@ -1,7 +1,7 @@
 // What may be said of a destination, over HTTP: every rule and its words, where data may go, what a dry run does.
 
 import { afterAll, beforeAll, describe, expect, test } from "bun:test";
-import { fullDestination } from "../../src/batch_exports/destination_config.ts";
+import { fullDestination } from "../../src/batch_exports/destinations/config.ts";
 import { startMsMax } from "../support/accounts.ts";
 import { problemOf } from "../support/ask.ts";
 import { type ExportDesk, exportWish, openExportDesk } from "../support/batch_exports.ts";
@@ -323,12 +323,12 @@ test("files are for servers whose operator allows them", async () => {
 });
 
 test("no two exports write the same files", async () => {
-  const wish = (config: object, more: object = {}) => ({
+  const input = (config: object, more: object = {}) => ({
     ...exportWish,
     destination: { type: "File", config },
     ...more,
   });
-  const made = await free.make(wish({ path: "shared", prefix: "daily" }));
+  const made = await free.make(input({ path: "shared", prefix: "daily" }));
   const same = [
     { path: "shared", prefix: "daily" },
     { path: "shared/", prefix: "daily//" },
@@ -344,31 +344,31 @@ test("no two exports write the same files", async () => {
   ];
   for (const config of same) {
     const name = "path" in config ? "path" : "prefix";
-    expect(problemOf(await free.ask("POST", free.home, wish(config)))).toEqual(refused(name));
+    expect(problemOf(await free.ask("POST", free.home, input(config)))).toEqual(refused(name));
   }
   // What is made for one model is kept apart from the other.
-  await free.make(wish({ path: "models", prefix: "{table}" }));
-  const persons = await free.make(wish({ path: "models", prefix: "{table}" }, { model: "persons" }));
+  await free.make(input({ path: "models", prefix: "{table}" }));
+  const persons = await free.make(input({ path: "models", prefix: "{table}" }, { model: "persons" }));
   expect(problemOf(await free.ask("PATCH", `${free.home}${persons["id"]}/`, { model: "events" }))).toEqual(
     refused("path"),
   );
-  const other = await free.make(wish({ path: "shared", prefix: "weekly" }));
+  const other = await free.make(input({ path: "shared", prefix: "weekly" }));
   const moved = { destination: { config: { prefix: "daily" } } };
   expect(problemOf(await free.ask("PATCH", `${free.home}${other["id"]}/`, moved))).toEqual(refused("path"));
   // Its own files are no reason against it.
-  const renamed = await free.ask("PATCH", `${free.home}${made["id"]}/`, { ...wish({ path: "shared" }) });
+  const renamed = await free.ask("PATCH", `${free.home}${made["id"]}/`, { ...input({ path: "shared" }) });
   expect(renamed.status).toBe(200);
   expect((await free.ask("DELETE", `${free.home}${made["id"]}/`)).status).toBe(204);
   expect((await free.ask("PATCH", `${free.home}${other["id"]}/`, moved)).status).toBe(200);
   const at_once = await Promise.all(
-    Array.from({ length: 4 }, () => free.ask("POST", free.home, wish({ path: "race" }))),
+    Array.from({ length: 4 }, () => free.ask("POST", free.home, input({ path: "race" }))),
   );
   expect(at_once.map(({ status }) => status).toSorted()).toEqual([201, 400, 400, 400]);
 }, 60_000);
 
 test("templates that could be filled in to the same folder are the same place", async () => {
-  const wish = (config: object) => ({ ...exportWish, destination: { type: "File", config } });
-  const post = async (config: object) => (await free.ask("POST", free.home, wish(config))).status;
+  const input = (config: object) => ({ ...exportWish, destination: { type: "File", config } });
+  const post = async (config: object) => (await free.ask("POST", free.home, input(config))).status;
   expect(await post({ path: "templates", prefix: "{year}/{month}" })).toBe(201);
   expect(await post({ path: "templates", prefix: "2026/01" })).toBe(400);
   expect(await post({ path: "templates/2026/01" })).toBe(400);

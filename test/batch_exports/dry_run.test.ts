@@ -5,15 +5,15 @@ import { Elysia } from "elysia";
 import { openAddresses } from "../../src/access/address.ts";
 import { openGate } from "../../src/access/gate.ts";
 import { openSecrets } from "../../src/access/secret.ts";
-import type { Destination } from "../../src/batch_exports/destination_config.ts";
-import { probe } from "../../src/batch_exports/deliver.ts";
-import { fullDestination } from "../../src/batch_exports/destination_config.ts";
+import type { Destination } from "../../src/batch_exports/destinations/config.ts";
+import { probe } from "../../src/batch_exports/runs/deliver.ts";
+import { fullDestination } from "../../src/batch_exports/destinations/config.ts";
 import { batchExportRoutes } from "../../src/batch_exports/route.ts";
 import { systemClock } from "../../src/core/clock.ts";
-import { limits } from "../../src/core/limits.ts";
+import { exportLimits } from "../../src/batch_exports/limits.ts";
 import { silentLog as log } from "../../src/core/log.ts";
 import { openProblems } from "../../src/http/problem.ts";
-import { openClickHouse } from "../../src/storage/clickhouse.ts";
+import { openClickHouse } from "../../src/storage/clickhouse/clickhouse.ts";
 import { type FirstAccounts, openFirstAccounts, startMsMax } from "../support/accounts.ts";
 import { cleanUp, later } from "../support/cleanup.ts";
 
@@ -54,11 +54,15 @@ beforeEach(() => {
 
 const config = { bucket_name: "box", region: "us-east-1", prefix: "p", file_format: "Parquet" };
 const keys = { aws_access_key_id: "A", aws_secret_access_key: "S" };
-const wish = { name: "Tried", interval: "hour", destination: { type: "S3", config: { ...config, ...keys } } };
+const input = {
+  name: "Tried",
+  interval: "hour",
+  destination: { type: "S3", config: { ...config, ...keys } },
+};
 
 async function create(
   query: string,
-  body: unknown = wish,
+  body: unknown = input,
 ): Promise<{ status: number; body: Record<string, unknown> }> {
   const request = new Request(`http://localhost/api/projects/${accounts.project_id}/batch_exports/${query}`, {
     method: "POST",
@@ -117,15 +121,15 @@ test("a destination that does not work is a 400 that says why", async () => {
 });
 
 test("what is wrong anyway is not tried", async () => {
-  expect((await create("?dry_run=1", { ...wish, interval: "never" })).status).toBe(400);
+  expect((await create("?dry_run=1", { ...input, interval: "never" })).status).toBe(400);
   const inside = { type: "HTTP", config: { url: "http://127.0.0.1/", token: "t" } };
-  expect((await create("?dry_run=1", { ...wish, destination: inside })).status).toBe(400);
+  expect((await create("?dry_run=1", { ...input, destination: inside })).status).toBe(400);
   expect(probed).toEqual([]);
 });
 
 test("what creating refuses for what is there already, a dry run refuses alike, and tries nothing", async () => {
   const { sql, project_id } = accounts;
-  const file = { ...wish, destination: { type: "File", config: { path: "taken", prefix: "{year}" } } };
+  const file = { ...input, destination: { type: "File", config: { path: "taken", prefix: "{year}" } } };
   const before = await stored();
   expect((await create("", file)).status).toBe(201);
   const refused = await create("", file);
@@ -137,7 +141,7 @@ test("what creating refuses for what is there already, a dry run refuses alike, 
     SELECT gen_random_uuid(), project_id, created_by, created_at, last_updated_at, name, model, "interval", true,
       'NoOp', '{}'::jsonb, destination_secrets
     FROM (SELECT * FROM batch_exports WHERE project_id = ${project_id} LIMIT 1) AS one,
-      generate_series(1, ${limits.exportsPerProjectMax - before - 1}::integer)`;
+      generate_series(1, ${exportLimits.exportsPerProjectMax - before - 1}::integer)`;
   const full = await create("");
   expect([full.status, full.body["detail"]]).toEqual([
     400,
@@ -149,7 +153,7 @@ test("what creating refuses for what is there already, a dry run refuses alike, 
 });
 
 test("a prefix that can never work is refused by a dry run too", async () => {
-  const odd = { ...wish, destination: { type: "S3", config: { ...config, ...keys, prefix: "{nope}" } } };
+  const odd = { ...input, destination: { type: "S3", config: { ...config, ...keys, prefix: "{nope}" } } };
   const refused = await create("", odd);
   expect([refused.status, refused.body["attr"]]).toEqual([400, "destination__config__prefix"]);
   expect(await create("?dry_run=1", odd)).toEqual(refused);
@@ -164,10 +168,10 @@ test("creating tries nothing", async () => {
 });
 
 test("a query is taken while the engine cannot be asked", async () => {
-  expect((await create("", { ...wish, native_query: "SELECT lower(timestamp) FROM events" })).status).toBe(
+  expect((await create("", { ...input, native_query: "SELECT lower(timestamp) FROM events" })).status).toBe(
     201,
   );
-  expect((await create("", { ...wish, native_query: "SELECT nobody FROM events" })).status).toBe(400);
+  expect((await create("", { ...input, native_query: "SELECT nobody FROM events" })).status).toBe(400);
 });
 
 test("the engine is told no name that nobody has looked at", async () => {

@@ -3,7 +3,7 @@
 import { afterAll, beforeAll, expect, test } from "bun:test";
 import { silentLog } from "../../src/core/log.ts";
 import { attachPostgres } from "../../src/storage/stores.ts";
-import type { ExportWorker } from "../../src/batch_exports/worker.ts";
+import type { ExportWorker } from "../../src/batch_exports/runs/worker.ts";
 import { cleanUp, later } from "../support/cleanup.ts";
 import { endedRuns, linesOf } from "../support/exports.ts";
 import { type ExportProcess, openExportProcess } from "../support/export_process.ts";

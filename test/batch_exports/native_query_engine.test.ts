@@ -2,13 +2,13 @@
 // name says.
 
 import { afterAll, beforeAll, expect, test } from "bun:test";
-import { compileQuery } from "../../src/batch_exports/native_query.ts";
-import { whyNoPattern } from "../../src/batch_exports/query_check_store.ts";
-import { queryFunctionNames } from "../../src/batch_exports/query_function.ts";
+import { compileQuery } from "../../src/batch_exports/query/compile.ts";
+import { whyNoPattern } from "../../src/batch_exports/query/check_store.ts";
+import { queryFunctionNames } from "../../src/batch_exports/query/functions.ts";
 import { silentLog } from "../../src/core/log.ts";
 import { migrate } from "../../src/storage/migrate.ts";
-import type { ClickHouse } from "../../src/storage/clickhouse.ts";
-import { checkPropertyFilters, patternsIn } from "../../src/storage/property_filter.ts";
+import type { ClickHouse } from "../../src/storage/clickhouse/clickhouse.ts";
+import { checkPropertyFilters, patternsIn } from "../../src/storage/events/property_filter.ts";
 import { cleanUp } from "../support/cleanup.ts";
 import { openTestStores, storesStartMsMax } from "../support/stores.ts";
 

@@ -8,7 +8,7 @@ import { post, projectKey, rested, type Server, startServer, until } from "../su
 import { startFront, type TestFront } from "../support/stores.ts";
 import { silentLog } from "../../src/core/log.ts";
 import { makeFolder } from "../support/folder.ts";
-import type { Postgres } from "../../src/storage/postgres.ts";
+import type { Postgres } from "../../src/storage/postgres/postgres.ts";
 import { attachPostgres, attachStores, type Stores } from "../../src/storage/stores.ts";
 
 afterAll(cleanUp, 60_000);

@@ -5,7 +5,7 @@ import { afterAll, beforeAll, expect, test } from "bun:test";
 import { type Addresses, openAddresses } from "../../src/access/address.ts";
 import { openSecrets } from "../../src/access/secret.ts";
 import { bootstrap } from "../../src/accounts/bootstrap.ts";
-import { openExportWorker } from "../../src/batch_exports/worker.ts";
+import { openExportWorker } from "../../src/batch_exports/runs/worker.ts";
 import { silentLog } from "../../src/core/log.ts";
 import { migrate } from "../../src/storage/migrate.ts";
 import type { Stores } from "../../src/storage/stores.ts";

@@ -356,16 +356,16 @@ test("asked over HTTP: a dry run tries the destination out, a backfill begins at
     endpoint_url: s3.url,
     ...secrets,
   };
-  const wish = { name: "asked", interval: "hour", paused: true, destination: { type: "S3", config } };
+  const input = { name: "asked", interval: "hour", paused: true, destination: { type: "S3", config } };
   const base = "/api/projects/1/batch_exports/";
-  const dry = await ask(server, "POST", `${base}?dry_run=1`, wish);
+  const dry = await ask(server, "POST", `${base}?dry_run=1`, input);
   expect(dry.status).toBeLessThan(300);
   expect(keysBelow("http")).toEqual(["sluice-check/connection.txt"]);
-  const wrong = { ...wish, destination: { type: "S3", config: { ...config, aws_secret_access_key: "no" } } };
+  const wrong = { ...input, destination: { type: "S3", config: { ...config, aws_secret_access_key: "no" } } };
   const refused = await ask(server, "POST", `${base}?dry_run=1`, wrong);
   expect([refused.status, refused.body["attr"]]).toEqual([400, "destination"]);
   expect(String(refused.body["detail"])).toContain("SignatureDoesNotMatch");
-  const made = await ask(server, "POST", base, wish);
+  const made = await ask(server, "POST", base, input);
   const path = `${base}${String(made.body["id"])}/`;
   const range = { start_at: span.start.toISOString(), end_at: span.end.toISOString() };
   expect((await ask(server, "POST", `${path}backfills/`, range)).status).toBe(200);

@@ -1,8 +1,8 @@
 // S3 servers that send the engine elsewhere, or answer what is not theirs to show: it goes nowhere, and tells nothing.
 
 import { afterAll, beforeAll, expect, test } from "bun:test";
-import { fullDestination } from "../../src/batch_exports/destination_config.ts";
-import type { ExportWorker } from "../../src/batch_exports/worker.ts";
+import { fullDestination } from "../../src/batch_exports/destinations/config.ts";
+import type { ExportWorker } from "../../src/batch_exports/runs/worker.ts";
 import { cleanUp, later } from "../support/cleanup.ts";
 import { linesOf, runsOf } from "../support/exports.ts";
 import { type ExportProcess, openExportProcess } from "../support/export_process.ts";

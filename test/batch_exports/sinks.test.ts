@@ -4,7 +4,7 @@ import { afterAll, beforeAll, expect, test } from "bun:test";
 import { readdirSync, readFileSync, symlinkSync } from "node:fs";
 import { join } from "node:path";
 import { silentLog } from "../../src/core/log.ts";
-import type { Postgres } from "../../src/storage/postgres.ts";
+import type { Postgres } from "../../src/storage/postgres/postgres.ts";
 import { attachPostgres, type Stores } from "../../src/storage/stores.ts";
 import { azureAccount, azureKey, startAzure } from "../support/azure.ts";
 import { cleanUp, later } from "../support/cleanup.ts";

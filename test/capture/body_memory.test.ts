@@ -5,7 +5,7 @@ import { connect } from "node:net";
 import { brotliCompressSync, gzipSync } from "node:zlib";
 import LZString from "lz-string";
 import { Fault } from "../../src/core/fault.ts";
-import { limits } from "../../src/core/limits.ts";
+import { workLimits } from "../../src/work/limits.ts";
 import { MemoryBudget } from "../../src/work/memory_budget.ts";
 import { cleanUp, later } from "../support/cleanup.ts";
 import { type Desk, key, openDesk } from "../support/capture.ts";
@@ -17,7 +17,7 @@ const bodyBytesMax = 8 * mega;
 
 function budget(megabytes: number, waitMsMax = 60_000): MemoryBudget {
   const bytesMax = megabytes * mega;
-  return new MemoryBudget({ bytesMax, shareBytesMax: bytesMax * limits.bodyMemoryShare, waitMsMax });
+  return new MemoryBudget({ bytesMax, shareBytesMax: bytesMax * workLimits.bodyMemoryShare, waitMsMax });
 }
 
 /** A batch of about so many bytes, whose key is named first, last, or in each event only. */
@@ -120,7 +120,7 @@ test("past the budget a body gets a 503 that says when to come again, and nothin
   ];
   for (const [path, body] of bodies) {
     const reply = await post(desk, path, body);
-    expect(reply.headers.get("retry-after")).toBe(String(limits.bodyMemoryRetrySeconds));
+    expect(reply.headers.get("retry-after")).toBe(String(workLimits.bodyMemoryRetrySeconds));
     expect(await reply.json()).toEqual({
       type: "server_error",
       code: "unavailable",

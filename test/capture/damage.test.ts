@@ -4,9 +4,9 @@
 import { afterAll, afterEach, beforeEach, expect, test } from "bun:test";
 import { mkdirSync, readFileSync, readdirSync, rmSync, writeFileSync } from "node:fs";
 import { basename } from "node:path";
-import type { Journal } from "../../src/capture/journal.ts";
-import { Ledger } from "../../src/capture/ledger.ts";
-import { type Damage, Recovery } from "../../src/capture/recovery.ts";
+import type { Journal } from "../../src/capture/journal/journal.ts";
+import { Ledger } from "../../src/capture/journal/ledger.ts";
+import { type Damage, Recovery } from "../../src/capture/journal/recovery/recovery.ts";
 import {
   type LaneName,
   type Segment,
@@ -14,8 +14,8 @@ import {
   lanes,
   readSegmentName,
   segmentName,
-} from "../../src/capture/segment.ts";
-import { readSegment } from "../../src/capture/segment_read.ts";
+} from "../../src/capture/journal/segments/segment.ts";
+import { readSegment } from "../../src/capture/journal/segments/segment_reader.ts";
 import { openLog } from "../../src/core/log.ts";
 import { cleanUp } from "../support/cleanup.ts";
 import { makeFolder } from "../support/folder.ts";

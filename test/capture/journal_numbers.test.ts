@@ -2,20 +2,20 @@
 
 import { afterAll, beforeEach, beforeAll, expect, test } from "bun:test";
 import { cpSync, existsSync, mkdirSync, writeFileSync } from "node:fs";
-import { readIdentity, writeIdentity } from "../../src/capture/journal_identity.ts";
-import { type JournalPair, openPair } from "../../src/capture/journal_pair.ts";
+import { readJournalIdentity, writeIdentity } from "../../src/capture/journal/identity/journal_identity.ts";
+import { type JournalPair, openPair } from "../../src/capture/journal/identity/journal_pair.ts";
 import {
   claimJournal,
   publishWatermark,
   readRegistration,
   registerJournal,
-} from "../../src/capture/journal_store.ts";
+} from "../../src/capture/journal/identity/store.ts";
 import { systemClock } from "../../src/core/clock.ts";
 import { UserError } from "../../src/core/fault.ts";
-import { limits } from "../../src/core/limits.ts";
+import { journalLimits } from "../../src/capture/journal/limits.ts";
 import { openLog } from "../../src/core/log.ts";
-import { embeddedPlace, isSamePlace, postgresPlace } from "../../src/storage/connection.ts";
-import type { Postgres } from "../../src/storage/postgres.ts";
+import { embeddedAddress, isSameDatabase, databaseOf } from "../../src/storage/embedded/connection.ts";
+import type { Postgres } from "../../src/storage/postgres/postgres.ts";
 import { type Accounts, openAccounts, startMsMax } from "../support/accounts.ts";
 import { cleanUp } from "../support/cleanup.ts";
 import { makeFolder } from "../support/folder.ts";
@@ -92,7 +92,7 @@ test("a number that was written without asking is passed by, even after its jour
 
 test("a number whose remainder a batch would share with another journal is not handed out", async () => {
   await sql`INSERT INTO journals (id, name) OVERRIDING SYSTEM VALUE VALUES (2, 'two')`;
-  await sql`SELECT setval('journals_id_seq', ${limits.journalsCountMax + 1})`;
+  await sql`SELECT setval('journals_id_seq', ${journalLimits.journalsCountMax + 1})`;
   expect((await registerJournal(sql, { name: "x", holder: "b" })).number).toBe(4099);
 });
 
@@ -114,7 +114,7 @@ test("a journal of an earlier version takes the database that knows it by name a
   const pair = await started(folder, 5);
   expect(pair.number).toBe(1);
   const { database } = await readRegistration(sql, { name: "grown", number: 1 });
-  expect(readIdentity(folder)?.bond).toMatchObject({ database, postgres: "host:5432/sluice" });
+  expect(readJournalIdentity(folder)?.bond).toMatchObject({ database, postgres: "host:5432/sluice" });
 });
 
 test("one that the database does not know is renewed when nothing waits, and its saved keys are gone", async () => {
@@ -126,7 +126,7 @@ test("one that the database does not know is renewed when nothing waits, and its
   const pair = await open(folder);
   await pair.settle(journal);
   expect(journal.numbers).toEqual([2]);
-  expect(readIdentity(folder)?.number).toBe(2);
+  expect(readJournalIdentity(folder)?.number).toBe(2);
   expect(existsSync(`${folder}/keys.json`)).toBe(false);
   expect(lines.join()).toContain("another Postgres");
 });
@@ -138,14 +138,14 @@ test("one that the database does not know is refused with what waits in it, and 
   const refusing = pair.settle(journalWith(3));
   await expect(refusing).rejects.toBeInstanceOf(UserError);
   await expect(refusing).rejects.toThrow(`3 events in ${folder} wait for the Postgres`);
-  expect(readIdentity(folder)).toEqual({ name: "strange", number: 1 });
+  expect(readJournalIdentity(folder)).toEqual({ name: "strange", number: 1 });
   expect(await numbers()).toEqual([]);
 });
 
 test("the embedded database beside a journal of an earlier version is its own, though the journal had left", async () => {
   const folder = newFolder();
   await writeIdentity(folder, { name: "grown", number: 1 });
-  expect((await started(folder, 3, embeddedPlace)).number).toBe(1);
+  expect((await started(folder, 3, embeddedAddress)).number).toBe(1);
   expect((await registerJournal(sql, { name: "next", holder: "b" })).number).toBe(2);
 });
 
@@ -193,17 +193,17 @@ test("a watermark is told to the journal's own database only, and by its own pro
 });
 
 test("a Postgres is looked for at the same place when host and name are the same", () => {
-  expect(isSamePlace("db:5432/sluice", "db:6432/sluice")).toBe(true);
-  expect(isSamePlace("db/sluice", "db:6432/sluice")).toBe(true);
-  expect(isSamePlace("[::1]:5432/sluice", "[::2]:5432/sluice")).toBe(false);
-  expect(isSamePlace("db:5432/sluice", "db:5432/other")).toBe(false);
-  expect(isSamePlace(embeddedPlace, "db:5432/sluice")).toBe(false);
+  expect(isSameDatabase("db:5432/sluice", "db:6432/sluice")).toBe(true);
+  expect(isSameDatabase("db/sluice", "db:6432/sluice")).toBe(true);
+  expect(isSameDatabase("[::1]:5432/sluice", "[::2]:5432/sluice")).toBe(false);
+  expect(isSameDatabase("db:5432/sluice", "db:5432/other")).toBe(false);
+  expect(isSameDatabase(embeddedAddress, "db:5432/sluice")).toBe(false);
 });
 
 test("the place of a Postgres tells neither user nor password", () => {
-  expect(postgresPlace(undefined)).toBe("embedded");
-  expect(postgresPlace("postgres://me:se%40cret@db.example:5432/sluice?sslmode=require")).toBe(
+  expect(databaseOf(undefined)).toBe("embedded");
+  expect(databaseOf("postgres://me:se%40cret@db.example:5432/sluice?sslmode=require")).toBe(
     "db.example:5432/sluice",
   );
-  expect(postgresPlace("postgres://db.example/sluice")).toBe("db.example/sluice");
+  expect(databaseOf("postgres://db.example/sluice")).toBe("db.example/sluice");
 });

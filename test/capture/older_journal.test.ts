@@ -2,15 +2,15 @@
 
 import { afterAll, expect, test } from "bun:test";
 import { mkdirSync, rmSync, writeFileSync } from "node:fs";
-import { Block } from "../../src/capture/block.ts";
-import { writeFrame } from "../../src/capture/frame.ts";
-import { writeNativeFrame } from "../../src/capture/native_frame.ts";
-import { monthOf } from "../../src/capture/partition.ts";
-import { Quarantine } from "../../src/capture/quarantine.ts";
-import { emptyRow, newUuidBytes } from "../../src/capture/row.ts";
-import { batchId, segmentHead, segmentId, segmentName } from "../../src/capture/segment.ts";
+import { Block } from "../../src/capture/columns/block.ts";
+import { writeFrame } from "../../src/capture/journal/segments/frame.ts";
+import { writeNativeFrame } from "../../src/capture/journal/segments/native_frame.ts";
+import { monthOf } from "../../src/capture/columns/partition.ts";
+import { Quarantine } from "../../src/capture/journal/quarantine.ts";
+import { emptyRow, newUuidBytes } from "../../src/capture/event/row.ts";
+import { batchId, segmentHead, segmentId, segmentName } from "../../src/capture/journal/segments/segment.ts";
 import { bytesOf } from "../../src/core/bytes.ts";
-import { Pieces } from "../../src/storage/native_pieces.ts";
+import { Pieces } from "../../src/storage/native/native_pieces.ts";
 import { cleanUp } from "../support/cleanup.ts";
 import { makeFolder } from "../support/folder.ts";
 import { type Server, rested, startServer, storesOf } from "../support/server.ts";

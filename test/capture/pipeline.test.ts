@@ -1,6 +1,6 @@
 import { afterAll, expect, test } from "bun:test";
-import { othersTurn } from "../../src/core/clock.ts";
-import { entryLength } from "../../src/capture/member.ts";
+import { yieldToEventLoop } from "../../src/core/clock.ts";
+import { entryLength } from "../../src/capture/scan/event_fields.ts";
 import { limits } from "../../src/core/limits.ts";
 import { key, openDesk } from "../support/capture.ts";
 import { cleanUp } from "../support/cleanup.ts";
@@ -10,7 +10,7 @@ afterAll(cleanUp, 60_000);
 test("short bodies that come at once are each kept as they were sent, whether their key is known or not", async () => {
   const desk = openDesk({
     admit: async () => {
-      for (let turns = 0; turns < 3; turns++) await othersTurn();
+      for (let turns = 0; turns < 3; turns++) await yieldToEventLoop();
       return 8;
     },
   });

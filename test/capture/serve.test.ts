@@ -3,7 +3,7 @@
 import { afterAll, expect, test } from "bun:test";
 import { copyFileSync, mkdirSync } from "node:fs";
 import { ask } from "../support/ask.ts";
-import { readConnection } from "../../src/storage/connection.ts";
+import { readConnection } from "../../src/storage/embedded/connection.ts";
 import { cleanUp } from "../support/cleanup.ts";
 import {
   get,

@@ -1,13 +1,14 @@
 // What one project may have of the journal, and of what waits to be stored, beside the others.
 
 import { afterAll, expect, test } from "bun:test";
-import { Flush } from "../../src/capture/flush.ts";
-import { Journal } from "../../src/capture/journal.ts";
-import { Quarantine } from "../../src/capture/quarantine.ts";
-import type { Segment } from "../../src/capture/segment.ts";
-import { shipmentsOf } from "../../src/capture/shipment.ts";
+import { Flush } from "../../src/capture/flush/flush.ts";
+import { Journal } from "../../src/capture/journal/journal.ts";
+import { Quarantine } from "../../src/capture/journal/quarantine.ts";
+import type { Segment } from "../../src/capture/journal/segments/segment.ts";
+import { planInserts } from "../../src/capture/flush/insert_plan.ts";
 import { systemClock } from "../../src/core/clock.ts";
-import { limits } from "../../src/core/limits.ts";
+import { captureLimits } from "../../src/capture/limits.ts";
+import { journalLimits } from "../../src/capture/journal/limits.ts";
 import { silentLog } from "../../src/core/log.ts";
 import { type Desk, key, openDesk } from "../support/capture.ts";
 import { cleanUp, later } from "../support/cleanup.ts";
@@ -137,7 +138,7 @@ function wide(api_key: string, count: number): string {
   return `{"api_key":"${api_key}","batch":[${Array.from({ length: count }, (_, i) => item(i)).join(",")}]}`;
 }
 
-const perProject = limits.liveBacklogBytesMax / 2 / limits.changeWeightBytes;
+const perProject = journalLimits.liveBacklogBytesMax / 2 / journalLimits.changeWeightBytes;
 
 test("live events of a project whose changes would keep others waiting go behind imports, within a body too", async () => {
   const desk = openDesk({ bodyBytesMax: 1 << 26, projects });
@@ -172,9 +173,9 @@ test("an insert derives no more than half a million rows", async () => {
     const segment = desk.journal.nextSealed("historical", taken);
     if (!segment) break;
     taken.add(segment);
-    for (const batches of shipmentsOf(segment)) {
+    for (const batches of planInserts(segment)) {
       const sum = batches.reduce((all, batch) => all + (batch.changes ?? 0), 0);
-      expect(sum).toBeLessThanOrEqual(limits.batchChangesMax);
+      expect(sum).toBeLessThanOrEqual(captureLimits.batchChangesMax);
       changes += sum;
     }
   }
@@ -185,7 +186,7 @@ test("a project with a minute's changes waiting is told to come back, others are
   const desk = openDesk({ projects });
   const { historical, room: space } = desk.journal;
   space.isStoreAway = false;
-  historical.usage.add(own, 1000, limits.changesBacklogMax / 2 + 1);
+  historical.usage.add(own, 1000, journalLimits.changesBacklogMax / 2 + 1);
   const imported = (api_key: string) => ({ historical_migration: true, batch: [event(api_key)], api_key });
   const refused = await desk.send("/batch/", imported(key));
   expect([refused.status, ((await refused.json()) as { code: string }).code]).toEqual([

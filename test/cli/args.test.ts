@@ -1,5 +1,5 @@
 import { expect, test } from "bun:test";
-import { endOfWords, readWords, requiredTextOf, textOf } from "../../src/cli/args.ts";
+import { endOfWords, readWords, requiredTextOf, textOption } from "../../src/cli/args.ts";
 import { UserError } from "../../src/core/fault.ts";
 import { runSluice } from "../support/server.ts";
 
@@ -16,9 +16,9 @@ function complaint(work: () => unknown): UserError {
 test("options with values, flags and other words are told apart", () => {
   const words = readWords(["create", "--name", " Web shop ", "--json"], ["name"], ["json"]);
   expect(words.positionals).toEqual(["create"]);
-  expect(textOf(words, "name")).toBe("Web shop");
+  expect(textOption(words, "name")).toBe("Web shop");
   expect(words.values["json"]).toBe(true);
-  expect(textOf(readWords(["--name=x"], ["name"]), "name")).toBe("x");
+  expect(textOption(readWords(["--name=x"], ["name"]), "name")).toBe("x");
 });
 
 test("an unknown option and a missing value are wrong use, said in one sentence", () => {

@@ -1,7 +1,7 @@
 // Two servers on the same remote stores: started at once on empty ones, sharing keys and events.
 
 import { afterAll, expect, test } from "bun:test";
-import { readConnection } from "../../src/storage/connection.ts";
+import { readConnection } from "../../src/storage/embedded/connection.ts";
 import { cleanUp } from "../support/cleanup.ts";
 import { post, projectKey, rested, runSluice, startServer, storesOf, until } from "../support/server.ts";
 

@@ -18,7 +18,7 @@ import {
   storesOf,
   until,
 } from "../support/server.ts";
-import { readConnection } from "../../src/storage/connection.ts";
+import { readConnection } from "../../src/storage/embedded/connection.ts";
 
 afterAll(cleanUp, 60_000);
 

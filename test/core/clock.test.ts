@@ -1,5 +1,5 @@
 import { expect, test } from "bun:test";
-import { othersTurn } from "../../src/core/clock.ts";
+import { yieldToEventLoop } from "../../src/core/clock.ts";
 
 test("of many that work off something long, one goes on in a turn of the loop", async () => {
   let turn = 0;
@@ -11,9 +11,9 @@ test("of many that work off something long, one goes on in a turn of the loop", 
   setImmediate(count);
   const went = await Promise.all(
     Array.from({ length: 40 }, async (_, i) => {
-      await othersTurn();
+      await yieldToEventLoop();
       const first = turn;
-      await othersTurn();
+      await yieldToEventLoop();
       return { i, first, second: turn };
     }),
   );
@@ -28,7 +28,7 @@ test("a long queue is served in order, to its end", async () => {
   const order: number[] = [];
   await Promise.all(
     Array.from({ length: 3000 }, async (_, i) => {
-      await othersTurn();
+      await yieldToEventLoop();
       order.push(i);
     }),
   );

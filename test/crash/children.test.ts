@@ -2,7 +2,7 @@
 
 import { afterAll, expect, test } from "bun:test";
 import { existsSync, readFileSync, readdirSync } from "node:fs";
-import { limits } from "../../src/core/limits.ts";
+import { embeddedLimits } from "../../src/storage/embedded/limits.ts";
 import { cleanUp } from "../support/cleanup.ts";
 import {
   type Server,
@@ -103,10 +103,11 @@ test("every thread of the ClickHouse child stands behind the server's and Postgr
     await rested(server);
     const [own] = nicesOf(server.pid);
     const engine = childOf(server, clickhouseChild).pid;
-    expect(nicesOf(engine)).toEqual([Math.min(19, own! + limits.frontNice)]);
+    expect(nicesOf(engine)).toEqual([Math.min(19, own! + embeddedLimits.frontNice)]);
     // Where Linux weighs sessions against each other, a thread's own priority says little.
     const session = `/proc/${engine}/autogroup`;
-    if (existsSync(session)) expect(readFileSync(session, "utf8")).toContain(`nice ${limits.frontNice}\n`);
+    if (existsSync(session))
+      expect(readFileSync(session, "utf8")).toContain(`nice ${embeddedLimits.frontNice}\n`);
     expect(nicesOf(childOf(server, postgresChild).pid)).toEqual([own!]);
     process.kill(engine, "SIGKILL");
     await ready(server);

@@ -5,7 +5,7 @@ import { cpSync, existsSync } from "node:fs";
 import { cleanUp } from "../support/cleanup.ts";
 import { makeFolder } from "../support/folder.ts";
 import { openLender, type Lender } from "../support/remote.ts";
-import { readIdentity } from "../../src/capture/journal_identity.ts";
+import { readJournalIdentity } from "../../src/capture/journal/identity/journal_identity.ts";
 import { post, projectKey, rested, startServer, until } from "../support/server.ts";
 import { postAnew, serving, waitingIn } from "../support/workers.ts";
 
@@ -66,7 +66,7 @@ test("what waits with workers is counted when the database is another one, and n
   expect(await back.end("SIGTERM")).toBe(0);
   const moved = await startServer({ ...away, WORKERS: "3" }, dataDir);
   await serving(moved, 3);
-  const numbers = folders.map((folder) => readIdentity(folder)?.number);
+  const numbers = folders.map((folder) => readJournalIdentity(folder)?.number);
   expect(new Set(numbers).size).toBe(3);
   const rows = await lender.stores.clickhouse.query<{ n: string }>(
     "SELECT count() AS n FROM crew_home.events",

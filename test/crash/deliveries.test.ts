@@ -6,7 +6,7 @@ import { cleanUp } from "../support/cleanup.ts";
 import { makeFolder } from "../support/folder.ts";
 import { type MailSink, openMailSink } from "../support/mail.ts";
 import { post, projectKey, rested, type Server, startServer, storesOf, until } from "../support/server.ts";
-import type { Postgres } from "../../src/storage/postgres.ts";
+import type { Postgres } from "../../src/storage/postgres/postgres.ts";
 
 afterAll(cleanUp, 60_000);
 

@@ -1,10 +1,10 @@
 // Exports of events that expire: before a run reads them, and in the middle of it.
 
 import { afterAll, beforeAll, expect, test } from "bun:test";
-import { limits } from "../../src/core/limits.ts";
+import { retentionLimits } from "../../src/event_retention/limits.ts";
 import { silentLog } from "../../src/core/log.ts";
 import { expireEvents } from "../../src/event_retention/pass.ts";
-import type { ClickHouse } from "../../src/storage/clickhouse.ts";
+import type { ClickHouse } from "../../src/storage/clickhouse/clickhouse.ts";
 import { cleanUp } from "../support/cleanup.ts";
 import { type ExportProcess, noon, openExportProcess } from "../support/export_process.ts";
 import { endedRuns } from "../support/exports.ts";
@@ -40,7 +40,7 @@ async function arriveRecent(rows: number): Promise<void> {
 }
 
 async function expire(): Promise<void> {
-  now += 2 * limits.expiryPassMs;
+  now += 2 * retentionLimits.expiryPassMs;
   const { sql, clickhouse } = exports.stores;
   const looked = await expireEvents({
     sql,

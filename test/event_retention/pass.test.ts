@@ -2,7 +2,7 @@
 
 import { afterAll, beforeAll, beforeEach, expect, test } from "bun:test";
 import { deriveAgain, storedBatches } from "../../src/capture/store.ts";
-import { limits } from "../../src/core/limits.ts";
+import { retentionLimits } from "../../src/event_retention/limits.ts";
 import { silentLog } from "../../src/core/log.ts";
 import { expireEvents, type Looked, type PassOptions } from "../../src/event_retention/pass.ts";
 import { createOrganization } from "../../src/organizations/store.ts";
@@ -249,7 +249,7 @@ test("more projects than one statement takes are worked off some at a time", asy
   const rows = await stores.sql<{ id: number }[]>`
     INSERT INTO projects (uuid, organization_id, name, api_token, event_retention_days)
     SELECT gen_random_uuid(), ${organization_id}, 'many', 'many-' || number, 1 + number % 300
-    FROM generate_series(1, ${2 * limits.expiryProjectsMax + 5}) AS number RETURNING id`;
+    FROM generate_series(1, ${2 * retentionLimits.expiryProjectsMax + 5}) AS number RETURNING id`;
   const ids = [rows[0]!.id, rows[999]!.id, rows.at(-1)!.id];
   for (const id of ids) await store(id, "2024-06-01 00:00:00");
   expect(await pass()).toMatchObject({ is: "passed", events: 3 });
@@ -259,7 +259,7 @@ test("more projects than one statement takes are worked off some at a time", asy
 
 test("deleted rows leave the files once they are a quarter of a year's, or have rested for a month", async () => {
   // What others have left there goes first.
-  now += limits.expiryMaskedMsMax;
+  now += retentionLimits.expiryMaskedMsMax;
   await pass();
   now += 2 * hourMs;
   const few = await makeProject(7);
@@ -269,7 +269,7 @@ test("deleted rows leave the files once they are a quarter of a year's, or have 
   await store(few, day(1));
   expect(await pass()).toMatchObject({ events: 1 });
   expect([await timesOf(few), await onDisk(few)]).toEqual([[], 1]);
-  now += limits.expiryMaskedMsMax - hourMs;
+  now += retentionLimits.expiryMaskedMsMax - hourMs;
   await pass();
   expect(await onDisk(few)).toBe(1);
   now += 2 * hourMs;

@@ -2,6 +2,7 @@
 
 import { afterAll, beforeAll, expect, test } from "bun:test";
 import { limits } from "../../src/core/limits.ts";
+import { retentionLimits } from "../../src/event_retention/limits.ts";
 import { expiryOfAll, expiryOfSome, keptFrom, passDueSince } from "../../src/event_retention/expiry.ts";
 import { expireEvents, type PassOptions } from "../../src/event_retention/pass.ts";
 import { SteadyClock } from "../../src/event_retention/steady_clock.ts";
@@ -14,8 +15,8 @@ import {
 } from "../../src/event_retention/turn_store.ts";
 import { openEventRetention } from "../../src/event_retention/worker.ts";
 import { silentLog } from "../../src/core/log.ts";
-import { openMetrics } from "../../src/http/metrics.ts";
-import type { ClickHouse } from "../../src/storage/clickhouse.ts";
+import { openMetrics } from "../../src/http/metrics/metrics.ts";
+import type { ClickHouse } from "../../src/storage/clickhouse/clickhouse.ts";
 import { type FirstAccounts, openFirstAccounts, startMsMax } from "../support/accounts.ts";
 
 let accounts: FirstAccounts;
@@ -70,9 +71,9 @@ test("the turn of a process that died is free a quarter of an hour later", async
   const { sql } = accounts;
   await passedAt(null);
   await takeTurn(sql, one, noon);
-  expect(await takeTurn(sql, other, noon + limits.expiryLeaseMs - 1)).toBeUndefined();
-  expect(await takeTurn(sql, other, noon + limits.expiryLeaseMs)).toBeDefined();
-  expect(await keepTurn(sql, one, noon + limits.expiryLeaseMs)).toBe(false);
+  expect(await takeTurn(sql, other, noon + retentionLimits.expiryLeaseMs - 1)).toBeUndefined();
+  expect(await takeTurn(sql, other, noon + retentionLimits.expiryLeaseMs)).toBeDefined();
+  expect(await keepTurn(sql, one, noon + retentionLimits.expiryLeaseMs)).toBe(false);
 });
 
 test("what a clock wrote that was years ahead holds nobody up", async () => {

@@ -1,9 +1,9 @@
 import { afterAll, beforeAll, expect, test } from "bun:test";
 import { Fault } from "../../src/core/fault.ts";
-import { limits } from "../../src/core/limits.ts";
+import { httpLimits } from "../../src/http/limits.ts";
 import { silentLog } from "../../src/core/log.ts";
 import { listEvents } from "../../src/events/store.ts";
-import { type ClickHouse, readsUntil } from "../../src/storage/clickhouse.ts";
+import { type ClickHouse, readsUntil } from "../../src/storage/clickhouse/clickhouse.ts";
 import { migrate } from "../../src/storage/migrate.ts";
 import type { Stores } from "../../src/storage/stores.ts";
 import { cleanUp } from "../support/cleanup.ts";
@@ -72,7 +72,7 @@ test(
     const fault = await refused(events);
     expect(fault).toMatchObject({ code: "max_value", attr: "limit" });
     const fits = Number(/limit=(\d+)/.exec(fault.detail)?.[1]);
-    const each = Math.floor(limits.pageBytesMax / propertyBytes);
+    const each = Math.floor(httpLimits.pageBytesMax / propertyBytes);
     expect(fits).toBeGreaterThan(each - 3);
     expect(fits).toBeLessThanOrEqual(each);
     expect(await read(fits, 0)).toHaveLength(fits);
@@ -120,7 +120,7 @@ test(
     expect(asked).toHaveLength(1);
     await textOf(pieces);
     expect(asked.length).toBeGreaterThan(10);
-    for (const bytes of asked) expect(bytes).toBeLessThanOrEqual(limits.pageBlockBytes + propertyBytes);
+    for (const bytes of asked) expect(bytes).toBeLessThanOrEqual(httpLimits.pageBlockBytes + propertyBytes);
   },
   storesStartMsMax,
 );

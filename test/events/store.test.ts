@@ -1,6 +1,6 @@
 import { expect, test } from "bun:test";
 import { type DayCount, listEvents, pageSpan } from "../../src/events/store.ts";
-import type { ClickHouse, QueryOptions } from "../../src/storage/clickhouse.ts";
+import type { ClickHouse, QueryOptions } from "../../src/storage/clickhouse/clickhouse.ts";
 
 const days: DayCount[] = [
   { day: "2024-03-03", count: "5" },

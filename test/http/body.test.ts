@@ -1,10 +1,10 @@
 import { expect, test } from "bun:test";
 import Type from "typebox";
 import { Fault } from "../../src/core/fault.ts";
-import { limits } from "../../src/core/limits.ts";
+import { httpLimits } from "../../src/http/limits.ts";
 import { chargeBody, readChanges, readFields, readReplacement, receive } from "../../src/http/body.ts";
 import { MemoryBudget } from "../../src/work/memory_budget.ts";
-import { flag, integer, nullable, text } from "../../src/http/field.ts";
+import { flag, integer, nullable, text } from "../../src/http/fields/field.ts";
 
 const schema = Type.Object({
   name: text(),
@@ -78,7 +78,7 @@ test("a form is read as the JSON it stands for", async () => {
 });
 
 test("a body of managementBodyBytesMax is read, one byte more is not, announced or chunked", async () => {
-  const max = limits.managementBodyBytesMax;
+  const max = httpLimits.managementBodyBytesMax;
   const sized = (bytes: number) => `{"name":"a"}${" ".repeat(bytes - 12)}`;
   expect(await readFields(request(sized(max)), schema)).toMatchObject({ name: "a" });
   const announced = request(sized(max + 1));

@@ -4,8 +4,8 @@
 import { afterAll, beforeAll, expect, test } from "bun:test";
 import { limits } from "../../src/core/limits.ts";
 import { fieldsOfForm } from "../../src/http/body.ts";
-import { checkChanges } from "../../src/http/field_check.ts";
-import type { Rule } from "../../src/http/field_rule.ts";
+import { checkChanges } from "../../src/http/fields/field_check.ts";
+import type { Rule } from "../../src/http/fields/field_rule.ts";
 import { managementRoutes, type RunningApp, startApp } from "../support/app.ts";
 import { ask, problemOf } from "../support/ask.ts";
 import { cleanUp } from "../support/cleanup.ts";

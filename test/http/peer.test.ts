@@ -1,5 +1,5 @@
 import { afterAll, expect, test } from "bun:test";
-import { listen, openDoor } from "../../src/http/listen.ts";
+import { listen, openApplication } from "../../src/http/listen.ts";
 import { Peers } from "../../src/http/peer.ts";
 import { cleanUp, later } from "../support/cleanup.ts";
 import { sendRaw } from "../support/raw.ts";
@@ -13,7 +13,7 @@ function open(): { url: string; peers: Peers } {
     await request.text();
     return new Response(peers.of(request) ?? "nobody");
   };
-  const app = openDoor().post("/asked", ({ request }) => answer(request), { parse: "none" });
+  const app = openApplication().post("/asked", ({ request }) => answer(request), { parse: "none" });
   const server = listen(app, { host: "127.0.0.1", port: 0, bodyBytesMax: 1000, peers });
   later(() => server.stop());
   return { url: server.url, peers };

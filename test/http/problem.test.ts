@@ -2,7 +2,7 @@ import { expect, test } from "bun:test";
 import { Elysia } from "elysia";
 import { Fault } from "../../src/core/fault.ts";
 import { openLog, silentLog } from "../../src/core/log.ts";
-import { ClickHouseError } from "../../src/storage/clickhouse.ts";
+import { ClickHouseError } from "../../src/storage/clickhouse/clickhouse.ts";
 import { openProblems, problemResponse, problems } from "../../src/http/problem.ts";
 
 function openApp(thrown: unknown, lines: string[] = []) {

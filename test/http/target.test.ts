@@ -1,7 +1,7 @@
 // What a request is addressed to: the path as its client wrote it, and one host.
 
 import { afterAll, beforeAll, expect, test } from "bun:test";
-import { limits } from "../../src/core/limits.ts";
+import { httpLimits } from "../../src/http/limits.ts";
 import { type RunningApp, startApp } from "../support/app.ts";
 import { ask } from "../support/ask.ts";
 import { cleanUp } from "../support/cleanup.ts";
@@ -54,7 +54,7 @@ test("a path with dot segments is refused, and never becomes that of another rou
 
 test("a path with an empty segment, or of more segments than any, is not resolved to a route", async () => {
   const home = `/api/organizations/${organization}`;
-  const deep = "a/".repeat(limits.pathSegmentsMax);
+  const deep = "a/".repeat(httpLimits.pathSegmentsMax);
   for (const target of [
     `${home}/batch_exports//../..`,
     `//x/..${home}/`,
@@ -63,7 +63,7 @@ test("a path with an empty segment, or of more segments than any, is not resolve
     expect([target, await answerTo("DELETE", target)]).toEqual([target, [404, "not_found"]]);
   }
   const deepest = Math.max(...app.routes.map(({ path }) => path.split("/").filter(Boolean).length));
-  expect(deepest).toBeLessThan(limits.pathSegmentsMax);
+  expect(deepest).toBeLessThan(httpLimits.pathSegmentsMax);
 });
 
 test("dots and backslashes inside of a segment are text", async () => {

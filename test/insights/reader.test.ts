@@ -5,7 +5,7 @@ import { silentLog } from "../../src/core/log.ts";
 import { type InsightReader, openInsightReader } from "../../src/insights/reader.ts";
 import { createInsight, removeInsight } from "../../src/insights/store.ts";
 import { openQueryEngine } from "../../src/query/engine.ts";
-import { ClickHouseError } from "../../src/storage/clickhouse.ts";
+import { ClickHouseError } from "../../src/storage/clickhouse/clickhouse.ts";
 import { migrate } from "../../src/storage/migrate.ts";
 import type { Stores } from "../../src/storage/stores.ts";
 import { cleanUp } from "../support/cleanup.ts";
@@ -40,7 +40,7 @@ const trend = {
 };
 
 async function make(fields: { name?: string; query?: unknown; dashboards?: number[] }): Promise<number> {
-  const wish = {
+  const input = {
     name: null,
     query: trend,
     description: "",
@@ -50,7 +50,7 @@ async function make(fields: { name?: string; query?: unknown; dashboards?: numbe
     dashboards: [],
     ...fields,
   };
-  return await createInsight(stores.sql, wish, { project_id, user_id, derived_name: "seen count" });
+  return await createInsight(stores.sql, input, { project_id, user_id, derived_name: "seen count" });
 }
 
 async function makeDashboard(): Promise<number> {

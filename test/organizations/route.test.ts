@@ -1,6 +1,6 @@
 import { afterAll, beforeAll, expect, test } from "bun:test";
 import { issueKey } from "../../src/personal_api_keys/store.ts";
-import type { Postgres } from "../../src/storage/postgres.ts";
+import type { Postgres } from "../../src/storage/postgres/postgres.ts";
 import { startMsMax } from "../support/accounts.ts";
 import { addAccount, addStranger, ask, problemOf } from "../support/ask.ts";
 import { cleanUp } from "../support/cleanup.ts";
@@ -36,8 +36,8 @@ async function make(body: Record<string, unknown> = { name: "Made" }): Promise<R
   return made.body;
 }
 
-async function keyOf(wish: { scopes: string[]; scoped_teams?: number[]; scoped_organizations?: string[] }) {
-  return (await issueKey(sql, first.user_id, { label: "held", ...wish })).value;
+async function keyOf(input: { scopes: string[]; scoped_teams?: number[]; scoped_organizations?: string[] }) {
+  return (await issueKey(sql, first.user_id, { label: "held", ...input })).value;
 }
 
 test("creating answers 201 with every field, in its type", async () => {

@@ -1,7 +1,7 @@
 import { afterAll, beforeAll, beforeEach, expect, test } from "bun:test";
-import { limits } from "../../src/core/limits.ts";
+import { personalKeyLimits } from "../../src/personal_api_keys/limits.ts";
 import { issueKey } from "../../src/personal_api_keys/store.ts";
-import type { Postgres } from "../../src/storage/postgres.ts";
+import type { Postgres } from "../../src/storage/postgres/postgres.ts";
 import { startMsMax } from "../support/accounts.ts";
 import { addStranger, type Account, ask, problemOf } from "../support/ask.ts";
 import { cleanUp } from "../support/cleanup.ts";
@@ -29,13 +29,13 @@ const home = "/api/personal_api_keys/";
 const call = (method: string, path: string, body?: unknown, key = owner.key) =>
   ask(server, method, path, body, key);
 const statusOf = async (key: string) => (await call("GET", `${home}@current`, undefined, key)).status;
-const wish = { label: "made", scopes: ["query:read"] };
+const input = { label: "made", scopes: ["query:read"] };
 
 test("issuing shows the value once, and the key works", async () => {
-  const { status, body } = await call("POST", home, { ...wish, id: "forged", value: "forged", user_id: 1 });
+  const { status, body } = await call("POST", home, { ...input, id: "forged", value: "forged", user_id: 1 });
   const { id, value } = body as { id: string; value: string };
   expect([status, id === "forged", value.slice(0, 4), value.length]).toEqual([201, false, "phx_", 51]);
-  expect(body).toMatchObject({ ...wish, scoped_teams: [], scoped_organizations: [], last_rolled_at: null });
+  expect(body).toMatchObject({ ...input, scoped_teams: [], scoped_organizations: [], last_rolled_at: null });
   const current = await call("GET", `${home}@current/`, undefined, value);
   expect(current.body).toMatchObject({ id, mask_value: `phx_...${value.slice(-4)}` });
   for (const path of [home, `${home}${id}/`, `${home}@current`]) {
@@ -50,21 +50,21 @@ test("a wish that makes no sense is refused in the words of the API", async () =
   const team = "You must be a member of all teams that you are scoping the key to.";
   const wrong: [object, ...unknown[]][] = [
     [{ scopes: ["*"] }, "required", "This field is required.", "label"],
-    [{ ...wish, label: " " }, "blank", "This field may not be blank.", "label"],
+    [{ ...input, label: " " }, "blank", "This field may not be blank.", "label"],
     [
-      { ...wish, label: "x".repeat(41) },
+      { ...input, label: "x".repeat(41) },
       "max_length",
       "Ensure this field has no more than 40 characters.",
       "label",
     ],
     [{ label: "a" }, "required", "This field is required.", "scopes"],
-    [{ ...wish, scopes: [] }, "empty", "This list may not be empty.", "scopes"],
-    [{ ...wish, scopes: "*" }, "not_a_list", 'Expected a list of items but got type "str".', "scopes"],
-    [{ ...wish, scopes: ["invalid"] }, "invalid_input", "Invalid scope: invalid", "scopes"],
-    [{ ...wish, scoped_teams: ["x"] }, "invalid_input", "A valid integer is required.", "scoped_teams__0"],
-    [{ ...wish, scoped_teams: [999_999] }, "invalid_input", team, "scoped_teams"],
+    [{ ...input, scopes: [] }, "empty", "This list may not be empty.", "scopes"],
+    [{ ...input, scopes: "*" }, "not_a_list", 'Expected a list of items but got type "str".', "scopes"],
+    [{ ...input, scopes: ["invalid"] }, "invalid_input", "Invalid scope: invalid", "scopes"],
+    [{ ...input, scoped_teams: ["x"] }, "invalid_input", "A valid integer is required.", "scoped_teams__0"],
+    [{ ...input, scoped_teams: [999_999] }, "invalid_input", team, "scoped_teams"],
     [
-      { ...wish, scoped_organizations: [stranger.organization_id] },
+      { ...input, scoped_organizations: [stranger.organization_id] },
       "invalid_input",
       member,
       "scoped_organizations",
@@ -76,14 +76,14 @@ test("a wish that makes no sense is refused in the words of the API", async () =
 });
 
 test("a user has at most ten keys, however many are asked for at once", async () => {
-  const answers = await Promise.all(Array.from({ length: 20 }, () => call("POST", home, wish)));
+  const answers = await Promise.all(Array.from({ length: 20 }, () => call("POST", home, input)));
   const made = answers.filter(({ status }) => status === 201);
-  expect(made.length).toBe(limits.personalKeysMax - 1);
+  expect(made.length).toBe(personalKeyLimits.personalKeysMax - 1);
   const detail = "You can only have 10 personal API keys. Remove an existing key before creating a new one.";
   const refused = answers.find(({ status }) => status !== 201)!;
   expect(problemOf(refused)).toEqual([400, "validation_error", "invalid_input", detail, null]);
   await call("DELETE", `${home}${made[0]!.body["id"]}/`);
-  expect((await call("POST", home, wish)).status).toBe(201);
+  expect((await call("POST", home, input)).status).toBe(201);
 });
 
 test("a key neither issues nor becomes nor touches one that reaches further than itself", async () => {
@@ -93,12 +93,12 @@ test("a key neither issues nor becomes nor touches one that reaches further than
     scopes: ["*"],
     scoped_organizations: [organization_id],
   });
-  const narrow = { ...wish, scoped_organizations: [organization_id] };
+  const narrow = { ...input, scoped_organizations: [organization_id] };
   expect((await call("POST", home, narrow, held.value)).status).toBe(201);
   const [other] = await sql<{ id: string }[]>`
     SELECT id FROM personal_api_keys WHERE user_id = ${owner.user_id} AND label = 'all'`;
   for (const [method, path, body] of [
-    ["POST", home, wish],
+    ["POST", home, input],
     ["PATCH", `${home}${held.id}/`, { scoped_organizations: [] }],
     ["POST", `${home}${other!.id}/roll/`, undefined],
     ["PATCH", `${home}${other!.id}/`, { label: "x" }],
@@ -112,8 +112,8 @@ test("a key neither issues nor becomes nor touches one that reaches further than
     scopes: ["*"],
     scoped_teams: [project_id],
   });
-  expect((await call("POST", home, wish, byTeam.value)).status).toBe(403);
-  expect((await call("POST", home, { ...wish, scoped_teams: [project_id] }, byTeam.value)).status).toBe(201);
+  expect((await call("POST", home, input, byTeam.value)).status).toBe(403);
+  expect((await call("POST", home, { ...input, scoped_teams: [project_id] }, byTeam.value)).status).toBe(201);
 });
 
 test("all but @current need every scope", async () => {
@@ -133,7 +133,7 @@ test("all but @current need every scope", async () => {
 });
 
 test("a change keeps what it does not name, and takes effect at once", async () => {
-  const { body } = await call("POST", home, { ...wish, scopes: ["project:read"] });
+  const { body } = await call("POST", home, { ...input, scopes: ["project:read"] });
   const { id, value } = body as { id: string; value: string };
   expect((await call("GET", "/api/projects/", undefined, value)).status).toBe(200);
   const changed = await call("PATCH", `${home}${id}/`, { scopes: ["person:read"], mask_value: "forged" });
@@ -149,7 +149,7 @@ test("a change keeps what it does not name, and takes effect at once", async () 
 });
 
 test("rolling gives a new value, and the old one is refused at once", async () => {
-  const { body } = await call("POST", home, wish);
+  const { body } = await call("POST", home, input);
   const rolled = await call("POST", `${home}${body["id"]}/roll`);
   expect(rolled.body).toMatchObject({ id: body["id"], label: "made", last_rolled_at: expect.any(String) });
   expect(await statusOf(body["value"] as string)).toBe(401);
@@ -157,7 +157,7 @@ test("rolling gives a new value, and the old one is refused at once", async () =
 });
 
 test("revoking takes effect at once", async () => {
-  const { body } = await call("POST", home, wish);
+  const { body } = await call("POST", home, input);
   expect(await statusOf(body["value"] as string)).toBe(200);
   expect((await call("DELETE", `${home}${body["id"]}/`)).status).toBe(204);
   expect(await statusOf(body["value"] as string)).toBe(401);

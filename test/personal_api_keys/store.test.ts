@@ -15,15 +15,15 @@ afterAll(() => accounts.close());
 
 test("an issued key is shown once and rests as its hash", async () => {
   const { sql, project_id, organization_id } = accounts;
-  const wish = {
+  const input = {
     label: "nightly report",
     scopes: ["query:read", "project:read"],
     scoped_teams: [project_id],
     scoped_organizations: [organization_id],
   };
-  const { value, ...key } = await issueKey(sql, user_id, wish);
+  const { value, ...key } = await issueKey(sql, user_id, input);
   expect(value).toMatch(/^phx_[0-9A-Za-z]{47}$/);
-  expect(key).toMatchObject({ ...wish, mask_value: `phx_...${value.slice(-4)}`, last_used_at: null });
+  expect(key).toMatchObject({ ...input, mask_value: `phx_...${value.slice(-4)}`, last_used_at: null });
   expect(await listKeys(sql, user_id)).toEqual([key]);
   const [row] = await sql`SELECT * FROM personal_api_keys WHERE id = ${key.id}`;
   expect(row?.["secure_value"]).toBe(hashKey(value));

@@ -1,10 +1,10 @@
 import { afterAll, beforeAll, expect, test } from "bun:test";
 import { Fault } from "../../src/core/fault.ts";
-import { limits } from "../../src/core/limits.ts";
+import { httpLimits } from "../../src/http/limits.ts";
 import { silentLog } from "../../src/core/log.ts";
 import { groupBlocks } from "../../src/groups/store.ts";
 import { findPersonsOfPage, personBlocks } from "../../src/persons/reading/page.ts";
-import type { ClickHouse } from "../../src/storage/clickhouse.ts";
+import type { ClickHouse } from "../../src/storage/clickhouse/clickhouse.ts";
 import { migrate } from "../../src/storage/migrate.ts";
 import { cleanUp } from "../support/cleanup.ts";
 import { openTestStores, storesStartMsMax } from "../support/stores.ts";
@@ -63,7 +63,7 @@ async function fitting(reading: Promise<unknown>): Promise<number> {
 
 function expectWhole({ rows, blocks }: Read, length: number): void {
   expect(rows).toHaveLength(length);
-  const inBlock = Math.ceil(limits.pageBlockBytes / (propertyBytes * 2));
+  const inBlock = Math.ceil(httpLimits.pageBlockBytes / (propertyBytes * 2));
   expect(blocks).toBeGreaterThanOrEqual(Math.floor(length / inBlock));
   for (const { properties } of rows) {
     const read = JSON.parse(properties) as Record<string, string>;
@@ -75,7 +75,7 @@ test(
   "persons that are too long for a page are refused with a limit that fits, and read in blocks within it",
   async () => {
     const fits = await fitting(all(personBlocks(clickhouse, 1, ids)));
-    expect(fits).toBe(Math.floor(limits.pageBytesMax / (propertyBytes * 2 + 12)));
+    expect(fits).toBe(Math.floor(httpLimits.pageBytesMax / (propertyBytes * 2 + 12)));
     expectWhole(await all(personBlocks(clickhouse, 1, ids.slice(0, 40))), 40);
     const one = await all(personBlocks(clickhouse, 1, ids.slice(0, 1)));
     expect([one.rows.length, one.blocks]).toEqual([1, 1]);
@@ -98,7 +98,7 @@ test(
   async () => {
     const keys = ids.map((one) => ({ group_type: "company", group_key: one.replace("p", "g") }));
     const fits = await fitting(all(groupBlocks(clickhouse, 1, keys)));
-    expect(fits).toBe(Math.floor(limits.pageBytesMax / (propertyBytes * 2 + 12)));
+    expect(fits).toBe(Math.floor(httpLimits.pageBytesMax / (propertyBytes * 2 + 12)));
     expectWhole(await all(groupBlocks(clickhouse, 1, keys.slice(0, 40))), 40);
   },
   storesStartMsMax,

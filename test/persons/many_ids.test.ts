@@ -2,7 +2,7 @@
 
 import { afterAll, beforeAll, expect, test } from "bun:test";
 import { gzipSync } from "bun";
-import { limits } from "../../src/core/limits.ts";
+import { personLimits } from "../../src/persons/limits.ts";
 import { silentLog } from "../../src/core/log.ts";
 import { ownPersonId } from "../../src/persons/identity.ts";
 import { type Stores, attachStores } from "../../src/storage/stores.ts";
@@ -189,5 +189,5 @@ test(
 );
 
 test("the bounds of one reading hold the ids that are shown", () => {
-  expect(limits.mergedIdsReadMax).toBeGreaterThan(limits.distinctIdsShownMax);
+  expect(personLimits.mergedIdsReadMax).toBeGreaterThan(personLimits.distinctIdsShownMax);
 });

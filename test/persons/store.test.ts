@@ -8,7 +8,7 @@ import { deleteGroupType, listGroupTypes } from "../../src/persons/group_type_st
 import { KnownGroupTypes } from "../../src/persons/group_types.ts";
 import { type Merge, mergeKind } from "../../src/persons/merge.ts";
 import { applyMerges, forgetSegment, mirrorMerges } from "../../src/persons/store.ts";
-import type { PostgresTransaction } from "../../src/storage/postgres.ts";
+import type { PostgresTransaction } from "../../src/storage/postgres/postgres.ts";
 import { limits } from "../../src/core/limits.ts";
 import { migrate } from "../../src/storage/migrate.ts";
 import type { Stores } from "../../src/storage/stores.ts";

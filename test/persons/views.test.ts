@@ -1,7 +1,7 @@
 import { afterAll, beforeAll, expect, test } from "bun:test";
 import { silentLog } from "../../src/core/log.ts";
 import { deriveAgain } from "../../src/capture/store.ts";
-import type { ClickHouse } from "../../src/storage/clickhouse.ts";
+import type { ClickHouse } from "../../src/storage/clickhouse/clickhouse.ts";
 import { migrate } from "../../src/storage/migrate.ts";
 import { cleanUp } from "../support/cleanup.ts";
 import { openTestStores, storesStartMsMax } from "../support/stores.ts";

@@ -1,6 +1,6 @@
 import { afterAll, beforeAll, expect, test } from "bun:test";
 import { issueKey } from "../../src/personal_api_keys/store.ts";
-import type { Postgres } from "../../src/storage/postgres.ts";
+import type { Postgres } from "../../src/storage/postgres/postgres.ts";
 import { startMsMax } from "../support/accounts.ts";
 import { addAccount, addStranger, ask, problemOf } from "../support/ask.ts";
 import { cleanUp } from "../support/cleanup.ts";

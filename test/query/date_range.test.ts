@@ -1,12 +1,12 @@
 import { describe, expect, test } from "bun:test";
-import { bucketsOf, later, shownMoment, spanOf, startOf } from "../../src/query/date_range.ts";
+import { bucketsOf, later, shownMoment, dateSpanOf, startOf } from "../../src/query/date_range.ts";
 import { Fault } from "../../src/core/fault.ts";
 
 /** Wednesday the 3rd of April 2024, 15:30 in Berlin: three days after clocks were put forward. */
 const today = { now: Date.UTC(2024, 3, 3, 13, 30), timezone: "Europe/Berlin" };
 
 function span(date_from?: string | null, date_to?: string | null, hourly = false): [string, string] {
-  const { from, to } = spanOf({ date_from: date_from ?? null, date_to: date_to ?? null }, today, {
+  const { from, to } = dateSpanOf({ date_from: date_from ?? null, date_to: date_to ?? null }, today, {
     attr: "range",
     hourly,
   });
@@ -53,11 +53,11 @@ describe("a span", () => {
 
   test("of all begins with the day of the first event, or today without any", () => {
     const first = Date.UTC(2023, 0, 1, 23, 30);
-    const { from } = spanOf({ date_from: "all" }, today, { first, attr: "range" });
-    const broken = spanOf({ date_from: "all" }, today, { first: 1, attr: "range" });
+    const { from } = dateSpanOf({ date_from: "all" }, today, { first, attr: "range" });
+    const broken = dateSpanOf({ date_from: "all" }, today, { first: 1, attr: "range" });
     expect(shownMoment(broken.from)).toBe("2000-01-01T00:00:00+01:00");
     expect(shownMoment(from)).toBe("2023-01-02T00:00:00+01:00");
-    expect(shownMoment(spanOf({ date_from: "all" }, today, { attr: "range" }).from)).toBe(
+    expect(shownMoment(dateSpanOf({ date_from: "all" }, today, { attr: "range" }).from)).toBe(
       "2024-04-03T00:00:00+02:00",
     );
   });

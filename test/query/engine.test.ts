@@ -2,10 +2,11 @@ import { afterAll, beforeAll, describe, expect, test } from "bun:test";
 import type { Clock } from "../../src/core/clock.ts";
 import { Fault } from "../../src/core/fault.ts";
 import { limits } from "../../src/core/limits.ts";
+import { queryLimits } from "../../src/query/limits.ts";
 import { silentLog } from "../../src/core/log.ts";
 import { openQueryEngine } from "../../src/query/engine.ts";
 import { openAsk } from "../../src/query/store.ts";
-import { type ClickHouse, ClickHouseError } from "../../src/storage/clickhouse.ts";
+import { type ClickHouse, ClickHouseError } from "../../src/storage/clickhouse/clickhouse.ts";
 import { migrate } from "../../src/storage/migrate.ts";
 import type { Stores } from "../../src/storage/stores.ts";
 import { cleanUp } from "../support/cleanup.ts";
@@ -93,7 +94,7 @@ function openHeldEngine() {
 test("a few queries run at once, some wait, more are told to come back", async () => {
   const { engine, running, end } = openHeldEngine();
   // Of one project: all places but the last one, and half of the line.
-  const places = limits.queriesRunningMax - 1 + limits.queriesWaitingMax / 2;
+  const places = queryLimits.queriesRunningMax - 1 + queryLimits.queriesWaitingMax / 2;
   const runs = Array.from({ length: places }, () => engine.run(1, trend));
   expect((await faultOf(engine.run(1, trend)))[0]).toBe("unavailable");
   runs.push(engine.run(2, trend));
@@ -105,15 +106,15 @@ test("a few queries run at once, some wait, more are told to come back", async (
     most = Math.max(most, running());
     end();
   }
-  expect(most).toBe(limits.queriesRunningMax);
+  expect(most).toBe(queryLimits.queriesRunningMax);
 });
 
 test("one project's crowd of queries leaves a place to another's, and the next place to a third's", async () => {
   const { engine, begun, running, end } = openHeldEngine();
   const crowd = Array.from({ length: 40 }, () => engine.run(1, trend));
-  while (running() < limits.queriesRunningMax - 1) await Bun.sleep(0);
+  while (running() < queryLimits.queriesRunningMax - 1) await Bun.sleep(0);
   const other = engine.run(2, trend);
-  while (running() < limits.queriesRunningMax) await Bun.sleep(0);
+  while (running() < queryLimits.queriesRunningMax) await Bun.sleep(0);
   expect(begun).toEqual([1, 1, 1, 2]);
   const third = engine.run(3, trend);
   await Bun.sleep(0);
@@ -147,7 +148,7 @@ describe("the real engine", () => {
   });
 
   test("refuses a page of events whose properties are too big, and shows a smaller one", async () => {
-    const count = Math.ceil(limits.queryPageBytesMax / 900_000) + 1;
+    const count = Math.ceil(queryLimits.queryPageBytesMax / 900_000) + 1;
     await stores.clickhouse.command(`
       INSERT INTO event_rows (uuid, project_id, event, distinct_id, properties, timestamp, created_at)
       SELECT generateUUIDv4(), 1, 'big', 'ann', concat('{"p":"', repeat('x', 900000), '"}'), 1714500000, now64(6)

@@ -1,6 +1,6 @@
 import { afterAll, beforeAll, describe, expect, test } from "bun:test";
 import { silentLog } from "../../src/core/log.ts";
-import { limits } from "../../src/core/limits.ts";
+import { queryLimits } from "../../src/query/limits.ts";
 import { type Stores, attachStores } from "../../src/storage/stores.ts";
 import { startMsMax } from "../support/accounts.ts";
 import { type RunningApp, startApp } from "../support/app.ts";
@@ -301,7 +301,7 @@ describe("a query is refused", () => {
         ...trend,
         interval: "hour",
         dateRange: { date_from: "2023-06-01", date_to: "2024-03-01" },
-        breakdownFilter: { breakdown: "plan", breakdown_limit: limits.breakdownValuesMax },
+        breakdownFilter: { breakdown: "plan", breakdown_limit: queryLimits.breakdownValuesMax },
       },
       "invalid_input",
       "query",

@@ -2,7 +2,7 @@
 
 import { afterAll, beforeAll, beforeEach, expect, test } from "bun:test";
 import { Fault } from "../../src/core/fault.ts";
-import { limits } from "../../src/core/limits.ts";
+import { aiLimits } from "../../src/session_recordings/ai/limits.ts";
 import { silentLog } from "../../src/core/log.ts";
 import { openCompleting } from "../../src/session_recordings/ai/completion.ts";
 import { isFilters, isRegex } from "../../src/session_recordings/ai/model.ts";
@@ -271,13 +271,13 @@ test("a model that is slow is asked a few times at once by one project, and stil
     ),
   );
   expect(await Promise.race(crowd)).toBe("unavailable");
-  await until(() => Promise.resolve(asks === limits.completionsAtOnceMax / 2));
+  await until(() => Promise.resolve(asks === aiLimits.completionsAtOnceMax / 2));
   const other = ask(2, messages);
-  await until(() => Promise.resolve(asks === limits.completionsAtOnceMax / 2 + 1));
+  await until(() => Promise.resolve(asks === aiLimits.completionsAtOnceMax / 2 + 1));
   held.resolve();
   await other;
   const ends = await Promise.all(crowd);
   expect(ends.filter((end) => end === "answered").length).toBe(
-    limits.completionsAtOnceMax / 2 + limits.completionsWaitingMax / 2,
+    aiLimits.completionsAtOnceMax / 2 + aiLimits.completionsWaitingMax / 2,
   );
 });

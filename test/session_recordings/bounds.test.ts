@@ -2,7 +2,8 @@
 
 import { afterAll, beforeAll, expect, test } from "bun:test";
 import { gzipSync } from "node:zlib";
-import { limits } from "../../src/core/limits.ts";
+import { sessionRecordingLimits } from "../../src/session_recordings/limits.ts";
+import { snapshotLimits } from "../../src/session_recordings/snapshots/limits.ts";
 import { findEvents } from "../../src/session_recordings/snapshots/event_places.ts";
 import { expandEvent } from "../../src/session_recordings/snapshots/expand.ts";
 import { ask, problemOf } from "../support/ask.ts";
@@ -61,7 +62,7 @@ test("what would become more than the budget is handed on as it came, before any
   const { events, used } = await expanded(text);
   expect(events[0]).toEqual(bomb as Record<string, unknown>);
   expect(events[1]).toEqual({ type: 2, data: [1, 2], timestamp: at });
-  expect(used).toBe(limits.snapshotInflateCostMin);
+  expect(used).toBe(snapshotLimits.snapshotInflateCostMin);
 });
 
 test("a compressed text that becomes other than it says ends the inflating of a page", async () => {
@@ -81,22 +82,33 @@ test("a compressed text that becomes other than it says ends the inflating of a 
 test("parts without end cost the smallest part's price each, until the budget is used up", async () => {
   const part = compressed([]);
   const one = { type: 3, cv: "2024-10", data: { texts: part, adds: part }, timestamp: at };
-  const { events, used } = await expanded(JSON.stringify([one, one, one]), 4 * limits.snapshotInflateCostMin);
+  const { events, used } = await expanded(
+    JSON.stringify([one, one, one]),
+    4 * snapshotLimits.snapshotInflateCostMin,
+  );
   const inflated = { type: 3, data: { texts: [], adds: [] }, timestamp: at };
   expect(events).toEqual([inflated, inflated, one]);
-  expect(used).toBe(4 * limits.snapshotInflateCostMin);
+  expect(used).toBe(4 * snapshotLimits.snapshotInflateCostMin);
 });
 
 test("what is inflated goes into a reply only when it is JSON in UTF-8 of bounded depth", async () => {
   const deep = (depth: number) => "[".repeat(depth) + "]".repeat(depth);
-  const odd = ["", "[1,", "[1] [2]", '{"a":1}}', '","evil":"', deep(limits.snapshotDepthMax + 1), "nul"];
+  const odd = [
+    "",
+    "[1,",
+    "[1] [2]",
+    '{"a":1}}',
+    '","evil":"',
+    deep(snapshotLimits.snapshotDepthMax + 1),
+    "nul",
+  ];
   for (const text of odd) {
     const one = packed(packedBytes(text));
     expect((await expanded(JSON.stringify(one))).events).toEqual([one as Record<string, unknown>]);
   }
   const latin = packed(gzipSync(Buffer.from([0x22, 0xe9, 0x22])).toString("latin1"));
   expect((await expanded(JSON.stringify(latin))).events).toEqual([latin as Record<string, unknown>]);
-  const sound = packed(packedBytes(deep(limits.snapshotDepthMax)));
+  const sound = packed(packedBytes(deep(snapshotLimits.snapshotDepthMax)));
   expect(Object.keys((await expanded(JSON.stringify(sound))).events[0] ?? {})).not.toContain("cv");
 });
 
@@ -157,7 +169,7 @@ test("a recording of bombs is read as it came, and says what it leaves out", asy
   const many = { type: 5, timestamp: at + 1 };
   await send({ session: "bombs", window: "w1", events: [bomb] });
   await send({ session: "bombs", window: "w2", events: Array.from({ length: 40_000 }, () => many) });
-  const large = { type: 5, timestamp: at + 2, data: "x".repeat(limits.snapshotShownBytesMax) };
+  const large = { type: 5, timestamp: at + 2, data: "x".repeat(snapshotLimits.snapshotShownBytesMax) };
   await send({ session: "bombs", window: "w3", events: [large] });
   await rested(server);
   const windows = new Map<string, Record<string, unknown>[]>();
@@ -171,8 +183,8 @@ test("a recording of bombs is read as it came, and says what it leaves out", asy
   }
   expect(windows.get("w1")).toEqual([bomb]);
   const shown = windows.get("w2")!;
-  expect(shown).toHaveLength(limits.snapshotPageEventsMax + 1);
-  const left = (40_000 - limits.snapshotPageEventsMax) * (JSON.stringify(many).length + 1);
+  expect(shown).toHaveLength(snapshotLimits.snapshotPageEventsMax + 1);
+  const left = (40_000 - snapshotLimits.snapshotPageEventsMax) * (JSON.stringify(many).length + 1);
   expect(shown.at(-1)).toEqual({
     type: 5,
     timestamp: at + 1,
@@ -207,7 +219,7 @@ test("a page with more properties of persons than it may have is refused, naming
   await rested(server);
   const list = async (limit: number) => await ask(server, "GET", `${base}/?distinct_id=ann&limit=${limit}`);
   const refused = await list(40);
-  const fits = Math.floor(limits.recordingsPageCharsMax / JSON.stringify(named.$set).length);
+  const fits = Math.floor(sessionRecordingLimits.recordingsPageCharsMax / JSON.stringify(named.$set).length);
   const detail = `The page is too large with the properties of its persons. Ask for at most limit=${fits}.`;
   expect(problemOf(refused)).toEqual([400, "validation_error", "max_value", detail, "limit"]);
   const { status, body } = await list(fits);

@@ -2,6 +2,7 @@
 
 import { expect, test } from "bun:test";
 import { limits } from "../../src/core/limits.ts";
+import { snapshotLimits } from "../../src/session_recordings/snapshots/limits.ts";
 import { ReadingBudget } from "../../src/session_recordings/snapshots/reading_budget.ts";
 import { type Parts, sendParts, streamOf } from "../../src/session_recordings/snapshots/sent_slices.ts";
 
@@ -61,7 +62,7 @@ test("so many read at once, and a failing one gives its place back", async () =>
   };
   const all = Array.from({ length: 20 }, () => budget.within(staying, read).catch(() => "failed"));
   expect(await Promise.all(all)).toEqual(Array.from({ length: 20 }, () => "failed"));
-  expect(most).toBe(limits.snapshotReadsMax);
+  expect(most).toBe(snapshotLimits.snapshotReadsMax);
 });
 
 function* partsOf(bytes: number): Parts {

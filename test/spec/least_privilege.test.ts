@@ -2,7 +2,7 @@
 
 import { afterAll, beforeAll, expect, test } from "bun:test";
 import type { Scope } from "../../src/access/scope.ts";
-import type { ApiDocument } from "../../src/http/docs_document.ts";
+import type { ApiDocument } from "../../src/http/docs/document.ts";
 import { startMsMax } from "../support/accounts.ts";
 import { type Answer, ask, problemOf } from "../support/ask.ts";
 import { cleanUp } from "../support/cleanup.ts";
@@ -53,14 +53,14 @@ test("sharing a recording takes the scope to read recordings as well; reading ho
 
 test("an insight is written by who may read what its query answers", async () => {
   const insights = `${home}/insights/`;
-  const wish = { name: "raw", query: rawEvents };
-  const refused = await askWith(["insight:write"], "POST", insights, wish);
+  const input = { name: "raw", query: rawEvents };
+  const refused = await askWith(["insight:write"], "POST", insights, input);
   expect(problemOf(refused)).toEqual(missing("query:read"));
-  const made = await askWith(["insight:write", "query:read"], "POST", insights, wish);
+  const made = await askWith(["insight:write", "query:read"], "POST", insights, input);
   expect(made.status).toBe(201);
   const one = `${insights}${String(made.body["id"])}/`;
   for (const method of ["PATCH", "PUT"]) {
-    const changed = await askWith(["insight:write"], method, one, wish);
+    const changed = await askWith(["insight:write"], method, one, input);
     expect(problemOf(changed)).toEqual(missing("query:read"));
   }
   expect((await askWith(["insight:read"], "GET", one)).status).toBe(200);
@@ -89,8 +89,8 @@ test("a subscription takes its own scope alone, as the API's description says", 
   const insight = (await ask(server, "POST", `${home}/insights/`, { name: "i", query: rawEvents })).body[
     "id"
   ];
-  const wish = { ...schedule, insight };
-  expect((await askWith(["subscription:write"], "POST", `${home}/subscriptions/`, wish)).status).toBe(201);
+  const input = { ...schedule, insight };
+  expect((await askWith(["subscription:write"], "POST", `${home}/subscriptions/`, input)).status).toBe(201);
 });
 
 test("the API's description names every scope of an operation", async () => {

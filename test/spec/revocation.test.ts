@@ -1,6 +1,6 @@
 import { afterAll, beforeAll, expect, test } from "bun:test";
 import { issueKey, revokeKey } from "../../src/personal_api_keys/store.ts";
-import type { Postgres } from "../../src/storage/postgres.ts";
+import type { Postgres } from "../../src/storage/postgres/postgres.ts";
 import { addAccount, ask } from "../support/ask.ts";
 import { cleanUp } from "../support/cleanup.ts";
 import { type Server, startServer, storesOf, until } from "../support/server.ts";

@@ -1,7 +1,7 @@
 import { afterAll } from "bun:test";
 import { silentLog as log } from "../../src/core/log.ts";
-import { readConnection } from "../../src/storage/connection.ts";
-import { startEmbeddedPostgres } from "../../src/storage/embedded_postgres.ts";
+import { readConnection } from "../../src/storage/embedded/connection.ts";
+import { startEmbeddedPostgres } from "../../src/storage/embedded/postgres.ts";
 import { openStores } from "../../src/storage/stores.ts";
 import { cleanUp, later } from "../support/cleanup.ts";
 import { makeFolder } from "../support/folder.ts";

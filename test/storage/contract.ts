@@ -3,8 +3,8 @@
 import { afterAll, beforeAll, describe, expect, test } from "bun:test";
 import { writeFileSync } from "node:fs";
 import { join } from "node:path";
-import { ClickHouseError, readsUntil } from "../../src/storage/clickhouse.ts";
-import { pingPostgres } from "../../src/storage/postgres.ts";
+import { ClickHouseError, readsUntil } from "../../src/storage/clickhouse/clickhouse.ts";
+import { pingPostgres } from "../../src/storage/postgres/postgres.ts";
 import type { Stores } from "../../src/storage/stores.ts";
 import { askClickHouse, nativeOf, storesStartMsMax } from "../support/stores.ts";
 

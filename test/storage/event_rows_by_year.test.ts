@@ -3,9 +3,9 @@
 
 import { afterAll, beforeAll, expect, test } from "bun:test";
 import { silentLog as log } from "../../src/core/log.ts";
-import type { ClickHouse } from "../../src/storage/clickhouse.ts";
+import type { ClickHouse } from "../../src/storage/clickhouse/clickhouse.ts";
 import { migrate } from "../../src/storage/migrate.ts";
-import { statementsOf } from "../../src/storage/statement.ts";
+import { statementsOf } from "../../src/storage/clickhouse/statement.ts";
 import type { Stores } from "../../src/storage/stores.ts";
 import { cleanUp } from "../support/cleanup.ts";
 import { makeFolder } from "../support/folder.ts";

@@ -3,10 +3,10 @@
 import { afterAll, beforeAll, expect, test } from "bun:test";
 import { mkdirSync, writeFileSync } from "node:fs";
 import { silentLog as log } from "../../src/core/log.ts";
-import { readConnection } from "../../src/storage/connection.ts";
+import { readConnection } from "../../src/storage/embedded/connection.ts";
 import { migrate } from "../../src/storage/migrate.ts";
-import { openClickHouse } from "../../src/storage/clickhouse.ts";
-import { openPostgres } from "../../src/storage/postgres.ts";
+import { openClickHouse } from "../../src/storage/clickhouse/clickhouse.ts";
+import { openPostgres } from "../../src/storage/postgres/postgres.ts";
 import type { Stores } from "../../src/storage/stores.ts";
 import { cleanUp, later } from "../support/cleanup.ts";
 import { makeFolder } from "../support/folder.ts";

@@ -1,7 +1,7 @@
 import { afterAll, beforeAll, expect, test } from "bun:test";
 import { resolve } from "node:path";
 import { silentLog } from "../../src/core/log.ts";
-import { startEmbeddedPostgres } from "../../src/storage/embedded_postgres.ts";
+import { startEmbeddedPostgres } from "../../src/storage/embedded/postgres.ts";
 import { startMsMax } from "../support/accounts.ts";
 import { cleanUp, later } from "../support/cleanup.ts";
 import { makeFolder } from "../support/folder.ts";

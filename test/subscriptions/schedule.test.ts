@@ -59,7 +59,7 @@ test("occurrences are python-dateutil's", () => {
 });
 
 test("occurrences are those of rrule for any rule that has some", () => {
-  const letters = [RRule.MO, RRule.TU, RRule.WE, RRule.TH, RRule.FR, RRule.SA, RRule.SU];
+  const emails = [RRule.MO, RRule.TU, RRule.WE, RRule.TH, RRule.FR, RRule.SA, RRule.SU];
   const codes = { daily: RRule.DAILY, weekly: RRule.WEEKLY, monthly: RRule.MONTHLY, yearly: RRule.YEARLY };
   const rules = fc.record({
     frequency: fc.constantFrom(...frequencies),
@@ -82,7 +82,7 @@ test("occurrences are those of rrule for any rule that has some", () => {
         dtstart,
         interval,
         count,
-        ...(byweekday && { byweekday: byweekday.map((day) => letters[weekdays.indexOf(day)]!) }),
+        ...(byweekday && { byweekday: byweekday.map((day) => emails[weekdays.indexOf(day)]!) }),
         ...(byweekday && bysetpos !== null && { bysetpos }),
       };
       const expected = new RRule(options).after(after)?.getTime();

@@ -79,8 +79,8 @@ beforeAll(async () => {
 afterAll(cleanUp, 60_000);
 
 async function subscribe(fields: Record<string, unknown>): Promise<string> {
-  const wish = { frequency: "daily", start_date: "2024-01-01T09:00:00Z", ...fields };
-  const made = await ask(server, "POST", `${home}/subscriptions/`, wish);
+  const input = { frequency: "daily", start_date: "2024-01-01T09:00:00Z", ...fields };
+  const made = await ask(server, "POST", `${home}/subscriptions/`, input);
   if (made.status !== 201) throw new Error(made.text);
   return `${home}/subscriptions/${String(made.body["id"])}`;
 }
@@ -101,20 +101,20 @@ test("a dashboard arrives by e-mail, of all kinds, and a browser shows it", asyn
   expect((await ask(server, "POST", `${path}/test_delivery/`)).status).toBe(201);
   await until(async () => (await lastDelivery(path))?.["status"] !== "pending");
   expect(await lastDelivery(path)).toMatchObject({ status: "delivered", error: null, test: true });
-  const letter = mail.received[0]!.mail;
-  expect(letter.subject).toStartWith("[Test] Weekly numbers, ");
+  const email = mail.received[0]!.mail;
+  expect(email.subject).toStartWith("[Test] Weekly numbers, ");
   for (const name of ["TrendsQuery", "FunnelsQuery", "RetentionQuery", "EventsQuery"]) {
-    expect(letter.text).toContain(`The ${name}`);
+    expect(email.text).toContain(`The ${name}`);
   }
-  expect(letter.text).not.toContain("There is nothing in this time.");
-  expect(letter.html).toContain("&lt;b&gt;team&lt;/b&gt;");
-  expect(letter.attachments.map(({ mimeType }) => mimeType)).toEqual(Array(3).fill("image/png"));
-  const [link = ""] = /http\S+\/subscriptions\/report\/[\w-]+/.exec(letter.text ?? "") ?? [];
+  expect(email.text).not.toContain("There is nothing in this time.");
+  expect(email.html).toContain("&lt;b&gt;team&lt;/b&gt;");
+  expect(email.attachments.map(({ mimeType }) => mimeType)).toEqual(Array(3).fill("image/png"));
+  const [link = ""] = /http\S+\/subscriptions\/report\/[\w-]+/.exec(email.text ?? "") ?? [];
   expect(link).toStartWith(server.url);
   expect((await fetch(link)).status).toBe(200);
   if (noBrowser) return;
-  let html = letter.html ?? "";
-  for (const { contentId, content } of letter.attachments) {
+  let html = email.html ?? "";
+  for (const { contentId, content } of email.attachments) {
     const data = Buffer.from(content as ArrayBuffer).toString("base64");
     html = html.replaceAll(`cid:${contentId?.slice(1, -1)}`, `data:image/png;base64,${data}`);
   }

@@ -7,7 +7,7 @@ import { join } from "node:path";
 import { bootstrap } from "../../src/accounts/bootstrap.ts";
 import { silentLog } from "../../src/core/log.ts";
 import { findUserId } from "../../src/personal_api_keys/store.ts";
-import type { Postgres } from "../../src/storage/postgres.ts";
+import type { Postgres } from "../../src/storage/postgres/postgres.ts";
 import { attachPostgres } from "../../src/storage/stores.ts";
 
 export interface Accounts {

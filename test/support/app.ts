@@ -4,7 +4,7 @@
 import { type App, openApp } from "../../src/app.ts";
 import { readConfig } from "../../src/config.ts";
 import { silentLog } from "../../src/core/log.ts";
-import type { DescribedRoute } from "../../src/http/docs.ts";
+import type { DescribedRoute } from "../../src/http/docs/docs.ts";
 import { later } from "./cleanup.ts";
 import { makeFolder } from "./folder.ts";
 import { personalKey, projectKey } from "./server.ts";

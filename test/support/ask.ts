@@ -2,7 +2,7 @@
 
 import { createOrganization } from "../../src/organizations/store.ts";
 import { issueKey } from "../../src/personal_api_keys/store.ts";
-import type { Postgres } from "../../src/storage/postgres.ts";
+import type { Postgres } from "../../src/storage/postgres/postgres.ts";
 import { addUser } from "./accounts.ts";
 import { personalKey } from "./server.ts";
 

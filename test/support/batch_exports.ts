@@ -1,7 +1,7 @@
 // A running application with a batch export or two, and runs that nobody ran. Never checks what comes back.
 
 import { silentLog } from "../../src/core/log.ts";
-import type { Postgres } from "../../src/storage/postgres.ts";
+import type { Postgres } from "../../src/storage/postgres/postgres.ts";
 import { attachStores } from "../../src/storage/stores.ts";
 import { type RunningApp, startApp } from "./app.ts";
 import { type Answer, ask } from "./ask.ts";
@@ -55,19 +55,19 @@ export interface RunWish {
 let hours = 0;
 
 /** A run as the scheduler would have made it; due in the far future, so that nobody takes it. */
-export async function addRun(sql: Postgres, batch_export_id: unknown, wish: RunWish = {}): Promise<string> {
+export async function addRun(sql: Postgres, batch_export_id: unknown, input: RunWish = {}): Promise<string> {
   const id = crypto.randomUUID();
   const end = new Date(Date.UTC(2024, 0, 1, ++hours));
   const begin = new Date(end.getTime() - 3_600_000).toISOString();
-  const { status = "Completed", start = begin, backfill_id = null } = wish;
-  const created_at = wish.created_at ?? new Date().toISOString();
+  const { status = "Completed", start = begin, backfill_id = null } = input;
+  const created_at = input.created_at ?? new Date().toISOString();
   const finished = ["Starting", "Running", "FailedRetryable"].includes(status) ? null : created_at;
   await sql`
     INSERT INTO batch_export_runs (
       id, batch_export_id, backfill_id, data_interval_start, data_interval_end, status, records_completed,
       records_total_count, next_attempt_at, lease_owner, lease_until, created_at, finished_at, last_updated_at)
     VALUES (
-      ${id}, ${String(batch_export_id)}, ${backfill_id}, ${start}, ${wish.end ?? end}, ${status}, 5, 6,
+      ${id}, ${String(batch_export_id)}, ${backfill_id}, ${start}, ${input.end ?? end}, ${status}, 5, 6,
       '2099-01-01', 'a test', '2099-01-01', ${created_at}, ${finished}, ${created_at})`;
   return id;
 }

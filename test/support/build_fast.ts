@@ -1,4 +1,4 @@
-// Builds the fast scan's module: `bun test/support/build_fast.ts` writes src/capture/fast.wasm anew.
+// Builds the fast scan's module: `bun test/support/build_fast.ts` writes src/capture/wasm/fast.wasm anew.
 
 import { resolve } from "node:path";
 import {
@@ -9,11 +9,11 @@ import {
   firstTrait,
   grade,
   keySlot,
-  kind,
+  valueKind,
   noSlot,
   trait,
-} from "../../src/capture/member.ts";
-import { op } from "../../src/capture/change.ts";
+} from "../../src/capture/scan/event_fields.ts";
+import { op } from "../../src/capture/event/changes.ts";
 import {
   firstYear,
   groupTypeBytes,
@@ -26,17 +26,19 @@ import {
   singleNumbers,
   sliceChangesMax,
   yearsKnown,
-} from "../../src/capture/fast_layout.ts";
-import { named, traitsUnusual } from "../../src/capture/plain.ts";
-import { personMode } from "../../src/capture/row.ts";
-import { timestampMicrosMin } from "../../src/capture/timestamp.ts";
+} from "../../src/capture/wasm/layout.ts";
+import { named, traitsUnusual } from "../../src/capture/wasm/fast_path_rules.ts";
+import { personMode } from "../../src/capture/event/row.ts";
+import { timestampMicrosMin } from "../../src/capture/scan/timestamp.ts";
+import { captureLimits } from "../../src/capture/limits.ts";
+import { eventLimits } from "../../src/capture/event/limits.ts";
 import { limits } from "../../src/core/limits.ts";
 import { cleanUp } from "./cleanup.ts";
 import { makeFolder } from "./folder.ts";
 
 /** In the order in which they become one. */
-const sources = ["fast_scan.as", "fast_single.as", "fast_values.as", "fast_columns.as", "fast_identity.as"];
-const folder = resolve(import.meta.dir, "../../src/capture");
+const sources = ["scan.as", "single.as", "values.as", "columns.as", "identity.as"];
+const folder = resolve(import.meta.dir, "../../src/capture/wasm");
 export const modulePath = `${folder}/fast.wasm`;
 
 function lines(type: string, values: Record<string, number>, prefix = ""): string[] {
@@ -52,8 +54,8 @@ function constants(): string {
     NAME_BYTES: nameBytes,
     DEPTH_MAX: limits.jsonDepthMax,
     EVENT_BYTES_MAX: limits.eventBytesMax,
-    DISTINCT_ID_MAX: limits.distinctIdCharsMax,
-    ROWS_MAX: limits.sliceRowsMax,
+    DISTINCT_ID_MAX: captureLimits.distinctIdCharsMax,
+    ROWS_MAX: captureLimits.sliceRowsMax,
     NAMES_MAX: 250,
     NAME_SLOTS: 1024,
     YEARS_MAX: 250,
@@ -64,15 +66,15 @@ function constants(): string {
     SINGLE_BYTES: singleNumbers * 4,
     KEYS_MAX: keysMax,
     KEY_SLOTS: keysMax * 2,
-    KEY_BYTES_MAX: limits.changeKeyBytesMax,
-    CHANGES_MAX: limits.changesMax,
-    CHANGES_BYTES_MAX: limits.changesBytesMax,
+    KEY_BYTES_MAX: captureLimits.changeKeyBytesMax,
+    CHANGES_MAX: captureLimits.changesMax,
+    CHANGES_BYTES_MAX: captureLimits.changesBytesMax,
     SLICE_CHANGES_MAX: sliceChangesMax,
     GROUP_TYPE_BYTES: groupTypeBytes,
     GROUP_TYPE_LENGTH_MAX: groupTypeLengthMax,
     GROUP_KEY_CHARS_MAX: limits.groupKeyCharsMax,
     GROUP_KEY_BYTES_MAX: limits.groupKeyCharsMax * 4,
-    GROUP_MEMBERS_MAX: limits.groupMembersMax,
+    GROUP_MEMBERS_MAX: eventLimits.groupMembersMax,
   };
   return [
     ...lines("u32", layout),
@@ -82,7 +84,7 @@ function constants(): string {
     ...lines("u32", op, "OP_"),
     ...lines("u32", personMode, "MODE_"),
     ...lines("u32", trait, "TRAIT_"),
-    ...lines("u8", kind, "KIND_"),
+    ...lines("u8", valueKind, "KIND_"),
     ...lines("i32", field, "FIELD_"),
     ...lines("i32", named, "NAMED_"),
     ...lines("i32", {
@@ -98,7 +100,7 @@ function constants(): string {
 
 /** The module's bytes, the same for the same sources. */
 export async function buildFast(): Promise<Uint8Array> {
-  const parts = sources.map((name) => Bun.file(`${folder}/${name}`).text());
+  const parts = sources.map((name) => Bun.file(`${folder}/assembly/${name}`).text());
   const work = makeFolder();
   await Bun.write(`${work}/fast.ts`, [constants(), ...(await Promise.all(parts))].join("\n"));
   const compiler = resolve(import.meta.dir, "../../node_modules/assemblyscript/bin/asc.js");

@@ -3,12 +3,12 @@
 
 import { readFileSync, readdirSync } from "node:fs";
 import type { CookielessSetting, ProjectKeys } from "../../src/access/project_keys.ts";
-import type { UploadBounds } from "../../src/capture/body.ts";
+import type { UploadBounds } from "../../src/capture/receive/upload.ts";
 import { Salts } from "../../src/capture/cookieless/salts.ts";
-import { Journal } from "../../src/capture/journal.ts";
+import { Journal } from "../../src/capture/journal/journal.ts";
 import { captureRoutes } from "../../src/capture/route.ts";
-import { readSegment } from "../../src/capture/segment_read.ts";
-import { WarningBook } from "../../src/capture/warning_book.ts";
+import { readSegment } from "../../src/capture/journal/segments/segment_reader.ts";
+import { WarningBook } from "../../src/capture/warnings/warning_book.ts";
 import { type Clock, systemClock } from "../../src/core/clock.ts";
 import { Fault } from "../../src/core/fault.ts";
 import { silentLog } from "../../src/core/log.ts";

@@ -2,49 +2,50 @@
 // `bun test/support/differential.ts [CASES] [SEED]` tries as many as told (100,000).
 
 import fc from "fast-check";
-import { Block } from "../../src/capture/block.ts";
-import type { Sending } from "../../src/capture/event.ts";
-import type { EventLane } from "../../src/capture/journal_room.ts";
-import type { Journal } from "../../src/capture/journal.ts";
-import { layParts, layRows } from "../../src/capture/lay.ts";
-import { entryLength } from "../../src/capture/member.ts";
-import { Outcomes, type Warning } from "../../src/capture/outcome.ts";
-import { yearOf } from "../../src/capture/partition.ts";
-import { type Row, takeTurns } from "../../src/capture/row.ts";
-import { Recorder } from "../../src/capture/recorder.ts";
-import { Scan } from "../../src/capture/scan.ts";
-import { type LaidRows, Slab } from "../../src/capture/slab.ts";
+import { Block } from "../../src/capture/columns/block.ts";
+import type { Sending } from "../../src/capture/event/event.ts";
+import type { EventLane } from "../../src/capture/journal/journal_room.ts";
+import type { Journal } from "../../src/capture/journal/journal.ts";
+import { appendSlices, appendEvents } from "../../src/capture/columns/append_events.ts";
+import { entryLength } from "../../src/capture/scan/event_fields.ts";
+import { Outcomes, type Warning } from "../../src/capture/event/outcome.ts";
+import { yearOf } from "../../src/capture/columns/partition.ts";
+import { type Row, takeTurns } from "../../src/capture/event/row.ts";
+import { Recorder } from "../../src/capture/recordings/recorder.ts";
+import { BodyScanner } from "../../src/capture/scan/body_scanner.ts";
+import { type ColumnBatch, ScanArena } from "../../src/capture/wasm/scan_arena.ts";
 import { Fault } from "../../src/core/fault.ts";
+import { captureLimits } from "../../src/capture/limits.ts";
 import { limits } from "../../src/core/limits.ts";
 import { KnownGroupTypes } from "../../src/persons/group_types.ts";
-import { ByteColumn } from "../../src/storage/native.ts";
+import { ByteColumn } from "../../src/storage/native/native.ts";
 import { type NativeRow, readRows } from "./native_rows.ts";
 import { bodies } from "./odd_bodies.ts";
 
 const decoder = new TextDecoder();
 const received = Date.UTC(2026, 0, 15, 12) * 1000;
-const slab = new Slab(1 << 20);
+const arena = new ScanArena(1 << 20);
 
 /** What became of a body: the complaint, or all that the scan says and the rows that were laid. */
 export type Outcome = Record<string, unknown>;
 
 /**
- * `fast`: in a slab; `lent`: in one that is ours only until the first turn of others, `sliceBytes` then does not matter.
+ * `fast`: in an arena; `borrowed`: in one that is ours only until the first turn of others, `sliceBytes` then does not matter.
  * `indexBytesMax`: of longer indexes the parts are laid, and their entries not told.
  */
 export async function outcomeOf(
   body: Uint8Array,
   fast: boolean,
   sliceBytes = 1 << 20,
-  lent = false,
+  borrowed = false,
   indexBytesMax: number = limits.indexBytesMax,
 ): Promise<Outcome> {
   let bytes = body.slice();
   if (fast) {
-    slab.body.set(bytes);
-    bytes = slab.close(bytes.length) as Uint8Array<ArrayBuffer>;
+    arena.body.set(bytes);
+    bytes = arena.close(bytes.length) as Uint8Array<ArrayBuffer>;
   }
-  const scan = new Scan(bytes, false, fast ? slab : undefined, indexBytesMax);
+  const scan = new BodyScanner(bytes, false, fast ? arena : undefined, indexBytesMax);
   try {
     while (!scan.advance(sliceBytes));
   } catch (thrown) {
@@ -68,10 +69,10 @@ export async function outcomeOf(
   // Turns begin at 0, so that the same event has the same.
   takeTurns(0x40000000 - takeTurns(0));
   const into = lane as unknown as EventLane;
-  const laying = { scan, sending, warned, lane: into, journal, recorder, lent };
-  const laid = scan.isPartial ? layParts(laying) : layRows(laying);
-  if (lent && typeof laid !== "number") throw new Error("a short body was not laid at once");
-  await laid;
+  const appending = { scan, sending, warned, lane: into, journal, recorder, borrowed };
+  const columns = scan.isPartial ? appendSlices(appending) : appendEvents(appending);
+  if (borrowed && typeof columns !== "number") throw new Error("a short body was not laid at once");
+  await columns;
   return {
     shape: scan.shape,
     items: scan.items,
@@ -106,10 +107,10 @@ class CollectingLane {
     const block = this.#blockOf(year);
     const before = block.rows;
     const taking = {
-      appendLaid: (laid: LaidRows) => {
-        laidChanges += laid.identity?.changes ?? 0;
-        laidGroups += laid.identity?.groups ?? 0;
-        return block.appendLaid(laid);
+      appendColumns: (columns: ColumnBatch) => {
+        laidChanges += columns.identity?.changes ?? 0;
+        laidGroups += columns.identity?.groups ?? 0;
+        return block.appendColumns(columns);
       },
     };
     lay(taking as unknown as Block);
@@ -159,8 +160,8 @@ let laidSingles = 0;
 let laidParts = 0;
 
 function scannedAlone(body: Uint8Array): boolean {
-  slab.hold(body);
-  return slab.single();
+  arena.hold(body);
+  return arena.single();
 }
 
 export function laidCounts() {
@@ -177,7 +178,7 @@ export function laidCounts() {
 export async function differ(
   cases: number,
   seed = Date.now(),
-): Promise<{ cases: number; seed: number; laid: ReturnType<typeof laidCounts> }> {
+): Promise<{ cases: number; seed: number; columns: ReturnType<typeof laidCounts> }> {
   laidFast = 0;
   laidChanges = 0;
   laidGroups = 0;
@@ -192,7 +193,7 @@ export async function differ(
     };
     same(await outcomeOf(body, true, slice));
     if (slow["shape"] === "event") laidSingles += scannedAlone(body) ? 1 : 0;
-    if (body.length < limits.slabBodyBytesMin) same(await outcomeOf(body, true, 1 << 20, true));
+    if (body.length < captureLimits.arenaBodyBytesMin) same(await outcomeOf(body, true, 1 << 20, true));
     for (const fast of [true, false]) {
       const parts = await outcomeOf(body, fast, slice, false, (1 + (slice % 3)) * entryLength * 4);
       if (!parts["entries"] && !parts["fault"]) laidParts++;
@@ -200,7 +201,7 @@ export async function differ(
     }
   });
   await fc.assert(property, { numRuns: cases, seed });
-  return { cases, seed, laid: laidCounts() };
+  return { cases, seed, columns: laidCounts() };
 }
 
 if (import.meta.main) {

@@ -8,7 +8,7 @@ import {
   type ExportWorker,
   type ExportWorkerOptions,
   openExportWorker,
-} from "../../src/batch_exports/worker.ts";
+} from "../../src/batch_exports/runs/worker.ts";
 import { silentLog } from "../../src/core/log.ts";
 import { migrate } from "../../src/storage/migrate.ts";
 import type { Stores } from "../../src/storage/stores.ts";
@@ -61,13 +61,13 @@ export async function openExportProcess(): Promise<ExportProcess> {
       later(() => worker.close());
       return worker;
     },
-    begin: async (wish) => {
-      const id = await makeExport(stores, { dataDir }, { ...wish, paused: true });
+    begin: async (input) => {
+      const id = await makeExport(stores, { dataDir }, { ...input, paused: true });
       await makeBackfill(stores, id, "hour", { start: new Date(noon - hour), end: new Date(noon) });
       return id;
     },
-    exported: async (wish) => {
-      const [run] = await endedRuns(stores, await test.begin(wish));
+    exported: async (input) => {
+      const [run] = await endedRuns(stores, await test.begin(input));
       return run!;
     },
     arrive: async (rows, sql = "'{}'") => {

@@ -1,9 +1,9 @@
 // A journal of a test's own, without stores, and rows for each of its lanes.
 
-import { Journal, type JournalOptions } from "../../src/capture/journal.ts";
-import { emptyRow, newUuidBytes } from "../../src/capture/row.ts";
-import type { LaneName } from "../../src/capture/segment.ts";
-import { FactsBook } from "../../src/capture/snapshot_facts.ts";
+import { Journal, type JournalOptions } from "../../src/capture/journal/journal.ts";
+import { emptyRow, newUuidBytes } from "../../src/capture/event/row.ts";
+import type { LaneName } from "../../src/capture/journal/segments/segment.ts";
+import { FactsBook } from "../../src/capture/recordings/snapshot_facts.ts";
 import { bytesOf } from "../../src/core/bytes.ts";
 import type { Clock } from "../../src/core/clock.ts";
 import { silentLog } from "../../src/core/log.ts";

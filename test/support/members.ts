@@ -5,7 +5,7 @@ import type { Clock } from "../../src/core/clock.ts";
 import { createOrganization } from "../../src/organizations/store.ts";
 import { issueKey } from "../../src/personal_api_keys/store.ts";
 import { createProject } from "../../src/projects/store.ts";
-import type { Postgres } from "../../src/storage/postgres.ts";
+import type { Postgres } from "../../src/storage/postgres/postgres.ts";
 import { addUser } from "./accounts.ts";
 
 export interface Member {

@@ -1,8 +1,8 @@
 // What a row says of its person and groups, as plain values, and what the same event says to a naive reader.
 
-import { op } from "../../src/capture/change.ts";
-import type { Row } from "../../src/capture/row.ts";
-import { textOf } from "../../src/capture/span.ts";
+import { op } from "../../src/capture/event/changes.ts";
+import type { Row } from "../../src/capture/event/row.ts";
+import { rangeText } from "../../src/capture/scan/byte_range.ts";
 
 export interface PersonColumns {
   person_mode: number;
@@ -21,7 +21,7 @@ export function columnsOf({ person_mode, changes, groups }: Row): PersonColumns 
     read[`${changes.ops[at]} ${key}`] = value;
   }
   const attached = groups.types.slice(0, groups.count).map((type, i): [string, string] => {
-    return [textOf(type), textOf(groups.keys[i]!)];
+    return [rangeText(type), rangeText(groups.keys[i]!)];
   });
   return { person_mode, changes: read, groups: attached };
 }

@@ -3,7 +3,7 @@
 import { expect } from "bun:test";
 import { listMainIds } from "../../src/persons/listing/store.ts";
 import { type ReadingBounds, readPersons as readMany } from "../../src/persons/reading/store.ts";
-import type { ClickHouse } from "../../src/storage/clickhouse.ts";
+import type { ClickHouse } from "../../src/storage/clickhouse/clickhouse.ts";
 
 export interface ReadPerson {
   distinct_ids: string[];

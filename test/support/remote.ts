@@ -1,6 +1,6 @@
 // Remote stores for tests: databases of their own on the embedded stores of a server that lends them.
 
-import { readConnection } from "../../src/storage/connection.ts";
+import { readConnection } from "../../src/storage/embedded/connection.ts";
 import type { Stores } from "../../src/storage/stores.ts";
 import { type Environment, type Server, startServer, storesOf } from "./server.ts";
 

@@ -3,8 +3,8 @@
 import { cpSync, readdirSync } from "node:fs";
 import { join } from "node:path";
 import { silentLog } from "../../src/core/log.ts";
-import { frontCommand, frontEnv } from "../../src/storage/embedded_clickhouse.ts";
-import type { FrontFault } from "../../src/storage/front_fault.ts";
+import { chdbServerCommand, chdbServerEnv } from "../../src/storage/embedded/clickhouse.ts";
+import type { ServerFault } from "../../src/storage/chdb_server/fault.ts";
 import { type Stores, openStores } from "../../src/storage/stores.ts";
 import { later } from "./cleanup.ts";
 import { makeFolder } from "./folder.ts";
@@ -35,7 +35,7 @@ export interface TestFront {
   port: number;
   pid: number;
   /** Arms a fault. */
-  fault(fault: Partial<FrontFault> & Pick<FrontFault, "kind">): Promise<void>;
+  fault(fault: Partial<ServerFault> & Pick<ServerFault, "kind">): Promise<void>;
   /** Disarms all. */
   clear(): Promise<void>;
   /** How many statements were struck. */
@@ -47,8 +47,8 @@ export interface TestFront {
 /** Starts ClickHouse as a process of its own; ends with the test file, if not before. */
 export async function startFront(dataDir: string = makeFolder(), port = 0): Promise<TestFront> {
   const args = ["--data-dir", dataDir, "--port", String(port), "--password", frontPassword, "--faults"];
-  const child = Bun.spawn(frontCommand(args), {
-    env: frontEnv,
+  const child = Bun.spawn(chdbServerCommand(args), {
+    env: chdbServerEnv,
     cwd: dataDir,
     stdin: "ignore",
     stdout: "pipe",

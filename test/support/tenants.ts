@@ -7,7 +7,7 @@ import { hashKey } from "../../src/core/id.ts";
 import { ownPersonId } from "../../src/persons/identity.ts";
 import { silentLog } from "../../src/core/log.ts";
 import type { Scope } from "../../src/access/scope.ts";
-import type { DescribedRoute } from "../../src/http/docs.ts";
+import type { DescribedRoute } from "../../src/http/docs/docs.ts";
 import { type Stores, attachStores } from "../../src/storage/stores.ts";
 import { addUser } from "./accounts.ts";
 import { managementRoutes, type RunningApp, startApp } from "./app.ts";

@@ -2,7 +2,7 @@
 // Never started but by the test of it.
 
 import { silentLog } from "../../src/core/log.ts";
-import { openPostgres, type Postgres } from "../../src/storage/postgres.ts";
+import { openPostgres, type Postgres } from "../../src/storage/postgres/postgres.ts";
 
 export interface Told {
   /** The code the transaction was rejected with; "none" when it was not rejected. */

@@ -1,8 +1,9 @@
 import { expect, test } from "bun:test";
 import { limits } from "../../src/core/limits.ts";
+import { workLimits } from "../../src/work/limits.ts";
 import { MemoryBudget, openBodyMemory } from "../../src/work/memory_budget.ts";
 
-const unavailable = { code: "unavailable", retryAfterSeconds: limits.bodyMemoryRetrySeconds };
+const unavailable = { code: "unavailable", retryAfterSeconds: workLimits.bodyMemoryRetrySeconds };
 const open = (bytesMax: number, shareBytesMax = bytesMax, waitMsMax = 60_000) =>
   new MemoryBudget({ bytesMax, shareBytesMax, waitMsMax });
 
@@ -115,7 +116,9 @@ test("waiting ends with a refusal: after its time, at once when too many wait or
   const patient = open(1600);
   const all = patient.open();
   all.acquire(1500);
-  const waiting = Array.from({ length: limits.bodyMemoryWaitingMax }, () => patient.open().acquireSoon(100));
+  const waiting = Array.from({ length: workLimits.bodyMemoryWaitingMax }, () =>
+    patient.open().acquireSoon(100),
+  );
   await expect(patient.open().acquireSoon(100)).rejects.toMatchObject(unavailable);
   await expect(open(1600).open().acquireSoon(1601)).rejects.toMatchObject(unavailable);
   expect(await isSettled(Promise.race(waiting))).toBe(false);
@@ -124,7 +127,7 @@ test("waiting ends with a refusal: after its time, at once when too many wait or
 test("workers divide the budget, and each has room for one largest body", () => {
   const largest = (bodyBytesMax: number) => bodyBytesMax + limits.inflatedBytesMax + limits.indexBytesMax;
   const usual = 20_971_520;
-  expect(openBodyMemory(usual, 1).bytesMax).toBe(limits.bodyMemoryBytes);
+  expect(openBodyMemory(usual, 1).bytesMax).toBe(workLimits.bodyMemoryBytes);
   for (const [bodyBytesMax, workers] of [
     [usual, 1],
     [usual, 2],
@@ -133,7 +136,7 @@ test("workers divide the budget, and each has room for one largest body", () => 
   ] as const) {
     const budget = openBodyMemory(bodyBytesMax, workers);
     expect(budget.bytesMax).toBeLessThanOrEqual(
-      Math.max(limits.bodyMemoryBytes / workers, largest(bodyBytesMax) * limits.bodyMemoryLargestMin),
+      Math.max(workLimits.bodyMemoryBytes / workers, largest(bodyBytesMax) * workLimits.bodyMemoryLargestMin),
     );
     expect(budget.open().tryAcquire(largest(bodyBytesMax))).toBe(true);
   }

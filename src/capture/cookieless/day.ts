@@ -1,6 +1,6 @@
 // The calendar day that a moment is of in a time zone, and which days' events are taken. Keeps a formatter a zone.
 
-import { limits } from "../../core/limits.ts";
+import { cookielessLimits } from "./limits.ts";
 
 export interface Day {
   /** YYYY-MM-DD. */
@@ -43,18 +43,21 @@ const jumpMsMax = 3 * 3_600_000;
 /** Whether events of a day are taken at `now` (ms since 1970): it has begun somewhere, and is not long over. */
 export function isTaken(date: string, now: number): boolean {
   const begins = Date.parse(`${date}T00:00:00Z`);
-  return now >= begins + limits.cookielessDayBeginsMs && now < begins + limits.cookielessDayEndsMs;
+  return (
+    now >= begins + cookielessLimits.cookielessDayBeginsMs &&
+    now < begins + cookielessLimits.cookielessDayEndsMs
+  );
 }
 
 /** Whether a moment may be of a day whose events are taken at `now`, whatever its zone; both in milliseconds. */
 export function mayBeTaken(millis: number, now: number): boolean {
-  return millis > now - limits.cookielessDayEndsMs - dayMs && millis < now + 3 * dayMs;
+  return millis > now - cookielessLimits.cookielessDayEndsMs - dayMs && millis < now + 3 * dayMs;
 }
 
 /** The days (YYYY-MM-DD, in order) that a salt is kept for at `now`, in ms since 1970: six at most. */
 export function saltedDays(now: number): string[] {
-  const oldest = now - limits.cookielessDayEndsMs - limits.saltKeptMs;
-  const newest = now - limits.cookielessDayBeginsMs + limits.saltMadeAheadMs;
+  const oldest = now - cookielessLimits.cookielessDayEndsMs - cookielessLimits.saltKeptMs;
+  const newest = now - cookielessLimits.cookielessDayBeginsMs + cookielessLimits.saltMadeAheadMs;
   const days: string[] = [];
   for (let at = (Math.floor(oldest / dayMs) + 1) * dayMs; at <= newest; at += dayMs) {
     days.push(new Date(at).toISOString().slice(0, 10));

@@ -3,9 +3,9 @@
 
 import type { Clock } from "../../core/clock.ts";
 import { withinMs } from "../../core/deadline.ts";
-import { limits } from "../../core/limits.ts";
+import { cookielessLimits } from "./limits.ts";
 import { type Log, reasonOf } from "../../core/log.ts";
-import type { Postgres } from "../../storage/postgres.ts";
+import type { Postgres } from "../../storage/postgres/postgres.ts";
 import { type Ticking, every } from "../../work/tick.ts";
 import { dayMs, saltedDays } from "./day.ts";
 import { type SaltSource, saltSource } from "./store.ts";
@@ -36,10 +36,15 @@ export class Salts {
     this.#log = log;
   }
 
-  /** Asks once, limits.saltReadMsMax at most, and then whenever a salt is missing or over. */
+  /** Asks once, cookielessLimits.saltReadMsMax at most, and then whenever a salt is missing or over. */
   async open(): Promise<void> {
     await this.look();
-    this.#ticking = every(limits.saltLookMs, "looking at the salts of days", () => this.look(), this.#log);
+    this.#ticking = every(
+      cookielessLimits.saltLookMs,
+      "looking at the salts of days",
+      () => this.look(),
+      this.#log,
+    );
   }
 
   /** All there are now. */
@@ -62,7 +67,7 @@ export class Salts {
     this.#take(kept, days, now);
     const fresh = days.map(() => crypto.getRandomValues(new Uint8Array(saltBytes)));
     try {
-      this.#take(await withinMs(this.#source.keep(days, fresh), limits.saltReadMsMax), days, now);
+      this.#take(await withinMs(this.#source.keep(days, fresh), cookielessLimits.saltReadMsMax), days, now);
       if (this.#failing) this.#log.info("salts of events without cookies are read from Postgres again");
       this.#failing = false;
     } catch (thrown) {
@@ -87,8 +92,8 @@ export class Salts {
     this.#days = salts;
     const missing = days.find((day) => !salts.has(day));
     const next = missing ? Date.parse(missing) : Date.parse(days.at(-1)!) + dayMs;
-    this.#wholeFrom = now - limits.saltKeptMs;
-    this.#wholeUntil = next + limits.cookielessDayBeginsMs;
+    this.#wholeFrom = now - cookielessLimits.saltKeptMs;
+    this.#wholeUntil = next + cookielessLimits.cookielessDayBeginsMs;
   }
 }
 

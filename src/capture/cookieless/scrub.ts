@@ -2,9 +2,9 @@
 // members stay byte by byte.
 
 import { bytesOf } from "../../core/bytes.ts";
-import { ByteColumn } from "../../storage/native.ts";
-import { type KnownKeys, field, itemKeys, knownKeys, slotOf, slotOfEscaped } from "../member.ts";
-import { pastBlanks, pastString, pastValue } from "../raw.ts";
+import { ByteColumn } from "../../storage/native/native.ts";
+import { type KnownKeys, field, itemKeys, knownKeys, slotOf, slotOfEscaped } from "../scan/event_fields.ts";
+import { pastBlanks, pastString, pastValue } from "../scan/json_value.ts";
 import type { Visitor } from "./visitor.ts";
 
 /** Members of `properties` that matter here. */

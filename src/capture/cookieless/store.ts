@@ -1,7 +1,7 @@
 // Where the salts of days rest: made once by whichever process comes first, the same for all, deleted for good.
 
-import { arrayText } from "../../storage/array_text.ts";
-import type { Postgres } from "../../storage/postgres.ts";
+import { arrayText } from "../../storage/postgres/array_text.ts";
+import type { Postgres } from "../../storage/postgres/postgres.ts";
 
 /** Where salts are kept for all processes. */
 export interface SaltSource {

@@ -1,14 +1,14 @@
 // An event of a visitor without a cookie: which ones are, why one is not taken, and what it becomes. Never asks a
 // store.
 
-import { limits } from "../../core/limits.ts";
+import { cookielessLimits } from "./limits.ts";
 import { cookielessSentinel } from "../../persons/identity.ts";
-import { sameName } from "../kind.ts";
-import { type Indexed, entryLength, field, grade, gradeIn, trait } from "../member.ts";
-import type { Reason } from "../outcome.ts";
-import { readString } from "../raw.ts";
-import type { Row } from "../row.ts";
-import { emptySpan, textOf } from "../span.ts";
+import { sameName } from "../event/event_rules.ts";
+import { type Indexed, entryLength, field, grade, gradeIn, trait } from "../scan/event_fields.ts";
+import type { Reason } from "../event/outcome.ts";
+import { readString } from "../scan/json_value.ts";
+import type { Row } from "../event/row.ts";
+import { emptyRange, rangeText } from "../scan/byte_range.ts";
 import { dayIn, isTaken, mayBeTaken } from "./day.ts";
 import type { SaltsByDay } from "./salts.ts";
 import { readTold, scrub } from "./scrub.ts";
@@ -58,7 +58,7 @@ export function readVisit(
   const isSentinel = sameName(row.distinct_id, cookielessSentinel);
   // Exported elsewhere and moved in: its id was made by a salt that is gone.
   const isDone =
-    !isSentinel && (historical_migration || textOf(row.distinct_id).startsWith(distinctIdPrefix));
+    !isSentinel && (historical_migration || rangeText(row.distinct_id).startsWith(distinctIdPrefix));
   if (isDone) return scrub(bytes, item, undefined);
   const refused = refusalOf(row);
   if (refused) return refused;
@@ -81,7 +81,7 @@ export function readVisit(
   const salt = visiting.salts.get(day.date);
   if (!salt || !isTaken(day.date, now)) return "cookieless_timestamp_out_of_range";
   const traits = { project_id: row.project_id, address, site, user_agent: $raw_user_agent };
-  const extra = $cookieless_extra.slice(0, limits.cookielessExtraCharsMax);
+  const extra = $cookieless_extra.slice(0, cookielessLimits.cookielessExtraCharsMax);
   return scrub(bytes, item, visitorOf(salt, day, { ...traits, extra }));
 }
 
@@ -117,4 +117,4 @@ export function mayHoldVisits(bytes: Uint8Array): boolean {
 const marks = ["cookieless", "\\u006", "\\u007"];
 
 /** Filled anew for each entry. */
-const id = emptySpan();
+const id = emptyRange();

@@ -3,7 +3,7 @@
 
 import type { ProjectKeys } from "../../access/project_keys.ts";
 import { Fault } from "../../core/fault.ts";
-import type { Scan } from "../scan.ts";
+import type { BodyScanner } from "../scan/body_scanner.ts";
 import type { Salts } from "./salts.ts";
 import { type Visiting, holdsVisits, mayHoldVisits } from "./visit.ts";
 
@@ -20,7 +20,7 @@ export function visitingOf(
   { keys, salts }: VisitingOptions,
   project_id: number,
   received: number,
-  scan: Scan,
+  scan: BodyScanner,
   address: Visiting["address"] = () => undefined,
 ): Visiting {
   const { enabled, timezone } = keys.cookieless(project_id);

@@ -3,19 +3,20 @@
 
 import { bytesOf } from "../../core/bytes.ts";
 import { free } from "../../core/chunks.ts";
-import { othersTurn } from "../../core/clock.ts";
+import { yieldToEventLoop } from "../../core/clock.ts";
 import { Fault } from "../../core/fault.ts";
-import { limits } from "../../core/limits.ts";
-import { type Place, arrive, inSlab, indexBytesFor } from "../arrival.ts";
-import type { UploadBounds } from "../body.ts";
-import type { Warning } from "../outcome.ts";
+import { captureLimits } from "../limits.ts";
+import { v1Limits } from "./limits.ts";
+import { type BodyMemory, arrive, inArena, indexBytesFor } from "../receive/received_body.ts";
+import type { UploadBounds } from "../receive/upload.ts";
+import type { Warning } from "../event/outcome.ts";
 import { capture, scanOn } from "../pipeline.ts";
-import { replyHeaders } from "../reply.ts";
-import { Scan } from "../scan.ts";
-import { type AnswerOptions, refusal } from "../short.ts";
-import type { Slab } from "../slab.ts";
-import type { Slabs } from "../slabs.ts";
-import { readIso } from "../timestamp.ts";
+import { replyHeaders } from "../receive/reply.ts";
+import { BodyScanner } from "../scan/body_scanner.ts";
+import { type AnswerOptions, captureRefusal } from "../receive/single_event_request.ts";
+import type { ScanArena } from "../wasm/scan_arena.ts";
+import type { ArenaPool } from "../receive/arena_pool.ts";
+import { readIso } from "../scan/timestamp.ts";
 import { v1Fields } from "./problem.ts";
 import { resultBytesMax, resultsText } from "./results.ts";
 import { Translation, type TranslationOptions, uuidChars } from "./translation.ts";
@@ -31,25 +32,25 @@ export interface V1Options extends AnswerOptions {
 }
 
 /** What all requests share. */
-export interface V1Desk {
+export interface V1Context {
   options: V1Options;
-  slabs: Slabs;
+  arenas: ArenaPool;
 }
 
 const noQuery = new URLSearchParams();
 
 /** Answers one POST. */
-export async function answerV1(request: Request, desk: V1Desk): Promise<Response> {
-  const { options, slabs } = desk;
+export async function answerV1(request: Request, context: V1Context): Promise<Response> {
+  const { options, arenas } = context;
   const started = options.clock.elapsed();
-  const place: Place = { slabs, slab: undefined, lease: options.memory.open() };
+  const place: BodyMemory = { arenas, arena: undefined, lease: options.memory.open() };
   let response: Response;
   try {
-    response = new Response(await take(request, desk, place), { headers: replyHeaders(request) });
+    response = new Response(await take(request, context, place), { headers: replyHeaders(request) });
   } catch (thrown) {
-    response = refusal(thrown, request, options, v1Fields);
+    response = captureRefusal(thrown, request, options, v1Fields);
   } finally {
-    if (place.slab) slabs.give(place.slab);
+    if (place.arena) arenas.give(place.arena);
     place.lease.close();
     options.seconds((options.clock.elapsed() - started) / 1000);
   }
@@ -62,25 +63,25 @@ export async function answerV1(request: Request, desk: V1Desk): Promise<Response
 const requestIdCharsMax = 64;
 
 /** Takes the batch of a request in; returns its results. @throws Fault for one that is refused whole. */
-async function take(request: Request, { options, slabs }: V1Desk, place: Place): Promise<string> {
+async function take(request: Request, { options, arenas }: V1Context, place: BodyMemory): Promise<string> {
   const { lease } = place;
   const key = bearerOf(request);
   const admit = () => assign(key, options, place);
   const arriving = { request, query: noQuery, options, place, first: admit };
-  const arrived = await arrive({ ...arriving, inflatedBytesMax: limits.v1InflatedBytesMax });
+  const arrived = await arrive({ ...arriving, inflatedBytesMax: v1Limits.v1InflatedBytesMax });
   await admit();
   if (arrived.body.length === 0) throw new Fault("no_data", "The request has no body.");
   const translation = await translated(arrived.body, { key, sdk: sdkOf(request) }, place);
   const { refused, uuids } = translation;
   const warned = new Map<number, Warning>();
-  const body = await inSlab([translation.body], place);
+  const body = await inArena([translation.body], place);
   const isCopied = body.buffer !== translation.body.buffer;
   if (isCopied) free(translation.body, true);
   lease.hold(body.length + indexBytesFor(body.length) + uuids.length);
-  const { slab } = place;
+  const { arena } = place;
   const address = () => options.addressOf(request);
   const from = { sent_at: sentAtOf(request), nameless: false, address };
-  const sent = { ...from, body, slab, lent: slabs.lend(body), lease };
+  const sent = { ...from, body, arena, borrowed: arenas.lend(body), lease };
   const { ignored } = await capture({ ...sent, refused, warnings: warned }, options);
   // Warnings are read out of it later where nobody waits for them.
   if (!isCopied && options.ack !== "memory") free(body, true);
@@ -90,7 +91,7 @@ async function take(request: Request, { options, slabs }: V1Desk, place: Place):
 }
 
 /** What the request holds is its project's from here on. @throws Fault invalid_api_key as ProjectKeys.admit(). */
-async function assign(key: string, { keys }: V1Options, { lease }: Place): Promise<void> {
+async function assign(key: string, { keys }: V1Options, { lease }: BodyMemory): Promise<void> {
   lease.assign(keys.find(key) ?? (await keys.admit(key)));
 }
 
@@ -98,40 +99,40 @@ async function assign(key: string, { keys }: V1Options, { lease }: Place): Promi
 async function translated(
   sent: Uint8Array,
   options: TranslationOptions,
-  { slab, slabs, lease }: Place,
+  { arena, arenas, lease }: BodyMemory,
 ): Promise<Translation> {
   try {
-    // The slab for short bodies is only ours until the first turn of others.
-    let lent = slab ? undefined : slabs.lend(sent);
-    let scan = scanOf(lent?.hold(sent) ?? sent, lent ?? slab);
-    if (!scan.advance(limits.sliceBytesMax)) {
-      if (lent) scan = scanOf(sent);
-      lent = undefined;
+    // The arena for short bodies is only ours until the first turn of others.
+    let borrowed = arena ? undefined : arenas.lend(sent);
+    let scan = scanOf(borrowed?.hold(sent) ?? sent, borrowed ?? arena);
+    if (!scan.advance(captureLimits.sliceBytesMax)) {
+      if (borrowed) scan = scanOf(sent);
+      borrowed = undefined;
       await scanOn(scan);
     }
     checkBatch(scan);
     const bytesMax = Translation.bytesMax(scan, options);
     lease.acquire(bytesMax);
     const translation = new Translation(scan, options, Buffer.allocUnsafeSlow(bytesMax));
-    while (!translation.advance()) if (!lent) await othersTurn();
+    while (!translation.advance()) if (!borrowed) await yieldToEventLoop();
     return translation;
   } finally {
     free(sent);
   }
 }
 
-function scanOf(bytes: Uint8Array, slab?: Slab): Scan {
-  const scan = new Scan(bytes, false, slab);
+function scanOf(bytes: Uint8Array, arena?: ScanArena): BodyScanner {
+  const scan = new BodyScanner(bytes, false, arena);
   scan.indexesAll = true;
   return scan;
 }
 
-function checkBatch(scan: Scan): void {
+function checkBatch(scan: BodyScanner): void {
   if (scan.shape !== "batch")
     throw new Fault("invalid_payload", "The body has no batch: send an array of events as batch.");
   if (scan.items === 0) throw new Fault("empty_batch", "The request holds no event.");
-  if (scan.items > limits.v1EventsMax || scan.isPartial) {
-    const detail = `A request must hold at most ${limits.v1EventsMax} events; ${scan.items} arrived.`;
+  if (scan.items > v1Limits.v1EventsMax || scan.isPartial) {
+    const detail = `A request must hold at most ${v1Limits.v1EventsMax} events; ${scan.items} arrived.`;
     throw new Fault("payload_too_large", detail);
   }
   const [first] = scan.ignored.list;
@@ -157,7 +158,7 @@ function sdkOf({ headers }: Request): string {
   const info = headers.get("posthog-sdk-info") ?? "";
   const slash = info.lastIndexOf("/");
   const [name, version] = [info.slice(0, Math.max(0, slash)).trim(), info.slice(slash + 1).trim()];
-  if (info.length > limits.sdkInfoCharsMax || name === "" || version === "") return "";
+  if (info.length > v1Limits.sdkInfoCharsMax || name === "" || version === "") return "";
   return `"$lib":${JSON.stringify(name)},"$lib_version":${JSON.stringify(version)}`;
 }
 

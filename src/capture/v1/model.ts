@@ -1,9 +1,9 @@
 // What the v1 protocol takes and answers, as the API's description tells it. Never checks anything.
 
 import Type from "typebox";
-import { limits } from "../../core/limits.ts";
-import { refusal } from "../../http/docs_document.ts";
-import { reply } from "../../http/schema.ts";
+import { v1Limits } from "./limits.ts";
+import { refusal } from "../../http/docs/document.ts";
+import { reply } from "../../http/fields/schema.ts";
 
 const moment = (description: string) => Type.String({ format: "date-time", description });
 const flag = (description: string) => Type.Optional(Type.Boolean({ description }));
@@ -32,7 +32,7 @@ const batchModel = Type.Object({
       options: Type.Optional(optionsModel),
       properties: Type.Optional(Type.Record(Type.String(), Type.Unknown())),
     }),
-    { minItems: 1, maxItems: limits.v1EventsMax },
+    { minItems: 1, maxItems: v1Limits.v1EventsMax },
   ),
 });
 

@@ -1,8 +1,8 @@
 // What the sender of a v1 batch is answered: one result for each event, under its uuid as it was written.
 
-import { othersTurn } from "../../core/clock.ts";
-import { limits } from "../../core/limits.ts";
-import type { Reason, Warning } from "../outcome.ts";
+import { yieldToEventLoop } from "../../core/clock.ts";
+import { captureLimits } from "../limits.ts";
+import type { Reason, Warning } from "../event/outcome.ts";
 import { uuidChars } from "./translation.ts";
 
 export interface Fates {
@@ -22,10 +22,10 @@ export async function resultsText({ uuids, ignored, warned }: Fates): Promise<st
   const source = Buffer.from(uuids.buffer, uuids.byteOffset, uuids.length);
   const slices: string[] = [];
   const count = uuids.length / uuidChars;
-  for (let first = 0; first < count; first += limits.sliceRowsMax) {
-    if (first > 0) await othersTurn();
+  for (let first = 0; first < count; first += captureLimits.sliceRowsMax) {
+    if (first > 0) await yieldToEventLoop();
     let text = "";
-    for (let i = first; i < Math.min(count, first + limits.sliceRowsMax); i++) {
+    for (let i = first; i < Math.min(count, first + captureLimits.sliceRowsMax); i++) {
       const uuid = source.toString("latin1", i * uuidChars, (i + 1) * uuidChars);
       text += `${i > 0 ? "," : ""}"${uuid}":${resultOf(ignored.get(i), warned.get(i))}`;
     }

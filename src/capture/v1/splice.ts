@@ -2,7 +2,7 @@
 // byte for byte.
 
 import { bytesOf } from "../../core/bytes.ts";
-import { pastBlanks, pastString, pastValue } from "../raw.ts";
+import { pastBlanks, pastString, pastValue } from "../scan/json_value.ts";
 
 /** Every name that may be put into an object. */
 const names = [

@@ -3,13 +3,14 @@
 
 import { bytesOf } from "../../core/bytes.ts";
 import { Fault } from "../../core/fault.ts";
+import { captureLimits } from "../limits.ts";
 import { limits } from "../../core/limits.ts";
-import { isHistorical } from "../admit.ts";
-import { entryLength, field, knownKeys, slotOf } from "../member.ts";
-import type { Reason } from "../outcome.ts";
-import { pastBlanks, pastString, pastValue } from "../raw.ts";
-import { uuidFromText } from "../row.ts";
-import type { Scan } from "../scan.ts";
+import { isHistorical } from "../event/body_key.ts";
+import { entryLength, field, knownKeys, slotOf } from "../scan/event_fields.ts";
+import type { Reason } from "../event/outcome.ts";
+import { pastBlanks, pastString, pastValue } from "../scan/json_value.ts";
+import { uuidFromText } from "../event/row.ts";
+import type { BodyScanner } from "../scan/body_scanner.ts";
 import { type OptionProperty, readOptions } from "./options.ts";
 import { Splice } from "./splice.ts";
 
@@ -46,18 +47,18 @@ export class Translation {
   readonly uuids: Uint8Array;
   /** Events that stand for nothing in what is written, and why, by their place in the batch. */
   readonly refused = new Map<number, Reason>();
-  readonly #scan: Scan;
+  readonly #scan: BodyScanner;
   readonly #source: Buffer;
   readonly #out: Buffer;
   readonly #splice: Splice;
   readonly #seen = new Set<string>();
-  readonly #spans = new Int32Array(6);
+  readonly #ranges = new Int32Array(6);
   readonly #uuid = new Uint8Array(16);
   #length = 0;
   #next = 0;
 
   /** `scan`: of a v1 batch, through, and with all items in its index. `out`: of bytesMax() bytes. */
-  constructor(scan: Scan, { key, sdk }: TranslationOptions, out: Buffer) {
+  constructor(scan: BodyScanner, { key, sdk }: TranslationOptions, out: Buffer) {
     const { bytes } = scan;
     this.#scan = scan;
     this.#source = Buffer.from(bytes.buffer, bytes.byteOffset, bytes.length);
@@ -69,7 +70,7 @@ export class Translation {
   }
 
   /** Bytes that the new body may take. */
-  static bytesMax(scan: Scan, { key, sdk }: TranslationOptions): number {
+  static bytesMax(scan: BodyScanner, { key, sdk }: TranslationOptions): number {
     const perEvent = writtenBytesMax + Buffer.byteLength(sdk);
     return scan.bytes.length + scan.count * perEvent + key.length * 6 + writtenBytesMax;
   }
@@ -102,11 +103,12 @@ export class Translation {
   #sliceEnd(): number {
     const { entries, count } = this.#scan;
     const from = entries[this.#next * entryLength + field.item]!;
-    const most = Math.min(count, this.#next + limits.slowSliceRowsMax);
+    const most = Math.min(count, this.#next + captureLimits.slowSliceRowsMax);
     let last = this.#next + 1;
-    while (last < most && entries[last * entryLength + field.item]! < from + limits.slowSliceBytesMax) last++;
+    while (last < most && entries[last * entryLength + field.item]! < from + captureLimits.slowSliceBytesMax)
+      last++;
     const to = entries[(last - 1) * entryLength + field.item + 1]!;
-    this.#splice.look(from, Math.min(to, from + limits.slowSliceBytesMax + limits.eventBytesMax));
+    this.#splice.look(from, Math.min(to, from + captureLimits.slowSliceBytesMax + limits.eventBytesMax));
     return last;
   }
 
@@ -133,7 +135,11 @@ export class Translation {
     const [from, to] = [entries[at + field.item]!, entries[at + field.item + 1]!];
     if (to - from > limits.eventBytesMax) return this.#refuse("message_size_too_large");
     this.#look(from, entries[at + field.properties]!, entries[at + field.properties + 1]!);
-    const options = readOptions(this.#source, this.#spans[beside.options]!, this.#spans[beside.options + 1]!);
+    const options = readOptions(
+      this.#source,
+      this.#ranges[beside.options]!,
+      this.#ranges[beside.options + 1]!,
+    );
     if (options === undefined) return this.#refuse("invalid_options");
     this.#member(uuidText, at + field.uuid);
     for (const [place, text] of carried) this.#member(text, at + place);
@@ -151,7 +157,7 @@ export class Translation {
     const splice = this.#splice;
     for (const [name, value] of options) splice.add(name, value);
     for (const name of texts) {
-      const [valueFrom, valueTo] = [this.#spans[beside[name]]!, this.#spans[beside[name] + 1]!];
+      const [valueFrom, valueTo] = [this.#ranges[beside[name]]!, this.#ranges[beside[name] + 1]!];
       if (valueTo > 0 && this.#source[valueFrom] !== 0x6e)
         splice.addRaw(`$${name}` as const, valueFrom, valueTo);
     }
@@ -161,7 +167,7 @@ export class Translation {
   /** Notes where the members of an item lie that /batch does not know; its properties are passed over. */
   #look(item: number, propertiesFrom: number, propertiesTo: number): void {
     const { bytes } = this.#scan;
-    this.#spans.fill(0);
+    this.#ranges.fill(0);
     let at = pastBlanks(bytes, item + 1);
     while (bytes[at] === 0x22) {
       const key = at + 1;
@@ -170,8 +176,8 @@ export class Translation {
       const to = from === propertiesFrom ? propertiesTo : pastValue(bytes, from);
       const slot = slotOf(besideKeys, bytes, key, keyEnd - 1);
       if (slot >= 0) {
-        this.#spans[slot] = from;
-        this.#spans[slot + 1] = to;
+        this.#ranges[slot] = from;
+        this.#ranges[slot + 1] = to;
       }
       at = pastBlanks(bytes, to);
       if (bytes[at] === 0x2c) at = pastBlanks(bytes, at + 1);

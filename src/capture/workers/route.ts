@@ -1,7 +1,7 @@
 // What a worker answers: it captures, and leaves everything else to worker 1. Holds no logic of its own.
 
 import { forwardTo } from "../../http/forward.ts";
-import { openDoor } from "../../http/listen.ts";
+import { openApplication } from "../../http/listen.ts";
 import { openProblems } from "../../http/problem.ts";
 import type { Log } from "../../core/log.ts";
 import { type CaptureRouteOptions, captureRoutes, isCapture } from "../route.ts";
@@ -13,7 +13,7 @@ export interface WorkerRouteOptions extends Omit<CaptureRouteOptions, "failed"> 
 }
 
 export function workerRoutes({ inside, log, ...capture }: WorkerRouteOptions) {
-  const app = openDoor();
+  const app = openApplication();
   const problem = openProblems({ log, routes: () => app.routes });
   const failed: CaptureRouteOptions["failed"] = (error, request) =>
     problem({ error, code: "UNKNOWN", request });

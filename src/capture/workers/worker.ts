@@ -12,31 +12,31 @@ import { limits } from "../../core/limits.ts";
 import { type Log, openLog, reasonOf } from "../../core/log.ts";
 import { type Listening, listen } from "../../http/listen.ts";
 import { Peers } from "../../http/peer.ts";
-import { type Metrics, openMetrics } from "../../http/metrics.ts";
-import { followProcess } from "../../http/process_metrics.ts";
+import { type Metrics, openMetrics } from "../../http/metrics/metrics.ts";
+import { followProcess } from "../../http/metrics/process_metrics.ts";
 import { ownDataDir } from "../../storage/lock.ts";
 import { type Stores, joinStores } from "../../storage/stores.ts";
 import { openBodyMemory } from "../../work/memory_budget.ts";
-import { type Link, openLink } from "../../work/link.ts";
+import { type Rpc, openRpc } from "../../work/rpc.ts";
 import { captureCounts, flushCounts, followJournal, followMemory, refusalCounts } from "../counts.ts";
 import { type OpenedCapture, openCapture } from "../open.ts";
-import { Far } from "./far.ts";
-import type { WorkerOrder } from "./order.ts";
+import { PrimaryClient } from "./primary_client.ts";
+import type { WorkerConfig } from "./worker_config.ts";
 import { workerRoutes } from "./route.ts";
 
 interface Working {
-  far: Far;
+  far: PrimaryClient;
   stores: Stores;
   keys: ProjectKeys;
   capture: OpenedCapture;
   server: Listening;
 }
 
-async function open(order: WorkerOrder, link: Link, metrics: Metrics, log: Log): Promise<Working> {
+async function open(order: WorkerConfig, link: Rpc, metrics: Metrics, log: Log): Promise<Working> {
   const { ownDir, databaseUrl: database_url, clickhouseUrl: clickhouse_url, embedded } = order;
   ownDataDir(ownDir);
   const stores = joinStores({ database_url, clickhouse_url, embedded }, log);
-  const far = new Far(link);
+  const far = new PrimaryClient(link);
   const capture = await openCapture({
     ...order,
     stores,
@@ -90,7 +90,7 @@ async function close({ capture, keys, stores }: Working): Promise<void> {
   await stores.close();
 }
 
-function logTo(link: Link, level: WorkerOrder["logLevel"]): Log {
+function logTo(link: Rpc, level: WorkerConfig["logLevel"]): Log {
   return openLog({ level, format: "json", write: (line) => link.tell("log", line) });
 }
 
@@ -103,12 +103,12 @@ async function main(): Promise<void> {
   // Who stops everything sends these to all processes; worker 1 says when it is our turn.
   for (const signal of ["SIGTERM", "SIGINT"] as const) process.on(signal, () => {});
   const lines = createInterface({ input: process.stdin })[Symbol.asyncIterator]();
-  const order = JSON.parse(String((await lines.next()).value)) as WorkerOrder;
+  const order = JSON.parse(String((await lines.next()).value)) as WorkerConfig;
   const metrics = openMetrics();
   followProcess(metrics.registry);
   let working: Working | undefined;
   let stopping = false;
-  const link = openLink((line) => void process.stdout.write(`${line}\n`), {
+  const link = openRpc((line) => void process.stdout.write(`${line}\n`), {
     metrics: () => metrics.registry.read(),
     check: () => working?.capture.check(),
     flush: () => working?.capture.startFlush(),

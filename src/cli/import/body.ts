@@ -1,7 +1,7 @@
 // Bodies for /batch, filled row by row. Where one ends depends on the rows alone, so that a second run of
 // the same files makes the same bodies. Never looks into a row.
 
-import { limits as bounds } from "../../core/limits.ts";
+import { importLimits } from "./limits.ts";
 
 export interface BodyLimits {
   /** Bytes of rows with their commas; a longer row is not for this to judge. */
@@ -10,8 +10,8 @@ export interface BodyLimits {
 }
 
 export const bodyLimits: BodyLimits = {
-  bytesMax: bounds.importBodyBytesMax,
-  rowsMax: bounds.importBodyRowsMax,
+  bytesMax: importLimits.importBodyBytesMax,
+  rowsMax: importLimits.importBodyRowsMax,
 };
 
 const tail = Buffer.from("]}");

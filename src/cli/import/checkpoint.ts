@@ -6,10 +6,10 @@ import { open, rename, rm } from "node:fs/promises";
 import { UserError } from "../../core/fault.ts";
 import { reasonOf } from "../../core/log.ts";
 import type { Body } from "./body.ts";
-import { addTally, emptyTally, type Tally } from "./tally.ts";
+import { addCounts, noCounts, type ImportCounts } from "./tally.ts";
 
 /** What must be the same for a checkpoint to hold. Paths as they were given. */
-export interface Identity {
+export interface FileIdentity {
   files: { path: string; size: number | null; head: string }[];
   host: string;
   /** A hash of the project key. */
@@ -21,7 +21,7 @@ export interface Identity {
 
 interface State {
   sluice_import: 1;
-  identity: Identity;
+  identity: FileIdentity;
   /** When the import began, ms since 1970: its idea of "in the future" must not move between runs. */
   started_at: number;
   /** Bodies below this number have been answered. */
@@ -30,7 +30,7 @@ interface State {
   low_chain: string;
   /** Answered bodies from `low` on, by number, with their chain digests. */
   above: Record<string, string>;
-  tally: Tally;
+  counts: ImportCounts;
 }
 
 export class Checkpoint {
@@ -51,7 +51,7 @@ export class Checkpoint {
    * Reads the file when there is one, else begins it.
    * @throws UserError when it belongs to another import, is damaged, or cannot be written.
    */
-  static async open(path: string | undefined, identity: Identity, nowMs: number): Promise<Checkpoint> {
+  static async open(path: string | undefined, identity: FileIdentity, nowMs: number): Promise<Checkpoint> {
     const found = path === undefined ? undefined : await readState(path);
     if (found !== undefined) {
       const difference = differenceOf(found.identity, identity);
@@ -67,7 +67,7 @@ export class Checkpoint {
       low: 0,
       low_chain: "",
       above: {},
-      tally: emptyTally(),
+      counts: noCounts(),
     };
     const checkpoint = new Checkpoint(path, state, false);
     await checkpoint.save();
@@ -78,8 +78,8 @@ export class Checkpoint {
     return this.#state.started_at;
   }
 
-  get tally(): Tally {
-    return this.#state.tally;
+  get counts(): ImportCounts {
+    return this.#state.counts;
   }
 
   /**
@@ -102,9 +102,9 @@ export class Checkpoint {
   }
 
   /** Notes an answer; the file follows soon. */
-  add(number: number, chain: string, tally: Tally): void {
+  add(number: number, chain: string, counts: ImportCounts): void {
     const state = this.#state;
-    addTally(state.tally, tally);
+    addCounts(state.counts, counts);
     state.above[number] = chain;
     for (let next = state.above[state.low]; next !== undefined; next = state.above[state.low]) {
       state.low_chain = next;
@@ -146,7 +146,7 @@ async function readState(path: string): Promise<State | undefined> {
   if (!(await file.exists())) return undefined;
   try {
     const state = JSON.parse(await file.text()) as Partial<State>;
-    if (state.sluice_import === 1 && state.identity && state.tally && state.above) return state as State;
+    if (state.sluice_import === 1 && state.identity && state.counts && state.above) return state as State;
   } catch {
     // Told below, like every other text that is no checkpoint.
   }
@@ -172,8 +172,8 @@ async function replaceFile(path: string, text: string): Promise<void> {
   }
 }
 
-function differenceOf(was: Identity, is: Identity): string | undefined {
-  const names = (identity: Identity): string => identity.files.map((file) => file.path).join(" ");
+function differenceOf(was: FileIdentity, is: FileIdentity): string | undefined {
+  const names = (identity: FileIdentity): string => identity.files.map((file) => file.path).join(" ");
   if (names(was) !== names(is)) return `it read ${names(was)}`;
   const changed = is.files.find((file, place) => {
     const before = was.files[place]!;

@@ -2,12 +2,12 @@
 
 import { parseArgs } from "node:util";
 import { UserError } from "../../core/fault.ts";
-import { limits } from "../../core/limits.ts";
+import { importLimits } from "./limits.ts";
 import { reasonOf } from "../../core/log.ts";
 import { withoutLast } from "../../core/trim.ts";
 import type { Config } from "../../config.ts";
-import { type Format, formats } from "./detect.ts";
-import { standardInput } from "./source.ts";
+import { type Format, formats } from "./formats/detect.ts";
+import { standardInput } from "./reading/source.ts";
 
 export interface ImportOptions {
   files: string[];
@@ -102,9 +102,9 @@ function readFormat(text: string): Format {
 
 function readConcurrency(text: string): number {
   const value = /^\d+$/.test(text) ? Number(text) : 0;
-  if (value >= 1 && value <= limits.importConcurrencyMax) return value;
+  if (value >= 1 && value <= importLimits.importConcurrencyMax) return value;
   throw wrong(
-    `--concurrency: expected a whole number from 1 to ${limits.importConcurrencyMax}, got "${text}"`,
+    `--concurrency: expected a whole number from 1 to ${importLimits.importConcurrencyMax}, got "${text}"`,
   );
 }
 

@@ -1,7 +1,7 @@
 // How an import tells a person where it is: a bar on a terminal, a line now and then elsewhere. Never counts.
 
 import type { Clock } from "../../core/clock.ts";
-import { limits } from "../../core/limits.ts";
+import { importLimits } from "./limits.ts";
 import { grouped } from "./tally.ts";
 
 export interface Progress {
@@ -58,12 +58,12 @@ export class Reporter {
 
   /** A record that is not imported: the first few are shown. */
   reject(file: string, line: number, reason: string): void {
-    if (++this.#complaints <= limits.importComplaintsMax) this.say(`${file}:${line}: ${reason}`);
+    if (++this.#complaints <= importLimits.importComplaintsMax) this.say(`${file}:${line}: ${reason}`);
   }
 
   /** A record the server made no event of: the first few are shown, the summary counts all by reason. */
   ignore(file: string, line: number, reason: string): void {
-    if (++this.#ignored <= limits.importComplaintsMax) this.say(`${file}:${line}: ignored: ${reason}`);
+    if (++this.#ignored <= importLimits.importComplaintsMax) this.say(`${file}:${line}: ignored: ${reason}`);
   }
 
   /** An attempt that will be repeated; told now and then, since many bodies suffer together. */
@@ -97,9 +97,9 @@ export class Reporter {
   close(): void {
     if (this.#drawn) this.#options.draw(clearLine);
     this.#drawn = false;
-    const hidden = this.#complaints - limits.importComplaintsMax;
+    const hidden = this.#complaints - importLimits.importComplaintsMax;
     if (hidden > 0) this.say(`… and ${grouped(hidden)} more rejected lines`);
-    if (this.#ignored > limits.importComplaintsMax)
+    if (this.#ignored > importLimits.importComplaintsMax)
       this.say("… and more that the server ignored, counted below");
   }
 

@@ -1,7 +1,7 @@
 // After an import: waits until what was sent can be read, as the server's `GET /_stored` tells.
 
 import type { Clock } from "../../core/clock.ts";
-import { limits } from "../../core/limits.ts";
+import { importLimits } from "./limits.ts";
 
 export interface WaitOptions {
   /** Without a slash at its end. */
@@ -14,7 +14,7 @@ export interface WaitOptions {
   say(line: string): void;
 }
 
-/** `unknown`: the server does not tell. `late`: it did not come further for limits.importReadableMsMax. */
+/** `unknown`: the server does not tell. `late`: it did not come further for importLimits.importReadableMsMax. */
 export type Readable = "readable" | "unknown" | "late" | "interrupted";
 
 export async function waitUntilReadable(options: WaitOptions): Promise<Readable> {
@@ -31,7 +31,7 @@ export async function waitUntilReadable(options: WaitOptions): Promise<Readable>
     if (sentAt !== undefined && until >= sentAt) return "readable";
     const now = clock.elapsed();
     if (until > furthest) [furthest, movedAt] = [until, now];
-    if (now - movedAt > limits.importReadableMsMax) return "late";
+    if (now - movedAt > importLimits.importReadableMsMax) return "late";
     if (now - saidAt > sayGapMs && sentAt !== undefined && Number.isFinite(until)) {
       saidAt = now;
       say(`what came before ${clockText(until)} can be read, ${clockText(sentAt)} is waited for`);
@@ -47,7 +47,7 @@ const sayGapMs = 5000;
 /** What the server says, in ms; undefined when it cannot tell just now. */
 async function lookAt(host: string): Promise<{ until: number; now: number } | "unknown" | undefined> {
   try {
-    const signal = AbortSignal.timeout(limits.importStoredMsMax);
+    const signal = AbortSignal.timeout(importLimits.importStoredMsMax);
     const reply = await fetch(`${host}/_stored`, { redirect: "manual", signal });
     const text = await reply.text();
     if (reply.status >= 500) return undefined;

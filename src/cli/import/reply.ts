@@ -1,10 +1,10 @@
 // What a server's answer to one body means. Never waits, and never takes an answer for good that is not one.
 
-import { limits } from "../../core/limits.ts";
-import { emptyTally, type Tally } from "./tally.ts";
+import { importLimits } from "./limits.ts";
+import { noCounts, type ImportCounts } from "./tally.ts";
 
-export type Verdict =
-  | { is: "taken"; tally: Tally; ignored: IgnoredRow[] }
+export type ReplyVerdict =
+  | { is: "taken"; counts: ImportCounts; ignored: IgnoredRow[] }
   /** Worth another attempt, after `waitMs` at the least. */
   | { is: "later"; reason: string; waitMs: number }
   | { is: "too large"; reason: string }
@@ -18,14 +18,14 @@ export interface IgnoredRow {
   reason: string;
 }
 
-export interface Answer {
+export interface ServerReply {
   status: number;
   headers: Headers;
   body: string;
 }
 
 /** `rows`: how many rows the body held. */
-export function judge(answer: Answer, rows: number): Verdict {
+export function judgeReply(answer: ServerReply, rows: number): ReplyVerdict {
   const { status } = answer;
   if (status === 200) return judgeTaken(answer, rows);
   const reason = `${status}${detailOf(answer)}`;
@@ -36,35 +36,35 @@ export function judge(answer: Answer, rows: number): Verdict {
   return { is: "refused", reason };
 }
 
-function judgeTaken(answer: Answer, rows: number): Verdict {
+function judgeTaken(answer: ServerReply, rows: number): ReplyVerdict {
   const reply = parsed(answer.body);
   if (reply === undefined || !(reply["status"] === 1 || /^ok$/i.test(String(reply["status"])))) {
     return { is: "refused", reason: "200, but not as a capture server answers; is this the right address?" };
   }
-  const tally = emptyTally();
-  tally.sent = rows;
+  const counts = noCounts();
+  counts.sent = rows;
   const accepted = reply["accepted"];
   const counted =
     typeof accepted === "number" && Number.isInteger(accepted) && accepted >= 0 && accepted <= rows;
   // Servers that do not count take a body as a whole.
-  tally.accepted = counted ? accepted : rows;
-  let rest = rows - tally.accepted;
+  counts.accepted = counted ? accepted : rows;
+  let rest = rows - counts.accepted;
   const listed: IgnoredRow[] = [];
   for (const entry of Array.isArray(reply["ignored"]) ? (reply["ignored"] as unknown[]) : []) {
     if (rest === 0) break;
     const { reason, index } = (entry ?? {}) as { reason?: unknown; index?: unknown };
     const name = typeof reason === "string" ? reason.slice(0, 100) : "unknown";
-    tally.ignored[name] = (tally.ignored[name] ?? 0) + 1;
+    counts.ignored[name] = (counts.ignored[name] ?? 0) + 1;
     const known = typeof index === "number" && Number.isInteger(index) && index >= 0 && index < rows;
-    if (known && listed.length < limits.importComplaintsMax) listed.push({ index, reason: name });
+    if (known && listed.length < importLimits.importComplaintsMax) listed.push({ index, reason: name });
     rest--;
   }
-  if (rest > 0) tally.ignored["unlisted"] = rest;
-  return { is: "taken", tally, ignored: listed };
+  if (rest > 0) counts.ignored["unlisted"] = rest;
+  return { is: "taken", counts, ignored: listed };
 }
 
 /** `: what the server says of it`, on one line; or where it wants to be asked instead. */
-function detailOf(answer: Answer): string {
+function detailOf(answer: ServerReply): string {
   const target = answer.headers.get("location");
   if (answer.status >= 300 && answer.status < 400 && target)
     return `: it points to ${target}; give that as --host`;
@@ -86,5 +86,5 @@ function parsed(body: string): Record<string, unknown> | undefined {
 /** Retry-After in ms; only seconds are read, since clocks differ. */
 function askedWaitMs(header: string | null): number {
   const seconds = header === null || !/^\d+$/.test(header.trim()) ? 0 : Number(header);
-  return Math.min(seconds * 1000, limits.importAskedWaitMsMax);
+  return Math.min(seconds * 1000, importLimits.importAskedWaitMsMax);
 }

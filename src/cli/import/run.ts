@@ -6,17 +6,17 @@ import { UserError } from "../../core/fault.ts";
 import { hashKey } from "../../core/id.ts";
 import { reasonOf } from "../../core/log.ts";
 import { Bodies, type Body, type BodyLimits } from "./body.ts";
-import { Checkpoint, type Identity as Inputs } from "./checkpoint.ts";
-import { Converter } from "./convert.ts";
-import { detectKind, readerOf } from "./detect.ts";
-import { Identity } from "./identity.ts";
+import { Checkpoint, type FileIdentity as Inputs } from "./checkpoint.ts";
+import { Converter } from "./formats/convert.ts";
+import { detectFileKind, readerOf } from "./formats/detect.ts";
+import { UuidSource } from "./formats/identity.ts";
 import type { ImportOptions } from "./options.ts";
 import { Reporter } from "./progress.ts";
-import type { FileRecord } from "./record.ts";
+import type { FileRecord } from "./formats/record.ts";
 import { Sender, Stopped } from "./sender.ts";
-import { openSource, sizeOf, standardInput } from "./source.ts";
+import { openSource, fileBytesOf, standardInput } from "./reading/source.ts";
 import { type Readable, waitUntilReadable } from "./readable.ts";
-import { addTally, emptyTally, sumOf, type Tally } from "./tally.ts";
+import { addCounts, noCounts, sumOf, type ImportCounts } from "./tally.ts";
 
 /** What an import is given from outside. */
 export interface ImportParts {
@@ -33,7 +33,7 @@ export interface ImportParts {
 }
 
 export interface ImportEnd {
-  tally: Tally;
+  counts: ImportCounts;
   /** Why it did not come to its end; undefined when it did. */
   failure: string | undefined;
   /** Where the rest can be taken up from. */
@@ -44,7 +44,7 @@ export interface ImportEnd {
 
 /** @throws UserError only for what is wrong before the first byte is sent. */
 export async function runImport(options: ImportOptions, parts: ImportParts): Promise<ImportEnd> {
-  const sizes = await Promise.all(options.files.map(sizeOf));
+  const sizes = await Promise.all(options.files.map(fileBytesOf));
   const inputs = await describe(options, sizes, parts.bodyLimits);
   const path = options.dryRun ? undefined : options.state;
   const checkpoint = await Checkpoint.open(path, inputs, parts.clock.now());
@@ -53,7 +53,7 @@ export async function runImport(options: ImportOptions, parts: ImportParts): Pro
     : sizes.reduce<number>((sum, size) => sum + (size ?? 0), 0);
   const reporter = new Reporter({ ...parts, bytesTotal });
   if (checkpoint.resumed)
-    reporter.say(`going on from ${path}: ${checkpoint.tally.sent} rows were answered before`);
+    reporter.say(`going on from ${path}: ${checkpoint.counts.sent} rows were answered before`);
   return await new Import(options, parts, checkpoint, reporter).run();
 }
 
@@ -86,12 +86,12 @@ class Import {
   readonly #checkpoint: Checkpoint;
   readonly #reporter: Reporter;
   readonly #bodies: Bodies;
-  readonly #identity = new Identity();
+  readonly #identity = new UuidSource();
   readonly #sender: Sender;
   readonly #sending = new Set<Promise<void>>();
   readonly #stop = new AbortController();
   /** What was not sent; the checkpoint has the rest. */
-  readonly #unsent = emptyTally();
+  readonly #unsent = noCounts();
   #bytes = 0;
   #records = 0;
   #bodiesCount = 0;
@@ -130,16 +130,16 @@ class Import {
     this.#reporter.close();
     const readable = await this.#readable();
     signal.removeEventListener("abort", onSignal);
-    const tally = emptyTally();
-    addTally(tally, this.#checkpoint.tally);
-    addTally(tally, this.#unsent);
+    const counts = noCounts();
+    addCounts(counts, this.#checkpoint.counts);
+    addCounts(counts, this.#unsent);
     const checkpoint = this.#saved ? this.#checkpoint.path : undefined;
-    return { tally, failure: this.#failureText(), checkpoint, readable };
+    return { counts, failure: this.#failureText(), checkpoint, readable };
   }
 
   async #readable(): Promise<Readable | undefined> {
     const { wait, dryRun, host } = this.#options;
-    if (!wait || dryRun || this.#failure !== undefined || this.#checkpoint.tally.accepted === 0)
+    if (!wait || dryRun || this.#failure !== undefined || this.#checkpoint.counts.accepted === 0)
       return undefined;
     const { clock, pause, complain: say } = this.#parts;
     return await waitUntilReadable({ host, clock, stop: this.#stop.signal, pause, say });
@@ -160,7 +160,7 @@ class Import {
     const source = await openSource(path, { onBytes, input: this.#parts.input, stop: this.#stop.signal });
     try {
       const name = path === standardInput ? "standard input" : path;
-      const kind = detectKind(source.head, source.whole, this.#options.format, name);
+      const kind = detectFileKind(source.head, source.whole, this.#options.format, name);
       this.#reporter.say(`${name}: ${kind.dialect === "plain" ? "" : `${kind.dialect}, `}${kind.layout}`);
       const reader = readerOf(kind);
       const converter = new Converter(kind, this.#identity, this.#checkpoint.startedAtMs);
@@ -221,16 +221,16 @@ class Import {
 
   async #deliver(body: Body): Promise<void> {
     const { number, chain } = body;
-    const tally = this.#options.dryRun ? { ...emptyTally(), sent: body.rows } : await this.#sender.send(body);
-    this.#checkpoint.add(number, chain, tally);
+    const counts = this.#options.dryRun ? { ...noCounts(), sent: body.rows } : await this.#sender.send(body);
+    this.#checkpoint.add(number, chain, counts);
     this.#bodies.giveBack(body);
     this.#update();
   }
 
   #update(): void {
-    const { sent } = this.#checkpoint.tally;
+    const { sent } = this.#checkpoint.counts;
     const settled =
-      sent + this.#checkpoint.tally.rejected + this.#unsent.rejected + sumOf(this.#unsent.skipped);
+      sent + this.#checkpoint.counts.rejected + this.#unsent.rejected + sumOf(this.#unsent.skipped);
     this.#reporter.update({ bytes: this.#bytes, records: this.#records, sent, settled });
   }
 
@@ -243,9 +243,9 @@ class Import {
   /** Leaves the checkpoint when there is something to go on from, and only then. */
   async #settle(): Promise<void> {
     try {
-      if (this.#failure !== undefined && this.#checkpoint.tally.sent > 0) await this.#checkpoint.save();
+      if (this.#failure !== undefined && this.#checkpoint.counts.sent > 0) await this.#checkpoint.save();
       else await this.#checkpoint.remove();
-      this.#saved = this.#failure !== undefined && this.#checkpoint.tally.sent > 0;
+      this.#saved = this.#failure !== undefined && this.#checkpoint.counts.sent > 0;
     } catch (thrown) {
       this.#failure ??= thrown;
     }

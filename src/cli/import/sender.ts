@@ -2,11 +2,11 @@
 // carry their uuids. Never drops a row without counting it.
 
 import { UserError } from "../../core/fault.ts";
-import { limits } from "../../core/limits.ts";
+import { importLimits } from "./limits.ts";
 import { reasonOf } from "../../core/log.ts";
 import type { Body } from "./body.ts";
-import { judge, type Verdict } from "./reply.ts";
-import { addTally, emptyTally, type Tally } from "./tally.ts";
+import { judgeReply, type ReplyVerdict } from "./reply.ts";
+import { addCounts, noCounts, type ImportCounts } from "./tally.ts";
 
 export interface SenderOptions {
   /** Without a slash at its end. */
@@ -40,67 +40,71 @@ export class Sender {
    * Sends one body, in halves where the server finds it too large.
    * @throws UserError when the server refuses it for good, or for too long; Stopped.
    */
-  async send(body: Body): Promise<Tally> {
+  async send(body: Body): Promise<ImportCounts> {
     return await this.#sendRows(body, 0, body.rows);
   }
 
-  async #sendRows(body: Body, from: number, to: number): Promise<Tally> {
+  async #sendRows(body: Body, from: number, to: number): Promise<ImportCounts> {
     const verdict = await this.#attempts(body, from, to);
     if (verdict.is === "taken") {
       for (const { index, reason } of verdict.ignored) {
         const { file, line } = body.placeOf(from + index);
         this.#options.onIgnored(file, line, reason);
       }
-      return verdict.tally;
+      return verdict.counts;
     }
-    const tally = emptyTally();
+    const counts = noCounts();
     if (to - from === 1) {
       const { file, line } = body.placeOf(from);
       this.#options.onRejected(file, line, `the server answered ${verdict.reason}`);
-      tally.rejected = 1;
-      return tally;
+      counts.rejected = 1;
+      return counts;
     }
     const middle = from + Math.ceil((to - from) / 2);
-    addTally(tally, await this.#sendRows(body, from, middle));
-    addTally(tally, await this.#sendRows(body, middle, to));
-    return tally;
+    addCounts(counts, await this.#sendRows(body, from, middle));
+    addCounts(counts, await this.#sendRows(body, middle, to));
+    return counts;
   }
 
   async #attempts(
     body: Body,
     from: number,
     to: number,
-  ): Promise<Exclude<Verdict, { is: "later" | "refused" }>> {
+  ): Promise<Exclude<ReplyVerdict, { is: "later" | "refused" }>> {
     const { host, stop, pause, random, onWait } = this.#options;
     for (let attempt = 1; ; attempt++) {
       if (stop.aborted) throw new Stopped();
       const verdict = await this.#post(body.bytes(from, to), to - from);
       if (verdict.is === "refused") throw new UserError(`${host} answered ${verdict.reason}`);
       if (verdict.is !== "later") return verdict;
-      if (attempt >= limits.importAttemptsMax) {
+      if (attempt >= importLimits.importAttemptsMax) {
         throw new UserError(
           `${host} did not take a batch in ${attempt} attempts; the last: ${verdict.reason}`,
         );
       }
       if (stop.aborted) throw new Stopped();
-      const backoffMs = Math.min(limits.importWaitMsMax, 500 * 2 ** (attempt - 1)) * (0.5 + random() / 2);
+      const backoffMs =
+        Math.min(importLimits.importWaitMsMax, 500 * 2 ** (attempt - 1)) * (0.5 + random() / 2);
       const waitMs = Math.max(backoffMs, verdict.waitMs);
       onWait(verdict.reason, waitMs, attempt);
       await pause(waitMs, stop);
     }
   }
 
-  async #post(bytes: Uint8Array<ArrayBuffer>, rows: number): Promise<Verdict> {
+  async #post(bytes: Uint8Array<ArrayBuffer>, rows: number): Promise<ReplyVerdict> {
     try {
       const response = await fetch(`${this.#options.host}/batch/?verbose=1`, {
         method: "POST",
         headers: { "content-type": "application/json" },
         body: bytes,
         redirect: "manual",
-        signal: AbortSignal.timeout(limits.importRequestMsMax),
+        signal: AbortSignal.timeout(importLimits.importRequestMsMax),
       });
       this.#reached = true;
-      return judge({ status: response.status, headers: response.headers, body: await response.text() }, rows);
+      return judgeReply(
+        { status: response.status, headers: response.headers, body: await response.text() },
+        rows,
+      );
     } catch (thrown) {
       const reason = this.#reasonOf(thrown);
       if (this.#reached || !isAbsence(thrown)) return { is: "later", reason, waitMs: 0 };
@@ -114,7 +118,7 @@ export class Sender {
     if (code === "ENOTFOUND") return "no such host";
     if (code === "ECONNRESET") return "the connection was closed";
     if ((thrown as Error).name === "TimeoutError")
-      return `no answer in ${limits.importRequestMsMax / 1000} s`;
+      return `no answer in ${importLimits.importRequestMsMax / 1000} s`;
     return reasonOf(thrown);
   }
 }

@@ -1,6 +1,6 @@
 // The counts of an import. Every record of every file is in exactly one of them.
 
-export interface Tally {
+export interface ImportCounts {
   /** Rows the server has answered for: accepted and ignored. */
   sent: number;
   accepted: number;
@@ -12,11 +12,11 @@ export interface Tally {
   skipped: Record<string, number>;
 }
 
-export function emptyTally(): Tally {
+export function noCounts(): ImportCounts {
   return { sent: 0, accepted: 0, ignored: {}, rejected: 0, skipped: {} };
 }
 
-export function addTally(to: Tally, from: Tally): void {
+export function addCounts(to: ImportCounts, from: ImportCounts): void {
   to.sent += from.sent;
   to.accepted += from.accepted;
   to.rejected += from.rejected;

@@ -3,9 +3,10 @@
 
 import { newUuid } from "../../core/id.ts";
 import { limits } from "../../core/limits.ts";
-import type { ClickHouse } from "../../storage/clickhouse.ts";
-import { ByteColumn, writeBlockHead, writeColumnHead } from "../../storage/native.ts";
-import type { Postgres } from "../../storage/postgres.ts";
+import { personLimits } from "../limits.ts";
+import type { ClickHouse } from "../../storage/clickhouse/clickhouse.ts";
+import { ByteColumn, writeBlockHead, writeColumnHead } from "../../storage/native/native.ts";
+import type { Postgres } from "../../storage/postgres/postgres.ts";
 
 export interface DeletionOrder {
   project_id: number;
@@ -26,7 +27,7 @@ interface Order {
   ordered_at: number;
 }
 
-const options = { timeoutMs: limits.deletionMsMax };
+const options = { timeoutMs: personLimits.deletionMsMax };
 
 /**
  * Writes the order down, undoes the person's merges, and carries it out; `now` in microseconds. False when the person
@@ -97,7 +98,7 @@ async function copyIds(
   for await (const some of ids.cursor(limits.mergesAtOnceMax)) {
     if (some.length > 0) blocks.push(idBlock(attempt, project_id, some));
     rowsWaiting += some.length;
-    if (rowsWaiting >= limits.mirrorRowsMax) await insert();
+    if (rowsWaiting >= personLimits.mirrorRowsMax) await insert();
   }
   await insert();
 }
@@ -174,11 +175,11 @@ export async function finishDeletions(sql: Postgres, clickhouse: ClickHouse): Pr
       NOT EXISTS (
         SELECT 1 FROM journals
         WHERE coalesce(watermark, created_at) <= to_timestamp(ordered_at / 1e6)
-          AND coalesce(seen_at, created_at) > now() - make_interval(days => ${limits.journalGoneDays})
+          AND coalesce(seen_at, created_at) > now() - make_interval(days => ${personLimits.journalGoneDays})
       ) AS passed
     FROM person_deletions
     WHERE finished_at IS NULL
-    ORDER BY id LIMIT ${limits.deletionsAtOnce}`;
+    ORDER BY id LIMIT ${personLimits.deletionsAtOnce}`;
   let finished = 0;
   for (const order of orders) {
     if (!order.passed) continue;
@@ -200,12 +201,12 @@ export async function removeGoneProjects(sql: Postgres, clickhouse: ClickHouse):
     SELECT project_id, begun_at IS NOT NULL AS begun,
       NOT EXISTS (
         SELECT 1 FROM journals
-        WHERE coalesce(watermark, created_at) <= ordered_at + make_interval(secs => ${limits.goneKeySeconds})
-          AND coalesce(seen_at, created_at) > now() - make_interval(days => ${limits.journalGoneDays})
+        WHERE coalesce(watermark, created_at) <= ordered_at + make_interval(secs => ${personLimits.goneKeySeconds})
+          AND coalesce(seen_at, created_at) > now() - make_interval(days => ${personLimits.journalGoneDays})
       ) AS passed
     FROM project_deletions
     WHERE finished_at IS NULL
-    ORDER BY project_id LIMIT ${limits.deletionsAtOnce}`;
+    ORDER BY project_id LIMIT ${personLimits.deletionsAtOnce}`;
   const finished: number[] = [];
   for (const { project_id, begun, passed } of orders) {
     if (begun && !passed) continue;

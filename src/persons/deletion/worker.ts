@@ -1,10 +1,10 @@
 // Finishes deletions that were ordered: looks every few seconds whether the journals have passed them. Never decides
 // what goes.
 
-import { limits } from "../../core/limits.ts";
+import { personLimits } from "../limits.ts";
 import type { Log } from "../../core/log.ts";
-import type { ClickHouse } from "../../storage/clickhouse.ts";
-import type { Postgres } from "../../storage/postgres.ts";
+import type { ClickHouse } from "../../storage/clickhouse/clickhouse.ts";
+import type { Postgres } from "../../storage/postgres/postgres.ts";
 import { type Ticking, every } from "../../work/tick.ts";
 import { finishDeletions, removeGoneProjects } from "./store.ts";
 
@@ -23,7 +23,7 @@ export function openDeletions({ sql, clickhouse, log }: DeletionOptions) {
     if (projects.length > 0) log.info("deleted the data of projects that are gone", { projects });
   };
   return {
-    start: () => void (ticking = every(limits.deletionLookMs, "finishing deletions", look, log)),
+    start: () => void (ticking = every(personLimits.deletionLookMs, "finishing deletions", look, log)),
     close: async () => await ticking?.close(),
   };
 }

@@ -1,6 +1,6 @@
 // Which persons are on a page, and how many there are, as ClickHouse has them. Never reads what they are.
 
-import type { ClickHouse } from "../../storage/clickhouse.ts";
+import type { ClickHouse } from "../../storage/clickhouse/clickhouse.ts";
 import { queryOptions } from "../reading/query_options.ts";
 
 /** Keys by which people look for a person. */

@@ -1,7 +1,7 @@
 // A person's properties from what is kept of each key: the same as the view person_properties, for a few persons at
 // a time. Pure.
 
-import { limits } from "../../core/limits.ts";
+import { personLimits } from "../limits.ts";
 
 /** A row of person_props, folded by the engine. */
 export interface KeptChange {
@@ -34,7 +34,7 @@ interface Change {
 
 const tieMax = (1n << 128n) - 1n;
 
-/** JSON text of an object: the latest changed first, as far as limits.personBytesMax go. */
+/** JSON text of an object: the latest changed first, as far as personLimits.personBytesMax go. */
 export function foldProperties(rows: readonly KeptChange[], mergedAt: MergedAt): string {
   const members: { key: string; at: number; value: string }[] = [];
   for (const [key, kept] of Map.groupBy(rows, (row) => row.key)) {
@@ -46,7 +46,7 @@ export function foldProperties(rows: readonly KeptChange[], mergedAt: MergedAt):
   const texts: string[] = [];
   for (const { key, value } of members) {
     bytes += Buffer.byteLength(key) + Buffer.byteLength(value);
-    if (bytes > limits.personBytesMax) break;
+    if (bytes > personLimits.personBytesMax) break;
     texts.push(`${JSON.stringify(key)}:${value}`);
   }
   return `{${texts.join(",")}}`;

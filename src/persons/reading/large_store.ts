@@ -2,9 +2,9 @@
 // ids there are and the first of them. Their ids never travel.
 
 import { Fault } from "../../core/fault.ts";
-import { limits } from "../../core/limits.ts";
-import type { ClickHouse, QueryOptions } from "../../storage/clickhouse.ts";
-import { Places } from "../../work/places.ts";
+import { personLimits } from "../limits.ts";
+import type { ClickHouse, QueryOptions } from "../../storage/clickhouse/clickhouse.ts";
+import { Semaphore } from "../../work/semaphore.ts";
 import type { KeptChange } from "./fold.ts";
 import { queryOptions } from "./query_options.ts";
 
@@ -65,7 +65,7 @@ const changes = `(SELECT p.distinct_id AS distinct_id, if(m.main_id = '', p.dist
 const change = "(distinct_id, w, kind, merged)";
 
 /** Of a person's keys the latest changed, since no more of them are shown. */
-const latestKeys = `ORDER BY main, moment DESC LIMIT ${limits.personKeysMax} BY main`;
+const latestKeys = `ORDER BY main, moment DESC LIMIT ${personLimits.personKeysMax} BY main`;
 
 /** Of each key of each person the latest set or unset, and the first set once. */
 const decisive = `SELECT main, key,
@@ -93,7 +93,7 @@ interface DecisiveRow extends KeptChange {
 }
 
 /** Of each ClickHouse. */
-const places = new WeakMap<ClickHouse, Places>();
+const places = new WeakMap<ClickHouse, Semaphore>();
 
 /**
  * By their main ids, in no order; those that do not exist are left out. Few are read at once: each keeps the engine
@@ -107,10 +107,10 @@ export async function readLarge(
 ): Promise<LargePerson[]> {
   let line = places.get(clickhouse);
   if (!line) {
-    line = new Places(limits.largePersonReadsMax, limits.largePersonReadsWaitingMax);
+    line = new Semaphore(personLimits.largePersonReadsMax, personLimits.largePersonReadsWaitingMax);
     places.set(clickhouse, line);
   }
-  const late = AbortSignal.timeout(limits.largePersonWaitMs);
+  const late = AbortSignal.timeout(personLimits.largePersonWaitMs);
   const leave = await line.enter(late).catch((thrown: unknown) => {
     if (!late.aborted) throw thrown;
   });
@@ -136,7 +136,7 @@ async function readNow(
   const [persons, kept] = await Promise.all([
     clickhouse.query<{ main: string; ids: string; shown: [number, string][]; first: string; merged: number }>(
       `SELECT main, count() AS ids, min(first) AS first, max(is_merged) AS merged,
-         groupArraySorted(${limits.distinctIdsShownMax})((distinct_id != main, distinct_id)) AS shown
+         groupArraySorted(${personLimits.distinctIdsShownMax})((distinct_id != main, distinct_id)) AS shown
        FROM ${seenIds} GROUP BY main`,
       { project_id, mains },
       options,

@@ -1,8 +1,9 @@
 // A page of persons, whatever they hold: read in one go where they are small, block by block where they are not.
 
 import { limits } from "../../core/limits.ts";
-import { blocksOf, checkFits } from "../../http/long_page.ts";
-import { type ClickHouse, isTooBig, type QueryOptions } from "../../storage/clickhouse.ts";
+import { personLimits } from "../limits.ts";
+import { blocksOf, checkFits } from "../../http/pages/long_page.ts";
+import { type ClickHouse, isTooBig, type QueryOptions } from "../../storage/clickhouse/clickhouse.ts";
 import { keptBytes } from "./large_store.ts";
 import { queryOptions } from "./query_options.ts";
 import { findPersons, type Person, readPersons } from "./store.ts";
@@ -19,7 +20,7 @@ const wholeOptions: QueryOptions = {
 
 /**
  * Persons by their main ids, in that order; those that do not exist are left out.
- * @throws Fault with `limit` as its attr where their properties are longer than limits.pageBytesMax.
+ * @throws Fault with `limit` as its attr where their properties are longer than httpLimits.pageBytesMax.
  */
 export async function* personBlocks(
   clickhouse: ClickHouse,
@@ -39,13 +40,13 @@ export async function* personBlocks(
   const bytes = await keptBytes(clickhouse, project_id, mains);
   const sizeOf = (main: string) => bytes.get(main) ?? 0;
   // More than that is not shown of a person.
-  checkFits(mains.map((main) => Math.min(sizeOf(main), limits.personBytesMax)));
+  checkFits(mains.map((main) => Math.min(sizeOf(main), personLimits.personBytesMax)));
   for (const block of blocksOf(mains, sizeOf)) yield await readPersons(clickhouse, project_id, block);
 }
 
 /**
  * The persons of the distinct ids on a page, by those; of some there is none.
- * @throws Fault with `limit` as its attr where their properties are longer than limits.pageBytesMax.
+ * @throws Fault with `limit` as its attr where their properties are longer than httpLimits.pageBytesMax.
  */
 export async function findPersonsOfPage(
   clickhouse: ClickHouse,
@@ -59,7 +60,7 @@ export async function findPersonsOfPage(
   }
   const bytes = await keptBytes(clickhouse, project_id, distinct_ids);
   const sizeOf = (id: string) => bytes.get(id) ?? 0;
-  checkFits(distinct_ids.map((id) => Math.min(sizeOf(id), limits.personBytesMax)));
+  checkFits(distinct_ids.map((id) => Math.min(sizeOf(id), personLimits.personBytesMax)));
   const found = new Map<string, Person>();
   for (const block of blocksOf(distinct_ids, sizeOf)) {
     for (const [id, person] of await findPersons(clickhouse, project_id, block)) found.set(id, person);

@@ -1,7 +1,7 @@
 // How persons are asked of ClickHouse: within a time, on one thread.
 
 import { limits } from "../../core/limits.ts";
-import type { QueryOptions } from "../../storage/clickhouse.ts";
+import type { QueryOptions } from "../../storage/clickhouse/clickhouse.ts";
 
 export const queryOptions: QueryOptions = {
   timeoutMs: limits.querySecondsMax * 1000 + limits.engineSaysMsMax,

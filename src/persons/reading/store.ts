@@ -1,9 +1,9 @@
 // Persons read back from ClickHouse: one by one of its ids, or a page of them. Never folds more persons than it shows,
 // and never reads all ids of a person that has thousands.
 
-import { othersTurn } from "../../core/clock.ts";
-import { limits } from "../../core/limits.ts";
-import type { ClickHouse, QueryOptions } from "../../storage/clickhouse.ts";
+import { yieldToEventLoop } from "../../core/clock.ts";
+import { personLimits } from "../limits.ts";
+import type { ClickHouse, QueryOptions } from "../../storage/clickhouse/clickhouse.ts";
 import { ownPersonId } from "../identity.ts";
 import { type KeptChange, foldProperties } from "./fold.ts";
 import { type LargePerson, readLarge } from "./large_store.ts";
@@ -11,7 +11,7 @@ import { queryOptions } from "./query_options.ts";
 
 export interface Person {
   uuid: string;
-  /** The main one first, then the others in the order of their bytes: limits.distinctIdsShownMax at most. */
+  /** The main one first, then the others in the order of their bytes: personLimits.distinctIdsShownMax at most. */
   distinct_ids: string[];
   /** All of them. */
   distinct_ids_count: number;
@@ -39,8 +39,8 @@ export interface ReadingBounds {
 }
 
 const defaultBounds: ReadingBounds = {
-  idsEachMax: limits.distinctIdsShownMax,
-  idsMax: limits.mergedIdsReadMax,
+  idsEachMax: personLimits.distinctIdsShownMax,
+  idsMax: personLimits.mergedIdsReadMax,
 };
 
 /** The person of a distinct id; undefined when there is none. */
@@ -253,15 +253,15 @@ async function foldPersons(
     if (!ids) continue;
     const own = changesBy.get(main) ?? [];
     folded += own.length + ids.length;
-    if (folded > limits.changesFoldedMax) {
+    if (folded > personLimits.changesFoldedMax) {
       folded = 0;
-      await othersTurn();
+      await yieldToEventLoop();
     }
     const joined = (id: string) => (id === main ? undefined : mergedAt.get(id));
     const others = ids.map(({ distinct_id }) => distinct_id).filter((id) => id !== main);
     persons.set(main, {
       uuid: ownPersonId(project_id, main),
-      distinct_ids: [main, ...others.toSorted(byBytes)].slice(0, limits.distinctIdsShownMax),
+      distinct_ids: [main, ...others.toSorted(byBytes)].slice(0, personLimits.distinctIdsShownMax),
       distinct_ids_count: others.length + 1,
       properties: foldProperties(own, joined),
       created_at: ids.map(({ at }) => at).toSorted()[0]!,

@@ -1,16 +1,16 @@
 // An EventsQuery: single events, as rows of the columns asked for. Never holds SQL, and takes none.
 
 import { Fault } from "../../core/fault.ts";
-import { othersTurn } from "../../core/clock.ts";
+import { yieldToEventLoop } from "../../core/clock.ts";
 import { limits } from "../../core/limits.ts";
-import type { Answered, Asking } from "../answer.ts";
+import type { QueryAnswer, QueryContext } from "../answer.ts";
 import type { CheckedEvents } from "../checked.ts";
-import { momentOf, nowOf, spanOf, type Span } from "../date_range.ts";
+import { momentOf, nowOf, dateSpanOf, type DateSpan } from "../date_range.ts";
 import { type Column, type EventRow, readEvent } from "./columns.ts";
 import { eventRows } from "./store.ts";
 
 /** @throws Fault where it is too heavy. */
-export async function answerEvents(asking: Asking, checked: CheckedEvents): Promise<Answered> {
+export async function answerEvents(asking: QueryContext, checked: CheckedEvents): Promise<QueryAnswer> {
   const { query, attr, filters, columns, newestFirst } = checked;
   const span = spanBetween(asking, query, attr);
   const { limit: asked, offset: skipped } = query;
@@ -52,17 +52,17 @@ async function shownOf(rows: readonly EventRow[], columns: readonly Column[]): P
     length += row.properties.length;
     if (length < limits.replySliceBytes) continue;
     length = 0;
-    await othersTurn();
+    await yieldToEventLoop();
   }
   return shown;
 }
 
 /** Both ends are exclusive where they are moments; the last 24 hours unless told. */
 function spanBetween(
-  { now, timezone }: Asking,
+  { now, timezone }: QueryContext,
   { after, before }: CheckedEvents["query"],
   attr: string,
-): Span {
+): DateSpan {
   const at = nowOf({ now, timezone });
   const wrong = (name: string) =>
     new Fault("invalid_input", "A date is needed, like 2024-01-31, 2024-01-31T12:00:00Z or -7d.", {
@@ -73,6 +73,6 @@ function spanBetween(
   const to = before ? momentOf(before, at, "start") : undefined;
   if (before && !to) throw wrong("before");
   const usual = after === "all" ? undefined : at.subtract({ hours: 24 });
-  const whole = spanOf({ date_from: "1970-01-03", date_to: "2099-12-31" }, { now, timezone }, { attr });
+  const whole = dateSpanOf({ date_from: "1970-01-03", date_to: "2099-12-31" }, { now, timezone }, { attr });
   return { from: from?.add({ microseconds: 1 }) ?? usual ?? whole.from, to: to ?? at.add({ days: 1 }) };
 }

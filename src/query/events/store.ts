@@ -3,26 +3,27 @@
 
 import { Fault } from "../../core/fault.ts";
 import { limits } from "../../core/limits.ts";
-import { fitting } from "../../http/long_page.ts";
-import type { PropertyFilter } from "../../storage/property_filter.ts";
+import { queryLimits } from "../limits.ts";
+import { fitting } from "../../http/pages/long_page.ts";
+import type { PropertyFilter } from "../../storage/events/property_filter.ts";
 import {
   type EventKey,
   keyColumns,
   keyParams,
   propertiesText,
   sizesText,
-} from "../../storage/stored_properties.ts";
-import type { Span } from "../date_range.ts";
+} from "../../storage/events/stored_properties.ts";
+import type { DateSpan } from "../date_range.ts";
 import type { EventRow } from "./columns.ts";
-import { type Ask, draftOf, matching, within } from "../store.ts";
+import { type QueryAsk, draftOf, matching, within } from "../store.ts";
 
-export interface EventsAsked {
+export interface EventsQuestion {
   project_id: number;
   now: number;
   timezone: string;
   event: string | undefined;
   filters: PropertyFilter[];
-  span: Span;
+  span: DateSpan;
   newestFirst: boolean;
   limit: number;
   offset: number;
@@ -32,7 +33,7 @@ export interface EventsAsked {
 type Placed = EventKey & Omit<EventRow, "properties">;
 
 /** Ordered by timestamp and uuid, one more than `limit` where there are more. */
-export async function eventRows(ask: Ask, asked: EventsAsked): Promise<EventRow[]> {
+export async function eventRows(ask: QueryAsk, asked: EventsQuestion): Promise<EventRow[]> {
   const draft = draftOf(asked.project_id, asked.now, asked.timezone);
   const where = `${within(draft, asked.span)} AND ${matching(draft, asked)}`;
   const order = asked.newestFirst ? "DESC" : "ASC";
@@ -43,12 +44,12 @@ export async function eventRows(ask: Ask, asked: EventsAsked): Promise<EventRow[
   );
   if (placed.length === 0) return [];
   const params = keyParams(asked.project_id, placed);
-  if (placed.length * limits.eventBytesMax > limits.queryPageBytesMax) {
+  if (placed.length * limits.eventBytesMax > queryLimits.queryPageBytesMax) {
     const sizes = await ask<{ uuid: string; bytes: string }>(sizesText, params);
     const bytesOf = new Map(sizes.map(({ uuid, bytes }) => [uuid, Number(bytes)]));
     const fits = fitting(
       placed.map(({ uuid }) => bytesOf.get(uuid) ?? 0),
-      limits.queryPageBytesMax,
+      queryLimits.queryPageBytesMax,
     );
     // One row more than the page has is read, to know whether there are more.
     if (fits !== undefined) throw tooBig(Math.max(1, fits - 1));
@@ -62,6 +63,6 @@ export async function eventRows(ask: Ask, asked: EventsAsked): Promise<EventRow[
 }
 
 function tooBig(fits: number): Fault {
-  const detail = `These events hold more than ${limits.queryPageBytesMax} bytes. Ask with "limit": ${fits}.`;
+  const detail = `These events hold more than ${queryLimits.queryPageBytesMax} bytes. Ask with "limit": ${fits}.`;
   return new Fault("invalid_input", detail, { attr: "query" });
 }

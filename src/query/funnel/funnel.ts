@@ -1,8 +1,8 @@
 // A FunnelsQuery: how many persons did one thing after the other. Never holds SQL.
 
-import type { Answered, Asking } from "../answer.ts";
+import type { QueryAnswer, QueryContext } from "../answer.ts";
 import type { CheckedFunnels } from "../checked.ts";
-import { spanOf } from "../date_range.ts";
+import { dateSpanOf } from "../date_range.ts";
 import { funnelRow } from "./store.ts";
 
 export interface FunnelStep {
@@ -33,11 +33,11 @@ const unitSeconds: Record<string, number> = {
 const usual = { count: 14, unit: "day" };
 
 /** @throws Fault where it is too heavy. */
-export async function answerFunnels(asking: Asking, checked: CheckedFunnels): Promise<Answered> {
+export async function answerFunnels(asking: QueryContext, checked: CheckedFunnels): Promise<QueryAnswer> {
   const { query, attr, series, filters } = checked;
   const today = { now: asking.now, timezone: asking.timezone };
   const first = query.dateRange?.date_from === "all" ? await asking.first() : undefined;
-  const span = spanOf(query.dateRange, today, { first, attr: `${attr}__dateRange` });
+  const span = dateSpanOf(query.dateRange, today, { first, attr: `${attr}__dateRange` });
   const { funnelWindowInterval, funnelWindowIntervalUnit } = query.funnelsFilter ?? {};
   const seconds =
     (funnelWindowInterval ?? usual.count) * (unitSeconds[funnelWindowIntervalUnit ?? usual.unit] ?? 0);

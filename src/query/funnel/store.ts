@@ -1,18 +1,18 @@
 // Funnels, asked of ClickHouse: how many persons got through each step, and how long it took them. Never shapes
 // a reply.
 
-import type { PropertyFilter } from "../../storage/property_filter.ts";
+import type { PropertyFilter } from "../../storage/events/property_filter.ts";
 import type { Entity } from "../checked.ts";
-import type { Span } from "../date_range.ts";
-import { type Ask, draftOf, filtering, matching, within } from "../store.ts";
+import type { DateSpan } from "../date_range.ts";
+import { type QueryAsk, draftOf, filtering, matching, within } from "../store.ts";
 
-export interface FunnelAsked {
+export interface FunnelQuestion {
   project_id: number;
   now: number;
   timezone: string;
   steps: Entity[];
   filters: PropertyFilter[];
-  span: Span;
+  span: DateSpan;
   /** From the first step to the last, in µs, included. */
   windowMicros: number;
 }
@@ -29,7 +29,7 @@ export interface FunnelRow {
  * reached in time: whoever can get further from any earlier one can get as far from it. One event is one step;
  * events of the same microsecond count in the funnel's order.
  */
-export async function funnelRow(ask: Ask, asked: FunnelAsked): Promise<FunnelRow> {
+export async function funnelRow(ask: QueryAsk, asked: FunnelQuestion): Promise<FunnelRow> {
   const { steps, span, filters, windowMicros } = asked;
   const draft = draftOf(asked.project_id, asked.now, asked.timezone);
   const where = `${within(draft, span)}${filters.length > 0 ? ` AND ${filtering(draft, filters)}` : ""}`;

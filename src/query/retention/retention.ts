@@ -1,8 +1,8 @@
 // A RetentionQuery: of those who did something, how many came back. Never holds SQL.
 
-import type { Answered, Asking } from "../answer.ts";
+import type { QueryAnswer, QueryContext } from "../answer.ts";
 import type { CheckedRetention } from "../checked.ts";
-import { later, shownMoment, spanOf, startOf } from "../date_range.ts";
+import { later, shownMoment, dateSpanOf, startOf } from "../date_range.ts";
 import type { Interval } from "../model.ts";
 import { retentionRows } from "./store.ts";
 
@@ -19,7 +19,7 @@ export interface RetentionCohort {
 const usualIntervals = 8;
 
 /** @throws Fault where it is too heavy. */
-export async function answerRetention(asking: Asking, checked: CheckedRetention): Promise<Answered> {
+export async function answerRetention(asking: QueryContext, checked: CheckedRetention): Promise<QueryAnswer> {
   const { query, attr, target, returning, filters } = checked;
   const { retentionFilter: filter, dateRange } = query;
   const period = filter.period ?? "Day";
@@ -28,7 +28,7 @@ export async function answerRetention(asking: Asking, checked: CheckedRetention)
   const { project_id, now, timezone } = asking;
   // Where it ends is asked for, where it begins follows.
   const until = dateRange?.date_to ? { date_from: "1970-01-03", date_to: dateRange.date_to } : undefined;
-  const { to } = spanOf(
+  const { to } = dateSpanOf(
     until,
     { now, timezone },
     { attr: `${attr}__dateRange`, hourly: interval === "hour" },

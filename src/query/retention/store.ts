@@ -1,13 +1,13 @@
 // Retention, asked of ClickHouse: who did one thing in one interval, and came back for another later. Never shapes
 // a reply.
 
-import type { PropertyFilter } from "../../storage/property_filter.ts";
+import type { PropertyFilter } from "../../storage/events/property_filter.ts";
 import type { Entity } from "../checked.ts";
-import type { Span } from "../date_range.ts";
+import type { DateSpan } from "../date_range.ts";
 import type { Interval } from "../model.ts";
-import { type Ask, bucketIndex, draftOf, filtering, matching, within } from "../store.ts";
+import { type QueryAsk, bucketIndex, draftOf, filtering, matching, within } from "../store.ts";
 
-export interface RetentionAsked {
+export interface RetentionQuestion {
   project_id: number;
   now: number;
   timezone: string;
@@ -16,7 +16,7 @@ export interface RetentionAsked {
   filters: PropertyFilter[];
   interval: Interval;
   first: Temporal.ZonedDateTime;
-  span: Span;
+  span: DateSpan;
   /** Only persons who had never done it before the interval. */
   firstTime: boolean;
 }
@@ -28,7 +28,7 @@ export interface RetentionRow {
   persons: string | number;
 }
 
-export async function retentionRows(ask: Ask, asked: RetentionAsked): Promise<RetentionRow[]> {
+export async function retentionRows(ask: QueryAsk, asked: RetentionQuestion): Promise<RetentionRow[]> {
   const { target, returning, filters, firstTime } = asked;
   const draft = draftOf(asked.project_id, asked.now, asked.timezone);
   const span = within(draft, asked.span);

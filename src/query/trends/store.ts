@@ -1,12 +1,12 @@
 // Trends, asked of ClickHouse: one series over time, as numbers by bucket and breakdown value. Never shapes a
 // reply.
 
-import { type PropertyFilter, propertyText } from "../../storage/property_filter.ts";
+import { type PropertyFilter, propertyText } from "../../storage/events/property_filter.ts";
 import type { Series } from "../checked.ts";
-import { later, type Span } from "../date_range.ts";
+import { later, type DateSpan } from "../date_range.ts";
 import type { EventsNode, Interval, Math } from "../model.ts";
 import {
-  type Ask,
+  type QueryAsk,
   bucketIndex,
   type Draft,
   draftOf,
@@ -18,13 +18,13 @@ import {
 } from "../store.ts";
 
 /** One line, or one line for every value of a property. */
-export interface TrendAsked {
+export interface TrendQuestion {
   project_id: number;
   now: number;
   timezone: string;
   series: Series;
   filters: PropertyFilter[];
-  span: Span;
+  span: DateSpan;
   /** undefined: one number for the whole span. */
   buckets: { interval: Interval; first: Temporal.ZonedDateTime; count: number } | undefined;
   breakdown: { property: string; values: readonly (string | null)[]; other: boolean } | undefined;
@@ -46,7 +46,7 @@ const personal: ReadonlySet<Math> = new Set<Math>([
   "first_matching_event_for_user",
 ]);
 
-export async function trendRows(ask: Ask, asked: TrendAsked): Promise<TrendRow[]> {
+export async function trendRows(ask: QueryAsk, asked: TrendQuestion): Promise<TrendRow[]> {
   const { series, buckets } = asked;
   const { math } = series;
   if ((math === "weekly_active" || math === "monthly_active") && buckets) {
@@ -66,8 +66,8 @@ export async function trendRows(ask: Ask, asked: TrendAsked): Promise<TrendRow[]
 
 /** The values of a breakdown that have the most events, and whether there are others. */
 export async function breakdownValues(
-  ask: Ask,
-  asked: Omit<TrendAsked, "breakdown">,
+  ask: QueryAsk,
+  asked: Omit<TrendQuestion, "breakdown">,
   property: string,
   limit: number,
 ): Promise<{ values: (string | null)[]; more: boolean }> {
@@ -86,7 +86,7 @@ export async function breakdownValues(
 /** What follows FROM: the events a series is about, or each person's first one. */
 function rowsOf(
   draft: Draft,
-  { series, filters, span }: Pick<TrendAsked, "series" | "filters" | "span">,
+  { series, filters, span }: Pick<TrendQuestion, "series" | "filters" | "span">,
   math: Math,
 ): string {
   const span_condition = within(draft, span);
@@ -108,7 +108,7 @@ function rowsOf(
      ) WHERE ${span_condition} AND ${kept}`;
 }
 
-function breakdownPlace(draft: Draft, { breakdown }: TrendAsked): { place: string; only: string } {
+function breakdownPlace(draft: Draft, { breakdown }: TrendQuestion): { place: string; only: string } {
   if (!breakdown) return { place: "0", only: "" };
   const { property, values, other } = breakdown;
   draft.params["breakdown"] = property;
@@ -161,9 +161,9 @@ function aggregate(
 
 /** Persons active on a day or in the days before it. */
 async function activeRows(
-  ask: Ask,
-  { project_id, now, timezone, series, filters, span }: TrendAsked,
-  buckets: NonNullable<TrendAsked["buckets"]>,
+  ask: QueryAsk,
+  { project_id, now, timezone, series, filters, span }: TrendQuestion,
+  buckets: NonNullable<TrendQuestion["buckets"]>,
   days: number,
 ): Promise<TrendRow[]> {
   const draft = draftOf(project_id, now, timezone);

@@ -1,12 +1,12 @@
 // A TrendsQuery: which numbers it needs, and the lines its reply is made of. Never holds SQL.
 
 import { Fault } from "../../core/fault.ts";
-import { limits } from "../../core/limits.ts";
+import { queryLimits } from "../limits.ts";
 import { type CheckedTrends, isTotal, type Series } from "../checked.ts";
-import { bucketsOf, engineMoment, later, type Span, spanOf, startOf } from "../date_range.ts";
+import { bucketsOf, engineMoment, later, type DateSpan, dateSpanOf, startOf } from "../date_range.ts";
 import type { Interval } from "../model.ts";
-import type { Answered, Asking } from "../answer.ts";
-import { breakdownValues, type TrendAsked, type TrendRow, trendRows } from "./store.ts";
+import type { QueryAnswer, QueryContext } from "../answer.ts";
+import { breakdownValues, type TrendQuestion, type TrendRow, trendRows } from "./store.ts";
 
 export interface TrendLine {
   /** The series it belongs to. */
@@ -31,17 +31,17 @@ export const otherValues = "$$_posthog_breakdown_other_$$";
 
 interface Period {
   label: "current" | "previous" | undefined;
-  span: Span;
+  span: DateSpan;
   starts: Temporal.ZonedDateTime[];
 }
 
-/** @throws Fault where it would have more numbers than limits.queryNumbersMax, or is too heavy. */
-export async function answerTrends(asking: Asking, checked: CheckedTrends): Promise<Answered> {
+/** @throws Fault where it would have more numbers than queryLimits.queryNumbersMax, or is too heavy. */
+export async function answerTrends(asking: QueryContext, checked: CheckedTrends): Promise<QueryAnswer> {
   const { query, attr, interval, series, breakdown } = checked;
   const today = { now: asking.now, timezone: asking.timezone };
   const first = query.dateRange?.date_from === "all" ? await asking.first() : undefined;
   const total = isTotal(query.trendsFilter?.display);
-  const asked = spanOf(query.dateRange, today, {
+  const asked = dateSpanOf(query.dateRange, today, {
     first,
     attr: `${attr}__dateRange`,
     hourly: interval === "hour",
@@ -52,9 +52,9 @@ export async function answerTrends(asking: Asking, checked: CheckedTrends): Prom
   if (query.compareFilter?.compare === true) periods.push(previous(periods[0] as Period, interval));
   if (periods.length === 2 && periods[0]) periods[0].label = "current";
   const lines = series.length * (breakdown ? limitOf(breakdown) + 1 : 1) * periods.length;
-  if (lines * starts.length > limits.queryNumbersMax) {
+  if (lines * starts.length > queryLimits.queryNumbersMax) {
     const detail =
-      `The reply would hold up to ${lines * starts.length} numbers, more than ${limits.queryNumbersMax}. ` +
+      `The reply would hold up to ${lines * starts.length} numbers, more than ${queryLimits.queryNumbersMax}. ` +
       "Ask for fewer series, breakdown values or intervals.";
     throw new Fault("invalid_input", detail, { attr });
   }
@@ -67,7 +67,7 @@ export async function answerTrends(asking: Asking, checked: CheckedTrends): Prom
 }
 
 function limitOf({ limit }: NonNullable<CheckedTrends["breakdown"]>): number {
-  return limit ?? limits.breakdownValuesDefault;
+  return limit ?? queryLimits.breakdownValuesDefault;
 }
 
 /** The same stretch of time, directly before. */
@@ -83,7 +83,7 @@ function previous({ span, starts }: Period, interval: Interval): Period {
 }
 
 async function linesOf(
-  asking: Asking,
+  asking: QueryContext,
   { filters, breakdown, query, series: all }: CheckedTrends,
   series: Series,
   order: number,
@@ -91,7 +91,7 @@ async function linesOf(
   interval: Interval,
 ): Promise<TrendLine[]> {
   const [first] = starts;
-  const asked: Omit<TrendAsked, "breakdown"> = {
+  const asked: Omit<TrendQuestion, "breakdown"> = {
     project_id: asking.project_id,
     now: asking.now,
     timezone: asking.timezone,

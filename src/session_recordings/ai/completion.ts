@@ -3,9 +3,10 @@
 
 import { Fault } from "../../core/fault.ts";
 import { foreignText, secretsInUrl } from "../../core/foreign_text.ts";
+import { aiLimits } from "./limits.ts";
 import { limits } from "../../core/limits.ts";
 import { type Log, reasonOf } from "../../core/log.ts";
-import { Places, placeWithin } from "../../work/places.ts";
+import { Semaphore, withinSemaphore } from "../../work/semaphore.ts";
 
 export interface ModelServer {
   /** Without a last slash, e.g. https://api.openai.com/v1. */
@@ -28,9 +29,13 @@ export type Completing = (project_id: number, messages: readonly Message[]) => P
  * answer is no JSON.
  */
 export function openCompleting(server: ModelServer, log: Log): Completing {
-  const places = new Places(limits.completionsAtOnceMax, limits.completionsWaitingMax, limits.waitingShare);
+  const places = new Semaphore(
+    aiLimits.completionsAtOnceMax,
+    aiLimits.completionsWaitingMax,
+    limits.waitingShare,
+  );
   return async (project_id, messages) => {
-    const leave = await placeWithin(places, limits.completionWaitMsMax, project_id);
+    const leave = await withinSemaphore(places, aiLimits.completionWaitMsMax, project_id);
     if (!leave) {
       const detail = "The language model is asked too much already. Please retry.";
       throw new Fault("unavailable", detail, { retryAfterSeconds: 10 });
@@ -70,7 +75,7 @@ async function ask(server: ModelServer, messages: readonly Message[], log: Log):
       method: "POST",
       headers: { "content-type": "application/json", ...(key && { authorization: `Bearer ${key}` }) },
       body: JSON.stringify({ model, messages, temperature: 0, response_format: { type: "json_object" } }),
-      signal: AbortSignal.timeout(limits.completionMsMax),
+      signal: AbortSignal.timeout(aiLimits.completionMsMax),
       redirect: "error",
     });
     if (!reply.ok) {
@@ -82,7 +87,8 @@ async function ask(server: ModelServer, messages: readonly Message[], log: Log):
   } catch (thrown) {
     if (thrown instanceof Fault) throw thrown;
     const secrets = secretsOf(server);
-    const said = (text: string) => foreignText(text, { secrets, charsMax: limits.completionReasonCharsMax });
+    const said = (text: string) =>
+      foreignText(text, { secrets, charsMax: aiLimits.completionReasonCharsMax });
     log.warn("the language model gave no answer", { url: said(url), reason: said(reasonOf(thrown)) });
     // Asking again does not help: no Retry-After.
     if (thrown instanceof OperatorsFault) throw new Fault("unavailable", wrongSettings);
@@ -106,7 +112,7 @@ async function readText(reply: Response): Promise<string> {
   let size = 0;
   for await (const chunk of reply.body ?? []) {
     size += chunk.length;
-    if (size > limits.completionBytesMax) throw wrongAnswer("The language model's answer is too long");
+    if (size > aiLimits.completionBytesMax) throw wrongAnswer("The language model's answer is too long");
     chunks.push(chunk);
   }
   return Buffer.concat(chunks, size).toString();

@@ -2,12 +2,12 @@
 // this: what does not fit exactly is refused.
 
 import Type, { type Static } from "typebox";
-import { operators } from "../../storage/property_check.ts";
+import { operators } from "../../storage/events/property_check.ts";
 import { Check } from "typebox/schema";
-import { limits } from "../../core/limits.ts";
-import { choice, text } from "../../http/field.ts";
+import { aiLimits } from "./limits.ts";
+import { choice, text } from "../../http/fields/field.ts";
 
-const short = { maxLength: limits.promptedTextCharsMax };
+const short = { maxLength: aiLimits.promptedTextCharsMax };
 const exact = { additionalProperties: false };
 
 /** What may be said of a session: PostHog's kinds of properties and comparisons. */
@@ -30,18 +30,18 @@ const filterModel = Type.Object(
   {
     key: Type.String({ minLength: 1, ...short }),
     type: Type.Enum(kinds, { type: "string" }),
-    value: Type.Array(Type.String(short), { maxItems: limits.promptedFiltersMax }),
+    value: Type.Array(Type.String(short), { maxItems: aiLimits.promptedFiltersMax }),
     operator: Type.Enum([...operators, "min", "max"], { type: "string" }),
   },
   exact,
 );
 const anyOrAll = Type.Enum(["AND", "OR"] as const, { type: "string" });
 const innerGroup = Type.Object(
-  { type: anyOrAll, values: Type.Array(filterModel, { maxItems: limits.promptedFiltersMax }) },
+  { type: anyOrAll, values: Type.Array(filterModel, { maxItems: aiLimits.promptedFiltersMax }) },
   exact,
 );
 const groupModel = Type.Object(
-  { type: anyOrAll, values: Type.Array(innerGroup, { maxItems: limits.promptedFiltersMax }) },
+  { type: anyOrAll, values: Type.Array(innerGroup, { maxItems: aiLimits.promptedFiltersMax }) },
   exact,
 );
 
@@ -146,10 +146,10 @@ export const messagesPrompt = Type.Object({
   messages: Type.Array(
     Type.Object({
       role: choice(["user", "assistant"]),
-      content: text({ maxLength: limits.promptCharsMax }),
+      content: text({ maxLength: aiLimits.promptCharsMax }),
     }),
-    { minItems: 1, maxItems: limits.promptMessagesMax },
+    { minItems: 1, maxItems: aiLimits.promptMessagesMax },
   ),
 });
 
-export const regexPrompt = Type.Object({ regex: text({ maxLength: limits.promptCharsMax }) });
+export const regexPrompt = Type.Object({ regex: text({ maxLength: aiLimits.promptCharsMax }) });

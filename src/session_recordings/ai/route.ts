@@ -4,11 +4,11 @@ import { Elysia } from "elysia";
 import { type Gate, projectHomes } from "../../access/gate.ts";
 import { Fault } from "../../core/fault.ts";
 import { foreignValue } from "../../core/foreign_text.ts";
-import { limits } from "../../core/limits.ts";
+import { aiLimits } from "./limits.ts";
 import type { Log } from "../../core/log.ts";
 import { readChanges } from "../../http/body.ts";
-import { checkFields } from "../../http/field_check.ts";
-import { reply, requestBody } from "../../http/schema.ts";
+import { checkFields } from "../../http/fields/field_check.ts";
+import { reply, requestBody } from "../../http/fields/schema.ts";
 import {
   type Completing,
   type Message,
@@ -107,12 +107,12 @@ function present(completing: Completing | undefined): Completing {
 /** A checked answer, whose texts are the model's own words. */
 function withoutSecrets<T>(answer: T, server: ModelServer | undefined): T {
   const secrets = server ? secretsOf(server) : [];
-  return foreignValue(answer, { secrets, charsMax: limits.promptedTextCharsMax }) as T;
+  return foreignValue(answer, { secrets, charsMax: aiLimits.promptedTextCharsMax }) as T;
 }
 
 function refuseLong(messages: readonly Message[]): void {
   const size = messages.reduce((sum, { content }) => sum + content.length, 0);
-  if (size <= limits.promptCharsMax) return;
-  const detail = `All messages together may have ${limits.promptCharsMax} characters.`;
+  if (size <= aiLimits.promptCharsMax) return;
+  const detail = `All messages together may have ${aiLimits.promptCharsMax} characters.`;
   throw new Fault("max_length", detail, { attr: "messages" });
 }

@@ -1,8 +1,8 @@
 // Which recordings are on a page, and how many there are, as ClickHouse has them. Never reads what they tell, but
 // for the first page.
 
-import { limits } from "../../core/limits.ts";
-import type { ClickHouse } from "../../storage/clickhouse.ts";
+import { sessionRecordingLimits } from "../limits.ts";
+import type { ClickHouse } from "../../storage/clickhouse/clickhouse.ts";
 import { queryOptions, readRows, type RecordingRow } from "../store.ts";
 
 /**
@@ -85,7 +85,7 @@ async function firstPage(
   limit: number,
   told: (distinct_ids: string[]) => void,
 ): Promise<RecordingRow[] | undefined> {
-  const asked = limit + Math.ceil(limit / limits.recordingsSpareShare);
+  const asked = limit + Math.ceil(limit / sessionRecordingLimits.recordingsRecycledShare);
   const rows = asked * 2;
   const { bound, onThem } = latestDays(filter);
   const taken = await clickhouse.query<{ session_hash: string; of_id: string; start: string; rows: string }>(
@@ -123,7 +123,7 @@ async function findPage(clickhouse: ClickHouse, filter: RecordingFilter, page: P
     `AND session_hash IN (SELECT session_hash FROM session_recording_days WHERE ${onThem})`,
     "toDate32(start) >= bound.1",
   );
-  const rowsMax = isNarrow(filter) ? 0 : limits.recordingRowsComparedMax;
+  const rowsMax = isNarrow(filter) ? 0 : sessionRecordingLimits.recordingRowsComparedMax;
   for (let rows = (page.offset + page.limit) * 2; rows <= rowsMax; rows *= 8) {
     const found = await clickhouse.query<Found>(lately, { ...params, ...page, rows }, queryOptions);
     if (found.length === page.limit) return found.map(hashOf);

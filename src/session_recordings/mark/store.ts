@@ -1,6 +1,6 @@
 // What people did with recordings: seen or deleted them. Never asks whether there is such a recording.
 
-import type { Postgres } from "../../storage/postgres.ts";
+import type { Postgres } from "../../storage/postgres/postgres.ts";
 
 /** Those of these recordings that a user has seen. */
 export async function findViewed(

@@ -1,7 +1,7 @@
 // How a recording is shared. Never says with whom: whoever has the token may look.
 
 import Type, { type Static } from "typebox";
-import { flag, moment, readOnly, writable } from "../../http/field.ts";
+import { flag, moment, readOnly, writable } from "../../http/fields/field.ts";
 
 export const sharingModel = Type.Object({
   created_at: readOnly(moment()),

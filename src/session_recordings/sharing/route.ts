@@ -4,19 +4,19 @@ import { Elysia } from "elysia";
 import { type Gate, projectHomes } from "../../access/gate.ts";
 import { Fault } from "../../core/fault.ts";
 import { readChanges } from "../../http/body.ts";
-import { reply, requestBody } from "../../http/schema.ts";
-import { type DeskOptions, findRow, getRecording, getRow, idOf } from "../desk.ts";
+import { reply, requestBody } from "../../http/fields/schema.ts";
+import { type RecordingReaderOptions, findRow, getRecording, getRow, idOf } from "../recording_reader.ts";
 import { answerSnapshots } from "../snapshots/answer.ts";
 import type { ReadingBudget } from "../snapshots/reading_budget.ts";
 import { sharingBody, sharingModel } from "./model.ts";
 import { findShared, takeSharing, unshared } from "./store.ts";
 
-export interface SharingRoutes extends DeskOptions {
+export interface SharingRoutes extends RecordingReaderOptions {
   gate: Gate;
   budget: ReadingBudget;
 }
 
-export function sharingRoutes({ gate, budget, ...desk }: SharingRoutes) {
+export function sharingRoutes({ gate, budget, ...reader }: SharingRoutes) {
   const app = new Elysia({ name: "session_recordings: sharing", tags: ["Session recordings"] }).use(gate);
   for (const home of projectHomes) {
     const path = `${home}/session_recordings/:id/sharing/`;
@@ -24,11 +24,11 @@ export function sharingRoutes({ gate, budget, ...desk }: SharingRoutes) {
       path,
       async ({ project, params }) => {
         const session_id = idOf(params);
-        const row = await findRow(desk, project.id, session_id);
-        const now = new Date(desk.clock.now());
+        const row = await findRow(reader, project.id, session_id);
+        const now = new Date(reader.clock.now());
         // Nothing is kept of ids that anybody may make up.
         if (!row) return unshared(now);
-        return await takeSharing(desk.sql, { project_id: project.id, session_id }, now);
+        return await takeSharing(reader.sql, { project_id: project.id, session_id }, now);
       },
       {
         project_scope: "sharing_configuration:read",
@@ -43,10 +43,10 @@ export function sharingRoutes({ gate, budget, ...desk }: SharingRoutes) {
     app.patch(
       path,
       async ({ project, params, request }) => {
-        const { session_id } = await getRow(desk, project.id, idOf(params));
+        const { session_id } = await getRow(reader, project.id, idOf(params));
         const { enabled } = await readChanges(request, sharingBody);
         const recording = { project_id: project.id, session_id };
-        return await takeSharing(desk.sql, recording, new Date(desk.clock.now()), enabled);
+        return await takeSharing(reader.sql, recording, new Date(reader.clock.now()), enabled);
       },
       {
         // Whoever shares a recording has the token that shows it.
@@ -60,20 +60,20 @@ export function sharingRoutes({ gate, budget, ...desk }: SharingRoutes) {
       },
     );
   }
-  return app.use(sharedRoutes(desk, budget));
+  return app.use(sharedRoutes(reader, budget));
 }
 
 /** Without a key: the token is one. */
-function sharedRoutes(desk: DeskOptions, budget: ReadingBudget) {
+function sharedRoutes(reader: RecordingReaderOptions, budget: ReadingBudget) {
   const hidden = { detail: { hide: true } } as const;
   return new Elysia({ name: "shared" })
     .get(
       "/shared/:token/",
       async ({ params, set }) => {
-        const { project_id, session_id } = await openShared(desk, params.token);
+        const { project_id, session_id } = await openShared(reader, params.token);
         set.headers["cache-control"] = "no-store";
         // Nobody's user: nothing is marked as seen.
-        const recording = await getRecording(desk, { project_id, user_id: 0 }, session_id);
+        const recording = await getRecording(reader, { project_id, user_id: 0 }, session_id);
         const { person: _, distinct_id: __, viewed: ___, ...shown } = recording;
         return shown;
       },
@@ -82,17 +82,17 @@ function sharedRoutes(desk: DeskOptions, budget: ReadingBudget) {
     .get(
       "/shared/:token/snapshots/",
       async ({ params, request }) => {
-        const { project_id, session_id } = await openShared(desk, params.token);
-        await getRow(desk, project_id, session_id);
-        const { clickhouse } = desk;
+        const { project_id, session_id } = await openShared(reader, params.token);
+        await getRow(reader, project_id, session_id);
+        const { clickhouse } = reader;
         return await answerSnapshots({ clickhouse, budget }, { project_id, session_id }, request);
       },
       hidden,
     );
 }
 
-async function openShared(desk: DeskOptions, token: string) {
-  const shared = /^[0-9A-Za-z]{1,64}$/.test(token) ? await findShared(desk.sql, token) : undefined;
+async function openShared(reader: RecordingReaderOptions, token: string) {
+  const shared = /^[0-9A-Za-z]{1,64}$/.test(token) ? await findShared(reader.sql, token) : undefined;
   if (!shared) throw new Fault("not_found", "Not found.");
   return shared;
 }

@@ -1,8 +1,8 @@
 // Where it rests how recordings are shared. Never gives one token to two recordings.
 
 import { randomBase62 } from "../../core/id.ts";
-import { isoOf } from "../../http/field_time.ts";
-import type { Postgres } from "../../storage/postgres.ts";
+import { isoOf } from "../../http/fields/field_time.ts";
+import type { Postgres } from "../../storage/postgres/postgres.ts";
 import type { Sharing } from "./model.ts";
 
 interface SharingRow {

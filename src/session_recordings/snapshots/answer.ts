@@ -2,22 +2,22 @@
 
 import { Fault } from "../../core/fault.ts";
 import { limits } from "../../core/limits.ts";
-import { requestUrl } from "../../http/page.ts";
-import type { ClickHouse } from "../../storage/clickhouse.ts";
+import { requestUrl } from "../../http/pages/page.ts";
+import type { ClickHouse } from "../../storage/clickhouse/clickhouse.ts";
 import { type Blob, blobsOf, pageEnd, sourceOf } from "./blobs.ts";
 import { type ExpandedEvent, type ExpandedPieces, type PieceReading, readPieces } from "./pieces.ts";
 import type { ReadingBudget } from "./reading_budget.ts";
 import { type Parts, sendParts, slicesOf, streamOf } from "./sent_slices.ts";
 import { type RecordedSession, listChunks } from "./store.ts";
 
-export interface SnapshotReading {
+export interface SnapshotOptions {
   clickhouse: ClickHouse;
   budget: ReadingBudget;
 }
 
 /** @throws Fault for a query that makes no sense, and unavailable when too many recordings are being read. */
 export async function answerSnapshots(
-  { clickhouse, budget }: SnapshotReading,
+  { clickhouse, budget }: SnapshotOptions,
   session: RecordedSession,
   request: Request,
 ): Promise<Response> {

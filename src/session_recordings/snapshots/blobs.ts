@@ -1,7 +1,7 @@
 // Pieces of a recording, grouped: blobs of about a megabyte by their key, and pages of some blobs. What comes later
 // never moves a piece from one blob to another.
 
-import { limits } from "../../core/limits.ts";
+import { snapshotLimits } from "./limits.ts";
 import type { Chunk } from "./store.ts";
 
 /** Pieces that follow each other; its key is its place. */
@@ -16,15 +16,15 @@ interface Size {
 }
 
 const blobMax: Size = {
-  bytes: limits.snapshotBlobBytesMax,
-  events: limits.snapshotPageEventsMax,
-  pieces: limits.snapshotBlobChunksMax,
+  bytes: snapshotLimits.snapshotBlobBytesMax,
+  events: snapshotLimits.snapshotPageEventsMax,
+  pieces: snapshotLimits.snapshotBlobChunksMax,
 };
 
 const pageMax: Size = {
-  bytes: limits.snapshotPageBytesMax,
-  events: limits.snapshotPageEventsMax,
-  pieces: limits.snapshotPageChunksMax,
+  bytes: snapshotLimits.snapshotPageBytesMax,
+  events: snapshotLimits.snapshotPageEventsMax,
+  pieces: snapshotLimits.snapshotPageChunksMax,
 };
 
 /** Grouped in their order; a single piece may be larger than a blob. */

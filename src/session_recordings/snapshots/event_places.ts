@@ -2,10 +2,11 @@
 // compressed it. The bytes are never parsed: they go to the player as they came.
 
 import { bytesOf } from "../../core/bytes.ts";
-import { othersTurn } from "../../core/clock.ts";
-import { Passing, pastGap } from "../../core/json_passing.ts";
+import { yieldToEventLoop } from "../../core/clock.ts";
+import { JsonSkipper, pastGap } from "../../core/json/json_skipper.ts";
 import { limits } from "../../core/limits.ts";
-import { type ByteRange, MemberWalk } from "./member_walk.ts";
+import { snapshotLimits } from "./limits.ts";
+import { type ByteRange, MemberWalker } from "./member_walk.ts";
 
 export interface EventPlace extends ByteRange {
   /** Milliseconds by the client's clock; 0 where it is no number. */
@@ -35,22 +36,22 @@ const packedForm = bytesOf('"2024-10"');
  */
 export async function findEvents(bytes: Uint8Array, eventsMax: number): Promise<PiecePlaces> {
   const events: EventPlace[] = [];
-  const walk = new EventWalk(bytes);
+  const walk = new EventWalker(bytes);
   for (;;) {
-    const found = walk.next(walk.at + limits.snapshotWalkBytesMax, eventsMax - events.length);
+    const found = walk.next(walk.at + snapshotLimits.snapshotWalkBytesMax, eventsMax - events.length);
     for (const event of found) events.push(event);
     if (walk.through || walk.at >= bytes.length) return { events, bytesLeftOut: 0 };
     if (events.length === eventsMax) return { events, bytesLeftOut: bytes.length - walk.at };
-    await othersTurn();
+    await yieldToEventLoop();
   }
 }
 
-class EventWalk {
+class EventWalker {
   at = 0;
   through = false;
   readonly #bytes: Uint8Array;
-  readonly #members = new MemberWalk();
-  readonly #passing = new Passing();
+  readonly #members = new MemberWalker();
+  readonly #passing = new JsonSkipper();
   #within: "event" | "other" | undefined;
   #open: OpenEvent = new OpenEvent(0);
 
@@ -128,7 +129,7 @@ class OpenEvent {
     this.#from = from;
   }
 
-  note(members: MemberWalk): void {
+  note(members: MemberWalker): void {
     const { key, value } = members;
     if (this.#afterCv) {
       // The comma behind it goes with it.

@@ -2,10 +2,10 @@
 // would take more than the page's budget, is handed on as it came: PostHog's own player inflates it itself.
 
 import { bytesOf } from "../../core/bytes.ts";
-import { limits } from "../../core/limits.ts";
-import { othersTurn } from "../../core/clock.ts";
+import { snapshotLimits } from "./limits.ts";
+import { yieldToEventLoop } from "../../core/clock.ts";
 import type { EventPlace } from "./event_places.ts";
-import { type ByteRange, MemberWalk } from "./member_walk.ts";
+import { type ByteRange, MemberWalker } from "./member_walk.ts";
 import { type InflateBudget, inflateText } from "./packed_text.ts";
 
 interface Splice extends ByteRange {
@@ -70,10 +70,10 @@ async function inflateData(
 /** The members of `data` that are compressed texts; undefined when there are more than any recorder writes. */
 async function packedTexts(bytes: Uint8Array, data: ByteRange): Promise<ByteRange[] | undefined> {
   const ranges: ByteRange[] = [];
-  const members = new MemberWalk();
+  const members = new MemberWalker();
   members.open(bytes, data.from);
   for (;;) {
-    const goal = members.at + limits.snapshotWalkBytesMax;
+    const goal = members.at + snapshotLimits.snapshotWalkBytesMax;
     while (members.next(goal)) {
       if (members.through) return ranges;
       const isPacked =
@@ -81,6 +81,6 @@ async function packedTexts(bytes: Uint8Array, data: ByteRange): Promise<ByteRang
       if (isPacked && ranges.push({ ...members.value }) > packedMembers.length) return undefined;
     }
     if (members.at >= data.to) return ranges;
-    await othersTurn();
+    await yieldToEventLoop();
   }
 }

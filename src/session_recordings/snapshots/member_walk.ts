@@ -1,7 +1,7 @@
 // The members of one JSON object, one after the other, as places in the bytes. Their grammar was checked when they were
 // captured or inflated. Builds no objects, and stops within a value of megabytes.
 
-import { Passing, pastGap } from "../../core/json_passing.ts";
+import { JsonSkipper, pastGap } from "../../core/json/json_skipper.ts";
 
 /** Bytes [from, to); to = 0 for none. */
 export interface ByteRange {
@@ -9,14 +9,14 @@ export interface ByteRange {
   to: number;
 }
 
-export class MemberWalk {
+export class MemberWalker {
   /** Where the walk is; behind the object's closing bracket once it is `through`. */
   at = 0;
   through = false;
   /** The member that was passed last, quotes included. */
   readonly key: ByteRange = { from: 0, to: 0 };
   readonly value: ByteRange = { from: 0, to: 0 };
-  readonly #passing = new Passing();
+  readonly #passing = new JsonSkipper();
   #bytes: Uint8Array = new Uint8Array(0);
   #within: "key" | "value" | undefined;
   #hasKey = false;

@@ -1,7 +1,7 @@
 // What a recording's events look like in a reply. Never what is inside them: that is rrweb's.
 
 import Type from "typebox";
-import { moment, nullable } from "../../http/field.ts";
+import { moment, nullable } from "../../http/fields/field.ts";
 
 export const snapshotsModel = Type.Object({
   sources: Type.Array(

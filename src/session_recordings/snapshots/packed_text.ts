@@ -4,9 +4,9 @@
 import { isUtf8 } from "node:buffer";
 import { gunzip } from "node:zlib";
 import { hexValue } from "../../core/bytes.ts";
-import { othersTurn } from "../../core/clock.ts";
-import { JsonCheck } from "../../core/json_check.ts";
-import { limits } from "../../core/limits.ts";
+import { yieldToEventLoop } from "../../core/clock.ts";
+import { JsonCheck } from "../../core/json/json_check.ts";
+import { snapshotLimits } from "./limits.ts";
 import type { ByteRange } from "./member_walk.ts";
 
 /** Bytes that the parts of one page may still become. */
@@ -26,7 +26,7 @@ export async function inflateText(
   const packed = await latin1Of(bytes, from + 1, to - 1);
   if (!packed || packed.length < gzipBytesMin || packed[0] !== 0x1f || packed[1] !== 0x8b) return undefined;
   const size = packed.readUInt32LE(packed.length - 4);
-  const cost = Math.max(size, limits.snapshotInflateCostMin);
+  const cost = Math.max(size, snapshotLimits.snapshotInflateCostMin);
   if (cost > budget.left) return undefined;
   budget.left -= cost;
   const inflated = packed.length <= shortBytesMax ? inflateShort(packed) : await inflateLong(packed, size);
@@ -64,11 +64,11 @@ async function inflateLong(packed: Buffer, size: number): Promise<Uint8Array | u
 }
 
 async function isJson(bytes: Uint8Array): Promise<boolean> {
-  const check = new JsonCheck(bytes, limits.snapshotDepthMax);
+  const check = new JsonCheck(bytes, snapshotLimits.snapshotDepthMax);
   for (;;) {
-    const known = check.advance(limits.snapshotWalkBytesMax);
+    const known = check.advance(snapshotLimits.snapshotWalkBytesMax);
     if (known !== undefined) return known;
-    await othersTurn();
+    await yieldToEventLoop();
   }
 }
 
@@ -77,7 +77,7 @@ async function latin1Of(bytes: Uint8Array, from: number, to: number): Promise<Bu
   const out = Buffer.allocUnsafe(to - from);
   let length = 0;
   for (let at = from; at < to;) {
-    const goal = Math.min(to, at + limits.snapshotWalkBytesMax);
+    const goal = Math.min(to, at + snapshotLimits.snapshotWalkBytesMax);
     while (at < goal) {
       const byte = bytes[at]!;
       if (byte < 0x80 && byte !== 0x5c) {
@@ -93,7 +93,7 @@ async function latin1Of(bytes: Uint8Array, from: number, to: number): Promise<Bu
         at += bytes[at + 1] === 0x75 ? 6 : 2;
       } else return undefined;
     }
-    if (at < to) await othersTurn();
+    if (at < to) await yieldToEventLoop();
   }
   return out.subarray(0, length);
 }

@@ -1,9 +1,9 @@
 // The pieces of some blobs, read and expanded: the texts of their events with what a player wants to know of them.
 // Their memory is bounded and reserved before it is used; other requests get their turn in between.
 
-import { othersTurn } from "../../core/clock.ts";
-import { limits } from "../../core/limits.ts";
-import type { ClickHouse } from "../../storage/clickhouse.ts";
+import { yieldToEventLoop } from "../../core/clock.ts";
+import { snapshotLimits } from "./limits.ts";
+import type { ClickHouse } from "../../storage/clickhouse/clickhouse.ts";
 import { type Blob, isoOf } from "./blobs.ts";
 import { findEvents } from "./event_places.ts";
 import { expandEvent } from "./expand.ts";
@@ -41,14 +41,14 @@ export async function readPieces(reading: PieceReading, blobs: readonly Blob[]):
   let [bytes, events] = [0, 0];
   for (const blob of blobs) {
     if (!isTooLarge(blob)) bytes += blob.bytes;
-    events += Math.min(blob.events, limits.snapshotPageEventsMax);
+    events += Math.min(blob.events, snapshotLimits.snapshotPageEventsMax);
   }
   const fixed = bytes + events * eventBytes;
-  const most = fixed + limits.snapshotPageInflatedBytesMax;
+  const most = fixed + snapshotLimits.snapshotPageInflatedBytesMax;
   const reservation = await budget.reserve(session.project_id, most, gone);
   try {
     return await budget.within(gone, async () => {
-      const inflating = { left: limits.snapshotPageInflatedBytesMax };
+      const inflating = { left: snapshotLimits.snapshotPageInflatedBytesMax };
       const pieces = await expand(reading, blobs, inflating);
       reservation.shrink(most - inflating.left);
       return { pieces, reservation };
@@ -68,26 +68,26 @@ async function expand(
   budget: { left: number },
 ): Promise<ExpandedPiece[]> {
   const chunks = blobs.flatMap((blob) => blob.chunks);
-  const wanted = chunks.filter((chunk) => chunk.size <= limits.snapshotShownBytesMax);
+  const wanted = chunks.filter((chunk) => chunk.size <= snapshotLimits.snapshotShownBytesMax);
   const read = await readChunks(clickhouse, session, wanted);
   const pieces: ExpandedPiece[] = [];
   let done = 0;
   for (const { uuid, size, window_id, first_at } of chunks) {
-    if (size > limits.snapshotShownBytesMax) {
+    if (size > snapshotLimits.snapshotShownBytesMax) {
       pieces.push({ window_id, events: [leftOut(Date.parse(isoOf(first_at)), size)] });
       continue;
     }
     const piece = read.get(uuid);
     // Deleted while it was read.
     if (!piece) continue;
-    const { events, bytesLeftOut } = await findEvents(piece.data, limits.snapshotPageEventsMax);
+    const { events, bytesLeftOut } = await findEvents(piece.data, snapshotLimits.snapshotPageEventsMax);
     const expanded: ExpandedEvent[] = [];
     for (const event of events) {
       expanded.push({ timestamp: event.timestamp, parts: await expandEvent(piece.data, event, budget) });
       done += event.packed ? packedCost : 1;
       if (done < costMax) continue;
       done = 0;
-      await othersTurn();
+      await yieldToEventLoop();
     }
     if (bytesLeftOut > 0) expanded.push(leftOut(events.at(-1)?.timestamp ?? 0, bytesLeftOut));
     pieces.push({ window_id: piece.window_id, events: expanded });
@@ -101,7 +101,7 @@ const [costMax, packedCost, pieceCost] = [4000, 100, 20];
 
 /** A piece that is too large to be shown is alone in its blob. */
 function isTooLarge({ chunks }: Blob): boolean {
-  return chunks.length === 1 && chunks[0]!.size > limits.snapshotShownBytesMax;
+  return chunks.length === 1 && chunks[0]!.size > snapshotLimits.snapshotShownBytesMax;
 }
 
 /** In place of what is not shown: an event of rrweb's own kind for its users, which players pass over. */

@@ -2,8 +2,8 @@
 // expanded or on their way out. Whoever finds none waits, for a bounded time and in a line of bounded length.
 
 import { Fault } from "../../core/fault.ts";
-import { limits } from "../../core/limits.ts";
-import { Places } from "../../work/places.ts";
+import { snapshotLimits } from "./limits.ts";
+import { Semaphore } from "../../work/semaphore.ts";
 
 export interface ReadingBudgetOptions {
   /** Bytes of all pages together; one project's have half of it. */
@@ -28,15 +28,15 @@ interface Waiting {
 export class ReadingBudget {
   readonly #bytesMax: number;
   readonly #waitMsMax: number;
-  readonly #places = new Places(limits.snapshotReadsMax, limits.snapshotReadsWaitingMax);
+  readonly #places = new Semaphore(snapshotLimits.snapshotReadsMax, snapshotLimits.snapshotReadsWaitingMax);
   readonly #waiting = new Set<Waiting>();
   /** Bytes that are reserved, by project. */
   readonly #reserved = new Map<number, number>();
   #bytes = 0;
 
   constructor({ bytesMax, waitMsMax }: ReadingBudgetOptions = {}) {
-    this.#bytesMax = bytesMax ?? limits.snapshotReadsBytesMax;
-    this.#waitMsMax = waitMsMax ?? limits.snapshotReadWaitMsMax;
+    this.#bytesMax = bytesMax ?? snapshotLimits.snapshotReadsBytesMax;
+    this.#waitMsMax = waitMsMax ?? snapshotLimits.snapshotReadWaitMsMax;
   }
 
   /** Bytes that are reserved now. */
@@ -61,7 +61,7 @@ export class ReadingBudget {
   /** @throws Fault unavailable when so many bytes do not come free. */
   async reserve(project_id: number, bytes: number, gone: AbortSignal): Promise<Reservation> {
     if (!this.#take(project_id, bytes)) {
-      if (this.#waiting.size >= limits.snapshotReadsWaitingMax) throw busy();
+      if (this.#waiting.size >= snapshotLimits.snapshotReadsWaitingMax) throw busy();
       await this.#waited(gone, (abort) => this.#wait({ project_id, bytes, admit: () => {} }, abort));
     }
     let held = bytes;

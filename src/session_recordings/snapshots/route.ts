@@ -2,25 +2,25 @@
 
 import { Elysia } from "elysia";
 import { type Gate, projectHomes } from "../../access/gate.ts";
-import { queryParameter, reply } from "../../http/schema.ts";
-import { type DeskOptions, getRow, idOf } from "../desk.ts";
+import { queryParameter, reply } from "../../http/fields/schema.ts";
+import { type RecordingReaderOptions, getRow, idOf } from "../recording_reader.ts";
 import { answerSnapshots } from "./answer.ts";
 import type { ReadingBudget } from "./reading_budget.ts";
 import { snapshotsModel } from "./model.ts";
 
-export interface SnapshotRoutes extends DeskOptions {
+export interface SnapshotRoutes extends RecordingReaderOptions {
   gate: Gate;
   budget: ReadingBudget;
 }
 
-export function snapshotRoutes({ gate, budget, ...desk }: SnapshotRoutes) {
+export function snapshotRoutes({ gate, budget, ...reader }: SnapshotRoutes) {
   const app = new Elysia({ name: "session_recordings: snapshots", tags: ["Session recordings"] }).use(gate);
   for (const home of projectHomes) {
     app.get(
       `${home}/session_recordings/:id/snapshots/`,
       async ({ project, params, request }) => {
-        const { session_id } = await getRow(desk, project.id, idOf(params));
-        const { clickhouse } = desk;
+        const { session_id } = await getRow(reader, project.id, idOf(params));
+        const { clickhouse } = reader;
         return await answerSnapshots({ clickhouse, budget }, { project_id: project.id, session_id }, request);
       },
       {

@@ -1,8 +1,9 @@
 // A long reply, joined and sent a slice at a time as its reader takes it. What it holds is released when all of it is
 // taken, when its reader is gone, and when its reader takes too long.
 
-import { othersTurn } from "../../core/clock.ts";
+import { yieldToEventLoop } from "../../core/clock.ts";
 import { limits } from "../../core/limits.ts";
+import { snapshotLimits } from "./limits.ts";
 
 /** Texts and bytes that follow each other. */
 export type Parts = Generator<string | Uint8Array, undefined>;
@@ -29,7 +30,7 @@ export function sendParts(parts: Parts, type: string, release: () => void): Resp
 export function streamOf(
   next: (renew: () => void) => Uint8Array | undefined | Promise<Uint8Array | undefined>,
   release: () => void,
-  msMax: number = limits.snapshotSendMsMax,
+  msMax: number = snapshotLimits.snapshotSendMsMax,
 ): ReadableStream<Uint8Array> {
   let timer: ReturnType<typeof setTimeout> | undefined;
   let ended = false;
@@ -62,19 +63,19 @@ export function streamOf(
         end();
         controller.error(thrown);
       }
-      await othersTurn();
+      await yieldToEventLoop();
     },
     cancel: end,
   });
 }
 
-/** Slices of at most `limits.replySliceBytes` and of at most `limits.snapshotPartsMax` parts. */
+/** Slices of at most `limits.replySliceBytes` and of at most `snapshotLimits.snapshotPartsMax` parts. */
 export function* slicesOf(parts: Parts): Generator<Uint8Array, undefined> {
   let slice = Buffer.allocUnsafe(limits.replySliceBytes);
   let length = 0;
   let joined = 0;
   for (const part of parts) {
-    if (++joined > limits.snapshotPartsMax && length > 0) {
+    if (++joined > snapshotLimits.snapshotPartsMax && length > 0) {
       yield slice.subarray(0, length);
       slice = Buffer.allocUnsafe(limits.replySliceBytes);
       length = 0;

@@ -1,7 +1,8 @@
 // What was recorded, as ClickHouse has it: pieces of rrweb events. Never looks into them.
 
 import { limits } from "../../core/limits.ts";
-import type { ClickHouse, QueryOptions } from "../../storage/clickhouse.ts";
+import { snapshotLimits } from "./limits.ts";
+import type { ClickHouse, QueryOptions } from "../../storage/clickhouse/clickhouse.ts";
 
 export interface RecordedSession {
   project_id: number;
@@ -50,7 +51,12 @@ export async function listChunks(
      GROUP BY c.uuid
      ORDER BY min(c.created_at), c.uuid
      LIMIT {limit:UInt64}`,
-    { project_id, session_id, limit: limits.snapshotChunksShownMax, shown: limits.snapshotShownBytesMax },
+    {
+      project_id,
+      session_id,
+      limit: snapshotLimits.snapshotChunksShownMax,
+      shown: snapshotLimits.snapshotShownBytesMax,
+    },
     queryOptions,
   );
 }

@@ -4,16 +4,17 @@
 import type { Clock } from "../../core/clock.ts";
 import { withinMs } from "../../core/deadline.ts";
 import { foreignText, secretsInUrl, storableJson } from "../../core/foreign_text.ts";
-import { limits } from "../../core/limits.ts";
+import { deliveryLimits } from "./limits.ts";
+import { subscriptionLimits } from "../limits.ts";
 import { type Log, reasonOf } from "../../core/log.ts";
-import { isoOf } from "../../http/field_time.ts";
-import type { Postgres } from "../../storage/postgres.ts";
-import { addressesIn } from "../address_list.ts";
-import { letterHtml, letterText, subjectOf } from "../carriers/letter.ts";
-import { slackBody, webhookBody } from "../carriers/message.ts";
-import type { Mail } from "../carriers/smtp.ts";
-import { Undelivered } from "../carriers/undelivered.ts";
-import type { Web } from "../carriers/web.ts";
+import { isoOf } from "../../http/fields/field_time.ts";
+import type { Postgres } from "../../storage/postgres/postgres.ts";
+import { addressesIn } from "../channels/address_list.ts";
+import { emailHtml, emailText, subjectOf } from "../channels/email.ts";
+import { slackBody, webhookBody } from "../channels/message.ts";
+import type { Mail } from "../channels/smtp.ts";
+import { DeliveryError } from "../channels/delivery_error.ts";
+import type { Web } from "../channels/web.ts";
 import type { Links } from "../links/links.ts";
 import { webUrlOf } from "../model.ts";
 import { chartSvg } from "../report/chart.ts";
@@ -31,7 +32,7 @@ export interface AttemptParts {
   links: Links;
   mail: Mail;
   web: Web;
-  /** Resolves when the next letter may be written. */
+  /** Resolves when the next email may be written. */
   pace: () => Promise<void>;
   /** Whether the server is stopping: then nothing further is sent. */
   isClosing: () => boolean;
@@ -64,7 +65,7 @@ export async function attempt(parts: AttemptParts, delivery: ClaimedDelivery): P
     if (parts.isClosing()) return { status: "stopped", recipients };
     recipients[target] = { state: "sending" };
     const now = parts.clock.now();
-    const held = { now: new Date(now), until: new Date(now + limits.deliveryClaimMs) };
+    const held = { now: new Date(now), until: new Date(now + deliveryLimits.deliveryClaimMs) };
     const mine = await noteSending(parts.sql, delivery, { report: content.report, recipients, ...held });
     if (!mine) return { status: "lost" };
     recipients[target] = await outcomeOf(send(parts, delivery, content, target), target);
@@ -73,7 +74,7 @@ export async function attempt(parts: AttemptParts, delivery: ClaimedDelivery): P
 }
 
 /** One that ends in good order is the last there is; more are made only of what broke off. */
-const attemptsMax = limits.deliveryRetriesMs.length + 1;
+const attemptsMax = deliveryLimits.deliveryRetriesMs.length + 1;
 
 /** What was being sent when its process ended is in doubt from now on. */
 function settled(found: Record<string, Recipient>): Record<string, Recipient> {
@@ -109,7 +110,8 @@ interface Content {
 }
 
 async function contentOf(parts: AttemptParts, delivery: ClaimedDelivery): Promise<Content> {
-  const made = delivery.report ?? (await withinMs(makeReport(parts.reader, delivery), limits.reportMsMax));
+  const made =
+    delivery.report ?? (await withinMs(makeReport(parts.reader, delivery), deliveryLimits.reportMsMax));
   const report = storableJson(made);
   const wrong = report.sections.map(({ error }) => error);
   if (wrong.length > 0 && wrong.every((error) => error !== null)) throw new Error(wrong[0] ?? "");
@@ -136,11 +138,11 @@ async function send(
 ): Promise<void> {
   const view = parts.links.url({ opens: "report", delivery: delivery.id });
   if (delivery.target_type === "email")
-    return await sendLetter(parts, delivery, { report, pngs }, target, view);
+    return await sendEmail(parts, delivery, { report, pngs }, target, view);
   const url = webUrlOf(target);
   if (!url) {
     const detail = "Slack is delivered to by incoming webhooks: set target_value to the URL of one.";
-    throw new Undelivered(detail, "refused", "target");
+    throw new DeliveryError(detail, "refused", "target");
   }
   const chartUrl = (section: number): string | undefined =>
     pngs[section] && parts.links.url({ opens: "chart", delivery: delivery.id, section });
@@ -162,7 +164,7 @@ async function send(
   await parts.web.send({ url, body, idempotencyKey: delivery.uuid });
 }
 
-async function sendLetter(
+async function sendEmail(
   { links, mail }: AttemptParts,
   delivery: ClaimedDelivery,
   { report, pngs }: Content,
@@ -176,8 +178,8 @@ async function sendLetter(
   await mail.send({
     to,
     subject: subjectOf(report, test),
-    text: letterText(report, parts),
-    html: letterHtml(report, parts),
+    text: emailText(report, parts),
+    html: emailHtml(report, parts),
     pictures,
     id: `${uuid}.${Bun.hash.crc32(to).toString(16)}@sluice`,
     unsubscribe,
@@ -186,7 +188,10 @@ async function sendLetter(
 
 /** A failure as its record and its subscriber are told: without what of the target's address is secret. */
 function shown(message: string, target: string): string {
-  return foreignText(message, { secrets: secretsInUrl(target), charsMax: limits.deliveryErrorCharsMax });
+  return foreignText(message, {
+    secrets: secretsInUrl(target),
+    charsMax: subscriptionLimits.deliveryErrorCharsMax,
+  });
 }
 
 async function outcomeOf(sending: Promise<void>, target: string): Promise<Recipient> {
@@ -194,7 +199,7 @@ async function outcomeOf(sending: Promise<void>, target: string): Promise<Recipi
     await sending;
     return { state: "sent" };
   } catch (thrown) {
-    if (thrown instanceof Undelivered) {
+    if (thrown instanceof DeliveryError) {
       return { state: thrown.fate, error: shown(thrown.message, target), blame: thrown.blame };
     }
     // Nobody can say how far it came.
@@ -216,7 +221,7 @@ function ended(
   const wrong: [string, Recipient][] = all.filter(([, { error }]) => error !== undefined);
   if (whole) wrong.push(["", whole]);
   const wait = wrong.some(([, { state }]) => state === "again")
-    ? limits.deliveryRetriesMs[delivery.attempts - 1]
+    ? deliveryLimits.deliveryRetriesMs[delivery.attempts - 1]
     : undefined;
   const error = errorText(wrong, all.length > 1);
   if (wait !== undefined) {

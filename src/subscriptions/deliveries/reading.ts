@@ -2,8 +2,8 @@
 // for long.
 
 import type { Clock } from "../../core/clock.ts";
-import { limits } from "../../core/limits.ts";
-import type { Places } from "../../work/places.ts";
+import { deliveryLimits } from "./limits.ts";
+import type { Semaphore } from "../../work/semaphore.ts";
 import type { InsightReader } from "../report/report.ts";
 
 interface Kept {
@@ -12,20 +12,20 @@ interface Kept {
 }
 
 /** `places`: who may be at such work at once. */
-export function sharedReader(reader: InsightReader, places: Places, clock: Clock): InsightReader {
+export function sharedReader(reader: InsightReader, places: Semaphore, clock: Clock): InsightReader {
   const never = new AbortController().signal;
   const kept = new Map<string, Kept>();
   const shared = <Answer>(project_id: number, key: string, read: () => Promise<Answer>): Promise<Answer> => {
     const known = kept.get(key);
     const now = clock.elapsed();
-    if (known && now - known.at < limits.deliveryReadAgeMs) return known.answer as Promise<Answer>;
+    if (known && now - known.at < deliveryLimits.deliveryReadAgeMs) return known.answer as Promise<Answer>;
     const answer = placed(project_id, read);
     kept.delete(key);
     kept.set(key, { at: now, answer });
     // A failure serves nobody else.
     answer.catch(() => kept.delete(key));
     const [oldest] = kept.keys();
-    if (kept.size > limits.deliveryReadsKeptMax && oldest !== undefined) kept.delete(oldest);
+    if (kept.size > deliveryLimits.deliveryReadsKeptMax && oldest !== undefined) kept.delete(oldest);
     return answer;
   };
   const placed = async <Answer>(project_id: number, read: () => Promise<Answer>): Promise<Answer> => {

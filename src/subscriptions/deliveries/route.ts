@@ -5,10 +5,10 @@ import type { Gate } from "../../access/gate.ts";
 import type { RateLimit } from "../../access/rate.ts";
 import type { Clock } from "../../core/clock.ts";
 import { Fault } from "../../core/fault.ts";
-import { limits } from "../../core/limits.ts";
-import { pageReply, readPage, requestUrl } from "../../http/page.ts";
-import { listSchema, pageParameters, reply } from "../../http/schema.ts";
-import type { Postgres } from "../../storage/postgres.ts";
+import { subscriptionLimits } from "../limits.ts";
+import { pageReply, readPage, requestUrl } from "../../http/pages/page.ts";
+import { listSchema, pageParameters, reply } from "../../http/fields/schema.ts";
+import type { Postgres } from "../../storage/postgres/postgres.ts";
 import { deliveryModel } from "../model.ts";
 import { addTestDelivery, listDeliveries, type StoredSubscription } from "../store.ts";
 
@@ -52,7 +52,7 @@ export function deliveryRoutes({ gate, sql, clock, testRate, find }: DeliveryRou
         testRate.take(String(project.id));
         const made = await addTestDelivery(sql, found.id, new Date(clock.now()));
         if (made) return status(201, made);
-        const detail = `${limits.testDeliveriesMax} test deliveries are under way already.`;
+        const detail = `${subscriptionLimits.testDeliveriesMax} test deliveries are under way already.`;
         throw new Fault("conflict", detail);
       },
       {
@@ -61,7 +61,7 @@ export function deliveryRoutes({ gate, sql, clock, testRate, find }: DeliveryRou
           summary: "Deliver now, beside the schedule",
           description:
             "Retried like any other delivery; next_delivery_date stays. " +
-            `A project may ask for ${limits.testDeliveriesPerMinuteMax} in a minute, then it is throttled.`,
+            `A project may ask for ${subscriptionLimits.testDeliveriesPerMinuteMax} in a minute, then it is throttled.`,
           responses: { 201: reply("The delivery that is under way.", deliveryModel) },
         },
       },

@@ -2,8 +2,9 @@
 // dead changes nothing any more.
 
 import { newUuid } from "../../core/id.ts";
+import { deliveryLimits } from "./limits.ts";
 import { limits } from "../../core/limits.ts";
-import type { Postgres } from "../../storage/postgres.ts";
+import type { Postgres } from "../../storage/postgres/postgres.ts";
 import type { TargetType } from "../model.ts";
 import type { Report } from "../report/model.ts";
 import type { Schedule } from "../schedule.ts";
@@ -15,7 +16,7 @@ export interface DueSubscription extends Schedule {
 
 /**
  * Turns subscriptions that are due by `now` into deliveries, and moves their dates on to what `next` says, all in
- * one transaction. How many there were; never more than limits.dueAtOnceMax.
+ * one transaction. How many there were; never more than deliveryLimits.dueAtOnceMax.
  */
 export async function takeDue(
   sql: Postgres,
@@ -29,7 +30,7 @@ export async function takeDue(
         to_char(until_date AT TIME ZONE 'UTC', 'YYYY-MM-DD"T"HH24:MI:SS.US"Z"') AS until_date
       FROM subscriptions
       WHERE next_delivery_date <= ${now} AND NOT deleted AND disabled_at IS NULL
-      ORDER BY next_delivery_date LIMIT ${limits.dueAtOnceMax}
+      ORDER BY next_delivery_date LIMIT ${deliveryLimits.dueAtOnceMax}
       FOR UPDATE SKIP LOCKED`;
     if (due.length === 0) return 0;
     const ids = due.map(({ id }) => id);
@@ -133,7 +134,7 @@ export async function claimDeliveries(
 type Claimed = Pick<ClaimedDelivery, "id" | "claim">;
 
 /**
- * Says durably that these recipients' letter is about to be sent, and holds the claim until `until`. False when the
+ * Says durably that these recipients' email is about to be sent, and holds the claim until `until`. False when the
  * delivery is no longer this claimant's: then nothing may be sent.
  */
 export async function noteSending(
@@ -199,17 +200,17 @@ export async function endAttempt(
       UPDATE subscription_deliveries
       SET status = ${status}, recipients = ${sql.json(recipients as never)}, next_attempt_at = ${next_attempt_at},
         delivered_at = ${delivered_at}, claim = NULL, claimed_until = NULL,
-        error = CASE WHEN ${failed} AND (SELECT failures + 1 >= ${limits.deliveryFailuresMax}
+        error = CASE WHEN ${failed} AND (SELECT failures + 1 >= ${deliveryLimits.deliveryFailuresMax}
                                          FROM subscriptions WHERE id = ${subscription_id})
-                THEN ${error}::text || ${disabledNote(limits.deliveryFailuresMax)} ELSE ${error}::text END
+                THEN ${error}::text || ${disabledNote(deliveryLimits.deliveryFailuresMax)} ELSE ${error}::text END
       WHERE id = ${id} AND claim = ${claim}
       RETURNING id
     ), judged AS (
       UPDATE subscriptions s
       SET failures = CASE WHEN ${failed} THEN s.failures + 1 ELSE 0 END,
-        disabled_at = CASE WHEN ${failed} AND s.failures + 1 >= ${limits.deliveryFailuresMax} THEN ${now}::timestamptz
-                      ELSE s.disabled_at END,
-        next_delivery_date = CASE WHEN ${failed} AND s.failures + 1 >= ${limits.deliveryFailuresMax} THEN NULL
+        disabled_at = CASE WHEN ${failed} AND s.failures + 1 >= ${deliveryLimits.deliveryFailuresMax}
+                      THEN ${now}::timestamptz ELSE s.disabled_at END,
+        next_delivery_date = CASE WHEN ${failed} AND s.failures + 1 >= ${deliveryLimits.deliveryFailuresMax} THEN NULL
                              ELSE s.next_delivery_date END
       WHERE s.id = ${subscription_id} AND EXISTS (SELECT FROM ended) AND (${failed} OR (${reset} AND s.failures > 0))
       RETURNING s.disabled_at IS NOT NULL AS disabled
@@ -217,7 +218,7 @@ export async function endAttempt(
       DELETE FROM subscription_deliveries
       WHERE subscription_id = ${subscription_id} AND next_attempt_at IS NULL AND ${status !== "retrying"}
         AND id <= (SELECT id FROM subscription_deliveries WHERE subscription_id = ${subscription_id}
-                   ORDER BY id DESC OFFSET ${limits.deliveriesKeptMax} LIMIT 1)
+                   ORDER BY id DESC OFFSET ${deliveryLimits.deliveriesKeptMax} LIMIT 1)
     )
     SELECT disabled FROM judged`;
   return row?.disabled ?? false;

@@ -1,7 +1,9 @@
 // The work beside requests: what falls due becomes deliveries, and deliveries are attempted, a few at a time.
 // Several processes share it; never two of them at one delivery.
 
+import { deliveryLimits } from "./limits.ts";
 import { limits } from "../../core/limits.ts";
+import { subscriptionLimits } from "../limits.ts";
 import { reasonOf } from "../../core/log.ts";
 import { FairShare } from "../../work/fair_share.ts";
 import { every, type Ticking } from "../../work/tick.ts";
@@ -44,14 +46,14 @@ export function openDeliveryWork(
   let ticking: Ticking | undefined;
   let filling: Promise<void> | undefined;
   const running = new Map<Promise<void>, ClaimedDelivery>();
-  const places = new FairShare(limits.deliveriesAtOnceMax, limits.waitingShare);
+  const places = new FairShare(deliveryLimits.deliveriesAtOnceMax, limits.waitingShare);
   let heldAt = clock.now();
   const whole: AttemptParts = { ...parts, isClosing: () => closing };
 
   /** Tried again when the store fails, at last without the words that may be its fault. */
   const writeEnd = async (delivery: ClaimedDelivery, end: End): Promise<boolean> => {
     for (let tried = 1; ; tried++) {
-      const last = tried === limits.deliveryEndTriesMax;
+      const last = tried === deliveryLimits.deliveryEndTriesMax;
       try {
         return await endAttempt(sql, delivery, last ? withoutWords(end) : end, new Date(clock.now()));
       } catch (thrown) {
@@ -60,7 +62,7 @@ export function openDeliveryWork(
           delivery_id: delivery.id,
           reason: reasonOf(thrown),
         });
-        await Bun.sleep(limits.deliveryEndRetryMs * tried);
+        await Bun.sleep(deliveryLimits.deliveryEndRetryMs * tried);
       }
     }
   };
@@ -112,7 +114,7 @@ export function openDeliveryWork(
     if (wanted.length === 0) return false;
     const claimed = new Map<number, ClaimedDelivery>();
     try {
-      const until = new Date(now + limits.deliveryClaimMs);
+      const until = new Date(now + deliveryLimits.deliveryClaimMs);
       const claim = { now: new Date(now), until, ids: wanted.map(({ id }) => id) };
       for (const delivery of await claimDeliveries(sql, claim)) claimed.set(delivery.id, delivery);
     } finally {
@@ -138,16 +140,16 @@ export function openDeliveryWork(
 
   const hold = async (): Promise<void> => {
     const now = clock.now();
-    if (now - heldAt < limits.deliveryClaimMs / 4) return;
+    if (now - heldAt < deliveryLimits.deliveryClaimMs / 4) return;
     heldAt = now;
-    const until = new Date(now + limits.deliveryClaimMs);
+    const until = new Date(now + deliveryLimits.deliveryClaimMs);
     if (running.size > 0) await holdClaims(sql, [...running.values()], new Date(now), until);
   };
 
   const look = async (): Promise<void> => {
     await hold();
-    let taken: number = limits.dueAtOnceMax;
-    while (!closing && taken === limits.dueAtOnceMax) {
+    let taken: number = deliveryLimits.dueAtOnceMax;
+    while (!closing && taken === deliveryLimits.dueAtOnceMax) {
       const now = clock.now();
       taken = await takeDue(sql, new Date(now), (due) => following(due, now));
     }
@@ -157,7 +159,7 @@ export function openDeliveryWork(
   return {
     look,
     start: () => {
-      ticking ??= every(limits.deliveryLookMs, "looking for subscriptions that are due", look, log);
+      ticking ??= every(deliveryLimits.deliveryLookMs, "looking for subscriptions that are due", look, log);
     },
     rest: async () => {
       while (running.size > 0 || filling) await Promise.all([...running.keys(), filling]);
@@ -182,7 +184,7 @@ function withoutWords(end: End): End {
 
 /** Dates that passed while nobody looked are not made up for: the next one is to come. */
 function following(due: DueSubscription, now: number): Date | null {
-  const from = Math.max(due.next_delivery_date.getTime(), now + limits.deliveryLeadMs);
+  const from = Math.max(due.next_delivery_date.getTime(), now + subscriptionLimits.deliveryLeadMs);
   const next = nextOccurrence(due, from);
   return next === undefined ? null : new Date(next);
 }

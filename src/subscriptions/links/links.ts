@@ -1,23 +1,26 @@
-// The links of a letter: what they open is sealed into them, so that they need no account and nobody can make one.
+// The links of an email: what they open is sealed into them, so that they need no account and nobody can make one.
 // Never shows an address in a URL.
 
 import type { Secrets } from "../../access/secret.ts";
 import type { Clock } from "../../core/clock.ts";
-import { limits } from "../../core/limits.ts";
+import { subscriptionLimits } from "../limits.ts";
 import { withoutLast } from "../../core/trim.ts";
 
-export type Link =
+export type ReportLink =
   | { opens: "report"; delivery: number }
   | { opens: "chart"; delivery: number; section: number }
   | { opens: "unsubscribe"; subscription: number; address: string };
 
 export interface Links {
   /** What stands in the URL. */
-  token(link: Link): string;
+  token(link: ReportLink): string;
   /** The whole URL. */
-  url(link: Link): string;
+  url(link: ReportLink): string;
   /** What a token opens; undefined when it is none of ours, for something else, or too old. */
-  read<Opens extends Link["opens"]>(opens: Opens, token: string): Extract<Link, { opens: Opens }> | undefined;
+  read<Opens extends ReportLink["opens"]>(
+    opens: Opens,
+    token: string,
+  ): Extract<ReportLink, { opens: Opens }> | undefined;
 }
 
 export interface LinkOptions {
@@ -31,8 +34,8 @@ export interface LinkOptions {
 const tokenCharsMax = 2000;
 
 export function openLinks({ secrets, clock, siteUrl }: LinkOptions): Links {
-  const token = (link: Link): string => {
-    const sealed = secrets.seal({ ...link, until: clock.now() + limits.letterLinkMs });
+  const token = (link: ReportLink): string => {
+    const sealed = secrets.seal({ ...link, until: clock.now() + subscriptionLimits.letterLinkMs });
     return Buffer.from(sealed).toString("base64url");
   };
   return {
@@ -42,7 +45,7 @@ export function openLinks({ secrets, clock, siteUrl }: LinkOptions): Links {
       if (text.length > tokenCharsMax || !/^[\w-]+$/.test(text)) return undefined;
       const said = unseal(secrets, text);
       if (said?.["opens"] !== opens || !(Number(said["until"]) > clock.now())) return undefined;
-      return said as unknown as Extract<Link, { opens: typeof opens }>;
+      return said as unknown as Extract<ReportLink, { opens: typeof opens }>;
     },
   };
 }

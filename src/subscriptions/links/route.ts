@@ -1,10 +1,10 @@
-// What the links of a letter open: the report as a page, its charts, and the way out. Asks for no account, and
+// What the links of an email open: the report as a page, its charts, and the way out. Asks for no account, and
 // changes nothing on a GET: mail scanners follow every link.
 
 import { Elysia } from "elysia";
 import { Fault } from "../../core/fault.ts";
-import type { Postgres } from "../../storage/postgres.ts";
-import { letterHtml } from "../carriers/letter.ts";
+import type { Postgres } from "../../storage/postgres/postgres.ts";
+import { emailHtml } from "../channels/email.ts";
 import { findReport } from "../deliveries/store.ts";
 import { chartSvg } from "../report/chart.ts";
 import type { Pictures } from "../report/png.ts";
@@ -32,7 +32,7 @@ export function linkRoutes({ sql, links, pictures }: LinkRoutes) {
           if (!drawn || chartSvg(drawn) === undefined) return undefined;
           return `../chart/${links.token({ opens: "chart", delivery: link.delivery, section })}`;
         };
-        return page(letterHtml(report, { chart }));
+        return page(emailHtml(report, { chart }));
       },
       hidden,
     )

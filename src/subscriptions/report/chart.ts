@@ -1,6 +1,6 @@
 // A chart as SVG. Draws in the font that png.ts brings; never puts text in unescaped.
 
-import { limits } from "../../core/limits.ts";
+import { reportLimits } from "./limits.ts";
 import type { Chart, Series } from "./model.ts";
 import { numberText, shortText } from "./numbers.ts";
 
@@ -11,7 +11,7 @@ export const chartFont = "DejaVu Sans";
 const colours = ["#2563eb", "#db2777", "#059669", "#d97706", "#7c3aed", "#0891b2", "#dc2626", "#4b5563"];
 const ink = "#374151";
 const faint = "#e5e7eb";
-/** The mean width of a letter, in parts of its size; DejaVu's are wide. */
+/** The mean width of an email, in parts of its size; DejaVu's are wide. */
 const letterWidth = 0.62;
 
 /** The picture of a chart; undefined where there is nothing to draw. */
@@ -69,7 +69,7 @@ function lineSvg({ series, labels, unit }: Chart, points: number): string {
 
 function barSvg({ series, labels, unit }: Chart): string {
   const values = series[0]?.values ?? [];
-  const rows = labels.slice(0, Math.min(values.length, limits.reportBarsMax));
+  const rows = labels.slice(0, Math.min(values.length, reportLimits.reportBarsMax));
   const most = Math.max(1e-9, ...values.map(Math.abs));
   const [left, right, step] = [210, chartWidth - 90, 34];
   const bars = rows.flatMap((label, i) => {
@@ -125,9 +125,9 @@ function marksFor(labels: readonly string[]): number[] {
 }
 
 function shortened(label: string, width: number, size: number): string {
-  const letters = [...label];
+  const emails = [...label];
   const max = Math.floor(width / (size * letterWidth));
-  return letters.length > max ? `${letters.slice(0, max - 1).join("")}…` : label;
+  return emails.length > max ? `${emails.slice(0, max - 1).join("")}…` : label;
 }
 
 function framed(parts: string[], height: number): string {

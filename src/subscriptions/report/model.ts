@@ -1,4 +1,4 @@
-// What a delivery says, before it is a letter or a message: sections of figures, a chart and a table. Never holds
+// What a delivery says, before it is an email or a message: sections of figures, a chart and a table. Never holds
 // markup.
 
 import Type, { type Static } from "typebox";

@@ -2,8 +2,9 @@
 // ever.
 
 import { withinMs } from "../../core/deadline.ts";
-import { limits } from "../../core/limits.ts";
-import { Places } from "../../work/places.ts";
+import { reportLimits } from "./limits.ts";
+import { subscriptionLimits } from "../limits.ts";
+import { Semaphore } from "../../work/semaphore.ts";
 
 export interface Pictures {
   /**
@@ -16,7 +17,9 @@ export interface Pictures {
 }
 
 /** `places`: who may be at heavy work at once; without them, one picture is drawn at a time all the same. */
-export function openPictures(places: Places = new Places(1, limits.deliveryReadsWaitingMax)): Pictures {
+export function openPictures(
+  places: Semaphore = new Semaphore(1, subscriptionLimits.deliveryReadsWaitingMax),
+): Pictures {
   let worker: Worker | undefined;
   let turn: Promise<unknown> = Promise.resolve();
   let closed = false;
@@ -41,10 +44,10 @@ export function openPictures(places: Places = new Places(1, limits.deliveryReads
     if (closed) throw new Error("the server is closing");
     worker ??= new Worker(new URL("./png_worker.ts", import.meta.url));
     try {
-      const png = await withinMs(answerOf(worker, svg), limits.pictureMsMax);
+      const png = await withinMs(answerOf(worker, svg), reportLimits.pictureMsMax);
       drawn.set(svg, png);
       const [oldest] = drawn.keys();
-      if (drawn.size > limits.picturesKeptMax && oldest !== undefined) drawn.delete(oldest);
+      if (drawn.size > reportLimits.picturesKeptMax && oldest !== undefined) drawn.delete(oldest);
       return png;
     } catch (thrown) {
       // What hangs or is damaged is not asked again.

@@ -1,6 +1,6 @@
 // What one delivery says, read once and kept with it: a retry says the same. Never asks a store itself.
 
-import { limits } from "../../core/limits.ts";
+import { reportLimits } from "./limits.ts";
 import { summaryOf, type Schedule } from "../schedule.ts";
 import type { Report, Section } from "./model.ts";
 import { dayText } from "./numbers.ts";
@@ -18,7 +18,7 @@ export interface DashboardView {
   insights: readonly InsightView[];
 }
 
-export interface ReportWish extends Pick<
+export interface ReportRequest extends Pick<
   Schedule,
   "frequency" | "interval" | "byweekday" | "bysetpos" | "timezone"
 > {
@@ -43,25 +43,25 @@ export class NothingToSend extends Error {
 /**
  * @throws NothingToSend, or whatever the reader says.
  */
-export async function makeReport(reader: InsightReader, wish: ReportWish): Promise<Report> {
-  const { name, insights } = await contentOf(reader, wish);
-  const shown = insights.slice(0, limits.reportInsightsMax);
+export async function makeReport(reader: InsightReader, input: ReportRequest): Promise<Report> {
+  const { name, insights } = await contentOf(reader, input);
+  const shown = insights.slice(0, reportLimits.reportInsightsMax);
   // Several at once are for a glance.
-  const rowsMax = shown.length > 1 ? limits.dashboardRowsMax : limits.reportRowsMax;
+  const rowsMax = shown.length > 1 ? reportLimits.dashboardRowsMax : reportLimits.reportRowsMax;
   return {
-    title: wish.title || name,
+    title: input.title || name,
     subject: name,
-    summary: summaryOf(wish),
-    day: dayText(wish.due_at.getTime(), wish.timezone),
-    invite: wish.before === null ? wish.invite_message || null : null,
-    sections: shown.map((insight) => sectionOf(insight, sectionIn(wish.before, insight.id), rowsMax)),
+    summary: summaryOf(input),
+    day: dayText(input.due_at.getTime(), input.timezone),
+    invite: input.before === null ? input.invite_message || null : null,
+    sections: shown.map((insight) => sectionOf(insight, sectionIn(input.before, insight.id), rowsMax)),
     more: insights.length - shown.length,
   };
 }
 
 async function contentOf(
   reader: InsightReader,
-  { project_id, dashboard_id, insight_id }: ReportWish,
+  { project_id, dashboard_id, insight_id }: ReportRequest,
 ): Promise<{ name: string; insights: readonly InsightView[] }> {
   if (dashboard_id !== null) {
     const found = await reader.dashboard(project_id, dashboard_id);

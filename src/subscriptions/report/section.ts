@@ -1,7 +1,7 @@
 // One insight's results as a section of a report. Takes results as PostHog's API shapes them, and whatever is not
 // so as nothing; never asks a store.
 
-import { limits } from "../../core/limits.ts";
+import { reportLimits } from "./limits.ts";
 import type { Cell, Chart, Figure, Section, Series, Table } from "./model.ts";
 import { durationText } from "./numbers.ts";
 
@@ -24,12 +24,12 @@ export interface InsightView {
 
 /**
  * `before`: what the last delivery said of this insight. `rowsMax`: rows its table may have, at most
- * limits.reportRowsMax.
+ * reportLimits.reportRowsMax.
  */
 export function sectionOf(
   insight: InsightView,
   before: Section | undefined,
-  rowsMax: number = limits.reportRowsMax,
+  rowsMax: number = reportLimits.reportRowsMax,
 ): Section {
   const content = contentOf(insight);
   return {
@@ -74,9 +74,9 @@ function trendsContent(results: Fields[]): Content {
       numberIn(one["aggregated_value"]) ?? numberIn(one["count"]) ?? values.reduce((a, b) => a + b, 0);
     return { label: labelOf(one["label"]), values, labels, total };
   });
-  const shown = all.toSorted((a, b) => b.total - a.total).slice(0, limits.reportSeriesMax);
+  const shown = all.toSorted((a, b) => b.total - a.total).slice(0, reportLimits.reportSeriesMax);
   const figures = shown
-    .slice(0, limits.reportFiguresMax)
+    .slice(0, reportLimits.reportFiguresMax)
     .map(({ label, total }): Figure => ({ label, value: total, unit: "", before: null }));
   const labels = shown[0]?.labels ?? [];
   if (shown.length === 0) return nothing;
@@ -103,7 +103,7 @@ function trendsContent(results: Fields[]): Content {
 
 /** By day, newest first, while the columns fit; else a row for each series. */
 function trendsTable(all: (Series & { total: number })[], labels: string[]): Table {
-  if (all.length <= limits.reportColumnsMax - 1) {
+  if (all.length <= reportLimits.reportColumnsMax - 1) {
     const rows = labels.map((label, i): Cell[] => [label, ...all.map(({ values }) => values[i] ?? null)]);
     return tableOf(["Date", ...all.map(({ label }) => label)], rows.toReversed());
   }
@@ -138,7 +138,7 @@ function funnelContent(results: unknown): Content {
   const groups = figures.map(({ label }) => label.replace(/: conversion$/, ""));
   const shares = figures.map(({ value }) => value);
   return {
-    figures: figures.slice(0, limits.reportFiguresMax),
+    figures: figures.slice(0, reportLimits.reportFiguresMax),
     chart: funnels.length === 1 ? barChart(names, steps.map(countIn), "") : barChart(groups, shares, "%"),
     table: tableOf(["Step", "Persons", "Of the first", "Of the step before", "Average time"], rows),
   };
@@ -159,7 +159,7 @@ function retentionContent(results: Fields[]): Content {
     return share(sum(i), sum(0));
   });
   const names = Array.from({ length: periods }, (_, i) => cohorts[i]?.label ?? String(i));
-  const shown = names.slice(0, limits.reportColumnsMax + 1);
+  const shown = names.slice(0, reportLimits.reportColumnsMax + 1);
   const rows = cohorts.map(({ label, date, counts }): Cell[] => [
     date ?? label,
     counts[0] ?? 0,
@@ -179,7 +179,7 @@ function retentionContent(results: Fields[]): Content {
 }
 
 function eventsContent(columns: readonly string[] | undefined, rows: unknown): Content {
-  const names = textsIn(columns).slice(0, limits.reportColumnsMax);
+  const names = textsIn(columns).slice(0, reportLimits.reportColumnsMax);
   if (names.length === 0 || !Array.isArray(rows)) return nothing;
   const cells = rows.map((row: unknown) =>
     (Array.isArray(row) ? row : []).slice(0, names.length).map(cellOf),
@@ -188,12 +188,12 @@ function eventsContent(columns: readonly string[] | undefined, rows: unknown): C
 }
 
 function tableOf(columns: string[], rows: Cell[][]): Table {
-  const shown = rows.slice(0, limits.reportRowsMax);
+  const shown = rows.slice(0, reportLimits.reportRowsMax);
   return { columns: columns.map(cut), rows: shown, more: rows.length - shown.length };
 }
 
 function barChart(labels: string[], values: number[], unit: "" | "%"): Chart {
-  const shown = labels.slice(0, limits.reportBarsMax);
+  const shown = labels.slice(0, reportLimits.reportBarsMax);
   return { kind: "bar", labels: shown, series: [{ label: "", values: values.slice(0, shown.length) }], unit };
 }
 
@@ -228,10 +228,10 @@ function cellOf(value: unknown): Cell {
 }
 
 function cut(text: string): string {
-  const letters = Array.from(text.slice(0, 2 * limits.reportCellCharsMax));
-  return letters.length > limits.reportCellCharsMax
-    ? `${letters.slice(0, limits.reportCellCharsMax - 1).join("")}…`
-    : letters.join("");
+  const emails = Array.from(text.slice(0, 2 * reportLimits.reportCellCharsMax));
+  return emails.length > reportLimits.reportCellCharsMax
+    ? `${emails.slice(0, reportLimits.reportCellCharsMax - 1).join("")}…`
+    : emails.join("");
 }
 
 function isFields(value: unknown): value is Fields {

@@ -1,6 +1,6 @@
 import { expect, test } from "bun:test";
 import { dayIn, isTaken, mayBeTaken, saltedDays } from "../../../src/capture/cookieless/day.ts";
-import { limits } from "../../../src/core/limits.ts";
+import { cookielessLimits } from "../../../src/capture/cookieless/limits.ts";
 
 const at = (text: string) => Date.parse(text);
 const hour = 3_600_000;
@@ -67,8 +67,8 @@ test("a salt is there a day before its day begins anywhere, and an hour behind i
     for (let day = at("2026-02-10"); day < at("2026-03-20"); day += 24 * hour) {
       const date = new Date(day).toISOString().slice(0, 10);
       const isWanted =
-        now >= day + limits.cookielessDayBeginsMs - limits.saltMadeAheadMs &&
-        now < day + limits.cookielessDayEndsMs + limits.saltKeptMs;
+        now >= day + cookielessLimits.cookielessDayBeginsMs - cookielessLimits.saltMadeAheadMs &&
+        now < day + cookielessLimits.cookielessDayEndsMs + cookielessLimits.saltKeptMs;
       expect([now, date, days.includes(date)]).toEqual([now, date, isWanted]);
       // A moment of a day that is taken is never left out for being too far away.
       if (isTaken(date, now))

@@ -2,9 +2,9 @@
 
 import { afterAll, expect, test } from "bun:test";
 import fc from "fast-check";
-import { Scan } from "../../../src/capture/scan.ts";
+import { BodyScanner } from "../../../src/capture/scan/body_scanner.ts";
 import { Translation } from "../../../src/capture/v1/translation.ts";
-import { limits } from "../../../src/core/limits.ts";
+import { captureLimits } from "../../../src/capture/limits.ts";
 import { key, openDesk } from "../../support/capture.ts";
 import { cleanUp } from "../../support/cleanup.ts";
 import { countTurns } from "../../support/turns.ts";
@@ -14,7 +14,7 @@ afterAll(cleanUp, 60_000);
 const sdk = '"$lib":"sdk","$lib_version":"1"';
 
 function translate(text: string): { batch: unknown[]; refused: ReadonlyMap<number, string>; bytes: number } {
-  const scan = new Scan(Buffer.from(text));
+  const scan = new BodyScanner(Buffer.from(text));
   scan.indexesAll = true;
   while (!scan.advance(1000));
   const options = { key, sdk };
@@ -128,7 +128,7 @@ test("while a long batch is taken in, others have their turns", async () => {
   const turns = await countTurns(async () => {
     expect((await desk.send("/i/v1/analytics/events", body, headers)).status).toBe(200);
   });
-  // One for each slice that is written anew, beside those of scanning and laying.
-  expect(turns).toBeGreaterThan(batch.length / limits.slowSliceRowsMax);
+  // One for each slice that is written anew, beside those of scanning and appending.
+  expect(turns).toBeGreaterThan(batch.length / captureLimits.slowSliceRowsMax);
   expect(desk.counts["accepted"]).toBe(batch.length);
 }, 60_000);

@@ -2,7 +2,7 @@
 // the server's own and on remote ones.
 
 import { afterAll, expect, test } from "bun:test";
-import { readConnection } from "../../../src/storage/connection.ts";
+import { readConnection } from "../../../src/storage/embedded/connection.ts";
 import { cleanUp } from "../../support/cleanup.ts";
 import { bodyOf, event as recorded } from "../../support/recordings.ts";
 import {

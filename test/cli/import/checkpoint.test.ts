@@ -1,14 +1,14 @@
 import { afterAll, beforeAll, describe, expect, test } from "bun:test";
 import { Bodies, type Body } from "../../../src/cli/import/body.ts";
-import { Checkpoint, type Identity } from "../../../src/cli/import/checkpoint.ts";
-import { emptyTally } from "../../../src/cli/import/tally.ts";
+import { Checkpoint, type FileIdentity } from "../../../src/cli/import/checkpoint.ts";
+import { noCounts } from "../../../src/cli/import/tally.ts";
 import { Desk } from "./desk.ts";
 
 let desk: Desk;
 beforeAll(async () => void (desk = await Desk.open()));
 afterAll(async () => await desk.close());
 
-const identity: Identity = {
+const identity: FileIdentity = {
   files: [{ path: "a.jsonl", size: 10, head: "00" }],
   host: "http://127.0.0.1:1",
   key: "sha256$00",
@@ -26,7 +26,7 @@ function bodiesOf(...rows: string[]): Body[] {
   });
 }
 
-const one = { ...emptyTally(), sent: 1, accepted: 1 };
+const one = { ...noCounts(), sent: 1, accepted: 1 };
 
 describe("a checkpoint", () => {
   test("knows in the next run what was answered, in whatever order, and when the import began", async () => {
@@ -39,7 +39,7 @@ describe("a checkpoint", () => {
     const second = await Checkpoint.open(path, identity, 456);
     expect(second.resumed).toBe(true);
     expect(second.startedAtMs).toBe(123);
-    expect(second.tally).toMatchObject({ sent: 3, accepted: 3 });
+    expect(second.counts).toMatchObject({ sent: 3, accepted: 3 });
     expect(bodies.map((body) => second.has(body))).toEqual([true, false, true, true]);
     second.add(1, bodies[1]!.chain, one);
     await second.save();

@@ -1,9 +1,9 @@
 import { describe, expect, test } from "bun:test";
-import { judge, type Verdict } from "../../../src/cli/import/reply.ts";
+import { judgeReply, type ReplyVerdict } from "../../../src/cli/import/reply.ts";
 
-function judged(status: number, body: unknown = "", headers: Record<string, string> = {}): Verdict {
+function judged(status: number, body: unknown = "", headers: Record<string, string> = {}): ReplyVerdict {
   const text = typeof body === "string" ? body : JSON.stringify(body);
-  return judge({ status, headers: new Headers(headers), body: text }, 10);
+  return judgeReply({ status, headers: new Headers(headers), body: text }, 10);
 }
 
 describe("a 200", () => {
@@ -15,7 +15,7 @@ describe("a 200", () => {
     ];
     expect(judged(200, { status: "Ok", accepted: 7, ignored })).toEqual({
       is: "taken",
-      tally: {
+      counts: {
         sent: 10,
         accepted: 7,
         ignored: { missing_event_name: 2, unknown: 1 },
@@ -32,17 +32,17 @@ describe("a 200", () => {
   test("always adds up, whatever the server lists", () => {
     const one = [{ index: 0, reason: "a" }];
     expect(judged(200, { status: "Ok", accepted: 7, ignored: one })).toMatchObject({
-      tally: { accepted: 7, ignored: { a: 1, unlisted: 2 } },
+      counts: { accepted: 7, ignored: { a: 1, unlisted: 2 } },
     });
     expect(judged(200, { status: "Ok", accepted: 10, ignored: one })).toMatchObject({
-      tally: { accepted: 10, ignored: {} },
+      counts: { accepted: 10, ignored: {} },
     });
-    expect(judged(200, { status: "Ok", accepted: -1 })).toMatchObject({ tally: { accepted: 10 } });
+    expect(judged(200, { status: "Ok", accepted: -1 })).toMatchObject({ counts: { accepted: 10 } });
   });
 
   test("of a server that does not count takes all rows", () => {
-    expect(judged(200, { status: "Ok" })).toMatchObject({ tally: { sent: 10, accepted: 10, ignored: {} } });
-    expect(judged(200, { status: 1 })).toMatchObject({ tally: { accepted: 10 } });
+    expect(judged(200, { status: "Ok" })).toMatchObject({ counts: { sent: 10, accepted: 10, ignored: {} } });
+    expect(judged(200, { status: 1 })).toMatchObject({ counts: { accepted: 10 } });
   });
 
   test("of anything else takes none", () => {

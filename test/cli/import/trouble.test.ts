@@ -1,6 +1,6 @@
 import { afterEach, beforeEach, describe, expect, test } from "bun:test";
 import { truncate } from "node:fs/promises";
-import { limits } from "../../../src/core/limits.ts";
+import { importLimits } from "../../../src/cli/import/limits.ts";
 import { countsOf, Desk, eventLines } from "./desk.ts";
 
 let desk: Desk;
@@ -45,7 +45,7 @@ describe("a server in trouble", () => {
     const path = await desk.write("a.jsonl", eventLines(30));
     const ran = await desk.run([path, "--json", "--concurrency", "1"], ten);
     expect(ran.code).toBe(1);
-    expect(desk.server.attempts).toBe(1 + limits.importAttemptsMax);
+    expect(desk.server.attempts).toBe(1 + importLimits.importAttemptsMax);
     expect(ran.complained.at(-1)).toBe(
       `${desk.server.host} did not take a batch in 12 attempts; the last: 503; ` +
         `the same line again goes on from ${path}.sluice-import`,

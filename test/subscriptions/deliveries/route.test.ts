@@ -1,7 +1,7 @@
 // Test deliveries are few a minute: each may write to fifty addresses of strangers.
 
 import { afterAll, beforeAll, expect, test } from "bun:test";
-import { limits } from "../../../src/core/limits.ts";
+import { subscriptionLimits } from "../../../src/subscriptions/limits.ts";
 import { createProject } from "../../../src/projects/store.ts";
 import { startMsMax } from "../../support/accounts.ts";
 import { problemOf } from "../../support/ask.ts";
@@ -23,7 +23,7 @@ beforeAll(async () => {
 
 afterAll(cleanUp, startMsMax);
 
-const most = limits.testDeliveriesPerMinuteMax;
+const most = subscriptionLimits.testDeliveriesPerMinuteMax;
 
 /** As many subscriptions of a new project, by path: one of them can only have a few under way. */
 async function makeSome(count: number): Promise<string[]> {

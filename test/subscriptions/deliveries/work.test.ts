@@ -290,7 +290,7 @@ test("a delivery says what changed since the last one that arrived, tests aside"
   let count = 20;
   const base = readerOf([signUps]);
   const id = await subscribe({ invite_message: "Hello\nthere" });
-  const letters: string[] = [];
+  const emails: string[] = [];
   for (const [day, value] of [
     [16, 20],
     [17, 25],
@@ -306,21 +306,21 @@ test("a delivery says what changed since the last one that arrived, tests aside"
     });
     goTo(`2024-01-${day}T09:00:00Z`);
     await fresh.turn();
-    letters.push(mail.received.at(-1)?.mail.text ?? "");
+    emails.push(mail.received.at(-1)?.mail.text ?? "");
   }
-  expect(letters.map((text) => /^signed up: .*$/m.exec(text)?.[0])).toEqual([
+  expect(emails.map((text) => /^signed up: .*$/m.exec(text)?.[0])).toEqual([
     "signed up: 20",
     "signed up: 25, +25% since last time (20)",
     "signed up: 25, no change since last time",
   ]);
-  expect(letters.map((text) => text.includes("Hello\nthere"))).toEqual([true, false, false]);
+  expect(emails.map((text) => text.includes("Hello\nthere"))).toEqual([true, false, false]);
   expect(await deliveriesOf(id)).toHaveLength(3);
 });
 
 test("what a process that died was sending is in doubt: it is told, and not sent again", async () => {
   const id = await subscribe({ target_value: "a@example.com,b@example.com" });
   goTo("2024-01-16T09:00:00Z");
-  // As a process leaves it that is killed while it hands a letter over.
+  // As a process leaves it that is killed while it hands an email over.
   let sending = Promise.withResolvers<void>();
   mail.beforeAnswer = () => sending.promise;
   const dying = openDelivering(desk, { smtpUrl: mail.url });

@@ -35,7 +35,7 @@ test("a chart is a picture of twice its size, with its letters drawn", async () 
   const svg = chartSvg(line)!;
   const whole = await pictures.draw(svg);
   expect(lookAt(whole)).toMatchObject({ width: 1200 });
-  // Without its font the renderer leaves letters out and says nothing.
+  // Without its font the renderer leaves emails out and says nothing.
   const mute = await pictures.draw(svg.replaceAll(/<text.*?<\/text>/g, ""));
   expect(lookAt(whole).shades).toBeGreaterThan(lookAt(mute).shades);
   expect(whole.length).toBeGreaterThan(mute.length + 1000);

@@ -7,8 +7,8 @@ import {
   numberText,
   shortText,
 } from "../../../src/subscriptions/report/numbers.ts";
-import { makeReport, NothingToSend, type ReportWish } from "../../../src/subscriptions/report/report.ts";
-import { limits } from "../../../src/core/limits.ts";
+import { makeReport, NothingToSend, type ReportRequest } from "../../../src/subscriptions/report/report.ts";
+import { reportLimits } from "../../../src/subscriptions/report/limits.ts";
 import { readerOf, signUps } from "../../support/subscriptions.ts";
 
 const days = ["13-Jan-2024", "14-Jan-2024", "15-Jan-2024"];
@@ -66,7 +66,7 @@ test("many series are a row each, and only the largest are drawn", () => {
     "s22",
   ]);
   expect([table?.columns, table?.rows.length]).toEqual([["Series", "Total", "15-Jan-2024"], 30]);
-  expect(figures).toHaveLength(limits.reportFiguresMax);
+  expect(figures).toHaveLength(reportLimits.reportFiguresMax);
 });
 
 test("one total for each series is a bar each", () => {
@@ -138,7 +138,7 @@ test("events are a table, cut to what a letter holds", () => {
   const { table } = sectionOf(view, undefined);
   expect([table?.rows.length, table?.more]).toEqual([31, 9]);
   expect(table?.rows[0]?.slice(0, 3)).toEqual(["signed up", '{"plan":"free","i":0}', null]);
-  expect(String(table?.rows[0]?.[3])).toHaveLength(limits.reportCellCharsMax);
+  expect(String(table?.rows[0]?.[3])).toHaveLength(reportLimits.reportCellCharsMax);
 });
 
 test("results of no known shape are nothing, and never break a report", () => {
@@ -150,7 +150,7 @@ test("results of no known shape are nothing, and never break a report", () => {
   }
 });
 
-const wish: ReportWish = {
+const input: ReportRequest = {
   project_id: 1,
   dashboard_id: null,
   insight_id: 1,
@@ -166,14 +166,14 @@ const wish: ReportWish = {
 };
 
 test("a report is of its day on the subscriber's calendar, and invites once", async () => {
-  const first = await makeReport(readerOf([signUps]), wish);
+  const first = await makeReport(readerOf([signUps]), input);
   expect(first).toMatchObject({
     title: "Sign-ups",
     day: "16 January 2024",
     invite: "hey",
     summary: "sent every week",
   });
-  const next = await makeReport(readerOf([signUps]), { ...wish, title: "Mine", before: first });
+  const next = await makeReport(readerOf([signUps]), { ...input, title: "Mine", before: first });
   expect(next).toMatchObject({ title: "Mine", subject: "Sign-ups", invite: null });
   expect(next.sections[0]?.figures).toMatchObject([{ value: 23, before: 23 }]);
 });
@@ -185,7 +185,7 @@ test("a dashboard shows ten insights, with short tables, and says how many are l
     id,
     results: [{ label: "x", labels: data.map(String), data }],
   }));
-  const report = await makeReport(readerOf(many), { ...wish, insight_id: null, dashboard_id: 1 });
+  const report = await makeReport(readerOf(many), { ...input, insight_id: null, dashboard_id: 1 });
   expect([report.sections.length, report.more, report.subject]).toEqual([10, 3, "Board"]);
   expect(report.sections[0]?.table).toMatchObject({ more: 12 });
 });
@@ -193,7 +193,7 @@ test("a dashboard shows ten insights, with short tables, and says how many are l
 test("what names nothing that is there has nothing to send", async () => {
   const nothing = { insight: () => Promise.resolve(undefined), dashboard: () => Promise.resolve(undefined) };
   for (const ids of [{}, { insight_id: null }, { dashboard_id: 4 }]) {
-    const failure: unknown = await makeReport(nothing, { ...wish, ...ids }).catch(
+    const failure: unknown = await makeReport(nothing, { ...input, ...ids }).catch(
       (thrown: unknown) => thrown,
     );
     expect(failure).toBeInstanceOf(NothingToSend);

@@ -1,0 +1,97 @@
+// Who may, as Postgres said a moment ago: reads ask it once in a while, not at every request. Never lets anybody in
+// by what is older than accessLimits.foundAgeMsMax.
+
+import type { Clock } from "../core/clock.ts";
+import { withinMs } from "../core/deadline.ts";
+import { accessLimits } from "./limits.ts";
+import type { Postgres } from "../storage/postgres/postgres.ts";
+import { type Found, findKeyHolder, listenToAccess, type Named } from "./store.ts";
+
+/** The gate's question. */
+export interface CachedKey {
+  /** Who holds the key that rests as `secure_value`, and what was named. */
+  holderOf(secure_value: string, named: Named): Promise<Found | undefined>;
+}
+
+export interface KeyCache extends CachedKey {
+  /** After a change of who may do what: what comes after asks Postgres. */
+  forget(): void;
+  /** Answers remembered. */
+  size(): number;
+  /** Stops listening. */
+  close(): Promise<void>;
+}
+
+/** Asks Postgres each time. */
+export function uncachedKeys(sql: Postgres): CachedKey {
+  return { holderOf: (secure_value, named) => findKeyHolder(sql, secure_value, named) };
+}
+
+export interface KeyCacheOptions {
+  sql: Postgres;
+  clock: Clock;
+}
+
+/**
+ * A cache of key look-ups: accessLimits.foundMax at most, each for accessLimits.foundAgeMsMax, emptied as soon as
+ * Postgres tells of a change. A look-up that found nothing, or nothing open to the holder, is not kept.
+ */
+export function openKeyCache({ sql, clock }: KeyCacheOptions): KeyCache {
+  const standing = new Remembered(uncachedKeys(sql), clock);
+  const unlisten = listenToAccess(sql, () => standing.forget());
+  return Object.assign(standing, {
+    // Postgres may be gone already; there is nothing left to stop listening to then.
+    close: () => withinMs(unlisten(), accessLimits.keysReadMsMax).catch(() => {}),
+  });
+}
+
+export class Remembered implements CachedKey {
+  readonly #asked: CachedKey;
+  readonly #clock: Clock;
+  readonly #found = new Map<string, { found: Found; askedAt: number }>();
+  /** An answer to a question from before a change may not know of it. */
+  #changes = 0;
+
+  constructor(asked: CachedKey, clock: Clock) {
+    this.#asked = asked;
+    this.#clock = clock;
+  }
+
+  async holderOf(secure_value: string, named: Named): Promise<Found | undefined> {
+    const { project_id = "", organization_id = "" } = named;
+    const question = `${secure_value} ${project_id} ${organization_id}`;
+    const now = this.#clock.elapsed();
+    const known = this.#found.get(question);
+    if (known && now - known.askedAt < accessLimits.foundAgeMsMax) return known.found;
+    const changes = this.#changes;
+    const found = await this.#asked.holderOf(secure_value, named);
+    this.#found.delete(question);
+    if (!found || !isReached(found, named) || changes !== this.#changes) return found;
+    if (this.#found.size >= accessLimits.foundMax) this.#forgetOldest();
+    this.#found.set(question, { found, askedAt: now });
+    return found;
+  }
+
+  forget(): void {
+    this.#changes++;
+    this.#found.clear();
+  }
+
+  size(): number {
+    return this.#found.size;
+  }
+
+  #forgetOldest(): void {
+    for (const question of this.#found.keys()) {
+      this.#found.delete(question);
+      return;
+    }
+  }
+}
+
+/** Whether everything that was named is there, and the holder a member of it. */
+function isReached({ project, organization }: Found, { project_id, organization_id }: Named): boolean {
+  const ofProject = project_id === undefined || (project?.membership_level ?? null) !== null;
+  const ofOrganization = organization_id === undefined || (organization?.membership_level ?? null) !== null;
+  return ofProject && ofOrganization;
+}

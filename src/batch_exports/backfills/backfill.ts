@@ -1,0 +1,86 @@
+// What a backfill is asked for, and what that means in intervals. Pure; never asks what time it is.
+
+import { Fault } from "../../core/fault.ts";
+import { exportLimits } from "../limits.ts";
+import { shown } from "../../http/fields/field_fault.ts";
+import { isoTimeOf } from "../../http/fields/field_time.ts";
+import { alignedBefore, intervalMs, intervalsIn } from "../runs/interval.ts";
+
+export interface Range {
+  /** Null: where the data begins. */
+  start: Date | null;
+  /** Null: until now. */
+  end: Date | null;
+}
+
+/**
+ * The range as a request names it.
+ * @throws Fault, in PostHog's words, for what is no moment, has no offset, ends before it begins or in the future.
+ */
+export function readRange(body: { start_at?: unknown; end_at?: unknown }, now: Date): Range {
+  const start = momentIn(body.start_at);
+  const end = momentIn(body.end_at);
+  if (start && start >= (end ?? now)) {
+    throw new Fault("invalid_input", "The initial backfill datetime 'start_at' happens after 'end_at'");
+  }
+  if (end && end > now) {
+    const said = String(body.end_at);
+    throw new Fault("invalid_input", `The provided 'end_at' (${shown(said)}) is in the future`);
+  }
+  return { start, end };
+}
+
+/**
+ * Where a backfill of this range ends. One without an end goes until now, but leaves an interval that has not ended
+ * to the schedule, where that will run it whole.
+ */
+export function endOfRange({ start, end }: Range, of: Scheduled, now: Date): Date {
+  if (end) return end;
+  const lengthMs = intervalMs(of.interval);
+  const grid = alignedBefore(now.getTime(), lengthMs);
+  const goesOn = !of.paused && (of.end_at === null || Date.parse(of.end_at) >= grid + lengthMs);
+  return goesOn && !(start && start.getTime() >= grid) ? new Date(grid) : now;
+}
+
+/** What of an export says whether its schedule goes on. */
+export interface Scheduled {
+  interval: string;
+  paused: boolean;
+  end_at: string | null;
+}
+
+/** How many runs the range has; null while its start is unknown. @throws Fault when there are too many. */
+export function runsIn({ start, end }: Range, interval: string, now: Date): number | null {
+  if (!start) return null;
+  const runs = intervalsIn(start.getTime(), (end ?? now).getTime(), intervalMs(interval));
+  if (runs <= exportLimits.backfillRunsMax) return runs;
+  const detail = `This range has ${runs} intervals; a backfill can have at most ${exportLimits.backfillRunsMax}.`;
+  throw new Fault("invalid_input", detail);
+}
+
+/** An interval of this length, as an export's is spelled; undefined where none is. */
+export function intervalNamed(lengthMs: number): string | undefined {
+  const named = ["hour", "day", "week"].find((name) => intervalMs(name) === lengthMs);
+  const minutes = lengthMs / 60_000;
+  return (
+    named ??
+    (Number.isInteger(minutes) && minutes > 0 && minutes < 10_000 ? `every ${minutes} minutes` : undefined)
+  );
+}
+
+const offset = /(?:Z|[+-]\d\d(?::?\d\d)?)$/i;
+const dateOnly = /^\d{4}-\d\d-\d\d$/;
+
+function momentIn(value: unknown): Date | null {
+  if (value === undefined || value === null || value === "") return null;
+  const text = typeof value === "string" ? value.trim() : "";
+  const time = text.length > 64 ? undefined : isoTimeOf(dateOnly.test(text) ? `${text}T00:00` : text);
+  if (time === undefined) {
+    const detail = `Input ${shown(value)} is not a valid ISO formatted datetime.`;
+    throw new Fault("invalid_input", detail);
+  }
+  if (dateOnly.test(text) || !offset.test(text)) {
+    throw new Fault("invalid_input", `Input ${text} is naive.`);
+  }
+  return new Date(time);
+}

@@ -1,0 +1,131 @@
+// What a request says of a destination, held against what that type of destination is told. Never contacts it.
+
+import { Fault, type FaultCode } from "../../core/fault.ts";
+import { destinationLimits } from "./limits.ts";
+import { typeNameOf, shown } from "../../http/fields/field_fault.ts";
+import { withoutConnectionString } from "./objects/azure_connection.ts";
+import { destinationFields, type DestinationType, destinationTypes } from "./config.ts";
+import type { Field, Settings } from "./config.ts";
+import { checkValues } from "./value.ts";
+
+/** A destination apart from its secrets, which rest sealed. */
+export interface SplitDestination {
+  type: DestinationType;
+  config: Settings;
+  secrets: Settings;
+}
+
+/** What a request says; on a change, either may be left out. */
+export interface DestinationInput {
+  type?: string;
+  config?: Settings;
+}
+
+/**
+ * The destination as it is to be stored. `stored`: what is there already; as long as the type stays, what is
+ * not named again is kept, and null takes a field back.
+ * @throws Fault with PostHog's words for a wrong field, and `required` for a secret that must be given again
+ *   because the data would go somewhere else.
+ */
+export function readDestination(input: DestinationInput, stored?: SplitDestination): SplitDestination {
+  const type = input.type === undefined && stored ? stored.type : checkType(input.type);
+  const base = stored?.type === type ? stored : undefined;
+  const fields = destinationFields[type];
+  const said = input.config ?? {};
+  const given = checkGiven(fields, type === "AzureBlob" ? withoutConnectionString(said) : said);
+  const merged = { ...base?.config, ...base?.secrets, ...given };
+  for (const [name, value] of Object.entries(merged)) if (value === null) delete merged[name];
+  const missing = Object.keys(fields).filter((name) => fields[name]?.required && !(name in merged));
+  if (missing[0] !== undefined) throw wrong(`Configuration missing required field: '${missing[0]}'`);
+  if (base) requireSecretsAgain(fields, base, given, merged);
+  checkValues(type, merged);
+  const config: Settings = {};
+  const secrets: Settings = {};
+  for (const [name, value] of Object.entries(merged)) (fields[name]?.secret ? secrets : config)[name] = value;
+  return { type, config, secrets };
+}
+
+function checkType(type: unknown): DestinationType {
+  const found = destinationTypes.find((one) => one === type);
+  if (found) return found;
+  const served = destinationTypes.map((one) => `"${one}"`).join(", ");
+  const detail = `"${shown(type)}" is not a valid choice. This server exports to ${served}.`;
+  throw new Fault("invalid_choice", detail, { attr: "destination__type" });
+}
+
+/** What was given, in its types. */
+function checkGiven(fields: Readonly<Record<string, Field>>, given: Settings): Settings {
+  const unknown = Object.keys(given).filter((name) => !Object.hasOwn(fields, name));
+  if (unknown.length > 0) {
+    const names = unknown.toSorted().map((name) => `'${shown(name)}'`);
+    throw wrong(`Configuration has unknown field/s: ${shown(names.join(", "))}`);
+  }
+  const checked: Settings = {};
+  for (const [name, field] of Object.entries(fields)) {
+    if (Object.hasOwn(given, name)) checked[name] = typed(field, given[name]);
+  }
+  return checked;
+}
+
+function typed(field: Field, value: unknown): unknown {
+  if (value === null && !field.required) return null;
+  switch (field.kind) {
+    case "str":
+      if (typeof value === "string" && value.length <= destinationLimits.exportSettingCharsMax) return value;
+      if (typeof value === "string") {
+        throw wrong(
+          `Configuration has a text of more than ${destinationLimits.exportSettingCharsMax} characters`,
+        );
+      }
+      break;
+    case "int":
+      if (typeof value === "number" && Number.isSafeInteger(value)) return value;
+      if (typeof value === "string" && /^[+-]?\d{1,15}$/.test(value.trim())) return Number(value);
+      break;
+    case "bool":
+      if (typeof value === "boolean") return value;
+      if (typeof value === "string" && /^(true|1|false|0)$/i.test(value)) return /^(true|1)$/i.test(value);
+      break;
+    case "list":
+      if (Array.isArray(value)) return checkNames(value);
+  }
+  throw wrong(`Configuration has invalid type: got '${typeNameOf(value)}', expected '${field.kind}'`);
+}
+
+function checkNames(names: unknown[]): string[] {
+  if (names.length > destinationLimits.exportNamesMax) {
+    throw wrong(`Configuration has a list of more than ${destinationLimits.exportNamesMax} items`);
+  }
+  return names.map((name) => {
+    if (typeof name === "string") return name;
+    throw wrong(`Configuration has invalid type: got '${typeNameOf(name)}', expected 'str'`);
+  });
+}
+
+function requireSecretsAgain(
+  fields: Readonly<Record<string, Field>>,
+  stored: SplitDestination,
+  given: Settings,
+  merged: Settings,
+): void {
+  const moved = Object.keys(fields).find(
+    (name) =>
+      fields[name]?.place &&
+      name in given &&
+      valueOf(fields, merged, name) !== valueOf(fields, stored.config, name),
+  );
+  if (moved === undefined) return;
+  const kept = Object.keys(stored.secrets).find((name) => !(name in given));
+  if (kept === undefined) return;
+  const detail = `This field must be given again when '${moved}' changes.`;
+  throw new Fault("required", detail, { attr: `destination__config__${kept}` });
+}
+
+/** What holds: what was said, or what holds where nothing is. */
+function valueOf(fields: Readonly<Record<string, Field>>, settings: Settings, name: string): unknown {
+  return settings[name] ?? fields[name]?.otherwise;
+}
+
+function wrong(detail: string, code: FaultCode = "invalid_input"): Fault {
+  return new Fault(code, detail, { attr: "destination__non_field_errors" });
+}

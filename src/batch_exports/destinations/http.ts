@@ -1,0 +1,118 @@
+// An HTTP destination: events in batches, as capture takes them. Streamed through this process because ClickHouse
+// would send one endless body; never holds more than one batch.
+
+import { destinationLimits } from "./limits.ts";
+import { exportLimits } from "../limits.ts";
+import { type Delivery, type Means, rowsOf } from "../source/delivery.ts";
+import type { HttpConfig } from "./config.ts";
+import { DeliveryError } from "./failure.ts";
+import { post, type Posted } from "./post.ts";
+import { selectionOf } from "../source/store.ts";
+
+/** @returns how many events the destination has taken. */
+export async function deliverHttp(work: Delivery, config: HttpConfig): Promise<number> {
+  if (work.source.model !== "events") {
+    throw new DeliveryError("HTTP batch exports only support the events model", true);
+  }
+  const url = new URL(config.url);
+  const { start, end } = work.source.interval;
+  const { select } = selectionOf(work.source, "lines", work.days);
+  let rows = 0;
+  let batch = 0;
+  for await (const lines of batchesOf(rowsOf(work, select, "LineAsString"))) {
+    await take(work, url, config, lines, `${work.mark.split(" ").at(-1)}-${start ?? 0}-${end}-${batch}`);
+    rows += lines.length;
+    batch++;
+  }
+  if (rows === work.rows) return rows;
+  throw new DeliveryError(`ClickHouse stopped after ${rows} of ${work.rows} rows`, false);
+}
+
+/** Sends one batch until it is taken, or is refused for good, or was tried often enough. */
+async function take(
+  work: Delivery,
+  url: URL,
+  config: HttpConfig,
+  lines: Uint8Array[],
+  key: string,
+): Promise<void> {
+  const body = bodyOf(config.token, lines);
+  const headers = { "content-type": "application/json", "idempotency-key": key };
+  for (let tried = 1; ; tried++) {
+    work.abort.throwIfAborted();
+    const reply = await post(url, body, headers, work);
+    if (reply.status >= 200 && reply.status < 300) return;
+    const again = isPassing(reply.status);
+    if (!again || tried >= destinationLimits.exportPostAttemptsMax) throw refusal(url, reply, !again);
+    await Bun.sleep(
+      Math.min(
+        destinationLimits.exportPostMsMax,
+        reply.retryAfterMs ?? exportLimits.exportRetryMsMin * tried,
+      ),
+    );
+  }
+}
+
+function isPassing(status: number): boolean {
+  return status === 408 || status === 425 || status === 429 || status >= 500;
+}
+
+function refusal(url: URL, { status, text }: Posted, final: boolean): DeliveryError {
+  return new DeliveryError(`${url.host} answered ${status}${text && `: ${text.trim()}`}`, final);
+}
+
+/**
+ * Tries the destination out with an empty batch: anything but a refusal of who we are or of the address will do.
+ * @throws DeliveryError
+ */
+export async function probeHttp(config: HttpConfig, means: Means, abort: AbortSignal): Promise<void> {
+  const url = new URL(config.url);
+  const headers = { "content-type": "application/json" };
+  const reply = await post(url, bodyOf(config.token, []), headers, { ...means, abort });
+  const refused = reply.status === 401 || reply.status === 403 || reply.status === 404 || reply.status >= 500;
+  const sentOn = reply.status >= 300 && reply.status < 400;
+  if (refused || sentOn) throw refusal(url, reply, true);
+}
+
+const encoder = new TextEncoder();
+const comma = encoder.encode(",");
+const tail = encoder.encode("]}");
+
+/** What capture takes: these are old events, which must not look like a sudden wave. */
+function bodyOf(token: string, lines: readonly Uint8Array[]): Uint8Array {
+  const head = encoder.encode(`{"api_key":${JSON.stringify(token)},"historical_migration":true,"batch":[`);
+  return Buffer.concat([head, ...lines.flatMap((line, i) => (i === 0 ? [line] : [comma, line])), tail]);
+}
+
+/** Lines in batches of bounded length; a last line that was cut off is dropped, which shows in their count. */
+async function* batchesOf(chunks: AsyncIterable<Uint8Array>): AsyncGenerator<Uint8Array[]> {
+  let lines: Uint8Array[] = [];
+  let bytes = 0;
+  for await (const line of linesOf(chunks)) {
+    if (
+      lines.length >= destinationLimits.exportPostRowsMax ||
+      (lines.length > 0 && bytes + line.length > destinationLimits.exportPostBytesMax)
+    ) {
+      yield lines;
+      lines = [];
+      bytes = 0;
+    }
+    lines.push(line);
+    bytes += line.length;
+  }
+  if (lines.length > 0) yield lines;
+}
+
+async function* linesOf(chunks: AsyncIterable<Uint8Array>): AsyncGenerator<Uint8Array> {
+  let rest: Uint8Array[] = [];
+  for await (const chunk of chunks) {
+    let from = 0;
+    for (let at = chunk.indexOf(10); at >= 0; at = chunk.indexOf(10, from)) {
+      const piece = chunk.subarray(from, at);
+      yield rest.length > 0 ? Buffer.concat([...rest, piece]) : piece;
+      rest = [];
+      from = at + 1;
+    }
+    if (from < chunk.length) rest.push(chunk.slice(from));
+  }
+}

@@ -1,0 +1,156 @@
+// Requests to Azure's blob storage: where they go, how they are signed, and what its answers mean. Never shows what an
+// answer says beyond its status and a code that is known.
+
+import { createHmac } from "node:crypto";
+import { setTimeout } from "node:timers/promises";
+import { destinationLimits } from "../limits.ts";
+import { exportLimits } from "../../limits.ts";
+import type { Delivery, Means } from "../../source/delivery.ts";
+import type { AzureBlobConfig } from "../config.ts";
+import { DeliveryError } from "../failure.ts";
+import { post, type Posted } from "../post.ts";
+
+export interface AzureRequest {
+  /** The blob's name. */
+  key: string;
+  /** What stands behind the question mark. */
+  query: Record<string, string>;
+  /** Beside those that every request has; their names begin with x-ms-. */
+  headers: Record<string, string>;
+  body: Uint8Array;
+}
+
+type Work = Pick<Means, "addresses" | "clock"> & Pick<Delivery, "abort">;
+
+/** The version of the protocol that requests are made by. */
+const version = "2021-08-06";
+const contentType = "application/octet-stream";
+
+/**
+ * Sends a PUT until it is taken, is refused for good, or was tried destinationLimits.storeRequestAttemptsMax times.
+ * @throws DeliveryError with the answer's status and code.
+ */
+export async function put(config: AzureBlobConfig, request: AzureRequest, work: Work): Promise<void> {
+  const url = urlOf(config, request);
+  for (let tried = 1; ; tried++) {
+    work.abort.throwIfAborted();
+    const headers = signed(config, url, request, new Date(work.clock.now()).toUTCString());
+    const sending = { ...work, method: "PUT", timeoutMs: destinationLimits.storeRequestMsMax } as const;
+    const last = tried >= destinationLimits.storeRequestAttemptsMax;
+    const reply = await post(url, request.body, headers, sending).catch((thrown: unknown) => {
+      if (last || (thrown instanceof DeliveryError && thrown.final)) throw thrown;
+      return undefined;
+    });
+    if (reply !== undefined) {
+      if (reply.status >= 200 && reply.status < 300) return;
+      const again = isPassing(reply.status);
+      if (!again || last) throw refusal(url, reply, !again);
+    }
+    const pauseMs = reply?.retryAfterMs ?? exportLimits.exportRetryMsMin * tried;
+    await setTimeout(Math.min(destinationLimits.storeRequestMsMax, pauseMs), undefined, {
+      signal: work.abort,
+    });
+  }
+}
+
+/** The account's address. */
+export function azureAddress({ account_name, endpoint_url }: AzureBlobConfig): string {
+  if (endpoint_url === null) return `https://${account_name}.blob.core.windows.net`;
+  let end = endpoint_url.length;
+  while (endpoint_url[end - 1] === "/") end--;
+  return endpoint_url.slice(0, end);
+}
+
+function urlOf(config: AzureBlobConfig, { key, query }: AzureRequest): URL {
+  const steps = key.split("/");
+  // They would lead out of the container: addresses are resolved before they are sent.
+  if (steps.some((step) => step === "." || step === "..")) {
+    throw new DeliveryError('A prefix must not hold "." or ".." as a step', true);
+  }
+  const path = [config.container_name, ...steps].map(encodeURIComponent).join("/");
+  const url = new URL(`${azureAddress(config)}/${path}`);
+  for (const [name, value] of Object.entries(query)) url.searchParams.set(name, value);
+  return url;
+}
+
+/** The headers of a request with its SharedKey signature. */
+function signed(
+  { account_name, account_key }: AzureBlobConfig,
+  url: URL,
+  { query, headers, body }: AzureRequest,
+  date: string,
+): Record<string, string> {
+  const own: Record<string, string> = { ...headers, "x-ms-date": date, "x-ms-version": version };
+  const sorted = (members: Record<string, string>) =>
+    Object.entries(members).toSorted(([a], [b]) => (a < b ? -1 : 1));
+  const length = body.length === 0 ? "" : String(body.length);
+  // Encoding, language, length, MD5, type, date, four conditions and a range: those that are not sent are empty.
+  const standard = ["", "", length, "", contentType, "", "", "", "", "", ""];
+  const text = [
+    "PUT",
+    ...standard,
+    ...sorted(own).map(([name, value]) => `${name}:${value}`),
+    `/${account_name}${url.pathname}`,
+    ...sorted(query).map(([name, value]) => `${name}:${value}`),
+  ].join("\n");
+  const signature = createHmac("sha256", Buffer.from(account_key, "base64")).update(text).digest("base64");
+  return { ...own, "content-type": contentType, authorization: `SharedKey ${account_name}:${signature}` };
+}
+
+function isPassing(status: number): boolean {
+  return status === 408 || status === 425 || status === 429 || status >= 500;
+}
+
+function refusal(url: URL, { status, header }: Posted, final: boolean): DeliveryError {
+  if (status >= 300 && status < 400) {
+    return new DeliveryError(`${url.host} answered ${status}; redirects are not followed`, true);
+  }
+  const code = header("x-ms-error-code") ?? "";
+  return new DeliveryError(`${url.host} answered ${status}${knownCodes.has(code) ? ` ${code}` : ""}`, final);
+}
+
+/** Azure's own, as its documentation lists them; any other text may be whatever a server likes to say. */
+const knownCodes: ReadonlySet<string> = new Set([
+  "AccountBeingCreated",
+  "AccountIsDisabled",
+  "AuthenticationFailed",
+  "AuthorizationFailure",
+  "AuthorizationPermissionMismatch",
+  "AuthorizationProtocolMismatch",
+  "AuthorizationServiceMismatch",
+  "AuthorizationSourceIPMismatch",
+  "BlobArchived",
+  "BlobBeingRehydrated",
+  "BlobImmutableDueToPolicy",
+  "BlobTierInadequateForContentLength",
+  "BlockCountExceedsLimit",
+  "BlockListTooLong",
+  "ContainerBeingDeleted",
+  "ContainerDisabled",
+  "ContainerNotFound",
+  "FeatureVersionMismatch",
+  "InsufficientAccountPermissions",
+  "InternalError",
+  "InvalidAuthenticationInfo",
+  "InvalidBlobOrBlock",
+  "InvalidBlobType",
+  "InvalidBlockId",
+  "InvalidBlockList",
+  "InvalidHeaderValue",
+  "InvalidInput",
+  "InvalidQueryParameterValue",
+  "InvalidResourceName",
+  "InvalidUri",
+  "KeyBasedAuthenticationNotPermitted",
+  "LeaseIdMissing",
+  "MissingRequiredHeader",
+  "NoAuthenticationInformation",
+  "OperationTimedOut",
+  "OutOfRangeInput",
+  "PublicAccessNotPermitted",
+  "RequestBodyTooLarge",
+  "ResourceNotFound",
+  "ServerBusy",
+  "UnsupportedHeader",
+  "UnsupportedHttpVerb",
+]);

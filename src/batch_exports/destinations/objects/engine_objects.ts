@@ -1,0 +1,54 @@
+// Files that ClickHouse writes itself, by a table function. Several at once in one statement, each with its buffers.
+
+import { destinationLimits } from "../limits.ts";
+import { write } from "../../source/delivery.ts";
+import type { FileRows, ObjectStore } from "./objects.ts";
+import type { ExportStatement } from "../../source/store.ts";
+import { insertOf, insertTextOf, splitInsertOf } from "./write_store.ts";
+
+/** A kind of store that the engine knows. */
+export interface EngineStore extends Pick<ObjectStore, "open" | "explain" | "close" | "end"> {
+  /**
+   * The table function that writes one file. `{_partition_id}` in the key stands for the file's number.
+   * @param compression of the whole file: none, gzip or br.
+   */
+  file(key: string, format: string, structure: string, compression: string): ExportStatement;
+  settings: Record<string, string | number>;
+  /** Before a statement that writes these files. */
+  prepare?(keys: readonly string[]): void;
+}
+
+/** Stands for a file's number until its key is part of a statement. */
+const numberMark = "~file~";
+
+export function writtenByEngine(store: EngineStore): ObjectStore {
+  const target = (key: string, { selection, format, compression }: FileRows): ExportStatement =>
+    store.file(key, format, selection.structure, compression);
+  return {
+    ...store,
+    writeFile: async (work, key, rows) => {
+      store.prepare?.([key]);
+      const statement = insertOf(target(key, rows), rows.selection, work.mark);
+      await write(work, statement, { ...store.settings, ...rows.settings });
+    },
+    writeParts: async (work, keyOf, rows, { files, used }) => {
+      store.prepare?.(used.map(({ file }) => keyOf(file)));
+      const into = target(keyOf(numberMark), rows);
+      for (let from = 0; from < files; from += destinationLimits.exportFilesAtOnceMax) {
+        const some = { files, from, to: Math.min(files, from + destinationLimits.exportFilesAtOnceMax) };
+        const statement = splitInsertOf(into, rows.selection, some, work.mark);
+        await write(work, statement, { ...store.settings, ...rows.settings });
+      }
+    },
+    writeText: async (work, key, content) => {
+      store.prepare?.([key]);
+      const file = store.file(key, "LineAsString", "line String", "none");
+      await write(work, insertTextOf(file, content, work.mark), store.settings);
+    },
+  };
+}
+
+/** What takes the place of the number's mark in a key that was made fit for an address. */
+export function withNumber(key: string): string {
+  return key.replaceAll(numberMark, "{_partition_id}");
+}

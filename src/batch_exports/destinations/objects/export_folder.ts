@@ -1,0 +1,156 @@
+// A folder below EXPORT_FILE_DIR, opened step by step: no symbolic link is followed, also when one is put there
+// meanwhile, where the system lets a folder be named by its descriptor. Folders and files are for their owner alone.
+
+import { closeSync, constants, fstatSync, lstatSync, mkdirSync, openSync } from "node:fs";
+import { realpathSync, renameSync, unlinkSync } from "node:fs";
+import { join } from "node:path";
+import { DeliveryError } from "../failure.ts";
+
+const { O_RDONLY, O_DIRECTORY, O_NOFOLLOW, O_CREAT, O_EXCL, O_WRONLY } = constants;
+
+const folderMode = 0o700;
+const fileMode = 0o600;
+
+/** Names are of files in the folder, without any slash. */
+export interface ExportFolder {
+  /** Where it is, for who opens it by name. */
+  path: string;
+  /** Makes an empty file in place of one that may be there. */
+  create(name: string): void;
+  /** Gives a file that `create` made its name, in place of one that may have it. Refuses one that nobody wrote to. */
+  rename(name: string, to: string): void;
+  /** Removes a file, if it is there. */
+  remove(name: string): void;
+  close(): void;
+}
+
+/** Where a step leads out of: said when it is a symbolic link. */
+interface Step {
+  name: string;
+  leaves: string;
+}
+
+/**
+ * Opens a folder, and makes what of it is not there.
+ * @param root EXPORT_FILE_DIR, which may itself be a link
+ * @param path below it: the destination's, and the part of a key that is folders
+ * @throws DeliveryError
+ */
+export function openExportFolder(root: string | undefined, path: string, below = ""): ExportFolder {
+  if (root === undefined) {
+    throw new DeliveryError("File destinations are switched off: EXPORT_FILE_DIR is not set", true);
+  }
+  const steps = [
+    ...stepsOf(path, "The path leaves EXPORT_FILE_DIR"),
+    ...stepsOf(below, "The prefix leaves the destination's folder"),
+  ];
+  let place = told(() => realpathSync(root), "EXPORT_FILE_DIR does not exist");
+  let folder = told(() => openSync(place, O_RDONLY | O_DIRECTORY));
+  for (const step of steps) {
+    try {
+      const next = openStep(folder, place, step);
+      closeSync(folder);
+      folder = next;
+      place = join(place, step.name);
+    } catch (thrown) {
+      closeSync(folder);
+      throw thrown;
+    }
+  }
+  return new OpenFolder(folder, place);
+}
+
+class OpenFolder implements ExportFolder {
+  readonly path: string;
+  readonly #folder: number;
+  /** Files that were made here, by their inodes. */
+  readonly #made = new Map<string, number>();
+
+  constructor(folder: number, path: string) {
+    this.#folder = folder;
+    this.path = path;
+  }
+
+  create(name: string): void {
+    this.remove(name);
+    const file = told(() => openSync(this.#at(name), O_WRONLY | O_CREAT | O_EXCL | O_NOFOLLOW, fileMode));
+    this.#made.set(name, fstatSync(file).ino);
+    closeSync(file);
+  }
+
+  rename(name: string, to: string): void {
+    const { ino, size } = told(() => lstatSync(this.#at(name)));
+    if (ino !== this.#made.get(name) || size === 0) {
+      throw new DeliveryError("A file was moved away while it was written", false);
+    }
+    told(() => renameSync(this.#at(name), this.#at(to)));
+    this.#made.delete(name);
+  }
+
+  remove(name: string): void {
+    this.#made.delete(name);
+    try {
+      unlinkSync(this.#at(name));
+    } catch (thrown) {
+      if (codeOf(thrown) !== "ENOENT") throw failure(thrown);
+    }
+  }
+
+  close(): void {
+    closeSync(this.#folder);
+  }
+
+  #at(name: string): string {
+    return within(this.#folder, this.path, name);
+  }
+}
+
+function stepsOf(path: string, leaves: string): Step[] {
+  const names = path.split("/").filter((name) => name !== "");
+  if (names.some((name) => name === "." || name === "..")) throw new DeliveryError(leaves, true);
+  return names.map((name) => ({ name, leaves }));
+}
+
+function openStep(folder: number, place: string, { name, leaves }: Step): number {
+  const path = within(folder, place, name);
+  try {
+    mkdirSync(path, { mode: folderMode });
+  } catch (thrown) {
+    if (codeOf(thrown) !== "EEXIST") throw failure(thrown);
+  }
+  try {
+    return openSync(path, O_RDONLY | O_DIRECTORY | O_NOFOLLOW);
+  } catch (thrown) {
+    const code = codeOf(thrown);
+    if (code !== "ELOOP" && code !== "ENOTDIR") throw failure(thrown);
+    const isLink = code === "ELOOP" || told(() => lstatSync(path)).isSymbolicLink();
+    throw new DeliveryError(isLink ? leaves : "A file is where a folder is to be", true);
+  }
+}
+
+/** A name in an open folder. Elsewhere than on Linux by its path, in which a link may be put meanwhile. */
+function within(folder: number, place: string, name: string): string {
+  return process.platform === "linux" ? `/proc/self/fd/${folder}/${name}` : join(place, name);
+}
+
+/** What the system says, without its paths: they are the operator's. */
+function told<T>(act: () => T, otherwise?: string): T {
+  try {
+    return act();
+  } catch (thrown) {
+    throw failure(thrown, otherwise);
+  }
+}
+
+function failure(thrown: unknown, otherwise?: string): DeliveryError {
+  if (thrown instanceof DeliveryError) return thrown;
+  const code = codeOf(thrown);
+  if (otherwise !== undefined && code === "ENOENT") return new DeliveryError(otherwise, true);
+  const final = code === "EACCES" || code === "EPERM" || code === "EISDIR" || code === "ENAMETOOLONG";
+  return new DeliveryError(`The folder cannot be written to: ${code ?? "it failed"}`, final);
+}
+
+function codeOf(thrown: unknown): string | undefined {
+  const code = thrown instanceof Error && "code" in thrown ? thrown.code : undefined;
+  return typeof code === "string" ? code : undefined;
+}

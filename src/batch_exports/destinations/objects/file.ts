@@ -1,0 +1,88 @@
+// Files in a folder the operator has opened, written by the embedded ClickHouse. Never outside that folder, and never
+// seen half written: they get their names when they are whole.
+
+import { basename, join } from "node:path";
+import type { Means } from "../../source/delivery.ts";
+import type { FileConfig } from "../config.ts";
+import { type EngineStore, withNumber } from "./engine_objects.ts";
+import { type ExportFolder, openExportFolder } from "./export_folder.ts";
+import { deliveryError, DeliveryError } from "../failure.ts";
+
+/**
+ * @param mark tells the unfinished files of one run from those of others.
+ * @throws DeliveryError when files may not be written, or ClickHouse runs elsewhere.
+ */
+export function fileStore(
+  config: FileConfig,
+  { clickhouse, exportFileDir }: Means,
+  mark: string,
+): EngineStore {
+  const refusal = whyNoFiles({ clickhouse, exportFileDir });
+  if (refusal !== undefined) throw new DeliveryError(refusal, true);
+  let folder: ExportFolder | undefined;
+  const opened = (): ExportFolder => {
+    if (folder) return folder;
+    throw new Error("the folder of a file is opened before the file");
+  };
+  const begun = new Set<string>();
+  const part = (key: string): string => `${basename(key)}.${mark.replaceAll(/\W/g, "-")}.part`;
+  return {
+    settings: { engine_file_truncate_on_insert: 1 },
+    open: (below) => {
+      folder = openExportFolder(exportFileDir, config.path, below);
+      return Promise.resolve();
+    },
+    prepare: (keys) => {
+      for (const key of keys) {
+        opened().create(part(key));
+        begun.add(part(key));
+      }
+    },
+    file: (key, format, structure, compression) => ({
+      text: "file({path:String}, {format:String}, {structure:String}, {compression:String})",
+      params: { path: withNumber(join(opened().path, part(key))), format, structure, compression },
+    }),
+    explain: (thrown) => {
+      const { message, final } = deliveryError(thrown);
+      // Where it lies is the operator's.
+      const shown = folder ? message.replaceAll(folder.path, "the folder") : message;
+      return Promise.resolve(new DeliveryError(shown, final));
+    },
+    close: (keys) => {
+      for (const key of keys) {
+        opened().rename(part(key), basename(key));
+        begun.delete(part(key));
+      }
+      return Promise.resolve();
+    },
+    end: () => {
+      for (const name of begun) folder?.remove(name);
+      folder?.close();
+      folder = undefined;
+    },
+  };
+}
+
+/** Why this process cannot write files; undefined when it can. */
+export function whyNoFiles({
+  clickhouse,
+  exportFileDir,
+}: Pick<Means, "clickhouse" | "exportFileDir">): string | undefined {
+  if (exportFileDir === undefined) {
+    return "File destinations are switched off: EXPORT_FILE_DIR is not set";
+  }
+  if (clickhouse.embedded) return undefined;
+  return "File destinations need the embedded ClickHouse: a remote one has other disks";
+}
+
+/** Whether files can be written there, tried out. */
+export function probeFolder(config: FileConfig, exportFileDir: string | undefined): void {
+  const folder = openExportFolder(exportFileDir, config.path);
+  const name = `.sluice-${crypto.randomUUID()}`;
+  try {
+    folder.create(name);
+    folder.remove(name);
+  } finally {
+    folder.close();
+  }
+}

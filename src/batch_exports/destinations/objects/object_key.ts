@@ -1,0 +1,177 @@
+// Under which key an interval's rows rest in an object store. Pure: the same interval has the same keys for ever, so
+// that a retry overwrites; never leaves the prefix.
+
+import { destinationLimits } from "../limits.ts";
+import { shown } from "../../../http/fields/field_fault.ts";
+import { withoutFirst, withoutLast } from "../../../core/trim.ts";
+import type { FileFormat } from "../config.ts";
+import type { ExportInterval } from "../../runs/interval.ts";
+
+export interface ObjectNaming {
+  prefix: string;
+  model: string;
+  format: FileFormat;
+  /** Of the file as a whole; what is inside a Parquet file has its own. */
+  compression: string | null;
+  interval: ExportInterval;
+}
+
+const formatEndings: Readonly<Record<FileFormat, string>> = {
+  JSONLines: "jsonl",
+  CSV: "csv",
+  Parquet: "parquet",
+};
+
+const compressionEndings: Readonly<Record<string, string>> = {
+  gzip: "gz",
+  brotli: "br",
+  zstd: "zst",
+  snappy: "sz",
+  lz4: "lz4",
+};
+
+/** A prefix that names something we cannot fill in. */
+export class KeyError extends Error {}
+
+/**
+ * The key of one file.
+ * @param file which of several; undefined when they are not split.
+ * @throws KeyError
+ */
+export function objectKey(naming: ObjectNaming, file?: number | string): string {
+  const number = file === undefined ? "" : `-${file}`;
+  const compressed = naming.compression ? `.${endingOf(naming.compression)}` : "";
+  return `${stem(naming)}${number}.${formatEndings[naming.format]}${compressed}`;
+}
+
+/** The key of the list of files, written last. */
+export function manifestKey(naming: ObjectNaming): string {
+  return `${stem(naming)}_manifest.json`;
+}
+
+export function manifestText(keys: readonly string[]): string {
+  return JSON.stringify({ files: keys });
+}
+
+/** Where a destination is tried out: a file in the folder that files go to, as far as its name is fixed. */
+export function checkKey(prefix: string): string {
+  const [fixed = ""] = prefix.split("{", 1);
+  const folder = withoutFirst(fixed.slice(0, fixed.lastIndexOf("/") + 1), "/");
+  return `${folder}sluice-check/connection.txt`;
+}
+
+/** The longest names that an interval makes, to try a prefix with. */
+const longest: ObjectNaming = {
+  prefix: "",
+  model: "persons",
+  format: "JSONLines",
+  compression: "gzip",
+  interval: { start: Date.parse("2025-01-07T00:00:00.001Z"), end: Date.parse("2025-01-08T00:00:00.001Z") },
+};
+
+/** More files than one run makes. */
+const filesMax = 999_999;
+
+/** What a prefix may have filled in, as people write it. */
+const placeholders = Object.keys(filling(longest.model, longest.interval))
+  .map((name) => `{${name}}`)
+  .join(", ");
+
+/**
+ * Why no file can have a key below this prefix, in a sentence for people; undefined when one can.
+ * @param stepBytesMax bytes of what stands between two slashes, where that is bounded.
+ */
+export function prefixFault(prefix: string, stepBytesMax = Number.POSITIVE_INFINITY): string | undefined {
+  const complaint = placeholderFault(prefix);
+  if (complaint !== undefined) return complaint;
+  const key = objectKey({ ...longest, prefix }, filesMax);
+  if (Buffer.byteLength(key) > destinationLimits.exportKeyBytesMax) {
+    return `makes names of files longer than ${destinationLimits.exportKeyBytesMax} bytes`;
+  }
+  const folders = key.split("/").slice(0, -1);
+  const long = folders.some((name) => Buffer.byteLength(name) > stepBytesMax);
+  return long ? `makes names of folders longer than ${stepBytesMax} bytes` : undefined;
+}
+
+function placeholderFault(prefix: string): string | undefined {
+  const values = filling(longest.model, longest.interval);
+  const [head = "", ...rest] = prefix.split("{");
+  const pattern = `must not contain * ? { }, except in its placeholders: ${placeholders}`;
+  if (readsAsPattern(head)) return pattern;
+  for (const part of rest) {
+    const end = part.indexOf("}");
+    if (end < 0 || readsAsPattern(part.slice(end + 1))) return pattern;
+    const name = part.slice(0, end);
+    if (!Object.hasOwn(values, name)) {
+      return `'{${shown(name)}}' is no placeholder. There are ${placeholders}`;
+    }
+  }
+  return undefined;
+}
+
+/** Globs are how ClickHouse reads many files at once; it writes to none of them. */
+export function readsAsPattern(text: string): boolean {
+  return /[*?{}]/.test(text);
+}
+
+function stem({ prefix, model, interval }: ObjectNaming): string {
+  const name = `${startText(interval)}-${isoText(interval.end)}`;
+  const folder = withoutLast(filledPrefix(prefix, model, interval), "/");
+  const key = withoutFirst(`${folder}/${name}`, "/");
+  if (readsAsPattern(key) || hasControl(key)) {
+    throw new KeyError("An invalid S3 key was provided: it must not contain * ? { } or control characters");
+  }
+  return key;
+}
+
+function startText({ start }: ExportInterval): string {
+  return start === null ? "START" : isoText(start);
+}
+
+/** What each placeholder stands for. */
+function filling(model: string, interval: ExportInterval): Record<string, string> {
+  const end = isoText(interval.end);
+  return {
+    year: end.slice(0, 4),
+    month: end.slice(5, 7),
+    day: end.slice(8, 10),
+    hour: end.slice(11, 13),
+    minute: end.slice(14, 16),
+    second: end.slice(17, 19),
+    data_interval_start: startText(interval),
+    data_interval_end: end,
+    table: model,
+  };
+}
+
+function filledPrefix(prefix: string, model: string, interval: ExportInterval): string {
+  const values = filling(model, interval);
+  const [head = "", ...rest] = prefix.split("{");
+  return rest.reduce((filled, part) => {
+    const end = part.indexOf("}");
+    // What never closes is refused with the whole key.
+    if (end < 0) return `${filled}{${part}`;
+    const name = part.slice(0, end);
+    const value = Object.hasOwn(values, name) ? values[name] : undefined;
+    if (value === undefined) throw new KeyError(`An invalid S3 key was provided: '${name}' is unknown`);
+    return `${filled}${value}${part.slice(end + 1)}`;
+  }, head);
+}
+
+/** As Python writes it: 2025-01-07T00:00:00+00:00, with microseconds only where there are some. */
+export function isoText(ms: number): string {
+  const text = new Date(ms).toISOString();
+  const fraction = text.slice(20, 23) === "000" ? "" : `.${text.slice(20, 23)}000`;
+  return `${text.slice(0, 19)}${fraction}+00:00`;
+}
+
+function endingOf(compression: string): string {
+  const ending = compressionEndings[compression];
+  if (ending === undefined) throw new KeyError(`The compression "${compression}" is unknown`);
+  return ending;
+}
+
+function hasControl(text: string): boolean {
+  for (let i = 0; i < text.length; i++) if (text.charCodeAt(i) < 32) return true;
+  return false;
+}

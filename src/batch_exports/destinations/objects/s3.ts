@@ -1,0 +1,107 @@
+// S3 and whatever speaks like it, written by ClickHouse's s3(). Keys and their secret travel as parameters, never in
+// the text of a statement.
+
+import { destinationLimits } from "../limits.ts";
+import { withoutLast } from "../../../core/trim.ts";
+import type { S3Config } from "../config.ts";
+import { DeliveryError } from "../failure.ts";
+import { type EngineStore, withNumber } from "./engine_objects.ts";
+import { explainS3 } from "./s3_refusal.ts";
+
+/**
+ * @param checked the address that its host was found to have. A plain http:// request goes to this very one; over
+ *   https:// nobody but the host can answer, wherever its name leads by then.
+ * @throws DeliveryError when its address cannot be said to ClickHouse.
+ */
+export function s3Store(config: S3Config, checked?: string): EngineStore {
+  const { aws_access_key_id, aws_secret_access_key } = config;
+  const signed = aws_access_key_id !== null && aws_secret_access_key !== null;
+  const address = pinned(config, checked);
+  const encryption = encryptionHeaders(config);
+  return {
+    settings: {
+      s3_truncate_on_insert: 1,
+      s3_retry_attempts: destinationLimits.storeRequestAttemptsMax,
+      s3_connect_timeout_ms: destinationLimits.storeConnectMsMax,
+      s3_request_timeout_ms: destinationLimits.storeRequestMsMax,
+      s3_max_inflight_parts_for_one_file: destinationLimits.storePartsAtOnceMax,
+      // Nobody is sent on to an address that was not checked.
+      s3_max_redirects: 0,
+    },
+    explain: (thrown, work) => explainS3(thrown, config, work),
+    file: (key, format, structure, compression) => {
+      if (address.needsFolder && !key.includes("/")) {
+        throw new DeliveryError("Virtual-hosted addressing needs a prefix with at least one folder", true);
+      }
+      const keys = signed ? "{access_key:String}, {secret_key:String}" : "NOSIGN";
+      return {
+        text: `s3({url:String}, ${keys}, {format:String}, {structure:String}, {compression:String}${encryption.text})`,
+        params: {
+          url: `${address.root}/${withNumber(key.split("/").map(encodeURIComponent).join("/"))}`,
+          ...(signed && { access_key: aws_access_key_id, secret_key: aws_secret_access_key }),
+          format,
+          structure,
+          compression,
+          ...encryption.params,
+        },
+      };
+    },
+  };
+}
+
+/** The host that is written to. */
+export function s3Host(config: S3Config): string {
+  return new URL(addressOf(config).root).hostname;
+}
+
+interface Address {
+  /** Where keys begin. */
+  root: string;
+  /** Keys without a folder cannot be said. */
+  needsFolder: boolean;
+}
+
+/**
+ * ClickHouse reads any address but Amazon's own as path-style; a bucket in the host then makes the key's first folder
+ * look like the bucket, which gives the very same request.
+ */
+function addressOf(config: S3Config): Address {
+  const { bucket_name, region, endpoint_url, use_virtual_style_addressing: virtual } = config;
+  const suffix = region.startsWith("cn-") ? "amazonaws.com.cn" : "amazonaws.com";
+  const endpoint = new URL(endpoint_url ?? `https://s3.${region}.${suffix}`);
+  const path = withoutLast(endpoint.pathname, "/");
+  if (!virtual)
+    return { root: `${endpoint.origin}${path}/${encodeURIComponent(bucket_name)}`, needsFolder: false };
+  const root = `${endpoint.protocol}//${bucket_name}.${endpoint.host}${path}`;
+  // What ClickHouse itself takes for virtual-hosted.
+  const known = /^(s3express[-a-z0-9]*|s3|cos|obs|oss|eos)[.-]/.test(endpoint.host);
+  return { root, needsFolder: !known };
+}
+
+/**
+ * With the checked address in place of the name: the engine signs for the host it connects to, and a name sent beside
+ * it would not be what was signed.
+ */
+function pinned(config: S3Config, checked: string | undefined): Address {
+  const address = addressOf(config);
+  const url = new URL(address.root);
+  if (checked === undefined || url.protocol !== "http:") return address;
+  if (config.use_virtual_style_addressing) {
+    throw new DeliveryError("An endpoint_url that is to hold the bucket has to begin with https://", true);
+  }
+  url.hostname = checked.includes(":") ? `[${checked}]` : checked;
+  return { ...address, root: url.href };
+}
+
+function encryptionHeaders({ encryption, kms_key_id }: S3Config): {
+  text: string;
+  params: Record<string, string>;
+} {
+  if (encryption === null) return { text: "", params: {} };
+  const key = encryption === "aws:kms" ? kms_key_id : null;
+  const kms = key === null ? "" : ", 'x-amz-server-side-encryption-aws-kms-key-id' = {kms_key:String}";
+  return {
+    text: `, headers('x-amz-server-side-encryption' = {encryption:String}${kms})`,
+    params: { encryption, ...(key !== null && { kms_key: key }) },
+  };
+}

@@ -1,0 +1,191 @@
+// Why an S3 server refused. What it said is never repeated: a failure is told by a code that is known, by the status of
+// an answer, or by what the connection did.
+
+import { destinationLimits } from "../limits.ts";
+import { reasonOf } from "../../../core/log.ts";
+import { ClickHouseError } from "../../../storage/clickhouse/clickhouse.ts";
+import type { Delivery, Means } from "../../source/delivery.ts";
+import type { S3Config } from "../config.ts";
+import { DeliveryError } from "../failure.ts";
+import { checkKey } from "./object_key.ts";
+import { post, type Posted } from "../post.ts";
+
+export type Explaining = Pick<Means, "addresses"> & Pick<Delivery, "abort">;
+
+interface Refusal {
+  /** Small letters; any of them tells it. */
+  signs: readonly string[];
+  said: string;
+  final: boolean;
+}
+
+const refusedForGood = (said: string, ...signs: string[]): Refusal => ({ signs, said, final: true });
+const passing = (said: string, ...signs: string[]): Refusal => ({ signs, said, final: false });
+
+/** By S3's codes and the texts that Amazon and others send with them, since ClickHouse drops most codes. */
+const known: readonly Refusal[] = [
+  refusedForGood("InvalidAccessKeyId: the access key does not exist", "invalidaccesskeyid", "access key id"),
+  refusedForGood(
+    "SignatureDoesNotMatch: the secret access key is wrong",
+    "signaturedoesnotmatch",
+    "signature does not match",
+    "signature doesn't match",
+    "signature we calculated does not match",
+  ),
+  refusedForGood(
+    "AuthorizationHeaderMalformed: the region is wrong",
+    "authorizationheadermalformed",
+    "authorization header is malformed",
+  ),
+  refusedForGood(
+    "NoSuchBucket: the bucket does not exist",
+    "nosuchbucket",
+    "bucket does not exist",
+    "no such bucket",
+  ),
+  refusedForGood(
+    "InvalidBucketName: the bucket's name is not valid",
+    "invalidbucketname",
+    "bucket is not valid",
+  ),
+  refusedForGood("ExpiredToken: the token has expired", "expiredtoken", "token has expired"),
+  refusedForGood(
+    "InvalidToken: the token is not valid",
+    "invalidtoken",
+    "token is malformed",
+    "invalid token",
+  ),
+  refusedForGood("AccountProblem: the account is disabled", "accountproblem", "allaccessdisabled"),
+  refusedForGood("KMS: the encryption key cannot be used", "kms."),
+  refusedForGood("EntityTooLarge: the file is too large: set max_file_size_mb", "entitytoolarge"),
+  refusedForGood(
+    "AccessDenied: Access Denied",
+    "accessdenied",
+    "access denied",
+    "forbidden",
+    "not authorized",
+  ),
+  passing(
+    "RequestTimeTooSkewed: the clocks are apart",
+    "requesttimetooskewed",
+    "difference between the request time",
+  ),
+  passing("SlowDown: too many requests", "slowdown", "reduce your request rate", "toomanyrequests"),
+  passing("ServiceUnavailable: it is not available now", "serviceunavailable", "service unavailable"),
+  passing("InternalError: it failed", "internalerror", "internal error"),
+];
+
+const connection: readonly Refusal[] = [
+  passing("the connection was refused", "connection refused"),
+  passing(
+    "the connection was closed",
+    "connection reset",
+    "broken pipe",
+    "unexpected eof",
+    "connection aborted",
+  ),
+  passing("it did not answer in time", "timeout", "timed out"),
+  passing("its name does not resolve", "host not found", "dns error", "not found address", "temporary dns"),
+  passing("its certificate is not valid", "certificate", "ssl exception", "ssl_error"),
+  passing("the network is unreachable", "unreachable"),
+];
+
+/**
+ * What befell a statement that writes to S3, in words that are not the server's.
+ * @returns undefined for an error that is not about the server at all.
+ */
+export async function explainS3(
+  thrown: unknown,
+  config: S3Config,
+  explaining: Explaining,
+): Promise<DeliveryError | undefined> {
+  if (!(thrown instanceof ClickHouseError) || !aboutServer.has(thrown.type)) return undefined;
+  const text = reasonOf(thrown).slice(0, readCharsMax).toLowerCase();
+  const isOfSocket = text.includes("poco::exception") || text.includes("e.code()");
+  const broken = isOfSocket ? find(connection, text) : undefined;
+  if (broken) return new DeliveryError(`The S3 server could not be reached: ${broken.said}`, false);
+  const refused = find(known, text);
+  if (refused)
+    return new DeliveryError(`The S3 server refused: ${refused.said}${hint(config, text)}`, refused.final);
+  const reply = await ask(config, explaining).catch(() => undefined);
+  if (reply) return ofStatus(reply, text);
+  const silent = text.includes("no response body") ? ": No response body" : "";
+  return new DeliveryError(`The S3 server refused, in words that are not known${silent}`, false);
+}
+
+/** What ClickHouse calls errors of a server or of the way to it. */
+const aboutServer: ReadonlySet<string> = new Set([
+  "S3_ERROR",
+  "TOO_MANY_REDIRECTS",
+  "NETWORK_ERROR",
+  "SOCKET_TIMEOUT",
+  "DNS_ERROR",
+  "POCO_EXCEPTION",
+  "STD_EXCEPTION",
+  "HTTP_CONNECTION_LIMIT_REACHED",
+]);
+
+/** Characters of an error that are looked at. */
+const readCharsMax = 8192;
+
+function find(refusals: readonly Refusal[], text: string): Refusal | undefined {
+  return refusals.find(({ signs }) => signs.some((sign) => text.includes(sign)));
+}
+
+const usualRegion = "us-east-1";
+
+function hint({ endpoint_url, region }: S3Config, text: string): string {
+  const wronglySigned = text.includes("signature") || text.includes("authorization");
+  if (endpoint_url === null || region === usualRegion || !wronglySigned) return "";
+  return ` (ClickHouse signs for "${usualRegion}" until a server says which region it has)`;
+}
+
+/** An answer to the same request, when that was asked by this process. */
+function ofStatus({ status, header }: Posted, text: string): DeliveryError {
+  if (status >= 300 && status < 400) {
+    const region = header("x-amz-bucket-region") ?? "";
+    const where = regionShape.test(region) ? `: the bucket is in the region ${region}` : "";
+    return new DeliveryError(
+      `The S3 server answered ${status}, and redirects are not followed${where}`,
+      true,
+    );
+  }
+  if (status === 401 || status === 403 || status === 404) {
+    return new DeliveryError(`The server answered ${status} and said no more that is known`, true);
+  }
+  const silent = text.includes("no response body") ? ": No response body" : "";
+  return new DeliveryError(
+    `The S3 server failed${status >= 400 ? ` with status ${status}` : ""}${silent}`,
+    false,
+  );
+}
+
+const regionShape = /^[a-z0-9-]{1,32}$/;
+
+/**
+ * What the server answers to who may write there: asked with a wrong checksum, so that it stores nothing even then.
+ * @returns undefined where it cannot be asked as ClickHouse does.
+ */
+async function ask(config: S3Config, explaining: Explaining): Promise<Posted | undefined> {
+  const { aws_access_key_id, aws_secret_access_key, endpoint_url, bucket_name, region, encryption } = config;
+  if (aws_access_key_id === null || aws_secret_access_key === null || encryption !== null) return undefined;
+  explaining.abort.throwIfAborted();
+  const client = new Bun.S3Client({
+    accessKeyId: aws_access_key_id,
+    secretAccessKey: aws_secret_access_key,
+    bucket: bucket_name,
+    region: endpoint_url === null ? region : usualRegion,
+    ...(endpoint_url !== null && { endpoint: endpoint_url }),
+    virtualHostedStyle: config.use_virtual_style_addressing,
+  });
+  const address = client.presign(checkKey(config.prefix), {
+    method: "PUT",
+    expiresIn: destinationLimits.presignSecondsMax,
+  });
+  const { addresses, abort } = explaining;
+  const headers = { "content-md5": wrongSum };
+  return await post(new URL(address), new Uint8Array(), headers, { addresses, abort, method: "PUT" });
+}
+
+/** Of anything but nothing. */
+const wrongSum = Buffer.alloc(16).toString("base64");

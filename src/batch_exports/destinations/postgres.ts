@@ -1,0 +1,76 @@
+// A Postgres destination. Rows stream through this process into one transaction: ClickHouse's own postgresql() commits
+// by itself and cannot take back what an attempt before it left.
+
+import type { Addresses } from "../../access/address.ts";
+import { reasonOf } from "../../core/log.ts";
+import { openForeignPostgres } from "../../storage/postgres/foreign_postgres.ts";
+import type { Postgres } from "../../storage/postgres/postgres.ts";
+import { type Delivery, rowsOf } from "../source/delivery.ts";
+import type { PostgresConfig } from "./config.ts";
+import { DeliveryError, deliveryError } from "./failure.ts";
+import { selectionOf } from "../source/store.ts";
+import { createTable, identityOf, replaceRows } from "./table_store.ts";
+
+/** @returns how many rows are in the table. */
+export async function deliverPostgres(work: Delivery, config: PostgresConfig): Promise<number> {
+  return await connected(config, work.addresses, work.abort, async (sql) => {
+    const { source, days, rows } = work;
+    const { model, own } = source;
+    const identity = identityOf(model).filter((name) => !own || name !== "team_id");
+    const columns = source.columns.map(({ name }) => name);
+    const missing = identity.find((name) => !columns.includes(name));
+    if (missing !== undefined) {
+      const why = "a retry tells by it which rows are there already";
+      throw new DeliveryError(`A native_query into Postgres has to select ${missing}: ${why}`, true);
+    }
+    if (!own) await createTable(sql, config, model);
+    const { select } = selectionOf(source, "columns", days);
+    const chunks = rowsOf(work, select, "TabSeparated");
+    return await replaceRows(sql, config, { columns, identity, chunks, expected: rows });
+  });
+}
+
+/** @throws DeliveryError when it cannot be connected to, or the table could not be written. */
+export async function probePostgres(
+  config: PostgresConfig,
+  addresses: Addresses,
+  abort: AbortSignal,
+): Promise<void> {
+  await connected(config, addresses, abort, async (sql) => {
+    await sql`SELECT 1`;
+  });
+}
+
+async function connected<T>(
+  config: PostgresConfig,
+  addresses: Addresses,
+  abort: AbortSignal,
+  use: (sql: Postgres) => Promise<T>,
+): Promise<T> {
+  const { host, port, user, password, database, has_self_signed_cert: selfSigned } = config;
+  const refusal = addresses.refusalOf(host) ?? (await addresses.resolvedRefusalOf(host));
+  if (refusal !== undefined) throw new DeliveryError(refusal, true);
+  let sql: Postgres | undefined;
+  const end = (): void => void sql?.end({ timeout: 0 }).catch(() => {});
+  try {
+    const address = await addresses.connectable(host);
+    sql = await openForeignPostgres({ address, host, port, user, password, database, selfSigned });
+    abort.addEventListener("abort", end, { once: true });
+    abort.throwIfAborted();
+    return await use(sql);
+  } catch (thrown) {
+    throw failureOf(thrown);
+  } finally {
+    abort.removeEventListener("abort", end);
+    end();
+  }
+}
+
+/** Classes of errors that lie in what was asked: rights, names, types, values; and wrong passwords. */
+const wrongForGood = /^(28|3D|3F|42|22|23|0A)/;
+
+function failureOf(thrown: unknown): DeliveryError {
+  const code = typeof thrown === "object" && thrown !== null && "code" in thrown ? String(thrown.code) : "";
+  if (!/^[0-9A-Z]{5}$/.test(code)) return deliveryError(thrown);
+  return new DeliveryError(reasonOf(thrown), wrongForGood.test(code));
+}

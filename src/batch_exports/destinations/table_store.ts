@@ -1,0 +1,128 @@
+// Rows into a table of somebody else's Postgres, in one transaction: what the interval's rows replace is deleted by
+// their uuid first, so that neither a retry nor two processes at once leave a row twice.
+
+import { once } from "node:events";
+import type { Postgres } from "../../storage/postgres/postgres.ts";
+
+export interface TargetTable {
+  schema: string;
+  table_name: string;
+}
+
+/** The columns of a table of ours, in order, and what tells its rows apart. */
+const created = {
+  events: {
+    columns:
+      '"uuid" uuid NOT NULL, "event" text NOT NULL, "properties" jsonb, "elements" jsonb, "set" jsonb, ' +
+      '"set_once" jsonb, "distinct_id" text NOT NULL, "team_id" integer NOT NULL, "ip" text, "site_url" text, ' +
+      '"timestamp" timestamptz NOT NULL',
+    identity: ["uuid"],
+  },
+  persons: {
+    columns:
+      '"team_id" integer NOT NULL, "distinct_id" text NOT NULL, "person_id" uuid NOT NULL, "properties" jsonb, ' +
+      '"person_distinct_id_version" bigint, "person_version" bigint, "created_at" timestamptz, ' +
+      '"_inserted_at" timestamptz, "is_deleted" bigint',
+    identity: ["team_id", "distinct_id"],
+  },
+} as const;
+
+/** What tells rows of a model apart. */
+export function identityOf(model: keyof typeof created): readonly string[] {
+  return created[model].identity;
+}
+
+/** One that is there is taken as it is, whoever made it. */
+export async function createTable(
+  sql: Postgres,
+  table: TargetTable,
+  model: keyof typeof created,
+): Promise<void> {
+  const { schema, table_name } = table;
+  const [known] = await sql<{ oid: number | null }[]>`
+    SELECT c.oid FROM pg_class c JOIN pg_namespace n ON n.oid = c.relnamespace
+    WHERE n.nspname = ${schema} AND c.relname = ${table_name}`;
+  if (known) return;
+  const { columns, identity } = created[model];
+  const index = quote(`${table_name.slice(0, 50)}_identity`);
+  // Two runs at once may both find none.
+  await sql.begin(async (tx) => {
+    await tx`SELECT pg_advisory_xact_lock(hashtextextended(${lockOf(table)}, 0))`;
+    await tx.unsafe(`CREATE TABLE IF NOT EXISTS ${nameOf(table)} (${columns})`);
+    await tx.unsafe(
+      `CREATE INDEX IF NOT EXISTS ${index} ON ${nameOf(table)} (${identity.map(quote).join(", ")})`,
+    );
+  });
+}
+
+export interface CopiedRows {
+  /** Their columns, in order. */
+  columns: readonly string[];
+  /** The columns that tell them apart. */
+  identity: readonly string[];
+  /** In Postgres's text format. */
+  chunks: AsyncIterable<Uint8Array>;
+  /** How many there have to be. */
+  expected: number;
+}
+
+/**
+ * Copies rows into the table, in place of those they are equal to. All of them or none.
+ * @returns how many.
+ * @throws CountError when there are more or fewer than expected, and nothing has changed then.
+ */
+export async function replaceRows(sql: Postgres, table: TargetTable, rows: CopiedRows): Promise<number> {
+  const { columns, identity, chunks, expected } = rows;
+  const place = nameOf(table);
+  const names = columns.map(quote).join(", ");
+  const same = identity.map((name) => `t.${quote(name)} = s.${quote(name)}`).join(" AND ");
+  return await sql.begin(async (tx) => {
+    await tx.unsafe(
+      `CREATE TEMPORARY TABLE sluice_rows ON COMMIT DROP AS SELECT ${names} FROM ${place} WHERE false`,
+    );
+    const copying = await tx.unsafe(`COPY sluice_rows (${names}) FROM STDIN`).writable();
+    const failed = once(copying, "error").then(([reason]) => Promise.reject(reason as Error));
+    const finished = once(copying, "finish");
+    failed.catch(() => {});
+    finished.catch(() => {});
+    try {
+      for await (const chunk of chunks) {
+        if (!copying.write(chunk)) await Promise.race([once(copying, "drain"), failed]);
+      }
+    } catch (thrown) {
+      copying.destroy(thrown instanceof Error ? thrown : new Error(String(thrown)));
+      throw thrown;
+    }
+    copying.end();
+    await Promise.race([finished, failed]);
+    const [counted] = await tx<{ rows: number }[]>`SELECT count(*)::integer AS rows FROM sluice_rows`;
+    const copied = counted?.rows ?? 0;
+    if (copied !== expected) throw new CountError(copied, expected);
+    // Whoever comes second waits here, and then finds the first one's rows.
+    await tx`SELECT pg_advisory_xact_lock(hashtextextended(${lockOf(table)}, 0))`;
+    await tx.unsafe("ANALYZE sluice_rows");
+    await tx.unsafe(`DELETE FROM ${place} t USING sluice_rows s WHERE ${same}`);
+    await tx.unsafe(`INSERT INTO ${place} (${names}) SELECT ${names} FROM sluice_rows`);
+    return copied;
+  });
+}
+
+/** ClickHouse gave more or fewer rows than it had counted. */
+export class CountError extends Error {
+  constructor(rows: number, expected: number) {
+    super(`ClickHouse gave ${rows} of ${expected} rows`);
+    this.name = "CountError";
+  }
+}
+
+function lockOf({ schema, table_name }: TargetTable): string {
+  return `sluice export ${schema}.${table_name}`;
+}
+
+function nameOf({ schema, table_name }: TargetTable): string {
+  return `${quote(schema)}.${quote(table_name)}`;
+}
+
+function quote(name: string): string {
+  return `"${name.replaceAll('"', '""')}"`;
+}

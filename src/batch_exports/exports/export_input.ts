@@ -1,0 +1,175 @@
+// What a request says of an export, held against the rules and what is stored, as it is to rest. Asks for nothing
+// but a host's address, and never contacts a destination.
+
+import type { Addresses } from "../../access/address.ts";
+import type { Secrets } from "../../access/secret.ts";
+import { Fault, UserError } from "../../core/fault.ts";
+import { exportLimits } from "../limits.ts";
+import { shown } from "../../http/fields/field_fault.ts";
+import type { ClickHouse } from "../../storage/clickhouse/clickhouse.ts";
+import {
+  checkPropertyFilters,
+  compilePropertyFilters,
+  patternsIn,
+} from "../../storage/events/property_filter.ts";
+import { destinationFields } from "../destinations/config.ts";
+import { readDestination, type SplitDestination } from "../destinations/check.ts";
+import { hostOf } from "../destinations/value.ts";
+import type { ExportUpdate, ExportModel } from "../model.ts";
+import { compileQuery } from "../query/compile.ts";
+import { whyNoPattern, whyNot } from "../query/check_store.ts";
+import { refuseQuery } from "../query/tokenize.ts";
+import type { ExportFields, StoredExport } from "./store.ts";
+
+export interface Checks {
+  clickhouse: ClickHouse;
+  secrets: Secrets;
+  addresses: Addresses;
+  /** Why this server writes no files; undefined when it does. */
+  whyNoFiles: string | undefined;
+}
+
+/** An export ready to be stored, and its destination with the secrets in the open. */
+export interface CheckedExport {
+  fields: ExportFields;
+  destination: SplitDestination;
+}
+
+/**
+ * @param changes a checked body: all of it for a new export, what is to change for a stored one.
+ * @throws Fault of the first thing that cannot be.
+ */
+export async function checkExport(
+  checks: Checks,
+  changes: ExportUpdate,
+  stored?: StoredExport,
+): Promise<CheckedExport> {
+  const destination = await checkDestinationPart(checks, changes, stored);
+  const model = changes.model === undefined && stored ? stored.model : modelOf(changes.model);
+  const interval = changes.interval === undefined && stored ? stored.interval : intervalOf(changes.interval);
+  const native_query = queryOf(changes, stored);
+  const filters = filtersOf(changes, model, stored);
+  const moment = (name: "last_paused_at" | "start_at" | "end_at") =>
+    changes[name] === undefined ? (stored?.[name] ?? null) : changes[name];
+  const start_at = moment("start_at");
+  const end_at = moment("end_at");
+  if (start_at !== null && end_at !== null && Date.parse(end_at) < Date.parse(start_at)) {
+    throw new Fault("invalid_input", "'end_at' must not be before 'start_at'.", { attr: "end_at" });
+  }
+  if (destination.type === "HTTP" && model !== "events") {
+    const detail = "HTTP batch exports only support the events model";
+    throw new Fault("invalid_input", detail, { attr: "model" });
+  }
+  if (changes.filters) await checkPatterns(checks.clickhouse, changes.filters);
+  if (native_query !== null) await checkQuery(checks.clickhouse, native_query, model);
+  return {
+    destination,
+    fields: {
+      name: changes.name ?? stored?.name ?? "",
+      model,
+      interval,
+      paused: changes.paused ?? stored?.paused ?? false,
+      last_paused_at: moment("last_paused_at"),
+      start_at,
+      end_at,
+      native_query,
+      filters,
+      destination_type: destination.type,
+      destination_config: destination.config,
+      destination_secrets: destination.sealed,
+    },
+  };
+}
+
+async function checkDestinationPart(
+  { secrets, addresses, whyNoFiles }: Checks,
+  { destination: input }: ExportUpdate,
+  stored: StoredExport | undefined,
+): Promise<SplitDestination & { sealed: Uint8Array }> {
+  if (input === undefined && stored) {
+    const { destination_type, destination_config, destination_secrets } = stored;
+    return { type: destination_type, config: destination_config, secrets: {}, sealed: destination_secrets };
+  }
+  const destination = readDestination(input ?? {}, stored && openStored(secrets, stored, input));
+  if (destination.type === "File" && whyNoFiles !== undefined) {
+    const detail = `"File" is not a valid choice. ${whyNoFiles}.`;
+    throw new Fault("invalid_choice", detail, { attr: "destination__type" });
+  }
+  const target = hostOf(destination.type, destination.config);
+  const refused = target && (await addresses.resolvedRefusalOf(target.host));
+  if (target && refused !== undefined) {
+    throw new Fault("invalid_input", refused, { attr: `destination__config__${target.field}` });
+  }
+  return { ...destination, sealed: secrets.seal(destination.secrets) };
+}
+
+/**
+ * What is stored, with its secrets. When they were sealed with a key that is gone, the request must bring them
+ * all again.
+ */
+function openStored(
+  secrets: Secrets,
+  { destination_type: type, destination_config: config, destination_secrets }: StoredExport,
+  input: ExportUpdate["destination"],
+): SplitDestination {
+  try {
+    return { type, config, secrets: secrets.open(destination_secrets) };
+  } catch (thrown) {
+    if (!(thrown instanceof UserError)) throw thrown;
+    const lost = Object.entries(destinationFields[type]).find(
+      ([name, { secret }]) => secret && !(name in (input?.config ?? {})),
+    );
+    const sameType = input?.type === undefined || input.type === type;
+    if (!lost || !sameType) return { type, config, secrets: {} };
+    const detail = "This field must be given again: what is stored was sealed with another SECRET_KEY.";
+    throw new Fault("required", detail, { attr: `destination__config__${lost[0]}` });
+  }
+}
+
+async function checkQuery(clickhouse: ClickHouse, text: string, model: ExportModel): Promise<void> {
+  const reason = await whyNot(clickhouse, compileQuery(text, model), model);
+  if (reason !== undefined) refuseQuery(`Invalid HogQL query: ${reason}`);
+}
+
+/** Found now, and not by every run. */
+async function checkPatterns(clickhouse: ClickHouse, filters: unknown): Promise<void> {
+  const patterns = patternsIn(checkPropertyFilters(filters, "filters"));
+  const reason = await whyNoPattern(clickhouse, patterns);
+  if (reason !== undefined) throw new Fault("invalid_input", reason, { attr: "filters" });
+}
+
+/** Nothing said is events, as PostHog has it. */
+function modelOf(model: string | null | undefined): ExportModel {
+  if (model === undefined || model === null || model === "") return "events";
+  if (model === "events" || model === "persons") return model;
+  throw new Fault("invalid_choice", `"${shown(model)}" is not a valid choice.`, { attr: "model" });
+}
+
+function intervalOf(interval: string | undefined): string {
+  if (interval === "hour" || interval === "day" || interval === "week") return interval;
+  const minutes = Number(/^every ([1-9]\d{0,3}) minutes$/.exec(interval ?? "")?.[1]);
+  if (interval !== undefined && minutes <= exportLimits.exportMinutesMax) return interval;
+  throw new Fault("invalid_choice", `"${shown(interval)}" is not a valid choice.`, { attr: "interval" });
+}
+
+/** Under either name; a blank one is none. */
+function queryOf(changes: ExportUpdate, stored: StoredExport | undefined): string | null {
+  const { native_query, hogql_query } = changes;
+  const said = native_query ?? hogql_query ?? (native_query === undefined ? hogql_query : native_query);
+  return said === undefined ? (stored?.native_query ?? null) : said || null;
+}
+
+function filtersOf(changes: ExportUpdate, model: ExportModel, stored: StoredExport | undefined): unknown {
+  const filters = changes.filters === undefined ? (stored?.filters ?? null) : changes.filters;
+  if (filters === null) return null;
+  if (!Array.isArray(filters)) throw new Fault("invalid_input", "should be an array", { attr: "filters" });
+  const checked = checkPropertyFilters(filters, "filters");
+  try {
+    compilePropertyFilters(checked, {}, "f", { rows: model, now: 0 });
+  } catch (thrown) {
+    // It says what, but not where.
+    if (thrown instanceof Fault) throw new Fault(thrown.code, thrown.detail, { attr: "filters" });
+    throw thrown;
+  }
+  return filters;
+}

@@ -1,0 +1,294 @@
+// Where batch exports rest. Never reads or changes one outside the place that is asked, and never holds a secret
+// in the open.
+
+import { isDeepStrictEqual } from "node:util";
+import { newUuid } from "../../core/id.ts";
+import { exportLimits } from "../limits.ts";
+import { Fault } from "../../core/fault.ts";
+import type { Postgres, PostgresTransaction } from "../../storage/postgres/postgres.ts";
+import { checkFits } from "../../http/pages/long_page.ts";
+import { rowBytes } from "../../storage/clickhouse/row_bytes.ts";
+import type { DestinationType, Settings } from "../destinations/config.ts";
+import { type FilePlace, filePlace, placesMeet } from "../destinations/objects/file_place.ts";
+import type { ExportModel, Run } from "../model.ts";
+import { latestRuns } from "../runs/list_store.ts";
+
+/** Where a request may look: one project, or all of an organization. */
+export type ExportScope = { project_id: number } | { organization_id: string };
+
+/** An export as it rests; `destination_secrets` is sealed. */
+export interface StoredExport {
+  id: string;
+  project_id: number;
+  name: string;
+  model: ExportModel;
+  interval: string;
+  paused: boolean;
+  /** As ISO text: a Date would lose microseconds. */
+  last_paused_at: string | null;
+  start_at: string | null;
+  end_at: string | null;
+  native_query: string | null;
+  filters: unknown;
+  destination_type: DestinationType;
+  destination_config: Settings;
+  destination_secrets: Uint8Array;
+  created_at: Date;
+  last_updated_at: Date;
+  scheduled_until: Date | null;
+  /** Changes whenever the row does. */
+  revision: string;
+}
+
+export type ShownExport = StoredExport & { latest_runs: Run[] };
+
+/** What may be set; moments as ISO text, which the client would cut to milliseconds unless it is sent as a text. */
+export interface ExportFields {
+  name: string;
+  model: ExportModel;
+  interval: string;
+  paused: boolean;
+  last_paused_at: string | null;
+  start_at: string | null;
+  end_at: string | null;
+  native_query: string | null;
+  filters: unknown;
+  destination_type: DestinationType;
+  destination_config: Settings;
+  destination_secrets: Uint8Array;
+}
+
+/**
+ * The exports of a place, newest first, and how many there are.
+ * @throws Fault with `limit` as its attr where they are longer than httpLimits.pageBytesMax.
+ */
+export async function listExports(
+  sql: Postgres,
+  place: ExportScope,
+  page: { limit: number; offset: number },
+): Promise<{ count: number; exports: StoredExport[] }> {
+  const there = sql`FROM batch_exports e WHERE NOT e.deleted AND ${within(sql, place)}`;
+  const [counted] = await sql<{ count: number }[]>`SELECT count(*)::integer AS count ${there}`;
+  const asked = sql`
+    SELECT e.*, e.xmin::text AS revision, ${exact(sql)} ${there}
+    ORDER BY e.created_at DESC, e.id DESC LIMIT ${page.limit} OFFSET ${page.offset}`;
+  const placed = sql`SELECT e.* ${there}
+    ORDER BY e.created_at DESC, e.id DESC LIMIT ${page.limit} OFFSET ${page.offset}`;
+  checkFits(await rowBytes(sql, placed));
+  const rows = await sql<StoredExport[]>`${asked}`;
+  return { count: counted?.count ?? 0, exports: rows };
+}
+
+/** These with their latest runs, in their order. */
+export async function withRuns(sql: Postgres, rows: readonly StoredExport[]): Promise<ShownExport[]> {
+  const latest = await latestRuns(
+    sql,
+    rows.map(({ id }) => id),
+  );
+  return rows.map((row) => ({ ...row, latest_runs: latest.get(row.id) ?? [] }));
+}
+
+export async function getExport(
+  sql: Postgres,
+  place: ExportScope,
+  id: string,
+): Promise<StoredExport | undefined> {
+  const [row] = await sql<StoredExport[]>`
+    SELECT e.*, e.xmin::text AS revision, ${exact(sql)}
+    FROM batch_exports e WHERE e.id = ${id} AND NOT e.deleted AND ${within(sql, place)}`;
+  return row;
+}
+
+export async function showExport(sql: Postgres, stored: StoredExport): Promise<ShownExport> {
+  const latest = await latestRuns(sql, [stored.id]);
+  return { ...stored, latest_runs: latest.get(stored.id) ?? [] };
+}
+
+/**
+ * Writes an export that is to have a place of its own: while it is written, nobody else takes the same one.
+ * @param stored what is there already; what it has, it keeps.
+ * @throws Fault invalid_input when another export, of whichever project, writes its files there.
+ */
+export async function withPlace<T>(
+  sql: Postgres,
+  fields: ExportFields,
+  stored: StoredExport | undefined,
+  write: (sql: Postgres | PostgresTransaction) => Promise<T>,
+): Promise<T> {
+  const place = placeOf(fields);
+  if (place === undefined || isDeepStrictEqual(place, stored && placeOf(stored))) return await write(sql);
+  const written = await sql.begin(async (tx) => {
+    await tx`SELECT pg_advisory_xact_lock(hashtextextended('sluice places of file exports', 0))`;
+    const others = await tx<Placed[]>`
+      SELECT model, destination_type, destination_config FROM batch_exports
+      WHERE destination_type = 'File' AND NOT deleted AND id IS DISTINCT FROM ${stored?.id ?? null}::uuid`;
+    if (others.some((other) => placesMeet(placeOf(other) ?? [], place))) {
+      const detail = "Another batch export writes its files there. Choose another path or prefix.";
+      const name = fields.destination_config["path"] ? "path" : "prefix";
+      throw new Fault("invalid_input", detail, { attr: `destination__config__${name}` });
+    }
+    return [await write(tx)];
+  });
+  return written[0] as T;
+}
+
+type Placed = Pick<StoredExport, "model" | "destination_type" | "destination_config">;
+
+function placeOf({ destination_type, destination_config, model }: Placed): FilePlace | undefined {
+  return destination_type === "File" ? filePlace(destination_config, model) : undefined;
+}
+
+/**
+ * Whether an export of another project, which was there first, may write the same names. None is made so now; earlier
+ * versions compared places as texts.
+ */
+export async function isPlaceTaken(sql: Postgres, id: string): Promise<boolean> {
+  const [own] = await sql<(Placed & { project_id: number })[]>`
+    SELECT project_id, model, destination_type, destination_config FROM batch_exports WHERE id = ${id}`;
+  const place = own && placeOf(own);
+  if (place === undefined) return false;
+  const others = await sql<Placed[]>`
+    SELECT o.model, o.destination_type, o.destination_config FROM batch_exports o
+    JOIN batch_exports e ON (o.created_at, o.id) < (e.created_at, e.id)
+    WHERE e.id = ${id} AND o.destination_type = 'File' AND NOT o.deleted AND o.project_id <> e.project_id`;
+  return others.some((other) => placesMeet(placeOf(other) ?? [], place));
+}
+
+/** Undefined when the project is gone or has exportLimits.exportsPerProjectMax exports. */
+export async function createExport(
+  sql: Postgres | PostgresTransaction,
+  founding: ExportFields & { project_id: number; created_by: number; now: Date },
+): Promise<StoredExport | undefined> {
+  const { project_id, created_by, now, ...fields } = founding;
+  const [row] = await sql<StoredExport[]>`
+    INSERT INTO batch_exports (
+      id, project_id, created_by, created_at, last_updated_at, scheduled_until, name, model, "interval", paused,
+      last_paused_at, start_at, end_at, native_query, filters, destination_type, destination_config,
+      destination_secrets)
+    SELECT ${newUuid()}::uuid, p.id, ${created_by}::integer, ${now}::timestamptz, ${now}::timestamptz,
+      ${now}::timestamptz, ${fields.name}::text, ${fields.model}::text, ${fields.interval}::text,
+      ${fields.paused}::boolean, ${fields.last_paused_at}::text::timestamptz, ${fields.start_at}::text::timestamptz,
+      ${fields.end_at}::text::timestamptz, ${fields.native_query}::text, ${jsonOf(sql, fields.filters)}::jsonb,
+      ${fields.destination_type}::text, ${jsonOf(sql, fields.destination_config)}::jsonb,
+      ${fields.destination_secrets}::bytea
+    FROM projects p WHERE p.id = ${project_id} AND ${hasRoom(sql)}
+    RETURNING *, xmin::text AS revision, ${exact(sql)}`;
+  return row;
+}
+
+/** Whether `createExport` would make one more. */
+export async function canCreate(
+  sql: Postgres | PostgresTransaction,
+  { project_id }: { project_id: number },
+): Promise<boolean> {
+  const rows = await sql`SELECT p.id FROM projects p WHERE p.id = ${project_id} AND ${hasRoom(sql)}`;
+  return rows.length > 0;
+}
+
+/** Whether the project p may have one more. */
+function hasRoom(sql: Postgres | PostgresTransaction) {
+  return sql`(SELECT count(*) FROM batch_exports e WHERE e.project_id = p.id AND NOT e.deleted)
+    < ${exportLimits.exportsPerProjectMax}`;
+}
+
+/**
+ * Changes an export that nobody changed since it was read; undefined when somebody did. One that starts again
+ * goes on with the interval it is in: what was missed meanwhile is for a backfill.
+ */
+export async function updateExport(
+  sql: Postgres | PostgresTransaction,
+  stored: StoredExport,
+  fields: ExportFields,
+  now: Date,
+): Promise<StoredExport | undefined> {
+  const resumed = stored.paused && !fields.paused;
+  const [row] = await sql<StoredExport[]>`
+    UPDATE batch_exports SET
+      name = ${fields.name}, model = ${fields.model}, "interval" = ${fields.interval}, paused = ${fields.paused},
+      last_paused_at = ${fields.last_paused_at}::text::timestamptz, start_at = ${fields.start_at}::text::timestamptz,
+      end_at = ${fields.end_at}::text::timestamptz, native_query = ${fields.native_query}::text,
+      filters = ${jsonOf(sql, fields.filters)}::jsonb, destination_type = ${fields.destination_type},
+      destination_config = ${jsonOf(sql, fields.destination_config)}::jsonb,
+      destination_secrets = ${fields.destination_secrets}::bytea,
+      scheduled_until = CASE WHEN ${resumed} THEN ${now}::timestamptz ELSE scheduled_until END,
+      last_updated_at = ${now}::timestamptz
+    WHERE id = ${stored.id} AND NOT deleted AND xmin::text = ${stored.revision}
+    RETURNING *, xmin::text AS revision, ${exact(sql)}`;
+  return row;
+}
+
+/** Pauses or resumes; undefined when it was so already, and then nothing is written. */
+export async function setPaused(
+  sql: Postgres,
+  id: string,
+  paused: boolean,
+  now: Date,
+): Promise<StoredExport | undefined> {
+  const [row] = await sql<StoredExport[]>`
+    UPDATE batch_exports SET
+      paused = ${paused},
+      last_paused_at = CASE WHEN ${paused} THEN ${now}::timestamptz ELSE last_paused_at END,
+      scheduled_until = CASE WHEN ${paused} THEN scheduled_until ELSE ${now}::timestamptz END,
+      last_updated_at = ${now}::timestamptz
+    WHERE id = ${id} AND NOT deleted AND paused <> ${paused}
+    RETURNING *, xmin::text AS revision, ${exact(sql)}`;
+  return row;
+}
+
+/** Ends an export: what runs is cancelled, its secrets are forgotten. False when it was gone already. */
+export async function removeExport(
+  sql: Postgres,
+  place: ExportScope,
+  id: string,
+  now: Date,
+): Promise<boolean> {
+  const rows = await sql`
+    WITH removed AS (
+      UPDATE batch_exports e SET deleted = true, destination_secrets = '', last_updated_at = ${now}
+      WHERE e.id = ${id} AND NOT e.deleted AND ${within(sql, place)}
+      RETURNING e.id
+    ), ended AS (
+      UPDATE batch_export_backfills b SET status = 'Cancelled', finished_at = ${now}, last_updated_at = ${now}
+      FROM removed r WHERE b.batch_export_id = r.id AND b.status IN ('Starting', 'Running')
+    ), stopped AS (
+      UPDATE batch_export_runs u SET status = 'Cancelled', finished_at = ${now}, last_updated_at = ${now}
+      FROM removed r
+      WHERE u.batch_export_id = r.id AND u.status IN ('Starting', 'Running', 'FailedRetryable')
+    )
+    SELECT id FROM removed`;
+  return rows.length > 0;
+}
+
+/** The project of a new export under an organization: the one that is named, the user's, or the oldest. */
+export async function homeProject(
+  sql: Postgres,
+  organization_id: string,
+  named: number | undefined,
+  current: number | null,
+): Promise<number | undefined> {
+  const [row] = await sql<{ id: number }[]>`
+    SELECT p.id FROM projects p
+    WHERE p.organization_id = ${organization_id}
+      AND (${named === undefined} OR p.id = ${named ?? null}::integer)
+    ORDER BY p.id = ${current}::integer DESC NULLS LAST, p.id LIMIT 1`;
+  return row?.id;
+}
+
+function within(sql: Postgres, place: ExportScope) {
+  if ("project_id" in place) return sql`e.project_id = ${place.project_id}`;
+  return sql`e.project_id IN (SELECT p.id FROM projects p WHERE p.organization_id = ${place.organization_id})`;
+}
+
+/** Nothing is SQL's own null, not JSON's. */
+function jsonOf(sql: Postgres | PostgresTransaction, value: unknown) {
+  return value === null || value === undefined ? null : sql.json(value as never);
+}
+
+/** Moments that were given, as replies spell them; named like the columns they take the place of. */
+function exact(sql: Postgres | PostgresTransaction) {
+  const shape = 'YYYY-MM-DD"T"HH24:MI:SS.US"Z"';
+  return sql`
+    replace(to_char(last_paused_at AT TIME ZONE 'UTC', ${shape}), '.000000Z', 'Z') AS last_paused_at,
+    replace(to_char(start_at AT TIME ZONE 'UTC', ${shape}), '.000000Z', 'Z') AS start_at,
+    replace(to_char(end_at AT TIME ZONE 'UTC', ${shape}), '.000000Z', 'Z') AS end_at`;
+}

@@ -1,0 +1,286 @@
+// One attempt at a run: read what it asks for, deliver it, write what became of it. Never claims a run itself, and
+// never ends one that is no longer its own.
+
+import type { Secrets } from "../../access/secret.ts";
+import type { Clock } from "../../core/clock.ts";
+import { exportLimits } from "../limits.ts";
+import { runLimits } from "./limits.ts";
+import { type Log, reasonOf } from "../../core/log.ts";
+import type { Postgres } from "../../storage/postgres/postgres.ts";
+import { checkPropertyFilters, compilePropertyFilters } from "../../storage/events/property_filter.ts";
+import { choiceOf, columnsFor, deliver } from "./deliver.ts";
+import { ownColumns } from "../source/columns.ts";
+import { kill, type Means } from "../source/delivery.ts";
+import { type Destination, fullDestination, secretsOf } from "../destinations/config.ts";
+import { DeliveryError, shownFailure } from "../destinations/failure.ts";
+import type { ExportInterval } from "./interval.ts";
+import { type LogLevel, writeLog } from "../logs/store.ts";
+import { compileQuery } from "../query/compile.ts";
+import { isoText } from "../destinations/objects/object_key.ts";
+import { backoffMs, type RunStatus } from "./state.ts";
+import { type ClaimedRun, endRun, type Ending, keepRun, pauseFailing } from "./store.ts";
+import type { ExportSource, ExportStatement } from "../source/store.ts";
+import { isPlaceTaken } from "../exports/store.ts";
+
+/** What runs are counted by. */
+export interface RunCounts {
+  /** An attempt ended so. */
+  ended(status: RunStatus, type: string): void;
+  rows(count: number): void;
+  /** From its claim to its end. */
+  seconds(value: number): void;
+}
+
+export interface RunMeans extends Means {
+  sql: Postgres;
+  secrets: Secrets;
+  clock: Clock;
+  log: Log;
+  counts: RunCounts;
+  /** Who holds the runs of this process. */
+  owner: string;
+}
+
+/** Why an attempt is stopped from outside. */
+type Stop = "released" | "lost";
+
+/**
+ * Does one attempt and writes what became of it. Never throws.
+ * @param released aborts when the process ends: the run is then left for others, as it is.
+ */
+export async function attempt(run: ClaimedRun, means: RunMeans, released: AbortSignal): Promise<void> {
+  const { clock, log, counts } = means;
+  const abort = new AbortController();
+  let stopped: Stop | undefined;
+  const stop = (why: Stop): void => {
+    stopped ??= why;
+    abort.abort();
+  };
+  const onRelease = (): void => stop("released");
+  if (released.aborted) return;
+  released.addEventListener("abort", onRelease, { once: true });
+  const beat = heartbeat(run, means, () => stop("lost"));
+  const began = clock.elapsed();
+  try {
+    const ending = await deliverRun(run, means, abort.signal);
+    if (stopped !== undefined || !(await writeEnd(run, means, ending, abort.signal))) return;
+    counts.ended(ending.status, run.destination_type);
+    counts.rows(ending.records_completed ?? 0);
+    counts.seconds((clock.elapsed() - began) / 1000);
+    await tell(run, means, ending);
+  } catch (thrown) {
+    // Postgres is away: the lease runs out, and the run is taken up again.
+    log.warn("a run's end was not written", { run: run.id, reason: reasonOf(thrown) });
+  } finally {
+    released.removeEventListener("abort", onRelease);
+    await beat.close();
+  }
+}
+
+/**
+ * Writes how an attempt ended. Tried again when the store fails, at last without what may be its fault: a run whose
+ * end is not written is delivered again.
+ * @returns false when the run is no longer ours.
+ * @throws what the store says after runLimits.exportEndTriesMax tries, or once `abort` says that the run is not ours.
+ */
+async function writeEnd(
+  { id }: ClaimedRun,
+  { sql, owner, clock, log }: RunMeans,
+  ending: Attempted,
+  abort: AbortSignal,
+): Promise<boolean> {
+  for (let tried = 1; ; tried++) {
+    const last = tried === runLimits.exportEndTriesMax;
+    const latest_error = ending.latest_error !== null && last ? unstorableReason : ending.latest_error;
+    try {
+      return await endRun(
+        sql,
+        { id, attempts: ending.attempts },
+        owner,
+        { ...ending, latest_error },
+        clock.now(),
+      );
+    } catch (thrown) {
+      if (last || abort.aborted) throw thrown;
+      log.warn("a run's end could not be written and is tried again", { run: id, reason: reasonOf(thrown) });
+      await Bun.sleep(runLimits.exportEndRetryMs * tried);
+    }
+  }
+}
+
+const unstorableReason = "The run failed, and why could not be stored";
+
+/** Keeps the lease, and notices when the run is not ours any more. */
+function heartbeat(
+  run: ClaimedRun,
+  { sql, owner, clock }: RunMeans,
+  lost: () => void,
+): { close(): Promise<void> } {
+  let closed = false;
+  let kept = clock.elapsed();
+  let wake = (): void => {};
+  const beat = async (): Promise<void> => {
+    while (!closed) {
+      const { promise, resolve } = Promise.withResolvers<void>();
+      const timer = setTimeout(resolve, runLimits.exportBeatMs);
+      wake = resolve;
+      await promise;
+      clearTimeout(timer);
+      if (closed) return;
+      const mine = await keepRun(sql, run.id, owner, clock.now()).catch(() => undefined);
+      if (mine) kept = clock.elapsed();
+      // Unheard for a whole lease, another process may have taken it.
+      if (mine === false || clock.elapsed() - kept > runLimits.exportLeaseMs) return lost();
+    }
+  };
+  const beating = beat();
+  return {
+    close: () => {
+      closed = true;
+      wake();
+      return beating;
+    },
+  };
+}
+
+type Attempted = Ending & { attempts: number };
+
+async function deliverRun(run: ClaimedRun, means: RunMeans, abort: AbortSignal): Promise<Attempted> {
+  const mark = `sluice export run ${run.id}`;
+  const interval = intervalOf(run);
+  const range = rangeText(interval);
+  let secrets: string[] = [];
+  try {
+    if (run.attempts >= runLimits.exportAttemptsMax) {
+      throw new DeliveryError(
+        `Given up: ${run.attempts} attempts failed, or their process ended while it ran`,
+        true,
+      );
+    }
+    await say(run, means, "INFO", `Starting batch export for range ${range}`);
+    if (run.taken_over) {
+      await say(run, means, "WARNING", "Its process is gone; another one takes it over from the beginning");
+      await kill(means.clickhouse, mark).catch(() => {});
+    }
+    const destination = destinationOf(run, means);
+    secrets = secretsOf(destination);
+    if (destination.type === "File" && (await isPlaceTaken(means.sql, run.batch_export_id))) {
+      const why = "Another project's batch export writes its files there";
+      throw new DeliveryError(`${why}: choose another path or prefix`, true);
+    }
+    const source = sourceOf(run, destination, interval, means.clock.now());
+    const rows = await deliver(destination, { ...means, source, mark, abort });
+    return {
+      status: "Completed",
+      attempts: run.attempts,
+      records_completed: rows,
+      records_total_count: rows,
+      latest_error: null,
+    };
+  } catch (thrown) {
+    const { message, final } = shownFailure(thrown, secrets);
+    const attempts = Math.min(runLimits.exportAttemptsMax, run.attempts + 1);
+    const given_up = final || attempts >= runLimits.exportAttemptsMax;
+    const pause = backoffMs(attempts, exportLimits.exportRetryMsMin, runLimits.exportRetryMsMax);
+    return {
+      status: given_up ? "Failed" : "FailedRetryable",
+      attempts,
+      records_completed: null,
+      records_total_count: null,
+      latest_error: message,
+      next_attempt_at: means.clock.now() + pause,
+    };
+  }
+}
+
+/** Says how it ended, and pauses an export that keeps failing. */
+async function tell(run: ClaimedRun, means: RunMeans, ending: Attempted): Promise<void> {
+  const range = rangeText(intervalOf(run));
+  const { clock, sql, log } = means;
+  switch (ending.status) {
+    case "Completed":
+      if (ending.records_completed === 0) {
+        const none = "Batch export will finish early as there is no data matching specified filters";
+        await say(run, means, "INFO", `${none} in range ${range}`);
+      }
+      await say(
+        run,
+        means,
+        "INFO",
+        `Batch export for range ${range} finished successfully with ${ending.records_completed} records exported`,
+      );
+      return;
+    case "FailedRetryable": {
+      const seconds = Math.round(((ending.next_attempt_at ?? 0) - clock.now()) / 1000);
+      const again = `attempt ${ending.attempts} failed; the next one begins in ${seconds} s`;
+      await say(run, means, "WARNING", `Batch export for range ${range}: ${again}: ${ending.latest_error}`);
+      return;
+    }
+    default:
+      await say(
+        run,
+        means,
+        "ERROR",
+        `Batch export for range ${range} failed with a non-recoverable error: ${ending.latest_error}`,
+      );
+      log.warn("a batch export's run failed", { batch_export: run.batch_export_id, run: run.id });
+      if (await pauseFailing(sql, run.batch_export_id, clock.now())) {
+        await say(run, means, "ERROR", pausedText);
+      }
+  }
+}
+
+/** A line that cannot be written is no reason to fail a run. */
+async function say(
+  run: ClaimedRun,
+  { sql, clock, log }: RunMeans,
+  level: LogLevel,
+  message: string,
+): Promise<void> {
+  const line = { batch_export_id: run.batch_export_id, run_id: run.id, level, message };
+  await writeLog(sql, line, clock.now()).catch((thrown: unknown) => {
+    log.debug("a line of an export's log was lost", { message, reason: reasonOf(thrown) });
+  });
+}
+
+function destinationOf(run: ClaimedRun, { secrets }: RunMeans): Destination {
+  const hidden = secrets.open(run.destination_secrets);
+  return fullDestination(run.destination_type, run.destination_config, hidden);
+}
+
+function intervalOf({ data_interval_start, data_interval_end }: ClaimedRun): ExportInterval {
+  return { start: data_interval_start?.getTime() ?? null, end: data_interval_end.getTime() };
+}
+
+function sourceOf(
+  run: ClaimedRun,
+  destination: Destination,
+  interval: ExportInterval,
+  now: number,
+): ExportSource {
+  const { project_id, model, native_query, filters } = run;
+  const own = native_query === null ? undefined : compileQuery(native_query, model);
+  return {
+    project_id,
+    model,
+    interval,
+    choice: choiceOf(destination),
+    conditions: filters === null ? [] : [filterOf(filters, model, now)],
+    columns: own ? ownColumns(own) : columnsFor(destination, model),
+    own,
+  };
+}
+
+/** Filters were checked when they came in. */
+function filterOf(filters: unknown, rows: ClaimedRun["model"], now: number): ExportStatement {
+  const params: Record<string, unknown> = {};
+  const text = compilePropertyFilters(checkPropertyFilters(filters, "filters"), params, "f", { rows, now });
+  return { text, params };
+}
+
+function rangeText({ start, end }: ExportInterval): string {
+  return `${start === null ? "START" : isoText(start)} - ${isoText(end)}`;
+}
+
+const { exportFailuresMax, exportFailuresAmong } = runLimits;
+const pausedText = `Batch export paused: ${exportFailuresMax} of its last ${exportFailuresAmong} runs failed`;

@@ -1,0 +1,72 @@
+// Pages that are followed by their links instead of counted: a row's place in the order is the address of what
+// comes after it. Pure; never asks a store.
+
+import { Fault } from "../../core/fault.ts";
+import { isUuid } from "../../core/id.ts";
+
+/** The row that the page begins after; towards earlier pages when `backwards`. */
+export interface Cursor {
+  /** A moment as Postgres writes it. */
+  key: string;
+  id: string;
+  backwards: boolean;
+}
+
+/** Where a row stands in its order, exactly as Postgres has it. */
+export interface Ordered<Row> {
+  row: Row;
+  order_key: string;
+}
+
+export interface CursorPage<Row> {
+  next: string | null;
+  previous: string | null;
+  results: Row[];
+}
+
+const momentShape = /^(-?infinity|\d{4,6}-\d\d-\d\d \d\d:\d\d:\d\d(\.\d{1,6})?[+-]\d\d(:\d\d)?(:\d\d)?)$/;
+
+/** @throws Fault not_found for a cursor that this server never gave out. */
+export function readCursor(query: URLSearchParams): Cursor | undefined {
+  const text = query.get("cursor");
+  if (!text) return undefined;
+  const [way, key = "", id = ""] = Buffer.from(text.slice(0, 300), "base64url").toString("latin1").split("|");
+  if ((way === "n" || way === "p") && momentShape.test(key) && isUuid(id)) {
+    return { key, id, backwards: way === "p" };
+  }
+  throw new Fault("not_found", "Invalid cursor");
+}
+
+/**
+ * @param rows up to one more than `limit`, as read from the cursor on; backwards where it points so.
+ */
+export function cursorPage<Row extends { id: string }>(
+  url: URL,
+  rows: readonly Ordered<Row>[],
+  limit: number,
+  cursor: Cursor | undefined,
+): CursorPage<Row> {
+  const more = rows.length > limit;
+  const shown = rows.slice(0, limit);
+  const backwards = cursor?.backwards ?? false;
+  if (backwards) shown.reverse();
+  const last = shown.at(-1);
+  const first = shown[0];
+  const hasNext = backwards || more;
+  const hasPrevious = backwards ? more : cursor !== undefined;
+  return {
+    next: hasNext && last ? linkTo(url, "n", last) : null,
+    previous: hasPrevious && first ? linkTo(url, "p", first) : null,
+    results: shown.map(({ row }) => row),
+  };
+}
+
+function linkTo(url: URL, way: "n" | "p", { row, order_key }: Ordered<{ id: string }>): string {
+  const link = new URL(url);
+  link.searchParams.set(
+    "cursor",
+    Buffer.from(`${way}|${order_key}|${row.id}`, "latin1").toString("base64url"),
+  );
+  link.searchParams.sort();
+  return link.href;
+}

@@ -1,0 +1,157 @@
+// Where schedules and backfills rest between their runs: each moves on by one run at a time. Every moment comes from
+// the caller's clock, never from Postgres.
+
+import { runLimits } from "./limits.ts";
+import type { Postgres } from "../../storage/postgres/postgres.ts";
+import type { ExportInterval } from "./interval.ts";
+import { openStatuses } from "./state.ts";
+
+type Transaction = Parameters<Parameters<Postgres["begin"]>[1]>[0];
+
+export interface DueExport {
+  id: string;
+  interval: string;
+  scheduled_until: Date;
+  start_at: Date | null;
+  end_at: Date | null;
+}
+
+/**
+ * Moves schedules on: for every export whose next interval has ended and that has no open run, `decide` says
+ * which interval to run next, or how far there is nothing to do.
+ * @returns how many runs were made.
+ */
+export async function scheduleRuns(
+  sql: Postgres,
+  now: number,
+  decide: (due: DueExport) => { run: ExportInterval } | { until: number },
+): Promise<number> {
+  const due = await sql<DueExport[]>`
+      SELECT e.id, e."interval", e.scheduled_until, e.start_at, e.end_at
+      FROM (
+        SELECT *, CASE "interval" WHEN 'hour' THEN 3600 WHEN 'day' THEN 86400 WHEN 'week' THEN 604800
+          ELSE split_part("interval", ' ', 2)::integer * 60 END AS seconds
+        FROM (SELECT id, project_id, "interval", coalesce(scheduled_until, created_at) AS scheduled_until, start_at,
+            end_at
+          FROM batch_exports WHERE NOT deleted AND NOT paused) open
+      ) e
+      WHERE (floor(extract(epoch FROM e.scheduled_until) / e.seconds) + 1) * e.seconds <= ${now / 1000}
+        AND (e.start_at IS NULL OR e.start_at <= ${new Date(now)})
+        AND (e.end_at IS NULL OR e.scheduled_until < e.end_at)
+        AND NOT EXISTS (
+          SELECT FROM batch_export_runs r
+          WHERE r.batch_export_id = e.id AND r.backfill_id IS NULL AND r.status IN ${sql(openStatuses)})
+      ORDER BY row_number() OVER (PARTITION BY e.project_id ORDER BY e.scheduled_until, e.id), e.scheduled_until, e.id
+      LIMIT ${runLimits.exportsPerTickMax}`;
+  let made = 0;
+  for (const one of due) {
+    const decided = decide(one);
+    const reached = new Date("run" in decided ? decided.run.end : decided.until);
+    // One at a time: who deletes several of them at once must not wait for us while we wait for them.
+    made += await sql.begin(async (tx) => {
+      // Another process that moved it meanwhile wins.
+      const moved = await tx`
+        UPDATE batch_exports SET scheduled_until = ${reached}
+        WHERE id = ${one.id} AND NOT deleted AND NOT paused
+          AND date_trunc('milliseconds', coalesce(scheduled_until, created_at)) = ${one.scheduled_until}`;
+      if (moved.count === 0 || !("run" in decided)) return 0;
+      return await insertRun(tx, { batch_export_id: one.id, backfill_id: null }, decided.run, now);
+    });
+  }
+  return made;
+}
+
+/** @returns 1, or 0 when there is one for this interval. */
+async function insertRun(
+  tx: Transaction,
+  { batch_export_id, backfill_id }: { batch_export_id: string; backfill_id: string | null },
+  { start, end }: ExportInterval,
+  now: number,
+): Promise<number> {
+  const at = new Date(now);
+  const made = await tx`
+    INSERT INTO batch_export_runs (id, batch_export_id, backfill_id, data_interval_start, data_interval_end,
+      next_attempt_at, created_at, last_updated_at)
+    VALUES (${crypto.randomUUID()}, ${batch_export_id}, ${backfill_id}, ${start === null ? null : new Date(start)},
+      ${new Date(end)}, ${at}, ${at}, ${at})
+    ON CONFLICT DO NOTHING`;
+  return made.count;
+}
+
+export interface OpenBackfill {
+  id: string;
+  batch_export_id: string;
+  project_id: number;
+  model: "events" | "persons";
+  interval: string;
+  /** As it was asked for; null: until now. */
+  end_at: Date | null;
+  range_start: Date | null;
+  range_end: Date;
+  scheduled_until: Date | null;
+  created_at: Date;
+}
+
+/** Backfills that wait for their next run, or for their end. */
+export async function waitingBackfills(sql: Postgres): Promise<OpenBackfill[]> {
+  return await sql<OpenBackfill[]>`
+    SELECT b.id, b.batch_export_id, e.project_id, e.model, b."interval", b.end_at, b.range_start,
+      b.range_end, b.scheduled_until, b.created_at
+    FROM batch_export_backfills b JOIN batch_exports e ON e.id = b.batch_export_id
+    WHERE b.status IN ('Starting', 'Running') AND NOT e.deleted
+      AND NOT EXISTS (
+        SELECT FROM batch_export_runs r WHERE r.backfill_id = b.id AND r.status IN ${sql(openStatuses)})
+    ORDER BY row_number() OVER (PARTITION BY e.project_id ORDER BY b.created_at, b.id), b.created_at, b.id
+    LIMIT ${runLimits.exportsPerTickMax}`;
+}
+
+/** Says where a backfill begins and ends, once; how many runs that means. */
+export async function setRange(
+  sql: Postgres,
+  id: string,
+  range: { start: number; end: number },
+  runs: number,
+  now: number,
+): Promise<void> {
+  await sql`
+    UPDATE batch_export_backfills
+    SET range_start = ${new Date(range.start)}, range_end = ${new Date(range.end)}, total_runs = ${runs},
+      last_updated_at = ${new Date(now)}
+    WHERE id = ${id} AND (range_start IS NULL OR total_runs IS NULL)`;
+}
+
+/** Makes the next run of a backfill. Of several processes at once, one does. */
+export async function advanceBackfill(
+  sql: Postgres,
+  backfill: OpenBackfill,
+  run: ExportInterval,
+  now: number,
+): Promise<number> {
+  const { id, batch_export_id, scheduled_until } = backfill;
+  return await sql.begin(async (tx) => {
+    // First, as whoever deletes the export does: the other way round, each would wait for the other.
+    await tx`SELECT FROM batch_exports WHERE id = ${batch_export_id} FOR KEY SHARE`;
+    const moved = await tx`
+      UPDATE batch_export_backfills
+      SET status = 'Running', scheduled_until = ${new Date(run.end)}, last_updated_at = ${new Date(now)}
+      WHERE id = ${id} AND status IN ('Starting', 'Running')
+        AND date_trunc('milliseconds', scheduled_until) IS NOT DISTINCT FROM ${scheduled_until}`;
+    return moved.count === 0 ? 0 : insertRun(tx, { batch_export_id, backfill_id: id }, run, now);
+  });
+}
+
+/** Ends a backfill that has no interval left. @returns how its runs ended; undefined when another ended it. */
+export async function completeBackfill(
+  sql: Postgres,
+  id: string,
+  now: number,
+): Promise<{ runs: number; failed: number } | undefined> {
+  const [ended] = await sql<{ runs: number; failed: number }[]>`
+    UPDATE batch_export_backfills SET status = 'Completed', finished_at = ${new Date(now)},
+      last_updated_at = ${new Date(now)}
+    WHERE id = ${id} AND status IN ('Starting', 'Running')
+    RETURNING (SELECT count(*)::integer FROM batch_export_runs WHERE backfill_id = ${id}) AS runs,
+      (SELECT count(*)::integer FROM batch_export_runs WHERE backfill_id = ${id} AND status <> 'Completed')
+        AS failed`;
+  return ended;
+}

@@ -1,0 +1,207 @@
+// Where runs rest while they are worked on: what falls due, who holds it, what became of it. Every moment comes from
+// the caller's clock, never from Postgres.
+
+import { limits } from "../../core/limits.ts";
+import { runLimits } from "./limits.ts";
+import type { Postgres } from "../../storage/postgres/postgres.ts";
+import type { DestinationType, Settings } from "../destinations/config.ts";
+import { openStatuses, type RunStatus, statusesBefore } from "./state.ts";
+
+/** A run with all that doing it takes. Moments in ms since 1970. */
+export interface ClaimedRun {
+  id: string;
+  batch_export_id: string;
+  backfill_id: string | null;
+  /** Failed attempts so far. */
+  attempts: number;
+  /** It was running before: its process is gone. Where that gave nothing back, it counts as a failed attempt. */
+  taken_over: boolean;
+  data_interval_start: Date | null;
+  data_interval_end: Date;
+  project_id: number;
+  name: string;
+  model: "events" | "persons";
+  native_query: string | null;
+  filters: unknown;
+  destination_type: DestinationType;
+  destination_config: Settings;
+  destination_secrets: Uint8Array;
+}
+
+/** Runs of deleted exports and cancelled backfills that nobody works on any more. */
+export async function cancelOrphans(sql: Postgres, now: number): Promise<void> {
+  const at = new Date(now);
+  await sql`
+    UPDATE batch_export_runs
+    SET status = 'Cancelled', finished_at = ${at}, last_updated_at = ${at}, lease_owner = NULL, lease_until = NULL
+    WHERE id IN (
+      SELECT r.id FROM batch_export_runs r JOIN batch_exports e ON e.id = r.batch_export_id
+      WHERE r.status IN ${sql(openStatuses)} AND (r.lease_until IS NULL OR r.lease_until < ${at})
+        AND (e.deleted OR EXISTS (
+          SELECT FROM batch_export_backfills b WHERE b.id = r.backfill_id AND b.status = 'Cancelled'))
+      FOR UPDATE OF r SKIP LOCKED)`;
+}
+
+export interface Due {
+  now: number;
+  /** Every event that arrived before it is stored. */
+  through: number;
+  /** Destinations that this process cannot write to: their runs are left to others. */
+  unable: readonly DestinationType[];
+}
+
+export interface DueRun {
+  id: string;
+  project_id: number;
+  backfill: boolean;
+}
+
+/**
+ * Runs that are due, complete in ClickHouse and nobody's: the oldest of each project and kind before all second ones,
+ * at most `each` of them.
+ */
+export async function dueRuns(sql: Postgres, { now, through, unable }: Due, each: number): Promise<DueRun[]> {
+  const at = new Date(now);
+  return await sql<DueRun[]>`
+    SELECT id, project_id, backfill
+    FROM (
+      SELECT r.id, e.project_id, r.backfill_id IS NOT NULL AS backfill, r.next_attempt_at, r.data_interval_end,
+        row_number() OVER (
+          PARTITION BY e.project_id, r.backfill_id IS NOT NULL
+          ORDER BY r.next_attempt_at, r.data_interval_end, r.id) AS place
+      FROM batch_export_runs r JOIN batch_exports e ON e.id = r.batch_export_id
+      WHERE r.status IN ${sql(statusesBefore("Running"))} AND r.next_attempt_at <= ${at}
+        AND (r.lease_until IS NULL OR r.lease_until < ${at})
+        AND r.data_interval_end <= ${new Date(through)} AND NOT e.deleted
+        AND e.destination_type <> ALL(${[...unable]}::text[])
+    ) due
+    WHERE place <= ${each}
+    ORDER BY place, backfill, next_attempt_at, data_interval_end, id
+    LIMIT ${limits.claimCandidatesMax}`;
+}
+
+export interface Claim {
+  owner: string;
+  now: number;
+  ids: readonly string[];
+}
+
+/** Takes those of the runs that are still nobody's; they are `owner`'s until the lease ends. */
+export async function claimRuns(sql: Postgres, { owner, now, ids }: Claim): Promise<ClaimedRun[]> {
+  const at = new Date(now);
+  return await sql<ClaimedRun[]>`
+    UPDATE batch_export_runs r
+    SET status = 'Running', attempts = r.attempts + due.lost::integer, lease_owner = ${owner},
+      lease_until = ${new Date(now + runLimits.exportLeaseMs)}, last_updated_at = ${at}
+    FROM (
+      SELECT r.id, r.status = 'Running' AS taken_over,
+        r.status = 'Running' AND r.lease_until IS NOT NULL AS lost
+      FROM batch_export_runs r JOIN batch_exports e ON e.id = r.batch_export_id
+      WHERE r.status IN ${sql(statusesBefore("Running"))} AND r.next_attempt_at <= ${at}
+        AND (r.lease_until IS NULL OR r.lease_until < ${at}) AND NOT e.deleted
+        AND r.id = ANY(${[...ids]}::uuid[])
+      ORDER BY r.id
+      FOR UPDATE OF r SKIP LOCKED
+    ) due, batch_exports e
+    WHERE r.id = due.id AND e.id = r.batch_export_id
+    RETURNING r.id, r.batch_export_id, r.backfill_id, r.attempts, due.taken_over, r.data_interval_start,
+      r.data_interval_end, e.project_id, e.name, e.model, e.native_query, e.filters, e.destination_type,
+      e.destination_config, e.destination_secrets`;
+}
+
+/**
+ * Shows runs that were due for runLimits.exportUntakenMsMax and that neither this process nor, so it seems, any other
+ * can serve. They stay due, for one that comes.
+ * @returns those that did not show it yet.
+ */
+export async function showUntaken(
+  sql: Postgres,
+  { now, through, unable }: Due,
+  reason: string,
+): Promise<{ id: string; batch_export_id: string }[]> {
+  const at = new Date(now);
+  return await sql<{ id: string; batch_export_id: string }[]>`
+    UPDATE batch_export_runs SET latest_error = ${reason}, last_updated_at = ${at}
+    WHERE id IN (
+      SELECT r.id FROM batch_export_runs r JOIN batch_exports e ON e.id = r.batch_export_id
+      WHERE r.status IN ${sql(statusesBefore("Running"))}
+        AND r.next_attempt_at <= ${new Date(now - runLimits.exportUntakenMsMax)}
+        AND (r.lease_until IS NULL OR r.lease_until < ${at})
+        AND r.data_interval_end <= ${new Date(through)} AND NOT e.deleted
+        AND e.destination_type = ANY(${[...unable]}::text[]) AND r.latest_error IS DISTINCT FROM ${reason}
+      FOR UPDATE OF r SKIP LOCKED)
+    RETURNING id, batch_export_id`;
+}
+
+/** Keeps a run; false when it is not `owner`'s to work on any more: cancelled, or taken by another. */
+export async function keepRun(sql: Postgres, id: string, owner: string, now: number): Promise<boolean> {
+  const kept = await sql`
+    UPDATE batch_export_runs r SET lease_until = ${new Date(now + runLimits.exportLeaseMs)}
+    FROM batch_exports e
+    WHERE r.id = ${id} AND r.lease_owner = ${owner} AND r.status = 'Running' AND e.id = r.batch_export_id
+      AND NOT e.deleted AND NOT EXISTS (
+        SELECT FROM batch_export_backfills b WHERE b.id = r.backfill_id AND b.status = 'Cancelled')`;
+  return kept.count > 0;
+}
+
+export interface Ending {
+  status: RunStatus;
+  records_completed: number | null;
+  records_total_count: number | null;
+  latest_error: string | null;
+  /** For FailedRetryable: when it is tried again. */
+  next_attempt_at?: number;
+}
+
+/** Writes what became of an attempt; false when the run was no longer `owner`'s. */
+export async function endRun(
+  sql: Postgres,
+  { id, attempts }: { id: string; attempts: number },
+  owner: string,
+  ending: Ending,
+  now: number,
+): Promise<boolean> {
+  const at = new Date(now);
+  const open = openStatuses.some((status) => status === ending.status);
+  const ended = await sql`
+    UPDATE batch_export_runs
+    SET status = ${ending.status}, attempts = ${attempts}, records_completed = ${ending.records_completed},
+      records_total_count = ${ending.records_total_count}, latest_error = ${ending.latest_error},
+      next_attempt_at = ${new Date(ending.next_attempt_at ?? now)}, finished_at = ${open ? null : at},
+      last_updated_at = ${at}, lease_owner = NULL, lease_until = NULL
+    WHERE id = ${id} AND lease_owner = ${owner} AND status IN ${sql(statusesBefore(ending.status))}`;
+  return ended.count > 0;
+}
+
+/** Gives back what is still running, for another process to take at once. */
+export async function releaseRuns(sql: Postgres, owner: string, now: number): Promise<void> {
+  await sql`
+    UPDATE batch_export_runs SET lease_owner = NULL, lease_until = NULL, last_updated_at = ${new Date(now)}
+    WHERE id IN (
+      SELECT id FROM batch_export_runs WHERE lease_owner = ${owner} AND status = 'Running'
+      FOR UPDATE SKIP LOCKED)`;
+}
+
+/**
+ * Pauses an export that keeps failing, and cancels its backfills. Runs from before its last pause do not count:
+ * who unpaused it has mended something.
+ * @returns whether it was paused now.
+ */
+export async function pauseFailing(sql: Postgres, batch_export_id: string, now: number): Promise<boolean> {
+  const at = new Date(now);
+  return await sql.begin(async (tx) => {
+    const paused = await tx`
+      UPDATE batch_exports e SET paused = true, last_paused_at = ${at}, last_updated_at = ${at}
+      WHERE id = ${batch_export_id} AND NOT paused AND ${runLimits.exportFailuresMax} <= (
+        SELECT count(*) FROM (
+          SELECT status FROM batch_export_runs r
+          WHERE r.batch_export_id = e.id AND r.last_updated_at > coalesce(e.last_paused_at, '-infinity')
+          ORDER BY last_updated_at DESC LIMIT ${runLimits.exportFailuresAmong}) last
+        WHERE status = 'Failed')`;
+    if (paused.count === 0) return false;
+    await tx`
+      UPDATE batch_export_backfills SET status = 'Cancelled', finished_at = ${at}, last_updated_at = ${at}
+      WHERE batch_export_id = ${batch_export_id} AND status IN ('Starting', 'Running')`;
+    return true;
+  });
+}

@@ -1,0 +1,145 @@
+// The columns of what is exported, as SQL over the model's own rows: how each stands in a table and in JSON. Pure; no
+// value of a user is ever part of it.
+
+import type { CompiledQuery } from "../query/compile.ts";
+
+/** One column of what is written: how it is computed, what it is stored as, how it stands in JSON. */
+export interface ExportColumn {
+  name: string;
+  /** For CSV and Parquet. */
+  sql: string;
+  type: "String" | "DateTime64(6, 'UTC')" | "Int64" | "engine's own";
+  /** For JSON lines, as text of a JSON value. */
+  json: string;
+}
+
+const text = (name: string, sql = name): ExportColumn => ({
+  name,
+  sql: `toString(${sql})`,
+  type: "String",
+  json: `toJSONString(toString(${sql}))`,
+});
+
+/** Nothing in it needs to be escaped. */
+const uuid = (name: string): ExportColumn => ({ ...text(name), json: `concat('"', toString(${name}), '"')` });
+
+/** A line break between two tokens is valid JSON, but would end the line. */
+const json = (name: string, sql = name): ExportColumn => ({
+  name,
+  sql,
+  type: "String",
+  json: `if(empty(${sql}), '{}', translate(${sql}, '\\n\\r', '  '))`,
+});
+
+const moment = (name: string, sql = name): ExportColumn => ({
+  name,
+  sql,
+  type: "DateTime64(6, 'UTC')",
+  json: `concat('"', ${isoSql(sql)}, '"')`,
+});
+
+/** Where there is none, JSON has null and a table nothing. */
+const member = (name: string, key: string): ExportColumn => {
+  const raw = `if(position(properties, '"${key}"') = 0, '', JSONExtractRaw(properties, '${key}'))`;
+  return { name, sql: `nullIf(${raw}, '')`, type: "String", json: `if(empty(${raw}), 'null', ${raw})` };
+};
+
+const fixed = (name: string, value: string): ExportColumn => ({
+  name,
+  sql: `'${value}'`,
+  type: "String",
+  json: `'${value}'`,
+});
+
+/** Arguments of concat: a moment as ISO text with its offset. */
+export function isoSql(sql: string): string {
+  return `replaceOne(toString(${sql}), ' ', 'T'), '+00:00'`;
+}
+
+/** Most events have none, and looking for the name costs less than parsing. */
+const elementsChain =
+  "if(position(properties, '\"$elements_chain\"') = 0, '', JSONExtractString(properties, '$elements_chain'))";
+
+/** What eventsWithPersons reads beside an event's own columns. */
+export const personProperties = "person_properties";
+
+/** Of whom nothing is known, there is none. */
+const knownOfPerson: ExportColumn = {
+  ...json(personProperties),
+  sql: `if(empty(${personProperties}), '{}', ${personProperties})`,
+};
+
+/** In files, as PostHog writes them. */
+export const eventColumns: readonly ExportColumn[] = [
+  uuid("uuid"),
+  text("event"),
+  text("distinct_id"),
+  uuid("person_id"),
+  json("properties"),
+  knownOfPerson,
+  text("elements_chain", elementsChain),
+  moment("timestamp"),
+  moment("created_at"),
+  moment("_inserted_at", "created_at"),
+];
+
+const ipText =
+  "if(position(properties, '\"$ip\"') = 0, NULL, nullIf(JSONExtractString(properties, '$ip'), ''))";
+
+/** In a Postgres table, as PostHog makes it. */
+export const tableColumns: readonly ExportColumn[] = [
+  uuid("uuid"),
+  text("event"),
+  json("properties"),
+  fixed("elements", "[]"),
+  member("set", "$set"),
+  member("set_once", "$set_once"),
+  text("distinct_id"),
+  { name: "team_id", sql: "toInt64(project_id)", type: "Int64", json: "toString(project_id)" },
+  { name: "ip", sql: ipText, type: "String", json: `toJSONString(${ipText})` },
+  fixed("site_url", ""),
+  moment("timestamp"),
+];
+
+/** In a batch of capture, where the address of this server says nothing about where the user is. */
+export const captureColumns: readonly ExportColumn[] = [
+  uuid("uuid"),
+  text("event"),
+  text("distinct_id"),
+  moment("timestamp"),
+  {
+    ...json("properties"),
+    json:
+      "concat('{\"$geoip_disable\":true', if(match(properties, '^\\\\s*(\\\\{\\\\s*\\\\}\\\\s*)?$'), '}', " +
+      "concat(',', substring(trimLeft(translate(properties, '\\n\\r', '  ')), 2))))",
+  },
+];
+
+const number = (name: string): ExportColumn => ({
+  name,
+  sql: `toInt64(${name})`,
+  type: "Int64",
+  json: `toString(toInt64(${name}))`,
+});
+
+/** One row for every id of a person, in files and in tables; PostHog's versions are moments here. */
+export const personColumns: readonly ExportColumn[] = [
+  number("team_id"),
+  text("distinct_id"),
+  uuid("person_id"),
+  json("properties"),
+  number("person_distinct_id_version"),
+  number("person_version"),
+  moment("created_at"),
+  moment("_inserted_at"),
+  number("is_deleted"),
+];
+
+/** What a native_query selects. Its texts were compiled; a column of JSON text is JSON in JSON. */
+export function ownColumns({ columns }: CompiledQuery): ExportColumn[] {
+  return columns.map(({ expression_sql, alias }) => {
+    if (expression_sql === "properties") return json(alias, expression_sql);
+    const value = `ifNull(toJSONString(${expression_sql}), 'null')`;
+    return { name: alias, sql: expression_sql, type: "engine's own", json: value };
+  });
+}

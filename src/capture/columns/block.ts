@@ -1,0 +1,128 @@
+// A block: rows of one lane and year, as columns, until they are sealed into a journal frame. Never awaits.
+
+import { captureLimits } from "../limits.ts";
+import { ByteColumn, writeBlockHead, writeColumnHead } from "../../storage/native/native.ts";
+import { type ColumnFill, cutBlock } from "../../storage/native/native_cut.ts";
+import { Dictionary } from "./dictionary.ts";
+import { IdentityColumns } from "./identity_columns.ts";
+import { layout } from "../wasm/layout.ts";
+import type { LaneBlock } from "../journal/lane_block.ts";
+import type { Row } from "../event/row.ts";
+import type { ColumnBatch } from "../wasm/scan_arena.ts";
+
+const microsType = "DateTime64(6, 'UTC')";
+
+export class Block implements LaneBlock<Row> {
+  /** The year of every row in it. */
+  partition = 0;
+  rows = 0;
+  /** created_at of the first row, in microseconds; meaningless while rows = 0. */
+  oldest = 0;
+  readonly #uuid = new ByteColumn();
+  readonly #project = new ByteColumn();
+  readonly #event = new Dictionary();
+  readonly #distinctId = new ByteColumn();
+  readonly #properties = new ByteColumn(4096);
+  readonly #timestamp = new ByteColumn();
+  readonly #createdAt = new ByteColumn();
+  readonly #historical = new ByteColumn();
+  readonly #identity = new IdentityColumns();
+
+  get changes(): number {
+    return this.#identity.changes;
+  }
+
+  append(row: Row): number {
+    if (this.rows === 0) this.oldest = row.created_at;
+    const before = this.#namesBytes();
+    this.#uuid.raw(row.uuid);
+    this.#project.u32(row.project_id);
+    this.#event.append(row.event.source, row.event.from, row.event.to);
+    this.#distinctId.string(row.distinct_id.source, row.distinct_id.from, row.distinct_id.to);
+    this.#properties.string(row.properties.source, row.properties.from, row.properties.to);
+    this.#timestamp.i64(row.timestamp);
+    this.#createdAt.i64(row.created_at);
+    this.#historical.u8(row.historical_migration ? 1 : 0);
+    const identityBytes = this.#identity.append(this.rows, row);
+    this.rows++;
+    const idBytes = row.distinct_id.to - row.distinct_id.from;
+    const textBytes = row.properties.to - row.properties.from + idBytes + this.#namesBytes() - before;
+    return textBytes + identityBytes + captureLimits.rowBytesGuess;
+  }
+
+  /** Takes plain rows that were laid in columns already; returns about how many bytes they weigh. */
+  appendColumns(columns: ColumnBatch): number {
+    const { rows, bytes } = columns;
+    const before = this.#namesBytes();
+    if (this.rows === 0) this.oldest = columns.created;
+    const take = (column: ByteColumn, from: number, size: number) => column.raw(bytes, from, from + size);
+    take(this.#uuid, layout.OUT_UUID, rows * 16);
+    take(this.#project, layout.OUT_PROJECT, rows * 4);
+    const events = bytes.subarray(layout.OUT_EVENT, layout.OUT_EVENT + rows);
+    this.#event.appendNumbered(events, rows, columns.names);
+    take(this.#distinctId, layout.OUT_IDS, columns.idsBytes);
+    take(this.#properties, layout.OUT_PROPERTIES, columns.propertiesBytes);
+    take(this.#timestamp, layout.OUT_TIMESTAMP, rows * 8);
+    take(this.#createdAt, layout.OUT_CREATED, rows * 8);
+    take(this.#historical, layout.OUT_HISTORICAL, rows);
+    const identityBytes = this.#identity.appendColumns(this.rows, columns);
+    this.rows += rows;
+    const textBytes = columns.propertiesBytes + columns.idsBytes + this.#namesBytes() - before;
+    return textBytes + identityBytes + rows * captureLimits.rowBytesGuess;
+  }
+
+  /** Names of events and of what is changed, each once: they may be long. */
+  #namesBytes(): number {
+    return this.#event.bytes + this.#identity.namesBytes;
+  }
+
+  /**
+   * Writes the rows as one Native block; `batch` and the row numbers from `firstRow` are decided here, once.
+   */
+  encode(out: ByteColumn, batch: bigint, firstRow: number): void {
+    writeBlockHead(out, 10 + this.#identity.columns, this.rows);
+    const plain = (name: string, type: string, column: ByteColumn) => {
+      writeColumnHead(out, name, type);
+      out.raw(column.bytes, 0, column.length);
+    };
+    plain("uuid", "UUID", this.#uuid);
+    plain("project_id", "UInt32", this.#project);
+    writeColumnHead(out, "event", "LowCardinality(String)");
+    this.#event.encode(out, this.rows);
+    plain("distinct_id", "String", this.#distinctId);
+    plain("properties", "String", this.#properties);
+    plain("timestamp", microsType, this.#timestamp);
+    plain("created_at", microsType, this.#createdAt);
+    plain("historical_migration", "Bool", this.#historical);
+    this.#identity.encode(out, this.rows);
+    writeColumnHead(out, "_batch", "UInt64");
+    out.u64Repeated(batch, this.rows);
+    writeColumnHead(out, "_row", "UInt32");
+    for (let row = 0; row < this.rows; row++) out.u32(firstRow + row);
+  }
+
+  /** Empties the columns and keeps their memory. */
+  clear(): void {
+    this.rows = 0;
+    for (const column of [this.#uuid, this.#project, this.#distinctId, this.#properties]) column.length = 0;
+    for (const column of [this.#timestamp, this.#createdAt, this.#historical]) column.length = 0;
+    this.#event.clear();
+    this.#identity.clear();
+  }
+}
+
+/**
+ * Cuts a frame's rows `from` to `to` out of its Native bytes for another batch, renumbered from `firstRow`.
+ * Used when a refused batch is halved; a frame is one Native block.
+ */
+export function rebatch(
+  frame: Uint8Array,
+  from: number,
+  to: number,
+  batch: bigint,
+  firstRow: number,
+): Uint8Array {
+  const batchFill: ColumnFill = (out) => out.u64(batch);
+  const rowFill: ColumnFill = (out, row) => out.u32(firstRow + row);
+  return cutBlock(frame, from, to, { _batch: batchFill, _row: rowFill });
+}

@@ -1,0 +1,113 @@
+// The columns of who did it, within a block: written only when one of its rows has something for them, so that
+// events without cost nothing. Never looks into a value.
+
+import { ByteColumn, writeColumnHead } from "../../storage/native/native.ts";
+import { Offsets } from "../../storage/native/native_arrays.ts";
+import { Dictionary } from "./dictionary.ts";
+import { layout } from "../wasm/layout.ts";
+import type { Row } from "../event/row.ts";
+import type { ColumnBatch } from "../wasm/scan_arena.ts";
+
+export class IdentityColumns {
+  #used = false;
+  readonly #mode = new ByteColumn();
+  readonly #changes = new Offsets();
+  readonly #keys = new Dictionary();
+  readonly #ops = new ByteColumn();
+  readonly #values = new ByteColumn();
+  readonly #groups = new Offsets();
+  readonly #groupTypes = new Dictionary();
+  readonly #groupKeys = new ByteColumn();
+
+  /** Of persons and groups, in all rows. */
+  get changes(): number {
+    return this.#ops.length;
+  }
+
+  get namesBytes(): number {
+    return this.#keys.bytes + this.#groupTypes.bytes;
+  }
+
+  /** How many columns encode() writes. */
+  get columns(): number {
+    return this.#used ? 6 : 0;
+  }
+
+  /** Row number `rowNumber` (rising); rows with nothing to say may be left out. Returns about its bytes. */
+  append(rowNumber: number, row: Row): number {
+    const { changes, groups } = row;
+    if (row.person_mode === 0 && changes.count === 0 && groups.count === 0) return 0;
+    this.#used = true;
+    this.#padModes(rowNumber);
+    this.#mode.u8(row.person_mode);
+    const before = this.#values.length + this.#groupKeys.length;
+    for (let at = 0; at < changes.count; at++) {
+      this.#keys.append(changes.keySource(at), changes.keyFrom[at]!, changes.keyTo[at]!);
+      this.#ops.u8(changes.ops[at]!);
+      this.#values.string(changes.source, changes.valueFrom[at], changes.valueTo[at]);
+    }
+    if (changes.count > 0) this.#changes.add(rowNumber, changes.count);
+    for (let at = 0; at < groups.count; at++) {
+      const [type, key] = [groups.types[at]!, groups.keys[at]!];
+      this.#groupTypes.append(type.source, type.from, type.to);
+      this.#groupKeys.string(key.source, key.from, key.to);
+    }
+    if (groups.count > 0) this.#groups.add(rowNumber, groups.count);
+    return this.#values.length + this.#groupKeys.length - before + changes.count * 2;
+  }
+
+  /** The same for many rows that were laid in columns already, from number `rowNumber` on. */
+  appendColumns(rowNumber: number, { rows, bytes, identity }: ColumnBatch): number {
+    if (!identity) return 0;
+    this.#used = true;
+    this.#padModes(rowNumber);
+    const take = (column: ByteColumn, from: number, size: number) => column.raw(bytes, from, from + size);
+    take(this.#mode, layout.OUT_MODE, rows);
+    const { changes, groups, valuesBytes, groupKeysBytes } = identity;
+    if (changes > 0) {
+      this.#changes.addMany(rowNumber, identity.changeEnds, rows);
+      this.#keys.appendNumbered(identity.keys, changes, identity.keyNames);
+      take(this.#ops, layout.OUT_OPS, changes);
+      take(this.#values, layout.OUT_VALUES, valuesBytes);
+    }
+    if (groups > 0) {
+      this.#groups.addMany(rowNumber, identity.groupEnds, rows);
+      this.#groupTypes.appendNumbered(identity.types, groups, identity.typeNames);
+      take(this.#groupKeys, layout.OUT_GROUP_KEYS, groupKeysBytes);
+    }
+    return valuesBytes + groupKeysBytes + changes * 2;
+  }
+
+  encode(out: ByteColumn, rows: number): void {
+    if (!this.#used) return;
+    this.#padModes(rows);
+    this.#changes.pad(rows);
+    this.#groups.pad(rows);
+    writeColumnHead(out, "person_mode", "UInt8");
+    out.raw(this.#mode.bytes, 0, this.#mode.length);
+    writeColumnHead(out, "pk", "Array(LowCardinality(String))");
+    this.#keys.encodeArrays(out, this.#changes);
+    const arrays = (name: string, type: string, offsets: Offsets, items: ByteColumn) => {
+      writeColumnHead(out, name, type);
+      offsets.encode(out);
+      out.raw(items.bytes, 0, items.length);
+    };
+    arrays("pw", "Array(Int8)", this.#changes, this.#ops);
+    arrays("pv", "Array(String)", this.#changes, this.#values);
+    writeColumnHead(out, "gt", "Array(LowCardinality(String))");
+    this.#groupTypes.encodeArrays(out, this.#groups);
+    arrays("gk", "Array(String)", this.#groups, this.#groupKeys);
+  }
+
+  clear(): void {
+    if (!this.#used) return;
+    this.#used = false;
+    for (const column of [this.#mode, this.#ops, this.#values, this.#groupKeys]) column.length = 0;
+    for (const offsets of [this.#changes, this.#groups]) offsets.clear();
+    for (const names of [this.#keys, this.#groupTypes]) names.clear();
+  }
+
+  #padModes(rows: number): void {
+    this.#mode.zeros(rows - this.#mode.length);
+  }
+}

@@ -1,0 +1,255 @@
+// A received body, unwrapped until it looks like JSON: forms, base64, compression, in any order and
+// doubled. Trusts the bytes more than the hints, since SDKs and proxies get those wrong. Never reads the
+// JSON.
+
+import { yieldToEventLoop } from "../../core/clock.ts";
+import { free, joined } from "../../core/chunks.ts";
+import { decodeLimits } from "./limits.ts";
+import { limits } from "../../core/limits.ts";
+import type { MemoryLease } from "../../work/memory_budget.ts";
+import { Base64, looksLikeBase64 } from "./base64.ts";
+import { Form } from "./form.ts";
+import { type Method, inflateBytes, inflatedBytesFor, tooDense, tooLarge } from "./inflate.ts";
+import { LzString } from "./lz_string.ts";
+
+export interface Hints {
+  /** Content-Encoding. */
+  encoding: string | null;
+  /** The `compression` query parameter. */
+  compression: string | null;
+  /** Content-Type; only a form's matters. */
+  contentType: string | null;
+}
+
+export interface DecodeBounds {
+  /** What any layer may become, in bytes; limits.inflatedBytesMax unless told. */
+  bytesMax?: number;
+  /** All that is made here is acquired from it; what `pieces` take stays so. */
+  lease: MemoryLease;
+  /** Looks at the first piece of a long inflated body that looks like JSON; what it throws ends the decoding. */
+  first?: (piece: Uint8Array) => Promise<void> | undefined;
+}
+
+export interface Decoded {
+  /** The body, in one piece or several. */
+  pieces: Uint8Array[];
+  /** A form's `sent_at` or `_`. */
+  sent_at: string | null;
+}
+
+/**
+ * Takes off up to decodeLimits.bodyLayersMax wrappings. What cannot be unwrapped is handed on as it is: the scan
+ * says what is wrong with it. Plain JSON costs nothing, whatever the hints say. Others get their turn between
+ * stretches. Each layer is freed when the next one is off; `wire` is left to who received it.
+ * @throws Fault payload_too_large past `bytesMax` or what so few bytes may become, unavailable when there is no
+ *   memory, invalid_payload for damaged compression, or what `first` throws.
+ */
+export async function decodeBody(wire: Uint8Array, hints: Hints, bounds: DecodeBounds): Promise<Decoded> {
+  if (looksLikeJson(wire)) return { pieces: [wire], sent_at: null };
+  return await new Unwrapping(wire, hints, bounds).run();
+}
+
+/** What is worked off a stretch at a time. */
+interface Stretched {
+  advance(bytesMax: number): boolean;
+}
+
+/** Works it off; others get their turn between stretches. */
+async function workOff<Work extends Stretched>(work: Work): Promise<Work> {
+  // Of bodies that come in one turn each has its first stretch in it.
+  let stretch = firstStretchBytes;
+  for (; !work.advance(stretch); stretch = decodeLimits.decodeBytesMax) await yieldToEventLoop();
+  return work;
+}
+
+const firstStretchBytes = decodeLimits.decodeBytesMax / 8;
+
+type Hint = "br" | "deflate" | "lz";
+
+/** The hints that say something the bytes do not; gzip, zstd and base64 show by themselves. */
+function hintsOf(text: string | null): Hint[] {
+  if (!text) return [];
+  const hints: Hint[] = [];
+  for (const word of text.toLowerCase().split(",")) {
+    const name = word.trim();
+    if (name === "br" || name === "deflate") hints.push(name);
+    else if (name === "lz64" || name === "lz-string") hints.push("lz");
+  }
+  return hints;
+}
+
+/** One body whose layers come off one after the other. */
+class Unwrapping {
+  readonly #wire: Uint8Array;
+  readonly #hints: Hint[];
+  readonly #formExpected: boolean;
+  readonly #lease: MemoryLease;
+  readonly #bytesMax: number;
+  readonly #first: DecodeBounds["first"];
+  #sentAt: string | null = null;
+
+  constructor(wire: Uint8Array, hints: Hints, { bytesMax, lease, first }: DecodeBounds) {
+    this.#wire = wire;
+    this.#hints = [...hintsOf(hints.encoding).toReversed(), ...hintsOf(hints.compression)];
+    this.#formExpected = (hints.contentType ?? "")
+      .toLowerCase()
+      .startsWith("application/x-www-form-urlencoded");
+    this.#lease = lease;
+    this.#bytesMax = bytesMax ?? limits.inflatedBytesMax;
+    this.#first = first;
+  }
+
+  async run(): Promise<Decoded> {
+    let pieces = [this.#wire];
+    for (let layer = 0; layer < decodeLimits.bodyLayersMax; layer++) {
+      const [first] = pieces;
+      if (!first || looksLikeJson(first)) break;
+      const body = pieces.length === 1 ? first : await joined(pieces);
+      pieces = [body];
+      let next: Uint8Array[] | undefined = [];
+      try {
+        next = await this.#unwrapped(body);
+      } finally {
+        // It is through, or what lies in it is damaged.
+        if (next && body !== this.#wire) this.#drop(body);
+      }
+      if (!next) break;
+      pieces = next;
+    }
+    return { pieces, sent_at: this.#sentAt };
+  }
+
+  /** What lies in the outermost wrapping; undefined when there is none that is known. */
+  async #unwrapped(body: Uint8Array): Promise<Uint8Array[] | undefined> {
+    const magic = magicOf(body);
+    if (magic) return await this.#inflated(magic, body);
+    const form = await this.#formOf(body);
+    if (form?.data) {
+      this.#sentAt ??= form.field("sent_at") ?? form.field("_");
+      this.#hints.push(...hintsOf(form.field("compression")));
+      return [form.data];
+    }
+    return (await this.#byHint(body)) ?? (await this.#unpercent(body)) ?? (await this.#bareBase64(body));
+  }
+
+  #inflated(method: Method, body: Uint8Array): Promise<Uint8Array[]> {
+    const look = this.#first;
+    const first = look && ((piece: Uint8Array) => (looksLikeJson(piece) ? look(piece) : undefined));
+    const bounds = { bytesMax: this.#bytesMax, wireBytes: this.#wire.length, lease: this.#lease, first };
+    return inflateBytes(method, body, bounds);
+  }
+
+  /** Frees a layer that is through, or was none. */
+  #drop(bytes: Uint8Array): void {
+    this.#lease.release(bytes.length);
+    free(bytes, true);
+  }
+
+  /** Follows one hint that fits; each is followed once. */
+  async #byHint(body: Uint8Array): Promise<Uint8Array[] | undefined> {
+    const hint = this.#hints.shift();
+    if (!hint) return undefined;
+    if (hint === "lz") return (await this.#unpacked(body)) ?? (await this.#byHint(body));
+    // Text in base64 around the compressed bytes comes off first.
+    const inner = await this.#fromBase64(body);
+    if (inner) {
+      this.#hints.unshift(hint);
+      return [inner];
+    }
+    return await this.#inflated(hint === "br" ? "br" : "deflate-raw", body);
+  }
+
+  async #unpacked(body: Uint8Array): Promise<Uint8Array[] | undefined> {
+    const dense = inflatedBytesFor(this.#wire.length);
+    const packed = new LzString(trimmed(body), Math.min(this.#bytesMax, dense), this.#lease);
+    try {
+      await workOff(packed);
+    } finally {
+      packed.close();
+    }
+    if (packed.tooLarge) {
+      throw dense < this.#bytesMax
+        ? tooDense(this.#wire.length, dense)
+        : tooLarge(body.length, this.#bytesMax);
+    }
+    const { bytes } = packed;
+    if (!bytes || looksLikeJson(bytes)) return bytes && [bytes];
+    this.#drop(bytes);
+    return undefined;
+  }
+
+  /** A form with a `data` field. One that is not announced must begin with it. */
+  async #formOf(body: Uint8Array): Promise<Form | undefined> {
+    if (!this.#formExpected && !beginsWithData(body)) return undefined;
+    return await this.#formIn(body, false);
+  }
+
+  async #formIn(body: Uint8Array, inData: boolean): Promise<Form> {
+    this.#lease.acquire(body.length);
+    const form = await workOff(new Form(body, inData));
+    this.#lease.release(body.length - (form.data?.length ?? 0));
+    return form;
+  }
+
+  /** Percent-encoded JSON without a form around it. */
+  async #unpercent(body: Uint8Array): Promise<Uint8Array[] | undefined> {
+    if (body[0] !== 0x25) return undefined;
+    const { data } = await this.#formIn(body, true);
+    return data && [data];
+  }
+
+  /** Base64 of something that looks like a body; lz-string's letters are the same ones. */
+  async #bareBase64(body: Uint8Array): Promise<Uint8Array[] | undefined> {
+    const inner = await this.#fromBase64(body);
+    if (!inner) return undefined;
+    if (looksLikeJson(inner) || magicOf(inner) || beginsWithData(inner) || inner[0] === 0x25) return [inner];
+    if (inner.length >= 4 && looksLikeBase64(inner)) return [inner];
+    this.#drop(inner);
+    return body.length <= decodeLimits.unhintedLzBytesMax ? await this.#unpacked(body) : undefined;
+  }
+
+  async #fromBase64(body: Uint8Array): Promise<Uint8Array | undefined> {
+    const text = trimmed(body);
+    if (!looksLikeBase64(text)) return undefined;
+    this.#lease.acquire(text.length);
+    const { sound, bytes } = await workOff(new Base64(text));
+    this.#lease.release(text.length - (sound ? bytes.length : 0));
+    if (sound) return bytes;
+    free(bytes, true);
+    return undefined;
+  }
+}
+
+/** Past a byte order mark and some white space, the beginning of an object or array. */
+export function looksLikeJson(bytes: Uint8Array): boolean {
+  let at = bytes[0] === 0xef && bytes[1] === 0xbb && bytes[2] === 0xbf ? 3 : 0;
+  while (isBlank(bytes[at]!) && at < decodeLimits.blanksLookBytes) at++;
+  return bytes[at] === 0x7b || bytes[at] === 0x5b;
+}
+
+function magicOf(bytes: Uint8Array): Method | undefined {
+  const [a, b, c, d] = bytes;
+  if (a === 0x1f && b === 0x8b) return "gzip";
+  if (a === 0x28 && b === 0xb5 && c === 0x2f && d === 0xfd) return "zstd";
+  // zlib's head; its second byte is never a letter of base64.
+  if (a === 0x78 && (b === 0x01 || b === 0x5e || b === 0x9c || b === 0xda)) return "deflate";
+  return undefined;
+}
+
+function beginsWithData(bytes: Uint8Array): boolean {
+  return (
+    Buffer.from(bytes.buffer, bytes.byteOffset, Math.min(bytes.length, 5)).toString("latin1") === "data="
+  );
+}
+
+/** Without some white space around it. */
+function trimmed(bytes: Uint8Array): Uint8Array {
+  let [from, to] = [0, bytes.length];
+  while (from < to && bytes[from]! <= 0x20 && from < decodeLimits.blanksLookBytes) from++;
+  while (to > from && bytes[to - 1]! <= 0x20 && bytes.length - to < decodeLimits.blanksLookBytes) to--;
+  return bytes.subarray(from, to);
+}
+
+function isBlank(byte: number): boolean {
+  return byte === 0x20 || byte === 0x0a || byte === 0x0d || byte === 0x09;
+}

@@ -1,0 +1,101 @@
+// A form's fields, a stretch at a time: the body it carries, as bytes, and what is said beside it. Never makes a text
+// of the body.
+
+import { hexValue } from "../../core/bytes.ts";
+
+/** Fields beside the data are short words and numbers; what is longer is none of them. */
+const fieldBytesMax = 64;
+const decoder = new TextDecoder();
+
+export class Form {
+  /** Of the first `data` there is; undefined without one. */
+  data: Uint8Array | undefined;
+  readonly #fields = new Map<string, string>();
+  readonly #bytes: Uint8Array;
+  #at = 0;
+  /** The open field's name, once it is read; "" for one that does not matter. */
+  #name: string | undefined;
+  #out: Uint8Array;
+  #length = 0;
+  readonly #scratch = new Uint8Array(fieldBytesMax);
+
+  /** `inData`: the bytes begin within the data, without its name. */
+  constructor(bytes: Uint8Array, inData = false) {
+    this.#bytes = bytes;
+    this.#out = this.#scratch;
+    if (inData) this.#open("data");
+  }
+
+  /** A short field, percent-decoded. */
+  field(name: string): string | null {
+    return this.#fields.get(name) ?? null;
+  }
+
+  /** Goes on for about `bytesMax` bytes; true when it is through. */
+  advance(bytesMax: number): boolean {
+    const bytes = this.#bytes;
+    const goal = Math.min(bytes.length, this.#at + bytesMax);
+    while (this.#at < goal) {
+      this.#copy(goal);
+      const ending = bytes[this.#at];
+      if (ending === 0x26) this.#close();
+      else if (ending === 0x3d && this.#name === undefined) this.#open(this.#text());
+      else continue;
+      this.#at++;
+    }
+    if (this.#at < bytes.length) return false;
+    this.#close();
+    return true;
+  }
+
+  /** Decodes up to `goal` (a percent sign's digits may lie behind it), an ampersand, or the end of a name. */
+  #copy(goal: number): void {
+    const [bytes, out, inName] = [this.#bytes, this.#out, this.#name === undefined];
+    let at = this.#at;
+    let length = this.#length;
+    for (; at < goal; at++) {
+      let byte = bytes[at]!;
+      if (byte === 0x26 || (byte === 0x3d && inName)) break;
+      if (byte === 0x2b) byte = 0x20;
+      else if (byte === 0x25 && at + 2 < bytes.length) {
+        const [high, low] = [hexValue[bytes[at + 1]!]!, hexValue[bytes[at + 2]!]!];
+        if (high < 16 && low < 16) {
+          byte = high * 16 + low;
+          at += 2;
+        }
+      }
+      // Behind the scratch there is nothing: such a field is too long to matter.
+      out[length++] = byte;
+    }
+    this.#at = at;
+    this.#length = length;
+  }
+
+  #open(name: string): void {
+    const isData = name === "data" && this.data === undefined;
+    // The first of each name counts.
+    this.#name = this.#fields.has(name) ? "" : name;
+    this.#out = isData ? Buffer.allocUnsafeSlow(this.#bytes.length - this.#at) : this.#scratch;
+    this.#length = 0;
+  }
+
+  #close(): void {
+    // A name alone says nothing.
+    if (this.#name === undefined) {
+      this.#length = 0;
+      return;
+    }
+    if (this.#out !== this.#scratch) this.data = this.#out.subarray(0, this.#length);
+    else if (known.has(this.#name)) this.#fields.set(this.#name, this.#text());
+    this.#name = undefined;
+    this.#out = this.#scratch;
+    this.#length = 0;
+  }
+
+  #text(): string {
+    if (this.#length > fieldBytesMax) return "";
+    return decoder.decode(this.#scratch.subarray(0, this.#length));
+  }
+}
+
+const known = new Set(["compression", "sent_at", "_"]);

@@ -1,0 +1,236 @@
+// What lz-string's compressToBase64 wrote, back to bytes. The package itself is not used: its output has no
+// bound, and 30 kB can be made to unpack into a gigabyte. Works in stretches, and never makes
+// more than it is allowed to.
+//
+// A stream of codes, least significant bit first, six bits a letter: 0 and 1 bring a new character of 8 or 16
+// bits, 2 ends, others name an entry of a dictionary that grows by one with every code. Each entry is an
+// earlier output plus the character behind it, so that it lies in the output already and is kept as a place
+// and a length.
+
+import { free } from "../../core/chunks.ts";
+import { decodeLimits } from "./limits.ts";
+import type { MemoryLease } from "../../work/memory_budget.ts";
+
+/** Six bits of each letter, the first one lowest; 255 for others. */
+const letterBits = new Uint8Array(256).fill(255);
+for (const [bits, letter] of [
+  ..."ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789+/",
+].entries()) {
+  for (let bit = 0, turned = 0; bit < 6; bit++) {
+    turned |= ((bits >> bit) & 1) << (5 - bit);
+    letterBits[letter.charCodeAt(0)] = turned;
+  }
+}
+// "=" fills up; a blank is a plus that a form took for one.
+letterBits[0x3d] = 0;
+letterBits[0x20] = letterBits[0x2b]!;
+
+const newByte = 0;
+const newWide = 1;
+const ending = 2;
+
+/** What a code costs at the least, in units; and the units that are made room for at first. */
+const codeUnits = 4;
+const roomUnits = 1024;
+
+export class LzString {
+  /** False once it is clear that the text is no such one. */
+  sound = true;
+  /** True once it would be longer than allowed. */
+  tooLarge = false;
+  readonly #text: Uint8Array;
+  readonly #bytesMax: number;
+  readonly #unitsMax: number;
+  readonly #lease: MemoryLease;
+  /** Bytes acquired from it. */
+  #acquired = 0;
+  #at = 0;
+  /** Bits read from letters and not taken yet, and how many. */
+  #held = 0;
+  #holds = 0;
+  #units: Uint16Array;
+  #length = 0;
+  /** Where each entry begins, and its length; the first three are the codes above. */
+  #starts: Uint32Array;
+  #lengths: Uint32Array;
+  #entries = 3;
+  #width = 3;
+  #room = 4;
+  #previous = 0;
+  #previousLength = 0;
+  #unpacked = false;
+  #bytes: Uint8Array | undefined;
+  #encoded = 0;
+  #written = 0;
+
+  /** `bytesMax`: of the UTF-8 it makes. What it makes is acquired from `lease` as it goes. */
+  constructor(text: Uint8Array, bytesMax: number, lease: MemoryLease) {
+    this.#text = text;
+    this.#lease = lease;
+    this.#bytesMax = bytesMax;
+    this.#unitsMax = Math.floor(bytesMax / 2);
+    // Pages nobody touches take no memory: growing would copy in one go what was made in many.
+    const units = text.length <= decodeLimits.unhintedLzBytesMax ? roomUnits : this.#unitsMax;
+    const entries = text.length <= decodeLimits.unhintedLzBytesMax ? 256 : text.length + 4;
+    this.#units = new Uint16Array(units);
+    this.#starts = new Uint32Array(entries);
+    this.#lengths = new Uint32Array(entries);
+  }
+
+  /** The UTF-8, when it is through. */
+  get bytes(): Uint8Array | undefined {
+    return this.sound && !this.tooLarge ? this.#bytes?.subarray(0, this.#written) : undefined;
+  }
+
+  /**
+   * Goes on for about `unitsMax` units of UTF-16; true when it is through, or there is nothing to be had.
+   * @throws Fault unavailable when there is no memory for so many more.
+   */
+  advance(unitsMax: number): boolean {
+    this.#acquire(unitsMax);
+    if (!this.#unpacked) this.#unpack(unitsMax);
+    else if (this.sound && !this.tooLarge) this.#encode(unitsMax);
+    if (!this.sound || this.tooLarge) return true;
+    return this.#bytes !== undefined && this.#encoded === this.#length;
+  }
+
+  /** Frees all but the bytes, and gives their memory back; without any, all of it. */
+  close(): void {
+    for (const made of [this.#units, this.#starts, this.#lengths]) free(new Uint8Array(made.buffer));
+    const { bytes } = this;
+    if (!bytes && this.#bytes) free(this.#bytes);
+    const kept = bytes?.length ?? 0;
+    this.#lease.release(this.#acquired - kept);
+    this.#acquired = kept;
+  }
+
+  /** What there is, and what so many more units may take: of them, a few make an entry; one entry may be too many. */
+  #acquire(unitsMax: number): void {
+    const units = this.#length + unitsMax + this.#entries;
+    const entries = this.#entries + unitsMax / codeUnits;
+    const bytes = this.#unpacked ? this.#written + unitsMax * 3 : 0;
+    const needed = Math.ceil(units * 2 + entries * 8 + bytes);
+    if (needed <= this.#acquired) return;
+    this.#lease.acquire(needed - this.#acquired);
+    this.#acquired = needed;
+  }
+
+  #unpack(unitsMax: number): void {
+    let left = unitsMax;
+    if (this.#entries === 3 && this.#begin()) return;
+    while (left > 0) {
+      const code = this.#bits(this.#width);
+      if (!this.sound) return;
+      if (code === ending) {
+        this.#unpacked = true;
+        return;
+      }
+      const start = this.#length;
+      if (code === newByte || code === newWide) {
+        if (!this.#character(code)) return;
+        this.#grow();
+      } else if (code < this.#entries) this.#copy(this.#starts[code]!, this.#lengths[code]!);
+      else if (code === this.#entries) this.#copy(this.#previous, this.#previousLength + 1);
+      else this.sound = false;
+      this.tooLarge = this.#length > this.#unitsMax;
+      if (this.tooLarge || !this.sound) return;
+      this.#enter(this.#previous, this.#previousLength + 1);
+      this.#grow();
+      this.#previous = start;
+      this.#previousLength = this.#length - start;
+      left -= this.#previousLength + codeUnits;
+    }
+  }
+
+  /** The first character stands alone; true when there is nothing behind it. */
+  #begin(): boolean {
+    const first = this.#bits(2);
+    if (first === ending) this.#unpacked = true;
+    else if (first > ending || !this.#character(first)) this.sound = false;
+    this.#previousLength = 1;
+    return !this.sound || this.#unpacked;
+  }
+
+  /** With every entry: a code is as wide as the dictionary needs. */
+  #grow(): void {
+    if (--this.#room === 0) this.#room = 2 ** this.#width++;
+  }
+
+  /** Reads a new character, puts it out and makes it an entry. */
+  #character(kind: number): boolean {
+    const unit = this.#bits(kind === newByte ? 8 : 16);
+    if (!this.sound) return false;
+    this.#reserve(1);
+    this.#enter(this.#length, 1);
+    this.#units[this.#length++] = unit;
+    return true;
+  }
+
+  /** The next bits, the first one lowest; no more than 25. */
+  #bits(count: number): number {
+    while (this.#holds < count) {
+      const letter = this.#at < this.#text.length ? letterBits[this.#text[this.#at++]!]! : 255;
+      if (letter === 255) this.sound = false;
+      this.#held |= (letter & 63) << this.#holds;
+      this.#holds += 6;
+    }
+    const value = this.#held & ((1 << count) - 1);
+    this.#held >>>= count;
+    this.#holds -= count;
+    return value;
+  }
+
+  /** Unit by unit: an entry may reach into what it is just making. */
+  #copy(from: number, length: number): void {
+    if (this.#length + length > this.#unitsMax) {
+      this.#length = this.#unitsMax + 1;
+      return;
+    }
+    this.#reserve(length);
+    const units = this.#units;
+    let to = this.#length;
+    for (let at = from; at < from + length; at++) units[to++] = units[at]!;
+    this.#length = to;
+  }
+
+  #reserve(more: number): void {
+    if (this.#length + more <= this.#units.length) return;
+    const grown = new Uint16Array(Math.max(this.#length + more, this.#units.length * 2));
+    grown.set(this.#units);
+    free(new Uint8Array(this.#units.buffer));
+    this.#units = grown;
+  }
+
+  #enter(start: number, length: number): void {
+    if (this.#entries === this.#starts.length) {
+      this.#starts = doubled(this.#starts);
+      this.#lengths = doubled(this.#lengths);
+    }
+    this.#starts[this.#entries] = start;
+    this.#lengths[this.#entries++] = length;
+  }
+
+  /** UTF-16 to UTF-8; never parts a pair. */
+  #encode(unitsMax: number): void {
+    const units = this.#units;
+    this.#bytes ??= Buffer.allocUnsafeSlow(Math.min(this.#bytesMax, this.#length * 3));
+    let to = Math.min(this.#length, this.#encoded + unitsMax);
+    if (to < this.#length && (units[to - 1]! & 0xfc00) === 0xd800) to++;
+    const part = Buffer.from(units.buffer, this.#encoded * 2, (to - this.#encoded) * 2);
+    const bytes = encoder.encode(part.toString("utf16le"));
+    this.tooLarge = this.#written + bytes.length > this.#bytes.length;
+    if (this.tooLarge) return;
+    this.#bytes.set(bytes, this.#written);
+    this.#written += bytes.length;
+    this.#encoded = to;
+  }
+}
+
+const encoder = new TextEncoder();
+
+function doubled(values: Uint32Array): Uint32Array {
+  const bigger = new Uint32Array(values.length * 2);
+  bigger.set(values);
+  free(new Uint8Array(values.buffer));
+  return bigger;
+}

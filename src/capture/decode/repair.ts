@@ -1,0 +1,220 @@
+// A body that the scan refused, made readable: bytes in texts that are not UTF-8, and the bare words NaN, Infinity and
+// -Infinity. Works in slices, and writes a copy; says nothing of whether the rest is JSON.
+
+import { yieldToEventLoop } from "../../core/clock.ts";
+import { captureLimits } from "../limits.ts";
+import { limits } from "../../core/limits.ts";
+import type { MemoryLease } from "../../work/memory_budget.ts";
+import { looksLikeJson } from "./decode.ts";
+import { brokenLength, halfAt, isHalf, soundLength } from "./utf8.ts";
+
+/** A repaired copy, and where it was repaired. */
+export interface Repaired {
+  readonly bytes: Uint8Array;
+  /** The first repaired place of this kind in [from, to); -1 without one. */
+  placeIn(from: number, to: number, kind: RepairKind): number;
+}
+
+export type RepairKind = "text" | "number";
+
+/**
+ * The repaired copy of a body; undefined when nothing in it can be repaired, or the copy would be longer than a body
+ * may be. Its memory is acquired from the lease, where there is one, and is not given back. Others get their turn
+ * between stretches.
+ * @throws Fault unavailable when there is not so much memory.
+ */
+export async function repairBody(body: Uint8Array, lease?: MemoryLease): Promise<Repaired | undefined> {
+  if (!looksLikeJson(body)) return undefined;
+  const repair = new Repair(body);
+  while (!repair.measure(captureLimits.slowSliceBytesMax)) await yieldToEventLoop();
+  if (repair.places === 0 || repair.size > limits.inflatedBytesMax) return undefined;
+  lease?.acquire(repair.memory);
+  const repaired = repair.open();
+  do await yieldToEventLoop();
+  while (!repair.write(captureLimits.slowSliceBytesMax));
+  return repaired;
+}
+
+/** Used in two passes: measure() until it is through, then open(), then write() until it is through. */
+export class Repair {
+  readonly #bytes: Uint8Array;
+  /** Bytes of the copy so far; of all of it, behind the measuring. */
+  size = 0;
+  /** What was, or will be, repaired. */
+  places = 0;
+  #out: Uint8Array | undefined;
+  #marks = new Uint32Array(0);
+  #at = 0;
+  #inText = false;
+  /** What is copied next begins here. */
+  #from = 0;
+
+  constructor(bytes: Uint8Array) {
+    this.#bytes = bytes;
+  }
+
+  /** Measures about `bytesMax` bytes more; true when all are. */
+  measure(bytesMax: number): boolean {
+    return this.#advance(bytesMax);
+  }
+
+  /** Bytes that open() takes, beside the body's own. */
+  get memory(): number {
+    return this.size + markBytes(this.size);
+  }
+
+  /** Makes the copy, to be filled by write(). */
+  open(): Repaired {
+    const out = Buffer.allocUnsafeSlow(this.size);
+    this.#out = out;
+    this.#marks = new Uint32Array(markBytes(this.size) / 4);
+    this.#at = this.#from = this.size = this.places = 0;
+    this.#inText = false;
+    const marks = this.#marks;
+    return { bytes: out, placeIn: (from, to, kind) => placeIn(out, marks, [from, to], kind) };
+  }
+
+  /** Writes about `bytesMax` bytes more; true when all are. */
+  write(bytesMax: number): boolean {
+    return this.#advance(bytesMax);
+  }
+
+  #advance(bytesMax: number): boolean {
+    const bytes = this.#bytes;
+    const goal = Math.min(bytes.length, this.#at + bytesMax);
+    while (this.#at < goal) {
+      if (this.#inText) this.#passText(goal);
+      else this.#passOther(goal);
+    }
+    // An escape at the very end leads past it.
+    this.#at = Math.min(this.#at, bytes.length);
+    this.#copy(this.#at);
+    return this.#at === bytes.length;
+  }
+
+  /** From within a text to behind its end, or to the goal. */
+  #passText(goal: number): void {
+    const bytes = this.#bytes;
+    let at = this.#at;
+    while (at < goal) {
+      const byte = bytes[at]!;
+      if (byte === 0x22) {
+        this.#inText = false;
+        at++;
+        break;
+      }
+      if (byte === 0x5c) at += 2;
+      else if (byte < 0x80) at++;
+      else {
+        const sound = soundLength(bytes, at);
+        if (sound > 0) at += sound;
+        else at = this.#replaceBytes(at);
+      }
+    }
+    this.#at = at;
+  }
+
+  /** From outside of texts to within the next one, or to the goal. */
+  #passOther(goal: number): void {
+    const bytes = this.#bytes;
+    let at = this.#at;
+    while (at < goal) {
+      const byte = bytes[at]!;
+      if (byte === 0x22) {
+        this.#inText = true;
+        at++;
+        break;
+      }
+      const length = byte === 0x4e || byte === 0x49 || byte === 0x2d ? wordLength(bytes, at) : 0;
+      if (length > 0) {
+        this.#replace(at, length, nullWord);
+        at += length;
+      } else at++;
+    }
+    this.#at = at;
+  }
+
+  /** Replaces the bytes at `at` that are no character; returns the place behind them. */
+  #replaceBytes(at: number): number {
+    const bytes = this.#bytes;
+    if (!isHalf(bytes, at)) {
+      const length = brokenLength(bytes, at);
+      this.#replace(at, length, replacement);
+      return at + length;
+    }
+    const high = halfAt(bytes, at);
+    const low = high < 0xdc00 && isHalf(bytes, at + 3) ? halfAt(bytes, at + 3) : 0;
+    if (low < 0xdc00) {
+      this.#replace(at, 3, replacement);
+      return at + 3;
+    }
+    const code = ((high - 0xd800) << 10) + low - 0xdc00 + 0x10000;
+    for (let i = 0; i < 4; i++) pair[i] = (i === 0 ? 0xf0 : 0x80) | ((code >> (18 - 6 * i)) & 0x3f);
+    this.#replace(at, 6, pair);
+    return at + 6;
+  }
+
+  /** `length` bytes at `at` become others, and their place is marked. */
+  #replace(at: number, length: number, by: Uint8Array): void {
+    this.#copy(at);
+    if (this.#out) {
+      this.#marks[this.size >> 5]! |= 1 << (this.size & 31);
+      for (let i = 0; i < by.length; i++) this.#out[this.size + i] = by[i]!;
+    }
+    this.size += by.length;
+    this.places++;
+    this.#from = at + length;
+  }
+
+  /** Copies what lies before `to` and was not copied yet. */
+  #copy(to: number): void {
+    if (to <= this.#from) return;
+    this.#out?.set(this.#bytes.subarray(this.#from, to), this.size);
+    this.size += to - this.#from;
+    this.#from = to;
+  }
+}
+
+const replacement = new Uint8Array([0xef, 0xbf, 0xbd]);
+const nullWord = new Uint8Array([0x6e, 0x75, 0x6c, 0x6c]);
+/** Filled anew by every character that two halves make. */
+const pair = new Uint8Array(4);
+
+/** One bit for each byte of the copy. */
+function markBytes(size: number): number {
+  return Math.ceil(size / 32) * 4;
+}
+
+const words = ["NaN", "Infinity", "-Infinity"].map((word) => new TextEncoder().encode(word));
+
+/** The length of the word at `at` that is no number in JSON; 0 when it is anything else. */
+function wordLength(bytes: Uint8Array, at: number): number {
+  for (const word of words) {
+    let i = 0;
+    while (i < word.length && bytes[at + i] === word[i]) i++;
+    if (i === word.length && endsValue(bytes, at + i)) return i;
+  }
+  return 0;
+}
+
+/** Whether a value may end before `at`. */
+function endsValue(bytes: Uint8Array, at: number): boolean {
+  const byte = bytes[at];
+  return byte === undefined || byte <= 0x20 || byte === 0x2c || byte === 0x5d || byte === 0x7d;
+}
+
+function placeIn(
+  bytes: Uint8Array,
+  marks: Uint32Array,
+  [from, to]: readonly [number, number],
+  kind: RepairKind,
+): number {
+  for (let word = from >> 5; word <= (to - 1) >> 5; word++) {
+    for (let bits = marks[word]!; bits !== 0; bits &= bits - 1) {
+      const at = word * 32 + (31 - Math.clz32(bits & -bits));
+      if (at < from || at >= to) continue;
+      if ((bytes[at] === nullWord[0]) === (kind === "number")) return at;
+    }
+  }
+  return -1;
+}

@@ -1,0 +1,61 @@
+// Where in an event something was repaired, in words: the members that lead there, and the text it is part of. Looks at
+// JSON whose grammar the scan has checked; keeps nothing.
+
+import { captureLimits } from "../limits.ts";
+
+export interface RepairedPlace {
+  /** Names of members and places in lists, as `properties.list.1.price`. */
+  field?: string;
+  /** Of a text, the beginning, or what lies about the place. */
+  value?: string;
+}
+
+const decoder = new TextDecoder();
+
+/** The place `at` of the item that begins at `from`; empty when it lies too far behind that, or is none (-1). */
+export function placeOf(bytes: Uint8Array, from: number, at: number): RepairedPlace {
+  if (at < from || at - from > captureLimits.warningLookBytesMax) return {};
+  const path: (string | number)[] = [];
+  let text = -1;
+  let awaitsKey = false;
+  for (let place = from; place < at; place++) {
+    const byte = bytes[place]!;
+    if (byte === 0x7b) awaitsKey = path.push("") > 0;
+    else if (byte === 0x5b) awaitsKey = path.push(0) < 0;
+    else if (byte === 0x7d || byte === 0x5d) path.pop();
+    else if (byte === 0x2c) {
+      const last = path.at(-1);
+      awaitsKey = typeof last === "string";
+      if (typeof last === "number") path[path.length - 1] = last + 1;
+    } else if (byte === 0x22) {
+      const end = textEnd(bytes, place, at);
+      if (awaitsKey) path[path.length - 1] = shown(bytes, place + 1, end);
+      awaitsKey = false;
+      if (end >= at) text = place;
+      place = end;
+    }
+  }
+  const field = path.join(".").slice(0, captureLimits.warningValueCharsMax);
+  return text < 0 ? { field } : { field, value: quoted(bytes, Math.max(text, at - beforeBytesMax), at) };
+}
+
+/** The place of a text's closing quote, or `most` when it is not before that. */
+function textEnd(bytes: Uint8Array, from: number, most: number): number {
+  let at = from + 1;
+  while (at < most && bytes[at] !== 0x22) at += bytes[at] === 0x5c ? 2 : 1;
+  return at;
+}
+
+/** From `from` to the end of the text, past `at`. */
+function quoted(bytes: Uint8Array, from: number, at: number): string {
+  const end = textEnd(bytes, at - 1, at + 4 * captureLimits.warningValueCharsMax);
+  return shown(bytes, from, end + 1);
+}
+
+function shown(bytes: Uint8Array, from: number, to: number): string {
+  const end = Math.min(to, from + 4 * captureLimits.warningValueCharsMax);
+  return decoder.decode(bytes.subarray(from, end)).slice(0, captureLimits.warningValueCharsMax);
+}
+
+/** Bytes of a text shown before the place. */
+const beforeBytesMax = 100;

@@ -1,0 +1,226 @@
+// An event: one entry of the scan's index, read into a row or found to be none. Never awaits, never keeps
+// anything.
+
+import { bytesOf } from "../../core/bytes.ts";
+import { captureLimits } from "../limits.ts";
+import { limits } from "../../core/limits.ts";
+import { type Reason, warningBit } from "./outcome.ts";
+import { type Row, newUuidBytes, uuidFromText } from "./row.ts";
+import { type GroupTypes } from "./groups.ts";
+import { readEventIdentity } from "./identity.ts";
+import { type Visiting, isVisit, readVisit } from "../cookieless/visit.ts";
+import { checkEventRule } from "./event_rules.ts";
+import { field, grade, gradeIn, trait } from "../scan/event_fields.ts";
+import { readCompact, readString } from "../scan/json_value.ts";
+import type { Repaired } from "../decode/repair.ts";
+import { BodyScanner } from "../scan/body_scanner.ts";
+import { type ByteRange, cutText } from "../scan/byte_range.ts";
+import { sanitize } from "./sanitize.ts";
+import { aheadMicrosMax, readIso, readNumber, readSlowly, timestampMicrosMin } from "../scan/timestamp.ts";
+
+/** What is the same for every event of a request. */
+export interface Sending {
+  project_id: number;
+  historical_migration: boolean;
+  /** When the request arrived, in microseconds since 1970. */
+  received: number;
+  /** How far the client's clock is ahead of ours, in microseconds; 0 when unknown or too little to matter. */
+  skew: number;
+  /** Which types of groups the project may have; any, when nobody says. */
+  groupTypes?: GroupTypes;
+  /** Events without a name are `$identify` calls (/engage). */
+  nameless?: boolean;
+  /** How events of visitors without a cookie are taken: none of them, when nobody says. */
+  visiting?: Visiting;
+  /** It was such an event, and is written anew. */
+  isScrubbed?: boolean;
+}
+
+const emptyObject = bytesOf("{}");
+const performanceEvent = bytesOf("$performance_event");
+const heatmap = bytesOf("$$heatmap");
+const clientWarning = bytesOf("$$client_ingestion_warning");
+const identifyEvent = bytesOf("$identify");
+const snapshotPrefix = bytesOf("$snapshot");
+const decoder = new TextDecoder();
+
+/**
+ * Reads entry `at` (an offset into scan.entries) into `row`.
+ * @returns why the event is not taken, or undefined when the row is filled.
+ */
+export function readEvent(scan: BodyScanner, at: number, sending: Sending, row: Row): Reason | undefined {
+  const { bytes, entries } = scan;
+  const size = entries[at + field.item + 1]! - entries[at + field.item]!;
+  row.warned = 0;
+  if (
+    entries[at + field.altered]! === 1 &&
+    // A larger one is not stored at all.
+    size <= limits.eventBytesMax &&
+    !beginsWith(bytes, entries[at + field.event]! + 1, snapshotPrefix)
+  ) {
+    sanitize(bytes, entries[at + field.item]!, entries[at + field.item + 1]!);
+    row.warned = warningBit.unstorable_characters_replaced;
+  }
+  if (scan.repaired) row.warned |= repairsIn(scan.repaired, entries[at + field.item]!, size);
+  if (sending.nameless && entries[at + field.event + 1] === 0) {
+    row.event.source = identifyEvent;
+    row.event.from = 0;
+    row.event.to = identifyEvent.length;
+  } else if (!readString(bytes, entries[at + field.event]!, entries[at + field.event + 1]!, row.event)) {
+    return "missing_event_name";
+  }
+  // Before its size is looked at: a recording's pieces have a bound of their own.
+  if (startsWith(row.event, snapshotPrefix)) return "snapshot";
+  if (size > limits.eventBytesMax) return "message_size_too_large";
+  const name = notStored(row.event);
+  if (name) return name;
+  row.project_id = sending.project_id;
+  const wrong = readDistinctId(scan, at, row) ?? readProperties(scan, at, row.properties);
+  if (wrong) return wrong;
+  if (!sending.isScrubbed) {
+    if (gradeIn(scan.entries[at + field.traits]!, trait.$cookieless_mode) === grade.wrong) {
+      return "invalid_cookieless_mode";
+    }
+    if (isVisit(scan, at, row)) return readScrubbed(scan, at, sending, row);
+  }
+  const refused = checkEventRule(scan, at, row);
+  if (refused) return refused;
+  readEventIdentity(scan, at, sending.groupTypes, row);
+  row.historical_migration = sending.historical_migration;
+  row.timestamp = readTimestamp(scan, at, sending, row);
+  readUuid(scan, at, row);
+  return undefined;
+}
+
+/** Reads a visitor's event without a cookie as it is stored: scanned again, as a body of its own. */
+function readScrubbed(scan: BodyScanner, at: number, sending: Sending, row: Row): Reason | undefined {
+  const warned = row.warned;
+  const { received, historical_migration } = sending;
+  const time = { timestamp: readTimestamp(scan, at, sending, row), received, historical_migration };
+  const event = readVisit(scan, at, row, sending.visiting, time);
+  if (typeof event === "string") return event;
+  const own = new BodyScanner(event, sending.nameless);
+  while (!own.advance(captureLimits.sliceBytesMax));
+  const refused = readEvent(own, 0, { ...sending, isScrubbed: true }, row);
+  row.warned |= warned;
+  return refused;
+}
+
+/** Warnings of what was repaired in an item. */
+function repairsIn(repaired: Repaired, from: number, size: number): number {
+  const text = repaired.placeIn(from, from + size, "text") < 0 ? 0 : warningBit.invalid_utf8_replaced;
+  const number = repaired.placeIn(from, from + size, "number") < 0 ? 0 : warningBit.invalid_number_replaced;
+  return text | number;
+}
+
+/** SDKs send these beside a user's events: they are none of them. */
+function notStored(name: ByteRange): Reason | undefined {
+  if (name.source[name.from] !== 0x24) return undefined;
+  if (sameBytes(name, performanceEvent)) return "performance_event";
+  if (sameBytes(name, heatmap)) return "heatmap";
+  return sameBytes(name, clientWarning) ? "client_ingestion_warning" : undefined;
+}
+
+/**
+ * The event's own distinct_id, or else the one in its properties; null counts as absent, numbers and the like
+ * as their text, lists and objects as compact JSON.
+ */
+export function readDistinctId(scan: BodyScanner, at: number, row: Row): Reason | undefined {
+  const { bytes, entries } = scan;
+  const out = row.distinct_id;
+  let [from, to] = [entries[at + field.distinct_id]!, entries[at + field.distinct_id + 1]!];
+  if (to === 0 || bytes[from] === 0x6e) {
+    from = entries[at + field.properties_distinct_id]!;
+    to = entries[at + field.properties_distinct_id + 1]!;
+  }
+  if (to === 0 || bytes[from] === 0x6e) return "missing_distinct_id";
+  if (bytes[from] === 0x7b || bytes[from] === 0x5b) readCompact(bytes, from, to, out);
+  else if (bytes[from] !== 0x22) Object.assign(out, { source: bytes, from, to });
+  else if (!readString(bytes, from, to, out)) return "empty_distinct_id";
+  if (isBlank(out)) return "empty_distinct_id";
+  if (cutText(out, captureLimits.distinctIdCharsMax)) row.warned |= warningBit.distinct_id_truncated;
+  return undefined;
+}
+
+function isBlank({ source, from, to }: ByteRange): boolean {
+  for (let at = from; at < to; at++) {
+    const byte = source[at]!;
+    // Above ASCII there is white space too (no-break and ideographic blanks): let the runtime judge.
+    if (byte >= 0x80) return decoder.decode(source.subarray(from, to)).trim() === "";
+    if (byte > 0x20) return false;
+  }
+  return true;
+}
+
+function readProperties(scan: BodyScanner, at: number, out: ByteRange): Reason | undefined {
+  const { bytes, entries } = scan;
+  const [from, to] = [entries[at + field.properties]!, entries[at + field.properties + 1]!];
+  if (to === 0 || bytes[from] === 0x6e) {
+    out.source = emptyObject;
+    out.from = 0;
+    out.to = emptyObject.length;
+    return undefined;
+  }
+  if (bytes[from] !== 0x7b) return "malformed_event_properties";
+  out.source = bytes;
+  out.from = from;
+  out.to = to;
+  return undefined;
+}
+
+/**
+ * The event's time: `offset` first, then `timestamp` less the client's skew, else now. One that cannot be
+ * read, that no column holds, or that is more than 23 h ahead is now, with a warning.
+ */
+function readTimestamp(scan: BodyScanner, at: number, sending: Sending, row: Row): number {
+  const { bytes, entries } = scan;
+  const { received } = sending;
+  let micros = Number.NaN;
+  const offsetEnd = entries[at + field.offset + 1]!;
+  if (offsetEnd > 0) {
+    const offset = Number(decoder.decode(bytes.subarray(entries[at + field.offset], offsetEnd)));
+    micros = received - Math.round(offset * 1000);
+  }
+  if (Number.isNaN(micros)) {
+    const [from, to] = [entries[at + field.timestamp]!, entries[at + field.timestamp + 1]!];
+    if (to === 0 || bytes[from] === 0x6e) return received;
+    const trusted = gradeIn(entries[at + field.traits]!, trait.$ignore_sent_at) === grade.sound;
+    micros = readEventTime(bytes, from, to) - (trusted ? 0 : sending.skew);
+  }
+  if (micros >= timestampMicrosMin && micros <= received + aheadMicrosMax) return micros;
+  row.warned |=
+    micros > received ? warningBit.event_timestamp_in_future : warningBit.ignored_invalid_timestamp;
+  return received;
+}
+
+/** A raw JSON value as a time, in microseconds since 1970; NaN when it is none. */
+export function readEventTime(bytes: Uint8Array, from: number, to: number): number {
+  if (bytes[from] !== 0x22) return readNumber(Number(decoder.decode(bytes.subarray(from, to))));
+  const micros = readIso(bytes, from + 1, to - 1);
+  if (!Number.isNaN(micros)) return micros;
+  return readSlowly(JSON.parse(decoder.decode(bytes.subarray(from, to))) as string);
+}
+
+function readUuid(scan: BodyScanner, at: number, row: Row): void {
+  const { bytes, entries } = scan;
+  const [from, to] = [entries[at + field.uuid]!, entries[at + field.uuid + 1]!];
+  if (to > 0 && bytes[from] !== 0x6e) {
+    if (bytes[from] === 0x22 && uuidFromText(bytes, from + 1, to - 1, row.uuid)) return;
+    // An empty one counts as absent, as everywhere.
+    if (to - from !== 2) row.warned |= warningBit.invalid_event_uuid;
+  }
+  newUuidBytes(row.timestamp / 1000, row.uuid, row.turn);
+}
+
+function sameBytes(range: ByteRange, bytes: Uint8Array): boolean {
+  return range.to - range.from === bytes.length && startsWith(range, bytes);
+}
+
+function startsWith(range: ByteRange, bytes: Uint8Array): boolean {
+  return range.to - range.from >= bytes.length && beginsWith(range.source, range.from, bytes);
+}
+
+function beginsWith(source: Uint8Array, from: number, bytes: Uint8Array): boolean {
+  for (let i = 0; i < bytes.length; i++) if (source[from + i] !== bytes[i]) return false;
+  return true;
+}

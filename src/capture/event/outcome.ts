@@ -1,0 +1,141 @@
+// What became of an event: not taken for a reason, or taken with a warning; closed lists, counted and listed.
+// Never an exception.
+
+import { captureLimits } from "../limits.ts";
+import { eventLimits } from "./limits.ts";
+import { entryLength } from "../scan/event_fields.ts";
+
+/** Why an event was not taken. Names are PostHog's where it has one. */
+export const reasons = [
+  "missing_event_name",
+  "missing_distinct_id",
+  "empty_distinct_id",
+  "malformed_event",
+  "malformed_event_properties",
+  "invalid_options",
+  "message_size_too_large",
+  "performance_event",
+  "heatmap",
+  "client_ingestion_warning",
+  "snapshot",
+  "snapshot_too_large",
+  "missing_session_id",
+  "missing_snapshot_data",
+  "invalid_event_when_process_person_profile_is_false",
+  "invalid_alias",
+  "invalid_anon_distinct_id",
+  "group_key_too_long",
+  "invalid_cookieless_mode",
+  "cookieless_team_disabled",
+  "cookieless_missing_user_agent",
+  "cookieless_missing_ip",
+  "cookieless_missing_host",
+  "cookieless_timestamp_out_of_range",
+  "cookieless_unsupported_event",
+  "cookieless_stateless_no_identify",
+] as const;
+export type Reason = (typeof reasons)[number];
+
+/** What is odd about an event that was taken: it was altered, or it lacks what its kind needs. */
+export const warnings = [
+  "distinct_id_truncated",
+  "ignored_invalid_timestamp",
+  "event_timestamp_in_future",
+  "invalid_event_uuid",
+  "unstorable_characters_replaced",
+  "invalid_process_person_profile",
+  "missing_alias",
+  "missing_group_type",
+  "missing_group_key",
+  "invalid_group_set",
+  "invalid_set",
+  "missing_current_url",
+  "missing_screen_name",
+  "missing_survey_id",
+  "person_properties_size_violation",
+  "group_types_limit_exceeded",
+  "cannot_merge_with_illegal_distinct_id",
+  "cannot_merge_already_identified",
+  "group_type_not_allowed",
+  "invalid_utf8_replaced",
+  "invalid_number_replaced",
+] as const;
+export type Warning = (typeof warnings)[number];
+
+/** One bit for each warning: a row has several of them in one number. */
+export const warningBit = Object.fromEntries(warnings.map((name, i) => [name, 1 << i])) as Readonly<
+  Record<Warning, number>
+>;
+
+/** One event to show for its outcome. */
+export interface Example<Type extends string> {
+  type: Type;
+  /** Its place in the batch. */
+  index: number;
+  /** Its entry of the scan's index, copied; undefined for an item that was no object. */
+  entry: Int32Array | undefined;
+  /** The uuid it was stored under, as its 16 bytes; undefined when it was not stored. */
+  uuid: Uint8Array | undefined;
+}
+
+/** The events of one request that share an outcome, by type. */
+export class Outcomes<Type extends string> {
+  // Most requests have none: nothing is made for them.
+  /** How many, by type, but for the running one's latest: a body may have millions of one type. */
+  #counts: Map<Type, number> | undefined;
+  #type: Type | undefined;
+  #count = 0;
+  #list: { index: number; reason: Type }[] | undefined;
+  #examples: Example<Type>[] | undefined;
+  total = 0;
+  readonly #firsts: Map<number, Type> | undefined;
+
+  /** `firsts`: where the first type of each event is noted, by its place in the batch. */
+  constructor(firsts?: Map<number, Type>) {
+    this.#firsts = firsts;
+  }
+
+  /** How many, by type. */
+  get counts(): ReadonlyMap<Type, number> {
+    if (this.#type === undefined) return noCounts;
+    this.#counts ??= new Map();
+    return this.#counts.set(this.#type, this.#count);
+  }
+
+  /** The first eventLimits.ignoredListMax of them. */
+  get list(): readonly { index: number; reason: Type }[] {
+    return this.#list ?? [];
+  }
+
+  /** The first captureLimits.warningsPerMinuteMax of each type. */
+  get examples(): readonly Example<Type>[] {
+    return this.#examples ?? [];
+  }
+
+  /** `entries` from `at` on: the event's entry of the scan's index. */
+  add(index: number, type: Type, entries?: Int32Array, at = 0, uuid?: Uint8Array): void {
+    if (type !== this.#type) {
+      this.#count = this.counts.get(type) ?? 0;
+      this.#type = type;
+    }
+    this.#count++;
+    this.total++;
+    if (this.#firsts && !this.#firsts.has(index)) this.#firsts.set(index, type);
+    const list = (this.#list ??= []);
+    if (list.length < eventLimits.ignoredListMax) list.push({ index, reason: type });
+    if (this.#count <= captureLimits.warningsPerMinuteMax) {
+      const entry = entries?.slice(at, at + entryLength);
+      (this.#examples ??= []).push({ type, index, entry, uuid: uuid?.slice() });
+    }
+  }
+
+  clear(): void {
+    this.#counts = undefined;
+    this.#type = undefined;
+    this.#list = undefined;
+    this.#examples = undefined;
+    this.total = 0;
+  }
+}
+
+const noCounts: ReadonlyMap<never, number> = new Map<never, number>();

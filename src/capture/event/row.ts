@@ -1,0 +1,122 @@
+// A row: one event on its way into the columns. One object, filled again for every event; never kept.
+
+import { hexValue } from "../../core/bytes.ts";
+import { EventChanges } from "./changes.ts";
+import { EventGroups } from "./groups.ts";
+import { type ByteRange, emptyRange } from "../scan/byte_range.ts";
+
+/** Whose event it is: of a person, of nobody, of a person who tells of a group. Rests in event_rows. */
+export const personMode = { full: 0, personless: 1, group: 2 } as const;
+
+export interface Row {
+  project_id: number;
+  /** 16 bytes in ClickHouse's order: two little-endian halves, the high one first. */
+  uuid: Uint8Array;
+  event: ByteRange;
+  distinct_id: ByteRange;
+  /** JSON text of an object. */
+  properties: ByteRange;
+  /** Microseconds since 1970, UTC. */
+  timestamp: number;
+  /** Microseconds since 1970, UTC: when the journal took the row; never goes back within a journal. */
+  created_at: number;
+  historical_migration: boolean;
+  /** One of personMode. */
+  person_mode: number;
+  /** What it says of its person, and of the group it identifies. */
+  changes: EventChanges;
+  groups: EventGroups;
+  /** A merge it asks for, one of mergeKind, and the other id. */
+  merge: number;
+  other_id: ByteRange;
+  /** Among events of one moment without a uuid, the one with the higher turn is the later. Not stored either. */
+  turn: number;
+  /** What is odd about it: bits of `warningBit`. Not stored with the row. */
+  warned: number;
+}
+
+export function emptyRow(): Row {
+  return {
+    project_id: 0,
+    uuid: new Uint8Array(16),
+    event: emptyRange(),
+    distinct_id: emptyRange(),
+    properties: emptyRange(),
+    timestamp: 0,
+    created_at: 0,
+    historical_migration: false,
+    person_mode: personMode.full,
+    changes: new EventChanges(),
+    groups: new EventGroups(),
+    merge: 0,
+    other_id: emptyRange(),
+    turn: 0,
+    warned: 0,
+  };
+}
+
+/**
+ * Writes the 32 hex digits of a uuid (dashes anywhere they belong) at `from` into `out`, in ClickHouse's
+ * order.
+ */
+export function uuidFromText(source: Uint8Array, from: number, to: number, out: Uint8Array): boolean {
+  if (to - from !== 36) return false;
+  let digit = 0;
+  for (let at = from; at < to; at++) {
+    const offset = at - from;
+    if (offset === 8 || offset === 13 || offset === 18 || offset === 23) {
+      if (source[at] !== 0x2d) return false;
+      continue;
+    }
+    const value = hexValue[source[at]!]!;
+    if (value === 255) return false;
+    const byte = digit >> 1;
+    const place = byte < 8 ? 7 - byte : 23 - byte;
+    out[place] = (digit & 1) === 0 ? value << 4 : out[place]! | value;
+    digit++;
+  }
+  return true;
+}
+
+/** The text of a uuid in ClickHouse's order. */
+export function uuidText(uuid: Uint8Array): string {
+  let hex = "";
+  for (let byte = 0; byte < 16; byte++) {
+    hex += uuid[byte < 8 ? 7 - byte : 23 - byte]!.toString(16).padStart(2, "0");
+    if (byte === 3 || byte === 5 || byte === 7 || byte === 9) hex += "-";
+  }
+  return hex;
+}
+
+const entropy = new Uint8Array(8192);
+let entropyAt = entropy.length;
+/** 30 bits behind the time part rise from one uuid to the next: of events at one moment the later is the greater. */
+let sequence = crypto.getRandomValues(new Uint32Array(1))[0]! & 0x3fffffff;
+
+/** Takes the next turns, so many; returns the first. */
+export function takeTurns(count: number): number {
+  const first = sequence;
+  sequence = (sequence + count) & 0x3fffffff;
+  return first;
+}
+
+/** A new UUIDv7 in ClickHouse's order, its time part from `millis`, and then its turn. */
+export function newUuidBytes(millis: number, out: Uint8Array, turn = takeTurns(1)): void {
+  if (entropyAt + 6 > entropy.length) {
+    crypto.getRandomValues(entropy);
+    entropyAt = 0;
+  }
+  const time = Math.max(0, Math.floor(millis));
+  let rest = time;
+  for (let place = 2; place < 8; place++) {
+    out[place] = rest % 256;
+    rest = Math.floor(rest / 256);
+  }
+  out[1] = 0x70 | ((turn >>> 26) & 0x0f);
+  out[0] = (turn >>> 18) & 0xff;
+  out[15] = 0x80 | ((turn >>> 12) & 0x3f);
+  out[14] = (turn >>> 4) & 0xff;
+  out[13] = ((turn & 0x0f) << 4) | (entropy[entropyAt]! & 0x0f);
+  for (let byte = 8; byte < 13; byte++) out[byte] = entropy[entropyAt + byte - 7]!;
+  entropyAt += 6;
+}

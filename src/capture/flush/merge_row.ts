@@ -1,0 +1,115 @@
+// Merges on their way through the journal: rows of a lane of their own, which ends in Postgres. Never decides one.
+
+import { yieldToEventLoop } from "../../core/clock.ts";
+import { flushLimits } from "./limits.ts";
+import { limits } from "../../core/limits.ts";
+import { type Merge, mergeKind } from "../../persons/merge.ts";
+import type { SightedType } from "../../persons/group_type_store.ts";
+import { ByteColumn } from "../../storage/native/native.ts";
+import type { LaneBlock } from "../journal/lane_block.ts";
+
+/** A merge; or, with kind group_type, a type sighted: `into` is its name. */
+export interface MergeRow extends Merge {
+  /** The lane's time, which is that of arrival. */
+  timestamp: number;
+}
+
+/** Who takes merges, so that they are applied in order: the lane of them, unless another process has it. */
+export interface MergeTaker {
+  /** True when a writer should wait for commit() before it appends more. */
+  readonly crowded: boolean;
+  /** Groups that could not be kept: their rows are refused. */
+  readonly failedGroups: number;
+  readonly openRows: number;
+  readonly writingRows: number;
+  append(row: MergeRow): void;
+  /** Resolves when every row appended so far is on the disk. @throws when it cannot be. */
+  commit(): Promise<void>;
+}
+
+/** A type of groups that was named for the first time; `at` in microseconds. */
+export function typeRow(project_id: number, into: string, at: number): MergeRow {
+  return { project_id, kind: mergeKind.group_type, from: "", into, at, created_at: at, timestamp: at };
+}
+
+/**
+ * A frame's payload: for each row u32 project, u8 kind, i64 at, i64 created_at, and two texts of u16 length + UTF-8.
+ */
+export class MergeBlock implements LaneBlock<MergeRow> {
+  readonly changes = 0;
+  partition = 0;
+  rows = 0;
+  oldest = 0;
+  readonly #rows = new ByteColumn();
+
+  append({ project_id, kind, from, into, at, created_at }: MergeRow): number {
+    const before = this.#rows.length;
+    if (this.rows === 0) this.oldest = created_at;
+    this.#rows.u32(project_id);
+    this.#rows.u8(kind);
+    this.#rows.i64(at);
+    this.#rows.i64(created_at);
+    for (const text of [from, into]) {
+      const bytes = encoder.encode(text);
+      this.#rows.u16(bytes.length);
+      this.#rows.raw(bytes);
+    }
+    this.rows++;
+    return this.#rows.length - before;
+  }
+
+  encode(out: ByteColumn): void {
+    out.raw(this.#rows.bytes, 0, this.#rows.length);
+  }
+
+  clear(): void {
+    this.rows = 0;
+    this.#rows.length = 0;
+  }
+}
+
+const encoder = new TextEncoder();
+const decoder = new TextDecoder();
+
+/**
+ * Reads frames' payloads back: merges in order, at most flushLimits.mergesDecidedMax at once, while types are added to
+ * `types`. Others get their turn now and then.
+ */
+export async function* readMergeRows(
+  payloads: Iterable<Uint8Array>,
+  types: SightedType[],
+): AsyncGenerator<Merge[], void, undefined> {
+  let merges: Merge[] = [];
+  let rows = 0;
+  for (const payload of payloads) {
+    for (const row of rowsOf(payload)) {
+      if (row.kind === mergeKind.group_type) types.push({ project_id: row.project_id, name: row.into });
+      else merges.push(row);
+      if (++rows % limits.mergesAtOnceMax === 0) await yieldToEventLoop();
+      if (merges.length < flushLimits.mergesDecidedMax) continue;
+      yield merges;
+      merges = [];
+    }
+  }
+  if (merges.length > 0) yield merges;
+}
+
+function* rowsOf(payload: Uint8Array): Generator<Merge, void, undefined> {
+  const view = new DataView(payload.buffer, payload.byteOffset, payload.byteLength);
+  let place = 0;
+  const text = (): string => {
+    const from = place + 2;
+    place = from + view.getUint16(place, true);
+    return decoder.decode(payload.subarray(from, place));
+  };
+  while (place < payload.length) {
+    const project_id = view.getUint32(place, true);
+    const kind = view.getUint8(place + 4);
+    const at = Number(view.getBigInt64(place + 5, true));
+    const created_at = Number(view.getBigInt64(place + 13, true));
+    place += 21;
+    const from = text();
+    const into = text();
+    yield { project_id, kind, from, into, at, created_at };
+  }
+}

@@ -1,0 +1,218 @@
+// Recovery: what an earlier process left in a journal's folder, taken in at a start. What was acknowledged goes on or
+// is told as lost, with its file kept aside first; what was not is cut.
+
+import {
+  copyFileSync,
+  existsSync,
+  linkSync,
+  readdirSync,
+  renameSync,
+  rmSync,
+  statSync,
+  truncateSync,
+} from "node:fs";
+import { basename, dirname } from "node:path";
+import { type Log, reasonOf } from "../../../core/log.ts";
+import type { Expected, Ledger, Noted } from "../ledger.ts";
+import { findMisnamed, takeBack } from "./misnamed.ts";
+import { type Segment, millisOfSegment, returnedSuffix } from "../segments/segment.ts";
+import { type ReadSegment, readSegment, withoutFramesFrom } from "../segments/segment_reader.ts";
+import { judgeSegment } from "./verdict.ts";
+
+/** What was found damaged: files, acknowledged rows that are lost as far as is known, and bytes that cannot be read. */
+export interface Damage {
+  files: number;
+  rows: number;
+  bytes: number;
+}
+
+export interface RecoveryOptions {
+  folder: string;
+  /** Counts what is damaged. */
+  damaged(damage: Damage): void;
+  log: Log;
+}
+
+/** Stretches of one file that a log line tells; further ones are only counted. */
+const stretchesToldMax = 8;
+
+export class Recovery {
+  /** What goes on. */
+  readonly segments: Segment[] = [];
+  lastMillis = 0;
+  readonly #options: RecoveryOptions;
+
+  constructor(options: RecoveryOptions) {
+    this.#options = options;
+  }
+
+  /** Takes in the whole folder, whose ledger is read by then and not begun anew. */
+  takeFolder(ledger: Ledger): void {
+    const { folder, log } = this.#options;
+    const noted = ledger.read();
+    this.lastMillis = noted.lastMillis;
+    if (noted.unreadable > 0) {
+      const kept = ledger.keepAside();
+      const text =
+        "the journal's ledger is damaged; segments it does not know of are asked for by their batches";
+      log.error(text, { file: `${folder}/ledger`, kept, unreadable: noted.unreadable });
+      this.#options.damaged({ files: 1, rows: 0, bytes: 0 });
+    }
+    for (const name of noted.finished) rmSync(`${folder}/${basename(name)}`, { force: true });
+    this.#giveNamesBack(noted);
+    const names = segmentNames(folder);
+    for (const name of names) this.take(`${folder}/${name}`, noted.expected.get(name));
+    for (const [name, expected] of noted.expected)
+      if (!names.includes(name)) this.#tellMissing(name, expected);
+  }
+
+  /** Begins the ledger anew with what was taken in. */
+  beginLedger(ledger: Ledger): void {
+    const { folder, log } = this.#options;
+    if (ledger.restart(this.lastMillis, this.segments)) return;
+    log.warn("the disk is full: the journal's ledger goes on as it is", { folder });
+  }
+
+  /** Takes in rows that came back from quarantine, but for files that are `known`. */
+  takeReturned(known: ReadonlySet<string>): void {
+    const { folder } = this.#options;
+    const names = readdirSync(folder).filter((name) => name.endsWith(returnedSuffix));
+    const paths = names.map((name) => `${folder}/${name}`).filter((path) => !known.has(path));
+    for (const path of paths.toSorted()) this.take(path);
+  }
+
+  /** Takes in one file; nothing of it is changed unless it is surely of no use. */
+  take(path: string, expected?: Expected): void {
+    const whole = this.#read(path);
+    if (!whole) return this.#leaveAside(path, expected);
+    // Whole frames behind a sealed segment's end were refused: their sender has sent them again.
+    const read = expected?.behind === "sealed" ? withoutFramesFrom(whole, expected.bytes) : whole;
+    const verdict = judgeSegment(read, expected);
+    const { segment } = read;
+    const isEmpty = segment.rows === 0;
+    if (verdict.damaged) this.#tell(path, read, verdict);
+    else if (isEmpty) rmSync(path);
+    else if (segment.bytes < read.fileBytes) this.#cut(path, read);
+    if (isEmpty) return;
+    this.lastMillis = Math.max(this.lastMillis, millisOfSegment(segment.id));
+    this.segments.push(segment);
+  }
+
+  #read(path: string): ReadSegment | undefined {
+    try {
+      return readSegment(path);
+    } catch (thrown) {
+      this.#options.log.error("a journal file cannot be read", { file: path, reason: reasonOf(thrown) });
+      return undefined;
+    }
+  }
+
+  #giveNamesBack(noted: Noted): void {
+    const { folder, log } = this.#options;
+    for (const { from, to } of findMisnamed(folder, segmentNames(folder), noted.expected)) {
+      log.error("a journal file has the name of another; it goes on under its own", { file: from, name: to });
+      this.#options.damaged({ files: 1, rows: 0, bytes: 0 });
+    }
+    for (const copy of takeBack(folder)) {
+      const kept = setAside(copy);
+      log.error("a journal file is there twice; the one under another's name was set aside", { kept });
+    }
+  }
+
+  /** A torn write, or what the file held before it was this segment's. One that is kept aside is the same file. */
+  #cut(path: string, { segment, fileBytes }: ReadSegment): void {
+    if (statSync(path).nlink > 1) return;
+    const bytes = fileBytes - segment.bytes;
+    this.#options.log.info("cut what follows the last whole frame and was never acknowledged", {
+      path,
+      bytes,
+    });
+    truncateSync(path, segment.bytes);
+  }
+
+  #tell(
+    path: string,
+    read: ReadSegment,
+    { lostRows, badBytes, doubtful }: ReturnType<typeof judgeSegment>,
+  ): void {
+    const { log, damaged } = this.#options;
+    const { segment, bad, headDamaged } = read;
+    const known = lostRows === 0 && isAside(path);
+    if (known) {
+      log.info("a journal segment was found damaged before; what is sound of it waits", { file: path });
+      return;
+    }
+    const kept = segment.rows > 0 ? keepAside(path) : setAside(path);
+    const text = doubtful
+      ? "a journal segment ends in what cannot be read and may have been acknowledged; it was kept aside"
+      : "a journal segment is damaged; what is sound of it goes on, the file was kept aside";
+    log.error(text, {
+      file: path,
+      kept,
+      lane: segment.lane,
+      sound_rows: segment.rows,
+      lost_rows: lostRows ?? "unknown",
+      lost_bytes: badBytes,
+      unreadable: bad.slice(0, stretchesToldMax).map(({ from, to }) => `${from}-${to}`),
+      ...(headDamaged && { head: "damaged" }),
+    });
+    damaged({ files: 1, rows: lostRows ?? 0, bytes: badBytes });
+  }
+
+  #leaveAside(path: string, expected: Expected | undefined): void {
+    const bytes = statSync(path).size;
+    if (bytes === 0 && !expected) return rmSync(path);
+    const kept = setAside(path);
+    const text = "a file among the journal's segments is none; it was set aside";
+    this.#options.log.error(text, { file: path, kept, bytes, lost_rows: expected?.rows ?? "unknown" });
+    this.#options.damaged({ files: 1, rows: expected?.rows ?? 0, bytes });
+  }
+
+  #tellMissing(name: string, { rows, bytes }: Expected): void {
+    const file = `${this.#options.folder}/${name}`;
+    this.#options.log.error("a journal segment is missing", { file, lost_rows: rows, lost_bytes: bytes });
+    this.#options.damaged({ files: 1, rows, bytes });
+  }
+}
+
+/** In the order they were begun in, lane by lane. */
+function segmentNames(folder: string): string[] {
+  return readdirSync(folder, { withFileTypes: true })
+    .filter((entry) => entry.isFile() && entry.name.endsWith(".segment"))
+    .map(({ name }) => name)
+    .toSorted();
+}
+
+/** Gives the file a second name to be kept under, at no cost of space; where that cannot be, a copy. Returns it. */
+function keepAside(path: string): string {
+  const aside = freeName(path);
+  try {
+    linkSync(path, aside);
+  } catch {
+    copyFileSync(path, `${aside}.part`);
+    renameSync(`${aside}.part`, aside);
+  }
+  return aside;
+}
+
+/** Takes the file away from where it is looked for. Returns its new name. */
+function setAside(path: string): string {
+  const aside = freeName(path);
+  renameSync(path, aside);
+  return aside;
+}
+
+function isAside(path: string): boolean {
+  const { ino, nlink } = statSync(path);
+  if (nlink === 1) return false;
+  const own = readdirSync(dirname(path)).filter((name) => name.startsWith(`${basename(path)}.`));
+  return own.some((name) => statSync(`${dirname(path)}/${name}`).ino === ino);
+}
+
+/** What is kept aside is never written over. */
+function freeName(path: string): string {
+  for (let place = 1; ; place++) {
+    const name = place === 1 ? `${path}.damaged` : `${path}.${place}.damaged`;
+    if (!existsSync(name)) return name;
+  }
+}

@@ -1,0 +1,116 @@
+// Files that must survive a power cut: written aside, synced, renamed. Never leaves a half-written file under
+// its name.
+
+import { closeSync, fsyncSync, openSync, renameSync, writeFileSync, writevSync } from "node:fs";
+import { type FileHandle, open, rename, unlink } from "node:fs/promises";
+import { dirname } from "node:path";
+import { journalLimits } from "../limits.ts";
+
+/** Makes a folder's entries (new, renamed and removed files) durable. */
+export async function syncFolder(folder: string): Promise<void> {
+  const handle = await open(folder, "r");
+  try {
+    await handle.sync();
+  } finally {
+    await handle.close();
+  }
+}
+
+/** Puts `content` at `path`, whole or not at all, durable when it resolves. */
+export async function writeDurably(path: string, content: string | Uint8Array): Promise<void> {
+  const aside = `${path}.part`;
+  const handle = await open(aside, "w", 0o600);
+  try {
+    await handle.writeFile(content);
+    await handle.sync();
+  } finally {
+    await handle.close();
+  }
+  await rename(aside, path);
+  await syncFolder(dirname(path));
+}
+
+/** The same in one turn; for a start, when nobody waits yet. */
+export function writeDurablyNow(path: string, content: string | Uint8Array): void {
+  writeFileSync(`${path}.part`, content, { mode: 0o600, flush: true });
+  renameSync(`${path}.part`, path);
+  syncFolderNow(dirname(path));
+}
+
+export function syncFolderNow(folder: string): void {
+  const handle = openSync(folder, "r");
+  try {
+    fsyncSync(handle);
+  } finally {
+    closeSync(handle);
+  }
+}
+
+/** Whether a write failed because the disk, or the user's part of it, is full. */
+export function isFull(thrown: unknown): boolean {
+  const code = thrown instanceof Error && "code" in thrown ? thrown.code : undefined;
+  return code === "ENOSPC" || code === "EDQUOT";
+}
+
+/** Opens a segment's file under its name, with its head if it has one: a new file, or `spare`, written over. */
+export async function openSegmentFile(
+  path: string,
+  head: Uint8Array | undefined,
+  spare: string | undefined,
+): Promise<FileHandle> {
+  const file = await (spare === undefined ? open(path, "wx", 0o600) : open(spare, "r+"));
+  try {
+    if (head) await writeWhole(file, head, 0);
+    if (spare !== undefined) {
+      // Under its new name the file never begins with its old number: frames behind it count by that.
+      if (head) await file.datasync();
+      await rename(spare, path);
+    }
+    return file;
+  } catch (thrown) {
+    await file.close().catch(() => {});
+    await unlink(spare ?? path).catch(() => {});
+    throw thrown;
+  }
+}
+
+/** Short writes are normal: goes on until every byte is out. */
+export async function writeWhole(file: FileHandle, bytes: Uint8Array, position: number): Promise<void> {
+  for (let done = 0; done < bytes.length;) {
+    const { bytesWritten } = await file.write(bytes, done, bytes.length - done, position + done);
+    if (bytesWritten <= 0) throw new Error("the disk took no more bytes");
+    done += bytesWritten;
+  }
+}
+
+/** The most pieces one system call takes. */
+const piecesMax = 512;
+
+/**
+ * The same for bytes that lie in several places: each goes out from where it lies. Few of them are with the system at
+ * once, which costs 20 µs; more by another thread, so that nobody waits for them.
+ */
+export async function writePieces(file: FileHandle, pieces: Uint8Array[], position: number): Promise<void> {
+  const now = pieces.reduce((sum, piece) => sum + piece.length, 0) <= journalLimits.writeNowBytesMax;
+  let at = position;
+  for (let next = 0; next < pieces.length; next += piecesMax) {
+    let left = pieces.slice(next, next + piecesMax);
+    while (left.length > 0) {
+      const bytesWritten = now ? writevSync(file.fd, left, at) : (await file.writev(left, at)).bytesWritten;
+      if (bytesWritten <= 0) throw new Error("the disk took no more bytes");
+      at += bytesWritten;
+      left = behind(left, bytesWritten);
+    }
+  }
+}
+
+/** What of `pieces` lies behind its first `bytes` bytes. */
+function behind(pieces: Uint8Array[], bytes: number): Uint8Array[] {
+  let skipped = bytes;
+  const rest: Uint8Array[] = [];
+  for (const piece of pieces) {
+    if (skipped < piece.length) rest.push(skipped > 0 ? piece.subarray(skipped) : piece);
+    skipped = Math.max(0, skipped - piece.length);
+  }
+  return rest;
+}

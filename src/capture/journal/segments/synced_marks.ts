@@ -1,0 +1,170 @@
+// How far each growing segment is known to be on the disk: noted behind every sync, so that after a crash what was
+// acknowledged is told from what was not. Never synced itself: it outlives the process, and what outlives the machine
+// says the least that was synced.
+//
+//   file = head slot*, two slots for each lane: the segment that grows, and the one before it
+//   head = "SLUICEM1"  36 bytes of text: the system's boot id, or zeros  u32 CRC-32 of what is before it  zeros
+//   slot = u64 segment id  u32 bytes synced  u32 rows among them  u32 lane  u32 CRC-32 of what is before it  zeros
+//
+// Head and slots take 64 bytes each; all integers are little-endian. A slot of zeros is empty.
+
+import { closeSync, constants, fdatasyncSync, openSync, readFileSync, rmSync, writeSync } from "node:fs";
+import { crc32 } from "node:zlib";
+import { bootId } from "../../../core/machine.ts";
+import { type LaneName, type Segment, lanes, segmentName } from "./segment.ts";
+
+/** What a segment must give back: so many rows among its first so many bytes. */
+export interface Extent {
+  bytes: number;
+  rows: number;
+}
+
+const magic = "SLUICEM1";
+const headSumAt = 44;
+const slotBytes = 64;
+const slotSumAt = 20;
+const fileBytes = slotBytes * (1 + 2 * lanes.length);
+
+/** A lane's two slots: whose they are, and which was written last. */
+interface SlotPlace {
+  ids: [bigint, bigint];
+  turn: 0 | 1;
+  lane: number;
+}
+
+export interface ReadMarks {
+  /** By the segment's file name. */
+  extents: Map<string, Extent & { id: bigint }>;
+  /** True when the system has not been started anew since: what was noted last is there. */
+  exact: boolean;
+  /** How many slots, or heads, cannot be read. */
+  unreadable: number;
+  /** Whether there is such a file. */
+  there: boolean;
+}
+
+export class SyncedMarks {
+  readonly #path: string;
+  readonly #bootId: string;
+  readonly #places: Record<LaneName, SlotPlace>;
+  readonly #slot = new Uint8Array(slotSumAt + 4);
+  readonly #view = new DataView(this.#slot.buffer);
+  readonly #summed = this.#slot.subarray(0, slotSumAt);
+  #file: number | undefined;
+
+  constructor(folder: string, boot = bootId()) {
+    this.#path = `${folder}/synced`;
+    this.#bootId = boot ?? "";
+    const place = (lane: number): SlotPlace => ({ ids: [0n, 0n], turn: 0, lane });
+    const places = lanes.map((name, lane) => [name, place(lane)]);
+    this.#places = Object.fromEntries(places) as Record<LaneName, SlotPlace>;
+  }
+
+  /** What an earlier process noted; nothing when there is no such file. */
+  read(): ReadMarks {
+    const extents: ReadMarks["extents"] = new Map();
+    let bytes: Uint8Array;
+    try {
+      bytes = new Uint8Array(readFileSync(this.#path));
+    } catch (thrown) {
+      if ((thrown as NodeJS.ErrnoException).code !== "ENOENT") throw thrown;
+      return { extents, exact: false, unreadable: 0, there: false };
+    }
+    const whole = new Uint8Array(fileBytes);
+    whole.set(bytes.subarray(0, fileBytes));
+    const head = this.#head();
+    const isHead = Buffer.compare(whole.subarray(0, slotBytes), head) === 0;
+    let unreadable = isHead || isSummed(whole.subarray(0, slotBytes), headSumAt) ? 0 : 1;
+    for (let at = slotBytes; at < fileBytes; at += slotBytes) {
+      const slot = whole.subarray(at, at + slotBytes);
+      if (slot.every((byte) => byte === 0) && bytes.length >= at + slotBytes) continue;
+      const extent = readSlot(slot);
+      if (extent) extents.set(segmentName(extent.lane, extent.id), extent);
+      else unreadable++;
+    }
+    return { extents, exact: isHead && this.#bootId !== "", unreadable, there: true };
+  }
+
+  /** Forgets all of it, durably, and takes notes from now on. */
+  restart(): void {
+    const file = this.open();
+    const whole = new Uint8Array(fileBytes);
+    whole.set(this.#head());
+    writeSync(file, whole, 0, fileBytes, 0);
+    fdatasyncSync(file);
+  }
+
+  /** Takes notes from now on, beside those that are there. */
+  open(): number {
+    this.close();
+    // Never empty in between: a file that is there is written over.
+    this.#file = openSync(this.#path, constants.O_RDWR | constants.O_CREAT, 0o600);
+    return this.#file;
+  }
+
+  /** Takes that the segment's first `bytes` are synced; behind a sync, before anybody is told. */
+  note({ lane: name, id, bytes, rows }: Segment): void {
+    const place = this.#places[name];
+    if (place.ids[place.turn] !== id) {
+      place.turn = place.turn === 0 ? 1 : 0;
+      place.ids[place.turn] = id;
+    }
+    this.#view.setBigUint64(0, id, true);
+    this.#view.setUint32(8, bytes, true);
+    this.#view.setUint32(12, rows, true);
+    this.#view.setUint32(16, place.lane, true);
+    this.#view.setUint32(slotSumAt, crc32(this.#summed), true);
+    this.#write(this.#slot, slotBytes * (1 + 2 * place.lane + place.turn));
+  }
+
+  /** Takes that nobody needs the segment any more. */
+  forget({ lane: name, id }: Segment): void {
+    const place = this.#places[name];
+    for (const turn of [0, 1] as const) {
+      if (place.ids[turn] === id) this.#write(noSlot, slotBytes * (1 + 2 * place.lane + turn));
+    }
+  }
+
+  /** Makes durable what was noted. */
+  sync(): void {
+    if (this.#file !== undefined) fdatasyncSync(this.#file);
+  }
+
+  close(): void {
+    if (this.#file !== undefined) closeSync(this.#file);
+    this.#file = undefined;
+  }
+
+  #write(slot: Uint8Array, at: number): void {
+    if (this.#file === undefined) return;
+    try {
+      writeSync(this.#file, slot, 0, slot.length, at);
+    } catch {
+      // An old note must not pass for the last one.
+      this.close();
+      rmSync(this.#path, { force: true });
+    }
+  }
+
+  #head(): Uint8Array {
+    const head = new Uint8Array(slotBytes);
+    head.set(Buffer.from(magic + this.#bootId.slice(0, headSumAt - magic.length), "latin1"));
+    new DataView(head.buffer).setUint32(headSumAt, crc32(head.subarray(0, headSumAt)), true);
+    return head;
+  }
+}
+
+const noSlot = new Uint8Array(slotSumAt + 4);
+
+function isSummed(bytes: Uint8Array, sumAt: number): boolean {
+  const view = new DataView(bytes.buffer, bytes.byteOffset, bytes.byteLength);
+  return crc32(bytes.subarray(0, sumAt)) === view.getUint32(sumAt, true);
+}
+
+function readSlot(slot: Uint8Array): (Extent & { id: bigint; lane: LaneName }) | undefined {
+  const view = new DataView(slot.buffer, slot.byteOffset, slot.byteLength);
+  const lane = lanes[view.getUint32(16, true)];
+  if (!lane || !isSummed(slot, slotSumAt)) return undefined;
+  const [bytes, rows] = [view.getUint32(8, true), view.getUint32(12, true)];
+  return { id: view.getBigUint64(0, true), lane, bytes, rows };
+}

@@ -1,0 +1,242 @@
+// A body off the wire, within bounds of bytes and of time. Never looks inside.
+
+import { Chunks, free, joined } from "../../core/chunks.ts";
+import { yieldToEventLoop } from "../../core/clock.ts";
+import { Fault } from "../../core/fault.ts";
+import { limits } from "../../core/limits.ts";
+import { receiveLimits } from "./limits.ts";
+import { type MemoryLease, exhausted } from "../../work/memory_budget.ts";
+
+/** Bounds that tests make smaller. */
+export interface UploadBounds {
+  /** The longest silence, in ms. */
+  stallMsMax: number;
+  /** The longest upload, in ms. */
+  wholeMsMax: number;
+}
+
+const usual: UploadBounds = {
+  stallMsMax: receiveLimits.uploadStallMsMax,
+  wholeMsMax: receiveLimits.uploadMsMax,
+};
+
+/** How long a body its sender announced; NaN when it did not say. */
+export function announcedBytes(request: Request): number {
+  const header = request.headers.get("content-length");
+  return header === null ? Number.NaN : Number(header);
+}
+
+/** How a body is received. */
+export interface Receiving {
+  /** It must be smaller. */
+  bytesMax: number;
+  /** Its memory is acquired from it, before it is there. */
+  lease: MemoryLease;
+  bounds?: UploadBounds | undefined;
+  /** Where a long one that was announced may be laid; asked for when there is memory for it. */
+  roomFor?: (bytes: number) => Uint8Array | undefined;
+  /** Bytes that are acquired beside an announced one, for what is made of it later. */
+  besideFor?: (bytes: number) => number;
+  /** Looks at the first chunk of a long one, before memory is acquired for the rest. */
+  first?: (chunk: Uint8Array) => Promise<void> | undefined;
+}
+
+/**
+ * Receives a request's body. Of a long one that finds no memory nothing is read until there is some.
+ * @throws Fault payload_too_large, unavailable when there is no memory in time, or what `first` throws (the rest of the
+ *   body is read and dropped, so that the connection survives), upload_timeout when the client went away or sent
+ *   nothing for too long.
+ */
+export async function receiveBody(request: Request, receiving: Receiving): Promise<Uint8Array> {
+  const announced = announcedBytes(request);
+  if (announced <= limits.wholeBodyBytesMax && announced < receiving.bytesMax) {
+    receiving.lease.acquire(announced);
+    return await receiveWhole(request, announced, receiving.bounds ?? usual);
+  }
+  if (!request.body) return new Uint8Array(0);
+  return await new Upload(request.body, receiving).receive(announced);
+}
+
+const wholeBytesPerSecond = receiveLimits.wholeBodyBytesPerSecondMin;
+
+/**
+ * Receives a body of so many announced bytes in one piece: a short one, which is nearly always here already.
+ * @throws Fault upload_timeout as receiveBody().
+ */
+function receiveWhole(request: Request, announced: number, bounds: UploadBounds): Promise<Uint8Array> {
+  return new Promise((resolve, reject) => {
+    receiveShort(request, announced, bounds, { arrived: resolve, late: reject });
+  });
+}
+
+/** Who gets a short body, or is told that it does not come (upload_timeout). */
+export interface Receiver {
+  arrived(body: Uint8Array): void;
+  late(fault: Fault): void;
+}
+
+/** The same without a promise: one of the receiver's two is called, once, in a later turn. */
+export function receiveShort(
+  request: Request,
+  announced: number,
+  bounds: UploadBounds = usual,
+  receiver: Receiver,
+): void {
+  const msMax = bounds.stallMsMax + (announced / wholeBytesPerSecond) * 1000;
+  const wait: Wait = { turns: Math.ceil(msMax / receiveLimits.uploadLookMs) + 1, msMax, receiver };
+  waiting.add(wait);
+  looking ??= setInterval(look, receiveLimits.uploadLookMs);
+  // What comes or fails after the time is up has had its answer.
+  request.bytes().then(
+    (body) => waiting.delete(wait) && receiver.arrived(body),
+    () => waiting.delete(wait) && receiver.late(gone()),
+  );
+}
+
+/** A short body that is not here yet. */
+interface Wait {
+  /** So many more looks, and it is late. */
+  turns: number;
+  msMax: number;
+  receiver: Receiver;
+}
+
+/** All of them share one timer, which runs while there are any: most are here before it looks once. */
+const waiting = new Set<Wait>();
+let looking: ReturnType<typeof setInterval> | undefined;
+
+function look(): void {
+  for (const wait of waiting) {
+    if (--wait.turns > 0) continue;
+    waiting.delete(wait);
+    wait.receiver.late(stalled(`${Math.round(wait.msMax)} ms`));
+  }
+  if (waiting.size > 0) return;
+  clearInterval(looking);
+  looking = undefined;
+}
+
+/** Long bodies on their way. */
+let uploads = 0;
+
+/** What one of so many receives before others get their turn: however many come at once, a turn takes no longer. */
+function stretchOf(count: number): number {
+  return Math.max(receiveLimits.receiveBytesMin, receiveLimits.receiveBytesMax / Math.max(1, count / 2));
+}
+
+/** A long or unannounced body, chunk by chunk. */
+class Upload {
+  readonly #reader: ReadableStreamDefaultReader<Uint8Array>;
+  readonly #receiving: Receiving;
+  readonly #bounds: UploadBounds;
+  readonly #chunks = new Chunks();
+  /** Where it is laid, if its length was announced. */
+  #room: Uint8Array | undefined;
+  /** Why the rest of it is dropped. */
+  #refused: Error | undefined;
+  #late: string | undefined;
+  #size = 0;
+
+  constructor(stream: ReadableStream<Uint8Array>, receiving: Receiving) {
+    this.#reader = stream.getReader() as ReadableStreamDefaultReader<Uint8Array>;
+    this.#receiving = receiving;
+    this.#bounds = receiving.bounds ?? usual;
+  }
+
+  async receive(announced: number): Promise<Uint8Array> {
+    const { stallMsMax, wholeMsMax } = this.#bounds;
+    const stall = setTimeout(() => this.#cancel(`${stallMsMax} ms`), stallMsMax);
+    const whole = setTimeout(() => this.#cancel(`${wholeMsMax} ms in all`), wholeMsMax);
+    uploads++;
+    try {
+      return await this.#read(announced, stall);
+    } catch (thrown) {
+      throw thrown === this.#refused || thrown instanceof Fault ? thrown : gone();
+    } finally {
+      uploads--;
+      clearTimeout(stall);
+      clearTimeout(whole);
+    }
+  }
+
+  async #read(announced: number, stall: NodeJS.Timeout): Promise<Uint8Array> {
+    const { bytesMax } = this.#receiving;
+    let left = stretchOf(uploads);
+    for (;;) {
+      // What is not asked for is not received: a sender that keeps up would have all of its body in one turn.
+      if (left <= 0) {
+        await yieldToEventLoop();
+        left = stretchOf(uploads);
+      }
+      const { value, done } = await this.#reader.read();
+      if (this.#late) throw stalled(this.#late);
+      if (done) break;
+      stall.refresh();
+      if (this.#size === 0) await this.#begin(value, announced);
+      // Its memory is given back when it is laid.
+      const { length } = value;
+      if (this.#refused) free(value);
+      else this.#lay(value);
+      this.#size += length;
+      left -= length;
+      if (this.#size > bytesMax * limits.drainFactor) break;
+    }
+    if (this.#size >= bytesMax) throw tooLarge(this.#size, bytesMax);
+    if (this.#refused) throw this.#refused;
+    return this.#room?.subarray(0, this.#size) ?? (await joined(this.#chunks.take()));
+  }
+
+  /** An announced length is believed as far as memory goes: the bytes are laid where they will rest. */
+  async #begin(chunk: Uint8Array, announced: number): Promise<void> {
+    const { bytesMax, lease, roomFor, besideFor, first } = this.#receiving;
+    try {
+      await first?.(chunk);
+      if (!(announced < bytesMax)) return;
+      await lease.acquireSoon(announced + (besideFor?.(announced) ?? 0));
+      this.#room = roomFor?.(announced)?.subarray(0, announced) ?? Buffer.allocUnsafeSlow(announced);
+    } catch (thrown) {
+      this.#refused = thrown as Error;
+    }
+  }
+
+  #lay(chunk: Uint8Array): void {
+    const { bytesMax, lease } = this.#receiving;
+    const size = this.#size + chunk.length;
+    if (this.#room && size <= this.#room.length) {
+      this.#room.set(chunk, this.#size);
+      free(chunk);
+    } else if (this.#room || size >= bytesMax) this.#drop(tooLarge(size, bytesMax));
+    else if (lease.tryAcquire(chunk.length)) this.#chunks.add(chunk);
+    else this.#drop(exhausted());
+  }
+
+  /** Frees what came; the rest is read only so that the connection survives. */
+  #drop(fault: Fault): void {
+    this.#refused = fault;
+    this.#receiving.lease.release(this.#chunks.size);
+    for (const piece of this.#chunks.take()) free(piece);
+  }
+
+  #cancel(late: string): void {
+    this.#late = late;
+    void this.#reader.cancel().catch(() => {});
+  }
+}
+
+function stalled(waited: string): Fault {
+  return new Fault(
+    "upload_timeout",
+    `The client stopped sending data: the body was not here after ${waited}.`,
+  );
+}
+
+function gone(): Fault {
+  return new Fault("upload_timeout", "The client went away before the body was here.");
+}
+
+function tooLarge(size: number, bytesMax: number): Fault {
+  return new Fault(
+    "payload_too_large",
+    `The body must be smaller than ${bytesMax} bytes; ${size} bytes arrived.`,
+  );
+}

@@ -1,0 +1,108 @@
+// The recorder: takes the snapshots of one request into the lane of recordings, for a project that wants them. Never
+// lets them use up the journal's room for events.
+
+import { yieldToEventLoop } from "../../core/clock.ts";
+import { Fault } from "../../core/fault.ts";
+import { limits } from "../../core/limits.ts";
+import { recordingLimits } from "./limits.ts";
+import type { MemoryLease } from "../../work/memory_budget.ts";
+import type { Journal } from "../journal/journal.ts";
+import { field } from "../scan/event_fields.ts";
+import type { Reason } from "../event/outcome.ts";
+import type { BodyScanner } from "../scan/body_scanner.ts";
+import { type SnapshotRow, type SnapshotSending, SnapshotReading, readSnapshot } from "./snapshot.ts";
+
+export interface RecorderOptions extends SnapshotSending {
+  journal: Journal;
+  /** Whether the project's sessions are recorded at all. */
+  wanted: boolean;
+  /** How long a recording is kept. */
+  retentionDays: number;
+  /** Long ones are copied, and the copies acquired from it. */
+  lease?: MemoryLease | undefined;
+}
+
+export class Recorder {
+  /** Snapshots taken. */
+  taken = 0;
+  /** True when some were left because nobody wants them: their sender may stop. */
+  unwanted = false;
+  readonly #options: RecorderOptions;
+  readonly #failedBefore: number;
+
+  constructor(options: RecorderOptions) {
+    this.#options = options;
+    this.#failedBefore = options.journal.recordings.failedGroups;
+  }
+
+  /**
+   * Lays entry `at` into the open block; returns why not, if it is not taken.
+   * @throws Fault unavailable when recordings have filled their part of the journal, journal_share_exceeded when those
+   * of this project have.
+   */
+  take(scan: BodyScanner, at: number): Reason | undefined {
+    return this.#refused() ?? this.#keep(readSnapshot(scan, at, this.#options));
+  }
+
+  /** The same for a long one; others get their turn between stretches. @throws Fault unavailable without memory too. */
+  async takeLong(scan: BodyScanner, at: number): Promise<Reason | undefined> {
+    const refused = this.#refused();
+    if (refused) return refused;
+    const { entries } = scan;
+    this.#options.lease?.acquire(entries[at + field.item + 1]! - entries[at + field.item]!);
+    const reading = new SnapshotReading();
+    reading.open(scan, at, this.#options);
+    while (!reading.advance(recordingLimits.snapshotSliceBytesMax)) await yieldToEventLoop();
+    return this.#keep(reading.outcome!);
+  }
+
+  #refused(): Reason | undefined {
+    if (this.#options.wanted) return undefined;
+    this.unwanted = true;
+    return "snapshot";
+  }
+
+  #keep(row: SnapshotRow | Reason): Reason | undefined {
+    if (typeof row === "string") return row;
+    const { journal, retentionDays, project_id } = this.#options;
+    if (journal.room.recordingsFull) throw notKept();
+    const refusal = journal.room.recordingRefusal(project_id);
+    if (refusal) throw refusal;
+    row.timestamp = journal.stamp();
+    row.expires_at = row.timestamp + retentionDays * dayMicros;
+    journal.recordings.append(row);
+    this.taken++;
+    return undefined;
+  }
+
+  /** True when a commit's worth of recordings waits for the disk: makeRoom() before more are taken. */
+  get crowded(): boolean {
+    return this.taken > 0 && this.#options.journal.recordings.crowded;
+  }
+
+  /** Waits for the disk. */
+  async makeRoom(): Promise<void> {
+    await this.#options.journal.recordings.commit();
+  }
+
+  /**
+   * Resolves when what was taken is as safe as `ack` says.
+   * @throws Fault unavailable when some of it could not be written.
+   */
+  async acknowledge(ack: "journal" | "stored" | "memory"): Promise<void> {
+    const { journal } = this.#options;
+    const { recordings } = journal;
+    if (ack === "memory") return void recordings.commit().catch(() => {});
+    await recordings.commit();
+    // Another request's commit may have tried to write them.
+    if (recordings.failedGroups !== this.#failedBefore) throw notKept();
+    if (ack === "stored") await journal.stored(recordings);
+  }
+}
+
+function notKept(): Fault {
+  const detail = "Recordings cannot be kept right now. Send them again later.";
+  return new Fault("unavailable", detail, { retryAfterSeconds: 5 });
+}
+
+const dayMicros = limits.dayMs * 1000;

@@ -1,0 +1,195 @@
+// What the rrweb events of a snapshot tell: when, how much was clicked and typed, what the console said. Never reads
+// JSON: it is handed where the few members lie that matter.
+
+import { limits } from "../../core/limits.ts";
+import { recordingLimits } from "./limits.ts";
+
+export interface SnapshotFacts {
+  events: number;
+  /** Milliseconds since 1970 by the client's clock; NaN when no event has a time that makes sense. */
+  first: number;
+  last: number;
+  clicks: number;
+  keypresses: number;
+  mouseActivities: number;
+  consoleLogs: number;
+  consoleWarns: number;
+  consoleErrors: number;
+  /** Seconds since 1970 in which somebody did something, each once. */
+  active: Set<number>;
+  startUrl: string;
+}
+
+/** rrweb's event types. */
+const incremental = 3;
+const meta = 4;
+const plugin = 6;
+/** rrweb's sources of incremental events. */
+const mouseMove = 1;
+const mouseInteraction = 2;
+const scroll = 3;
+const viewportResize = 4;
+const input = 5;
+const touchMove = 6;
+const mediaInteraction = 7;
+const drag = 12;
+const mouseSources = new Set([mouseMove, mouseInteraction, scroll, touchMove]);
+const activeSources = new Set([...mouseSources, viewportResize, input, mediaInteraction, drag]);
+/** rrweb's mouse interactions that are clicks: click, context menu, double click, and a finger lifted. */
+const clickTypes = new Set([2, 3, 4, 9]);
+
+/** rrweb did not exist before. */
+const earliestMillis = Date.UTC(2015, 0, 1);
+
+/** Raw values, each as [from, to) of the body; to = 0 for one that is not there. */
+export interface TextPlace {
+  from: number;
+  to: number;
+}
+
+/** The open event: its type and time, and of its data what may matter. */
+export interface OpenEvent {
+  type: number;
+  timestamp: number;
+  hasData: boolean;
+  source: number;
+  dataType: number;
+  readonly href: TextPlace;
+  readonly plugin: TextPlace;
+  readonly level: TextPlace;
+}
+
+export class FactsBook {
+  readonly facts: SnapshotFacts = {
+    events: 0,
+    first: Number.NaN,
+    last: Number.NaN,
+    clicks: 0,
+    keypresses: 0,
+    mouseActivities: 0,
+    consoleLogs: 0,
+    consoleWarns: 0,
+    consoleErrors: 0,
+    active: new Set(),
+    startUrl: "",
+  };
+  readonly event: OpenEvent = {
+    type: Number.NaN,
+    timestamp: Number.NaN,
+    hasData: false,
+    source: Number.NaN,
+    dataType: Number.NaN,
+    href: { from: 0, to: 0 },
+    plugin: { from: 0, to: 0 },
+    level: { from: 0, to: 0 },
+  };
+  #bytes: Uint8Array = new Uint8Array(0);
+  #latest = 0;
+  #startUrlAt = Number.POSITIVE_INFINITY;
+
+  /** Begins anew. `latest`: the latest moment that makes sense, in milliseconds since 1970. */
+  clear(bytes: Uint8Array, latest: number): void {
+    this.#bytes = bytes;
+    this.#latest = latest;
+    this.#startUrlAt = Number.POSITIVE_INFINITY;
+    const { facts } = this;
+    facts.first = Number.NaN;
+    facts.last = Number.NaN;
+    facts.events = facts.clicks = facts.keypresses = facts.mouseActivities = 0;
+    facts.consoleLogs = facts.consoleWarns = facts.consoleErrors = 0;
+    facts.active.clear();
+    facts.startUrl = "";
+  }
+
+  /** Begins with an event. */
+  open(): void {
+    this.event.type = Number.NaN;
+    this.event.timestamp = Number.NaN;
+    this.event.hasData = false;
+  }
+
+  /** Begins with its data: of two, the last counts. */
+  openData(): void {
+    const { event } = this;
+    event.hasData = true;
+    event.source = Number.NaN;
+    event.dataType = Number.NaN;
+    event.href.to = 0;
+    event.plugin.to = 0;
+    event.level.to = 0;
+  }
+
+  /** Counts the open event. */
+  close(): void {
+    const { facts, event } = this;
+    const at = event.timestamp;
+    facts.events++;
+    const sound = at >= earliestMillis && at <= this.#latest;
+    if (sound) {
+      if (!(at >= facts.first)) facts.first = at;
+      if (!(at <= facts.last)) facts.last = at;
+    }
+    if (!event.hasData) return;
+    if (event.type === incremental) this.#happening(sound ? at : Number.NaN);
+    else if (event.type === meta) this.#page(sound ? at : this.#latest);
+    else if (event.type === plugin) this.#console();
+  }
+
+  #happening(at: number): void {
+    const { facts } = this;
+    const { source, dataType } = this.event;
+    if (source === input) facts.keypresses++;
+    if (source === mouseInteraction && clickTypes.has(dataType)) facts.clicks++;
+    if (mouseSources.has(source)) facts.mouseActivities++;
+    if (Number.isNaN(at) || !activeSources.has(source)) return;
+    if (facts.active.size < recordingLimits.snapshotActiveSecondsMax) facts.active.add(Math.floor(at / 1000));
+  }
+
+  #page(at: number): void {
+    const { href } = this.event;
+    if (href.to === 0 || at >= this.#startUrlAt) return;
+    const url = textAt(this.#bytes, href);
+    if (!url) return;
+    this.#startUrlAt = at;
+    this.facts.startUrl = url.slice(0, recordingLimits.startUrlCharsMax);
+  }
+
+  #console(): void {
+    const { facts, event } = this;
+    const level = event.level.to === 0 ? "" : textAt(this.#bytes, event.level);
+    if (level === "" || event.plugin.to === 0) return;
+    if (!textAt(this.#bytes, event.plugin).startsWith("rrweb/console@")) return;
+    if (level === "error" || level === "assert") facts.consoleErrors++;
+    else if (level === "warn") facts.consoleWarns++;
+    else facts.consoleLogs++;
+  }
+}
+
+/** A raw value as a number; NaN when it is none, or longer than any that makes sense. */
+export function numberAt(bytes: Uint8Array, from: number, to: number): number {
+  let value = 0;
+  if (to - from > limits.snapshotNumberBytesMax) return Number.NaN;
+  for (let at = from; at < to; at++) {
+    const digit = bytes[at]! - 0x30;
+    if (digit < 0 || digit > 9) return oddNumber(bytes, from, to);
+    value = value * 10 + digit;
+  }
+  return value;
+}
+
+function oddNumber(bytes: Uint8Array, from: number, to: number): number {
+  const first = bytes[from]!;
+  if (first !== 0x2d && (first < 0x30 || first > 0x39)) return Number.NaN;
+  return Number(decoder.decode(bytes.subarray(from, to)));
+}
+
+/** A raw value as a text; empty when it is none, or longer than any that is looked for. */
+export function textAt(bytes: Uint8Array, { from, to }: TextPlace): string {
+  if (bytes[from] !== 0x22 || to - from > recordingLimits.snapshotTextBytesMax) return "";
+  for (let at = from + 1; at < to - 1; at++) {
+    if (bytes[at] === 0x5c) return JSON.parse(decoder.decode(bytes.subarray(from, to))) as string;
+  }
+  return decoder.decode(bytes.subarray(from + 1, to - 1));
+}
+
+const decoder = new TextDecoder();

@@ -1,0 +1,241 @@
+// The walk through a snapshot's properties: one pass that finds the session, the recording's events and what they
+// tell, a stretch at a time. Builds no objects: the scan checked the bytes, and most of them are only passed over.
+
+import { bytesOf } from "../../core/bytes.ts";
+import { JsonSkipper, pastGap } from "../../core/json/json_skipper.ts";
+import { FactsBook, type TextPlace, type SnapshotFacts, numberAt } from "./snapshot_facts.ts";
+
+/** What the walk is in: the snapshot's properties, the array of events, an event, its data, the data's payload. */
+const inPiece = 0;
+const inItems = 1;
+const inEvent = 2;
+const inData = 3;
+const inPayload = 4;
+
+/** What comes next: a member or item, or the end of what they are in; within a key; a value; within one. */
+const atNext = 0;
+const inKey = 1;
+const atValue = 2;
+const inValue = 3;
+
+/** Members that matter. */
+const which = {
+  none: 0,
+  session_id: 1,
+  window_id: 2,
+  source: 3,
+  data: 4,
+  type: 5,
+  timestamp: 6,
+  eventData: 7,
+  dataSource: 8,
+  href: 9,
+  plugin: 10,
+  payload: 11,
+  level: 12,
+} as const;
+
+type Known = readonly (readonly [Uint8Array, number])[];
+const named = (keys: Record<string, number>): Known =>
+  Object.entries(keys).map(([name, one]) => [bytesOf(name), one] as const);
+/** The same, by what they are in; an item has no key. */
+const known: readonly Known[] = [
+  named({
+    $session_id: which.session_id,
+    $window_id: which.window_id,
+    $snapshot_data: which.data,
+    $snapshot_items: which.data,
+    $snapshot_source: which.source,
+  }),
+  [],
+  named({ type: which.type, timestamp: which.timestamp, data: which.eventData }),
+  named({
+    source: which.dataSource,
+    type: which.type,
+    href: which.href,
+    plugin: which.plugin,
+    payload: which.payload,
+  }),
+  named({ level: which.level }),
+];
+
+export class SnapshotWalker {
+  readonly sessionId: TextPlace = { from: 0, to: 0 };
+  readonly windowId: TextPlace = { from: 0, to: 0 };
+  readonly source: TextPlace = { from: 0, to: 0 };
+  /** The recording's events as they came: of several, the last. */
+  readonly data: TextPlace = { from: 0, to: 0 };
+  readonly #skipper = new JsonSkipper();
+  readonly #book = new FactsBook();
+  #bytes: Uint8Array = new Uint8Array(0);
+  #latest = 0;
+  #at = 0;
+  #level: number = inPiece;
+  #next: number = atNext;
+  #key: number = which.none;
+  /** Where the open key or value begins. */
+  #from = 0;
+  /** The data is one event, without an array around it. */
+  #single = false;
+
+  /** Begins with the object at `from`; `latest`: the latest moment that makes sense, in milliseconds since 1970. */
+  open(bytes: Uint8Array, from: number, latest: number): void {
+    this.#bytes = bytes;
+    this.#latest = latest;
+    this.#book.clear(bytes, latest);
+    this.sessionId.to = 0;
+    this.windowId.to = 0;
+    this.source.to = 0;
+    this.data.to = 0;
+    this.#at = from + 1;
+    this.#level = inPiece;
+    this.#next = atNext;
+  }
+
+  get facts(): SnapshotFacts {
+    return this.#book.facts;
+  }
+
+  /** Goes on for about `bytesMax` bytes; true when it is through. */
+  advance(bytesMax: number): boolean {
+    const goal = this.#at + bytesMax;
+    for (;;) {
+      if (this.#next === atNext || this.#next === atValue) {
+        this.#at = pastGap(this.#bytes, this.#at, goal);
+        if (this.#at >= goal) return false;
+        if (this.#next === atValue) this.#open();
+        else if (this.#isClosing()) {
+          if (this.#close()) return true;
+        } else if (this.#level === inItems) this.#open();
+        else this.#begin(inKey);
+        continue;
+      }
+      if (!this.#skipper.go(goal)) {
+        this.#at = this.#skipper.at;
+        return false;
+      }
+      this.#at = this.#skipper.at;
+      if (this.#next === inKey) {
+        this.#key = this.#keyNamed(this.#from + 1, this.#at - 1);
+        this.#next = atValue;
+      } else {
+        this.#note(this.#from, this.#at);
+        this.#next = atNext;
+      }
+    }
+  }
+
+  /** A key or value begins that is passed over. */
+  #begin(what: number): void {
+    this.#from = this.#at;
+    this.#skipper.begin(this.#bytes, this.#at);
+    this.#next = what;
+  }
+
+  #isClosing(): boolean {
+    return (this.#bytes[this.#at]! | 0x20) === 0x7d;
+  }
+
+  #keyNamed(from: number, to: number): number {
+    const bytes = this.#bytes;
+    next: for (const [name, one] of known[this.#level]!) {
+      if (name.length !== to - from) continue;
+      for (let i = 0; i < name.length; i++) if (bytes[from + i] !== name[i]) continue next;
+      return one;
+    }
+    return which.none;
+  }
+
+  /** A value begins: one to be walked through, or passed over. */
+  #open(): void {
+    const first = this.#bytes[this.#at];
+    const inside = this.#inside(first);
+    if (inside === inPiece) {
+      this.#begin(inValue);
+      return;
+    }
+    this.#level = inside;
+    this.#next = atNext;
+    this.#at++;
+  }
+
+  /** What the value with this first byte is, where it matters what is in it; else inPiece. */
+  #inside(first: number | undefined): number {
+    const isObject = first === 0x7b;
+    if (this.#level === inItems) {
+      this.#key = which.none;
+      if (!isObject) return inPiece;
+      this.#book.open();
+      return inEvent;
+    }
+    if (this.#key === which.data) return this.#insideData(isObject, first === 0x5b);
+    if (!isObject) return inPiece;
+    if (this.#key === which.eventData) {
+      this.#book.openData();
+      return inData;
+    }
+    if (this.#key !== which.payload) return inPiece;
+    this.#book.event.level.to = 0;
+    return inPayload;
+  }
+
+  #insideData(isObject: boolean, isArray: boolean): number {
+    this.#book.clear(this.#bytes, this.#latest);
+    this.data.from = this.#at;
+    this.#single = isObject;
+    if (isObject) this.#book.open();
+    return isObject ? inEvent : isArray ? inItems : inPiece;
+  }
+
+  /** Past a closing bracket; true when it was the last. */
+  #close(): boolean {
+    this.#at++;
+    const level = this.#level;
+    if (level === inPiece) return true;
+    if (level === inEvent) this.#book.close();
+    const ended = level === inItems || (level === inEvent && this.#single);
+    if (ended) this.data.to = this.#at;
+    this.#level = ended ? inPiece : level - 1;
+    return false;
+  }
+
+  /** Notes the value that was passed over. */
+  #note(from: number, to: number): void {
+    const { event } = this.#book;
+    switch (this.#key) {
+      case which.none:
+        return;
+      case which.type:
+        if (this.#level === inEvent) event.type = numberAt(this.#bytes, from, to);
+        else event.dataType = numberAt(this.#bytes, from, to);
+        return;
+      case which.timestamp:
+        event.timestamp = numberAt(this.#bytes, from, to);
+        return;
+      case which.dataSource:
+        event.source = numberAt(this.#bytes, from, to);
+        return;
+      case which.href:
+        return put(event.href, from, to);
+      case which.plugin:
+        return put(event.plugin, from, to);
+      case which.level:
+        return put(event.level, from, to);
+      default:
+        this.#noteOwn(from, to);
+    }
+  }
+
+  /** Of the snapshot's own members. */
+  #noteOwn(from: number, to: number): void {
+    if (this.#key === which.session_id) put(this.sessionId, from, to);
+    else if (this.#key === which.window_id) put(this.windowId, from, to);
+    else if (this.#key === which.source) put(this.source, from, to);
+    else if (this.#key === which.data) put(this.data, from, to);
+  }
+}
+
+function put(place: TextPlace, from: number, to: number): void {
+  place.from = from;
+  place.to = to;
+}

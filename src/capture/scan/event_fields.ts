@@ -1,0 +1,201 @@
+// Which members of a body matter, and where the scan notes them. Tables and a look-up; nothing else.
+
+import { bytesOf } from "../../core/bytes.ts";
+import { ByteColumn } from "../../storage/native/native.ts";
+import { appendText } from "./json_value.ts";
+
+/**
+ * Places in an event's entry of the index; each holds [from, to) of the raw value, quotes included, or 0, 0.
+ * The last of two members with one name counts; a second `properties` starts all that lies in it anew.
+ * Everything behind the scan reads these numbers and nothing else of it.
+ */
+export const field = {
+  item: 0,
+  event: 2,
+  distinct_id: 4,
+  properties: 6,
+  timestamp: 8,
+  uuid: 10,
+  offset: 12,
+  properties_distinct_id: 14,
+  /** One number: the item's place in its batch. */
+  ordinal: 16,
+  /** One number: 1 when it holds characters that cannot be stored. */
+  altered: 17,
+  /** One number: what was seen of each trait, two bits each. */
+  traits: 18,
+  /** One number: 1 when any of the fields behind it was seen; most events have none. */
+  identity: 19,
+  /** The event's own `$set`, `$set_once` and `$unset`, beside its properties. */
+  own_set: 20,
+  own_set_once: 22,
+  own_unset: 24,
+  /** From here on members of `properties`. */
+  $set: 26,
+  $set_once: 28,
+  $unset: 30,
+  $groups: 32,
+  $group_type: 34,
+  $group_key: 36,
+  $group_set: 38,
+  alias: 40,
+  $anon_distinct_id: 42,
+} as const;
+export const entryLength = 44;
+
+/** Bytes and the index of their events. */
+export interface Indexed {
+  readonly bytes: Uint8Array;
+  readonly entries: Int32Array;
+}
+
+/** The fields of who did it: [firstIdentity, entryLength) of an entry; those in `properties` come last. */
+export const firstIdentity = field.own_set;
+export const firstPropertyIdentity = field.$set;
+
+/**
+ * Members of `properties` of which only it matters whether they are there and of the right kind; each has
+ * two bits of an entry's `traits`.
+ */
+export const trait = {
+  $current_url: 0,
+  $screen_name: 1,
+  $survey_id: 2,
+  $process_person_profile: 3,
+  $ignore_sent_at: 4,
+  $cookieless_mode: 5,
+} as const;
+
+/** What a trait's two bits say. */
+export const grade = {
+  /** Not there, or null. */
+  absent: 0,
+  /** A text that is not empty (for a group's key also a number), an object, or true. */
+  sound: 1,
+  /** An empty text, or false. */
+  empty: 2,
+  wrong: 3,
+} as const;
+
+/** Slots from here on are traits. */
+export const firstTrait = 64;
+
+/** What a member must be. */
+export const valueKind = { text: 0, object: 1, flag: 2, text_or_number: 3 } as const;
+
+/** What each trait must be. */
+export const valueKindOf = new Uint8Array(Object.keys(trait).length).fill(valueKind.text);
+for (const which of [trait.$process_person_profile, trait.$ignore_sent_at, trait.$cookieless_mode]) {
+  valueKindOf[which] = valueKind.flag;
+}
+
+/** The grade of a trait's raw value that begins with the byte `first` and is `size` bytes long. */
+export function gradeOfTrait(which: number, first: number, size: number): number {
+  return gradeOf(valueKindOf[which]!, first, size);
+}
+
+/** The grade of a raw value that should be of a kind. */
+export function gradeOf(wanted: number, first: number, size: number): number {
+  const mayBeText = wanted === valueKind.text || wanted === valueKind.text_or_number;
+  if (first === 0x22 && mayBeText) return size > 2 ? grade.sound : grade.empty;
+  if (first === 0x6e) return grade.absent;
+  if (wanted === valueKind.object) return first === 0x7b ? grade.sound : grade.wrong;
+  if (wanted === valueKind.flag)
+    return first === 0x74 ? grade.sound : first === 0x66 ? grade.empty : grade.wrong;
+  const number = first === 0x2d || (first >= 0x30 && first <= 0x39);
+  return number && wanted === valueKind.text_or_number ? grade.sound : grade.wrong;
+}
+
+/** The grade of a trait in an entry's `traits`. */
+export function gradeIn(traits: number, which: number): number {
+  return (traits >> (which * 2)) & 3;
+}
+
+/** Top-level members of a batch object. */
+export const envelope = { api_key: 0, sent_at: 2, historical_migration: 4, batch: 6 } as const;
+
+export const noSlot = -1;
+export const keySlot = -2;
+
+interface KnownKey {
+  name: Uint8Array;
+  slot: number;
+}
+
+/** Key names by their length in bytes. */
+export interface KnownKeys {
+  byLength: readonly (readonly KnownKey[])[];
+  /**
+   * 1 where a key of this length (times 256) has this second byte: most others are told apart by that
+   * alone.
+   */
+  second: Uint8Array;
+}
+
+/** The table of these keys, each of two bytes at the least. */
+export function knownKeys(slots: Record<string, number>): KnownKeys {
+  const lengthMax = Math.max(...Object.keys(slots).map((name) => name.length));
+  const byLength: KnownKey[][] = Array.from({ length: lengthMax + 1 }, () => []);
+  const second = new Uint8Array((lengthMax + 1) * 256);
+  for (const [text, slot] of Object.entries(slots)) {
+    const name = bytesOf(text);
+    byLength[name.length]!.push({ name, slot });
+    second[name.length * 256 + name[1]!] = 1;
+  }
+  return { byLength, second };
+}
+
+export const itemKeys = knownKeys({
+  event: field.event,
+  distinct_id: field.distinct_id,
+  $distinct_id: field.distinct_id,
+  properties: field.properties,
+  timestamp: field.timestamp,
+  uuid: field.uuid,
+  offset: field.offset,
+  api_key: keySlot,
+  token: keySlot,
+  $token: keySlot,
+  $set: field.own_set,
+  $set_once: field.own_set_once,
+  $unset: field.own_unset,
+});
+export const propertyKeys = knownKeys({
+  distinct_id: field.properties_distinct_id,
+  token: keySlot,
+  ...Object.fromEntries(Object.entries(field).filter(([, place]) => place >= firstPropertyIdentity)),
+  ...Object.fromEntries(Object.entries(trait).map(([name, which]) => [name, firstTrait + which])),
+});
+export const envelopeKeys = knownKeys({
+  api_key: envelope.api_key,
+  token: envelope.api_key,
+  sent_at: envelope.sent_at,
+  historical_migration: envelope.historical_migration,
+  batch: envelope.batch,
+});
+
+/** The slot of the key whose bytes lie from `from` to `to`; noSlot for one that does not matter. */
+export function slotOf({ byLength, second }: KnownKeys, bytes: Uint8Array, from: number, to: number): number {
+  const length = to - from;
+  // Past the longest key the table has nothing at all.
+  if (second[length * 256 + bytes[from + 1]!] !== 1) return noSlot;
+  const candidates = byLength[length]!;
+  next: for (let which = 0; which < candidates.length; which++) {
+    const { name, slot } = candidates[which]!;
+    for (let i = 0; i < length; i++) if (bytes[from + i] !== name[i]) continue next;
+    return slot;
+  }
+  return noSlot;
+}
+
+/** A key written with escapes ("\u0065vent") is the same key: read it the slow way. */
+export function slotOfEscaped(keys: KnownKeys, bytes: Uint8Array, from: number, to: number): number {
+  // The longest way to write a byte is an escape of six; a key that is longer still can be none of these.
+  if (to - from >= keys.byLength.length * 6) return noSlot;
+  plainKey.length = 0;
+  appendText(bytes, from, to, plainKey);
+  return slotOf(keys, plainKey.bytes, 0, plainKey.length);
+}
+
+/** Filled anew by every key with escapes. */
+const plainKey = new ByteColumn();

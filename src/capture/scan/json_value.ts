@@ -1,0 +1,167 @@
+// Raw JSON whose grammar the scan has checked already: passing over it, and reading texts out of it. Never checks
+// it again.
+
+import { hexValue } from "../../core/bytes.ts";
+import { captureLimits } from "../limits.ts";
+import { limits } from "../../core/limits.ts";
+import type { ByteColumn } from "../../storage/native/native.ts";
+import { type ByteRange, setText } from "./byte_range.ts";
+
+const decoder = new TextDecoder();
+
+export function pastBlanks(bytes: Uint8Array, from: number): number {
+  let at = from;
+  while (bytes[at]! <= 0x20) at++;
+  return at;
+}
+
+/** From a text's opening quote to behind its closing one. */
+export function pastString(bytes: Uint8Array, from: number): number {
+  let at = from + 1;
+  while (bytes[at] !== 0x22) at += bytes[at] === 0x5c ? 2 : 1;
+  return at + 1;
+}
+
+/** From a value's first byte to behind its last. */
+export function pastValue(bytes: Uint8Array, from: number): number {
+  const first = bytes[from];
+  if (first === 0x22) return pastString(bytes, from);
+  let at = from;
+  if (first !== 0x7b && first !== 0x5b) {
+    while (inScalar(bytes[at]!)) at++;
+    return at;
+  }
+  let depth = 0;
+  do {
+    const byte = bytes[at];
+    if (byte === 0x22) at = pastString(bytes, at) - 1;
+    else if (byte === 0x7b || byte === 0x5b) depth++;
+    else if (byte === 0x7d || byte === 0x5d) depth--;
+    at++;
+  } while (depth > 0);
+  return at;
+}
+
+/** Anything but a comma, a closing bracket and white space. */
+function inScalar(byte: number): boolean {
+  return byte > 0x20 && byte !== 0x2c && byte !== 0x7d && byte !== 0x5d;
+}
+
+/** A raw text's content; false when it is no text or empty. */
+export function readString(bytes: Uint8Array, from: number, to: number, out: ByteRange): boolean {
+  if (bytes[from] !== 0x22 || to - from <= 2) return false;
+  for (let at = from + 1; at < to - 1; at++) {
+    if (bytes[at] === 0x5c) return unescapeString(bytes, from, to, out);
+  }
+  out.source = bytes;
+  out.from = from + 1;
+  out.to = to - 1;
+  return true;
+}
+
+/** Appends what a text with escapes says, in UTF-8; [from, to) is without its quotes. */
+export function appendText(bytes: Uint8Array, from: number, to: number, out: ByteColumn): void {
+  // No escape is shorter than what it says.
+  out.reserve(to - from);
+  const text = out.bytes;
+  let end = out.length;
+  for (let at = from; at < to; at++) {
+    const byte = bytes[at]!;
+    if (byte !== 0x5c) {
+      text[end++] = byte;
+      continue;
+    }
+    const letter = bytes[++at]!;
+    if (letter !== 0x75) {
+      text[end++] = shortEscapes[letter] || letter;
+      continue;
+    }
+    let code = hexAt(bytes, at + 1);
+    at += 4;
+    if (code >= 0xd800 && code <= 0xdfff) {
+      const paired = code < 0xdc00 && bytes[at + 1] === 0x5c && bytes[at + 2] === 0x75;
+      const low = paired ? hexAt(bytes, at + 3) : 0;
+      const whole = low >= 0xdc00 && low <= 0xdfff;
+      code = whole ? ((code - 0xd800) << 10) + low - 0xdc00 + 0x10000 : 0xfffd;
+      if (whole) at += 6;
+    }
+    end = putCode(code, text, end);
+  }
+  out.length = end;
+}
+
+/** What the letter behind a backslash stands for; 0 when for itself. */
+const shortEscapes = new Uint8Array(256);
+for (const [letter, code] of Object.entries({ b: 8, f: 12, n: 10, r: 13, t: 9 })) {
+  shortEscapes[letter.charCodeAt(0)] = code;
+}
+
+function hexAt(bytes: Uint8Array, at: number): number {
+  const digit = (i: number) => hexValue[bytes[at + i]!]!;
+  return (digit(0) << 12) | (digit(1) << 8) | (digit(2) << 4) | digit(3);
+}
+
+/** Writes a character as UTF-8; returns the end. */
+function putCode(code: number, text: Uint8Array, from: number): number {
+  if (code < 0x80) {
+    text[from] = code;
+    return from + 1;
+  }
+  const more = code < 0x800 ? 1 : code < 0x10000 ? 2 : 3;
+  text[from] = ((0xf0 << (3 - more)) & 0xff) | (code >> (6 * more));
+  for (let i = 1; i <= more; i++) text[from + i] = 0x80 | ((code >> (6 * (more - i))) & 0x3f);
+  return from + more + 1;
+}
+
+/** A raw list or object without the blanks between its parts, as far as a distinct id may be long. */
+export function readCompact(bytes: Uint8Array, from: number, to: number, out: ByteRange): void {
+  // Past this many bytes it is longer than a distinct id may be, and is cut.
+  const text = new Uint8Array(Math.min(to - from, 4 * (captureLimits.distinctIdCharsMax + 1)));
+  let length = 0;
+  let quoted = false;
+  for (let at = from; at < to && length < text.length; at++) {
+    const byte = bytes[at]!;
+    if (!quoted && byte <= 0x20) continue;
+    if (byte === 0x22) quoted = !quoted;
+    text[length++] = byte;
+    if (byte === 0x5c && length < text.length) text[length++] = bytes[++at]!;
+  }
+  out.source = text;
+  out.from = 0;
+  out.to = length;
+}
+
+/** The raw value of a member of the object at `from`, the last of that name; undefined without one. */
+export function memberOf(bytes: Uint8Array, from: number, name: Uint8Array): [number, number] | undefined {
+  let found: [number, number] | undefined;
+  let at = pastBlanks(bytes, from + 1);
+  while (bytes[at] === 0x22) {
+    const key = at + 1;
+    at = pastString(bytes, at);
+    const isNamed = at - 1 - key === name.length && name.every((byte, i) => bytes[key + i] === byte);
+    const value = pastBlanks(bytes, pastBlanks(bytes, at) + 1);
+    at = pastValue(bytes, value);
+    if (isNamed) found = [value, at];
+    at = pastBlanks(bytes, at);
+    if (bytes[at] === 0x2c) at = pastBlanks(bytes, at + 1);
+  }
+  return found;
+}
+
+function unescapeString(bytes: Uint8Array, from: number, to: number, out: ByteRange): boolean {
+  setText(out, JSON.parse(decoder.decode(bytes.subarray(from, to))) as string);
+  return out.to > 0;
+}
+
+/** A text, or where told a number, that may name a group or its type; false when it cannot. */
+export function readKey(bytes: Uint8Array, from: number, out: ByteRange, mayBeNumber: boolean): boolean {
+  const to = pastValue(bytes, from);
+  if (to - from > 4 * limits.groupKeyCharsMax) return false;
+  if (bytes[from] === 0x22) return readString(bytes, from, to, out);
+  const number = bytes[from] === 0x2d || (bytes[from]! >= 0x30 && bytes[from]! <= 0x39);
+  if (!number || !mayBeNumber) return false;
+  out.source = bytes;
+  out.from = from;
+  out.to = to;
+  return true;
+}

@@ -1,0 +1,140 @@
+// Spikes: minutes in which a project sends far more than usual. Counts and compares; never rejects, delays
+// or waits.
+
+import { captureLimits } from "../limits.ts";
+import { warningLimits } from "./limits.ts";
+
+export interface Spike {
+  project_id: number;
+  /** Milliseconds since 1970: the beginning of its first minute, and of the minute after its last. */
+  start: number;
+  end: number | undefined;
+  /** Events in its busiest minute so far. */
+  peak: number;
+  /** Mean events a minute in the hour before it, or in as much of that as the project has sent events. */
+  baseline: number;
+}
+
+interface Watched {
+  /** Events of each of the last minutes, at their number modulo captureLimits.spikeMinutes. */
+  minutes: Float64Array;
+  /** Their sum. */
+  sum: number;
+  /** Events of the current minute. */
+  now: number;
+  /** Minutes since 1970: the first one to compare with. */
+  since: number;
+  spike: Spike | undefined;
+}
+
+const minuteMs = 60_000;
+
+export class SpikeWatch {
+  readonly #projects = new Map<number, Watched>();
+  /** Projects that sent events before the last hour, as many as are watched: for them a quiet hour is a quiet hour. */
+  readonly #old = new Set<number>();
+  /** Minutes since 1970; events of an earlier one (a clock that went back) count into it. */
+  #minute = 0;
+  #ended: Spike[] = [];
+  /** False while an earlier hour may still be seeded: counts, finds nothing. */
+  armed = false;
+
+  /** Counts `events` of a project at `now` (ms); returns the spike that begins with them, if one does. */
+  count(project_id: number, events: number, now: number): Spike | undefined {
+    this.#advance(now);
+    const watched = this.#watch(project_id);
+    if (!watched) return undefined;
+    watched.now += events;
+    if (watched.spike) {
+      watched.spike.peak = Math.max(watched.spike.peak, watched.now);
+      return undefined;
+    }
+    // A project's first minute has nothing to be compared with, and the next ones only have those since.
+    const compared = Math.min(captureLimits.spikeMinutes, this.#minute - watched.since);
+    if (compared <= 0) return undefined;
+    const baseline = watched.sum / compared;
+    if (!this.armed || !isSpike(watched.now, baseline)) return undefined;
+    const start = this.#minute * minuteMs;
+    watched.spike = { project_id, start, end: undefined, peak: watched.now, baseline };
+    return watched.spike;
+  }
+
+  /**
+   * Adds what was counted elsewhere, for a minute (since 1970) before the current one: an earlier
+   * process's.
+   */
+  seed(project_id: number, minute: number, events: number, now: number): void {
+    this.#advance(now);
+    const age = this.#minute - minute;
+    if (age < 1 || age > captureLimits.spikeMinutes) return;
+    const watched = this.#watch(project_id);
+    if (!watched) return;
+    watched.minutes[minute % captureLimits.spikeMinutes]! += events;
+    watched.sum += events;
+    watched.since = Math.min(watched.since, minute);
+  }
+
+  /** Takes the spikes that are over at `now` (ms). */
+  takeEnded(now: number): Spike[] {
+    this.#advance(now);
+    return this.#ended.splice(0);
+  }
+
+  /** How many projects are watched. */
+  get size(): number {
+    return this.#projects.size;
+  }
+
+  #watch(project_id: number): Watched | undefined {
+    const known = this.#projects.get(project_id);
+    if (known || this.#projects.size >= captureLimits.spikeProjectsMax) return known;
+    const minutes = new Float64Array(captureLimits.spikeMinutes);
+    const since = this.#old.has(project_id) ? Number.NEGATIVE_INFINITY : this.#minute;
+    const watched: Watched = { minutes, sum: 0, now: 0, since, spike: undefined };
+    this.#projects.set(project_id, watched);
+    return watched;
+  }
+
+  /** Ends every minute before `now`'s. After more than an hour of silence nothing is left of what was. */
+  #advance(now: number): void {
+    const minute = Math.floor(now / minuteMs);
+    if (minute < this.#minute - captureLimits.spikeMinutes) {
+      // A clock that was far ahead was set right: what was counted under it says nothing.
+      this.#projects.clear();
+      this.#minute = 0;
+    }
+    if (this.#minute === 0) this.#minute = minute;
+    this.#minute = Math.max(this.#minute, minute - captureLimits.spikeMinutes - 1);
+    for (; this.#minute < minute; this.#minute++) {
+      for (const [project_id, watched] of this.#projects) {
+        this.#endMinute(watched);
+        if (watched.sum > 0 || watched.spike) continue;
+        this.#projects.delete(project_id);
+        if (this.#old.size < captureLimits.spikeProjectsMax) this.#old.add(project_id);
+      }
+    }
+  }
+
+  #endMinute(watched: Watched): void {
+    const { spike, minutes, now } = watched;
+    const lasted = spike ? (this.#minute + 1) * minuteMs - spike.start : 0;
+    if (spike && !isSpike(now, spike.baseline)) this.#end(watched, spike, this.#minute * minuteMs);
+    else if (spike && lasted >= captureLimits.spikeMinutes * minuteMs) {
+      // An hour of it is no spike any more: it is what the next hour is compared with.
+      this.#end(watched, spike, (this.#minute + 1) * minuteMs);
+    }
+    const place = this.#minute % captureLimits.spikeMinutes;
+    watched.sum += now - minutes[place]!;
+    minutes[place] = now;
+    watched.now = 0;
+  }
+
+  #end(watched: Watched, spike: Spike, end: number): void {
+    watched.spike = undefined;
+    this.#ended.push({ ...spike, end });
+  }
+}
+
+function isSpike(events: number, baseline: number): boolean {
+  return events > warningLimits.spikeEventsMin && events > warningLimits.spikeFactor * baseline;
+}

@@ -1,0 +1,197 @@
+// The warning book: what is told about a project's events, into the journal's lane of warnings. Never holds
+// an event back, and never lets a flood of bad events become a flood of rows.
+
+import type { Clock } from "../../core/clock.ts";
+import { warningLimits } from "./limits.ts";
+import type { Log } from "../../core/log.ts";
+import { namesEverybody } from "../../persons/merge.ts";
+import type { Applied } from "../../persons/store.ts";
+import { warningText, sentences } from "./warning_text.ts";
+import type { Lane } from "../journal/lane.ts";
+import type { Outcomes, Reason, Warning } from "../event/outcome.ts";
+import type { Repaired } from "../decode/repair.ts";
+import { type Spike, SpikeWatch } from "./spike.ts";
+import { type Admitting, WarningQuota, type Unlisted, minuteMicros } from "./warning_quota.ts";
+import type { WarningRow } from "./warning.ts";
+
+export interface WarningBookOptions {
+  lane: Lane<WarningRow>;
+  /** Counts a spike that began. */
+  spiked(): void;
+  /** Who counts for several processes, this one among them; unset, it counts alone. */
+  shared?: Sharing;
+  clock: Clock;
+  log: Log;
+}
+
+/** Keeps what has to be looked at as a whole. */
+export interface Sharing extends Admitting {
+  /** Live events that were taken. */
+  count(project_id: number, events: number): void;
+}
+
+/** What one answered request leaves to tell. */
+export interface Told {
+  project_id: number;
+  /** The body that the outcomes' entries point into. */
+  bytes: Uint8Array;
+  ignored: Outcomes<Reason>;
+  warned: Outcomes<Warning>;
+  /** Where the body was repaired, if it was. */
+  repaired?: Repaired | undefined;
+}
+
+export class WarningBook {
+  readonly #options: WarningBookOptions;
+  readonly #own = new WarningQuota();
+  readonly #quota: Admitting;
+  readonly #spikes = new SpikeWatch();
+
+  constructor(options: WarningBookOptions) {
+    this.#options = options;
+    this.#quota = options.shared ?? this.#own;
+  }
+
+  /**
+   * Lists the first examples of each type, counts the rest. Resolves when what it lists is on the disk; a
+   * journal that cannot be written is logged there, and the events themselves are counted in the metrics
+   * all the same.
+   */
+  async note({ project_id, bytes, ignored, warned, repaired }: Told): Promise<void> {
+    if (ignored.total + warned.total === 0) return;
+    const now = this.#options.clock.now() * 1000;
+    const listing: (number | Promise<number>)[] = [];
+    for (const outcomes of [ignored, warned]) {
+      for (const [type, count] of outcomes.counts) {
+        const room = this.#quota.admit(project_id, type, count, now);
+        if (room === 0) continue;
+        const examples = outcomes.examples.filter((example) => example.type === type);
+        const rows = (most: number) =>
+          examples.slice(0, most).map((example) => warningText(example, bytes, project_id, now, repaired));
+        // The body may be gone once somebody else has said how many there is room for.
+        listing.push(typeof room === "number" ? this.#list(rows(room)) : this.#listLater(rows(count), room));
+      }
+    }
+    const listed = listing.some((one) => typeof one !== "number") ? await Promise.all(listing) : listing;
+    if (listed.some((rows) => rows !== 0)) await this.#commit();
+  }
+
+  /** Lists rows; returns how many. */
+  #list(rows: WarningRow[]): number {
+    for (const row of rows) this.#options.lane.append(row);
+    return rows.length;
+  }
+
+  async #listLater(rows: WarningRow[], room: Promise<number>): Promise<number> {
+    return this.#list(rows.slice(0, await room));
+  }
+
+  /** Says to another process how many warnings it may list; the rest is counted here. */
+  admit(project_id: number, type: string, count: number): number {
+    return this.#own.admit(project_id, type, count, this.#options.clock.now() * 1000);
+  }
+
+  /** Takes in what another process did not list. */
+  countUnlisted(unlisted: readonly Unlisted[]): void {
+    for (const one of unlisted) this.#own.add(one);
+  }
+
+  /** Tells of merges and types of groups that were refused once they were decided; their events are kept. */
+  noteRefused({ refused, refusedTypes }: Applied): void {
+    const now = this.#options.clock.now() * 1000;
+    const tell = (type: Warning, project_id: number, about: object, distinct_id: string) => {
+      if (this.#own.admit(project_id, type, 1, now) === 0) return;
+      const details = JSON.stringify({ message: sentences[type], ...about });
+      const row = { project_id, type, details, event: "", distinct_id, count: 1, timestamp: now };
+      this.#options.lane.append(row);
+    };
+    for (const merge of refused) {
+      const { project_id, from, into } = merge;
+      const type = namesEverybody(merge)
+        ? "cannot_merge_with_illegal_distinct_id"
+        : "cannot_merge_already_identified";
+      tell(type, project_id, { merged_id: from, into_id: into }, from);
+    }
+    for (const { project_id, name, barred } of refusedTypes) {
+      const type = barred ? "group_type_not_allowed" : "group_types_limit_exceeded";
+      tell(type, project_id, { group_type: name }, "");
+    }
+    if (refused.length + refusedTypes.length > 0) void this.#commit();
+  }
+
+  /** Live events that were taken. */
+  count(project_id: number, events: number): void {
+    if (this.#options.shared) return this.#options.shared.count(project_id, events);
+    const spike = this.#spikes.count(project_id, events, this.#options.clock.now());
+    if (!spike) return;
+    const { start, baseline } = spike;
+    this.#options.spiked();
+    this.#options.log.warn("a spike of live events", { project_id, start: isoOf(start), baseline });
+    this.#spike("spike_detected", spike, start);
+    void this.#commit();
+  }
+
+  /**
+   * Begins to tell of spikes. `recent`: events by project and minute that this process did not count, from
+   * earlier in the hour; without them every start in the middle of a busy hour would look like a spike.
+   */
+  watch(recent: readonly { project_id: number; minute: number; events: number }[]): void {
+    const now = this.#options.clock.now();
+    for (const { project_id, minute, events } of recent) this.#spikes.seed(project_id, minute, events, now);
+    this.#spikes.armed = true;
+  }
+
+  /** Writes down what minutes that are over have left. */
+  async look(now = this.#options.clock.now()): Promise<void> {
+    const unlisted = [...this.#own.take(now * 1000), ...(this.#options.shared?.take(now * 1000) ?? [])];
+    for (const { project_id, type, minute, count } of unlisted) {
+      const message = `${count} more in this minute, not listed one by one.`;
+      const about = sentences[type as Reason | Warning];
+      this.#options.lane.append({
+        project_id,
+        type,
+        details: JSON.stringify({ message, about, count }),
+        event: "",
+        distinct_id: "",
+        count,
+        // The minute's last moment, so that it is found by the minute's own bounds.
+        timestamp: (minute + 1) * minuteMicros - 1,
+      });
+    }
+    const ended = now === Number.POSITIVE_INFINITY ? [] : this.#spikes.takeEnded(now);
+    for (const spike of ended) this.#spike("spike_ended", spike, spike.end ?? now);
+    if (unlisted.length + ended.length > 0) await this.#commit();
+  }
+
+  /** Writes down all that is still counted in memory. */
+  async close(): Promise<void> {
+    await this.look(Number.POSITIVE_INFINITY);
+  }
+
+  #spike(type: "spike_detected" | "spike_ended", spike: Spike, at: number): void {
+    const { project_id, start, end, peak, baseline } = spike;
+    const message =
+      `More than ${warningLimits.spikeFactor} times the usual live events of a minute, and more than ` +
+      `${warningLimits.spikeEventsMin}. All of them are kept.`;
+    const ends = end === undefined ? null : isoOf(end);
+    const details = JSON.stringify({ message, start: isoOf(start), end: ends, peak, baseline });
+    this.#options.lane.append({
+      project_id,
+      type,
+      details,
+      event: "",
+      distinct_id: "",
+      count: 1,
+      timestamp: at * 1000,
+    });
+  }
+
+  async #commit(): Promise<void> {
+    // The lane logs what it could not write.
+    await this.#options.lane.commit().catch(() => {});
+  }
+}
+
+function isoOf(millis: number): string {
+  return new Date(millis).toISOString();
+}

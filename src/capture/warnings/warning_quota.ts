@@ -1,0 +1,75 @@
+// The quota: how many warnings of one type a project may list this minute, and how many more there were.
+// Never waits, never forgets a count before it was taken.
+
+import { captureLimits } from "../limits.ts";
+
+export const minuteMicros = 60_000_000;
+
+/** What was counted beyond the listed ones in one minute. */
+export interface Unlisted {
+  project_id: number;
+  type: string;
+  /** Minutes since 1970. */
+  minute: number;
+  count: number;
+}
+
+/** Who says how many warnings may be listed: this process, or one that does so for several. */
+export interface Admitting {
+  /** Counts `count` warnings in; how many of them may be listed one by one. `now` in microseconds. */
+  admit(project_id: number, type: string, count: number, now: number): number | Promise<number>;
+  /** Takes the counts of other minutes than the one of `now` (microseconds): of all, for Infinity. */
+  take(now: number): Unlisted[];
+}
+
+interface Entry extends Unlisted {
+  listed: number;
+}
+
+export class WarningQuota implements Admitting {
+  readonly #open = new Map<string, Entry>();
+  #past: Unlisted[] = [];
+
+  admit(project_id: number, type: string, count: number, now: number): number {
+    const minute = Math.floor(now / minuteMicros);
+    const key = `${project_id} ${type}`;
+    let entry = this.#open.get(key);
+    if (entry && entry.minute !== minute) {
+      this.#retire(key, entry);
+      entry = undefined;
+    }
+    if (!entry) {
+      if (this.#open.size >= captureLimits.warningTalliesMax) return 0;
+      entry = { project_id, type, minute, count: 0, listed: 0 };
+      this.#open.set(key, entry);
+    }
+    const listed = Math.min(count, captureLimits.warningsPerMinuteMax - entry.listed);
+    entry.listed += listed;
+    entry.count += count - listed;
+    return listed;
+  }
+
+  /** Takes in what another process counted and listed nothing of. */
+  add({ project_id, type, minute, count }: Unlisted): void {
+    const entry = this.#open.get(`${project_id} ${type}`);
+    const known =
+      entry?.minute === minute ? entry : this.#past.find((one) => sameAs(one, project_id, type, minute));
+    if (known) known.count += count;
+    else this.#past.push({ project_id, type, minute, count });
+  }
+
+  take(now: number): Unlisted[] {
+    const minute = Math.floor(now / minuteMicros);
+    for (const [key, entry] of this.#open) if (entry.minute !== minute) this.#retire(key, entry);
+    return this.#past.splice(0);
+  }
+
+  #retire(key: string, { project_id, type, minute, count }: Entry): void {
+    this.#open.delete(key);
+    if (count > 0) this.#past.push({ project_id, type, minute, count });
+  }
+}
+
+function sameAs(one: Unlisted, project_id: number, type: string, minute: number): boolean {
+  return one.project_id === project_id && one.type === type && one.minute === minute;
+}

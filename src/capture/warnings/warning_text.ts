@@ -1,0 +1,206 @@
+// Why an event was ignored, altered or warned about, in words and values a person can act on. Never keeps
+// more of a client's bytes than it quotes.
+
+import { bytesOf } from "../../core/bytes.ts";
+import { captureLimits } from "../limits.ts";
+import { limits } from "../../core/limits.ts";
+import { warningLimits } from "./limits.ts";
+import { field } from "../scan/event_fields.ts";
+import type { Example, Reason, Warning } from "../event/outcome.ts";
+import { memberOf, readCompact } from "../scan/json_value.ts";
+import type { Repaired } from "../decode/repair.ts";
+import { placeOf } from "../decode/repaired_place.ts";
+import { uuidText } from "../event/row.ts";
+import { emptyRange, rangeText } from "../scan/byte_range.ts";
+import type { WarningRow } from "./warning.ts";
+
+/** One sentence for each type. */
+export const sentences: Readonly<Record<Reason | Warning, string>> = {
+  missing_event_name: "The event was ignored: it has no name. Send a text as event.",
+  missing_distinct_id: "The event was ignored: it has no distinct_id, nor have its properties.",
+  empty_distinct_id: "The event was ignored: its distinct_id is empty.",
+  malformed_event: "The item was ignored: it is no JSON object.",
+  malformed_event_properties: "The event was ignored: its properties are no JSON object.",
+  invalid_options:
+    "The event was ignored: its options are no object, or one of them cannot be read as the true, false or text it is.",
+  message_size_too_large: `The event was ignored: it is larger than ${limits.eventBytesMax} bytes.`,
+  performance_event: "The event was ignored: $performance_event is not stored.",
+  heatmap: "The event was ignored: heatmaps are not kept here.",
+  client_ingestion_warning: "An SDK sent a warning of its own. It is listed here and not kept as an event.",
+  snapshot: "The snapshot was ignored: session_recording_opt_in of its project is off.",
+  snapshot_too_large: `The snapshot was ignored: it is larger than ${captureLimits.snapshotBytesMax} bytes.`,
+  missing_session_id: "The snapshot was ignored: $session_id must be a text, and of 200 characters at most.",
+  missing_snapshot_data: "The snapshot was ignored: $snapshot_data holds no rrweb event.",
+  invalid_event_when_process_person_profile_is_false:
+    "The event was ignored: it speaks of a person or group while $process_person_profile is false.",
+  invalid_alias: "The event was ignored: alias must be a text.",
+  invalid_anon_distinct_id: "The event was ignored: $anon_distinct_id must be a text.",
+  group_key_too_long: `The event was ignored: $group_key has over ${limits.groupKeyCharsMax} characters.`,
+  invalid_cookieless_mode: "The event was ignored: $cookieless_mode must be true or false.",
+  cookieless_team_disabled:
+    "The event was ignored: it has no cookie's id, and cookieless_server_hash_mode of its project is 0.",
+  cookieless_missing_user_agent: "The event was ignored: without a cookie it needs $raw_user_agent (a text).",
+  cookieless_missing_ip:
+    "The event was ignored: without a cookie it needs the client's address. Send $ip, or set TRUSTED_PROXIES.",
+  cookieless_missing_host: "The event was ignored: without a cookie it needs $host (a text).",
+  cookieless_timestamp_out_of_range:
+    "The event was ignored: ids of visitors without a cookie are made for the days around now only.",
+  cookieless_unsupported_event:
+    "The event was ignored: the id of a visitor without a cookie lasts a day and is never merged.",
+  cookieless_stateless_no_identify:
+    "The event was ignored: a visitor without a cookie cannot be identified. Ask for consent first.",
+  distinct_id_truncated: `distinct_id was cut to ${captureLimits.distinctIdCharsMax} characters.`,
+  ignored_invalid_timestamp:
+    "The timestamp could not be used, so that the event has its time of arrival. Send ISO 8601.",
+  event_timestamp_in_future:
+    "The timestamp is more than 23 hours ahead, so that the event has its time of arrival.",
+  invalid_event_uuid: "uuid is no UUID, so that the event got a new one.",
+  unstorable_characters_replaced: "Characters that cannot be stored (NUL, lone surrogates) became U+FFFD.",
+  invalid_utf8_replaced:
+    "Bytes that are not UTF-8 became U+FFFD, or the character that two halves of a pair stand for.",
+  invalid_number_replaced: "NaN, Infinity or -Infinity, which JSON does not have, became null.",
+  invalid_process_person_profile: "$process_person_profile is neither true nor false; it counts as true.",
+  missing_alias: "$create_alias and $merge_dangerously need alias (a text) in properties.",
+  missing_group_type: "$groupidentify needs $group_type (a text) in properties.",
+  missing_group_key: "$groupidentify needs $group_key (a text or number) in properties.",
+  invalid_group_set: "$group_set of $groupidentify must be an object.",
+  invalid_set: "$set of $identify must be an object.",
+  missing_current_url: "$pageview needs $current_url (a text) in properties.",
+  missing_screen_name: "$screen needs $screen_name (a text) in properties.",
+  missing_survey_id: "Survey events need $survey_id (a text) in properties.",
+  person_properties_size_violation:
+    `Some of $set, $set_once, $unset or $group_set was left out: at most ${captureLimits.changesMax} keys of ` +
+    `${captureLimits.changeKeyBytesMax} bytes, ${captureLimits.changesBytesMax} bytes in all. ` +
+    "The event itself is kept.",
+  group_types_limit_exceeded:
+    `A project has at most ${limits.groupTypesMax} types of groups: this event's further one is stored on ` +
+    "the event and not kept as a group.",
+  group_type_not_allowed:
+    "The project's allowed_group_types do not name this type of groups: it is stored in the event's properties, " +
+    "and the event belongs to no group of it.",
+  cannot_merge_with_illegal_distinct_id:
+    "The ids were not merged: one of them is a placeholder like null or anonymous. The event itself is kept.",
+  cannot_merge_already_identified:
+    "The ids were not merged: the one to be merged is an identified person's already. Only " +
+    "$merge_dangerously joins such persons. The event itself is kept.",
+};
+
+/** The field of the event that each type is about. */
+const quoted: Partial<Record<Reason | Warning, keyof typeof field>> = {
+  missing_event_name: "event",
+  empty_distinct_id: "distinct_id",
+  malformed_event_properties: "properties",
+  distinct_id_truncated: "distinct_id",
+  ignored_invalid_timestamp: "timestamp",
+  event_timestamp_in_future: "timestamp",
+  cookieless_timestamp_out_of_range: "timestamp",
+  invalid_event_uuid: "uuid",
+};
+
+/**
+ * An example as a row to keep; `bytes` are the body that its entry points into, `now` in microseconds. `repaired`:
+ * where the body was repaired, if it was.
+ */
+export function warningText(
+  example: Example<Reason | Warning>,
+  bytes: Uint8Array,
+  project_id: number,
+  now: number,
+  repaired?: Repaired,
+): WarningRow {
+  const { type, index, entry, uuid } = example;
+  const raw = (name: keyof typeof field): string | undefined => {
+    const [from, to] = [entry?.[field[name]] ?? 0, entry?.[field[name] + 1] ?? 0];
+    return to > from ? rawText(bytes, from, to) : undefined;
+  };
+  const details: Record<string, unknown> = { message: sentences[type], index };
+  if (type === "client_ingestion_warning" && entry) {
+    const message = clientsMessage(bytes, entry);
+    if (message !== undefined) details["message"] = message;
+  }
+  if (repaired && entry && (type === "invalid_utf8_replaced" || type === "invalid_number_replaced")) {
+    const kind = type === "invalid_utf8_replaced" ? "text" : "number";
+    const [from, to] = [entry[field.item]!, entry[field.item + 1]!];
+    Object.assign(details, placeOf(bytes, from, repaired.placeIn(from, to, kind)));
+  }
+  const name = quoted[type];
+  if (name) Object.assign(details, { field: name, value: raw(name) });
+  if (type === "ignored_invalid_timestamp" || type === "event_timestamp_in_future") {
+    Object.assign(details, { offset: raw("offset") });
+  }
+  if (type === "message_size_too_large" && entry) {
+    const size = entry[field.item + 1]! - entry[field.item]!;
+    Object.assign(details, { bytes: size, bytes_max: limits.eventBytesMax });
+  }
+  const sent = raw("uuid");
+  if (uuid) details["event_uuid"] = uuidText(uuid);
+  else if (sent !== undefined) details["event_uuid"] = plainText(sent);
+  return {
+    project_id,
+    type,
+    details: JSON.stringify(details),
+    event: plainText(raw("event") ?? ""),
+    distinct_id: idText(bytes, entry, raw),
+    count: 1,
+    timestamp: now,
+  };
+}
+
+const decoder = new TextDecoder();
+const messageKey = bytesOf("$$client_ingestion_warning_message");
+
+/** What an SDK warns of, in its own words. */
+function clientsMessage(bytes: Uint8Array, entry: Int32Array): string | undefined {
+  const [from, to] = [entry[field.properties]!, entry[field.properties + 1]!];
+  if (bytes[from] !== 0x7b || to - from > captureLimits.warningLookBytesMax) return undefined;
+  const found = memberOf(bytes, from, messageKey);
+  return found && bytes[found[0]] === 0x22
+    ? plainText(rawText(bytes, ...found, warningLimits.clientMessageCharsMax))
+    : undefined;
+}
+
+/** The distinct id as it would be stored: the event's own, or else that in its properties. */
+function idText(
+  bytes: Uint8Array,
+  entry: Int32Array | undefined,
+  raw: (name: keyof typeof field) => string | undefined,
+): string {
+  for (const name of ["distinct_id", "properties_distinct_id"] as const) {
+    const text = raw(name);
+    if (text === undefined || !entry) continue;
+    if (text[0] !== "[" && text[0] !== "{") return plainText(text);
+    readCompact(bytes, entry[field[name]]!, entry[field[name] + 1]!, compact);
+    return rangeText(compact).slice(0, captureLimits.warningValueCharsMax);
+  }
+  return "";
+}
+
+/** Filled anew by every distinct id that is a list or an object. */
+const compact = emptyRange();
+
+/** The first characters of a raw JSON value. */
+function rawText(
+  bytes: Uint8Array,
+  from: number,
+  to: number,
+  charsMax: number = captureLimits.warningValueCharsMax,
+): string {
+  // Four bytes a character at the most; one cut in half is shown as U+FFFD and then cut off.
+  const end = Math.min(to, from + 4 * charsMax);
+  return decoder.decode(bytes.subarray(from, end)).slice(0, charsMax);
+}
+
+/** A raw JSON text without its quotes and escapes, as far as it is whole. */
+function plainText(raw: string): string {
+  if (!raw.startsWith('"')) return raw;
+  try {
+    return storable(JSON.parse(raw) as string);
+  } catch {
+    return raw.slice(1);
+  }
+}
+
+/** Without what no column holds: what is quoted may be of an event that was ignored as it came. */
+function storable(text: string): string {
+  return text.toWellFormed().replaceAll("\0", "\ufffd");
+}

@@ -1,0 +1,28 @@
+// What makes an event plain: one that is stored as it was sent, with nothing to be altered, warned about or merged.
+// The fast scan lays those by itself; anything not said to be plain here goes the slow way.
+
+import { rulesByName } from "../event/event_rules.ts";
+import { firstTrait, trait } from "../scan/event_fields.ts";
+
+/** Bits of an entry's traits that must be absent; of `$cookieless_mode` those of true and of what is no flag. */
+export const traitsUnusual = (3 << (trait.$ignore_sent_at * 2)) | (1 << (trait.$cookieless_mode * 2));
+
+/** Events that say of their person nothing, or must say what their name tells. */
+export const named = { impersonal: 64, $identify: 65, $groupidentify: 66 } as const;
+
+/** Names that are judged by more: 0 = never plain, 1 + the trait that must be sound, or one of `named`. */
+export const unusualNames: Readonly<Record<string, number>> = {
+  $performance_event: 0,
+  $exception: named.impersonal,
+  $$heatmap: 0,
+  $$client_ingestion_warning: 0,
+  ...Object.fromEntries(
+    Object.entries(rulesByName).map(([name, { needs, profile }]) => {
+      const [need] = needs;
+      const one = !profile && needs.length === 1 && need !== undefined && need[0] >= firstTrait;
+      return [name, one ? 1 + need[0] - firstTrait : 0];
+    }),
+  ),
+  $identify: named.$identify,
+  $groupidentify: named.$groupidentify,
+};

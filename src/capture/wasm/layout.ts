@@ -1,0 +1,120 @@
+// Where things lie in the memory that the fast scan works in, and the bounds it keeps. Numbers and nothing else; the
+// module is built with them, so a change here wants `bun test/support/build_fast.ts`.
+
+import { captureLimits } from "../limits.ts";
+import { limits } from "../../core/limits.ts";
+
+/** Keys longer than this are none of ours. */
+export const keyLengthMax = 31;
+/** A slot, the place of the next name of the same length and second letter, and the name. */
+export const nameBytes = 48;
+
+/** Types of groups longer than this, in bytes, are none that the fast way knows; each has so much room. */
+export const groupTypeLengthMax = 64;
+export const groupTypeBytes = 96;
+/** Different keys of properties that a slice's events may change; it ends before there are more. */
+export const keysMax = 4096;
+/** Changes that a slice may list, far more than sites send; it ends before there are more. */
+export const sliceChangesMax = 64 * 1024;
+
+/** The years ClickHouse's DateTime64 has, from this one on. */
+export const firstYear = 1900;
+export const yearsKnown = 400;
+
+/** Numbers behind the entry of a body that is one event: the envelope's members, then its key from here on. */
+export const singleKey = 8;
+export const singleNumbers = singleKey + 2;
+
+const tableBytes = (keyLengthMax + 1) * 256;
+const rows = captureLimits.sliceRowsMax;
+/** Of one column of texts: what a slice's events hold, and the lengths of `texts` of them. */
+const textBytes = (texts: number): number =>
+  captureLimits.sliceBytesMax + limits.eventBytesMax + texts * 4 + 1024;
+
+/** Sizes in the order in which they lie, each on a multiple of 64. */
+const sizes = {
+  NOTHING: 64,
+  COUNT: 4,
+  EXPECTS: 4,
+  SLOW: 4,
+  LACKING: 4,
+  YEARS: 4,
+  NAMES_USED: 4,
+  OUT_IDS_LENGTH: 4,
+  OUT_PROPERTIES_LENGTH: 4,
+  KEYS_USED: 4,
+  TOLD: 4,
+  OUT_CHANGES: 4,
+  OUT_GROUPS: 4,
+  OUT_VALUES_LENGTH: 4,
+  OUT_GROUP_KEYS_LENGTH: 4,
+  NESTING: limits.jsonDepthMax,
+  TRAIT_KINDS: 64,
+  ITEM_KEYS: tableBytes,
+  PROPERTY_KEYS: tableBytes,
+  EVENT_NAMES: tableBytes,
+  ENVELOPE_KEYS: tableBytes,
+  NAMES: nameBytes * 256,
+  NAME_TABLE: 1024,
+  NAME_LIST: 256 * 8,
+  YEAR_TABLE: yearsKnown,
+  YEAR_LIST: 256 * 12,
+  NAME_OF: rows,
+  LACKS_UUID: rows,
+  SLOW_LIST: rows * 2,
+  NEXT: rows * 2,
+  TIMES: rows * 8,
+  IDS: rows * 8,
+  UUIDS: rows * 16,
+  ENTROPY: rows * 6 + 16,
+  KEY_TABLE: keysMax * 4,
+  KEY_LIST: keysMax * 8,
+  KEY_SEEN: keysMax * 16,
+  GROUP_TYPES: 16 + limits.groupTypesMax * groupTypeBytes,
+  WHO: rows * 16,
+  CHANGES: sliceChangesMax * 12,
+  GROUPS: rows * limits.groupTypesMax * 12,
+  OUT_UUID: rows * 16,
+  OUT_PROJECT: rows * 4,
+  OUT_EVENT: rows,
+  OUT_IDS: rows * (captureLimits.distinctIdCharsMax + 2) + 16,
+  OUT_PROPERTIES: textBytes(rows),
+  OUT_TIMESTAMP: rows * 8,
+  OUT_CREATED: rows * 8,
+  OUT_HISTORICAL: rows,
+  OUT_MODE: rows,
+  OUT_CHANGE_ENDS: rows * 4,
+  OUT_KEYS: sliceChangesMax * 2,
+  OUT_OPS: sliceChangesMax,
+  OUT_VALUES: textBytes(sliceChangesMax),
+  OUT_GROUP_ENDS: rows * 4,
+  OUT_GROUP_TYPES: rows * limits.groupTypesMax,
+  OUT_GROUP_KEYS: textBytes(rows * limits.groupTypesMax),
+} as const;
+
+type Name = keyof typeof sizes | "BODY";
+
+/** The address of each. */
+export const layout = addresses();
+
+/** Bytes behind a body that may be read, and are no JSON. */
+export const paddingBytes = 64;
+
+/** Room for the index of a body's events: so many times the body's bytes, which is what the shortest ones take. */
+export const indexShare = 6;
+
+/** Where the index of events lies in a memory for bodies of up to so many bytes: behind the body. */
+export function entriesAt(bodyBytesMax: number): number {
+  return Math.ceil((layout.BODY + bodyBytesMax + paddingBytes) / 64) * 64;
+}
+
+function addresses(): Readonly<Record<Name, number>> {
+  const found: Partial<Record<Name, number>> = {};
+  let at = 0;
+  for (const [name, size] of Object.entries(sizes)) {
+    found[name as Name] = at;
+    at = Math.ceil((at + size) / 64) * 64;
+  }
+  found.BODY = at;
+  return found as Record<Name, number>;
+}

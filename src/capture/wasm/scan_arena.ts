@@ -1,0 +1,280 @@
+// An arena: memory that long bodies are received into over and over, and the fast scan that works in it. Never holds
+// two bodies at once; knows nothing of what is unusual.
+
+import { readFileSync } from "node:fs";
+import {
+  entriesAt,
+  groupTypeBytes,
+  groupTypeLengthMax,
+  indexShare,
+  keysMax,
+  layout,
+  paddingBytes,
+  singleNumbers,
+  sliceChangesMax,
+} from "./layout.ts";
+import { writeNames } from "./name_table.ts";
+import type { Names } from "../columns/dictionary.ts";
+import type { GroupTypes } from "../event/groups.ts";
+import {
+  entryLength,
+  envelopeKeys,
+  itemKeys,
+  valueKindOf,
+  knownKeys,
+  propertyKeys,
+} from "../scan/event_fields.ts";
+import { unusualNames } from "./fast_path_rules.ts";
+import { captureLimits } from "../limits.ts";
+import { limits } from "../../core/limits.ts";
+
+/** Rows of one year as columns, laid side by side in `bytes`; valid until the next lay(). */
+export interface ColumnBatch {
+  rows: number;
+  /** The memory all of it lies in; each column begins at its place in `layout`. */
+  bytes: Uint8Array;
+  idsBytes: number;
+  propertiesBytes: number;
+  /** Names of events, in the body. OUT_EVENT holds their numbers. */
+  names: Names;
+  /** created_at of all of them, in microseconds. */
+  created: number;
+  /** What they say of persons and groups; undefined when none says anything. */
+  identity: IdentityBatch | undefined;
+}
+
+/** The same for what rows say of persons and groups: items of arrays, and where each row's end. */
+export interface IdentityBatch {
+  changes: number;
+  changeEnds: Uint32Array;
+  /** The keys that are changed, as numbers of names in the body. */
+  keys: Uint16Array;
+  keyNames: Names;
+  valuesBytes: number;
+  groups: number;
+  groupEnds: Uint32Array;
+  types: Uint8Array;
+  typeNames: Names;
+  groupKeysBytes: number;
+}
+
+/** What is the same for every event of a request that is judged. */
+export interface Judging {
+  /** In microseconds since 1970. */
+  received: number;
+  /** In microseconds. */
+  skew: number;
+  project_id: number;
+  groupTypes?: Pick<GroupTypes, "decided"> | undefined;
+}
+
+interface FastExports {
+  scan(...numbers: number[]): number;
+  single(bytes: number): number;
+  judge(...numbers: number[]): number;
+  lay(...numbers: number[]): number;
+  layIdentity(year: number): number;
+}
+
+let compiled: WebAssembly.Module | undefined;
+
+export class ScanArena {
+  /** Where a body belongs: at its beginning, followed by padding. */
+  readonly body: Uint8Array;
+  /** The index the fast scan writes. */
+  readonly entries: Int32Array;
+  readonly #bytes: Uint8Array;
+  readonly #words: Uint32Array;
+  readonly #fast: FastExports;
+  readonly #columns: ColumnBatch;
+  readonly #identity: IdentityBatch;
+  /** Of the body that lies in it. */
+  #length = 0;
+
+  /** For bodies of up to `bodyBytesMax` bytes; pages that are never touched take no memory. */
+  constructor(bodyBytesMax: number) {
+    compiled ??= new WebAssembly.Module(readFileSync(new URL("./fast.wasm", import.meta.url)));
+    const entries = entriesAt(bodyBytesMax);
+    const indexBytes = indexBytesFor(bodyBytesMax);
+    // No more than it takes: whatever is made here counts when the runtime decides how much garbage may gather.
+    const pages = Math.ceil((entries + indexBytes) / 65_536);
+    const memory = new WebAssembly.Memory({ initial: pages, maximum: pages });
+    const instance = new WebAssembly.Instance(compiled, { env: { memory, entries } });
+    this.#fast = instance.exports as unknown as FastExports;
+    this.#bytes = new Uint8Array(memory.buffer);
+    this.#words = new Uint32Array(memory.buffer);
+    this.body = this.#bytes.subarray(layout.BODY, layout.BODY + bodyBytesMax);
+    this.entries = new Int32Array(memory.buffer, entries, indexBytes >> 2);
+    const names = {
+      source: this.body,
+      places: new Uint32Array(memory.buffer, layout.NAME_LIST, 512),
+      count: 0,
+    };
+    const counts = { rows: 0, idsBytes: 0, propertiesBytes: 0, created: 0 };
+    this.#columns = { ...counts, bytes: this.#bytes, names, identity: undefined };
+    this.#identity = identityIn(this.#bytes, this.body);
+    this.#bytes.set(valueKindOf, layout.TRAIT_KINDS);
+    writeNames(this.#bytes, layout.NAMES, [
+      [layout.ITEM_KEYS, itemKeys],
+      [layout.PROPERTY_KEYS, propertyKeys],
+      [layout.EVENT_NAMES, knownKeys(unusualNames)],
+      [layout.ENVELOPE_KEYS, envelopeKeys],
+    ]);
+  }
+
+  /** Copies a body here, and ends it. */
+  hold(body: Uint8Array): Uint8Array {
+    this.body.set(body);
+    return this.close(body.length);
+  }
+
+  /** Ends the body after so many bytes. */
+  close(bytes: number): Uint8Array {
+    this.#length = bytes;
+    this.#bytes.fill(0, layout.BODY + bytes, layout.BODY + bytes + paddingBytes);
+    return this.body.subarray(0, bytes);
+  }
+
+  /**
+   * Indexes plain items from byte `from` of the body up to about `goal`, from entry number `count` up to `most`, and
+   * from ordinal `items` on. Only those that name no other key than the raw one at [keyFrom, keyTo), and that end no
+   * further than limits.eventBytesMax behind the goal.
+   * @returns where it stopped; `found` and `comma` say what of it came.
+   */
+  scan(
+    from: number,
+    goal: number,
+    [count, most]: readonly [number, number],
+    items: number,
+    [keyFrom, keyTo]: readonly [number, number],
+  ): number {
+    const { BODY } = layout;
+    // No JSON goes on behind a NUL: with one put there, an item that is too long stops the scan in time.
+    const curtain = BODY + Math.min(goal + limits.eventBytesMax, this.#length);
+    const hidden = this.#bytes[curtain]!;
+    this.#bytes[curtain] = 0;
+    const at = this.#fast.scan(BODY + from, BODY + goal, count, most, items, BODY + keyFrom, BODY + keyTo);
+    this.#bytes[curtain] = hidden;
+    return at - BODY;
+  }
+
+  /** Indexes the whole body as one plain event, with fast_layout's notes behind it; false when it is anything else. */
+  single(): boolean {
+    return this.#fast.single(this.#length) === 1;
+  }
+
+  /** Items the last scan() indexed. */
+  get found(): number {
+    return this.#words[layout.COUNT >> 2]!;
+  }
+
+  /** The last of them had a comma behind it. */
+  get comma(): boolean {
+    return this.#words[layout.EXPECTS >> 2] === 1;
+  }
+
+  /**
+   * Looks at a slice of entries, from number `first` on: which are plain, and of which years. `latest`
+   * in microseconds. Returns how many entries it looked at.
+   */
+  judge(
+    first: number,
+    count: number,
+    { received, skew, project_id, groupTypes }: Judging,
+    latest: number,
+  ): number {
+    this.#writeTypes(groupTypes?.decided(project_id) ?? []);
+    const through = this.#fast.judge(first, count, captureLimits.sliceBytesMax, received, skew, latest);
+    if (this.#words[layout.LACKING >> 2]! > 0) {
+      crypto.getRandomValues(this.#bytes.subarray(layout.ENTROPY, layout.ENTROPY + through * 6));
+    }
+    return through;
+  }
+
+  /** How many years the plain ones are of. */
+  get years(): number {
+    return this.#words[layout.YEARS >> 2]!;
+  }
+
+  /** The year of that number. */
+  yearAt(number: number): number {
+    return this.#words[(layout.YEAR_LIST >> 2) + number * 3]!;
+  }
+
+  /** Entries that are not plain; slowAt() says which. */
+  get slow(): number {
+    return this.#words[layout.SLOW >> 2]!;
+  }
+
+  slowAt(number: number): number {
+    const at = layout.SLOW_LIST + number * 2;
+    return this.#bytes[at]! | (this.#bytes[at + 1]! << 8);
+  }
+
+  /** Lays the plain rows of one year into columns. `first` as for judge(); `turn` is that entry's. */
+  lay(
+    first: number,
+    year: number,
+    { project_id, historical_migration }: { project_id: number; historical_migration: boolean },
+    created: number,
+    turn: number,
+  ): ColumnBatch {
+    const columns = this.#columns;
+    columns.rows = this.#fast.lay(first, year, project_id, created, historical_migration ? 1 : 0, turn);
+    columns.idsBytes = this.#words[layout.OUT_IDS_LENGTH >> 2]!;
+    columns.propertiesBytes = this.#words[layout.OUT_PROPERTIES_LENGTH >> 2]!;
+    columns.names.count = this.#words[layout.NAMES_USED >> 2]!;
+    columns.created = created;
+    const told = this.#words[layout.TOLD >> 2] !== 0 && this.#fast.layIdentity(year) !== 0;
+    columns.identity = told ? this.#readIdentity() : undefined;
+    return columns;
+  }
+
+  #readIdentity(): IdentityBatch {
+    const words = this.#words;
+    const identity = this.#identity;
+    identity.changes = words[layout.OUT_CHANGES >> 2]!;
+    identity.keyNames.count = words[layout.KEYS_USED >> 2]!;
+    identity.valuesBytes = words[layout.OUT_VALUES_LENGTH >> 2]!;
+    identity.groups = words[layout.OUT_GROUPS >> 2]!;
+    identity.groupKeysBytes = words[layout.OUT_GROUP_KEYS_LENGTH >> 2]!;
+    return identity;
+  }
+
+  /** Writes the types of groups that events may name and be plain. */
+  #writeTypes(types: readonly Uint8Array[]): void {
+    let count = 0;
+    for (const type of types) {
+      if (type.length > groupTypeLengthMax || count === limits.groupTypesMax) continue;
+      const at = layout.GROUP_TYPES + 16 + count * groupTypeBytes;
+      this.#words[at >> 2] = type.length;
+      this.#bytes.set(type, at + 16);
+      this.#identity.typeNames.places.set([at + 16, type.length], count++ * 2);
+    }
+    this.#words[layout.GROUP_TYPES >> 2] = count;
+    this.#identity.typeNames.count = count;
+  }
+}
+
+/** For the events of a body of so many bytes; one at the least, with fast_layout's notes. */
+function indexBytesFor(bodyBytesMax: number): number {
+  const most = Math.min(limits.indexBytesMax, bodyBytesMax * indexShare);
+  return Math.max(Math.ceil(most / 64) * 64, (entryLength + singleNumbers) * 4);
+}
+
+function identityIn(bytes: Uint8Array, body: Uint8Array): IdentityBatch {
+  const rows = captureLimits.sliceRowsMax;
+  const memory = bytes.buffer;
+  return {
+    changes: 0,
+    changeEnds: new Uint32Array(memory, layout.OUT_CHANGE_ENDS, rows),
+    keys: new Uint16Array(memory, layout.OUT_KEYS, sliceChangesMax),
+    keyNames: { source: body, places: new Uint32Array(memory, layout.KEY_LIST, keysMax * 2), count: 0 },
+    valuesBytes: 0,
+    groups: 0,
+    groupEnds: new Uint32Array(memory, layout.OUT_GROUP_ENDS, rows),
+    types: new Uint8Array(memory, layout.OUT_GROUP_TYPES, rows * limits.groupTypesMax),
+    typeNames: { source: bytes, places: new Uint32Array(limits.groupTypesMax * 2), count: 0 },
+    groupKeysBytes: 0,
+  };
+}

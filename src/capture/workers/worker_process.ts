@@ -1,0 +1,201 @@
+// One worker as worker 1 sees it: started, asked, started again when it dies alone, stopped. Never gives one up that
+// does not come up: the others serve meanwhile.
+
+import { readdirSync, statSync } from "node:fs";
+import { fileURLToPath } from "node:url";
+import { sleep } from "../../core/clock.ts";
+import { limits } from "../../core/limits.ts";
+import { type Log, reasonOf } from "../../core/log.ts";
+import { type Readings, countedBy } from "../../http/metrics/metrics.ts";
+import { type Child, type ChildPlan, type ChildProcess, startChild } from "../../storage/embedded/child.ts";
+import { type Answers, type Rpc, openRpc } from "../../work/rpc.ts";
+import type { WorkerConfig } from "./worker_config.ts";
+
+export interface WorkerProcessOptions {
+  order: WorkerConfig;
+  /** What worker 1 answers the others. */
+  answers: Answers;
+  /** Whether the stores are ready for what the journal holds. */
+  isFlushing(): boolean;
+  log: Log;
+}
+
+export class WorkerProcess {
+  readonly #options: WorkerProcessOptions;
+  readonly #name: string;
+  #link: Rpc | undefined;
+  #starting: Promise<void> | undefined;
+  #child: Child | undefined;
+  #stopping = false;
+  /** What its lives before this one counted. */
+  #before: Readings = {};
+  /** What this life, or the last one, said last. */
+  #last: Readings = {};
+
+  constructor(options: WorkerProcessOptions) {
+    this.#options = options;
+    this.#name = `worker ${options.order.number}`;
+  }
+
+  /** Whether it serves. */
+  get serves(): boolean {
+    return this.#link !== undefined;
+  }
+
+  /** Resolves when it serves, or did not come up the first time; then it is tried again until it does. */
+  start(): Promise<void> {
+    const tried = Promise.withResolvers<void>();
+    this.#starting = this.#startUntil(() => tried.resolve());
+    return tried.promise;
+  }
+
+  flush(): void {
+    this.#link?.tell("flush");
+  }
+
+  /** All it has counted, and what waits in its journal. One that is away says what it said last, and what it left. */
+  async read(): Promise<Readings[]> {
+    try {
+      if (this.#link) this.#last = (await this.#link.ask("metrics")) as Readings;
+    } catch {
+      // It died just now, or has much to do: what it said last is shown.
+    }
+    return [this.#before, this.#last];
+  }
+
+  /** @throws when it serves and cannot write its journal. */
+  async check(): Promise<void> {
+    await this.#link?.ask("check");
+  }
+
+  /** Resolves when it has answered all it was asked; from then on only its journal is flushed. */
+  async quiet(): Promise<void> {
+    this.#stopping = true;
+    const gone = this.gone();
+    await Promise.race([this.#farewell.promise, gone]);
+  }
+
+  /** Resolves when its process is gone. */
+  async gone(): Promise<void> {
+    this.#stopping = true;
+    await this.#starting;
+    await this.#child?.stop();
+  }
+
+  readonly #farewell = Promise.withResolvers<void>();
+
+  async #startUntil(tried: () => void): Promise<void> {
+    for (let attempt = 0; !this.#stopping; attempt++) {
+      try {
+        this.#child = await startChild(this.#plan());
+        break;
+      } catch (thrown) {
+        const level = attempt % 20 === 0 ? "warn" : "debug";
+        this.#options.log[level](`${this.#name} is tried again`, { attempt, reason: reasonOf(thrown) });
+        tried();
+        await sleep(Math.min(firstPauseMs * 2 ** Math.min(attempt, 20), limits.childRestartMsMax));
+      }
+    }
+    tried();
+  }
+
+  #plan(): ChildPlan {
+    const { order, log } = this.#options;
+    const entry = fileURLToPath(new URL("./worker.ts", import.meta.url));
+    return {
+      name: this.#name,
+      command: () => [process.execPath, "--no-install", "--no-env-file", entry],
+      firstLine: JSON.stringify(order),
+      ready: (child, lines) => this.#live(child, lines),
+      isBusy: (reason) => reason.includes("is in use by process"),
+      farewell: () => this.#sayFarewell(),
+      stopMsMax: limits.stopMsMax + limits.childStopMsMax,
+      kill: () => {},
+      log,
+    };
+  }
+
+  /** Resolves when this life serves; its lines are taken for as long as it lives. */
+  #live(child: ChildProcess, lines: AsyncIterator<string>): Promise<void> {
+    const ready = Promise.withResolvers<void>();
+    const { answers, isFlushing, log } = this.#options;
+    const link = openRpc((line) => void writeLine(child, line), {
+      ...answers,
+      log: (line: string) => this.#pass(log, line),
+      ready: () => {
+        this.#begin(link);
+        if (isFlushing()) link.tell("flush");
+        ready.resolve();
+      },
+    });
+    void this.#follow(link, lines);
+    return ready.promise;
+  }
+
+  async #follow(link: Rpc, lines: AsyncIterator<string>): Promise<void> {
+    try {
+      for (let next = await lines.next(); !next.done; next = await lines.next()) link.take(next.value);
+    } finally {
+      link.end();
+      if (this.#link === link) this.#end();
+    }
+  }
+
+  #begin(link: Rpc): void {
+    this.#before = countedBy(this.#last, this.#before);
+    this.#last = {};
+    this.#link = link;
+  }
+
+  #end(): void {
+    this.#link = undefined;
+    const { ownDir } = this.#options.order;
+    const bytes = this.#stopping ? 0 : leftBytes(`${ownDir}/journal`);
+    if (bytes === 0) return;
+    const before = this.#last["sluice_journal_pending_events"]?.lines[0]?.[1] ?? 0;
+    // How many is known when it has read them.
+    this.#last = { ...this.#last, ...pendingOf(Math.max(before, 1), bytes) };
+  }
+
+  async #sayFarewell(): Promise<void> {
+    await this.#link?.ask("stop", undefined, limits.stopMsMax).catch(() => {});
+    this.#farewell.resolve();
+  }
+
+  /** A worker's log is ours. */
+  #pass(log: Log, line: string): void {
+    const { time: _, level, message, ...fields } = JSON.parse(line) as Record<string, unknown>;
+    const say = log[level as keyof Log] ?? log.info;
+    say(String(message), { ...fields, worker: this.#options.order.number });
+  }
+}
+
+const firstPauseMs = 200;
+
+async function writeLine(child: ChildProcess, line: string): Promise<void> {
+  try {
+    child.stdin.write(`${line}\n`);
+    await child.stdin.flush();
+  } catch {
+    // It is gone, which the end of its lines tells.
+  }
+}
+
+function leftBytes(folder: string): number {
+  try {
+    const names = readdirSync(folder).filter((name) => name.endsWith(".segment"));
+    return names.reduce((bytes, name) => bytes + statSync(`${folder}/${name}`).size, 0);
+  } catch {
+    return 0;
+  }
+}
+
+function pendingOf(events: number, bytes: number): Readings {
+  const gauge = (name: string, value: number): Readings => ({
+    [name]: { kind: "gauge", lines: [[name, value]] },
+  });
+  return {
+    ...gauge("sluice_journal_pending_events", events),
+    ...gauge("sluice_journal_pending_bytes", bytes),
+  };
+}

@@ -1,0 +1,124 @@
+// Records of one file into rows of a body: reads, checks, and asks the mapping of the file's dialect. Never
+// sends.
+
+import { isUtf8 } from "node:buffer";
+import { importLimits } from "../limits.ts";
+import { limits } from "../../../core/limits.ts";
+import { reasonOf } from "../../../core/log.ts";
+import { mapAmplitude } from "./amplitude.ts";
+import type { FileKind } from "./detect.ts";
+import type { UuidSource } from "./identity.ts";
+import { mapMixpanel } from "./mixpanel.ts";
+import { mapPlain } from "./plain.ts";
+import { mapPosthog } from "./posthog.ts";
+import { type RecordFate, type FileRecord, type Mappable, rejected } from "./record.ts";
+import { mapSegment } from "./segment.ts";
+import { mapTableRow } from "./table.ts";
+
+const mappings = {
+  plain: mapPlain,
+  posthog: mapPosthog,
+  mixpanel: mapMixpanel,
+  amplitude: mapAmplitude,
+  segment: mapSegment,
+} as const;
+
+/**
+ * Nesting a row may have; the body around it and what a mapping adds take the rest of what the server
+ * reads.
+ */
+const depthMax = limits.jsonDepthMax - 8;
+
+export class Converter implements Mappable {
+  text = "";
+  value: Record<string, unknown> = {};
+  readonly #kind: FileKind;
+  readonly #identity: UuidSource;
+  readonly #nowMs: number;
+  #record: FileRecord | undefined;
+  #headerPassed = false;
+
+  /** `nowMs`: when the import began. */
+  constructor(kind: FileKind, identity: UuidSource, nowMs: number) {
+    this.#kind = kind;
+    this.#identity = identity;
+    this.#nowMs = nowMs;
+  }
+
+  /** Undefined for what is no record: a CSV's header. */
+  convert(record: FileRecord): RecordFate | undefined {
+    const { table } = this.#kind;
+    if (table !== undefined && !this.#headerPassed) {
+      this.#headerPassed = true;
+      return undefined;
+    }
+    if (record.flaw !== undefined) return rejected(record.flaw);
+    const text = record.source.toString("utf8", record.from, record.to);
+    // Bytes that are not UTF-8 read as U+FFFD, which a file may hold by itself as well.
+    if (text.includes("\ufffd") && !isUtf8(record.source.subarray(record.from, record.to)))
+      return rejected("not UTF-8");
+    const fate = table === undefined ? this.#map(record, text) : this.#mapCells(text);
+    if (fate.is === "made" && fate.text.length > importLimits.importRecordBytesMax) {
+      return rejected(
+        `becomes ${fate.text.length} characters; ${importLimits.importRecordBytesMax} may be sent`,
+      );
+    }
+    const sent = fate.is === "made" ? fate.text : fate.is === "kept" ? text : "";
+    return isTooDeep(sent) ? rejected(`nested deeper than ${depthMax}`) : fate;
+  }
+
+  ownUuid(): string {
+    const { source, from, to } = this.#record!;
+    return this.#identity.ofRecord(source, from, to);
+  }
+
+  uuidOf(text: string): string {
+    return this.#identity.ofText(text);
+  }
+
+  #map(record: FileRecord, text: string): RecordFate {
+    let value: unknown;
+    try {
+      value = JSON.parse(text);
+    } catch (thrown) {
+      return rejected(`not JSON: ${reasonOf(thrown).replace("JSON Parse error: ", "").slice(0, 200)}`);
+    }
+    if (typeof value !== "object" || value === null || Array.isArray(value))
+      return rejected("not a JSON object");
+    this.text = text;
+    this.value = value as Record<string, unknown>;
+    this.#record = record;
+    return mappings[this.#kind.dialect](this, this.#nowMs);
+  }
+
+  #mapCells(text: string): RecordFate {
+    const ownUuid = (name: string): string => {
+      const bytes = Buffer.from(name);
+      return this.#identity.ofRecord(bytes, 0, bytes.length);
+    };
+    return mapTableRow(this.#kind.table!, text, ownUuid, this.#nowMs);
+  }
+}
+
+/** Counts brackets first: hardly any row has enough of them to be looked at closely. */
+export function isTooDeep(text: string): boolean {
+  let brackets = 0;
+  for (const bracket of ["{", "["]) {
+    for (let at = text.indexOf(bracket); at >= 0 && brackets <= depthMax; at = text.indexOf(bracket, at + 1))
+      brackets++;
+  }
+  if (brackets <= depthMax) return false;
+  let depth = 0;
+  let inString = false;
+  for (let at = 0; at < text.length; at++) {
+    const code = text.charCodeAt(at);
+    if (inString) {
+      if (code === 0x5c) at++;
+      else if (code === 0x22) inString = false;
+    } else if (code === 0x22) inString = true;
+    else if (code === 0x7b || code === 0x5b) {
+      if (++depth > depthMax) return true;
+    } else if (code === 0x7d || code === 0x5d) depth--;
+  }
+  return false;
+}

@@ -1,0 +1,172 @@
+// What kind of file this is, by its first bytes. Never opens anything.
+
+import { UserError } from "../../../core/fault.ts";
+import { importLimits } from "../limits.ts";
+import { CsvReader } from "../reading/csv.ts";
+import { ItemReader } from "../reading/items.ts";
+import { LineReader } from "../reading/lines.ts";
+import { type FileRecord, type RecordReader } from "./record.ts";
+import { segmentTypes } from "./segment.ts";
+import { readHeader, separatorOf, type CsvTable } from "./table.ts";
+
+export const formats = [
+  "auto",
+  "jsonl",
+  "json",
+  "csv",
+  "posthog",
+  "mixpanel",
+  "amplitude",
+  "segment",
+] as const;
+export type Format = (typeof formats)[number];
+/** Whose words a record speaks; "plain" is a batch item. */
+export type Dialect = "plain" | "posthog" | "mixpanel" | "amplitude" | "segment";
+export type RecordLayout = "jsonl" | "json" | "csv";
+
+export interface FileKind {
+  layout: RecordLayout;
+  dialect: Dialect;
+  /** The header, when the layout is csv. */
+  table: CsvTable | undefined;
+}
+
+/** Records that are looked at before their dialect is decided. */
+const sampleCount = 20;
+
+/**
+ * `head`: the file's first bytes, all of them when `whole`. An explicit format decides; `auto` looks.
+ * @throws UserError naming `name` when the bytes are of no kind that can be imported.
+ */
+export function detectFileKind(head: Buffer, whole: boolean, format: Format, name: string): FileKind {
+  refuseForeign(head, name);
+  const first = firstByte(head);
+  if (first < 0) return { layout: "jsonl", dialect: "plain", table: undefined };
+  const json = first === 0x7b || first === 0x5b;
+  if (format === "csv" || (format === "auto" && !json)) {
+    const table = headerOf(head, whole);
+    if (typeof table !== "string") return { layout: "csv", dialect: "plain", table };
+    if (format === "csv") throw new UserError(`${name}: ${table}`);
+    throw new UserError(`${name}: neither JSON nor CSV with a header (${table}); --format says what it is`);
+  }
+  if (format === "jsonl" || format === "json") return { layout: format, dialect: "plain", table: undefined };
+  const layout = layoutOf(head, first);
+  const dialect = format === "auto" ? dialectOf(sample(head, layout)) : (format as Dialect);
+  return { layout, dialect, table: undefined };
+}
+
+export function readerOf(kind: FileKind): RecordReader {
+  if (kind.table !== undefined) return new CsvReader(kind.table.separator);
+  return kind.layout === "json" ? new ItemReader() : new LineReader();
+}
+
+/** Files that people bring by mistake, and what to do with them. */
+function refuseForeign(head: Buffer, name: string): void {
+  const starts = (text: string): boolean => head.toString("latin1", 0, text.length) === text;
+  if (starts("PK\x03\x04"))
+    throw new UserError(`${name}: a zip archive; unpack it and import the files in it`);
+  if (starts("PAR1")) throw new UserError(`${name}: a Parquet file; export JSON Lines instead`);
+  if (starts("BZh"))
+    throw new UserError(`${name}: packed with bzip2; unpack it first (gzip and zstd are read as they are)`);
+  if (starts("\xfd7zXZ"))
+    throw new UserError(`${name}: packed with xz; unpack it first (gzip and zstd are read as they are)`);
+  if (starts("\xff\xfe") || starts("\xfe\xff")) throw new UserError(`${name}: UTF-16 text; save it as UTF-8`);
+}
+
+function firstByte(head: Buffer): number {
+  for (const byte of head) if (byte > 0x20) return byte;
+  return -1;
+}
+
+function headerOf(head: Buffer, whole: boolean): CsvTable | string {
+  const line = head
+    .toString("utf8", 0, Math.min(head.length, 64 * 1024))
+    .trimStart()
+    .split("\n", 1)[0]!;
+  for (const record of records(new CsvReader(separatorOf(line)), head, whole)) {
+    if (record.flaw !== undefined) return record.flaw;
+    return readHeader(record.source.toString("utf8", record.from, record.to));
+  }
+  return "the CSV header does not end";
+}
+
+/** Lines, unless it is an array or an object around one, on however many lines. */
+function layoutOf(head: Buffer, first: number): RecordLayout {
+  if (first === 0x5b) return "json";
+  for (const record of new LineReader().read(head)) {
+    if (record.flaw !== undefined) break;
+    const value = parsed(record);
+    if (value === undefined) break;
+    return isEnvelope(value) ? "json" : "jsonl";
+  }
+  const only = parsed({ source: head, from: 0, to: head.length, line: 1, flaw: undefined });
+  if (only !== undefined) return isEnvelope(only) ? "json" : "jsonl";
+  // The first line is not JSON by itself: part of an object on many lines, or a row that is broken or very
+  // long.
+  for (const record of new ItemReader().read(head)) return record.flaw === undefined ? "json" : "jsonl";
+  return "jsonl";
+}
+
+function isEnvelope(value: Record<string, unknown>): boolean {
+  return (
+    typeof value["event"] !== "string" && (Array.isArray(value["batch"]) || Array.isArray(value["results"]))
+  );
+}
+
+function* records(reader: RecordReader, head: Buffer, whole: boolean): Generator<FileRecord> {
+  yield* reader.read(head);
+  if (whole) yield* reader.end();
+}
+
+function sample(head: Buffer, layout: RecordLayout): Record<string, unknown>[] {
+  const found: Record<string, unknown>[] = [];
+  for (const record of records(layout === "json" ? new ItemReader() : new LineReader(), head, true)) {
+    const value = record.flaw === undefined ? parsed(record) : undefined;
+    if (value !== undefined) found.push(value);
+    if (found.length >= sampleCount) break;
+  }
+  return found;
+}
+
+/** The object a record is, or undefined. */
+function parsed(record: FileRecord): Record<string, unknown> | undefined {
+  if (record.to - record.from > importLimits.importRecordBytesMax) return undefined;
+  try {
+    const value = JSON.parse(record.source.toString("utf8", record.from, record.to)) as unknown;
+    return typeof value === "object" && value !== null && !Array.isArray(value)
+      ? (value as Record<string, unknown>)
+      : undefined;
+  } catch {
+    return undefined;
+  }
+}
+
+function dialectOf(rows: readonly Record<string, unknown>[]): Dialect {
+  for (const row of rows) {
+    const dialect = dialectOfRow(row);
+    if (dialect !== "plain") return dialect;
+  }
+  return "plain";
+}
+
+const posthogColumns = [
+  "person_properties",
+  "person_id",
+  "elements_chain",
+  "_inserted_at",
+  "created_at",
+  "set_once",
+];
+
+function dialectOfRow(row: Record<string, unknown>): Dialect {
+  const has = (name: string): boolean => row[name] !== undefined;
+  if (has("event_type") && (has("event_time") || has("amplitude_id") || has("event_properties")))
+    return "amplitude";
+  const call = segmentTypes.some((type) => type === row["type"]);
+  if (call && (has("messageId") || has("userId") || has("anonymousId"))) return "segment";
+  if (typeof row["event"] !== "string") return "plain";
+  const properties = row["properties"];
+  if (typeof properties === "string" || posthogColumns.some(has)) return "posthog";
+  const inside = typeof properties === "object" && properties !== null ? properties : {};
+  return !has("timestamp") && !has("distinct_id") && "time" in inside ? "mixpanel" : "plain";
+}

@@ -1,0 +1,129 @@
+// CSV by RFC 4180: records whose quoted fields may hold separators, quotes and newlines. Never holds more
+// than one record and one chunk; never decides what a column means.
+
+import { importLimits } from "../limits.ts";
+import { tooLong } from "./lines.ts";
+import type { FileRecord, RecordReader } from "../formats/record.ts";
+
+const quote = 0x22;
+const nothing = Buffer.alloc(0);
+
+export class CsvReader implements RecordReader {
+  readonly #record: FileRecord = { source: nothing, from: 0, to: 0, line: 0, flaw: undefined };
+  readonly #separator: number;
+  readonly #bytesMax: number;
+  /** A quote opens a field only at its start; elsewhere it is a character like any other. */
+  #at: "start" | "plain" | "quoted" | "closed" = "start";
+  #pieces: Buffer[] = [];
+  #length = 0;
+  #line = 1;
+  #recordLine = 1;
+
+  constructor(separator: string, bytesMax: number = importLimits.importRecordBytesMax) {
+    this.#separator = separator.charCodeAt(0);
+    this.#bytesMax = bytesMax;
+  }
+
+  *read(bytes: Buffer): Generator<FileRecord> {
+    let from = 0;
+    for (let end = this.#recordEnd(bytes, 0); end >= 0; end = this.#recordEnd(bytes, from)) {
+      const found = this.#close(bytes, from, end);
+      from = end + 1;
+      if (found) yield this.#record;
+      this.#recordLine = this.#line;
+    }
+    if (from < bytes.length) this.#keep(bytes.subarray(from));
+  }
+
+  *end(): Generator<FileRecord> {
+    const open = this.#at === "quoted";
+    if (!this.#close(nothing, 0, 0)) return;
+    if (open) this.#record.flaw = "the file ends inside a quoted field";
+    yield this.#record;
+  }
+
+  /** Where the newline lies that ends the open record; -1 when it is not in these bytes. */
+  #recordEnd(bytes: Buffer, from: number): number {
+    let at = this.#at;
+    for (let place = from; place < bytes.length; place++) {
+      const byte = bytes[place]!;
+      if (byte === 0x0a) {
+        this.#line++;
+        if (at !== "quoted") {
+          this.#at = "start";
+          return place;
+        }
+      } else if (at === "quoted") {
+        if (byte === quote) at = "closed";
+      } else if (byte === quote && at !== "plain") at = "quoted";
+      else if (byte === this.#separator) at = "start";
+      else at = "plain";
+    }
+    this.#at = at;
+    return -1;
+  }
+
+  #keep(piece: Buffer): void {
+    this.#length += piece.length;
+    if (this.#length <= this.#bytesMax) this.#pieces.push(piece);
+    else this.#pieces = [];
+  }
+
+  /** Notes the record that ends here; false when its line is empty. */
+  #close(bytes: Buffer, from: number, end: number): boolean {
+    const record = this.#record;
+    record.line = this.#recordLine;
+    record.flaw = undefined;
+    [record.source, record.from, record.to] = [bytes, from, end];
+    let length = end - from;
+    if (this.#length > 0) {
+      this.#keep(bytes.subarray(from, end));
+      length = this.#length;
+      record.source = Buffer.concat(this.#pieces);
+      [record.from, record.to] = [0, record.source.length];
+      this.#pieces = [];
+      this.#length = 0;
+    }
+    if (length > this.#bytesMax) record.flaw = tooLong(length, this.#bytesMax);
+    else if (record.to > record.from && record.source[record.to - 1] === 0x0d) record.to--;
+    return record.flaw !== undefined || record.to > record.from;
+  }
+}
+
+/** One record's fields; undefined when something stands behind a closing quote. */
+export function splitFields(text: string, separator: string): string[] | undefined {
+  const fields: string[] = [];
+  let at = 0;
+  for (;;) {
+    if (text.charCodeAt(at) === quote) {
+      const end = closingQuote(text, at);
+      const inside = text.slice(at + 1, end);
+      fields.push(inside.includes('"') ? inside.replaceAll('""', '"') : inside);
+      at = end + 1;
+      if (at < text.length && text[at] !== separator) return undefined;
+    } else {
+      const end = text.indexOf(separator, at);
+      const to = end < 0 ? text.length : end;
+      fields.push(text.slice(at, to));
+      at = to;
+    }
+    if (at >= text.length) return fields;
+    at++;
+  }
+}
+
+function closingQuote(text: string, from: number): number {
+  for (let at = text.indexOf('"', from + 1); at >= 0; at = text.indexOf('"', at + 2)) {
+    if (text.charCodeAt(at + 1) !== quote) return at;
+  }
+  return text.length;
+}
+
+/** A record's text from its fields, quoted where they must be. */
+export function joinFields(fields: readonly string[], separator: string): string {
+  return fields
+    .map((field) =>
+      /["\r\n]/.test(field) || field.includes(separator) ? `"${field.replaceAll('"', '""')}"` : field,
+    )
+    .join(separator);
+}

@@ -1,0 +1,175 @@
+// A file's bytes, inflated as they are read. Never holds more than a few chunks, and never takes a file
+// that ends too early for a whole one.
+
+import { open, stat } from "node:fs/promises";
+import { Readable } from "node:stream";
+import { createGunzip } from "node:zlib";
+import { UserError } from "../../../core/fault.ts";
+import { importLimits } from "../limits.ts";
+import { reasonOf } from "../../../core/log.ts";
+
+const chunkBytes = 256 * 1024;
+const byteOrderMark = Buffer.from([0xef, 0xbb, 0xbf]);
+
+export const standardInput = "-";
+
+export interface FileSource {
+  /** The first inflated bytes, at least importHeadBytesMin unless the file is shorter. */
+  head: Buffer;
+  /** `head` is all there is. */
+  whole: boolean;
+  /** What follows the head. */
+  rest: AsyncGenerator<Buffer>;
+}
+
+/** The size of a file in bytes, before anything is read; undefined for standard input. */
+export async function fileBytesOf(path: string): Promise<number | undefined> {
+  if (path === standardInput) return undefined;
+  const found = await stat(path).catch((thrown: unknown) => {
+    throw new UserError(`${path}: ${refusalOf(thrown)}`);
+  });
+  if (found.isDirectory()) throw new UserError(`${path}: a directory; name the files in it`);
+  return found.isFile() ? found.size : undefined;
+}
+
+export interface SourceOptions {
+  /** Hears how many bytes were read, before inflating. */
+  onBytes(count: number): void;
+  /** What standard input is. */
+  input(): ReadableStream<Uint8Array>;
+  /** Ends the waiting for standard input. */
+  stop: AbortSignal;
+}
+
+/**
+ * Opens a file or standard input.
+ * @throws UserError in one line for whatever keeps it from being read.
+ */
+export async function openSource(path: string, options: SourceOptions): Promise<FileSource> {
+  const raw = path === standardInput ? readInput(options) : readFile(path, options.onBytes);
+  const inflated = inflate(path, raw);
+  const pieces: Buffer[] = [];
+  let length = 0;
+  let whole = false;
+  while (length < importLimits.importHeadBytesMin && !whole) {
+    const { done, value } = await inflated.next();
+    if (done) whole = true;
+    else {
+      pieces.push(value);
+      length += value.length;
+    }
+  }
+  const bytes = Buffer.concat(pieces);
+  const marked = bytes.subarray(0, 3).equals(byteOrderMark);
+  return { head: marked ? bytes.subarray(3) : bytes, whole, rest: inflated };
+}
+
+async function* readFile(path: string, onBytes: (count: number) => void): AsyncGenerator<Buffer> {
+  const file = await open(path, "r");
+  try {
+    for (;;) {
+      // A new buffer each time: readers keep the piece of a record that a chunk ends in.
+      const { buffer, bytesRead } = await file.read(Buffer.allocUnsafe(chunkBytes), 0, chunkBytes, null);
+      if (bytesRead === 0) return;
+      onBytes(bytesRead);
+      yield buffer.subarray(0, bytesRead);
+    }
+  } finally {
+    await file.close();
+  }
+}
+
+async function* readInput({ input, onBytes, stop }: SourceOptions): AsyncGenerator<Buffer> {
+  const reader = input().getReader();
+  // Nobody knows when the next bytes come: who is told to stop must not wait for them.
+  const onStop = (): void => void reader.cancel().catch(() => {});
+  stop.addEventListener("abort", onStop, { once: true });
+  try {
+    for (;;) {
+      const { done, value } = await reader.read();
+      if (done) return;
+      onBytes(value.length);
+      yield Buffer.from(value.buffer, value.byteOffset, value.length);
+    }
+  } finally {
+    stop.removeEventListener("abort", onStop);
+    await reader.cancel();
+  }
+}
+
+/** Content decides, not the name: downloads are inflated on the way, or not, as it happens. */
+async function* inflate(path: string, raw: AsyncGenerator<Buffer>): AsyncGenerator<Buffer> {
+  try {
+    const first = await atLeast(raw, 4);
+    if (first.length === 0) return;
+    const chunks = prepend(first, raw);
+    if (first[0] === 0x1f && first[1] === 0x8b) yield* gunzipped(chunks);
+    else if (isZstd(first)) yield* unzstd(chunks);
+    else yield* chunks;
+  } catch (thrown) {
+    throw thrown instanceof UserError ? thrown : new UserError(`${path}: ${refusalOf(thrown)}`);
+  } finally {
+    await raw.return(undefined);
+  }
+}
+
+/** A frame, or a skippable one as some tools put in front. */
+function isZstd(first: Buffer): boolean {
+  if (first.length < 4) return false;
+  const magic = first.readUInt32LE(0);
+  return magic === 0xfd2fb528 || (magic & 0xfffffff0) >>> 0 === 0x184d2a50;
+}
+
+/** Reads on until there are `count` bytes, or the end. */
+async function atLeast(chunks: AsyncGenerator<Buffer>, count: number): Promise<Buffer> {
+  let bytes: Buffer = Buffer.alloc(0);
+  while (bytes.length < count) {
+    const { done, value } = await chunks.next();
+    if (done) break;
+    bytes = bytes.length === 0 ? value : Buffer.concat([bytes, value]);
+  }
+  return bytes;
+}
+
+async function* prepend(first: Buffer, rest: AsyncGenerator<Buffer>): AsyncGenerator<Buffer> {
+  yield first;
+  yield* rest;
+}
+
+/** Through node:zlib, which goes on with the next member of a file that was put together from several. */
+async function* gunzipped(chunks: AsyncGenerator<Buffer>): AsyncGenerator<Buffer> {
+  const raw = Readable.from(chunks, { objectMode: false, highWaterMark: chunkBytes });
+  const inflating = createGunzip({ chunkSize: chunkBytes });
+  raw.once("error", (thrown) => inflating.destroy(thrown));
+  try {
+    for await (const bytes of raw.pipe(inflating) as AsyncIterable<Buffer>) yield bytes;
+  } finally {
+    inflating.destroy();
+    raw.destroy();
+  }
+}
+
+/** Through the web stream: node:zlib takes a frame that ends too early for a whole one. */
+async function* unzstd(chunks: AsyncGenerator<Buffer>): AsyncGenerator<Buffer> {
+  const raw = new ReadableStream<Uint8Array<ArrayBuffer>>({
+    async pull(controller) {
+      const { done, value } = await chunks.next();
+      if (done) controller.close();
+      else controller.enqueue(value as Uint8Array<ArrayBuffer>);
+    },
+  });
+  const inflated = raw.pipeThrough(new DecompressionStream("zstd"));
+  for await (const bytes of inflated) yield Buffer.from(bytes.buffer, bytes.byteOffset, bytes.length);
+}
+
+function refusalOf(thrown: unknown): string {
+  const code = (thrown as { code?: unknown }).code;
+  if (code === "ENOENT") return "no such file";
+  if (code === "EACCES" || code === "EPERM") return "may not be read";
+  if (code === "EISDIR") return "a directory; name the files in it";
+  const reason = reasonOf(thrown);
+  if (code === "Z_BUF_ERROR" || reason === "unexpected end of file")
+    return "the compressed data ends too early";
+  if (typeof code === "string" && code.startsWith("Z_")) return `the compressed data is damaged (${reason})`;
+  return reason;
+}

@@ -1,0 +1,51 @@
+// How deep and how branched a JSON text or a form is, told from its bytes before anybody makes objects of it. Never
+// checks the grammar.
+
+import { limits } from "../limits.ts";
+
+const quote = 0x22;
+const backslash = 0x5c;
+const colon = 0x3a;
+const comma = 0x2c;
+const ampersand = 0x26;
+const opens = new Uint8Array(256);
+const closes = new Uint8Array(256);
+for (const bracket of [0x5b, 0x7b]) opens[bracket] = 1;
+for (const bracket of [0x5d, 0x7d]) closes[bracket] = 1;
+
+/** Why the text must not be parsed, if so: its objects would hold everybody up. */
+export function shapeFault(bytes: Uint8Array): string | undefined {
+  let [depth, parts, commas] = [0, 0, 0];
+  for (let at = 0; at < bytes.length; at++) {
+    const byte = bytes[at]!;
+    if (byte === quote) at = pastText(bytes, at);
+    else if (closes[byte] === 1) depth--;
+    else if (byte === comma) commas++;
+    else if (opens[byte] === 1 || byte === colon) {
+      depth += opens[byte]!;
+      parts++;
+    } else continue;
+    if (commas > limits.managementPartsMax) return `more than ${limits.managementPartsMax} elements`;
+    if (depth > limits.managementDepthMax) return `nested deeper than ${limits.managementDepthMax} levels`;
+    if (parts > limits.managementPartsMax) {
+      return `more than ${limits.managementPartsMax} members, objects and arrays`;
+    }
+  }
+  return undefined;
+}
+
+/** Why the fields of a form must not be read, if so. */
+export function formFault(bytes: Uint8Array): string | undefined {
+  let fields = 1;
+  for (let at = bytes.indexOf(ampersand); at >= 0; at = bytes.indexOf(ampersand, at + 1)) {
+    if (++fields > limits.managementPartsMax) return `more than ${limits.managementPartsMax} fields`;
+  }
+  return undefined;
+}
+
+/** From a text's opening quote to its closing one, or to the end. */
+function pastText(bytes: Uint8Array, from: number): number {
+  let at = from + 1;
+  while (at < bytes.length && bytes[at] !== quote) at += bytes[at] === backslash ? 2 : 1;
+  return at;
+}

@@ -1,0 +1,84 @@
+// The API's description of itself: OpenAPI for programs, a page for people. The one file that knows the
+// plugin
+// that reads routes. Never describes a route that hides itself, and never sends a reader elsewhere.
+
+import { readFileSync } from "node:fs";
+import { join } from "node:path";
+import { swagger } from "@elysiajs/swagger";
+import { Elysia } from "elysia";
+import { Fault } from "../../core/fault.ts";
+import { installedAssets, openAssets } from "./assets.ts";
+import { type ApiDocument, completeDocument } from "./document.ts";
+
+/** What the application knows of a route; Elysia's own list fits. */
+export interface DescribedRoute {
+  method: string;
+  path: string;
+  hooks: { detail?: RouteDetail };
+}
+
+/** What a route says of itself, as far as it matters to others. */
+export interface RouteDetail {
+  hide?: boolean;
+  /** What the gate asks for, e.g. `[{ personal_api_key: ["project:read"] }]`. */
+  security?: Record<string, string[]>[];
+}
+
+export interface DocsOptions {
+  /** Asked when the description is first wanted: by then every room has mounted its routes. */
+  routes: () => readonly DescribedRoute[];
+}
+
+export function docsRoutes({ routes }: DocsOptions) {
+  const hidden = { detail: { hide: true } };
+  const assets = openAssets(installedAssets());
+  let described: Promise<string> | undefined;
+  return (
+    new Elysia({ name: "docs" })
+      // The address that a start prints is opened in browsers.
+      .get("/", () => new Response(null, { status: 302, headers: { location: "/docs" } }), hidden)
+      .get("/docs", ({ request }) => assets.page(request), hidden)
+      .get(
+        "/docs/json",
+        async () => {
+          described ??= describe(routes()).then((document) => JSON.stringify(document));
+          return new Response(await described, { headers: jsonHeaders });
+        },
+        hidden,
+      )
+      .get(
+        "/docs/assets/:name",
+        async ({ request, params }) => {
+          const found = await assets.answer(params.name, request);
+          if (!found) throw new Fault("not_found", "The API page has no such file.");
+          return found;
+        },
+        hidden,
+      )
+  );
+}
+
+/** Any page may read it: generators of clients run in browsers too, and it says nothing secret. */
+const jsonHeaders = {
+  "content-type": "application/json",
+  "cache-control": "no-cache",
+  "access-control-allow-origin": "*",
+};
+
+/** The OpenAPI document of these routes. */
+export async function describe(routes: readonly DescribedRoute[]): Promise<ApiDocument> {
+  const { version } = JSON.parse(readFileSync(join(import.meta.dir, "../../../package.json"), "utf8")) as {
+    version: string;
+  };
+  // The plugin brings a page that loads scripts from elsewhere, so it reads a copy of the routes that nobody
+  // can reach.
+  const copy = new Elysia().use(
+    swagger({ path: "/docs", documentation: { info: { title: "Sluice", version } } }),
+  );
+  for (const { method, path, hooks } of routes) {
+    const { detail } = hooks;
+    if (detail?.hide !== true) copy.route(method, path, () => "", detail === undefined ? {} : { detail });
+  }
+  const reply = await copy.handle(new Request("http://localhost/docs/json"));
+  return completeDocument((await reply.json()) as ApiDocument);
+}

@@ -1,0 +1,94 @@
+// The fields of a resource as schemas: the one source of what a request is checked against and what the API's
+// description says. Checks nothing itself and never knows a resource.
+
+import Type, {
+  type Static,
+  type TNull,
+  type TObject,
+  type TProperties,
+  type TSchema,
+  type TUnion,
+} from "typebox";
+
+/** What any field may say of itself. A field with a `default` may be left out when a thing is made. */
+export type FieldNotes = {
+  description?: string;
+  examples?: unknown[];
+  default?: unknown;
+};
+
+/** Text, trimmed; not blank unless it says so. `maxLength` counts characters, not UTF-16 units. */
+export function text(notes: FieldNotes & { maxLength?: number; blank?: boolean } = {}) {
+  const { blank = false, ...rest } = notes;
+  return Type.String(blank ? rest : { minLength: 1, ...rest });
+}
+
+export function flag(notes: FieldNotes = {}) {
+  return Type.Boolean(notes);
+}
+
+/** A whole number that Postgres can hold, or within tighter bounds. */
+export function integer(notes: FieldNotes & { minimum?: number; maximum?: number } = {}) {
+  return Type.Integer({ minimum: -2_147_483_648, maximum: 2_147_483_647, ...notes });
+}
+
+/** A moment; checked ones are ISO 8601 in UTC. */
+export function moment(notes: FieldNotes = {}) {
+  return Type.String({ format: "date-time", ...notes });
+}
+
+export function uuid(notes: FieldNotes = {}) {
+  return Type.String({ format: "uuid", ...notes });
+}
+
+/** A name of the time zone database, like Europe/Paris. */
+export function timezone(notes: FieldNotes = {}) {
+  return Type.String({ format: "iana-timezone", ...notes });
+}
+
+export function choice<const Choices extends readonly string[]>(choices: Choices, notes: FieldNotes = {}) {
+  return Type.Enum(choices, { type: "string", ...notes });
+}
+
+/**
+ * The id of another thing. Only its form is checked: whether there is such a thing is the room's to say, with
+ * `missingReference`.
+ */
+export function reference(notes: FieldNotes = {}) {
+  return Type.Integer({ minimum: 1, maximum: 2_147_483_647, "x-reference": true, ...notes });
+}
+
+export function nullable<Schema extends TSchema>(
+  schema: Schema,
+  notes: FieldNotes = {},
+): TUnion<[Schema, TNull]> {
+  return Type.Union([schema, Type.Null()], notes);
+}
+
+/** Marks a field that replies show and requests cannot set. */
+export interface ReadOnly {
+  readOnly: true;
+}
+
+export function readOnly<Schema extends TSchema>(schema: Schema): Schema & ReadOnly {
+  return { ...schema, readOnly: true };
+}
+
+type Writable<Properties extends TProperties> = {
+  [Name in keyof Properties as Properties[Name] extends ReadOnly ? never : Name]: Properties[Name];
+};
+
+/** What a request may say of a resource: its model without the fields that are read-only, in its order. */
+export function writable<Properties extends TProperties>(
+  model: TObject<Properties>,
+): TObject<Writable<Properties>> {
+  const fields = Object.entries(model.properties).filter(([, schema]) => !("readOnly" in schema));
+  return Type.Object(Object.fromEntries(fields)) as unknown as TObject<Writable<Properties>>;
+}
+
+/**
+ * A checked request that makes a thing: every field without a default was given, the others are filled in.
+ */
+export type CreateInput<Schema extends TObject> = Static<Schema>;
+/** A checked request that changes a thing: only what was given. */
+export type UpdateInput<Schema extends TObject> = Partial<Static<Schema>>;

@@ -1,0 +1,141 @@
+// A whole body against a resource's schema. The first wrong field in the schema's order is the one refused;
+// what
+// the schema does not name is dropped, so that nothing can be set that it does not show. Never awaits.
+
+import type { Static, TObject } from "typebox";
+import type { UpdateInput, CreateInput } from "./field.ts";
+import { fieldFault, type FieldPath, typeNameOf } from "./field_fault.ts";
+import {
+  checkChoice,
+  checkFlag,
+  checkFree,
+  checkInteger,
+  checkMoment,
+  checkNumber,
+  checkReference,
+  checkText,
+  checkTimezone,
+  checkUuid,
+  type Rule,
+} from "./field_rule.ts";
+
+/**
+ * What makes a thing: every field without a default is there, the others are filled in.
+ * @throws Fault with the code, the text and the field of the first mistake.
+ */
+export function checkFields<Schema extends TObject>(schema: Schema, body: unknown): CreateInput<Schema> {
+  return checkBody(schema as Rule, body, "make") as Static<Schema>;
+}
+
+/**
+ * What replaces a thing: what has no default was given; the rest, where it was not given, stays.
+ * @throws Fault, as checkFields.
+ */
+export function checkReplacement<Schema extends TObject>(schema: Schema, body: unknown): UpdateInput<Schema> {
+  return checkBody(schema as Rule, body, "replace") as UpdateInput<Schema>;
+}
+
+/**
+ * What changes a thing: only what was given.
+ * @throws Fault, as checkFields.
+ */
+export function checkChanges<Schema extends TObject>(schema: Schema, body: unknown): UpdateInput<Schema> {
+  return checkBody(schema as Rule, body, "change") as UpdateInput<Schema>;
+}
+
+type Purpose = "make" | "replace" | "change";
+
+function checkBody(rule: Rule, body: unknown, purpose: Purpose): unknown {
+  if (body === null) throw fieldFault("null", "No data provided", []);
+  return checkObject(rule, body, [], purpose);
+}
+
+function checkObject(rule: Rule, value: unknown, path: FieldPath, purpose: Purpose): Record<string, unknown> {
+  if (!isDictionary(value)) {
+    const detail = `Invalid data. Expected a dictionary, but got ${typeNameOf(value)}.`;
+    throw fieldFault("invalid_input", detail, path.length > 0 ? [...path, "non_field_errors"] : []);
+  }
+  const checked: Record<string, unknown> = {};
+  for (const [name, field] of Object.entries(rule.properties ?? {})) {
+    if (Object.hasOwn(value, name)) checked[name] = checkValue(field, value[name], [...path, name], purpose);
+    else if (field.default !== undefined) {
+      if (purpose === "make") checked[name] = structuredClone(field.default);
+    } else if (purpose !== "change" && rule.required?.includes(name)) {
+      throw fieldFault("required", "This field is required.", [...path, name]);
+    }
+  }
+  return checked;
+}
+
+function checkValue(rule: Rule, value: unknown, path: FieldPath, purpose: Purpose): unknown {
+  const { rule: own, orNull } = plainRule(rule);
+  if (value === null) {
+    // A schema that says nothing takes anything, null too.
+    if (orNull || isFree(own)) return null;
+    throw fieldFault("null", "This field may not be null.", path);
+  }
+  if (own.enum) return checkChoice(own.enum, value, path);
+  if (own["x-reference"]) return checkReference(value, path);
+  switch (own.type) {
+    case "string":
+      return checkString(own, value, path);
+    case "integer":
+      return checkInteger(own, value, path);
+    case "number":
+      return checkNumber(own, value, path);
+    case "boolean":
+      return checkFlag(value, path, orNull);
+    case "array":
+      return checkList(own, value, path, purpose);
+    case "object":
+      return own.properties ? checkObject(own, value, path, purpose) : checkDictionary(value, path);
+    default:
+      return checkFree(value, path);
+  }
+}
+
+function checkString(rule: Rule, value: unknown, path: FieldPath): string {
+  if (rule.format === "date-time") return checkMoment(value, path);
+  if (rule.format === "uuid") return checkUuid(value, path);
+  if (rule.format === "iana-timezone") return checkTimezone(value, path);
+  return checkText(rule, value, path);
+}
+
+function checkList(rule: Rule, value: unknown, path: FieldPath, purpose: Purpose): unknown[] {
+  if (!Array.isArray(value)) {
+    throw fieldFault("not_a_list", `Expected a list of items but got type "${typeNameOf(value)}".`, path);
+  }
+  const { minItems = 0, maxItems = Infinity, items = {} } = rule;
+  if (value.length < minItems) throw fieldFault("empty", "This list may not be empty.", path);
+  if (value.length > maxItems) {
+    throw fieldFault("max_length", `Ensure this field has no more than ${maxItems} elements.`, path);
+  }
+  return value.map((one: unknown, i) => checkValue(items, one, [...path, String(i)], purpose));
+}
+
+function checkDictionary(value: unknown, path: FieldPath): unknown {
+  if (!isDictionary(value)) {
+    const detail = `Expected a dictionary of items but got type "${typeNameOf(value)}".`;
+    throw fieldFault("not_a_dict", detail, path);
+  }
+  return checkFree(value, path);
+}
+
+/** The rule without its "or null". */
+export function plainRule(rule: Rule): { rule: Rule; orNull: boolean } {
+  if (!rule.anyOf) return { rule, orNull: false };
+  const others = rule.anyOf.filter((one) => one.type !== "null");
+  const orNull = others.length < rule.anyOf.length;
+  const [only] = others;
+  if (only && others.length === 1) return { rule: only, orNull };
+  return { rule: { enum: others.map((one) => one.const) }, orNull };
+}
+
+/** Whether the rule says nothing of what a value must be. */
+export function isFree(rule: Rule): boolean {
+  return rule.type === undefined && rule.enum === undefined;
+}
+
+function isDictionary(value: unknown): value is Record<string, unknown> {
+  return typeof value === "object" && value !== null && !Array.isArray(value);
+}

@@ -1,0 +1,50 @@
+// What a client is told of a wrong field, in the words of the API it knows. Never shows more of a value than
+// a reader needs.
+
+import { Fault, type FaultCode } from "../../core/fault.ts";
+import { limits } from "../../core/limits.ts";
+
+/** Where a value stands: names and indices from the body down. */
+export type FieldPath = readonly string[];
+
+export function fieldFault(code: FaultCode, detail: string, path: FieldPath): Fault {
+  return new Fault(code, detail, { attr: path.length > 0 ? path.join("__") : null });
+}
+
+/** For a room that found that there is no such thing as a reference names. */
+export function missingReference(attr: string, id: number | string): Fault {
+  return new Fault("does_not_exist", `Invalid pk "${id}" - object does not exist.`, { attr });
+}
+
+/** What kind of value it is, as this API has always named kinds. */
+export function typeNameOf(value: unknown): string {
+  if (value === null) return "NoneType";
+  if (Array.isArray(value)) return "list";
+  if (typeof value === "string") return "str";
+  if (typeof value === "boolean") return "bool";
+  if (typeof value === "number") return Number.isInteger(value) ? "int" : "float";
+  return "dict";
+}
+
+/** A wrong value as a refusal repeats it, cut to `limits.valueShownCharsMax`. */
+export function shown(value: unknown): string {
+  const text = typeof value === "string" ? value : quoted(value, 3);
+  return text.length > limits.valueShownCharsMax ? `${text.slice(0, limits.valueShownCharsMax)}…` : text;
+}
+
+function quoted(value: unknown, depthMax: number): string {
+  if (value === null) return "None";
+  if (value === true) return "True";
+  if (value === false) return "False";
+  if (typeof value === "string") return `'${value}'`;
+  if (typeof value !== "object") return String(value);
+  if (depthMax === 0) return "...";
+  // More members than this are cut from the text anyway.
+  if (Array.isArray(value))
+    return `[${value
+      .slice(0, 100)
+      .map((one) => quoted(one, depthMax - 1))
+      .join(", ")}]`;
+  const members = Object.entries(value).slice(0, 100);
+  return `{${members.map(([name, one]) => `'${name}': ${quoted(one, depthMax - 1)}`).join(", ")}}`;
+}

@@ -1,0 +1,220 @@
+// One value against one rule: what is taken, what it becomes, what is said of a wrong one. Follows Django
+// REST
+// framework to the letter, since scripts written for that API read these texts. Never looks inside
+// containers.
+
+import type { Fault } from "../../core/fault.ts";
+import { httpLimits } from "../limits.ts";
+import { limits } from "../../core/limits.ts";
+import { withoutEnds, withoutLast } from "../../core/trim.ts";
+import { fieldFault, type FieldPath, typeNameOf, shown } from "./field_fault.ts";
+import { isoTimeOf, isTimezone } from "./field_time.ts";
+
+/** The keywords of a schema that are checked. */
+export interface Rule {
+  type?: string;
+  format?: string;
+  enum?: readonly unknown[];
+  const?: unknown;
+  anyOf?: readonly Rule[];
+  minLength?: number;
+  maxLength?: number;
+  minimum?: number;
+  maximum?: number;
+  minItems?: number;
+  maxItems?: number;
+  items?: Rule;
+  properties?: Record<string, Rule>;
+  required?: readonly string[];
+  default?: unknown;
+  "x-reference"?: boolean;
+}
+
+/** Without blanks at its ends, as Python finds them: not the byte order mark, but the separators of ASCII. */
+function trimmed(text: string): string {
+  let [start, end] = [0, text.length];
+  while (start < end && isBlank(text, start)) start++;
+  while (end > start && isBlank(text, end - 1)) end--;
+  return text.slice(start, end);
+}
+
+function isBlank(text: string, at: number): boolean {
+  const code = text.charCodeAt(at);
+  if (code < 0x80) return code === 0x20 || (code >= 0x09 && code <= 0x0d) || (code >= 0x1c && code <= 0x1f);
+  return code === 0x85 || (code !== 0xfeff && text[at]!.trim() === "");
+}
+
+export function checkText(rule: Rule, value: unknown, path: FieldPath): string {
+  if (typeof value !== "string" && typeof value !== "number") {
+    throw fieldFault("invalid_input", "Not a valid string.", path);
+  }
+  const { minLength = 0, maxLength = Infinity } = rule;
+  const given = String(value);
+  // No character has more than two UTF-16 units.
+  if (given.length > 2 * maxLength + httpLimits.blanksAroundMax) throw tooLong(maxLength, path);
+  const text = trimmed(given);
+  if (text === "") {
+    if (minLength > 0) throw fieldFault("blank", "This field may not be blank.", path);
+    return text;
+  }
+  // Code points are never more than UTF-16 units, and counting them is only worth it past the bound.
+  const length = text.length > maxLength || minLength > 1 ? [...text].length : text.length;
+  if (length > maxLength) throw tooLong(maxLength, path);
+  if (length < minLength) {
+    throw fieldFault("min_length", `Ensure this field has at least ${minLength} characters.`, path);
+  }
+  refuseUnstorable(text, path);
+  return text;
+}
+
+function tooLong(maxLength: number, path: FieldPath): Fault {
+  return fieldFault("max_length", `Ensure this field has no more than ${maxLength} characters.`, path);
+}
+
+/** NUL, which Postgres cannot hold, and halves of surrogate pairs, which UTF-8 cannot. */
+export function refuseUnstorable(text: string, path: FieldPath): void {
+  if (text.includes("\0")) {
+    throw fieldFault("null_characters_not_allowed", "Null characters are not allowed.", path);
+  }
+  if (text.isWellFormed()) return;
+  const lone = /[\ud800-\udfff]/u.exec(text)?.[0] ?? "";
+  const point = lone.charCodeAt(0).toString(16).toUpperCase();
+  const detail = `Surrogate characters are not allowed: U+${point}.`;
+  throw fieldFault("surrogate_characters_not_allowed", detail, path);
+}
+
+const textDigitsMax = 1000;
+const digits = /^[+-]?[\d_]+$/;
+
+export function checkInteger(rule: Rule, value: unknown, path: FieldPath): number {
+  if (typeof value === "string" && value.length > textDigitsMax) {
+    throw fieldFault("max_string_length", "String value too large.", path);
+  }
+  const number = integerIn(value);
+  if (number === undefined) throw fieldFault("invalid_input", "A valid integer is required.", path);
+  const { minimum = Number.MIN_SAFE_INTEGER, maximum = Number.MAX_SAFE_INTEGER } = rule;
+  if (number < minimum) {
+    const detail = `Ensure this value is greater than or equal to ${minimum}.`;
+    throw fieldFault("min_value", detail, path);
+  }
+  if (number > maximum) {
+    throw fieldFault("max_value", `Ensure this value is less than or equal to ${maximum}.`, path);
+  }
+  return number;
+}
+
+function integerIn(value: unknown): number | undefined {
+  // Minus zero is zero.
+  if (typeof value === "number" && Number.isInteger(value)) return value + 0;
+  if (typeof value !== "string") return undefined;
+  // As Python reads one: single underscores between digits, and a fraction of zeros.
+  const text = value.trim();
+  const whole = text.includes(".") ? withoutLast(text, "0") : `${text}.`;
+  const number = whole.slice(0, -1);
+  if (!whole.endsWith(".") || !digits.test(number) || !parted(number)) return undefined;
+  return Number(number.replaceAll("_", "")) + 0;
+}
+
+/** Whether every underscore has a digit on each side. */
+function parted(number: string): boolean {
+  const first = number.startsWith("+") || number.startsWith("-") ? 1 : 0;
+  return number[first] !== "_" && !number.endsWith("_") && !number.includes("__");
+}
+
+/** A reference's own words: it is not out of range but names nothing. */
+export function checkReference(value: unknown, path: FieldPath): number {
+  const number = typeof value === "string" && value.length > textDigitsMax ? undefined : integerIn(value);
+  if (number === undefined) {
+    const detail = `Incorrect type. Expected pk value, received ${typeNameOf(value)}.`;
+    throw fieldFault("incorrect_type", detail, path);
+  }
+  if (number < 1 || number > 2_147_483_647) {
+    throw fieldFault("does_not_exist", `Invalid pk "${shown(value)}" - object does not exist.`, path);
+  }
+  return number;
+}
+
+export function checkNumber(rule: Rule, value: unknown, path: FieldPath): number {
+  if (typeof value === "string" && value.length > textDigitsMax) {
+    throw fieldFault("max_string_length", "String value too large.", path);
+  }
+  const number = typeof value === "string" && /^\s*[+-]?[\d.]/.test(value) ? Number(value) : value;
+  if (typeof number !== "number" || !Number.isFinite(number)) {
+    throw fieldFault("invalid_input", "A valid number is required.", path);
+  }
+  const { minimum = -Infinity, maximum = Infinity } = rule;
+  if (number < minimum) {
+    const detail = `Ensure this value is greater than or equal to ${minimum}.`;
+    throw fieldFault("min_value", detail, path);
+  }
+  if (number > maximum) {
+    throw fieldFault("max_value", `Ensure this value is less than or equal to ${maximum}.`, path);
+  }
+  return number;
+}
+
+const yes = new Set<unknown>("t T y Y yes Yes YES true True TRUE on On ON 1".split(" ")).add(1).add(true);
+const no = new Set<unknown>("f F n N no No NO false False FALSE off Off OFF 0".split(" ")).add(0).add(false);
+const neither = new Set<unknown>(["null", "Null", "NULL", ""]);
+
+/** `orNull`: whether the words for nothing are taken. */
+export function checkFlag(value: unknown, path: FieldPath, orNull: boolean): boolean | null {
+  if (yes.has(value)) return true;
+  if (no.has(value)) return false;
+  if (orNull && neither.has(value)) return null;
+  throw fieldFault("invalid_input", "Must be a valid boolean.", path);
+}
+
+const wrongTime =
+  "Datetime has wrong format. Use one of these formats instead: " +
+  "YYYY-MM-DDThh:mm[:ss[.uuuuuu]][+HH:MM|-HH:MM|Z].";
+
+export function checkMoment(value: unknown, path: FieldPath): string {
+  const time = typeof value === "string" && value.length <= 64 ? isoTimeOf(value) : undefined;
+  if (time === undefined) throw fieldFault("invalid_input", wrongTime, path);
+  return time;
+}
+
+export function checkUuid(value: unknown, path: FieldPath): string {
+  const hex =
+    typeof value === "string" && value.length <= 64
+      ? withoutEnds(value.replace("urn:", "").replace("uuid:", ""), "{}").replaceAll("-", "")
+      : "";
+  if (!/^[0-9a-f]{32}$/i.test(hex)) {
+    throw fieldFault("invalid_input", `“${shown(value)}” is not a valid UUID.`, path);
+  }
+  const parts = [hex.slice(0, 8), hex.slice(8, 12), hex.slice(12, 16), hex.slice(16, 20), hex.slice(20)];
+  return parts.join("-").toLowerCase();
+}
+
+export function checkChoice(choices: readonly unknown[], value: unknown, path: FieldPath): unknown {
+  const word = typeof value === "string" ? value : shown(value);
+  const found = choices.find((one) => String(one) === word);
+  if (found === undefined) throw notAChoice(value, path);
+  return found;
+}
+
+export function checkTimezone(value: unknown, path: FieldPath): string {
+  if (typeof value !== "string" || !isTimezone(value)) throw notAChoice(value, path);
+  return value;
+}
+
+function notAChoice(value: unknown, path: FieldPath): Error {
+  return fieldFault("invalid_choice", `"${shown(value)}" is not a valid choice.`, path);
+}
+
+/** Any JSON: storable, and no deeper than what reads it back can bear. */
+export function checkFree(value: unknown, path: FieldPath): unknown {
+  const waiting: { value: unknown; depth: number }[] = [{ value, depth: 0 }];
+  for (let next = waiting.pop(); next; next = waiting.pop()) {
+    const { value: one, depth } = next;
+    if (typeof one === "string") refuseUnstorable(one, path);
+    if (typeof one !== "object" || one === null) continue;
+    if (depth >= limits.jsonDepthMax) {
+      throw fieldFault("invalid_input", `Value is nested deeper than ${limits.jsonDepthMax} levels.`, path);
+    }
+    if (!Array.isArray(one)) for (const name of Object.keys(one)) refuseUnstorable(name, path);
+    for (const member of Object.values(one)) waiting.push({ value: member, depth: depth + 1 });
+  }
+  return value;
+}

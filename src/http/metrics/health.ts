@@ -1,0 +1,151 @@
+// Whether the process lives, whether its parts answer, and what it has counted. Never says more of a failure
+// than its code: anybody may ask.
+
+import { createHash, timingSafeEqual } from "node:crypto";
+import { Elysia } from "elysia";
+import type { Clock } from "../../core/clock.ts";
+import { withinMs } from "../../core/deadline.ts";
+import { Fault } from "../../core/fault.ts";
+import { httpLimits } from "../limits.ts";
+import { limits } from "../../core/limits.ts";
+import { type Log, reasonOf } from "../../core/log.ts";
+import type { Registry } from "./metrics.ts";
+
+/** Resolves when the part is well, throws when it is not. Held to `limits.healthMsMax`. */
+export type HealthCheck = () => Promise<void>;
+
+export interface HealthOptions {
+  /** By the name each part has in the reply, in the order they are shown. */
+  checks: Readonly<Record<string, HealthCheck>>;
+  /** Every event that was taken before this moment, in ms, can be read. */
+  storedUntil(): Promise<number>;
+  /** What `/metrics` shows. */
+  metrics(): string | Promise<string>;
+  /** What `/metrics` asks for as a bearer token; anybody may read it unless given. */
+  metricsToken?: string | undefined;
+  /** Where readiness is shown among it, part by part. */
+  registry: Registry;
+  clock: Clock;
+  log: Log;
+  checkMsMax?: number;
+}
+
+export interface PartHealth {
+  part: string;
+  ok: boolean;
+  /** A short code, when it is not. */
+  error?: string;
+}
+
+export function healthRoutes(options: HealthOptions) {
+  const { checks, metrics, metricsToken, registry, clock, log, checkMsMax = limits.healthMsMax } = options;
+  const readiness = openReadiness(checks, checkMsMax, log);
+  const stored = openStored(options.storedUntil, clock, checkMsMax);
+  const known = { parts: [] as PartHealth[], at: Number.NEGATIVE_INFINITY };
+  const wellness = (): [string, number][] => known.parts.map(({ part, ok }) => [part, ok ? 1 : 0]);
+  registry.gauges("sluice_ready", "Whether a part is ready: 1, or 0.", "part", wellness);
+  const look = async () => void Object.assign(known, { parts: await readiness(), at: clock.elapsed() });
+  const shown = async (): Promise<string> => {
+    const isOld = clock.elapsed() - known.at > httpLimits.readinessAgeMsMax;
+    // A part that hangs shows as it was, until its check is given up.
+    if (isOld) await withinMs(look(), httpLimits.readinessWaitMs).catch(() => {});
+    return await metrics();
+  };
+  const ready = async (): Promise<Response> => {
+    const parts = await readiness();
+    const status = parts.every((part) => part.ok) ? 200 : 503;
+    const lines = parts.map((part) => `${JSON.stringify(part)}\n`).join("");
+    return new Response(lines, { status, headers: { "content-type": "application/x-ndjson" } });
+  };
+  const alive = (): Response =>
+    new Response("ok\n", { headers: { "content-type": "text/plain; charset=utf-8" } });
+  const app = new Elysia({ name: "health" });
+  const hidden = { detail: { hide: true } };
+  for (const path of ["/_health", "/_livez", "/_liveness"]) app.get(path, alive, hidden);
+  for (const path of ["/_readiness", "/_readyz"]) app.get(path, ready, hidden);
+  app.get("/_stored", stored, hidden);
+  return app.get(
+    "/metrics",
+    async ({ request }) => {
+      if (metricsToken !== undefined) requireBearer(request, metricsToken);
+      return new Response(await shown(), { headers: { "content-type": "text/plain; version=0.0.4" } });
+    },
+    hidden,
+  );
+}
+
+/**
+ * Tells how far reading is behind capturing: `{"stored_until": moment, "now": moment}`, or 503 where that is not known
+ * just now. Those who ask within httpLimits.storedAgainMs share an answer, so that asking costs Postgres little.
+ */
+function openStored(
+  storedUntil: () => Promise<number>,
+  clock: Clock,
+  checkMsMax: number,
+): () => Promise<Response> {
+  let latest: { asked: number; answer: Promise<number> } | undefined;
+  return async () => {
+    const [asked, now] = [clock.elapsed(), clock.now()];
+    if (!latest || asked - latest.asked > httpLimits.storedAgainMs) latest = { asked, answer: storedUntil() };
+    try {
+      const until = await withinMs(latest.answer, checkMsMax);
+      return Response.json({ stored_until: new Date(until).toISOString(), now: new Date(now).toISOString() });
+    } catch {
+      return Response.json({ stored_until: null }, { status: 503, headers: { "retry-after": "1" } });
+    }
+  };
+}
+
+/**
+ * Compares digests, so that neither the time taken nor the length tells anything of the token.
+ * @throws Fault not_authenticated, authentication_failed
+ */
+function requireBearer(request: Request, token: string): void {
+  const given = request.headers.get("authorization");
+  if (given === null) {
+    throw new Fault("not_authenticated", "Authentication credentials were not provided.");
+  }
+  if (timingSafeEqual(digest(given), digest(`Bearer ${token}`))) return;
+  throw new Fault("authentication_failed", "The bearer token is not METRICS_TOKEN.");
+}
+
+function digest(text: string): Buffer {
+  return createHash("sha256").update(text).digest();
+}
+
+/**
+ * Checks every part at once. Those who ask while a check runs share its answer, so that asking costs stores
+ * little.
+ */
+export function openReadiness(
+  checks: HealthOptions["checks"],
+  checkMsMax: number,
+  log: Log,
+): () => Promise<PartHealth[]> {
+  const unwell = new Set<string>();
+  let running: Promise<PartHealth[]> | undefined;
+
+  const checkPart = async ([part, check]: [string, HealthCheck]): Promise<PartHealth> => {
+    try {
+      await withinMs(check(), checkMsMax);
+      if (unwell.delete(part)) log.info("a part answers again", { part });
+      return { part, ok: true };
+    } catch (reason) {
+      if (!unwell.has(part)) log.warn("a part does not answer", { part, reason: reasonOf(reason) });
+      unwell.add(part);
+      return { part, ok: false, error: codeOf(reason) };
+    }
+  };
+
+  return () => {
+    running ??= Promise.all(Object.entries(checks).map(checkPart)).finally(() => {
+      running = undefined;
+    });
+    return running;
+  };
+}
+
+function codeOf(reason: unknown): string {
+  const code = reason instanceof Error && "code" in reason ? String(reason.code) : "";
+  return /^[A-Z0-9_]{1,40}$/.test(code) ? code : "FAILED";
+}

@@ -1,0 +1,65 @@
+// What Prometheus asks of every process, in its own names: of the server's processes (the first and its capture
+// workers, added up), not of the embedded stores. Read when somebody looks.
+
+import { readdirSync, readFileSync } from "node:fs";
+import type { Clock } from "../../core/clock.ts";
+import { readVersion } from "../../core/version.ts";
+import type { Registry } from "./metrics.ts";
+
+/**
+ * CPU time, memory and open files of this process; each worker tells its own.
+ * @param proc where Linux shows a process to itself. Elsewhere open files are not shown.
+ */
+export function followProcess(registry: Registry, proc = "/proc/self"): void {
+  registry.followed("counter", "process_cpu_seconds_total", "CPU time of the server's processes.", () => {
+    const { user, system } = process.cpuUsage();
+    return (user + system) / 1e6;
+  });
+  registry.followed("gauge", "process_resident_memory_bytes", "Memory of the server's processes.", () =>
+    process.memoryUsage.rss(),
+  );
+  if (openFiles(proc) === undefined) return;
+  registry.followed(
+    "gauge",
+    "process_open_fds",
+    "Open file descriptors of the server's processes.",
+    () => openFiles(proc) ?? 0,
+  );
+  registry.followed(
+    "gauge",
+    "process_max_fds",
+    "The most file descriptors they may open.",
+    () => openFilesMax(proc) ?? 0,
+  );
+}
+
+/** What is told once for all workers: adding it up would make no sense. */
+export function followServer(registry: Registry, clock: Clock): void {
+  const built = { version: readVersion(), bun: Bun.version };
+  registry.constant("sluice_build_info", "The version that runs, and the Bun it runs on; always 1.", built);
+  const started = clock.now() / 1000 - process.uptime();
+  const help = "When the server started, in seconds since 1970.";
+  registry.followed("gauge", "process_start_time_seconds", help, () => started);
+}
+
+/** Undefined where the system does not tell. */
+function openFiles(proc: string): number | undefined {
+  try {
+    // Reading the folder opens one more.
+    return readdirSync(`${proc}/fd`).length - 1;
+  } catch {
+    return undefined;
+  }
+}
+
+/** "Max open files  1024  524288  files": the first number is what holds now. */
+function openFilesMax(proc: string): number | undefined {
+  try {
+    const text = readFileSync(`${proc}/limits`, "utf8");
+    const line = text.split("\n").find((one) => one.startsWith("Max open files"));
+    const soft = line?.slice("Max open files".length).trim().split(" ", 1)[0];
+    return soft === undefined || soft === "unlimited" ? undefined : Number(soft);
+  } catch {
+    return undefined;
+  }
+}

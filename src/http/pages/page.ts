@@ -1,0 +1,124 @@
+// Lists, a page at a time: limit and offset in, links to the neighbours out. Never counts or cuts rows
+// itself.
+
+import { httpLimits } from "../limits.ts";
+import { limits } from "../../core/limits.ts";
+import { withoutLast } from "../../core/trim.ts";
+import { checkInteger, type Rule } from "../fields/field_rule.ts";
+
+export interface Page {
+  /** Rows on the page, from 1 to `httpLimits.pageMax`. */
+  limit: number;
+  /** Rows before it. */
+  offset: number;
+}
+
+export interface PageLinks {
+  next: string | null;
+  previous: string | null;
+}
+
+/** What every list answers. */
+export interface PageReply<Row> extends PageLinks {
+  count: number;
+  results: Row[];
+}
+
+/**
+ * Reads `limit` and `offset`.
+ * @throws Fault with the one of them as its attr that is no whole number within its bounds.
+ */
+export function readPage(query: URLSearchParams): Page {
+  return { limit: readLimit(query), offset: readNumber(query, "offset", offsetBounds) ?? 0 };
+}
+
+/** `limit` alone; `unasked` where it is not given. @throws Fault, as readPage. */
+export function readLimit(query: URLSearchParams, unasked: number = limits.pageDefault): number {
+  return readNumber(query, "limit", limitBounds) ?? unasked;
+}
+
+export const limitBounds = { minimum: 1, maximum: httpLimits.pageMax } as const;
+export const offsetBounds = { minimum: 0, maximum: httpLimits.pageOffsetMax } as const;
+
+function readNumber(query: URLSearchParams, name: string, bounds: Rule): number | undefined {
+  const text = query.get(name);
+  return text === null ? undefined : checkInteger(bounds, text, [name]);
+}
+
+/** Where people reach this server, for the requests of one that was told. */
+const sites = new WeakMap<Request, string>();
+
+/** Links in this request's answer begin with `site`, e.g. https://sluice.example, whatever it says of its host. */
+export function reachedAt(request: Request, site: string): void {
+  sites.set(request, site);
+}
+
+/**
+ * Where a request was sent, as its client sees it, without the key it may carry: links are passed on. Where the server
+ * was not told, its Host counts; a proxy that ends TLS says so in X-Forwarded-Proto. X-Forwarded-Host is not believed:
+ * anybody can send it.
+ */
+export function requestUrl(request: Request): URL {
+  const asked = new URL(request.url);
+  if (asked.searchParams.has("personal_api_key")) asked.searchParams.delete("personal_api_key");
+  const site = sites.get(request);
+  if (site !== undefined) return new URL(`${withoutLast(site, "/")}${asked.pathname}${asked.search}`);
+  const protocol = request.headers.get("x-forwarded-proto");
+  if (protocol === "https" || protocol === "http") asked.protocol = `${protocol}:`;
+  return asked;
+}
+
+/** Absolute links that keep every other query key, sorted. */
+export function pageLinks(url: URL, { limit, offset }: Page, count: number): PageLinks {
+  const next = offset + limit < count ? pageUrl(url, limit, offset + limit) : null;
+  const previous = offset > 0 ? pageUrl(url, limit, offset - limit) : null;
+  return { next, previous };
+}
+
+/** `count`: all rows there are; `results`: those of this page. */
+export function pageReply<Row>(url: URL, page: Page, count: number, results: Row[]): PageReply<Row> {
+  return { count, ...pageLinks(url, page, count), results };
+}
+
+/**
+ * The same as finished JSON, for results that are JSON texts already and must not be changed by reading them.
+ */
+export function pageText(url: URL, page: Page, count: number, results: readonly string[]): string {
+  const head = JSON.stringify({ count, ...pageLinks(url, page, count) });
+  return `${head.slice(0, -1)},"results":[${results.join(",")}]}`;
+}
+
+/**
+ * The same in parts, for results that a store wrote as JSON itself: `results` are objects with a comma before each of
+ * them.
+ */
+export function pageParts(url: URL, page: Page, count: number, results: Uint8Array): Uint8Array[] {
+  const { head, tail } = pageEnds(url, page, count);
+  return [head, results.subarray(1), tail];
+}
+
+/** What stands before such results, and behind them. */
+export function pageEnds(url: URL, page: Page, count: number): { head: Uint8Array; tail: Uint8Array } {
+  const head = Buffer.from(pageText(url, page, count, []).slice(0, -2));
+  return { head, tail: Buffer.from("]}") };
+}
+
+/** Results that come in pieces, without the comma that stands before the first. */
+export async function* withoutComma(
+  pieces: AsyncGenerator<Uint8Array, void>,
+): AsyncGenerator<Uint8Array, void> {
+  let isFirst = true;
+  for await (const piece of pieces) {
+    if (piece.length > 0) yield isFirst ? piece.subarray(1) : piece;
+    isFirst &&= piece.length === 0;
+  }
+}
+
+function pageUrl(url: URL, limit: number, offset: number): string {
+  const link = new URL(url);
+  link.searchParams.set("limit", String(limit));
+  if (offset > 0) link.searchParams.set("offset", String(offset));
+  else link.searchParams.delete("offset");
+  link.searchParams.sort();
+  return link.href;
+}

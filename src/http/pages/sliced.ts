@@ -1,0 +1,145 @@
+// Long replies, written and sent a slice at a time, so that a capture beside them waits for a slice only. Never
+// changes what JSON.stringify would have written.
+
+import { yieldToEventLoop } from "../../core/clock.ts";
+import { limits } from "../../core/limits.ts";
+
+const headers = { "content-type": "application/json" };
+
+/** A JSON reply of these parts, which are joined; long ones are neither copied nor sent in one go. */
+export function slicedReply(parts: readonly Uint8Array[]): Response {
+  const bytes = parts.reduce((sum, part) => sum + part.length, 0);
+  if (bytes <= limits.replySliceBytes) return new Response(Buffer.concat(parts, bytes), { headers });
+  return sentAsRead(slicesOf(parts));
+}
+
+/**
+ * A JSON reply whose middle comes piece by piece, the next one asked for when the last one is on its way: what is
+ * held of it is a piece. One that fails half way cuts the connection, so that no client takes what it has for the
+ * whole. A short one is sent as a whole.
+ */
+export async function streamedReply(
+  head: Uint8Array,
+  middle: AsyncGenerator<Uint8Array, void>,
+  tail: Uint8Array,
+): Promise<Response> {
+  const begun = [head];
+  for (let bytes = 0; bytes < limits.replySliceBytes;) {
+    const { value, done } = await middle.next();
+    if (done) return slicedReply([...begun, tail]);
+    begun.push(value);
+    bytes += value.length;
+  }
+  return sentAsRead(
+    (async function* () {
+      try {
+        yield* slicesOf(begun);
+        for await (const piece of middle) yield* slicesOf([piece]);
+        yield tail;
+      } finally {
+        await middle.return();
+      }
+    })(),
+  );
+}
+
+function sentAsRead(slices: Generator<Uint8Array, undefined> | AsyncGenerator<Uint8Array, void>): Response {
+  const body = new ReadableStream<Uint8Array>(
+    {
+      pull: async (controller) => {
+        const { value, done } = await slices.next();
+        if (done) controller.close();
+        else controller.enqueue(value);
+        await yieldToEventLoop();
+      },
+      // Its client has left: what is read for it ends.
+      cancel: async () => void (await slices.return(undefined)),
+    },
+    { highWaterMark: 0 },
+  );
+  return new Response(body, { headers });
+}
+
+/**
+ * The object as a JSON reply, written member by member and element by element down to `levels` below it: what lies
+ * deeper is written in one go.
+ */
+export async function slicedJson(value: Readonly<Record<string, unknown>>, levels = 2): Promise<Response> {
+  const parts: Uint8Array[] = [];
+  let text = "";
+  for (const piece of piecesOf(value, levels)) {
+    text += piece;
+    if (text.length < limits.replySliceBytes) continue;
+    parts.push(Buffer.from(text));
+    text = "";
+    await yieldToEventLoop();
+  }
+  parts.push(Buffer.from(text));
+  return slicedReply(parts);
+}
+
+/** `show` of each row, with others' turns in between. */
+export async function shownInTurns<Row, Shown>(
+  rows: readonly Row[],
+  show: (row: Row) => Shown,
+): Promise<Shown[]> {
+  const shown: Shown[] = [];
+  for (const row of rows) {
+    if (shown.length > 0 && shown.length % limits.rowsShownAtOnceMax === 0) await yieldToEventLoop();
+    shown.push(show(row));
+  }
+  return shown;
+}
+
+/** A long page of a list as a sliced reply; anything else is left to whoever sends it. */
+export async function longPageReply(value: unknown): Promise<Response | undefined> {
+  if (!isPlainObject(value) || value instanceof Response) return undefined;
+  const { results } = value;
+  return Array.isArray(results) && results.length > limits.rowsShownAtOnceMax
+    ? await slicedJson(value)
+    : undefined;
+}
+
+function isPlainObject(value: unknown): value is Readonly<Record<string, unknown>> {
+  return typeof value === "object" && value !== null;
+}
+
+function* slicesOf(parts: readonly Uint8Array[]): Generator<Uint8Array, undefined> {
+  for (const part of parts) {
+    for (let at = 0; at < part.length; at += limits.replySliceBytes) {
+      yield part.subarray(at, at + limits.replySliceBytes);
+    }
+  }
+}
+
+function* piecesOf(value: unknown, levels: number): Generator<string, undefined> {
+  if (levels > 0 && Array.isArray(value)) yield* elementsOf(value, levels - 1);
+  else if (levels > 0 && isPlain(value)) yield* membersOf(value, levels - 1);
+  else yield JSON.stringify(value) ?? "null";
+}
+
+function* elementsOf(list: readonly unknown[], levels: number): Generator<string, undefined> {
+  yield "[";
+  for (const [i, element] of list.entries()) {
+    if (i > 0) yield ",";
+    yield* piecesOf(element, levels);
+  }
+  yield "]";
+}
+
+function* membersOf(value: Readonly<Record<string, unknown>>, levels: number): Generator<string, undefined> {
+  let before = "{";
+  for (const [name, member] of Object.entries(value)) {
+    // What JSON has no word for is left out of an object.
+    if (member === undefined || typeof member === "function" || typeof member === "symbol") continue;
+    yield `${before}${JSON.stringify(name)}:`;
+    yield* piecesOf(member, levels);
+    before = ",";
+  }
+  yield before === "{" ? "{}" : "}";
+}
+
+/** Whether its members are what JSON shows of it. */
+function isPlain(value: unknown): value is Readonly<Record<string, unknown>> {
+  return typeof value === "object" && value !== null && !("toJSON" in value);
+}

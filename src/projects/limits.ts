@@ -1,0 +1,6 @@
+// Bounds of projects, with their units and reasons.
+
+export const projectLimits = {
+  /** Projects of one organization: every reply about it lists them all. */
+  projectsPerOrganizationMax: 1000,
+};

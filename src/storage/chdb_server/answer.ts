@@ -1,0 +1,92 @@
+// How the embedded ClickHouse answers over HTTP: headers, statuses, compression. Never decides what is run.
+
+import type { ServerResponse } from "node:http";
+import { Readable } from "node:stream";
+import { pipeline } from "node:stream/promises";
+import { promisify } from "node:util";
+import { constants, createGzip, gzip } from "node:zlib";
+import { type EngineRequest, ServerError } from "./request.ts";
+import type { EngineAnswer } from "./run.ts";
+import { EngineError } from "./chdb.ts";
+
+const level = constants.Z_BEST_SPEED;
+const gzipWhole = promisify<Uint8Array, { level: number }, Buffer>(gzip);
+
+/** ClickHouse's statuses of its numbers; 500 unless listed. */
+const statuses: Readonly<Record<number, number>> = {
+  6: 400,
+  26: 400,
+  27: 400,
+  36: 400,
+  38: 400,
+  41: 400,
+  43: 400,
+  46: 404,
+  47: 404,
+  48: 501,
+  50: 404,
+  53: 400,
+  60: 404,
+  62: 400,
+  72: 400,
+  73: 404,
+  81: 404,
+  115: 404,
+  159: 408,
+  194: 401,
+  202: 503,
+  291: 403,
+  308: 413,
+  376: 400,
+  456: 400,
+  457: 400,
+  497: 403,
+  516: 403,
+};
+
+export async function sendAnswer(
+  response: ServerResponse,
+  ask: EngineRequest,
+  { format, body }: EngineAnswer,
+): Promise<void> {
+  response.setHeader("x-clickhouse-query-id", ask.queryId);
+  response.setHeader("x-clickhouse-format", format);
+  response.setHeader("x-clickhouse-timezone", "UTC");
+  response.setHeader(
+    "content-type",
+    format.startsWith("JSON") ? "application/json" : "application/octet-stream",
+  );
+  if (ask.gzip) response.setHeader("content-encoding", "gzip");
+  if (body instanceof Uint8Array) {
+    const bytes = ask.gzip ? await gzipWhole(body, { level }) : body;
+    response.setHeader("content-length", bytes.length);
+    response.end(bytes);
+    return;
+  }
+  // Once they are out, an error can only cut the answer short, which no client takes for its end.
+  response.flushHeaders();
+  const pieces = Readable.from(body, { objectMode: false });
+  if (ask.gzip) await pipeline(pieces, createGzip({ level }), response);
+  else await pipeline(pieces, response);
+}
+
+/** The socket, not the response: destroyed before its headers were sent, that one says 200 first. */
+export function cutOff(response: ServerResponse): void {
+  response.socket?.destroy();
+}
+
+/** An error as ClickHouse tells it, or a cut connection when the answer has begun. */
+export function sendError(response: ServerResponse, thrown: unknown): void {
+  if (response.headersSent) {
+    cutOff(response);
+    return;
+  }
+  const known = thrown instanceof EngineError || thrown instanceof ServerError;
+  const code = known ? thrown.code : 1002;
+  const text = known ? thrown.message : `Code: ${code}. DB::Exception: ${String(thrown)} (UNKNOWN_EXCEPTION)`;
+  response.statusCode = statuses[code] ?? 500;
+  response.removeHeader("content-encoding");
+  response.setHeader("x-clickhouse-exception-code", code);
+  response.setHeader("content-type", "text/plain; charset=UTF-8");
+  response.end(`${text}\n`);
+}

@@ -1,0 +1,177 @@
+// The one file that knows the embedded ClickHouse engine: statements in, bytes out, off the event loop. Never
+// speaks HTTP.
+
+import { type ChdbQueryStream, Session, drainPending } from "chdb";
+import { reasonOf } from "../../core/log.ts";
+import { quoteText } from "../clickhouse/statement.ts";
+
+export interface EngineStatement {
+  /** Its `log_comment`, by which it is found while it runs; of no other statement. */
+  mark: string;
+  /** Exactly one statement. */
+  text: string;
+  /** The format of the answer, unless the statement names one. */
+  format: string;
+  database: string;
+  /** For this statement alone. */
+  settings: Map<string, string>;
+  /** What fills `{name:Type}`, escaped as in ClickHouse's URLs. */
+  params: Map<string, string>;
+  /** Stops the statement in the engine; used once per statement. */
+  abort: AbortSignal;
+}
+
+export interface Engine {
+  /** The whole answer. */
+  run(statement: EngineStatement): Promise<Uint8Array>;
+  /**
+   * The answer piece by piece; only for SELECTs that need no other query to be planned, which blocks the
+   * event loop.
+   */
+  stream(statement: EngineStatement): AsyncGenerator<Uint8Array, void>;
+  /** Resolves when everything that still ran has ended and the engine has let go of its folder. */
+  close(): Promise<void>;
+}
+
+/** Whatever the engine says no with. */
+export class EngineError extends Error {
+  /** ClickHouse's number. */
+  readonly code: number;
+  /** The engine is beyond use: only another process can open the folder again. */
+  readonly fatal: boolean;
+
+  constructor(message: string, code: number) {
+    super(message);
+    this.name = "EngineError";
+    this.code = code;
+    this.fatal = code === abortedCode && message.includes("shutting down");
+  }
+}
+
+const abortedCode = 236;
+const unknownCode = 1002;
+
+/** Well below the engine's default, in characters of up to four bytes each. */
+const plainPreambleLengthMax = 50_000;
+
+/** How often a statement whose client has left is told to stop: it may not have begun the first time. */
+const cancelAgainMs = 200;
+
+/**
+ * Opens the engine on a folder, which one process at a time may do, with a configuration file.
+ *
+ * Each statement gets a session of its own (0.4 ms): a setting, a parameter or a temporary table cannot
+ * outlive it, and
+ * sessions run side by side. The first session only keeps the engine open.
+ * @throws EngineError when the folder is in use or cannot be read.
+ */
+export function openEngine(path: string, configPath: string): Engine {
+  const anchor = openSession(path, [`--config-file=${configPath}`]);
+
+  /** Ends with the session closed, whatever happens. */
+  async function prepare(statement: EngineStatement): Promise<{ session: Session; finish: () => void }> {
+    const session = openSession(path);
+    const stopCancelling = cancelWhenAborted(path, statement.abort, statement.mark);
+    const finish = (): void => {
+      stopCancelling();
+      session.close();
+    };
+    try {
+      const preamble = preambleOf(statement);
+      // The engine parses no more than 256 KiB of a statement unless told, and parameters may be longer.
+      if (preamble.length > plainPreambleLengthMax)
+        await session.queryAsync("SET max_query_size = 268435456");
+      await session.queryAsync(preamble);
+      statement.abort.throwIfAborted();
+      return { session, finish };
+    } catch (thrown) {
+      finish();
+      throw engineError(thrown);
+    }
+  }
+
+  return {
+    run: async (statement) => {
+      const { session, finish } = await prepare(statement);
+      try {
+        const { text, format } = statement;
+        return (await session.queryAsync(text, { format })).bytes();
+      } catch (thrown) {
+        throw engineError(thrown);
+      } finally {
+        finish();
+      }
+    },
+    stream: async function* (statement) {
+      const { session, finish } = await prepare(statement);
+      let chunks: ChdbQueryStream | undefined;
+      try {
+        chunks = session.queryStream(statement.text, { format: statement.format });
+        for await (const chunk of chunks) yield chunk.raw();
+      } catch (thrown) {
+        throw engineError(thrown);
+      } finally {
+        chunks?.cancel();
+        finish();
+      }
+    },
+    close: async () => {
+      await drainPending();
+      anchor.close();
+      await drainPending();
+    },
+  };
+}
+
+/** `args`: of the engine itself, which the first session opens. */
+function openSession(path: string, args: string[] = []): Session {
+  try {
+    return args.length > 0 ? new Session(path, { connectionArgs: args }) : new Session(path);
+  } catch (thrown) {
+    throw engineError(thrown);
+  }
+}
+
+function preambleOf({ mark, database, settings, params }: EngineStatement): string {
+  const assignments = [`log_comment = ${quoteText(mark)}`];
+  for (const [name, value] of settings) assignments.push(`${identifier(name)} = ${quoteText(value)}`);
+  for (const [name, value] of params)
+    assignments.push(`${identifier(`param_${name}`)} = ${quoteText(value)}`);
+  const use =
+    database === "default" ? "" : `USE \`${database.replaceAll("\\", "\\\\").replaceAll("`", "\\`")}\`; `;
+  return `${use}SET ${assignments.join(", ")}`;
+}
+
+function identifier(name: string): string {
+  if (/^\w+$/.test(name)) return name;
+  throw new EngineError(`Code: 115. DB::Exception: Unknown setting '${name}'. (UNKNOWN_SETTING)`, 115);
+}
+
+/** Returns what ends the watch; the statement's own end is awaited elsewhere. */
+function cancelWhenAborted(path: string, abort: AbortSignal, mark: string): () => void {
+  let ended = false;
+  const cancel = async (): Promise<void> => {
+    while (!ended) {
+      const session = openSession(path);
+      await session
+        .queryAsync(`KILL QUERY WHERE Settings['log_comment'] = ${quoteText(mark)} ASYNC`)
+        .catch(() => {})
+        .finally(() => session.close());
+      if (!ended) await Bun.sleep(cancelAgainMs);
+    }
+  };
+  const onAbort = (): void => void cancel().catch(() => {});
+  abort.addEventListener("abort", onAbort, { once: true });
+  return () => {
+    ended = true;
+    abort.removeEventListener("abort", onAbort);
+  };
+}
+
+function engineError(thrown: unknown): EngineError {
+  if (thrown instanceof EngineError) return thrown;
+  const message = reasonOf(thrown);
+  const code = /^Code: (\d+)\. DB::Exception/.exec(message)?.[1];
+  if (code) return new EngineError(message, Number(code));
+  return new EngineError(`Code: ${unknownCode}. DB::Exception: ${message} (UNKNOWN_EXCEPTION)`, unknownCode);
+}

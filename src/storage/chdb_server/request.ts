@@ -1,0 +1,174 @@
+// What a request to the embedded ClickHouse asks for, as ClickHouse's own HTTP interface reads it. Never runs
+// anything.
+
+import { timingSafeEqual } from "node:crypto";
+import type { IncomingMessage } from "node:http";
+import type { Readable } from "node:stream";
+import { createBrotliDecompress, createGunzip, createInflate, createZstdDecompress } from "node:zlib";
+import { chdbServerLimits } from "./limits.ts";
+
+/** A request refused before the engine saw it, told as ClickHouse would. */
+export class ServerError extends Error {
+  readonly code: number;
+
+  constructor(code: number, type: string, reason: string) {
+    super(`Code: ${code}. DB::Exception: ${reason} (${type})`);
+    this.name = "FrontError";
+    this.code = code;
+  }
+}
+
+export interface EngineRequest {
+  queryId: string;
+  /** How the statement is found while it runs: its `log_comment`. */
+  mark: string;
+  /** The statement; data of an INSERT may follow its FORMAT. */
+  text: string;
+  /** The rest of the data; undefined when the body was the statement. */
+  body: Readable | undefined;
+  database: string;
+  /** For an answer whose statement names no format. */
+  format: string;
+  settings: Map<string, string>;
+  params: Map<string, string>;
+  /** The answer's status must wait for its end. */
+  whole: boolean;
+  /** The answer may be compressed. */
+  gzip: boolean;
+}
+
+/** URL parameters that are neither settings nor ours to heed. */
+const ignored: ReadonlySet<string> = new Set([
+  "query",
+  "query_id",
+  "database",
+  "default_format",
+  "wait_end_of_query",
+  "user",
+  "password",
+  "quota_key",
+  "role",
+  "session_id",
+  "session_timeout",
+  "session_check",
+  "close_session",
+  "buffer_size",
+  "stacktrace",
+  "client_protocol_version",
+  "log_comment",
+]);
+
+/** Reads all but the data. */
+export async function readAsk(request: IncomingMessage, url: URL): Promise<EngineRequest> {
+  const search = url.searchParams;
+  if (search.get("compress") === "1" || search.get("decompress") === "1") {
+    throw new ServerError(48, "NOT_IMPLEMENTED", "ClickHouse's own block compression is not spoken here.");
+  }
+  const ask: EngineRequest = {
+    queryId: search.get("query_id") ?? crypto.randomUUID(),
+    mark: search.get("log_comment") ?? crypto.randomUUID(),
+    text: search.get("query") ?? "",
+    body: undefined,
+    database: search.get("database") ?? header(request, "x-clickhouse-database") ?? "default",
+    format: search.get("default_format") ?? header(request, "x-clickhouse-format") ?? "TabSeparated",
+    settings: new Map(),
+    params: new Map(),
+    whole: search.get("wait_end_of_query") === "1",
+    gzip:
+      search.get("enable_http_compression") === "1" &&
+      /\bgzip\b/.test(header(request, "accept-encoding") ?? ""),
+  };
+  readParameters(ask, search);
+  const body = inflated(request);
+  if (header(request, "content-type")?.startsWith("multipart/form-data")) await readForm(ask, request, body);
+  else if (ask.text) ask.body = body;
+  else ask.text = (await readBounded(body)).toString();
+  return ask;
+}
+
+/** Whether the request knows the password of the one user there is. */
+export function knows(request: IncomingMessage, url: URL, password: string): boolean {
+  const basic = /^Basic (.+)$/.exec(header(request, "authorization") ?? "")?.[1];
+  const [name, key] = basic
+    ? splitOnce(Buffer.from(basic, "base64").toString(), ":")
+    : [
+        header(request, "x-clickhouse-user") ?? url.searchParams.get("user") ?? "default",
+        header(request, "x-clickhouse-key") ?? url.searchParams.get("password") ?? "",
+      ];
+  return name === "default" && timingSafeEqual(digest(key), digest(password));
+}
+
+/** A body that is a statement or its parameters, and so has to fit in memory. */
+export async function readBounded(body: Readable): Promise<Buffer> {
+  const chunks: Buffer[] = [];
+  let length = 0;
+  for await (const chunk of body) {
+    chunks.push(chunk);
+    length += chunk.length;
+    if (length > chdbServerLimits.frontStatementBytesMax) {
+      throw new ServerError(
+        308,
+        "QUERY_IS_TOO_LARGE",
+        `A statement may have ${chdbServerLimits.frontStatementBytesMax} bytes.`,
+      );
+    }
+  }
+  return Buffer.concat(chunks);
+}
+
+function readParameters(ask: EngineRequest, entries: Iterable<[string, string]>): void {
+  for (const [name, value] of entries) {
+    if (name.startsWith("param_")) ask.params.set(name.slice("param_".length), value);
+    else if (!ignored.has(name)) ask.settings.set(name, value);
+  }
+}
+
+/** How the client sends parameters that are too long for a URL. */
+async function readForm(ask: EngineRequest, request: IncomingMessage, body: Readable): Promise<void> {
+  const headers = { "content-type": header(request, "content-type") ?? "" };
+  const form = await new Response(await readBounded(body), { headers }).formData();
+  for (const [name, value] of form) {
+    const text = typeof value === "string" ? value : await value.text();
+    if (name === "query") ask.text += text;
+    else if (Buffer.byteLength(text) > chdbServerLimits.frontParamBytesMax) {
+      throw new ServerError(1000, "POCO_EXCEPTION", "HTML Form Exception: Field value too long");
+    } else readParameters(ask, [[name, text]]);
+  }
+}
+
+function inflated(request: IncomingMessage): Readable {
+  switch (header(request, "content-encoding") ?? "identity") {
+    case "identity":
+      return request;
+    case "gzip":
+      return joined(request, createGunzip());
+    case "deflate":
+      return joined(request, createInflate());
+    case "br":
+      return joined(request, createBrotliDecompress());
+    case "zstd":
+      return joined(request, createZstdDecompress());
+    default:
+      throw new ServerError(48, "NOT_IMPLEMENTED", "This content-encoding is not spoken here.");
+  }
+}
+
+/** A broken upload must break what is read from it, too. */
+function joined(request: IncomingMessage, inflate: ReturnType<typeof createGunzip>): Readable {
+  request.on("error", (error) => inflate.destroy(error));
+  return request.pipe(inflate);
+}
+
+function header(request: IncomingMessage, name: string): string | undefined {
+  const value = request.headers[name];
+  return Array.isArray(value) ? value[0] : value || undefined;
+}
+
+function splitOnce(text: string, at: string): [string, string] {
+  const index = text.indexOf(at);
+  return index < 0 ? [text, ""] : [text.slice(0, index), text.slice(index + 1)];
+}
+
+function digest(text: string): Buffer {
+  return new Bun.CryptoHasher("sha256").update(text).digest();
+}

@@ -1,0 +1,184 @@
+// How the embedded ClickHouse runs what a request asks for: data goes to a file, answers come back whole or
+// in pieces.
+// Never lets a statement name a file outside its own folder.
+
+import { createWriteStream, mkdirSync, realpathSync, rmSync, statSync } from "node:fs";
+import { join, sep } from "node:path";
+import { Readable } from "node:stream";
+import { pipeline } from "node:stream/promises";
+import type { Engine, EngineStatement } from "./chdb.ts";
+import { type EngineRequest, ServerError, readBounded } from "./request.ts";
+import { AnswerListener } from "./stream.ts";
+import {
+  type Insert,
+  insertOf,
+  quoteText,
+  shapeOf,
+  statementsOf,
+  unquoteText,
+} from "../clickhouse/statement.ts";
+
+export interface EngineAnswer {
+  format: string;
+  body: Uint8Array | AsyncGenerator<Uint8Array, void>;
+}
+
+/** Formats whose pieces joined are the whole: no head, no tail, no commas in between. */
+const streamable: ReadonlySet<string> = new Set([
+  "JSONEachRow",
+  "JSONLines",
+  "NDJSON",
+  "JSONStringsEachRow",
+  "JSONCompactEachRow",
+  "JSONCompactStringsEachRow",
+  "Native",
+  "RowBinary",
+  "TabSeparated",
+  "TabSeparatedRaw",
+  "TSV",
+  "TSVRaw",
+  "CSV",
+]);
+
+export class Runner {
+  readonly #engine: Engine;
+  readonly #dataDir: string;
+  readonly #inDir: string;
+  readonly #listener = new AnswerListener();
+
+  /** `dataDir` is the one folder statements may name files of; bodies rest in `clickhouse-in` inside it. */
+  constructor(engine: Engine, dataDir: string) {
+    this.#engine = engine;
+    this.#dataDir = realpathSync(dataDir);
+    this.#inDir = join(this.#dataDir, "clickhouse-in");
+    // What an earlier life left behind was never acknowledged.
+    rmSync(this.#inDir, { recursive: true, force: true });
+    mkdirSync(this.#inDir, { mode: 0o700 });
+  }
+
+  /** @throws FrontError and EngineError, as ClickHouse would refuse. */
+  async run(ask: EngineRequest, abort: AbortSignal): Promise<EngineAnswer> {
+    const insert = insertOf(ask.text);
+    if (insert?.file !== undefined) return this.#insertFile(ask, insert.file);
+    if (insert?.format !== undefined && takesData(ask, insert)) return this.#insertData(ask, insert);
+    const rest = ask.body ? (await readBounded(ask.body)).toString() : "";
+    const text = onlyStatement(rest ? `${ask.text}\n${rest}` : ask.text);
+    const shape = shapeOf(text);
+    if (shape.outfile) throw new ServerError(48, "NOT_IMPLEMENTED", "INTO OUTFILE is not allowed");
+    const format = shape.format ?? ask.format;
+    const reads = readingVerbs.has(shape.verb);
+    // An INSERT whose client left goes on, as in ClickHouse: the client will read back what became of it.
+    const statement = { ...statementOf(ask, text), abort: reads ? abort : neverAborted };
+    if (ask.whole || shape.verb !== "SELECT") return { format, body: await this.#engine.run(statement) };
+    if (shape.selects === 1 && streamable.has(format)) {
+      return { format, body: await begun(this.#engine.stream(statement)) };
+    }
+    // Planning a subquery may run it, and a stream of the engine's own is planned on the event loop.
+    const select = shape.unformatted;
+    if (select !== undefined && format !== "Null") {
+      return { format, body: await begun(this.#listener.stream(this.#engine, statement, select, format)) };
+    }
+    return { format, body: await this.#engine.run(statement) };
+  }
+
+  async #insertFile(ask: EngineRequest, literal: string): Promise<EngineAnswer> {
+    this.#checkFile(unquoteText(literal));
+    await this.#engine.run(statementOf(ask, onlyStatement(ask.text)));
+    return { format: ask.format, body: nothing };
+  }
+
+  async #insertData(ask: EngineRequest, insert: Insert): Promise<EngineAnswer> {
+    const path = join(this.#inDir, crypto.randomUUID());
+    try {
+      const inline = ask.text.slice(insert.dataAt).replace(/^\s+/, "");
+      await pipeline(Readable.from(dataOf(inline, ask.body), { objectMode: false }), createWriteStream(path));
+      if (statSync(path).size === 0) return { format: ask.format, body: nothing };
+      const head = ask.text.slice(0, insert.splitAt);
+      const from = `FROM INFILE ${quoteText(path)} COMPRESSION 'none'`;
+      await this.#engine.run(statementOf(ask, `${head} ${from} ${insert.settings} FORMAT ${insert.format}`));
+      return { format: ask.format, body: nothing };
+    } finally {
+      rmSync(path, { force: true });
+    }
+  }
+
+  /**
+   * The engine takes a missing file, or one whose name looks like a pattern, for no rows, and reports
+   * success.
+   */
+  #checkFile(path: string): void {
+    const refuse = (reason: string): never => {
+      throw new ServerError(107, "FILE_DOESNT_EXIST", `FROM INFILE: ${reason}`);
+    };
+    if (/[*?{}]/.test(path)) refuse("the name must not contain * ? { }");
+    let real = "";
+    try {
+      real = realpathSync(path);
+      if (!statSync(real).isFile()) refuse("not a file");
+    } catch (thrown) {
+      if (thrown instanceof ServerError) throw thrown;
+      refuse("no such file");
+    }
+    if (!real.startsWith(`${this.#dataDir}${sep}`)) {
+      throw new ServerError(
+        291,
+        "DATABASE_ACCESS_DENIED",
+        "FROM INFILE: the file is outside the data folder",
+      );
+    }
+  }
+}
+
+const readingVerbs: ReadonlySet<string> = new Set([
+  "SELECT",
+  "WITH",
+  "SHOW",
+  "DESCRIBE",
+  "DESC",
+  "EXPLAIN",
+  "EXISTS",
+  "",
+]);
+
+const nothing = new Uint8Array(0);
+
+const neverAborted = new AbortController().signal;
+
+/** Data follows FORMAT always; behind VALUES it may stand in the statement, which the engine reads itself. */
+function takesData(ask: EngineRequest, insert: Insert): boolean {
+  if (insert.format?.toUpperCase() !== "VALUES") return true;
+  return ask.body !== undefined && ask.text.slice(insert.dataAt).trim() === "";
+}
+
+async function* dataOf(inline: string, body: Readable | undefined): AsyncGenerator<Uint8Array> {
+  if (inline) yield Buffer.from(body ? `${inline}\n` : inline);
+  if (body) yield* body;
+}
+
+function statementOf(
+  { mark, format, database, settings, params }: EngineRequest,
+  text: string,
+): EngineStatement {
+  return { mark, text, format, database, settings, params, abort: neverAborted };
+}
+
+function onlyStatement(text: string): string {
+  const [statement, ...more] = statementsOf(text);
+  if (statement === undefined) throw new ServerError(62, "SYNTAX_ERROR", "Syntax error: Empty query");
+  if (more.length > 0)
+    throw new ServerError(62, "SYNTAX_ERROR", "Syntax error: Multi-statements are not allowed");
+  return statement;
+}
+
+/** Waits for the first piece, so that what is wrong from the start gets a status of its own. */
+async function begun(pieces: AsyncGenerator<Uint8Array, void>): Promise<AsyncGenerator<Uint8Array, void>> {
+  const first = await pieces.next();
+  return (async function* () {
+    try {
+      if (!first.done) yield first.value;
+      yield* pieces;
+    } finally {
+      await pieces.return();
+    }
+  })();
+}

@@ -1,0 +1,96 @@
+// Answers that the embedded engine cannot give in pieces itself: it sends them to a listener of this process, as
+// fast as the client reads. Never holds more of one than a few pieces.
+
+import { createServer, type IncomingMessage, type Server, type ServerResponse } from "node:http";
+import type { AddressInfo } from "node:net";
+import type { Engine, EngineStatement } from "./chdb.ts";
+import { quoteText } from "../clickhouse/statement.ts";
+
+interface Sent {
+  request: IncomingMessage;
+  response: ServerResponse;
+}
+
+/** How long the engine waits for a client that reads slowly, in seconds: whoever asked has a deadline of its own. */
+const patienceSeconds = 86_400;
+
+/** A listener on the loopback device that takes what the engine sends under names that nobody else can guess. */
+export class AnswerListener {
+  readonly #awaited = new Map<string, (sent: Sent) => void>();
+  readonly #server: Server;
+  #listening: Promise<number> | undefined;
+
+  constructor() {
+    this.#server = createServer((request, response) => {
+      const name = request.url?.slice(1) ?? "";
+      const take = this.#awaited.get(name);
+      this.#awaited.delete(name);
+      if (take) take({ request, response });
+      else response.writeHead(404).end();
+    });
+    // The engine may compute for as long as its client cares to wait.
+    this.#server.requestTimeout = 0;
+    this.#server.timeout = 0;
+    // No reason to live for the process.
+    this.#server.unref();
+  }
+
+  /** The answer of a SELECT without its FORMAT; `whole` is the same statement with it, for one that has no rows. */
+  async *stream(
+    engine: Engine,
+    whole: EngineStatement,
+    select: string,
+    format: string,
+  ): AsyncGenerator<Uint8Array, void> {
+    const port = await this.#listen();
+    const name = crypto.randomUUID();
+    const { promise, resolve } = Promise.withResolvers<Sent>();
+    this.#awaited.set(name, resolve);
+    const settings = new Map([...whole.settings, ...patient]);
+    const target = `url(${quoteText(`http://127.0.0.1:${port}/${name}`)}, ${quoteText(format)})`;
+    const writing = engine.run({ ...whole, settings, text: `INSERT INTO FUNCTION ${target} ${select}` });
+    let sent: Sent | undefined;
+    // The engine notices that it is to stop only when it does not wait for its listener.
+    const cut = (): void => void sent?.request.socket.destroy();
+    whole.abort.addEventListener("abort", cut, { once: true });
+    try {
+      sent = await Promise.race([promise, writing.then(() => undefined)]);
+      if (sent) yield* piecesOf(sent, writing);
+      else yield await engine.run(whole);
+    } finally {
+      this.#awaited.delete(name);
+      whole.abort.removeEventListener("abort", cut);
+      cut();
+      await writing.catch(() => {});
+    }
+  }
+
+  #listen(): Promise<number> {
+    if (this.#listening) return this.#listening;
+    const { promise, resolve, reject } = Promise.withResolvers<number>();
+    this.#server.once("error", reject);
+    this.#server.listen(0, "127.0.0.1", () => resolve((this.#server.address() as AddressInfo).port));
+    this.#listening = promise;
+    return promise;
+  }
+}
+
+const patient: readonly [string, string][] = [
+  ["http_send_timeout", String(patienceSeconds)],
+  ["http_receive_timeout", String(patienceSeconds)],
+];
+
+/** @throws what the statement failed with, also when that was half way. */
+async function* piecesOf(
+  { request, response }: Sent,
+  writing: Promise<unknown>,
+): AsyncGenerator<Uint8Array, void> {
+  try {
+    for await (const piece of request) yield piece as Uint8Array;
+  } catch (thrown) {
+    await writing;
+    throw thrown;
+  }
+  response.end();
+  await writing;
+}

@@ -1,0 +1,299 @@
+// The one file that knows the ClickHouse client: statements, Native batches, and what its errors mean. Never
+// retries.
+
+import { createReadStream } from "node:fs";
+import { access } from "node:fs/promises";
+import { Readable } from "node:stream";
+import { ClickHouseLogLevel, createClient, parseError } from "@clickhouse/client";
+import { clickhouseLimits } from "./limits.ts";
+import { limits } from "../../core/limits.ts";
+import type { Log } from "../../core/log.ts";
+import { ClickHouseError, classified } from "./error.ts";
+import { isLong, openReader, openWriter, type Reader, rowsOf } from "./read.ts";
+import type { ReadKind } from "./read_places.ts";
+import { withShortParams } from "./short_params.ts";
+import { quoteText } from "./statement.ts";
+
+export { ClickHouseError, isTooBig, isTooHeavy } from "./error.ts";
+
+export interface QueryOptions {
+  /** How long it may take until the whole answer is here; clickhouseLimits.statementMsMax unless told. */
+  timeoutMs?: number;
+  /** ClickHouse settings, for this statement only. */
+  settings?: Record<string, string | number>;
+  /** Ends the waiting before its time; a statement that writes goes on in ClickHouse. */
+  abort?: AbortSignal;
+  /** Whose a read is: see ReadKind. */
+  kind?: ReadKind;
+}
+
+/**
+ * Concatenated Native blocks: a file that holds nothing else (an embedded engine reads it by name, so it lies
+ * under
+ * DATA_DIR), or bytes.
+ */
+export type NativeBody = { path: string } | { bytes: Uint8Array[] };
+
+export interface ClickHouse {
+  /** What unqualified table names mean. */
+  readonly database: string;
+  /** Whether it runs on this machine and may read our files by name. */
+  readonly embedded: boolean;
+  /** Resolves when it answered a query, whether or not its database exists yet. */
+  ping(timeoutMs?: number): Promise<void>;
+  /** Rows as JSON gives them; 64-bit integers are strings. `params` fill `{name:Type}`. */
+  query<Row>(text: string, params?: Record<string, unknown>, options?: QueryOptions): Promise<Row[]>;
+  /** The whole answer of a SELECT that names its FORMAT, as the engine wrote it. */
+  bytes(text: string, params?: Record<string, unknown>, options?: QueryOptions): Promise<Uint8Array>;
+  /** A statement without rows to read. */
+  command(text: string, params?: Record<string, unknown>, options?: QueryOptions): Promise<void>;
+  /**
+   * The answer of a SELECT that names its FORMAT, as it comes. ClickHouse may fail half way and says so in the
+   * middle of it, or not at all: whoever reads it must know how much there has to be.
+   */
+  stream(text: string, params?: Record<string, unknown>, options?: QueryOptions): AsyncGenerator<Uint8Array>;
+  /** Makes its database if there is none. */
+  createDatabase(): Promise<void>;
+  /**
+   * Writes the rows as one INSERT and one block, hence one part per partition; resolves when they are stored.
+   */
+  insertNative(table: string, body: NativeBody, options?: QueryOptions): Promise<void>;
+  close(): Promise<void>;
+}
+
+export interface ClickHouseOptions {
+  log: Log;
+  embedded?: boolean;
+}
+
+/**
+ * Answers are whole before their status is sent, so that an error never hides in the middle of one. Nothing is
+ * compiled: then `min` and `max` would take a moment before 1970 for a late one, in queries and in views.
+ */
+const steady = { wait_end_of_query: 1, compile_aggregate_expressions: 0 } as const;
+
+const reading = { ...steady, output_format_json_quote_64bit_integers: 1 } as const;
+
+/**
+ * One INSERT, one block: blocks are squashed far beyond what a batch holds. No asynchronous insert and no
+ * deduplication,
+ * by token or by hash: the engine logs a block before it publishes its part, so that a kill in between would
+ * make a
+ * retry report success and store nothing. Whoever is in doubt reads the batch back.
+ */
+const inserting = {
+  ...steady,
+  async_insert: 0,
+  insert_deduplicate: 0,
+  max_insert_block_size: "100000000",
+  min_insert_block_size_rows: "100000000",
+  min_insert_block_size_bytes: "0",
+  // Rows that replace each other are collapsed by merges and reads, which have to look for them anyway: doing it
+  // here too took more than a quarter of an insert.
+  optimize_on_insert: 0,
+} as const;
+
+type Client = ReturnType<typeof createClient>;
+
+/** Opens a client of `http(s)://user:password@host:port/database`; connects when first asked. */
+export function openClickHouse(url: string, options: ClickHouseOptions): ClickHouse {
+  const { database, client, admin, read, write } = connect(url);
+  const embedded = options.embedded ?? false;
+
+  async function command(
+    on: Client,
+    text: string,
+    params: Record<string, unknown> | undefined,
+    { timeoutMs, settings, abort }: QueryOptions = {},
+  ): Promise<void> {
+    const body = { query: text, ...(params && { query_params: params }) };
+    const own = { ...steady, ...settings };
+    const send = async (abort_signal: AbortSignal) => {
+      if (params && isLong(params)) await write({ text, params, settings: own, abort: abort_signal });
+      else await on.command({ ...body, abort_signal, clickhouse_settings: own });
+    };
+    await within(timeoutMs, send, abort);
+  }
+
+  const knownSettings = askKnown(admin);
+
+  return {
+    database,
+    embedded,
+    ping: (timeoutMs = limits.healthMsMax) =>
+      command(admin, "SELECT 1 FORMAT Null", undefined, { timeoutMs }),
+    query: <Row>(text: string, params?: Record<string, unknown>, options?: QueryOptions) =>
+      asked(read, { text: `${text}\nFORMAT JSONEachRow`, ...(params && { params }) }, options, rowsOf<Row>),
+    bytes: (text, params, options) =>
+      asked(read, { text, ...(params && { params }) }, options, (reply) => reply.bytes()),
+    stream: (text, params, queryOptions) => streamed(client, text, params, queryOptions),
+    command: (text, params, queryOptions) => command(client, text, params, queryOptions),
+    createDatabase: () => command(admin, `CREATE DATABASE IF NOT EXISTS ${quoteName(database)}`, undefined),
+    insertNative: async (table, body, queryOptions = {}) => {
+      const own = { ...inserting, ...(await knownSettings()), ...queryOptions.settings };
+      const options = { ...queryOptions, settings: own };
+      if (!embedded || !("path" in body)) return insertBody(client, table, body, options);
+      const source = `${quoteText(body.path)} COMPRESSION 'none'`;
+      const text = `INSERT INTO ${table} FROM INFILE ${source} FORMAT Native`;
+      return command(client, text, undefined, options);
+    },
+    close: async () => {
+      await client.close();
+      await admin.close();
+    },
+  };
+}
+
+/** What both kinds of reads share. */
+function asked<Taken>(
+  read: Reader,
+  statement: { text: string; params?: Record<string, unknown> },
+  { timeoutMs, settings, abort, kind }: QueryOptions = {},
+  take: (reply: Response) => Promise<Taken>,
+): Promise<Taken> {
+  // The engine gives up first and says why; ours only guards against an engine that says nothing.
+  const engineMs = (timeoutMs ?? clickhouseLimits.statementMsMax) - limits.engineSaysMsMax;
+  const max_execution_time = Math.max(1, Math.floor(engineMs / 1000));
+  const all = { ...reading, max_execution_time, ...settings };
+  const run = (abort_signal: AbortSignal) =>
+    read({ ...statement, settings: all, abort: abort_signal, ...(kind && { kind }) }, take);
+  return within(timeoutMs, run, abort);
+}
+
+/** The same, whose queries and bytes end when the signal aborts: whoever asked for them has left. */
+export function readsUntil(clickhouse: ClickHouse, end: AbortSignal): ClickHouse {
+  const ended = ({ abort, ...options }: QueryOptions = {}): QueryOptions => ({
+    ...options,
+    abort: abort ? AbortSignal.any([abort, end]) : end,
+  });
+  return {
+    ...clickhouse,
+    query: (text, params, options) => clickhouse.query(text, params, ended(options)),
+    bytes: (text, params, options) => clickhouse.bytes(text, params, ended(options)),
+  };
+}
+
+/** Settings of an INSERT that only some engines know: these it has when the engine does. */
+const insertingWhereKnown: Readonly<Record<string, string>> = {
+  // Newer engines switch deduplication by this name, which wins over the one in `inserting`.
+  deduplicate_insert: "disable",
+  // The views behind an INSERT are planned anew each time: the older planner takes two thirds of the CPU for it.
+  enable_analyzer: "0",
+};
+
+/** Those of `insertingWhereKnown` that the engine knows. Asked once. */
+function askKnown(admin: Client): () => Promise<Record<string, string>> {
+  let known: Promise<Record<string, string>> | undefined;
+  const ask = () =>
+    within(undefined, async (abort_signal): Promise<Record<string, string>> => {
+      const query = "SELECT name FROM system.settings WHERE name IN {names:Array(String)}";
+      const query_params = { names: Object.keys(insertingWhereKnown) };
+      const found = await admin.query({ query, query_params, format: "JSONEachRow", abort_signal });
+      const names = await found.json<{ name: string }>();
+      return Object.fromEntries(names.map(({ name }) => [name, insertingWhereKnown[name]!]));
+    });
+  return () => {
+    known ??= ask();
+    known.catch(() => (known = undefined));
+    return known;
+  };
+}
+
+async function* streamed(
+  client: Client,
+  text: string,
+  params: Record<string, unknown> = {},
+  { timeoutMs = clickhouseLimits.statementMsMax, settings = {}, abort }: QueryOptions = {},
+): AsyncGenerator<Uint8Array> {
+  const { text: query, params: query_params } = withShortParams(text, params);
+  const ends = [AbortSignal.timeout(timeoutMs), ...(abort ? [abort] : [])];
+  const abort_signal = AbortSignal.any(ends);
+  try {
+    const { stream } = await client.exec({
+      query,
+      query_params,
+      abort_signal,
+      clickhouse_settings: settings,
+    });
+    try {
+      for await (const chunk of stream) yield chunk as Uint8Array;
+    } finally {
+      stream.destroy();
+    }
+  } catch (thrown) {
+    throw classified(thrown);
+  }
+}
+
+async function insertBody(
+  client: Client,
+  table: string,
+  body: NativeBody,
+  { timeoutMs, settings = {} }: QueryOptions,
+): Promise<void> {
+  const values =
+    "path" in body ? createReadStream(body.path) : Readable.from(body.bytes, { objectMode: false });
+  // A file that cannot be read fails the request; without a listener it would end the process as well.
+  values.on("error", () => {});
+  try {
+    await within(timeoutMs, async (abort_signal) => {
+      if ("path" in body) await access(body.path);
+      const query = `INSERT INTO ${table} FORMAT Native`;
+      const { stream } = await client.exec({ query, values, abort_signal, clickhouse_settings: settings });
+      // Undrained, the socket would never go back to the pool.
+      await stream.resume().toArray();
+    });
+  } finally {
+    values.destroy();
+  }
+}
+
+/** Two clients: the second names no database, since ours may not exist yet. */
+function connect(url: string) {
+  const address = new URL(url);
+  const database = decodeURIComponent(address.pathname.slice(1)) || "sluice";
+  const origin = `${address.protocol}//${address.host}`;
+  const username = decodeURIComponent(address.username) || "default";
+  const password = decodeURIComponent(address.password);
+  const open = (name: string, connectionsMax: number) =>
+    createClient({
+      url: origin,
+      username,
+      password,
+      database: name,
+      application: "sluice",
+      // Every call brings its own deadline; the client's, which is per silence on a socket, only backs it up.
+      request_timeout: limits.statementMsLongest,
+      max_open_connections: connectionsMax,
+      // ClickHouse closes idle connections after 3 s unless configured otherwise: ours must go first.
+      keep_alive: { enabled: true, idle_socket_ttl: 2000 },
+      // Parameters too long for a URL travel in the body.
+      use_multipart_params_auto: true,
+      log: { level: ClickHouseLogLevel.OFF },
+    });
+  const client = open(database, clickhouseLimits.clickhouseConnectionsMax);
+  const own = { origin, username, password, database, failure: parseError };
+  const [read, write] = [openReader(own), openWriter(own)];
+  return { database, client, admin: open("default", 1), read, write };
+}
+
+async function within<T>(
+  timeoutMs: number = clickhouseLimits.statementMsMax,
+  run: (abort: AbortSignal) => Promise<T>,
+  asked?: AbortSignal,
+): Promise<T> {
+  const late = AbortSignal.timeout(timeoutMs);
+  try {
+    return await run(asked ? AbortSignal.any([late, asked]) : late);
+  } catch (thrown) {
+    if (asked?.aborted) throw new ClickHouseError("the statement was given up", "ABORTED", "ABORTED");
+    if (thrown instanceof ClickHouseError) throw thrown;
+    if (late.aborted)
+      throw new ClickHouseError(`ClickHouse did not answer within ${timeoutMs} ms`, "TIMEOUT", "TIMEOUT");
+    throw classified(thrown);
+  }
+}
+
+function quoteName(name: string): string {
+  return `\`${name.replaceAll("\\", "\\\\").replaceAll("`", "\\`")}\``;
+}

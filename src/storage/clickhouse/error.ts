@@ -1,0 +1,109 @@
+// What ClickHouse's errors mean: whether the same statement can ever succeed. Never asks ClickHouse anything.
+
+import { reasonOf } from "../../core/log.ts";
+
+/** Every method of ClickHouse throws this and nothing else. */
+export class ClickHouseError extends Error {
+  /**
+   * refused: the engine read the statement and its data and said no for good; the same bytes will always
+   * fail.
+   * transient: anything else; an insert may or may not have happened.
+   */
+  readonly kind: "refused" | "transient";
+  /** ClickHouse's number as text, or the code of a socket error. */
+  readonly code: string;
+  /** ClickHouse's name of the number, or NETWORK, TIMEOUT, UNKNOWN. */
+  readonly type: string;
+
+  constructor(message: string, code: string, type: string) {
+    super(message);
+    this.name = "ClickHouseError";
+    this.kind = refusals.has(type) ? "refused" : "transient";
+    this.code = code;
+    this.type = type;
+  }
+}
+
+/**
+ * Codes that speak of the statement's text or the rows' bytes alone. Left out on purpose is all that time or
+ * an operator
+ * can heal: unknown tables, databases, columns and types (a migration may be under way), limits of memory,
+ * time, parts
+ * and partitions, read-only replicas, disks, keepers, access rights, and NOT_IMPLEMENTED of an older replica.
+ */
+const refusals: ReadonlySet<string> = new Set([
+  "CANNOT_PARSE_TEXT",
+  "CANNOT_PARSE_ESCAPE_SEQUENCE",
+  "CANNOT_PARSE_QUOTED_STRING",
+  "CANNOT_PARSE_INPUT_ASSERTION_FAILED",
+  "CANNOT_PARSE_DATE",
+  "CANNOT_PARSE_DATETIME",
+  "CANNOT_PARSE_NUMBER",
+  "CANNOT_PARSE_UUID",
+  "CANNOT_PARSE_BOOL",
+  "CANNOT_READ_ALL_DATA",
+  "CANNOT_READ_ARRAY_FROM_TEXT",
+  "CANNOT_INSERT_NULL_IN_ORDINARY_COLUMN",
+  "CANNOT_CONVERT_TYPE",
+  "ARGUMENT_OUT_OF_BOUND",
+  "DECIMAL_OVERFLOW",
+  "INCORRECT_DATA",
+  "SIZES_OF_COLUMNS_DOESNT_MATCH",
+  "SYNTAX_ERROR",
+  "TOO_LARGE_ARRAY_SIZE",
+  "TOO_LARGE_STRING_SIZE",
+  "TYPE_MISMATCH",
+  "UNKNOWN_QUERY_PARAMETER",
+  "BAD_QUERY_PARAMETER",
+  "VALUE_IS_OUT_OF_RANGE_OF_DATA_TYPE",
+  "VIOLATED_CONSTRAINT",
+]);
+
+/**
+ * Whether the engine says that it takes more than it may: asking again makes it worse. An engine that says nothing
+ * (TIMEOUT) may be frozen, out of reach or busy with others: that says nothing of the statement.
+ */
+export function isTooHeavy(error: ClickHouseError): boolean {
+  return heavy.has(error.type) || exceedsItsMemory(error);
+}
+
+/** Whether it takes more memory, or its answer is longer, than it may: less of it at a time may do. */
+export function isTooBig(thrown: unknown): boolean {
+  if (exceedsItsMemory(thrown)) return true;
+  return thrown instanceof ClickHouseError && thrown.type === "TOO_MANY_ROWS_OR_BYTES";
+}
+
+/**
+ * Whether a statement took more memory than it may itself. Where all of them together do, or all of one user's, the
+ * same statement may succeed a moment later.
+ */
+export function exceedsItsMemory(thrown: unknown): boolean {
+  if (!(thrown instanceof Error) || !("type" in thrown) || thrown.type !== "MEMORY_LIMIT_EXCEEDED")
+    return false;
+  return !sharedLimit.test(thrown.message);
+}
+
+/** How the engine begins, of whatever version, when it speaks of the server's memory or of a user's. */
+const sharedLimit =
+  /^(?:Code: \d+\. DB::Exception: )?(?:\(total\)|User memory|Memory limit \((?:total|for user)\))/;
+
+const heavy: ReadonlySet<string> = new Set([
+  "TIMEOUT_EXCEEDED",
+  "TOO_SLOW",
+  "TOO_MANY_ROWS",
+  "TOO_MANY_BYTES",
+  "TOO_MANY_ROWS_OR_BYTES",
+]);
+
+/** The client's own errors carry code and type; those of sockets a code alone. */
+export function classified(thrown: unknown): ClickHouseError {
+  if (thrown instanceof ClickHouseError) return thrown;
+  const { code, type } =
+    typeof thrown === "object" && thrown !== null ? (thrown as Record<string, unknown>) : {};
+  if (typeof type === "string" && /^\d+$/.test(String(code))) {
+    return new ClickHouseError(reasonOf(thrown), String(code), type);
+  }
+  if (typeof code === "string")
+    return new ClickHouseError(`ClickHouse: ${reasonOf(thrown)}`, code, "NETWORK");
+  return new ClickHouseError(`ClickHouse: ${reasonOf(thrown)}`, "UNKNOWN", "UNKNOWN");
+}

@@ -1,0 +1,256 @@
+// What is read of ClickHouse, asked over the runtime's own HTTP: the client's costs the event loop, which captures as
+// well, six times as much for one row and nine times as much for a megabyte. Never asks for anything that changes
+// something: it may be asked twice.
+
+import { yieldToEventLoop, systemClock } from "../../core/clock.ts";
+import { clickhouseLimits } from "./limits.ts";
+import { limits } from "../../core/limits.ts";
+import type { Owner } from "../../work/fair_share.ts";
+import { ClickHouseError, exceedsItsMemory } from "./error.ts";
+import { type Allowance, boundsOf, openAllowances, type ReadKind } from "./read_places.ts";
+import { withShortParams } from "./short_params.ts";
+
+export interface ReaderOptions {
+  /** `http(s)://host:port`. */
+  origin: string;
+  username: string;
+  password: string;
+  database: string;
+  /** What an answer that is none says. */
+  failure(text: string): Error;
+}
+
+export interface Reading {
+  /** A statement that names its FORMAT. */
+  text: string;
+  /** Fill `{name:Type}`: texts, numbers, booleans, null, and arrays of these. */
+  params?: Record<string, unknown>;
+  /** A `max_memory_usage` below what its place allows is kept. */
+  settings: Record<string, string | number>;
+  abort: AbortSignal;
+  /** "page" unless told. */
+  kind?: ReadKind;
+}
+
+/** Asks, and has the answer's body read by `take` while its place is held. */
+export type Reader = <Taken>(reading: Reading, take: (reply: Response) => Promise<Taken>) => Promise<Taken>;
+
+/**
+ * A place is held until its statement is gone from the engine, also where nobody waits for it any more: what goes on
+ * behind our back would take memory that the next one is promised.
+ * @throws what `failure` says, the signal's reason, or the error of a connection.
+ */
+export function openReader(options: ReaderOptions): Reader {
+  const allowances = openAllowances();
+  const asking = openAsking(options);
+
+  async function tried<Taken>(
+    { places, bytes }: Allowance,
+    reading: Reading,
+    take: (reply: Response) => Promise<Taken>,
+  ): Promise<Taken> {
+    // Whoever ran out of time before its turn came is told that it may come back.
+    const leave = await places.enter(reading.abort, ownerOf(reading)).catch(() => undefined);
+    if (!leave) throw tooManyWait();
+    const mark = crypto.randomUUID();
+    let ended = false;
+    try {
+      const max_memory_usage = Math.min(ownBytes(reading), bytes);
+      const bounds = { ...boundsOf(max_memory_usage), log_comment: mark };
+      const settings = { ...bounds, ...reading.settings, max_memory_usage };
+      const reply = await asking.ask({ ...reading, settings });
+      if (reply.status !== 200) {
+        const said = await reply.text();
+        ended = true;
+        throw options.failure(said);
+      }
+      const taken = await take(reply);
+      ended = true;
+      return taken;
+    } finally {
+      if (ended) leave();
+      else void asking.end(mark).finally(leave);
+    }
+  }
+
+  return async (reading, take) => {
+    const [first, ...larger] = allowances[reading.kind ?? "page"];
+    const began = systemClock.elapsed();
+    try {
+      return await tried(first!, reading, take);
+    } catch (thrown) {
+      const [next] = larger;
+      if (!next || ownBytes(reading) <= first!.bytes || !exceedsItsMemory(thrown)) throw thrown;
+      return await tried(next, { ...reading, settings: without(reading.settings, began) }, take);
+    }
+  };
+}
+
+/** What a caller allows its statement. */
+function ownBytes({ settings }: Reading): number {
+  return Number(settings["max_memory_usage"] ?? Number.POSITIVE_INFINITY);
+}
+
+/** The time a statement has left that was begun then. */
+function without(settings: Reading["settings"], began: number): Reading["settings"] {
+  const seconds = Number(settings["max_execution_time"] ?? 0);
+  if (seconds === 0) return settings;
+  const passed = Math.floor((systemClock.elapsed() - began) / 1000);
+  return { ...settings, max_execution_time: Math.max(1, seconds - passed) };
+}
+
+function tooManyWait(): ClickHouseError {
+  return new ClickHouseError(
+    "too many statements wait for ClickHouse",
+    "202",
+    "TOO_MANY_SIMULTANEOUS_QUERIES",
+  );
+}
+
+/** How statements reach the engine, and how they are ended there. */
+function openAsking(options: ReaderOptions) {
+  const ask = (reading: Reading): Promise<Response> => sent(...askedOf(options, reading));
+  const look = async (text: string, mark: string): Promise<string> => {
+    const abort = AbortSignal.timeout(clickhouseLimits.readKillMsMax);
+    const reply = await ask({ text, params: { mark }, settings: { wait_end_of_query: 1 }, abort });
+    return (await reply.text()).trim();
+  };
+  /** Resolves when the statement is gone, or has been told to go for long enough. */
+  const end = async (mark: string): Promise<void> => {
+    const until = systemClock.elapsed() + clickhouseLimits.readGoneMsMax;
+    for (;;) {
+      const left = await look(killing, mark).then(
+        () => look(running, mark),
+        () => "unknown",
+      );
+      if (left === "0" || systemClock.elapsed() > until) return;
+      await Bun.sleep(clickhouseLimits.readKillAgainMs);
+    }
+  };
+  return { ask, end: (mark: string) => end(mark).catch(() => {}) };
+}
+
+const killing = "KILL QUERY WHERE Settings['log_comment'] = {mark:String} ASYNC FORMAT Null";
+const running =
+  "SELECT count() FROM system.processes WHERE Settings['log_comment'] = {mark:String} FORMAT TabSeparated";
+
+/** The project a statement asks about, as its parameters name it; what asks about none is one owner together. */
+function ownerOf({ params }: Reading): Owner {
+  const project_id = params?.["project_id"];
+  return typeof project_id === "number" ? project_id : "";
+}
+
+/** Whether these parameters are more than a URL takes: the client would put those of a command there all the same. */
+export function isLong(params: Record<string, unknown>): boolean {
+  const named = Object.entries(params).map(([name, value]): [string, string] => [name, paramText(value)]);
+  return new URLSearchParams(named).toString().length > clickhouseLimits.clickhouseUrlCharsMax;
+}
+
+/**
+ * Sends a statement that changes something, with parameters of any length. It is asked once only, on a connection of
+ * its own, which nobody can have closed meanwhile.
+ */
+export function openWriter(options: ReaderOptions): (statement: Reading) => Promise<void> {
+  return async (statement) => {
+    const reply = await fetch(...askedOf(options, statement, { keepalive: false, timeout: false }));
+    if (reply.status !== 200) throw options.failure(await reply.text());
+    await reply.arrayBuffer();
+  };
+}
+
+function askedOf(
+  { origin, username, password, database }: ReaderOptions,
+  reading: Reading,
+  more: BunFetchRequestInit = {},
+): [url: string, request: BunFetchRequestInit] {
+  const { search, body } = requestOf(reading, database);
+  const authorization = `Basic ${Buffer.from(`${username}:${password}`).toString("base64")}`;
+  const request: BunFetchRequestInit = {
+    method: "POST",
+    body,
+    headers: { authorization, "user-agent": "sluice" },
+    signal: reading.abort,
+    redirect: "manual",
+    // A store is never asked through whatever proxy the environment names.
+    proxy: false,
+    ...more,
+  };
+  return [`${origin}/?${search}`, request];
+}
+
+/** An answer in JSONEachRow: a line is a row, and within one no line ends. Long ones are read a slice at a time. */
+export async function rowsOf<Row>(reply: Response): Promise<Row[]> {
+  const bytes = Buffer.from(await reply.arrayBuffer());
+  const rows: Row[] = [];
+  for (let from = 0; from < bytes.length;) {
+    const found = bytes.indexOf(0x0a, from + limits.replySliceBytes);
+    const to = found < 0 ? bytes.length : found + 1;
+    if (from > 0) await yieldToEventLoop();
+    const lines = bytes.toString("utf8", from, to).trimEnd();
+    const some = JSON.parse(`[${lines.replaceAll("\n", ",")}]`) as Row[];
+    if (to === bytes.length && from === 0) return some;
+    for (const row of some) rows.push(row);
+    from = to;
+  }
+  return rows;
+}
+
+/**
+ * ClickHouse closes connections that were idle for long, and may do so while a request is on its way: one that ended
+ * without an answer is asked again, on a connection of its own.
+ */
+async function sent(url: string, request: BunFetchRequestInit): Promise<Response> {
+  try {
+    return await fetch(url, request);
+  } catch (thrown) {
+    const reset = thrown instanceof Error && "code" in thrown && thrown.code === "ECONNRESET";
+    if (!reset || request.signal?.aborted) throw thrown;
+    return await fetch(url, { ...request, keepalive: false });
+  }
+}
+
+function requestOf({ text: asked, params: given = {}, settings }: Reading, database: string) {
+  const { text, params } = withShortParams(asked, given);
+  const search = new URLSearchParams({ database });
+  for (const [name, value] of Object.entries(settings)) search.append(name, String(value));
+  const named = Object.entries(params).map(([name, value]) => [`param_${name}`, paramText(value)] as const);
+  const inUrl = new URLSearchParams(search);
+  for (const [name, value] of named) inUrl.append(name, value);
+  const short = inUrl.toString();
+  if (short.length <= clickhouseLimits.clickhouseUrlCharsMax) return { search: short, body: text };
+  const body = new FormData();
+  body.append("query", text);
+  for (const [name, value] of named) body.append(name, value);
+  return { search: search.toString(), body };
+}
+
+/** A parameter as ClickHouse reads it of a URL. */
+function paramText(value: unknown): string {
+  if (value === null) return "\\N";
+  if (typeof value === "string") return escaped(value);
+  if (typeof value === "boolean") return value ? "1" : "0";
+  return memberText(value);
+}
+
+/** The same within an array. */
+function memberText(value: unknown): string {
+  if (value === null) return "NULL";
+  if (typeof value === "string") return `'${escaped(value)}'`;
+  if (Array.isArray(value)) return `[${value.map(memberText).join(",")}]`;
+  if (typeof value === "boolean") return value ? "TRUE" : "FALSE";
+  if (typeof value === "bigint" || (typeof value === "number" && Number.isFinite(value)))
+    return String(value);
+  throw new TypeError(`no parameter of a statement can be ${typeof value}`);
+}
+
+const escapes: Readonly<Record<string, string>> = {
+  "\t": "\\t",
+  "\n": "\\n",
+  "\r": "\\r",
+  "'": "\\'",
+  "\\": "\\\\",
+};
+
+function escaped(text: string): string {
+  return text.replaceAll(/[\t\n\r'\\]/g, (one) => escapes[one] ?? one);
+}

@@ -1,0 +1,83 @@
+// Parameters of statements, cut to what ClickHouse takes: it refuses a form field of more than 128 KiB
+// (http_max_field_value_size, which a request cannot raise). Pure; never changes what a statement means.
+
+import { clickhouseLimits } from "./limits.ts";
+
+export interface Parameterized {
+  text: string;
+  params: Record<string, unknown>;
+}
+
+/**
+ * The same statement with lists and texts of more than clickhouseLimits.clickhouseParamBytesMax bytes in several
+ * parameters each, joined where `{name:Type}` stood: `arrayConcat({name__0:Type}, …)`, or `concat(…)` for a text.
+ */
+export function withShortParams(text: string, params: Record<string, unknown>): Parameterized {
+  const long = Object.entries(params).filter(
+    ([, value]) => sizeOf(value) > clickhouseLimits.clickhouseParamBytesMax,
+  );
+  if (long.length === 0) return { text, params };
+  let shortened = text;
+  const all = { ...params };
+  for (const [name, value] of long) {
+    const parts = typeof value === "string" ? textParts(value) : listParts(value as unknown[]);
+    if (parts.length < 2) continue;
+    delete all[name];
+    for (const [i, part] of parts.entries()) all[`${name}__${i}`] = part;
+    const join = typeof value === "string" ? "concat" : "arrayConcat";
+    shortened = replacePlaces(shortened, name, (type) => {
+      const places = parts.map((_, i) => `{${name}__${i}:${type}}`);
+      return `${join}(${places.join(", ")})`;
+    });
+  }
+  return { text: shortened, params: all };
+}
+
+/** Every `{name:Type}` of the statement; types have no braces. */
+function replacePlaces(text: string, name: string, replacement: (type: string) => string): string {
+  const [first = "", ...rest] = text.split(`{${name}:`);
+  return rest.reduce((before, after) => {
+    const end = after.indexOf("}");
+    return `${before}${replacement(after.slice(0, end))}${after.slice(end + 1)}`;
+  }, first);
+}
+
+/** At most how many bytes a value takes as a parameter: a UTF-16 unit three, an escaped one two. */
+function sizeOf(value: unknown): number {
+  if (typeof value === "string") return value.length * 3;
+  if (Array.isArray(value)) return value.reduce<number>((sum, one) => sum + memberSize(one), 2);
+  return 0;
+}
+
+function memberSize(value: unknown): number {
+  // Quotes and a comma; a number has no more than 24 letters.
+  return typeof value === "string" ? value.length * 3 + 3 : 27;
+}
+
+function listParts(list: readonly unknown[]): unknown[][] {
+  const parts: unknown[][] = [[]];
+  let bytes = 2;
+  for (const one of list) {
+    const size = memberSize(one);
+    if (bytes + size > clickhouseLimits.clickhouseParamBytesMax && parts.at(-1)!.length > 0) {
+      parts.push([]);
+      bytes = 2;
+    }
+    parts.at(-1)!.push(one);
+    bytes += size;
+  }
+  return parts;
+}
+
+function textParts(text: string): string[] {
+  const parts: string[] = [];
+  const unitsMax = Math.floor(clickhouseLimits.clickhouseParamBytesMax / 3);
+  for (let from = 0; from < text.length;) {
+    let to = Math.min(text.length, from + unitsMax);
+    // Not between the halves of a surrogate pair.
+    if (to < text.length && (text.charCodeAt(to) & 0xfc00) === 0xdc00) to--;
+    parts.push(text.slice(from, to));
+    from = to;
+  }
+  return parts;
+}

@@ -1,0 +1,174 @@
+// ClickHouse's SQL as far as we must read it: where a statement ends, what it inserts. Pure; never judges its
+// meaning.
+
+export interface SqlToken {
+  kind: "word" | "string" | "name" | "symbol";
+  text: string;
+  start: number;
+  end: number;
+  /** How many brackets are open around it. */
+  depth: number;
+}
+
+const space = /\s+/y;
+const comment = /--[^\n]*|#[! ][^\n]*|\/\*[\s\S]*?(?:\*\/|$)/y;
+const wordPattern = /[\p{L}\p{N}_$]+/uy;
+const heredoc = /\$(\w*)\$[\s\S]*?\$\1\$/y;
+
+/** The tokens of a text from `from` on, lazily: what follows FORMAT in an INSERT is data, not SQL. */
+export function* tokensOf(text: string, from = 0): Generator<SqlToken> {
+  let at = from;
+  let depth = 0;
+  const match = (pattern: RegExp): string | undefined => {
+    pattern.lastIndex = at;
+    return pattern.exec(text)?.[0];
+  };
+  while (at < text.length) {
+    const skipped = match(space) ?? match(comment);
+    if (skipped) {
+      at += skipped.length;
+      continue;
+    }
+    const start = at;
+    const read = (kind: SqlToken["kind"], found: string): SqlToken => {
+      at += found.length;
+      return { kind, text: found, start, end: at, depth };
+    };
+    const quoted = quotedAt(text, at, "'") ?? match(heredoc);
+    const named = quotedAt(text, at, "`") ?? quotedAt(text, at, '"');
+    const plain = match(wordPattern);
+    if (quoted) yield read("string", quoted);
+    else if (named) yield read("name", named);
+    else if (plain) yield read("word", plain);
+    else {
+      const symbol = text[at] ?? "";
+      if (")]}".includes(symbol)) depth = Math.max(0, depth - 1);
+      yield read("symbol", symbol);
+      if ("([{".includes(symbol)) depth++;
+    }
+  }
+}
+
+/**
+ * What stands in quotes from `at` on; to the end of the text when it is never closed. Not a pattern: those give
+ * up on a literal of megabytes.
+ */
+function quotedAt(text: string, at: number, quote: string): string | undefined {
+  if (text[at] !== quote) return undefined;
+  for (let index = at + 1; index < text.length; index++) {
+    if (text[index] === "\\") index++;
+    else if (text[index] === quote && text[++index] !== quote) return text.slice(at, index);
+  }
+  return text.slice(at);
+}
+
+/** The statements of a script, without their semicolons; comments alone are none. */
+export function statementsOf(script: string): string[] {
+  const statements: string[] = [];
+  let start = 0;
+  let empty = true;
+  for (const token of tokensOf(script)) {
+    if (token.text !== ";") {
+      empty = false;
+      continue;
+    }
+    if (!empty) statements.push(script.slice(start, token.start).trim());
+    start = token.end;
+    empty = true;
+  }
+  if (!empty) statements.push(script.slice(start).trim());
+  return statements;
+}
+
+export interface Insert {
+  /** Where FROM INFILE belongs: before SETTINGS, FORMAT or VALUES. */
+  splitAt: number;
+  /** SETTINGS as written, without FORMAT. */
+  settings: string;
+  /** The format of the data; undefined when the rows come from a SELECT or stand behind VALUES. */
+  format: string | undefined;
+  /** Where data may begin. */
+  dataAt: number;
+  /** The literal behind FROM INFILE, quotes included. */
+  file: string | undefined;
+}
+
+/** What an INSERT takes in; undefined for any other statement. */
+export function insertOf(text: string): Insert | undefined {
+  const tokens = tokensOf(text);
+  if (next(tokens)?.text.toUpperCase() !== "INSERT") return undefined;
+  let splitAt: number | undefined;
+  let file: string | undefined;
+  for (const token of tokens) {
+    if (token.kind !== "word" || token.depth > 0) continue;
+    const keyword = token.text.toUpperCase();
+    if (keyword === "SELECT" || keyword === "WITH") break;
+    if (keyword === "INFILE") file = next(tokens)?.text;
+    else if (keyword === "SETTINGS") splitAt ??= token.start;
+    else if (keyword === "FORMAT" || keyword === "VALUES") {
+      const format = keyword === "VALUES" ? token : next(tokens);
+      const settings = text.slice(splitAt ?? token.start, token.start);
+      const dataAt = format?.end ?? text.length;
+      return { splitAt: splitAt ?? token.start, settings, format: format?.text, dataAt, file };
+    }
+  }
+  return { splitAt: text.length, settings: "", format: undefined, dataAt: text.length, file };
+}
+
+export interface StatementShape {
+  /** The first word, in capitals; empty when it starts with a bracket or a literal. */
+  verb: string;
+  /** What its last FORMAT says. */
+  format: string | undefined;
+  /** The text before that FORMAT, when nothing follows it. */
+  unformatted: string | undefined;
+  /** How often SELECT stands in it, wherever. */
+  selects: number;
+  /** It asks to write its answer into a file. */
+  outfile: boolean;
+}
+
+/** What decides how a statement may be run. */
+export function shapeOf(text: string): StatementShape {
+  const shape: StatementShape = {
+    verb: "",
+    format: undefined,
+    unformatted: undefined,
+    selects: 0,
+    outfile: false,
+  };
+  let before: string | undefined;
+  let beforeAt = 0;
+  for (const token of tokensOf(text)) {
+    const word = token.kind === "word" ? token.text.toUpperCase() : "";
+    if (before === undefined) shape.verb = word;
+    if (word === "SELECT") shape.selects++;
+    if (before === "INTO" && word === "OUTFILE") shape.outfile = true;
+    shape.unformatted = undefined;
+    if (before === "FORMAT" && word !== "" && token.depth === 0) {
+      shape.format = token.text;
+      shape.unformatted = text.slice(0, beforeAt);
+    }
+    before = word;
+    beforeAt = token.start;
+  }
+  return shape;
+}
+
+/** A string literal. */
+export function quoteText(text: string): string {
+  return `'${text.replaceAll("\\", "\\\\").replaceAll("'", "\\'")}'`;
+}
+
+/** The text of a string literal that quoteText made, or one like it. */
+export function unquoteText(literal: string): string {
+  return literal
+    .slice(1, -1)
+    .replaceAll("''", "'")
+    .replaceAll(/\\([\s\S])/g, "$1");
+}
+
+function next(tokens: Generator<SqlToken>): SqlToken | undefined {
+  const { value, done } = tokens.next();
+  return done ? undefined : value;
+}

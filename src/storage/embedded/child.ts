@@ -1,0 +1,226 @@
+// A part that runs as a child process: started, watched, started again when it dies alone, stopped. Never
+// leaves an orphan.
+
+import type { Subprocess } from "bun";
+import { withinMs } from "../../core/deadline.ts";
+import { UserError } from "../../core/fault.ts";
+import { embeddedLimits } from "./limits.ts";
+import { limits } from "../../core/limits.ts";
+import { type Log, reasonOf } from "../../core/log.ts";
+
+/** The end of a child's standard input is its order to stop: so it also stops when its owner is killed. */
+export type ChildProcess = Subprocess<"pipe", "pipe", "pipe">;
+
+export interface ChildPlan {
+  /** What the log calls it: "the embedded Postgres". */
+  name: string;
+  /** The command of the next life. */
+  command: () => Promise<string[]> | string[];
+  /** Unset: ours. */
+  env?: Record<string, string>;
+  /** Its working folder: not ours, where no configuration file of ours is to be read. */
+  cwd?: string;
+  /** Written to its standard input first. */
+  firstLine?: string;
+  /** Resolves when it can be asked; `lines` are those of its standard output. */
+  ready(child: ChildProcess, lines: AsyncIterator<string>): Promise<void>;
+  /** Whether it did not start because an earlier life has not let go yet. */
+  isBusy?(reason: string): boolean;
+  /** Asks a child that works to stop, before its standard input ends; never rejects. */
+  farewell?(): Promise<void>;
+  /** How long it may take to stop before it is killed, in ms; limits.childStopMsMax unless told. */
+  stopMsMax?: number;
+  /** When asking did not help. */
+  kill(child: ChildProcess): void;
+  /** Whether a start fails with the first life. Otherwise it goes on without, and lives are tried until one is up. */
+  insist?: boolean;
+  log: Log;
+}
+
+export interface Child {
+  /** Resolves when the process is gone. */
+  stop(): Promise<void>;
+}
+
+/**
+ * Resolves when the child is ready for the first time; unless `insist` is set, after embeddedLimits.childAwaitedMsMax
+ * at the latest, and its start goes on behind.
+ * @throws UserError with the child's last words when `insist` is set and it does not come up within
+ *   embeddedLimits.childStartMsMax.
+ */
+export async function startChild(plan: ChildPlan): Promise<Child> {
+  const { name, log, insist = true } = plan;
+  const course: Course = { stopping: false, child: undefined };
+  let stopped: Promise<void> | undefined;
+
+  async function watch(life: Life | undefined): Promise<void> {
+    for (let now = life; now;) {
+      const upSince = performance.now();
+      const code = await now.child.exited;
+      if (course.stopping) return;
+      log.warn(`${name} died and is started again`, { code, last_words: now.words.join("\n") });
+      // One that lived for a while was well: its next life begins at once.
+      const livedLong = performance.now() - upSince > limits.childRestartMsMax;
+      now = await revive(livedLong ? 0 : firstPauseMs);
+    }
+  }
+
+  /** The next life that is ready; undefined when it is told to stop first. */
+  async function revive(pauseMs: number): Promise<Life | undefined> {
+    for (
+      let pause = pauseMs;
+      ;
+      pause = Math.min(Math.max(pause, firstPauseMs) * 2, limits.childRestartMsMax)
+    ) {
+      await Bun.sleep(pause);
+      if (course.stopping) return undefined;
+      try {
+        const life = await startLife(plan, course);
+        log.info(`${name} is back`);
+        return life;
+      } catch (thrown) {
+        if (!course.stopping) log.warn(`${name} did not start again`, { reason: reasonOf(thrown) });
+      }
+    }
+  }
+
+  async function begin(): Promise<Life | undefined> {
+    try {
+      return await startFirstLife(plan, course);
+    } catch (thrown) {
+      if (insist) throw thrown;
+      if (!course.stopping)
+        log.error(`${name} did not start and is tried again`, { reason: reasonOf(thrown) });
+      return await revive(firstPauseMs);
+    }
+  }
+
+  const beginning = begin();
+  await (insist ? beginning : Promise.race([beginning, Bun.sleep(embeddedLimits.childAwaitedMsMax)]));
+  const watching = beginning.then(watch);
+  const stop = async (): Promise<void> => {
+    course.stopping = true;
+    await plan.farewell?.();
+    // The child that is up, or is just starting, and then one that began while it was told to stop.
+    if (course.child) await endLife(plan, course.child);
+    await watching;
+    if (course.child) await endLife(plan, course.child);
+  };
+  return { stop: () => (stopped ??= stop()) };
+}
+
+/** What the lives of one part share. */
+interface Course {
+  stopping: boolean;
+  /** The latest process, ready or not. */
+  child: ChildProcess | undefined;
+}
+
+const firstPauseMs = 100;
+
+/** A child of an owner that was killed may still be finishing what it had begun. */
+async function startFirstLife(plan: ChildPlan, course: Course): Promise<Life> {
+  const { name, log } = plan;
+  const begun = performance.now();
+  let waiting = false;
+  for (;;) {
+    try {
+      return await startLife(plan, course);
+    } catch (thrown) {
+      const reason = reasonOf(thrown);
+      const late = performance.now() - begun > embeddedLimits.childStartMsMax;
+      if (late || course.stopping || !plan.isBusy?.(reason))
+        throw new UserError(`${name} did not start: ${reason}`);
+      if (!waiting) log.warn(`${name} of an earlier life still runs and is waited for`);
+      waiting = true;
+      await Bun.sleep(firstPauseMs * 5);
+    }
+  }
+}
+
+interface Life {
+  child: ChildProcess;
+  /** The last lines of its standard error. */
+  words: string[];
+}
+
+async function startLife(plan: ChildPlan, course: Course): Promise<Life> {
+  const { env, cwd, firstLine } = plan;
+  // Detached: a terminal's Ctrl-C must not stop a store before its owner has written what it holds.
+  const streams = { stdin: "pipe", stdout: "pipe", stderr: "pipe", detached: true } as const;
+  const command = await plan.command();
+  if (course.stopping) throw new Error("it is told to stop");
+  const child: ChildProcess = Bun.spawn(command, {
+    ...(env && { env }),
+    ...(cwd && { cwd }),
+    ...streams,
+  });
+  course.child = child;
+  const words: string[] = [];
+  const listening = forward(plan, child.stderr, words);
+  if (firstLine !== undefined) child.stdin.write(`${firstLine}\n`);
+  child.stdin.flush();
+  const died = child.exited.then(async (code) => {
+    await Promise.race([listening, Bun.sleep(firstPauseMs)]);
+    throw new Error(words.join("; ") || `it exited with code ${code}`);
+  });
+  died.catch(() => {});
+  try {
+    await withinMs(
+      Promise.race([plan.ready(child, linesOf(child.stdout)), died]),
+      embeddedLimits.childStartMsMax,
+    );
+  } catch (thrown) {
+    await endLife(plan, child);
+    throw thrown;
+  }
+  return { child, words };
+}
+
+async function endLife(plan: ChildPlan, child: ChildProcess): Promise<void> {
+  try {
+    await child.stdin.end();
+  } catch {
+    // It closed its end first.
+  }
+  try {
+    await withinMs(child.exited, plan.stopMsMax ?? limits.childStopMsMax);
+  } catch {
+    plan.log.warn(`${plan.name} did not stop and is killed`);
+    plan.kill(child);
+    child.kill("SIGKILL");
+    await child.exited;
+  }
+}
+
+/** A store's own log is of interest when something is wrong: it goes to debug, its last lines are kept. */
+async function forward(
+  { name, log }: ChildPlan,
+  stream: ReadableStream<Uint8Array>,
+  words: string[],
+): Promise<void> {
+  const lines = linesOf(stream);
+  for (let next = await lines.next(); !next.done; next = await lines.next()) {
+    const line = next.value.slice(0, embeddedLimits.childLineCharsMax);
+    words.push(line);
+    if (words.length > embeddedLimits.childLinesMax) words.shift();
+    log.debug(`${name}: ${line}`);
+  }
+}
+
+/** Lines of a stream; one longer than anybody reads comes in pieces. */
+async function* linesOf(stream: ReadableStream<Uint8Array>): AsyncGenerator<string, void> {
+  const decoder = new TextDecoder();
+  let rest = "";
+  for await (const chunk of stream) {
+    rest += decoder.decode(chunk, { stream: true });
+    const lines = rest.split("\n");
+    rest = lines.pop() ?? "";
+    yield* lines.filter((line) => line.trim() !== "");
+    if (rest.length > embeddedLimits.childLineCharsMax) {
+      yield rest;
+      rest = "";
+    }
+  }
+  if (rest.trim()) yield rest;
+}

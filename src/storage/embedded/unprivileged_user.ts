@@ -1,0 +1,101 @@
+// Postgres refuses to run as root. Started as root, it runs as a user who may do nothing else; this file says
+// how.
+// Never makes a user.
+
+import { chownSync, existsSync, readFileSync, readdirSync, statSync } from "node:fs";
+import { dirname, join } from "node:path";
+import { UserError } from "../../core/fault.ts";
+import type { Log } from "../../core/log.ts";
+
+export interface UnprivilegedUser {
+  /** Put before a command, it runs as the servant. */
+  command: string[];
+  /** Gives it a file or a folder with all that is in it, unless it has it already. */
+  own(path: string): void;
+}
+
+const nobodyElse: UnprivilegedUser = { command: [], own: () => {} };
+
+/**
+ * Who runs Postgres: we ourselves, or as root an existing user `postgres` or `nobody`.
+ *
+ * That user must reach DATA_DIR and the binary, which may lie below folders that only root may enter (`mktemp
+ * -d`, a
+ * home): where possible it keeps root's right to pass them, and nothing else of root.
+ * @throws UserError when there is no way.
+ */
+export function findUnprivilegedUser(folder: string, binary: string, log: Log): UnprivilegedUser {
+  if (process.getuid?.() !== 0) return nobodyElse;
+  const account = findAccount();
+  if (!account)
+    throw new UserError("Postgres refuses to run as root, and there is no user to run it; set DATABASE_URL");
+  const { uid, gid } = account;
+  const become = ["setpriv", `--reuid=${uid}`, `--regid=${gid}`, "--clear-groups"];
+  // Postgres asks access(2) about its own files, which forgets the right to pass unless the set-uid fixup is
+  // off.
+  const keeping = [
+    "--securebits=+no_setuid_fixup",
+    "--inh-caps=+dac_override",
+    "--ambient-caps=+dac_override",
+  ];
+  const passing = [...become, ...keeping];
+  const command = [passing, become].find((tried) => reaches(tried, binary, folder));
+  if (!command) {
+    throw new UserError(
+      `Postgres refuses to run as root, and the user ${account.name} cannot enter ${folder} ` +
+        `or run ${dirname(binary)}; start as another user, or set DATABASE_URL`,
+    );
+  }
+  log.debug("the embedded Postgres runs as another user", { user: account.name });
+  return {
+    command,
+    own: (path) => {
+      if (statSync(path).uid !== uid) give(path, uid, gid);
+    },
+  };
+}
+
+interface Account {
+  name: string;
+  uid: number;
+  gid: number;
+}
+
+function findAccount(): Account | undefined {
+  const lines = existsSync("/etc/passwd") ? readFileSync("/etc/passwd", "utf8").split("\n") : [];
+  const accounts = lines.map((line) => {
+    const [name = "", , uid = "", gid = ""] = line.split(":");
+    return { name, uid: Number(uid), gid: Number(gid) };
+  });
+  for (const wanted of ["postgres", "nobody"]) {
+    const account = accounts.find(({ name, uid }) => name === wanted && uid > 0);
+    if (account) return account;
+  }
+  return undefined;
+}
+
+/** Tried, not guessed: a container may lack the tool, or the right to hand rights down. */
+function reaches(become: string[], binary: string, folder: string): boolean {
+  const script = '[ -x "$1" ] && "$1" --version >/dev/null && cd "$2"';
+  const tried = [...become, "sh", "-c", script, "sh", binary, folder];
+  try {
+    return (
+      Bun.spawnSync(tried, { stdin: "ignore", stdout: "ignore", stderr: "ignore", cwd: "/" }).exitCode === 0
+    );
+  } catch {
+    return false;
+  }
+}
+
+function give(path: string, uid: number, gid: number): void {
+  chownSync(path, uid, gid);
+  for (const entry of listFolder(path)) give(join(path, entry), uid, gid);
+}
+
+function listFolder(path: string): string[] {
+  try {
+    return readdirSync(path);
+  } catch {
+    return [];
+  }
+}

@@ -1,0 +1,57 @@
+// The one file that knows the Postgres client: how it is opened and asked whether it lives. Never holds SQL
+// of a room.
+
+import postgres from "postgres";
+import { withinMs } from "../../core/deadline.ts";
+import { limits } from "../../core/limits.ts";
+import { storageLimits } from "../limits.ts";
+import type { Log } from "../../core/log.ts";
+
+/** A pool of connections, used as a tagged template; values in `${}` are parameters, never text. */
+export type Postgres = postgres.Sql;
+/** The same inside a transaction. */
+export type PostgresTransaction = postgres.TransactionSql;
+/** A part of a statement, with its parameters. */
+export type PostgresFragment = postgres.PendingQuery<postgres.Row[]>;
+
+export interface PostgresOptions {
+  log: Log;
+  /** Connections at once; storageLimits.postgresConnectionsMax unless told. */
+  connectionsMax?: number;
+}
+
+/**
+ * Opens a pool. Connects when first asked, and again by itself whenever the server comes back. Close it with
+ * `end()`.
+ */
+export function openPostgres(url: string, options: PostgresOptions): Postgres {
+  const { log } = options;
+  return postgres(url, {
+    max: options.connectionsMax ?? storageLimits.postgresConnectionsMax,
+    connect_timeout: limits.connectMsMax / 1000,
+    idle_timeout: storageLimits.postgresIdleSecondsMax,
+    backoff: reconnectSeconds,
+    connection: { application_name: "sluice" },
+    onnotice: (notice) => log.debug("postgres notice", { notice: notice["message"] }),
+    types: { bigint: { to: 20, from: [20], serialize: String, parse: readBigint } },
+  });
+}
+
+/**
+ * Resolves when Postgres answered a query.
+ * @throws whatever the client says, or DeadlineError after `msMax`.
+ */
+export async function pingPostgres(sql: Postgres, msMax: number = limits.healthMsMax): Promise<void> {
+  await withinMs(sql`SELECT 1`.execute(), msMax);
+}
+
+/** The client's own pause grows to 20 s, for which a server that is back would seem dead. */
+function reconnectSeconds(retries: number): number {
+  return Math.min(1, 0.05 * 2 ** retries);
+}
+
+/** A number while it is exact, which every count and id of ours is. */
+function readBigint(text: string): number | bigint {
+  const value = Number(text);
+  return Number.isSafeInteger(value) ? value : BigInt(text);
+}

@@ -1,0 +1,123 @@
+// A report as JSON: for a program that listens, and for Slack. Never opens a connection.
+
+import { chartWords } from "../report/chart.ts";
+import type { Report, Section } from "../report/model.ts";
+import { changeOf, numberText } from "../report/numbers.ts";
+import { lineOf } from "./email.ts";
+
+export interface MessageFacts {
+  delivery_id: number;
+  delivery_uuid: string;
+  subscription_id: number;
+  project_id: number;
+  insight: number | null;
+  dashboard: number | null;
+  due_at: string;
+  test: boolean;
+  view_url: string;
+}
+
+/** What a webhook is sent. Pictures are base64, so that a listener needs no way back to this server. */
+export function webhookBody(
+  report: Report,
+  facts: MessageFacts,
+  pngOf: (i: number) => Uint8Array | undefined,
+): Record<string, unknown> {
+  const { title, subject, summary, invite, sections, more } = report;
+  return {
+    type: "subscription.delivery",
+    ...facts,
+    title,
+    subject,
+    summary,
+    invite_message: invite,
+    insights: sections.map((section, i) => {
+      const { insight: id, chart: _drawn, ...rest } = section;
+      const png = pngOf(i);
+      const image = png && {
+        content_type: "image/png",
+        encoding: "base64",
+        data: Buffer.from(png).toString("base64"),
+      };
+      return { id, ...rest, image: image ?? null };
+    }),
+    insights_left_out: more,
+  };
+}
+
+interface Text {
+  type: "mrkdwn" | "plain_text";
+  text: string;
+}
+
+type Block =
+  | { type: "header"; text: Text }
+  | { type: "section"; text: Text }
+  | { type: "context"; elements: Text[] }
+  | { type: "image"; image_url: string; alt_text: string }
+  | { type: "divider" };
+
+/** Slack's own bounds: characters of a header, of a text, of an alternative text; blocks of a message. */
+const slack = { header: 150, text: 3000, alternative: 2000, blocks: 50 };
+
+/** What a Slack incoming webhook is sent. Slack fetches pictures itself, so they are links. */
+export function slackBody(
+  report: Report,
+  viewUrl: string,
+  chartUrl: (i: number) => string | undefined,
+): Record<string, unknown> {
+  const { title, subject, summary, day, invite, sections } = report;
+  const about = title === subject ? "" : `${slackText(subject)} · `;
+  const blocks: Block[] = [
+    { type: "header", text: { type: "plain_text", text: cut(lineOf(title) || "Report", slack.header) } },
+    context(`${about}${day} · ${summary}`),
+  ];
+  if (invite !== null) blocks.push(section(slackText(invite)));
+  sections.forEach((one, i) => {
+    blocks.push(...sectionBlocks(one, sections.length > 1 || one.name !== title, chartUrl(i)));
+  });
+  const tail: Block[] = [section(`<${viewUrl}|View in browser>`)];
+  if (report.more > 0) tail.unshift(context(`${report.more} more in the dashboard.`));
+  const text = cut(`${slackText(lineOf(title))}, ${day}`, slack.text);
+  return { text, blocks: [...blocks.slice(0, slack.blocks - tail.length), ...tail] };
+}
+
+function sectionBlocks(one: Section, named: boolean, chartUrl: string | undefined): Block[] {
+  const figures = one.figures.map((figure) => {
+    const change = changeOf(figure);
+    const value = `*${numberText(figure.value, figure.unit)}*`;
+    return `${slackText(figure.label)}: ${value}${change ? ` (${change.text})` : ""}`;
+  });
+  const lines = [
+    named ? `*${slackText(lineOf(one.name))}*` : "",
+    one.span,
+    one.error === null ? "" : `:warning: ${slackText(one.error)}`,
+    ...figures,
+  ].filter(Boolean);
+  const blocks: Block[] = lines.length > 0 ? [section(lines.join("\n"))] : [];
+  if (chartUrl !== undefined && one.chart) {
+    blocks.push({
+      type: "image",
+      image_url: chartUrl,
+      alt_text: cut(lineOf(chartWords(one.chart)), slack.alternative),
+    });
+  }
+  return blocks;
+}
+
+function section(text: string): Block {
+  return { type: "section", text: { type: "mrkdwn", text: cut(text, slack.text) } };
+}
+
+function context(text: string): Block {
+  return { type: "context", elements: [{ type: "mrkdwn", text: cut(text, slack.text) }] };
+}
+
+/** Slack's three emails that mean something: without them no mention, link or channel can be forged. */
+function slackText(text: string): string {
+  return text.replaceAll("&", "&amp;").replaceAll("<", "&lt;").replaceAll(">", "&gt;");
+}
+
+function cut(text: string, max: number): string {
+  return text.length > max ? `${text.slice(0, max - 1).toWellFormed()}…` : text;
+}

@@ -1,0 +1,227 @@
+// Letters by SMTP: the one file that knows the mail library. Never hands an email over twice, not even by itself:
+// what breaks after the first byte of an email is in doubt.
+
+import { Readable } from "node:stream";
+import MailComposer from "nodemailer/lib/mail-composer";
+import { parseConnectionUrl } from "nodemailer/lib/shared";
+import SMTPConnection from "nodemailer/lib/smtp-connection";
+import { withinMs } from "../../core/deadline.ts";
+import { foreignText, secretsInUrl } from "../../core/foreign_text.ts";
+import { channelLimits } from "./limits.ts";
+import { subscriptionLimits } from "../limits.ts";
+import { reasonOf } from "../../core/log.ts";
+import { isAddress } from "./address_list.ts";
+import { DeliveryError } from "./delivery_error.ts";
+
+export interface Email {
+  to: string;
+  subject: string;
+  text: string;
+  html: string;
+  /** Shown inside the HTML as `cid:<cid>`. */
+  pictures: { cid: string; png: Uint8Array }[];
+  /** Unique, and the same for every attempt: what mail servers tell repetitions by. */
+  id: string;
+  unsubscribe: string;
+}
+
+export interface Mail {
+  /**
+   * Resolves when the server has taken the email.
+   * @throws Undelivered
+   */
+  send(email: Email): Promise<void>;
+  close(): void;
+}
+
+export interface MailOptions {
+  /** smtp:// or smtps://, with user and password; undefined when there is no server. */
+  smtpUrl: string | undefined;
+  /** Who writes: an address, or a name and an address. */
+  from: string | undefined;
+}
+
+export function openMail({ smtpUrl, from }: MailOptions): Mail {
+  const idle: SMTPConnection[] = [];
+  const options = smtpUrl === undefined ? undefined : optionsOf(smtpUrl);
+  return {
+    send: async (email) => {
+      if (options === undefined) throw unset("SMTP_URL");
+      if (from === undefined) throw unset("EMAIL_FROM");
+      const { message, sender } = await compose(email, from);
+      const used = idle.pop();
+      try {
+        if (used && (await handOver(used, idle, message, sender, email.to, true)) === "sent") return;
+        await handOver(await connect(options), idle, message, sender, email.to, false);
+      } catch (thrown) {
+        throw withoutLogin(thrown, options, smtpUrl ?? "");
+      }
+    },
+    close: () => {
+      for (const connection of idle.splice(0)) connection.close();
+    },
+  };
+}
+
+/** What the mail server said, without what it was told of us. */
+function withoutLogin(thrown: unknown, { auth }: ConnectionOptions, smtpUrl: string): unknown {
+  if (!(thrown instanceof DeliveryError)) return thrown;
+  const secrets = [auth?.user ?? "", auth?.pass ?? "", ...secretsInUrl(smtpUrl)];
+  const message = foreignText(thrown.message, {
+    secrets,
+    charsMax: subscriptionLimits.deliveryErrorCharsMax,
+  });
+  return new DeliveryError(message, thrown.fate, thrown.blame);
+}
+
+function unset(name: string): DeliveryError {
+  const detail = `This server cannot send e-mail: ${name} is not set. Set it and start the server again.`;
+  return new DeliveryError(detail, "refused", "server");
+}
+
+type ConnectionOptions = ConstructorParameters<typeof SMTPConnection>[0] & {
+  auth?: { user: string; pass: string };
+};
+
+function optionsOf(smtpUrl: string): ConnectionOptions {
+  const given = parseConnectionUrl(smtpUrl) as ConnectionOptions;
+  const own = /^(localhost|127\.\d+\.\d+\.\d+|\[?::1\]?)$/i.test(given?.host ?? "");
+  return {
+    // A certificate proves nothing on the way to this very machine.
+    ...(own && { tls: { rejectUnauthorized: false } }),
+    ...given,
+    connectionTimeout: channelLimits.smtpConnectMsMax,
+    greetingTimeout: channelLimits.smtpConnectMsMax,
+    dnsTimeout: channelLimits.smtpConnectMsMax,
+    socketTimeout: channelLimits.smtpSilenceMsMax,
+  };
+}
+
+async function compose(email: Email, from: string): Promise<{ message: Buffer; sender: string }> {
+  if (!isAddress(email.to))
+    throw new DeliveryError(`"${email.to}" is not an e-mail address.`, "refused", "target");
+  const composer = new MailComposer({
+    from,
+    to: { name: "", address: email.to },
+    subject: email.subject,
+    text: email.text,
+    html: email.html,
+    messageId: `<${email.id}>`,
+    headers: {
+      "Auto-Submitted": "auto-generated",
+      "List-Unsubscribe": { prepared: true, value: `<${email.unsubscribe}>` },
+      "List-Unsubscribe-Post": "List-Unsubscribe=One-Click",
+    },
+    attachments: email.pictures.map(({ cid, png }, i) => ({
+      filename: `chart-${i + 1}.png`,
+      content: Buffer.from(png),
+      contentType: "image/png",
+      contentDisposition: "inline" as const,
+      cid,
+    })),
+    disableFileAccess: true,
+    disableUrlAccess: true,
+  });
+  const node = composer.compile();
+  const sender = node.getEnvelope().from;
+  if (typeof sender !== "string" || sender === "") {
+    throw new DeliveryError("EMAIL_FROM holds no e-mail address.", "refused", "server");
+  }
+  return { message: await node.build(), sender };
+}
+
+/** @throws Undelivered `again`: nothing was sent yet. */
+async function connect(options: ConnectionOptions): Promise<SMTPConnection> {
+  const connection = new SMTPConnection(options);
+  const { promise, resolve, reject } = Promise.withResolvers<void>();
+  connection.on("error", reject);
+  connection.connect((failed) => {
+    if (failed) return reject(failed);
+    if (!options.auth) return resolve();
+    connection.login(options.auth, (refused) => (refused ? reject(refused) : resolve()));
+  });
+  try {
+    await withinMs(promise, 2 * channelLimits.smtpConnectMsMax);
+    return connection;
+  } catch (thrown) {
+    connection.close();
+    throw new DeliveryError(`The mail server cannot be used: ${reasonOf(thrown)}`, "again", "server");
+  }
+}
+
+/**
+ * `gone`: a connection that had been used was closed meanwhile, before it took anything.
+ * @throws Undelivered
+ */
+async function handOver(
+  connection: SMTPConnection,
+  idle: SMTPConnection[],
+  message: Buffer,
+  from: string,
+  to: string,
+  used: boolean,
+): Promise<"sent" | "gone"> {
+  let begun = false;
+  const { promise, resolve, reject } = Promise.withResolvers<void>();
+  // Read only once the server has said that it takes the email.
+  const stream = new Readable({
+    read() {
+      begun = true;
+      this.push(message);
+      this.push(null);
+    },
+  });
+  connection.removeAllListeners("error");
+  connection.on("error", reject);
+  connection.on("end", () => reject(new Error("the connection was closed")));
+  connection.send({ from, to: [to], size: message.length }, stream, (failed) =>
+    failed ? reject(failed) : resolve(),
+  );
+  try {
+    await withinMs(promise, channelLimits.smtpSendMsMax);
+  } catch (thrown) {
+    connection.close();
+    if (used && !begun && codeOf(thrown) === undefined) return "gone";
+    throw deliveryError(thrown, begun);
+  }
+  connection.removeAllListeners("end");
+  keep(connection, idle);
+  return "sent";
+}
+
+/** For the next email, if that comes soon. */
+function keep(connection: SMTPConnection, idle: SMTPConnection[]): void {
+  const drop = (): void => {
+    const place = idle.indexOf(connection);
+    if (place >= 0) idle.splice(place, 1);
+  };
+  connection.removeAllListeners("error");
+  connection.on("error", drop);
+  connection.once("end", drop);
+  idle.push(connection);
+  setTimeout(() => {
+    if (!idle.includes(connection)) return;
+    drop();
+    connection.quit();
+  }, channelLimits.smtpIdleMs).unref();
+}
+
+/** The server's three digits; undefined when it said nothing. */
+function codeOf(thrown: unknown): number | undefined {
+  const code = thrown instanceof Error && "responseCode" in thrown ? thrown.responseCode : undefined;
+  return typeof code === "number" && code >= 400 ? code : undefined;
+}
+
+function deliveryError(thrown: unknown, begun: boolean): DeliveryError {
+  const code = codeOf(thrown);
+  const reason = reasonOf(thrown);
+  if (code === undefined) {
+    if (!begun) return new DeliveryError(`The mail server failed: ${reason}`, "again", "server");
+    const detail = `The mail server did not say whether it took the email: ${reason}; it is not sent again.`;
+    return new DeliveryError(detail, "doubt", "server");
+  }
+  const command = thrown instanceof Error && "command" in thrown ? thrown.command : undefined;
+  // A server that wants no emails from us would say so to every address.
+  const blame = command === "MAIL FROM" || command === "API" ? "server" : "target";
+  return new DeliveryError(`The mail server refused: ${reason}`, code >= 500 ? "refused" : "again", blame);
+}

@@ -1,0 +1,82 @@
+// A log for what may go wrong thousands of times a second: the first of a kind is said at once, and from then on one
+// line a minute says how many more there were.
+
+import type { Clock } from "../core/clock.ts";
+import { workLimits } from "./limits.ts";
+import type { Log, LogFields, LogLevel } from "../core/log.ts";
+
+type Level = Exclude<LogLevel, "silent">;
+
+interface Kind {
+  level: Level;
+  message: string;
+  /** Of the latest one. */
+  fields: LogFields;
+  /** When something was said last, and how often it happened since. */
+  saidAt: number;
+  since: number;
+}
+
+export class RepeatedLog implements Log {
+  readonly #log: Log;
+  readonly #clock: Clock;
+  readonly #kinds = new Map<string, Kind>();
+
+  constructor(log: Log, clock: Clock) {
+    this.#log = log;
+    this.#clock = clock;
+  }
+
+  debug(message: string, fields: LogFields = {}): void {
+    this.#log.debug(message, fields);
+  }
+
+  info(message: string, fields: LogFields = {}): void {
+    this.#log.info(message, fields);
+  }
+
+  warn(message: string, fields: LogFields = {}): void {
+    this.#note("warn", message, fields);
+  }
+
+  error(message: string, fields: LogFields = {}): void {
+    this.#note("error", message, fields);
+  }
+
+  /** Says what has waited for a minute; to be called now and then. */
+  look(): void {
+    const now = this.#clock.elapsed();
+    for (const [key, kind] of this.#kinds) {
+      if (now - kind.saidAt < workLimits.repeatedLogMs) continue;
+      if (kind.since === 0) this.#kinds.delete(key);
+      else this.#say(kind, now);
+    }
+  }
+
+  /** Says what is left to be said. */
+  close(): void {
+    for (const kind of this.#kinds.values()) if (kind.since > 0) this.#say(kind, this.#clock.elapsed());
+    this.#kinds.clear();
+  }
+
+  #note(level: Level, message: string, fields: LogFields): void {
+    // A lane's trouble is not another's.
+    const key = `${String(fields["lane"])} ${message}`;
+    const kind = this.#kinds.get(key);
+    if (kind) {
+      kind.fields = fields;
+      kind.since++;
+      return;
+    }
+    this.#log[level](message, fields);
+    if (this.#kinds.size >= workLimits.repeatedLogKindsMax) return;
+    this.#kinds.set(key, { level, message, fields, saidAt: this.#clock.elapsed(), since: 0 });
+  }
+
+  #say(kind: Kind, now: number): void {
+    const seconds = Math.round((now - kind.saidAt) / 1000);
+    this.#log[kind.level](kind.message, { ...kind.fields, times: kind.since, seconds });
+    kind.saidAt = now;
+    kind.since = 0;
+  }
+}

@@ -1,0 +1,40 @@
+// What is never given up, only waited for: tried again after pauses that grow, until it succeeds. Never goes on
+// once it is told to stop.
+
+import { workLimits } from "./limits.ts";
+import { type Log, reasonOf } from "../core/log.ts";
+
+export interface RetryOptions {
+  /** Ends the trying, and a pause at once. */
+  stopping: AbortSignal;
+  log: Log;
+  /** What the log says of a failure: of the first and every twentieth as a warning. */
+  saying: string;
+  /** Said with it. */
+  about?: Record<string, unknown>;
+}
+
+/** Runs `step` until it succeeds; resolves to undefined when it was told to stop first. */
+export async function retryUntilDone<T>(step: () => Promise<T>, how: RetryOptions): Promise<T | undefined> {
+  for (let attempt = 0; !how.stopping.aborted; attempt++) {
+    try {
+      return await step();
+    } catch (thrown) {
+      const level = attempt === 0 || attempt % 20 === 19 ? "warn" : "debug";
+      how.log[level](how.saying, { ...how.about, attempt, reason: reasonOf(thrown) });
+      await pause(attempt, how.stopping);
+    }
+  }
+  return undefined;
+}
+
+async function pause(attempt: number, stopping: AbortSignal): Promise<void> {
+  const ms = Math.min(workLimits.retryMsMax, workLimits.retryMsMin * 2 ** Math.min(attempt, 20));
+  const { promise, resolve } = Promise.withResolvers<void>();
+  const wake = () => resolve();
+  const timer = setTimeout(wake, ms / 2 + (Math.random() * ms) / 2);
+  stopping.addEventListener("abort", wake);
+  await promise;
+  stopping.removeEventListener("abort", wake);
+  clearTimeout(timer);
+}

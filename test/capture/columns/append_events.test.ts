@@ -1,0 +1,87 @@
+import { expect, test } from "bun:test";
+import type { Sending } from "../../../src/capture/event/event.ts";
+import type { EventLane } from "../../../src/capture/journal/journal_room.ts";
+import type { Journal } from "../../../src/capture/journal/journal.ts";
+import { appendEvents } from "../../../src/capture/columns/append_events.ts";
+import { Outcomes, type Warning } from "../../../src/capture/event/outcome.ts";
+import { Recorder } from "../../../src/capture/recordings/recorder.ts";
+import type { Row } from "../../../src/capture/event/row.ts";
+import { BodyScanner } from "../../../src/capture/scan/body_scanner.ts";
+import { type ColumnBatch, ScanArena } from "../../../src/capture/wasm/scan_arena.ts";
+import { captureLimits } from "../../../src/capture/limits.ts";
+import { bytesOf } from "../../../src/core/bytes.ts";
+
+const received = Date.UTC(2026, 0, 15, 12) * 1000;
+
+interface Laid {
+  /** created_at of each row or column of rows, and how many turns others had had by then. */
+  rows: { created: number; turns: number }[];
+  /** What the journal told others, at each of their turns. */
+  told: number[];
+}
+
+/** Lays a body's rows while others ask the journal for the time in each of their turns. */
+async function columns(items: string[]): Promise<Laid> {
+  const bytes = bytesOf(`{"batch":[${items.join(",")}]}`);
+  const arena = new ScanArena(bytes.length);
+  arena.body.set(bytes);
+  const scan = new BodyScanner(arena.close(bytes.length), false, arena);
+  while (!scan.advance(1 << 20));
+  let micros = received;
+  const found: Laid = { rows: [], told: [] };
+  const note = (created: number) => found.rows.push({ created, turns: found.told.length });
+  const lane = {
+    crowded: false,
+    append: (row: Row) => note(row.created_at),
+    appendMany: (_year: number, _rows: number, lay: (block: unknown) => number) =>
+      lay({
+        appendColumns: (columns: ColumnBatch) => {
+          note(columns.created);
+          return 0;
+        },
+      }),
+  } as unknown as EventLane;
+  const merging = { append: () => {}, crowded: false };
+  const stamp = () => ++micros;
+  const journal = { stamp, merging, recordings: { failedGroups: 0 } } as unknown as Journal;
+  const recorder = new Recorder({ project_id: 7, received, journal, wanted: false, retentionDays: 1 });
+  const sending: Sending = { project_id: 7, historical_migration: false, received, skew: 0 };
+  let over = false;
+  const others = () => {
+    found.told.push(stamp());
+    if (!over) setImmediate(others);
+  };
+  setImmediate(others);
+  await appendEvents({ scan, sending, warned: new Outcomes<Warning>(), lane, journal, recorder });
+  over = true;
+  return found;
+}
+
+/** True when no row is older than what the journal had told others before it was laid. */
+function risesWith({ rows, told }: Laid): boolean {
+  return rows.every(({ created, turns }) => turns === 0 || created > told[turns - 1]!);
+}
+
+test("unusual events are laid a stretch of bytes at a time, and none is older than what others were told", async () => {
+  const text = "\\u0000".repeat(10_000);
+  const items = Array.from(
+    { length: 40 },
+    () => `{"event":"e","distinct_id":"d","properties":{"a":"${text}"}}`,
+  );
+  const found = await columns(items);
+  expect(found.rows).toHaveLength(40);
+  expect(found.rows.at(-1)!.turns).toBeGreaterThanOrEqual(
+    (40 * 60_000) / captureLimits.slowSliceBytesMax - 2,
+  );
+  expect(risesWith(found)).toBe(true);
+});
+
+test("events of a hundred years are laid some years at a time, and none is older than what others were told", async () => {
+  const items = Array.from({ length: 1080 }, (_, i) => {
+    const timestamp = new Date(Date.UTC(1900 + (i % 126), i % 12, 15)).toISOString();
+    return `{"event":"e","distinct_id":"d","timestamp":"${timestamp}","properties":{}}`;
+  });
+  const found = await columns(items);
+  expect(found.rows.at(-1)!.turns).toBeGreaterThanOrEqual(1);
+  expect(risesWith(found)).toBe(true);
+});

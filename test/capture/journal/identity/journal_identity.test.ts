@@ -1,0 +1,126 @@
+import { afterAll, beforeEach, expect, test } from "bun:test";
+import { mkdirSync, readFileSync, readdirSync, writeFileSync } from "node:fs";
+import {
+  type Bond,
+  mendIdentity,
+  readJournalIdentity,
+  writeIdentity,
+} from "../../../../src/capture/journal/identity/journal_identity.ts";
+import { openLog } from "../../../../src/core/log.ts";
+import { cleanUp } from "../../../support/cleanup.ts";
+import { makeFolder } from "../../../support/folder.ts";
+
+afterAll(cleanUp, 60_000);
+
+const identity = { name: "0190f1f2-0000-7000-8000-000000000001", number: 12 };
+let lines: string[] = [];
+beforeEach(() => void (lines = []));
+const log = openLog({ level: "warn", format: "json", write: (line) => void lines.push(line) });
+
+async function newFolder(): Promise<string> {
+  const folder = makeFolder();
+  await writeIdentity(folder, identity);
+  return folder;
+}
+
+const wrongs: Record<string, string> = {
+  empty: "",
+  torn: '{"name":"0190f1f2-0000-70',
+  "of zeros": "\0".repeat(80),
+  foreign: '{"version": 3}',
+  "a list": "[1, 2]",
+  "without a number": '{"name":"a","number":"12"}',
+  "of another number": JSON.stringify({ ...identity, number: 13, sum: "00000000" }),
+};
+
+for (const file of ["identity.json", "identity.copy.json"]) {
+  for (const [what, text] of Object.entries(wrongs)) {
+    test(`${file} that is ${what} is named and set aside, and written again from the other`, async () => {
+      const folder = await newFolder();
+      const whole = readFileSync(`${folder}/${file}`, "utf8");
+      writeFileSync(`${folder}/${file}`, text);
+      expect(readJournalIdentity(folder)).toEqual(identity);
+      expect(await mendIdentity(folder, log)).toEqual(identity);
+      expect(lines).toHaveLength(1);
+      expect(JSON.parse(lines[0]!)).toMatchObject({ level: "error", file: `${folder}/${file}` });
+      expect(readFileSync(`${folder}/${file}.damaged`, "utf8")).toBe(text);
+      expect(readFileSync(`${folder}/${file}`, "utf8")).toBe(whole);
+      expect(await mendIdentity(folder, log)).toEqual(identity);
+      expect(lines).toHaveLength(1);
+    });
+  }
+}
+
+test("no byte of an identity can change what number it gives", async () => {
+  const folder = await newFolder();
+  const whole = readFileSync(`${folder}/identity.json`);
+  for (let at = 0; at < whole.length; at++) {
+    for (let bit = 0; bit < 8; bit++) {
+      const bytes = Buffer.from(whole);
+      bytes[at]! ^= 1 << bit;
+      writeFileSync(`${folder}/identity.json`, bytes);
+      expect(readJournalIdentity(folder)).toEqual(identity);
+    }
+  }
+});
+
+test("when neither can be read there is none, and both are kept", async () => {
+  const folder = await newFolder();
+  for (const file of ["identity.json", "identity.copy.json"]) writeFileSync(`${folder}/${file}`, "{");
+  expect(readJournalIdentity(folder)).toBeUndefined();
+  expect(await mendIdentity(folder, log)).toBeUndefined();
+  expect(readdirSync(folder).toSorted()).toEqual(["identity.copy.json.damaged", "identity.json.damaged"]);
+});
+
+test("files of two journals end the start with both names", async () => {
+  const folder = await newFolder();
+  const other = `${folder}/other`;
+  mkdirSync(other);
+  await writeIdentity(other, { ...identity, number: 13 });
+  writeFileSync(`${folder}/identity.json`, readFileSync(`${other}/identity.json`));
+  await expect(mendIdentity(folder, log)).rejects.toThrow(
+    `${folder}/identity.json and ${folder}/identity.copy`,
+  );
+});
+
+const bond: Bond = {
+  database: "0190f1f2-0000-7000-8000-00000000000d",
+  postgres: "embedded",
+  holder: "b",
+  earlier: "a",
+  life: 2,
+  renamed: identity.name,
+  home: { host: "h", path: "/data", inodes: "1 2" },
+};
+
+test("a journal that was renewed in a process that died between its two files is the newer one", async () => {
+  const folder = await newFolder();
+  const older = readFileSync(`${folder}/identity.copy.json`);
+  const renewed = { name: "0190f1f2-0000-7000-8000-000000000002", number: 13, bond };
+  await writeIdentity(folder, renewed);
+  for (const file of ["identity.json", "identity.copy.json"]) {
+    writeFileSync(`${folder}/${file}`, older);
+    expect(await mendIdentity(folder, log)).toEqual(renewed);
+    expect(await mendIdentity(folder, log)).toEqual(renewed);
+    expect(readFileSync(`${folder}/${file}`)).not.toEqual(older);
+  }
+  expect(lines).toEqual([]);
+});
+
+test("a bond that is not whole makes its file a damaged one", async () => {
+  for (const wrong of [{ life: "2" }, { home: null }, { holder: 7 }, { postgres: "p".repeat(5000) }]) {
+    const folder = makeFolder();
+    await writeIdentity(folder, { ...identity, bond: { ...bond, ...(wrong as Partial<Bond>) } });
+    expect(readJournalIdentity(folder)).toBeUndefined();
+  }
+});
+
+test("an earlier version's identity is read, and gets its copy", async () => {
+  const folder = makeFolder();
+  writeFileSync(`${folder}/identity.json`, JSON.stringify(identity));
+  expect(await mendIdentity(folder, log)).toEqual(identity);
+  expect(readdirSync(folder).toSorted()).toEqual(["identity.copy.json", "identity.json"]);
+  writeFileSync(`${folder}/identity.json`, "");
+  expect(readJournalIdentity(folder)).toEqual(identity);
+  expect(lines).toEqual([]);
+});

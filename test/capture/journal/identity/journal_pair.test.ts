@@ -1,0 +1,206 @@
+// Folders of journals that meet another Postgres than theirs, or a copy of themselves, in whole servers.
+
+import { afterAll, beforeAll, expect, test } from "bun:test";
+import { cpSync } from "node:fs";
+import { readJournalIdentity } from "../../../../src/capture/journal/identity/journal_identity.ts";
+import { silentLog } from "../../../../src/core/log.ts";
+import { type Postgres, openPostgres } from "../../../../src/storage/postgres/postgres.ts";
+import { cleanUp, later } from "../../../support/cleanup.ts";
+import { endedRuns, makeBackfill, makeExport } from "../../../support/exports.ts";
+import { makeFolder } from "../../../support/folder.ts";
+import { type Lender, openLender } from "../../../support/remote.ts";
+import {
+  type Environment,
+  type Server,
+  metric,
+  post,
+  projectKey,
+  rested,
+  startServer,
+  until,
+} from "../../../support/server.ts";
+
+afterAll(cleanUp, 60_000);
+
+let lender: Lender;
+beforeAll(async () => {
+  lender = await openLender();
+}, 60_000);
+
+/** Longer than any test: what is captured stays in the journal. */
+const never = { FLUSH_INTERVAL_MS: "3600000" };
+
+function openDatabase(environment: Environment): Postgres {
+  const sql = openPostgres(environment["DATABASE_URL"]!, { log: silentLog });
+  later(() => sql.end());
+  return sql;
+}
+
+async function send(server: Server, event: string, count: number, api_key = projectKey): Promise<number> {
+  const batch = Array.from({ length: count }, (_, i) => ({ event, distinct_id: `d${i}` }));
+  return (await post(server, "/batch/", { api_key, batch })).status;
+}
+
+async function countIn(name: string, event: string): Promise<number> {
+  const { clickhouse } = lender.stores;
+  const text = `SELECT count() AS n FROM ${name}.events WHERE event = {event:String}`;
+  const [row] = await clickhouse.query<{ n: string }>(text, { event });
+  return Number(row?.n);
+}
+
+/** A folder that an embedded server made, used, and left with nothing pending. */
+async function embeddedFolder(): Promise<string> {
+  const server = await startServer();
+  expect(await send(server, "earlier", 3)).toBe(200);
+  await rested(server);
+  expect(await server.end("SIGTERM")).toBe(0);
+  return server.dataDir;
+}
+
+function copied(folder: string): string {
+  const copy = `${makeFolder()}/copy`;
+  cpSync(folder, copy, { recursive: true, preserveTimestamps: true });
+  return copy;
+}
+
+/** What a start that is refused says. */
+async function refusedStart(environment: Environment, dataDir: string): Promise<string> {
+  const started = startServer({ ...environment, LOG_LEVEL: "error" }, dataDir);
+  const said = await started.then(
+    () => "it started",
+    (thrown: unknown) => String(thrown),
+  );
+  return said.slice(said.indexOf("\n") + 1).trim();
+}
+
+test("a folder that an embedded server used gets a new number on a shared Postgres, and no export passes its events", async () => {
+  const remote = await lender.lend("exported");
+  const dataDir = await embeddedFolder();
+  const one = await startServer(remote);
+  const two = await startServer({ ...remote, FLUSH_INTERVAL_MS: "8000" }, dataDir);
+  const numbers = [one, two].map((server) => readJournalIdentity(`${server.dataDir}/journal`)?.number);
+  expect(new Set(numbers).size).toBe(2);
+  expect(two.logged()).toContain("another Postgres");
+  const start = new Date(Date.now() - 60_000);
+  expect(await send(one, "counted", 5)).toBe(200);
+  await rested(one);
+  expect(await send(two, "counted", 20)).toBe(200);
+  const sql = openDatabase(remote);
+  const sealing = { dataDir: "", secretKey: remote["SECRET_KEY"]! };
+  const made = {
+    type: "NoOp",
+    config: { include_events: ["counted"] },
+    interval: "every 1 minutes",
+    paused: true,
+  };
+  const id = await makeExport({ sql } as never, sealing, made);
+  await makeBackfill({ sql } as never, id, "every 1 minutes", { start, end: new Date() });
+  const runs = await endedRuns({ sql } as never, id, 2);
+  expect(runs.map(({ status }) => status)).toEqual(["Completed", "Completed"]);
+  const [counted] = await sql<{ n: number }[]>`
+    SELECT sum(records_completed)::int AS n FROM batch_export_runs WHERE batch_export_id = ${id}`;
+  expect(counted?.n).toBe(25);
+}, 90_000);
+
+test("a folder moved to empty remote stores keeps no later process from starting", async () => {
+  const remote = await lender.lend("emptied");
+  const dataDir = await embeddedFolder();
+  const one = await startServer(remote, dataDir);
+  const two = await startServer(remote);
+  const rows = await openDatabase(remote)<{ id: number }[]>`SELECT id FROM journals`;
+  expect(rows.length).toBe(2);
+  for (const server of [one, two]) expect(await send(server, "moved", 2)).toBe(200);
+  for (const server of [one, two]) await rested(server);
+  expect(await countIn("emptied", "moved")).toBe(4);
+}, 60_000);
+
+test("a folder with events that wait is refused on another Postgres, and goes on with its own", async () => {
+  const home = await lender.lend("home_db");
+  const away = { ...(await lender.lend("away_db")), BOOTSTRAP_PROJECT_API_KEY: "phc_away_project" };
+  const first = await startServer({ ...home, ...never });
+  const { dataDir } = first;
+  expect(await send(first, "waiting", 7)).toBe(200);
+  await first.end("SIGKILL");
+  const refusal = await refusedStart(away, dataDir);
+  expect(refusal.split("\n")).toHaveLength(1);
+  expect(refusal).toContain("7 events");
+  expect(refusal).toContain("/home_db");
+  expect(refusal).not.toContain("sluice:");
+  const again = await startServer(home, dataDir);
+  await rested(again);
+  expect(await countIn("home_db", "waiting")).toBe(7);
+  expect(await again.end("SIGTERM")).toBe(0);
+  const moved = await startServer(away, dataDir);
+  expect(await send(moved, "after", 1, projectKey)).toBe(401);
+}, 60_000);
+
+test("keys of one Postgres are not used while another one is away", async () => {
+  const home = await lender.lend("keys_db");
+  const server = await startServer(home);
+  expect(await send(server, "known", 1)).toBe(200);
+  await rested(server);
+  expect(await server.end("SIGTERM")).toBe(0);
+  const DATABASE_URL = "postgres://someone:secret@127.0.0.1:1/other_db";
+  const refusal = await refusedStart({ ...home, DATABASE_URL }, server.dataDir);
+  expect(refusal).toContain("DATABASE_URL (127.0.0.1:1) does not answer");
+  expect(refusal).not.toContain("secret");
+}, 60_000);
+
+test("two servers whose folders are copies of one another have two numbers, and each tells its own watermark", async () => {
+  const remote = await lender.lend("twins");
+  const one = await startServer(remote);
+  expect(await send(one, "twin", 3)).toBe(200);
+  await rested(one);
+  const two = await startServer(remote, copied(one.dataDir));
+  expect(two.logged()).toContain("is a copy");
+  const sql = openDatabase(remote);
+  await until(async () => {
+    const rows = await sql<{ id: number }[]>`SELECT id FROM journals WHERE watermark IS NOT NULL`;
+    return new Set(rows.map(({ id }) => id)).size === 2;
+  });
+  for (const server of [one, two]) expect(await send(server, "twin", 3)).toBe(200);
+  for (const server of [one, two]) await rested(server);
+  expect(await countIn("twins", "twin")).toBe(9);
+}, 60_000);
+
+test("a copy with events that wait is refused while the server it was copied from lives, and goes on in its place after", async () => {
+  const remote = await lender.lend("heirs");
+  const one = await startServer({ ...remote, ...never });
+  expect(await send(one, "left", 6)).toBe(200);
+  const copy = copied(one.dataDir);
+  const refusal = await refusedStart(remote, copy);
+  expect(refusal).toContain("is a copy");
+  expect(refusal).toContain("6 events");
+  expect(await metric(one, "sluice_journal_pending_events")).toBe(6);
+  await one.end("SIGKILL");
+  const heir = await startServer(remote, copy);
+  await rested(heir);
+  expect(await countIn("heirs", "left")).toBe(6);
+  const rows = await openDatabase(remote)`SELECT 1 FROM journals`;
+  expect(rows).toHaveLength(1);
+}, 60_000);
+
+test("a Postgres that was away and comes back as another one ends the server, with all it took kept for the first", async () => {
+  const remote = await lender.lend("swapped");
+  const first = await startServer(remote);
+  expect(await send(first, "taken", 1)).toBe(200);
+  await rested(first);
+  expect(await first.end("SIGTERM")).toBe(0);
+  await lender.allow("swapped", false);
+  const server = await startServer(remote, first.dataDir);
+  expect(await send(server, "taken", 4)).toBe(200);
+  const { sql } = lender.stores;
+  await sql`ALTER DATABASE swapped RENAME TO swapped_before`;
+  await sql`CREATE DATABASE swapped`;
+  expect(await server.exited).toBe(1);
+  expect(server.logged()).toContain("4 events");
+  expect(await refusedStart(remote, first.dataDir)).toContain("4 events");
+  const found = await openDatabase(remote)`SELECT 1 FROM journals`;
+  expect(found).toHaveLength(0);
+  await sql`DROP DATABASE swapped WITH (FORCE)`;
+  await sql`ALTER DATABASE swapped_before RENAME TO swapped`;
+  await lender.allow("swapped", true);
+  const last = await startServer(remote, first.dataDir);
+  await rested(last);
+  expect(await countIn("swapped", "taken")).toBe(5);
+}, 90_000);

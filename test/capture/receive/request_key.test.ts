@@ -1,0 +1,71 @@
+import { expect, test } from "bun:test";
+import { brotliCompressSync, gzipSync } from "node:zlib";
+import LZString from "lz-string";
+import { requestKeyOf } from "../../../src/capture/receive/request_key.ts";
+import { receiveLimits } from "../../../src/capture/receive/limits.ts";
+import { MemoryBudget } from "../../../src/work/memory_budget.ts";
+
+const memory = new MemoryBudget({ bytesMax: 64 << 20, shareBytesMax: 64 << 20 });
+const asked = JSON.stringify({ token: "phc_k", distinct_id: "d", person_properties: { plan: "free" } });
+
+async function tokenIn(
+  path: string,
+  body?: string | Uint8Array,
+  headers: Record<string, string> = {},
+  budget = memory,
+): Promise<string | undefined> {
+  const init = body === undefined ? {} : { method: "POST", body: body as string, headers };
+  const found = await requestKeyOf(new Request(`http://localhost${path}`, init), budget);
+  expect(budget.held).toBe(0);
+  return found;
+}
+
+test("the key is found in the query, in the body however it is wrapped, and in the query's data", async () => {
+  expect(await tokenIn("/flags/?token=phc_k")).toBe("phc_k");
+  expect(await tokenIn("/flags/", asked)).toBe("phc_k");
+  expect(await tokenIn("/flags/", gzipSync(asked), { "content-type": "text/plain" })).toBe("phc_k");
+  expect(await tokenIn("/flags/", brotliCompressSync(asked), { "content-encoding": "br" })).toBe("phc_k");
+  const base64 = Buffer.from(asked).toString("base64");
+  expect(await tokenIn("/decide/", `data=${encodeURIComponent(base64)}`)).toBe("phc_k");
+  expect(await tokenIn("/decide/?compression=lz64", LZString.compressToBase64(asked))).toBe("phc_k");
+  expect(await tokenIn(`/decide/?data=${encodeURIComponent(base64)}`)).toBe("phc_k");
+  expect(await tokenIn("/flags/")).toBeUndefined();
+  expect(await tokenIn("/flags/", "{")).toBeUndefined();
+  expect(await tokenIn("/flags/", gzipSync(asked).subarray(0, 30))).toBeUndefined();
+});
+
+test("a person of half a megabyte of properties names its key, too", async () => {
+  const text = JSON.stringify({
+    distinct_id: "d",
+    person_properties: Object.fromEntries(
+      Array.from({ length: 25_000 }, (_, i) => [`key ${i}`, `value ${i}`]),
+    ),
+    token: "phc_k",
+  });
+  expect(text.length).toBeGreaterThan(500_000);
+  expect(await tokenIn("/flags/", text)).toBe("phc_k");
+  expect(await tokenIn("/flags/", gzipSync(text))).toBe("phc_k");
+});
+
+test("what inflates, or decodes, to more than such a body may have is given up: no key is looked for in it", async () => {
+  const brackets = `[${"[],".repeat(1_000_000)}[]]`;
+  const bytes = receiveLimits.keyBodyInflatedBytesMax;
+  const long = JSON.stringify({ token: "phc_k", more: "x".repeat(bytes) });
+  const bombs: [string, string | Uint8Array | undefined, Record<string, string>][] = [
+    ["/flags/", brotliCompressSync(Buffer.from(brackets)), { "content-encoding": "br" }],
+    ["/flags/", gzipSync(brackets), {}],
+    ["/decide/", gzipSync(gzipSync(brackets)), {}],
+    ["/decide/", `data=${encodeURIComponent(gzipSync(brackets).toString("base64"))}`, {}],
+    [`/decide/?data=${encodeURIComponent(gzipSync(brackets).toString("base64"))}`, undefined, {}],
+    ["/flags/?compression=lz64", LZString.compressToBase64(long), {}],
+    ["/flags/", gzipSync(long), {}],
+    ["/flags/", long, {}],
+  ];
+  for (const [path, body, headers] of bombs) expect(await tokenIn(path, body, headers)).toBeUndefined();
+});
+
+test("without memory for the body the request is told to come again", async () => {
+  const none = new MemoryBudget({ bytesMax: 10, shareBytesMax: 10 });
+  await expect(tokenIn("/flags/", asked, {}, none)).rejects.toMatchObject({ code: "unavailable" });
+  expect(none.held).toBe(0);
+});

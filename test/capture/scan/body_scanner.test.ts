@@ -1,0 +1,217 @@
+import { expect, test } from "bun:test";
+import fc from "fast-check";
+import { Fault } from "../../../src/core/fault.ts";
+import { isHistorical, keyOf } from "../../../src/capture/event/body_key.ts";
+import { entryLength, field } from "../../../src/capture/scan/event_fields.ts";
+import { BodyScanner } from "../../../src/capture/scan/body_scanner.ts";
+import { ScanArena } from "../../../src/capture/wasm/scan_arena.ts";
+
+const encoder = new TextEncoder();
+const decoder = new TextDecoder();
+
+function scanOf(text: string, sliceBytes = 1 << 30): BodyScanner {
+  const scan = new BodyScanner(encoder.encode(text));
+  while (!scan.advance(sliceBytes));
+  return scan;
+}
+
+function valueOf(scan: BodyScanner, event: number, place: number): unknown {
+  const at = event * entryLength + place;
+  const [from, to] = [scan.entries[at]!, scan.entries[at + 1]!];
+  return to === 0 ? undefined : JSON.parse(decoder.decode(scan.bytes.subarray(from, to)));
+}
+
+test("finds the fields of a batch wherever they stand", () => {
+  const scan = scanOf(`{"sent_at":"2024-01-01T00:00:00Z","batch":[
+    {"properties":{"a":{"distinct_id":"no"},"distinct_id":"in"},"event":"first","uuid":"u","offset":5},
+    {"event":"second","distinct_id":"own","timestamp":"t"}],"historical_migration":true,"api_key":"phc_x"}`);
+  expect(scan.shape).toBe("batch");
+  expect(scan.count).toBe(2);
+  expect(valueOf(scan, 0, field.event)).toBe("first");
+  expect(valueOf(scan, 0, field.distinct_id)).toBeUndefined();
+  expect(valueOf(scan, 0, field.properties_distinct_id)).toBe("in");
+  expect(valueOf(scan, 0, field.offset)).toBe(5);
+  expect(valueOf(scan, 1, field.distinct_id)).toBe("own");
+  expect(valueOf(scan, 1, field.timestamp)).toBe("t");
+  expect(keyOf(scan)).toBe("phc_x");
+  expect(isHistorical(scan)).toBe(true);
+});
+
+test("a single event and an array are bodies too", () => {
+  const single = scanOf(`{"api_key":"phc_x","event":"e","distinct_id":"d"}`);
+  expect([single.shape, single.count, single.items, keyOf(single)]).toEqual(["event", 1, 1, "phc_x"]);
+  const array = scanOf(`[{"event":"e","properties":{"token":"phc_y","distinct_id":"d"}}]`);
+  expect([array.shape, array.count, keyOf(array)]).toEqual(["array", 1, "phc_y"]);
+});
+
+test("an event's own key wins over the one in its properties", () => {
+  const scan = scanOf(`[{"api_key":"phc_a","event":"e","distinct_id":"d","properties":{"token":"phc_b"}}]`);
+  expect(keyOf(scan)).toBe("phc_a");
+});
+
+test("events that name different keys are refused, unless the batch names its own", () => {
+  const items = `[{"token":"phc_a","event":"e","distinct_id":"d"},{"token":"phc_b","event":"e","distinct_id":"d"}]`;
+  expect(() => keyOf(scanOf(items))).toThrow("same project API key");
+  expect(keyOf(scanOf(`{"batch":${items},"api_key":"phc_c"}`))).toBe("phc_c");
+});
+
+test("a body without a key, an event or a shape is refused", () => {
+  expect(() => keyOf(scanOf(`{"event":"e"}`))).toThrow("API key not provided");
+  expect(() => keyOf(scanOf(`{"api_key":"phc_x","batch":[]}`))).toThrow("no event");
+  expect(() => keyOf(scanOf("[]"))).toThrow("no event");
+  expect(() => keyOf(scanOf("7"))).toThrow("expected an object or an array");
+  expect(() => scanOf(`{"batch":{}}`)).toThrow("batch is not an array");
+});
+
+test("items that can be no events are counted by reason and not indexed", () => {
+  const scan = scanOf(`[{}, 7, {"event":"e"}, {"event":"e","distinct_id":"d"}, {"distinct_id":"d"}]`);
+  expect(scan.items).toBe(5);
+  expect(scan.count).toBe(1);
+  expect(scan.entries[field.ordinal]).toBe(3);
+  expect(scan.ignored.list).toEqual([
+    { index: 0, reason: "missing_event_name" },
+    { index: 1, reason: "malformed_event" },
+    { index: 2, reason: "missing_distinct_id" },
+    { index: 4, reason: "missing_event_name" },
+  ]);
+});
+
+test("an escaped key is the same key, and the last of two equal keys counts", () => {
+  const scan = scanOf(`{"\\u0065vent":"a","event":"b","distinct_\\u0069d":"d","api_key":"phc_x"}`);
+  expect(valueOf(scan, 0, field.event)).toBe("b");
+  expect(valueOf(scan, 0, field.distinct_id)).toBe("d");
+});
+
+test("escapes that cannot be stored are noted, not changed: a recording's bytes may mean them", () => {
+  const scan = scanOf(
+    `{"event":"e","distinct_id":"d","properties":{"a":"\\u0000\\ud800x\\udc00\\ud83d\\ude00\\u00e9"}}`,
+  );
+  expect(decoder.decode(scan.bytes)).toContain(`"\\u0000\\ud800x\\udc00\\ud83d\\ude00\\u00e9"`);
+  expect(scan.entries[field.altered]).toBe(1);
+});
+
+test("nesting past the bound is refused, nesting within it is not", () => {
+  const nested = (depth: number) =>
+    `{"event":"e","distinct_id":"d","properties":{"a":${"[".repeat(depth)}${"]".repeat(depth)}}}`;
+  expect(scanOf(nested(120)).count).toBe(1);
+  expect(() => scanOf(nested(130))).toThrow("nested deeper than 128");
+});
+
+test("bytes that are no UTF-8 are refused", () => {
+  expect(() => new BodyScanner(new Uint8Array([0x7b, 0x22, 0xff, 0x22, 0x7d])).advance(100)).toThrow(
+    "not UTF-8",
+  );
+});
+
+const json = fc.json({ maxDepth: 4 });
+
+test("accepts every JSON text, in whatever slices", () => {
+  fc.assert(
+    fc.property(
+      fc.array(
+        fc.record(
+          { event: fc.string(), distinct_id: fc.jsonValue(), properties: fc.jsonValue() },
+          { requiredKeys: [] },
+        ),
+      ),
+      fc.integer({ min: 1, max: 40 }),
+      (batch, slice) => {
+        const scan = scanOf(JSON.stringify({ api_key: "k", batch }, null, 1), slice);
+        expect(scan.items).toBe(batch.length);
+        const whole = scanOf(JSON.stringify({ api_key: "k", batch }, null, 1));
+        expect(scan.entries.slice(0, scan.count * entryLength)).toEqual(
+          whole.entries.slice(0, whole.count * entryLength),
+        );
+        for (let event = 0; event < scan.count; event++) {
+          const sent = batch[scan.entries[event * entryLength + field.ordinal]!]!;
+          expect(valueOf(scan, event, field.event)).toEqual(sent.event);
+        }
+      },
+    ),
+  );
+});
+
+/** What the runtime's own parser says of a text. */
+function isJson(text: string): boolean {
+  try {
+    JSON.parse(text);
+    return true;
+  } catch {
+    return false;
+  }
+}
+
+function isScanned(text: string): boolean {
+  try {
+    scanOf(text);
+    return true;
+  } catch (thrown) {
+    if (thrown instanceof Fault) return false;
+    throw thrown;
+  }
+}
+
+test("agrees with the runtime's parser about texts with a random change", () => {
+  const change = fc.tuple(
+    fc.nat(),
+    fc.constantFrom(...'{}[]",:\\0123456789.eE+-tfnu \n\u0001é'),
+    fc.constantFrom("put", "cut", "swap"),
+  );
+  fc.assert(
+    fc.property(json, fc.array(change, { maxLength: 3 }), (text, changes) => {
+      let changed = text;
+      for (const [place, character, kind] of changes) {
+        const at = changed.length === 0 ? 0 : place % changed.length;
+        changed =
+          changed.slice(0, at) +
+          (kind === "cut" ? "" : character) +
+          changed.slice(kind === "put" ? at : at + 1);
+      }
+      // The scan wants a batch to be an array; that is no matter of grammar.
+      if (!changed.includes("batch")) expect(isScanned(changed)).toBe(isJson(changed));
+    }),
+    { numRuns: 5000 },
+  );
+});
+
+test("one long event, text, number or stretch of white space is worked off in slices like many short ones", () => {
+  const bytes = 3_000_000;
+  const ones = `[${"1,".repeat(bytes / 2)}1]`;
+  const members = Array.from({ length: bytes / 12 }, (_, i) => `"k${i}":1`).join(",");
+  const text = `"${"\\u0041x".repeat(bytes / 7)}"`;
+  const event = (properties: string) => `{"event":"e","distinct_id":"d","properties":{${properties}}}`;
+  const bodies = [
+    event(`"a":${ones}`),
+    event(members),
+    event(`"a":${text}`),
+    event(`${text}:1`),
+    event(`"a":-${"1".repeat(bytes)}.5e5`),
+    event(`"a":${" ".repeat(bytes)}1`),
+    `{${members},"event":"e","distinct_id":"d"}`,
+    `[${event("")},${ones},{"x":${ones}}]`,
+    `{"x":${ones},"batch":[${event(members)}${" ".repeat(bytes)}]}`,
+    `${" ".repeat(bytes)}${event("")}${" ".repeat(bytes)}`,
+    text,
+  ];
+  const arena = new ScanArena(12_000_000);
+  for (const body of bodies) {
+    const encoded = encoder.encode(body);
+    for (const inSlab of [false, true]) {
+      if (inSlab) arena.body.set(encoded);
+      const scan = new BodyScanner(
+        inSlab ? arena.close(encoded.length) : encoded,
+        false,
+        inSlab ? arena : undefined,
+      );
+      let slices = 1;
+      while (!scan.advance(200_000)) slices++;
+      // Its fast way may look at limits.eventBytesMax before it leaves an event to the slow way.
+      expect(slices).toBeGreaterThan(encoded.length / 200_000);
+      const whole = scanOf(body);
+      expect([scan.shape, scan.items, scan.count]).toEqual([whole.shape, whole.items, whole.count]);
+      expect([...scan.entries.subarray(0, scan.count * entryLength)]).toEqual([
+        ...whole.entries.subarray(0, whole.count * entryLength),
+      ]);
+    }
+  }
+});

@@ -1,0 +1,158 @@
+import { afterAll, expect, test } from "bun:test";
+import { readFileSync } from "node:fs";
+import fc from "fast-check";
+import { rebatch } from "../../../src/capture/columns/block.ts";
+import { Flush } from "../../../src/capture/flush/flush.ts";
+import { Journal } from "../../../src/capture/journal/journal.ts";
+import { Quarantine } from "../../../src/capture/journal/quarantine.ts";
+import type { LaneName } from "../../../src/capture/journal/segments/segment.ts";
+import { WarningBlock, type WarningRow } from "../../../src/capture/warnings/warning.ts";
+import { systemClock } from "../../../src/core/clock.ts";
+import { silentLog } from "../../../src/core/log.ts";
+import {
+  type ClickHouse,
+  ClickHouseError,
+  type NativeBody,
+} from "../../../src/storage/clickhouse/clickhouse.ts";
+import { ByteColumn } from "../../../src/storage/native/native.ts";
+import { lengthOfBlock, rowsOfBlock } from "../../../src/storage/native/native_cut.ts";
+import { cleanUp } from "../../support/cleanup.ts";
+import { makeFolder } from "../../support/folder.ts";
+
+afterAll(cleanUp, 60_000);
+
+function warning(number: number, timestamp = Date.UTC(2024, 0, 5) * 1000): WarningRow {
+  return {
+    project_id: 1,
+    type: "missing_distinct_id",
+    details: `{"index":${number}}`,
+    event: `e${number}`,
+    distinct_id: "é",
+    count: 2 ** 33 + number,
+    timestamp: timestamp + number,
+  };
+}
+
+test("a block of warnings is one Native block, and can be cut like one of events", () => {
+  const block = new WarningBlock();
+  let weight = 0;
+  for (let i = 0; i < 5; i++) weight += block.append(warning(i));
+  expect(weight).toBeGreaterThan(5 * 40);
+  const out = new ByteColumn();
+  block.encode(out, 9n, 3);
+  const bytes = out.filled().slice();
+  expect([lengthOfBlock(bytes), rowsOfBlock(bytes)]).toEqual([bytes.length, 5]);
+  expect(rebatch(bytes, 0, 5, 9n, 3)).toEqual(bytes);
+  const cut = rebatch(bytes, 1, 3, 9n, 0);
+  expect(rowsOfBlock(cut)).toBe(2);
+  expect(Buffer.from(cut).toString("latin1")).toContain(`{"index":2}`);
+  block.clear();
+  for (let i = 0; i < 5; i++) block.append(warning(i));
+  out.length = 0;
+  block.encode(out, 9n, 3);
+  expect(out.filled()).toEqual(bytes);
+});
+
+/** An engine in memory that loses answers and fails by plan; remembers every row by table. */
+class FaultyEngine implements ClickHouse {
+  readonly database = "sluice";
+  readonly embedded = true;
+  readonly rows: Record<string, string[]> = {};
+  readonly #batches = new Set<string>();
+  readonly #fates: string[];
+
+  constructor(fates: string[]) {
+    this.#fates = [...fates];
+  }
+
+  insertNative(table: string, body: NativeBody): Promise<void> {
+    const bytes = "path" in body ? readFileSync(body.path) : Buffer.concat(body.bytes);
+    const fate = this.#fates.shift() ?? "well";
+    const failure = new ClickHouseError("reset", "ECONNRESET", "NETWORK");
+    if (fate === "failed before") return Promise.reject(failure);
+    for (let at = 0; at < bytes.length;) {
+      const block = bytes.subarray(at, at + lengthOfBlock(bytes.subarray(at)));
+      const text = block.toString("latin1");
+      (this.rows[table] ??= []).push(...[...text.matchAll(/\{"index":(\d+)\}/g)].map((match) => match[1]!));
+      const batchAt = text.indexOf("\x06_batch\x06UInt64") + 14;
+      this.#batches.add(`${table} ${block.readBigUInt64LE(batchAt)}`);
+      at += block.length;
+      // Each month was one block: it died between the first and the second.
+      if (fate === "died between") break;
+    }
+    return fate === "well" ? Promise.resolve() : Promise.reject(failure);
+  }
+
+  query<Row>(_text: string, params: Record<string, unknown> = {}): Promise<Row[]> {
+    const asked = (params["batches"] as bigint[]).map(String);
+    const known = asked.filter((batch) => this.#batches.has(`${String(params["table"])} ${batch}`));
+    return Promise.resolve(known.map((batch) => ({ batch })) as Row[]);
+  }
+
+  ping = () => Promise.resolve();
+  command = () => Promise.resolve();
+  bytes = () => Promise.resolve(new Uint8Array(0));
+  stream = (): never => {
+    throw new Error("nothing is streamed here");
+  };
+  createDatabase = () => Promise.resolve();
+  close = () => Promise.resolve();
+}
+
+function openJournal(folder: string): Journal {
+  const options = { number: 1, flushIntervalMs: 3_600_000, bytesMax: 1 << 30 };
+  const journal = new Journal({ folder, ...options, clock: systemClock, log: silentLog });
+  journal.open();
+  return journal;
+}
+
+test("warnings reach their own table exactly once, whatever answers are lost, and are no pending events", async () => {
+  const folder = makeFolder();
+  const fate = fc.constantFrom("well", "lost answer", "failed before", "died between");
+  let run = 0;
+  await fc.assert(
+    fc.asyncProperty(
+      fc.integer({ min: 1, max: 30 }),
+      fc.array(fate, { maxLength: 3 }),
+      async (count, fates) => {
+        const dataDir = `${folder}/${run++}`;
+        const journal = openJournal(`${dataDir}/journal`);
+        const months = [Date.UTC(2024, 0, 31), Date.UTC(2024, 1, 1)];
+        for (let i = 0; i < count; i++) journal.warnings.append(warning(i, months[i % 2]! * 1000));
+        await journal.warnings.commit();
+        expect(journal.pending().events).toBe(0);
+        await journal.close();
+        await journal.release();
+        const after = openJournal(`${dataDir}/journal`);
+        const engine = new FaultyEngine(fates);
+        const stored: [LaneName, number][] = [];
+        const counts = {
+          stored: (lane: LaneName, rows: number) => void stored.push([lane, rows]),
+          quarantined: () => {},
+          seconds: () => {},
+        };
+        const quarantine = new Quarantine(dataDir);
+        const flush = new Flush({
+          journal: after,
+          clickhouse: engine,
+          quarantine,
+          folder: `${dataDir}/flush`,
+          counts,
+          clock: systemClock,
+          log: silentLog,
+        });
+        flush.start();
+        await flush.drain(60_000);
+        await after.close();
+        await after.release();
+        expect(Object.keys(engine.rows)).toEqual(["ingestion_warnings"]);
+        const expected = Array.from({ length: count }, (_, i) => String(i));
+        expect(engine.rows["ingestion_warnings"]!.toSorted()).toEqual(expected.toSorted());
+        expect(stored.every(([lane]) => lane === "warnings")).toBe(true);
+        expect(stored.reduce((sum, [, rows]) => sum + rows, 0)).toBe(count);
+        expect(after.pending()).toEqual({ events: 0, bytes: 0 });
+      },
+    ),
+    { numRuns: 25 },
+  );
+}, 60_000);

@@ -1,0 +1,233 @@
+import { afterAll, beforeAll, expect, test } from "bun:test";
+import { Check } from "typebox/schema";
+import type { ApiDocument, ApiOperation, Content } from "../../../src/http/docs/document.ts";
+import { startMsMax } from "../../support/accounts.ts";
+import { managementRoutes, type RunningApp, startApp } from "../../support/app.ts";
+import { cleanUp } from "../../support/cleanup.ts";
+
+afterAll(cleanUp, startMsMax);
+
+let app: RunningApp;
+let api: ApiDocument;
+
+beforeAll(async () => {
+  app = await startApp();
+  api = (await (await fetch(`${app.url}/docs/json`)).json()) as ApiDocument;
+}, startMsMax);
+
+/** What SDKs ask at their start lies partly below /api; people do not call it. */
+const unlisted = new Set([
+  "GET /api/surveys/",
+  "POST /api/surveys/",
+  "GET /api/early_access_features/",
+  "POST /api/early_access_features/",
+  "GET /api/web_experiments/",
+  "POST /api/web_experiments/",
+  "GET /api/product_tours/",
+  "POST /api/product_tours/",
+  "GET /api/feature_flag/local_evaluation/",
+]);
+
+interface Described {
+  name: string;
+  path: string;
+  operation: ApiOperation;
+}
+
+const described = (): Described[] =>
+  Object.entries(api.paths).flatMap(([path, methods]) =>
+    Object.entries(methods).map(([method, operation]) => ({
+      name: `${method.toUpperCase()} ${path}`,
+      path,
+      operation,
+    })),
+  );
+
+test("every management route is described, with a summary, a tag and its key", () => {
+  const byName = new Map(described().map((one) => [one.name, one.operation]));
+  const lacking = managementRoutes(app).flatMap(({ method, path }) => {
+    if (unlisted.has(`${method} ${path}`)) return [];
+    const name = `${method} ${path.replace(/:(\w+)/g, "{$1}")}`;
+    const operation = byName.get(name);
+    if (!operation) return [`${name}: not described`];
+    const { summary, tags = [], security } = operation;
+    return [
+      ...(summary ? [] : [`${name}: no summary`]),
+      ...(tags.length > 0 ? [] : [`${name}: no tag`]),
+      ...(security?.[0]?.["personal_api_key"] ? [] : [`${name}: no scope, so no gate`]),
+    ];
+  });
+  expect(lacking).toEqual([]);
+});
+
+test("every operation shows what it answers, and what it takes", () => {
+  const lacking = described().flatMap(({ name, operation }) => {
+    const good = Object.entries(operation.responses).filter(([status]) => status.startsWith("2"));
+    const shown = good.some(([status, reply]) => status === "204" || schemasOf(reply).length > 0);
+    const told = operation.requestBody === undefined || schemasOf(operation.requestBody).length > 0;
+    const taken = !/^(POST|PATCH|PUT) /.test(name) || operation.requestBody !== undefined || bodiless(name);
+    return [
+      ...(shown ? [] : [`${name}: no response schema`]),
+      ...(told && taken ? [] : [`${name}: no request schema`]),
+    ];
+  });
+  expect(lacking).toEqual([]);
+});
+
+/** Operations that only say "do it". */
+function bodiless(name: string): boolean {
+  return /\/(reset_token|rotate_key|roll|pause|unpause|cancel|retry|test_delivery)\/?$/.test(name);
+}
+
+function schemasOf(holder: { content?: Content } | { $ref: string }): unknown[] {
+  const content = "content" in holder ? holder.content : undefined;
+  return Object.values(content ?? {}).flatMap(({ schema }) => (schema ? [schema] : []));
+}
+
+test("the document has the form of OpenAPI 3.1", () => {
+  expect(api.openapi).toBe("3.1.0");
+  expect(api.info).toMatchObject({ title: "Sluice", version: expect.stringMatching(/^\d+\.\d+\.\d+$/) });
+  expect(api.components["securitySchemes"]).toEqual({
+    personal_api_key: expect.objectContaining({ type: "http", scheme: "bearer" }) as unknown,
+  });
+  const ids = described().map(({ operation }) => operation.operationId);
+  expect(new Set(ids).size).toBe(ids.length);
+  const malformed = described().flatMap(({ name, path, operation }) => {
+    const inPath = [...path.matchAll(/\{(\w+)\}/g)].map((match) => match[1]!);
+    const stated = (operation.parameters ?? []).filter((one) => one.in === "path");
+    const replies = Object.entries(operation.responses);
+    return [
+      ...(stated.map((one) => one.name).join() === inPath.join() ? [] : [`${name}: path parameters`]),
+      ...(stated.every((one) => one.required === true) ? [] : [`${name}: an optional path parameter`]),
+      ...((operation.parameters ?? []).every((one) => one.schema) ? [] : [`${name}: a bare parameter`]),
+      ...replies
+        .filter(([status, reply]) => !/^[1-5]\d\d$/.test(status) || !("$ref" in reply || reply.description))
+        .map(([status]) => `${name}: the reply ${status} has no description`),
+    ];
+  });
+  expect(malformed).toEqual([]);
+});
+
+test("every reference leads somewhere", () => {
+  const found: string[] = [];
+  const walk = (value: unknown): void => {
+    if (typeof value !== "object" || value === null) return;
+    if ("$ref" in value && typeof value.$ref === "string") found.push(value.$ref);
+    for (const inner of Object.values(value)) walk(inner);
+  };
+  walk(api);
+  expect(found.length).toBeGreaterThan(0);
+  const dead = found.filter((ref) => {
+    let at: unknown = api;
+    for (const step of ref.slice("#/".length).split("/")) at = (at as Record<string, unknown>)?.[step];
+    return !ref.startsWith("#/") || at === undefined;
+  });
+  expect([...new Set(dead)]).toEqual([]);
+});
+
+test("an operation names its scope, its refusals and an example", () => {
+  const list = api.paths["/api/projects/"]?.["get"];
+  expect(list).toMatchObject({
+    summary: "List projects",
+    security: [{ personal_api_key: ["project:read"] }],
+    description: expect.stringContaining("Scope: `project:read`.") as unknown,
+    responses: { 401: { $ref: "#/components/responses/Unauthenticated" } },
+  });
+  expect(list?.responses["200"]).toMatchObject({
+    content: { "application/json": { example: { count: 1, results: [{ id: 1 }] } } },
+  });
+});
+
+test("every list takes limit and offset", () => {
+  const list = api.paths["/api/projects/"]?.["get"];
+  expect(list?.parameters?.map(({ name }) => name)).toEqual(["limit", "offset"]);
+  const events = api.paths["/api/projects/{project_id}/events/"]?.["get"];
+  const names = events?.parameters?.map(({ name }) => name) ?? [];
+  expect(names.filter((name) => name === "limit")).toHaveLength(1);
+});
+
+test("every example is what its schema describes", () => {
+  const wrong = described().flatMap(({ name, operation }) =>
+    [operation.requestBody, ...Object.values(operation.responses)].flatMap((holder) => {
+      const content = holder && "content" in holder ? (holder.content ?? {}) : {};
+      return Object.values(content).flatMap(({ schema, example }) =>
+        schema && !Check(schema, example) ? [`${name}: ${JSON.stringify(example)}`] : [],
+      );
+    }),
+  );
+  expect(wrong).toEqual([]);
+});
+
+test("capture is described, and asks for no key in a header", () => {
+  for (const path of ["/capture/", "/batch/"]) {
+    expect(api.paths[path]?.["post"]).toMatchObject({ security: [], tags: ["Capture"] });
+  }
+  expect(api.paths["/batch/"]?.["post"]?.requestBody).toMatchObject({
+    content: { "application/json": { schema: { required: ["api_key", "batch"] } } },
+  });
+});
+
+test("the older way to start a backfill is marked as deprecated, once there is one", () => {
+  const old = described().filter(({ path }) => /\/backfill\/?$/.test(path));
+  expect(old.filter(({ operation }) => operation.deprecated !== true)).toEqual([]);
+});
+
+test("what runs the server is not described", () => {
+  const shown = Object.keys(api.paths).filter((path) => /metrics|_health|_readiness|docs|static/.test(path));
+  expect(shown).toEqual([]);
+});
+
+test("the page and its files are served, each with its type, and kept by browsers", async () => {
+  const types = {
+    "/docs": "text/html; charset=utf-8",
+    "/docs/": "text/html; charset=utf-8",
+    "/docs/assets/swagger-ui.css": "text/css; charset=utf-8",
+    "/docs/assets/swagger-ui-bundle.js": "text/javascript; charset=utf-8",
+    "/docs/assets/page.js": "text/javascript; charset=utf-8",
+    "/docs/assets/favicon-32x32.png": "image/png",
+  };
+  for (const [path, type] of Object.entries(types)) {
+    const reply = await fetch(`${app.url}${path}`);
+    expect([path, reply.status, reply.headers.get("content-type")]).toEqual([path, 200, type]);
+    expect(reply.headers.get("content-encoding")).toBe("gzip");
+    const etag = reply.headers.get("etag") ?? "";
+    const again = await fetch(`${app.url}${path}`, { headers: { "if-none-match": etag } });
+    expect([again.status, await again.text()]).toEqual([304, ""]);
+  }
+  const plain = await fetch(`${app.url}/docs`, { headers: { "accept-encoding": "identity" } });
+  expect(plain.headers.get("content-encoding")).toBeNull();
+  expect(await plain.text()).toStartWith("<!doctype html>");
+});
+
+test("nothing but the page's files can be fetched through it", async () => {
+  const names = [
+    "package.json",
+    "index.html",
+    "swagger-ui-bundle.js.map",
+    "..%2Fpackage.json",
+    "%2e%2e%2f%2e%2e%2fpackage.json",
+    "..%5cpackage.json",
+    "%00",
+    "swagger-ui.css%00",
+    "constructor",
+    "__proto__",
+  ];
+  for (const name of names) {
+    const reply = await fetch(`${app.url}/docs/assets/${name}`);
+    expect([name, reply.status]).toEqual([name, 404]);
+    expect(await reply.json()).toMatchObject({ code: "not_found" });
+  }
+});
+
+test("what can only be done at the right time says that it may be refused, though it has no body", () => {
+  const timely = described().filter(({ path }) => /\/(runs|backfills)\/.*\/(cancel|retry)\/$/.test(path));
+  expect(timely).toHaveLength(9);
+  for (const { operation } of timely) {
+    expect(operation.responses["400"]).toEqual({ $ref: "#/components/responses/BadRequest" });
+  }
+});
+
+test("the server's own address leads to the page of the API", async () => {
+  const reply = await fetch(`${app.url}/`, { redirect: "manual" });
+  expect([reply.status, reply.headers.get("location")]).toEqual([302, "/docs"]);
+});

@@ -1,0 +1,21 @@
+import { expect, test } from "bun:test";
+import { conditionsOf } from "../../../src/storage/events/conditions.ts";
+
+test("the project comes first, and what is not asked for does not filter", () => {
+  expect(conditionsOf(7, { event: undefined }, {})).toEqual({
+    where: "project_id = {project_id:UInt32}",
+    params: { project_id: 7 },
+  });
+});
+
+test("values are parameters, never text of the statement", () => {
+  const nasty = "' OR 1 = 1 --";
+  const { where, params } = conditionsOf(
+    7,
+    { event: nasty, distinct_id: nasty },
+    { after: nasty, before: nasty },
+  );
+  expect(where).not.toContain(nasty);
+  expect(where.split(" AND ").length).toBe(5);
+  expect(params).toEqual({ project_id: 7, event: nasty, distinct_id: nasty, after: nasty, before: nasty });
+});

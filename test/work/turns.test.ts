@@ -1,0 +1,24 @@
+import { expect, test } from "bun:test";
+import { inTurns } from "../../src/work/turns.ts";
+import { countTurns } from "../support/turns.ts";
+
+test("a long list comes in slices, and others have their turn between two of them", async () => {
+  const all = Array.from({ length: 95 }, (_, i) => i);
+  const slices: number[][] = [];
+  const turns = await countTurns(async () => {
+    for await (const some of inTurns(all, 10)) slices.push(some);
+  });
+  expect(slices.map((some) => some.length)).toEqual([10, 10, 10, 10, 10, 10, 10, 10, 10, 5]);
+  expect(slices.flat()).toEqual(all);
+  expect(turns).toBeGreaterThanOrEqual(9);
+});
+
+test("what is added to a list meanwhile is in no slice", async () => {
+  const all = [1, 2, 3];
+  const seen: number[] = [];
+  for await (const some of inTurns(all, 2)) {
+    seen.push(...some);
+    all.push(9);
+  }
+  expect(seen).toEqual([1, 2, 3]);
+});
