@@ -6,6 +6,7 @@ import {
   type UpdateInput,
   flag,
   integer,
+  model,
   moment,
   nullable,
   readOnly,
@@ -14,6 +15,7 @@ import {
   writable,
 } from "../http/fields/field.ts";
 import { exportLimits } from "./limits.ts";
+import { linkedListSchema } from "../http/fields/schema.ts";
 import { destinationTypes } from "./destinations/config.ts";
 
 export const runStatuses = [
@@ -36,7 +38,7 @@ export const openStatuses: readonly RunStatus[] = ["Starting", "Running", "Faile
 const exportModels = ["events", "persons"] as const;
 export type ExportModel = (typeof exportModels)[number];
 
-export const runModel = Type.Object({
+export const runModel = model("BatchExportRun", {
   id: uuid(),
   status: Type.Enum(runStatuses, { type: "string" }),
   records_completed: nullable(Type.Integer()),
@@ -65,10 +67,10 @@ const destination = Type.Object(
       description: "What this type of destination is told. Secrets are taken and never shown.",
     }),
   },
-  { examples: [destinationExample] },
+  { title: "BatchExportDestination", examples: [destinationExample] },
 );
 
-const fieldModel = Type.Object({ expression: Type.String(), alias: Type.String() });
+const fieldModel = model("BatchExportField", { expression: Type.String(), alias: Type.String() });
 
 const schemaModel = Type.Object(
   {
@@ -76,12 +78,12 @@ const schemaModel = Type.Object(
     values: Type.Record(Type.String(), Type.Unknown()),
     hogql_query: Type.String(),
   },
-  { description: "What native_query selects." },
+  { title: "BatchExportSchema", description: "What native_query selects." },
 );
 
 const intervals = `hour, day, week, or "every N minutes" with N from 1 to ${exportLimits.exportMinutesMax}.`;
 
-export const exportModel = Type.Object({
+export const exportModel = model("BatchExport", {
   id: readOnly(uuid()),
   team_id: readOnly(Type.Integer({ description: "The project." })),
   name: text({ description: "For people.", examples: ["Events to our lake"] }),
@@ -116,13 +118,13 @@ export type BatchExport = Static<typeof exportModel>;
 const alias = nullable(Type.String({ maxLength: exportLimits.exportQueryCharsMax }), { default: null });
 
 /** What a request may say of an export. */
-export const exportBody = Type.Object({
+export const exportBody = model("BatchExportRequest", {
   ...writable(exportModel).properties,
   hogql_query: Type.Optional(alias),
 });
 
 /** The same under an organization, which has several projects. */
-export const organizationExportBody = Type.Object({
+export const organizationExportBody = model("OrganizationBatchExportRequest", {
   ...exportBody.properties,
   team_id: Type.Optional(
     integer({ minimum: 1, description: "Which project; else the key owner's current one." }),
@@ -131,33 +133,34 @@ export const organizationExportBody = Type.Object({
 export type ExportUpdate = UpdateInput<typeof exportBody>;
 export type ExportInput = ExportUpdate & { team_id?: number | undefined };
 
-export const pausedModel = Type.Object({ paused: Type.Boolean() });
-export const unpauseBody = Type.Object({
+export const pausedModel = model("BatchExportPaused", { paused: Type.Boolean() });
+export const unpauseBody = model("BatchExportUnpauseRequest", {
   backfill: flag({ default: false, description: "Run what was missed while it was paused." }),
 });
-export const cancelledModel = Type.Object({ cancelled: Type.Boolean() });
+export const cancelledModel = model("BatchExportCancelled", { cancelled: Type.Boolean() });
 
 /** Moments are read by the room itself: they must say their offset. */
-export const backfillBody = Type.Object({
-  start_at: nullable(Type.Unknown(), {
+const momentShown = { type: "string", format: "date-time" };
+export const backfillBody = model("BatchExportBackfillRequest", {
+  start_at: nullable(Type.Unknown({ "x-shown": momentShown }), {
     default: null,
     description: "ISO 8601 with an offset; none: from the first data on.",
     examples: ["2025-01-01T00:00:00Z"],
   }),
-  end_at: nullable(Type.Unknown(), {
+  end_at: nullable(Type.Unknown({ "x-shown": momentShown }), {
     default: null,
     description: "Likewise, and not included; none: until now.",
     examples: ["2025-01-02T00:00:00Z"],
   }),
 });
 
-const progressModel = Type.Object({
+const progressModel = model("BatchExportBackfillProgress", {
   total_runs: nullable(Type.Integer({ description: "Null until the first data was looked for." })),
   finished_runs: Type.Integer(),
   progress: nullable(Type.Number({ description: "From 0 to 1." })),
 });
 
-export const backfillModel = Type.Object({
+export const backfillModel = model("BatchExportBackfill", {
   id: uuid(),
   team: Type.Integer(),
   batch_export: uuid(),
@@ -171,12 +174,12 @@ export const backfillModel = Type.Object({
 });
 export type Backfill = Static<typeof backfillModel>;
 
-export const startedBackfillModel = Type.Object({ backfill_id: uuid() });
+export const startedBackfillModel = model("BatchExportBackfillStarted", { backfill_id: uuid() });
 
 export const logLevels = ["DEBUG", "INFO", "WARNING", "ERROR"] as const;
 export type LogLevel = (typeof logLevels)[number];
 
-export const logModel = Type.Object({
+export const logModel = model("LogEntry", {
   log_source_id: uuid({ description: "The export." }),
   instance_id: nullable(uuid(), { description: "The run; null for what concerns the export itself." }),
   timestamp: moment(),
@@ -186,13 +189,5 @@ export const logModel = Type.Object({
 export type LogLine = Static<typeof logModel>;
 
 /** Pages without a count, followed by their links. */
-export const runPageModel = Type.Object({
-  next: nullable(Type.String({ format: "uri" })),
-  previous: nullable(Type.String({ format: "uri" })),
-  results: Type.Array(runModel),
-});
-export const backfillPageModel = Type.Object({
-  next: nullable(Type.String({ format: "uri" })),
-  previous: nullable(Type.String({ format: "uri" })),
-  results: Type.Array(backfillModel),
-});
+export const runPageModel = linkedListSchema(runModel);
+export const backfillPageModel = linkedListSchema(backfillModel);

@@ -2,6 +2,7 @@
 // that, on bytes.
 
 import Type, { type TSchema } from "typebox";
+import { model } from "../http/fields/field.ts";
 import { refusal } from "../http/docs/document.ts";
 import { reply } from "../http/fields/schema.ts";
 
@@ -28,7 +29,7 @@ const distinctId = Type.String({
   examples: ["user_42"],
 });
 
-const captureModel = Type.Object({
+const captureModel = model("CaptureRequest", {
   api_key: apiKey,
   event: eventName,
   distinct_id: distinctId,
@@ -37,7 +38,7 @@ const captureModel = Type.Object({
   uuid,
 });
 
-const batchModel = Type.Object({
+const batchModel = model("BatchRequest", {
   api_key: apiKey,
   historical_migration: Type.Optional(
     Type.Boolean({
@@ -49,7 +50,7 @@ const batchModel = Type.Object({
     Type.String({ format: "date-time", description: "The client's clock, to correct its skew." }),
   ),
   batch: Type.Array(
-    Type.Object({
+    model("BatchEvent", {
       event: eventName,
       distinct_id: Type.Optional(distinctId),
       properties,
@@ -60,22 +61,24 @@ const batchModel = Type.Object({
   ),
 });
 
+const remarkModel = model("CaptureRemark", { index: Type.Integer(), reason: Type.String() });
+
 const capturedModel = Type.Object(
   {
     status: Type.Literal("Ok"),
     accepted: Type.Optional(Type.Integer({ description: "With `?verbose=1`." })),
     ignored: Type.Optional(
-      Type.Array(Type.Object({ index: Type.Integer(), reason: Type.String() }), {
+      Type.Array(remarkModel, {
         description: "With `?verbose=1`: each event that was not taken, and why.",
       }),
     ),
     warnings: Type.Optional(
-      Type.Array(Type.Object({ index: Type.Integer(), reason: Type.String() }), {
+      Type.Array(remarkModel, {
         description: "With `?verbose=1`: events that were altered or lack what their kind needs.",
       }),
     ),
   },
-  { examples: [{ status: "Ok" }] },
+  { title: "CaptureResponse", examples: [{ status: "Ok" }] },
 );
 
 const shared = {

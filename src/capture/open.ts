@@ -87,12 +87,6 @@ export async function openCapture(options: OpenCaptureOptions): Promise<OpenedCa
   const journal = openJournal(options, folder, pair.number, room);
   if (!shared) tellCopy(pair.copiedFrom, { dataDir, postgres, log });
   await settle(pair, journal);
-  const measuring = every(
-    captureLimits.diskLookMs,
-    "looking at the disk's free space",
-    () => room.look(),
-    log,
-  );
   const book = new WarningBook({
     lane: journal.warnings,
     spiked: () => options.counts.spiked(),
@@ -103,12 +97,7 @@ export async function openCapture(options: OpenCaptureOptions): Promise<OpenedCa
   const { flush, merges } = openFlushes(options, journal, book);
   const groupTypes = new KnownGroupTypes(({ project_id, name }) => announce(journal, project_id, name));
   const learning = followGroupTypes(groupTypes, stores.sql, log);
-  const looking = every(
-    captureLimits.minuteLookMs,
-    "looking at the minutes that are over",
-    () => book.look(),
-    log,
-  );
+  const looks = openLooks(room, book, log);
   const publish = publisher(options, journal, pair, adopted);
   // Before anything is taken in: whoever waits for journals has to know of this one. Not for long, though, since
   // Postgres may be away.
@@ -141,9 +130,8 @@ export async function openCapture(options: OpenCaptureOptions): Promise<OpenedCa
     check: () => checkJournal(journal),
     close: async (ms) => {
       closing = true;
-      await looking.close();
+      for (const look of looks) await look.close();
       await salts.close();
-      await measuring.close();
       await book.close();
       await journal.close();
       await Promise.all([flush.drain(ms), merges.drain(ms)]);
@@ -155,6 +143,15 @@ export async function openCapture(options: OpenCaptureOptions): Promise<OpenedCa
       await journal.release();
     },
   };
+}
+
+/** What is looked at on a clock beside captures: the disk's free space, and the minutes that are over. */
+function openLooks(room: DiskRoom, book: WarningBook, log: Log): Ticking[] {
+  const { diskLookMs, minuteLookMs } = captureLimits;
+  return [
+    every(diskLookMs, "looking at the disk's free space", () => room.look(), log),
+    every(minuteLookMs, "looking at the minutes that are over", () => book.look(), log),
+  ];
 }
 
 /** What takes sealed segments to their stores: of rows, and of merges. */

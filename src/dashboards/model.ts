@@ -5,6 +5,7 @@ import { limits } from "../core/limits.ts";
 import {
   type UpdateInput,
   flag,
+  model,
   moment,
   nullable,
   readOnly,
@@ -12,6 +13,7 @@ import {
   type CreateInput,
   writable,
 } from "../http/fields/field.ts";
+import { modelNamed } from "../http/docs/models.ts";
 import { userModel } from "../http/fields/user.ts";
 
 const properties = {
@@ -27,15 +29,15 @@ const properties = {
 };
 
 /** As lists show it. */
-export const dashboardRowModel = Type.Object(properties);
+export const dashboardRowModel = model("DashboardBasic", properties);
 
-export const dashboardModel = Type.Object({
+export const dashboardModel = model("Dashboard", {
   ...properties,
   tiles: readOnly(
     Type.Array(
-      Type.Object({
+      model("DashboardTile", {
         id: Type.Integer(),
-        insight: Type.Object({}, { additionalProperties: true, description: "As /insights/ shows it." }),
+        insight: Type.Unknown({ "x-shown": modelNamed("Insight") }),
       }),
       { description: "Put there by an insight's `dashboards`." },
     ),

@@ -1,8 +1,9 @@
 // What an event looks like in a reply. Never how it rests.
 
 import Type from "typebox";
+import { model } from "../http/fields/field.ts";
 
-export const eventModel = Type.Object({
+export const eventModel = model("Event", {
   id: Type.String({ format: "uuid" }),
   uuid: Type.String({ format: "uuid" }),
   event: Type.String(),

@@ -5,7 +5,7 @@ import { type Gate, projectHomes } from "../access/gate.ts";
 import type { Clock } from "../core/clock.ts";
 import { readMoment } from "../http/pages/moment.ts";
 import { pageEnds, pageParts, readPage, requestUrl, withoutComma } from "../http/pages/page.ts";
-import { listSchema, pageParameters, queryParameter, reply } from "../http/fields/schema.ts";
+import { listSchema, momentParameter, pageParameters, queryParameter, reply } from "../http/fields/schema.ts";
 import { slicedReply, streamedReply } from "../http/pages/sliced.ts";
 import { type ClickHouse, readsUntil } from "../storage/clickhouse/clickhouse.ts";
 import { readPropertyFilters, refusalOf } from "./filter.ts";
@@ -54,8 +54,8 @@ export function eventRoutes({ gate, clickhouse, clock }: EventRoutes) {
           parameters: [
             queryParameter("event", "Only events of this name."),
             queryParameter("distinct_id", "Only events of this distinct id."),
-            queryParameter("after", "Only later events: ISO 8601, or relative like -7d."),
-            queryParameter("before", "Only earlier events, likewise."),
+            momentParameter("after", "Only later events: ISO 8601, or relative like -7d."),
+            momentParameter("before", "Only earlier events, likewise."),
             queryParameter("properties", "Only events that hold these: a JSON list of property filters."),
             ...pageParameters("Events"),
           ],

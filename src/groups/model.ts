@@ -1,8 +1,9 @@
 // What a group looks like in a reply. Never how it rests.
 
 import Type from "typebox";
+import { model } from "../http/fields/field.ts";
 
-export const groupModel = Type.Object({
+export const groupModel = model("Group", {
   group_type: Type.String(),
   group_key: Type.String(),
   group_properties: Type.Record(Type.String(), Type.Unknown()),
@@ -10,7 +11,7 @@ export const groupModel = Type.Object({
   created_at: Type.String({ format: "date-time" }),
 });
 
-export const groupTypeModel = Type.Object({
+export const groupTypeModel = model("GroupType", {
   group_type: Type.String(),
   group_type_index: Type.Integer({
     description: "From 0 to 4: what `math_group_type_index` of a query names.",

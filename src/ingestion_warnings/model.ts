@@ -1,7 +1,7 @@
 // What an ingestion warning looks like in a reply. Never how it rests.
 
 import Type from "typebox";
-import { listSchema } from "../http/fields/schema.ts";
+import { listSchema, listTitle } from "../http/fields/schema.ts";
 
 const warningModel = Type.Object(
   {
@@ -13,6 +13,7 @@ const warningModel = Type.Object(
     details: Type.Record(Type.String(), Type.Unknown(), { description: "message, and what it is about." }),
   },
   {
+    title: "IngestionWarning",
     examples: [
       {
         type: "missing_distinct_id",
@@ -34,6 +35,7 @@ const typeModel = Type.Object(
     last_seen: Type.String({ format: "date-time" }),
   },
   {
+    title: "IngestionWarningType",
     examples: [
       {
         type: "missing_distinct_id",
@@ -46,7 +48,7 @@ const typeModel = Type.Object(
 );
 
 /** A page of warnings, newest first; beside it every type that matches, with how many events it concerns. */
-export const warningsModel = Type.Object({
-  ...listSchema(warningModel).properties,
-  types: Type.Array(typeModel),
-});
+export const warningsModel = Type.Object(
+  { ...listSchema(warningModel).properties, types: Type.Array(typeModel) },
+  listTitle(warningModel),
+);

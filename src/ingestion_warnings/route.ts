@@ -5,7 +5,7 @@ import { type Gate, projectHomes } from "../access/gate.ts";
 import type { Clock } from "../core/clock.ts";
 import { readMoment } from "../http/pages/moment.ts";
 import { pageLinks, readPage, requestUrl } from "../http/pages/page.ts";
-import { pageParameters, queryParameter, reply } from "../http/fields/schema.ts";
+import { momentParameter, pageParameters, queryParameter, reply } from "../http/fields/schema.ts";
 import { shownInTurns, slicedJson } from "../http/pages/sliced.ts";
 import { type ClickHouse, readsUntil } from "../storage/clickhouse/clickhouse.ts";
 import { warningsModel } from "./model.ts";
@@ -53,8 +53,8 @@ export function ingestionWarningRoutes({ gate, clickhouse, clock }: WarningRoute
             queryParameter("type", "Only warnings of this type."),
             queryParameter("event", "Only warnings about events of this name."),
             queryParameter("distinct_id", "Only warnings about events of this distinct id."),
-            queryParameter("after", "Only later warnings: ISO 8601, or relative like -7d."),
-            queryParameter("before", "Only earlier warnings, likewise."),
+            momentParameter("after", "Only later warnings: ISO 8601, or relative like -7d."),
+            momentParameter("before", "Only earlier warnings, likewise."),
             ...pageParameters("Warnings"),
           ],
           responses: { 200: reply("The warnings, and how many events each type concerns.", warningsModel) },

@@ -6,14 +6,17 @@ import { limits } from "../core/limits.ts";
 import {
   type UpdateInput,
   flag,
+  model,
   moment,
   nullable,
   readOnly,
   reference,
   text,
+  timezone,
   type CreateInput,
   writable,
 } from "../http/fields/field.ts";
+import { modelNamed } from "../http/docs/models.ts";
 import { userModel } from "../http/fields/user.ts";
 
 const exampleQuery = {
@@ -26,12 +29,19 @@ const exampleQuery = {
   },
 };
 
-export const insightModel = Type.Object({
+const tileModel = model("DashboardTileBasic", {
+  id: Type.Integer(),
+  dashboard_id: Type.Integer(),
+  deleted: Type.Boolean(),
+});
+
+export const insightModel = model("Insight", {
   id: readOnly(Type.Integer()),
   short_id: readOnly(Type.String({ description: "What its address on the web would end in." })),
   name: nullable(text({ maxLength: 400, blank: true }), { default: null }),
   derived_name: readOnly(nullable(Type.String({ description: "Made from the query." }))),
   query: Type.Unknown({
+    "x-shown": modelNamed("Query"),
     description:
       "TrendsQuery, FunnelsQuery, RetentionQuery or EventsQuery, as itself or as the `source` of an " +
       "InsightVizNode or a DataTableNode.",
@@ -43,9 +53,7 @@ export const insightModel = Type.Object({
     maxItems: insightLimits.dashboardsOfInsightMax,
     description: "The dashboards that show it, all of them.",
   }),
-  dashboard_tiles: readOnly(
-    Type.Array(Type.Object({ id: Type.Integer(), dashboard_id: Type.Integer(), deleted: Type.Boolean() })),
-  ),
+  dashboard_tiles: readOnly(Type.Array(tileModel)),
   description: nullable(text({ maxLength: 4000, blank: true }), { default: "" }),
   tags: Type.Array(text({ maxLength: 255 }), { default: [], maxItems: limits.tagsMax }),
   favorited: flag({ default: false }),
@@ -57,11 +65,11 @@ export const insightModel = Type.Object({
   columns: readOnly(nullable(Type.Array(Type.String()))),
   hasMore: readOnly(nullable(Type.Boolean())),
   last_refresh: readOnly(nullable(moment())),
-  timezone: readOnly(nullable(Type.String())),
+  timezone: readOnly(nullable(timezone())),
   is_cached: readOnly(Type.Boolean()),
   query_status: readOnly(
     nullable(
-      Type.Object({
+      model("QueryStatus", {
         complete: Type.Boolean(),
         error: Type.Boolean(),
         error_message: nullable(Type.String()),

@@ -6,7 +6,15 @@ import { Fault } from "../core/fault.ts";
 import { readChanges, readFields, readReplacement } from "../http/body.ts";
 import { pageReply, readPage, requestUrl } from "../http/pages/page.ts";
 import { rowIdOf } from "../http/row_id.ts";
-import { listSchema, pageParameters, queryParameter, reply, requestBody } from "../http/fields/schema.ts";
+import {
+  flagParameter,
+  listSchema,
+  pageParameters,
+  queryParameter,
+  referenceParameter,
+  reply,
+  requestBody,
+} from "../http/fields/schema.ts";
 import type { Postgres } from "../storage/postgres/postgres.ts";
 import { type Insight, insightBody, type InsightUpdate, insightModel } from "./model.ts";
 import { shownInTurns, slicedJson } from "../http/pages/sliced.ts";
@@ -60,8 +68,8 @@ function listRoutes(
           parameters: [
             queryParameter("short_id", "Only the one with this short_id."),
             queryParameter("search", "Only those with this in their name or description."),
-            queryParameter("favorited", "true: only favorites."),
-            queryParameter("dashboard", "Only those that this dashboard shows."),
+            flagParameter("favorited", "true: only favorites."),
+            referenceParameter("dashboard", "Only those that this dashboard shows."),
             ...pageParameters("Insights"),
           ],
           responses: { 200: reply("The insights.", listSchema(insightModel)) },

@@ -7,27 +7,35 @@ import { withoutEnds } from "../core/trim.ts";
 import {
   type UpdateInput,
   flag,
+  model,
   moment,
   nullable,
   readOnly,
   text,
+  timezone,
   uuid,
   type CreateInput,
   writable,
 } from "../http/fields/field.ts";
 
 /** One project of an organization, as its members see it. */
-const teamModel = Type.Object({
+const teamModel = model("TeamBasic", {
   id: Type.Integer(),
   uuid: uuid(),
   organization: uuid(),
   project_id: Type.Integer(),
   api_token: Type.String(),
   name: Type.String(),
-  timezone: Type.String(),
+  timezone: timezone(),
 });
 
-export const organizationModel = Type.Object({
+const projectModel = model("ProjectBasic", {
+  id: Type.Integer(),
+  organization_id: uuid(),
+  name: Type.String(),
+});
+
+export const organizationModel = model("Organization", {
   id: readOnly(uuid()),
   name: text({ maxLength: 64, examples: ["Hedgehogs, Inc."] }),
   slug: readOnly(Type.String({ description: "Made from the first name; renaming keeps it." })),
@@ -41,9 +49,7 @@ export const organizationModel = Type.Object({
     Type.Integer({ description: "0 none, 3 configure, 6 install, 9 everything." }),
   ),
   teams: readOnly(Type.Array(teamModel)),
-  projects: readOnly(
-    Type.Array(Type.Object({ id: Type.Integer(), organization_id: uuid(), name: Type.String() })),
-  ),
+  projects: readOnly(Type.Array(projectModel)),
   available_product_features: readOnly(Type.Array(Type.Unknown())),
   is_member_join_email_enabled: flag({ default: true }),
   metadata: readOnly(Type.String({ description: "A JSON object as text." })),

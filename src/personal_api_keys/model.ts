@@ -8,6 +8,7 @@ import { personalKeyLimits } from "./limits.ts";
 import {
   type UpdateInput,
   integer,
+  model,
   moment,
   nullable,
   readOnly,
@@ -18,7 +19,7 @@ import {
 
 export const labelCharsMax = 40;
 
-export const personalKeyModel = Type.Object({
+export const personalKeyModel = model("PersonalAPIKey", {
   id: readOnly(Type.String()),
   label: text({ maxLength: labelCharsMax, examples: ["nightly export"] }),
   mask_value: readOnly(Type.String({ description: "The key's first and last four characters." })),
@@ -44,7 +45,7 @@ export const personalKeyModel = Type.Object({
 });
 
 /** A key just issued: the only reply that holds the key itself. */
-export const issuedKeyModel = Type.Object({
+export const issuedKeyModel = model("IssuedPersonalAPIKey", {
   ...personalKeyModel.properties,
   value: Type.String({ description: "The key. Shown now and never again." }),
 });

@@ -1,14 +1,15 @@
 // What a person looks like in a reply. Never how it rests.
 
 import Type from "typebox";
+import { model } from "../http/fields/field.ts";
 import { isUuid } from "../core/id.ts";
 import { isoOfStored } from "../core/trim.ts";
 import { personLimits } from "./limits.ts";
 import type { Person } from "./reading/store.ts";
 
-export const distinctIdModel = Type.String();
+export const distinctIdModel = Type.String({ title: "DistinctId" });
 
-export const personModel = Type.Object({
+export const personModel = model("Person", {
   id: Type.String({ format: "uuid" }),
   uuid: Type.String({ format: "uuid" }),
   name: Type.String({ description: "An e-mail address, a name, or else a distinct id." }),

@@ -7,7 +7,7 @@ import { Fault } from "../core/fault.ts";
 import { isUuid } from "../core/id.ts";
 import { begunTexts } from "../http/pages/long_page.ts";
 import { pageEnds, pageReply, readPage, requestUrl, withoutComma } from "../http/pages/page.ts";
-import { listSchema, pageParameters, queryParameter, reply } from "../http/fields/schema.ts";
+import { flagParameter, listSchema, pageParameters, queryParameter, reply } from "../http/fields/schema.ts";
 import { streamedReply } from "../http/pages/sliced.ts";
 import { type ClickHouse, readsUntil } from "../storage/clickhouse/clickhouse.ts";
 import type { Postgres } from "../storage/postgres/postgres.ts";
@@ -105,7 +105,7 @@ function oneRoutes({ gate, sql, clickhouse, clock, counts }: Counted, path: stri
           description:
             "Its properties, and which ids belong together; with `delete_events=true` also all its events that " +
             "arrived until now. What arrives later under one of its ids is a new person's.",
-          parameters: [queryParameter("delete_events", "true: its events as well.")],
+          parameters: [flagParameter("delete_events", "true: its events as well.")],
           responses: { 204: { description: "It is gone." } },
         },
       },

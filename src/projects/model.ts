@@ -8,6 +8,7 @@ import {
   type UpdateInput,
   flag,
   integer,
+  model,
   moment,
   nullable,
   readOnly,
@@ -18,7 +19,7 @@ import {
   writable,
 } from "../http/fields/field.ts";
 
-export const projectModel = Type.Object({
+export const projectModel = model("Project", {
   id: readOnly(Type.Integer({ description: "What other replies call `team_id`." })),
   uuid: readOnly(uuid()),
   organization: readOnly(uuid()),

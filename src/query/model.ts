@@ -3,7 +3,7 @@
 
 import Type, { type Static, type TSchema } from "typebox";
 import { queryLimits } from "./limits.ts";
-import { choice, flag, integer, moment, nullable, text } from "../http/fields/field.ts";
+import { choice, flag, integer, model, moment, nullable, text, timezone } from "../http/fields/field.ts";
 
 const maybe = <Schema extends TSchema>(schema: Schema) => Type.Optional(nullable(schema));
 /** Anything; looked at by whoever knows what it means. */
@@ -32,7 +32,7 @@ export const maths = [
 
 export const intervals = ["hour", "day", "week", "month"] as const;
 
-const node = Type.Object({
+const node = model("EventsNode", {
   kind: choice(["EventsNode"], { default: "EventsNode" }),
   event: maybe(text({ blank: true })),
   name: maybe(text({ blank: true, maxLength: 400 })),
@@ -45,7 +45,7 @@ const node = Type.Object({
 });
 
 const dateRange = maybe(
-  Type.Object({
+  model("DateRange", {
     date_from: maybe(text({ blank: true, maxLength: 40 })),
     date_to: maybe(text({ blank: true, maxLength: 40 })),
     explicitDate: maybe(flag()),
@@ -61,7 +61,7 @@ const every = {
 };
 
 const breakdownFilter = maybe(
-  Type.Object({
+  model("BreakdownFilter", {
     breakdown: free(),
     breakdown_type: maybe(choice(["event"])),
     breakdown_limit: maybe(integer({ minimum: 1, maximum: queryLimits.breakdownValuesMax })),
@@ -71,15 +71,15 @@ const breakdownFilter = maybe(
   }),
 );
 
-export const trendsModel = Type.Object({
+export const trendsModel = model("TrendsQuery", {
   kind: choice(["TrendsQuery"]),
   series: Type.Array(node, { minItems: 1, maxItems: queryLimits.querySeriesMax }),
   interval: maybe(choice(intervals)),
   ...every,
   breakdownFilter,
-  compareFilter: maybe(Type.Object({ compare: maybe(flag()), compare_to: free() })),
+  compareFilter: maybe(model("CompareFilter", { compare: maybe(flag()), compare_to: free() })),
   trendsFilter: maybe(
-    Type.Object({
+    model("TrendsFilter", {
       display: maybe(text({ maxLength: 100 })),
       formula: free(),
       formulas: free(),
@@ -91,13 +91,13 @@ export const trendsModel = Type.Object({
 
 const windowUnits = ["second", "minute", "hour", "day", "week", "month"] as const;
 
-export const funnelsModel = Type.Object({
+export const funnelsModel = model("FunnelsQuery", {
   kind: choice(["FunnelsQuery"]),
   series: Type.Array(node, { minItems: 2, maxItems: queryLimits.querySeriesMax }),
   ...every,
   breakdownFilter,
   funnelsFilter: maybe(
-    Type.Object({
+    model("FunnelsFilter", {
       funnelOrderType: maybe(choice(["ordered"])),
       funnelVizType: maybe(choice(["steps"])),
       funnelWindowInterval: maybe(integer({ minimum: 1, maximum: 100_000 })),
@@ -108,7 +108,7 @@ export const funnelsModel = Type.Object({
   ),
 });
 
-const entity = Type.Object({
+const entity = model("RetentionEntity", {
   id: maybe(text({ blank: true })),
   name: maybe(text({ blank: true, maxLength: 400 })),
   type: maybe(choice(["events"])),
@@ -117,11 +117,11 @@ const entity = Type.Object({
 
 const periods = ["Hour", "Day", "Week", "Month"] as const;
 
-export const retentionModel = Type.Object({
+export const retentionModel = model("RetentionQuery", {
   kind: choice(["RetentionQuery"]),
   ...every,
   breakdownFilter,
-  retentionFilter: Type.Object({
+  retentionFilter: model("RetentionFilter", {
     period: maybe(choice(periods)),
     totalIntervals: maybe(integer({ minimum: 1, maximum: queryLimits.retentionIntervalsMax })),
     retentionType: maybe(choice(["retention_recurring", "retention_first_time"])),
@@ -131,7 +131,7 @@ export const retentionModel = Type.Object({
   }),
 });
 
-export const eventsModel = Type.Object({
+export const eventsModel = model("EventsQuery", {
   kind: choice(["EventsQuery"]),
   select: Type.Array(text({ maxLength: 400 }), { minItems: 1, maxItems: queryLimits.queryColumnsMax }),
   event: maybe(text({ blank: true })),
@@ -157,6 +157,23 @@ export type Interval = (typeof intervals)[number];
 export type Math = (typeof maths)[number];
 export type DateRange = Static<typeof dateRange>;
 
+const bare = [trendsModel, funnelsModel, retentionModel, eventsModel];
+
+/** Of any kind; which one it is checked against depends on its own. */
+const queryModel = Type.Union(
+  [
+    ...bare,
+    model("InsightVizNode", { kind: choice(["InsightVizNode"]), source: Type.Union(bare) }),
+    model("DataTableNode", { kind: choice(["DataTableNode"]), source: Type.Union(bare) }),
+  ],
+  {
+    title: "Query",
+    description:
+      "TrendsQuery, FunnelsQuery, RetentionQuery or EventsQuery, as itself or as the `source` of an " +
+      "InsightVizNode or a DataTableNode.",
+  },
+);
+
 const exampleQuery = {
   kind: "TrendsQuery",
   series: [{ kind: "EventsNode", event: "$pageview", math: "total" }],
@@ -165,20 +182,18 @@ const exampleQuery = {
 };
 
 /** What a request to run a query says. */
-export const queryBody = Type.Object({
+export const queryBody = model("QueryRequest", {
   query: Type.Unknown({
-    description:
-      "TrendsQuery, FunnelsQuery, RetentionQuery or EventsQuery, as itself or as the `source` of an " +
-      "InsightVizNode or a DataTableNode.",
+    "x-shown": queryModel,
     examples: [exampleQuery],
   }),
 });
 
 /** What it answers; an EventsQuery answers its columns too. */
-export const queryReply = Type.Object({
+export const queryReply = model("QueryResponse", {
   results: Type.Array(Type.Unknown(), { description: "As PostHog shapes them for this kind of query." }),
-  timezone: Type.String(),
-  resolved_date_range: Type.Object({
+  timezone: timezone(),
+  resolved_date_range: model("ResolvedDateRange", {
     date_from: nullable(moment()),
     date_to: nullable(moment()),
   }),

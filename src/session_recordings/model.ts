@@ -1,10 +1,10 @@
 // What a session recording looks like in a reply, and what of it can be said. Never how it rests.
 
 import Type, { type Static } from "typebox";
-import { flag, moment, uuid } from "../http/fields/field.ts";
+import { flag, model, moment, uuid } from "../http/fields/field.ts";
 import { sessionRecordingLimits } from "./limits.ts";
 
-export const personModel = Type.Object({
+export const personModel = model("MinimalPerson", {
   id: Type.Integer(),
   name: Type.String({ description: "Its e-mail address, name or username, or else its distinct id." }),
   distinct_ids: Type.String({ description: "Up to ten, with commas between." }),
@@ -13,7 +13,7 @@ export const personModel = Type.Object({
   uuid: uuid(),
 });
 
-export const recordingModel = Type.Object({
+export const recordingModel = model("SessionRecording", {
   id: Type.String({ description: "The session's id, as its recorder named it." }),
   distinct_id: Type.String(),
   viewed: Type.Boolean({ description: "Whether the key's user has seen it." }),
@@ -40,19 +40,19 @@ export type Recording = Static<typeof recordingModel>;
 export type RecordingPerson = Static<typeof personModel>;
 
 /** What a request may say of a recording. Its person is taken and stays who it is. */
-export const recordingBody = Type.Object({
+export const recordingBody = model("SessionRecordingRequest", {
   person: Type.Unknown({ description: "Taken; a recording's person follows from its distinct id." }),
   viewed: flag({ description: "Whether the key's user has seen it." }),
 });
 
-export const bulkBody = Type.Object({
+export const bulkBody = model("SessionRecordingBulkDeleteRequest", {
   session_recording_ids: Type.Array(Type.String({ minLength: 1 }), {
     minItems: 1,
     maxItems: sessionRecordingLimits.recordingsDeletedAtOnceMax,
   }),
 });
 
-export const bulkModel = Type.Object({
+export const bulkModel = model("SessionRecordingBulkDelete", {
   success: Type.Boolean(),
   deleted_count: Type.Integer(),
   total_requested: Type.Integer(),

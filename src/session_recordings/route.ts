@@ -4,7 +4,14 @@ import { Elysia } from "elysia";
 import { type Gate, projectHomes } from "../access/gate.ts";
 import { readChanges, readFields } from "../http/body.ts";
 import { pageReply, readPage, requestUrl } from "../http/pages/page.ts";
-import { listSchema, pageParameters, queryParameter, reply, requestBody } from "../http/fields/schema.ts";
+import {
+  listSchema,
+  momentParameter,
+  pageParameters,
+  queryParameter,
+  reply,
+  requestBody,
+} from "../http/fields/schema.ts";
 import { slicedJson } from "../http/pages/sliced.ts";
 import { promptRoutes, type PromptRoutes } from "./ai/route.ts";
 import {
@@ -65,13 +72,16 @@ function listRoutes({ gate, ...reader }: Counted, path: string) {
         detail: {
           summary: "List session recordings, newest first",
           parameters: [
-            queryParameter(
+            momentParameter(
               "date_from",
               "Only recordings that began then or later: ISO 8601, or relative like -3d.",
             ),
-            queryParameter("date_to", "Only recordings that began earlier, likewise."),
+            momentParameter("date_to", "Only recordings that began earlier, likewise."),
             queryParameter("distinct_id", "Only recordings of this distinct id."),
-            queryParameter("person_uuid", "Only recordings of this person."),
+            queryParameter("person_uuid", "Only recordings of this person.", {
+              type: "string",
+              format: "uuid",
+            }),
             queryParameter("session_ids", "Only these: a JSON list, or ids with commas between."),
             ...pageParameters("Recordings"),
           ],

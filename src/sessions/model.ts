@@ -1,11 +1,12 @@
 // What the look-ups of session properties answer. Never how sessions rest.
 
 import Type from "typebox";
+import { model } from "../http/fields/field.ts";
 
 export const propertyTypes = ["String", "Numeric", "DateTime", "Boolean", "Duration"] as const;
 export type PropertyType = (typeof propertyTypes)[number];
 
-export const definitionModel = Type.Object({
+export const definitionModel = model("SessionPropertyDefinition", {
   id: Type.String({ description: "The name again." }),
   name: Type.String({ examples: ["$entry_utm_source"] }),
   is_numerical: Type.Boolean(),
@@ -14,11 +15,14 @@ export const definitionModel = Type.Object({
   tags: Type.Array(Type.String()),
 });
 
-export const definitionsModel = Type.Object({
+export const definitionsModel = model("SessionPropertyDefinitionList", {
   count: Type.Integer(),
   results: Type.Array(definitionModel),
 });
 
-export const valuesModel = Type.Array(Type.Object({ name: Type.String({ examples: ["google"] }) }), {
-  description: "The most frequent first.",
-});
+export const valuesModel = Type.Array(
+  model("SessionPropertyValue", { name: Type.String({ examples: ["google"] }) }),
+  {
+    description: "The most frequent first.",
+  },
+);

@@ -3,7 +3,7 @@
 import { Elysia } from "elysia";
 import { type Gate, projectHomes } from "../access/gate.ts";
 import { readLimit, requestUrl } from "../http/pages/page.ts";
-import { limitParameter, queryParameter, reply } from "../http/fields/schema.ts";
+import { flagParameter, limitParameter, queryParameter, reply } from "../http/fields/schema.ts";
 import { type ClickHouse, readsUntil } from "../storage/clickhouse/clickhouse.ts";
 import { definitionsModel, valuesModel } from "./model.ts";
 import {
@@ -36,7 +36,7 @@ export function sessionRoutes({ gate, clickhouse }: SessionRoutes) {
           summary: "List the properties of sessions",
           parameters: [
             queryParameter("search", "Only properties with all of these words in their name."),
-            queryParameter("is_numerical", "true: only numbers; false: only others."),
+            flagParameter("is_numerical", "true: only numbers; false: only others."),
           ],
           responses: { 200: reply("The properties; all of them, in one piece.", definitionsModel) },
         },

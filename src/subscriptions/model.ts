@@ -9,6 +9,7 @@ import {
   choice,
   flag,
   integer,
+  model,
   moment,
   nullable,
   readOnly,
@@ -25,7 +26,7 @@ import { frequencies, type Frequency, type Schedule, type Weekday, weekdays } fr
 export const targetTypes = ["email", "slack", "webhook"] as const;
 export type TargetType = (typeof targetTypes)[number];
 
-export const subscriptionModel = Type.Object({
+export const subscriptionModel = model("Subscription", {
   id: readOnly(Type.Integer()),
   dashboard: nullable(reference({ description: "A dashboard of this project." }), { default: null }),
   insight: nullable(reference({ description: "An insight of this project." }), { default: null }),
@@ -88,7 +89,7 @@ export type SubscriptionUpdate = Omit<UpdateInput<typeof subscriptionBody>, keyo
 export const deliveryStatuses = ["pending", "retrying", "delivered", "failed"] as const;
 export type DeliveryStatus = (typeof deliveryStatuses)[number];
 
-export const deliveryModel = Type.Object({
+export const deliveryModel = model("SubscriptionDelivery", {
   id: Type.Integer(),
   status: choice(deliveryStatuses),
   error: nullable(Type.String({ description: "Why it failed, or what the last attempt met." })),

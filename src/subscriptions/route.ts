@@ -10,7 +10,14 @@ import { subscriptionLimits } from "./limits.ts";
 import { readChanges, readFields, readReplacement } from "../http/body.ts";
 import { missingReference } from "../http/fields/field_fault.ts";
 import { pageReply, readPage, requestUrl } from "../http/pages/page.ts";
-import { listSchema, pageParameters, queryParameter, reply, requestBody } from "../http/fields/schema.ts";
+import {
+  flagParameter,
+  listSchema,
+  pageParameters,
+  referenceParameter,
+  reply,
+  requestBody,
+} from "../http/fields/schema.ts";
 import type { Postgres } from "../storage/postgres/postgres.ts";
 import { type DeliveryRoutes, deliveryRoutes } from "./deliveries/route.ts";
 import {
@@ -77,9 +84,9 @@ function listRoutes(parts: SubscriptionRoutes, path: string) {
         detail: {
           summary: "List subscriptions, newest first",
           parameters: [
-            queryParameter("deleted", "true: the deleted ones instead."),
-            queryParameter("insight", "Only those of this insight."),
-            queryParameter("dashboard", "Only those of this dashboard."),
+            flagParameter("deleted", "true: the deleted ones instead."),
+            referenceParameter("insight", "Only those of this insight."),
+            referenceParameter("dashboard", "Only those of this dashboard."),
             ...pageParameters("Subscriptions"),
           ],
           responses: { 200: reply("The subscriptions.", listSchema(subscriptionModel)) },

@@ -8,7 +8,7 @@ import { readChanges, readFields, readReplacement } from "../../http/body.ts";
 import { begunTexts } from "../../http/pages/long_page.ts";
 import { pageEnds, readPage, withoutComma } from "../../http/pages/page.ts";
 import { missingReference } from "../../http/fields/field_fault.ts";
-import { listSchema, queryParameter, reply, requestBody } from "../../http/fields/schema.ts";
+import { flagParameter, listSchema, reply, requestBody } from "../../http/fields/schema.ts";
 import { streamedReply } from "../../http/pages/sliced.ts";
 import type { Postgres } from "../../storage/postgres/postgres.ts";
 import { type Destination, fullDestination } from "../destinations/config.ts";
@@ -106,8 +106,8 @@ function createOperations(parts: ExportParts): Operation[] {
     summary: "Create a batch export",
     description:
       "Its first run is that of the interval it was made in, once that is over. The destination is not contacted, " +
-      "unless `dry_run=1`: then it is tried out and nothing is stored.",
-    parameters: [queryParameter("dry_run", "1: try the destination out, and store nothing.")],
+      "unless `dry_run=true`: then it is tried out and nothing is stored.",
+    parameters: [flagParameter("dry_run", "true: try the destination out, and store nothing.")],
     responses: {
       200: reply("Of a dry run: the destination answered; the export as it would be.", exportModel),
       201: reply("The export.", exportModel),

@@ -5,7 +5,13 @@ import type { Clock } from "../../core/clock.ts";
 import { checkChoice, checkUuid, refuseUnstorable } from "../../http/fields/field_rule.ts";
 import { readMoment } from "../../http/pages/moment.ts";
 import { pageReply, readLimit, readPage } from "../../http/pages/page.ts";
-import { listSchema, pageParameters, queryParameter, reply } from "../../http/fields/schema.ts";
+import {
+  listSchema,
+  momentParameter,
+  pageParameters,
+  queryParameter,
+  reply,
+} from "../../http/fields/schema.ts";
 import type { Postgres } from "../../storage/postgres/postgres.ts";
 import { type LogFilter, listLogs } from "./list_store.ts";
 import { type LogLevel, logLevels, logModel } from "../model.ts";
@@ -21,12 +27,15 @@ export function logOperations({ sql, clock }: LogParts): Operation[] {
   const parameters = [
     queryParameter("level", `Of ${logLevels.join(", ")}: several with commas, or given again.`),
     queryParameter("search", "Only messages with this text, in any case."),
-    queryParameter("after", "Only later lines: ISO 8601, or relative like -7d."),
-    queryParameter("before", "Only earlier lines, likewise."),
+    momentParameter("after", "Only later lines: ISO 8601, or relative like -7d."),
+    momentParameter("before", "Only earlier lines, likewise."),
     ...pageParameters("Lines", exportLimits.logsPageDefault),
   ];
   const responses = { 200: reply("The lines.", listSchema(logModel)) };
-  const instance = queryParameter("instance_id", "Only lines of this run.");
+  const instance = queryParameter("instance_id", "Only lines of this run.", {
+    type: "string",
+    format: "uuid",
+  });
   return [
     {
       method: "GET",

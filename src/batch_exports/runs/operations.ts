@@ -7,7 +7,7 @@ import type { Clock } from "../../core/clock.ts";
 import { readMoment } from "../../http/pages/moment.ts";
 import { refusal } from "../../http/docs/document.ts";
 import { readLimit } from "../../http/pages/page.ts";
-import { limitParameter, queryParameter, reply } from "../../http/fields/schema.ts";
+import { limitParameter, momentParameter, queryParameter, reply } from "../../http/fields/schema.ts";
 import type { Postgres } from "../../storage/postgres/postgres.ts";
 import { intervalNamed } from "../backfills/backfill.ts";
 import type { BackfillParts } from "../backfills/operations.ts";
@@ -38,11 +38,14 @@ function readOperations({ sql, clock }: BackfillParts): Operation[] {
       detail: {
         summary: "List an export's runs, newest first",
         parameters: [
-          queryParameter("after", "Runs made since: ISO 8601, or relative; -7d unless said."),
-          queryParameter("before", "Runs made until, likewise."),
-          queryParameter("start", "Runs whose interval begins then or later; leaves `after` unset."),
-          queryParameter("end", "Runs whose interval ends then or earlier; leaves `after` unset."),
-          queryParameter("ordering", "created_at or data_interval_start, falling with a minus before it."),
+          momentParameter("after", "Runs made since: ISO 8601, or relative; -7d unless said."),
+          momentParameter("before", "Runs made until, likewise."),
+          momentParameter("start", "Runs whose interval begins then or later; leaves `after` unset."),
+          momentParameter("end", "Runs whose interval ends then or earlier; leaves `after` unset."),
+          queryParameter("ordering", "Falling with a minus before it; -created_at unless said.", {
+            type: "string",
+            enum: [...orderings],
+          }),
           queryParameter("cursor", "From a page's links."),
           limitParameter("Runs", runLimits.runsPageDefault),
         ],

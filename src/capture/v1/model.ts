@@ -1,6 +1,7 @@
 // What the v1 protocol takes and answers, as the API's description tells it. Never checks anything.
 
 import Type from "typebox";
+import { choice, model } from "../../http/fields/field.ts";
 import { v1Limits } from "./limits.ts";
 import { refusal } from "../../http/docs/document.ts";
 import { reply } from "../../http/fields/schema.ts";
@@ -15,14 +16,17 @@ const optionsModel = Type.Object(
     cookieless_mode: flag("`$cookieless_mode`."),
     product_tour_id: Type.Optional(Type.String({ description: "`$product_tour_id`." })),
   },
-  { description: "Each becomes the property it names; an unreadable one drops the event." },
+  {
+    title: "AnalyticsEventOptions",
+    description: "Each becomes the property it names; an unreadable one drops the event.",
+  },
 );
 
-const batchModel = Type.Object({
+const batchModel = model("AnalyticsEventsRequest", {
   created_at: Type.Optional(moment("When the batch was made; not used.")),
   historical_migration: Type.Optional(Type.Boolean({ examples: [false] })),
   batch: Type.Array(
-    Type.Object({
+    model("AnalyticsEvent", {
       event: Type.String({ examples: ["signed up"] }),
       uuid: Type.String({ format: "uuid", description: "The event's own; its result stands under it." }),
       distinct_id: Type.String({ examples: ["user_42"] }),
@@ -40,14 +44,17 @@ const resultsModel = Type.Object(
   {
     results: Type.Record(
       Type.String(),
-      Type.Object({
-        result: Type.Union([Type.Literal("ok"), Type.Literal("warning"), Type.Literal("drop")]),
+      model("AnalyticsEventResult", {
+        result: choice(["ok", "warning", "drop"]),
         details: Type.Optional(Type.String({ description: "Why, for `warning` and `drop`." })),
       }),
       { description: "By uuid, as it was sent." },
     ),
   },
-  { examples: [{ results: { "018f0000-0000-7000-8000-000000000001": { result: "ok" } } }] },
+  {
+    title: "AnalyticsEventsResponse",
+    examples: [{ results: { "018f0000-0000-7000-8000-000000000001": { result: "ok" } } }],
+  },
 );
 
 function header(name: string, description: string) {

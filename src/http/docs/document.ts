@@ -3,6 +3,8 @@
 // asked for. Never invents an operation, a summary or a schema of a room.
 
 import Type from "typebox";
+import { hoisted, modelNamed, type Models } from "./models.ts";
+import { operationIdOf } from "./names.ts";
 import { type JsonSchema, sampleOf } from "./sample.ts";
 import { pageParameters } from "../fields/schema.ts";
 
@@ -11,6 +13,8 @@ export interface ApiDocument {
   info: { title: string; version: string; description?: string };
   servers?: { url: string }[];
   tags?: { name: string }[];
+  /** What every operation asks for that says nothing else. */
+  security?: Record<string, string[]>[];
   paths: Record<string, Record<string, ApiOperation>>;
   components: Record<string, Record<string, unknown>>;
 }
@@ -21,7 +25,9 @@ export interface ApiOperation {
   description?: string;
   tags?: string[];
   deprecated?: boolean;
+  /** Only where it is not what all others ask for. */
   security?: Record<string, string[]>[];
+  "x-required-scopes"?: string[];
   parameters?: { name: string; in: string; schema?: JsonSchema; required?: boolean; description?: string }[];
   requestBody?: { content: Content; required?: boolean };
   responses: Record<string, ApiReply>;
@@ -86,20 +92,27 @@ export function refusal(status: Refusal): { $ref: string } {
  * Completes what the routes said of themselves into a whole OpenAPI 3.1 document. Changes what it is given.
  */
 export function completeDocument(document: ApiDocument): ApiDocument {
+  const models: Models = { Problem: JSON.parse(JSON.stringify(problemModel)) as JsonSchema };
   const operations = Object.entries(document.paths).flatMap(([path, methods]) =>
-    Object.values(methods).map((operation) => ({ path, operation })),
+    Object.entries(methods).map(([method, operation]) => ({ method, path, operation })),
   );
-  for (const { path, operation } of operations) completeOperation(path, operation);
+  for (const { method, path, operation } of operations) {
+    completeOperation(method, path, operation);
+    hoistModels(method, operation, models);
+  }
+  for (const { operation } of operations) giveExamples(operation, models);
   const tags = [...new Set(operations.flatMap(({ operation }) => operation.tags ?? []))];
+  const schemas = Object.entries(models).toSorted(([one], [other]) => (one < other ? -1 : 1));
   return {
     ...document,
     openapi: "3.1.0",
     info: { ...document.info, description },
     servers: [{ url: "/" }],
     tags: tags.map((name) => ({ name })),
+    security: [{ personal_api_key: [] }],
     components: {
       securitySchemes: { personal_api_key: { type: "http", scheme: "bearer", description: bearer } },
-      schemas: { Problem: JSON.parse(JSON.stringify(problemModel)) as JsonSchema },
+      schemas: Object.fromEntries(schemas),
       responses: Object.fromEntries(Object.values(refusals).map((one) => [one[0], problem(one)])),
     },
   };
@@ -107,51 +120,102 @@ export function completeDocument(document: ApiDocument): ApiDocument {
 
 function problem([, text, types]: readonly [string, string, string]): ApiReply {
   const [type, code = ""] = types.split(" ");
-  const schema = { $ref: "#/components/schemas/Problem" };
+  const schema = modelNamed("Problem");
   const example = { type, code, detail: details[code], attr: code === "required" ? "name" : null };
   return { description: text, content: { "application/json": { schema, example } } };
 }
 
-function completeOperation(path: string, operation: ApiOperation): void {
-  if (isList(operation)) {
+function completeOperation(method: string, path: string, operation: ApiOperation): void {
+  operation.operationId = operationIdOf(method, path, answersList(operation));
+  if (isCounted(operation)) {
     const told = new Set(operation.parameters?.map(({ name }) => name));
     const rest = pageParameters("Rows").filter(({ name }) => !told.has(name));
     operation.parameters = [...(operation.parameters ?? []), ...rest];
   }
+  for (const parameter of operation.parameters ?? []) {
+    const told = parameter.in === "path" ? homes[parameter.name] : undefined;
+    if (told !== undefined) parameter.description ??= told;
+  }
   const required = operation.security?.[0]?.["personal_api_key"];
-  if (required) {
-    const named = required.map((scope) => `\`${scope}\``).join(", ");
-    const asked =
-      named === "" ? "Any personal API key will do." : `Scope${required.length > 1 ? "s" : ""}: ${named}.`;
-    operation.description = [operation.description, asked].filter(Boolean).join("\n\n");
-    const possible: Refusal[] = [401, 403, 429, 503];
-    if (path.includes("{")) possible.push(404);
-    if (operation.requestBody || operation.parameters?.some(isWanting)) possible.push(400);
-    for (const status of possible) operation.responses[status] ??= refusal(status);
-  }
-  for (const content of contentsOf(operation)) {
-    for (const media of Object.values(content)) {
-      if (media.schema && !("example" in media)) media.example = sampleOf(media.schema);
-    }
-  }
+  if (required) tellScopes(path, operation, required);
 }
+
+/** Which scopes a key needs, and how it is refused. */
+function tellScopes(path: string, operation: ApiOperation, required: string[]): void {
+  const named = required.map((scope) => `\`${scope}\``).join(", ");
+  const asked =
+    named === "" ? "Any personal API key will do." : `Scope${required.length > 1 ? "s" : ""}: ${named}.`;
+  operation.description = [operation.description, asked].filter(Boolean).join("\n\n");
+  // The document says once that a key is needed.
+  delete operation.security;
+  operation["x-required-scopes"] = required;
+  const possible: Refusal[] = [401, 403, 429, 503];
+  if (path.includes("{")) possible.push(404);
+  if (operation.requestBody || operation.parameters?.some(isWanting)) possible.push(400);
+  for (const status of possible) operation.responses[status] ??= refusal(status);
+}
+
+const homes: Record<string, string> = {
+  project_id: "A project's id, or `@current`: the one that the key's user chose last.",
+  organization_id: "An organization's id, or `@current`: the one that the key's user chose last.",
+};
 
 /** Whether the parameter can be wrong. */
 function isWanting({ in: place }: { in: string }): boolean {
   return place === "query";
 }
 
-function isList({ responses }: ApiOperation): boolean {
-  const reply = responses["200"];
-  const content = reply && "content" in reply ? reply.content : undefined;
-  const { properties } = content?.["application/json"]?.schema ?? {};
-  // Lists without a count are followed by their links.
+/** Lists without a count are followed by their links. */
+function isCounted(operation: ApiOperation): boolean {
+  const { properties } = answerOf(operation);
   return properties?.["next"] !== undefined && properties["count"] !== undefined;
 }
 
-function contentsOf({ requestBody, responses }: ApiOperation): Content[] {
+function answersList(operation: ApiOperation): boolean {
+  const { type, properties } = answerOf(operation);
+  return type === "array" || properties?.["results"] !== undefined;
+}
+
+function answerOf({ responses }: ApiOperation): JsonSchema {
+  const reply = responses["200"];
+  const content = reply && "content" in reply ? reply.content : undefined;
+  return content?.["application/json"]?.schema ?? {};
+}
+
+function hoistModels(method: string, operation: ApiOperation, models: Models): void {
+  for (const media of Object.values(operation.requestBody?.content ?? {})) {
+    media.example ??= sampleOf(media.schema ?? {});
+    if (media.schema) asRequest(method, media.schema);
+  }
+  for (const media of mediaOf(operation)) if (media.schema) media.schema = hoisted(media.schema, models);
+}
+
+/**
+ * A ThingRequest that changes a thing becomes a PatchedThing. Defaults are told in words alone: generated clients send
+ * those of fields that nobody named, or want every such field to be named.
+ */
+function asRequest(method: string, schema: JsonSchema): void {
+  if (method === "patch" && schema.title !== undefined) {
+    schema.title = `Patched${schema.title.replace(/Request$/, "")}`;
+  }
+  for (const field of Object.values(schema.properties ?? {})) {
+    const { default: value, description } = field;
+    delete field.default;
+    if (value === undefined || value === null || method === "patch") continue;
+    const told = `Unless told: \`${JSON.stringify(value)}\`.`;
+    field.description = [description, told].filter(Boolean).join(" ");
+  }
+}
+
+function giveExamples(operation: ApiOperation, models: Models): void {
+  for (const media of mediaOf(operation)) {
+    if (media.schema && !("example" in media)) media.example = sampleOf(media.schema, models);
+  }
+}
+
+function mediaOf({ requestBody, responses }: ApiOperation): Content[string][] {
   const replies = Object.values(responses).map((reply) => ("content" in reply ? reply.content : undefined));
-  return [requestBody?.content, ...replies].filter((content) => content !== undefined);
+  return [requestBody?.content, ...replies].flatMap((content) => Object.values(content ?? {}));
 }
 
 const bearer =

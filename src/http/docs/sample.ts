@@ -2,6 +2,9 @@
 // schema would refuse.
 
 export interface JsonSchema {
+  $ref?: string;
+  title?: string;
+  description?: string;
   type?: string | string[];
   format?: string;
   example?: unknown;
@@ -24,22 +27,29 @@ export interface JsonSchema {
   [keyword: string]: unknown;
 }
 
-/** What the schema's author gave as an example, else the plainest value that fits. */
-export function sampleOf(schema: JsonSchema): unknown {
+/**
+ * What the schema's author gave as an example, else the plainest value that fits.
+ * @param models what references lead to, by name.
+ */
+export function sampleOf(schema: JsonSchema, models: Record<string, JsonSchema> = {}): unknown {
   if (schema.example !== undefined) return schema.example;
   if (schema.examples?.length) return schema.examples[0];
   for (const given of [schema.const, schema.default, schema.enum?.[0]]) if (given !== undefined) return given;
+  const inner = (schema: JsonSchema) => sampleOf(schema, models);
+  if (schema.$ref !== undefined) return inner(models[schema.$ref.split("/").at(-1) ?? ""] ?? {});
   const options = schema.anyOf ?? schema.oneOf;
-  if (options?.length) return sampleOf(options.find((one) => one.type !== "null") ?? options[0]!);
-  if (schema.allOf) return Object.assign({}, ...schema.allOf.map(sampleOf)) as unknown;
+  if (options?.length) return inner(options.find((one) => one.type !== "null") ?? options[0]!);
+  if (schema.allOf) return Object.assign({}, ...schema.allOf.map(inner)) as unknown;
   const type = Array.isArray(schema.type) ? schema.type[0] : schema.type;
-  return samples[type ?? ""]?.(schema) ?? null;
+  return samples[type ?? ""]?.(schema, inner) ?? null;
 }
 
-const samples: Record<string, (schema: JsonSchema) => unknown> = {
-  object: ({ properties = {} }) =>
-    Object.fromEntries(Object.entries(properties).map(([name, property]) => [name, sampleOf(property)])),
-  array: ({ items, minItems }) => (items ? Array(minItems ?? 1).fill(sampleOf(items)) : []),
+type Sample = (schema: JsonSchema, inner: (schema: JsonSchema) => unknown) => unknown;
+
+const samples: Record<string, Sample> = {
+  object: ({ properties = {} }, inner) =>
+    Object.fromEntries(Object.entries(properties).map(([name, property]) => [name, inner(property)])),
+  array: ({ items, minItems }, inner) => (items ? Array(minItems ?? 1).fill(inner(items)) : []),
   string: sampleString,
   integer: sampleNumber,
   number: sampleNumber,

@@ -50,6 +50,11 @@ export function choice<const Choices extends readonly string[]>(choices: Choices
   return Type.Enum(choices, { type: "string", ...notes });
 }
 
+/** An object that the API's description calls by this name, said once and referred to from everywhere. */
+export function model<Properties extends TProperties>(title: string, properties: Properties) {
+  return Type.Object(properties, { title });
+}
+
 /**
  * The id of another thing. Only its form is checked: whether there is such a thing is the room's to say, with
  * `missingReference`.
@@ -78,12 +83,17 @@ type Writable<Properties extends TProperties> = {
   [Name in keyof Properties as Properties[Name] extends ReadOnly ? never : Name]: Properties[Name];
 };
 
-/** What a request may say of a resource: its model without the fields that are read-only, in its order. */
+/**
+ * What a request may say of a resource: its model without the fields that are read-only, in its order. A model called
+ * Thing makes a ThingRequest.
+ */
 export function writable<Properties extends TProperties>(
   model: TObject<Properties>,
 ): TObject<Writable<Properties>> {
   const fields = Object.entries(model.properties).filter(([, schema]) => !("readOnly" in schema));
-  return Type.Object(Object.fromEntries(fields)) as unknown as TObject<Writable<Properties>>;
+  const { title } = model as { title?: string };
+  const named = title === undefined ? {} : { title: `${title}Request` };
+  return Type.Object(Object.fromEntries(fields), named) as unknown as TObject<Writable<Properties>>;
 }
 
 /**

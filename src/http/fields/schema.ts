@@ -4,16 +4,32 @@
 
 import Type, { type TObject, type TSchema } from "typebox";
 import { limits } from "../../core/limits.ts";
+import { nullable } from "./field.ts";
 import { limitBounds, offsetBounds } from "../pages/page.ts";
 
-/** The envelope of every list. */
+/** The envelope of every list; of things called Thing, a PaginatedThingList. */
 export function listSchema(result: TSchema) {
-  return Type.Object({
-    count: Type.Integer(),
-    next: Type.Union([Type.String({ format: "uri" }), Type.Null()]),
-    previous: Type.Union([Type.String({ format: "uri" }), Type.Null()]),
-    results: Type.Array(result),
-  });
+  return Type.Object(
+    {
+      count: Type.Integer(),
+      next: nullable(Type.String({ format: "uri" })),
+      previous: nullable(Type.String({ format: "uri" })),
+      results: Type.Array(result),
+    },
+    listTitle(result),
+  );
+}
+
+/** The envelope of a list without a count, which is followed by its links. */
+export function linkedListSchema<Result extends TSchema>(result: Result) {
+  const { next, previous } = listSchema(result).properties;
+  return Type.Object({ next, previous, results: Type.Array(result) }, listTitle(result));
+}
+
+/** What the envelope of a list of these is called. */
+export function listTitle(result: TSchema): { title?: string } {
+  const { title } = result as { title?: string };
+  return title === undefined ? {} : { title: `Paginated${title}List` };
 }
 
 /** One entry of an operation's `responses`. */
@@ -23,15 +39,34 @@ export function reply(description: string, schema: TSchema) {
 
 /** A type: an interface would not pass for a JsonSchema. */
 type QuerySchema = {
-  type: "string" | "integer";
+  type?: "string" | "integer" | "boolean";
+  format?: string;
+  enum?: string[];
   minimum?: number;
   maximum?: number;
   default?: number;
+  anyOf?: QuerySchema[];
 };
 
 /** One of an operation's `parameters` that may be left out: a text unless told. */
 export function queryParameter(name: string, description: string, schema: QuerySchema = { type: "string" }) {
   return { name, in: "query", required: false, description, schema };
+}
+
+/** One that readMoment reads: a moment, a day, or how long ago. */
+export function momentParameter(name: string, description: string) {
+  return queryParameter(name, description, {
+    anyOf: [{ type: "string", format: "date-time" }, { type: "string" }],
+  });
+}
+
+export function flagParameter(name: string, description: string) {
+  return queryParameter(name, description, { type: "boolean" });
+}
+
+/** The id of another thing, as it counts. */
+export function referenceParameter(name: string, description: string) {
+  return queryParameter(name, description, { type: "integer", minimum: 0, maximum: 2_147_483_647 });
 }
 
 /** `limit`; `unasked`: how many rows are listed without it. */
@@ -46,9 +81,23 @@ export function pageParameters(rows: string, unasked?: number) {
   return [limitParameter(rows, unasked), queryParameter("offset", `${rows} before it.`, schema)];
 }
 
-/** A schema as plain JSON, free of the markers a validator would look for. */
+/** Every name: what TypeBox says of a record, and `additionalProperties` says to generators of clients. */
+const anyName = "^.*$";
+
+/**
+ * A schema as plain JSON, free of the markers a validator would look for. Where what is checked is not all there is
+ * to say (others check it later), `x-shown` says the rest.
+ */
 function plainSchema(schema: TSchema): Record<string, unknown> {
-  return JSON.parse(JSON.stringify(schema)) as Record<string, unknown>;
+  return JSON.parse(JSON.stringify(schema), (_, value: unknown) => {
+    if (typeof value !== "object" || value === null) return value;
+    const { "x-shown": shown, patternProperties, ...rest } = value as Record<string, object | undefined>;
+    const names = Object.entries(patternProperties ?? {});
+    if (names.length === 1 && names[0]![0] === anyName) {
+      return { ...rest, additionalProperties: names[0]![1] as unknown };
+    }
+    return shown === undefined ? value : { ...rest, ...shown };
+  }) as Record<string, unknown>;
 }
 
 /**

@@ -1,9 +1,9 @@
 // Who made a thing, as every reply shows them. Never tells what else is known of an account.
 
 import Type from "typebox";
-import { uuid } from "./field.ts";
+import { model, uuid } from "./field.ts";
 
-export const userModel = Type.Object({
+export const userModel = model("UserBasic", {
   id: Type.Integer(),
   uuid: uuid(),
   distinct_id: Type.String(),

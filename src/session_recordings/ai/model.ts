@@ -5,7 +5,7 @@ import Type, { type Static } from "typebox";
 import { operators } from "../../storage/events/property_check.ts";
 import { Check } from "typebox/schema";
 import { aiLimits } from "./limits.ts";
-import { choice, text } from "../../http/fields/field.ts";
+import { choice, model, text } from "../../http/fields/field.ts";
 
 const short = { maxLength: aiLimits.promptedTextCharsMax };
 const exact = { additionalProperties: false };
@@ -33,16 +33,16 @@ const filterModel = Type.Object(
     value: Type.Array(Type.String(short), { maxItems: aiLimits.promptedFiltersMax }),
     operator: Type.Enum([...operators, "min", "max"], { type: "string" }),
   },
-  exact,
+  { ...exact, title: "AIFilter" },
 );
 const anyOrAll = Type.Enum(["AND", "OR"] as const, { type: "string" });
 const innerGroup = Type.Object(
   { type: anyOrAll, values: Type.Array(filterModel, { maxItems: aiLimits.promptedFiltersMax }) },
-  exact,
+  { ...exact, title: "AIFilterGroup" },
 );
 const groupModel = Type.Object(
   { type: anyOrAll, values: Type.Array(innerGroup, { maxItems: aiLimits.promptedFiltersMax }) },
-  exact,
+  { ...exact, title: "AIFilterGroups" },
 );
 
 const relativeOrDate =
@@ -61,11 +61,12 @@ export const filtersModel = Type.Object(
         date_to: Type.Optional(dateModel),
         filter_group: Type.Optional(Type.Union([groupModel, Type.Null()])),
       },
-      exact,
+      { ...exact, title: "AIFiltersData" },
     ),
   },
   {
     ...exact,
+    title: "AIFilters",
     examples: [
       {
         result: "filter",
@@ -93,10 +94,10 @@ export const regexModel = Type.Object(
       {
         output: Type.String({ description: "The expression, or why there is none.", minLength: 1, ...short }),
       },
-      exact,
+      { ...exact, title: "AIRegexData" },
     ),
   },
-  exact,
+  { ...exact, title: "AIRegex" },
 );
 
 export type Filters = Static<typeof filtersModel>;
@@ -124,27 +125,10 @@ function canBeRead(pattern: string): boolean {
   }
 }
 
-/** Nothing in them has to be there: without a prompt nothing is made. */
-export const filtersBody = Type.Object({
-  person: Type.Unknown({ description: "Taken, and not used." }),
-  messages: Type.Unknown({
-    description: "What was said so far: a list of {role: user or assistant, content}.",
-    examples: [[{ role: "user", content: "visits from Paris with an error, last week" }]],
-  }),
-});
-
-export const regexBody = Type.Object({
-  person: Type.Unknown({ description: "Taken, and not used." }),
-  regex: Type.Unknown({
-    description: "What the expression is to match, in words.",
-    examples: ["any address below /blog/"],
-  }),
-});
-
 /** The prompts, once one of them is there. */
 export const messagesPrompt = Type.Object({
   messages: Type.Array(
-    Type.Object({
+    model("AIMessage", {
       role: choice(["user", "assistant"]),
       content: text({ maxLength: aiLimits.promptCharsMax }),
     }),
@@ -153,3 +137,22 @@ export const messagesPrompt = Type.Object({
 });
 
 export const regexPrompt = Type.Object({ regex: text({ maxLength: aiLimits.promptCharsMax }) });
+
+/** Nothing in them has to be there: without a prompt nothing is made. */
+export const filtersBody = model("AIFiltersRequest", {
+  person: Type.Unknown({ description: "Taken, and not used." }),
+  messages: Type.Unknown({
+    "x-shown": messagesPrompt.properties.messages,
+    description: "What was said so far: a list of {role: user or assistant, content}.",
+    examples: [[{ role: "user", content: "visits from Paris with an error, last week" }]],
+  }),
+});
+
+export const regexBody = model("AIRegexRequest", {
+  person: Type.Unknown({ description: "Taken, and not used." }),
+  regex: Type.Unknown({
+    "x-shown": regexPrompt.properties.regex,
+    description: "What the expression is to match, in words.",
+    examples: ["any address below /blog/"],
+  }),
+});

@@ -58,9 +58,9 @@ export function promptRoutes({ gate, log, server }: PromptRoutes) {
         project_scope: "session_recording:read",
         detail: {
           summary: "Make filters of recordings from words",
-          description: `${inDevelopment} Without messages, the answer is empty.`,
+          description: inDevelopment,
           requestBody: requestBody(filtersBody, { partial: true }),
-          responses: { 200: reply("The filters, or a question back.", filtersModel) },
+          responses: { 200: reply(`The filters, or a question back; ${empty} messages.`, filtersModel) },
         },
       },
     );
@@ -82,9 +82,9 @@ export function promptRoutes({ gate, log, server }: PromptRoutes) {
         project_scope: "session_recording:read",
         detail: {
           summary: "Make a regular expression from words",
-          description: `${inDevelopment} Without regex, the answer is empty.`,
+          description: inDevelopment,
           requestBody: requestBody(regexBody, { partial: true }),
-          responses: { 200: reply("The expression, or why there is none.", regexModel) },
+          responses: { 200: reply(`The expression, or why there is none; ${empty} regex.`, regexModel) },
         },
       },
     );
@@ -93,6 +93,7 @@ export function promptRoutes({ gate, log, server }: PromptRoutes) {
 }
 
 const inDevelopment = "In development; needs a language model (OPENAI_BASE_URL, OPENAI_API_KEY).";
+const empty = "no body at all to a request without";
 
 /** Nobody asked for anything. */
 function nothing(): Response {

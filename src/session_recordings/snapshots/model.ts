@@ -1,11 +1,11 @@
 // What a recording's events look like in a reply. Never what is inside them: that is rrweb's.
 
 import Type from "typebox";
-import { moment, nullable } from "../../http/fields/field.ts";
+import { model, moment, nullable } from "../../http/fields/field.ts";
 
-export const snapshotsModel = Type.Object({
+export const snapshotsModel = model("SessionRecordingSnapshots", {
   sources: Type.Array(
-    Type.Object({
+    model("SessionRecordingSource", {
       source: Type.String({ examples: ["blob_v2"] }),
       start_timestamp: moment(),
       end_timestamp: moment(),

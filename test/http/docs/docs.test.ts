@@ -1,9 +1,11 @@
 import { afterAll, beforeAll, expect, test } from "bun:test";
 import { Check } from "typebox/schema";
 import type { ApiDocument, ApiOperation, Content } from "../../../src/http/docs/document.ts";
+import type { JsonSchema } from "../../../src/http/docs/sample.ts";
 import { startMsMax } from "../../support/accounts.ts";
 import { managementRoutes, type RunningApp, startApp } from "../../support/app.ts";
 import { cleanUp } from "../../support/cleanup.ts";
+import { personalKey } from "../../support/server.ts";
 
 afterAll(cleanUp, startMsMax);
 
@@ -50,11 +52,11 @@ test("every management route is described, with a summary, a tag and its key", (
     const name = `${method} ${path.replace(/:(\w+)/g, "{$1}")}`;
     const operation = byName.get(name);
     if (!operation) return [`${name}: not described`];
-    const { summary, tags = [], security } = operation;
+    const { summary, tags = [] } = operation;
     return [
       ...(summary ? [] : [`${name}: no summary`]),
       ...(tags.length > 0 ? [] : [`${name}: no tag`]),
-      ...(security?.[0]?.["personal_api_key"] ? [] : [`${name}: no scope, so no gate`]),
+      ...(operation["x-required-scopes"] ? [] : [`${name}: no scope, so no gate`]),
     ];
   });
   expect(lacking).toEqual([]);
@@ -90,8 +92,6 @@ test("the document has the form of OpenAPI 3.1", () => {
   expect(api.components["securitySchemes"]).toEqual({
     personal_api_key: expect.objectContaining({ type: "http", scheme: "bearer" }) as unknown,
   });
-  const ids = described().map(({ operation }) => operation.operationId);
-  expect(new Set(ids).size).toBe(ids.length);
   const malformed = described().flatMap(({ name, path, operation }) => {
     const inPath = [...path.matchAll(/\{(\w+)\}/g)].map((match) => match[1]!);
     const stated = (operation.parameters ?? []).filter((one) => one.in === "path");
@@ -129,7 +129,7 @@ test("an operation names its scope, its refusals and an example", () => {
   const list = api.paths["/api/projects/"]?.["get"];
   expect(list).toMatchObject({
     summary: "List projects",
-    security: [{ personal_api_key: ["project:read"] }],
+    "x-required-scopes": ["project:read"],
     description: expect.stringContaining("Scope: `project:read`.") as unknown,
     responses: { 401: { $ref: "#/components/responses/Unauthenticated" } },
   });
@@ -151,11 +151,175 @@ test("every example is what its schema describes", () => {
     [operation.requestBody, ...Object.values(operation.responses)].flatMap((holder) => {
       const content = holder && "content" in holder ? (holder.content ?? {}) : {};
       return Object.values(content).flatMap(({ schema, example }) =>
-        schema && !Check(schema, example) ? [`${name}: ${JSON.stringify(example)}`] : [],
+        schema && !Check(whole(schema) as JsonSchema, example) ? [`${name}: ${JSON.stringify(example)}`] : [],
       );
     }),
   );
   expect(wrong).toEqual([]);
+});
+
+/** The schema with every model in the place of its reference. */
+function whole(schema: unknown): unknown {
+  if (Array.isArray(schema)) return schema.map(whole);
+  if (typeof schema !== "object" || schema === null) return schema;
+  if ("$ref" in schema) return whole(modelCalled(String(schema.$ref)));
+  return Object.fromEntries(Object.entries(schema).map(([name, value]) => [name, whole(value)]));
+}
+
+function modelCalled(ref: string): JsonSchema {
+  return (api.components["schemas"] as Record<string, JsonSchema>)[ref.split("/").at(-1)!]!;
+}
+
+test("operations have names of their own, which are PostHog's", () => {
+  const ids = described().map(({ operation }) => operation.operationId);
+  expect(ids.filter((id) => !/^[a-z][a-z0-9_]*[a-z0-9]$/.test(id))).toEqual([]);
+  expect(ids.filter((id, i) => ids.indexOf(id) !== i)).toEqual([]);
+  const idOf = (name: string) => described().find((one) => one.name === name)?.operation.operationId;
+  const home = "/api/projects/{project_id}";
+  expect({
+    list: idOf(`GET ${home}/batch_exports/`),
+    make: idOf(`POST ${home}/batch_exports/`),
+    show: idOf(`GET ${home}/batch_exports/{id}/`),
+    change: idOf(`PATCH ${home}/batch_exports/{id}/`),
+    replace: idOf(`PUT ${home}/batch_exports/{id}/`),
+    remove: idOf(`DELETE ${home}/batch_exports/{id}/`),
+    below: idOf(`GET ${home}/batch_exports/{id}/runs/`),
+    deed: idOf(`POST ${home}/batch_exports/{id}/runs/{run_id}/cancel/`),
+    odd: idOf(`GET ${home}/session_recordings/{id}/sharing/`),
+    elsewhere: idOf("GET /api/environments/{project_id}/batch_exports/"),
+    inOrganizations: idOf("GET /api/organizations/{organization_id}/batch_exports/"),
+    projects: idOf("GET /api/projects/"),
+    ofProject: idOf(`PATCH ${home}/reset_token/`),
+    key: idOf("GET /api/personal_api_keys/@current/"),
+  }).toEqual({
+    list: "batch_exports_list",
+    make: "batch_exports_create",
+    show: "batch_exports_retrieve",
+    change: "batch_exports_partial_update",
+    replace: "batch_exports_update",
+    remove: "batch_exports_destroy",
+    below: "batch_exports_runs_list",
+    deed: "batch_exports_runs_cancel_create",
+    odd: "session_recordings_sharing_list",
+    elsewhere: "environments_batch_exports_list",
+    inOrganizations: "organizations_batch_exports_list",
+    projects: "projects_list",
+    ofProject: "projects_reset_token_partial_update",
+    key: "personal_api_keys_current_retrieve",
+  });
+});
+
+test("what asks for a key is said once; only what asks for none says so", () => {
+  expect(api.security).toEqual([{ personal_api_key: [] }]);
+  const said = described().filter(({ operation }) => operation.security !== undefined);
+  expect(said.map(({ name, operation }) => [name, operation.security])).toEqual([
+    ["POST /capture/", []],
+    ["POST /batch/", []],
+    ["POST /i/v1/analytics/events", []],
+  ]);
+});
+
+test("every model has a name and is said once", () => {
+  const inline: string[] = [];
+  const walk = (value: unknown, at: string): void => {
+    if (typeof value !== "object" || value === null) return;
+    if ("properties" in value && "type" in value && value.type === "object") inline.push(at);
+    for (const [name, inner] of Object.entries(value)) {
+      if (name !== "example" && name !== "examples") walk(inner, `${at}/${name}`);
+    }
+  };
+  walk(api.paths, "paths");
+  const models = api.components["schemas"] as Record<string, JsonSchema>;
+  for (const [name, { properties, anyOf }] of Object.entries(models)) walk({ properties, anyOf }, name);
+  expect(inline).toEqual([]);
+  for (const name of [
+    "Organization",
+    "Project",
+    "PaginatedBatchExportList",
+    "PatchedBatchExport",
+    "PaginatedBatchExportRunList",
+    "Subscription",
+    "SubscriptionRequest",
+    "SessionRecording",
+    "PaginatedIngestionWarningList",
+  ]) {
+    expect(models).toHaveProperty(name);
+  }
+  const shown = api.paths["/api/projects/{project_id}/subscriptions/{id}/"]?.["get"]?.responses["200"];
+  expect(shown).toMatchObject({
+    content: { "application/json": { schema: { $ref: "#/components/schemas/Subscription" } } },
+  });
+});
+
+test("what a request says has its defaults in words: clients would send them, or ask for them", () => {
+  const models = api.components["schemas"] as Record<string, JsonSchema>;
+  const defaults = Object.entries(models).flatMap(([name, { properties = {} }]) =>
+    Object.entries(properties)
+      .filter(([, field]) => /^Patched|Request$/.test(name) && "default" in field)
+      .map(([field]) => `${name}: ${field}`),
+  );
+  expect(defaults).toEqual([]);
+  const { properties } = modelCalled("ProjectRequest");
+  expect(properties?.["timezone"]?.description).toBe('Unless told: `"UTC"`.');
+  const patch = api.paths["/api/projects/{project_id}/insights/{id}/"]?.["patch"]?.requestBody;
+  // What the page of the API would send for whoever only tries it out.
+  expect(patch?.content["application/json"]?.example).toMatchObject({ deleted: false });
+});
+
+test("numbers, moments and zones say that they are some, wherever they are asked for or shown", () => {
+  const wrong = described().flatMap(({ name, operation }) =>
+    (operation.parameters ?? []).flatMap((parameter) => {
+      const { schema = {}, name: key } = parameter;
+      const { type, minimum, maximum, anyOf } = schema;
+      const isPage = key === "limit" || key === "offset";
+      const isMoment = /^(after|before|start|end|date_from|date_to)$/.test(key);
+      const numbered = type === "integer" && minimum !== undefined && maximum !== undefined;
+      if (isPage && !numbered) return [`${name}: ${key} is no bounded integer`];
+      if (isMoment && anyOf?.[0]?.format !== "date-time") return [`${name}: ${key} is no moment`];
+      return [];
+    }),
+  );
+  const models = api.components["schemas"] as Record<string, JsonSchema>;
+  const vague = Object.entries(models).flatMap(([model, { properties = {} }]) =>
+    Object.entries(properties).flatMap(([key, field]) => {
+      const asked =
+        key === "timezone" ? "iana-timezone" : /_(at|time|timestamp)$|^timestamp$/.test(key) && "date-time";
+      const formats = [field, ...(field.anyOf ?? [])].map(({ format }) => format);
+      return asked && !formats.includes(asked) ? [`${model}: ${key}`] : [];
+    }),
+  );
+  expect([...wrong, ...vague]).toEqual([]);
+  expect(modelCalled("QueryRequest").properties?.["query"]).toMatchObject({
+    $ref: "#/components/schemas/Query",
+  });
+  expect(modelCalled("Insight").properties?.["query"]).toMatchObject({ $ref: "#/components/schemas/Query" });
+});
+
+test("limit is described where it does something, and nowhere else", async () => {
+  const answered = await Promise.all(
+    described()
+      .filter(({ name, path }) => name.startsWith("GET ") && !/\{(?!project_id|organization_id)/.test(path))
+      .map(async ({ name, path, operation }) => {
+        const home = path.replace(/\{\w+\}/, "@current");
+        const reply = await fetch(`${app.url}${home}?limit=none`, {
+          headers: { authorization: `Bearer ${personalKey}` },
+        });
+        const { attr } = (await reply.json()) as { attr?: string };
+        const isTold = operation.parameters?.some((one) => one.name === "limit") ?? false;
+        return { name, isTold, isRead: reply.status === 400 && attr === "limit" };
+      }),
+  );
+  expect(answered.filter(({ isTold }) => isTold).length).toBeGreaterThan(10);
+  expect(answered.filter(({ isTold, isRead }) => isTold !== isRead)).toEqual([]);
+});
+
+test("the helpers of recordings say when they answer nothing", () => {
+  for (const name of ["filters", "regex"]) {
+    const { responses } = api.paths[`/api/projects/{project_id}/session_recordings/ai/${name}/`]!["post"]!;
+    expect(responses["200"]).toMatchObject({
+      description: expect.stringContaining("no body at all") as unknown,
+    });
+  }
 });
 
 test("capture is described, and asks for no key in a header", () => {
@@ -163,8 +327,9 @@ test("capture is described, and asks for no key in a header", () => {
     expect(api.paths[path]?.["post"]).toMatchObject({ security: [], tags: ["Capture"] });
   }
   expect(api.paths["/batch/"]?.["post"]?.requestBody).toMatchObject({
-    content: { "application/json": { schema: { required: ["api_key", "batch"] } } },
+    content: { "application/json": { schema: { $ref: "#/components/schemas/BatchRequest" } } },
   });
+  expect(modelCalled("BatchRequest").required).toEqual(["api_key", "batch"]);
 });
 
 test("the older way to start a backfill is marked as deprecated, once there is one", () => {

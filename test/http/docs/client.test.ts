@@ -2,11 +2,11 @@ import { treaty } from "@elysiajs/eden";
 import { afterAll, expect, test } from "bun:test";
 import { readFileSync } from "node:fs";
 import { join } from "node:path";
-import type { Routes } from "../../src/app.ts";
-import { startMsMax } from "../support/accounts.ts";
-import { startApp } from "../support/app.ts";
-import { cleanUp } from "../support/cleanup.ts";
-import { personalKey, projectKey } from "../support/server.ts";
+import type { Routes } from "../../../src/app.ts";
+import { startMsMax } from "../../support/accounts.ts";
+import { startApp } from "../../support/app.ts";
+import { cleanUp } from "../../support/cleanup.ts";
+import { personalKey, projectKey } from "../../support/server.ts";
 
 afterAll(cleanUp, startMsMax);
 
@@ -30,7 +30,7 @@ test(
 test(
   "the README's clients ask for what there is",
   async () => {
-    const readme = readFileSync(join(import.meta.dir, "../../README.md"), "utf8");
+    const readme = readFileSync(join(import.meta.dir, "../../../README.md"), "utf8");
     const { url } = await startApp();
     const { paths } = (await (await fetch(`${url}/docs/json`)).json()) as { paths: Record<string, object> };
     const asked = [...readme.matchAll(/sluice\.(GET|POST)\("([^"]+)"/g)];

@@ -1,9 +1,9 @@
 import { afterAll, beforeAll, expect, test } from "bun:test";
 import type { Browser, Page } from "playwright-core";
-import { startMsMax } from "../support/accounts.ts";
-import { noBrowser, openBrowser } from "../support/browser.ts";
-import { cleanUp } from "../support/cleanup.ts";
-import { personalKey, type Server, startServer } from "../support/server.ts";
+import { startMsMax } from "../../support/accounts.ts";
+import { noBrowser, openBrowser } from "../../support/browser.ts";
+import { cleanUp } from "../../support/cleanup.ts";
+import { personalKey, type Server, startServer } from "../../support/server.ts";
 
 afterAll(cleanUp, startMsMax);
 
@@ -67,7 +67,7 @@ test.skipIf(noBrowser)(
     await page.locator(".auth-container input").fill(personalKey);
     await page.locator(".auth-btn-wrapper button.authorize").click();
     await page.locator(".auth-btn-wrapper .btn-done").click();
-    const operation = page.locator("#operations-Projects-getApiProjects");
+    const operation = page.locator("#operations-Projects-projects_list");
     await operation.locator(".opblock-summary-control").click();
     await operation.locator("button.execute").click();
     const status = operation.locator(".live-responses-table .response-col_status").last();
