@@ -32,7 +32,7 @@ export const runStatuses = [
 ] as const;
 export type RunStatus = (typeof runStatuses)[number];
 
-/** Statuses of what is not over. */
+/** Statuses of runs and backfills that have not ended. */
 export const openStatuses: readonly RunStatus[] = ["Starting", "Running", "FailedRetryable"];
 
 const exportModels = ["events", "persons"] as const;
@@ -176,17 +176,17 @@ export type Backfill = Static<typeof backfillModel>;
 
 export const startedBackfillModel = model("BatchExportBackfillStarted", { backfill_id: uuid() });
 
-export const logLevels = ["DEBUG", "INFO", "WARNING", "ERROR"] as const;
-export type LogLevel = (typeof logLevels)[number];
+export const logEntryLevels = ["DEBUG", "INFO", "WARNING", "ERROR"] as const;
+export type LogEntryLevel = (typeof logEntryLevels)[number];
 
 export const logModel = model("LogEntry", {
   log_source_id: uuid({ description: "The export." }),
   instance_id: nullable(uuid(), { description: "The run; null for what concerns the export itself." }),
   timestamp: moment(),
-  level: Type.Enum(logLevels, { type: "string" }),
+  level: Type.Enum(logEntryLevels, { type: "string" }),
   message: Type.String(),
 });
-export type LogLine = Static<typeof logModel>;
+export type LogEntry = Static<typeof logModel>;
 
 /** Pages without a count, followed by their links. */
 export const runPageModel = linkedListSchema(runModel);

@@ -13,8 +13,8 @@ import {
   reply,
 } from "../../http/fields/schema.ts";
 import type { Postgres } from "../../storage/postgres/postgres.ts";
-import { type LogFilter, listLogs } from "./list_store.ts";
-import { type LogLevel, logLevels, logModel } from "../model.ts";
+import { type LogFilter, listLogs } from "./store.ts";
+import { type LogEntryLevel, logEntryLevels, logModel } from "../model.ts";
 import { type ExportRequest, exportOf, idOf, ok, type Operation, present, urlOf } from "../operation.ts";
 import { getRun } from "../runs/list_store.ts";
 
@@ -25,7 +25,7 @@ export interface LogParts {
 
 export function logOperations({ sql, clock }: LogParts): Operation[] {
   const parameters = [
-    queryParameter("level", `Of ${logLevels.join(", ")}: several with commas, or given again.`),
+    queryParameter("level", `Of ${logEntryLevels.join(", ")}: several with commas, or given again.`),
     queryParameter("search", "Only messages with this text, in any case."),
     momentParameter("after", "Only later lines: ISO 8601, or relative like -7d."),
     momentParameter("before", "Only earlier lines, likewise."),
@@ -84,16 +84,16 @@ async function linesOf(sql: Postgres, asked: ExportRequest, own: LogFilter, cloc
     before: moment("before"),
   };
   const page = { ...readPage(query), limit: readLimit(query, exportLimits.logsPageDefault) };
-  const { count, lines } = await listLogs(sql, filter, page);
-  return ok(pageReply(url, page, count, lines));
+  const { count, entries } = await listLogs(sql, filter, page);
+  return ok(pageReply(url, page, count, entries));
 }
 
-function levelsIn(query: URLSearchParams): LogLevel[] | undefined {
+function levelsIn(query: URLSearchParams): LogEntryLevel[] | undefined {
   const said = query
     .getAll("level")
     .flatMap((text) => text.split(","))
     .map((text) => text.trim().toUpperCase())
     .filter((text) => text !== "");
   if (said.length === 0) return undefined;
-  return said.map((text) => checkChoice(logLevels, text, ["level"]) as LogLevel);
+  return said.map((text) => checkChoice(logEntryLevels, text, ["level"]) as LogEntryLevel);
 }

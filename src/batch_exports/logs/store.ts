@@ -1,27 +1,74 @@
-// Where lines for the owner of an export are put, and for how long. Never holds a secret: they are shown.
+// The log of an export and its runs, for the export's owner. Its lines are shown: no secret may be written to it.
 
 import { storableText } from "../../core/foreign_text.ts";
-import { exportLimits } from "../limits.ts";
+import { isoOf } from "../../http/fields/field_time.ts";
+import { shownInTurns } from "../../http/pages/sliced.ts";
 import type { Postgres } from "../../storage/postgres/postgres.ts";
+import { exportLimits } from "../limits.ts";
+import type { LogEntry, LogEntryLevel } from "../model.ts";
 
-export type LogLevel = "DEBUG" | "INFO" | "WARNING" | "ERROR";
-
-/** One line for the owner of an export. */
-export interface LogLine {
+export interface NewLogEntry {
   batch_export_id: string;
+  /** Null for what concerns the export itself. */
   run_id: string | null;
-  level: LogLevel;
+  level: LogEntryLevel;
   message: string;
 }
 
-export async function writeLog(sql: Postgres, line: LogLine, now: number): Promise<void> {
+export async function writeLog(sql: Postgres, line: NewLogEntry, now: number): Promise<void> {
   await sql`
     INSERT INTO batch_export_logs (batch_export_id, run_id, "timestamp", level, message)
     VALUES (${line.batch_export_id}, ${line.run_id}, ${new Date(now)}, ${line.level},
       ${storableText(line.message, exportLimits.exportLineCharsMax)})`;
 }
 
-/** Drops lines too old to help. */
+/** Deletes lines older than exportLimits.exportLogsAgeMsMax. */
 export async function forgetLogs(sql: Postgres, now: number): Promise<void> {
   await sql`DELETE FROM batch_export_logs WHERE "timestamp" < ${new Date(now - exportLimits.exportLogsAgeMsMax)}`;
+}
+
+/** Absent fields do not filter. Moments as text that Postgres reads, both exclusive. */
+export interface LogFilter {
+  batch_export_id: string;
+  run_id?: string | undefined;
+  levels?: LogEntryLevel[] | undefined;
+  search?: string | undefined;
+  after?: string | undefined;
+  before?: string | undefined;
+}
+
+interface LogRow extends NewLogEntry {
+  timestamp: Date;
+}
+
+/** Newest first, and how many there are. */
+export async function listLogs(
+  sql: Postgres,
+  filter: LogFilter,
+  { limit, offset }: { limit: number; offset: number },
+): Promise<{ count: number; entries: LogEntry[] }> {
+  const { run_id = null, levels = null, search, after = null, before = null } = filter;
+  const pattern = search === undefined ? null : `%${search.replace(/[\\%_]/g, String.raw`\$&`)}%`;
+  const found = sql`
+    FROM batch_export_logs l
+    WHERE l.batch_export_id = ${filter.batch_export_id}
+      AND (${run_id}::uuid IS NULL OR l.run_id = ${run_id}::uuid)
+      AND (${levels}::text[] IS NULL OR l.level = ANY(${levels}::text[]))
+      AND (${pattern}::text IS NULL OR l.message ILIKE ${pattern}::text)
+      AND l."timestamp" > coalesce(${after}::text::timestamptz, '-infinity')
+      AND l."timestamp" < coalesce(${before}::text::timestamptz, 'infinity')`;
+  const [counted] = await sql<{ count: number }[]>`SELECT count(*)::integer AS count ${found}`;
+  const rows = await sql<LogRow[]>`
+    SELECT l.* ${found} ORDER BY l."timestamp" DESC, l.id DESC LIMIT ${limit} OFFSET ${offset}`;
+  return { count: counted?.count ?? 0, entries: await shownInTurns(rows, entryOf) };
+}
+
+function entryOf(row: LogRow): LogEntry {
+  return {
+    log_source_id: row.batch_export_id,
+    instance_id: row.run_id,
+    timestamp: isoOf(row.timestamp),
+    level: row.level,
+    message: row.message,
+  };
 }

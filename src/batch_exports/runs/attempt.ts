@@ -14,10 +14,11 @@ import { kill, type Means } from "../source/delivery.ts";
 import { type Destination, fullDestination, secretsOf } from "../destinations/config.ts";
 import { DeliveryError, shownFailure } from "../destinations/failure.ts";
 import type { ExportInterval } from "./interval.ts";
-import { type LogLevel, writeLog } from "../logs/store.ts";
+import { writeLog } from "../logs/store.ts";
 import { compileQuery } from "../query/compile.ts";
 import { isoText } from "../destinations/objects/object_key.ts";
-import { backoffMs, type RunStatus } from "./state.ts";
+import type { LogEntryLevel, RunStatus } from "../model.ts";
+import { backoffMs } from "./state.ts";
 import { type ClaimedRun, endRun, type Ending, keepRun, pauseFailing } from "./store.ts";
 import type { ExportSource, ExportStatement } from "../source/store.ts";
 import { isPlaceTaken } from "../exports/store.ts";
@@ -234,7 +235,7 @@ async function tell(run: ClaimedRun, means: RunMeans, ending: Attempted): Promis
 async function say(
   run: ClaimedRun,
   { sql, clock, log }: RunMeans,
-  level: LogLevel,
+  level: LogEntryLevel,
   message: string,
 ): Promise<void> {
   const line = { batch_export_id: run.batch_export_id, run_id: run.id, level, message };

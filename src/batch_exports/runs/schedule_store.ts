@@ -4,7 +4,7 @@
 import { runLimits } from "./limits.ts";
 import type { Postgres } from "../../storage/postgres/postgres.ts";
 import type { ExportInterval } from "./interval.ts";
-import { openStatuses } from "./state.ts";
+import { openStatuses } from "../model.ts";
 
 type Transaction = Parameters<Parameters<Postgres["begin"]>[1]>[0];
 

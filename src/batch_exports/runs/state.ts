@@ -1,23 +1,10 @@
-// The life of a run: which state may follow which. Pure; never says why one was entered.
+// Which status of a run may follow which, and how long a failed run waits.
 
-export type RunStatus =
-  | "Starting"
-  | "Running"
-  | "Completed"
-  | "Failed"
-  | "FailedRetryable"
-  | "FailedBilling"
-  | "Cancelled"
-  | "TimedOut"
-  | "Terminated"
-  | "ContinuedAsNew";
-
-/** States that something still follows. The others are final. */
-export const openStatuses = ["Starting", "Running", "FailedRetryable"] as const;
+import { type RunStatus, runStatuses } from "../model.ts";
 
 const next: Readonly<Record<RunStatus, readonly RunStatus[]>> = {
   Starting: ["Running", "Cancelled"],
-  // Running again: another process took it over from one that is gone.
+  // From Running to Running: another process takes the run over from one that is gone.
   Running: ["Running", "Completed", "Failed", "FailedRetryable", "Cancelled"],
   FailedRetryable: ["Running", "Cancelled"],
   Completed: [],
@@ -29,12 +16,12 @@ const next: Readonly<Record<RunStatus, readonly RunStatus[]>> = {
   ContinuedAsNew: [],
 };
 
-/** The states from which this one may be entered: what an UPDATE has to find. */
+/** The statuses that this one may follow: the condition of an UPDATE. */
 export function statusesBefore(status: RunStatus): RunStatus[] {
-  return (Object.keys(next) as RunStatus[]).filter((one) => next[one].includes(status));
+  return runStatuses.filter((one) => next[one].includes(status));
 }
 
-/** How long after the nth failed attempt the next one begins, in ms: doubling, with a bound. */
+/** The pause after the nth failed attempt, in ms: doubles each time, up to `lastMs`. */
 export function backoffMs(failures: number, firstMs: number, lastMs: number): number {
   return Math.min(lastMs, firstMs * 2 ** Math.max(0, failures - 1));
 }

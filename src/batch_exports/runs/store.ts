@@ -5,7 +5,8 @@ import { limits } from "../../core/limits.ts";
 import { runLimits } from "./limits.ts";
 import type { Postgres } from "../../storage/postgres/postgres.ts";
 import type { DestinationType, Settings } from "../destinations/config.ts";
-import { openStatuses, type RunStatus, statusesBefore } from "./state.ts";
+import { openStatuses, type RunStatus } from "../model.ts";
+import { statusesBefore } from "./state.ts";
 
 /** A run with all that doing it takes. Moments in ms since 1970. */
 export interface ClaimedRun {
@@ -162,7 +163,7 @@ export async function endRun(
   now: number,
 ): Promise<boolean> {
   const at = new Date(now);
-  const open = openStatuses.some((status) => status === ending.status);
+  const open = openStatuses.includes(ending.status);
   const ended = await sql`
     UPDATE batch_export_runs
     SET status = ${ending.status}, attempts = ${attempts}, records_completed = ${ending.records_completed},

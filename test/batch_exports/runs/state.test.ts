@@ -2,7 +2,8 @@
 
 import { expect, test } from "bun:test";
 import { shownFailure } from "../../../src/batch_exports/destinations/failure.ts";
-import { backoffMs, type RunStatus, statusesBefore } from "../../../src/batch_exports/runs/state.ts";
+import type { RunStatus } from "../../../src/batch_exports/model.ts";
+import { backoffMs, statusesBefore } from "../../../src/batch_exports/runs/state.ts";
 import { ClickHouseError } from "../../../src/storage/clickhouse/clickhouse.ts";
 
 test("a run ends only from where it runs, and never begins again once it is over", () => {
