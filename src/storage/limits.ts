@@ -15,7 +15,7 @@ export const storageLimits = {
    */
   postgresIdleSecondsMax: 120,
   /** Statements the embedded engine runs at once; exports may hold several for minutes. */
-  frontStatementsMax: 16,
+  engineStatementsMax: 16,
   /** Filters on properties in one query; each reads every event's properties once more. */
   propertyFiltersMax: 50,
   /** Values of one filter: a pasted list of ids, not a table. */

@@ -103,11 +103,11 @@ test("every thread of the ClickHouse child stands behind the server's and Postgr
     await rested(server);
     const [own] = nicesOf(server.pid);
     const engine = childOf(server, clickhouseChild).pid;
-    expect(nicesOf(engine)).toEqual([Math.min(19, own! + embeddedLimits.frontNice)]);
+    expect(nicesOf(engine)).toEqual([Math.min(19, own! + embeddedLimits.engineNice)]);
     // Where Linux weighs sessions against each other, a thread's own priority says little.
     const session = `/proc/${engine}/autogroup`;
     if (existsSync(session))
-      expect(readFileSync(session, "utf8")).toContain(`nice ${embeddedLimits.frontNice}\n`);
+      expect(readFileSync(session, "utf8")).toContain(`nice ${embeddedLimits.engineNice}\n`);
     expect(nicesOf(childOf(server, postgresChild).pid)).toEqual([own!]);
     process.kill(engine, "SIGKILL");
     await ready(server);

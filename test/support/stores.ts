@@ -4,7 +4,7 @@ import { cpSync, readdirSync } from "node:fs";
 import { join } from "node:path";
 import { silentLog } from "../../src/core/log.ts";
 import { chdbServerCommand, chdbServerEnv } from "../../src/storage/embedded/clickhouse.ts";
-import type { ServerFault } from "../../src/storage/chdb_server/fault.ts";
+import type { ServerFault } from "./failing_chdb_server.ts";
 import { type Stores, openStores } from "../../src/storage/stores.ts";
 import { later } from "./cleanup.ts";
 import { makeFolder } from "./folder.ts";
@@ -46,8 +46,8 @@ export interface TestFront {
 
 /** Starts ClickHouse as a process of its own; ends with the test file, if not before. */
 export async function startFront(dataDir: string = makeFolder(), port = 0): Promise<TestFront> {
-  const args = ["--data-dir", dataDir, "--port", String(port), "--password", frontPassword, "--faults"];
-  const child = Bun.spawn(chdbServerCommand(args), {
+  const args = ["--data-dir", dataDir, "--port", String(port), "--password", frontPassword];
+  const child = Bun.spawn(chdbServerCommand(args, failingServer), {
     env: chdbServerEnv,
     cwd: dataDir,
     stdin: "ignore",
@@ -58,9 +58,8 @@ export async function startFront(dataDir: string = makeFolder(), port = 0): Prom
     await child.exited;
   };
   later(() => end("SIGKILL"));
-  const first = await child.stdout.getReader().read();
-  const listening: { port: number } = JSON.parse(new TextDecoder().decode(first.value));
-  const control = `http://127.0.0.1:${listening.port}/_fault`;
+  const listening = await portsOf(child.stdout);
+  const control = `http://127.0.0.1:${listening.control}/`;
   return {
     url: `http://default:${encodeURIComponent(frontPassword)}@127.0.0.1:${listening.port}/sluice`,
     port: listening.port,
@@ -70,6 +69,21 @@ export async function startFront(dataDir: string = makeFolder(), port = 0): Prom
     struck: async () => ((await (await fetch(control)).json()) as { struck: number }).struck,
     end,
   };
+}
+
+const failingServer = join(import.meta.dir, "failing_chdb_server.ts");
+
+/** The ports of the server's first two lines. */
+async function portsOf(stdout: ReadableStream<Uint8Array>): Promise<{ control: number; port: number }> {
+  const reader = stdout.getReader();
+  const decoder = new TextDecoder();
+  let printed = "";
+  for (let read = await reader.read(); !read.done; read = await reader.read()) {
+    printed += decoder.decode(read.value, { stream: true });
+    const [control, port, rest] = printed.split("\n");
+    if (control && port && rest !== undefined) return { ...JSON.parse(control), ...JSON.parse(port) };
+  }
+  throw new Error(`the server ended before it listened: ${printed}`);
 }
 
 /** A request to a ClickHouse as any client would make it. */

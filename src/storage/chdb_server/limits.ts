@@ -2,11 +2,11 @@
 
 export const chdbServerLimits = {
   /** The same in the embedded ClickHouse, which refuses what a server would. */
-  frontParamBytesMax: 131_072,
+  paramBytesMax: 131_072,
   /** How long it lets statements finish when it ends, in ms: less than its owner waits before killing it. */
-  frontEndMsMax: 15_000,
+  endMsMax: 15_000,
   /** Statements that may wait for one of those places; more at once is a client gone wild. */
-  frontWaitingMax: 256,
+  waitingMax: 256,
   /** A statement's text in the embedded ClickHouse, in bytes. */
-  frontStatementBytesMax: 16 * 1024 * 1024,
+  statementBytesMax: 16 * 1024 * 1024,
 };

@@ -13,7 +13,7 @@ export class ServerError extends Error {
 
   constructor(code: number, type: string, reason: string) {
     super(`Code: ${code}. DB::Exception: ${reason} (${type})`);
-    this.name = "FrontError";
+    this.name = "ServerError";
     this.code = code;
   }
 }
@@ -105,11 +105,11 @@ export async function readBounded(body: Readable): Promise<Buffer> {
   for await (const chunk of body) {
     chunks.push(chunk);
     length += chunk.length;
-    if (length > chdbServerLimits.frontStatementBytesMax) {
+    if (length > chdbServerLimits.statementBytesMax) {
       throw new ServerError(
         308,
         "QUERY_IS_TOO_LARGE",
-        `A statement may have ${chdbServerLimits.frontStatementBytesMax} bytes.`,
+        `A statement may have ${chdbServerLimits.statementBytesMax} bytes.`,
       );
     }
   }
@@ -130,7 +130,7 @@ async function readForm(ask: EngineRequest, request: IncomingMessage, body: Read
   for (const [name, value] of form) {
     const text = typeof value === "string" ? value : await value.text();
     if (name === "query") ask.text += text;
-    else if (Buffer.byteLength(text) > chdbServerLimits.frontParamBytesMax) {
+    else if (Buffer.byteLength(text) > chdbServerLimits.paramBytesMax) {
       throw new ServerError(1000, "POCO_EXCEPTION", "HTML Form Exception: Field value too long");
     } else readParameters(ask, [[name, text]]);
   }

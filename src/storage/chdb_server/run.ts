@@ -56,7 +56,7 @@ export class Runner {
     mkdirSync(this.#inDir, { mode: 0o700 });
   }
 
-  /** @throws FrontError and EngineError, as ClickHouse would refuse. */
+  /** @throws ServerError and EngineError, as ClickHouse would refuse. */
   async run(ask: EngineRequest, abort: AbortSignal): Promise<EngineAnswer> {
     const insert = insertOf(ask.text);
     if (insert?.file !== undefined) return this.#insertFile(ask, insert.file);

@@ -1,13 +1,10 @@
-// The embedded ClickHouse: the engine behind ClickHouse's HTTP interface, as a process of its own on the
-// loopback device.
-// Never outlives the process that started it, and never listens on any other device.
+// The embedded ClickHouse: the engine behind ClickHouse's HTTP interface, in a process of its own that listens on
+// 127.0.0.1 only and ends with the process that started it.
 //
-//   bun src/storage/chdb_server/server.ts --data-dir DIR [--port N] [--faults] [--nice STEPS]
+//   bun src/storage/chdb_server/server.ts --data-dir DIR [--port N] [--nice STEPS]
 //
-// Its first line on standard input is the password; the end of standard input ends it. When it listens it
-// prints
-// {"port":N} on standard output. --password P instead of standard input makes it stand alone, as a remote
-// store.
+// The first line on standard input is the password; the end of standard input ends the server. When it listens it
+// prints {"port":N}. With --password P it does not read standard input and runs alone, as a remote store.
 
 import { existsSync, readFileSync, readdirSync, writeFileSync } from "node:fs";
 import { type IncomingMessage, type Server, type ServerResponse, createServer } from "node:http";
@@ -23,33 +20,40 @@ import { memoryHere } from "../../core/machine.ts";
 import { Semaphore } from "../../work/semaphore.ts";
 import { type Engine, EngineError, openEngine } from "./chdb.ts";
 import { engineBounds, writeEngineConfig } from "../embedded/engine_config.ts";
-import { cutOff, sendAnswer, sendError } from "./answer.ts";
-import { ServerError, knows, readAsk, readBounded } from "./request.ts";
-import { type ServerFault, Faults, readFault } from "./fault.ts";
+import { sendAnswer, sendError } from "./answer.ts";
+import { ServerError, knows, readAsk } from "./request.ts";
 import { Runner } from "./run.ts";
 
-class Front {
+/**
+ * Called before each statement runs. Resolves to what is called after it, which says whether the answer is sent; to
+ * undefined when the statement must not run. Tests put failures here.
+ */
+export type Intercept = (text: string, response: ServerResponse) => Promise<(() => boolean) | undefined>;
+
+const noIntercept: Intercept = () => Promise.resolve(() => true);
+
+class ChdbServer {
   readonly #engine: Engine;
   readonly #runner: Runner;
   readonly #password: string;
-  readonly #faults: Faults | undefined;
+  readonly #intercept: Intercept;
   readonly #places = new Semaphore(
-    storageLimits.frontStatementsMax,
-    chdbServerLimits.frontWaitingMax,
+    storageLimits.engineStatementsMax,
+    chdbServerLimits.waitingMax,
     limits.workingShare,
   );
   readonly #server: Server;
   #closing = false;
 
-  constructor(dataDir: string, password: string, faults: boolean) {
+  constructor(dataDir: string, password: string, intercept: Intercept) {
     this.#password = password;
-    this.#faults = faults ? new Faults() : undefined;
+    this.#intercept = intercept;
     const config = `${dataDir}/clickhouse.xml`;
     writeEngineConfig(config, engineBounds(memoryHere()));
     this.#engine = openEngine(`${dataDir}/clickhouse`, config);
     this.#runner = new Runner(this.#engine, dataDir);
     this.#server = createServer((request, response) => void this.#serve(request, response));
-    // A statement may be silent for as long as its client cares to wait.
+    // A statement may run without output for as long as its client waits.
     this.#server.requestTimeout = 0;
     this.#server.timeout = 0;
   }
@@ -61,7 +65,7 @@ class Front {
     return promise;
   }
 
-  /** Ends with the engine closed, so that its folder can be opened again; what runs is finished first. */
+  /** Waits for running statements, then closes the engine, so that its folder can be opened again. */
   async close(): Promise<void> {
     if (this.#closing) return;
     this.#closing = true;
@@ -77,7 +81,6 @@ class Front {
     try {
       const url = new URL(request.url ?? "/", "http://127.0.0.1");
       if (url.pathname === "/ping") response.end("Ok.\n");
-      else if (this.#faults && url.pathname === "/_fault") await this.#arm(this.#faults, request, response);
       else await this.#answer(request, response, url, abort.signal);
     } catch (thrown) {
       if (response.destroyed) return;
@@ -101,65 +104,31 @@ class Front {
     }
     if (this.#closing) throw new ServerError(236, "ABORTED", "Server is shutting down");
     const ask = await readAsk(request, url);
-    const fault = this.#faults?.strike(ask.text);
-    if (fault && !(await strikeBefore(fault, response))) return;
+    const after = await this.#intercept(ask.text, response);
+    if (!after) return;
     const leave = await this.#places.enter(abort, kindOf(ask.text));
     if (!leave) throw new ServerError(202, "TOO_MANY_SIMULTANEOUS_QUERIES", "Too many simultaneous queries");
     try {
       const answer = await this.#runner.run(ask, abort);
-      if (fault && !strikeAfter(fault, response)) return;
-      await sendAnswer(response, ask, answer);
+      if (after()) await sendAnswer(response, ask, answer);
     } finally {
       leave();
     }
   }
-
-  async #arm(faults: Faults, request: IncomingMessage, response: ServerResponse): Promise<void> {
-    if (request.method === "GET") {
-      response.end(JSON.stringify({ struck: faults.struck }));
-      return;
-    }
-    if (request.method === "DELETE") faults.clear();
-    else {
-      const fault = readFault((await readBounded(request)).toString());
-      if (fault) faults.arm(fault);
-      else response.statusCode = 400;
-    }
-    response.end();
-  }
 }
 
-/** What shares the places: inserts of events never wait for all reads and exports. */
+/** The owner of a statement in the semaphore: inserts of events do not wait for all reads and exports. */
 function kindOf(text: string): string {
   if (text.startsWith("INSERT INTO FUNCTION")) return "export";
   return text.startsWith("INSERT") ? "insert" : "read";
 }
 
-/** False when the statement must not be run any more. */
-async function strikeBefore(fault: ServerFault, response: ServerResponse): Promise<boolean> {
-  const { kind, ms, code, type } = fault;
-  if (kind === "fail_before") throw new ServerError(code, type, "a fault was asked for");
-  if (kind === "exit_before") process.kill(process.pid, "SIGKILL");
-  if (kind === "drop_before") cutOff(response);
-  if (kind === "delay") await Bun.sleep(ms);
-  return kind !== "hang" && kind !== "drop_before";
-}
-
-/** False when the answer must not be sent any more. */
-function strikeAfter({ kind, code, type }: ServerFault, response: ServerResponse): boolean {
-  if (kind === "fail_after") throw new ServerError(code, type, "a fault was asked for");
-  if (kind === "exit_after") process.kill(process.pid, "SIGKILL");
-  if (kind !== "drop_reply") return true;
-  cutOff(response);
-  return false;
-}
-
 /**
- * Lowers this process's priority by so many steps, where the system lets it. On Linux each thread has its own, which
- * those it begins take over: all that are there already step back. And where the system weighs sessions against each
- * other before it looks at their threads (autogroups), the session steps back: it is ours alone, or it is left alone.
+ * Lowers this process's priority by so many steps, where the system allows it. On Linux each thread has its own
+ * priority, which new threads inherit: the present ones are lowered one by one. With autogroups the scheduler compares
+ * sessions before threads: the session is lowered too, if this process leads it.
  */
-function stepBack(steps: number): void {
+function lowerPriority(steps: number): void {
   if (steps <= 0) return;
   try {
     const priority = Math.min(19, getPriority() + steps);
@@ -168,11 +137,11 @@ function stepBack(steps: number): void {
     const [, , , session] = statOf(readFileSync("/proc/self/stat", "utf8"));
     if (Number(session) === process.pid) writeFileSync("/proc/self/autogroup", String(Math.min(19, steps)));
   } catch {
-    // It works all the same.
+    // The priority is a preference: the server works without it.
   }
 }
 
-/** What Linux says of a process behind its name, which may hold anything: state, parent, group, session, … */
+/** The fields of /proc/PID/stat behind the name, which may hold anything: state, parent, group, session, … */
 function statOf(text: string): string[] {
   return text.slice(text.lastIndexOf(")") + 2).split(" ");
 }
@@ -182,13 +151,13 @@ function endProcess(reason: string): never {
   process.exit(1);
 }
 
-async function main(): Promise<void> {
+/** Runs the server by the arguments of the command line, until it is told to end. */
+export async function runServer(intercept: Intercept = noIntercept): Promise<void> {
   const { values } = parseArgs({
     options: {
       "data-dir": { type: "string" },
       port: { type: "string", default: "0" },
       password: { type: "string" },
-      faults: { type: "boolean", default: false },
       nice: { type: "string", default: "0" },
     },
   });
@@ -196,23 +165,23 @@ async function main(): Promise<void> {
   const alone = values.password !== undefined;
   const lines = createInterface({ input: process.stdin })[Symbol.asyncIterator]();
   const password = values.password ?? String((await lines.next()).value);
-  // Before the engine's threads begin.
-  stepBack(Number(values.nice));
-  const front = new Front(dataDir, password, values.faults);
+  // Before the engine starts its threads.
+  lowerPriority(Number(values.nice));
+  const server = new ChdbServer(dataDir, password, intercept);
 
   const end = async (): Promise<void> => {
-    setTimeout(() => endProcess("statements still ran when it had to end"), chdbServerLimits.frontEndMsMax);
-    await front.close();
+    setTimeout(() => endProcess("statements still ran when it had to end"), chdbServerLimits.endMsMax);
+    await server.close();
     process.exit(0);
   };
   process.on("SIGTERM", () => void end());
-  // A terminal's Ctrl-C reaches every process: ours ends when its owner has written what it holds.
+  // A terminal sends Ctrl-C to every process: this one ends when its owner has written what it holds.
   process.on("SIGINT", () => void (alone && end()));
-  const port = await front.listen(Number(values.port));
+  const port = await server.listen(Number(values.port));
   process.stdout.write(`${JSON.stringify({ port })}\n`);
   if (alone) return;
   await lines.next();
   await end();
 }
 
-await main().catch((thrown) => endProcess(reasonOf(thrown)));
+if (import.meta.main) await runServer().catch((thrown) => endProcess(reasonOf(thrown)));

@@ -45,7 +45,7 @@ export async function startEmbeddedClickHouse({ dataDir, log }: EmbeddedOptions)
         "--port",
         String(port),
         "--nice",
-        String(embeddedLimits.frontNice),
+        String(embeddedLimits.engineNice),
       ]),
     env: chdbServerEnv,
     cwd: folder,
@@ -64,14 +64,15 @@ export async function startEmbeddedClickHouse({ dataDir, log }: EmbeddedOptions)
   return { url: `http://default:${password}@127.0.0.1:${port}/sluice`, stop: () => child.stop() };
 }
 
-/** How the front is started: on its own configuration, and on no cache or package of anybody's home. */
-export function chdbServerCommand(args: string[]): string[] {
-  const entry = fileURLToPath(new URL("../chdb_server/server.ts", import.meta.url));
+const serverEntry = fileURLToPath(new URL("../chdb_server/server.ts", import.meta.url));
+
+/** How the server is started: without configuration, caches or packages of the user's home folder. */
+export function chdbServerCommand(args: string[], entry: string = serverEntry): string[] {
   const flags = ["--smol", "--no-install", "--no-env-file", "--max-http-header-size=1048576"];
   return [process.execPath, ...flags, entry, ...args];
 }
 
-const keptMs = embeddedLimits.frontFreeMemoryMs;
+const keptMs = embeddedLimits.freeMemoryMs;
 
 /**
  * Each statement in the engine holds one thread of the pool while it runs; some are left for cancelling and
@@ -81,13 +82,13 @@ const keptMs = embeddedLimits.frontFreeMemoryMs;
 export const chdbServerEnv: Record<string, string> = {
   PATH: "/usr/local/bin:/usr/bin:/bin",
   TZ: "UTC",
-  UV_THREADPOOL_SIZE: String(storageLimits.frontStatementsMax + 8),
+  UV_THREADPOOL_SIZE: String(storageLimits.engineStatementsMax + 8),
   BUN_RUNTIME_TRANSPILER_CACHE_PATH: "0",
   JE_MALLOC_CONF: `oversize_threshold:0,dirty_decay_ms:${keptMs},muzzy_decay_ms:${keptMs},background_thread:true`,
 };
 
 function readPort(line: string): number {
   const { port }: { port?: unknown } = JSON.parse(line);
-  if (typeof port !== "number") throw new Error("the front did not say where it listens");
+  if (typeof port !== "number") throw new Error("the embedded ClickHouse did not print its port");
   return port;
 }

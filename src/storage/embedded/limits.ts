@@ -2,12 +2,12 @@
 
 export const embeddedLimits = {
   /** How long the embedded engine keeps memory it has no use for, in ms: from one insert to the next. */
-  frontFreeMemoryMs: 10_000,
+  freeMemoryMs: 10_000,
   /**
    * By how many steps of priority the embedded engine stands behind the server and Postgres: whoever waits for an
    * answer goes first, and an import into the engine takes what is left. A tenth of the weight, never nothing.
    */
-  frontNice: 10,
+  engineNice: 10,
   /** The engine's share of the machine's or the container's memory, in percent: the server and Postgres need theirs. */
   engineMemoryShare: 0.5,
   /** Less than this, in bytes, it cannot work with: inserts take some 300 MB each, and reads what stands above. */

@@ -53,5 +53,5 @@ test("what cannot be cut, and numbers, go as they are", () => {
 });
 
 test("the bound is below what ClickHouse refuses", () => {
-  expect(bound).toBeLessThan(chdbServerLimits.frontParamBytesMax);
+  expect(bound).toBeLessThan(chdbServerLimits.paramBytesMax);
 });
