@@ -1,32 +1,23 @@
-// The scripts of posthog-js as its package holds them: what a page loads that does not bring its own. Never
-// serves a file that was not there when it opened.
+// The scripts and source maps of the posthog-js package, for pages that load posthog-js from this server.
 
 import { existsSync, readdirSync, readFileSync } from "node:fs";
-import { readFile } from "node:fs/promises";
 import { dirname, join } from "node:path";
-import { promisify } from "node:util";
-import { gzip } from "node:zlib";
+import { type Asset, fileAsset } from "../http/asset.ts";
 
 export interface Scripts {
   /** Of posthog-js; undefined when the package is not installed. */
   version: string | undefined;
   /** A script or a source map by its file name, e.g. `array.js`. */
-  find(name: string): Script | undefined;
+  find(name: string): Asset | undefined;
 }
 
-export interface Script {
-  plain(): Promise<Uint8Array>;
-  /** Compressed once, then kept: a page load must not cost more than copying bytes. */
-  gzipped(): Promise<Uint8Array>;
-}
-
-/** `folder`: of the posthog-js package; undefined opens an empty shelf. */
+/** `folder`: of the posthog-js package; undefined: no scripts. */
 export function openScripts(folder: string | undefined): Scripts {
   if (folder === undefined || !existsSync(join(folder, "dist"))) {
     return { version: undefined, find: () => undefined };
   }
   const names = readdirSync(join(folder, "dist")).filter((name) => /^[\w.-]+\.js(\.map)?$/.test(name));
-  const scripts = new Map(names.map((name) => [name, openScript(join(folder, "dist", name))]));
+  const scripts = new Map(names.map((name) => [name, fileAsset(join(folder, "dist", name), typeOf(name))]));
   return { version: readVersion(folder), find: (name) => scripts.get(name) };
 }
 
@@ -39,12 +30,8 @@ export function installedFolder(): string | undefined {
   }
 }
 
-const compress = promisify(gzip);
-
-function openScript(path: string): Script {
-  let compressed: Promise<Uint8Array> | undefined;
-  const plain = () => readFile(path);
-  return { plain, gzipped: () => (compressed ??= plain().then((bytes) => compress(bytes))) };
+function typeOf(name: string): string {
+  return name.endsWith(".map") ? "application/json" : "text/javascript; charset=utf-8";
 }
 
 function readVersion(folder: string): string {

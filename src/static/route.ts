@@ -1,8 +1,8 @@
-// posthog-js for pages that load it from here: its snippet, and the parts it fetches when a feature is turned
-// on. Never reads another folder than that of the package.
+// The files of posthog-js: the script that pages load, and the parts that it fetches when a feature is on.
 
 import { Elysia } from "elysia";
 import { Fault } from "../core/fault.ts";
+import { sendAsset } from "../http/asset.ts";
 import { preflight, withCors } from "../http/cors.ts";
 import { problemResponse } from "../http/problem.ts";
 import type { Scripts } from "./bundle.ts";
@@ -23,7 +23,7 @@ export function staticRoutes({ scripts }: StaticRoutes) {
     .options("/static/*", ({ request }) => preflight(request), hidden);
 }
 
-/** Newer posthog-js asks below its own version first; ours serves it while the first number is the same. */
+/** Newer posthog-js asks for /static/<its version>/… first: served while the major version is the same. */
 interface Asked {
   version: string | undefined;
   script: string;
@@ -36,31 +36,17 @@ function readAsked(path: string): Asked {
 
 async function answer(scripts: Scripts, request: Request, asked: Asked): Promise<Response> {
   if (asked.script === "toolbar.js") return new Response(noToolbar, { headers: toolbarHeaders });
-  const fits = asked.version === undefined || sameMajor(asked.version, scripts.version);
+  const fits = asked.version === undefined || isSameMajor(asked.version, scripts.version);
   const script = fits ? scripts.find(asked.script) : undefined;
   if (!script) return problemResponse(new Fault("not_found", missing(scripts, asked)));
-  const etag = `W/"${scripts.version}"`;
-  const headers: Record<string, string> = {
-    etag,
-    "cache-control": "public, max-age=3600",
-    vary: "accept-encoding",
-  };
-  if (request.headers.get("if-none-match")?.includes(etag)) {
-    return new Response(null, { status: 304, headers });
-  }
-  headers["content-type"] = asked.script.endsWith(".map")
-    ? "application/json"
-    : "text/javascript; charset=utf-8";
-  if (!/\bgzip\b/.test(request.headers.get("accept-encoding") ?? "")) {
-    return new Response(await script.plain(), { headers });
-  }
-  headers["content-encoding"] = "gzip";
-  return new Response(await script.gzipped(), { headers });
+  return await sendAsset(script, `W/"${scripts.version}"`, request, cached);
 }
 
+const cached = { "cache-control": "public, max-age=3600" };
+
 /**
- * The toolbar is PostHog's own application, and no part of posthog-js. A 404 would be an error in the page's console
- * on every page that follows: posthog-js keeps that it was wanted in the storage of the page's site.
+ * The toolbar is an application of PostHog, not a part of posthog-js. posthog-js remembers in local storage that the
+ * toolbar was asked for, so a 404 would put an error into the console of every later page.
  */
 const noToolbar = `// This server has no toolbar.
 window.ph_load_toolbar = function () {
@@ -69,12 +55,9 @@ window.ph_load_toolbar = function () {
   } catch (_) {}
 };
 `;
-const toolbarHeaders = {
-  "content-type": "text/javascript; charset=utf-8",
-  "cache-control": "public, max-age=3600",
-};
+const toolbarHeaders = { ...cached, "content-type": "text/javascript; charset=utf-8" };
 
-function sameMajor(asked: string, installed: string | undefined): boolean {
+function isSameMajor(asked: string, installed: string | undefined): boolean {
   return installed !== undefined && asked.split(".")[0] === installed.split(".")[0];
 }
 

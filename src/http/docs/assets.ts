@@ -1,37 +1,33 @@
-// The files behind the API page, as the package of Swagger UI holds them, and the page that loads them. Never
-// opens a file that is not in its list.
+// The page that shows the API, and the files of Swagger UI that it loads.
 
-import { readFile } from "node:fs/promises";
 import { readFileSync } from "node:fs";
 import { dirname, join } from "node:path";
-import { promisify } from "node:util";
-import { gzip } from "node:zlib";
+import { type Asset, fileAsset, sendAsset, textAsset } from "../asset.ts";
 
 export interface Assets {
   page(request: Request): Promise<Response>;
-  /** One of the page's files; undefined when it has none of this name. */
+  /** A file of the page; undefined for an unknown name. */
   answer(name: string, request: Request): Promise<Response | undefined>;
 }
-
-const compress = promisify(gzip);
 
 /** `folder`: of the swagger-ui-dist package. */
 export function openAssets(folder: string): Assets {
   const { version } = JSON.parse(readFileSync(join(folder, "package.json"), "utf8")) as { version: string };
-  const shelf = new Map<string, Asset>([
-    ["swagger-ui.css", fileOf(folder, "swagger-ui.css", "text/css; charset=utf-8")],
-    ["swagger-ui-bundle.js", fileOf(folder, "swagger-ui-bundle.js", "text/javascript; charset=utf-8")],
-    ["favicon-32x32.png", fileOf(folder, "favicon-32x32.png", "image/png")],
-    ["page.js", textOf(script, "text/javascript; charset=utf-8")],
+  const file = (name: string, type: string): [string, Asset] => [name, fileAsset(join(folder, name), type)];
+  const assets = new Map<string, Asset>([
+    file("swagger-ui.css", "text/css; charset=utf-8"),
+    file("swagger-ui-bundle.js", "text/javascript; charset=utf-8"),
+    file("favicon-32x32.png", "image/png"),
+    ["page.js", textAsset(script, "text/javascript; charset=utf-8")],
   ]);
-  const page = textOf(html, "text/html; charset=utf-8");
-  // Changes with what the package holds and with what stands below.
+  const page = textAsset(html, "text/html; charset=utf-8");
+  // Changes with the package and with the texts below.
   const etag = `"${version}-${Bun.hash(html + script).toString(36)}"`;
   return {
-    page: (request) => send(page, etag, request, { "content-security-policy": policy, ...guards }),
+    page: (request) => sendAsset(page, etag, request, { ...guards, "content-security-policy": policy }),
     answer: async (name, request) => {
-      const asset = shelf.get(name);
-      return asset && (await send(asset, etag, request, guards));
+      const asset = assets.get(name);
+      return asset && (await sendAsset(asset, etag, request, guards));
     },
   };
 }
@@ -41,54 +37,14 @@ export function installedAssets(): string {
   return dirname(Bun.resolveSync("swagger-ui-dist/package.json", import.meta.dir));
 }
 
-interface Asset {
-  type: string;
-  plain(): Promise<Uint8Array>;
-  /** Compressed once, then kept. */
-  gzipped(): Promise<Uint8Array>;
-}
+/** `no-cache`: clients ask every time, so that an upgrade shows at once; a 304 is cheap. */
+const guards = {
+  "cache-control": "no-cache",
+  "x-content-type-options": "nosniff",
+  "referrer-policy": "no-referrer",
+};
 
-function fileOf(folder: string, name: string, type: string): Asset {
-  return assetOf(type, () => readFile(join(folder, name)));
-}
-
-function textOf(text: string, type: string): Asset {
-  const bytes = new TextEncoder().encode(text);
-  return assetOf(type, () => Promise.resolve(bytes));
-}
-
-function assetOf(type: string, plain: () => Promise<Uint8Array>): Asset {
-  let compressed: Promise<Uint8Array> | undefined;
-  return { type, plain, gzipped: () => (compressed ??= plain().then((bytes) => compress(bytes))) };
-}
-
-async function send(
-  asset: Asset,
-  etag: string,
-  request: Request,
-  extra: Record<string, string>,
-): Promise<Response> {
-  // Always asked again: an upgrade shows at once, and a 304 costs nothing.
-  const headers: Record<string, string> = {
-    etag,
-    "cache-control": "no-cache",
-    vary: "accept-encoding",
-    ...extra,
-  };
-  if (request.headers.get("if-none-match")?.includes(etag)) {
-    return new Response(null, { status: 304, headers });
-  }
-  headers["content-type"] = asset.type;
-  if (!/\bgzip\b/.test(request.headers.get("accept-encoding") ?? "")) {
-    return new Response(await asset.plain(), { headers });
-  }
-  headers["content-encoding"] = "gzip";
-  return new Response(await asset.gzipped(), { headers });
-}
-
-const guards = { "x-content-type-options": "nosniff", "referrer-policy": "no-referrer" };
-
-/** Swagger UI sets styles of elements and draws its signs from data: URLs; nothing else is needed. */
+/** Swagger UI sets styles on elements and loads its icons from data: URLs. */
 const policy = [
   "default-src 'none'",
   "script-src 'self'",
@@ -118,7 +74,7 @@ const html = `<!doctype html>
 </html>
 `;
 
-/** `validatorUrl: null`: the page must not ask anybody else whether the description is valid. */
+/** `validatorUrl: null`: without it the page sends the description to an external validator. */
 const script = `SwaggerUIBundle({
   url: "/docs/json",
   dom_id: "#page",

@@ -1,0 +1,48 @@
+// Files served as they are, with an ETag, and compressed once for clients that accept gzip.
+
+import { readFile } from "node:fs/promises";
+import { promisify } from "node:util";
+import { gzip } from "node:zlib";
+
+export interface Asset {
+  type: string;
+  plain(): Promise<Uint8Array>;
+  /** Compressed on first use, then kept in memory. */
+  gzipped(): Promise<Uint8Array>;
+}
+
+const compress = promisify(gzip);
+
+/** The file at `path`, read on each request without gzip. */
+export function fileAsset(path: string, type: string): Asset {
+  return assetOf(type, () => readFile(path));
+}
+
+export function textAsset(text: string, type: string): Asset {
+  const bytes = new TextEncoder().encode(text);
+  return assetOf(type, () => Promise.resolve(bytes));
+}
+
+function assetOf(type: string, plain: () => Promise<Uint8Array>): Asset {
+  let compressed: Promise<Uint8Array> | undefined;
+  return { type, plain, gzipped: () => (compressed ??= plain().then((bytes) => compress(bytes))) };
+}
+
+/** Answers with the asset, or with 304 when the client has it. `extra`: headers of every answer, Cache-Control too. */
+export async function sendAsset(
+  asset: Asset,
+  etag: string,
+  request: Request,
+  extra: Readonly<Record<string, string>>,
+): Promise<Response> {
+  const headers: Record<string, string> = { etag, vary: "accept-encoding", ...extra };
+  if (request.headers.get("if-none-match")?.includes(etag)) {
+    return new Response(null, { status: 304, headers });
+  }
+  headers["content-type"] = asset.type;
+  if (!/\bgzip\b/.test(request.headers.get("accept-encoding") ?? "")) {
+    return new Response(await asset.plain(), { headers });
+  }
+  headers["content-encoding"] = "gzip";
+  return new Response(await asset.gzipped(), { headers });
+}
