@@ -1,6 +1,7 @@
-// A native_query's text, cut into words. Never gives a meaning to any of them.
+// The lexer of native_query.
 
 import { Fault } from "../../core/fault.ts";
+import { quoteEnd } from "../../storage/clickhouse/statement.ts";
 
 export type QueryToken =
   | { kind: "name"; text: string; quoted: boolean; at: number; end: number }
@@ -14,19 +15,19 @@ export function refuseQuery(detail: string): never {
   throw new Fault("invalid_input", detail, { attr: "native_query" });
 }
 
-/** Says where reading stopped, counted in characters from one. */
+/** Refuses with the place in the text, counted in characters from one. */
 export function refuseParse(reason: string, at: number): never {
   return refuseQuery(`Failed to parse query: ${reason} at character ${at + 1}.`);
 }
 
-// Sticky, each tried in turn; what none of them takes is no word of this language.
+// Sticky patterns, tried in this order.
 const space = /\s+/y;
 const name = /[A-Za-z_$][A-Za-z0-9_$]*/y;
 const number = /\d+(?:\.\d+)?(?:[eE][+-]?\d{1,3})?(?![A-Za-z0-9_$.])/y;
 const quoted = /"([^"\\]+)"|`([^`\\]+)`/y;
 const sign = /\|\||==|!=|<>|<=|>=|[()[\],.+\-*/%=<>;]/y;
 
-/** Ends with one token of kind `end`. @throws Fault where a character begins no word. */
+/** The tokens, and one of kind `end` behind them. @throws Fault at a character that begins no token. */
 function tokensOf(text: string): QueryToken[] {
   const tokens: QueryToken[] = [];
   let at = 0;
@@ -45,7 +46,7 @@ function tokensOf(text: string): QueryToken[] {
   }
 }
 
-/** Behind the blanks, or the comment, that begin there; the same place where none does. */
+/** The end of the white space or comment at `at`; `at` when there is none. */
 function pastBlank(text: string, at: number): number {
   space.lastIndex = at;
   if (space.test(text)) return space.lastIndex;
@@ -53,19 +54,9 @@ function pastBlank(text: string, at: number): number {
     const end = text.indexOf("\n", at);
     return end < 0 ? text.length : end;
   }
-  // One that never ends is a slash and a star.
+  // An unclosed comment is read as the signs / and *.
   const end = text.startsWith("/*", at) ? text.indexOf("*/", at + 2) : -1;
   return end < 0 ? at : end + 2;
-}
-
-/** Behind the text in quotes that begins there; the same place where none does, or it never ends. */
-function pastString(text: string, at: number): number {
-  if (text[at] !== "'") return at;
-  for (let index = at + 1; index < text.length; index++) {
-    if (text[index] === "\\") index++;
-    else if (text[index] === "'" && text[++index] !== "'") return index;
-  }
-  return at;
 }
 
 type Take = (pattern: RegExp) => RegExpExecArray | undefined;
@@ -75,7 +66,7 @@ function nextToken(text: string, take: Take, at: number): QueryToken | undefined
   if (word) return { kind: "name", text: word[0], quoted: false, at, end: at + word[0].length };
   const digits = take(number);
   if (digits) return { kind: "number", text: digits[0], at, end: at + digits[0].length };
-  const end = pastString(text, at);
+  const end = text[at] === "'" ? quoteEnd(text, at) : -1;
   if (end > at) return { kind: "string", text: unescaped(text.slice(at + 1, end - 1), at), at, end };
   const named = take(quoted);
   if (named) {
@@ -96,7 +87,7 @@ const escapes: Record<string, string> = {
   _: "\\_",
 };
 
-/** Patterns of LIKE keep their own escapes. */
+/** LIKE's own escapes, \\% and \\_, are kept for LIKE. */
 function unescaped(text: string, at: number): string {
   return text.replace(/''|\\([^])/g, (found: string, letter: string | undefined) => {
     if (letter === undefined) return "'";
@@ -104,11 +95,11 @@ function unescaped(text: string, at: number): string {
   });
 }
 
-/** Words of the language: none of them names a thing unless it is quoted. */
+/** Keywords: a name only when quoted. */
 const reserved = new Set(
   "select from where as and or not in is null like ilike between case when then else end union".split(" "),
 );
-/** A text's words, read from left to right. */
+/** A text's tokens, read from left to right. */
 export class QueryTokens {
   readonly #tokens: QueryToken[];
   #at = 0;
@@ -121,13 +112,13 @@ export class QueryTokens {
     this.#at++;
   }
 
-  /** Where the last word that was taken ends, in characters of the text. */
+  /** Where the last token taken ends, in characters of the text. */
   lastEnd(): number {
     return this.#tokens[this.#at - 1]?.end ?? 0;
   }
 
   here(): QueryToken {
-    // The last one is the end, which nothing takes.
+    // The token `end` is never taken, so there is always one.
     return this.#tokens[this.#at] as QueryToken;
   }
 
@@ -170,7 +161,7 @@ export class QueryTokens {
     if (!this.takeWord(word)) this.refuseHere(word.toUpperCase());
   }
 
-  /** `any`: also a word of the language, as after a dot. */
+  /** `any`: also a keyword, as after a dot. */
   name(what: string, any = false): string {
     const token = this.here();
     if (token.kind !== "name" || (!any && !token.quoted && reserved.has(token.text.toLowerCase()))) {

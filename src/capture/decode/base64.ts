@@ -65,7 +65,7 @@ export class Base64 {
 
   /** Decodes these letters. False, and nothing is kept, when some are missing: the runtime skips what is no letter. */
   #decode(from: Uint8Array, start: number, end: number): boolean {
-    const text = Buffer.from(from.buffer, from.byteOffset + start, end - start).latin1Slice();
+    const text = Buffer.from(from.buffer, from.byteOffset + start, end - start).toString("latin1");
     const written = this.#out.write(text, this.#length, "base64");
     if (written !== Math.floor(((end - start) * 3) / 4)) return false;
     this.#length += written;

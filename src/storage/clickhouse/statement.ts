@@ -1,5 +1,4 @@
-// ClickHouse's SQL as far as we must read it: where a statement ends, what it inserts. Pure; never judges its
-// meaning.
+// A lexer for ClickHouse's SQL, and what is read from its tokens: where a statement ends, what it inserts.
 
 export interface SqlToken {
   kind: "word" | "string" | "name" | "symbol";
@@ -15,7 +14,7 @@ const comment = /--[^\n]*|#[! ][^\n]*|\/\*[\s\S]*?(?:\*\/|$)/y;
 const wordPattern = /[\p{L}\p{N}_$]+/uy;
 const heredoc = /\$(\w*)\$[\s\S]*?\$\1\$/y;
 
-/** The tokens of a text from `from` on, lazily: what follows FORMAT in an INSERT is data, not SQL. */
+/** The tokens of a text from `from` on. Lazy, since what follows FORMAT in an INSERT is data, not SQL. */
 export function* tokensOf(text: string, from = 0): Generator<SqlToken> {
   let at = from;
   let depth = 0;
@@ -49,17 +48,24 @@ export function* tokensOf(text: string, from = 0): Generator<SqlToken> {
   }
 }
 
-/**
- * What stands in quotes from `at` on; to the end of the text when it is never closed. Not a pattern: those give
- * up on a literal of megabytes.
- */
+/** The literal or name in quotes at `at`; one that is not closed goes to the end of the text. */
 function quotedAt(text: string, at: number, quote: string): string | undefined {
   if (text[at] !== quote) return undefined;
+  const end = quoteEnd(text, at);
+  return end < 0 ? text.slice(at) : text.slice(at, end);
+}
+
+/**
+ * The end of the text in quotes that begins at `at`, where a quote is escaped by a backslash or doubled; -1 when it is
+ * not closed. A regular expression fails on a literal of megabytes.
+ */
+export function quoteEnd(text: string, at: number): number {
+  const quote = text[at];
   for (let index = at + 1; index < text.length; index++) {
     if (text[index] === "\\") index++;
-    else if (text[index] === quote && text[++index] !== quote) return text.slice(at, index);
+    else if (text[index] === quote && text[++index] !== quote) return index;
   }
-  return text.slice(at);
+  return -1;
 }
 
 /** The statements of a script, without their semicolons; comments alone are none. */
@@ -93,7 +99,7 @@ export interface Insert {
   file: string | undefined;
 }
 
-/** What an INSERT takes in; undefined for any other statement. */
+/** Where an INSERT takes its rows from; undefined for any other statement. */
 export function insertOf(text: string): Insert | undefined {
   const tokens = tokensOf(text);
   if (next(tokens)?.text.toUpperCase() !== "INSERT") return undefined;
@@ -118,17 +124,17 @@ export function insertOf(text: string): Insert | undefined {
 export interface StatementShape {
   /** The first word, in capitals; empty when it starts with a bracket or a literal. */
   verb: string;
-  /** What its last FORMAT says. */
+  /** The name behind the last FORMAT. */
   format: string | undefined;
   /** The text before that FORMAT, when nothing follows it. */
   unformatted: string | undefined;
-  /** How often SELECT stands in it, wherever. */
+  /** How many times SELECT occurs, at any depth. */
   selects: number;
-  /** It asks to write its answer into a file. */
+  /** Whether it writes its result into a file. */
   outfile: boolean;
 }
 
-/** What decides how a statement may be run. */
+/** The properties of a statement that decide how it is run. */
 export function shapeOf(text: string): StatementShape {
   const shape: StatementShape = {
     verb: "",
@@ -160,7 +166,7 @@ export function quoteText(text: string): string {
   return `'${text.replaceAll("\\", "\\\\").replaceAll("'", "\\'")}'`;
 }
 
-/** The text of a string literal that quoteText made, or one like it. */
+/** The text of a string literal: the inverse of quoteText. */
 export function unquoteText(literal: string): string {
   return literal
     .slice(1, -1)
