@@ -3,7 +3,7 @@
 import { Fault } from "../core/fault.ts";
 
 /** The resources a scope can name; each can be read or written. */
-export const scopeObjects = [
+const scopeObjects = [
   "action",
   "activity_log",
   "annotation",
@@ -31,7 +31,7 @@ export const scopeObjects = [
   "webhook",
 ] as const;
 
-export type ScopeObject = (typeof scopeObjects)[number];
+type ScopeObject = (typeof scopeObjects)[number];
 /** `*` covers everything; `x:write` covers `x:read`. */
 export type Scope = "*" | `${ScopeObject}:${"read" | "write"}`;
 

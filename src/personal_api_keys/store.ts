@@ -57,13 +57,6 @@ export async function issueKeyWithin(
   return row && { ...keyOf(row), value };
 }
 
-/** A user's keys, oldest first. */
-export async function listKeys(sql: Postgres, user_id: number): Promise<PersonalKey[]> {
-  const rows = await sql<KeyRow[]>`
-    SELECT * FROM personal_api_keys WHERE user_id = ${user_id} ORDER BY created_at, id`;
-  return rows.map(keyOf);
-}
-
 /** A page of a user's keys, newest first, and how many there are. */
 export async function listKeysPage(
   sql: Postgres,

@@ -105,25 +105,6 @@ test("a file is where it was made, or has no name", () => {
   expect(existsSync(join(outside, "below"))).toBeFalse();
 });
 
-test("a run does not write where an older export of another project does", async () => {
-  const { sql } = exports.stores;
-  const [other] = await sql<{ id: number }[]>`
-    INSERT INTO projects (uuid, organization_id, name, api_token) SELECT gen_random_uuid(), organization_id, 'Other', 'phc_other' FROM projects
-    LIMIT 1 RETURNING id`;
-  const first = await exports.exported(toFile({ path: "shared", prefix: "{year}" }));
-  expect(first.latest_error).toBeNull();
-  await sql`UPDATE batch_exports SET project_id = ${other!.id}, paused = true
-    WHERE destination_config->>'path' = 'shared'`;
-  const [name] = filesBelow("shared/2030");
-  const before = statSync(join(root, "shared/2030", name!));
-  const second = await exports.exported(toFile({ path: "shared/2030" }));
-  expect([second.status, second.latest_error]).toEqual([
-    "Failed",
-    "Another project's batch export writes its files there: choose another path or prefix",
-  ]);
-  expect(statSync(join(root, "shared/2030", name!)).ino).toBe(before.ino);
-}, 60_000);
-
 test("cells that spreadsheets take for formulas begin with an apostrophe where that is asked for", async () => {
   const starts = ["=1+1", "+1", "-1", "@SUM(A1)", "\t=1", "\r=1", "＝1", "plain", "a=1", ""];
   const values = starts

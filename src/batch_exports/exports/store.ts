@@ -7,7 +7,7 @@ import { exportLimits } from "../limits.ts";
 import { Fault } from "../../core/fault.ts";
 import type { Postgres, PostgresTransaction } from "../../storage/postgres/postgres.ts";
 import { checkFits } from "../../http/pages/long_page.ts";
-import { rowBytes } from "../../storage/clickhouse/row_bytes.ts";
+import { rowBytes } from "../../storage/postgres/counted_page.ts";
 import type { DestinationType, Settings } from "../destinations/config.ts";
 import { type FilePlace, filePlace, placesMeet } from "../destinations/objects/file_place.ts";
 import type { ExportModel, Run } from "../model.ts";
@@ -16,33 +16,7 @@ import { latestRuns } from "../runs/list_store.ts";
 /** Where a request may look: one project, or all of an organization. */
 export type ExportScope = { project_id: number } | { organization_id: string };
 
-/** An export as it rests; `destination_secrets` is sealed. */
-export interface StoredExport {
-  id: string;
-  project_id: number;
-  name: string;
-  model: ExportModel;
-  interval: string;
-  paused: boolean;
-  /** As ISO text: a Date would lose microseconds. */
-  last_paused_at: string | null;
-  start_at: string | null;
-  end_at: string | null;
-  native_query: string | null;
-  filters: unknown;
-  destination_type: DestinationType;
-  destination_config: Settings;
-  destination_secrets: Uint8Array;
-  created_at: Date;
-  last_updated_at: Date;
-  scheduled_until: Date | null;
-  /** Changes whenever the row does. */
-  revision: string;
-}
-
-export type ShownExport = StoredExport & { latest_runs: Run[] };
-
-/** What may be set; moments as ISO text, which the client would cut to milliseconds unless it is sent as a text. */
+/** The columns that a request sets. Moments are ISO text, since a Date would lose microseconds. */
 export interface ExportFields {
   name: string;
   model: ExportModel;
@@ -55,8 +29,22 @@ export interface ExportFields {
   filters: unknown;
   destination_type: DestinationType;
   destination_config: Settings;
+  /** Encrypted. */
   destination_secrets: Uint8Array;
 }
+
+/** An export as the table has it. */
+export interface StoredExport extends ExportFields {
+  id: string;
+  project_id: number;
+  created_at: Date;
+  last_updated_at: Date;
+  scheduled_until: Date | null;
+  /** Changes with every update of the row. */
+  revision: string;
+}
+
+export type ShownExport = StoredExport & { latest_runs: Run[] };
 
 /**
  * The exports of a place, newest first, and how many there are.
@@ -136,22 +124,6 @@ type Placed = Pick<StoredExport, "model" | "destination_type" | "destination_con
 
 function placeOf({ destination_type, destination_config, model }: Placed): FilePlace | undefined {
   return destination_type === "File" ? filePlace(destination_config, model) : undefined;
-}
-
-/**
- * Whether an export of another project, which was there first, may write the same names. None is made so now; earlier
- * versions compared places as texts.
- */
-export async function isPlaceTaken(sql: Postgres, id: string): Promise<boolean> {
-  const [own] = await sql<(Placed & { project_id: number })[]>`
-    SELECT project_id, model, destination_type, destination_config FROM batch_exports WHERE id = ${id}`;
-  const place = own && placeOf(own);
-  if (place === undefined) return false;
-  const others = await sql<Placed[]>`
-    SELECT o.model, o.destination_type, o.destination_config FROM batch_exports o
-    JOIN batch_exports e ON (o.created_at, o.id) < (e.created_at, e.id)
-    WHERE e.id = ${id} AND o.destination_type = 'File' AND NOT o.deleted AND o.project_id <> e.project_id`;
-  return others.some((other) => placesMeet(placeOf(other) ?? [], place));
 }
 
 /** Undefined when the project is gone or has exportLimits.exportsPerProjectMax exports. */

@@ -21,7 +21,6 @@ import type { LogEntryLevel, RunStatus } from "../model.ts";
 import { backoffMs } from "./state.ts";
 import { type ClaimedRun, endRun, type Ending, keepRun, pauseFailing } from "./store.ts";
 import type { ExportSource, ExportStatement } from "../source/store.ts";
-import { isPlaceTaken } from "../exports/store.ts";
 
 /** What runs are counted by. */
 export interface RunCounts {
@@ -165,10 +164,6 @@ async function deliverRun(run: ClaimedRun, means: RunMeans, abort: AbortSignal):
     }
     const destination = destinationOf(run, means);
     secrets = secretsOf(destination);
-    if (destination.type === "File" && (await isPlaceTaken(means.sql, run.batch_export_id))) {
-      const why = "Another project's batch export writes its files there";
-      throw new DeliveryError(`${why}: choose another path or prefix`, true);
-    }
     const source = sourceOf(run, destination, interval, means.clock.now());
     const rows = await deliver(destination, { ...means, source, mark, abort });
     return {

@@ -1,10 +1,9 @@
 // The API's description of itself: OpenAPI for programs, a page for people. Routes with `hide` are left out.
 
-import { readFileSync } from "node:fs";
-import { join } from "node:path";
 import { swagger } from "@elysiajs/swagger";
 import { Elysia } from "elysia";
 import { Fault } from "../../core/fault.ts";
+import { readVersion } from "../../core/version.ts";
 import { installedAssets, openAssets } from "./assets.ts";
 import { type ApiDocument, completeDocument } from "./document.ts";
 
@@ -65,9 +64,7 @@ const jsonHeaders = {
 
 /** The OpenAPI document of these routes. */
 export async function describe(routes: readonly DescribedRoute[]): Promise<ApiDocument> {
-  const { version } = JSON.parse(readFileSync(join(import.meta.dir, "../../../package.json"), "utf8")) as {
-    version: string;
-  };
+  const version = readVersion();
   // The plugin also mounts a page that loads scripts from a CDN, so it gets a copy of the routes that is not served.
   const copy = new Elysia().use(
     swagger({ path: "/docs", documentation: { info: { title: "Sluice", version } } }),

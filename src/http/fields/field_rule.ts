@@ -93,14 +93,7 @@ export function checkInteger(rule: Rule, value: unknown, path: FieldPath): numbe
   const number = integerIn(value);
   if (number === undefined) throw fieldFault("invalid_input", "A valid integer is required.", path);
   const { minimum = Number.MIN_SAFE_INTEGER, maximum = Number.MAX_SAFE_INTEGER } = rule;
-  if (number < minimum) {
-    const detail = `Ensure this value is greater than or equal to ${minimum}.`;
-    throw fieldFault("min_value", detail, path);
-  }
-  if (number > maximum) {
-    throw fieldFault("max_value", `Ensure this value is less than or equal to ${maximum}.`, path);
-  }
-  return number;
+  return withinBounds(number, minimum, maximum, path);
 }
 
 function integerIn(value: unknown): number | undefined {
@@ -119,6 +112,17 @@ function integerIn(value: unknown): number | undefined {
 function parted(number: string): boolean {
   const first = number.startsWith("+") || number.startsWith("-") ? 1 : 0;
   return number[first] !== "_" && !number.endsWith("_") && !number.includes("__");
+}
+
+function withinBounds(number: number, minimum: number, maximum: number, path: FieldPath): number {
+  if (number < minimum) {
+    const detail = `Ensure this value is greater than or equal to ${minimum}.`;
+    throw fieldFault("min_value", detail, path);
+  }
+  if (number > maximum) {
+    throw fieldFault("max_value", `Ensure this value is less than or equal to ${maximum}.`, path);
+  }
+  return number;
 }
 
 /** A reference's own words: it is not out of range but names nothing. */
@@ -143,14 +147,7 @@ export function checkNumber(rule: Rule, value: unknown, path: FieldPath): number
     throw fieldFault("invalid_input", "A valid number is required.", path);
   }
   const { minimum = -Infinity, maximum = Infinity } = rule;
-  if (number < minimum) {
-    const detail = `Ensure this value is greater than or equal to ${minimum}.`;
-    throw fieldFault("min_value", detail, path);
-  }
-  if (number > maximum) {
-    throw fieldFault("max_value", `Ensure this value is less than or equal to ${maximum}.`, path);
-  }
-  return number;
+  return withinBounds(number, minimum, maximum, path);
 }
 
 const yes = new Set<unknown>("t T y Y yes Yes YES true True TRUE on On ON 1".split(" ")).add(1).add(true);

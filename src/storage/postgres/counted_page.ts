@@ -1,19 +1,21 @@
-// A page of rows and how many there are of them in all, in one question: under load each one waits for its turn on a
-// core twice. Never decides which rows.
+// A page of rows with the count of all of them, and how long the rows of a page are before they are read.
 
 import type { Postgres, PostgresFragment } from "./postgres.ts";
 
 export interface Listing {
-  /** What is shown of a row. */
+  /** The columns that are selected. */
   columns: PostgresFragment;
   /** FROM and WHERE. */
   seen: PostgresFragment;
-  /** What ORDER BY names. */
+  /** The list behind ORDER BY. */
   order: PostgresFragment;
   page: { limit: number; offset: number };
 }
 
-/** The rows of the page, each with `count` besides, and that count, which is right past the last page, too. */
+/**
+ * The rows of the page and the count of all rows, in one statement while the page is not empty: two statements wait
+ * twice for their turn when the database is busy.
+ */
 export async function countedPage<Row>(
   sql: Postgres,
   { columns, seen, order, page }: Listing,
@@ -25,4 +27,10 @@ export async function countedPage<Row>(
   if (first || page.offset === 0) return { count: first?.count ?? 0, rows };
   const [counted] = await sql<{ count: number }[]>`${count}`;
   return { count: counted?.count ?? 0, rows };
+}
+
+/** The bytes of each row of `page`, a whole SELECT, as text. */
+export async function rowBytes(sql: Postgres, page: PostgresFragment): Promise<number[]> {
+  const rows = await sql<{ bytes: number }[]>`SELECT octet_length(one::text) AS bytes FROM (${page}) AS one`;
+  return rows.map(({ bytes }) => bytes);
 }

@@ -54,7 +54,7 @@ export async function put(config: AzureBlobConfig, request: AzureRequest, work: 
 }
 
 /** The account's address. */
-export function azureAddress({ account_name, endpoint_url }: AzureBlobConfig): string {
+function azureAddress({ account_name, endpoint_url }: AzureBlobConfig): string {
   if (endpoint_url === null) return `https://${account_name}.blob.core.windows.net`;
   let end = endpoint_url.length;
   while (endpoint_url[end - 1] === "/") end--;

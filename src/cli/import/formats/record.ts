@@ -46,8 +46,6 @@ export interface Mappable {
   uuidOf(text: string): string;
 }
 
-export type Mapping = (record: Mappable) => RecordFate;
-
 /** An event a mapping has read out of another system's record. */
 export interface Translated {
   uuid: string;

@@ -118,12 +118,3 @@ function closingQuote(text: string, from: number): number {
   }
   return text.length;
 }
-
-/** A record's text from its fields, quoted where they must be. */
-export function joinFields(fields: readonly string[], separator: string): string {
-  return fields
-    .map((field) =>
-      /["\r\n]/.test(field) || field.includes(separator) ? `"${field.replaceAll('"', '""')}"` : field,
-    )
-    .join(separator);
-}

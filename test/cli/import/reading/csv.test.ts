@@ -1,6 +1,6 @@
 import { describe, expect, test } from "bun:test";
 import fc from "fast-check";
-import { CsvReader, joinFields, splitFields } from "../../../../src/cli/import/reading/csv.ts";
+import { CsvReader, splitFields } from "../../../../src/cli/import/reading/csv.ts";
 import { chopped, type Found, readAll } from "../reading.ts";
 
 function read(text: string, cuts: number[] = [], bytesMax?: number): Found[] {
@@ -54,3 +54,12 @@ describe("CSV", () => {
     expect(splitFields("a\t\tb", "\t")).toEqual(["a", "", "b"]);
   });
 });
+
+/** A record's text from its fields, quoted where they must be. */
+function joinFields(fields: readonly string[], separator: string): string {
+  return fields
+    .map((field) =>
+      /["\r\n]/.test(field) || field.includes(separator) ? `"${field.replaceAll('"', '""')}"` : field,
+    )
+    .join(separator);
+}
