@@ -8,11 +8,11 @@ import { regexLiterals, slownessOf } from "./support/regex_shape.ts";
 
 const root = resolve(import.meta.dir, "..");
 
-function filesBelow(folder: string): string[] {
+function filesBelow(folder: string, ending = ".ts"): string[] {
   if (!existsSync(join(root, folder))) return [];
   return readdirSync(join(root, folder), { recursive: true, encoding: "utf8" })
     .map((name) => `${folder}/${name}`)
-    .filter((path) => path.endsWith(".ts") && statSync(join(root, path)).isFile())
+    .filter((path) => path.endsWith(ending) && statSync(join(root, path)).isFile())
     .toSorted();
 }
 
@@ -256,24 +256,58 @@ test("every source file says in its first line what it is", () => {
 test("files fit a sitting, functions a screen, lines a window", () => {
   const lengths = sources.map((path) => text.get(path)!.split("\n").length - 1);
   expect(sources.filter((_, i) => lengths[i]! > 400)).toEqual([]);
-  expect(lengths.toSorted((a, b) => a - b)[Math.floor(lengths.length * 0.9)]).toBeLessThanOrEqual(225);
+  expect(lengths.toSorted((a, b) => a - b)[Math.floor(lengths.length * 0.9)]).toBeLessThanOrEqual(
+    p90LinesMax,
+  );
   expect(placesOf(/^.{121,}$/, sources)).toEqual([]);
-  expect(sources.flatMap(longFunctions)).toEqual([]);
+  const scanner = filesBelow("src/capture/wasm", ".as").map((path) => [
+    path,
+    readFileSync(join(root, path), "utf8"),
+  ]);
+  const long = [...sources.map((path) => [path, text.get(path)!]), ...scanner].flatMap(([path, code]) =>
+    longFunctions(code!).map(({ name, lines }) => [`${path!} ${name}`, lines] as const),
+  );
+  expect(Object.fromEntries(long)).toEqual(longStill);
 });
 
+/** The length that nine files in ten keep to. The aim is 210. */
+const p90LinesMax = 225;
+
+/** Functions that are still too long, with their lines: to be parted. */
+const longStill: Record<string, number> = {
+  "src/app.ts openParts": 105,
+  "src/subscriptions/deliveries/work.ts openDeliveryWork": 134,
+};
+
 /** Functions and methods of more than 70 lines, found by their indentation: the formatter keeps it true. */
-function longFunctions(path: string): string[] {
-  const lines = text.get(path)!.split("\n");
-  const long: string[] = [];
-  for (const [start, line] of lines.entries()) {
+function longFunctions(code: string): { name: string; lines: number }[] {
+  const lines = code.split("\n");
+  return lines.flatMap((line, start) => {
     const opens =
-      /^(\s*)(?:export )?(?:async )?(?:function\b|[#\w]+\(.*\)(?:: .+)? \{$|static |get ).*\{$/.exec(line);
-    if (!opens || /^\s*(if|for|while|switch|return)\b/.test(line)) continue;
-    const end = lines.findIndex((other, i) => i > start && other.startsWith(`${opens[1]}}`));
-    if (end - start > 70) long.push(`${path}:${start + 1} (${end - start} lines)`);
-  }
-  return long;
+      /^(\s*)(?:export )?(?:static |get )?(?:async )?(?:function\*? )?([#\w]+)(?:<.*>)?\((?:.*\{)?$/.exec(
+        line,
+      );
+    if (!opens || ["if", "for", "while", "switch", "return"].includes(opens[2]!)) return [];
+    const [, indent, name] = opens;
+    let body = start;
+    if (line.endsWith("(")) {
+      // The signature has several lines: the last one closes the bracket and opens the body.
+      body = lines.findIndex((other, i) => i > start && other.startsWith(`${indent})`));
+      if (!/^\s*\)(: .*)? \{$/.test(lines[body] ?? "")) return [];
+    }
+    const end = lines.findIndex((other, i) => i > body && other.startsWith(`${indent}}`));
+    return end - start > 70 ? [{ name: name!, lines: end - start }] : [];
+  });
 }
+
+test("functions are measured with signatures of one line and of several", () => {
+  const body = "  again();\n".repeat(71);
+  const code = `function one(): void {\n${body}}\nasync function two(\n  a: string,\n): Promise<void> {\n${body}}\nthree(\n);\n`;
+  expect(longFunctions(code)).toEqual([
+    { name: "one", lines: 72 },
+    { name: "two", lines: 74 },
+  ]);
+});
 
 test("names say what things are", () => {
   const vague =
@@ -282,6 +316,66 @@ test("names say what things are", () => {
   const names =
     /\b(?:class|interface|type|function|const) (\w*(?:Util|Helper|Manager|Processor|Impl|Info|V2)\w*|(?:do|process)[A-Z]\w*)\b/;
   expect(placesOf(names, sources)).toEqual([]);
+});
+
+/** Exported names that still have two meanings, to be renamed. */
+const namesTwice = new Set<string>([
+  "ByteRange",
+  "Sharing",
+  "Told",
+  "User",
+  "idOf",
+  "isoOf",
+  "pastBlanks",
+  "readEvent",
+]);
+
+test("an exported name has one meaning", () => {
+  const exported = new Map<string, Set<string>>();
+  for (const path of sources) {
+    for (const [, name] of text
+      .get(path)!
+      .matchAll(/^export (?:async |abstract )?(?:type|interface|class|function\*?|const|let) (\w+)/gm)) {
+      exported.set(name!, (exported.get(name!) ?? new Set()).add(path));
+    }
+  }
+  const twice = [...exported].filter(([, paths]) => paths.size > 1).map(([name]) => name);
+  expect(twice.filter((name) => !namesTwice.has(name))).toEqual([]);
+  expect([...namesTwice].filter((name) => !twice.includes(name))).toEqual([]);
+});
+
+/** Words the glossary has replaced, as whole names of files or of what they export. */
+const retiredNames =
+  /^(slabs?|spares|lent|lay|laid(rows)?|laden|span|stretch|places?|pace|link|listed|standing|reach|letter|carriers?|undelivered|wish|desk|(open)?door|crew|far|servant|stubborn|shipper|shipment|front|kept_?counts|others_?turn|asked|read_?time)$/i;
+/** Words that are retired in names made of several, too. */
+const retiredParts =
+  /(^|_|[a-z](?=[A-Z]))(slabs?|spares|laden|shippers?|shipments?|stubborn|servant|undelivered|desk|crew|kept_?counts|others_?turn)(?![a-z])/i;
+/** File names that are retired in capture, where they had another meaning than elsewhere. */
+const retiredInCapture =
+  /^(member|walk|walk_step|scan_step|entry|item_key|token|passing|raw|short|single|plain|plain_items|waiting|group|admit|kind|explain|tally|storable|adopt|order|salvage|fast_names)$/;
+/** Names that are still there, to be renamed. */
+const retiredStill = [
+  "src/capture/scan/entry.ts",
+  "src/capture/scan/item_key.ts",
+  "src/capture/scan/scan_step.ts",
+  "src/capture/scan/walk_step.ts",
+  "src/personal_api_keys/model.ts Reach",
+];
+
+test("no retired word names a file or what a file exports", () => {
+  const found = sources.flatMap((path) => {
+    const file = path.split("/").at(-1)!.replace(/\.ts$/, "");
+    const own = retiredNames.test(file) || retiredParts.test(file);
+    const inCapture = path.startsWith("src/capture/") && retiredInCapture.test(file);
+    const names = [
+      ...text.get(path)!.matchAll(/^export (?:async )?(?:type|interface|class|function\*?|const) (\w+)/gm),
+    ];
+    const words = names
+      .map((match) => match[1]!)
+      .filter((name) => retiredNames.test(name) || retiredParts.test(name));
+    return [...(own || inCapture ? [path] : []), ...words.map((name) => `${path} ${name}`)];
+  });
+  expect(found).toEqual(retiredStill);
 });
 
 test("every room is mirrored by its tests", () => {

@@ -13,7 +13,7 @@ import { type Log, reasonOf } from "../core/log.ts";
 import { chargeBody } from "../http/body.ts";
 import type { Postgres } from "../storage/postgres/postgres.ts";
 import type { MemoryBudget } from "../work/memory_budget.ts";
-import { keyInForm, keyInHeader, keyInJson, keyInQuery, type PresentedKey, refusalOf } from "./key.ts";
+import { keyInForm, keyInHeader, keyInJson, keyInQuery, type PresentedKey, keyRefusal } from "./key.ts";
 import { type Budget, openRateLimit, type RateLimit } from "./rate.ts";
 import {
   type Access,
@@ -168,7 +168,7 @@ async function admitHolder(
   if (!presented) throw new Fault("not_authenticated", "Authentication credentials were not provided.");
   const named = namedIn(params ?? {});
   const found = await standing.holderOf(hashKey(presented.key), named);
-  if (!found) throw new Fault("authentication_failed", refusalOf(presented.place));
+  if (!found) throw new Fault("authentication_failed", keyRefusal(presented.place));
   const { holder } = found;
   noteUse(options, holder);
   if (rate) showBudget(set, rate.look(holder.key.id));

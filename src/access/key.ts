@@ -48,7 +48,7 @@ export function keyInQuery(query: URLSearchParams): PresentedKey | undefined {
 }
 
 /** What the holder of a key that does not exist is told. */
-export function refusalOf(place: KeyPlace): string {
+export function keyRefusal(place: KeyPlace): string {
   return `Personal API key found in request ${place} is invalid.`;
 }
 

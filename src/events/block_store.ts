@@ -12,7 +12,7 @@ import {
   propertiesText,
   sizesText,
 } from "../storage/events/stored_properties.ts";
-import { eventHead, eventTail, type PageQuestion, queryOptions } from "./page_store.ts";
+import { eventHead, eventTail, type PageQuestion, eventQueryOptions } from "./page_store.ts";
 
 interface KeyedEvent extends EventKey {
   /** Its JSON before its properties, with a comma, and behind them. */
@@ -32,7 +32,10 @@ export async function blockedEvents(
   const events = await clickhouse.query<KeyedEvent>(
     `SELECT ${keyColumns}, ${eventHead} AS head, ${eventTail} AS tail ${from}`,
     params,
-    { ...queryOptions, settings: { ...queryOptions.settings, output_format_json_escape_forward_slashes: 0 } },
+    {
+      ...eventQueryOptions,
+      settings: { ...eventQueryOptions.settings, output_format_json_escape_forward_slashes: 0 },
+    },
   );
   const sizes = await sizesOf(clickhouse, project_id, events);
   checkFits([...sizes.values()]);
@@ -54,7 +57,7 @@ async function sizesOf(
   const sizes = await clickhouse.query<{ uuid: string; bytes: string }>(
     sizesText,
     keyParams(project_id, events),
-    queryOptions,
+    eventQueryOptions,
   );
   const bytesOf = new Map(sizes.map(({ uuid, bytes }) => [uuid, Number(bytes)]));
   return new Map(
@@ -67,13 +70,13 @@ async function* readBlocks(
   project_id: number,
   blocks: readonly KeyedEvent[][],
 ): AsyncGenerator<Uint8Array, void> {
-  const settings = { ...queryOptions.settings, ...propertiesSettings };
+  const settings = { ...eventQueryOptions.settings, ...propertiesSettings };
   for (const block of blocks) {
     const answer = await clickhouse.bytes(
       `${propertiesText} FORMAT RowBinary`,
       keyParams(project_id, block),
       {
-        ...queryOptions,
+        ...eventQueryOptions,
         settings,
       },
     );

@@ -9,7 +9,7 @@ export interface PageQuestion {
   params: Record<string, unknown>;
 }
 
-export const queryOptions: QueryOptions = {
+export const eventQueryOptions: QueryOptions = {
   // The engine gives up first and says why; the client only guards against an engine that says nothing.
   timeoutMs: limits.querySecondsMax * 1000 + limits.engineSaysMsMax,
   // One thread: a reader who waits a little longer costs capture nothing, all cores at once would.

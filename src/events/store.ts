@@ -11,7 +11,7 @@ import {
   readsPersons,
 } from "../storage/events/property_filter.ts";
 import { blockedEvents } from "./block_store.ts";
-import { eventText, type PageQuestion, queryOptions } from "./page_store.ts";
+import { eventText, type PageQuestion, eventQueryOptions } from "./page_store.ts";
 
 /**
  * Which events: absent fields do not filter. Moments as `YYYY-MM-DD hh:mm:ss.uuuuuu` in UTC, both exclusive.
@@ -51,7 +51,7 @@ export async function listEvents(
     `SELECT toString(toDate32(timestamp)) AS day, toUInt64(count()) AS count
      FROM ${source} WHERE ${where} GROUP BY day ORDER BY day DESC`,
     params,
-    queryOptions,
+    eventQueryOptions,
   );
   const count = totalOf(days);
   const span = pageSpan(days, limit, offset);
@@ -81,14 +81,14 @@ async function wholeEvents(
   { from, params }: PageQuestion,
 ): Promise<Uint8Array | undefined> {
   const settings = {
-    ...queryOptions.settings,
+    ...eventQueryOptions.settings,
     output_format_json_escape_forward_slashes: 0,
     max_memory_usage: limits.readSmallBytesMax,
     max_result_bytes: limits.pageWholeBytesMax,
   };
   try {
     return await clickhouse.bytes(`SELECT ${eventText} AS line ${from} FORMAT RawBLOB`, params, {
-      ...queryOptions,
+      ...eventQueryOptions,
       settings,
     });
   } catch (thrown) {

@@ -16,13 +16,17 @@ import {
 } from "./model.ts";
 
 /** An organization as its maker wants it; all but the name may be left out. */
-export type Founding = Partial<OrganizationInput> & { name: string; owner_id: number; project_name: string };
+export type NewOrganization = Partial<OrganizationInput> & {
+  name: string;
+  owner_id: number;
+  project_name: string;
+};
 
 /**
  * Makes an organization with one project; its maker becomes its owner, and both become the maker's current
  * ones. The caller has checked the name (1 to 64 characters, trimmed).
  */
-export async function createOrganization(sql: Postgres, founding: Founding): Promise<string> {
+export async function createOrganization(sql: Postgres, founding: NewOrganization): Promise<string> {
   const {
     name,
     owner_id,

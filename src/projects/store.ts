@@ -65,7 +65,7 @@ export async function getProject(sql: Postgres, id: number): Promise<Project | u
 }
 
 /** A project as it is asked for; all but the name may be left out. */
-export type Founding = Partial<ProjectInput> & {
+export type NewProject = Partial<ProjectInput> & {
   organization_id: string;
   name: string;
   /** Its maker, whose current project it becomes. */
@@ -79,7 +79,7 @@ export type Founding = Partial<ProjectInput> & {
  * @throws Fault conflict when another project has that key, does_not_exist when the organization is gone,
  *   invalid_input when it has projectLimits.projectsPerOrganizationMax projects.
  */
-export async function createProject(sql: Postgres, founding: Founding): Promise<Project> {
+export async function createProject(sql: Postgres, founding: NewProject): Promise<Project> {
   const { organization_id, name, maker_id = null, api_token = newProjectKey() } = founding;
   const { timezone = "UTC", session_recording_opt_in = false, allowed_group_types = null } = founding;
   const { event_retention_days = null, cookieless_server_hash_mode = 1 } = founding;

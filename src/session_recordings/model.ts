@@ -4,7 +4,7 @@ import Type, { type Static } from "typebox";
 import { flag, model, moment, uuid } from "../http/fields/field.ts";
 import { sessionRecordingLimits } from "./limits.ts";
 
-export const personModel = model("MinimalPerson", {
+export const minimalPersonModel = model("MinimalPerson", {
   id: Type.Integer(),
   name: Type.String({ description: "Its e-mail address, name or username, or else its distinct id." }),
   distinct_ids: Type.String({ description: "Up to ten, with commas between." }),
@@ -29,7 +29,7 @@ export const recordingModel = model("SessionRecording", {
   console_warn_count: Type.Integer(),
   console_error_count: Type.Integer(),
   start_url: Type.String({ description: "Up to 512 characters." }),
-  person: personModel,
+  person: minimalPersonModel,
   storage: Type.String({ examples: ["clickhouse"] }),
   snapshot_source: Type.String({ examples: ["web", "mobile"] }),
   ongoing: Type.Boolean({ description: "Whether a piece of it came within the last five minutes." }),
@@ -37,7 +37,7 @@ export const recordingModel = model("SessionRecording", {
 });
 
 export type Recording = Static<typeof recordingModel>;
-export type RecordingPerson = Static<typeof personModel>;
+export type RecordingPerson = Static<typeof minimalPersonModel>;
 
 /** What a request may say of a recording. Its person is taken and stays who it is. */
 export const recordingBody = model("SessionRecordingRequest", {

@@ -53,7 +53,7 @@ export function emptyRecording(session_id: string): RecordingRow {
   };
 }
 
-export const queryOptions: QueryOptions = {
+export const recordingQueryOptions: QueryOptions = {
   // The engine gives up first and says why; the client only guards against an engine that says nothing.
   timeoutMs: limits.querySecondsMax * 1000 + limits.engineSaysMsMax,
   // One thread: a reader who waits a little longer costs capture nothing, all cores at once would.
@@ -73,7 +73,7 @@ export async function findRecordings(
        AND session_hash IN (SELECT sipHash64(arrayJoin({session_ids:Array(String)})))
        AND session_id IN {session_ids:Array(String)}`,
     { project_id, session_ids },
-    queryOptions,
+    recordingQueryOptions,
   );
 }
 
@@ -92,7 +92,7 @@ export async function readRows(
     `SELECT ${columns} FROM session_recordings
      WHERE project_id = {project_id:UInt32} AND session_hash IN {hashes:Array(UInt64)}`,
     { project_id, hashes: hashes.map(BigInt) },
-    queryOptions,
+    recordingQueryOptions,
   );
 }
 
@@ -113,7 +113,7 @@ export async function findDistinctIds(
       start: person_id.replaceAll("-", "").slice(0, 12),
       limit: sessionRecordingLimits.recordingIdsAskedMax,
     },
-    queryOptions,
+    recordingQueryOptions,
   );
   return rows.map(({ distinct_id }) => distinct_id);
 }
@@ -136,7 +136,7 @@ export async function findRemains(
        WHERE project_id = {project_id:UInt32} AND session_hash IN ${asked}
      )`,
     { project_id, session_ids },
-    queryOptions,
+    recordingQueryOptions,
   );
   return rows.map(({ session_id }) => session_id);
 }
@@ -169,7 +169,7 @@ async function hashesOf(clickhouse: ClickHouse, session_ids: readonly string[]):
   const rows = await clickhouse.query<{ hash: string }>(
     "SELECT sipHash64(arrayJoin({session_ids:Array(String)})) AS hash",
     { session_ids },
-    queryOptions,
+    recordingQueryOptions,
   );
   return rows.map(({ hash }) => BigInt(hash));
 }

@@ -119,7 +119,7 @@ export const scheduleFields = [
  * What the schema cannot say of one field. Whether a host may be reached is the route's to ask.
  * @throws Fault invalid_input.
  */
-export function checkFields(fields: SubscriptionUpdate): void {
+export function checkSubscription(fields: SubscriptionUpdate): void {
   if (fields.bysetpos === 0) {
     const detail = "Ensure this value is between 1 and 366, or between -366 and -1.";
     throw new Fault("invalid_input", detail, { attr: "bysetpos" });

@@ -16,7 +16,7 @@ import { sharedReader } from "./deliveries/reading.ts";
 import { type DeliveryCounts, type DeliveryWork, openDeliveryWork } from "./deliveries/work.ts";
 import { type Links, openLinks } from "./links/links.ts";
 import { openPictures, type Pictures } from "./report/png.ts";
-import type { InsightReader } from "./report/report.ts";
+import type { ReportReader } from "./report/report.ts";
 
 export interface SubscriptionOptions {
   sql: Postgres;
@@ -26,7 +26,7 @@ export interface SubscriptionOptions {
   addresses: Addresses;
   secrets: Secrets;
   /** What the rooms of insights and dashboards know. */
-  reader: InsightReader;
+  reader: ReportReader;
   smtpUrl: string | undefined;
   emailFrom: string | undefined;
   /** Where readers of emails reach this server. */

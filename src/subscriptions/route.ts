@@ -21,7 +21,7 @@ import {
 import type { Postgres } from "../storage/postgres/postgres.ts";
 import { type DeliveryRoutes, deliveryRoutes } from "./deliveries/route.ts";
 import {
-  checkFields,
+  checkSubscription,
   checkTarget,
   scheduleFields,
   type Subscription,
@@ -180,7 +180,7 @@ async function checkInput(
     const refusal = url && (await addresses.resolvedRefusalOf(url.hostname));
     if (refusal !== undefined) throw new Fault("invalid_input", refusal, { attr: "target_value" });
   }
-  checkFields(changes);
+  checkSubscription(changes);
 }
 
 async function makeSubscription(

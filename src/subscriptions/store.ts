@@ -114,7 +114,7 @@ export async function findMissing(
   return insight !== null && !found?.insight ? "insight" : undefined;
 }
 
-export interface Founding extends SubscriptionInput {
+export interface NewSubscription extends SubscriptionInput {
   project_id: number;
   user_id: number;
   created_at: Date;
@@ -122,7 +122,10 @@ export interface Founding extends SubscriptionInput {
 }
 
 /** Undefined when the project has subscriptionLimits.subscriptionsPerProjectMax of them. */
-export async function createSubscription(sql: Postgres, input: Founding): Promise<Subscription | undefined> {
+export async function createSubscription(
+  sql: Postgres,
+  input: NewSubscription,
+): Promise<Subscription | undefined> {
   const { byweekday } = input;
   const [row] = await sql<{ id: number }[]>`
     INSERT INTO subscriptions (

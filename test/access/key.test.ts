@@ -1,5 +1,5 @@
 import { expect, test } from "bun:test";
-import { keyInForm, keyInHeader, keyInJson, keyInQuery, refusalOf } from "../../src/access/key.ts";
+import { keyInForm, keyInHeader, keyInJson, keyInQuery, keyRefusal } from "../../src/access/key.ts";
 
 test("a key comes after the word Bearer, with blanks around it tolerated", () => {
   expect(keyInHeader("Bearer phx_abc")?.key).toBe("phx_abc");
@@ -40,11 +40,11 @@ test("a query string holds its key in personal_api_key", () => {
 });
 
 test("a wrong key is refused naming its place and not itself", () => {
-  expect(refusalOf("Authorization header")).toBe(
+  expect(keyRefusal("Authorization header")).toBe(
     "Personal API key found in request Authorization header is invalid.",
   );
-  expect(refusalOf("body")).toBe("Personal API key found in request body is invalid.");
-  expect(refusalOf("query string")).toBe("Personal API key found in request query string is invalid.");
+  expect(keyRefusal("body")).toBe("Personal API key found in request body is invalid.");
+  expect(keyRefusal("query string")).toBe("Personal API key found in request query string is invalid.");
 });
 
 test("a stranger's body that is too deep or too branched to be parsed holds no key", () => {

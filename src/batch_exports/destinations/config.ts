@@ -164,7 +164,7 @@ export const destinationFields: Readonly<Record<DestinationType, Readonly<Record
 };
 
 /** What a destination is sent, and must not be shown when it is answered. */
-export function secretsOf({ type, config }: Destination): string[] {
+export function destinationSecrets({ type, config }: Destination): string[] {
   const values = Object.entries(config as unknown as Settings);
   return values.flatMap(([name, value]) => {
     if (typeof value !== "string") return [];

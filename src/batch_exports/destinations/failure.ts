@@ -6,13 +6,13 @@ import { reasonOf } from "../../core/log.ts";
 import { ClickHouseError } from "../../storage/clickhouse/clickhouse.ts";
 
 /** A delivery that failed, in words for the owner of the export. */
-export class DeliveryError extends Error {
+export class ExportError extends Error {
   /** Trying again cannot help: a person has to change something. */
   readonly final: boolean;
 
   constructor(message: string, final: boolean) {
     super(message);
-    this.name = "DeliveryError";
+    this.name = "ExportError";
     this.final = final;
   }
 }
@@ -44,21 +44,21 @@ export function shownFailure(
   thrown: unknown,
   secrets: readonly string[],
 ): { message: string; final: boolean } {
-  const { message, final } = deliveryError(thrown);
+  const { message, final } = exportError(thrown);
   return {
     message: foreignText(message, { secrets, charsMax: destinationLimits.exportReasonCharsMax }),
     final,
   };
 }
 
-/** Whatever was thrown on the way, as a DeliveryError. Its text may still hold what a server answered. */
-export function deliveryError(thrown: unknown): DeliveryError {
-  if (thrown instanceof DeliveryError) return thrown;
+/** Whatever was thrown on the way, as a ExportError. Its text may still hold what a server answered. */
+export function exportError(thrown: unknown): ExportError {
+  if (thrown instanceof ExportError) return thrown;
   const text = plainReason(thrown);
   const final =
     (thrown instanceof ClickHouseError && wrongForGood.has(thrown.type)) ||
     refusedForGood.some((one) => one.test(text));
-  return new DeliveryError(text, final);
+  return new ExportError(text, final);
 }
 
 /** In one pass: the text may be a remote server's, and open brackets that never close. */

@@ -3,34 +3,34 @@
 
 import { destinationLimits } from "./limits.ts";
 import { exportLimits } from "../limits.ts";
-import { type Delivery, type Means, rowsOf } from "../source/delivery.ts";
+import { type ExportWork, type Means, rowStream } from "../source/delivery.ts";
 import type { HttpConfig } from "./config.ts";
-import { DeliveryError } from "./failure.ts";
+import { ExportError } from "./failure.ts";
 import { post, type Posted } from "./post.ts";
 import { selectionOf } from "../source/store.ts";
 
 /** @returns how many events the destination has taken. */
-export async function deliverHttp(work: Delivery, config: HttpConfig): Promise<number> {
+export async function deliverHttp(work: ExportWork, config: HttpConfig): Promise<number> {
   if (work.source.model !== "events") {
-    throw new DeliveryError("HTTP batch exports only support the events model", true);
+    throw new ExportError("HTTP batch exports only support the events model", true);
   }
   const url = new URL(config.url);
   const { start, end } = work.source.interval;
   const { select } = selectionOf(work.source, "lines", work.days);
   let rows = 0;
   let batch = 0;
-  for await (const lines of batchesOf(rowsOf(work, select, "LineAsString"))) {
+  for await (const lines of batchesOf(rowStream(work, select, "LineAsString"))) {
     await take(work, url, config, lines, `${work.mark.split(" ").at(-1)}-${start ?? 0}-${end}-${batch}`);
     rows += lines.length;
     batch++;
   }
   if (rows === work.rows) return rows;
-  throw new DeliveryError(`ClickHouse stopped after ${rows} of ${work.rows} rows`, false);
+  throw new ExportError(`ClickHouse stopped after ${rows} of ${work.rows} rows`, false);
 }
 
 /** Sends one batch until it is taken, or is refused for good, or was tried often enough. */
 async function take(
-  work: Delivery,
+  work: ExportWork,
   url: URL,
   config: HttpConfig,
   lines: Uint8Array[],
@@ -57,13 +57,13 @@ function isPassing(status: number): boolean {
   return status === 408 || status === 425 || status === 429 || status >= 500;
 }
 
-function refusal(url: URL, { status, text }: Posted, final: boolean): DeliveryError {
-  return new DeliveryError(`${url.host} answered ${status}${text && `: ${text.trim()}`}`, final);
+function refusal(url: URL, { status, text }: Posted, final: boolean): ExportError {
+  return new ExportError(`${url.host} answered ${status}${text && `: ${text.trim()}`}`, final);
 }
 
 /**
  * Tries the destination out with an empty batch: anything but a refusal of who we are or of the address will do.
- * @throws DeliveryError
+ * @throws ExportError
  */
 export async function probeHttp(config: HttpConfig, means: Means, abort: AbortSignal): Promise<void> {
   const url = new URL(config.url);

@@ -7,7 +7,7 @@ import type { LookupFunction } from "node:net";
 import type { Addresses } from "../../access/address.ts";
 import { destinationLimits } from "./limits.ts";
 import { reasonOf } from "../../core/log.ts";
-import { DeliveryError } from "./failure.ts";
+import { ExportError } from "./failure.ts";
 
 export interface Posted {
   status: number;
@@ -30,7 +30,7 @@ export interface Posting {
 
 /**
  * Sends a body and reads the beginning of the answer.
- * @throws DeliveryError: final for a private address, otherwise for a later try.
+ * @throws ExportError: final for a private address, otherwise for a later try.
  */
 export async function post(
   url: URL,
@@ -39,13 +39,13 @@ export async function post(
   { addresses, abort, method = "POST", timeoutMs = destinationLimits.exportPostMsMax }: Posting,
 ): Promise<Posted> {
   const refusal = addresses.refusalOf(url.hostname) ?? (await addresses.resolvedRefusalOf(url.hostname));
-  if (refusal !== undefined) throw new DeliveryError(refusal, true);
+  if (refusal !== undefined) throw new ExportError(refusal, true);
   try {
     const address = await addresses.connectable(url.hostname);
     const signal = AbortSignal.any([abort, AbortSignal.timeout(timeoutMs)]);
     return await send(url, address, body, { method, headers, signal });
   } catch (thrown) {
-    throw new DeliveryError(`${url.host} could not be reached: ${reasonOf(thrown)}`, false);
+    throw new ExportError(`${url.host} could not be reached: ${reasonOf(thrown)}`, false);
   }
 }
 

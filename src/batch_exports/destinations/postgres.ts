@@ -5,14 +5,14 @@ import type { Addresses } from "../../access/address.ts";
 import { reasonOf } from "../../core/log.ts";
 import { openForeignPostgres } from "../../storage/postgres/foreign_postgres.ts";
 import type { Postgres } from "../../storage/postgres/postgres.ts";
-import { type Delivery, rowsOf } from "../source/delivery.ts";
+import { type ExportWork, rowStream } from "../source/delivery.ts";
 import type { PostgresConfig } from "./config.ts";
-import { DeliveryError, deliveryError } from "./failure.ts";
+import { ExportError, exportError } from "./failure.ts";
 import { selectionOf } from "../source/store.ts";
 import { createTable, identityOf, replaceRows } from "./table_store.ts";
 
 /** @returns how many rows are in the table. */
-export async function deliverPostgres(work: Delivery, config: PostgresConfig): Promise<number> {
+export async function deliverPostgres(work: ExportWork, config: PostgresConfig): Promise<number> {
   return await connected(config, work.addresses, work.abort, async (sql) => {
     const { source, days, rows } = work;
     const { model, own } = source;
@@ -21,16 +21,16 @@ export async function deliverPostgres(work: Delivery, config: PostgresConfig): P
     const missing = identity.find((name) => !columns.includes(name));
     if (missing !== undefined) {
       const why = "a retry tells by it which rows are there already";
-      throw new DeliveryError(`A native_query into Postgres has to select ${missing}: ${why}`, true);
+      throw new ExportError(`A native_query into Postgres has to select ${missing}: ${why}`, true);
     }
     if (!own) await createTable(sql, config, model);
     const { select } = selectionOf(source, "columns", days);
-    const chunks = rowsOf(work, select, "TabSeparated");
+    const chunks = rowStream(work, select, "TabSeparated");
     return await replaceRows(sql, config, { columns, identity, chunks, expected: rows });
   });
 }
 
-/** @throws DeliveryError when it cannot be connected to, or the table could not be written. */
+/** @throws ExportError when it cannot be connected to, or the table could not be written. */
 export async function probePostgres(
   config: PostgresConfig,
   addresses: Addresses,
@@ -49,7 +49,7 @@ async function connected<T>(
 ): Promise<T> {
   const { host, port, user, password, database, has_self_signed_cert: selfSigned } = config;
   const refusal = addresses.refusalOf(host) ?? (await addresses.resolvedRefusalOf(host));
-  if (refusal !== undefined) throw new DeliveryError(refusal, true);
+  if (refusal !== undefined) throw new ExportError(refusal, true);
   let sql: Postgres | undefined;
   const end = (): void => void sql?.end({ timeout: 0 }).catch(() => {});
   try {
@@ -69,8 +69,8 @@ async function connected<T>(
 /** Classes of errors that lie in what was asked: rights, names, types, values; and wrong passwords. */
 const wrongForGood = /^(28|3D|3F|42|22|23|0A)/;
 
-function failureOf(thrown: unknown): DeliveryError {
+function failureOf(thrown: unknown): ExportError {
   const code = typeof thrown === "object" && thrown !== null && "code" in thrown ? String(thrown.code) : "";
-  if (!/^[0-9A-Z]{5}$/.test(code)) return deliveryError(thrown);
-  return new DeliveryError(reasonOf(thrown), wrongForGood.test(code));
+  if (!/^[0-9A-Z]{5}$/.test(code)) return exportError(thrown);
+  return new ExportError(reasonOf(thrown), wrongForGood.test(code));
 }

@@ -11,8 +11,8 @@ import { checkPropertyFilters, compilePropertyFilters } from "../../storage/even
 import { choiceOf, columnsFor, deliver } from "./deliver.ts";
 import { ownColumns } from "../source/columns.ts";
 import { kill, type Means } from "../source/delivery.ts";
-import { type Destination, fullDestination, secretsOf } from "../destinations/config.ts";
-import { DeliveryError, shownFailure } from "../destinations/failure.ts";
+import { type Destination, fullDestination, destinationSecrets } from "../destinations/config.ts";
+import { ExportError, shownFailure } from "../destinations/failure.ts";
 import type { ExportInterval } from "./interval.ts";
 import { writeLog } from "../logs/store.ts";
 import { compileQuery } from "../query/compile.ts";
@@ -48,7 +48,7 @@ type Stop = "released" | "lost";
  * Does one attempt and writes what became of it. Never throws.
  * @param released aborts when the process ends: the run is then left for others, as it is.
  */
-export async function attempt(run: ClaimedRun, means: RunMeans, released: AbortSignal): Promise<void> {
+export async function attemptRun(run: ClaimedRun, means: RunMeans, released: AbortSignal): Promise<void> {
   const { clock, log, counts } = means;
   const abort = new AbortController();
   let stopped: Stop | undefined;
@@ -152,7 +152,7 @@ async function deliverRun(run: ClaimedRun, means: RunMeans, abort: AbortSignal):
   let secrets: string[] = [];
   try {
     if (run.attempts >= runLimits.exportAttemptsMax) {
-      throw new DeliveryError(
+      throw new ExportError(
         `Given up: ${run.attempts} attempts failed, or their process ended while it ran`,
         true,
       );
@@ -163,7 +163,7 @@ async function deliverRun(run: ClaimedRun, means: RunMeans, abort: AbortSignal):
       await kill(means.clickhouse, mark).catch(() => {});
     }
     const destination = destinationOf(run, means);
-    secrets = secretsOf(destination);
+    secrets = destinationSecrets(destination);
     const source = sourceOf(run, destination, interval, means.clock.now());
     const rows = await deliver(destination, { ...means, source, mark, abort });
     return {

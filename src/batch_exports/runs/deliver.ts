@@ -9,7 +9,7 @@ import {
   personColumns,
   tableColumns,
 } from "../source/columns.ts";
-import { type DeliverySource, type Delivery, measured, type Means } from "../source/delivery.ts";
+import { type ExportWorkSource, type ExportWork, measured, type Means } from "../source/delivery.ts";
 import { azureStore } from "../destinations/objects/azure.ts";
 import type { Destination, EventChoice, FileChoice, S3Config } from "../destinations/config.ts";
 import { fileStore, probeFolder } from "../destinations/objects/file.ts";
@@ -17,7 +17,7 @@ import { deliverHttp, probeHttp } from "../destinations/http.ts";
 import { deliverPostgres, probePostgres } from "../destinations/postgres.ts";
 import { s3Host, s3Store } from "../destinations/objects/s3.ts";
 import { writtenByEngine } from "../destinations/objects/engine_objects.ts";
-import { DeliveryError } from "../destinations/failure.ts";
+import { ExportError } from "../destinations/failure.ts";
 import { checkKey } from "../destinations/objects/object_key.ts";
 import {
   deliverObjects,
@@ -28,13 +28,13 @@ import {
 import type { ExportSource } from "../source/store.ts";
 
 /** @returns how many rows are at the destination now; 0 without having contacted it when there are none. */
-export async function deliver(destination: Destination, work: DeliverySource): Promise<number> {
+export async function deliver(destination: Destination, work: ExportWorkSource): Promise<number> {
   return await measured(work, async (delivery) =>
     delivery.rows === 0 ? 0 : await bring(destination, delivery),
   );
 }
 
-async function bring(destination: Destination, delivery: Delivery): Promise<number> {
+async function bring(destination: Destination, delivery: ExportWork): Promise<number> {
   const { type, config } = destination;
   switch (type) {
     case "S3":
@@ -53,7 +53,7 @@ async function bring(destination: Destination, delivery: Delivery): Promise<numb
 }
 
 async function intoObjects(
-  work: Delivery,
+  work: ExportWork,
   store: ObjectStore,
   config: FileChoice & { prefix: string },
 ): Promise<number> {
@@ -68,13 +68,13 @@ async function openS3(config: S3Config, means: Means): Promise<ObjectStore> {
 /**
  * ClickHouse makes the connection, and asks for the name itself: this looks at what the name means just before.
  * @returns the address that was looked at, where it matters.
- * @throws DeliveryError: final for a private address, otherwise for a later try.
+ * @throws ExportError: final for a private address, otherwise for a later try.
  */
 async function allow({ addresses }: Means, host: string): Promise<string | undefined> {
   const refusal = await addresses.resolvedRefusalOf(host);
-  if (refusal !== undefined) throw new DeliveryError(refusal, true);
+  if (refusal !== undefined) throw new ExportError(refusal, true);
   return await addresses.lookedAt(host).catch((thrown: unknown) => {
-    throw new DeliveryError(reasonOf(thrown), false);
+    throw new ExportError(reasonOf(thrown), false);
   });
 }
 
@@ -92,7 +92,7 @@ export function choiceOf({ config }: Destination): EventChoice {
 
 /**
  * Tries a destination out: with an empty file, a connection, or a request. Leaves nothing behind but that file.
- * @throws DeliveryError saying what is wrong.
+ * @throws ExportError saying what is wrong.
  */
 export async function probe(destination: Destination, means: Means): Promise<void> {
   const { type, config } = destination;

@@ -15,12 +15,12 @@ import { FairShare } from "../../work/fair_share.ts";
 import { Semaphore, withinSemaphore } from "../../work/semaphore.ts";
 import { every, type Ticking } from "../../work/tick.ts";
 import { probe } from "./deliver.ts";
-import { type Destination, type DestinationType, secretsOf } from "../destinations/config.ts";
+import { type Destination, type DestinationType, destinationSecrets } from "../destinations/config.ts";
 import { whyNoFiles } from "../destinations/objects/file.ts";
 import { shownFailure } from "../destinations/failure.ts";
 import { alignedBefore, intervalMs, intervalsIn, nextDue, nextOfRange } from "./interval.ts";
 import { forgetLogs, writeLog } from "../logs/store.ts";
-import { attempt, type RunCounts } from "./attempt.ts";
+import { attemptRun, type RunCounts } from "./attempt.ts";
 import {
   cancelOrphans,
   type ClaimedRun,
@@ -118,7 +118,7 @@ class Worker implements ExportWorker {
       await probe(destination, this.#options);
       return undefined;
     } catch (thrown) {
-      return shownFailure(thrown, secretsOf(destination)).message;
+      return shownFailure(thrown, destinationSecrets(destination)).message;
     } finally {
       leave();
     }
@@ -250,7 +250,7 @@ class Worker implements ExportWorker {
 
   #run(run: ClaimedRun): void {
     const means = { ...this.#options, owner: this.#owner };
-    const running = attempt(run, means, this.#released.signal).finally(() => {
+    const running = attemptRun(run, means, this.#released.signal).finally(() => {
       this.#running.delete(running);
       this.#places.leave(run.project_id);
       this.wake();

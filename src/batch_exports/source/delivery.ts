@@ -6,7 +6,7 @@ import type { Clock } from "../../core/clock.ts";
 import { exportLimits } from "../limits.ts";
 import { limits } from "../../core/limits.ts";
 import type { ClickHouse } from "../../storage/clickhouse/clickhouse.ts";
-import { DeliveryError, deliveryError } from "../destinations/failure.ts";
+import { ExportError, exportError } from "../destinations/failure.ts";
 import {
   countOf,
   daysOf,
@@ -27,7 +27,7 @@ export interface Means {
 }
 
 /** One attempt to bring the rows of an interval to their destination. */
-export interface Delivery extends Means {
+export interface ExportWork extends Means {
   source: ExportSource;
   /** Stands in every statement, so that it can be found again, whoever began it. */
   mark: string;
@@ -54,7 +54,7 @@ const readingOptions = { timeoutMs: limits.statementMsLongest };
 
 /** Rows of a small answer. */
 export async function ask<Row>(
-  { clickhouse, abort }: Pick<Delivery, "clickhouse" | "abort">,
+  { clickhouse, abort }: Pick<ExportWork, "clickhouse" | "abort">,
   { text, params }: ExportStatement,
   settings: Settings = {},
 ): Promise<Row[]> {
@@ -66,13 +66,13 @@ export async function ask<Row>(
       kind: "export",
     })
     .catch((thrown: unknown) => {
-      throw deliveryError(thrown);
+      throw exportError(thrown);
     });
 }
 
 /** The rows of a SELECT in a format, as they come. */
-export function rowsOf(
-  { clickhouse, abort }: Delivery,
+export function rowStream(
+  { clickhouse, abort }: ExportWork,
   { text, params }: ExportStatement,
   format: string,
   own: Settings = {},
@@ -85,13 +85,16 @@ export function rowsOf(
   });
 }
 
-export type DeliverySource = Omit<Delivery, "days" | "rows">;
+export type ExportWorkSource = Omit<ExportWork, "days" | "rows">;
 
 /**
  * Looks at what there is to deliver, and gives it to `use`. Persons are set aside until that has ended: they may
  * change at any time, and what is counted has to be what is written.
  */
-export async function measured<T>(work: DeliverySource, use: (delivery: Delivery) => Promise<T>): Promise<T> {
+export async function measured<T>(
+  work: ExportWorkSource,
+  use: (delivery: ExportWork) => Promise<T>,
+): Promise<T> {
   if (work.source.model === "events") return await use({ ...work, ...(await measure(work)) });
   const held = crypto.randomUUID();
   try {
@@ -105,7 +108,7 @@ export async function measured<T>(work: DeliverySource, use: (delivery: Delivery
   }
 }
 
-async function measure(work: DeliverySource): Promise<{ days: readonly string[]; rows: number }> {
+async function measure(work: ExportWorkSource): Promise<{ days: readonly string[]; rows: number }> {
   const found = await ask<{ day: string }>(work, daysOf(work.source));
   const days = found.map(({ day }) => day);
   if (days.length === 0) return { days, rows: 0 };
@@ -118,7 +121,7 @@ async function measure(work: DeliverySource): Promise<{ days: readonly string[];
  * who runs it again must not meet its ghost.
  */
 export async function write(
-  work: Pick<Delivery, "clickhouse" | "abort" | "mark">,
+  work: Pick<ExportWork, "clickhouse" | "abort" | "mark">,
   { text, params }: ExportStatement,
   settings: Settings,
 ): Promise<void> {
@@ -145,7 +148,7 @@ export async function write(
   try {
     await writing;
   } catch (thrown) {
-    if (abort.aborted) throw new DeliveryError("the export was stopped", false);
+    if (abort.aborted) throw new ExportError("the export was stopped", false);
     throw thrown;
   } finally {
     abort.removeEventListener("abort", onAbort);

@@ -106,7 +106,7 @@ export function sizeOf({ select }: Selection): ExportStatement {
 }
 
 /** A few of the rows, as text. */
-export function sampleOf({ select }: Selection, rows: number): ExportStatement {
+export function sampleStatement({ select }: Selection, rows: number): ExportStatement {
   return {
     text: `SELECT toJSONString(tuple(*)) AS row FROM (${select.text} LIMIT {sample_rows:UInt64})`,
     params: { ...select.params, sample_rows: rows },

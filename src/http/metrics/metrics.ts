@@ -80,18 +80,18 @@ export class Counters<Value extends string> {
 type MetricKind = "counter" | "gauge" | "histogram";
 
 /** What a metric shows: its lines' names, labels included, and their numbers. All kinds add up line by line. */
-export interface Reading {
+export interface MetricReading {
   kind: MetricKind;
   lines: [line: string, value: number][];
 }
 
 /** Readings by the metric's name. */
-export type Readings = Record<string, Reading>;
+export type Readings = Record<string, MetricReading>;
 
 interface Metric {
   kind: MetricKind;
   help: string;
-  read(): Reading["lines"];
+  read(): MetricReading["lines"];
 }
 
 /** Metrics by name, in the order they were made. */
@@ -107,7 +107,7 @@ export class Registry {
   counters<Value extends string>(name: string, help: string, label: string, values?: readonly Value[]) {
     const counters = new Counters<Value>(label, values);
     const lineOf = (value: string) => `${name}{${label}="${escapeLabel(value)}"}`;
-    const read = (): Reading["lines"] =>
+    const read = (): MetricReading["lines"] =>
       [...counters.byValue].map(([value, counter]) => [lineOf(value), counter.value]);
     this.#register(name, { kind: "counter", help, read });
     return counters;
@@ -138,7 +138,7 @@ export class Registry {
     label: string,
     read: () => Iterable<[value: string, now: number]>,
   ): void {
-    const lines = (): Reading["lines"] =>
+    const lines = (): MetricReading["lines"] =>
       Array.from(read(), ([value, now]) => [`${name}{${label}="${escapeLabel(value)}"}`, now]);
     this.#register(name, { kind: "gauge", help, read: lines });
   }
@@ -227,8 +227,8 @@ export function openMetrics() {
   };
 }
 
-function readHistogram(name: string, { bounds, counts, sum }: Histogram): Reading["lines"] {
-  const lines: Reading["lines"] = [];
+function readHistogram(name: string, { bounds, counts, sum }: Histogram): MetricReading["lines"] {
+  const lines: MetricReading["lines"] = [];
   let total = 0;
   bounds.forEach((bound, i) => {
     total += counts[i] ?? 0;
@@ -240,7 +240,7 @@ function readHistogram(name: string, { bounds, counts, sum }: Histogram): Readin
 }
 
 /** Lines of one metric from several sources, in the order they first appear. */
-function addUp(sources: readonly Reading["lines"][]): Map<string, number> {
+function addUp(sources: readonly MetricReading["lines"][]): Map<string, number> {
   const sums = new Map<string, number>();
   for (const lines of sources) {
     for (const [line, value] of lines) sums.set(line, (sums.get(line) ?? 0) + value);

@@ -1,7 +1,7 @@
 // Which persons are on a page, and how many there are, as ClickHouse has them. Never reads what they are.
 
 import type { ClickHouse } from "../../storage/clickhouse/clickhouse.ts";
-import { queryOptions } from "../reading/query_options.ts";
+import { personQueryOptions } from "../reading/query_options.ts";
 
 /** Keys by which people look for a person. */
 const searchedKeys = ["email", "Email", "name", "Name", "username", "Username"];
@@ -46,7 +46,7 @@ export async function countPersons(clickhouse: ClickHouse, project_id: number): 
   const rows = await clickhouse.query<{ count: string }>(
     `SELECT count() AS count FROM (${mains} GROUP BY distinct_id)`,
     { project_id },
-    queryOptions,
+    personQueryOptions,
   );
   return Number(rows[0]?.count ?? 0);
 }
@@ -56,7 +56,7 @@ export async function listMainIds(clickhouse: ClickHouse, project_id: number, pa
   const rows = await clickhouse.query<{ distinct_id: string }>(
     `${mains} GROUP BY distinct_id ORDER BY distinct_id LIMIT {limit:UInt64} OFFSET {offset:UInt64}`,
     { project_id, ...page },
-    { ...queryOptions, settings: { ...queryOptions.settings, optimize_aggregation_in_order: 1 } },
+    { ...personQueryOptions, settings: { ...personQueryOptions.settings, optimize_aggregation_in_order: 1 } },
   );
   return rows.map(({ distinct_id }) => distinct_id);
 }
@@ -72,7 +72,7 @@ export async function searchMainIds(
     `SELECT count() AS count, arraySlice(groupArray(distinct_id), {offset:UInt64} + 1, {limit:UInt64}) AS mains
      FROM (${mains} AND distinct_id IN ${found} GROUP BY distinct_id ORDER BY distinct_id)`,
     { project_id, search, keys: searchedKeys, ...page },
-    queryOptions,
+    personQueryOptions,
   );
   return { count: Number(answer?.count ?? 0), mains: answer?.mains ?? [] };
 }

@@ -6,7 +6,7 @@ import { personLimits } from "../limits.ts";
 import type { ClickHouse, QueryOptions } from "../../storage/clickhouse/clickhouse.ts";
 import { Semaphore } from "../../work/semaphore.ts";
 import type { KeptChange } from "./fold.ts";
-import { queryOptions } from "./query_options.ts";
+import { personQueryOptions } from "./query_options.ts";
 
 export interface LargePerson {
   main_id: string;
@@ -131,8 +131,8 @@ async function readNow(
   mains: readonly string[],
 ): Promise<LargePerson[]> {
   // Rows come in the order of the ids: folding them takes no memory.
-  const settings = { ...queryOptions.settings, optimize_aggregation_in_order: 1 };
-  const options = { ...queryOptions, settings };
+  const settings = { ...personQueryOptions.settings, optimize_aggregation_in_order: 1 };
+  const options = { ...personQueryOptions, settings };
   const [persons, kept] = await Promise.all([
     clickhouse.query<{ main: string; ids: string; shown: [number, string][]; first: string; merged: number }>(
       `SELECT main, count() AS ids, min(first) AS first, max(is_merged) AS merged,
@@ -179,7 +179,7 @@ export async function keptBytes(
      LEFT ANY JOIN ${merges} AS m ON p.distinct_id = m.distinct_id
      GROUP BY main`,
     { project_id, mains },
-    queryOptions,
+    personQueryOptions,
   );
   return new Map(rows.map(({ main, bytes }) => [main, Number(bytes)]));
 }
@@ -211,13 +211,13 @@ export async function listDistinctIds(
     clickhouse.query<{ count: string }>(
       `SELECT uniqExact(distinct_id) AS count FROM seen WHERE ${own} AND distinct_id IN ${idsOf(wanted)}`,
       params,
-      queryOptions,
+      personQueryOptions,
     ),
     clickhouse.query<{ distinct_id: string }>(
       `SELECT distinct_id FROM seen WHERE ${own} AND distinct_id IN ${idsOf(wanted)} GROUP BY distinct_id
        ORDER BY distinct_id != {main_id:String}, distinct_id LIMIT {limit:UInt64} OFFSET {offset:UInt64}`,
       { ...params, main_id, ...page },
-      queryOptions,
+      personQueryOptions,
     ),
   ]);
   return { count: Number(counted[0]?.count ?? 0), distinct_ids: rows.map((row) => row.distinct_id) };

@@ -5,14 +5,14 @@ import { personLimits } from "../limits.ts";
 import { blocksOf, checkFits } from "../../http/pages/long_page.ts";
 import { type ClickHouse, isTooBig, type QueryOptions } from "../../storage/clickhouse/clickhouse.ts";
 import { keptBytes } from "./large_store.ts";
-import { queryOptions } from "./query_options.ts";
+import { personQueryOptions } from "./query_options.ts";
 import { findPersons, type Person, readPersons } from "./store.ts";
 
 /** What a page may take that is read in one go. */
 const wholeOptions: QueryOptions = {
-  ...queryOptions,
+  ...personQueryOptions,
   settings: {
-    ...queryOptions.settings,
+    ...personQueryOptions.settings,
     max_memory_usage: limits.readSmallBytesMax,
     max_result_bytes: limits.pageWholeBytesMax,
   },

@@ -7,7 +7,7 @@ import type { ClickHouse, QueryOptions } from "../../storage/clickhouse/clickhou
 import { ownPersonId } from "../identity.ts";
 import { type KeptChange, foldProperties } from "./fold.ts";
 import { type LargePerson, readLarge } from "./large_store.ts";
-import { queryOptions } from "./query_options.ts";
+import { personQueryOptions } from "./query_options.ts";
 
 export interface Person {
   uuid: string;
@@ -77,7 +77,7 @@ export async function findPersons(
      LIMIT {each:UInt32} BY main_id
      LIMIT {all:UInt32}`,
     { project_id, distinct_ids, each: bounds.idsEachMax + 1, all: bounds.idsMax + 1 },
-    queryOptions,
+    personQueryOptions,
   );
   const own = readKept(clickhouse, project_id, distinct_ids);
   const [merged, kept] = await Promise.all([merging, own]);
@@ -114,7 +114,7 @@ export async function findMainId(
     `SELECT distinct_id FROM seen
      WHERE project_id = {project_id:UInt32} AND own_person_id = {uuid:UUID} LIMIT 1`,
     { project_id, uuid },
-    queryOptions,
+    personQueryOptions,
   );
   if (!own) return undefined;
   const mains = await findMainIds(clickhouse, project_id, [own.distinct_id]);
@@ -131,7 +131,7 @@ export async function findMainIds(
     `SELECT distinct_id, main_id FROM merged_ids FINAL
      WHERE project_id = {project_id:UInt32} AND distinct_id IN {distinct_ids:Array(String)}`,
     { project_id, distinct_ids },
-    queryOptions,
+    personQueryOptions,
   );
   const mains = new Map(distinct_ids.map((id) => [id, id]));
   for (const { distinct_id, main_id } of rows) mains.set(distinct_id, main_id);
@@ -144,7 +144,7 @@ export async function readPersons(
   project_id: number,
   mains: readonly string[],
   bounds: ReadingBounds = defaultBounds,
-  options: QueryOptions = queryOptions,
+  options: QueryOptions = personQueryOptions,
 ): Promise<Person[]> {
   if (mains.length === 0) return [];
   const merging = clickhouse.query<MergedId>(
@@ -154,7 +154,7 @@ export async function readPersons(
      LIMIT {each:UInt32} BY main_id
      LIMIT {all:UInt32}`,
     { project_id, mains, each: bounds.idsEachMax + 1, all: bounds.idsMax + 1 },
-    queryOptions,
+    personQueryOptions,
   );
   const [merged, kept] = await Promise.all([merging, readKept(clickhouse, project_id, mains, options)]);
   const wanted = { ids: mains, mains, merged, kept, bounds, options };
@@ -208,7 +208,7 @@ function readKept(
   clickhouse: ClickHouse,
   project_id: number,
   ids: readonly string[],
-  options: QueryOptions = queryOptions,
+  options: QueryOptions = personQueryOptions,
 ): Promise<KeptChange[]> {
   return clickhouse.query<KeptChange>(
     `SELECT distinct_id, '' AS key, toUInt8(${idKind}) AS kind, toString(min(first)) AS at,

@@ -3,7 +3,7 @@
 
 import { sessionRecordingLimits } from "../limits.ts";
 import type { ClickHouse } from "../../storage/clickhouse/clickhouse.ts";
-import { queryOptions, readRows, type RecordingRow } from "../store.ts";
+import { recordingQueryOptions, readRows, type RecordingRow } from "../store.ts";
 
 /**
  * Which recordings: absent fields do not filter. Moments as `YYYY-MM-DD hh:mm:ss.uuuuuu` in UTC; `from` is
@@ -36,7 +36,7 @@ export async function countRecordings(clickhouse: ClickHouse, filter: RecordingF
        SELECT 1 FROM session_recording_days WHERE ${where} GROUP BY session_hash ${began("HAVING min(start_time)")}
      )`,
     params,
-    queryOptions,
+    recordingQueryOptions,
   );
   return Number(rows[0]?.count ?? 0);
 }
@@ -94,7 +94,7 @@ async function firstPage(
      FROM session_recording_days WHERE ${onThem}
      GROUP BY session_hash ORDER BY start DESC LIMIT {asked:UInt64}`,
     { ...conditions(filter, true).params, rows, asked },
-    queryOptions,
+    recordingQueryOptions,
   );
   const whole = taken.length < asked;
   if (whole && Number(taken[0]?.rows ?? 0) === rows) return undefined;
@@ -125,10 +125,14 @@ async function findPage(clickhouse: ClickHouse, filter: RecordingFilter, page: P
   );
   const rowsMax = isNarrow(filter) ? 0 : sessionRecordingLimits.recordingRowsComparedMax;
   for (let rows = (page.offset + page.limit) * 2; rows <= rowsMax; rows *= 8) {
-    const found = await clickhouse.query<Found>(lately, { ...params, ...page, rows }, queryOptions);
+    const found = await clickhouse.query<Found>(lately, { ...params, ...page, rows }, recordingQueryOptions);
     if (found.length === page.limit) return found.map(hashOf);
   }
-  const found = await clickhouse.query<Found>(select("", "", "1"), { ...params, ...page }, queryOptions);
+  const found = await clickhouse.query<Found>(
+    select("", "", "1"),
+    { ...params, ...page },
+    recordingQueryOptions,
+  );
   return found.map(hashOf);
 }
 

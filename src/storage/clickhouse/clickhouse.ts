@@ -10,7 +10,7 @@ import { limits } from "../../core/limits.ts";
 import type { Log } from "../../core/log.ts";
 import { ClickHouseError, classified } from "./error.ts";
 import { isLong, openReader, openWriter, type Reader, rowsOf } from "./read.ts";
-import type { ReadKind } from "./read_places.ts";
+import type { ReadKind } from "./read_allowances.ts";
 import { withShortParams } from "./short_params.ts";
 import { quoteText } from "./statement.ts";
 

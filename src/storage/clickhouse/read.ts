@@ -7,7 +7,7 @@ import { clickhouseLimits } from "./limits.ts";
 import { limits } from "../../core/limits.ts";
 import type { Owner } from "../../work/fair_share.ts";
 import { ClickHouseError, exceedsItsMemory } from "./error.ts";
-import { type Allowance, boundsOf, openAllowances, type ReadKind } from "./read_places.ts";
+import { type Allowance, boundsOf, openAllowances, type ReadKind } from "./read_allowances.ts";
 import { withShortParams } from "./short_params.ts";
 
 export interface ReaderOptions {
@@ -20,7 +20,7 @@ export interface ReaderOptions {
   failure(text: string): Error;
 }
 
-export interface Reading {
+export interface ReadRequest {
   /** A statement that names its FORMAT. */
   text: string;
   /** Fill `{name:Type}`: texts, numbers, booleans, null, and arrays of these. */
@@ -33,7 +33,10 @@ export interface Reading {
 }
 
 /** Asks, and has the answer's body read by `take` while its place is held. */
-export type Reader = <Taken>(reading: Reading, take: (reply: Response) => Promise<Taken>) => Promise<Taken>;
+export type Reader = <Taken>(
+  reading: ReadRequest,
+  take: (reply: Response) => Promise<Taken>,
+) => Promise<Taken>;
 
 /**
  * A place is held until its statement is gone from the engine, also where nobody waits for it any more: what goes on
@@ -46,7 +49,7 @@ export function openReader(options: ReaderOptions): Reader {
 
   async function tried<Taken>(
     { places, bytes }: Allowance,
-    reading: Reading,
+    reading: ReadRequest,
     take: (reply: Response) => Promise<Taken>,
   ): Promise<Taken> {
     // Whoever ran out of time before its turn came is told that it may come back.
@@ -87,12 +90,12 @@ export function openReader(options: ReaderOptions): Reader {
 }
 
 /** What a caller allows its statement. */
-function ownBytes({ settings }: Reading): number {
+function ownBytes({ settings }: ReadRequest): number {
   return Number(settings["max_memory_usage"] ?? Number.POSITIVE_INFINITY);
 }
 
 /** The time a statement has left that was begun then. */
-function without(settings: Reading["settings"], began: number): Reading["settings"] {
+function without(settings: ReadRequest["settings"], began: number): ReadRequest["settings"] {
   const seconds = Number(settings["max_execution_time"] ?? 0);
   if (seconds === 0) return settings;
   const passed = Math.floor((systemClock.elapsed() - began) / 1000);
@@ -109,7 +112,7 @@ function tooManyWait(): ClickHouseError {
 
 /** How statements reach the engine, and how they are ended there. */
 function openAsking(options: ReaderOptions) {
-  const ask = (reading: Reading): Promise<Response> => sent(...askedOf(options, reading));
+  const ask = (reading: ReadRequest): Promise<Response> => sent(...askedOf(options, reading));
   const look = async (text: string, mark: string): Promise<string> => {
     const abort = AbortSignal.timeout(clickhouseLimits.readKillMsMax);
     const reply = await ask({ text, params: { mark }, settings: { wait_end_of_query: 1 }, abort });
@@ -135,7 +138,7 @@ const running =
   "SELECT count() FROM system.processes WHERE Settings['log_comment'] = {mark:String} FORMAT TabSeparated";
 
 /** The project a statement asks about, as its parameters name it; what asks about none is one owner together. */
-function ownerOf({ params }: Reading): Owner {
+function ownerOf({ params }: ReadRequest): Owner {
   const project_id = params?.["project_id"];
   return typeof project_id === "number" ? project_id : "";
 }
@@ -150,7 +153,7 @@ export function isLong(params: Record<string, unknown>): boolean {
  * Sends a statement that changes something, with parameters of any length. It is asked once only, on a connection of
  * its own, which nobody can have closed meanwhile.
  */
-export function openWriter(options: ReaderOptions): (statement: Reading) => Promise<void> {
+export function openWriter(options: ReaderOptions): (statement: ReadRequest) => Promise<void> {
   return async (statement) => {
     const reply = await fetch(...askedOf(options, statement, { keepalive: false, timeout: false }));
     if (reply.status !== 200) throw options.failure(await reply.text());
@@ -160,7 +163,7 @@ export function openWriter(options: ReaderOptions): (statement: Reading) => Prom
 
 function askedOf(
   { origin, username, password, database }: ReaderOptions,
-  reading: Reading,
+  reading: ReadRequest,
   more: BunFetchRequestInit = {},
 ): [url: string, request: BunFetchRequestInit] {
   const { search, body } = requestOf(reading, database);
@@ -209,7 +212,7 @@ async function sent(url: string, request: BunFetchRequestInit): Promise<Response
   }
 }
 
-function requestOf({ text: asked, params: given = {}, settings }: Reading, database: string) {
+function requestOf({ text: asked, params: given = {}, settings }: ReadRequest, database: string) {
   const { text, params } = withShortParams(asked, given);
   const search = new URLSearchParams({ database });
   for (const [name, value] of Object.entries(settings)) search.append(name, String(value));

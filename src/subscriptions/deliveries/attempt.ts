@@ -20,14 +20,14 @@ import { webUrlOf } from "../model.ts";
 import { chartSvg } from "../report/chart.ts";
 import type { Report } from "../report/model.ts";
 import type { Pictures } from "../report/png.ts";
-import { type InsightReader, makeReport, NothingToSend } from "../report/report.ts";
+import { type ReportReader, makeReport, NothingToSend } from "../report/report.ts";
 import { type ClaimedDelivery, type End, noteSending, type Recipient } from "./store.ts";
 
 export interface AttemptParts {
   sql: Postgres;
   clock: Clock;
   log: Log;
-  reader: InsightReader;
+  reader: ReportReader;
   pictures: Pictures;
   links: Links;
   mail: Mail;

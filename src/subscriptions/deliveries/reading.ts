@@ -4,7 +4,7 @@
 import type { Clock } from "../../core/clock.ts";
 import { deliveryLimits } from "./limits.ts";
 import type { Semaphore } from "../../work/semaphore.ts";
-import type { InsightReader } from "../report/report.ts";
+import type { ReportReader } from "../report/report.ts";
 
 interface Kept {
   at: number;
@@ -12,7 +12,7 @@ interface Kept {
 }
 
 /** `places`: who may be at such work at once. */
-export function sharedReader(reader: InsightReader, places: Semaphore, clock: Clock): InsightReader {
+export function sharedReader(reader: ReportReader, places: Semaphore, clock: Clock): ReportReader {
   const never = new AbortController().signal;
   const kept = new Map<string, Kept>();
   const shared = <Answer>(project_id: number, key: string, read: () => Promise<Answer>): Promise<Answer> => {

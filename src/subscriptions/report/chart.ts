@@ -1,7 +1,7 @@
 // A chart as SVG. Draws in the font that png.ts brings; never puts text in unescaped.
 
 import { reportLimits } from "./limits.ts";
-import type { Chart, Series } from "./model.ts";
+import type { Chart, ChartSeries } from "./model.ts";
 import { numberText, shortText } from "./numbers.ts";
 
 /** In CSS pixels; the picture has twice as many. */
@@ -86,7 +86,7 @@ function barSvg({ series, labels, unit }: Chart): string {
   return framed(bars, 12 + rows.length * step + 4);
 }
 
-function legendSvg(series: Series[]): { svg: string; height: number } {
+function legendSvg(series: ChartSeries[]): { svg: string; height: number } {
   let [x, y] = [56, 16];
   const parts = series.map(({ label }, i) => {
     const name = shortened(label, 180, 12);

@@ -13,7 +13,7 @@ export const figureModel = Type.Object({
 
 export type Figure = Omit<Static<typeof figureModel>, "unit"> & { unit: "" | "%" };
 
-export interface Series {
+export interface ChartSeries {
   label: string;
   values: number[];
 }
@@ -22,7 +22,7 @@ export interface Series {
 export interface Chart {
   kind: "line" | "bar";
   labels: string[];
-  series: Series[];
+  series: ChartSeries[];
   unit: "" | "%";
 }
 

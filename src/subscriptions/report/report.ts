@@ -7,7 +7,7 @@ import { dayText } from "./numbers.ts";
 import { type InsightView, sectionOf } from "./section.ts";
 
 /** What the rooms of insights and dashboards answer; undefined for what is not there. */
-export interface InsightReader {
+export interface ReportReader {
   insight(project_id: number, id: number): Promise<InsightView | undefined>;
   dashboard(project_id: number, id: number): Promise<DashboardView | undefined>;
 }
@@ -43,7 +43,7 @@ export class NothingToSend extends Error {
 /**
  * @throws NothingToSend, or whatever the reader says.
  */
-export async function makeReport(reader: InsightReader, input: ReportRequest): Promise<Report> {
+export async function makeReport(reader: ReportReader, input: ReportRequest): Promise<Report> {
   const { name, insights } = await contentOf(reader, input);
   const shown = insights.slice(0, reportLimits.reportInsightsMax);
   // Several at once are for a glance.
@@ -60,7 +60,7 @@ export async function makeReport(reader: InsightReader, input: ReportRequest): P
 }
 
 async function contentOf(
-  reader: InsightReader,
+  reader: ReportReader,
   { project_id, dashboard_id, insight_id }: ReportRequest,
 ): Promise<{ name: string; insights: readonly InsightView[] }> {
   if (dashboard_id !== null) {

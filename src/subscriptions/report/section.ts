@@ -2,7 +2,7 @@
 // so as nothing; never asks a store.
 
 import { reportLimits } from "./limits.ts";
-import type { Cell, Chart, Figure, Section, Series, Table } from "./model.ts";
+import type { Cell, Chart, Figure, Section, ChartSeries, Table } from "./model.ts";
 import { durationText } from "./numbers.ts";
 
 /** An insight as its room reads it. */
@@ -102,7 +102,7 @@ function trendsContent(results: Fields[]): Content {
 }
 
 /** By day, newest first, while the columns fit; else a row for each series. */
-function trendsTable(all: (Series & { total: number })[], labels: string[]): Table {
+function trendsTable(all: (ChartSeries & { total: number })[], labels: string[]): Table {
   if (all.length <= reportLimits.reportColumnsMax - 1) {
     const rows = labels.map((label, i): Cell[] => [label, ...all.map(({ values }) => values[i] ?? null)]);
     return tableOf(["Date", ...all.map(({ label }) => label)], rows.toReversed());

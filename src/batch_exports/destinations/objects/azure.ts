@@ -7,9 +7,9 @@ import { pipeline } from "node:stream/promises";
 import { constants, createBrotliCompress, createGzip } from "node:zlib";
 import { destinationLimits } from "../limits.ts";
 import { type AzureRequest, put } from "./azure_request.ts";
-import { type Delivery, rowsOf } from "../../source/delivery.ts";
+import { type ExportWork, rowStream } from "../../source/delivery.ts";
 import type { AzureBlobConfig } from "../config.ts";
-import { DeliveryError } from "../failure.ts";
+import { ExportError } from "../failure.ts";
 import type { FileRows, ObjectStore, Writing } from "./objects.ts";
 import { type RowCount, rowCount } from "./row_count.ts";
 import { fileOf, type ExportStatement } from "../../source/store.ts";
@@ -17,7 +17,7 @@ import { fileOf, type ExportStatement } from "../../source/store.ts";
 export function azureStore(config: AzureBlobConfig): ObjectStore {
   const send = async (work: Writing, request: Omit<AzureRequest, "headers">, headers = {}): Promise<void> =>
     await put(config, { ...request, headers }, work);
-  const write = async (work: Delivery, key: string, source: FileSource): Promise<void> => {
+  const write = async (work: ExportWork, key: string, source: FileSource): Promise<void> => {
     const blob = new BlockBlob(async (query, body) => await send(work, { key, query, body }));
     await blob.write(source.pieces);
     source.check();
@@ -69,7 +69,7 @@ class BlockBlob {
 
   async #sendBlock(): Promise<void> {
     if (this.#ids.length >= destinationLimits.azureBlocksMax) {
-      throw new DeliveryError("A file is larger than a blob may be: set max_file_size_mb", true);
+      throw new ExportError("A file is larger than a blob may be: set max_file_size_mb", true);
     }
     const number = String(this.#ids.length).padStart(blockNumberDigits, "0");
     const id = Buffer.from(`${this.#attempt}${number}`).toString("base64");
@@ -86,23 +86,23 @@ const blockNumberDigits = 16;
 
 interface FileSource {
   pieces: AsyncIterable<Uint8Array>;
-  /** @throws DeliveryError when not all rows came. */
+  /** @throws ExportError when not all rows came. */
   check: () => void;
 }
 
 /** The rows of a SELECT as a file: in its format, counted, compressed. */
 function sourceOf(
-  work: Delivery,
+  work: ExportWork,
   select: ExportStatement,
   { format, compression, settings }: FileRows,
   expected: number,
 ): FileSource {
   const count = rowCount(format);
-  const pieces = counted(rowsOf(work, select, format, settings), count);
+  const pieces = counted(rowStream(work, select, format, settings), count);
   const check = (): void => {
     const rows = count.rows() ?? expected;
     if (rows === expected && count.ended()) return;
-    throw new DeliveryError(`ClickHouse stopped after ${rows} of ${expected} rows`, false);
+    throw new ExportError(`ClickHouse stopped after ${rows} of ${expected} rows`, false);
   };
   return { pieces: compressed(pieces, compression), check };
 }

@@ -5,9 +5,9 @@ import { createHmac } from "node:crypto";
 import { setTimeout } from "node:timers/promises";
 import { destinationLimits } from "../limits.ts";
 import { exportLimits } from "../../limits.ts";
-import type { Delivery, Means } from "../../source/delivery.ts";
+import type { ExportWork, Means } from "../../source/delivery.ts";
 import type { AzureBlobConfig } from "../config.ts";
-import { DeliveryError } from "../failure.ts";
+import { ExportError } from "../failure.ts";
 import { post, type Posted } from "../post.ts";
 
 export interface AzureRequest {
@@ -20,7 +20,7 @@ export interface AzureRequest {
   body: Uint8Array;
 }
 
-type Work = Pick<Means, "addresses" | "clock"> & Pick<Delivery, "abort">;
+type Work = Pick<Means, "addresses" | "clock"> & Pick<ExportWork, "abort">;
 
 /** The version of the protocol that requests are made by. */
 const version = "2021-08-06";
@@ -28,7 +28,7 @@ const contentType = "application/octet-stream";
 
 /**
  * Sends a PUT until it is taken, is refused for good, or was tried destinationLimits.storeRequestAttemptsMax times.
- * @throws DeliveryError with the answer's status and code.
+ * @throws ExportError with the answer's status and code.
  */
 export async function put(config: AzureBlobConfig, request: AzureRequest, work: Work): Promise<void> {
   const url = urlOf(config, request);
@@ -38,7 +38,7 @@ export async function put(config: AzureBlobConfig, request: AzureRequest, work: 
     const sending = { ...work, method: "PUT", timeoutMs: destinationLimits.storeRequestMsMax } as const;
     const last = tried >= destinationLimits.storeRequestAttemptsMax;
     const reply = await post(url, request.body, headers, sending).catch((thrown: unknown) => {
-      if (last || (thrown instanceof DeliveryError && thrown.final)) throw thrown;
+      if (last || (thrown instanceof ExportError && thrown.final)) throw thrown;
       return undefined;
     });
     if (reply !== undefined) {
@@ -65,7 +65,7 @@ function urlOf(config: AzureBlobConfig, { key, query }: AzureRequest): URL {
   const steps = key.split("/");
   // They would lead out of the container: addresses are resolved before they are sent.
   if (steps.some((step) => step === "." || step === "..")) {
-    throw new DeliveryError('A prefix must not hold "." or ".." as a step', true);
+    throw new ExportError('A prefix must not hold "." or ".." as a step', true);
   }
   const path = [config.container_name, ...steps].map(encodeURIComponent).join("/");
   const url = new URL(`${azureAddress(config)}/${path}`);
@@ -101,12 +101,12 @@ function isPassing(status: number): boolean {
   return status === 408 || status === 425 || status === 429 || status >= 500;
 }
 
-function refusal(url: URL, { status, header }: Posted, final: boolean): DeliveryError {
+function refusal(url: URL, { status, header }: Posted, final: boolean): ExportError {
   if (status >= 300 && status < 400) {
-    return new DeliveryError(`${url.host} answered ${status}; redirects are not followed`, true);
+    return new ExportError(`${url.host} answered ${status}; redirects are not followed`, true);
   }
   const code = header("x-ms-error-code") ?? "";
-  return new DeliveryError(`${url.host} answered ${status}${knownCodes.has(code) ? ` ${code}` : ""}`, final);
+  return new ExportError(`${url.host} answered ${status}${knownCodes.has(code) ? ` ${code}` : ""}`, final);
 }
 
 /** Azure's own, as its documentation lists them; any other text may be whatever a server likes to say. */

@@ -4,7 +4,7 @@ import { destinationLimits } from "../limits.ts";
 import { write } from "../../source/delivery.ts";
 import type { FileRows, ObjectStore } from "./objects.ts";
 import type { ExportStatement } from "../../source/store.ts";
-import { insertOf, insertTextOf, splitInsertOf } from "./write_store.ts";
+import { insertStatement, insertTextOf, splitInsertOf } from "./write_store.ts";
 
 /** A kind of store that the engine knows. */
 export interface EngineStore extends Pick<ObjectStore, "open" | "explain" | "close" | "end"> {
@@ -28,7 +28,7 @@ export function writtenByEngine(store: EngineStore): ObjectStore {
     ...store,
     writeFile: async (work, key, rows) => {
       store.prepare?.([key]);
-      const statement = insertOf(target(key, rows), rows.selection, work.mark);
+      const statement = insertStatement(target(key, rows), rows.selection, work.mark);
       await write(work, statement, { ...store.settings, ...rows.settings });
     },
     writeParts: async (work, keyOf, rows, { files, used }) => {

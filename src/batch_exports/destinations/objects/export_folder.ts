@@ -4,7 +4,7 @@
 import { closeSync, constants, fstatSync, lstatSync, mkdirSync, openSync } from "node:fs";
 import { realpathSync, renameSync, unlinkSync } from "node:fs";
 import { join } from "node:path";
-import { DeliveryError } from "../failure.ts";
+import { ExportError } from "../failure.ts";
 
 const { O_RDONLY, O_DIRECTORY, O_NOFOLLOW, O_CREAT, O_EXCL, O_WRONLY } = constants;
 
@@ -34,11 +34,11 @@ interface Step {
  * Opens a folder, and makes what of it is not there.
  * @param root EXPORT_FILE_DIR, which may itself be a link
  * @param path below it: the destination's, and the part of a key that is folders
- * @throws DeliveryError
+ * @throws ExportError
  */
 export function openExportFolder(root: string | undefined, path: string, below = ""): ExportFolder {
   if (root === undefined) {
-    throw new DeliveryError("File destinations are switched off: EXPORT_FILE_DIR is not set", true);
+    throw new ExportError("File destinations are switched off: EXPORT_FILE_DIR is not set", true);
   }
   const steps = [
     ...stepsOf(path, "The path leaves EXPORT_FILE_DIR"),
@@ -81,7 +81,7 @@ class OpenFolder implements ExportFolder {
   rename(name: string, to: string): void {
     const { ino, size } = told(() => lstatSync(this.#at(name)));
     if (ino !== this.#made.get(name) || size === 0) {
-      throw new DeliveryError("A file was moved away while it was written", false);
+      throw new ExportError("A file was moved away while it was written", false);
     }
     told(() => renameSync(this.#at(name), this.#at(to)));
     this.#made.delete(name);
@@ -107,7 +107,7 @@ class OpenFolder implements ExportFolder {
 
 function stepsOf(path: string, leaves: string): Step[] {
   const names = path.split("/").filter((name) => name !== "");
-  if (names.some((name) => name === "." || name === "..")) throw new DeliveryError(leaves, true);
+  if (names.some((name) => name === "." || name === "..")) throw new ExportError(leaves, true);
   return names.map((name) => ({ name, leaves }));
 }
 
@@ -124,7 +124,7 @@ function openStep(folder: number, place: string, { name, leaves }: Step): number
     const code = codeOf(thrown);
     if (code !== "ELOOP" && code !== "ENOTDIR") throw failure(thrown);
     const isLink = code === "ELOOP" || told(() => lstatSync(path)).isSymbolicLink();
-    throw new DeliveryError(isLink ? leaves : "A file is where a folder is to be", true);
+    throw new ExportError(isLink ? leaves : "A file is where a folder is to be", true);
   }
 }
 
@@ -142,12 +142,12 @@ function told<T>(act: () => T, otherwise?: string): T {
   }
 }
 
-function failure(thrown: unknown, otherwise?: string): DeliveryError {
-  if (thrown instanceof DeliveryError) return thrown;
+function failure(thrown: unknown, otherwise?: string): ExportError {
+  if (thrown instanceof ExportError) return thrown;
   const code = codeOf(thrown);
-  if (otherwise !== undefined && code === "ENOENT") return new DeliveryError(otherwise, true);
+  if (otherwise !== undefined && code === "ENOENT") return new ExportError(otherwise, true);
   const final = code === "EACCES" || code === "EPERM" || code === "EISDIR" || code === "ENAMETOOLONG";
-  return new DeliveryError(`The folder cannot be written to: ${code ?? "it failed"}`, final);
+  return new ExportError(`The folder cannot be written to: ${code ?? "it failed"}`, final);
 }
 
 function codeOf(thrown: unknown): string | undefined {

@@ -6,11 +6,11 @@ import type { Means } from "../../source/delivery.ts";
 import type { FileConfig } from "../config.ts";
 import { type EngineStore, withNumber } from "./engine_objects.ts";
 import { type ExportFolder, openExportFolder } from "./export_folder.ts";
-import { deliveryError, DeliveryError } from "../failure.ts";
+import { exportError, ExportError } from "../failure.ts";
 
 /**
  * @param mark tells the unfinished files of one run from those of others.
- * @throws DeliveryError when files may not be written, or ClickHouse runs elsewhere.
+ * @throws ExportError when files may not be written, or ClickHouse runs elsewhere.
  */
 export function fileStore(
   config: FileConfig,
@@ -18,7 +18,7 @@ export function fileStore(
   mark: string,
 ): EngineStore {
   const refusal = whyNoFiles({ clickhouse, exportFileDir });
-  if (refusal !== undefined) throw new DeliveryError(refusal, true);
+  if (refusal !== undefined) throw new ExportError(refusal, true);
   let folder: ExportFolder | undefined;
   const opened = (): ExportFolder => {
     if (folder) return folder;
@@ -43,10 +43,10 @@ export function fileStore(
       params: { path: withNumber(join(opened().path, part(key))), format, structure, compression },
     }),
     explain: (thrown) => {
-      const { message, final } = deliveryError(thrown);
+      const { message, final } = exportError(thrown);
       // Where it lies is the operator's.
       const shown = folder ? message.replaceAll(folder.path, "the folder") : message;
-      return Promise.resolve(new DeliveryError(shown, final));
+      return Promise.resolve(new ExportError(shown, final));
     },
     close: (keys) => {
       for (const key of keys) {

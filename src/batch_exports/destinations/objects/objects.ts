@@ -3,15 +3,15 @@
 
 import { brotliCompressSync, constants, gzipSync } from "node:zlib";
 import { destinationLimits } from "../limits.ts";
-import { ask, type Delivery, type Means } from "../../source/delivery.ts";
+import { ask, type ExportWork, type Means } from "../../source/delivery.ts";
 import type { FileChoice, FileFormat } from "../config.ts";
-import { deliveryError, DeliveryError } from "../failure.ts";
+import { exportError, ExportError } from "../failure.ts";
 import { KeyError, manifestKey, manifestText, objectKey, type ObjectNaming } from "./object_key.ts";
 import {
   describeOf,
   filesOf,
   type FileLayout,
-  sampleOf,
+  sampleStatement,
   type Selection,
   selectionOf,
   sizeOf,
@@ -20,10 +20,10 @@ import {
 /** How one kind of store is written to. */
 export interface ObjectStore {
   /** Writes all rows of a delivery into one file. */
-  writeFile(work: Delivery, key: string, rows: FileRows): Promise<void>;
+  writeFile(work: ExportWork, key: string, rows: FileRows): Promise<void>;
   /** Writes them into several, each of which has those rows that its number says. */
   writeParts(
-    work: Delivery,
+    work: ExportWork,
     keyOf: (file: string) => string,
     rows: FileRows,
     parts: ObjectParts,
@@ -32,7 +32,7 @@ export interface ObjectStore {
   /** Before the first file: the key without what follows the last slash. */
   open?(folder: string): Promise<void>;
   /** Finds out more about what went wrong; undefined where there is no more. */
-  explain?(thrown: unknown, work: Writing): Promise<DeliveryError | undefined>;
+  explain?(thrown: unknown, work: Writing): Promise<ExportError | undefined>;
   /** After the last file: files appear under their names only now. */
   close?(keys: readonly string[]): Promise<void>;
   /** Lets go of everything, whatever happened. */
@@ -40,7 +40,7 @@ export interface ObjectStore {
 }
 
 /** What writing to a store takes. */
-export type Writing = Means & Pick<Delivery, "abort" | "mark">;
+export type Writing = Means & Pick<ExportWork, "abort" | "mark">;
 
 /** What a file holds, and how. */
 export interface FileRows {
@@ -73,9 +73,9 @@ function layoutOf({ file_format, escape_formulas }: FileChoice): FileLayout {
 
 const wholeFile: Readonly<Record<string, string>> = { gzip: "gzip", brotli: "br" };
 
-/** @throws DeliveryError */
+/** @throws ExportError */
 export async function deliverObjects(
-  work: Delivery,
+  work: ExportWork,
   store: ObjectStore,
   choice: FileChoice,
   prefix: string,
@@ -96,7 +96,7 @@ export async function deliverObjects(
       choice.max_file_size_mb === null ? await whole(work, store, plan) : await split(work, store, plan);
     await store.close?.(keys);
   } catch (thrown) {
-    if (thrown instanceof KeyError) throw new DeliveryError(thrown.message, true);
+    if (thrown instanceof KeyError) throw new ExportError(thrown.message, true);
     throw await failureOf(thrown, store, work);
   } finally {
     store.end?.();
@@ -104,12 +104,12 @@ export async function deliverObjects(
 }
 
 /** What went wrong with a store. */
-export async function failureOf(thrown: unknown, store: ObjectStore, work: Writing): Promise<DeliveryError> {
-  return (await store.explain?.(thrown, work)) ?? deliveryError(thrown);
+export async function failureOf(thrown: unknown, store: ObjectStore, work: Writing): Promise<ExportError> {
+  return (await store.explain?.(thrown, work)) ?? exportError(thrown);
 }
 
 /** Columns of the owner's own have the types that the engine gives them. */
-async function typed(work: Delivery, selection: Selection, layout: FileLayout): Promise<Selection> {
+async function typed(work: ExportWork, selection: Selection, layout: FileLayout): Promise<Selection> {
   if (layout !== "columns" || !work.source.own) return selection;
   const columns = await ask<{ name: string; type: string }>(work, describeOf(selection));
   const structure = columns.map(({ name, type }) => `\`${name}\` ${type}`).join(", ");
@@ -123,14 +123,14 @@ interface Plan {
   choice: FileChoice;
 }
 
-async function whole(work: Delivery, store: ObjectStore, plan: Plan): Promise<string[]> {
+async function whole(work: ExportWork, store: ObjectStore, plan: Plan): Promise<string[]> {
   const key = objectKey(plan.naming);
   await store.open?.(folderOf(key));
   await store.writeFile(work, key, rowsIn(plan));
   return [key];
 }
 
-async function split(work: Delivery, store: ObjectStore, plan: Plan): Promise<string[]> {
+async function split(work: ExportWork, store: ObjectStore, plan: Plan): Promise<string[]> {
   const { naming, selection } = plan;
   const files = await filesNeeded(work, plan);
   const keyOf = (file: string): string => objectKey(naming, file);
@@ -150,7 +150,7 @@ function rowsIn(plan: Plan): FileRows {
 }
 
 /** How many files make each about as big as it may be. Rows are spread by their hash, so they come out alike. */
-async function filesNeeded(work: Delivery, plan: Plan): Promise<number> {
+async function filesNeeded(work: ExportWork, plan: Plan): Promise<number> {
   const bytesMax = (plan.choice.max_file_size_mb ?? 0) * 1024 * 1024;
   const [size] = await ask<{ rows: string; bytes: string }>(work, sizeOf(plan.selection));
   const shrunk = Number(size?.bytes ?? 0) * (await shrinking(work, plan));
@@ -159,13 +159,13 @@ async function filesNeeded(work: Delivery, plan: Plan): Promise<number> {
 }
 
 /** To what part of its size a sample of the rows is compressed. */
-async function shrinking(work: Delivery, plan: Plan): Promise<number> {
+async function shrinking(work: ExportWork, plan: Plan): Promise<number> {
   const { choice, selection } = plan;
   if (choice.compression === null && choice.file_format !== "Parquet") return 1;
   // Rows may be a megabyte each: the engine stops behind the block that makes them enough.
   const sample = await ask<{ row: string }>(
     work,
-    sampleOf(selection, destinationLimits.exportSampleRowsMax),
+    sampleStatement(selection, destinationLimits.exportSampleRowsMax),
     {
       max_result_bytes: destinationLimits.exportSampleBytesMax,
       result_overflow_mode: "break",

@@ -4,14 +4,14 @@
 import { destinationLimits } from "../limits.ts";
 import { withoutLast } from "../../../core/trim.ts";
 import type { S3Config } from "../config.ts";
-import { DeliveryError } from "../failure.ts";
+import { ExportError } from "../failure.ts";
 import { type EngineStore, withNumber } from "./engine_objects.ts";
 import { explainS3 } from "./s3_refusal.ts";
 
 /**
  * @param checked the address that its host was found to have. A plain http:// request goes to this very one; over
  *   https:// nobody but the host can answer, wherever its name leads by then.
- * @throws DeliveryError when its address cannot be said to ClickHouse.
+ * @throws ExportError when its address cannot be said to ClickHouse.
  */
 export function s3Store(config: S3Config, checked?: string): EngineStore {
   const { aws_access_key_id, aws_secret_access_key } = config;
@@ -31,7 +31,7 @@ export function s3Store(config: S3Config, checked?: string): EngineStore {
     explain: (thrown, work) => explainS3(thrown, config, work),
     file: (key, format, structure, compression) => {
       if (address.needsFolder && !key.includes("/")) {
-        throw new DeliveryError("Virtual-hosted addressing needs a prefix with at least one folder", true);
+        throw new ExportError("Virtual-hosted addressing needs a prefix with at least one folder", true);
       }
       const keys = signed ? "{access_key:String}, {secret_key:String}" : "NOSIGN";
       return {
@@ -87,7 +87,7 @@ function pinned(config: S3Config, checked: string | undefined): Address {
   const url = new URL(address.root);
   if (checked === undefined || url.protocol !== "http:") return address;
   if (config.use_virtual_style_addressing) {
-    throw new DeliveryError("An endpoint_url that is to hold the bucket has to begin with https://", true);
+    throw new ExportError("An endpoint_url that is to hold the bucket has to begin with https://", true);
   }
   url.hostname = checked.includes(":") ? `[${checked}]` : checked;
   return { ...address, root: url.href };

@@ -4,13 +4,13 @@
 import { destinationLimits } from "../limits.ts";
 import { reasonOf } from "../../../core/log.ts";
 import { ClickHouseError } from "../../../storage/clickhouse/clickhouse.ts";
-import type { Delivery, Means } from "../../source/delivery.ts";
+import type { ExportWork, Means } from "../../source/delivery.ts";
 import type { S3Config } from "../config.ts";
-import { DeliveryError } from "../failure.ts";
+import { ExportError } from "../failure.ts";
 import { checkKey } from "./object_key.ts";
 import { post, type Posted } from "../post.ts";
 
-export type Explaining = Pick<Means, "addresses"> & Pick<Delivery, "abort">;
+export type Explaining = Pick<Means, "addresses"> & Pick<ExportWork, "abort">;
 
 interface Refusal {
   /** Small letters; any of them tells it. */
@@ -98,19 +98,19 @@ export async function explainS3(
   thrown: unknown,
   config: S3Config,
   explaining: Explaining,
-): Promise<DeliveryError | undefined> {
+): Promise<ExportError | undefined> {
   if (!(thrown instanceof ClickHouseError) || !aboutServer.has(thrown.type)) return undefined;
   const text = reasonOf(thrown).slice(0, readCharsMax).toLowerCase();
   const isOfSocket = text.includes("poco::exception") || text.includes("e.code()");
   const broken = isOfSocket ? find(connection, text) : undefined;
-  if (broken) return new DeliveryError(`The S3 server could not be reached: ${broken.said}`, false);
+  if (broken) return new ExportError(`The S3 server could not be reached: ${broken.said}`, false);
   const refused = find(known, text);
   if (refused)
-    return new DeliveryError(`The S3 server refused: ${refused.said}${hint(config, text)}`, refused.final);
+    return new ExportError(`The S3 server refused: ${refused.said}${hint(config, text)}`, refused.final);
   const reply = await ask(config, explaining).catch(() => undefined);
   if (reply) return ofStatus(reply, text);
   const silent = text.includes("no response body") ? ": No response body" : "";
-  return new DeliveryError(`The S3 server refused, in words that are not known${silent}`, false);
+  return new ExportError(`The S3 server refused, in words that are not known${silent}`, false);
 }
 
 /** What ClickHouse calls errors of a server or of the way to it. */
@@ -141,20 +141,17 @@ function hint({ endpoint_url, region }: S3Config, text: string): string {
 }
 
 /** An answer to the same request, when that was asked by this process. */
-function ofStatus({ status, header }: Posted, text: string): DeliveryError {
+function ofStatus({ status, header }: Posted, text: string): ExportError {
   if (status >= 300 && status < 400) {
     const region = header("x-amz-bucket-region") ?? "";
     const where = regionShape.test(region) ? `: the bucket is in the region ${region}` : "";
-    return new DeliveryError(
-      `The S3 server answered ${status}, and redirects are not followed${where}`,
-      true,
-    );
+    return new ExportError(`The S3 server answered ${status}, and redirects are not followed${where}`, true);
   }
   if (status === 401 || status === 403 || status === 404) {
-    return new DeliveryError(`The server answered ${status} and said no more that is known`, true);
+    return new ExportError(`The server answered ${status} and said no more that is known`, true);
   }
   const silent = text.includes("no response body") ? ": No response body" : "";
-  return new DeliveryError(
+  return new ExportError(
     `The S3 server failed${status >= 400 ? ` with status ${status}` : ""}${silent}`,
     false,
   );

@@ -4,7 +4,11 @@
 import { marked, type Selection, type ExportStatement } from "../../source/store.ts";
 
 /** Writes a selection into a table function. */
-export function insertOf(target: ExportStatement, { select }: Selection, mark: string): ExportStatement {
+export function insertStatement(
+  target: ExportStatement,
+  { select }: Selection,
+  mark: string,
+): ExportStatement {
   return {
     text: `INSERT INTO FUNCTION ${target.text} ${select.text} ${marked(mark)}`,
     params: { ...target.params, ...select.params },

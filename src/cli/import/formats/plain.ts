@@ -4,7 +4,7 @@
 import { isUuid } from "../../../core/id.ts";
 import { type Members, readMembers, writeMembers } from "../reading/members.ts";
 import { type RecordFate, type Mappable, rejected } from "./record.ts";
-import { readMoment, rfc3339Ms } from "./timestamp.ts";
+import { parseMoment, rfc3339Ms } from "./timestamp.ts";
 
 const nilUuid = "00000000-0000-0000-0000-000000000000";
 
@@ -32,7 +32,7 @@ export function mapPlain(record: Mappable, nowMs: number): RecordFate {
 
 /** Takes the row apart and puts it together again with what it needs; every other member stays as written. */
 function mend(record: Mappable, nowMs: number): RecordFate {
-  const moment = readMoment(record.value["timestamp"]);
+  const moment = parseMoment(record.value["timestamp"]);
   if (moment === undefined) return rejected(noTime(record.value["timestamp"]));
   const flaw = timeFlaw(moment.ms, nowMs);
   if (flaw !== undefined) return rejected(flaw);

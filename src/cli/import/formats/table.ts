@@ -5,7 +5,7 @@ import { splitFields } from "../reading/csv.ts";
 import { type Members, readMembers } from "../reading/members.ts";
 import { noTime, timeFlaw, usableUuid } from "./plain.ts";
 import { type RecordFate, rejected } from "./record.ts";
-import { readMoment } from "./timestamp.ts";
+import { parseMoment } from "./timestamp.ts";
 
 const known = ["event", "distinct_id", "timestamp", "uuid", "properties"] as const;
 type Known = (typeof known)[number];
@@ -56,7 +56,7 @@ export function mapTableRow(
     return rejected(`${fields.length} fields, but the header has ${table.names.length}`);
   }
   const field = (name: Known): string => (table.places[name] < 0 ? "" : fields[table.places[name]]!);
-  const moment = readMoment(field("timestamp"));
+  const moment = parseMoment(field("timestamp"));
   if (moment === undefined) return rejected(noTime(field("timestamp")));
   const flaw = timeFlaw(moment.ms, nowMs);
   if (flaw !== undefined) return rejected(flaw);

@@ -80,7 +80,7 @@ function dayOf(year: number, month: number, day: number): number {
  * Reads a timestamp of an export: RFC 3339; dates, and times with a space, without seconds or zone (UTC),
  * with `UTC`, `+02` or `+0200`; RFC 2822; numbers of seconds, ms, µs or ns, told apart by their size.
  */
-export function readMoment(value: unknown): Moment | undefined {
+export function parseMoment(value: unknown): Moment | undefined {
   if (typeof value === "number") return fromNumber(value);
   if (typeof value !== "string") return undefined;
   const ms = rfc3339Ms(value);

@@ -4,7 +4,7 @@
 import { type Members, saysSomething, writeMembers } from "../reading/members.ts";
 import { noTime, timeFlaw } from "./plain.ts";
 import { type RecordFate, rejected, type Translated } from "./record.ts";
-import { type Moment, readMoment } from "./timestamp.ts";
+import { type Moment, parseMoment } from "./timestamp.ts";
 
 /**
  * The text of a batch item. Without a distinct id it goes all the same: the server counts why it takes no
@@ -22,7 +22,7 @@ export function itemOf(translated: Translated): RecordFate {
 export function translatedMoment(values: readonly unknown[], nowMs: number): Moment | RecordFate {
   let unreadable: unknown;
   for (const value of values) {
-    const moment = readMoment(value);
+    const moment = parseMoment(value);
     const flaw = moment && timeFlaw(moment.ms, nowMs);
     if (moment !== undefined) return flaw === undefined ? moment : rejected(flaw);
     unreadable ??= value;

@@ -9,7 +9,7 @@ import {
   readsUntil,
 } from "../../../src/storage/clickhouse/clickhouse.ts";
 import { classified, exceedsItsMemory, isTooHeavy } from "../../../src/storage/clickhouse/error.ts";
-import { openAllowances } from "../../../src/storage/clickhouse/read_places.ts";
+import { openAllowances } from "../../../src/storage/clickhouse/read_allowances.ts";
 import { cleanUp, later } from "../../support/cleanup.ts";
 
 afterAll(cleanUp);
