@@ -1,4 +1,4 @@
-// Bytes and text. Nothing here knows a format.
+// Bytes and text.
 
 const encoder = new TextEncoder();
 

@@ -1,10 +1,10 @@
-// Bytes that come in chunks: kept in pieces of a sensible size, joined in stretches, and freed without waiting for
-// garbage to be collected. Nothing here knows a format.
+// Bytes that arrive in chunks: collected in pieces of a sensible size, joined slice by slice, and freed without waiting
+// for garbage collection.
 
 import { yieldToEventLoop } from "./clock.ts";
 import { limits } from "./limits.ts";
 
-/** Chunks as they come, where small ones are copied together: each object weighs some hundred bytes. */
+/** Collects chunks and copies small ones together, since each object costs some hundred bytes. */
 export class Chunks {
   /** The bytes so far. */
   size = 0;
@@ -27,7 +27,7 @@ export class Chunks {
     this.#used += chunk.length;
   }
 
-  /** Takes what there is: it is empty afterwards. */
+  /** Returns the pieces; the collection is empty afterwards. */
   take(): Uint8Array[] {
     this.#end();
     this.size = 0;
@@ -43,7 +43,7 @@ export class Chunks {
 
 const nothing = new Uint8Array(0);
 
-/** Pieces in one, laid side by side a stretch at a time; their memory is given back. */
+/** The pieces in one array, copied slice by slice; their memory is freed. */
 export async function joined(pieces: readonly Uint8Array[]): Promise<Uint8Array> {
   const [only] = pieces;
   if (only && pieces.length === 1) return only;
@@ -52,14 +52,14 @@ export async function joined(pieces: readonly Uint8Array[]): Promise<Uint8Array>
   return whole;
 }
 
-/** How many bytes pieces have together. */
+/** The bytes of all pieces together. */
 export function bytesIn(pieces: readonly Uint8Array[]): number {
   return pieces.reduce((sum, piece) => sum + piece.length, 0);
 }
 
 /**
- * Lays pieces side by side into `out`, which is large enough; others get their turn between stretches. Several are not
- * for anybody else: their memory is given back as it goes, and not all at once when garbage is collected.
+ * Copies the pieces into `out`, which is large enough, and yields to the event loop between slices. If there are
+ * several pieces, each one is freed once it is copied.
  */
 export async function copyPieces(pieces: readonly Uint8Array[], out: Uint8Array): Promise<void> {
   let [place, left] = [0, limits.copyBytesMax];
@@ -79,8 +79,8 @@ export async function copyPieces(pieces: readonly Uint8Array[], out: Uint8Array)
 }
 
 /**
- * Gives back the memory of bytes that nobody reads any more. Those that lie in others' memory are left alone, unless
- * `whole` says that all of it is theirs; so are short ones, which may lie in a pool.
+ * Frees the memory of bytes that are not read any more. A view of a larger buffer is left alone unless `whole` says
+ * that the buffer belongs to it; so are short ones, which may lie in a pool.
  */
 export function free({ buffer, byteLength }: Uint8Array, whole = false): void {
   if (!(buffer instanceof ArrayBuffer) || buffer.byteLength < limits.chunkBytesMin) return;

@@ -1,5 +1,4 @@
-// Time, as everybody here gets it: handed down, so that a test can hold it still. Nothing else reads the
-// system's.
+// Time. A clock is handed down, so that a test can stop it; no other file reads the system's clock.
 
 export interface Clock {
   /** Milliseconds since 1970, UTC. */
@@ -13,7 +12,7 @@ export const systemClock: Clock = {
   elapsed: () => performance.now(),
 };
 
-/** Resolves after `ms`; never keeps the process alive by itself when `unref` is true. */
+/** Resolves after `ms`; with `unref` it does not keep the process alive. */
 export function sleep(ms: number, unref = false): Promise<void> {
   return new Promise((resolve) => {
     const timer = setTimeout(resolve, ms);
@@ -21,13 +20,13 @@ export function sleep(ms: number, unref = false): Promise<void> {
   });
 }
 
-/** Those who let others go first, in the order in which they came. */
+/** The callers of yieldToEventLoop(), in their order. */
 const queue: (() => void)[] = [];
 let first = 0;
 
 /**
- * Resolves when everybody else who has something to do in this turn of the loop has done it. Of all who wait here one
- * goes on in a turn: however many long bodies are worked off at once, a request waits for one stretch of one of them.
+ * Resolves after the other work of this turn of the event loop. One caller goes on in each turn: however many long
+ * bodies are processed at once, a request waits for one slice of one of them.
  */
 export function yieldToEventLoop(): Promise<void> {
   return new Promise((resolve) => {
@@ -41,10 +40,10 @@ function goOn(): void {
     queue.length = 0;
     first = 0;
   } else setImmediate(goOn);
-  // An array whose front is shifted off would be moved each time.
+  // shift() would move the whole array each time.
   if (first >= queueFrontMax) first -= queue.splice(0, first).length;
   resolve();
 }
 
-/** Places of the queue that may lie unused before it is moved. */
+/** Unused places at the front of the queue before it is moved. */
 const queueFrontMax = 1024;

@@ -1,6 +1,6 @@
-// Waiting that ends. Never stops the work itself: what comes too late is dropped.
+// Waiting with a time-out. The work itself is not stopped; a late result is dropped.
 
-/** Thrown instead of a late answer. */
+/** Thrown when the result is late. */
 export class DeadlineError extends Error {
   readonly code = "TIMEOUT";
 
@@ -10,7 +10,7 @@ export class DeadlineError extends Error {
   }
 }
 
-/** What `work` resolves to, or DeadlineError after `msMax` milliseconds. */
+/** The result of `work`, or DeadlineError after `msMax` milliseconds. */
 export async function withinMs<T>(work: Promise<T>, msMax: number): Promise<T> {
   const { promise, reject } = Promise.withResolvers<never>();
   const timer = setTimeout(() => reject(new DeadlineError(msMax)), msMax);

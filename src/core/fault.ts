@@ -1,4 +1,4 @@
-// An expected refusal of a request. Its HTTP status is in http/problem.ts, nowhere else.
+// An expected refusal of a request. Its HTTP status is in http/problem.ts.
 
 export type FaultCode =
   // the request as a whole
@@ -51,7 +51,7 @@ export interface FaultOptions {
   attr?: string | null;
   /** Sent as Retry-After, in whole seconds. */
   retryAfterSeconds?: number;
-  /** For method_not_allowed: what the Allow header says. */
+  /** For method_not_allowed: the Allow header. */
   allow?: string;
 }
 
@@ -74,9 +74,9 @@ export class Fault extends Error {
   }
 }
 
-/** A start-up or command-line mistake a person can mend: printed as one line, never with a stack. */
+/** A mistake of a person in the configuration or the command line: printed as one line, without a stack. */
 export class UserError extends Error {
-  /** 1 = it failed, 2 = wrong use. */
+  /** Exit code: 1 = it failed, 2 = wrong use. */
   readonly exitCode: 1 | 2;
 
   constructor(message: string, exitCode: 1 | 2 = 1) {

@@ -1,26 +1,26 @@
-// What other servers said, made fit to be stored, logged and shown: bounded, storable, and free of the secrets that
-// they were sent. The one place where this is done.
+// Texts of other servers, made safe to store, log and show: bounded, storable, and without the secrets that the servers
+// were sent.
 
 export interface Foreign {
-  /** What the server was sent and must not be shown: keys, passwords, tokens, names of users. */
+  /** Secrets that the server was sent: keys, passwords, tokens, names of users. */
   secrets: readonly string[];
-  /** The longest text that is kept, in characters. */
+  /** The length of the result, in characters. */
   charsMax: number;
 }
 
-/** Characters that are looked at: whatever lies behind them is dropped unseen. Several times what anybody keeps. */
+/** Characters that are read; the rest is dropped. Several times what is kept. */
 const readCharsMax = 16_384;
-/** Stands for a secret. */
+/** Replaces a secret. */
 const hidden = "[hidden]";
-/** Shorter secrets are hidden only where they stand alone: they are found in every other word. */
+/** A shorter secret is hidden only as a word of its own, since it occurs in many words. */
 const secretCharsMin = 4;
-/** Shorter pieces of an encoded secret say nothing about it. */
+/** A shorter part of an encoded secret reveals nothing. */
 const encodedCharsMin = 6;
 
 /**
- * The text without the secrets, spelled as they are or percent-, base64-, hex-, JSON- or HTML-encoded, without anything
- * that looks like an authorization or a signature, and without characters that a store or a terminal does not take. A
- * secret that was cut off at the end of the text is hidden too.
+ * The text without the secrets (as they are, or percent-, base64-, hex-, JSON- or HTML-encoded), without anything that
+ * looks like an authorization or a signature, and without characters that a store or a terminal does not take. A secret
+ * that is cut off at the end of the text is hidden too.
  */
 export function foreignText(text: string, { secrets, charsMax }: Foreign): string {
   let clean = text.slice(0, readCharsMax);
@@ -36,7 +36,7 @@ export function foreignText(text: string, { secrets, charsMax }: Foreign): strin
   return storableText(clean, charsMax);
 }
 
-/** The text cut to `charsMax`, with U+FFFD in place of what Postgres refuses and terminals obey, in one line. */
+/** The text in one line, cut to `charsMax`; U+FFFD replaces what Postgres refuses and what terminals interpret. */
 export function storableText(text: string, charsMax: number): string {
   return text
     .slice(0, charsMax)
@@ -45,7 +45,7 @@ export function storableText(text: string, charsMax: number): string {
     .replace(unprintable, "\uFFFD");
 }
 
-/** The same of every text in a JSON value. */
+/** The same for every text in a JSON value. */
 export function foreignValue(value: unknown, foreign: Foreign): unknown {
   if (typeof value === "string") return foreignText(value, foreign);
   if (Array.isArray(value)) return value.map((one) => foreignValue(one, foreign));
@@ -53,7 +53,7 @@ export function foreignValue(value: unknown, foreign: Foreign): unknown {
   return Object.fromEntries(Object.entries(value).map(([name, one]) => [name, foreignValue(one, foreign)]));
 }
 
-/** A JSON value as Postgres stores it: no NUL and no half of a surrogate pair in its texts and names. */
+/** A JSON value that Postgres can store: no NUL and no half of a surrogate pair in texts and names. */
 export function storableJson<T>(value: T): T {
   return storable(value) as T;
 }
@@ -67,7 +67,7 @@ function storable(value: unknown): unknown {
   );
 }
 
-/** What of an address may be a secret: its user and password, long steps of its path, values of its query. */
+/** Parts of an address that may be secret: user and password, long path segments, values of the query. */
 export function secretsInUrl(address: string): string[] {
   if (!URL.canParse(address)) return [];
   const url = new URL(address);
@@ -77,7 +77,7 @@ export function secretsInUrl(address: string): string[] {
   return [...login, ...steps, ...values].filter((one) => one !== "");
 }
 
-/** Control characters, and marks that turn the direction of the text that follows. */
+/** Control characters, and marks that change the direction of text. */
 // oxlint-disable-next-line no-control-regex
 const unprintable = /[\x00-\x1f\x7f-\x9f\u061c\u200e\u200f\u2028-\u202e\u2066-\u2069\ufeff]/g;
 

@@ -1,31 +1,31 @@
-// Counts that take long, kept for moments and counted anew behind the back of whoever asks. Never keeps a small one.
+// A cache of counts that take long. A count past its fresh age is returned and taken again in the background.
 
 import type { Clock } from "../core/clock.ts";
 import { hashKey } from "../core/id.ts";
 import { workLimits } from "./limits.ts";
 
-/** Longer questions, which may list thousands of ids, are known by their hash. */
+/** A longer question, which may list thousands of ids, is kept under its hash. */
 const questionCharsMax = 100;
 
 interface Kept {
   count: number;
-  /** When its counting began: what was stored before is in it. By Clock.elapsed(). */
+  /** When the counting began, by Clock.elapsed(): rows stored before are in it. */
   at: number;
 }
 
-/** Of one project: what is kept by the question, and the questions that are being asked once more. */
+/** One project's counts by question, and the questions that are being counted again. */
 interface Counted {
   kept: Map<string, Kept>;
   again: Set<string>;
 }
 
 /**
- * Small counts are exact, since they are taken whenever they are asked for; one of `workLimits.countKeptMin` or more
- * may be `workLimits.countKeptMs` old.
+ * Small counts are exact: only one of `workLimits.countKeptMin` or more is cached, for `workLimits.countKeptMs` at
+ * most.
  */
 export class CountCache {
   readonly #clock: Clock;
-  /** By project, the latest used last. */
+  /** By project, the most recently used last. */
   readonly #projects = new Map<number, Counted>();
 
   constructor(clock: Clock) {
@@ -33,8 +33,8 @@ export class CountCache {
   }
 
   /**
-   * @param asked tells questions of one project apart.
-   * @throws whatever `take` does, unless a count was kept.
+   * @param asked identifies the question within the project.
+   * @throws whatever `take` throws, unless a count is cached.
    */
   async count(project_id: number, asked: string, take: () => Promise<number>): Promise<number> {
     const question = asked.length <= questionCharsMax ? asked : hashKey(asked);
@@ -44,7 +44,7 @@ export class CountCache {
     if (!kept || age > workLimits.countKeptMs) return await this.#take(counted, question, take);
     if (age > workLimits.countFreshMs && !counted.again.has(question)) {
       counted.again.add(question);
-      // Who asks next, and finds none that is young enough, hears what is wrong.
+      // A failure here is not reported: the first request without a cached count gets it.
       void this.#take(counted, question, take)
         .catch(() => {})
         .finally(() => counted.again.delete(question));
@@ -52,7 +52,7 @@ export class CountCache {
     return kept.count;
   }
 
-  /** Something was taken away: what was counted before, or is being counted, no longer holds. */
+  /** Drops the counts of a project, also those being taken: rows were deleted. */
   forget(project_id: number): void {
     this.#projects.delete(project_id);
   }
@@ -75,7 +75,7 @@ export class CountCache {
   }
 }
 
-/** Without the oldest, while there are too many. */
+/** Removes the oldest entries beyond `sizeMax`. */
 function trim(map: Map<unknown, unknown>, sizeMax: number): void {
   for (const key of map.keys()) {
     if (map.size <= sizeMax) return;

@@ -1,25 +1,26 @@
-// Places shared out among owners, such as projects: whoever holds the fewest comes first, and nobody takes all. Never
-// waits itself.
+// Places shared out among owners, such as projects: the owner with the fewest comes first, and no owner takes all.
 
 import { workLimits } from "./limits.ts";
 
-/** Whom a place is counted for: a project, or a text for what belongs to none. */
+/** Who a place is counted for: a project, or a text for work that belongs to none. */
 export type Owner = number | string;
 
 /**
- * An owner gets one more place only while it holds fewer than `share` times those that are free: some are always left
- * for the next one, without knowing who that will be. Alone, an owner has about share / (1 + share) of all.
- * The rule is that of dynamic thresholds in switches' shared buffers (Choudhury and Hahne, 1998).
+ * An owner gets another place only while it holds fewer than `share` times the free places, so that some are always
+ * left for the next owner. A single owner gets about share / (1 + share) of all places. This is the rule of dynamic
+ * thresholds in the shared buffers of switches (Choudhury and Hahne, 1998).
  */
 export class FairShare {
   #free: number;
   readonly #share: number;
   readonly #held = new Map<Owner, number>();
-  /** Who had a place, the latest last: of two with as many places the one that waited longer for a turn is first. */
+  /**
+   * Owners that had a place, the latest last: of two owners with as many places, the one served longer ago is first.
+   */
   readonly #served = new Map<Owner, number>();
   #turn = 0;
 
-  /** Without a `share`, one owner may have all places while nobody else waits. */
+  /** Without a `share`, one owner may take all places while no other waits. */
   constructor(places: number, share: number = Number.POSITIVE_INFINITY) {
     this.#free = places;
     this.#share = share;
@@ -29,7 +30,7 @@ export class FairShare {
     return this.#free;
   }
 
-  /** `weight`: how many places it counts as among those its owner holds, where it is to be held back. */
+  /** `weight`: how many places one place of this owner counts as. */
   mayTake(owner: Owner, weight = 1): boolean {
     const free = this.#free;
     if (free <= 0) return false;
@@ -56,7 +57,7 @@ export class FairShare {
     else this.#held.delete(owner);
   }
 
-  /** Who of those that wait comes next; undefined when none of them may take a place. */
+  /** The next one of those that wait; undefined when none of them may take a place. */
   next<One extends FairWaiter>(waiting: Iterable<One>): One | undefined {
     let best: One | undefined;
     for (const one of waiting) {
@@ -65,7 +66,7 @@ export class FairShare {
     return best;
   }
 
-  /** Takes places for as many of those that wait as may have one, in their order. */
+  /** Takes places for as many of those that wait as may have one; returns them in their order. */
   takeFor<One extends FairWaiter>(waiting: readonly One[]): One[] {
     const left = new Set(waiting);
     const taken: One[] = [];
@@ -88,6 +89,6 @@ export class FairShare {
 /** One that waits for a place. */
 export interface FairWaiter {
   owner: Owner;
-  /** As FairShare.mayTake() has it; 1 unless told. */
+  /** As in FairShare.mayTake(); 1 by default. */
   weight?: number;
 }

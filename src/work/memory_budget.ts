@@ -1,5 +1,4 @@
-// A budget of bytes that everybody who holds request bodies in memory acquires them from, with a share for each
-// project. Never allocates anything itself.
+// A budget of bytes for request bodies in memory, with a share for each project. It counts and allocates nothing.
 
 import { Fault } from "../core/fault.ts";
 import { limits } from "../core/limits.ts";
@@ -10,11 +9,11 @@ export interface MemoryBudgetOptions {
   bytesMax: number;
   /** Bytes of one project's bodies, and of all bodies whose project is not known. */
   shareBytesMax: number;
-  /** How long acquireSoon() waits, in ms; workLimits.bodyMemoryWaitMsMax unless told. */
+  /** How long acquireSoon() waits, in ms; workLimits.bodyMemoryWaitMsMax by default. */
   waitMsMax?: number;
 }
 
-/** Stands for the project of bodies whose project is not known. */
+/** The project number of bodies whose project is not known. */
 const nobody = 0;
 
 interface Waiter {
@@ -26,7 +25,7 @@ interface Waiter {
 export class MemoryBudget {
   readonly bytesMax: number;
   readonly shareBytesMax: number;
-  /** What of it is open to a body that is not short, and to one longer than limits.wholeBodyBytesMax. */
+  /** The parts of it for bodies that are not short, and for those longer than limits.wholeBodyBytesMax. */
   readonly #usualBytesMax: number;
   readonly #longBytesMax: number;
   readonly #waitMsMax: number;
@@ -47,32 +46,32 @@ export class MemoryBudget {
     return this.#held;
   }
 
-  /** What one project's bodies hold now, in bytes; without a project, those whose project is not known. */
+  /** Bytes that the bodies of one project hold now; without a project, those whose project is not known. */
   heldBy(project_id: number = nobody): number {
     return this.#shares.get(project_id) ?? 0;
   }
 
-  /** What one request will hold; it is closed when the request is over. */
+  /** A lease for one request, to be closed when the request is over. */
   open(): MemoryLease {
     return new MemoryLease(this);
   }
 
-  /** Takes the bytes of a short body, which has no lease: false when there are none left. */
+  /** Takes the bytes of a short body, which has no lease; false when there are not so many left. */
   acquireShort(bytes: number): boolean {
     if (this.#held + bytes > this.bytesMax) return false;
     this.#held += bytes;
     return true;
   }
 
-  /** Gives back what acquireShort() took. */
+  /** Returns what acquireShort() took. */
   releaseShort(bytes: number): void {
     this.#held -= bytes;
     if (this.#waiting.size > 0) this.#grant();
   }
 
   /**
-   * For leases, the next as well: false, and nothing is taken, when the budget or the project's share does not hold
-   * that much. `before`: bytes that the lease holds already.
+   * For leases. False, and nothing is taken, when the budget or the project's share is exceeded. `before`: bytes that
+   * the lease holds already.
    */
   take(project_id: number, bytes: number, before: number): boolean {
     const share = this.heldBy(project_id) + bytes;
@@ -84,7 +83,7 @@ export class MemoryBudget {
     return true;
   }
 
-  /** Gives back what take() took. */
+  /** For leases: returns what take() took. */
   give(project_id: number, bytes: number): void {
     const share = this.heldBy(project_id) - bytes;
     this.#held -= bytes;
@@ -93,18 +92,18 @@ export class MemoryBudget {
     if (this.#waiting.size > 0) this.#grant();
   }
 
-  /** Moves bytes from one project's share to another's; false when that has no room. */
+  /** For leases: moves bytes from one project's share to another's; false when that share is exceeded. */
   move(from: number, to: number, bytes: number): boolean {
     const share = this.heldBy(to) + bytes;
     if (share > this.shareBytesMax) return false;
-    // Without a moment at which the bytes are nobody's.
+    // In this order the bytes are never free in between.
     this.#shares.set(to, share);
     this.#held += bytes;
     this.give(from, bytes);
     return true;
   }
 
-  /** Resolves to false when there was no room for the bytes in time. */
+  /** For leases: resolves to false when the bytes were not free in time. */
   wait(lease: MemoryLease, bytes: number): Promise<boolean> {
     if (this.#waiting.size >= workLimits.bodyMemoryWaitingMax) return Promise.resolve(false);
     return new Promise((resolve) => {
@@ -124,7 +123,7 @@ export class MemoryBudget {
     });
   }
 
-  /** First come, first served, past those whose project has no room: these hold up nobody else. */
+  /** In order of arrival, but a waiter whose project's share is used up does not hold up others. */
   #grant(): void {
     for (const waiter of this.#waiting) {
       if (!waiter.lease.tryAcquire(waiter.bytes)) continue;
@@ -134,7 +133,7 @@ export class MemoryBudget {
   }
 }
 
-/** What one request holds of a budget. */
+/** The bytes that one request holds of a budget. */
 export class MemoryLease {
   readonly #budget: MemoryBudget;
   #project: number = nobody;
@@ -152,13 +151,13 @@ export class MemoryLease {
 
   /**
    * Takes so many bytes more, before they are allocated.
-   * @throws Fault unavailable with Retry-After when there are not so many left, and then nothing is taken.
+   * @throws Fault unavailable with Retry-After when there are not so many left; then nothing is taken.
    */
   acquire(bytes: number): void {
     if (!this.tryAcquire(bytes)) throw exhausted();
   }
 
-  /** The same, without a fault. */
+  /** As acquire(), but returns false instead of a fault. */
   tryAcquire(bytes: number): boolean {
     if (this.#closed) throw new Error("memory is acquired through a closed lease");
     if (!this.#budget.take(this.#project, bytes, this.#bytes)) return false;
@@ -167,7 +166,7 @@ export class MemoryLease {
   }
 
   /**
-   * The same, waiting for its turn: only for who holds nothing yet that others wait for.
+   * As acquire(), but waits for its turn. Only for a request that holds nothing that others wait for.
    * @throws Fault unavailable when there was no room in time, or too many wait.
    */
   async acquireSoon(bytes: number): Promise<void> {
@@ -175,13 +174,13 @@ export class MemoryLease {
     if (bytes > this.#budget.shareBytesMax || !(await this.#budget.wait(this, bytes))) throw exhausted();
   }
 
-  /** Acquires or releases as many as it takes to hold so many. @throws Fault unavailable as acquire(). */
+  /** Acquires or releases the difference to so many bytes. @throws Fault unavailable as acquire(). */
   hold(bytes: number): void {
     if (bytes > this.#bytes) this.acquire(bytes - this.#bytes);
     else this.release(this.#bytes - bytes);
   }
 
-  /** Gives back so many bytes, which were freed. */
+  /** Returns so many bytes, which were freed. */
   release(bytes: number): void {
     if (bytes > this.#bytes) throw new Error(`${bytes} bytes are released of ${this.#bytes}`);
     this.#bytes -= bytes;
@@ -189,8 +188,8 @@ export class MemoryLease {
   }
 
   /**
-   * What it holds, and will hold, is of this project's share.
-   * @throws Fault unavailable when that has no room, and then nothing is changed.
+   * Counts what the lease holds, and will hold, in this project's share.
+   * @throws Fault unavailable when the share is exceeded; then nothing is changed.
    */
   assign(project_id: number): void {
     if (project_id === this.#project) return;
@@ -198,7 +197,7 @@ export class MemoryLease {
     this.#project = project_id;
   }
 
-  /** Gives everything back; once is as good as twice. */
+  /** Returns everything; a second call does nothing. */
   close(): void {
     if (this.#closed) return;
     this.release(this.#bytes);
@@ -206,7 +205,7 @@ export class MemoryLease {
   }
 }
 
-/** What a request is answered that finds no memory. */
+/** The fault of a request that finds no memory. */
 export function exhausted(): Fault {
   const detail =
     "The server holds as many request bodies as its memory allows. Send the request again later.";
@@ -214,8 +213,8 @@ export function exhausted(): Fault {
 }
 
 /**
- * The budget of one of so many workers. One largest body always fits: `bodyBytesMax` on the wire, inflated as far as
- * it may, with its index.
+ * The budget of one of `workers` workers. One body of the largest size always fits: `bodyBytesMax` on the wire,
+ * inflated to the limit, with its index.
  */
 export function openBodyMemory(bodyBytesMax: number, workers: number): MemoryBudget {
   const largest = bodyBytesMax + limits.inflatedBytesMax + limits.indexBytesMax;

@@ -1,5 +1,5 @@
-// A log for what may go wrong thousands of times a second: the first of a kind is said at once, and from then on one
-// line a minute says how many more there were.
+// A log for what may go wrong thousands of times a second: the first line of a kind is written at once, then one line a
+// minute with the number of repetitions.
 
 import type { Clock } from "../core/clock.ts";
 import { workLimits } from "./limits.ts";
@@ -10,9 +10,9 @@ type Level = Exclude<LogLevel, "silent">;
 interface Kind {
   level: Level;
   message: string;
-  /** Of the latest one. */
+  /** The fields of the latest line. */
   fields: LogFields;
-  /** When something was said last, and how often it happened since. */
+  /** When a line was last written, and how many were left out since. */
   saidAt: number;
   since: number;
 }
@@ -43,7 +43,7 @@ export class RepeatedLog implements Log {
     this.#note("error", message, fields);
   }
 
-  /** Says what has waited for a minute; to be called now and then. */
+  /** Writes the lines that waited for a minute; to be called from time to time. */
   look(): void {
     const now = this.#clock.elapsed();
     for (const [key, kind] of this.#kinds) {
@@ -53,14 +53,14 @@ export class RepeatedLog implements Log {
     }
   }
 
-  /** Says what is left to be said. */
+  /** Writes all lines that are left. */
   close(): void {
     for (const kind of this.#kinds.values()) if (kind.since > 0) this.#say(kind, this.#clock.elapsed());
     this.#kinds.clear();
   }
 
   #note(level: Level, message: string, fields: LogFields): void {
-    // A lane's trouble is not another's.
+    // The same message of another lane is counted on its own.
     const key = `${String(fields["lane"])} ${message}`;
     const kind = this.#kinds.get(key);
     if (kind) {

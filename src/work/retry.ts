@@ -1,20 +1,19 @@
-// What is never given up, only waited for: tried again after pauses that grow, until it succeeds. Never goes on
-// once it is told to stop.
+// Retries with backoff until it succeeds or is told to stop.
 
 import { workLimits } from "./limits.ts";
 import { type Log, reasonOf } from "../core/log.ts";
 
 export interface RetryOptions {
-  /** Ends the trying, and a pause at once. */
+  /** Ends the retries, and a pause at once. */
   stopping: AbortSignal;
   log: Log;
-  /** What the log says of a failure: of the first and every twentieth as a warning. */
+  /** The log message of a failure: a warning for the first and every twentieth. */
   saying: string;
-  /** Said with it. */
+  /** Fields logged with it. */
   about?: Record<string, unknown>;
 }
 
-/** Runs `step` until it succeeds; resolves to undefined when it was told to stop first. */
+/** Runs `step` until it succeeds; resolves to undefined when it was stopped first. */
 export async function retryUntilDone<T>(step: () => Promise<T>, how: RetryOptions): Promise<T | undefined> {
   for (let attempt = 0; !how.stopping.aborted; attempt++) {
     try {

@@ -1,31 +1,33 @@
-// A link: what two processes tell and ask each other over a pipe, one line of JSON each. Never waits for ever, and
-// never throws at the end of a pipe: whoever asked is told.
+// Messages and calls between two processes over a pipe, one line of JSON each. Every call ends: with an answer, an
+// error, or a time-out.
 
 import { withinMs } from "../core/deadline.ts";
 import { workLimits } from "./limits.ts";
 import { reasonOf } from "../core/log.ts";
 
-/** By the kind of what is told or asked: takes its content, returns the answer to what was asked. */
+/** Handlers by kind: each takes the content and returns the answer to a call. */
 export type Answers = Readonly<Record<string, (content: never) => unknown>>;
 
 export interface Rpc {
-  /** Says something that nobody answers. */
+  /** Sends a message without an answer. */
   tell(kind: string, content?: unknown): void;
-  /** @throws what the other side threw, as text and code; or when it is silent for `msMax`, or gone. */
+  /**
+   * Calls the other side. @throws its error as text and code; or when it does not answer within `msMax`, or is gone.
+   */
   ask(kind: string, content?: unknown, msMax?: number): Promise<unknown>;
-  /** Takes a line of the other side's; one that is none of a link is passed over. */
+  /** Takes a line from the other side; a line that is not a message is ignored. */
   take(line: string): void;
-  /** The other side is gone: nobody who asked waits any longer. */
+  /** The other side is gone: all open calls are rejected. */
   end(): void;
 }
 
 interface Message {
-  /** Of what is told or asked; an answer has none. */
+  /** The kind of a message or call; an answer has none. */
   kind?: string;
-  /** Of what is asked, and of its answer. */
+  /** The number of a call, and of its answer. */
   id?: number;
   content?: unknown;
-  /** Why there is no answer, and the code of it. */
+  /** The error in place of an answer, and its code. */
   failure?: string;
   code?: unknown;
 }

@@ -1,5 +1,4 @@
-// How many may be at work at once, and how many may wait for it, shared out fairly among their owners. Never lets a
-// place get lost or be taken twice.
+// A semaphore: how many may work at once, and how many may wait for it, shared fairly among owners.
 
 import { FairShare, type Owner, type FairWaiter } from "./fair_share.ts";
 
@@ -11,11 +10,11 @@ export class Semaphore {
   readonly #places: FairShare;
   readonly #share: number;
   readonly #waitingMax: number;
-  /** In the order they came. */
+  /** In order of arrival. */
   readonly #waiting: Set<Waiter> = new Set();
   readonly #waitingOf = new Map<Owner, number>();
 
-  /** `share`: as FairShare has it, of the places and of the line before them alike. */
+  /** `share`: as in FairShare, for the places and for the queue. */
   constructor(places: number, waitingMax: number, share: number = Number.POSITIVE_INFINITY) {
     this.#places = new FairShare(places, share);
     this.#share = share;
@@ -23,12 +22,13 @@ export class Semaphore {
   }
 
   /**
-   * Resolves to what gives the place back, or to undefined when too many wait already, of this owner or in all.
+   * Resolves to the function that returns the place, or to undefined when too many wait already, of this owner or in
+   * all.
    * @throws the signal's reason when it aborts while waiting.
    */
   async enter(abort: AbortSignal, owner: Owner = ""): Promise<(() => void) | undefined> {
     abort.throwIfAborted();
-    // Whoever waits, waits for its own places: a place that is free is not theirs to have.
+    // No queue to check first: those that wait are held back by their own shares, and may not take this place.
     if (this.#places.mayTake(owner)) this.#places.take(owner);
     else {
       if (this.#isLineFull(owner)) return undefined;
@@ -69,7 +69,7 @@ export class Semaphore {
     return true;
   }
 
-  /** One place may be what several waited for: those of others had too few left beside them. */
+  /** One free place may admit several: the shares of all owners grow with it. */
   #letIn(): void {
     for (let next = this.#places.next(this.#waiting); next; next = this.#places.next(this.#waiting)) {
       this.#drop(next);
@@ -80,8 +80,8 @@ export class Semaphore {
 }
 
 /**
- * Enters within `msMax`. Resolves to what gives the place back, or to undefined when too many wait already or no place
- * was free in time.
+ * Enters within `msMax`. Resolves to the function that returns the place, or to undefined when too many wait already or
+ * no place was free in time.
  */
 export async function withinSemaphore(
   places: Semaphore,

@@ -1,9 +1,8 @@
-// One after the other, with a gap: work that is short each time and comes in crowds leaves room between for what
-// cannot wait. Never lets two go at once.
+// One at a time, with a gap: short tasks that arrive in crowds leave room in between for urgent work.
 
 import { sleep } from "../core/clock.ts";
 
-/** A way through that opens for one at a time, in the order they came, `gapMs` milliseconds apart. */
+/** Resolves the callers one by one in their order, `gapMs` milliseconds apart. */
 export function openThrottle(gapMs: number): () => Promise<void> {
   let next: Promise<void> = Promise.resolve();
   return () => {

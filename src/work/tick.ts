@@ -1,10 +1,9 @@
-// What repeats on a clock. A tick never overlaps itself, and a failing one is reported once until it works
-// again.
+// Tasks that repeat on a timer. A tick never overlaps the next, and a failing one is logged once until it works again.
 
 import { type Log, reasonOf } from "../core/log.ts";
 
 export interface Ticking {
-  /** No further tick; resolves when the running one has ended. */
+  /** Starts no further tick; resolves when the running one has ended. */
   close(): Promise<void>;
 }
 

@@ -1,12 +1,9 @@
-// Long lists worked off slice by slice, with a turn of the loop for everybody else between two slices. Never holds
-// more than a slice in one turn.
+// Long lists in slices, with a turn of the event loop for others between two slices.
 
 import { yieldToEventLoop } from "../core/clock.ts";
 import { limits } from "../core/limits.ts";
 
-/**
- * Slices of at most `size` of what `all` holds when it is asked for the first: what is added meanwhile is in none.
- */
+/** Slices of at most `size`. Elements added after the first slice was asked for are left out. */
 export async function* inTurns<One>(
   all: readonly One[],
   size: number = limits.mergesAtOnceMax,
