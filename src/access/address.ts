@@ -1,4 +1,4 @@
-// Which hosts the server may connect to on a user's behalf. Never opens a connection itself.
+// Which hosts the server may connect to on a user's behalf.
 
 import { lookup } from "node:dns/promises";
 import ipaddr from "ipaddr.js";
@@ -6,34 +6,33 @@ import { withinMs } from "../core/deadline.ts";
 import { accessLimits } from "./limits.ts";
 
 export interface AddressOptions {
-  /** Lets everything through that is a host at all: for an operator who says so. */
+  /** Allows private addresses: a setting of the operator. */
   allowPrivate: boolean;
-  /** Every address of a name; the system's resolver unless told. */
+  /** All addresses of a name; the system's resolver by default. */
   resolve?: (name: string) => Promise<string[]>;
 }
 
 export interface Addresses {
   /**
-   * Why a host must not be connected to, as a sentence; undefined when it may. Asks nobody: a name passes
-   * unless it can only mean this machine. Takes what stands in a URL (also `[::1]`) or in a host field.
+   * Why a host must not be connected to, as a sentence; undefined when it may be. The name is not resolved: it is
+   * refused only if it can only mean this machine. Takes the host of a URL (also `[::1]`) or of a host field.
    */
   refusalOf(host: string): string | undefined;
   /**
-   * The same, and the name is looked up; one that does not resolve (within accessLimits.resolveMsMax) passes. For
-   * a request that stores the host: `connectable` asks again when it is used.
+   * The same, with the name resolved; a name that does not resolve (within accessLimits.resolveMsMax) passes. For a
+   * request that stores the host: `connectable` checks again when it is used.
    */
   resolvedRefusalOf(host: string): Promise<string | undefined>;
   /**
-   * An address of the host to connect to. Connect to this very address: asking for the name once more may
-   * give another one.
+   * An address of the host. The caller connects to this address: resolving the name again may give another one.
    * @throws Error that names the host, when it is refused or does not resolve.
    */
   connectable(host: string): Promise<string>;
   /**
-   * For a client that asks for the name itself, just before it does: a name that does not resolve here was not
-   * looked at, and may well resolve there.
-   * @returns an address to name in place of the host, where that can be done; undefined where any will do.
-   * @throws Error like connectable, but of a name that does not resolve only where private addresses are refused.
+   * For a client that resolves the name itself, just before it does. A name that does not resolve here was not checked,
+   * and may resolve there.
+   * @returns an address to use in place of the host where that is possible; undefined where any will do.
+   * @throws Error like connectable, but for a name that does not resolve only where private addresses are refused.
    */
   lookedAt(host: string): Promise<string | undefined>;
 }
@@ -54,7 +53,7 @@ export function openAddresses({ allowPrivate, resolve = resolveName }: AddressOp
     const refused = refusalOf(host);
     if (refused !== undefined) throw new Error(refused);
     const addresses = await addressesOf(host);
-    // One private address among public ones is how a name is made to point inside.
+    // One private address among public ones is a known attack (DNS rebinding).
     if (addresses.some(isRefused)) throw new Error(refusal(host));
     const [address] = addresses;
     if (address === undefined) throw new Error(`The host "${host}" does not resolve to an address.`);
@@ -89,8 +88,8 @@ function isName(name: string): boolean {
 }
 
 /**
- * A host as resolvers understand it: 0x7f.1, 2130706433 and 0177.0.0.1 are all 127.0.0.1. Undefined when it
- * is none, and for anything beyond letters, digits and dots that a statement might take for a pattern.
+ * A host as resolvers read it: 0x7f.1, 2130706433 and 0177.0.0.1 are all 127.0.0.1. Undefined when it is no host;
+ * other characters are refused, since a statement might take them for a pattern.
  */
 function plainHost(host: string): string | undefined {
   if (host.length > 300 || /[\s/\\?#@%]/.test(host)) return undefined;
@@ -101,11 +100,11 @@ function plainHost(host: string): string | undefined {
   return isName(name) ? name : undefined;
 }
 
-/** Names that mean this machine or its keeper wherever they are asked for. */
+/** Names that mean this machine or its host everywhere. */
 const ownNames =
   /(^|\.)(localhost|localhost\.localdomain|localhost[46]|ip6-localhost|ip6-loopback|metadata\.google\.internal)$/;
 
-/** Whether it is anything but an address of the public internet; a name is not, unless it can only be. */
+/** Whether it is an address outside the public internet, or a name that can only be one. */
 function isOwn(plain: string): boolean {
   if (!ipaddr.isValid(plain)) return ownNames.test(plain);
   const address = ipaddr.parse(plain);
@@ -115,7 +114,7 @@ function isOwn(plain: string): boolean {
   return address.range() !== "unicast";
 }
 
-/** The IPv4 address that an IPv6 one stands for: ::ffff:a.b.c.d, and its old spelling ::a.b.c.d. */
+/** The IPv4 address in an IPv6 address: ::ffff:a.b.c.d, or the old form ::a.b.c.d. */
 function innerAddress(bytes: number[]): number[] | undefined {
   const head = bytes.slice(0, 10).every((byte) => byte === 0);
   const marks = `${bytes[10]},${bytes[11]}`;

@@ -1,10 +1,10 @@
-// The address of a request's client: the connection's other end, or what trusted proxies say of it. Never stored.
+// The address of a request's client: the peer of the connection, or what trusted proxies report.
 
 import ipaddr from "ipaddr.js";
 import { accessLimits } from "./limits.ts";
 import type { Log } from "../core/log.ts";
 
-/** Why a text is neither an address nor a network (10.0.0.0/8, fd00::/8); undefined when it is one. */
+/** Why a text is neither an address nor a network (10.0.0.0/8, fd00::/8); undefined when it is. */
 export function wrongNetwork(text: string): string | undefined {
   return networkOf(text) ? undefined : `"${text}" is no IP address and no network like 10.0.0.0/8`;
 }
@@ -15,12 +15,12 @@ export interface ClientAddressOptions {
   log: Log;
 }
 
-/** `peer`: the address at the other end of the connection; undefined when it is not known. */
+/** `peer`: the address of the connection's other end; undefined when unknown. */
 export type ClientAddress = (peer: string | undefined, headers: Headers) => string | undefined;
 
 /**
- * Each trusted proxy adds to X-Forwarded-For, on the right, whom it was asked by: the client is the last one of these
- * that is no trusted proxy. What stands further left is the client's own word, and not looked at.
+ * Each trusted proxy appends the address of its client to X-Forwarded-For: the client is the last entry that is not a
+ * trusted proxy. Entries to the left of it come from the client and are not read.
  */
 export function openClientAddress({ trustedProxies, log }: ClientAddressOptions): ClientAddress {
   const networks = trustedProxies.map(networkOf).filter((network) => network !== undefined);
@@ -53,12 +53,12 @@ export function openClientAddress({ trustedProxies, log }: ClientAddressOptions)
 
 type Address = ReturnType<typeof ipaddr.process>;
 
-/** The right ones first. */
+/** From right to left. */
 function lastEntries(header: string): string[] {
   return header.split(",").slice(-accessLimits.forwardedEntriesMax).toReversed();
 }
 
-/** As proxies write it: also with a port, or in brackets. IPv4 in IPv6 is IPv4. */
+/** An entry as proxies write it, with or without port or brackets. IPv4 in IPv6 becomes IPv4. */
 function addressOf(text: string): Address | undefined {
   const trimmed = text.trim();
   const bracketed = /^\[([^\]]{1,64})\](?::\d{1,5})?$/.exec(trimmed)?.[1];
@@ -69,7 +69,7 @@ function addressOf(text: string): Address | undefined {
   return isWhole ? ipaddr.process(bare) : undefined;
 }
 
-/** The longest way to write one: an IPv6 address whose end is written as IPv4. */
+/** The longest form: an IPv6 address whose end is written as IPv4. */
 const addressCharsMax = 45;
 
 function networkOf(text: string): [base: Address, bits: number] | undefined {

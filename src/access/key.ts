@@ -1,5 +1,4 @@
 // Where a request may carry its personal key: header, then body, then query. Only the first one found counts.
-// Never looks a key up.
 
 import { bytesOf } from "../core/bytes.ts";
 import { formFault, shapeFault } from "../core/json/json_shape.ts";
@@ -11,18 +10,18 @@ export interface PresentedKey {
   place: KeyPlace;
 }
 
-// The word is case-sensitive, and blanks around the key are tolerated, as clients of this API expect.
+// The scheme is case-sensitive and white space around the key is allowed, as clients of this API expect.
 const bearer = /^Bearer\s+(\S.+)$/;
 
-/** The key of an Authorization header; any other scheme counts as no key. */
+/** The key of an Authorization header; undefined for other schemes. */
 export function keyInHeader(authorization: string | null): PresentedKey | undefined {
   const key = authorization === null ? undefined : bearer.exec(authorization)?.[1]?.trim();
   return key ? { key, place: "Authorization header" } : undefined;
 }
 
 /**
- * The key in the field `personal_api_key` of a JSON body's text. A body that is not JSON, or too much of it to be
- * parsed for a stranger, holds no key.
+ * The key in the field `personal_api_key` of a JSON body. A body that is not JSON, or too complex to be parsed before
+ * the client is known, holds no key.
  */
 export function keyInJson(text: string): PresentedKey | undefined {
   if (!text.includes("personal_api_key") || shapeFault(bytesOf(text))) return undefined;
@@ -36,7 +35,7 @@ export function keyInJson(text: string): PresentedKey | undefined {
   return present(body.personal_api_key, "body");
 }
 
-/** The key in the field `personal_api_key` of a form's text; none in one of too many fields to read for a stranger. */
+/** The key in the field `personal_api_key` of a form; undefined when the form has too many fields. */
 export function keyInForm(text: string): PresentedKey | undefined {
   if (formFault(bytesOf(text))) return undefined;
   return present(new URLSearchParams(text).get("personal_api_key"), "body");
@@ -47,7 +46,7 @@ export function keyInQuery(query: URLSearchParams): PresentedKey | undefined {
   return present(query.get("personal_api_key"), "query string");
 }
 
-/** What the holder of a key that does not exist is told. */
+/** The detail of the 401 for a key that does not exist. */
 export function keyRefusal(place: KeyPlace): string {
   return `Personal API key found in request ${place} is invalid.`;
 }

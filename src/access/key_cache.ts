@@ -1,5 +1,4 @@
-// Who may, as Postgres said a moment ago: reads ask it once in a while, not at every request. Never lets anybody in
-// by what is older than accessLimits.foundAgeMsMax.
+// A cache of key look-ups for reads, each used for accessLimits.foundAgeMsMax at most.
 
 import type { Clock } from "../core/clock.ts";
 import { withinMs } from "../core/deadline.ts";
@@ -7,22 +6,22 @@ import { accessLimits } from "./limits.ts";
 import type { Postgres } from "../storage/postgres/postgres.ts";
 import { type Found, findKeyHolder, listenToAccess, type Named } from "./store.ts";
 
-/** The gate's question. */
+/** The look-up of a key. */
 export interface CachedKey {
-  /** Who holds the key that rests as `secure_value`, and what was named. */
+  /** The holder of the key that is stored as `secure_value`, and the project and organization named. */
   holderOf(secure_value: string, named: Named): Promise<Found | undefined>;
 }
 
 export interface KeyCache extends CachedKey {
-  /** After a change of who may do what: what comes after asks Postgres. */
+  /** To be called after a change of access: later look-ups ask Postgres. */
   forget(): void;
-  /** Answers remembered. */
+  /** Cached look-ups. */
   size(): number;
   /** Stops listening. */
   close(): Promise<void>;
 }
 
-/** Asks Postgres each time. */
+/** Asks Postgres for every look-up. */
 export function uncachedKeys(sql: Postgres): CachedKey {
   return { holderOf: (secure_value, named) => findKeyHolder(sql, secure_value, named) };
 }
@@ -33,14 +32,14 @@ export interface KeyCacheOptions {
 }
 
 /**
- * A cache of key look-ups: accessLimits.foundMax at most, each for accessLimits.foundAgeMsMax, emptied as soon as
- * Postgres tells of a change. A look-up that found nothing, or nothing open to the holder, is not kept.
+ * A cache of at most accessLimits.foundMax look-ups, each for accessLimits.foundAgeMsMax, emptied when Postgres reports
+ * a change. A look-up that found nothing, or nothing open to the holder, is not cached.
  */
 export function openKeyCache({ sql, clock }: KeyCacheOptions): KeyCache {
   const standing = new Remembered(uncachedKeys(sql), clock);
   const unlisten = listenToAccess(sql, () => standing.forget());
   return Object.assign(standing, {
-    // Postgres may be gone already; there is nothing left to stop listening to then.
+    // A failure is ignored: when Postgres is gone there is nothing to stop.
     close: () => withinMs(unlisten(), accessLimits.keysReadMsMax).catch(() => {}),
   });
 }
@@ -49,7 +48,7 @@ export class Remembered implements CachedKey {
   readonly #asked: CachedKey;
   readonly #clock: Clock;
   readonly #found = new Map<string, { found: Found; askedAt: number }>();
-  /** An answer to a question from before a change may not know of it. */
+  /** The result of a look-up that began before a change is not cached. */
   #changes = 0;
 
   constructor(asked: CachedKey, clock: Clock) {
@@ -89,7 +88,7 @@ export class Remembered implements CachedKey {
   }
 }
 
-/** Whether everything that was named is there, and the holder a member of it. */
+/** Whether everything named exists, and the holder is a member of it. */
 function isReached({ project, organization }: Found, { project_id, organization_id }: Named): boolean {
   const ofProject = project_id === undefined || (project?.membership_level ?? null) !== null;
   const ofOrganization = organization_id === undefined || (organization?.membership_level ?? null) !== null;

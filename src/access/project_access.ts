@@ -1,5 +1,5 @@
-// What a holder's key reaches: projects and organizations, by number, id or as @current. Never looks at scopes, nor at
-// one object inside a project.
+// The projects and organizations that a key's holder may access, by number, id or as @current. Scopes are checked
+// elsewhere.
 
 import { Fault } from "../core/fault.ts";
 import { isUuid } from "../core/id.ts";
@@ -7,12 +7,12 @@ import type { KeyHolder, ReachedOrganization, ReachedProject } from "./store.ts"
 
 /** Who asks, on a route with `scope`. */
 export type Access = KeyHolder;
-/** A project the asker is a member of, on a route with `project_scope`. */
+/** A project the user is a member of, on a route with `project_scope`. */
 export type AccessProject = ReachedProject & { membership_level: number };
-/** An organization the asker is a member of, on a route with `organization_scope`. */
+/** An organization the user is a member of, on a route with `organization_scope`. */
 export type AccessOrganization = ReachedOrganization & { membership_level: number };
 
-/** A project that the key may ask about; `id`: as the path gives it, `project`: what there is of that id. */
+/** The project that is asked for. `id`: as in the path; `project`: the project of that id, if any. */
 export function admitProject(access: Access, id: string, project: ReachedProject | undefined): AccessProject {
   const { scoped_teams, scoped_organizations } = access.key;
   const number = projectNumber(id);
@@ -31,7 +31,7 @@ export function admitProject(access: Access, id: string, project: ReachedProject
   return { ...project, membership_level };
 }
 
-/** The same of an organization. */
+/** The same for an organization. */
 export function admitOrganization(
   access: Access,
   id: string,
@@ -50,14 +50,14 @@ export function admitOrganization(
   return { ...organization, membership_level };
 }
 
-/** For routes that reach beyond projects. */
+/** For routes that need access to whole organizations. */
 export function refuseHeldToProjects({ key }: Access): void {
   if (key.scoped_teams.length === 0) return;
   const detail = "API keys with scoped projects are only supported on project-based endpoints.";
   throw new Fault("permission_denied", detail);
 }
 
-/** An organization that the key reaches; any other is not there for it. */
+/** An organization that the key may access; any other is reported as not found. */
 export function findOwn(
   access: Access,
   id: string,
@@ -77,7 +77,7 @@ function refuseOrganization(scoped_organizations: readonly string[], organizatio
   throw new Fault("permission_denied", detail);
 }
 
-/** NaN for what is none. */
+/** NaN when it is not a number. */
 export function projectNumber(id: string): number {
   return /^[1-9]\d{0,9}$/.test(id) ? Number(id) : Number.NaN;
 }

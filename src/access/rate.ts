@@ -1,16 +1,16 @@
-// How often a key may ask: a window that slides, over the moments of the requests it let in. Never holds more
-// than one window's requests, nor any key that has been silent for one. Counts for this process alone.
+// A rate limit for each key: a sliding window over its admitted requests, in this process alone. A key that is silent
+// for one window is forgotten.
 
 import type { Clock } from "../core/clock.ts";
 import { Fault } from "../core/fault.ts";
 import { accessLimits } from "./limits.ts";
 
-/** What a client may know of its budget. */
+/** The state of a key's budget, for its client. */
 export interface Budget {
   /** Requests per window. */
   limit: number;
   remaining: number;
-  /** Whole seconds until the oldest counted request is forgotten; 0 when none is. */
+  /** Whole seconds until the oldest counted request leaves the window; 0 when there is none. */
   resetSeconds: number;
 }
 
@@ -19,7 +19,7 @@ export interface RateLimit {
   take(key_id: string): Budget;
   /** The same without counting. */
   look(key_id: string): Budget;
-  /** Keys with a request inside the window, as of the last request. */
+  /** Keys with a request in the window, as of the last request. */
   keysCount(): number;
 }
 
@@ -68,7 +68,7 @@ function throttled(seconds: number): Fault {
   return new Fault("throttled", detail, { retryAfterSeconds: seconds });
 }
 
-/** Moments in order, in a ring that grows by doubling, at most to twice what one window let in. */
+/** Timestamps in order, in a ring that doubles when full, up to twice the requests of one window. */
 class Window {
   #moments = new Float64Array(16);
   #first = 0;
@@ -82,7 +82,7 @@ class Window {
     return this.size === 0 ? -Infinity : (this.#moments[this.#placeOf(this.size - 1)] ?? 0);
   }
 
-  /** Forgets what happened at or before `moment`. */
+  /** Removes the timestamps at or before `moment`. */
   forget(moment: number): void {
     while (this.size > 0 && this.oldest() <= moment) {
       this.#first = this.#placeOf(1);

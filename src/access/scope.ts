@@ -1,4 +1,4 @@
-// What a personal key allows: scopes, and what each of them covers. Never asks a store.
+// What a personal key allows: scopes, and what each of them covers.
 
 import { Fault } from "../core/fault.ts";
 
@@ -35,7 +35,7 @@ type ScopeObject = (typeof scopeObjects)[number];
 /** `*` covers everything; `x:write` covers `x:read`. */
 export type Scope = "*" | `${ScopeObject}:${"read" | "write"}`;
 
-/** Every scope a key may hold, as people write them. */
+/** Every scope a key may hold, as it is written. */
 export const scopes: readonly Scope[] = [
   "*",
   ...scopeObjects.flatMap((object): Scope[] => [`${object}:read`, `${object}:write`]),
@@ -45,7 +45,7 @@ export function isScope(text: string): text is Scope {
   return (scopes as readonly string[]).includes(text);
 }
 
-/** Whether a key that holds `held` may do what needs `required`. A key without scopes may do nothing. */
+/** Whether a key with `held` may do what needs `required`. A key without scopes may do nothing. */
 export function covers(held: readonly string[], required: Scope): boolean {
   if (held.includes("*") || held.includes(required)) return true;
   return required.endsWith(":read") && held.includes(`${required.slice(0, -":read".length)}:write`);

@@ -1,5 +1,5 @@
-// Secrets at rest: sealed with AES-256-GCM under a key that the database never sees. Never shows a key or a
-// secret in an error.
+// Secrets in the database, encrypted with AES-256-GCM under a key that the database does not have. Errors show neither
+// keys nor secrets.
 
 import { createCipheriv, createDecipheriv, createHash, hkdfSync, randomBytes } from "node:crypto";
 import {
@@ -16,17 +16,15 @@ import { join } from "node:path";
 import { UserError } from "../core/fault.ts";
 
 export interface SecretOptions {
-  /** SECRET_KEY. Without it, a key is made once and kept in DATA_DIR/secret.key, which only its owner reads. */
+  /** SECRET_KEY. Without it, a key is generated once in DATA_DIR/secret.key, readable by its owner only. */
   secretKey?: string | undefined;
   dataDir: string;
 }
 
-/** A sealed text, laid out as: version (1 byte), which key (8), nonce (12), tag (16), ciphertext. */
+/** An encrypted text: version (1 byte), key id (8), nonce (12), tag (16), ciphertext. */
 export interface Secrets {
   seal(secret: Record<string, unknown>): Uint8Array;
-  /**
-   * @throws UserError when it was sealed with another key, or is damaged.
-   */
+  /** @throws UserError when it was encrypted with another key, or is damaged. */
   open(sealed: Uint8Array): Record<string, unknown>;
 }
 
@@ -42,14 +40,14 @@ interface Key {
 }
 
 /**
- * Seals with SECRET_KEY, or with the key of the file. What was sealed with the file's key stays readable after
+ * Encrypts with SECRET_KEY, or with the key of the file. Texts encrypted with the file's key stay readable after
  * SECRET_KEY is set, as long as the file is there.
- * @throws UserError when the file is not what it was.
+ * @throws UserError when the file is damaged.
  */
 export function openSecrets({ secretKey, dataDir }: SecretOptions): Secrets {
   const path = join(dataDir, "secret.key");
   const keys: Key[] = [];
-  // What stands in the file may be given as SECRET_KEY, to a second process or on another machine: the same key.
+  // The content of the file may also be given as SECRET_KEY, in a second process or on another machine: the same key.
   if (secretKey !== undefined && fileShape.test(secretKey)) keys.push(keyOf(Buffer.from(secretKey, "hex")));
   if (secretKey !== undefined) keys.push(keyOf(Buffer.from(secretKey)));
   if (secretKey === undefined || existsSync(path)) keys.push(keyOf(keyInFile(path)));
@@ -76,7 +74,9 @@ function keyInFile(path: string): Buffer {
   return Buffer.from(text, "hex");
 }
 
-/** Of several processes at once, one makes the file, whole from the start, and the others read it. */
+/**
+ * If several processes start at once, one of them creates the file, complete from the start, and the others read it.
+ */
 function makeOnce(path: string): void {
   if (existsSync(path)) return;
   const draft = `${path}.${process.pid}`;

@@ -1,9 +1,9 @@
-// Who holds a key, what they belong to, and which capture keys there are: the questions asked before a
-// request is let in. Never changes an account, beyond noting when a key was used.
+// Holders of personal keys, their memberships, and the project keys of capture. Nothing is written but when a key was
+// last used.
 
 import type { Postgres } from "../storage/postgres/postgres.ts";
 
-/** A personal key with the account it acts for. */
+/** A personal key with its user. */
 export interface KeyHolder {
   key: {
     id: string;
@@ -23,31 +23,29 @@ export interface KeyHolder {
   };
 }
 
-/**
- * A project as the gate sees it; `membership_level` is the user's in its organization, null for strangers.
- */
+/** A project as the gate needs it; `membership_level` is the user's in its organization, null for strangers. */
 export interface ReachedProject {
   id: number;
   organization_id: string;
   membership_level: number | null;
 }
 
-/** An organization as the gate sees it. */
+/** An organization as the gate needs it. */
 export interface ReachedOrganization {
   id: string;
   membership_level: number | null;
 }
 
 /**
- * What a request names beside its key. `@current` means the user's current one if the key reaches it, else the oldest
- * that it does.
+ * What a request names beside its key. `@current` means the user's current one if the key may access it, else the
+ * oldest that it may.
  */
 export interface Named {
   project_id?: number | "@current" | undefined;
   organization_id?: string | undefined;
 }
 
-/** The holder, and what was named as far as it exists: all in one question, as every request asks it. */
+/** The holder, and what was named as far as it exists: in one statement, since every request needs it. */
 export interface Found {
   holder: KeyHolder;
   project: ReachedProject | undefined;
@@ -64,7 +62,7 @@ type KeyRow = KeyHolder["key"] &
     organization_level: number | null;
   };
 
-/** The active user's key that rests as `secure_value`; the project and organization whoever asks. */
+/** The active user's key that is stored as `secure_value`; project and organization regardless of membership. */
 export async function findKeyHolder(
   sql: Postgres,
   secure_value: string,
@@ -106,7 +104,7 @@ export async function findKeyHolder(
   };
 }
 
-// Parts of the question above, about its key `k` and user `u`; the level is null for strangers.
+// Parts of the statement above, about its key `k` and user `u`; the level is null for strangers.
 
 function projectById(sql: Postgres, id: number | null) {
   return sql`
@@ -141,14 +139,14 @@ function itsOrganization(sql: Postgres) {
     LIMIT 1`;
 }
 
-/** Notes when a key was used, unless a note later than `unless_after` is there. */
+/** Stores when a key was used, unless a time later than `unless_after` is stored. */
 export async function noteKeyUse(sql: Postgres, id: string, at: Date, unless_after: Date): Promise<void> {
   await sql`
     UPDATE personal_api_keys SET last_used_at = ${at}
     WHERE id = ${id} AND (last_used_at IS NULL OR last_used_at <= ${unless_after})`;
 }
 
-/** What `@current` means to this holder: the user's current organization, else the oldest the key reaches. */
+/** The organization of `@current`: the user's current one, else the oldest the key may access. */
 export async function currentOrganization(
   sql: Postgres,
   { key, user }: KeyHolder,
@@ -164,28 +162,28 @@ export async function currentOrganization(
 }
 
 /**
- * Calls back after any change of who may do what, and whenever listening (re)starts, since changes may have been
- * missed. Goes on by itself when Postgres comes back. Returns what ends it.
+ * Calls back after any change of access, and whenever listening (re)starts, since changes may have been missed. It
+ * reconnects by itself when Postgres comes back. Returns the function that stops it.
  */
 export function listenToAccess(sql: Postgres, changed: () => void): () => Promise<void> {
   return listenTo(sql, "sluice_access", changed);
 }
 
 function listenTo(sql: Postgres, channel: string, changed: () => void): () => Promise<void> {
-  // A first attempt that fails is repeated by the client, as is one whose connection breaks later.
+  // The client repeats a first attempt that fails, as it does when a connection breaks later.
   const listening = sql.listen(channel, changed, changed).catch(() => undefined);
   return async () => (await listening)?.unlisten();
 }
 
-/** Where capture keys are read from. */
+/** The source of project keys. */
 export interface ProjectKeySource {
   /** Every key with its project. */
   all(): Promise<KeyEntry[]>;
   /** Those of `keys` that exist. */
   some(keys: string[]): Promise<KeyEntry[]>;
   /**
-   * Calls back after any key changed, and whenever listening (re)starts, since changes may have been missed.
-   * Goes on by itself when Postgres comes back. Returns what ends it.
+   * Calls back after a change of any key, and whenever listening (re)starts, since changes may have been missed. It
+   * reconnects by itself when Postgres comes back. Returns the function that stops it.
    */
   listen(changed: () => void): () => Promise<void>;
 }
@@ -193,15 +191,15 @@ export interface ProjectKeySource {
 export interface KeyEntry {
   api_token: string;
   id: number;
-  /** Whether the project's sessions are recorded; absent: no. */
+  /** Whether the project's sessions are recorded; false by default. */
   records?: boolean;
-  /** Whether its events without a cookie are taken; absent: yes. */
+  /** Whether its cookieless events are accepted; true by default. */
   cookieless?: boolean;
-  /** Its time zone; absent: UTC. */
+  /** Its time zone; UTC by default. */
   timezone?: string;
 }
 
-/** A key, or nulls where the database has none. */
+/** A key, or nulls when the database has none. */
 interface DatabaseKey {
   database: string;
   api_token: string | null;
@@ -211,13 +209,13 @@ interface DatabaseKey {
   timezone: string;
 }
 
-/** @param database the id of the database whose keys are wanted; all reads fail while it is another, or unknown. */
+/** @param database the id of the database that is expected; reads fail while another one, or none, is connected. */
 export function projectKeySource(sql: Postgres, database: () => string | undefined): ProjectKeySource {
   const own = async (rows: Promise<DatabaseKey[]>): Promise<KeyEntry[]> => {
     const read = await rows;
     if (read[0]?.database !== database())
       throw new Error("Postgres is not known to be the one of these keys");
-    // Without any key there is one row, of nulls.
+    // A left join: without any key there is one row of nulls.
     return read.flatMap(({ api_token, id, records, cookieless, timezone }) =>
       api_token === null ? [] : { api_token, id, records, cookieless, timezone },
     );

@@ -81,7 +81,7 @@ export function secretsInUrl(address: string): string[] {
 // oxlint-disable-next-line no-control-regex
 const unprintable = /[\x00-\x1f\x7f-\x9f\u061c\u200e\u200f\u2028-\u202e\u2066-\u2069\ufeff]/g;
 
-/** Credentials that were computed, so that nobody can look for them by name. */
+/** Computed credentials, which cannot be searched for as secrets. */
 const credentialShapes = [
   /\b((?:bearer|basic|digest|negotiate|sharedkey|sharedkeylite|aws4-hmac-sha256) )[\w.~+/=:-]{16,}/gi,
   /\b((?:signature|sig|credential|x-amz-signature|x-amz-credential|x-amz-security-token)=)[\w.~+/=:%-]{8,}/gi,
@@ -91,7 +91,7 @@ function longestFirst(texts: readonly string[]): string[] {
   return texts.toSorted((a, b) => b.length - a.length);
 }
 
-/** A secret in every spelling that servers repeat it in. */
+/** A secret in each encoding in which servers repeat it. */
 function spellingsOf(secret: string): string[] {
   const bytes = Buffer.from(secret.toWellFormed());
   const percent = encodeURIComponent(secret.toWellFormed());
@@ -112,13 +112,13 @@ function spellingsOf(secret: string): string[] {
   return [...new Set(all)].filter(({ length }) => length >= secretCharsMin);
 }
 
-/** What base64 of any text holds when the bytes stand in it, at each of the three places they can begin at. */
+/** What the base64 of any text contains if the bytes are in it, for each of the three alignments. */
 function base64Of(bytes: Buffer): string[] {
   return [0, 1, 2].flatMap((before) => {
     const text = Buffer.concat([Buffer.alloc(before), bytes])
       .toString("base64")
       .replaceAll("=", "");
-    // Characters that share their bits with what stands before or behind.
+    // Leaves out the characters that also encode bits of the neighbours.
     const from = before === 0 ? 0 : before + 1;
     const to = (before + bytes.length) % 3 === 0 ? text.length : text.length - 1;
     const core = text.slice(from, to);
@@ -127,7 +127,7 @@ function base64Of(bytes: Buffer): string[] {
   });
 }
 
-/** The text without a beginning of a secret at its end, where somebody cut it. */
+/** Hides the beginning of a secret at the end of the text, where it was cut. */
 function withoutTail(text: string, secrets: readonly string[]): string {
   const longest = Math.max(0, ...secrets.map((secret) => tailLength(text, secret)));
   return longest === 0 ? text : text.slice(0, text.length - longest) + hidden;
@@ -140,7 +140,7 @@ function tailLength(text: string, secret: string): number {
   return 0;
 }
 
-/** The text without a word, where no letter or digit stands beside it. */
+/** Hides a secret where no letter or digit is next to it. */
 function withoutWord(text: string, word: string): string {
   let clean = "";
   let from = 0;

@@ -1,8 +1,8 @@
-// Identifiers and keys: how they are made, and how keys are kept.
+// Identifiers and keys: how they are made, and how keys are stored.
 
 const base62 = "0123456789ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz";
 
-/** A UUIDv7: rises with time. */
+/** A UUIDv7, which rises with time. */
 export function newUuid(): string {
   return Bun.randomUUIDv7();
 }
@@ -17,18 +17,18 @@ export function newPersonalKey(): string {
   return `phx_${randomBase62(47)}`;
 }
 
-/** What is wrong with a key that somebody gave by hand; undefined when nothing is. Lengths are in characters. */
+/** What is wrong with a key that a person chose; undefined when nothing is. Lengths are in characters. */
 export function wrongKey(key: string, charsMin = 8, charsMax = 64): string | undefined {
   const fits = key.length >= charsMin && key.length <= charsMax && /^[!-~]+$/.test(key);
   return fits ? undefined : `must be ${charsMin} to ${charsMax} visible ASCII characters`;
 }
 
-/** How a personal key rests: `sha256$<hex>`; unsalted, since keys are random. */
+/** A personal key as it is stored: `sha256$<hex>`, unsalted since keys are random. */
 export function hashKey(key: string): string {
   return `sha256$${new Bun.CryptoHasher("sha256").update(key).digest("hex")}`;
 }
 
-/** What may be shown of a key later: its first and last four characters. */
+/** The visible part of a stored key: its first and last four characters. */
 export function maskKey(key: string): string {
   return `${key.slice(0, 4)}...${key.slice(-4)}`;
 }

@@ -1,4 +1,4 @@
-// Structured log lines. error = data lost or act now; warn = odd, nothing lost; info = life cycle.
+// Structured log lines. error = data lost or action needed now; warn = unexpected, nothing lost; info = life cycle.
 
 import { type Clock, systemClock } from "./clock.ts";
 import { storableText } from "./foreign_text.ts";
@@ -18,7 +18,7 @@ export interface Log {
 export interface LogOptions {
   level: LogLevel;
   format: LogFormat;
-  /** Takes one finished line without its newline; standard error unless told. */
+  /** Writes one line, given without its newline; standard error by default. */
   write?: (line: string) => void;
   clock?: Clock;
 }
@@ -39,7 +39,7 @@ export function openLog(options: LogOptions): Log {
 
 export const silentLog: Log = openLog({ level: "silent", format: "json", write: () => {} });
 
-/** The text of whatever was thrown, without its stack. */
+/** The message of any thrown value, without its stack. */
 export function reasonOf(thrown: unknown): string {
   if (thrown instanceof AggregateError && thrown.errors.length > 0) return reasonOf(thrown.errors[0]);
   if (thrown instanceof Error) return thrown.message || thrown.name;
@@ -61,11 +61,11 @@ function plainFields(fields: LogFields): LogFields {
   const plain: LogFields = {};
   for (const [key, value] of Object.entries(fields)) {
     const said = value instanceof Error ? reasonOf(value) : typeof value === "bigint" ? String(value) : value;
-    // Others wrote it: it stays on its line, and no terminal takes it for an order.
+    // The text may come from others: it must stay on one line and hold no control characters of terminals.
     plain[key] = typeof said === "string" ? storableText(said, fieldCharsMax) : said;
   }
   return plain;
 }
 
-/** Characters of one field of a line: a long error, not what a megabyte of an answer says. */
+/** Characters of one field: enough for a long error. */
 const fieldCharsMax = 8192;

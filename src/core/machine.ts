@@ -1,14 +1,14 @@
-// What the machine gives this process. Never more than a container's quota allows.
+// The cores and memory that this process may use, with the limits of its container.
 
 import { readFileSync } from "node:fs";
 import { availableParallelism, totalmem } from "node:os";
 
-/** Cores that may be kept busy, at least one: those of the machine, or what the quota of a container comes to. */
+/** Cores for this process, at least one: those of the machine, or the quota of the container. */
 export function coresHere(quotaPath = "/sys/fs/cgroup/cpu.max"): number {
   return Math.max(1, Math.min(availableParallelism(), Math.floor(quotaOf(quotaPath))));
 }
 
-/** "200000 100000" are two cores, "max 100000" are as many as there are; so is no such file. */
+/** "200000 100000" means two cores; "max 100000", or no file, means no quota. */
 function quotaOf(path: string): number {
   try {
     const [quota, period] = readFileSync(path, "utf8").trim().split(" ").map(Number);
@@ -18,12 +18,12 @@ function quotaOf(path: string): number {
   }
 }
 
-/** Where the system says what memory may be used: a file of each version of control groups, below `root`. */
+/** The files with the memory limit, one for each version of control groups, below `root`. */
 const memoryFiles = ["memory.max", "memory/memory.limit_in_bytes"];
 
 /**
- * Memory that may be used, in bytes: the machine's, or less where a container's or a service's limit says so.
- * @param root where control groups are mounted; `own` names this process's, whose parents bound it as well.
+ * Memory that may be used, in bytes: the machine's, or the lower limit of a container or service.
+ * @param root where control groups are mounted; `own` names the group of this process, whose parents limit it too.
  */
 export function memoryHere(root = "/sys/fs/cgroup", own = "/proc/self/cgroup"): number {
   const groups = ["", ...groupsOf(own)];
@@ -31,7 +31,7 @@ export function memoryHere(root = "/sys/fs/cgroup", own = "/proc/self/cgroup"): 
   return Math.min(totalmem(), ...paths.map(limitOf));
 }
 
-/** "0::/system.slice/sluice.service" are that group and its parent. */
+/** "0::/system.slice/sluice.service" names that group and its parent. */
 function groupsOf(path: string): string[] {
   const line = textOf(path)
     .split("\n")
@@ -40,7 +40,7 @@ function groupsOf(path: string): string[] {
   return names.map((_, i) => `/${names.slice(0, i + 1).join("/")}`);
 }
 
-/** "max" is no limit; so is no such file. */
+/** "max", or no file, means no limit. */
 function limitOf(path: string): number {
   const text = textOf(path).trim();
   return /^\d{1,20}$/.test(text) ? Number(text) : Number.POSITIVE_INFINITY;
@@ -54,7 +54,7 @@ function textOf(path: string): string {
   }
 }
 
-/** What the system is called since it was started; undefined where it does not say. */
+/** The id of the running system since its last boot; undefined where it has none. */
 export function bootId(path = "/proc/sys/kernel/random/boot_id"): string | undefined {
   try {
     return readFileSync(path, "utf8").trim().slice(0, 36) || undefined;

@@ -1,7 +1,6 @@
-// Ends of texts taken off, in time that grows with the text: an expression like /x+$/ tries each x anew, and looks at
-// all that follow it each time.
+// Trimming of given characters in linear time: a regular expression like /x+$/ takes quadratic time.
 
-/** `marks`: the characters that go, e.g. "/" or "-_". */
+/** `marks`: the characters that are removed, e.g. "/" or "-_". */
 export function withoutLast(text: string, marks: string): string {
   let end = text.length;
   while (end > 0 && marks.includes(text[end - 1]!)) end--;
@@ -18,7 +17,7 @@ export function withoutEnds(text: string, marks: string): string {
   return withoutFirst(withoutLast(text, marks), marks);
 }
 
-/** A moment as ClickHouse writes it, `2024-01-02 03:04:05.600000`, as ISO 8601; a fraction of zero is left out. */
+/** A moment from ClickHouse, `2024-01-02 03:04:05.600000`, as ISO 8601; a fraction of zero is left out. */
 export function isoOfStored(moment: string): string {
   const point = moment.indexOf(".");
   const isZero = point >= 0 && point < moment.length - 1 && withoutLast(moment, "0").length === point + 1;

@@ -1,4 +1,4 @@
-// What has expired: whole days (UTC) of events, by project. Computes only.
+// Which events have expired: whole days (UTC), by project.
 
 import { limits } from "../core/limits.ts";
 import { retentionLimits } from "./limits.ts";
@@ -9,33 +9,33 @@ export interface OwnRetention {
   days: number;
 }
 
-/** Rows before a moment, of all projects or of some with moments of their own. Microseconds since 1970. */
+/** Rows before a moment, of all projects, or of some with moments of their own. Microseconds since 1970. */
 export interface Expiry {
-  /** Of all these rows the latest may be before it. */
+  /** All these rows are before this moment. */
   before: number;
   /** Undefined: all projects. */
   projects: { ids: number[]; before: number[] } | undefined;
 }
 
-/** The midnight (UTC) from which on events are kept at `now`, in ms; days that have not passed whole are kept. */
+/** The midnight (UTC) from which events are kept, in ms; only whole days expire. */
 export function keptFrom(now: number, days: number): number {
   return (Math.floor(now / limits.dayMs) - days) * limits.dayMs;
 }
 
-/** What expires for everybody. Projects of their own retention keep less, so that they need not be left out. */
+/** What expires in all projects. Those with their own retention keep less, so they need not be excluded. */
 export function expiryOfAll(now: number, days: number): Expiry {
   return { before: keptFrom(now, days) * 1000, projects: undefined };
 }
 
-/** What expires of projects that keep less; at least one of them. */
+/** What expires in projects that keep less than the server; at least one of them. */
 export function expiryOfSome(now: number, own: readonly OwnRetention[]): Expiry {
   const before = own.map(({ days }) => keptFrom(now, days) * 1000);
   return { before: Math.max(...before), projects: { ids: own.map(({ id }) => id), before } };
 }
 
 /**
- * When the pass before a moment must have ended for the next one to be due: an hour ago, or before the day (UTC) began,
- * since days expire then.
+ * The next pass is due when the last one ended before this moment: an hour ago, or the begin of the day (UTC), since
+ * days expire then.
  */
 export function passDueSince(now: number): number {
   return Math.max(now - retentionLimits.expiryPassMs, keptFrom(now, 0));

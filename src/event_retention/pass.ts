@@ -1,5 +1,5 @@
-// One pass: what has expired is deleted, year by year, and taken out of the files where enough has gathered there.
-// Begun again after any of its statements it deletes the same.
+// One pass: expired rows are deleted year by year, and files with many deleted rows are rewritten. A pass that starts
+// again after any of its statements deletes the same rows.
 
 import type { Clock } from "../core/clock.ts";
 import { retentionLimits } from "./limits.ts";
@@ -26,23 +26,23 @@ export interface PassOptions {
   clickhouse: ClickHouse;
   clock: Clock;
   log: Log;
-  /** After how many days all events expire; undefined: only those of projects that say so. */
+  /** After how many days all events expire; undefined: only those of projects with their own retention. */
   retentionDays: number | undefined;
-  /** Who makes the pass: a UUID of this process. */
+  /** The process that makes the pass, a UUID. */
   owner: string;
   /** Counts expired events. */
   expired(events: number): void;
-  /** Ends the pass before its next statement; the engine finishes the one it has. */
+  /** Stops the pass before its next statement; the engine finishes the present one. */
   stopping: AbortSignal;
 }
 
-/** What became of a look: nothing was due; the engine is still at earlier deletions, and why; or a pass was made. */
+/** The result of a check: nothing was due; the engine is still at earlier deletions, and why; or a pass was made. */
 export type Looked =
   | { is: "not due" }
   | { is: "waiting"; reason: string }
   | { is: "passed"; events: number; sessions: number; rewritten: number };
 
-/** Makes a pass if one is due and nobody else makes it. */
+/** Makes a pass if one is due and no other process makes it. */
 export async function expireEvents(options: PassOptions): Promise<Looked> {
   const { sql, clickhouse, clock, owner } = options;
   const turn = await takeTurn(sql, owner, clock.now());
@@ -87,7 +87,7 @@ class Pass {
     return { events: this.#events, sessions: this.#sessions };
   }
 
-  /** Events first: what is derived of them once more meanwhile goes with the sessions, or with the next pass. */
+  /** Events first: rows that are derived from them meanwhile go with the sessions, or with the next pass. */
   async #expire(expiry: Expiry): Promise<void> {
     const { clickhouse, expired, stopping: abort } = this.#options;
     for (const { year, rows } of await findExpiredEvents(clickhouse, expiry, { abort })) {
@@ -109,7 +109,10 @@ class Pass {
   }
 }
 
-/** Writes anew the files where deleted rows are many, or all that hold any once some are old. Resolves to how many. */
+/**
+ * Rewrites the files in which many rows are deleted, or all with deleted rows once some are old. Resolves to their
+ * number.
+ */
 async function removeGathered(options: PassOptions, masked_since: number): Promise<number> {
   const { sql, clickhouse, clock, stopping: abort } = options;
   const isOld = masked_since <= clock.now() - retentionLimits.expiryMaskedMsMax;
@@ -128,7 +131,7 @@ async function removeGathered(options: PassOptions, masked_since: number): Promi
   return rewritten;
 }
 
-/** The new files lie beside the old ones for a while. Begun without room, it would keep further deletions waiting. */
+/** The new files exist beside the old ones for a while. A rewrite without space would block further deletions. */
 async function hasRoom(
   { clickhouse, log, stopping: abort }: PassOptions,
   { partition, bytes_left }: MaskedPartition,

@@ -1,5 +1,5 @@
-// Whether the clock can be trusted with what cannot be undone: it has gone as time does for a while. A machine whose
-// clock is set ahead would otherwise delete everything before anybody notices.
+// Whether the clock has run steadily for a while, so that deletions may rely on it. Otherwise a machine whose clock is
+// set ahead would delete everything.
 
 import type { Clock } from "../core/clock.ts";
 import { retentionLimits } from "./limits.ts";
@@ -17,7 +17,7 @@ export class SteadyClock {
     this.#steadySince = this.#elapsed;
   }
 
-  /** To be asked now and then: whether between no two of the looks of the last ten minutes the clock was set. */
+  /** To be called regularly: whether the clock was not set between any two calls of the last ten minutes. */
   isSteady(): boolean {
     const [now, elapsed] = [this.#clock.now(), this.#clock.elapsed()];
     const skew = Math.abs(now - this.#now - (elapsed - this.#elapsed));

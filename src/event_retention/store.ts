@@ -1,15 +1,15 @@
-// Expired rows in ClickHouse: found, deleted, and taken out of the files. Every statement may be repeated. Conditions
-// of deletions are plain values: the engine may carry them out later.
+// Expired rows in ClickHouse: counted, deleted, and removed from the files. Every statement may be repeated. Conditions
+// of deletions hold plain values, since the engine may run them later.
 
 import { retentionLimits } from "./limits.ts";
 import type { ClickHouse, QueryOptions } from "../storage/clickhouse/clickhouse.ts";
 import type { Expiry } from "./expiry.ts";
 
-/** Tables whose rows expire. The first is parted by the year of its moment, the other one not at all. */
+/** Tables whose rows expire. The first is partitioned by the year of its timestamp, the other one is not. */
 export const expiringTables = ["event_rows", "session_facts"] as const;
 export type ExpiringTable = (typeof expiringTables)[number];
 
-/** What a pass asks with: its own time, and the end of its waiting. */
+/** What a statement of a pass needs: a time limit, and the signal that ends it. */
 export type RetentionAsk = Pick<QueryOptions, "abort">;
 
 const reading = { timeoutMs: retentionLimits.expiryStatementMsMax, settings: { max_threads: 1 } };
@@ -18,14 +18,14 @@ const writing = {
   settings: { lightweight_deletes_sync: 2, mutations_sync: 1 },
 };
 
-/** How many rows of events have expired, by the years that hold any. Rows that replace each other count each. */
+/** How many rows of events have expired, by year. Each version of a replaced row counts. */
 export async function findExpiredEvents(
   clickhouse: ClickHouse,
   expiry: Expiry,
   asking: RetentionAsk = {},
 ): Promise<{ year: number; rows: number }[]> {
   const { text, params } = conditionOf(expiry, "timestamp");
-  // The days in the table's order go wrong before 1970, where the index would leave rows out.
+  // Days in the table's sort key are wrong before 1970, and the index would leave rows out.
   const found = await clickhouse.query<{ year: number; rows: string }>(
     `SELECT toYear(timestamp) AS year, count() AS rows FROM event_rows
      WHERE _partition_id >= '1970' AND timestamp < fromUnixTimestamp64Micro({latest:Int64}, 'UTC') AND ${text}
@@ -42,7 +42,7 @@ export async function findExpiredEvents(
     .toSorted((one, other) => one.year - other.year);
 }
 
-/** Marks the expired events of a year as deleted: from then on no query finds them. */
+/** Marks the expired events of a year as deleted: queries no longer find them. */
 export async function deleteExpiredEvents(
   clickhouse: ClickHouse,
   expiry: Expiry,
@@ -55,8 +55,8 @@ export async function deleteExpiredEvents(
 }
 
 /**
- * How many rows of sessions have expired: those whose last event has. A session has several rows until they merge; of
- * one that goes on after the cutoff some may go earlier, and the others tell of the events that are left.
+ * How many rows of sessions have expired: those whose last event has. A session has several rows until they merge; of a
+ * session that goes on after the cutoff some may be deleted earlier, and the others describe the events that are left.
  */
 export async function countExpiredSessions(
   clickhouse: ClickHouse,
@@ -82,7 +82,7 @@ export async function deleteExpiredSessions(
   await clickhouse.command(`DELETE FROM session_facts WHERE ${text}`, params, { ...writing, ...asking });
 }
 
-/** What has expired, by a column that holds its moment. Compared as numbers: see findExpiredEvents. */
+/** The condition of expired rows by their timestamp column, compared as numbers: see findExpiredEvents. */
 function conditionOf(
   { before, projects }: Expiry,
   column: "timestamp" | "end_time",
@@ -99,15 +99,15 @@ function conditionOf(
 
 export interface MaskedPartition {
   partition: string;
-  /** All that its files hold. */
+  /** All rows in its files. */
   rows: number;
-  /** Those that are deleted and still there. */
+  /** Deleted rows in its files. */
   masked: number;
-  /** About how many bytes its files have without them. */
+  /** The approximate size of its files without them, in bytes. */
   bytes_left: number;
 }
 
-/** Partitions with rows that are deleted and still in the files. */
+/** Partitions with deleted rows in their files. */
 export async function findMasked(
   clickhouse: ClickHouse,
   table: ExpiringTable,
@@ -135,7 +135,7 @@ export async function findMasked(
   });
 }
 
-/** Free bytes of the largest disk that ClickHouse writes to. */
+/** Free bytes of ClickHouse's largest disk. */
 export async function freeBytes(clickhouse: ClickHouse, asking: RetentionAsk = {}): Promise<number> {
   const [disk] = await clickhouse.query<{ free: string }>(
     "SELECT max(free_space) AS free FROM system.disks",
@@ -145,7 +145,7 @@ export async function freeBytes(clickhouse: ClickHouse, asking: RetentionAsk = {
   return Number(disk?.free ?? 0);
 }
 
-/** Writes a partition's files anew without rows that are deleted; the files of before last some minutes more. */
+/** Rewrites a partition's files without deleted rows; the old files stay for some minutes. */
 export async function removeMasked(
   clickhouse: ClickHouse,
   table: ExpiringTable,

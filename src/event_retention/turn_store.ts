@@ -1,5 +1,4 @@
-// Whose turn it is to delete expired events, and which projects keep them for how long. Rests in Postgres; moments are
-// the processes' own.
+// The lease in Postgres to delete expired events, and the retention of projects. Timestamps are those of the processes.
 
 import { limits } from "../core/limits.ts";
 import { retentionLimits } from "./limits.ts";
@@ -7,8 +6,9 @@ import type { Postgres } from "../storage/postgres/postgres.ts";
 import { type OwnRetention, passDueSince } from "./expiry.ts";
 
 /**
- * Takes the turn when a pass is due and nobody else makes one. What a clock wrote that was ahead counts as nothing.
- * Resolves to since when deleted rows may rest in files (ms), null when none do; undefined when it is not our turn.
+ * Takes the lease when a pass is due and no other process holds it. Timestamps in the future, written by a clock that
+ * was ahead, do not count. Resolves to since when files may hold deleted rows (ms), null when none do; undefined when
+ * the lease was not taken.
  */
 export async function takeTurn(
   sql: Postgres,
@@ -26,7 +26,7 @@ export async function takeTurn(
   return row && { masked_since: row.masked_since?.getTime() ?? null };
 }
 
-/** Keeps the turn for a further statement. False when it is another's meanwhile. */
+/** Extends the lease for another statement. False when another process has it. */
 export async function keepTurn(sql: Postgres, owner: string, now: number): Promise<boolean> {
   const until = new Date(now + retentionLimits.expiryLeaseMs);
   const rows = await sql`
@@ -34,17 +34,17 @@ export async function keepTurn(sql: Postgres, owner: string, now: number): Promi
   return rows.length > 0;
 }
 
-/** Notes, before rows are deleted, that files hold deleted ones from now on. */
+/** Notes, before rows are deleted, that files hold deleted rows from now on. */
 export async function noteMasked(sql: Postgres, now: number): Promise<void> {
   await sql`UPDATE event_expiry SET masked_since = least(masked_since, ${new Date(now)})`;
 }
 
-/** Notes that files hold none any more. */
+/** Notes that files hold no deleted rows. */
 export async function noteUnmasked(sql: Postgres): Promise<void> {
   await sql`UPDATE event_expiry SET masked_since = NULL`;
 }
 
-/** Gives the turn back, with the pass made when `passed_at` (ms) says so. */
+/** Releases the lease; `passed_at` (ms) is the end of a complete pass. */
 export async function giveTurn(sql: Postgres, owner: string, passed_at?: number): Promise<void> {
   const at = passed_at === undefined ? null : new Date(passed_at);
   await sql`
@@ -53,7 +53,7 @@ export async function giveTurn(sql: Postgres, owner: string, passed_at?: number)
     WHERE owner = ${owner}::uuid`;
 }
 
-/** Projects that keep events for fewer days than `days`, the server's own retention; some at a time, after `last`. */
+/** Projects that keep events for fewer days than `days`, the server's own retention; a page of them, after `last`. */
 export async function listOwnRetentions(
   sql: Postgres,
   days: number | undefined,

@@ -1,5 +1,5 @@
-// Deletes events that are older than they are to be kept, of all processes in one at a time: looks every minute whether
-// a pass is due, which is hourly and after midnight (UTC).
+// Deletes expired events, in one process at a time: checks every minute whether a pass is due, which is every hour and
+// after midnight (UTC).
 
 import type { Clock } from "../core/clock.ts";
 import { newUuid } from "../core/id.ts";
@@ -18,7 +18,9 @@ export interface EventRetentionOptions {
   clock: Clock;
   log: Log;
   metrics: Metrics;
-  /** After how many days all events expire; a project may say fewer. Undefined: only those of projects that say so. */
+  /**
+   * After how many days all events expire; a project may have fewer. Undefined: only projects with their own retention.
+   */
   retentionDays: number | undefined;
 }
 
@@ -35,7 +37,7 @@ export function openEventRetention({ metrics, ...options }: EventRetentionOption
 
   const look = async (): Promise<void> => {
     const looked = await expireEvents(parts).catch((thrown: unknown) => {
-      // Told to stop in the middle of it: the next process goes on.
+      // The pass was stopped; the next process goes on.
       if (stop.signal.aborted) return undefined;
       throw thrown;
     });
@@ -59,7 +61,7 @@ export function openEventRetention({ metrics, ...options }: EventRetentionOption
       const lookSteadily = async () => void (steady.isSteady() && (await look()));
       ticking = every(retentionLimits.expiryLookMs, "deleting expired events", lookSteadily, log);
     },
-    /** Resolves when nothing of it runs here any more; ClickHouse finishes the statement it has. */
+    /** Resolves when no work is left here; ClickHouse finishes the statement it has. */
     close: async () => {
       stop.abort();
       await ticking?.close();

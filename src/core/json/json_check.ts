@@ -1,7 +1,7 @@
-// Whether bytes are one JSON text, checked a slice at a time without making objects of it: JSON.parse takes 40 times
-// the memory of a text made of brackets, and holds the event loop until it is through.
+// Checks slice by slice that bytes are one JSON text. JSON.parse takes 40 times the memory for a text made of brackets,
+// and blocks the event loop until its end.
 
-/** What may come next; `after` a value: a comma or a closing bracket. */
+/** What may come next; `after` means behind a value: a comma or a closing bracket. */
 const place = {
   value: 0,
   firstItem: 1,
@@ -13,38 +13,38 @@ const place = {
   keyText: 7,
 } as const;
 
-/** Nesting that most texts stay within; thousands of them are checked for one page. */
+/** The nesting that most texts stay within; thousands of texts are checked for one page. */
 const depthMin = 32;
 
-/** 1 for bytes a text may hold as they are: no quote, no backslash, no control character. */
+/** 1 for bytes that a text may contain unescaped: no quote, backslash or control character. */
 const ordinary = new Uint8Array(256).fill(1, 0x20);
 ordinary[0x22] = 0;
 ordinary[0x5c] = 0;
-/** 1 for bytes of a number or a word, which are short and checked as text. */
+/** 1 for bytes of numbers and words, which are short and checked by a regular expression. */
 const scalar = new Uint8Array(256);
 for (const letter of "+-.0123456789Eaeflnrstu") scalar[letter.charCodeAt(0)] = 1;
 
-/** A longer number is none that any program writes, in bytes; so no scalar is longer than this. */
+/** The longest number that is accepted, in bytes: no program writes a longer one. */
 const scalarBytesMax = 64;
 const scalarText = /^(?:-?(?:0|[1-9][0-9]*)(?:\.[0-9]+)?(?:[eE][+-]?[0-9]+)?|true|false|null)$/;
 
-/** The bytes must be UTF-8: that is checked elsewhere. */
+/** The bytes must be UTF-8, which is checked elsewhere. */
 export class JsonCheck {
   readonly #bytes: Uint8Array;
   readonly #depthMax: number;
-  /** The opening bytes of the containers around `#at`; grows. */
+  /** The opening brackets of the containers around `#at`; grows. */
   #nesting: Uint8Array = new Uint8Array(depthMin);
   #depth = 0;
   #at = 0;
   #next: number = place.value;
 
-  /** `depthMax`: containers within each other; a deeper text counts as none. */
+  /** `depthMax`: how deep containers may be nested; a deeper text is refused. */
   constructor(bytes: Uint8Array, depthMax: number) {
     this.#bytes = bytes;
     this.#depthMax = depthMax;
   }
 
-  /** Goes on for about `bytesMax` bytes. Returns whether it is JSON, or undefined when there is more to check. */
+  /** Checks about `bytesMax` bytes more. Returns whether the text is JSON; undefined when there is more to check. */
   advance(bytesMax: number): boolean | undefined {
     const bytes = this.#bytes;
     const goal = Math.min(bytes.length, this.#at + bytesMax);
@@ -61,7 +61,7 @@ export class JsonCheck {
     return this.#depth === 0 && this.#next === place.after;
   }
 
-  /** Takes the token that begins with this byte; false when none may begin so here. */
+  /** Takes the token that begins with this byte; false when no such token may come here. */
   #take(byte: number): boolean {
     const { value, firstItem, firstKey, key, colon, after, text, keyText } = place;
     const next = this.#next;
@@ -100,7 +100,7 @@ export class JsonCheck {
   /** A comma or a closing bracket behind a value. */
   #separate(byte: number): boolean {
     const open = this.#depth > 0 ? this.#nesting[this.#depth - 1]! : 0;
-    // "{" and "}", "[" and "]" are two apart.
+    // In ASCII, "{" and "}", and "[" and "]", are two apart.
     if (byte === open + 2) return this.#close();
     if (open === 0 || byte !== 0x2c) return false;
     this.#next = open === 0x7b ? place.key : place.value;
@@ -115,7 +115,7 @@ export class JsonCheck {
     return true;
   }
 
-  /** Goes on within a text, to behind its closing quote or to the goal; false at what no text may hold. */
+  /** Goes on to behind the closing quote, or to the goal; false at a byte that no text may contain. */
   #pastText(goal: number): boolean {
     const bytes = this.#bytes;
     let at = this.#at;
@@ -138,7 +138,7 @@ export class JsonCheck {
     const bytes = this.#bytes;
     const from = this.#at;
     let at = from;
-    // Nearly all: a whole number of few digits.
+    // Fast path: an integer of few digits, as most numbers are.
     while (at - from <= scalarBytesMax && isDigit(bytes[at])) at++;
     if (at > from && at - from <= scalarBytesMax && scalar[bytes[at] ?? 0] === 0) {
       this.#at = at;
@@ -154,7 +154,7 @@ export class JsonCheck {
   }
 }
 
-/** Bytes of the escape at `at`; 0 when it is none. */
+/** The length of the escape at `at`, in bytes; 0 when it is invalid. */
 function escapeLength(bytes: Uint8Array, at: number): number {
   const letter = bytes[at + 1];
   if (letter === undefined) return 0;

@@ -1,5 +1,5 @@
-// How deep and how branched a JSON text or a form is, told from its bytes before anybody makes objects of it. Never
-// checks the grammar.
+// How deep and how branched a JSON text or form is, counted in its bytes before it is parsed. The grammar is not
+// checked.
 
 import { limits } from "../limits.ts";
 
@@ -13,7 +13,7 @@ const closes = new Uint8Array(256);
 for (const bracket of [0x5b, 0x7b]) opens[bracket] = 1;
 for (const bracket of [0x5d, 0x7d]) closes[bracket] = 1;
 
-/** Why the text must not be parsed, if so: its objects would hold everybody up. */
+/** Why the text must not be parsed: its objects would block the event loop. Undefined when it may be. */
 export function shapeFault(bytes: Uint8Array): string | undefined {
   let [depth, parts, commas] = [0, 0, 0];
   for (let at = 0; at < bytes.length; at++) {
@@ -34,7 +34,7 @@ export function shapeFault(bytes: Uint8Array): string | undefined {
   return undefined;
 }
 
-/** Why the fields of a form must not be read, if so. */
+/** Why the form must not be parsed; undefined when it may be. */
 export function formFault(bytes: Uint8Array): string | undefined {
   let fields = 1;
   for (let at = bytes.indexOf(ampersand); at >= 0; at = bytes.indexOf(ampersand, at + 1)) {
@@ -43,7 +43,7 @@ export function formFault(bytes: Uint8Array): string | undefined {
   return undefined;
 }
 
-/** From a text's opening quote to its closing one, or to the end. */
+/** The closing quote of the text whose opening quote is at `from`; the end of the bytes when there is none. */
 function pastText(bytes: Uint8Array, from: number): number {
   let at = from + 1;
   while (at < bytes.length && bytes[at] !== quote) at += bytes[at] === backslash ? 2 : 1;

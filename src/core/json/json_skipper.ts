@@ -1,33 +1,33 @@
-// Passing over JSON whose grammar the scan has checked already, a stretch at a time: a text or value of megabytes may
-// take several turns. Never checks it again, and never looks at what it says.
+// Skips values of JSON whose grammar the scan has checked, slice by slice: a value of megabytes may take several turns
+// of the event loop.
 
-/** 1 for bytes within a text that are neither its end nor an escape. */
+/** 1 for bytes inside a text but for its closing quote and backslashes. */
 const inText = new Uint8Array(256).fill(1);
 inText[0x22] = 0;
 inText[0x5c] = 0;
-/** 1 for what lies between values, commas and colons included. */
+/** 1 for white space, commas and colons. */
 const gap = new Uint8Array(256).fill(1, 0, 0x21);
 gap[0x2c] = 1;
 gap[0x3a] = 1;
 
-/** Behind white space, commas and colons, or at the goal. */
+/** The first byte that is not white space, comma or colon, or the goal. */
 export function pastGap(bytes: Uint8Array, from: number, goal: number): number {
   let at = from;
   while (at < goal && gap[bytes[at]!] === 1) at++;
   return at;
 }
 
-/** One value on its way past; begin() again for the next. */
+/** Skips one value; begin() starts the next. */
 export class JsonSkipper {
   at = 0;
   #bytes: Uint8Array = nothing;
-  /** Containers around `at`, within the value. */
+  /** Open containers around `at`, within the value. */
   #depth = 0;
   #inText = false;
   /** A number or word. */
   #isScalar = false;
 
-  /** Begins with the value whose first byte is at `from`. */
+  /** Starts with the value whose first byte is at `from`. */
   begin(bytes: Uint8Array, from: number): void {
     const first = bytes[from]!;
     this.#bytes = bytes;
@@ -37,7 +37,7 @@ export class JsonSkipper {
     this.at = this.#isScalar ? from : from + 1;
   }
 
-  /** Goes on to behind the value, or to about `goal`; true when it is through. */
+  /** Goes on to the end of the value, or to about `goal`; true when the value has ended. */
   go(goal: number): boolean {
     if (this.#inText && !this.#text(goal)) return false;
     if (this.#isScalar) return this.#scalar(goal);
