@@ -1,4 +1,4 @@
-// How the embedded ClickHouse answers over HTTP: headers, statuses, compression. Never decides what is run.
+// Answers of the embedded ClickHouse over HTTP: headers, statuses, compression.
 
 import type { ServerResponse } from "node:http";
 import { Readable } from "node:stream";
@@ -12,7 +12,7 @@ import { EngineError } from "./chdb.ts";
 const level = constants.Z_BEST_SPEED;
 const gzipWhole = promisify<Uint8Array, { level: number }, Buffer>(gzip);
 
-/** ClickHouse's statuses of its numbers; 500 unless listed. */
+/** The HTTP status of each ClickHouse error number; 500 by default. */
 const statuses: Readonly<Record<number, number>> = {
   6: 400,
   26: 400,
@@ -63,19 +63,19 @@ export async function sendAnswer(
     response.end(bytes);
     return;
   }
-  // Once they are out, an error can only cut the answer short, which no client takes for its end.
+  // Once the headers are sent, an error can only cut the answer short, which clients notice.
   response.flushHeaders();
   const pieces = Readable.from(body, { objectMode: false });
   if (ask.gzip) await pipeline(pieces, createGzip({ level }), response);
   else await pipeline(pieces, response);
 }
 
-/** The socket, not the response: destroyed before its headers were sent, that one says 200 first. */
+/** Destroys the socket: a response that is destroyed before its headers were sent answers 200 first. */
 export function cutOff(response: ServerResponse): void {
   response.socket?.destroy();
 }
 
-/** An error as ClickHouse tells it, or a cut connection when the answer has begun. */
+/** Sends an error in ClickHouse's form, or cuts the connection when the answer has begun. */
 export function sendError(response: ServerResponse, thrown: unknown): void {
   if (response.headersSent) {
     cutOff(response);

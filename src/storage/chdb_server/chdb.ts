@@ -1,12 +1,11 @@
-// The one file that knows the embedded ClickHouse engine: statements in, bytes out, off the event loop. Never
-// speaks HTTP.
+// The embedded ClickHouse engine: runs statements off the event loop. The only file that imports chdb.
 
 import { type ChdbQueryStream, Session, drainPending } from "chdb";
 import { reasonOf } from "../../core/log.ts";
 import { quoteText } from "../clickhouse/statement.ts";
 
 export interface EngineStatement {
-  /** Its `log_comment`, by which it is found while it runs; of no other statement. */
+  /** Its `log_comment`, unique, by which the running statement is found. */
   mark: string;
   /** Exactly one statement. */
   text: string;
@@ -15,29 +14,29 @@ export interface EngineStatement {
   database: string;
   /** For this statement alone. */
   settings: Map<string, string>;
-  /** What fills `{name:Type}`, escaped as in ClickHouse's URLs. */
+  /** Values of `{name:Type}`, escaped as in ClickHouse's URLs. */
   params: Map<string, string>;
   /** Stops the statement in the engine; used once per statement. */
   abort: AbortSignal;
 }
 
 export interface Engine {
-  /** The whole answer. */
+  /** Runs a statement and resolves to the whole answer. */
   run(statement: EngineStatement): Promise<Uint8Array>;
   /**
-   * The answer piece by piece; only for SELECTs that need no other query to be planned, which blocks the
-   * event loop.
+   * Runs a SELECT and yields its answer in pieces. Only for a SELECT whose planning runs no other query: planning
+   * blocks the event loop.
    */
   stream(statement: EngineStatement): AsyncGenerator<Uint8Array, void>;
-  /** Resolves when everything that still ran has ended and the engine has let go of its folder. */
+  /** Resolves when all running statements have ended and the engine has released its folder. */
   close(): Promise<void>;
 }
 
-/** Whatever the engine says no with. */
+/** Any error of the engine. */
 export class EngineError extends Error {
   /** ClickHouse's number. */
   readonly code: number;
-  /** The engine is beyond use: only another process can open the folder again. */
+  /** The engine cannot be used again; only a new process can open the folder. */
   readonly fatal: boolean;
 
   constructor(message: string, code: number) {
@@ -54,21 +53,19 @@ const unknownCode = 1002;
 /** Well below the engine's default, in characters of up to four bytes each. */
 const plainPreambleLengthMax = 50_000;
 
-/** How often a statement whose client has left is told to stop: it may not have begun the first time. */
+/** How often a statement whose client has left is killed: the first time it may not have started yet. */
 const cancelAgainMs = 200;
 
 /**
- * Opens the engine on a folder, which one process at a time may do, with a configuration file.
- *
- * Each statement gets a session of its own (0.4 ms): a setting, a parameter or a temporary table cannot
- * outlive it, and
- * sessions run side by side. The first session only keeps the engine open.
+ * Opens the engine with a configuration file, on a folder that only one process at a time may open.
+ * Each statement gets a session of its own (0.4 ms), so that settings, parameters and temporary tables end with it and
+ * sessions run in parallel. The first session only keeps the engine open.
  * @throws EngineError when the folder is in use or cannot be read.
  */
 export function openEngine(path: string, configPath: string): Engine {
   const anchor = openSession(path, [`--config-file=${configPath}`]);
 
-  /** Ends with the session closed, whatever happens. */
+  /** Closes the session in every case. */
   async function prepare(statement: EngineStatement): Promise<{ session: Session; finish: () => void }> {
     const session = openSession(path);
     const stopCancelling = cancelWhenAborted(path, statement.abort, statement.mark);
@@ -78,7 +75,7 @@ export function openEngine(path: string, configPath: string): Engine {
     };
     try {
       const preamble = preambleOf(statement);
-      // The engine parses no more than 256 KiB of a statement unless told, and parameters may be longer.
+      // By default the engine parses 256 KiB of a statement; parameters may be longer.
       if (preamble.length > plainPreambleLengthMax)
         await session.queryAsync("SET max_query_size = 268435456");
       await session.queryAsync(preamble);
@@ -123,7 +120,7 @@ export function openEngine(path: string, configPath: string): Engine {
   };
 }
 
-/** `args`: of the engine itself, which the first session opens. */
+/** `args`: arguments of the engine, which its first session passes. */
 function openSession(path: string, args: string[] = []): Session {
   try {
     return args.length > 0 ? new Session(path, { connectionArgs: args }) : new Session(path);
@@ -147,7 +144,7 @@ function identifier(name: string): string {
   throw new EngineError(`Code: 115. DB::Exception: Unknown setting '${name}'. (UNKNOWN_SETTING)`, 115);
 }
 
-/** Returns what ends the watch; the statement's own end is awaited elsewhere. */
+/** Returns the function that ends the watch; the statement's end is awaited elsewhere. */
 function cancelWhenAborted(path: string, abort: AbortSignal, mark: string): () => void {
   let ended = false;
   const cancel = async (): Promise<void> => {

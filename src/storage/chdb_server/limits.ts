@@ -1,12 +1,12 @@
-// Bounds of the embedded engine's server, with their units and reasons.
+// Limits of the embedded ClickHouse's server, with their units and reasons.
 
 export const chdbServerLimits = {
-  /** The same in the embedded ClickHouse, which refuses what a server would. */
+  /** A parameter, in bytes, as in a ClickHouse server. */
   paramBytesMax: 131_072,
-  /** How long it lets statements finish when it ends, in ms: less than its owner waits before killing it. */
+  /** How long running statements may take when the server ends, in ms: less than its owner waits before killing it. */
   endMsMax: 15_000,
-  /** Statements that may wait for one of those places; more at once is a client gone wild. */
+  /** Statements that may wait for a place; no sound client sends more at once. */
   waitingMax: 256,
-  /** A statement's text in the embedded ClickHouse, in bytes. */
+  /** A statement's text, in bytes. */
   statementBytesMax: 16 * 1024 * 1024,
 };

@@ -1,5 +1,4 @@
-// What a request to the embedded ClickHouse asks for, as ClickHouse's own HTTP interface reads it. Never runs
-// anything.
+// Reads a request to the embedded ClickHouse as ClickHouse's HTTP interface does.
 
 import { timingSafeEqual } from "node:crypto";
 import type { IncomingMessage } from "node:http";
@@ -7,7 +6,7 @@ import type { Readable } from "node:stream";
 import { createBrotliDecompress, createGunzip, createInflate, createZstdDecompress } from "node:zlib";
 import { chdbServerLimits } from "./limits.ts";
 
-/** A request refused before the engine saw it, told as ClickHouse would. */
+/** A request that is refused before it reaches the engine, in ClickHouse's form. */
 export class ServerError extends Error {
   readonly code: number;
 
@@ -20,24 +19,24 @@ export class ServerError extends Error {
 
 export interface EngineRequest {
   queryId: string;
-  /** How the statement is found while it runs: its `log_comment`. */
+  /** Its `log_comment`, by which the running statement is found. */
   mark: string;
-  /** The statement; data of an INSERT may follow its FORMAT. */
+  /** The statement; in an INSERT, data may follow its FORMAT. */
   text: string;
   /** The rest of the data; undefined when the body was the statement. */
   body: Readable | undefined;
   database: string;
-  /** For an answer whose statement names no format. */
+  /** The format of an answer whose statement names none. */
   format: string;
   settings: Map<string, string>;
   params: Map<string, string>;
-  /** The answer's status must wait for its end. */
+  /** Whether the status waits for the end of the answer. */
   whole: boolean;
-  /** The answer may be compressed. */
+  /** Whether the answer may be compressed. */
   gzip: boolean;
 }
 
-/** URL parameters that are neither settings nor ours to heed. */
+/** URL parameters that are not settings, or that have no effect here. */
 const ignored: ReadonlySet<string> = new Set([
   "query",
   "query_id",
@@ -58,7 +57,7 @@ const ignored: ReadonlySet<string> = new Set([
   "log_comment",
 ]);
 
-/** Reads all but the data. */
+/** Reads everything but the data. */
 export async function readAsk(request: IncomingMessage, url: URL): Promise<EngineRequest> {
   const search = url.searchParams;
   if (search.get("compress") === "1" || search.get("decompress") === "1") {
@@ -86,7 +85,7 @@ export async function readAsk(request: IncomingMessage, url: URL): Promise<Engin
   return ask;
 }
 
-/** Whether the request knows the password of the one user there is. */
+/** Whether the request has the password of the only user. */
 export function knows(request: IncomingMessage, url: URL, password: string): boolean {
   const basic = /^Basic (.+)$/.exec(header(request, "authorization") ?? "")?.[1];
   const [name, key] = basic
@@ -98,7 +97,7 @@ export function knows(request: IncomingMessage, url: URL, password: string): boo
   return name === "default" && timingSafeEqual(digest(key), digest(password));
 }
 
-/** A body that is a statement or its parameters, and so has to fit in memory. */
+/** Reads a body that is a statement or its parameters and has to fit in memory. */
 export async function readBounded(body: Readable): Promise<Buffer> {
   const chunks: Buffer[] = [];
   let length = 0;
@@ -123,7 +122,7 @@ function readParameters(ask: EngineRequest, entries: Iterable<[string, string]>)
   }
 }
 
-/** How the client sends parameters that are too long for a URL. */
+/** The multipart form in which clients send parameters that are too long for a URL. */
 async function readForm(ask: EngineRequest, request: IncomingMessage, body: Readable): Promise<void> {
   const headers = { "content-type": header(request, "content-type") ?? "" };
   const form = await new Response(await readBounded(body), { headers }).formData();
@@ -153,7 +152,7 @@ function inflated(request: IncomingMessage): Readable {
   }
 }
 
-/** A broken upload must break what is read from it, too. */
+/** An error of the upload is passed on to the reader of the inflated stream. */
 function joined(request: IncomingMessage, inflate: ReturnType<typeof createGunzip>): Readable {
   request.on("error", (error) => inflate.destroy(error));
   return request.pipe(inflate);

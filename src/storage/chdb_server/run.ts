@@ -1,6 +1,5 @@
-// How the embedded ClickHouse runs what a request asks for: data goes to a file, answers come back whole or
-// in pieces.
-// Never lets a statement name a file outside its own folder.
+// Runs a request in the embedded ClickHouse: data goes through a file, answers come whole or in pieces. Statements may
+// name files below the data folder only.
 
 import { createWriteStream, mkdirSync, realpathSync, rmSync, statSync } from "node:fs";
 import { join, sep } from "node:path";
@@ -23,7 +22,7 @@ export interface EngineAnswer {
   body: Uint8Array | AsyncGenerator<Uint8Array, void>;
 }
 
-/** Formats whose pieces joined are the whole: no head, no tail, no commas in between. */
+/** Formats whose pieces can be joined: no head, no tail, no separators. */
 const streamable: ReadonlySet<string> = new Set([
   "JSONEachRow",
   "JSONLines",
@@ -46,12 +45,12 @@ export class Runner {
   readonly #inDir: string;
   readonly #listener = new AnswerListener();
 
-  /** `dataDir` is the one folder statements may name files of; bodies rest in `clickhouse-in` inside it. */
+  /** `dataDir`: the folder whose files statements may name; bodies are written to `clickhouse-in` in it. */
   constructor(engine: Engine, dataDir: string) {
     this.#engine = engine;
     this.#dataDir = realpathSync(dataDir);
     this.#inDir = join(this.#dataDir, "clickhouse-in");
-    // What an earlier life left behind was never acknowledged.
+    // Files of an earlier process were never acknowledged.
     rmSync(this.#inDir, { recursive: true, force: true });
     mkdirSync(this.#inDir, { mode: 0o700 });
   }
@@ -67,13 +66,13 @@ export class Runner {
     if (shape.outfile) throw new ServerError(48, "NOT_IMPLEMENTED", "INTO OUTFILE is not allowed");
     const format = shape.format ?? ask.format;
     const reads = readingVerbs.has(shape.verb);
-    // An INSERT whose client left goes on, as in ClickHouse: the client will read back what became of it.
+    // An INSERT goes on when its client leaves, as in ClickHouse: the client reads back whether it was stored.
     const statement = { ...statementOf(ask, text), abort: reads ? abort : neverAborted };
     if (ask.whole || shape.verb !== "SELECT") return { format, body: await this.#engine.run(statement) };
     if (shape.selects === 1 && streamable.has(format)) {
       return { format, body: await begun(this.#engine.stream(statement)) };
     }
-    // Planning a subquery may run it, and a stream of the engine's own is planned on the event loop.
+    // Planning a subquery may run it, and the engine plans a stream of its own on the event loop.
     const select = shape.unformatted;
     if (select !== undefined && format !== "Null") {
       return { format, body: await begun(this.#listener.stream(this.#engine, statement, select, format)) };
@@ -103,7 +102,7 @@ export class Runner {
   }
 
   /**
-   * The engine takes a missing file, or one whose name looks like a pattern, for no rows, and reports
+   * Checked here because the engine takes a missing file, or a name that looks like a pattern, for no rows, and reports
    * success.
    */
   #checkFile(path: string): void {
@@ -144,7 +143,7 @@ const nothing = new Uint8Array(0);
 
 const neverAborted = new AbortController().signal;
 
-/** Data follows FORMAT always; behind VALUES it may stand in the statement, which the engine reads itself. */
+/** Whether rows follow in the body. Behind VALUES they may be in the statement, which the engine reads itself. */
 function takesData(ask: EngineRequest, insert: Insert): boolean {
   if (insert.format?.toUpperCase() !== "VALUES") return true;
   return ask.body !== undefined && ask.text.slice(insert.dataAt).trim() === "";
@@ -170,7 +169,7 @@ function onlyStatement(text: string): string {
   return statement;
 }
 
-/** Waits for the first piece, so that what is wrong from the start gets a status of its own. */
+/** Waits for the first piece, so that an error at the start gets an error status. */
 async function begun(pieces: AsyncGenerator<Uint8Array, void>): Promise<AsyncGenerator<Uint8Array, void>> {
   const first = await pieces.next();
   return (async function* () {

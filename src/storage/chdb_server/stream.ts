@@ -1,5 +1,5 @@
-// Answers that the embedded engine cannot give in pieces itself: it sends them to a listener of this process, as
-// fast as the client reads. Never holds more of one than a few pieces.
+// Answers that the embedded engine cannot return in pieces: it sends them by HTTP to a listener in this process, at the
+// speed of the client.
 
 import { createServer, type IncomingMessage, type Server, type ServerResponse } from "node:http";
 import type { AddressInfo } from "node:net";
@@ -11,10 +11,10 @@ interface Sent {
   response: ServerResponse;
 }
 
-/** How long the engine waits for a client that reads slowly, in seconds: whoever asked has a deadline of its own. */
+/** How long the engine waits for a slow client, in seconds; clients have time-outs of their own. */
 const patienceSeconds = 86_400;
 
-/** A listener on the loopback device that takes what the engine sends under names that nobody else can guess. */
+/** A listener on 127.0.0.1 that takes what the engine sends, under random names. */
 export class AnswerListener {
   readonly #awaited = new Map<string, (sent: Sent) => void>();
   readonly #server: Server;
@@ -28,14 +28,14 @@ export class AnswerListener {
       if (take) take({ request, response });
       else response.writeHead(404).end();
     });
-    // The engine may compute for as long as its client cares to wait.
+    // The engine may compute for as long as its client waits.
     this.#server.requestTimeout = 0;
     this.#server.timeout = 0;
-    // No reason to live for the process.
+    // The listener does not keep the process alive.
     this.#server.unref();
   }
 
-  /** The answer of a SELECT without its FORMAT; `whole` is the same statement with it, for one that has no rows. */
+  /** The answer of a SELECT without its FORMAT. `whole` is the same statement with it, for an answer without rows. */
   async *stream(
     engine: Engine,
     whole: EngineStatement,
@@ -50,7 +50,7 @@ export class AnswerListener {
     const target = `url(${quoteText(`http://127.0.0.1:${port}/${name}`)}, ${quoteText(format)})`;
     const writing = engine.run({ ...whole, settings, text: `INSERT INTO FUNCTION ${target} ${select}` });
     let sent: Sent | undefined;
-    // The engine notices that it is to stop only when it does not wait for its listener.
+    // The engine notices a kill only while it does not wait for its listener.
     const cut = (): void => void sent?.request.socket.destroy();
     whole.abort.addEventListener("abort", cut, { once: true });
     try {
@@ -80,7 +80,7 @@ const patient: readonly [string, string][] = [
   ["http_receive_timeout", String(patienceSeconds)],
 ];
 
-/** @throws what the statement failed with, also when that was half way. */
+/** @throws the statement's error, also in the middle of the answer. */
 async function* piecesOf(
   { request, response }: Sent,
   writing: Promise<unknown>,

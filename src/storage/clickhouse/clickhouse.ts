@@ -1,5 +1,5 @@
-// The one file that knows the ClickHouse client: statements, Native batches, and what its errors mean. Never
-// retries.
+// The ClickHouse client: statements, Native batches, and the meaning of errors. The only file that imports
+// @clickhouse/client. It never repeats a statement.
 
 import { createReadStream } from "node:fs";
 import { access } from "node:fs/promises";
@@ -17,46 +17,43 @@ import { quoteText } from "./statement.ts";
 export { ClickHouseError, isTooBig, isTooHeavy } from "./error.ts";
 
 export interface QueryOptions {
-  /** How long it may take until the whole answer is here; clickhouseLimits.statementMsMax unless told. */
+  /** How long the whole answer may take, in ms; clickhouseLimits.statementMsMax by default. */
   timeoutMs?: number;
   /** ClickHouse settings, for this statement only. */
   settings?: Record<string, string | number>;
-  /** Ends the waiting before its time; a statement that writes goes on in ClickHouse. */
+  /** Ends the wait; a statement that writes goes on in ClickHouse. */
   abort?: AbortSignal;
-  /** Whose a read is: see ReadKind. */
+  /** The kind of a read: see ReadKind. */
   kind?: ReadKind;
 }
 
 /**
- * Concatenated Native blocks: a file that holds nothing else (an embedded engine reads it by name, so it lies
- * under
- * DATA_DIR), or bytes.
+ * Native blocks one behind the other: bytes, or a file of nothing else below DATA_DIR, which an embedded engine reads
+ * by name.
  */
 export type NativeBody = { path: string } | { bytes: Uint8Array[] };
 
 export interface ClickHouse {
-  /** What unqualified table names mean. */
+  /** The database of unqualified table names. */
   readonly database: string;
   /** Whether it runs on this machine and may read our files by name. */
   readonly embedded: boolean;
-  /** Resolves when it answered a query, whether or not its database exists yet. */
+  /** Resolves when it has answered a query, whether or not its database exists. */
   ping(timeoutMs?: number): Promise<void>;
-  /** Rows as JSON gives them; 64-bit integers are strings. `params` fill `{name:Type}`. */
+  /** Rows parsed from JSON; 64-bit integers are strings. `params` are the values of `{name:Type}`. */
   query<Row>(text: string, params?: Record<string, unknown>, options?: QueryOptions): Promise<Row[]>;
-  /** The whole answer of a SELECT that names its FORMAT, as the engine wrote it. */
+  /** The whole answer of a SELECT that names its FORMAT, as bytes. */
   bytes(text: string, params?: Record<string, unknown>, options?: QueryOptions): Promise<Uint8Array>;
-  /** A statement without rows to read. */
+  /** Runs a statement that returns no rows. */
   command(text: string, params?: Record<string, unknown>, options?: QueryOptions): Promise<void>;
   /**
-   * The answer of a SELECT that names its FORMAT, as it comes. ClickHouse may fail half way and says so in the
-   * middle of it, or not at all: whoever reads it must know how much there has to be.
+   * The answer of a SELECT that names its FORMAT, as a stream. ClickHouse may fail half way, with an error text in the
+   * stream or without: the caller must know how much to expect.
    */
   stream(text: string, params?: Record<string, unknown>, options?: QueryOptions): AsyncGenerator<Uint8Array>;
-  /** Makes its database if there is none. */
+  /** Creates its database if it does not exist. */
   createDatabase(): Promise<void>;
-  /**
-   * Writes the rows as one INSERT and one block, hence one part per partition; resolves when they are stored.
-   */
+  /** Writes the rows as one INSERT and one block, so one part for each partition; resolves when they are stored. */
   insertNative(table: string, body: NativeBody, options?: QueryOptions): Promise<void>;
   close(): Promise<void>;
 }
@@ -67,19 +64,17 @@ export interface ClickHouseOptions {
 }
 
 /**
- * Answers are whole before their status is sent, so that an error never hides in the middle of one. Nothing is
- * compiled: then `min` and `max` would take a moment before 1970 for a late one, in queries and in views.
+ * The status is sent after the whole answer, so that no error hides in its middle. Expressions are not compiled:
+ * compiled `min` and `max` take a moment before 1970 for a late one, in queries and in views.
  */
 const steady = { wait_end_of_query: 1, compile_aggregate_expressions: 0 } as const;
 
 const reading = { ...steady, output_format_json_quote_64bit_integers: 1 } as const;
 
 /**
- * One INSERT, one block: blocks are squashed far beyond what a batch holds. No asynchronous insert and no
- * deduplication,
- * by token or by hash: the engine logs a block before it publishes its part, so that a kill in between would
- * make a
- * retry report success and store nothing. Whoever is in doubt reads the batch back.
+ * One INSERT is one block: the sizes for squashing are far above a batch. Asynchronous inserts and deduplication (by
+ * token or hash) are off: the engine logs a block before it publishes its part, so after a kill in between, the retry
+ * would report success and store nothing. A batch in doubt is read back instead.
  */
 const inserting = {
   ...steady,
@@ -88,14 +83,14 @@ const inserting = {
   max_insert_block_size: "100000000",
   min_insert_block_size_rows: "100000000",
   min_insert_block_size_bytes: "0",
-  // Rows that replace each other are collapsed by merges and reads, which have to look for them anyway: doing it
-  // here too took more than a quarter of an insert.
+  // Merges and reads collapse rows that replace each other in any case: collapsing them here as well took more than a
+  // quarter of an insert.
   optimize_on_insert: 0,
 } as const;
 
 type Client = ReturnType<typeof createClient>;
 
-/** Opens a client of `http(s)://user:password@host:port/database`; connects when first asked. */
+/** Opens a client of `http(s)://user:password@host:port/database`; it connects on first use. */
 export function openClickHouse(url: string, options: ClickHouseOptions): ClickHouse {
   const { database, client, admin, read, write } = connect(url);
   const embedded = options.embedded ?? false;
@@ -144,14 +139,14 @@ export function openClickHouse(url: string, options: ClickHouseOptions): ClickHo
   };
 }
 
-/** What both kinds of reads share. */
+/** Shared by both kinds of reads. */
 function asked<Taken>(
   read: Reader,
   statement: { text: string; params?: Record<string, unknown> },
   { timeoutMs, settings, abort, kind }: QueryOptions = {},
   take: (reply: Response) => Promise<Taken>,
 ): Promise<Taken> {
-  // The engine gives up first and says why; ours only guards against an engine that says nothing.
+  // The engine's own time limit comes first and gives a reason; this one is for an engine that does not answer.
   const engineMs = (timeoutMs ?? clickhouseLimits.statementMsMax) - limits.engineSaysMsMax;
   const max_execution_time = Math.max(1, Math.floor(engineMs / 1000));
   const all = { ...reading, max_execution_time, ...settings };
@@ -160,7 +155,7 @@ function asked<Taken>(
   return within(timeoutMs, run, abort);
 }
 
-/** The same, whose queries and bytes end when the signal aborts: whoever asked for them has left. */
+/** The same client, whose reads end when the signal aborts. */
 export function readsUntil(clickhouse: ClickHouse, end: AbortSignal): ClickHouse {
   const ended = ({ abort, ...options }: QueryOptions = {}): QueryOptions => ({
     ...options,
@@ -173,9 +168,9 @@ export function readsUntil(clickhouse: ClickHouse, end: AbortSignal): ClickHouse
   };
 }
 
-/** Settings of an INSERT that only some engines know: these it has when the engine does. */
+/** Settings of an INSERT that only some engine versions know; used where they are known. */
 const insertingWhereKnown: Readonly<Record<string, string>> = {
-  // Newer engines switch deduplication by this name, which wins over the one in `inserting`.
+  // Newer engines switch deduplication off by this name, which wins over the one in `inserting`.
   deduplicate_insert: "disable",
   // The views behind an INSERT are planned anew each time: the older planner takes two thirds of the CPU for it.
   enable_analyzer: "0",
@@ -233,14 +228,14 @@ async function insertBody(
 ): Promise<void> {
   const values =
     "path" in body ? createReadStream(body.path) : Readable.from(body.bytes, { objectMode: false });
-  // A file that cannot be read fails the request; without a listener it would end the process as well.
+  // An unreadable file fails the request; without this listener it would also end the process.
   values.on("error", () => {});
   try {
     await within(timeoutMs, async (abort_signal) => {
       if ("path" in body) await access(body.path);
       const query = `INSERT INTO ${table} FORMAT Native`;
       const { stream } = await client.exec({ query, values, abort_signal, clickhouse_settings: settings });
-      // Undrained, the socket would never go back to the pool.
+      // A response that is not drained keeps its socket out of the pool.
       await stream.resume().toArray();
     });
   } finally {
@@ -262,10 +257,10 @@ function connect(url: string) {
       password,
       database: name,
       application: "sluice",
-      // Every call brings its own deadline; the client's, which is per silence on a socket, only backs it up.
+      // Each call has its own time limit; the client's, for silence on a socket, is only a fallback.
       request_timeout: limits.statementMsLongest,
       max_open_connections: connectionsMax,
-      // ClickHouse closes idle connections after 3 s unless configured otherwise: ours must go first.
+      // By default ClickHouse closes idle connections after 3 s: the client must close them first.
       keep_alive: { enabled: true, idle_socket_ttl: 2000 },
       // Parameters too long for a URL travel in the body.
       use_multipart_params_auto: true,

@@ -1,8 +1,8 @@
-// What ClickHouse's errors mean: whether the same statement can ever succeed. Never asks ClickHouse anything.
+// ClickHouse's errors: whether the same statement can succeed later.
 
 import { reasonOf } from "../../core/log.ts";
 
-/** Every method of ClickHouse throws this and nothing else. */
+/** The error of all methods of ClickHouse. */
 export class ClickHouseError extends Error {
   /**
    * refused: the engine read the statement and its data and said no for good; the same bytes will always
@@ -25,10 +25,8 @@ export class ClickHouseError extends Error {
 }
 
 /**
- * Codes that speak of the statement's text or the rows' bytes alone. Left out on purpose is all that time or
- * an operator
- * can heal: unknown tables, databases, columns and types (a migration may be under way), limits of memory,
- * time, parts
+ * Codes that concern only the statement's text or the rows' bytes. Not in the list are errors that time or an operator
+ * can resolve: unknown tables, databases, columns and types (a migration may be running), limits of memory, time, parts
  * and partitions, read-only replicas, disks, keepers, access rights, and NOT_IMPLEMENTED of an older replica.
  */
 const refusals: ReadonlySet<string> = new Set([
@@ -60,21 +58,21 @@ const refusals: ReadonlySet<string> = new Set([
 ]);
 
 /**
- * Whether the engine says that it takes more than it may: asking again makes it worse. An engine that says nothing
- * (TIMEOUT) may be frozen, out of reach or busy with others: that says nothing of the statement.
+ * Whether the statement exceeded a limit, so that repeating it makes things worse. TIMEOUT is not among them: an engine
+ * that does not answer may be frozen, out of reach or busy with others.
  */
 export function isTooHeavy(error: ClickHouseError): boolean {
   return heavy.has(error.type) || exceedsItsMemory(error);
 }
 
-/** Whether it takes more memory, or its answer is longer, than it may: less of it at a time may do. */
+/** Whether the statement exceeds its memory or the size of an answer: a smaller part of it may succeed. */
 export function isTooBig(thrown: unknown): boolean {
   if (exceedsItsMemory(thrown)) return true;
   return thrown instanceof ClickHouseError && thrown.type === "TOO_MANY_ROWS_OR_BYTES";
 }
 
 /**
- * Whether a statement took more memory than it may itself. Where all of them together do, or all of one user's, the
+ * Whether the statement exceeded its own memory limit. When the limit of the server or of the user is exceeded, the
  * same statement may succeed a moment later.
  */
 export function exceedsItsMemory(thrown: unknown): boolean {
@@ -83,7 +81,7 @@ export function exceedsItsMemory(thrown: unknown): boolean {
   return !sharedLimit.test(thrown.message);
 }
 
-/** How the engine begins, of whatever version, when it speaks of the server's memory or of a user's. */
+/** How messages about the memory of the server or of a user begin, in all versions. */
 const sharedLimit =
   /^(?:Code: \d+\. DB::Exception: )?(?:\(total\)|User memory|Memory limit \((?:total|for user)\))/;
 
@@ -95,7 +93,7 @@ const heavy: ReadonlySet<string> = new Set([
   "TOO_MANY_ROWS_OR_BYTES",
 ]);
 
-/** The client's own errors carry code and type; those of sockets a code alone. */
+/** Errors of the client carry code and type; those of sockets only a code. */
 export function classified(thrown: unknown): ClickHouseError {
   if (thrown instanceof ClickHouseError) return thrown;
   const { code, type } =

@@ -1,6 +1,5 @@
-// What is read of ClickHouse, asked over the runtime's own HTTP: the client's costs the event loop, which captures as
-// well, six times as much for one row and nine times as much for a megabyte. Never asks for anything that changes
-// something: it may be asked twice.
+// Reads from ClickHouse with fetch: through the client they cost six times as much CPU for one row and nine times as
+// much for a megabyte, on the event loop that captures. Only statements that change nothing: they may be sent twice.
 
 import { yieldToEventLoop, systemClock } from "../../core/clock.ts";
 import { clickhouseLimits } from "./limits.ts";
@@ -16,32 +15,32 @@ export interface ReaderOptions {
   username: string;
   password: string;
   database: string;
-  /** What an answer that is none says. */
+  /** The error of an answer whose status is not 200. */
   failure(text: string): Error;
 }
 
 export interface ReadRequest {
   /** A statement that names its FORMAT. */
   text: string;
-  /** Fill `{name:Type}`: texts, numbers, booleans, null, and arrays of these. */
+  /** Values of `{name:Type}`: texts, numbers, booleans, null, and arrays of these. */
   params?: Record<string, unknown>;
-  /** A `max_memory_usage` below what its place allows is kept. */
+  /** A `max_memory_usage` below that of the place is kept. */
   settings: Record<string, string | number>;
   abort: AbortSignal;
-  /** "page" unless told. */
+  /** "page" by default. */
   kind?: ReadKind;
 }
 
-/** Asks, and has the answer's body read by `take` while its place is held. */
+/** Sends a read; `take` reads the body while the place is held. */
 export type Reader = <Taken>(
   reading: ReadRequest,
   take: (reply: Response) => Promise<Taken>,
 ) => Promise<Taken>;
 
 /**
- * A place is held until its statement is gone from the engine, also where nobody waits for it any more: what goes on
- * behind our back would take memory that the next one is promised.
- * @throws what `failure` says, the signal's reason, or the error of a connection.
+ * A reader whose place is held until the statement is gone from the engine, even if its caller has left: a statement
+ * that goes on uses memory that the next one counts on.
+ * @throws what `failure` makes, the signal's reason, or the error of a connection.
  */
 export function openReader(options: ReaderOptions): Reader {
   const allowances = openAllowances();
@@ -52,7 +51,7 @@ export function openReader(options: ReaderOptions): Reader {
     reading: ReadRequest,
     take: (reply: Response) => Promise<Taken>,
   ): Promise<Taken> {
-    // Whoever ran out of time before its turn came is told that it may come back.
+    // A read whose time ran out in the queue gets the error that allows a retry.
     const leave = await places.enter(reading.abort, ownerOf(reading)).catch(() => undefined);
     if (!leave) throw tooManyWait();
     const mark = crypto.randomUUID();
@@ -89,12 +88,12 @@ export function openReader(options: ReaderOptions): Reader {
   };
 }
 
-/** What a caller allows its statement. */
+/** The memory limit that the caller set. */
 function ownBytes({ settings }: ReadRequest): number {
   return Number(settings["max_memory_usage"] ?? Number.POSITIVE_INFINITY);
 }
 
-/** The time a statement has left that was begun then. */
+/** The settings with the time that is left of the statement's limit. */
 function without(settings: ReadRequest["settings"], began: number): ReadRequest["settings"] {
   const seconds = Number(settings["max_execution_time"] ?? 0);
   if (seconds === 0) return settings;
@@ -110,7 +109,7 @@ function tooManyWait(): ClickHouseError {
   );
 }
 
-/** How statements reach the engine, and how they are ended there. */
+/** How statements are sent to the engine and killed there. */
 function openAsking(options: ReaderOptions) {
   const ask = (reading: ReadRequest): Promise<Response> => sent(...askedOf(options, reading));
   const look = async (text: string, mark: string): Promise<string> => {
@@ -118,7 +117,7 @@ function openAsking(options: ReaderOptions) {
     const reply = await ask({ text, params: { mark }, settings: { wait_end_of_query: 1 }, abort });
     return (await reply.text()).trim();
   };
-  /** Resolves when the statement is gone, or has been told to go for long enough. */
+  /** Resolves when the statement is gone, or after clickhouseLimits.readGoneMsMax. */
   const end = async (mark: string): Promise<void> => {
     const until = systemClock.elapsed() + clickhouseLimits.readGoneMsMax;
     for (;;) {
@@ -137,21 +136,21 @@ const killing = "KILL QUERY WHERE Settings['log_comment'] = {mark:String} ASYNC 
 const running =
   "SELECT count() FROM system.processes WHERE Settings['log_comment'] = {mark:String} FORMAT TabSeparated";
 
-/** The project a statement asks about, as its parameters name it; what asks about none is one owner together. */
+/** The project in a statement's parameters; statements without one share an owner. */
 function ownerOf({ params }: ReadRequest): Owner {
   const project_id = params?.["project_id"];
   return typeof project_id === "number" ? project_id : "";
 }
 
-/** Whether these parameters are more than a URL takes: the client would put those of a command there all the same. */
+/** Whether these parameters are too long for a URL, where the client puts those of a command. */
 export function isLong(params: Record<string, unknown>): boolean {
   const named = Object.entries(params).map(([name, value]): [string, string] => [name, paramText(value)]);
   return new URLSearchParams(named).toString().length > clickhouseLimits.clickhouseUrlCharsMax;
 }
 
 /**
- * Sends a statement that changes something, with parameters of any length. It is asked once only, on a connection of
- * its own, which nobody can have closed meanwhile.
+ * Sends a statement that changes something, with parameters of any length. It is sent once, on a new connection, which
+ * cannot have been closed while idle.
  */
 export function openWriter(options: ReaderOptions): (statement: ReadRequest) => Promise<void> {
   return async (statement) => {
@@ -174,14 +173,14 @@ function askedOf(
     headers: { authorization, "user-agent": "sluice" },
     signal: reading.abort,
     redirect: "manual",
-    // A store is never asked through whatever proxy the environment names.
+    // Stores are never reached through the environment's HTTP proxy.
     proxy: false,
     ...more,
   };
   return [`${origin}/?${search}`, request];
 }
 
-/** An answer in JSONEachRow: a line is a row, and within one no line ends. Long ones are read a slice at a time. */
+/** Parses an answer in JSONEachRow, where each line is a row; long answers slice by slice. */
 export async function rowsOf<Row>(reply: Response): Promise<Row[]> {
   const bytes = Buffer.from(await reply.arrayBuffer());
   const rows: Row[] = [];
@@ -199,8 +198,8 @@ export async function rowsOf<Row>(reply: Response): Promise<Row[]> {
 }
 
 /**
- * ClickHouse closes connections that were idle for long, and may do so while a request is on its way: one that ended
- * without an answer is asked again, on a connection of its own.
+ * ClickHouse closes idle connections, perhaps while a request is on its way: a request that ended without an answer is
+ * sent again, on a new connection.
  */
 async function sent(url: string, request: BunFetchRequestInit): Promise<Response> {
   try {
@@ -227,7 +226,7 @@ function requestOf({ text: asked, params: given = {}, settings }: ReadRequest, d
   return { search: search.toString(), body };
 }
 
-/** A parameter as ClickHouse reads it of a URL. */
+/** A parameter in the form of ClickHouse's URLs. */
 function paramText(value: unknown): string {
   if (value === null) return "\\N";
   if (typeof value === "string") return escaped(value);
@@ -235,7 +234,7 @@ function paramText(value: unknown): string {
   return memberText(value);
 }
 
-/** The same within an array. */
+/** The same inside an array. */
 function memberText(value: unknown): string {
   if (value === null) return "NULL";
   if (typeof value === "string") return `'${escaped(value)}'`;

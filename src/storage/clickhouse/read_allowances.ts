@@ -1,11 +1,10 @@
-// Who may read how much of ClickHouse at once: places, each with its memory, so that all reads together stay within one
-// bound.
+// How many reads run in ClickHouse at once, and with how much memory each, so that all together stay within one limit.
 
 import { clickhouseLimits } from "./limits.ts";
 import { limits } from "../../core/limits.ts";
 import { Semaphore } from "../../work/semaphore.ts";
 
-/** Whose a read is: each kind begins in places of its own, so that none waits behind another. */
+/** The kind of a read: each starts in places of its own, so that none waits behind another. */
 export type ReadKind = "page" | "export" | "flush";
 
 export interface Allowance {
@@ -14,7 +13,7 @@ export interface Allowance {
   bytes: number;
 }
 
-/** What a read of each kind is tried with, in that order: the next one when the engine says it takes more. */
+/** The places for each kind, in the order they are tried: the next one when the memory does not suffice. */
 export type Allowances = Readonly<Record<ReadKind, readonly Allowance[]>>;
 
 export function openAllowances(): Allowances {
@@ -30,7 +29,7 @@ export function openAllowances(): Allowances {
   };
 }
 
-/** What holds a read to its memory, to the size of its answer, and to being stopped when nobody waits for it. */
+/** Settings that limit a read's memory and answer, and end it when its client leaves. */
 export function boundsOf(bytes: number): Record<string, string | number> {
   const spill = Math.floor(bytes * clickhouseLimits.readSpillShare);
   return {

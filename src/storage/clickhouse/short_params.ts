@@ -1,5 +1,5 @@
-// Parameters of statements, cut to what ClickHouse takes: it refuses a form field of more than 128 KiB
-// (http_max_field_value_size, which a request cannot raise). Pure; never changes what a statement means.
+// Splits parameters of statements: ClickHouse refuses a form field of more than 128 KiB (http_max_field_value_size,
+// which a request cannot raise).
 
 import { clickhouseLimits } from "./limits.ts";
 
@@ -9,8 +9,8 @@ export interface Parameterized {
 }
 
 /**
- * The same statement with lists and texts of more than clickhouseLimits.clickhouseParamBytesMax bytes in several
- * parameters each, joined where `{name:Type}` stood: `arrayConcat({name__0:Type}, …)`, or `concat(…)` for a text.
+ * The same statement, with each list and text of more than clickhouseLimits.clickhouseParamBytesMax bytes in several
+ * parameters, joined by `arrayConcat({name__0:Type}, …)`, or `concat(…)` for a text.
  */
 export function withShortParams(text: string, params: Record<string, unknown>): Parameterized {
   const long = Object.entries(params).filter(
@@ -33,7 +33,7 @@ export function withShortParams(text: string, params: Record<string, unknown>): 
   return { text: shortened, params: all };
 }
 
-/** Every `{name:Type}` of the statement; types have no braces. */
+/** Every `{name:Type}` of the statement; types contain no braces. */
 function replacePlaces(text: string, name: string, replacement: (type: string) => string): string {
   const [first = "", ...rest] = text.split(`{${name}:`);
   return rest.reduce((before, after) => {
@@ -42,7 +42,7 @@ function replacePlaces(text: string, name: string, replacement: (type: string) =
   }, first);
 }
 
-/** At most how many bytes a value takes as a parameter: a UTF-16 unit three, an escaped one two. */
+/** An upper bound of a value's bytes as a parameter: three for a UTF-16 unit, two for an escaped one. */
 function sizeOf(value: unknown): number {
   if (typeof value === "string") return value.length * 3;
   if (Array.isArray(value)) return value.reduce<number>((sum, one) => sum + memberSize(one), 2);
@@ -50,7 +50,7 @@ function sizeOf(value: unknown): number {
 }
 
 function memberSize(value: unknown): number {
-  // Quotes and a comma; a number has no more than 24 letters.
+  // Quotes and a comma; a number has at most 24 characters.
   return typeof value === "string" ? value.length * 3 + 3 : 27;
 }
 
@@ -74,7 +74,7 @@ function textParts(text: string): string[] {
   const unitsMax = Math.floor(clickhouseLimits.clickhouseParamBytesMax / 3);
   for (let from = 0; from < text.length;) {
     let to = Math.min(text.length, from + unitsMax);
-    // Not between the halves of a surrogate pair.
+    // A surrogate pair is not split.
     if (to < text.length && (text.charCodeAt(to) & 0xfc00) === 0xdc00) to--;
     parts.push(text.slice(from, to));
     from = to;
