@@ -1,4 +1,4 @@
-// One process owns a DATA_DIR. The lock is the operating system's and dies with its holder. Never waits.
+// The lock of a DATA_DIR: one process owns it. The lock is the operating system's and ends with its holder.
 
 import { Database } from "bun:sqlite";
 import { existsSync, mkdirSync, readFileSync, realpathSync, writeFileSync } from "node:fs";
@@ -8,15 +8,15 @@ import { reasonOf } from "../core/log.ts";
 import { removeConnection } from "./embedded/connection.ts";
 
 export interface Owning {
-  /** Gives it up; the folder is free when every part of this process that owns it has done so. */
+  /** Releases it; the folder is free when every part of this process that owns it has done so. */
   release(): void;
 }
 
-/** Locks are a process's, so that a second one of ours on the same folder joins the first. */
+/** File locks belong to a process, so a second part of this process on the same folder joins the first. */
 const owned = new Map<string, { database: Database; owners: number }>();
 
 /**
- * Makes this process the owner of the folder, which is made if there is none.
+ * Makes this process the owner of the folder, which is created if it does not exist.
  * @throws UserError when another process owns it, or it cannot be written.
  */
 export function ownDataDir(dataDir: string): Owning {
@@ -25,7 +25,7 @@ export function ownDataDir(dataDir: string): Owning {
   if (!holding) {
     holding = { database: lock(folder), owners: 0 };
     owned.set(folder, holding);
-    // What an earlier owner left may name our process id: in a container it is the same in every life.
+    // The file of an earlier owner may hold our process id: in a container ids are the same after each start.
     removeConnection(folder);
     writeFileSync(join(folder, "owner"), `${process.pid}\n`, { mode: 0o600 });
   }
@@ -43,12 +43,12 @@ export function ownDataDir(dataDir: string): Owning {
   };
 }
 
-/** Whether some part of this process owns the folder. */
+/** Whether a part of this process owns the folder. */
 export function ownsDataDir(dataDir: string): boolean {
   return existsSync(dataDir) && owned.has(realpathSync(dataDir));
 }
 
-/** The process that owned the folder last; it may be gone. */
+/** The process that last owned the folder; it may be gone. */
 export function lastOwner(dataDir: string): number | undefined {
   try {
     return Number(readFileSync(join(dataDir, "owner"), "utf8")) || undefined;
@@ -57,7 +57,7 @@ export function lastOwner(dataDir: string): number | undefined {
   }
 }
 
-/** The folder under its one real name. */
+/** The real path of the folder. */
 function makeFolder(dataDir: string): string {
   try {
     mkdirSync(dataDir, { recursive: true, mode: 0o700 });
@@ -67,7 +67,7 @@ function makeFolder(dataDir: string): string {
   }
 }
 
-/** SQLite's locks are the file locks of the platform; the database itself stays empty. */
+/** SQLite locks files on every platform; the database itself stays empty. */
 function lock(folder: string): Database {
   let database: Database | undefined;
   try {

@@ -1,4 +1,4 @@
-// Both stores, embedded or remote, opened and closed together. Never migrates, and never tells a password.
+// Both stores, embedded or remote, opened and closed together.
 
 import { existsSync } from "node:fs";
 import { join, resolve } from "node:path";
@@ -21,21 +21,21 @@ export interface Stores {
 
 export interface StoreOptions {
   dataDir: string;
-  /** Unset: the embedded one. */
+  /** By default the embedded one. */
   databaseUrl?: string;
   clickhouseUrl?: string;
-  /** Connections to Postgres at once; storageLimits.postgresConnectionsMax unless told. */
+  /** Connections to Postgres at once; storageLimits.postgresConnectionsMax by default. */
   connectionsMax?: number;
-  /** Fail unless both answer now; otherwise a remote store may come later. */
+  /** Fails unless both answer now; otherwise a remote store may come up later. */
   requireReachable?: boolean;
-  /** Fail where no embedded Postgres was ever made, instead of making one. */
+  /** Fails where there is no embedded Postgres yet, instead of initializing one. */
   existing?: boolean;
   log: Log;
 }
 
 /**
  * Opens both stores and owns DATA_DIR until they are closed. Embedded ones are started; nothing is migrated.
- * @throws UserError naming what to do about it.
+ * @throws UserError with the remedy.
  */
 export async function openStores(options: StoreOptions): Promise<Stores> {
   const dataDir = resolve(options.dataDir);
@@ -59,9 +59,8 @@ export async function openStores(options: StoreOptions): Promise<Stores> {
 }
 
 /**
- * For a command beside a server: uses the embedded stores of the process that runs on this DATA_DIR, or
- * starts its own
- * and owns the folder until they are closed.
+ * For a command beside a server: uses the embedded stores of the process that owns this DATA_DIR, or starts its own and
+ * owns the folder until they are closed.
  * @throws UserError when a store does not answer.
  */
 export async function attachStores(options: StoreOptions): Promise<Stores> {
@@ -79,13 +78,13 @@ export async function attachStores(options: StoreOptions): Promise<Stores> {
   );
 }
 
-/** The same, for Postgres alone; an embedded one is made where there is none, unless `existing` is set. */
+/** The same for Postgres alone; an embedded one is initialized if needed, unless `existing` is set. */
 export async function attachPostgres(
   options: StoreOptions,
 ): Promise<{ sql: Postgres; close(): Promise<void> }> {
   let owning: Owning | undefined;
   let started: EmbeddedStore | undefined;
-  // Before anything looks into it: even a look at its lock makes the folder.
+  // Checked first, since even a look at its lock creates the folder.
   if (options.existing && !options.databaseUrl && !existsSync(options.dataDir)) requireData(options.dataDir);
   let url = options.databaseUrl ?? (await findOwner(options.dataDir))?.database_url;
   try {
@@ -113,7 +112,7 @@ export async function attachPostgres(
 }
 
 /**
- * A command that only looks makes no stores where there are none: the folder's name may be misspelt.
+ * A command that only reads does not create stores: the folder's name may be misspelt.
  * @throws UserError when no server has ever started on the folder.
  */
 function requireData(dataDir: string): void {
@@ -124,7 +123,9 @@ function requireData(dataDir: string): void {
   );
 }
 
-/** For a process that shares the stores of another one, which owns them; `embedded`: the ClickHouse is ours. */
+/**
+ * For a process that uses the stores of another one, which owns them; `embedded`: whether the ClickHouse is embedded.
+ */
 export function joinStores(
   connection: Required<Pick<Connection, "database_url" | "clickhouse_url">> & { embedded: boolean },
   log: Log,
@@ -143,7 +144,7 @@ interface Embedded {
   stop(): Promise<void>;
 }
 
-/** Both at once: each takes half a second on a first start. */
+/** Starts both at once: each takes half a second on a first start. */
 async function startEmbedded(options: StoreOptions): Promise<Embedded> {
   const starts = await Promise.allSettled([
     options.databaseUrl
@@ -194,7 +195,7 @@ function urlsOf(options: StoreOptions, connection: Connection): [string, string]
   );
 }
 
-/** What the process that owns the folder connects to; undefined when nobody does. */
+/** The stores of the process that owns the folder; undefined when no process does. */
 async function findOwner(dataDir: string): Promise<Connection | undefined> {
   if (ownsDataDir(dataDir)) return readConnection(dataDir);
   for (let waited = 0; ; waited += ownerAgainMs) {
@@ -204,7 +205,7 @@ async function findOwner(dataDir: string): Promise<Connection | undefined> {
     } catch (thrown) {
       const connection = readConnection(dataDir);
       if (connection && connection.pid === lastOwner(dataDir)) return connection;
-      // It may be starting.
+      // The server may be starting.
       if (waited >= storageLimits.attachMsMax) throw thrown;
       await Bun.sleep(ownerAgainMs);
     }
@@ -235,7 +236,7 @@ async function reachPostgres(sql: Postgres, url: string | undefined): Promise<vo
   });
 }
 
-/** Host and port only: the rest of the URL may be a secret. */
+/** Host and port only: the rest of the URL may be secret. */
 function unreachable(variable: string, url: string | undefined, thrown: unknown): UserError {
   const address = url ? new URL(url).host : "embedded";
   return new UserError(`${variable} (${address}) does not answer: ${reasonOf(thrown).split("\n")[0]}`);

@@ -1,11 +1,11 @@
-// How far the journals of all processes have come: what exports wait for, and whoever wants to read what was just sent.
+// The watermark of all processes' journals: events that arrived before it are stored. Exports and tests wait for it.
 
 import { storageLimits } from "./limits.ts";
 import type { Postgres } from "./postgres/postgres.ts";
 
-/** How far the journals have come, in ms. */
+/** Watermarks, in ms. */
 export interface Watermarks {
-  /** Every event that arrived before it is stored, as far as living journals know. */
+  /** Every event that arrived before it is stored, as far as living journals report. */
   through: number;
   /** Journals not seen for storageLimits.journalUnseenMsMax. */
   unseen: string[];
@@ -13,7 +13,7 @@ export interface Watermarks {
 
 export async function readWatermarks(sql: Postgres, now: number): Promise<Watermarks> {
   const oldest = new Date(now - storageLimits.journalUnseenMsMax);
-  // One that never said anything holds nothing from before it was made, give or take a clock.
+  // A journal that has not reported yet holds nothing older than its own creation, but for clock differences.
   const rows = await sql<{ name: string; watermark: Date; seen: boolean }[]>`
     SELECT name,
       coalesce(watermark, created_at - ${storageLimits.journalClockMsMax} * interval '1 millisecond') AS watermark,

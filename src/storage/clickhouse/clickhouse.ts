@@ -172,7 +172,7 @@ export function readsUntil(clickhouse: ClickHouse, end: AbortSignal): ClickHouse
 const insertingWhereKnown: Readonly<Record<string, string>> = {
   // Newer engines switch deduplication off by this name, which wins over the one in `inserting`.
   deduplicate_insert: "disable",
-  // The views behind an INSERT are planned anew each time: the older planner takes two thirds of the CPU for it.
+  // The views behind an INSERT are planned for each one; the older planner takes two thirds of the CPU.
   enable_analyzer: "0",
 };
 

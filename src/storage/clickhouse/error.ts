@@ -5,9 +5,8 @@ import { reasonOf } from "../../core/log.ts";
 /** The error of all methods of ClickHouse. */
 export class ClickHouseError extends Error {
   /**
-   * refused: the engine read the statement and its data and said no for good; the same bytes will always
-   * fail.
-   * transient: anything else; an insert may or may not have happened.
+   * refused: the engine read the statement and its data, and the same bytes will always fail.
+   * transient: any other error; an insert may or may not have happened.
    */
   readonly kind: "refused" | "transient";
   /** ClickHouse's number as text, or the code of a socket error. */

@@ -1,5 +1,4 @@
-// A part that runs as a child process: started, watched, started again when it dies alone, stopped. Never
-// leaves an orphan.
+// A child process: started, watched, restarted when it dies, stopped. It ends with its owner.
 
 import type { Subprocess } from "bun";
 import { withinMs } from "../../core/deadline.ts";
@@ -8,31 +7,34 @@ import { embeddedLimits } from "./limits.ts";
 import { limits } from "../../core/limits.ts";
 import { type Log, reasonOf } from "../../core/log.ts";
 
-/** The end of a child's standard input is its order to stop: so it also stops when its owner is killed. */
+/** A child stops when its standard input ends, which also happens when its owner is killed. */
 export type ChildProcess = Subprocess<"pipe", "pipe", "pipe">;
 
 export interface ChildPlan {
-  /** What the log calls it: "the embedded Postgres". */
+  /** Its name in the log: "the embedded Postgres". */
   name: string;
-  /** The command of the next life. */
+  /** The command of the next start. */
   command: () => Promise<string[]> | string[];
-  /** Unset: ours. */
+  /** By default our own environment. */
   env?: Record<string, string>;
-  /** Its working folder: not ours, where no configuration file of ours is to be read. */
+  /** Its working folder, in which there must be no configuration files of ours. */
   cwd?: string;
-  /** Written to its standard input first. */
+  /** The first line written to its standard input. */
   firstLine?: string;
-  /** Resolves when it can be asked; `lines` are those of its standard output. */
+  /** Resolves when it answers; `lines` are those of its standard output. */
   ready(child: ChildProcess, lines: AsyncIterator<string>): Promise<void>;
-  /** Whether it did not start because an earlier life has not let go yet. */
+  /** Whether it failed to start because an earlier process still holds its folder. */
   isBusy?(reason: string): boolean;
-  /** Asks a child that works to stop, before its standard input ends; never rejects. */
+  /** Asks a running child to stop, before its standard input ends; never rejects. */
   farewell?(): Promise<void>;
-  /** How long it may take to stop before it is killed, in ms; limits.childStopMsMax unless told. */
+  /** How long it may take to stop before it is killed, in ms; limits.childStopMsMax by default. */
   stopMsMax?: number;
-  /** When asking did not help. */
+  /** Called when it did not stop in time. */
   kill(child: ChildProcess): void;
-  /** Whether a start fails with the first life. Otherwise it goes on without, and lives are tried until one is up. */
+  /**
+   * Whether the first failure fails the start. Otherwise the caller goes on without the child, which is started until
+   * it comes up.
+   */
   insist?: boolean;
   log: Log;
 }
@@ -43,9 +45,9 @@ export interface Child {
 }
 
 /**
- * Resolves when the child is ready for the first time; unless `insist` is set, after embeddedLimits.childAwaitedMsMax
- * at the latest, and its start goes on behind.
- * @throws UserError with the child's last words when `insist` is set and it does not come up within
+ * Resolves when the child is ready for the first time. Without `insist`, resolves after
+ * embeddedLimits.childAwaitedMsMax at the latest, and the start goes on in the background.
+ * @throws UserError with the child's last output when `insist` is set and it is not ready within
  *   embeddedLimits.childStartMsMax.
  */
 export async function startChild(plan: ChildPlan): Promise<Child> {
@@ -59,13 +61,13 @@ export async function startChild(plan: ChildPlan): Promise<Child> {
       const code = await now.child.exited;
       if (course.stopping) return;
       log.warn(`${name} died and is started again`, { code, last_words: now.words.join("\n") });
-      // One that lived for a while was well: its next life begins at once.
+      // A child that ran for a while is restarted at once.
       const livedLong = performance.now() - upSince > limits.childRestartMsMax;
       now = await revive(livedLong ? 0 : firstPauseMs);
     }
   }
 
-  /** The next life that is ready; undefined when it is told to stop first. */
+  /** The next process that is ready; undefined when it is told to stop first. */
   async function revive(pauseMs: number): Promise<Life | undefined> {
     for (
       let pause = pauseMs;
@@ -101,7 +103,7 @@ export async function startChild(plan: ChildPlan): Promise<Child> {
   const stop = async (): Promise<void> => {
     course.stopping = true;
     await plan.farewell?.();
-    // The child that is up, or is just starting, and then one that began while it was told to stop.
+    // Both the present child and one that started while this one was told to stop.
     if (course.child) await endLife(plan, course.child);
     await watching;
     if (course.child) await endLife(plan, course.child);
@@ -109,7 +111,7 @@ export async function startChild(plan: ChildPlan): Promise<Child> {
   return { stop: () => (stopped ??= stop()) };
 }
 
-/** What the lives of one part share. */
+/** State shared by the processes of one child. */
 interface Course {
   stopping: boolean;
   /** The latest process, ready or not. */
@@ -118,7 +120,7 @@ interface Course {
 
 const firstPauseMs = 100;
 
-/** A child of an owner that was killed may still be finishing what it had begun. */
+/** The child of an owner that was killed may still be finishing its work. */
 async function startFirstLife(plan: ChildPlan, course: Course): Promise<Life> {
   const { name, log } = plan;
   const begun = performance.now();
@@ -146,7 +148,7 @@ interface Life {
 
 async function startLife(plan: ChildPlan, course: Course): Promise<Life> {
   const { env, cwd, firstLine } = plan;
-  // Detached: a terminal's Ctrl-C must not stop a store before its owner has written what it holds.
+  // Detached, because a terminal's Ctrl-C must not stop a store before its owner has written everything.
   const streams = { stdin: "pipe", stdout: "pipe", stderr: "pipe", detached: true } as const;
   const command = await plan.command();
   if (course.stopping) throw new Error("it is told to stop");
@@ -181,7 +183,7 @@ async function endLife(plan: ChildPlan, child: ChildProcess): Promise<void> {
   try {
     await child.stdin.end();
   } catch {
-    // It closed its end first.
+    // The child has closed its end.
   }
   try {
     await withinMs(child.exited, plan.stopMsMax ?? limits.childStopMsMax);
@@ -193,7 +195,7 @@ async function endLife(plan: ChildPlan, child: ChildProcess): Promise<void> {
   }
 }
 
-/** A store's own log is of interest when something is wrong: it goes to debug, its last lines are kept. */
+/** The store's own log goes to debug; its last lines are kept for error messages. */
 async function forward(
   { name, log }: ChildPlan,
   stream: ReadableStream<Uint8Array>,
@@ -208,7 +210,7 @@ async function forward(
   }
 }
 
-/** Lines of a stream; one longer than anybody reads comes in pieces. */
+/** The lines of a stream; a very long one comes in pieces. */
 async function* linesOf(stream: ReadableStream<Uint8Array>): AsyncGenerator<string, void> {
   const decoder = new TextDecoder();
   let rest = "";

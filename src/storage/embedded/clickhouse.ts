@@ -1,5 +1,4 @@
-// The embedded ClickHouse, seen from the process that owns it: one child, one address. Never touches its
-// folder.
+// The embedded ClickHouse as its owner sees it: a child process with an address.
 
 import { mkdirSync } from "node:fs";
 import { resolve } from "node:path";
@@ -12,14 +11,17 @@ import { type Log } from "../../core/log.ts";
 import { type ChildPlan, startChild } from "./child.ts";
 
 export interface EmbeddedStore {
-  /** As an operator would write it; it holds the password. Stays the same over restarts of the child. */
+  /** As in CLICKHOUSE_URL or DATABASE_URL, with the password. It does not change when the child restarts. */
   url: string;
   stop(): Promise<void>;
 }
 
 export interface EmbeddedOptions {
   dataDir: string;
-  /** Whether the start fails when the store does not come up; otherwise it is tried again behind. True unless told. */
+  /**
+   * Whether the start fails when the store does not come up; otherwise it is retried in the background. True by
+   * default.
+   */
   insist?: boolean;
   log: Log;
 }
@@ -30,8 +32,7 @@ export interface EmbeddedOptions {
  */
 export async function startEmbeddedClickHouse({ dataDir, log }: EmbeddedOptions): Promise<EmbeddedStore> {
   const folder = resolve(dataDir);
-  // The engine reads these as patterns in every file name it is given, and then finds no rows instead of
-  // failing.
+  // The engine reads these characters as patterns in file names, and then finds no rows instead of failing.
   if (/[*?{}]/.test(folder)) throw new UserError(`DATA_DIR ${folder} must not contain any of * ? { }`);
   mkdirSync(folder, { recursive: true, mode: 0o700 });
   const password = randomBase62(32);
@@ -52,7 +53,7 @@ export async function startEmbeddedClickHouse({ dataDir, log }: EmbeddedOptions)
     firstLine: password,
     ready: async (_child, lines) => {
       const line = await lines.next();
-      // It died, which is told by who waits for its exit.
+      // The child died; its exit is reported elsewhere.
       if (line.done) return new Promise<never>(() => {});
       port = readPort(line.value);
     },
@@ -75,9 +76,9 @@ export function chdbServerCommand(args: string[], entry: string = serverEntry): 
 const keptMs = embeddedLimits.freeMemoryMs;
 
 /**
- * Each statement in the engine holds one thread of the pool while it runs; some are left for cancelling and
- * files. The engine's allocator gives every large block back to the system at once unless told otherwise, so
- * that each insert faults its memory in anew: it keeps what is free for some seconds instead.
+ * Each running statement holds one thread of the pool; some are left for kills and files. By default the engine's
+ * allocator returns large blocks to the system at once, so that each insert faults its memory in again: here it keeps
+ * free memory for some seconds.
  */
 export const chdbServerEnv: Record<string, string> = {
   PATH: "/usr/local/bin:/usr/bin:/bin",

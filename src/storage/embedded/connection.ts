@@ -1,5 +1,5 @@
-// How a command finds the embedded stores of the server that owns a DATA_DIR: a file only its user may read.
-// Never outlives the server, but for a kill; whoever reads it checks who owns the folder.
+// The file in which the server that owns a DATA_DIR publishes its embedded stores to commands; only its user may read
+// it. A killed server leaves it behind, so readers check who owns the folder.
 
 import { readFileSync, renameSync, rmSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
@@ -7,7 +7,7 @@ import { join } from "node:path";
 export interface Connection {
   /** The process that wrote it. */
   pid?: number;
-  /** Of embedded stores only: a remote one is the operator's to tell. */
+  /** Embedded stores only: the addresses of remote ones are settings. */
   database_url?: string;
   clickhouse_url?: string;
 }
@@ -32,17 +32,17 @@ export function removeConnection(dataDir: string): void {
   rmSync(pathOf(dataDir), { force: true });
 }
 
-/** How an embedded Postgres is told: its port is another one in each life. */
+/** The name of an embedded Postgres in place of its address: its port changes with each start. */
 export const embeddedAddress = "embedded";
 
-/** Where a Postgres is: host:port/name, without user, password and options. */
+/** The address of a Postgres: host:port/name, without user, password and options. */
 export function databaseOf(databaseUrl: string | undefined): string {
   if (databaseUrl === undefined) return embeddedAddress;
   const [place = ""] = databaseUrl.slice(databaseUrl.indexOf("://") + 3).split("?");
   return place.slice(place.lastIndexOf("@") + 1);
 }
 
-/** Whether two places are of one host and name; a port says little, as that of a pooler. */
+/** Whether host and name are the same; the port may be that of a pooler. */
 export function isSameDatabase(one: string, other: string): boolean {
   const [a, b] = [one, other].map((place) => {
     const [server = "", ...name] = place.split("/");

@@ -1,18 +1,18 @@
-// How much memory the embedded ClickHouse may take as a whole, as a configuration file it reads when it opens.
+// The configuration file of the embedded ClickHouse, with its memory limits.
 
 import { writeFileSync } from "node:fs";
 import { embeddedLimits } from "./limits.ts";
 
 export interface EngineBounds {
-  /** All of it: statements, inserts with their views, merges, caches. */
+  /** The limit of everything: statements, inserts with their views, merges, caches. */
   serverBytes: number;
-  /** Merges together; past it no further one begins. */
+  /** The limit of all merges; beyond it no further one starts. */
   mergesBytes: number;
-  /** Marks, and primary keys, each. */
+  /** The limit of the mark cache, and of the primary key cache. */
   cacheBytes: number;
 }
 
-/** @param memoryBytes what the machine, or the container, has. */
+/** @param memoryBytes the memory of the machine or container. */
 export function engineBounds(memoryBytes: number): EngineBounds {
   const share = memoryBytes * embeddedLimits.engineMemoryShare;
   const most = memoryBytes * embeddedLimits.engineMemoryShareMax;
@@ -23,7 +23,7 @@ export function engineBounds(memoryBytes: number): EngineBounds {
   return { serverBytes, mergesBytes: Math.floor(serverBytes * embeddedLimits.engineMergesShare), cacheBytes };
 }
 
-/** Writes the file anew, so that a machine that has grown is known at the next start. */
+/** Writes the file at each start, so that a change of the machine's memory takes effect. */
 export function writeEngineConfig(
   path: string,
   { serverBytes, mergesBytes, cacheBytes }: EngineBounds,

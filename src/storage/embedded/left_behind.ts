@@ -1,10 +1,10 @@
-// Embedded stores that a DATA_DIR still holds though the settings name remote ones. Says so; never touches them.
+// Warns of embedded stores that a DATA_DIR still holds while the settings name remote ones.
 
 import { existsSync, readdirSync } from "node:fs";
 import { join } from "node:path";
 import type { Log } from "../../core/log.ts";
 
-/** One line at each start for each store that is left behind. */
+/** Logs one line for each such store, at each start. */
 export function tellLeftBehind(
   urls: { dataDir: string; databaseUrl: string | undefined; clickhouseUrl: string | undefined },
   log: Log,

@@ -1,33 +1,33 @@
-// Bounds of the embedded stores and their processes, with their units and reasons.
+// Limits of the embedded stores and their processes, with their units and reasons.
 
 export const embeddedLimits = {
-  /** How long the embedded engine keeps memory it has no use for, in ms: from one insert to the next. */
+  /** How long the embedded engine keeps free memory, in ms: from one insert to the next. */
   freeMemoryMs: 10_000,
   /**
-   * By how many steps of priority the embedded engine stands behind the server and Postgres: whoever waits for an
-   * answer goes first, and an import into the engine takes what is left. A tenth of the weight, never nothing.
+   * By how many steps of nice the embedded engine runs below the server and Postgres: requests come first, and an
+   * import takes the rest. It keeps about a tenth of the weight.
    */
   engineNice: 10,
-  /** The engine's share of the machine's or the container's memory, in percent: the server and Postgres need theirs. */
+  /** The engine's part of the machine's or container's memory, in percent; the rest is for the server and Postgres. */
   engineMemoryShare: 0.5,
-  /** Less than this, in bytes, it cannot work with: inserts take some 300 MB each, and reads what stands above. */
+  /** The least memory that it works with, in bytes: inserts take some 300 MB each, reads their places. */
   engineMemoryBytesMin: 1_610_612_736,
-  /** The share of the machine that even the least must leave. */
+  /** The part of the machine's memory that even this least may take. */
   engineMemoryShareMax: 0.8,
-  /** What of its memory it keeps of marks and of primary keys, each, and the most of it, in bytes. */
+  /** The part of its memory for marks, and for primary keys, and the most of each, in bytes. */
   engineCacheShare: 0.02,
   engineCacheBytesMax: 268_435_456,
-  /** What of its memory merges may take before no further one begins. */
+  /** The part of its memory that merges may take before no further one starts. */
   engineMergesShare: 0.4,
-  /** How long a child store may take to come up, in ms. */
+  /** How long a child store may take to start, in ms. */
   childStartMsMax: 60_000,
   /**
-   * How long a later start waits for an embedded store before it captures without, in ms: a store that is well is up
-   * in a tenth of it, and one that is not must keep nobody's events out.
+   * How long a restart waits for an embedded store before it captures without it, in ms: a sound store is ready in a
+   * tenth of it, and a broken one must not stop capture.
    */
   childAwaitedMsMax: 1000,
-  /** Lines of a child store's standard error kept, to be shown when it dies. */
+  /** Lines of a child store's standard error that are kept for error messages. */
   childLinesMax: 20,
-  /** Characters of one of those lines; a stack of the engine can be longer than anybody reads. */
+  /** Characters of one of those lines; stacks of the engine are longer. */
   childLineCharsMax: 1000,
 };

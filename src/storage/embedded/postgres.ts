@@ -1,5 +1,4 @@
-// The embedded Postgres: made on first start, one child, one address. Never listens beyond the loopback
-// device.
+// The embedded Postgres: initialized on first start, a child process that listens on 127.0.0.1 only.
 
 import { existsSync, mkdirSync, readFileSync, renameSync, rmSync, writeFileSync } from "node:fs";
 import { connect, createServer } from "node:net";
@@ -15,9 +14,9 @@ import { type UnprivilegedUser, findUnprivilegedUser } from "./unprivileged_user
 const user = "sluice";
 
 /**
- * Starts Postgres on DATA_DIR/postgres, made first if there is none.
- * @throws UserError when `insist` is set and it cannot be made or does not come up; otherwise it is tried again
- *   behind the answer, and whoever connects is refused until then.
+ * Starts Postgres on DATA_DIR/postgres, which is initialized if it does not exist.
+ * @throws UserError when `insist` is set and it cannot be initialized or does not come up; otherwise it is retried in
+ *   the background, and connections are refused until then.
  */
 export async function startEmbeddedPostgres(options: EmbeddedOptions): Promise<EmbeddedStore> {
   const { dataDir, log, insist = true } = options;
@@ -35,7 +34,7 @@ export async function startEmbeddedPostgres(options: EmbeddedOptions): Promise<E
   }
 }
 
-/** Somebody else may take a port between the moment it was found free and the one Postgres listens on it. */
+/** Another process may take the port between the check that it is free and the start. */
 const portAttemptsMax = 5;
 
 interface Binaries {
@@ -54,13 +53,13 @@ async function findBinaries(): Promise<Binaries> {
   throw new UserError(`the package ${name} holds no Postgres; set DATABASE_URL`);
 }
 
-/** Made once; who may read the file may read the data beside it. */
+/** Generated once; whoever may read the file may read the data beside it. */
 function keepPassword(path: string): string {
   if (!existsSync(path)) writeFileSync(path, randomBase62(32), { mode: 0o600, flush: true });
   return readFileSync(path, "utf8").trim();
 }
 
-/** Made beside its place and moved there whole, so that a start that was cut off leaves nothing half made. */
+/** Initialized in a folder beside its place and renamed, so that an interrupted start leaves nothing incomplete. */
 async function makeCluster(
   initdb: string,
   data: string,
@@ -104,7 +103,7 @@ function lastLines(text: string): string {
 }
 
 interface PlanParts {
-  /** DATA_DIR by its whole name. */
+  /** DATA_DIR as an absolute path. */
   folder: string;
   port: number;
   password: string;
@@ -149,11 +148,9 @@ function planOf({ folder, port, password, insist, log }: PlanParts): ChildPlan {
 const readyAgainMs = 5;
 
 /**
- * Runs Postgres until its owner closes standard input, which the kernel does when the owner is killed; then
- * asks it to
- * stop at once (INT: transactions are rolled back, the data is written). The reader ends with Postgres, so
- * that it can
- * never signal a stranger that got the same process id.
+ * Runs Postgres until its owner closes standard input, which the kernel does when the owner is killed; then sends INT
+ * (transactions are rolled back, the data is written). The reader ends with Postgres, so that it cannot signal another
+ * process with the same id.
  */
 const sentinel = `
 exec 3<&0 </dev/null
@@ -168,7 +165,7 @@ kill -KILL "$reader" 2>/dev/null
 exit "$code"
 `;
 
-/** Small, since it holds accounts and not events; durable, since what it holds was promised. */
+/** Small, since it holds accounts and no events; durable, since changes were acknowledged. */
 function settingsOf(port: number): Record<string, string | number> {
   return {
     port,
@@ -192,7 +189,7 @@ function settingsOf(port: number): Record<string, string | number> {
   };
 }
 
-/** A port nobody listens on; another process may take it before Postgres does, and then the start says so. */
+/** A free port. Another process may take it before Postgres does; then the start fails and is repeated. */
 function findFreePort(): Promise<number> {
   const { promise, resolve: found, reject } = Promise.withResolvers<number>();
   const server = createServer();

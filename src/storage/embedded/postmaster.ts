@@ -1,5 +1,5 @@
-// The postmaster.pid of an embedded Postgres: who runs, since when, whether it is ready. The file is left where it is:
-// Postgres tells from it whether processes of an earlier life still hold shared memory.
+// The postmaster.pid of an embedded Postgres: which process runs, since when, whether it is ready. The file is not
+// deleted: Postgres reads in it whether earlier processes still hold shared memory.
 
 import { readFileSync } from "node:fs";
 import { join } from "node:path";
@@ -7,13 +7,13 @@ import { limits } from "../../core/limits.ts";
 import type { Log } from "../../core/log.ts";
 
 export interface Postmaster {
-  /** The whole file: it differs from one life to the next. */
+  /** The whole file: it differs with each start. */
   text: string;
   pid: number;
   ready: boolean;
 }
 
-/** What the file says; undefined when there is none, or it is being written. */
+/** The content of the file; undefined when there is none, or it is being written. */
 export function readPostmaster(data: string): Postmaster | undefined {
   try {
     const text = readFileSync(join(data, "postmaster.pid"), "utf8");
@@ -26,7 +26,7 @@ export function readPostmaster(data: string): Postmaster | undefined {
   }
 }
 
-/** Stops a Postgres that an earlier owner of this folder left running, and waits until it is gone. */
+/** Stops a Postgres that an earlier owner of this folder left running, and waits until it has ended. */
 export async function endLeftover(data: string, log: Log): Promise<void> {
   const { pid } = readPostmaster(data) ?? {};
   if (pid === undefined || !runsOn(pid, data)) return;
@@ -42,7 +42,7 @@ export async function endLeftover(data: string, log: Log): Promise<void> {
   }
 }
 
-/** At once, without writing anything; its log of changes brings everything back. */
+/** Kills it; Postgres recovers from its write-ahead log. */
 export function killPostmaster(data: string): void {
   const { pid } = readPostmaster(data) ?? {};
   if (pid !== undefined && runsOn(pid, data)) send(pid, "SIGQUIT");
@@ -51,12 +51,11 @@ export function killPostmaster(data: string): void {
 const lookAgainMs = 20;
 
 /**
- * What is put before the command of Postgres so that it passes by a process that only looks like an earlier
- * postmaster. Postgres refuses to start while the process id in its lock file is alive and of its own user, and in a
- * container a new life hands out the same ids again: to threads of this server, or to a zombie. The lock of DATA_DIR
- * proves that no other server is there, and `endLeftover` that the id is no Postgres on this folder. An id in
- * PG_GRANDPARENT_PID is taken for one of those that started Postgres; whether shared memory of the earlier
- * life is still in use is checked all the same.
+ * A prefix of the command with which Postgres ignores a process that only looks like an earlier postmaster. Postgres
+ * refuses to start while the process id in its lock file exists and belongs to its user, and in a container a new start
+ * reuses ids for threads of this server or for zombies. The lock of DATA_DIR proves that there is no other server, and
+ * `endLeftover` that the id is not a Postgres on this folder. An id in PG_GRANDPARENT_PID counts as an ancestor of
+ * Postgres; whether shared memory is still in use is checked all the same.
  */
 export function passStrangerBy(data: string): string[] {
   const { pid } = readPostmaster(data) ?? {};
@@ -64,7 +63,7 @@ export function passStrangerBy(data: string): string[] {
   return ["env", `PG_GRANDPARENT_PID=${pid}`];
 }
 
-/** Process ids are used again: only a Postgres whose command line names this folder is ours. */
+/** Process ids are reused: only a Postgres whose command line names this folder is ours. */
 function runsOn(pid: number, data: string): boolean {
   try {
     process.kill(pid, 0);
@@ -89,6 +88,6 @@ function send(pid: number, signal: NodeJS.Signals): void {
   try {
     process.kill(pid, signal);
   } catch {
-    // It has just ended.
+    // The process has just ended.
   }
 }

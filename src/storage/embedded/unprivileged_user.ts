@@ -1,6 +1,4 @@
-// Postgres refuses to run as root. Started as root, it runs as a user who may do nothing else; this file says
-// how.
-// Never makes a user.
+// Postgres refuses to run as root. When the server runs as root, Postgres runs as an existing user without rights.
 
 import { chownSync, existsSync, readFileSync, readdirSync, statSync } from "node:fs";
 import { dirname, join } from "node:path";
@@ -8,20 +6,18 @@ import { UserError } from "../../core/fault.ts";
 import type { Log } from "../../core/log.ts";
 
 export interface UnprivilegedUser {
-  /** Put before a command, it runs as the servant. */
+  /** A prefix that runs a command as this user. */
   command: string[];
-  /** Gives it a file or a folder with all that is in it, unless it has it already. */
+  /** Makes this user the owner of a file, or of a folder with its contents. */
   own(path: string): void;
 }
 
 const nobodyElse: UnprivilegedUser = { command: [], own: () => {} };
 
 /**
- * Who runs Postgres: we ourselves, or as root an existing user `postgres` or `nobody`.
- *
- * That user must reach DATA_DIR and the binary, which may lie below folders that only root may enter (`mktemp
- * -d`, a
- * home): where possible it keeps root's right to pass them, and nothing else of root.
+ * The user that runs Postgres: our own, or for root an existing user `postgres` or `nobody`.
+ * That user must reach DATA_DIR and the binary, which may lie below folders that only root may enter (`mktemp -d`, a
+ * home): where possible it keeps root's right to pass these folders, and no other right.
  * @throws UserError when there is no way.
  */
 export function findUnprivilegedUser(folder: string, binary: string, log: Log): UnprivilegedUser {
@@ -31,8 +27,7 @@ export function findUnprivilegedUser(folder: string, binary: string, log: Log): 
     throw new UserError("Postgres refuses to run as root, and there is no user to run it; set DATABASE_URL");
   const { uid, gid } = account;
   const become = ["setpriv", `--reuid=${uid}`, `--regid=${gid}`, "--clear-groups"];
-  // Postgres asks access(2) about its own files, which forgets the right to pass unless the set-uid fixup is
-  // off.
+  // Postgres calls access(2) on its own files, which drops the right to pass unless the set-uid fixup is off.
   const keeping = [
     "--securebits=+no_setuid_fixup",
     "--inh-caps=+dac_override",
@@ -74,7 +69,7 @@ function findAccount(): Account | undefined {
   return undefined;
 }
 
-/** Tried, not guessed: a container may lack the tool, or the right to hand rights down. */
+/** Tried with a command: a container may lack the tool, or the right to pass rights on. */
 function reaches(become: string[], binary: string, folder: string): boolean {
   const script = '[ -x "$1" ] && "$1" --version >/dev/null && cd "$2"';
   const tried = [...become, "sh", "-c", script, "sh", binary, folder];

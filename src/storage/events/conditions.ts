@@ -1,4 +1,4 @@
-// The WHERE of a list that belongs to a project: what is asked for, as parameters. Never takes a name from outside.
+// The WHERE clause of a project's list, with its parameters. Column names come from the code only.
 
 export interface Conditions {
   where: string;
@@ -6,7 +6,7 @@ export interface Conditions {
 }
 
 /**
- * The project first, always; then every column that must equal a text, and the span of `timestamp`.
+ * Conditions on the project, on columns that must equal a text, and on the span of `timestamp`.
  * @param equal column → text; undefined does not filter.
  * @param span moments as `YYYY-MM-DD hh:mm:ss.uuuuuu` in UTC, both exclusive.
  */

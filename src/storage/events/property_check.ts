@@ -1,4 +1,4 @@
-// Filters on properties as scripts send them: what is one, and what is refused. Never asks a store.
+// Checks filters on properties in the form in which clients send them.
 
 import { Fault } from "../../core/fault.ts";
 import { storageLimits } from "../limits.ts";
@@ -28,16 +28,16 @@ export const operators = [
 export type PropertyOperator = (typeof operators)[number];
 export type PropertyValue = string | number | boolean;
 
-/** One property held against values; of an event, or of the person who sent it. */
+/** A condition on one property of an event, or of its person. */
 export interface PropertyCondition {
   type: "event" | "person";
   key: string;
   operator: PropertyOperator;
-  /** Any of these; none for is_set and is_not_set, two for between. */
+  /** One of these must match; none for is_set and is_not_set, two for between. */
   values: readonly PropertyValue[];
 }
 
-/** All or any of its members. */
+/** A group: all or any of its filters must match. */
 export interface PropertyGroup {
   type: "AND" | "OR";
   values: readonly PropertyFilter[];
@@ -59,7 +59,7 @@ export function checkPropertyFilters(value: unknown, attr = "properties"): Prope
   return value.map((one: unknown, i) => checkFilter(one, `${attr}__${i}`, budget, 0));
 }
 
-/** The regular expressions in filters: whether they are any, only the engine knows. */
+/** The regular expressions in filters; only the engine can check them. */
 export function patternsIn(filters: readonly PropertyFilter[]): string[] {
   return filters.flatMap((one) => {
     if (!("key" in one)) return patternsIn(one.values);
@@ -177,7 +177,7 @@ function numberOf(value: PropertyValue | undefined): number | undefined {
   return typeof number === "number" && Number.isFinite(number) ? number : undefined;
 }
 
-/** Hours, days, weeks, months or years ago. */
+/** So many hours, days, weeks, months or years ago. */
 export const relativeDate = /^-(\d{1,4})([hdwmy])$/;
 const isoDate = /^\d{4}-\d\d-\d\d(?:[T ]\d\d:\d\d(?::\d\d(?:\.\d{1,6})?)?(?:Z|[+-]\d\d:?\d\d)?)?$/i;
 
@@ -186,7 +186,7 @@ function isDateValue(value: unknown): boolean {
   if (relativeDate.test(value)) return true;
   if (!isoDate.test(value)) return false;
   const day = value.slice(0, 10);
-  // What a DateTime64 holds; the engine would make any other year one of these.
+  // The years of a DateTime64; the engine changes any other year to one of these.
   if (day < "1900" || day >= "2300") return false;
   const [hour = 0, minute = 0, second = 0] = (value.slice(11).match(/\d\d/g) ?? []).map(Number);
   const at = new Date(`${day}T00:00:00Z`);

@@ -1,5 +1,4 @@
-// Filters on properties, compiled to conditions over the JSON text in `properties`. Never puts a key or a value
-// into a condition's text: both travel as parameters.
+// Compiles filters on properties to conditions over the JSON text in `properties`. Keys and values are parameters.
 
 import { Fault } from "../../core/fault.ts";
 import {
@@ -13,19 +12,19 @@ import {
 export { checkPropertyFilters, patternsIn, type PropertyFilter } from "./property_check.ts";
 
 export interface CompileOptions {
-  /** What the rows are: events (with `properties` and `person_id`), or persons (with `properties`). */
+  /** The rows: events (with `properties` and `person_id`), or persons (with `properties`). */
   rows?: "events" | "persons";
-  /** The moment that relative dates count from, in ms since 1970. */
+  /** The moment to which relative dates refer, in ms since 1970. */
   now?: number;
-  /** The zone of dates that name none. */
+  /** The time zone of dates that name none. */
   timezone?: string;
 }
 
 /**
- * A condition for rows of one project, with its parameters added to `params`, where `project_id` must be by then.
- * A broken regular expression fails as CANNOT_COMPILE_REGEXP when it runs.
- * A property that is absent or null is "not" anything: is_not, not_icontains, not_regex and not_in hold for it.
- * @param prefix sets these parameters' names apart from others.
+ * A condition for rows of one project; its parameters are added to `params`, which must contain `project_id`.
+ * An invalid regular expression fails with CANNOT_COMPILE_REGEXP when the query runs.
+ * For a property that is absent or null, is_not, not_icontains, not_regex and not_in hold.
+ * @param prefix distinguishes these parameters' names from others.
  * @throws Fault invalid_input for an event's property where the rows are persons, or a relative date without `now`.
  */
 export function compilePropertyFilters(
@@ -38,7 +37,7 @@ export function compilePropertyFilters(
   return compileAll(compiler, filters, " AND ", "1");
 }
 
-/** Whether they can only be held against rows with `person_id`. */
+/** Whether the filters need rows with `person_id`. */
 export function readsPersons(filters: readonly PropertyFilter[]): boolean {
   return filters.some((one) => ("key" in one ? one.type === "person" : readsPersons(one.values)));
 }
@@ -59,13 +58,13 @@ function compileAll(
   if (filters.length === 0) return none;
   const parts = filters.map((one) => {
     if ("key" in one) return compileOne(compiler, one);
-    // A group of nothing asks for nothing.
+    // An empty group filters nothing.
     return compileAll(compiler, one.values, one.type === "AND" ? " AND " : " OR ", "1");
   });
   return `(${parts.join(joint)})`;
 }
 
-/** Adds a parameter and says how it is named in the text. */
+/** Adds a parameter and returns its name as the statement writes it. */
 function bind(compiler: Compiler, type: string, value: unknown): string {
   const name = `${compiler.prefix}${compiler.count++}`;
   compiler.params[name] = value;
@@ -89,17 +88,17 @@ function compileOne(compiler: Compiler, filter: PropertyCondition): string {
   const yes = compilePositive(compiler, positive ? { ...filter, operator: positive } : filter);
   const not = positive ? "NOT " : "";
   if (rows === "persons" || filter.type === "event") return `${not}${yes}`;
-  // Somebody of whom nothing is known is in no list of persons: it is the exception that is looked up.
+  // A negated filter also matches persons without any property, who are in no list: the excluded persons are looked up.
   return `person_id ${not}IN (SELECT person_id FROM persons WHERE project_id = {project_id:UInt32} AND ${yes})`;
 }
 
-/** Numbers the engine's parser refuses, with the whole object around them: too many digits, or too big. */
+/** Numbers that the engine's parser refuses, with the whole object around them: too many digits, or too large. */
 const oversized = String.raw`([:,\\[]\\s*)(-?\\d{18,}(?:\\.\\d+)?(?:[eE][+-]?\\d+)?|-?\\d+(?:\\.\\d+)?[eE]\\+?\\d{3,})`;
 
 /**
- * The property as text, null where it is absent or null: a text as itself, anything else as its JSON. In an object
- * that cannot be parsed, oversized numbers are put in quotes first; only such an object pays for it.
- * @param key an expression: the parameter that holds the property's name.
+ * The property as text, null where it is absent or null: a text as it is, anything else as JSON. In an object that
+ * cannot be parsed, oversized numbers are quoted first; only such objects cost this.
+ * @param key an expression: the parameter with the property's name.
  */
 export function propertyText(key: string): string {
   const read = (from: string) => `JSONExtract(${from}, ${key}, 'Nullable(String)')`;
@@ -144,7 +143,7 @@ function compilePositive(compiler: Compiler, { key, operator, values }: Property
   }
 }
 
-/** Numbers are equal as numbers too: 1000 is what 1e3 says. */
+/** Numbers are also compared as numbers: 1000 equals 1e3. */
 function compileExact(
   compiler: Compiler,
   text: string,
@@ -159,12 +158,12 @@ function compileExact(
 }
 
 /**
- * Dates rest as text or as seconds or milliseconds since 1970. A day without an hour, asked for exactly, is all
- * of it.
+ * Dates are stored as text, or as seconds or milliseconds since 1970. With is_date_exact, a day without an hour matches
+ * the whole day.
  */
 function compileDate(compiler: Compiler, text: string, operator: PropertyOperator, value: string): string {
   const zone = bind(compiler, "String", compiler.options.timezone ?? "UTC");
-  // Of a text like "12" the engine would make a day of this month.
+  // The engine would read a text like "12" as a day of this month.
   const plausible = String.raw`match(${text}, '^(\\d{4}-\\d\\d-\\d\\d|\\d{9,13}(\\.\\d+)?$)')`;
   const date = `if(${plausible}, parseDateTime64BestEffortOrNull(${text}, 6, ${zone}), NULL)`;
   const bound = `parseDateTime64BestEffort(${bind(compiler, "String", absolute(compiler, value))}, 6, ${zone})`;
@@ -189,7 +188,7 @@ function absolute({ options: { now } }: Compiler, value: string): string {
     const last = new Date(Date.UTC(at.getUTCFullYear(), at.getUTCMonth() + 1, 0)).getUTCDate();
     at.setUTCDate(Math.min(day, last));
   }
-  // Beyond what a DateTime64 holds the engine finds a year with a sign, which it cannot read.
+  // Beyond the range of a DateTime64 the engine writes a year with a sign, which it cannot read.
   return new Date(Math.max(at.getTime(), earliest)).toISOString();
 }
 

@@ -1,7 +1,7 @@
-// The properties of single events, by the events' keys in their table: so that only these are read, however many lie
-// beside them, and their sizes before any of them.
+// Properties of single events by their keys in the table, so that only these rows are read, and their sizes before any
+// of them.
 
-/** Where an event rests. */
+/** The key of a stored event. */
 export interface EventKey {
   /** `YYYY-MM-DD` of its timestamp. */
   day: string;
@@ -9,16 +9,16 @@ export interface EventKey {
   /** cityHash64 of its distinct id. */
   id_hash: string;
   uuid: string;
-  /** Its arrival, in microseconds since 1970: of an event that was sent twice the first one's. */
+  /** Its arrival, in microseconds since 1970; of an event that was sent twice, the first arrival. */
   arrived: string;
 }
 
-/** The columns of a key, over a table or view of events. */
+/** The columns of a key, from a table or view of events. */
 export const keyColumns =
   "toString(toDate(timestamp)) AS day, event, toString(cityHash64(distinct_id)) AS id_hash, uuid, " +
   "toString(toUnixTimestamp64Micro(created_at)) AS arrived";
 
-/** Of what was sent twice, what arrived later is in no key; what one batch brought twice is the same. */
+/** Later arrivals of an event sent twice have another key; duplicates within one batch are equal. */
 const ofKeys = `FROM event_rows
   WHERE project_id = {project_id:UInt32}
     AND (toDate(timestamp), event, cityHash64(distinct_id), uuid) IN (
@@ -30,13 +30,13 @@ const ofKeys = `FROM event_rows
       SELECT arrayJoin(arrayZip({uuids:Array(UUID)}, {arrived:Array(Int64)}))
     )`;
 
-/** Rows of `uuid` and `bytes`, at most that many, in no order. The engine reads the lengths alone where it has them. */
+/** At most so many rows of `uuid` and `bytes`, unordered. The engine reads only the lengths where it stores them. */
 export const sizesText = `SELECT uuid, max(length(properties)) AS bytes ${ofKeys} GROUP BY uuid`;
 
-/** Rows of `uuid` as text and `properties`, in no order. */
+/** Rows of `uuid` as text and `properties`, unordered. */
 export const propertiesText = `SELECT toString(uuid) AS uuid, properties ${ofKeys} LIMIT 1 BY uuid`;
 
-/** Narrow blocks: each has some events' properties in it. */
+/** Small blocks, since each row holds all properties of an event. */
 export const propertiesSettings = { max_block_size: 64 };
 
 export function keyParams(project_id: number, keys: readonly EventKey[]): Record<string, unknown> {
@@ -50,7 +50,7 @@ export function keyParams(project_id: number, keys: readonly EventKey[]): Record
   };
 }
 
-/** What an answer to `propertiesText` in RowBinary holds, by uuid; the bytes are those of the answer. */
+/** The properties in an answer to `propertiesText` in RowBinary, by uuid; views of the answer's bytes. */
 export function propertiesIn(answer: Uint8Array): Map<string, Uint8Array> {
   const found = new Map<string, Uint8Array>();
   let at = 0;

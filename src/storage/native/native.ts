@@ -1,13 +1,10 @@
-// ClickHouse's Native format: columns written by cursor. Never touches a
-// socket.
-// Source of the format: ClickHouse's own description of Native and of LowCardinality's serialization
-// (revision 0,
-// as in files and HTTP bodies: no per-column flags). A block is
+// ClickHouse's Native format: a growing buffer that writes columns. Source: ClickHouse's description of Native and of
+// LowCardinality's serialization (revision 0, as in files and HTTP bodies: no per-column flags). A block is
 //   varuint columns, varuint rows, then per column: name, type, data; strings are varuint length + bytes.
 
 const scratch = new TextEncoder();
 
-/** One growing byte buffer with a cursor; kept and reused, so that a warm one never allocates. */
+/** A growing byte buffer with a cursor, reused so that it stops allocating. */
 export class ByteColumn {
   bytes: Uint8Array;
   length = 0;
@@ -70,9 +67,7 @@ export class ByteColumn {
     this.length = from + times * 8;
   }
 
-  /**
-   * A signed 64-bit integer from a double that holds it exactly (|value| < 2^53); no BigInt on the hot path.
-   */
+  /** A signed 64-bit integer from a number that holds it exactly (|value| < 2^53), without a BigInt on the hot path. */
   i64(value: number): void {
     this.reserve(8);
     const high = Math.floor(value / 4294967296);
@@ -129,9 +124,8 @@ export function writeColumnHead(out: ByteColumn, name: string, type: string): vo
 }
 
 /**
- * A LowCardinality(String) column: `dictionary` holds `keys` String values back to back, `indexes` one u32
- * per row.
- * The narrowest index type that fits is written.
+ * A LowCardinality(String) column: `dictionary` holds `keys` String values one behind the other, `indexes` one u32 per
+ * row. The narrowest index type that fits is written.
  */
 export function writeLowCardinality(
   out: ByteColumn,
@@ -144,7 +138,7 @@ export function writeLowCardinality(
   writeLowCardinalityBody(out, dictionary, keys, indexes, rows);
 }
 
-/** What stands behind the version: the dictionary, and an index for each value. */
+/** The part behind the version: the dictionary, and an index for each value. */
 export function writeLowCardinalityBody(
   out: ByteColumn,
   dictionary: Uint8Array,
@@ -153,7 +147,7 @@ export function writeLowCardinalityBody(
   rows: number,
 ): void {
   const width = keys <= 256 ? 0 : keys <= 65_536 ? 1 : 2;
-  // additional keys are in this block (bit 9), and the dictionary is new with it (bit 10)
+  // Bit 9: additional keys are in this block; bit 10: the dictionary is new with it.
   out.u64(BigInt(width) | (1n << 9n) | (1n << 10n));
   out.u64(BigInt(keys));
   out.raw(dictionary);

@@ -1,29 +1,29 @@
-// Arrays in ClickHouse's Native format: where each row's items end, and then the items. Never holds the items.
+// Arrays in ClickHouse's Native format: the offset at which each row's items end, then the items.
 
 import { type ByteColumn, writeLowCardinalityBody } from "./native.ts";
 
-/** A column's array offsets: where each row's items end. Rows without any may be left to `pad`. */
+/** A column's array offsets: where each row's items end. Rows without items may be left to `pad`. */
 export class Offsets {
-  /** Two words each, of which the high one stays 0: a block has fewer items than 2^32. */
+  /** Two words for each offset; the high one is 0, since a block has fewer items than 2^32. */
   #ends = new Uint32Array(512);
   #rows = 0;
   /** Items so far. */
   items = 0;
 
-  /** The rows before `rows` that were not said to have items have none. */
+  /** Gives the rows before `rows` that were not added no items. */
   pad(rows: number): void {
     this.#reserve(rows);
     for (; this.#rows < rows; this.#rows++) this.#ends[this.#rows * 2] = this.items;
   }
 
-  /** Row number `row` (rising) has so many items. */
+  /** Adds row number `row` (rising) with so many items. */
   add(row: number, items: number): void {
     this.pad(row);
     this.items += items;
     this.pad(row + 1);
   }
 
-  /** So many rows from number `row` (rising) on have items; those of each end at `ends`, counted from here. */
+  /** Adds so many rows from number `row` (rising) on; `ends` says where the items of each end, counted from here. */
   addMany(row: number, ends: Uint32Array, rows: number): void {
     this.pad(row);
     this.#reserve(row + rows);
@@ -50,7 +50,7 @@ export class Offsets {
   }
 }
 
-/** An Array(LowCardinality(String)) column: the version stands before the offsets, the rest behind them. */
+/** An Array(LowCardinality(String)) column: the version, the offsets, then dictionary and indexes. */
 export function writeLowCardinalityArrays(
   out: ByteColumn,
   offsets: Offsets,

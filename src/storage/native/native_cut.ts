@@ -1,8 +1,8 @@
-// Native blocks read back and cut by rows. Knows the types our own blocks are made of, and no others.
+// Reads Native blocks and cuts them by rows. It knows only the column types of our own blocks.
 
 import { ByteColumn, writeBlockHead, writeColumnHead } from "./native.ts";
 
-/** Replaces a fixed-width column when a block is cut: row number within the cut → the value's bytes. */
+/** Writes the values of a fixed-width column in a cut: row number within the cut → the value's bytes. */
 export type ColumnFill = (out: ByteColumn, row: number) => void;
 
 const fixedWidths: Record<string, number> = {
@@ -16,10 +16,8 @@ const fixedWidths: Record<string, number> = {
 };
 
 /**
- * Cuts rows `from` (inclusive) to `to` (exclusive) out of one Native block, as a block of its own.
- * `fills` writes named columns anew. Knows the types our own blocks are made of.
- * @throws Error on a type it does not know or a block cut short (our bug, or a damaged file past its
- *   checksum).
+ * A new block of rows `from` (inclusive) to `to` (exclusive) of a Native block. `fills` replaces the named columns.
+ * @throws Error on an unknown type or an incomplete block (our bug, or a damaged file with a valid checksum).
  */
 export function cutBlock(
   block: Uint8Array,
@@ -46,8 +44,8 @@ export function cutBlock(
 }
 
 /**
- * A column of fixed width, of a block of which at least everything up to its end is there, behind others of fixed
- * width; undefined when the block has none of this name.
+ * A column of fixed width behind other such columns. The block may end after it. Undefined when there is no column of
+ * this name.
  * @throws Error as cutBlock().
  */
 export function fixedColumnOf(block: Uint8Array, wanted: string): Uint8Array | undefined {
@@ -65,14 +63,14 @@ export function fixedColumnOf(block: Uint8Array, wanted: string): Uint8Array | u
   return undefined;
 }
 
-/** The number of rows a block says it has. */
+/** The number of rows in a block's head. */
 export function rowsOfBlock(block: Uint8Array): number {
   const read = new BlockReader(block);
   read.varuint();
   return read.varuint();
 }
 
-/** Where the first block of `bytes` ends: several may follow each other in one frame or file. */
+/** The length of the first block of `bytes`: a frame or file may hold several. */
 export function lengthOfBlock(bytes: Uint8Array): number {
   const read = new BlockReader(bytes);
   const columns = read.varuint();
@@ -84,7 +82,7 @@ export function lengthOfBlock(bytes: Uint8Array): number {
   return read.at;
 }
 
-/** A type without the comment that may stand behind it. */
+/** A type without a comment behind it. */
 function bareType(text: string): string {
   const comment = text.indexOf("/*");
   return comment < 0 ? text : text.slice(0, comment);
@@ -121,7 +119,7 @@ function joined(...parts: Uint8Array[]): Uint8Array {
   return new Uint8Array(Buffer.concat(parts));
 }
 
-/** A LowCardinality column behind its version; nothing at all where no row is left. */
+/** A LowCardinality column behind its version; empty when no row is left. */
 function cutLowCardinality(read: BlockReader, rows: number, from: number, to: number): Uint8Array {
   const start = read.at;
   const width = 1 << Number(read.u64() & 255n);

@@ -1,13 +1,12 @@
-// Bytes to be written, without laying long columns side by side first: a growing buffer that borrows them. Never
-// copies what is long, so that must stay as it is until it is written.
+// A growing buffer that borrows long byte arrays instead of copying them. They must not change until they are written.
 
 import { ByteColumn } from "./native.ts";
 
-/** Shorter stretches are copied: one more piece costs more than that. */
+/** Shorter arrays are copied: another piece costs more. */
 const borrowedBytesMin = 16 * 1024;
 
 interface Borrowed {
-  /** Where in the own bytes it belongs. */
+  /** Its place among the own bytes. */
   at: number;
   bytes: Uint8Array;
 }
@@ -21,23 +20,23 @@ export class Pieces extends ByteColumn {
     else this.borrow(source.subarray(from, to));
   }
 
-  /** Takes bytes in without copying them. */
+  /** Adds bytes without copying them. */
   borrow(bytes: Uint8Array): void {
     this.#borrowed.push({ at: this.length, bytes });
     this.#borrowedBytes += bytes.length;
   }
 
-  /** Copies bytes, however long they are: they may change before these are written. */
+  /** Copies bytes of any length, for those that may change before they are written. */
   copy(source: Uint8Array, from: number, to: number): void {
     super.raw(source, from, to);
   }
 
-  /** All bytes so far, borrowed ones included. */
+  /** The number of bytes so far, with the borrowed ones. */
   get total(): number {
     return this.length + this.#borrowedBytes;
   }
 
-  /** The bytes in their order, from place `from` of the own ones on; valid until the next write. */
+  /** All bytes in order, from place `from` of the own ones on; valid until the next write. */
   list(from = 0): Uint8Array[] {
     const list: Uint8Array[] = [];
     let own = from;

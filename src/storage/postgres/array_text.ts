@@ -1,9 +1,8 @@
-// Values as one text that Postgres reads as an array: a parameter for a column of many rows. Never makes a part of a
-// statement's own text.
+// Values as one text that Postgres reads as an array: a parameter for a column of many rows.
 
 const special = /["\\]/g;
 
-/** `{"a","b"}`, whatever is in them; to be cast: `${arrayText(names)}::text::text[]`. */
+/** `{"a","b"}`, with quotes and backslashes escaped; to be cast: `${arrayText(names)}::text::text[]`. */
 export function arrayText(values: readonly (string | number)[]): string {
   if (values.length === 0) return "{}";
   if (typeof values[0] === "number") return `{${values.join(",")}}`;

@@ -1,5 +1,4 @@
-// A Postgres that belongs to somebody else: one connection, to an address that was checked, encrypted where it can be.
-// Never our own tables.
+// A connection to a user's Postgres, at an address that was checked, with TLS where the server offers it.
 
 import { connect } from "node:net";
 import postgres from "postgres";
@@ -8,21 +7,21 @@ import { storageLimits } from "../limits.ts";
 import type { Postgres } from "./postgres.ts";
 
 export interface ForeignPostgres {
-  /** An address, not a name: it was looked up and checked. */
+  /** An address that was resolved and checked, not a name. */
   address: string;
-  /** The name its certificate must be for. */
+  /** The name that its certificate must have. */
   host: string;
   port: number;
   user: string;
   password: string;
   database: string;
-  /** Nobody known vouches for its certificate. */
+  /** Errors of a certificate that no known authority has signed. */
   selfSigned: boolean;
 }
 
 /**
- * Opens one connection. A server that speaks TLS must show a certificate for its name, unless it signs its own.
- * @throws what the socket says.
+ * Opens one connection. A server with TLS must show a certificate for its name, unless it is self-signed.
+ * @throws the error of the socket.
  */
 export async function openForeignPostgres(place: ForeignPostgres): Promise<Postgres> {
   const { address, host, port, user, password, database, selfSigned } = place;
@@ -36,7 +35,7 @@ export async function openForeignPostgres(place: ForeignPostgres): Promise<Postg
     max: 1,
     ssl: tls ? { rejectUnauthorized: !selfSigned, servername: host } : false,
     connect_timeout: limits.connectMsMax / 1000,
-    // One that is lost fails its statement; nobody waits here for it to come back.
+    // A lost connection fails its statement and is not opened again.
     backoff: () => 0,
     max_lifetime: null,
     connection: { application_name: "sluice", statement_timeout: storageLimits.exportCopyMsMax },
@@ -44,7 +43,7 @@ export async function openForeignPostgres(place: ForeignPostgres): Promise<Postg
   });
 }
 
-/** Asks as every client does before its first message: S is yes, N is no. */
+/** Sends Postgres' SSLRequest: the answer is S for yes, N for no. */
 async function speaksTls(host: string, port: number): Promise<boolean> {
   const { promise, resolve, reject } = Promise.withResolvers<boolean>();
   const socket = connect({ host, port });

@@ -1,5 +1,4 @@
-// The one file that knows the Postgres client: how it is opened and asked whether it lives. Never holds SQL
-// of a room.
+// The Postgres client: opening it and checking that it answers. The only file that imports postgres for our own tables.
 
 import postgres from "postgres";
 import { withinMs } from "../../core/deadline.ts";
@@ -7,7 +6,7 @@ import { limits } from "../../core/limits.ts";
 import { storageLimits } from "../limits.ts";
 import type { Log } from "../../core/log.ts";
 
-/** A pool of connections, used as a tagged template; values in `${}` are parameters, never text. */
+/** A pool of connections, used as a tagged template; values in `${}` are parameters. */
 export type Postgres = postgres.Sql;
 /** The same inside a transaction. */
 export type PostgresTransaction = postgres.TransactionSql;
@@ -16,14 +15,11 @@ export type PostgresFragment = postgres.PendingQuery<postgres.Row[]>;
 
 export interface PostgresOptions {
   log: Log;
-  /** Connections at once; storageLimits.postgresConnectionsMax unless told. */
+  /** Connections at once; storageLimits.postgresConnectionsMax by default. */
   connectionsMax?: number;
 }
 
-/**
- * Opens a pool. Connects when first asked, and again by itself whenever the server comes back. Close it with
- * `end()`.
- */
+/** Opens a pool, which connects on first use and reconnects by itself. Close it with `end()`. */
 export function openPostgres(url: string, options: PostgresOptions): Postgres {
   const { log } = options;
   return postgres(url, {
@@ -38,19 +34,19 @@ export function openPostgres(url: string, options: PostgresOptions): Postgres {
 }
 
 /**
- * Resolves when Postgres answered a query.
- * @throws whatever the client says, or DeadlineError after `msMax`.
+ * Resolves when Postgres has answered a query.
+ * @throws the client's error, or DeadlineError after `msMax`.
  */
 export async function pingPostgres(sql: Postgres, msMax: number = limits.healthMsMax): Promise<void> {
   await withinMs(sql`SELECT 1`.execute(), msMax);
 }
 
-/** The client's own pause grows to 20 s, for which a server that is back would seem dead. */
+/** By default the client's pause grows to 20 s, for which a server that is back would seem down. */
 function reconnectSeconds(retries: number): number {
   return Math.min(1, 0.05 * 2 ** retries);
 }
 
-/** A number while it is exact, which every count and id of ours is. */
+/** A number while it is exact, as all our counts and ids are. */
 function readBigint(text: string): number | bigint {
   const value = Number(text);
   return Number.isSafeInteger(value) ? value : BigInt(text);
