@@ -1,4 +1,4 @@
-// What batch exports count, as the operator's metrics. Counting is adding to a number; decides nothing.
+// The metrics of batch exports.
 
 import type { Metrics } from "../http/metrics/metrics.ts";
 import type { RunCounts } from "./runs/attempt.ts";

@@ -1,5 +1,4 @@
-// What batch exports, their runs, backfills and logs look like in a reply, and what of an export can be set.
-// Never holds a secret of a destination.
+// The shapes of batch exports, runs, backfills and logs in requests and replies. Secrets of destinations are in none.
 
 import Type, { type Static } from "typebox";
 import {
@@ -117,7 +116,7 @@ export type BatchExport = Static<typeof exportModel>;
 
 const alias = nullable(Type.String({ maxLength: exportLimits.exportQueryCharsMax }), { default: null });
 
-/** What a request may say of an export. */
+/** The fields of an export that a request may set. */
 export const exportBody = model("BatchExportRequest", {
   ...writable(exportModel).properties,
   hogql_query: Type.Optional(alias),
@@ -139,7 +138,7 @@ export const unpauseBody = model("BatchExportUnpauseRequest", {
 });
 export const cancelledModel = model("BatchExportCancelled", { cancelled: Type.Boolean() });
 
-/** Moments are read by the room itself: they must say their offset. */
+/** Moments are checked by the room itself, since they must have an offset. */
 const momentShown = { type: "string", format: "date-time" };
 export const backfillBody = model("BatchExportBackfillRequest", {
   start_at: nullable(Type.Unknown({ "x-shown": momentShown }), {
@@ -188,6 +187,6 @@ export const logModel = model("LogEntry", {
 });
 export type LogEntry = Static<typeof logModel>;
 
-/** Pages without a count, followed by their links. */
+/** Pages without a count, with links to their neighbours. */
 export const runPageModel = linkedListSchema(runModel);
 export const backfillPageModel = linkedListSchema(backfillModel);

@@ -1,4 +1,4 @@
-// Batch exports put together: what works beside requests, and what requests need of it. Starts nothing by itself.
+// Opens batch exports: the worker, and the parts that the routes need.
 
 import { existsSync } from "node:fs";
 import { resolve } from "node:path";
@@ -12,9 +12,9 @@ export type BatchExportOptions = Omit<ExportWorkerOptions, "counts"> & { metrics
 
 export interface OpenedExports {
   start(): void;
-  /** Stops what runs, and gives it back for other processes. */
+  /** Stops running runs and releases them to other processes. */
   close(): Promise<void>;
-  /** For batchExportRoutes, but for who may. */
+  /** The parts of batchExportRoutes but for the gate. */
   parts: Omit<BatchExportRoutes, "gate">;
 }
 

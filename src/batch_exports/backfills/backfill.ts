@@ -1,4 +1,4 @@
-// What a backfill is asked for, and what that means in intervals. Pure; never asks what time it is.
+// The range of a backfill, and the intervals in it.
 
 import { Fault } from "../../core/fault.ts";
 import { exportLimits } from "../limits.ts";
@@ -7,15 +7,16 @@ import { isoTimeOf } from "../../http/fields/field_time.ts";
 import { alignedBefore, intervalMs, intervalsIn } from "../runs/interval.ts";
 
 export interface Range {
-  /** Null: where the data begins. */
+  /** Null: from the first data on. */
   start: Date | null;
   /** Null: until now. */
   end: Date | null;
 }
 
 /**
- * The range as a request names it.
- * @throws Fault, in PostHog's words, for what is no moment, has no offset, ends before it begins or in the future.
+ * The range in a request.
+ * @throws Fault, in PostHog's words, for a text that is not a moment, has no offset, or an end before the start or in
+ *   the future.
  */
 export function readRange(body: { start_at?: unknown; end_at?: unknown }, now: Date): Range {
   const start = momentIn(body.start_at);
@@ -31,8 +32,8 @@ export function readRange(body: { start_at?: unknown; end_at?: unknown }, now: D
 }
 
 /**
- * Where a backfill of this range ends. One without an end goes until now, but leaves an interval that has not ended
- * to the schedule, where that will run it whole.
+ * Where a backfill of this range ends. Without an end it goes until now, but leaves an interval that has not ended to
+ * the schedule, if the schedule will run it.
  */
 export function endOfRange({ start, end }: Range, of: Scheduled, now: Date): Date {
   if (end) return end;
@@ -42,14 +43,14 @@ export function endOfRange({ start, end }: Range, of: Scheduled, now: Date): Dat
   return goesOn && !(start && start.getTime() >= grid) ? new Date(grid) : now;
 }
 
-/** What of an export says whether its schedule goes on. */
+/** The fields of an export that decide whether its schedule goes on. */
 export interface Scheduled {
   interval: string;
   paused: boolean;
   end_at: string | null;
 }
 
-/** How many runs the range has; null while its start is unknown. @throws Fault when there are too many. */
+/** The number of runs in the range; null while its start is unknown. @throws Fault when there are too many. */
 export function runsIn({ start, end }: Range, interval: string, now: Date): number | null {
   if (!start) return null;
   const runs = intervalsIn(start.getTime(), (end ?? now).getTime(), intervalMs(interval));
@@ -58,7 +59,7 @@ export function runsIn({ start, end }: Range, interval: string, now: Date): numb
   throw new Fault("invalid_input", detail);
 }
 
-/** An interval of this length, as an export's is spelled; undefined where none is. */
+/** An interval of this length in the spelling of exports; undefined when there is none. */
 export function intervalNamed(lengthMs: number): string | undefined {
   const named = ["hour", "day", "week"].find((name) => intervalMs(name) === lengthMs);
   const minutes = lengthMs / 60_000;

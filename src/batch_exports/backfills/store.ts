@@ -1,4 +1,4 @@
-// Where backfills rest. Never makes a run, and never looks beyond one export.
+// The backfills of an export in Postgres.
 
 import { newUuid } from "../../core/id.ts";
 import { shownInTurns } from "../../http/pages/sliced.ts";
@@ -23,13 +23,13 @@ interface BackfillRow {
 
 export interface BackfillInput {
   batch_export_id: string;
-  /** As asked. */
+  /** The range in the request. */
   start_at: Date | null;
   end_at: Date | null;
-  /** What is run; a start of null is where the data begins. */
+  /** The range that is run; a start of null is the first data. */
   range_start: Date | null;
   range_end: Date;
-  /** The length of its runs, as an export's interval is spelled. */
+  /** The length of its runs, in the spelling of exports. */
   interval: string;
   /** Null until the start is known. */
   total_runs: number | null;
@@ -48,7 +48,7 @@ export async function createBackfill(sql: Postgres, input: BackfillInput, now: D
   return id;
 }
 
-/** One row more than `limit` where there are further ones; newest first, from the cursor on. */
+/** A page, newest first, from the cursor on, and one row more when there are more. */
 export async function listBackfills(
   sql: Postgres,
   batch_export_id: string,
@@ -82,7 +82,7 @@ export async function getBackfill(
   return row && backfillOf(row);
 }
 
-/** Ends a backfill and what of it runs. False when it was over already. */
+/** Cancels a backfill and its runs. False when it had ended already. */
 export async function cancelBackfill(sql: Postgres, id: string, now: Date): Promise<boolean> {
   const rows = await sql`
     WITH ended AS (

@@ -1,5 +1,5 @@
-// What a request says of an export, held against the rules and what is stored, as it is to rest. Asks for nothing
-// but a host's address, and never contacts a destination.
+// Checks an export in a request against the rules and what is stored. Destinations are not contacted; a host's address
+// may be resolved.
 
 import type { Addresses } from "../../access/address.ts";
 import type { Secrets } from "../../access/secret.ts";
@@ -25,19 +25,19 @@ export interface Checks {
   clickhouse: ClickHouse;
   secrets: Secrets;
   addresses: Addresses;
-  /** Why this server writes no files; undefined when it does. */
+  /** Why this server cannot write files; undefined when it can. */
   whyNoFiles: string | undefined;
 }
 
-/** An export ready to be stored, and its destination with the secrets in the open. */
+/** An export ready to be stored, and its destination with unencrypted secrets. */
 export interface CheckedExport {
   fields: ExportFields;
   destination: SplitDestination;
 }
 
 /**
- * @param changes a checked body: all of it for a new export, what is to change for a stored one.
- * @throws Fault of the first thing that cannot be.
+ * @param changes a checked body: all fields for a new export, the changed ones for a stored one.
+ * @throws Fault for the first wrong field.
  */
 export async function checkExport(
   checks: Checks,
@@ -104,8 +104,8 @@ async function checkDestinationPart(
 }
 
 /**
- * What is stored, with its secrets. When they were sealed with a key that is gone, the request must bring them
- * all again.
+ * The stored destination with its secrets. If they were encrypted with a key that is gone, the request must contain all
+ * of them.
  */
 function openStored(
   secrets: Secrets,
@@ -131,14 +131,14 @@ async function checkQuery(clickhouse: ClickHouse, text: string, model: ExportMod
   if (reason !== undefined) refuseQuery(`Invalid HogQL query: ${reason}`);
 }
 
-/** Found now, and not by every run. */
+/** Checked here, so that a wrong query fails the request and not every run. */
 async function checkPatterns(clickhouse: ClickHouse, filters: unknown): Promise<void> {
   const patterns = patternsIn(checkPropertyFilters(filters, "filters"));
   const reason = await whyNoPattern(clickhouse, patterns);
   if (reason !== undefined) throw new Fault("invalid_input", reason, { attr: "filters" });
 }
 
-/** Nothing said is events, as PostHog has it. */
+/** Events by default, as in PostHog. */
 function modelOf(model: string | null | undefined): ExportModel {
   if (model === undefined || model === null || model === "") return "events";
   if (model === "events" || model === "persons") return model;
@@ -152,7 +152,7 @@ function intervalOf(interval: string | undefined): string {
   throw new Fault("invalid_choice", `"${shown(interval)}" is not a valid choice.`, { attr: "interval" });
 }
 
-/** Under either name; a blank one is none. */
+/** The query under either name; a blank one counts as none. */
 function queryOf(changes: ExportUpdate, stored: StoredExport | undefined): string | null {
   const { native_query, hogql_query } = changes;
   const said = native_query ?? hogql_query ?? (native_query === undefined ? hogql_query : native_query);
@@ -167,7 +167,7 @@ function filtersOf(changes: ExportUpdate, model: ExportModel, stored: StoredExpo
   try {
     compilePropertyFilters(checked, {}, "f", { rows: model, now: 0 });
   } catch (thrown) {
-    // It says what, but not where.
+    // The fault of the compiler does not name the field.
     if (thrown instanceof Fault) throw new Fault(thrown.code, thrown.detail, { attr: "filters" });
     throw thrown;
   }

@@ -1,4 +1,4 @@
-// Pausing exports and letting them go on. Never runs what was missed unless asked to.
+// Pauses and resumes exports. Missed intervals are run only on request.
 
 import type { Postgres } from "../../storage/postgres/postgres.ts";
 import { readFields } from "../../http/body.ts";
@@ -47,7 +47,7 @@ export function pauseOperations({ sql, clock, wake }: BackfillParts): Operation[
   ];
 }
 
-/** From where the schedule stood up to the interval that it goes on with. */
+/** The range from the paused schedule to the interval with which it goes on. */
 async function backfillMissed(sql: Postgres, stored: StoredExport, now: Date): Promise<void> {
   const { id, interval, created_at, scheduled_until, last_paused_at } = stored;
   const lengthMs = intervalMs(interval);

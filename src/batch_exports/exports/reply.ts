@@ -1,4 +1,4 @@
-// An export as a reply shows it. Never has a secret at hand.
+// An export in a reply, without its secrets.
 
 import { yieldToEventLoop } from "../../core/clock.ts";
 import { isoOf } from "../../http/fields/field_time.ts";
@@ -6,7 +6,7 @@ import type { BatchExport } from "../model.ts";
 import { writtenColumns } from "../query/compile.ts";
 import type { ShownExport } from "./store.ts";
 
-/** Those of a page. Others get their turn behind each query that has to be read. */
+/** The exports of a page. Queries are parsed again, so the event loop gets a turn behind each. */
 export async function shownExports(
   page: readonly Omit<ShownExport, "destination_secrets">[],
 ): Promise<BatchExport[]> {
@@ -39,7 +39,7 @@ export function shownExport(stored: Omit<ShownExport, "destination_secrets">): B
   };
 }
 
-/** What its query selects, as its owner wrote it. */
+/** The columns of its query, as the owner wrote them. */
 function schemaOf({
   native_query,
   model,

@@ -1,5 +1,4 @@
-// Where batch exports rest. Never reads or changes one outside the place that is asked, and never holds a secret
-// in the open.
+// The batch exports of a project or organization in Postgres. Secrets are encrypted.
 
 import { isDeepStrictEqual } from "node:util";
 import { newUuid } from "../../core/id.ts";
@@ -13,7 +12,7 @@ import { type FilePlace, filePlace, placesMeet } from "../destinations/objects/f
 import type { ExportModel, Run } from "../model.ts";
 import { latestRuns } from "../runs/list_store.ts";
 
-/** Where a request may look: one project, or all of an organization. */
+/** Where a request looks: in one project, or in all of an organization. */
 export type ExportScope = { project_id: number } | { organization_id: string };
 
 /** The columns that a request sets. Moments are ISO text, since a Date would lose microseconds. */
@@ -47,8 +46,8 @@ export interface StoredExport extends ExportFields {
 export type ShownExport = StoredExport & { latest_runs: Run[] };
 
 /**
- * The exports of a place, newest first, and how many there are.
- * @throws Fault with `limit` as its attr where they are longer than httpLimits.pageBytesMax.
+ * A page of the exports, newest first, and the count of all.
+ * @throws Fault with `limit` as its attr when the page is longer than httpLimits.pageBytesMax.
  */
 export async function listExports(
   sql: Postgres,
@@ -67,7 +66,7 @@ export async function listExports(
   return { count: counted?.count ?? 0, exports: rows };
 }
 
-/** These with their latest runs, in their order. */
+/** These exports with their latest runs, in the same order. */
 export async function withRuns(sql: Postgres, rows: readonly StoredExport[]): Promise<ShownExport[]> {
   const latest = await latestRuns(
     sql,
@@ -93,9 +92,9 @@ export async function showExport(sql: Postgres, stored: StoredExport): Promise<S
 }
 
 /**
- * Writes an export that is to have a place of its own: while it is written, nobody else takes the same one.
- * @param stored what is there already; what it has, it keeps.
- * @throws Fault invalid_input when another export, of whichever project, writes its files there.
+ * Writes a file export while no other process can take the same folder.
+ * @param stored the export before the change; it may keep its folder.
+ * @throws Fault invalid_input when another export, of any project, writes its files there.
  */
 export async function withPlace<T>(
   sql: Postgres,
@@ -148,7 +147,7 @@ export async function createExport(
   return row;
 }
 
-/** Whether `createExport` would make one more. */
+/** Whether `createExport` would create another one. */
 export async function canCreate(
   sql: Postgres | PostgresTransaction,
   { project_id }: { project_id: number },
@@ -157,15 +156,15 @@ export async function canCreate(
   return rows.length > 0;
 }
 
-/** Whether the project p may have one more. */
+/** Whether the project p may have another one. */
 function hasRoom(sql: Postgres | PostgresTransaction) {
   return sql`(SELECT count(*) FROM batch_exports e WHERE e.project_id = p.id AND NOT e.deleted)
     < ${exportLimits.exportsPerProjectMax}`;
 }
 
 /**
- * Changes an export that nobody changed since it was read; undefined when somebody did. One that starts again
- * goes on with the interval it is in: what was missed meanwhile is for a backfill.
+ * Changes an export unless it was changed since it was read; then undefined. A resumed export goes on with the present
+ * interval; missed ones are left to a backfill.
  */
 export async function updateExport(
   sql: Postgres | PostgresTransaction,
@@ -189,7 +188,7 @@ export async function updateExport(
   return row;
 }
 
-/** Pauses or resumes; undefined when it was so already, and then nothing is written. */
+/** Pauses or resumes; undefined, and nothing is written, when it already is. */
 export async function setPaused(
   sql: Postgres,
   id: string,
@@ -207,7 +206,7 @@ export async function setPaused(
   return row;
 }
 
-/** Ends an export: what runs is cancelled, its secrets are forgotten. False when it was gone already. */
+/** Deletes an export: its runs are cancelled, its secrets erased. False when it was deleted already. */
 export async function removeExport(
   sql: Postgres,
   place: ExportScope,
@@ -231,7 +230,7 @@ export async function removeExport(
   return rows.length > 0;
 }
 
-/** The project of a new export under an organization: the one that is named, the user's, or the oldest. */
+/** The project of a new export under an organization: the one named, else the user's current one, else the oldest. */
 export async function homeProject(
   sql: Postgres,
   organization_id: string,
@@ -251,12 +250,12 @@ function within(sql: Postgres, place: ExportScope) {
   return sql`e.project_id IN (SELECT p.id FROM projects p WHERE p.organization_id = ${place.organization_id})`;
 }
 
-/** Nothing is SQL's own null, not JSON's. */
+/** A missing value is SQL's null, not JSON's. */
 function jsonOf(sql: Postgres | PostgresTransaction, value: unknown) {
   return value === null || value === undefined ? null : sql.json(value as never);
 }
 
-/** Moments that were given, as replies spell them; named like the columns they take the place of. */
+/** The moments that requests set, in the spelling of replies; they replace the columns of the same name. */
 function exact(sql: Postgres | PostgresTransaction) {
   const shape = 'YYYY-MM-DD"T"HH24:MI:SS.US"Z"';
   return sql`

@@ -27,7 +27,7 @@ export async function forgetLogs(sql: Postgres, now: number): Promise<void> {
   await sql`DELETE FROM batch_export_logs WHERE "timestamp" < ${new Date(now - exportLimits.exportLogsAgeMsMax)}`;
 }
 
-/** Absent fields do not filter. Moments as text that Postgres reads, both exclusive. */
+/** Absent fields do not filter. Moments are text for Postgres, both exclusive. */
 export interface LogFilter {
   batch_export_id: string;
   run_id?: string | undefined;
@@ -41,7 +41,7 @@ interface LogRow extends NewLogEntry {
   timestamp: Date;
 }
 
-/** Newest first, and how many there are. */
+/** A page, newest first, and the count of all. */
 export async function listLogs(
   sql: Postgres,
   filter: LogFilter,

@@ -1,12 +1,11 @@
-// Whether the engine can make sense of a compiled native_query: types are the engine's to know. Never reads a row of
-// anybody's: it is tried on an empty one.
+// Checks a compiled native_query in the engine, which knows the types. It runs on an empty table.
 
 import { limits } from "../../core/limits.ts";
 import { type ClickHouse, ClickHouseError, type QueryOptions } from "../../storage/clickhouse/clickhouse.ts";
 import type { ExportModel } from "../model.ts";
 import type { CompiledQuery } from "./compile.ts";
 
-/** The columns a query reads, without a table behind them. */
+/** The columns that a query reads, without a table. */
 const structures: Record<ExportModel, string> = {
   events:
     "uuid UUID, event String, distinct_id String, person_id UUID, properties String, " +
@@ -22,7 +21,7 @@ const queryOptions: QueryOptions = {
   settings: { max_execution_time: 2, max_threads: 1, max_memory_usage: "100000000" },
 };
 
-/** Why a query cannot run, in the engine's words; undefined when it can, and when the engine cannot be asked. */
+/** Why a query cannot run, in the engine's words; undefined when it can, or the engine does not answer. */
 export async function whyNot(
   clickhouse: ClickHouse,
   { columns, where_sql, params }: CompiledQuery,
@@ -36,7 +35,7 @@ export async function whyNot(
   });
 }
 
-/** Why one of these is no regular expression, likewise. */
+/** Why one of these is not a regular expression; undefined as above. */
 export async function whyNoPattern(
   clickhouse: ClickHouse,
   patterns: readonly string[],
@@ -61,7 +60,7 @@ async function refusalOf(
   }
 }
 
-/** What the engine says of a query that can never run; anything else may be about the moment. */
+/** The engine's message about a query that can never run; other errors may be temporary. */
 const sensible: ReadonlySet<string> = new Set([
   "ARGUMENT_OUT_OF_BOUND",
   "BAD_ARGUMENTS",
@@ -76,7 +75,7 @@ const sensible: ReadonlySet<string> = new Set([
   "ZERO_ARRAY_OR_TUPLE_INDEX",
 ]);
 
-/** The first sentence, without the statement it stands in. */
+/** The first sentence, without the statement in it. */
 function reasonIn(message: string): string {
   const [reason = ""] = message.split(
     /[:.,]? (?:In scope|In query|While processing|while executing|\(version)/i,

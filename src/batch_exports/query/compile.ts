@@ -1,5 +1,5 @@
-// A native_query compiled: what its owner wrote is read into a tree, and statements are made of that tree and our
-// own lists alone. No character of the text reaches ClickHouse: values travel as parameters.
+// Compiles a native_query: the text is parsed, and statements are made of the tree and of fixed lists only. No
+// character of the text reaches ClickHouse, since values are parameters.
 
 import { exportLimits } from "../limits.ts";
 import { withoutFirst, withoutLast } from "../../core/trim.ts";
@@ -8,17 +8,17 @@ import { queryFunction } from "./functions.ts";
 import { type Expression, parseQuery, type Query, type Selected } from "./parse.ts";
 import { refuseQuery } from "./tokenize.ts";
 
-/** For rows of the model's table, each already held to its project and interval. */
+/** For rows of the model's table, already limited to project and interval. */
 export interface CompiledQuery {
   /**
-   * `alias`: 1 to 64 letters, digits, `_` and `$`; all different. One may be the name of a column that it is
-   * not, so select from a subquery that is held to its project inside.
+   * `alias`: 1 to 64 letters, digits, `_` and `$`, all different. It may be the name of another column, so the
+   * statement must select from a subquery that limits the project.
    */
   columns: { expression_sql: string; alias: string }[];
   where_sql: string | undefined;
   /** Named q0, q1, … */
   params: Record<string, unknown>;
-  /** The same columns as their owner wrote them. */
+  /** The same columns as the owner wrote them. */
   written: { expression: string; alias: string }[];
 }
 
@@ -35,9 +35,8 @@ export function compileQuery(text: string, model: ExportModel): CompiledQuery {
 }
 
 /**
- * The columns of a query that was taken before, as their owner wrote them: about 2 ms for the longest, where compiling
- * takes 5.
- * @throws Fault, as compileQuery, for what is no query.
+ * The columns of a stored query as the owner wrote them: about 2 ms for the longest query, where compiling takes 5.
+ * @throws Fault as compileQuery, when it is not a query.
  */
 export function writtenColumns(text: string, model: ExportModel): CompiledQuery["written"] {
   return readQuery(text, model).named.map(asWritten);
@@ -76,10 +75,10 @@ function spreadOut(selected: Selected, model: ExportModel): Column[] {
 }
 
 const aliasShape = /^[A-Za-z_$][A-Za-z0-9_$]{0,63}$/;
-/** What every statement's own conditions are about. */
+/** Columns in the conditions of every statement. */
 const ownNames = new Set(["project_id", "team_id", "_batch", "_row", "_version"]);
 
-/** Its own name, or one made from what was written; never one that is taken. */
+/** The alias, or a name made from the expression that is still free. */
 function aliasOf({ expression, alias, text }: Column, index: number, taken: Set<string>): string {
   if (alias !== undefined) {
     if (!aliasShape.test(alias)) {
@@ -110,7 +109,7 @@ function isDigit(char = ""): boolean {
   return char >= "0" && char <= "9";
 }
 
-/** Column → how it is read. What is in neither list does not exist. */
+/** Column → expression. A column in neither list does not exist. */
 const columnsOf: Record<ExportModel, ReadonlyMap<string, string>> = {
   events: new Map([
     ["uuid", "uuid"],
@@ -238,7 +237,7 @@ class Compiler {
     return `(${this.#compared(left, right)} ${sign} ${this.#compared(right, left)})`;
   }
 
-  /** Side by side, since the engine's parser only goes so deep. */
+  /** As a balanced tree, since the nesting in the engine's parser is limited. */
   #chain(expression: Expression & { kind: "binary" }): string {
     const { sign } = expression;
     const parts: Expression[] = [];
@@ -263,7 +262,7 @@ class Compiler {
     return `(${this.#compared(left, first)} ${not ? "NOT " : ""}IN (${inner.join(", ")}))`;
   }
 
-  /** A property is text, whatever it was: beside a number it counts as one, beside true as the word. */
+  /** Properties are text: beside a number they are compared as numbers, beside true and false as these words. */
   #compared(one: Expression, other: Expression): string {
     if (isProperty(one) && isNumeric(other)) return this.#counted(one);
     if (one.kind === "word" && one.value !== "NULL" && isProperty(other))

@@ -1,14 +1,14 @@
-// The functions a native_query may call. Each reads only its arguments: none of them names a table, a file, an
-// address or the server, none makes something of nothing, and those that stretch a text are marked.
+// The functions that a native_query may call. They read their arguments only: no table, file, address or server. Those
+// that lengthen a text are marked.
 
 export interface QueryFunction {
-  /** As ClickHouse spells it. */
+  /** ClickHouse's spelling. */
   name: string;
   argsMin: number;
   argsMax: number;
-  /** May make its text several times longer. */
+  /** Whether it may make its text several times longer. */
   grows: boolean;
-  /** How its arguments are put together, where that is more than a call. */
+  /** The SQL for its arguments, where it is not a plain call. */
   sql?: (args: readonly string[]) => string;
 }
 
@@ -18,7 +18,7 @@ function allow(argsMin: number, argsMax: number, names: string, grows = false): 
   for (const name of names.split(" ")) known.set(name.toLowerCase(), { name, argsMin, argsMax, grows });
 }
 
-/** A function under a name of its own. */
+/** A function with a name of our own. */
 function rename(name: string, args: number, sql: QueryFunction["sql"] & {}): void {
   known.set(name.toLowerCase(), { name, argsMin: args, argsMax: args, grows: false, sql });
 }
@@ -37,14 +37,14 @@ allow(3, 3, "replaceOne replaceRegexpOne");
 allow(3, 3, "replaceAll replaceRegexpAll", true);
 allow(1, 1, "hex base64Encode encodeURLComponent toJSONString", true);
 allow(1, 1, "decodeURLComponent unhex tryBase64Decode");
-// Addresses of pages.
+// URLs.
 allow(1, 1, "protocol domain domainWithoutWWW topLevelDomain path pathFull queryString fragment");
 allow(1, 1, "cutQueryString cutFragment cutQueryStringAndFragment cutWWW");
 allow(2, 2, "extractURLParameter cutURLParameter");
-// What is inside JSON.
+// JSON.
 allow(1, any, "JSONExtractString JSONExtractInt JSONExtractUInt JSONExtractFloat JSONExtractBool");
 allow(1, any, "JSONExtractRaw JSONHas JSONLength JSONType");
-// From one type to another; what cannot be converted is null.
+// Conversions; what cannot be converted is null.
 rename("toString", 1, ([value]) => `toString(${value})`);
 rename("toInt", 1, ([value]) => `accurateCastOrNull(${value}, 'Int64')`);
 rename("toFloat", 1, ([value]) => `accurateCastOrNull(${value}, 'Float64')`);
@@ -62,7 +62,7 @@ allow(2, 2, "toTimeZone formatDateTime addSeconds addMinutes addHours addDays ad
 allow(2, 2, "subtractSeconds subtractMinutes subtractHours subtractDays subtractWeeks subtractMonths");
 allow(3, 3, "dateDiff");
 allow(2, 3, "dateTrunc");
-// What is absent, and what holds.
+// Nulls and conditions.
 allow(1, any, "coalesce");
 allow(2, 2, "ifNull nullIf");
 allow(1, 1, "isNull isNotNull");
@@ -74,11 +74,11 @@ allow(1, 1, "abs sign sqrt exp log log2 log10 isFinite isNaN");
 allow(1, 2, "round floor ceil trunc");
 allow(2, 2, "plus minus multiply divide intDivOrZero moduloOrZero pow");
 allow(1, any, "least greatest");
-// Fingerprints.
+// Hashes.
 allow(1, any, "cityHash64 sipHash64 xxHash64");
 allow(1, 1, "MD5 SHA1 SHA256 SHA512");
 
-/** By its name in any case; undefined for what must not be called. */
+/** By its name in any case; undefined for a function that must not be called. */
 export function queryFunction(name: string): QueryFunction | undefined {
   return known.get(name.toLowerCase());
 }

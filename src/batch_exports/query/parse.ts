@@ -1,12 +1,12 @@
-// A native_query as a tree: expressions selected from one table, perhaps where an expression holds, and nothing
-// else. Never knows which tables, columns or functions there are.
+// Parses a native_query: expressions selected from one table, with an optional condition. Tables, columns and functions
+// are checked later.
 
 import { exportLimits } from "../limits.ts";
 import { refuseParse, refuseQuery, shownToken, QueryTokens } from "./tokenize.ts";
 
 export type Expression =
   | { kind: "string"; value: string }
-  /** As it was written: digits, perhaps with a fraction or an exponent. */
+  /** As written: digits, perhaps with a fraction or an exponent. */
   | { kind: "number"; text: string }
   | { kind: "word"; value: "NULL" | "true" | "false" }
   /** A column, or a path into one: `event`, `properties.plan`. */
@@ -18,16 +18,16 @@ export type Expression =
   | { kind: "null_test"; not: boolean; inner: Expression };
 
 export interface Selected {
-  /** Undefined: every column there is. */
+  /** Undefined: all columns. */
   expression: Expression | undefined;
   alias: string | undefined;
-  /** As it was written. */
+  /** As written. */
   text: string;
 }
 
 export interface Query {
   selected: Selected[];
-  /** Undefined where there is no FROM. */
+  /** Undefined without FROM. */
   table: string | undefined;
   where: Expression | undefined;
 }
@@ -85,7 +85,7 @@ class Parser {
     if (this.#words.isSign("(")) this.#refuseInner();
     const path = [this.#words.name("a table")];
     while (this.#words.takeSign(".")) path.push(this.#words.name("a table"));
-    // A table function is no table; what is inside it does not matter.
+    // A table function is refused by its name; its arguments do not matter.
     if (this.#words.isSign("(")) return `${path.join(".")}()`;
     return path.join(".");
   }
@@ -103,7 +103,7 @@ class Parser {
     refuseParse(`unexpected ${shownToken(here)}`, here.at);
   }
 
-  /** The loosest first: OR, AND, NOT, comparisons, ||, sums, products, signs. */
+  /** Lowest precedence first: OR, AND, NOT, comparisons, ||, sums, products, signs. */
   #expression(): Expression {
     if (++this.#depth > exportLimits.exportQueryDepthMax) {
       refuseQuery(`Unsupported HogQL query: nested deeper than ${exportLimits.exportQueryDepthMax} levels.`);
@@ -125,7 +125,7 @@ class Parser {
     let times = 0;
     while (this.#words.takeWord("not")) times++;
     const inner = this.#comparison();
-    // NOT NOT x is x as a condition, but not as a value.
+    // NOT NOT x equals x as a condition, but not as a value.
     if (times === 0) return inner;
     const once: Expression = { kind: "unary", sign: "NOT", inner };
     return times % 2 === 1 ? once : { kind: "unary", sign: "NOT", inner: once };

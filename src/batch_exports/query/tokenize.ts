@@ -87,7 +87,7 @@ const escapes: Record<string, string> = {
   _: "\\_",
 };
 
-/** LIKE's own escapes, \\% and \\_, are kept for LIKE. */
+/** LIKE's own escapes, \% and \_, are kept for LIKE. */
 function unescaped(text: string, at: number): string {
   return text.replace(/''|\\([^])/g, (found: string, letter: string | undefined) => {
     if (letter === undefined) return "'";

@@ -1,5 +1,4 @@
-// One attempt at a run: read what it asks for, deliver it, write what became of it. Never claims a run itself, and
-// never ends one that is no longer its own.
+// One attempt at a run: reads the export, delivers the interval, writes the result.
 
 import type { Secrets } from "../../access/secret.ts";
 import type { Clock } from "../../core/clock.ts";
@@ -22,12 +21,12 @@ import { backoffMs } from "./state.ts";
 import { type ClaimedRun, endRun, type Ending, keepRun, pauseFailing } from "./store.ts";
 import type { ExportSource, ExportStatement } from "../source/store.ts";
 
-/** What runs are counted by. */
+/** The metrics of runs. */
 export interface RunCounts {
-  /** An attempt ended so. */
+  /** An attempt ended with this status. */
   ended(status: RunStatus, type: string): void;
   rows(count: number): void;
-  /** From its claim to its end. */
+  /** The duration of an attempt, in seconds. */
   seconds(value: number): void;
 }
 
@@ -37,16 +36,16 @@ export interface RunMeans extends Means {
   clock: Clock;
   log: Log;
   counts: RunCounts;
-  /** Who holds the runs of this process. */
+  /** The owner of this process's runs. */
   owner: string;
 }
 
-/** Why an attempt is stopped from outside. */
+/** The reason with which an attempt is aborted. */
 type Stop = "released" | "lost";
 
 /**
- * Does one attempt and writes what became of it. Never throws.
- * @param released aborts when the process ends: the run is then left for others, as it is.
+ * Makes one attempt and writes the result. Never throws.
+ * @param released aborts when the process ends: the run is released to other processes.
  */
 export async function attemptRun(run: ClaimedRun, means: RunMeans, released: AbortSignal): Promise<void> {
   const { clock, log, counts } = means;
@@ -69,7 +68,7 @@ export async function attemptRun(run: ClaimedRun, means: RunMeans, released: Abo
     counts.seconds((clock.elapsed() - began) / 1000);
     await tell(run, means, ending);
   } catch (thrown) {
-    // Postgres is away: the lease runs out, and the run is taken up again.
+    // Postgres is away: the lease expires, and the run is claimed again.
     log.warn("a run's end was not written", { run: run.id, reason: reasonOf(thrown) });
   } finally {
     released.removeEventListener("abort", onRelease);
@@ -78,10 +77,10 @@ export async function attemptRun(run: ClaimedRun, means: RunMeans, released: Abo
 }
 
 /**
- * Writes how an attempt ended. Tried again when the store fails, at last without what may be its fault: a run whose
- * end is not written is delivered again.
+ * Writes how an attempt ended: a run whose end is not written is delivered again. Retried when the store fails, the
+ * last time without the error text, which may be the cause.
  * @returns false when the run is no longer ours.
- * @throws what the store says after runLimits.exportEndTriesMax tries, or once `abort` says that the run is not ours.
+ * @throws the store's error after runLimits.exportEndTriesMax tries, or once `abort` reports that the run is not ours.
  */
 async function writeEnd(
   { id }: ClaimedRun,
@@ -110,7 +109,7 @@ async function writeEnd(
 
 const unstorableReason = "The run failed, and why could not be stored";
 
-/** Keeps the lease, and notices when the run is not ours any more. */
+/** Extends the lease, and notices when the run is no longer ours. */
 function heartbeat(
   run: ClaimedRun,
   { sql, owner, clock }: RunMeans,
@@ -129,7 +128,7 @@ function heartbeat(
       if (closed) return;
       const mine = await keepRun(sql, run.id, owner, clock.now()).catch(() => undefined);
       if (mine) kept = clock.elapsed();
-      // Unheard for a whole lease, another process may have taken it.
+      // After a whole lease without an answer another process may have claimed it.
       if (mine === false || clock.elapsed() - kept > runLimits.exportLeaseMs) return lost();
     }
   };
@@ -189,7 +188,7 @@ async function deliverRun(run: ClaimedRun, means: RunMeans, abort: AbortSignal):
   }
 }
 
-/** Says how it ended, and pauses an export that keeps failing. */
+/** Logs how it ended, and pauses an export that keeps failing. */
 async function tell(run: ClaimedRun, means: RunMeans, ending: Attempted): Promise<void> {
   const range = rangeText(intervalOf(run));
   const { clock, sql, log } = means;
@@ -226,7 +225,7 @@ async function tell(run: ClaimedRun, means: RunMeans, ending: Attempted): Promis
   }
 }
 
-/** A line that cannot be written is no reason to fail a run. */
+/** A log line that cannot be written does not fail the run. */
 async function say(
   run: ClaimedRun,
   { sql, clock, log }: RunMeans,
@@ -267,7 +266,7 @@ function sourceOf(
   };
 }
 
-/** Filters were checked when they came in. */
+/** Filters were checked when they were stored. */
 function filterOf(filters: unknown, rows: ClaimedRun["model"], now: number): ExportStatement {
   const params: Record<string, unknown> = {};
   const text = compilePropertyFilters(checkPropertyFilters(filters, "filters"), params, "f", { rows, now });

@@ -1,18 +1,17 @@
-// Pages that are followed by their links instead of counted: a row's place in the order is the address of what
-// comes after it. Pure; never asks a store.
+// Cursors of pages without a count: the position of the row before the page, as the links of a page hold it.
 
 import { Fault } from "../../core/fault.ts";
 import { isUuid } from "../../core/id.ts";
 
-/** The row that the page begins after; towards earlier pages when `backwards`. */
+/** The row behind which the page begins; before which it ends when `backwards`. */
 export interface Cursor {
-  /** A moment as Postgres writes it. */
+  /** A moment in Postgres' spelling. */
   key: string;
   id: string;
   backwards: boolean;
 }
 
-/** Where a row stands in its order, exactly as Postgres has it. */
+/** A row and its position in the order, exactly as in Postgres. */
 export interface Ordered<Row> {
   row: Row;
   order_key: string;
@@ -26,7 +25,7 @@ export interface CursorPage<Row> {
 
 const momentShape = /^(-?infinity|\d{4,6}-\d\d-\d\d \d\d:\d\d:\d\d(\.\d{1,6})?[+-]\d\d(:\d\d)?(:\d\d)?)$/;
 
-/** @throws Fault not_found for a cursor that this server never gave out. */
+/** @throws Fault not_found for a cursor that this server did not make. */
 export function readCursor(query: URLSearchParams): Cursor | undefined {
   const text = query.get("cursor");
   if (!text) return undefined;
@@ -37,9 +36,7 @@ export function readCursor(query: URLSearchParams): Cursor | undefined {
   throw new Fault("not_found", "Invalid cursor");
 }
 
-/**
- * @param rows up to one more than `limit`, as read from the cursor on; backwards where it points so.
- */
+/** @param rows up to one more than `limit`, read from the cursor on; in reverse order when it points backwards. */
 export function cursorPage<Row extends { id: string }>(
   url: URL,
   rows: readonly Ordered<Row>[],

@@ -1,5 +1,4 @@
-// One attempt to bring an interval to its destination, whichever it is. Never writes what became of it: that is the
-// run's.
+// Delivers the rows of an interval to a destination of any type.
 
 import { reasonOf } from "../../core/log.ts";
 import {
@@ -27,7 +26,7 @@ import {
 } from "../destinations/objects/objects.ts";
 import type { ExportSource } from "../source/store.ts";
 
-/** @returns how many rows are at the destination now; 0 without having contacted it when there are none. */
+/** @returns how many rows the destination has; 0, without contacting it, when there are none. */
 export async function deliver(destination: Destination, work: ExportWorkSource): Promise<number> {
   return await measured(work, async (delivery) =>
     delivery.rows === 0 ? 0 : await bring(destination, delivery),
@@ -66,9 +65,9 @@ async function openS3(config: S3Config, means: Means): Promise<ObjectStore> {
 }
 
 /**
- * ClickHouse makes the connection, and asks for the name itself: this looks at what the name means just before.
- * @returns the address that was looked at, where it matters.
- * @throws ExportError: final for a private address, otherwise for a later try.
+ * Checks a host just before ClickHouse connects to it, since ClickHouse resolves the name itself.
+ * @returns the address that was checked, where it matters.
+ * @throws ExportError: final for a private address, else retryable.
  */
 async function allow({ addresses }: Means, host: string): Promise<string | undefined> {
   const refusal = await addresses.resolvedRefusalOf(host);
@@ -78,21 +77,21 @@ async function allow({ addresses }: Means, host: string): Promise<string | undef
   });
 }
 
-/** What a destination is given of each row, unless its owner selects otherwise. */
+/** The columns for a destination, unless the owner selects others. */
 export function columnsFor({ type }: Destination, model: ExportSource["model"]): readonly ExportColumn[] {
   if (model === "persons") return personColumns;
   if (type === "Postgres") return tableColumns;
   return type === "HTTP" ? captureColumns : eventColumns;
 }
 
-/** Which events a destination asks for. */
+/** The condition for the events that a destination includes. */
 export function choiceOf({ config }: Destination): EventChoice {
   return "include_events" in config ? config : { include_events: [], exclude_events: [] };
 }
 
 /**
- * Tries a destination out: with an empty file, a connection, or a request. Leaves nothing behind but that file.
- * @throws ExportError saying what is wrong.
+ * Tests a destination with an empty file, a connection, or a request. Only that file is left there.
+ * @throws ExportError with the reason.
  */
 export async function probe(destination: Destination, means: Means): Promise<void> {
   const { type, config } = destination;
@@ -114,7 +113,7 @@ export async function probe(destination: Destination, means: Means): Promise<voi
   }
 }
 
-/** Long enough for a slow store to say no. */
+/** Long enough for a slow store to refuse. */
 const probeMsMax = 30_000;
 
 async function probeObjects(work: Writing, store: ObjectStore, prefix: string): Promise<void> {

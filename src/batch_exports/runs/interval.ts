@@ -1,5 +1,4 @@
-// The intervals of an export: half-open spans of arrival time, aligned to 1970 in UTC. Pure; never asks what time
-// it is.
+// The intervals of an export: half-open spans of arrival time, aligned to 1970 in UTC.
 
 /** Half-open, in ms since 1970; a start of null is the beginning of time. */
 export interface ExportInterval {
@@ -12,13 +11,13 @@ const minuteMs = 60_000;
 const named: Readonly<Record<string, number>> = {
   hour: 60 * minuteMs,
   day: 24 * 60 * minuteMs,
-  // Aligned like all others, which makes weeks begin on Thursdays: 1970 did.
+  // Aligned to 1970 like the others, so weeks begin on Thursdays.
   week: 7 * 24 * 60 * minuteMs,
 };
 
 /**
  * The length of `hour`, `day`, `week` or `every N minutes`, in ms.
- * @throws Error for any other text: what rests in the table was checked at the door.
+ * @throws Error for any other text: intervals were checked when they were stored.
  */
 export function intervalMs(name: string): number {
   const known = named[name];
@@ -28,21 +27,21 @@ export function intervalMs(name: string): number {
   return minutes * minuteMs;
 }
 
-/** The last moment at or before `moment` at which an interval of this length begins. */
+/** The last boundary of intervals of this length at or before `moment`. */
 export function alignedBefore(moment: number, lengthMs: number): number {
   return Math.floor(moment / lengthMs) * lengthMs;
 }
 
 export interface ExportSchedule {
   lengthMs: number;
-  /** Intervals that end at or before it are dealt with. */
+  /** Intervals that end at or before it are scheduled already. */
   until: number;
-  /** No interval that ends before it, or after it. */
+  /** Intervals that end before the start, or after the end, are not run. */
   startAt: number | null;
   endAt: number | null;
 }
 
-/** The oldest interval that has ended by `now` and is not dealt with; undefined when none is due. */
+/** The oldest interval that has ended by `now` and is not scheduled; undefined when none is due. */
 export function nextDue(
   { lengthMs, until, startAt, endAt }: ExportSchedule,
   now: number,
@@ -54,12 +53,12 @@ export function nextDue(
   return { start: end - lengthMs, end };
 }
 
-/** How many intervals of this length a backfill's range holds; the last one may be shorter. */
+/** The number of intervals in a backfill's range; the last one may be shorter. */
 export function intervalsIn(start: number, end: number, lengthMs: number): number {
   return Math.max(0, Math.ceil((end - start) / lengthMs));
 }
 
-/** The interval of a backfill that begins at `from`, no longer than to its `end`; undefined when that is reached. */
+/** The interval of a backfill from `from` on, up to its `end`; undefined at the end. */
 export function nextOfRange(from: number, end: number, lengthMs: number): ExportInterval | undefined {
   return from < end ? { start: from, end: Math.min(from + lengthMs, end) } : undefined;
 }

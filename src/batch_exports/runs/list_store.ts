@@ -1,4 +1,4 @@
-// Runs as their owners look at them, and cancel them. Never starts one, and never looks beyond one export.
+// Runs as their owners list, read and cancel them.
 
 import { shownInTurns } from "../../http/pages/sliced.ts";
 import { isoOf } from "../../http/fields/field_time.ts";
@@ -32,7 +32,7 @@ export async function latestRuns(sql: Postgres, ids: readonly string[]): Promise
   return Map.groupBy(rows.map(runOf), ({ batch_export }) => batch_export);
 }
 
-/** Moments as text that Postgres reads; all inclusive. */
+/** Moments are text for Postgres, all inclusive. */
 export interface RunFilter {
   batch_export_id: string;
   created_after?: string | undefined;
@@ -43,7 +43,7 @@ export interface RunFilter {
   descending: boolean;
 }
 
-/** One row more than `limit` where there are further ones; in the order that was asked, from the cursor on. */
+/** A page in the given order, from the cursor on, and one row more when there are more. */
 export async function listRuns(
   sql: Postgres,
   filter: RunFilter,
@@ -53,7 +53,7 @@ export async function listRuns(
   const { created_after = null, created_before = null, starts_from = null, ends_by = null } = filter;
   const key =
     filter.order === "created_at" ? sql`r.created_at` : sql`coalesce(r.data_interval_start, '-infinity')`;
-  // Towards earlier pages, the rows are read backwards.
+  // Rows before the cursor are read in reverse order.
   const falling = filter.descending !== (cursor?.backwards ?? false);
   const beyond = cursor
     ? falling
@@ -79,7 +79,7 @@ export async function getRun(sql: Postgres, batch_export_id: string, id: string)
   return row && runOf(row);
 }
 
-/** False when it was over already. Whoever runs it finds out when it says that it still lives. */
+/** False when it had ended already. The process that runs it notices at its next extension of the lease. */
 export async function cancelRun(sql: Postgres, id: string, now: Date): Promise<boolean> {
   const rows = await sql`
     UPDATE batch_export_runs

@@ -1,5 +1,4 @@
-// Where schedules and backfills rest between their runs: each moves on by one run at a time. Every moment comes from
-// the caller's clock, never from Postgres.
+// Schedules and backfills in Postgres: each advances by one run at a time. All moments come from the caller's clock.
 
 import { runLimits } from "./limits.ts";
 import type { Postgres } from "../../storage/postgres/postgres.ts";
@@ -17,9 +16,9 @@ export interface DueExport {
 }
 
 /**
- * Moves schedules on: for every export whose next interval has ended and that has no open run, `decide` says
- * which interval to run next, or how far there is nothing to do.
- * @returns how many runs were made.
+ * Advances schedules: for every export whose next interval has ended and that has no open run, `decide` names the
+ * interval to run, or how far there is nothing to run.
+ * @returns how many runs were created.
  */
 export async function scheduleRuns(
   sql: Postgres,
@@ -47,9 +46,9 @@ export async function scheduleRuns(
   for (const one of due) {
     const decided = decide(one);
     const reached = new Date("run" in decided ? decided.run.end : decided.until);
-    // One at a time: who deletes several of them at once must not wait for us while we wait for them.
+    // One transaction each: locks on several exports could deadlock with their deletion.
     made += await sql.begin(async (tx) => {
-      // Another process that moved it meanwhile wins.
+      // Unless another process advanced it meanwhile.
       const moved = await tx`
         UPDATE batch_exports SET scheduled_until = ${reached}
         WHERE id = ${one.id} AND NOT deleted AND NOT paused
@@ -61,7 +60,7 @@ export async function scheduleRuns(
   return made;
 }
 
-/** @returns 1, or 0 when there is one for this interval. */
+/** @returns 1, or 0 when the interval has a run already. */
 async function insertRun(
   tx: Transaction,
   { batch_export_id, backfill_id }: { batch_export_id: string; backfill_id: string | null },
@@ -84,7 +83,7 @@ export interface OpenBackfill {
   project_id: number;
   model: "events" | "persons";
   interval: string;
-  /** As it was asked for; null: until now. */
+  /** The end in the request; null: until now. */
   end_at: Date | null;
   range_start: Date | null;
   range_end: Date;
@@ -92,7 +91,7 @@ export interface OpenBackfill {
   created_at: Date;
 }
 
-/** Backfills that wait for their next run, or for their end. */
+/** Backfills without an open run, which are to get the next one, or to end. */
 export async function waitingBackfills(sql: Postgres): Promise<OpenBackfill[]> {
   return await sql<OpenBackfill[]>`
     SELECT b.id, b.batch_export_id, e.project_id, e.model, b."interval", b.end_at, b.range_start,
@@ -105,7 +104,7 @@ export async function waitingBackfills(sql: Postgres): Promise<OpenBackfill[]> {
     LIMIT ${runLimits.exportsPerTickMax}`;
 }
 
-/** Says where a backfill begins and ends, once; how many runs that means. */
+/** Sets the range of a backfill, once, and how many runs it means. */
 export async function setRange(
   sql: Postgres,
   id: string,
@@ -120,7 +119,7 @@ export async function setRange(
     WHERE id = ${id} AND (range_start IS NULL OR total_runs IS NULL)`;
 }
 
-/** Makes the next run of a backfill. Of several processes at once, one does. */
+/** Creates the next run of a backfill; one of several processes does. */
 export async function advanceBackfill(
   sql: Postgres,
   backfill: OpenBackfill,
@@ -129,7 +128,7 @@ export async function advanceBackfill(
 ): Promise<number> {
   const { id, batch_export_id, scheduled_until } = backfill;
   return await sql.begin(async (tx) => {
-    // First, as whoever deletes the export does: the other way round, each would wait for the other.
+    // The export is locked first, as in its deletion: the reverse order could deadlock.
     await tx`SELECT FROM batch_exports WHERE id = ${batch_export_id} FOR KEY SHARE`;
     const moved = await tx`
       UPDATE batch_export_backfills
@@ -140,7 +139,10 @@ export async function advanceBackfill(
   });
 }
 
-/** Ends a backfill that has no interval left. @returns how its runs ended; undefined when another ended it. */
+/**
+ * Completes a backfill without a further interval. @returns how its runs ended; undefined when another process
+ * completed it.
+ */
 export async function completeBackfill(
   sql: Postgres,
   id: string,

@@ -1,5 +1,5 @@
-// Where runs rest while they are worked on: what falls due, who holds it, what became of it. Every moment comes from
-// the caller's clock, never from Postgres.
+// Runs in Postgres while they are worked on: which are due, who claims them, how they end. All moments come from the
+// caller's clock.
 
 import { limits } from "../../core/limits.ts";
 import { runLimits } from "./limits.ts";
@@ -8,14 +8,16 @@ import type { DestinationType, Settings } from "../destinations/config.ts";
 import { openStatuses, type RunStatus } from "../model.ts";
 import { statusesBefore } from "./state.ts";
 
-/** A run with all that doing it takes. Moments in ms since 1970. */
+/** A run with everything that its delivery needs. Moments in ms since 1970. */
 export interface ClaimedRun {
   id: string;
   batch_export_id: string;
   backfill_id: string | null;
   /** Failed attempts so far. */
   attempts: number;
-  /** It was running before: its process is gone. Where that gave nothing back, it counts as a failed attempt. */
+  /**
+   * Whether it was running and its process is gone. Unless that process released it, this counts as a failed attempt.
+   */
   taken_over: boolean;
   data_interval_start: Date | null;
   data_interval_end: Date;
@@ -29,7 +31,7 @@ export interface ClaimedRun {
   destination_secrets: Uint8Array;
 }
 
-/** Runs of deleted exports and cancelled backfills that nobody works on any more. */
+/** Cancels runs of deleted exports and cancelled backfills that no process works on. */
 export async function cancelOrphans(sql: Postgres, now: number): Promise<void> {
   const at = new Date(now);
   await sql`
@@ -47,7 +49,7 @@ export interface Due {
   now: number;
   /** Every event that arrived before it is stored. */
   through: number;
-  /** Destinations that this process cannot write to: their runs are left to others. */
+  /** Destination types that this process cannot write to; their runs are left to other processes. */
   unable: readonly DestinationType[];
 }
 
@@ -58,8 +60,8 @@ export interface DueRun {
 }
 
 /**
- * Runs that are due, complete in ClickHouse and nobody's: the oldest of each project and kind before all second ones,
- * at most `each` of them.
+ * Runs that are due, complete in ClickHouse and not claimed: the oldest of each project and kind before all second
+ * ones, at most `each` of them.
  */
 export async function dueRuns(sql: Postgres, { now, through, unable }: Due, each: number): Promise<DueRun[]> {
   const at = new Date(now);
@@ -87,7 +89,7 @@ export interface Claim {
   ids: readonly string[];
 }
 
-/** Takes those of the runs that are still nobody's; they are `owner`'s until the lease ends. */
+/** Claims those of the runs that are still free, for `owner`, until the lease ends. */
 export async function claimRuns(sql: Postgres, { owner, now, ids }: Claim): Promise<ClaimedRun[]> {
   const at = new Date(now);
   return await sql<ClaimedRun[]>`
@@ -111,9 +113,9 @@ export async function claimRuns(sql: Postgres, { owner, now, ids }: Claim): Prom
 }
 
 /**
- * Shows runs that were due for runLimits.exportUntakenMsMax and that neither this process nor, so it seems, any other
- * can serve. They stay due, for one that comes.
- * @returns those that did not show it yet.
+ * Marks runs that were due for runLimits.exportUntakenMsMax and that no process seems to serve, this one included. They
+ * stay due.
+ * @returns those that were not marked before.
  */
 export async function showUntaken(
   sql: Postgres,
@@ -134,7 +136,7 @@ export async function showUntaken(
     RETURNING id, batch_export_id`;
 }
 
-/** Keeps a run; false when it is not `owner`'s to work on any more: cancelled, or taken by another. */
+/** Extends the lease of a run; false when it is no longer `owner`'s: cancelled, or claimed by another. */
 export async function keepRun(sql: Postgres, id: string, owner: string, now: number): Promise<boolean> {
   const kept = await sql`
     UPDATE batch_export_runs r SET lease_until = ${new Date(now + runLimits.exportLeaseMs)}
@@ -150,11 +152,11 @@ export interface Ending {
   records_completed: number | null;
   records_total_count: number | null;
   latest_error: string | null;
-  /** For FailedRetryable: when it is tried again. */
+  /** For FailedRetryable: when it is retried. */
   next_attempt_at?: number;
 }
 
-/** Writes what became of an attempt; false when the run was no longer `owner`'s. */
+/** Writes the result of an attempt; false when the run was no longer `owner`'s. */
 export async function endRun(
   sql: Postgres,
   { id, attempts }: { id: string; attempts: number },
@@ -174,7 +176,7 @@ export async function endRun(
   return ended.count > 0;
 }
 
-/** Gives back what is still running, for another process to take at once. */
+/** Releases running runs, so that another process can claim them at once. */
 export async function releaseRuns(sql: Postgres, owner: string, now: number): Promise<void> {
   await sql`
     UPDATE batch_export_runs SET lease_owner = NULL, lease_until = NULL, last_updated_at = ${new Date(now)}
@@ -184,8 +186,7 @@ export async function releaseRuns(sql: Postgres, owner: string, now: number): Pr
 }
 
 /**
- * Pauses an export that keeps failing, and cancels its backfills. Runs from before its last pause do not count:
- * who unpaused it has mended something.
+ * Pauses an export that keeps failing, and cancels its backfills. Runs from before its last pause do not count.
  * @returns whether it was paused now.
  */
 export async function pauseFailing(sql: Postgres, batch_export_id: string, now: number): Promise<boolean> {

@@ -1,5 +1,5 @@
-// The work beside requests: makes the runs that fall due, takes those that may begin, and sees them through. Several
-// processes share it; none ever works on a run that another holds.
+// The worker of batch exports: creates the runs that are due, claims those that may start, and delivers them. Several
+// processes share the work; a run belongs to one of them.
 
 import type { Secrets } from "../../access/secret.ts";
 import type { Addresses } from "../../access/address.ts";
@@ -57,11 +57,11 @@ export interface ExportWorker {
   /** Looks for work now instead of at the next tick. */
   wake(): void;
   /**
-   * Tries a destination of a project out; why it does not work, or undefined when it does.
-   * @throws Fault unavailable when too many are being tried, of this project or in all.
+   * Tests a destination; why it does not work, or undefined when it does.
+   * @throws Fault unavailable when too many are being tested, of this project or in all.
    */
   probe(destination: Destination, project_id: number): Promise<string | undefined>;
-  /** Stops what runs, gives it back for others to take at once, and resolves when nothing runs any more. */
+  /** Stops the running runs and releases them to other processes; resolves when none is left. */
   close(): Promise<void>;
 }
 
@@ -69,7 +69,7 @@ export function openExportWorker(options: ExportWorkerOptions): ExportWorker {
   return new Worker(options);
 }
 
-/** The same words in every process, so that they are said once. */
+/** The same text in every process, so that it is logged once. */
 const untakenReason =
   "No server takes this run: files are written by one that has EXPORT_FILE_DIR and the embedded ClickHouse";
 
@@ -85,7 +85,7 @@ class Worker implements ExportWorker {
   );
   readonly #released = new AbortController();
   readonly #unseen = new Set<string>();
-  /** Destinations that this process cannot write to. */
+  /** Destination types that this process cannot write to. */
   readonly #unable: readonly DestinationType[];
   #ticking: Ticking | undefined;
   #looking: Promise<void> | undefined;
@@ -134,7 +134,7 @@ class Worker implements ExportWorker {
     await releaseRuns(sql, this.#owner, clock.now()).catch(() => {});
   }
 
-  /** One look at a time; whoever asks meanwhile gets another one after it. */
+  /** One pass at a time; a call during a pass causes another one after it. */
   #turn(): Promise<void> {
     this.#again = true;
     this.#looking ??= this.#look().finally(() => (this.#looking = undefined));
@@ -182,7 +182,7 @@ class Worker implements ExportWorker {
     const lengthMs = intervalMs(backfill.interval);
     let end = backfill.range_end.getTime();
     const start = backfill.range_start?.getTime() ?? (await this.#firstMoment(backfill, lengthMs)) ?? end;
-    // All there is came in the interval that has not ended: that much is run at once.
+    // All data arrived in the interval that has not ended: what is there is run at once.
     if (backfill.end_at === null && start >= end) end = Math.max(end, backfill.created_at.getTime());
     await setRange(sql, backfill.id, { start, end }, intervalsIn(start, end, lengthMs), clock.now());
     const run = nextOfRange(backfill.scheduled_until?.getTime() ?? start, end, lengthMs);
@@ -202,7 +202,7 @@ class Worker implements ExportWorker {
     await writeLog(sql, line, clock.now());
   }
 
-  /** Where the project's data begins, on the grid; undefined when there is none. */
+  /** The interval boundary before the project's first data; undefined when there is none. */
   async #firstMoment({ project_id, model }: OpenBackfill, lengthMs: number): Promise<number | undefined> {
     const { text, params } = firstArrivalOf(project_id, model);
     const [found] = await this.#options.clickhouse.query<{ rows: string; first: string }>(text, params, {
@@ -224,7 +224,9 @@ class Worker implements ExportWorker {
     }
   }
 
-  /** Begins as many due runs as there are places for, shared out by project; false when others took some of them. */
+  /**
+   * Starts as many due runs as there are places, shared by project; false when other processes claimed some of them.
+   */
   async #begin(due: Due): Promise<boolean> {
     const { sql } = this.#options;
     const places = this.#places;
@@ -258,7 +260,7 @@ class Worker implements ExportWorker {
     this.#running.add(running);
   }
 
-  /** Once for each run, whichever process says it. */
+  /** Once for each run, whichever process reports it. */
   async #tellUntaken(due: Due): Promise<void> {
     const { sql, log } = this.#options;
     for (const { id, batch_export_id } of await showUntaken(sql, due, untakenReason)) {
@@ -268,7 +270,7 @@ class Worker implements ExportWorker {
     }
   }
 
-  /** Once for each journal that went away: its last events may be missing from what is exported. */
+  /** Once for each journal that is gone: its last events may be missing in exports. */
   #report(unseen: readonly string[]): void {
     for (const journal of unseen) {
       if (this.#unseen.has(journal)) continue;

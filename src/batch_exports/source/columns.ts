@@ -1,15 +1,14 @@
-// The columns of what is exported, as SQL over the model's own rows: how each stands in a table and in JSON. Pure; no
-// value of a user is ever part of it.
+// The columns of exports, as SQL over the model's rows: in tables and in JSON. No value of a user is part of it.
 
 import type { CompiledQuery } from "../query/compile.ts";
 
-/** One column of what is written: how it is computed, what it is stored as, how it stands in JSON. */
+/** One column: its expression, its type, and its form in JSON. */
 export interface ExportColumn {
   name: string;
   /** For CSV and Parquet. */
   sql: string;
   type: "String" | "DateTime64(6, 'UTC')" | "Int64" | "engine's own";
-  /** For JSON lines, as text of a JSON value. */
+  /** For JSON lines: the text of a JSON value. */
   json: string;
 }
 
@@ -20,7 +19,7 @@ const text = (name: string, sql = name): ExportColumn => ({
   json: `toJSONString(toString(${sql}))`,
 });
 
-/** Nothing in it needs to be escaped. */
+/** Its values need no escapes. */
 const uuid = (name: string): ExportColumn => ({ ...text(name), json: `concat('"', toString(${name}), '"')` });
 
 /** A line break between two tokens is valid JSON, but would end the line. */
@@ -38,7 +37,7 @@ const moment = (name: string, sql = name): ExportColumn => ({
   json: `concat('"', ${isoSql(sql)}, '"')`,
 });
 
-/** Where there is none, JSON has null and a table nothing. */
+/** A missing value is null in JSON and empty in a table. */
 const member = (name: string, key: string): ExportColumn => {
   const raw = `if(position(properties, '"${key}"') = 0, '', JSONExtractRaw(properties, '${key}'))`;
   return { name, sql: `nullIf(${raw}, '')`, type: "String", json: `if(empty(${raw}), 'null', ${raw})` };
@@ -51,25 +50,25 @@ const fixed = (name: string, value: string): ExportColumn => ({
   json: `'${value}'`,
 });
 
-/** Arguments of concat: a moment as ISO text with its offset. */
+/** Arguments of concat for a moment as ISO text with its offset. */
 export function isoSql(sql: string): string {
   return `replaceOne(toString(${sql}), ' ', 'T'), '+00:00'`;
 }
 
-/** Most events have none, and looking for the name costs less than parsing. */
+/** Checked before the property is parsed: most events have none, and a search for the name is cheaper. */
 const elementsChain =
   "if(position(properties, '\"$elements_chain\"') = 0, '', JSONExtractString(properties, '$elements_chain'))";
 
-/** What eventsWithPersons reads beside an event's own columns. */
+/** The columns that eventsWithPersons adds to an event's own. */
 export const personProperties = "person_properties";
 
-/** Of whom nothing is known, there is none. */
+/** Null for a person of whom nothing is known. */
 const knownOfPerson: ExportColumn = {
   ...json(personProperties),
   sql: `if(empty(${personProperties}), '{}', ${personProperties})`,
 };
 
-/** In files, as PostHog writes them. */
+/** The columns of files, as PostHog writes them. */
 export const eventColumns: readonly ExportColumn[] = [
   uuid("uuid"),
   text("event"),
@@ -86,7 +85,7 @@ export const eventColumns: readonly ExportColumn[] = [
 const ipText =
   "if(position(properties, '\"$ip\"') = 0, NULL, nullIf(JSONExtractString(properties, '$ip'), ''))";
 
-/** In a Postgres table, as PostHog makes it. */
+/** The columns of a Postgres table, as PostHog creates it. */
 export const tableColumns: readonly ExportColumn[] = [
   uuid("uuid"),
   text("event"),
@@ -101,7 +100,9 @@ export const tableColumns: readonly ExportColumn[] = [
   moment("timestamp"),
 ];
 
-/** In a batch of capture, where the address of this server says nothing about where the user is. */
+/**
+ * The members of an event in a capture batch. `$geoip_disable`: this server's address does not tell where the user is.
+ */
 export const captureColumns: readonly ExportColumn[] = [
   uuid("uuid"),
   text("event"),
@@ -122,7 +123,7 @@ const number = (name: string): ExportColumn => ({
   json: `toString(toInt64(${name}))`,
 });
 
-/** One row for every id of a person, in files and in tables; PostHog's versions are moments here. */
+/** One row for every id of a person; PostHog's versions are moments here. */
 export const personColumns: readonly ExportColumn[] = [
   number("team_id"),
   text("distinct_id"),
@@ -135,7 +136,7 @@ export const personColumns: readonly ExportColumn[] = [
   number("is_deleted"),
 ];
 
-/** What a native_query selects. Its texts were compiled; a column of JSON text is JSON in JSON. */
+/** The columns of a compiled native_query. A column of JSON text stays JSON. */
 export function ownColumns({ columns }: CompiledQuery): ExportColumn[] {
   return columns.map(({ expression_sql, alias }) => {
     if (expression_sql === "properties") return json(alias, expression_sql);

@@ -1,5 +1,5 @@
-// What every destination is given, and how the statements of an export run in ClickHouse: one thread, bounded memory,
-// stopped when asked. Never decides what to export.
+// What every destination gets, and how the statements of an export run in ClickHouse: one thread, limited memory,
+// killed on abort.
 
 import type { Addresses } from "../../access/address.ts";
 import type { Clock } from "../../core/clock.ts";
@@ -17,22 +17,22 @@ import {
   type ExportStatement,
 } from "./store.ts";
 
-/** What a server has to move data with. */
+/** The services of the server that deliveries use. */
 export interface Means {
   clickhouse: ClickHouse;
   addresses: Addresses;
   clock: Clock;
-  /** Under which File destinations may write; undefined: nowhere. */
+  /** The folder for File destinations; undefined: no files. */
   exportFileDir: string | undefined;
 }
 
-/** One attempt to bring the rows of an interval to their destination. */
+/** One attempt to deliver the rows of an interval. */
 export interface ExportWork extends Means {
   source: ExportSource;
-  /** Stands in every statement, so that it can be found again, whoever began it. */
+  /** Part of every statement, by which it is found, also by another process. */
   mark: string;
   abort: AbortSignal;
-  /** The days on which the rows happened. */
+  /** The days of the rows' timestamps. */
   days: readonly string[];
   /** How many rows there are. */
   rows: number;
@@ -40,7 +40,7 @@ export interface ExportWork extends Means {
 
 type Settings = Record<string, string | number>;
 
-/** For everything an export asks of ClickHouse: a capture beside it must not notice. */
+/** For all statements of an export: captures must not be slowed down. */
 const reading: Settings = {
   max_threads: 1,
   max_insert_threads: 1,
@@ -52,7 +52,7 @@ const reading: Settings = {
 
 const readingOptions = { timeoutMs: limits.statementMsLongest };
 
-/** Rows of a small answer. */
+/** The rows of a small answer. */
 export async function ask<Row>(
   { clickhouse, abort }: Pick<ExportWork, "clickhouse" | "abort">,
   { text, params }: ExportStatement,
@@ -70,7 +70,7 @@ export async function ask<Row>(
     });
 }
 
-/** The rows of a SELECT in a format, as they come. */
+/** The rows of a SELECT in a format, as a stream. */
 export function rowStream(
   { clickhouse, abort }: ExportWork,
   { text, params }: ExportStatement,
@@ -88,8 +88,8 @@ export function rowStream(
 export type ExportWorkSource = Omit<ExportWork, "days" | "rows">;
 
 /**
- * Looks at what there is to deliver, and gives it to `use`. Persons are set aside until that has ended: they may
- * change at any time, and what is counted has to be what is written.
+ * Counts what is to be delivered and passes it to `use`. Persons are copied to a table of their own until that has
+ * ended: they may change, and the rows written must be the rows counted.
  */
 export async function measured<T>(
   work: ExportWorkSource,
@@ -103,7 +103,7 @@ export async function measured<T>(
     return await use({ ...kept, ...(await measure(kept)) });
   } finally {
     const { text, params } = dropHeldOf(held);
-    // What could not be dropped goes by its age.
+    // A table that could not be dropped is dropped later, by its age.
     await work.clickhouse.command(text, params, { timeoutMs: limits.connectMsMax }).catch(() => {});
   }
 }
@@ -117,8 +117,8 @@ async function measure(work: ExportWorkSource): Promise<{ days: readonly string[
 }
 
 /**
- * Runs a statement that writes, to its end. When the delivery is aborted it is killed, and this waits for that:
- * who runs it again must not meet its ghost.
+ * Runs a statement that writes, to its end. On abort it is killed, and this waits until it is gone: a retry must not
+ * run beside it.
  */
 export async function write(
   work: Pick<ExportWork, "clickhouse" | "abort" | "mark">,
@@ -158,7 +158,7 @@ export async function write(
 const killAgainMs = 250;
 const killsMax = 40;
 
-/** Stops whatever runs under a mark. */
+/** Kills all statements with a mark. */
 export async function kill(clickhouse: ClickHouse, mark: string): Promise<void> {
   const { text, params } = killOf(mark);
   await clickhouse.command(text, params, { timeoutMs: limits.connectMsMax });

@@ -1,5 +1,5 @@
-// What an export reads, as ClickHouse statements: rows of one model, in one interval, in the shape of a file. Holds
-// SQL because exports are statements; values only ever travel as parameters.
+// The statements that read rows for an export: rows of one model, in one interval, in the layout of a file. Values are
+// parameters.
 
 import { type ExportColumn, isoSql, personProperties } from "./columns.ts";
 import type { EventChoice } from "../destinations/config.ts";
@@ -12,7 +12,7 @@ export interface ExportStatement {
   params: Record<string, unknown>;
 }
 
-/** A condition on rows, over the model's own columns. */
+/** A condition over the model's columns. */
 export type Condition = ExportStatement;
 
 export interface ExportSource {
@@ -23,30 +23,30 @@ export interface ExportSource {
   /** All of them must hold. */
   conditions: readonly Condition[];
   columns: readonly ExportColumn[];
-  /** What the owner asks for instead, if anything; `columns` are its then. */
+  /** The compiled native_query, if any; `columns` are then its own. */
   own: CompiledQuery | undefined;
-  /** Persons are set aside before they are read: under which name. */
+  /** The name of the table that persons are copied to. */
   held?: string | undefined;
 }
 
 /**
- * How rows are laid out. lines: one column `line`, each a JSON object; columns: as in the model; texts: cells of a
- * table without types; harmless_texts: the same, and a spreadsheet takes none for a formula.
+ * The layout of rows. lines: one column `line`, each a JSON object; columns: as in the model; texts: untyped cells of a
+ * table; harmless_texts: the same, with no cell that a spreadsheet takes for a formula.
  */
 export type FileLayout = "lines" | "columns" | "texts" | "harmless_texts";
 
 export interface Selection {
-  /** What stands behind INSERT INTO …: the SELECT. */
+  /** The SELECT behind INSERT INTO … */
   select: ExportStatement;
-  /** The columns it gives, as ClickHouse declares them. */
+  /** Its columns with ClickHouse types. */
   structure: string;
-  /** What tells one row from another, over those columns. */
+  /** The expression over these columns that identifies a row. */
   identity: string;
 }
 
-/** The days on which rows of the interval happened: what a FINAL has to look at. */
+/** The days of the timestamps in the interval: FINAL has to read only these. */
 export function daysOf(source: ExportSource): ExportStatement {
-  // Persons rest by their ids, which every interval has to look through.
+  // Persons are sorted by their ids, so every interval reads all of them.
   if (source.model === "persons") return { text: "SELECT toString(today()) AS day", params: {} };
   const { where, params } = arrival(source);
   return {
@@ -55,7 +55,7 @@ export function daysOf(source: ExportSource): ExportStatement {
   };
 }
 
-/** Everything of the interval in a layout. `days`: what daysOf found. */
+/** All rows of the interval in a layout. `days`: the result of daysOf. */
 export function selectionOf(source: ExportSource, layout: FileLayout, days: readonly string[]): Selection {
   const { columns, own, model } = source;
   const from = fromText(source, days, true);
@@ -65,13 +65,13 @@ export function selectionOf(source: ExportSource, layout: FileLayout, days: read
     return {
       select: { text: `SELECT concat(${members.join(", ")}, '}') AS line ${from.text}`, params },
       structure: "line String",
-      // A line of our own begins with the uuid; the engine's text of a long line costs more to hash.
+      // Our own lines begin with the uuid; hashing the engine's text of a long line costs more.
       identity: own || model === "persons" ? "cityHash64(line)" : "cityHash64(substring(line, 1, 48))",
     };
   }
   const typed = layout === "columns";
   const cellOf = layout === "texts" ? cell : harmlessCell;
-  // Computed under names that no column has, so that none of them is taken for the column it is named like.
+  // Computed under names that no column has, so that an alias is not taken for a column.
   const computed = columns.map((one, i) => `${typed ? one.sql : cellOf(one)} AS c${i}`);
   const shown = columns.map((one, i) => `c${i} AS ${nameOf(one)}`);
   const declared = columns.map((one) => `${nameOf(one)} ${typed ? one.type : "String"}`);
@@ -83,21 +83,21 @@ export function selectionOf(source: ExportSource, layout: FileLayout, days: read
   };
 }
 
-/** The columns of a selection in the engine's own types. */
+/** The columns of a selection with the engine's types. */
 export function describeOf({ select }: Selection): ExportStatement {
   return { text: `DESCRIBE TABLE (${select.text})`, params: select.params };
 }
 
-/** How many rows there are, by the same conditions in the same interval. */
+/** The number of rows, with the same conditions and interval. */
 export function countOf(source: ExportSource, days: readonly string[]): ExportStatement {
   const { own, model, conditions } = source;
-  // Who did them is looked up only where somebody may ask for it: that is half the cost of counting.
+  // Persons are joined only where a condition may need them: the join is half the cost of the count.
   const plain = model === "events" && !own && conditions.length === 0;
   const { text, params } = plain ? eventRows(source, days, "stored_events") : fromText(source, days);
   return { text: `SELECT count() AS rows ${plain ? "FROM " : ""}${text}`, params };
 }
 
-/** How many rows, and about how many bytes they are when laid out. */
+/** The number of rows, and about how many bytes they have in the layout. */
 export function sizeOf({ select }: Selection): ExportStatement {
   return {
     text: `SELECT count() AS rows, sum(byteSize(*)) AS bytes FROM (${select.text})`,
@@ -105,7 +105,7 @@ export function sizeOf({ select }: Selection): ExportStatement {
   };
 }
 
-/** A few of the rows, as text. */
+/** Some of the rows, as text. */
 export function sampleStatement({ select }: Selection, rows: number): ExportStatement {
   return {
     text: `SELECT toJSONString(tuple(*)) AS row FROM (${select.text} LIMIT {sample_rows:UInt64})`,
@@ -136,7 +136,7 @@ const heldColumns =
   "project_id, team_id, distinct_id, person_id, properties, person_distinct_id_version, person_version, created_at, " +
   "_inserted_at, is_deleted";
 
-/** Sets the persons of a source aside, under the name it is to have as `held`. */
+/** Copies the persons of a source to a table, named by `held`. */
 export function holdOf(source: ExportSource, held: string, mark: string): ExportStatement {
   const { text, params } = personRows({ ...source, held: undefined });
   return {
@@ -147,12 +147,12 @@ export function holdOf(source: ExportSource, held: string, mark: string): Export
   };
 }
 
-/** Drops them again. */
+/** Drops that table. */
 export function dropHeldOf(held: string): ExportStatement {
   return { text: "ALTER TABLE exported_person_rows DROP PARTITION {held:UUID}", params: { held } };
 }
 
-/** Stops what runs under a mark, whoever began it. */
+/** Kills all statements with a mark, of any process. */
 export function killOf(mark: string): ExportStatement {
   return {
     text: "KILL QUERY WHERE Settings['log_comment'] = {mark:String} ASYNC FORMAT Null",
@@ -160,13 +160,13 @@ export function killOf(mark: string): ExportStatement {
   };
 }
 
-/** A statement's text is not kept as it was sent, its settings are. */
+/** ClickHouse keeps a statement's settings as they were sent, but not its text. */
 export function marked(mark: string): string {
   if (!/^[\w -]+$/.test(mark)) throw new Error("a mark is letters, digits and dashes");
   return `SETTINGS log_comment = '${mark}'`;
 }
 
-/** When the first of a project's rows arrived, in ms. */
+/** When the first row of a project arrived, in ms. */
 export function firstArrivalOf(project_id: number, model: ExportSource["model"]): ExportStatement {
   const [rows, arrived] =
     model === "persons" ? ["person_distinct_ids", "changed_at"] : ["event_rows", "created_at"];
@@ -178,16 +178,16 @@ export function firstArrivalOf(project_id: number, model: ExportSource["model"])
   };
 }
 
-/** A cell of a table without types. */
+/** An untyped cell of a table. */
 function cell({ sql, type }: ExportColumn): string {
   if (type.startsWith("DateTime")) return `concat(${isoSql(sql)})`;
   return type === "String" ? `ifNull(${sql}, '')` : `ifNull(toString(${sql}), '')`;
 }
 
-/** What spreadsheets take for the beginning of a formula, in both widths, and what some of them skip before it. */
+/** Characters that spreadsheets take for the begin of a formula, in both widths, and those they skip before it. */
 const formulaStarts = "['=', '+', '-', '@', '＝', '＋', '－', '＠', '\\t', '\\r', '\\n']";
 
-/** With an apostrophe before what may be a formula, also a number below zero: it stays what it says. */
+/** Puts an apostrophe before what may be a formula, also before a negative number. */
 function harmlessCell(column: ExportColumn): string {
   const text = cell(column);
   return `concat(if(has(${formulaStarts}, substringUTF8(${text}, 1, 1)), '\\'', ''), ${text})`;
@@ -204,12 +204,12 @@ function fromText(source: ExportSource, days: readonly string[], persons = false
   const rows = model === "persons" ? personRows(source) : events();
   const params = { ...rows.params, ...own?.params };
   if (!own && model === "events") return { text: `FROM ${rows.text}`, params };
-  // From a table of its own, so that nothing the owner names can stand for what holds it to its project.
+  // A subquery, so that no alias of the owner can replace the column that limits the project.
   const where = own?.where_sql === undefined ? "" : ` WHERE ${own.where_sql}`;
   return { text: `FROM (SELECT * FROM ${rows.text})${where}`, params };
 }
 
-/** Beside each event what is known of its person now. Only who did one of them is put together. */
+/** Joins each event with the current properties of its person; only persons of these events are read. */
 function eventsWithPersons(source: ExportSource, days: readonly string[]): ExportStatement {
   const { text, params } = eventRows(source, days);
   const { where } = arrival(source);
@@ -244,8 +244,8 @@ function eventRows(source: ExportSource, days: readonly string[], view = "events
 }
 
 /**
- * Each id of the persons whose last change arrived in the interval, with what is known of them now: or was, when
- * they were set aside.
+ * Each id of the persons whose last change arrived in the interval, with their properties now, or at the time of the
+ * copy.
  */
 function personRows(source: ExportSource): ExportStatement {
   const { held, project_id } = source;
@@ -268,7 +268,7 @@ function narrowed(
   return { text: `${rows} WHERE ${all.join(" AND ")}`, params: joined };
 }
 
-/** The project and the interval of arrival; half-open. */
+/** The project and the half-open interval of arrival. */
 function arrival(
   { project_id, interval }: ExportSource,
   column: "created_at" | "_inserted_at" = "created_at",
