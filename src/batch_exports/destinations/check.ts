@@ -1,4 +1,4 @@
-// What a request says of a destination, held against what that type of destination is told. Never contacts it.
+// Checks a destination in a request against the fields of its type.
 
 import { Fault, type FaultCode } from "../../core/fault.ts";
 import { destinationLimits } from "./limits.ts";
@@ -8,24 +8,24 @@ import { destinationFields, type DestinationType, destinationTypes } from "./con
 import type { Field, Settings } from "./config.ts";
 import { checkValues } from "./value.ts";
 
-/** A destination apart from its secrets, which rest sealed. */
+/** A destination without its secrets, which are stored encrypted. */
 export interface SplitDestination {
   type: DestinationType;
   config: Settings;
   secrets: Settings;
 }
 
-/** What a request says; on a change, either may be left out. */
+/** A destination in a request; in a change, either may be absent. */
 export interface DestinationInput {
   type?: string;
   config?: Settings;
 }
 
 /**
- * The destination as it is to be stored. `stored`: what is there already; as long as the type stays, what is
- * not named again is kept, and null takes a field back.
- * @throws Fault with PostHog's words for a wrong field, and `required` for a secret that must be given again
- *   because the data would go somewhere else.
+ * The destination to be stored. `stored`: the present one; while the type stays, absent fields are kept, and null
+ * clears a field.
+ * @throws Fault with PostHog's words for a wrong field, and `required` for a secret that must be given again because
+ *   the data would go elsewhere.
  */
 export function readDestination(input: DestinationInput, stored?: SplitDestination): SplitDestination {
   const type = input.type === undefined && stored ? stored.type : checkType(input.type);
@@ -53,7 +53,7 @@ function checkType(type: unknown): DestinationType {
   throw new Fault("invalid_choice", detail, { attr: "destination__type" });
 }
 
-/** What was given, in its types. */
+/** The given values in their types. */
 function checkGiven(fields: Readonly<Record<string, Field>>, given: Settings): Settings {
   const unknown = Object.keys(given).filter((name) => !Object.hasOwn(fields, name));
   if (unknown.length > 0) {
@@ -121,7 +121,7 @@ function requireSecretsAgain(
   throw new Fault("required", detail, { attr: `destination__config__${kept}` });
 }
 
-/** What holds: what was said, or what holds where nothing is. */
+/** The given values with the defaults of the others. */
 function valueOf(fields: Readonly<Record<string, Field>>, settings: Settings, name: string): unknown {
   return settings[name] ?? fields[name]?.otherwise;
 }

@@ -1,5 +1,4 @@
-// The destinations there are and what each is told: its fields, which of them are secret, and what holds where
-// nothing is said. Checks nothing itself.
+// The types of destinations and their fields: which are secret, which say where data goes, and their defaults.
 
 import { secretsInUrl } from "../../core/foreign_text.ts";
 
@@ -9,7 +8,7 @@ export type DestinationType = (typeof destinationTypes)[number];
 export const fileFormats = ["Parquet", "JSONLines", "CSV"] as const;
 export type FileFormat = (typeof fileFormats)[number];
 
-/** What each format can be compressed with, named as people choose it. */
+/** The compressions of each format, by the names in requests. */
 export const compressions = {
   Parquet: ["zstd", "lz4", "snappy", "gzip", "brotli"],
   JSONLines: ["gzip", "brotli"],
@@ -17,28 +16,28 @@ export const compressions = {
 } as const satisfies Record<FileFormat, readonly string[]>;
 export type Compression = (typeof compressions)[FileFormat][number];
 
-/** Which events, by their exact names; an empty list filters nothing. */
+/** Events by their exact names; an empty list filters nothing. */
 export interface EventChoice {
   include_events: string[];
   exclude_events: string[];
 }
 
-/** What all files share. */
+/** The fields of all file destinations. */
 export interface FileChoice extends EventChoice {
   file_format: FileFormat;
   compression: Compression | null;
-  /** Files are split at about this size, in megabytes; null: one file for one run. */
+  /** Files are split at about this size, in megabytes; null: one file for each run. */
   max_file_size_mb: number | null;
-  /** In CSV, cells that spreadsheets would take for formulas begin with an apostrophe. */
+  /** In CSV, an apostrophe is put before cells that spreadsheets would take for formulas. */
   escape_formulas: boolean;
 }
 
 export interface S3Config extends FileChoice {
   bucket_name: string;
   region: string;
-  /** May hold {year}, {month}, … of the interval. */
+  /** May contain {year}, {month}, … of the interval. */
   prefix: string;
-  /** Both or neither: without them requests are not signed. */
+  /** Both or neither; without them requests are not signed. */
   aws_access_key_id: string | null;
   aws_secret_access_key: string | null;
   /** http(s)://host[:port][/path]; null: Amazon's own. */
@@ -74,7 +73,7 @@ export interface HttpConfig extends EventChoice {
 }
 
 export interface FileConfig extends FileChoice {
-  /** A folder below EXPORT_FILE_DIR; never leaves it. */
+  /** A folder below EXPORT_FILE_DIR. */
   path: string;
   prefix: string;
 }
@@ -83,7 +82,7 @@ export interface NoOpConfig {
   arg: string;
 }
 
-/** A destination with all it needs, secrets too. */
+/** A destination with all its fields, the secrets too. */
 export type Destination =
   | { type: "S3"; config: S3Config }
   | { type: "AzureBlob"; config: AzureBlobConfig }
@@ -92,17 +91,20 @@ export type Destination =
   | { type: "File"; config: FileConfig }
   | { type: "NoOp"; config: NoOpConfig };
 
-/** What a destination is told, as a request gives it: by the fields' names. */
+/** The fields in a request. */
 export type Settings = Record<string, unknown>;
 
 export interface Field {
   kind: "str" | "int" | "bool" | "list";
   required?: true;
-  /** Sealed at rest, and in no reply. */
+  /** Stored encrypted, and in no reply. */
   secret?: true;
-  /** What holds where nothing is said; null where it may be absent. */
+  /** The default; null where the field may be absent. */
   otherwise?: unknown;
-  /** Where data goes: when it changes, secrets are asked for again, so that nobody sends them elsewhere. */
+  /**
+   * Whether it says where data goes: when it changes, the secrets must be given again, so that nobody sends them
+   * elsewhere.
+   */
   place?: true;
 }
 
@@ -116,7 +118,7 @@ const files: Record<string, Field> = {
   file_format: { kind: "str", otherwise: "JSONLines" },
   compression: optional,
   max_file_size_mb: { kind: "int", otherwise: null },
-  // Named as other writers of CSV name it. Off: it alters what is exported.
+  // The name is that of other CSV writers. Off by default, since it alters the data.
   escape_formulas: { kind: "bool", otherwise: false },
 };
 const prefix: Field = { kind: "str", otherwise: "" };
@@ -124,7 +126,7 @@ const prefix: Field = { kind: "str", otherwise: "" };
 export const destinationFields: Readonly<Record<DestinationType, Readonly<Record<string, Field>>>> = {
   S3: {
     bucket_name: { kind: "str", required: true },
-    // Where a bucket rests elsewhere, S3 says so and is asked again there.
+    // For a bucket in another region S3 names it, and ClickHouse asks there.
     region: { kind: "str", otherwise: "us-east-1" },
     prefix,
     aws_access_key_id: { ...optional, secret: true },
@@ -163,7 +165,7 @@ export const destinationFields: Readonly<Record<DestinationType, Readonly<Record
   NoOp: { arg: { kind: "str", otherwise: "" } },
 };
 
-/** What a destination is sent, and must not be shown when it is answered. */
+/** Values that a destination is sent and that must not be shown when its answer repeats them. */
 export function destinationSecrets({ type, config }: Destination): string[] {
   const values = Object.entries(config as unknown as Settings);
   return values.flatMap(([name, value]) => {
@@ -173,7 +175,7 @@ export function destinationSecrets({ type, config }: Destination): string[] {
   });
 }
 
-/** A stored destination, which was checked when it came in: with its secrets, and what was not said filled in. */
+/** A stored destination with its secrets and defaults. It was checked when it was stored. */
 export function fullDestination(type: DestinationType, shown: Settings, secrets: Settings): Destination {
   const config: Settings = {};
   for (const [name, { secret, otherwise }] of Object.entries(destinationFields[type])) {

@@ -1,13 +1,13 @@
-// Why a delivery did not work, and whether it may work later. What is shown of it holds no secret and can be stored.
+// Why a delivery failed, and whether a retry may help. What is shown holds no secret and can be stored.
 
 import { foreignText } from "../../core/foreign_text.ts";
 import { destinationLimits } from "./limits.ts";
 import { reasonOf } from "../../core/log.ts";
 import { ClickHouseError } from "../../storage/clickhouse/clickhouse.ts";
 
-/** A delivery that failed, in words for the owner of the export. */
+/** A failed delivery, with a message for the owner of the export. */
 export class ExportError extends Error {
-  /** Trying again cannot help: a person has to change something. */
+  /** Whether a retry cannot help: a person has to change something. */
   readonly final: boolean;
 
   constructor(message: string, final: boolean) {
@@ -17,7 +17,7 @@ export class ExportError extends Error {
   }
 }
 
-/** What object stores say when keys, rights or names are wrong; everything else may pass. */
+/** Messages of object stores about wrong keys, rights or names; other errors may be temporary. */
 const refusedForGood = [
   /access ?key ?id|signature.{0,20}(does not|n't) match|SignatureDoesNotMatch|AuthorizationHeaderMalformed/i,
   /access ?denied|forbidden|unauthorized|not authorized|invalid ?token|failed to authenticate/i,
@@ -25,7 +25,7 @@ const refusedForGood = [
   /AuthenticationFailed|AuthorizationFailure|ContainerNotFound|container does not exist|AccountIsDisabled/i,
 ];
 
-/** ClickHouse's names of errors that lie in what was asked, not in when. */
+/** ClickHouse's names of errors that are permanent for the same statement. */
 const wrongForGood: ReadonlySet<string> = new Set([
   "BAD_ARGUMENTS",
   "UNKNOWN_IDENTIFIER",
@@ -39,7 +39,7 @@ const wrongForGood: ReadonlySet<string> = new Set([
   "NOT_IMPLEMENTED",
 ]);
 
-/** Why a delivery failed, as its run, its log and its owner are told. `secrets`: what its destination was sent. */
+/** The failure that the run, its log and its owner are shown. `secrets`: what the destination was sent. */
 export function shownFailure(
   thrown: unknown,
   secrets: readonly string[],
@@ -51,7 +51,7 @@ export function shownFailure(
   };
 }
 
-/** Whatever was thrown on the way, as a ExportError. Its text may still hold what a server answered. */
+/** Any thrown value as an ExportError. Its message may still contain a server's answer. */
 export function exportError(thrown: unknown): ExportError {
   if (thrown instanceof ExportError) return thrown;
   const text = plainReason(thrown);
@@ -61,7 +61,7 @@ export function exportError(thrown: unknown): ExportError {
   return new ExportError(text, final);
 }
 
-/** In one pass: the text may be a remote server's, and open brackets that never close. */
+/** In one pass: the text may come from a remote server, with brackets that are never closed. */
 function withoutVersion(text: string): string {
   const [head = "", ...rest] = text.split(versionMark);
   return rest.reduce((kept, part) => {
@@ -72,7 +72,7 @@ function withoutVersion(text: string): string {
 
 const versionMark = " (version ";
 
-/** ClickHouse's text without its number, its class and its version. */
+/** ClickHouse's message without its number, its class and its version. */
 function plainReason(thrown: unknown): string {
   return withoutVersion(reasonOf(thrown).slice(0, readCharsMax))
     .replace(/^Code: \d+\. DB::Exception: /, "")
@@ -83,5 +83,5 @@ function plainReason(thrown: unknown): string {
     .trim();
 }
 
-/** Characters of an error that are looked at: the expressions above are not meant for megabytes. */
+/** Characters of an error that are read: the expressions above are not for megabytes. */
 const readCharsMax = 8192;

@@ -1,5 +1,5 @@
-// An HTTP destination: events in batches, as capture takes them. Streamed through this process because ClickHouse
-// would send one endless body; never holds more than one batch.
+// An HTTP destination: events in batches of capture. They stream through this process, since ClickHouse would send one
+// endless body; one batch at a time is in memory.
 
 import { destinationLimits } from "./limits.ts";
 import { exportLimits } from "../limits.ts";
@@ -9,7 +9,7 @@ import { ExportError } from "./failure.ts";
 import { post, type Posted } from "./post.ts";
 import { selectionOf } from "../source/store.ts";
 
-/** @returns how many events the destination has taken. */
+/** @returns how many events the destination accepted. */
 export async function deliverHttp(work: ExportWork, config: HttpConfig): Promise<number> {
   if (work.source.model !== "events") {
     throw new ExportError("HTTP batch exports only support the events model", true);
@@ -28,7 +28,7 @@ export async function deliverHttp(work: ExportWork, config: HttpConfig): Promise
   throw new ExportError(`ClickHouse stopped after ${rows} of ${work.rows} rows`, false);
 }
 
-/** Sends one batch until it is taken, or is refused for good, or was tried often enough. */
+/** Sends one batch until it is accepted or refused for good, or the tries are used up. */
 async function take(
   work: ExportWork,
   url: URL,
@@ -62,7 +62,7 @@ function refusal(url: URL, { status, text }: Posted, final: boolean): ExportErro
 }
 
 /**
- * Tries the destination out with an empty batch: anything but a refusal of who we are or of the address will do.
+ * Tests the destination with an empty batch: any answer but a refusal of the key or the address is good.
  * @throws ExportError
  */
 export async function probeHttp(config: HttpConfig, means: Means, abort: AbortSignal): Promise<void> {
@@ -78,13 +78,13 @@ const encoder = new TextEncoder();
 const comma = encoder.encode(",");
 const tail = encoder.encode("]}");
 
-/** What capture takes: these are old events, which must not look like a sudden wave. */
+/** The body of a batch. It is marked as historical, so that it does not look like a spike. */
 function bodyOf(token: string, lines: readonly Uint8Array[]): Uint8Array {
   const head = encoder.encode(`{"api_key":${JSON.stringify(token)},"historical_migration":true,"batch":[`);
   return Buffer.concat([head, ...lines.flatMap((line, i) => (i === 0 ? [line] : [comma, line])), tail]);
 }
 
-/** Lines in batches of bounded length; a last line that was cut off is dropped, which shows in their count. */
+/** Lines in batches of bounded length; an incomplete last line is dropped, which the count reveals. */
 async function* batchesOf(chunks: AsyncIterable<Uint8Array>): AsyncGenerator<Uint8Array[]> {
   let lines: Uint8Array[] = [];
   let bytes = 0;

@@ -1,5 +1,4 @@
-// One HTTP request to an address that a user named: connected to the very address that was checked, never sent on to
-// another one.
+// One HTTP request to an address of a user: connected to the address that was checked, without redirects.
 
 import { request as plain } from "node:http";
 import { request as secure } from "node:https";
@@ -11,26 +10,26 @@ import { ExportError } from "./failure.ts";
 
 export interface Posted {
   status: number;
-  /** What Retry-After says, in ms; undefined when it says nothing. */
+  /** Retry-After, in ms; undefined without it. */
   retryAfterMs: number | undefined;
   /** The beginning of the answer. */
   text: string;
-  /** A header of it. */
+  /** A header of the answer. */
   header: (name: string) => string | undefined;
 }
 
 export interface Posting {
   addresses: Addresses;
   abort: AbortSignal;
-  /** POST unless told. */
+  /** POST by default. */
   method?: "POST" | "PUT";
-  /** How long it may take; destinationLimits.exportPostMsMax unless told. */
+  /** The time limit in ms; destinationLimits.exportPostMsMax by default. */
   timeoutMs?: number;
 }
 
 /**
  * Sends a body and reads the beginning of the answer.
- * @throws ExportError: final for a private address, otherwise for a later try.
+ * @throws ExportError: final for a private address, else retryable.
  */
 export async function post(
   url: URL,
@@ -85,5 +84,5 @@ async function send(
   return await promise;
 }
 
-/** Enough to show what went wrong. */
+/** Enough to show an error. */
 const answerCharsMax = 300;

@@ -1,5 +1,5 @@
-// A Postgres destination. Rows stream through this process into one transaction: ClickHouse's own postgresql() commits
-// by itself and cannot take back what an attempt before it left.
+// A Postgres destination. Rows stream through this process into one transaction: ClickHouse's postgresql() commits by
+// itself and cannot undo a part of an earlier attempt.
 
 import type { Addresses } from "../../access/address.ts";
 import { reasonOf } from "../../core/log.ts";
@@ -11,7 +11,7 @@ import { ExportError, exportError } from "./failure.ts";
 import { selectionOf } from "../source/store.ts";
 import { createTable, identityOf, replaceRows } from "./table_store.ts";
 
-/** @returns how many rows are in the table. */
+/** @returns the number of rows of the interval in the table. */
 export async function deliverPostgres(work: ExportWork, config: PostgresConfig): Promise<number> {
   return await connected(config, work.addresses, work.abort, async (sql) => {
     const { source, days, rows } = work;
@@ -30,7 +30,7 @@ export async function deliverPostgres(work: ExportWork, config: PostgresConfig):
   });
 }
 
-/** @throws ExportError when it cannot be connected to, or the table could not be written. */
+/** @throws ExportError when the connection fails, or the table cannot be written. */
 export async function probePostgres(
   config: PostgresConfig,
   addresses: Addresses,
@@ -66,7 +66,7 @@ async function connected<T>(
   }
 }
 
-/** Classes of errors that lie in what was asked: rights, names, types, values; and wrong passwords. */
+/** Classes of permanent errors: rights, names, types, values, and wrong passwords. */
 const wrongForGood = /^(28|3D|3F|42|22|23|0A)/;
 
 function failureOf(thrown: unknown): ExportError {

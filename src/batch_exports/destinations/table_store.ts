@@ -1,5 +1,5 @@
-// Rows into a table of somebody else's Postgres, in one transaction: what the interval's rows replace is deleted by
-// their uuid first, so that neither a retry nor two processes at once leave a row twice.
+// Copies rows into a table of a user's Postgres, in one transaction: rows with the same uuid are deleted first, so that
+// neither a retry nor two processes at once store a row twice.
 
 import { once } from "node:events";
 import type { Postgres } from "../../storage/postgres/postgres.ts";
@@ -9,7 +9,7 @@ export interface TargetTable {
   table_name: string;
 }
 
-/** The columns of a table of ours, in order, and what tells its rows apart. */
+/** The columns of a table that we create, in order, and its key. */
 const created = {
   events: {
     columns:
@@ -27,12 +27,12 @@ const created = {
   },
 } as const;
 
-/** What tells rows of a model apart. */
+/** The key of a model's rows. */
 export function identityOf(model: keyof typeof created): readonly string[] {
   return created[model].identity;
 }
 
-/** One that is there is taken as it is, whoever made it. */
+/** Creates the table unless it exists, whoever created it. */
 export async function createTable(
   sql: Postgres,
   table: TargetTable,
@@ -45,7 +45,7 @@ export async function createTable(
   if (known) return;
   const { columns, identity } = created[model];
   const index = quote(`${table_name.slice(0, 50)}_identity`);
-  // Two runs at once may both find none.
+  // Two runs at once may both find no table.
   await sql.begin(async (tx) => {
     await tx`SELECT pg_advisory_xact_lock(hashtextextended(${lockOf(table)}, 0))`;
     await tx.unsafe(`CREATE TABLE IF NOT EXISTS ${nameOf(table)} (${columns})`);
@@ -58,18 +58,18 @@ export async function createTable(
 export interface CopiedRows {
   /** Their columns, in order. */
   columns: readonly string[];
-  /** The columns that tell them apart. */
+  /** The columns of their key. */
   identity: readonly string[];
-  /** In Postgres's text format. */
+  /** The rows in Postgres's text format. */
   chunks: AsyncIterable<Uint8Array>;
-  /** How many there have to be. */
+  /** The expected number of rows. */
   expected: number;
 }
 
 /**
- * Copies rows into the table, in place of those they are equal to. All of them or none.
+ * Copies rows into the table, in place of those with the same key. All of them or none.
  * @returns how many.
- * @throws CountError when there are more or fewer than expected, and nothing has changed then.
+ * @throws CountError when their number differs from the expected one; then nothing has changed.
  */
 export async function replaceRows(sql: Postgres, table: TargetTable, rows: CopiedRows): Promise<number> {
   const { columns, identity, chunks, expected } = rows;
@@ -98,7 +98,7 @@ export async function replaceRows(sql: Postgres, table: TargetTable, rows: Copie
     const [counted] = await tx<{ rows: number }[]>`SELECT count(*)::integer AS rows FROM sluice_rows`;
     const copied = counted?.rows ?? 0;
     if (copied !== expected) throw new CountError(copied, expected);
-    // Whoever comes second waits here, and then finds the first one's rows.
+    // A second transaction waits here, and then finds the rows of the first.
     await tx`SELECT pg_advisory_xact_lock(hashtextextended(${lockOf(table)}, 0))`;
     await tx.unsafe("ANALYZE sluice_rows");
     await tx.unsafe(`DELETE FROM ${place} t USING sluice_rows s WHERE ${same}`);
@@ -107,7 +107,7 @@ export async function replaceRows(sql: Postgres, table: TargetTable, rows: Copie
   });
 }
 
-/** ClickHouse gave more or fewer rows than it had counted. */
+/** ClickHouse returned more or fewer rows than it had counted. */
 export class CountError extends Error {
   constructor(rows: number, expected: number) {
     super(`ClickHouse gave ${rows} of ${expected} rows`);

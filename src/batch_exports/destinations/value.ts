@@ -1,5 +1,5 @@
-// The values of a destination's configuration, once they have their types: what one means must be possible, and
-// nothing may turn into a part of an address, a path or a pattern that it was not meant to be.
+// Checks the values of a destination's configuration once they have their types. No value may change the meaning of an
+// address, a path or a pattern.
 
 import { Fault } from "../../core/fault.ts";
 import { destinationLimits } from "./limits.ts";
@@ -10,7 +10,7 @@ import { prefixFault, readsAsPattern } from "./objects/object_key.ts";
 
 type Rule = (value: unknown) => string | undefined;
 
-/** @throws Fault of the first wrong value. `settings`: complete, but for what holds where nothing is said. */
+/** @throws Fault for the first wrong value. `settings`: all given values, without defaults. */
 export function checkValues(type: DestinationType, settings: Settings): void {
   for (const [name, rule] of Object.entries({ ...shared, ...rules[type] })) {
     const value = settings[name];
@@ -47,7 +47,7 @@ function listed(names: readonly string[]): string {
   return `[${names.map((name) => `'${name}'`).join(", ")}]`;
 }
 
-/** Half a pair of keys opens nothing. */
+/** Both keys are needed, or neither. */
 function checkKeys(settings: Settings): void {
   const names = ["aws_access_key_id", "aws_secret_access_key"] as const;
   const given = names.filter((name) => name in settings);
@@ -98,7 +98,7 @@ const relativePath: Rule = (value) => {
 const keyPrefix: Rule = (value) =>
   plain.test(String(value)) ? prefixFault(String(value)) : "must not hold control characters";
 
-/** Whoever sends the address would resolve such steps: out of the container. */
+/** URLs are normalized, so such steps would lead out of the container. */
 const containerPrefix: Rule = (value) => {
   const steps = String(value).split("/");
   if (steps.some((step) => step === "." || step === "..")) return 'must not hold "." or ".." as a step';
@@ -108,7 +108,7 @@ const containerPrefix: Rule = (value) => {
 const folderPrefix: Rule = (value) =>
   relativePath(value) ?? prefixFault(String(value), destinationLimits.exportFolderBytesMax);
 
-/** The path is taken as it is: nothing is filled in. */
+/** Paths have no placeholders. */
 const folderPath: Rule = (value) => {
   const text = String(value);
   if (readsAsPattern(text)) return "must not contain * ? { }; placeholders belong in prefix";
@@ -119,7 +119,7 @@ const folderPath: Rule = (value) => {
   return relativePath(value);
 };
 
-/** Fields of that name mean the same everywhere. */
+/** Fields of the same name mean the same for every destination. */
 const shared: Record<string, Rule> = {
   max_file_size_mb: between(1, destinationLimits.exportFileMegabytesMax),
   prefix: keyPrefix,
@@ -127,7 +127,7 @@ const shared: Record<string, Rule> = {
 
 const rules: Record<DestinationType, Record<string, Rule>> = {
   S3: {
-    // The engine refuses names of other lengths, and so does Amazon.
+    // The engine refuses bucket names of other lengths, as Amazon does.
     bucket_name: shape(
       /^[A-Za-z0-9][A-Za-z0-9._-]{2,62}$/,
       "3 to 63 letters, digits, dots, dashes and underscores",
@@ -159,7 +159,7 @@ const rules: Record<DestinationType, Record<string, Rule>> = {
   NoOp: {},
 };
 
-/** Where a destination's data goes: the field that says so and its host; undefined where there is none. */
+/** The field that says where a destination's data goes, and its host; undefined where there is none. */
 export function hostOf(
   type: DestinationType,
   settings: Settings,

@@ -1,5 +1,5 @@
-// Azure's blob storage. Rows stream through this process: ClickHouse's own azureBlobStorage() goes wherever an answer
-// sends it. A blob appears under its name when all of it is there.
+// Azure's blob storage. Rows stream through this process, because ClickHouse's azureBlobStorage() follows redirects to
+// any address. A blob appears when it is complete.
 
 import { randomBytes } from "node:crypto";
 import { Readable } from "node:stream";
@@ -39,11 +39,13 @@ export function azureStore(config: AzureBlobConfig): ObjectStore {
   };
 }
 
-/** A blob that is written in blocks; until it is closed, what had its name before stays. */
+/** A blob written in blocks; until it is closed, an existing blob of the same name stays. */
 class BlockBlob {
   readonly #send: (query: Record<string, string>, body: Uint8Array) => Promise<void>;
   readonly #ids: string[] = [];
-  /** Unlike in every other attempt, which may still be under way; together with a number as long as Azure's own. */
+  /**
+   * Different in every attempt, since an earlier one may still be running; with the number as long as Azure's own ids.
+   */
   readonly #attempt = randomBytes(16).toString("hex");
   #pieces: Uint8Array[] = [];
   #bytes = 0;
@@ -86,11 +88,11 @@ const blockNumberDigits = 16;
 
 interface FileSource {
   pieces: AsyncIterable<Uint8Array>;
-  /** @throws ExportError when not all rows came. */
+  /** @throws ExportError when rows are missing. */
   check: () => void;
 }
 
-/** The rows of a SELECT as a file: in its format, counted, compressed. */
+/** The rows of a SELECT as a file in its format, counted and compressed. */
 function sourceOf(
   work: ExportWork,
   select: ExportStatement,
@@ -114,7 +116,7 @@ async function* counted(pieces: AsyncIterable<Uint8Array>, count: RowCount): Asy
   }
 }
 
-/** Compressed off the event loop, as fast as it is read. Levels are those of the engine's own files. */
+/** Compresses off the event loop, at the reader's speed, with the levels of the engine's own files. */
 async function* compressed(
   pieces: AsyncIterable<Uint8Array>,
   compression: string,

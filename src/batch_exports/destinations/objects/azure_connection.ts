@@ -1,4 +1,4 @@
-// An Azure connection string, as the portal gives it, as the fields of a destination. Never kept as it came.
+// Reads an Azure connection string, as the portal shows it, into the fields of a destination.
 
 import { Fault } from "../../../core/fault.ts";
 import type { Settings } from "../config.ts";
@@ -6,8 +6,8 @@ import type { Settings } from "../config.ts";
 const defaultSuffix = "core.windows.net";
 
 /**
- * The configuration with `connection_string` taken apart; what else it says of the same fields wins.
- * @throws Fault for a text that names no account and key.
+ * The configuration with the parts of `connection_string`; fields that are given as well win.
+ * @throws Fault for a text without account and key.
  */
 export function withoutConnectionString(given: Settings): Settings {
   const { connection_string, ...rest } = given;

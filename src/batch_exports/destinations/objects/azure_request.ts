@@ -1,5 +1,4 @@
-// Requests to Azure's blob storage: where they go, how they are signed, and what its answers mean. Never shows what an
-// answer says beyond its status and a code that is known.
+// Requests to Azure's blob storage: address, signature, and errors, which show the status and known codes only.
 
 import { createHmac } from "node:crypto";
 import { setTimeout } from "node:timers/promises";
@@ -13,21 +12,21 @@ import { post, type Posted } from "../post.ts";
 export interface AzureRequest {
   /** The blob's name. */
   key: string;
-  /** What stands behind the question mark. */
+  /** The query of the URL. */
   query: Record<string, string>;
-  /** Beside those that every request has; their names begin with x-ms-. */
+  /** Headers beside those of every request; their names begin with x-ms-. */
   headers: Record<string, string>;
   body: Uint8Array;
 }
 
 type Work = Pick<Means, "addresses" | "clock"> & Pick<ExportWork, "abort">;
 
-/** The version of the protocol that requests are made by. */
+/** The protocol version of the requests. */
 const version = "2021-08-06";
 const contentType = "application/octet-stream";
 
 /**
- * Sends a PUT until it is taken, is refused for good, or was tried destinationLimits.storeRequestAttemptsMax times.
+ * Sends a PUT until it is accepted or refused for good, at most destinationLimits.storeRequestAttemptsMax times.
  * @throws ExportError with the answer's status and code.
  */
 export async function put(config: AzureBlobConfig, request: AzureRequest, work: Work): Promise<void> {
@@ -63,7 +62,7 @@ function azureAddress({ account_name, endpoint_url }: AzureBlobConfig): string {
 
 function urlOf(config: AzureBlobConfig, { key, query }: AzureRequest): URL {
   const steps = key.split("/");
-  // They would lead out of the container: addresses are resolved before they are sent.
+  // Such steps would lead out of the container, since URLs are normalized before they are sent.
   if (steps.some((step) => step === "." || step === "..")) {
     throw new ExportError('A prefix must not hold "." or ".." as a step', true);
   }
@@ -84,7 +83,7 @@ function signed(
   const sorted = (members: Record<string, string>) =>
     Object.entries(members).toSorted(([a], [b]) => (a < b ? -1 : 1));
   const length = body.length === 0 ? "" : String(body.length);
-  // Encoding, language, length, MD5, type, date, four conditions and a range: those that are not sent are empty.
+  // Encoding, language, length, MD5, type, date, four conditions and a range; those not sent are empty.
   const standard = ["", "", length, "", contentType, "", "", "", "", "", ""];
   const text = [
     "PUT",
@@ -109,7 +108,7 @@ function refusal(url: URL, { status, header }: Posted, final: boolean): ExportEr
   return new ExportError(`${url.host} answered ${status}${knownCodes.has(code) ? ` ${code}` : ""}`, final);
 }
 
-/** Azure's own, as its documentation lists them; any other text may be whatever a server likes to say. */
+/** The error codes in Azure's documentation; other texts could be anything and are not shown. */
 const knownCodes: ReadonlySet<string> = new Set([
   "AccountBeingCreated",
   "AccountIsDisabled",

@@ -1,4 +1,4 @@
-// Files that ClickHouse writes itself, by a table function. Several at once in one statement, each with its buffers.
+// Files that ClickHouse writes by a table function; one statement may write several, each with its buffers.
 
 import { destinationLimits } from "../limits.ts";
 import { write } from "../../source/delivery.ts";
@@ -6,19 +6,19 @@ import type { FileRows, ObjectStore } from "./objects.ts";
 import type { ExportStatement } from "../../source/store.ts";
 import { insertStatement, insertTextOf, splitInsertOf } from "./write_store.ts";
 
-/** A kind of store that the engine knows. */
+/** A kind of store that the engine can write to. */
 export interface EngineStore extends Pick<ObjectStore, "open" | "explain" | "close" | "end"> {
   /**
-   * The table function that writes one file. `{_partition_id}` in the key stands for the file's number.
+   * The table function that writes a file. `{_partition_id}` in the key is the number of the file.
    * @param compression of the whole file: none, gzip or br.
    */
   file(key: string, format: string, structure: string, compression: string): ExportStatement;
   settings: Record<string, string | number>;
-  /** Before a statement that writes these files. */
+  /** Runs before a statement that writes these files. */
   prepare?(keys: readonly string[]): void;
 }
 
-/** Stands for a file's number until its key is part of a statement. */
+/** The placeholder of a file's number until its key is part of a statement. */
 const numberMark = "~file~";
 
 export function writtenByEngine(store: EngineStore): ObjectStore {
@@ -48,7 +48,7 @@ export function writtenByEngine(store: EngineStore): ObjectStore {
   };
 }
 
-/** What takes the place of the number's mark in a key that was made fit for an address. */
+/** The placeholder in a key that was encoded for a URL. */
 export function withNumber(key: string): string {
   return key.replaceAll(numberMark, "{_partition_id}");
 }

@@ -1,5 +1,5 @@
-// A folder below EXPORT_FILE_DIR, opened step by step: no symbolic link is followed, also when one is put there
-// meanwhile, where the system lets a folder be named by its descriptor. Folders and files are for their owner alone.
+// A folder below EXPORT_FILE_DIR, opened step by step. Symbolic links are not followed, even if one is created
+// meanwhile, where the system can name a folder by its descriptor. Folders and files are readable by their owner only.
 
 import { closeSync, constants, fstatSync, lstatSync, mkdirSync, openSync } from "node:fs";
 import { realpathSync, renameSync, unlinkSync } from "node:fs";
@@ -11,29 +11,29 @@ const { O_RDONLY, O_DIRECTORY, O_NOFOLLOW, O_CREAT, O_EXCL, O_WRONLY } = constan
 const folderMode = 0o700;
 const fileMode = 0o600;
 
-/** Names are of files in the folder, without any slash. */
+/** Names are those of files in the folder, without slashes. */
 export interface ExportFolder {
-  /** Where it is, for who opens it by name. */
+  /** Its path, for programs that open it by name. */
   path: string;
-  /** Makes an empty file in place of one that may be there. */
+  /** Creates an empty file; an existing one is replaced. */
   create(name: string): void;
-  /** Gives a file that `create` made its name, in place of one that may have it. Refuses one that nobody wrote to. */
+  /** Renames a file that `create` made, and replaces an existing one. Refuses a file that nobody wrote to. */
   rename(name: string, to: string): void;
-  /** Removes a file, if it is there. */
+  /** Removes a file, if it exists. */
   remove(name: string): void;
   close(): void;
 }
 
-/** Where a step leads out of: said when it is a symbolic link. */
+/** The error for a step that is a symbolic link. */
 interface Step {
   name: string;
   leaves: string;
 }
 
 /**
- * Opens a folder, and makes what of it is not there.
+ * Opens a folder, and creates the missing part of its path.
  * @param root EXPORT_FILE_DIR, which may itself be a link
- * @param path below it: the destination's, and the part of a key that is folders
+ * @param path below it: the destination's path, and the folders in a key
  * @throws ExportError
  */
 export function openExportFolder(root: string | undefined, path: string, below = ""): ExportFolder {
@@ -63,7 +63,7 @@ export function openExportFolder(root: string | undefined, path: string, below =
 class OpenFolder implements ExportFolder {
   readonly path: string;
   readonly #folder: number;
-  /** Files that were made here, by their inodes. */
+  /** The inodes of files created here. */
   readonly #made = new Map<string, number>();
 
   constructor(folder: number, path: string) {
@@ -128,12 +128,14 @@ function openStep(folder: number, place: string, { name, leaves }: Step): number
   }
 }
 
-/** A name in an open folder. Elsewhere than on Linux by its path, in which a link may be put meanwhile. */
+/**
+ * The path of a name in an open folder. Without /proc it is the plain path, in which a link may be created meanwhile.
+ */
 function within(folder: number, place: string, name: string): string {
   return process.platform === "linux" ? `/proc/self/fd/${folder}/${name}` : join(place, name);
 }
 
-/** What the system says, without its paths: they are the operator's. */
+/** The system's error without its paths, which are the operator's. */
 function told<T>(act: () => T, otherwise?: string): T {
   try {
     return act();

@@ -1,5 +1,4 @@
-// Files in a folder the operator has opened, written by the embedded ClickHouse. Never outside that folder, and never
-// seen half written: they get their names when they are whole.
+// Files in a folder of the operator, written by the embedded ClickHouse. They get their names when they are complete.
 
 import { basename, join } from "node:path";
 import type { Means } from "../../source/delivery.ts";
@@ -9,7 +8,7 @@ import { type ExportFolder, openExportFolder } from "./export_folder.ts";
 import { exportError, ExportError } from "../failure.ts";
 
 /**
- * @param mark tells the unfinished files of one run from those of others.
+ * @param mark distinguishes the unfinished files of one run from those of others.
  * @throws ExportError when files may not be written, or ClickHouse runs elsewhere.
  */
 export function fileStore(
@@ -44,7 +43,7 @@ export function fileStore(
     }),
     explain: (thrown) => {
       const { message, final } = exportError(thrown);
-      // Where it lies is the operator's.
+      // The path of the folder is the operator's and not shown.
       const shown = folder ? message.replaceAll(folder.path, "the folder") : message;
       return Promise.resolve(new ExportError(shown, final));
     },
@@ -75,7 +74,7 @@ export function whyNoFiles({
   return "File destinations need the embedded ClickHouse: a remote one has other disks";
 }
 
-/** Whether files can be written there, tried out. */
+/** Tests whether files can be written there. */
 export function probeFolder(config: FileConfig, exportFileDir: string | undefined): void {
   const folder = openExportFolder(exportFileDir, config.path);
   const name = `.sluice-${crypto.randomUUID()}`;

@@ -1,8 +1,8 @@
-// Where a File export writes, as a pattern: two whose patterns meet could write the same names. Never looks at a disk.
+// Where a File export writes, as a pattern: two exports whose patterns meet could write the same names.
 
 import type { Settings } from "../config.ts";
 
-/** Steps of a path. A step is its characters; what is filled in is a class of characters, or any text. */
+/** Steps of a path. A step is a list of characters; a placeholder is a class of characters, or any text. */
 export type FilePlace = readonly Step[];
 type Step = readonly Part[];
 /** One character, a digit, or any text without a slash. */
@@ -11,16 +11,19 @@ type Part = string | typeof digit | typeof anything;
 const digit: unique symbol = Symbol("a digit");
 const anything: unique symbol = Symbol("any text");
 
-/** Parts of an interval's end that always have so many digits. */
+/** Parts of an interval's end with a fixed number of digits. */
 const digits: Readonly<Record<string, number>> = { year: 4, month: 2, day: 2, hour: 2, minute: 2, second: 2 };
 
-/** Of a checked configuration. `{table}` is what it stands for; folders that some disks take for one are one. */
+/**
+ * The pattern of a checked configuration. `{table}` is filled in; names that some file systems treat as equal are
+ * equal.
+ */
 export function filePlace({ path, prefix }: Settings, model: string): FilePlace {
   const filled = String(prefix ?? "").replaceAll("{table}", model);
   return [...stepsOf(String(path ?? "")).map(plain), ...stepsOf(filled).map(parsed)];
 }
 
-/** Whether the two may ever be the same folder. */
+/** Whether the two may be the same folder. */
 export function placesMeet(one: FilePlace, other: FilePlace): boolean {
   return one.length === other.length && one.every((step, i) => stepsMeet(step, other[i] ?? []));
 }
@@ -33,7 +36,7 @@ function stepsOf(path: string): string[] {
     .filter((step) => step !== "");
 }
 
-/** The destination's path is taken as it is. */
+/** The destination's path has no placeholders. */
 function plain(step: string): Step {
   return [...step];
 }
@@ -54,8 +57,8 @@ function parsed(step: string): Step {
 }
 
 /**
- * Where a step holds any text, only what stands before and behind it is compared: that may say that two meet which
- * never do, and never the other way round.
+ * Where a step has any text, only the parts before and behind it are compared: this may report two patterns that never
+ * meet, but misses none.
  */
 function stepsMeet(one: Step, other: Step): boolean {
   const open = one.includes(anything) || other.includes(anything);

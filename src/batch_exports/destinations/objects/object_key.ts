@@ -1,5 +1,5 @@
-// Under which key an interval's rows rest in an object store. Pure: the same interval has the same keys for ever, so
-// that a retry overwrites; never leaves the prefix.
+// The keys of an interval's files in an object store. The same interval always has the same keys, so that a retry
+// overwrites; keys stay below the prefix.
 
 import { destinationLimits } from "../limits.ts";
 import { shown } from "../../../http/fields/field_fault.ts";
@@ -11,7 +11,7 @@ export interface ObjectNaming {
   prefix: string;
   model: string;
   format: FileFormat;
-  /** Of the file as a whole; what is inside a Parquet file has its own. */
+  /** The compression of the whole file; Parquet compresses inside the file. */
   compression: string | null;
   interval: ExportInterval;
 }
@@ -30,12 +30,12 @@ const compressionEndings: Readonly<Record<string, string>> = {
   lz4: "lz4",
 };
 
-/** A prefix that names something we cannot fill in. */
+/** A prefix with an unknown placeholder. */
 export class KeyError extends Error {}
 
 /**
  * The key of one file.
- * @param file which of several; undefined when they are not split.
+ * @param file its number; undefined when files are not split.
  * @throws KeyError
  */
 export function objectKey(naming: ObjectNaming, file?: number | string): string {
@@ -44,7 +44,7 @@ export function objectKey(naming: ObjectNaming, file?: number | string): string 
   return `${stem(naming)}${number}.${formatEndings[naming.format]}${compressed}`;
 }
 
-/** The key of the list of files, written last. */
+/** The key of the list of files, which is written last. */
 export function manifestKey(naming: ObjectNaming): string {
   return `${stem(naming)}_manifest.json`;
 }
@@ -53,14 +53,14 @@ export function manifestText(keys: readonly string[]): string {
   return JSON.stringify({ files: keys });
 }
 
-/** Where a destination is tried out: a file in the folder that files go to, as far as its name is fixed. */
+/** The key of the file that tests a destination: in the folder of its files, as far as that name is fixed. */
 export function checkKey(prefix: string): string {
   const [fixed = ""] = prefix.split("{", 1);
   const folder = withoutFirst(fixed.slice(0, fixed.lastIndexOf("/") + 1), "/");
   return `${folder}sluice-check/connection.txt`;
 }
 
-/** The longest names that an interval makes, to try a prefix with. */
+/** The longest names that an interval makes, to test a prefix with. */
 const longest: ObjectNaming = {
   prefix: "",
   model: "persons",
@@ -69,17 +69,17 @@ const longest: ObjectNaming = {
   interval: { start: Date.parse("2025-01-07T00:00:00.001Z"), end: Date.parse("2025-01-08T00:00:00.001Z") },
 };
 
-/** More files than one run makes. */
+/** More files than one run writes. */
 const filesMax = 999_999;
 
-/** What a prefix may have filled in, as people write it. */
+/** The placeholders of a prefix. */
 const placeholders = Object.keys(filling(longest.model, longest.interval))
   .map((name) => `{${name}}`)
   .join(", ");
 
 /**
- * Why no file can have a key below this prefix, in a sentence for people; undefined when one can.
- * @param stepBytesMax bytes of what stands between two slashes, where that is bounded.
+ * Why no file can have a key below this prefix, as a sentence; undefined when one can.
+ * @param stepBytesMax bytes between two slashes, where they are limited.
  */
 export function prefixFault(prefix: string, stepBytesMax = Number.POSITIVE_INFINITY): string | undefined {
   const complaint = placeholderFault(prefix);
@@ -109,7 +109,7 @@ function placeholderFault(prefix: string): string | undefined {
   return undefined;
 }
 
-/** Globs are how ClickHouse reads many files at once; it writes to none of them. */
+/** ClickHouse reads globs as many files, and writes to none of them. */
 export function readsAsPattern(text: string): boolean {
   return /[*?{}]/.test(text);
 }
@@ -128,7 +128,7 @@ function startText({ start }: ExportInterval): string {
   return start === null ? "START" : isoText(start);
 }
 
-/** What each placeholder stands for. */
+/** The values of the placeholders. */
 function filling(model: string, interval: ExportInterval): Record<string, string> {
   const end = isoText(interval.end);
   return {
@@ -149,7 +149,7 @@ function filledPrefix(prefix: string, model: string, interval: ExportInterval): 
   const [head = "", ...rest] = prefix.split("{");
   return rest.reduce((filled, part) => {
     const end = part.indexOf("}");
-    // What never closes is refused with the whole key.
+    // An unclosed brace is refused with the whole key.
     if (end < 0) return `${filled}{${part}`;
     const name = part.slice(0, end);
     const value = Object.hasOwn(values, name) ? values[name] : undefined;
@@ -158,7 +158,7 @@ function filledPrefix(prefix: string, model: string, interval: ExportInterval): 
   }, head);
 }
 
-/** As Python writes it: 2025-01-07T00:00:00+00:00, with microseconds only where there are some. */
+/** In Python's spelling: 2025-01-07T00:00:00+00:00, with microseconds only where there are some. */
 export function isoText(ms: number): string {
   const text = new Date(ms).toISOString();
   const fraction = text.slice(20, 23) === "000" ? "" : `.${text.slice(20, 23)}000`;

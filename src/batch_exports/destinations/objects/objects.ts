@@ -1,5 +1,5 @@
-// Rows into files of an object store or a folder, whoever writes them: one file, or several with a list of them that is
-// written last. The same interval gives the same files, so that a retry overwrites.
+// Writes rows into files of an object store or a folder: one file, or several with a list of them that is written last.
+// The same interval gives the same files, so that a retry overwrites.
 
 import { brotliCompressSync, constants, gzipSync } from "node:zlib";
 import { destinationLimits } from "../limits.ts";
@@ -21,7 +21,7 @@ import {
 export interface ObjectStore {
   /** Writes all rows of a delivery into one file. */
   writeFile(work: ExportWork, key: string, rows: FileRows): Promise<void>;
-  /** Writes them into several, each of which has those rows that its number says. */
+  /** Writes the rows into several files, by their numbers. */
   writeParts(
     work: ExportWork,
     keyOf: (file: string) => string,
@@ -29,34 +29,34 @@ export interface ObjectStore {
     parts: ObjectParts,
   ): Promise<void>;
   writeText(work: Writing, key: string, content: string): Promise<void>;
-  /** Before the first file: the key without what follows the last slash. */
+  /** Runs before the first file; gets the key up to its last slash. */
   open?(folder: string): Promise<void>;
-  /** Finds out more about what went wrong; undefined where there is no more. */
+  /** Finds out more about an error; undefined when it cannot. */
   explain?(thrown: unknown, work: Writing): Promise<ExportError | undefined>;
-  /** After the last file: files appear under their names only now. */
+  /** Runs after the last file: only now files get their names. */
   close?(keys: readonly string[]): Promise<void>;
-  /** Lets go of everything, whatever happened. */
+  /** Releases everything, in every case. */
   end?(): void;
 }
 
-/** What writing to a store takes. */
+/** What writing to a store needs. */
 export type Writing = Means & Pick<ExportWork, "abort" | "mark">;
 
-/** What a file holds, and how. */
+/** The content and format of a file. */
 export interface FileRows {
   selection: Selection;
-  /** A format of ClickHouse's. */
+  /** A format of ClickHouse. */
   format: string;
-  /** Of the whole file: none, gzip or br. */
+  /** The compression of the whole file: none, gzip or br. */
   compression: string;
   /** Settings of the format. */
   settings: Record<string, string | number>;
 }
 
 export interface ObjectParts {
-  /** The number that rows are spread by. */
+  /** The number of files that rows are spread over. */
   files: number;
-  /** Those files that have rows, and how many. */
+  /** The files that have rows, and how many. */
   used: readonly { file: string; rows: string }[];
 }
 
@@ -103,12 +103,12 @@ export async function deliverObjects(
   }
 }
 
-/** What went wrong with a store. */
+/** The failure of a delivery to a store, as its owner is told. */
 export async function failureOf(thrown: unknown, store: ObjectStore, work: Writing): Promise<ExportError> {
   return (await store.explain?.(thrown, work)) ?? exportError(thrown);
 }
 
-/** Columns of the owner's own have the types that the engine gives them. */
+/** The columns of a native_query have the types that the engine gives them. */
 async function typed(work: ExportWork, selection: Selection, layout: FileLayout): Promise<Selection> {
   if (layout !== "columns" || !work.source.own) return selection;
   const columns = await ask<{ name: string; type: string }>(work, describeOf(selection));
@@ -149,20 +149,20 @@ function rowsIn(plan: Plan): FileRows {
   return { selection, format, compression: compression ?? "none", settings: settingsOf(plan) };
 }
 
-/** How many files make each about as big as it may be. Rows are spread by their hash, so they come out alike. */
+/** The number of files of about the size asked for. Rows are spread by their hash, so the files are alike. */
 async function filesNeeded(work: ExportWork, plan: Plan): Promise<number> {
   const bytesMax = (plan.choice.max_file_size_mb ?? 0) * 1024 * 1024;
   const [size] = await ask<{ rows: string; bytes: string }>(work, sizeOf(plan.selection));
   const shrunk = Number(size?.bytes ?? 0) * (await shrinking(work, plan));
-  // A little room: files differ by chance, and none may be much larger than asked for.
+  // With some room: sizes vary, and no file may be much larger than asked for.
   return Math.max(1, Math.min(Number(size?.rows ?? 1), Math.ceil((shrunk * 1.05) / bytesMax)));
 }
 
-/** To what part of its size a sample of the rows is compressed. */
+/** The compression ratio of a sample of the rows. */
 async function shrinking(work: ExportWork, plan: Plan): Promise<number> {
   const { choice, selection } = plan;
   if (choice.compression === null && choice.file_format !== "Parquet") return 1;
-  // Rows may be a megabyte each: the engine stops behind the block that makes them enough.
+  // Rows may be a megabyte each: the engine stops at the block that reaches the limit.
   const sample = await ask<{ row: string }>(
     work,
     sampleStatement(selection, destinationLimits.exportSampleRowsMax),
@@ -179,7 +179,7 @@ async function shrinking(work: ExportWork, plan: Plan): Promise<number> {
   const quality = { params: { [constants.BROTLI_PARAM_QUALITY]: 3 } };
   const small =
     choice.compression === "brotli" ? brotliCompressSync(bytes, quality) : gzipSync(bytes, { level: 3 });
-  // The quick ones leave about half as much again.
+  // The fast compressions leave about half as much again.
   const quick = choice.compression === "lz4" || choice.compression === "snappy" ? 1.6 : 1;
   return Math.min(1, (small.length / bytes.length) * quick);
 }
@@ -190,7 +190,7 @@ function settingsOf({ choice }: Plan): Record<string, string | number> {
     output_format_parquet_compression_method: choice.compression ?? "none",
     output_format_parquet_row_group_size: destinationLimits.parquetGroupRowsMax,
     output_format_parquet_row_group_size_bytes: destinationLimits.parquetGroupBytesMax,
-    // On further threads it would be done sooner, at the cost of every capture beside it.
+    // More threads would be faster, but slow down every capture meanwhile.
     output_format_parquet_parallel_encoding: 0,
   };
 }

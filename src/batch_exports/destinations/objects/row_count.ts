@@ -1,10 +1,10 @@
-// Counts the rows of a file while its bytes pass: an answer that was cut short must not be taken for a whole one. Pure.
+// Counts the rows of a file as its bytes pass, so that an incomplete answer is not taken for a complete one.
 
 export interface RowCount {
   add(piece: Uint8Array): void;
-  /** How many rows passed; undefined for a format whose rows cannot be counted so. */
+  /** The number of rows; undefined for a format whose rows cannot be counted so. */
   rows(): number | undefined;
-  /** Whether the file came to its end, as far as its format can tell. */
+  /** Whether the file is complete, as far as its format shows. */
   ended(): boolean;
 }
 
@@ -30,7 +30,9 @@ function lines(): RowCount {
   };
 }
 
-/** Quotes in a cell are doubled: a line break ends a row where their number is even. The first row has names. */
+/**
+ * Quotes in a cell are doubled: a line break ends a row if the number of quotes is even. The first row has the names.
+ */
 function csvRows(): RowCount {
   let count = 0;
   let inside = false;
@@ -48,7 +50,7 @@ function csvRows(): RowCount {
   };
 }
 
-/** Its last bytes are written when all rows were. */
+/** Parquet's last bytes are written when all rows were. */
 function parquetEnd(): RowCount {
   let tail = Buffer.alloc(0);
   return {

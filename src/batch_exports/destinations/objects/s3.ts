@@ -1,5 +1,5 @@
-// S3 and whatever speaks like it, written by ClickHouse's s3(). Keys and their secret travel as parameters, never in
-// the text of a statement.
+// S3 and compatible stores, written by ClickHouse's s3(). Keys and secrets are parameters, not part of a statement's
+// text.
 
 import { destinationLimits } from "../limits.ts";
 import { withoutLast } from "../../../core/trim.ts";
@@ -9,9 +9,9 @@ import { type EngineStore, withNumber } from "./engine_objects.ts";
 import { explainS3 } from "./s3_refusal.ts";
 
 /**
- * @param checked the address that its host was found to have. A plain http:// request goes to this very one; over
- *   https:// nobody but the host can answer, wherever its name leads by then.
- * @throws ExportError when its address cannot be said to ClickHouse.
+ * @param checked the address to which the host resolved. A plain http:// request goes to this address; over https://
+ *   only the host itself can answer.
+ * @throws ExportError when ClickHouse cannot use the address.
  */
 export function s3Store(config: S3Config, checked?: string): EngineStore {
   const { aws_access_key_id, aws_secret_access_key } = config;
@@ -25,7 +25,7 @@ export function s3Store(config: S3Config, checked?: string): EngineStore {
       s3_connect_timeout_ms: destinationLimits.storeConnectMsMax,
       s3_request_timeout_ms: destinationLimits.storeRequestMsMax,
       s3_max_inflight_parts_for_one_file: destinationLimits.storePartsAtOnceMax,
-      // Nobody is sent on to an address that was not checked.
+      // Redirects to addresses that were not checked are not followed.
       s3_max_redirects: 0,
     },
     explain: (thrown, work) => explainS3(thrown, config, work),
@@ -55,15 +55,15 @@ export function s3Host(config: S3Config): string {
 }
 
 interface Address {
-  /** Where keys begin. */
+  /** The URL before the keys. */
   root: string;
-  /** Keys without a folder cannot be said. */
+  /** Whether keys need a folder. */
   needsFolder: boolean;
 }
 
 /**
- * ClickHouse reads any address but Amazon's own as path-style; a bucket in the host then makes the key's first folder
- * look like the bucket, which gives the very same request.
+ * ClickHouse reads any address but Amazon's own as path-style. With the bucket in the host, the key's first folder then
+ * looks like the bucket, which results in the same request.
  */
 function addressOf(config: S3Config): Address {
   const { bucket_name, region, endpoint_url, use_virtual_style_addressing: virtual } = config;
@@ -73,14 +73,14 @@ function addressOf(config: S3Config): Address {
   if (!virtual)
     return { root: `${endpoint.origin}${path}/${encodeURIComponent(bucket_name)}`, needsFolder: false };
   const root = `${endpoint.protocol}//${bucket_name}.${endpoint.host}${path}`;
-  // What ClickHouse itself takes for virtual-hosted.
+  // The hosts that ClickHouse itself takes for virtual-hosted.
   const known = /^(s3express[-a-z0-9]*|s3|cos|obs|oss|eos)[.-]/.test(endpoint.host);
   return { root, needsFolder: !known };
 }
 
 /**
- * With the checked address in place of the name: the engine signs for the host it connects to, and a name sent beside
- * it would not be what was signed.
+ * The URL with the checked address in place of the name: the engine signs the host that it connects to, so a Host
+ * header would break the signature.
  */
 function pinned(config: S3Config, checked: string | undefined): Address {
   const address = addressOf(config);

@@ -1,5 +1,5 @@
-// Why an S3 server refused. What it said is never repeated: a failure is told by a code that is known, by the status of
-// an answer, or by what the connection did.
+// Why an S3 server refused. Its own words are not shown: only known codes, the status of an answer, or the error of the
+// connection.
 
 import { destinationLimits } from "../limits.ts";
 import { reasonOf } from "../../../core/log.ts";
@@ -13,7 +13,7 @@ import { post, type Posted } from "../post.ts";
 export type Explaining = Pick<Means, "addresses"> & Pick<ExportWork, "abort">;
 
 interface Refusal {
-  /** Small letters; any of them tells it. */
+  /** In lower case; any one of them identifies the refusal. */
   signs: readonly string[];
   said: string;
   final: boolean;
@@ -91,8 +91,8 @@ const connection: readonly Refusal[] = [
 ];
 
 /**
- * What befell a statement that writes to S3, in words that are not the server's.
- * @returns undefined for an error that is not about the server at all.
+ * Explains a failed statement that writes to S3, without the server's own words.
+ * @returns undefined for an error that does not concern the server.
  */
 export async function explainS3(
   thrown: unknown,
@@ -113,7 +113,7 @@ export async function explainS3(
   return new ExportError(`The S3 server refused, in words that are not known${silent}`, false);
 }
 
-/** What ClickHouse calls errors of a server or of the way to it. */
+/** ClickHouse's errors of a server or of the connection to it. */
 const aboutServer: ReadonlySet<string> = new Set([
   "S3_ERROR",
   "TOO_MANY_REDIRECTS",
@@ -125,7 +125,7 @@ const aboutServer: ReadonlySet<string> = new Set([
   "HTTP_CONNECTION_LIMIT_REACHED",
 ]);
 
-/** Characters of an error that are looked at. */
+/** Characters of an error that are read. */
 const readCharsMax = 8192;
 
 function find(refusals: readonly Refusal[], text: string): Refusal | undefined {
@@ -140,7 +140,7 @@ function hint({ endpoint_url, region }: S3Config, text: string): string {
   return ` (ClickHouse signs for "${usualRegion}" until a server says which region it has)`;
 }
 
-/** An answer to the same request, when that was asked by this process. */
+/** The failure by the answer to the same request, sent by this process. */
 function ofStatus({ status, header }: Posted, text: string): ExportError {
   if (status >= 300 && status < 400) {
     const region = header("x-amz-bucket-region") ?? "";
@@ -160,8 +160,8 @@ function ofStatus({ status, header }: Posted, text: string): ExportError {
 const regionShape = /^[a-z0-9-]{1,32}$/;
 
 /**
- * What the server answers to who may write there: asked with a wrong checksum, so that it stores nothing even then.
- * @returns undefined where it cannot be asked as ClickHouse does.
+ * The server's answer to a write with a wrong checksum, which stores nothing even when it is allowed.
+ * @returns undefined where the request of ClickHouse cannot be repeated here.
  */
 async function ask(config: S3Config, explaining: Explaining): Promise<Posted | undefined> {
   const { aws_access_key_id, aws_secret_access_key, endpoint_url, bucket_name, region, encryption } = config;
@@ -184,5 +184,5 @@ async function ask(config: S3Config, explaining: Explaining): Promise<Posted | u
   return await post(new URL(address), new Uint8Array(), headers, { addresses, abort, method: "PUT" });
 }
 
-/** Of anything but nothing. */
+/** A checksum that fits no body. */
 const wrongSum = Buffer.alloc(16).toString("base64");

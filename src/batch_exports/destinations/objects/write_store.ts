@@ -1,5 +1,4 @@
-// How an export's rows are written by the engine itself, as ClickHouse statements: into a table function. Values only
-// ever travel as parameters.
+// The ClickHouse statements that write an export's rows into a table function. Values are parameters.
 
 import { marked, type Selection, type ExportStatement } from "../../source/store.ts";
 
@@ -15,7 +14,7 @@ export function insertStatement(
   };
 }
 
-/** The same, some of `files` files at once: each row lies in the file that its identity says. */
+/** Writes some of `files` files at once: a row's file follows from the row's identity. */
 export function splitInsertOf(
   target: ExportStatement,
   { select, identity }: Selection,
