@@ -1,6 +1,5 @@
-// A received body, unwrapped until it looks like JSON: forms, base64, compression, in any order and
-// doubled. Trusts the bytes more than the hints, since SDKs and proxies get those wrong. Never reads the
-// JSON.
+// Unwraps a received body until it looks like JSON: forms, base64, compression, in any order, also doubled. The bytes
+// count more than the hints, since SDKs and proxies get those wrong.
 
 import { yieldToEventLoop } from "../../core/clock.ts";
 import { free, joined } from "../../core/chunks.ts";
@@ -17,56 +16,56 @@ export interface Hints {
   encoding: string | null;
   /** The `compression` query parameter. */
   compression: string | null;
-  /** Content-Type; only a form's matters. */
+  /** Content-Type; only that of a form matters. */
   contentType: string | null;
 }
 
 export interface DecodeBounds {
-  /** What any layer may become, in bytes; limits.inflatedBytesMax unless told. */
+  /** The size limit of each layer, in bytes; limits.inflatedBytesMax by default. */
   bytesMax?: number;
-  /** All that is made here is acquired from it; what `pieces` take stays so. */
+  /** The lease for all memory used here; that of `pieces` stays acquired. */
   lease: MemoryLease;
-  /** Looks at the first piece of a long inflated body that looks like JSON; what it throws ends the decoding. */
+  /** Called with the first piece of a long inflated body that looks like JSON; an error ends the decoding. */
   first?: (piece: Uint8Array) => Promise<void> | undefined;
 }
 
 export interface Decoded {
-  /** The body, in one piece or several. */
+  /** The body, in one or several pieces. */
   pieces: Uint8Array[];
   /** A form's `sent_at` or `_`. */
   sent_at: string | null;
 }
 
 /**
- * Takes off up to decodeLimits.bodyLayersMax wrappings. What cannot be unwrapped is handed on as it is: the scan
- * says what is wrong with it. Plain JSON costs nothing, whatever the hints say. Others get their turn between
- * stretches. Each layer is freed when the next one is off; `wire` is left to who received it.
- * @throws Fault payload_too_large past `bytesMax` or what so few bytes may become, unavailable when there is no
- *   memory, invalid_payload for damaged compression, or what `first` throws.
+ * Removes up to decodeLimits.bodyLayersMax layers. A body that cannot be unwrapped is returned as it is; the scan
+ * reports what is wrong with it. Plain JSON costs nothing, whatever the hints say. The event loop gets a turn between
+ * slices. Each layer is freed when the next one is decoded, but for `wire`, which the caller owns.
+ * @throws Fault payload_too_large past `bytesMax` or the inflation ratio, unavailable when there is no memory,
+ *   invalid_payload for damaged compression, or what `first` throws.
  */
 export async function decodeBody(wire: Uint8Array, hints: Hints, bounds: DecodeBounds): Promise<Decoded> {
   if (looksLikeJson(wire)) return { pieces: [wire], sent_at: null };
   return await new Unwrapping(wire, hints, bounds).run();
 }
 
-/** What is worked off a stretch at a time. */
-interface Stretched {
+/** Work that is done slice by slice. */
+interface Sliced {
   advance(bytesMax: number): boolean;
 }
 
-/** Works it off; others get their turn between stretches. */
-async function workOff<Work extends Stretched>(work: Work): Promise<Work> {
-  // Of bodies that come in one turn each has its first stretch in it.
-  let stretch = firstStretchBytes;
-  for (; !work.advance(stretch); stretch = decodeLimits.decodeBytesMax) await yieldToEventLoop();
+/** Does all of it, with a turn of the event loop between slices. */
+async function workOff<Work extends Sliced>(work: Work): Promise<Work> {
+  // The first slice is short: all bodies that arrive in one turn have it in that turn.
+  let slice = firstSliceBytes;
+  for (; !work.advance(slice); slice = decodeLimits.decodeBytesMax) await yieldToEventLoop();
   return work;
 }
 
-const firstStretchBytes = decodeLimits.decodeBytesMax / 8;
+const firstSliceBytes = decodeLimits.decodeBytesMax / 8;
 
 type Hint = "br" | "deflate" | "lz";
 
-/** The hints that say something the bytes do not; gzip, zstd and base64 show by themselves. */
+/** The hints that the bytes do not reveal; gzip, zstd and base64 are recognized by their bytes. */
 function hintsOf(text: string | null): Hint[] {
   if (!text) return [];
   const hints: Hint[] = [];
@@ -78,7 +77,7 @@ function hintsOf(text: string | null): Hint[] {
   return hints;
 }
 
-/** One body whose layers come off one after the other. */
+/** A body whose layers are removed one after the other. */
 class Unwrapping {
   readonly #wire: Uint8Array;
   readonly #hints: Hint[];
@@ -110,7 +109,7 @@ class Unwrapping {
       try {
         next = await this.#unwrapped(body);
       } finally {
-        // It is through, or what lies in it is damaged.
+        // The layer is decoded, or its content is damaged.
         if (next && body !== this.#wire) this.#drop(body);
       }
       if (!next) break;
@@ -119,7 +118,7 @@ class Unwrapping {
     return { pieces, sent_at: this.#sentAt };
   }
 
-  /** What lies in the outermost wrapping; undefined when there is none that is known. */
+  /** The content of the outermost layer; undefined when no layer is recognized. */
   async #unwrapped(body: Uint8Array): Promise<Uint8Array[] | undefined> {
     const magic = magicOf(body);
     if (magic) return await this.#inflated(magic, body);
@@ -139,18 +138,18 @@ class Unwrapping {
     return inflateBytes(method, body, bounds);
   }
 
-  /** Frees a layer that is through, or was none. */
+  /** Frees a layer that is decoded, or was not one. */
   #drop(bytes: Uint8Array): void {
     this.#lease.release(bytes.length);
     free(bytes, true);
   }
 
-  /** Follows one hint that fits; each is followed once. */
+  /** Follows the first hint that fits; each hint is used once. */
   async #byHint(body: Uint8Array): Promise<Uint8Array[] | undefined> {
     const hint = this.#hints.shift();
     if (!hint) return undefined;
     if (hint === "lz") return (await this.#unpacked(body)) ?? (await this.#byHint(body));
-    // Text in base64 around the compressed bytes comes off first.
+    // Base64 around the compressed bytes is removed first.
     const inner = await this.#fromBase64(body);
     if (inner) {
       this.#hints.unshift(hint);
@@ -178,7 +177,7 @@ class Unwrapping {
     return undefined;
   }
 
-  /** A form with a `data` field. One that is not announced must begin with it. */
+  /** A form with a `data` field; without a form's Content-Type the body must begin with it. */
   async #formOf(body: Uint8Array): Promise<Form | undefined> {
     if (!this.#formExpected && !beginsWithData(body)) return undefined;
     return await this.#formIn(body, false);
@@ -198,7 +197,7 @@ class Unwrapping {
     return data && [data];
   }
 
-  /** Base64 of something that looks like a body; lz-string's letters are the same ones. */
+  /** Base64 of something that looks like a body; lz-string uses the same letters. */
   async #bareBase64(body: Uint8Array): Promise<Uint8Array[] | undefined> {
     const inner = await this.#fromBase64(body);
     if (!inner) return undefined;
@@ -220,7 +219,7 @@ class Unwrapping {
   }
 }
 
-/** Past a byte order mark and some white space, the beginning of an object or array. */
+/** Whether an object or array begins behind a byte order mark and some white space. */
 export function looksLikeJson(bytes: Uint8Array): boolean {
   let at = bytes[0] === 0xef && bytes[1] === 0xbb && bytes[2] === 0xbf ? 3 : 0;
   while (isBlank(bytes[at]!) && at < decodeLimits.blanksLookBytes) at++;
@@ -231,7 +230,7 @@ function magicOf(bytes: Uint8Array): Method | undefined {
   const [a, b, c, d] = bytes;
   if (a === 0x1f && b === 0x8b) return "gzip";
   if (a === 0x28 && b === 0xb5 && c === 0x2f && d === 0xfd) return "zstd";
-  // zlib's head; its second byte is never a letter of base64.
+  // The header of zlib; its second byte is never a letter of base64.
   if (a === 0x78 && (b === 0x01 || b === 0x5e || b === 0x9c || b === 0xda)) return "deflate";
   return undefined;
 }
@@ -242,7 +241,7 @@ function beginsWithData(bytes: Uint8Array): boolean {
   );
 }
 
-/** Without some white space around it. */
+/** Without a limited amount of white space around it. */
 function trimmed(bytes: Uint8Array): Uint8Array {
   let [from, to] = [0, bytes.length];
   while (from < to && bytes[from]! <= 0x20 && from < decodeLimits.blanksLookBytes) from++;

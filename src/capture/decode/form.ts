@@ -1,25 +1,24 @@
-// A form's fields, a stretch at a time: the body it carries, as bytes, and what is said beside it. Never makes a text
-// of the body.
+// A form's fields, slice by slice: the `data` field as bytes, and some short ones as text.
 
 import { hexValue } from "../../core/bytes.ts";
 
-/** Fields beside the data are short words and numbers; what is longer is none of them. */
+/** The other fields are short words and numbers; longer ones are ignored. */
 const fieldBytesMax = 64;
 const decoder = new TextDecoder();
 
 export class Form {
-  /** Of the first `data` there is; undefined without one. */
+  /** The first `data` field; undefined without one. */
   data: Uint8Array | undefined;
   readonly #fields = new Map<string, string>();
   readonly #bytes: Uint8Array;
   #at = 0;
-  /** The open field's name, once it is read; "" for one that does not matter. */
+  /** The name of the present field, once it is read; "" for one that is ignored. */
   #name: string | undefined;
   #out: Uint8Array;
   #length = 0;
   readonly #scratch = new Uint8Array(fieldBytesMax);
 
-  /** `inData`: the bytes begin within the data, without its name. */
+  /** `inData`: the bytes are a value of `data`, without its name. */
   constructor(bytes: Uint8Array, inData = false) {
     this.#bytes = bytes;
     this.#out = this.#scratch;
@@ -31,7 +30,7 @@ export class Form {
     return this.#fields.get(name) ?? null;
   }
 
-  /** Goes on for about `bytesMax` bytes; true when it is through. */
+  /** Reads about `bytesMax` bytes more; true when all are read. */
   advance(bytesMax: number): boolean {
     const bytes = this.#bytes;
     const goal = Math.min(bytes.length, this.#at + bytesMax);
@@ -48,7 +47,7 @@ export class Form {
     return true;
   }
 
-  /** Decodes up to `goal` (a percent sign's digits may lie behind it), an ampersand, or the end of a name. */
+  /** Decodes up to `goal` (two digits of a percent sign may lie behind it), an ampersand, or the end of a name. */
   #copy(goal: number): void {
     const [bytes, out, inName] = [this.#bytes, this.#out, this.#name === undefined];
     let at = this.#at;
@@ -64,7 +63,7 @@ export class Form {
           at += 2;
         }
       }
-      // Behind the scratch there is nothing: such a field is too long to matter.
+      // Writes beyond the scratch array have no effect: such a field is too long and ignored.
       out[length++] = byte;
     }
     this.#at = at;
@@ -73,14 +72,14 @@ export class Form {
 
   #open(name: string): void {
     const isData = name === "data" && this.data === undefined;
-    // The first of each name counts.
+    // The first field of each name counts.
     this.#name = this.#fields.has(name) ? "" : name;
     this.#out = isData ? Buffer.allocUnsafeSlow(this.#bytes.length - this.#at) : this.#scratch;
     this.#length = 0;
   }
 
   #close(): void {
-    // A name alone says nothing.
+    // A name without a value is ignored.
     if (this.#name === undefined) {
       this.#length = 0;
       return;

@@ -1,5 +1,4 @@
-// Compressed bytes, inflated within a bound of bytes, of memory and of what so few may become, piece by piece. Decides
-// nothing about which method it is.
+// Inflates compressed bytes piece by piece, with limits on size, memory and ratio.
 
 import {
   constants,
@@ -21,7 +20,7 @@ import { Semaphore } from "../../work/semaphore.ts";
 
 export type Method = "gzip" | "deflate" | "deflate-raw" | "br" | "zstd";
 
-/** Inflates what is written to it, in a thread of its own. */
+/** A stream that inflates what is written to it, in a thread of its own. */
 interface Inflater {
   on(event: "data", listener: (piece: Uint8Array) => void): unknown;
   on(event: "error", listener: (error: Error) => void): unknown;
@@ -30,12 +29,12 @@ interface Inflater {
   pause(): unknown;
   resume(): unknown;
   destroy(): unknown;
-  /** Compressed bytes that were read. */
+  /** Compressed bytes read so far. */
   readonly bytesWritten: number;
 }
 
 interface Inflating {
-  /** Undefined for brotli: it fills a window of up to 16 MB, in 20 ms, before it hands anything out. */
+  /** Undefined for brotli, which first fills a window of up to 16 MB, for 20 ms. */
   now?: (bytes: Uint8Array, options: { maxOutputLength: number }) => Uint8Array;
   later(options: { chunkSize: number }): Inflater;
 }
@@ -51,34 +50,34 @@ const methods: Record<Method, Inflating> = {
   },
 };
 
-/** Of HTTP's zstd, a window has up to 8 MiB (RFC 9659): others would take 128 MiB beside the body. */
+/** HTTP's zstd has a window of up to 8 MiB (RFC 9659); larger ones would take 128 MiB beside the body. */
 const zstdWindowBits = 23;
 const zstdParams = { [constants.ZSTD_d_windowLogMax]: zstdWindowBits };
 
-/** Below this a body is inflated on the spot: a thread's round trip costs more. */
+/** A shorter body is inflated synchronously, in bytes: a round trip to a thread costs more. */
 const inlineBytesMax = 32 * 1024;
-/** And only up to this much of it, less than 1 ms of work: ten kilobytes of zstd can hold a hundred megabytes. */
+/**
+ * The most that is inflated synchronously, in bytes, less than 1 ms of work: ten kilobytes of zstd can hold a hundred
+ * megabytes.
+ */
 const inlineInflatedBytesMax = 256 * 1024;
 
 export interface InflateBounds {
-  /** What it may become, in bytes. */
+  /** The size limit of the result, in bytes. */
   bytesMax: number;
-  /**
-   * The bytes that came over the wire: what these may become has a bound as well, however many layers they are
-   * wrapped in. The compressed bytes themselves unless told.
-   */
+  /** The bytes on the wire, which limit the result through all layers; by default the compressed bytes. */
   wireBytes?: number;
-  /** What is inflated is acquired from it, and stays so. */
+  /** The lease for the result, whose memory stays acquired. */
   lease: MemoryLease;
-  /** Looks at the first piece, if there are several; what it throws ends the inflating. */
+  /** Called with the first of several pieces; an error ends the inflation. */
   first?: ((piece: Uint8Array) => Promise<void> | undefined) | undefined;
 }
 
 /**
- * The pieces of what was compressed, one after the other: joining them is left to those who can take their time.
- * @throws Fault payload_too_large past `bytesMax` or what so few bytes may become (both counted while inflating),
- *   unavailable when there is no memory, invalid_payload when the bytes are damaged, or what `first` throws. Then what
- *   was inflated is freed and given back.
+ * Inflates the bytes; returns the pieces, so that joining them may be done slice by slice.
+ * @throws Fault payload_too_large past `bytesMax` or the ratio (both counted while inflating), unavailable when there
+ *   is no memory, invalid_payload for damaged bytes, or what `first` throws. Then the result is freed and its memory
+ *   released.
  */
 export async function inflateBytes(
   method: Method,
@@ -97,7 +96,7 @@ export async function inflateBytes(
   }
 }
 
-/** The whole of it, or undefined when it is not small after all. */
+/** The whole result, or undefined when it is not small. */
 function inflateSmall(
   method: Method,
   bytes: Uint8Array,
@@ -113,12 +112,12 @@ function inflateSmall(
     if ((thrown as NodeJS.ErrnoException).code === "ERR_BUFFER_TOO_LARGE") return undefined;
     throw thrown;
   }
-  // Its size is not known before; it is no more than the bound above, in one turn.
+  // Acquired afterwards, since its size was not known; it is within the limit above.
   lease.acquire(small.length);
   return small;
 }
 
-/** Threads that inflate: more at once would only wait for cores that the event loop needs too. */
+/** Threads that inflate: more would take cores from the event loop. */
 const threads = new Semaphore(decodeLimits.inflatesAtOnceMax, decodeLimits.inflatesWaitingMax);
 const noAbort = new AbortController().signal;
 
@@ -131,7 +130,7 @@ async function inflateLarge(method: Method, bytes: Uint8Array, bounds: InflateBo
   }
 }
 
-/** One body on its way through an inflater. */
+/** The inflation of one body. */
 class Inflation {
   readonly #bytes: Uint8Array;
   readonly #bounds: InflateBounds;
@@ -162,7 +161,7 @@ class Inflation {
     return await this.#done.promise;
   }
 
-  /** Lets others have the thread. */
+  /** Releases the thread's place to others. */
   leave(): void {
     this.#leave();
   }
@@ -177,7 +176,7 @@ class Inflation {
     if (this.#over) return;
     const { lease, first } = this.#bounds;
     try {
-      // A piece more than was acquired is in memory for as long as this takes.
+      // During this call the piece is in memory before it is acquired.
       lease.acquire(piece.length);
       this.#pieces.push(piece);
       this.#size += piece.length;
@@ -192,12 +191,12 @@ class Inflation {
   #check(): void {
     const { bytesMax, wireBytes = this.#bytes.length } = this.#bounds;
     if (this.#size > bytesMax) throw tooLarge(this.#bytes.length, bytesMax);
-    // What was read so far: a bomb shows itself in its first megabyte.
+    // Counts the bytes read so far: a bomb shows in its first megabyte.
     const read = Math.min(this.#inflater.bytesWritten, wireBytes);
     if (this.#size > inflatedBytesFor(read)) throw tooDense(read, this.#size);
   }
 
-  /** Goes on when the first piece was looked at; others have the thread meanwhile. */
+  /** Pauses until the first piece is checked; others use the thread meanwhile. */
   async #pause(looking: Promise<void>): Promise<void> {
     this.#inflater.pause();
     this.#leave();
@@ -220,7 +219,7 @@ class Inflation {
   }
 }
 
-/** What so many compressed bytes may become, in bytes. */
+/** The largest result of so many compressed bytes, in bytes. */
 export function inflatedBytesFor(wireBytes: number): number {
   return decodeLimits.inflateFreeBytes + wireBytes * decodeLimits.inflateRatioMax;
 }

@@ -1,11 +1,9 @@
-// What lz-string's compressToBase64 wrote, back to bytes. The package itself is not used: its output has no
-// bound, and 30 kB can be made to unpack into a gigabyte. Works in stretches, and never makes
-// more than it is allowed to.
+// Decodes the output of lz-string's compressToBase64. The package is not used, since its output is not limited: 30 kB
+// can unpack into a gigabyte. Works slice by slice.
 //
-// A stream of codes, least significant bit first, six bits a letter: 0 and 1 bring a new character of 8 or 16
-// bits, 2 ends, others name an entry of a dictionary that grows by one with every code. Each entry is an
-// earlier output plus the character behind it, so that it lies in the output already and is kept as a place
-// and a length.
+// The format is a stream of codes, least significant bit first, six bits a letter: 0 and 1 introduce a new character of
+// 8 or 16 bits, 2 ends the stream, others are entries of a dictionary that grows by one with every code. An entry is an
+// earlier output and the character behind it, so it is in the output already and is stored as place and length.
 
 import { free } from "../../core/chunks.ts";
 import { decodeLimits } from "./limits.ts";
@@ -21,7 +19,7 @@ for (const [bits, letter] of [
     letterBits[letter.charCodeAt(0)] = turned;
   }
 }
-// "=" fills up; a blank is a plus that a form took for one.
+// "=" is padding; a space is a plus that a form decoded.
 letterBits[0x3d] = 0;
 letterBits[0x20] = letterBits[0x2b]!;
 
@@ -29,28 +27,28 @@ const newByte = 0;
 const newWide = 1;
 const ending = 2;
 
-/** What a code costs at the least, in units; and the units that are made room for at first. */
+/** The least cost of a code, in units, and the initial capacity in units. */
 const codeUnits = 4;
 const roomUnits = 1024;
 
 export class LzString {
-  /** False once it is clear that the text is no such one. */
+  /** False once the text is known not to be lz-string. */
   sound = true;
-  /** True once it would be longer than allowed. */
+  /** True once the result exceeds the limit. */
   tooLarge = false;
   readonly #text: Uint8Array;
   readonly #bytesMax: number;
   readonly #unitsMax: number;
   readonly #lease: MemoryLease;
-  /** Bytes acquired from it. */
+  /** Bytes acquired from the lease. */
   #acquired = 0;
   #at = 0;
-  /** Bits read from letters and not taken yet, and how many. */
+  /** Bits read from letters and not used yet, and how many. */
   #held = 0;
   #holds = 0;
   #units: Uint16Array;
   #length = 0;
-  /** Where each entry begins, and its length; the first three are the codes above. */
+  /** The start and the length of each entry; the first three are the codes above. */
   #starts: Uint32Array;
   #lengths: Uint32Array;
   #entries = 3;
@@ -63,13 +61,13 @@ export class LzString {
   #encoded = 0;
   #written = 0;
 
-  /** `bytesMax`: of the UTF-8 it makes. What it makes is acquired from `lease` as it goes. */
+  /** `bytesMax`: the limit of the resulting UTF-8. Memory is acquired from `lease` in steps. */
   constructor(text: Uint8Array, bytesMax: number, lease: MemoryLease) {
     this.#text = text;
     this.#lease = lease;
     this.#bytesMax = bytesMax;
     this.#unitsMax = Math.floor(bytesMax / 2);
-    // Pages nobody touches take no memory: growing would copy in one go what was made in many.
+    // Untouched pages take no memory, while growing the arrays would copy everything at once.
     const units = text.length <= decodeLimits.unhintedLzBytesMax ? roomUnits : this.#unitsMax;
     const entries = text.length <= decodeLimits.unhintedLzBytesMax ? 256 : text.length + 4;
     this.#units = new Uint16Array(units);
@@ -77,13 +75,13 @@ export class LzString {
     this.#lengths = new Uint32Array(entries);
   }
 
-  /** The UTF-8, when it is through. */
+  /** The resulting UTF-8, once complete. */
   get bytes(): Uint8Array | undefined {
     return this.sound && !this.tooLarge ? this.#bytes?.subarray(0, this.#written) : undefined;
   }
 
   /**
-   * Goes on for about `unitsMax` units of UTF-16; true when it is through, or there is nothing to be had.
+   * Decodes about `unitsMax` units of UTF-16 more; true when it is complete or has failed.
    * @throws Fault unavailable when there is no memory for so many more.
    */
   advance(unitsMax: number): boolean {
@@ -94,7 +92,7 @@ export class LzString {
     return this.#bytes !== undefined && this.#encoded === this.#length;
   }
 
-  /** Frees all but the bytes, and gives their memory back; without any, all of it. */
+  /** Frees everything but the result and releases its memory; without a result, all of it. */
   close(): void {
     for (const made of [this.#units, this.#starts, this.#lengths]) free(new Uint8Array(made.buffer));
     const { bytes } = this;
@@ -104,7 +102,7 @@ export class LzString {
     this.#acquired = kept;
   }
 
-  /** What there is, and what so many more units may take: of them, a few make an entry; one entry may be too many. */
+  /** Acquires memory for the present state and so many more units, with a margin for one long entry. */
   #acquire(unitsMax: number): void {
     const units = this.#length + unitsMax + this.#entries;
     const entries = this.#entries + unitsMax / codeUnits;
@@ -142,7 +140,7 @@ export class LzString {
     }
   }
 
-  /** The first character stands alone; true when there is nothing behind it. */
+  /** Reads the first character; true when the stream ends there. */
   #begin(): boolean {
     const first = this.#bits(2);
     if (first === ending) this.#unpacked = true;
@@ -151,12 +149,12 @@ export class LzString {
     return !this.sound || this.#unpacked;
   }
 
-  /** With every entry: a code is as wide as the dictionary needs. */
+  /** Called for each new entry: codes are as wide as the dictionary needs. */
   #grow(): void {
     if (--this.#room === 0) this.#room = 2 ** this.#width++;
   }
 
-  /** Reads a new character, puts it out and makes it an entry. */
+  /** Reads a new character, outputs it and makes it an entry. */
   #character(kind: number): boolean {
     const unit = this.#bits(kind === newByte ? 8 : 16);
     if (!this.sound) return false;
@@ -166,7 +164,7 @@ export class LzString {
     return true;
   }
 
-  /** The next bits, the first one lowest; no more than 25. */
+  /** The next bits, the first one lowest; at most 25. */
   #bits(count: number): number {
     while (this.#holds < count) {
       const letter = this.#at < this.#text.length ? letterBits[this.#text[this.#at++]!]! : 255;
@@ -180,7 +178,7 @@ export class LzString {
     return value;
   }
 
-  /** Unit by unit: an entry may reach into what it is just making. */
+  /** Copies unit by unit, since an entry may overlap the output it produces. */
   #copy(from: number, length: number): void {
     if (this.#length + length > this.#unitsMax) {
       this.#length = this.#unitsMax + 1;
@@ -210,7 +208,7 @@ export class LzString {
     this.#lengths[this.#entries++] = length;
   }
 
-  /** UTF-16 to UTF-8; never parts a pair. */
+  /** UTF-16 to UTF-8, without splitting a surrogate pair. */
   #encode(unitsMax: number): void {
     const units = this.#units;
     this.#bytes ??= Buffer.allocUnsafeSlow(Math.min(this.#bytesMax, this.#length * 3));

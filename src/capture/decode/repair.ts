@@ -1,5 +1,5 @@
-// A body that the scan refused, made readable: bytes in texts that are not UTF-8, and the bare words NaN, Infinity and
-// -Infinity. Works in slices, and writes a copy; says nothing of whether the rest is JSON.
+// Repairs a body that the scan refused: bytes in texts that are not UTF-8, and the words NaN, Infinity and -Infinity.
+// Works slice by slice and writes a copy; whether the rest is JSON is not checked.
 
 import { yieldToEventLoop } from "../../core/clock.ts";
 import { captureLimits } from "../limits.ts";
@@ -8,20 +8,19 @@ import type { MemoryLease } from "../../work/memory_budget.ts";
 import { looksLikeJson } from "./decode.ts";
 import { brokenLength, halfAt, isHalf, soundLength } from "./utf8.ts";
 
-/** A repaired copy, and where it was repaired. */
+/** A repaired copy, and the places of its repairs. */
 export interface Repaired {
   readonly bytes: Uint8Array;
-  /** The first repaired place of this kind in [from, to); -1 without one. */
+  /** The first repair of this kind in [from, to); -1 without one. */
   placeIn(from: number, to: number, kind: RepairKind): number;
 }
 
 export type RepairKind = "text" | "number";
 
 /**
- * The repaired copy of a body; undefined when nothing in it can be repaired, or the copy would be longer than a body
- * may be. Its memory is acquired from the lease, where there is one, and is not given back. Others get their turn
- * between stretches.
- * @throws Fault unavailable when there is not so much memory.
+ * The repaired copy of a body; undefined when nothing can be repaired, or the copy would exceed the size limit of a
+ * body. Its memory is acquired from the lease, if any, and stays acquired. The event loop gets a turn between slices.
+ * @throws Fault unavailable when there is not enough memory.
  */
 export async function repairBody(body: Uint8Array, lease?: MemoryLease): Promise<Repaired | undefined> {
   if (!looksLikeJson(body)) return undefined;
@@ -35,35 +34,35 @@ export async function repairBody(body: Uint8Array, lease?: MemoryLease): Promise
   return repaired;
 }
 
-/** Used in two passes: measure() until it is through, then open(), then write() until it is through. */
+/** Works in two passes: measure() until it returns true, then open(), then write() until it returns true. */
 export class Repair {
   readonly #bytes: Uint8Array;
-  /** Bytes of the copy so far; of all of it, behind the measuring. */
+  /** Bytes of the copy so far; after measuring, of the whole copy. */
   size = 0;
-  /** What was, or will be, repaired. */
+  /** The number of repairs. */
   places = 0;
   #out: Uint8Array | undefined;
   #marks = new Uint32Array(0);
   #at = 0;
   #inText = false;
-  /** What is copied next begins here. */
+  /** Bytes from here on are not copied yet. */
   #from = 0;
 
   constructor(bytes: Uint8Array) {
     this.#bytes = bytes;
   }
 
-  /** Measures about `bytesMax` bytes more; true when all are. */
+  /** Measures about `bytesMax` bytes more; true when all are measured. */
   measure(bytesMax: number): boolean {
     return this.#advance(bytesMax);
   }
 
-  /** Bytes that open() takes, beside the body's own. */
+  /** Memory that open() takes, in bytes, beside the body's own. */
   get memory(): number {
     return this.size + markBytes(this.size);
   }
 
-  /** Makes the copy, to be filled by write(). */
+  /** Allocates the copy, which write() fills. */
   open(): Repaired {
     const out = Buffer.allocUnsafeSlow(this.size);
     this.#out = out;
@@ -74,7 +73,7 @@ export class Repair {
     return { bytes: out, placeIn: (from, to, kind) => placeIn(out, marks, [from, to], kind) };
   }
 
-  /** Writes about `bytesMax` bytes more; true when all are. */
+  /** Writes about `bytesMax` bytes more; true when all are written. */
   write(bytesMax: number): boolean {
     return this.#advance(bytesMax);
   }
@@ -86,13 +85,13 @@ export class Repair {
       if (this.#inText) this.#passText(goal);
       else this.#passOther(goal);
     }
-    // An escape at the very end leads past it.
+    // An escape at the end may lead past it.
     this.#at = Math.min(this.#at, bytes.length);
     this.#copy(this.#at);
     return this.#at === bytes.length;
   }
 
-  /** From within a text to behind its end, or to the goal. */
+  /** From inside a text to behind its end, or to the goal. */
   #passText(goal: number): void {
     const bytes = this.#bytes;
     let at = this.#at;
@@ -114,7 +113,7 @@ export class Repair {
     this.#at = at;
   }
 
-  /** From outside of texts to within the next one, or to the goal. */
+  /** From outside texts to inside the next one, or to the goal. */
   #passOther(goal: number): void {
     const bytes = this.#bytes;
     let at = this.#at;
@@ -134,7 +133,7 @@ export class Repair {
     this.#at = at;
   }
 
-  /** Replaces the bytes at `at` that are no character; returns the place behind them. */
+  /** Replaces the invalid bytes at `at`; returns the place behind them. */
   #replaceBytes(at: number): number {
     const bytes = this.#bytes;
     if (!isHalf(bytes, at)) {
@@ -154,7 +153,7 @@ export class Repair {
     return at + 6;
   }
 
-  /** `length` bytes at `at` become others, and their place is marked. */
+  /** Replaces `length` bytes at `at` and marks the place. */
   #replace(at: number, length: number, by: Uint8Array): void {
     this.#copy(at);
     if (this.#out) {
@@ -166,7 +165,7 @@ export class Repair {
     this.#from = at + length;
   }
 
-  /** Copies what lies before `to` and was not copied yet. */
+  /** Copies the bytes before `to` that are not copied yet. */
   #copy(to: number): void {
     if (to <= this.#from) return;
     this.#out?.set(this.#bytes.subarray(this.#from, to), this.size);
@@ -177,7 +176,7 @@ export class Repair {
 
 const replacement = new Uint8Array([0xef, 0xbf, 0xbd]);
 const nullWord = new Uint8Array([0x6e, 0x75, 0x6c, 0x6c]);
-/** Filled anew by every character that two halves make. */
+/** Reused for every character that is made of two surrogates. */
 const pair = new Uint8Array(4);
 
 /** One bit for each byte of the copy. */
@@ -187,7 +186,7 @@ function markBytes(size: number): number {
 
 const words = ["NaN", "Infinity", "-Infinity"].map((word) => new TextEncoder().encode(word));
 
-/** The length of the word at `at` that is no number in JSON; 0 when it is anything else. */
+/** The length of NaN, Infinity or -Infinity at `at`; 0 when it is anything else. */
 function wordLength(bytes: Uint8Array, at: number): number {
   for (const word of words) {
     let i = 0;

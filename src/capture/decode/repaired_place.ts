@@ -1,18 +1,18 @@
-// Where in an event something was repaired, in words: the members that lead there, and the text it is part of. Looks at
-// JSON whose grammar the scan has checked; keeps nothing.
+// Describes where in an event something was repaired: the path to it, and the text around it. The JSON is valid: the
+// scan has checked it.
 
 import { captureLimits } from "../limits.ts";
 
 export interface RepairedPlace {
-  /** Names of members and places in lists, as `properties.list.1.price`. */
+  /** Names and list indexes, as `properties.list.1.price`. */
   field?: string;
-  /** Of a text, the beginning, or what lies about the place. */
+  /** The beginning of the text, or the part around the repair. */
   value?: string;
 }
 
 const decoder = new TextDecoder();
 
-/** The place `at` of the item that begins at `from`; empty when it lies too far behind that, or is none (-1). */
+/** The place `at` in the item that begins at `from`; empty when it is too far behind, or -1. */
 export function placeOf(bytes: Uint8Array, from: number, at: number): RepairedPlace {
   if (at < from || at - from > captureLimits.warningLookBytesMax) return {};
   const path: (string | number)[] = [];
@@ -39,14 +39,14 @@ export function placeOf(bytes: Uint8Array, from: number, at: number): RepairedPl
   return text < 0 ? { field } : { field, value: quoted(bytes, Math.max(text, at - beforeBytesMax), at) };
 }
 
-/** The place of a text's closing quote, or `most` when it is not before that. */
+/** The closing quote of a text, or `most` when there is none before it. */
 function textEnd(bytes: Uint8Array, from: number, most: number): number {
   let at = from + 1;
   while (at < most && bytes[at] !== 0x22) at += bytes[at] === 0x5c ? 2 : 1;
   return at;
 }
 
-/** From `from` to the end of the text, past `at`. */
+/** The text from `from` to its end, past `at`. */
 function quoted(bytes: Uint8Array, from: number, at: number): string {
   const end = textEnd(bytes, at - 1, at + 4 * captureLimits.warningValueCharsMax);
   return shown(bytes, from, end + 1);
@@ -57,5 +57,5 @@ function shown(bytes: Uint8Array, from: number, to: number): string {
   return decoder.decode(bytes.subarray(from, end)).slice(0, captureLimits.warningValueCharsMax);
 }
 
-/** Bytes of a text shown before the place. */
+/** Bytes of a text that are shown before the repair. */
 const beforeBytesMax = 100;

@@ -1,10 +1,10 @@
-// Whether bytes are UTF-8, a stretch at a time, and what one that is not may be. Never parts a character.
+// Checks slice by slice that bytes are UTF-8, and measures characters and broken sequences.
 
 import { isUtf8 } from "node:buffer";
 
 export class Utf8Check {
   readonly #bytes: Uint8Array;
-  /** So many bytes are sound. */
+  /** Bytes checked so far. */
   #sound = 0;
 
   constructor(bytes: Uint8Array) {
@@ -15,7 +15,7 @@ export class Utf8Check {
     return this.#sound === this.#bytes.length;
   }
 
-  /** Looks at about `bytesMax` more bytes; false when they are no UTF-8. */
+  /** Checks about `bytesMax` bytes more; false when they are not UTF-8. */
   advance(bytesMax: number): boolean {
     const bytes = this.#bytes;
     let to = Math.min(bytes.length, this.#sound + bytesMax);
@@ -27,24 +27,24 @@ export class Utf8Check {
   }
 }
 
-/** Bytes of the character at `at`; 0 when there is none in UTF-8. `at` is no ASCII. */
+/** The length of the character at `at`, in bytes; 0 when it is not UTF-8. `at` is not ASCII. */
 export function soundLength(bytes: Uint8Array, at: number): number {
   const length = lengthBy(bytes[at]!);
   return length > 0 && brokenLength(bytes, at) === length ? length : 0;
 }
 
-/** Bytes of the character that begins with this one; 0 when none does. */
+/** The length of a character with this first byte; 0 when no character has it. */
 function lengthBy(lead: number): number {
   if (lead < 0xc2 || lead > 0xf4) return 0;
   return lead < 0xe0 ? 2 : lead < 0xf0 ? 3 : 4;
 }
 
-/** How many bytes from `at` on are the beginning of a character, as far as it goes; 1 at the least. */
+/** The length of an incomplete character at `at`, as far as it is valid; at least 1. */
 export function brokenLength(bytes: Uint8Array, at: number): number {
   const lead = bytes[at]!;
   const length = lengthBy(lead);
   if (length === 0) return 1;
-  // Which second bytes there are: no longer spellings than need be, no halves of pairs, nothing above U+10FFFF.
+  // Limits of the second byte: no overlong forms, no surrogates, nothing above U+10FFFF.
   const least = lead === 0xe0 ? 0xa0 : lead === 0xf0 ? 0x90 : 0x80;
   const most = lead === 0xed ? 0x9f : lead === 0xf4 ? 0x8f : 0xbf;
   const second = at + 1 < bytes.length ? bytes[at + 1]! : 0;
@@ -54,13 +54,13 @@ export function brokenLength(bytes: Uint8Array, at: number): number {
   return sound;
 }
 
-/** Whether the three bytes at `at` are half of a pair, as CESU-8 writes it. */
+/** Whether the three bytes at `at` are a surrogate, as in CESU-8. */
 export function isHalf(bytes: Uint8Array, at: number): boolean {
   if (at + 2 >= bytes.length || bytes[at] !== 0xed) return false;
   return (bytes[at + 1]! & 0xe0) === 0xa0 && (bytes[at + 2]! & 0xc0) === 0x80;
 }
 
-/** The half at `at`: 0xd800 to 0xdfff. */
+/** The surrogate at `at`: 0xd800 to 0xdfff. */
 export function halfAt(bytes: Uint8Array, at: number): number {
   return 0xd000 | ((bytes[at + 1]! & 0x3f) << 6) | (bytes[at + 2]! & 0x3f);
 }

@@ -184,5 +184,5 @@ async function ask(config: S3Config, explaining: Explaining): Promise<Posted | u
   return await post(new URL(address), new Uint8Array(), headers, { addresses, abort, method: "PUT" });
 }
 
-/** A checksum that fits no body. */
+/** Not the checksum of an empty body. */
 const wrongSum = Buffer.alloc(16).toString("base64");
