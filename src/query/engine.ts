@@ -1,4 +1,4 @@
-// Queries, run: a few at a time, each within its bounds, in the time zone of its project. Never keeps a result.
+// Runs queries: a few at a time, each within its limits, in the time zone of its project.
 
 import type { Clock } from "../core/clock.ts";
 import { Fault } from "../core/fault.ts";
@@ -6,7 +6,7 @@ import { limits } from "../core/limits.ts";
 import { queryLimits } from "./limits.ts";
 import { type ClickHouse, readsUntil } from "../storage/clickhouse/clickhouse.ts";
 import type { Postgres } from "../storage/postgres/postgres.ts";
-import { Semaphore, withinSemaphore } from "../work/semaphore.ts";
+import { Semaphore } from "../work/semaphore.ts";
 import type { QueryAnswer, QueryContext } from "./answer.ts";
 import { checkQuery } from "./check.ts";
 import { type CheckedQuery } from "./checked.ts";
@@ -80,12 +80,8 @@ export function openQueryEngine({ sql, clickhouse, clock }: EngineOptions): Quer
     },
     run: async (project_id, query, attr, abort) => {
       const checked = checkQuery(query, attr);
-      const leave = await enterQuery(places, project_id);
-      try {
-        return await run(project_id, checked, abort);
-      } finally {
-        leave();
-      }
+      const wait = { owner: project_id, msMax: queryLimits.queriesWaitMsMax, busy: tooManyQueries };
+      return await places.run(wait, () => run(project_id, checked, abort));
     },
   };
 }
@@ -103,10 +99,7 @@ function answer(checked: CheckedQuery, asking: QueryContext): Promise<QueryAnswe
   }
 }
 
-/** @throws Fault unavailable when too many wait already, of this project or in all, or none ends in time. */
-async function enterQuery(places: Semaphore, project_id: number): Promise<() => void> {
-  const leave = await withinSemaphore(places, queryLimits.queriesWaitMsMax, project_id);
-  if (leave) return leave;
+function tooManyQueries(): Fault {
   const detail = "Too many queries are waiting already. Please retry.";
-  throw new Fault("unavailable", detail, { retryAfterSeconds: 5 });
+  return new Fault("unavailable", detail, { retryAfterSeconds: 5 });
 }

@@ -6,6 +6,16 @@ interface Waiter extends FairWaiter {
   begin(): void;
 }
 
+export interface SemaphoreWait {
+  owner?: Owner;
+  /** Ends the wait. */
+  abort?: AbortSignal;
+  /** How long a place is waited for, in ms; for ever by default. */
+  msMax?: number;
+  /** The error when too many wait already, or the wait has ended without a place. */
+  busy(): Error;
+}
+
 export class Semaphore {
   readonly #places: FairShare;
   readonly #share: number;
@@ -41,6 +51,24 @@ export class Semaphore {
       this.#places.leave(owner);
       this.#letIn();
     };
+  }
+
+  /** Runs `work` on a place. @throws what `busy` makes when none is to be had; what `work` throws. */
+  async run<T>({ owner, abort = never, msMax, busy }: SemaphoreWait, work: () => Promise<T>): Promise<T> {
+    const late = new AbortController();
+    const timer = msMax === undefined ? undefined : setTimeout(() => late.abort(), msMax);
+    const waiting = AbortSignal.any([abort, late.signal]);
+    const leave = await this.enter(waiting, owner)
+      .catch((thrown: unknown) => {
+        if (!waiting.aborted) throw thrown;
+      })
+      .finally(() => clearTimeout(timer));
+    if (!leave) throw busy();
+    try {
+      return await work();
+    } finally {
+      leave();
+    }
   }
 
   #isLineFull(owner: Owner): boolean {
@@ -79,23 +107,4 @@ export class Semaphore {
   }
 }
 
-/**
- * Enters within `msMax`. Resolves to the function that returns the place, or to undefined when too many wait already or
- * no place was free in time.
- */
-export async function withinSemaphore(
-  places: Semaphore,
-  msMax: number,
-  owner: Owner,
-): Promise<(() => void) | undefined> {
-  const late = new AbortController();
-  const timer = setTimeout(() => late.abort(late), msMax);
-  try {
-    return await places.enter(late.signal, owner);
-  } catch (thrown) {
-    if (thrown === late) return undefined;
-    throw thrown;
-  } finally {
-    clearTimeout(timer);
-  }
-}
+const never = new AbortController().signal;

@@ -63,3 +63,22 @@ test("a place that is left goes to whoever may have it, were it behind others in
   first?.();
   expect(await again).toBeDefined();
 });
+
+test("work runs on a place that is left behind it, and not at all when there is none in time", async () => {
+  const places = new Semaphore(1, 1);
+  const busy = () => new Error("busy");
+  expect(await places.run({ busy }, () => Promise.resolve(1))).toBe(1);
+  await expect(places.run({ busy }, () => Promise.reject(new Error("broken")))).rejects.toThrow("broken");
+  const leave = await places.enter(never);
+  let ran = false;
+  const work = () => Promise.resolve((ran = true));
+  await expect(places.run({ msMax: 1, busy }, work)).rejects.toThrow("busy");
+  const abort = new AbortController();
+  const waiting = places.run({ abort: abort.signal, busy }, work);
+  await expect(places.run({ busy }, work)).rejects.toThrow("busy");
+  abort.abort(new Error("left"));
+  await expect(waiting).rejects.toThrow("busy");
+  expect(ran).toBe(false);
+  leave?.();
+  expect(await places.run({ msMax: 1000, busy }, work)).toBe(true);
+});

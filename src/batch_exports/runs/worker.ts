@@ -12,7 +12,7 @@ import type { ClickHouse } from "../../storage/clickhouse/clickhouse.ts";
 import type { Postgres } from "../../storage/postgres/postgres.ts";
 import { readWatermarks } from "../../storage/watermark.ts";
 import { FairShare } from "../../work/fair_share.ts";
-import { Semaphore, withinSemaphore } from "../../work/semaphore.ts";
+import { Semaphore } from "../../work/semaphore.ts";
 import { every, type Ticking } from "../../work/tick.ts";
 import { probe } from "./deliver.ts";
 import { type Destination, type DestinationType, destinationSecrets } from "../destinations/config.ts";
@@ -109,19 +109,15 @@ class Worker implements ExportWorker {
   }
 
   async probe(destination: Destination, project_id: number): Promise<string | undefined> {
-    const leave = await withinSemaphore(this.#probes, runLimits.probeWaitMsMax, project_id);
-    if (!leave) {
-      const detail = "Too many destinations are being tried out already. Please retry.";
-      throw new Fault("unavailable", detail, { retryAfterSeconds: 10 });
-    }
-    try {
-      await probe(destination, this.#options);
-      return undefined;
-    } catch (thrown) {
-      return shownFailure(thrown, destinationSecrets(destination)).message;
-    } finally {
-      leave();
-    }
+    const wait = { owner: project_id, msMax: runLimits.probeWaitMsMax, busy: tooManyProbes };
+    return await this.#probes.run(wait, async () => {
+      try {
+        await probe(destination, this.#options);
+        return undefined;
+      } catch (thrown) {
+        return shownFailure(thrown, destinationSecrets(destination)).message;
+      }
+    });
   }
 
   async close(): Promise<void> {
@@ -286,4 +282,9 @@ class Worker implements ExportWorker {
     this.#forgotAt = clock.elapsed();
     await forgetLogs(sql, clock.now());
   }
+}
+
+function tooManyProbes(): Fault {
+  const detail = "Too many destinations are being tried out already. Please retry.";
+  return new Fault("unavailable", detail, { retryAfterSeconds: 10 });
 }

@@ -110,19 +110,14 @@ export async function readLarge(
     line = new Semaphore(personLimits.largePersonReadsMax, personLimits.largePersonReadsWaitingMax);
     places.set(clickhouse, line);
   }
-  const late = AbortSignal.timeout(personLimits.largePersonWaitMs);
-  const leave = await line.enter(late).catch((thrown: unknown) => {
-    if (!late.aborted) throw thrown;
-  });
-  if (!leave) {
-    const detail = "Too many persons of many distinct ids are being read. Please retry.";
-    throw new Fault("unavailable", detail, { retryAfterSeconds: 5 });
-  }
-  try {
-    return await readNow(clickhouse, project_id, mains);
-  } finally {
-    leave();
-  }
+  return await line.run({ msMax: personLimits.largePersonWaitMs, busy }, () =>
+    readNow(clickhouse, project_id, mains),
+  );
+}
+
+function busy(): Fault {
+  const detail = "Too many persons of many distinct ids are being read. Please retry.";
+  return new Fault("unavailable", detail, { retryAfterSeconds: 5 });
 }
 
 async function readNow(

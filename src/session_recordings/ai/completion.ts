@@ -6,7 +6,7 @@ import { foreignText, secretsInUrl } from "../../core/foreign_text.ts";
 import { aiLimits } from "./limits.ts";
 import { limits } from "../../core/limits.ts";
 import { type Log, reasonOf } from "../../core/log.ts";
-import { Semaphore, withinSemaphore } from "../../work/semaphore.ts";
+import { Semaphore } from "../../work/semaphore.ts";
 
 export interface ModelServer {
   /** Without a last slash, e.g. https://api.openai.com/v1. */
@@ -34,18 +34,14 @@ export function openCompleting(server: ModelServer, log: Log): Completing {
     aiLimits.completionsWaitingMax,
     limits.waitingShare,
   );
-  return async (project_id, messages) => {
-    const leave = await withinSemaphore(places, aiLimits.completionWaitMsMax, project_id);
-    if (!leave) {
-      const detail = "The language model is asked too much already. Please retry.";
-      throw new Fault("unavailable", detail, { retryAfterSeconds: 10 });
-    }
-    try {
-      return await complete(server, messages, log);
-    } finally {
-      leave();
-    }
+  const busy = () => {
+    const detail = "The language model is asked too much already. Please retry.";
+    return new Fault("unavailable", detail, { retryAfterSeconds: 10 });
   };
+  return (project_id, messages) =>
+    places.run({ owner: project_id, msMax: aiLimits.completionWaitMsMax, busy }, () =>
+      complete(server, messages, log),
+    );
 }
 
 async function complete(server: ModelServer, messages: readonly Message[], log: Log): Promise<unknown> {

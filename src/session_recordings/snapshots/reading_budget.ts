@@ -1,5 +1,5 @@
-// What all readers of recordings share: places for those who read and expand a page, and bytes for the pages that are
-// expanded or on their way out. Whoever finds none waits, for a bounded time and in a line of bounded length.
+// The budget of all readers of recordings: places for reading and expanding pages, and bytes of the pages in memory.
+// Both are waited for, for a limited time and in a queue of limited length.
 
 import { Fault } from "../../core/fault.ts";
 import { snapshotLimits } from "./limits.ts";
@@ -45,24 +45,19 @@ export class ReadingBudget {
   }
 
   /**
-   * Runs `read` on one of the places.
-   * @throws Fault unavailable when none comes free; what `read` throws.
+   * Runs `read` on a place.
+   * @throws Fault unavailable when none becomes free; what `read` throws.
    */
   async within<Read>(gone: AbortSignal, read: () => Promise<Read>): Promise<Read> {
-    const leave = await this.#waited(gone, (abort) => this.#places.enter(abort));
-    if (!leave) throw busy();
-    try {
-      return await read();
-    } finally {
-      leave();
-    }
+    return await this.#places.run({ abort: gone, msMax: this.#waitMsMax, busy }, read);
   }
 
-  /** @throws Fault unavailable when so many bytes do not come free. */
+  /** @throws Fault unavailable when so many bytes do not become free. */
   async reserve(project_id: number, bytes: number, gone: AbortSignal): Promise<Reservation> {
     if (!this.#take(project_id, bytes)) {
       if (this.#waiting.size >= snapshotLimits.snapshotReadsWaitingMax) throw busy();
-      await this.#waited(gone, (abort) => this.#wait({ project_id, bytes, admit: () => {} }, abort));
+      const late = AbortSignal.any([gone, AbortSignal.timeout(this.#waitMsMax)]);
+      await this.#wait({ project_id, bytes, admit: () => {} }, late);
     }
     let held = bytes;
     const shrink = (to: number) => {
@@ -73,21 +68,10 @@ export class ReadingBudget {
     return { shrink, release: () => shrink(0) };
   }
 
-  /** `gone`: whoever asks is there no longer. */
-  async #waited<Got>(gone: AbortSignal, wait: (abort: AbortSignal) => Promise<Got>): Promise<Got> {
-    const late = AbortSignal.timeout(this.#waitMsMax);
-    try {
-      return await wait(AbortSignal.any([gone, late]));
-    } catch (thrown) {
-      if (gone.aborted || late.aborted) throw busy();
-      throw thrown;
-    }
-  }
-
   async #wait(waiting: Waiting, abort: AbortSignal): Promise<void> {
     const { promise, resolve, reject } = Promise.withResolvers<void>();
     const onAbort = (): void => {
-      if (this.#waiting.delete(waiting)) reject(abort.reason);
+      if (this.#waiting.delete(waiting)) reject(busy());
     };
     waiting.admit = resolve;
     this.#waiting.add(waiting);

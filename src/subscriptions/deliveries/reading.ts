@@ -13,13 +13,13 @@ interface Kept {
 
 /** `places`: who may be at such work at once. */
 export function sharedReader(reader: ReportReader, places: Semaphore, clock: Clock): ReportReader {
-  const never = new AbortController().signal;
+  const busy = () => new Error("too many insights are being read");
   const kept = new Map<string, Kept>();
   const shared = <Answer>(project_id: number, key: string, read: () => Promise<Answer>): Promise<Answer> => {
     const known = kept.get(key);
     const now = clock.elapsed();
     if (known && now - known.at < deliveryLimits.deliveryReadAgeMs) return known.answer as Promise<Answer>;
-    const answer = placed(project_id, read);
+    const answer = places.run({ owner: project_id, busy }, read);
     kept.delete(key);
     kept.set(key, { at: now, answer });
     // A failure serves nobody else.
@@ -27,15 +27,6 @@ export function sharedReader(reader: ReportReader, places: Semaphore, clock: Clo
     const [oldest] = kept.keys();
     if (kept.size > deliveryLimits.deliveryReadsKeptMax && oldest !== undefined) kept.delete(oldest);
     return answer;
-  };
-  const placed = async <Answer>(project_id: number, read: () => Promise<Answer>): Promise<Answer> => {
-    const leave = await places.enter(never, project_id);
-    if (!leave) throw new Error("too many insights are being read");
-    try {
-      return await read();
-    } finally {
-      leave();
-    }
   };
   return {
     insight: (project_id, id) =>

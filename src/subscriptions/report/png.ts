@@ -28,17 +28,11 @@ export function openPictures(
     worker?.terminate();
     worker = undefined;
   };
-  const never = new AbortController().signal;
   const ask = async (svg: string): Promise<Uint8Array> => {
     const known = drawn.get(svg);
     if (known) return known;
-    const leave = await places.enter(never);
-    if (!leave) throw new Error("too many charts wait to be drawn");
-    try {
-      return await drawNew(svg);
-    } finally {
-      leave();
-    }
+    const busy = () => new Error("too many charts wait to be drawn");
+    return await places.run({ busy }, () => drawNew(svg));
   };
   const drawNew = async (svg: string): Promise<Uint8Array> => {
     if (closed) throw new Error("the server is closing");
