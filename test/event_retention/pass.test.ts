@@ -199,19 +199,17 @@ test("sessions expire with their last event; persons and what is known of them s
   const id = await makeProject(7);
   await store(id, "2026-01-01 10:00:00", "2026-01-01 10:05:00");
   await store(id, "2026-01-01 10:00:00", new Date(now).toISOString().slice(0, 19).replace("T", " "));
-  const persons = [
-    await countOf("persons", id),
-    await countOf("person_props", id),
-    await countOf("seen", id),
+  // Without FINAL the counts fall when the engine merges parts in between.
+  const known = async () => [
+    await countOf("persons", id, { final: 1 }),
+    await countOf("person_props", id, { final: 1 }),
+    await countOf("seen", id, { final: 1 }),
   ];
+  const persons = await known();
   expect(await countOf("sessions", id)).toBe(2);
   expect(await pass()).toMatchObject({ is: "passed", events: 3, sessions: 1 });
   expect(await countOf("sessions", id)).toBe(1);
-  expect([
-    await countOf("persons", id),
-    await countOf("person_props", id),
-    await countOf("seen", id),
-  ]).toEqual(persons);
+  expect(await known()).toEqual(persons);
   expect(persons[0]).toBe(1);
 });
 
