@@ -39,7 +39,10 @@ export function queryRoutes({ gate, engine }: QueryRoutes) {
           summary: "Run a query",
           description:
             "Trends, funnels, retention or a list of events, computed at once. Without SQL; what of PostHog's " +
-            "queries is not supported is refused by name.",
+            "queries is not supported is refused by name. A funnel's `average_conversion_time` and " +
+            "`median_conversion_time` of a step are seconds, of the persons who got there: from the latest time they " +
+            "were at the step before to the first time they got to this one, in order and within the window; null " +
+            "for the first step.",
           requestBody: requestBody(queryBody),
           responses: { 200: reply("Its results.", queryReply) },
         },

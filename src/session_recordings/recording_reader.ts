@@ -8,7 +8,7 @@ import { sessionRecordingLimits } from "./limits.ts";
 import { isoOfStored } from "../core/trim.ts";
 import type { ClickHouse } from "../storage/clickhouse/clickhouse.ts";
 import type { Postgres } from "../storage/postgres/postgres.ts";
-import { findDeleted, findViewed, listUnhidden } from "./mark/store.ts";
+import { findDeleted, findViewed, listLeftOut } from "./mark/store.ts";
 import { findPersonsOfPage } from "../persons/reading/page.ts";
 import type { Person } from "../persons/reading/store.ts";
 import type { CountCache } from "../work/count_cache.ts";
@@ -110,9 +110,13 @@ export async function listPage(
   { written, ...wanted }: WantedRecordings,
   page: { limit: number; offset: number },
 ): Promise<{ count: number; recordings: Recording[] }> {
-  const { sql, clickhouse, counts } = options;
+  const { sql, clickhouse, clock, counts } = options;
   const { project_id } = viewer;
-  const without = await listUnhidden(sql, project_id, sessionRecordingLimits.recordingsUnhiddenMax);
+  const without = await listLeftOut(sql, project_id, {
+    since: new Date(clock.now() - sessionRecordingLimits.recordingLateMsMax),
+    unhidden: sessionRecordingLimits.recordingsUnhiddenMax,
+    late: sessionRecordingLimits.recordingsLateLeftOutMax,
+  });
   const filter = { ...wanted, project_id, without };
   const shown = async () => {
     const persons = new PersonsAhead(clickhouse, project_id);

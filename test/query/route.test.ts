@@ -178,6 +178,48 @@ test("a funnel says who got how far and how long it took", async () => {
   ]);
 });
 
+test("a middle step's time is from the latest time at the step before to the first time at it, as documented", async () => {
+  const made = (user: string, steps: [string, number][]) =>
+    steps.map(([event, seconds], i) => ({
+      uuid: `00000000-0000-4000-9${user === "cleo" ? "0" : "1"}00-${String(i).padStart(12, "0")}`,
+      event: `funnel ${event}`,
+      distinct_id: user,
+      at: noon - 60 * minute + seconds * 1000,
+      properties: {},
+    }));
+  await storeEvents(stores, 1, [
+    // At b the first time after 10 s, and the latest time 5 s before the first c; what comes later counts for nothing.
+    ...made("cleo", [
+      ["a", 0],
+      ["b", 10],
+      ["a", 20],
+      ["b", 50],
+      ["c", 55],
+      ["b", 60],
+      ["c", 160],
+    ]),
+    // An a before the b makes its time shorter; without a c this person is not in the time of c.
+    ...made("dan", [
+      ["a", 0],
+      ["a", 70],
+      ["b", 100],
+    ]),
+  ]);
+  const series = ["a", "b", "c"].map((name) => ({ event: `funnel ${name}` }));
+  const { body } = await run({ kind: "FunnelsQuery", series, dateRange });
+  expect(body["results"]).toMatchObject([
+    { count: 2, average_conversion_time: null, median_conversion_time: null },
+    { count: 2, average_conversion_time: 20, median_conversion_time: 20 },
+    { count: 1, average_conversion_time: 5, median_conversion_time: 5 },
+  ]);
+  const reply = await fetch(`${app.url}/docs/json`);
+  const { paths } = (await reply.json()) as { paths: Record<string, { post: { description: string } }> };
+  const { description } = paths["/api/projects/{project_id}/query/"]!.post;
+  expect(description).toContain(
+    "from the latest time they were at the step before to the first time they got to this one",
+  );
+});
+
 test("a funnel's window holds its last moment, and nothing after", async () => {
   const within = async (funnelWindowInterval: number) => {
     const funnelsFilter = { funnelWindowInterval, funnelWindowIntervalUnit: "second" };

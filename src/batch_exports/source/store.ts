@@ -1,7 +1,7 @@
 // What an export reads, as ClickHouse statements: rows of one model, in one interval, in the shape of a file. Holds
 // SQL because exports are statements; values only ever travel as parameters.
 
-import { type ExportColumn, isoSql, personProperties } from "./columns.ts";
+import { type ExportColumn, isMoment, isoSql, personProperties } from "./columns.ts";
 import type { EventChoice } from "../destinations/config.ts";
 import type { ExportInterval } from "../runs/interval.ts";
 import type { CompiledQuery } from "../query/compile.ts";
@@ -83,8 +83,9 @@ export function selectionOf(source: ExportSource, layout: FileLayout, days: read
   };
 }
 
-/** The columns of a selection in the engine's own types. */
-export function describeOf({ select }: Selection): ExportStatement {
+/** The columns of a source, in its order, in the engine's own types. */
+export function describeOf(source: ExportSource, days: readonly string[]): ExportStatement {
+  const { select } = selectionOf(source, "columns", days);
   return { text: `DESCRIBE TABLE (${select.text})`, params: select.params };
 }
 
@@ -180,7 +181,7 @@ export function firstArrivalOf(project_id: number, model: ExportSource["model"])
 
 /** A cell of a table without types. */
 function cell({ sql, type }: ExportColumn): string {
-  if (type.startsWith("DateTime")) return `concat(${isoSql(sql)})`;
+  if (isMoment(type)) return `ifNull(concat(${isoSql(sql)}), '')`;
   return type === "String" ? `ifNull(${sql}, '')` : `ifNull(toString(${sql}), '')`;
 }
 

@@ -28,6 +28,8 @@ export interface Rule {
   required?: readonly string[];
   default?: unknown;
   "x-reference"?: boolean;
+  /** That it is there is asked in its turn, what is in it after all other fields. */
+  "x-checked-last"?: boolean;
 }
 
 /** Without blanks at its ends, as Python finds them: not the byte order mark, but the separators of ASCII. */
