@@ -9,11 +9,10 @@ import { Fault } from "../../src/core/fault.ts";
 import { runLimits } from "../../src/batch_exports/runs/limits.ts";
 import { silentLog } from "../../src/core/log.ts";
 import { createProject } from "../../src/projects/store.ts";
-import { migrate } from "../../src/storage/migrate.ts";
 import type { Stores } from "../../src/storage/stores.ts";
 import { cleanUp, later } from "../support/cleanup.ts";
 import { endedRuns, makeBackfill, makeExport, runIn } from "../support/exports.ts";
-import { makeFolder } from "../support/folder.ts";
+import { makeStoresFolder } from "../support/made_stores.ts";
 import { until } from "../support/server.ts";
 import { openSilent, type Silent } from "../support/silent.ts";
 import { openTestStores, storesStartMsMax } from "../support/stores.ts";
@@ -22,14 +21,13 @@ afterAll(cleanUp, 60_000);
 
 const hour = 3_600_000;
 const noon = Date.parse("2030-05-05T12:00:00Z");
-const dataDir = makeFolder();
+const dataDir = await makeStoresFolder();
 let stores: Stores;
 let silent: Silent;
 let others: number[];
 
 beforeAll(async () => {
   stores = await openTestStores(dataDir);
-  await migrate(stores, { log: silentLog });
   const { sql } = stores;
   const none = { bootstrapProjectApiKey: undefined, bootstrapPersonalApiKey: undefined };
   await bootstrap(sql, { ...none, bootstrapEmail: undefined });

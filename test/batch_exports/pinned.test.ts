@@ -7,18 +7,17 @@ import { openSecrets } from "../../src/access/secret.ts";
 import { bootstrap } from "../../src/accounts/bootstrap.ts";
 import { openExportWorker } from "../../src/batch_exports/runs/worker.ts";
 import { silentLog } from "../../src/core/log.ts";
-import { migrate } from "../../src/storage/migrate.ts";
 import type { Stores } from "../../src/storage/stores.ts";
 import { azureAccount, azureKey, startAzure } from "../support/azure.ts";
 import { cleanUp, later } from "../support/cleanup.ts";
 import { endedRuns, makeBackfill, makeExport } from "../support/exports.ts";
-import { makeFolder } from "../support/folder.ts";
+import { makeStoresFolder } from "../support/made_stores.ts";
 import { s3Key, s3Secret, type S3Server, startS3 } from "../support/s3.ts";
 import { openTestStores, storesStartMsMax } from "../support/stores.ts";
 
 afterAll(cleanUp, 60_000);
 
-const dataDir = makeFolder();
+const dataDir = await makeStoresFolder();
 const hour = 3_600_000;
 const noon = Date.parse("2030-05-05T12:00:00Z");
 const asked: string[] = [];
@@ -27,7 +26,6 @@ let s3: S3Server;
 
 beforeAll(async () => {
   [stores, s3] = await Promise.all([openTestStores(dataDir), startS3("exports")]);
-  await migrate(stores, { log: silentLog });
   const made = { bootstrapProjectApiKey: undefined, bootstrapPersonalApiKey: undefined };
   await bootstrap(stores.sql, { ...made, bootstrapEmail: undefined });
   await stores.clickhouse.command(

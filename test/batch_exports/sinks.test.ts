@@ -1,18 +1,19 @@
 // Exports to a Postgres, an HTTP listener and a folder, by a real server process.
 
-import { afterAll, beforeAll, expect, test } from "bun:test";
+import { beforeAll, expect, test } from "bun:test";
 import { readdirSync, readFileSync, symlinkSync } from "node:fs";
 import { join } from "node:path";
 import { silentLog } from "../../src/core/log.ts";
 import type { Postgres } from "../../src/storage/postgres/postgres.ts";
 import { attachPostgres, type Stores } from "../../src/storage/stores.ts";
 import { azureAccount, azureKey, startAzure } from "../support/azure.ts";
-import { cleanUp, later } from "../support/cleanup.ts";
+import { cleanUpEach, later } from "../support/cleanup.ts";
 import { endedRuns, makeBackfill, makeExport, runIn, type SeenRun } from "../support/exports.ts";
 import { makeFolder } from "../support/folder.ts";
+import { makeStoresFolder } from "../support/made_stores.ts";
 import { post, projectKey, rested, type Server, startServer, storesOf, until } from "../support/server.ts";
 
-afterAll(cleanUp, 60_000);
+cleanUpEach();
 
 let server: Server;
 let stores: Stores;
@@ -30,7 +31,7 @@ beforeAll(async () => {
     EXPORT_FILE_DIR: folder,
   });
   stores = await storesOf(server);
-  const attached = await attachPostgres({ dataDir: makeFolder(), log: silentLog });
+  const attached = await attachPostgres({ dataDir: await makeStoresFolder(["postgres"]), log: silentLog });
   later(() => attached.close());
   target = attached.sql;
   const { host, port, user, pass, database } = target.options as unknown as {

@@ -1,6 +1,6 @@
 // What versions that parted events by month left in their journal and quarantine: batches of a month, many of one year.
 
-import { afterAll, expect, test } from "bun:test";
+import { expect, test } from "bun:test";
 import { mkdirSync, rmSync, writeFileSync } from "node:fs";
 import { Block } from "../../src/capture/columns/block.ts";
 import { writeFrame } from "../../src/capture/journal/segments/frame.ts";
@@ -11,11 +11,11 @@ import { emptyRow, newUuidBytes } from "../../src/capture/event/row.ts";
 import { batchId, segmentHead, segmentId, segmentName } from "../../src/capture/journal/segments/segment.ts";
 import { bytesOf } from "../../src/core/bytes.ts";
 import { Pieces } from "../../src/storage/native/native_pieces.ts";
-import { cleanUp } from "../support/cleanup.ts";
-import { makeFolder } from "../support/folder.ts";
+import { cleanUpEach } from "../support/cleanup.ts";
+import { makeStoresFolder } from "../support/made_stores.ts";
 import { type Server, rested, startServer, storesOf } from "../support/server.ts";
 
-afterAll(cleanUp, 60_000);
+cleanUpEach();
 
 const months = 30;
 const rowsEach = 4;
@@ -95,7 +95,7 @@ async function storedIn(server: Server) {
 }
 
 test("batches of months are stored once, each whole in a part, and those that are there are left out", async () => {
-  const dataDir = makeFolder();
+  const dataDir = await makeStoresFolder();
   writeMonths(dataDir, 10);
   let server = await startServer({}, dataDir);
   expect(await storedIn(server)).toEqual([20 * rowsEach, 20 * rowsEach, 10, 1]);

@@ -1,10 +1,10 @@
 // Acknowledgement modes, refusals by ClickHouse and a full journal, in whole servers.
 
-import { afterAll, expect, test } from "bun:test";
+import { expect, test } from "bun:test";
 import { copyFileSync, mkdirSync } from "node:fs";
 import { ask } from "../support/ask.ts";
 import { readConnection } from "../../src/storage/embedded/connection.ts";
-import { cleanUp } from "../support/cleanup.ts";
+import { cleanUpEach } from "../support/cleanup.ts";
 import {
   get,
   metric,
@@ -18,7 +18,7 @@ import {
 } from "../support/server.ts";
 import { makeFolder } from "../support/folder.ts";
 
-afterAll(cleanUp, 60_000);
+cleanUpEach();
 
 function batchOf(name: string, count: number, historical = false) {
   const batch = Array.from({ length: count }, (_, i) => ({

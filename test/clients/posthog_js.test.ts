@@ -1,14 +1,14 @@
 // posthog-js, as it is published, in a real browser, on a page of another origin than the server's.
 
-import { afterAll, beforeAll, expect, test } from "bun:test";
+import { beforeAll, expect, test } from "bun:test";
 import { join } from "node:path";
 import type { Browser } from "playwright-core";
 import { type Visit, noBrowser, openBrowser, openSite, visit } from "../support/browser.ts";
-import { cleanUp } from "../support/cleanup.ts";
+import { cleanUpEach } from "../support/cleanup.ts";
 import { type ReadEvent, readEvents } from "../support/events.ts";
 import { type Server, get, metric, projectKey, startServer, until } from "../support/server.ts";
 
-afterAll(cleanUp, 60_000);
+cleanUpEach();
 
 const inBrowser = test.skipIf(noBrowser);
 const scripts = join(import.meta.dir, "../../node_modules/posthog-js/dist");

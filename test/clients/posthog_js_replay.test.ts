@@ -1,15 +1,15 @@
 // A session recorded by posthog-js in a real browser, read back over HTTP, and played by rrweb in another page.
 
-import { afterAll, beforeAll, expect, test } from "bun:test";
+import { beforeAll, expect, test } from "bun:test";
 import { join } from "node:path";
 import type { Browser, Page } from "playwright-core";
 import { type Visit, noBrowser, openBrowser, openSite, visit } from "../support/browser.ts";
 import { type Answer, ask } from "../support/ask.ts";
-import { cleanUp } from "../support/cleanup.ts";
+import { cleanUpEach } from "../support/cleanup.ts";
 import { readEvents } from "../support/events.ts";
 import { type Server, projectKey, rested, startServer, until } from "../support/server.ts";
 
-afterAll(cleanUp, 60_000);
+cleanUpEach();
 
 const inBrowser = test.skipIf(noBrowser);
 const modules = join(import.meta.dir, "../../node_modules");

@@ -1,15 +1,15 @@
 // What a server says of folders that operators have copied, and of stores that new settings leave behind.
 
-import { afterAll, beforeAll, expect, test } from "bun:test";
+import { beforeAll, expect, test } from "bun:test";
 import { cpSync, existsSync } from "node:fs";
-import { cleanUp } from "../support/cleanup.ts";
+import { cleanUpEach } from "../support/cleanup.ts";
 import { makeFolder } from "../support/folder.ts";
 import { openLender, type Lender } from "../support/remote.ts";
 import { readJournalIdentity } from "../../src/capture/journal/identity/journal_identity.ts";
 import { post, projectKey, rested, startServer, until } from "../support/server.ts";
 import { postAnew, serving, waitingIn } from "../support/workers.ts";
 
-afterAll(cleanUp, 60_000);
+cleanUpEach();
 
 let lender: Lender;
 beforeAll(async () => {

@@ -1,7 +1,4 @@
 import { afterAll, beforeAll, expect, test } from "bun:test";
-import { mkdtempSync, rmSync } from "node:fs";
-import { tmpdir } from "node:os";
-import { join } from "node:path";
 import { Elysia } from "elysia";
 import { openGate } from "../../src/access/gate.ts";
 import { bootstrap } from "../../src/accounts/bootstrap.ts";
@@ -11,12 +8,12 @@ import { eventRoutes } from "../../src/events/route.ts";
 import { openProblems } from "../../src/http/problem.ts";
 import { findUserId, issueKey } from "../../src/personal_api_keys/store.ts";
 import { createProject } from "../../src/projects/store.ts";
-import { migrate } from "../../src/storage/migrate.ts";
-import { openStores, type Stores } from "../../src/storage/stores.ts";
+import type { Stores } from "../../src/storage/stores.ts";
 import { startMsMax } from "../support/accounts.ts";
+import { cleanUp } from "../support/cleanup.ts";
+import { openMadeStores } from "../support/stores.ts";
 
 const clock: Clock = { now: () => Date.UTC(2024, 0, 10), elapsed: () => 0 };
-let dataDir: string;
 let stores: Stores;
 let app: { handle(request: Request): Promise<Response> };
 let key: string;
@@ -26,9 +23,7 @@ let empty_id: number;
 let odd_id: number;
 
 beforeAll(async () => {
-  dataDir = mkdtempSync(join(tmpdir(), "sluice-events-"));
-  stores = await openStores({ dataDir, log: silentLog, requireReachable: true });
-  await migrate(stores, { log: silentLog });
+  stores = await openMadeStores();
   const { sql, clickhouse } = stores;
   const made = await bootstrap(sql, {
     bootstrapProjectApiKey: undefined,
@@ -47,10 +42,7 @@ beforeAll(async () => {
   await addEvents();
 }, startMsMax);
 
-afterAll(async () => {
-  await stores.close();
-  rmSync(dataDir, { recursive: true, force: true });
-}, startMsMax);
+afterAll(cleanUp, startMsMax);
 
 /**
  * 240 events, one an hour from 2024-01-01; even hours "tick", odd ones "tock"; and two of another project.

@@ -10,11 +10,10 @@ import { systemClock } from "../../src/core/clock.ts";
 import { silentLog } from "../../src/core/log.ts";
 import { ownPersonId } from "../../src/persons/identity.ts";
 import { type ClickHouse, ClickHouseError } from "../../src/storage/clickhouse/clickhouse.ts";
-import { migrate } from "../../src/storage/migrate.ts";
 import type { Postgres } from "../../src/storage/postgres/postgres.ts";
 import type { Stores } from "../../src/storage/stores.ts";
 import { cleanUp } from "../support/cleanup.ts";
-import { makeFolder } from "../support/folder.ts";
+import { makeStoresFolder } from "../support/made_stores.ts";
 import { type ModelEvent, PersonModel } from "../support/person_model.ts";
 import { type ReadPerson, askPersons, readPersons } from "../support/persons.ts";
 import { openTestStores } from "../support/stores.ts";
@@ -169,9 +168,8 @@ async function send(
 }
 
 test("persons equal the model's", async () => {
-  const folder = makeFolder();
+  const folder = await makeStoresFolder();
   const stores = await openTestStores(folder);
-  await migrate(stores, { log: silentLog });
   let unknowables = 0;
   await fc.assert(
     fc.asyncProperty(

@@ -10,20 +10,18 @@ import { type Merge, mergeKind } from "../../src/persons/merge.ts";
 import { applyMerges, forgetSegment, mirrorMerges } from "../../src/persons/store.ts";
 import type { PostgresTransaction } from "../../src/storage/postgres/postgres.ts";
 import { limits } from "../../src/core/limits.ts";
-import { migrate } from "../../src/storage/migrate.ts";
 import type { Stores } from "../../src/storage/stores.ts";
 import { cleanUp } from "../support/cleanup.ts";
-import { makeFolder } from "../support/folder.ts";
+import { makeStoresFolder } from "../support/made_stores.ts";
 import { until } from "../support/server.ts";
 import { openTestStores, storesStartMsMax } from "../support/stores.ts";
 
 let stores: Stores;
-const folder = makeFolder();
+const folder = await makeStoresFolder();
 const organization_id = crypto.randomUUID();
 
 beforeAll(async () => {
   stores = await openTestStores(folder);
-  await migrate(stores, { log: silentLog });
 }, storesStartMsMax);
 
 afterAll(cleanUp, 60_000);

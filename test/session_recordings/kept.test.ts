@@ -1,6 +1,6 @@
 // A 200 means kept, for pieces of recordings too: whatever dies in between, each is there once.
 
-import { afterAll, expect, test } from "bun:test";
+import { expect, test } from "bun:test";
 import { copyFileSync, readdirSync } from "node:fs";
 import { join } from "node:path";
 import { deriveAgain } from "../../src/capture/store.ts";
@@ -12,18 +12,19 @@ import {
 } from "../../src/session_recordings/listing/store.ts";
 import { migrate } from "../../src/storage/migrate.ts";
 import { ask } from "../support/ask.ts";
-import { cleanUp } from "../support/cleanup.ts";
+import { cleanUpEach } from "../support/cleanup.ts";
 import { makeFolder } from "../support/folder.ts";
+import { makeStoresFolder } from "../support/made_stores.ts";
 import { bodyOf, event, type Piece } from "../support/recordings.ts";
 import { post, rested, startServer, storesOf, until } from "../support/server.ts";
-import { openTestStores } from "../support/stores.ts";
+import { openMadeStores, openTestStores } from "../support/stores.ts";
 
-afterAll(cleanUp, 60_000);
+cleanUpEach();
 
 const at = Date.parse("2026-03-04T10:00:00Z");
 
 test("pieces that were answered are there after the server was killed, each once", async () => {
-  const dataDir = makeFolder();
+  const dataDir = await makeStoresFolder();
   const first = await startServer({ FLUSH_INTERVAL_MS: "50" }, dataDir);
   await ask(first, "PATCH", "/api/projects/1/", { session_recording_opt_in: true });
   const send = async (piece: Piece) =>
@@ -81,8 +82,7 @@ test("a recording is kept as long as the operator says, then gone by itself", as
 }, 60_000);
 
 test("days are derived again from a batch, and a second time changes nothing", async () => {
-  const { sql, clickhouse } = await openTestStores();
-  await migrate({ sql, clickhouse }, { log: silentLog });
+  const { clickhouse } = await openMadeStores();
   await clickhouse.command(
     `INSERT INTO snapshot_chunks (project_id, session_id, uuid, distinct_id, first_at, created_at, expires_at, _batch)
      SELECT 1, concat('s', toString(number % 3)), generateUUIDv4(), 'd', now64(6) + number, now64(6), now64(6) + 9999, 7
@@ -101,8 +101,7 @@ test("days are derived again from a batch, and a second time changes nothing", a
 }, 60_000);
 
 test("a list is in order however its recordings' pieces were stored, at its head and far back", async () => {
-  const { sql, clickhouse } = await openTestStores();
-  await migrate({ sql, clickhouse }, { log: silentLog });
+  const { clickhouse } = await openMadeStores();
   // 40,000 recordings of two pieces; the later piece is stored by itself, before or after the first.
   for (const piece of [1, 0])
     await clickhouse.command(

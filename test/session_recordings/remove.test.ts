@@ -15,12 +15,11 @@ import {
   type RemovalOptions,
   removeOld,
 } from "../../src/session_recordings/remove.ts";
-import { migrate } from "../../src/storage/migrate.ts";
 import type { Stores } from "../../src/storage/stores.ts";
 import { CountCache } from "../../src/work/count_cache.ts";
 import { startMsMax } from "../support/accounts.ts";
 import { cleanUp } from "../support/cleanup.ts";
-import { openTestStores } from "../support/stores.ts";
+import { openMadeStores } from "../support/stores.ts";
 
 afterAll(cleanUp, startMsMax);
 
@@ -31,8 +30,7 @@ let now = Date.parse("2026-03-04T10:00:00Z");
 const hourMs = 3_600_000;
 
 beforeAll(async () => {
-  stores = await openTestStores();
-  await migrate(stores, { log: silentLog });
+  stores = await openMadeStores();
   const none = {
     bootstrapProjectApiKey: undefined,
     bootstrapPersonalApiKey: undefined,

@@ -126,6 +126,8 @@ export function openDesk(options: DeskOptions = {}): Desk {
   const rows = () =>
     readdirSync(folder)
       .filter((file) => file.startsWith("live") && file.endsWith(".segment"))
+      // In the order they were begun in: a folder has none.
+      .toSorted()
       .flatMap((file) => {
         const bytes = readFileSync(`${folder}/${file}`);
         const frames = readSegment(`${folder}/${file}`)!.segment.batches.flatMap((batch) => batch.frames);

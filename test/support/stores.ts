@@ -8,6 +8,7 @@ import type { ServerFault } from "../../src/storage/chdb_server/fault.ts";
 import { type Stores, openStores } from "../../src/storage/stores.ts";
 import { later } from "./cleanup.ts";
 import { makeFolder } from "./folder.ts";
+import { makeStoresFolder } from "./made_stores.ts";
 
 export const frontPassword = "a password with & and é";
 
@@ -19,6 +20,11 @@ export async function openTestStores(dataDir: string = makeFolder()): Promise<St
   const stores = await openStores({ dataDir, log: silentLog, requireReachable: true });
   later(() => stores.close());
   return stores;
+}
+
+/** The same, migrated and empty. */
+export async function openMadeStores(): Promise<Stores> {
+  return openTestStores(await makeStoresFolder());
 }
 
 /** A folder of ClickHouse's migrations before `number`. */

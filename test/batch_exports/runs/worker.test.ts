@@ -10,12 +10,12 @@ import {
   openExportWorker,
 } from "../../../src/batch_exports/runs/worker.ts";
 import { type Log, openLog } from "../../../src/core/log.ts";
-import { migrate } from "../../../src/storage/migrate.ts";
 import type { Stores } from "../../../src/storage/stores.ts";
 import { silentLog } from "../../../src/core/log.ts";
 import { cleanUp, later } from "../../support/cleanup.ts";
 import { endedRuns, linesOf, makeBackfill, makeExport, runsOf } from "../../support/exports.ts";
 import { makeFolder } from "../../support/folder.ts";
+import { makeStoresFolder } from "../../support/made_stores.ts";
 import { until } from "../../support/server.ts";
 import { openTestStores, storesStartMsMax } from "../../support/stores.ts";
 
@@ -23,13 +23,12 @@ afterAll(cleanUp, 60_000);
 
 const hour = 3_600_000;
 const noon = Date.parse("2030-05-05T12:00:00Z");
-const dataDir = makeFolder();
+const dataDir = await makeStoresFolder();
 let stores: Stores;
 let now = noon;
 
 beforeAll(async () => {
   stores = await openTestStores(dataDir);
-  await migrate(stores, { log: silentLog });
   await bootstrap(stores.sql, {
     bootstrapProjectApiKey: undefined,
     bootstrapPersonalApiKey: undefined,

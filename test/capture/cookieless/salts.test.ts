@@ -2,10 +2,9 @@ import { afterAll, expect, test } from "bun:test";
 import { openSalts } from "../../../src/capture/cookieless/salts.ts";
 import { saltSource } from "../../../src/capture/cookieless/store.ts";
 import { silentLog } from "../../../src/core/log.ts";
-import { migrate } from "../../../src/storage/migrate.ts";
 import { cleanUp } from "../../support/cleanup.ts";
 import { keptSalts, saltsOf } from "../../support/salts.ts";
-import { openTestStores, storesStartMsMax } from "../../support/stores.ts";
+import { openMadeStores, storesStartMsMax } from "../../support/stores.ts";
 
 afterAll(cleanUp, 60_000);
 
@@ -78,8 +77,7 @@ test("a process that never reached Postgres has no salt, and gets them when it d
 test(
   "Postgres keeps one salt a day, whoever makes it first, and deletes those of days that are over",
   async () => {
-    const stores = await openTestStores();
-    await migrate(stores, { log: silentLog });
+    const stores = await openMadeStores();
     const clock = clockAt("2026-03-05T12:00:00Z");
     const { sql } = stores;
     const both = await Promise.all([1, 2, 3, 4].map(() => openSalts(sql, clock, silentLog)));

@@ -1,5 +1,5 @@
-import { afterAll, expect, test } from "bun:test";
-import { cleanUp } from "../../support/cleanup.ts";
+import { expect, test } from "bun:test";
+import { cleanUpEach } from "../../support/cleanup.ts";
 import { ask } from "../../support/ask.ts";
 import { readEvents } from "../../support/events.ts";
 import { sendRaw } from "../../support/raw.ts";
@@ -16,7 +16,7 @@ import {
 } from "../../support/server.ts";
 import { postAnew, serving } from "../../support/workers.ts";
 
-afterAll(cleanUp, 60_000);
+cleanUpEach();
 
 const quick = { FLUSH_INTERVAL_MS: "50" };
 

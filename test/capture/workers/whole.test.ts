@@ -1,9 +1,9 @@
 // What has to be looked at as a whole is, whichever worker took it: warnings, spikes, merges, recordings; on stores of
 // the server's own and on remote ones.
 
-import { afterAll, expect, test } from "bun:test";
+import { expect, test } from "bun:test";
 import { readConnection } from "../../../src/storage/embedded/connection.ts";
-import { cleanUp } from "../../support/cleanup.ts";
+import { cleanUpEach } from "../../support/cleanup.ts";
 import { bodyOf, event as recorded } from "../../support/recordings.ts";
 import {
   type Server,
@@ -19,7 +19,7 @@ import {
 } from "../../support/server.ts";
 import { postAnew, serving } from "../../support/workers.ts";
 
-afterAll(cleanUp, 60_000);
+cleanUpEach();
 
 const two = { WORKERS: "2", FLUSH_INTERVAL_MS: "300" };
 

@@ -1,10 +1,10 @@
 // The import against a real server: every event once, twice in a row, and after a kill.
 
-import { afterAll, expect, test } from "bun:test";
+import { expect, test } from "bun:test";
 import { existsSync, writeFileSync } from "node:fs";
 import { resolve } from "node:path";
 import { gunzipSync } from "node:zlib";
-import { cleanUp } from "../../support/cleanup.ts";
+import { cleanUpEach } from "../../support/cleanup.ts";
 import { makeFolder } from "../../support/folder.ts";
 import {
   projectKey,
@@ -16,7 +16,7 @@ import {
   until,
 } from "../../support/server.ts";
 
-afterAll(cleanUp, 60_000);
+cleanUpEach();
 
 const fixture = resolve(import.meta.dir, "../../fixtures/git-history.jsonl.gz");
 

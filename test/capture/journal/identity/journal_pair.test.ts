@@ -1,11 +1,11 @@
 // Folders of journals that meet another Postgres than theirs, or a copy of themselves, in whole servers.
 
-import { afterAll, beforeAll, expect, test } from "bun:test";
+import { beforeAll, expect, test } from "bun:test";
 import { cpSync } from "node:fs";
 import { readJournalIdentity } from "../../../../src/capture/journal/identity/journal_identity.ts";
 import { silentLog } from "../../../../src/core/log.ts";
 import { type Postgres, openPostgres } from "../../../../src/storage/postgres/postgres.ts";
-import { cleanUp, later } from "../../../support/cleanup.ts";
+import { cleanUpEach, later } from "../../../support/cleanup.ts";
 import { endedRuns, makeBackfill, makeExport } from "../../../support/exports.ts";
 import { makeFolder } from "../../../support/folder.ts";
 import { type Lender, openLender } from "../../../support/remote.ts";
@@ -20,7 +20,7 @@ import {
   until,
 } from "../../../support/server.ts";
 
-afterAll(cleanUp, 60_000);
+cleanUpEach();
 
 let lender: Lender;
 beforeAll(async () => {
