@@ -1,6 +1,7 @@
 // How far each growing segment is known to be on the disk: noted behind every sync, so that after a crash what was
-// acknowledged is told from what was not. Never synced itself: it outlives the process, and what outlives the machine
-// says the least that was synced.
+// acknowledged is told from what was not. The file is not synced: it outlives the process, and what outlives the machine
+// says the least that was synced. Notes are written through a shared mapping of the file where that is safe: a system
+// call for each commit was 4 % of the CPU of short requests.
 //
 //   file = head slot*, two slots for each lane: the segment that grows, and the one before it
 //   head = "SLUICEM1"  36 bytes of text: the system's boot id, or zeros  u32 CRC-32 of what is before it  zeros
@@ -8,7 +9,16 @@
 //
 // Head and slots take 64 bytes each; all integers are little-endian. A slot of zeros is empty.
 
-import { closeSync, constants, fdatasyncSync, openSync, readFileSync, rmSync, writeSync } from "node:fs";
+import {
+  closeSync,
+  constants,
+  fdatasyncSync,
+  openSync,
+  readFileSync,
+  rmSync,
+  statfsSync,
+  writeSync,
+} from "node:fs";
 import { crc32 } from "node:zlib";
 import { bootId } from "../../../core/machine.ts";
 import { type LaneName, type Segment, lanes, segmentName } from "./segment.ts";
@@ -24,6 +34,12 @@ const headSumAt = 44;
 const slotBytes = 64;
 const slotSumAt = 20;
 const fileBytes = slotBytes * (1 + 2 * lanes.length);
+
+/**
+ * Types of file systems, as statfs(2) numbers them, that write a page in place once it has its room: ext2 to ext4, XFS,
+ * tmpfs. One that takes new room for every write would end the process (SIGBUS) when the disk is full.
+ */
+const inPlaceTypes: ReadonlySet<number> = new Set([0xef53, 0x58465342, 0x01021994]);
 
 /** A lane's two slots: whose they are, and which was written last. */
 interface SlotPlace {
@@ -51,6 +67,8 @@ export class SyncedMarks {
   readonly #view = new DataView(this.#slot.buffer);
   readonly #summed = this.#slot.subarray(0, slotSumAt);
   #file: number | undefined;
+  /** The file, where notes may be written to memory. */
+  #mapped: Uint8Array | undefined;
 
   constructor(folder: string, boot = bootId()) {
     this.#path = `${folder}/synced`;
@@ -92,6 +110,8 @@ export class SyncedMarks {
     whole.set(this.#head());
     writeSync(file, whole, 0, fileBytes, 0);
     fdatasyncSync(file);
+    // Its page has its room now.
+    if (inPlaceTypes.has(statfsSync(this.#path).type)) this.#mapped = Bun.mmap(this.#path, { shared: true });
   }
 
   /** Takes notes from now on, beside those that are there. */
@@ -133,9 +153,14 @@ export class SyncedMarks {
   close(): void {
     if (this.#file !== undefined) closeSync(this.#file);
     this.#file = undefined;
+    this.#mapped = undefined;
   }
 
   #write(slot: Uint8Array, at: number): void {
+    if (this.#mapped) {
+      this.#mapped.set(slot, at);
+      return;
+    }
     if (this.#file === undefined) return;
     try {
       writeSync(this.#file, slot, 0, slot.length, at);
