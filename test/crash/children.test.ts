@@ -89,7 +89,7 @@ test("a ClickHouse child killed again and again under load comes back, and every
   }
   await rested(server);
   expect(await count(server, "steady")).toBe(sent);
-}, 120_000);
+});
 
 /** The priorities of a process's threads; below 0 is what the engine keeps for its watch over memory. */
 function nicesOf(pid: number): number[] {

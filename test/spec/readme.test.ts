@@ -21,7 +21,7 @@ import {
 } from "../support/readme.ts";
 import { personalKey, projectKey, rested, type Server, startServer, until } from "../support/server.ts";
 
-afterAll(cleanUp, 60_000);
+afterAll(cleanUp);
 
 const snippets = snippetsOf(readme);
 const events = join(makeFolder(), "events.jsonl.gz");
@@ -38,7 +38,7 @@ beforeAll(async () => {
   machine = openMachine();
   reader = { url: server.url, events };
   beside = { ...keys, PORT: new URL(server.url).port, DATA_DIR: server.dataDir };
-}, 60_000);
+});
 
 /** Runs a snippet of shell as it is read, to a good end. */
 async function follow({ text }: Snippet): Promise<string> {
@@ -180,7 +180,7 @@ for (const snippet of snippets) {
   test(`as the README says: ${name}`, async () => {
     await follower(snippet);
     await rested(server);
-  }, 120_000);
+  });
 }
 
 test("files that the README names exist, and compose.yaml asks for nothing that .env.example does not name", () => {

@@ -45,4 +45,4 @@ test("the walks list the files that a request passes, and no others", async () =
   const passed = JSON.parse(printed) as Record<keyof typeof walks, string[]>;
   expect(walks.body.files.toSorted()).toEqual(passed.body.toSorted());
   expect(walks.read.files.toSorted()).toEqual(passed.read.toSorted());
-}, 120_000);
+});
