@@ -1,5 +1,5 @@
-// Whether the engine's files hold what it wrote. It takes a write(2) that fails for one that succeeded: on a full disk an
-// INSERT or a merge makes a part of cut files and reports no error. It counts those failures, though, and each start
+// Whether the engine's files hold what it wrote. It takes a write(2) that fails for one that succeeded: on a full disk
+// an INSERT or a merge makes a part of cut files and reports no error. It counts those failures, though, and each start
 // sets such parts aside. So the process ends itself at the first one, before any statement is answered.
 
 import { writeSync } from "node:fs";

@@ -1,5 +1,5 @@
-// The embedded ClickHouse: the engine behind ClickHouse's HTTP interface, as a process of its own on the loopback device.
-// Never outlives the process that started it, and never listens on any other device.
+// The embedded ClickHouse: the engine behind ClickHouse's HTTP interface, as a process of its own on the loopback
+// device. Never outlives the process that started it, and never listens on any other device.
 //
 //   bun src/storage/chdb_server/server.ts --data-dir DIR [--port N] [--faults] [--nice STEPS]
 //
