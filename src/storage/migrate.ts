@@ -166,7 +166,8 @@ async function migrateClickHouse(clickhouse: ClickHouse, files: Migration[], log
       checksum String,
       applied_at DateTime64(3, 'UTC') DEFAULT now64(3)
     ) ENGINE = ReplacingMergeTree ORDER BY version
-    SETTINGS fsync_after_insert = 1, fsync_part_directory = 1`);
+    SETTINGS fsync_after_insert = 1, fsync_part_directory = 1, min_rows_to_fsync_after_merge = 1,
+      old_parts_lifetime = 480`);
   const applied = await clickhouse.query<Applied>("SELECT version, checksum FROM schema_migrations FINAL");
   const pending = pendingOf(files, applied, "ClickHouse");
   for (const { version, name, path, text, checksum } of pending) {

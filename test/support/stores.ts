@@ -48,12 +48,22 @@ export interface TestFront {
   struck(): Promise<number>;
   /** Resolves when the process is gone. */
   end(signal?: NodeJS.Signals): Promise<void>;
+  /** Resolves when the process is gone by itself, to its exit code. */
+  ended: Promise<number>;
 }
 
-/** Starts ClickHouse as a process of its own; ends with the test file, if not before. */
-export async function startFront(dataDir: string = makeFolder(), port = 0): Promise<TestFront> {
+/**
+ * Starts ClickHouse as a process of its own; ends with the test file, if not before. No file of it grows beyond
+ * `fileKiB`: a write that would fails with EFBIG, as it fails with ENOSPC on a full disk.
+ */
+export async function startFront(
+  dataDir: string = makeFolder(),
+  port = 0,
+  fileKiB?: number,
+): Promise<TestFront> {
   const args = ["--data-dir", dataDir, "--port", String(port), "--password", frontPassword, "--faults"];
-  const child = Bun.spawn(chdbServerCommand(args), {
+  const bounded = ["bash", "-c", `trap "" XFSZ; ulimit -f ${fileKiB}; exec "$@"`, "bash"];
+  const child = Bun.spawn([...(fileKiB === undefined ? [] : bounded), ...chdbServerCommand(args)], {
     env: chdbServerEnv,
     cwd: dataDir,
     stdin: "ignore",
@@ -75,6 +85,7 @@ export async function startFront(dataDir: string = makeFolder(), port = 0): Prom
     clear: async () => void (await fetch(control, { method: "DELETE" })),
     struck: async () => ((await (await fetch(control)).json()) as { struck: number }).struck,
     end,
+    ended: child.exited,
   };
 }
 
