@@ -4,7 +4,6 @@
 import type { Clock } from "../../core/clock.ts";
 import { warningLimits } from "./limits.ts";
 import type { Log } from "../../core/log.ts";
-import { namesEverybody } from "../../persons/merge.ts";
 import type { Applied } from "../../persons/store.ts";
 import { warningText, sentences } from "./warning_text.ts";
 import type { Lane } from "../journal/lane.ts";
@@ -107,10 +106,7 @@ export class WarningBook {
     };
     for (const merge of refused) {
       const { project_id, from, into } = merge;
-      const type = namesEverybody(merge)
-        ? "cannot_merge_with_illegal_distinct_id"
-        : "cannot_merge_already_identified";
-      tell(type, project_id, { merged_id: from, into_id: into }, from);
+      tell("cannot_merge_already_identified", project_id, { merged_id: from, into_id: into }, from);
     }
     for (const { project_id, name, barred } of refusedTypes) {
       const type = barred ? "group_type_not_allowed" : "group_types_limit_exceeded";

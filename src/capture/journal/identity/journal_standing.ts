@@ -13,47 +13,36 @@ export type PairStanding =
   | "ours"
   /** The number is another database's. */
   | "foreign"
-  /** A living process holds the journal that this one is a copy of. */
+  /** A running process holds the journal that this one is a copy of. */
   | "copy"
-  /** The number, or the journal, has become another's. */
+  /** Another journal has the number, or another process the journal. */
   | "lost";
 
-/** What is written beside a journal, and where it is now. */
+/** What is written beside a journal, and where the journal is now. */
 export interface KnownJournal {
   identity: JournalIdentity;
   home: Home;
 }
 
-/** Watches the database for journalLimits.journalAliveMs when the folder or the holder is another one than before. */
+/** Watches the database for journalLimits.journalAliveMs when folder or holder are not those of before. */
 export async function pairStandingOf(
   { identity, home }: KnownJournal,
   registration: Registration,
   { sql, postgres }: { sql: Postgres; postgres: string },
 ): Promise<PairStanding> {
-  if (isOfAnother(identity, registration, postgres)) return "foreign";
-  const { bond, number } = identity;
+  if (identity.database !== registration.database) return "foreign";
+  const { number } = identity;
   const { row, isTaken } = registration;
   const { holder = null, number: registered = number } = row ?? {};
-  const isHeld = holder !== null && holder !== bond?.holder && holder !== bond?.earlier;
-  const isMoved = isElsewhere(bond?.home, home);
-  // Nobody else reaches an embedded database.
+  const isHeld = holder !== null && holder !== identity.holder && holder !== identity.earlier;
+  const isMoved = isElsewhere(identity.home, home);
+  // No other server reaches an embedded database.
   const isWatched = (isHeld || isMoved) && postgres !== embeddedAddress;
   if (isWatched && (await isTold(sql, identity, registration))) return "copy";
   return isHeld || isTaken || registered !== number ? "lost" : "ours";
 }
 
-export function isOfAnother(
-  { bond, number }: JournalIdentity,
-  known: Registration,
-  postgres: string,
-): boolean {
-  if (bond) return bond.database !== known.database;
-  // An earlier version wrote no database: one that knows the journal is its own, or the embedded one beside it.
-  if (known.row) return known.row.number !== number;
-  return postgres !== embeddedAddress;
-}
-
-/** Whether some process tells of the journal right now. */
+/** Whether some process publishes the journal's watermark right now. */
 async function isTold(sql: Postgres, identity: JournalIdentity, { row }: Registration): Promise<boolean> {
   if (!row) return false;
   for (let waited = 0; waited < journalLimits.journalAliveMs; waited += aliveAgainMs) {

@@ -1,10 +1,9 @@
-// Why a journal and a database are not used together, in one line with the way out of it.
+// Errors of a start on a journal and a database that must not be used together: one line each, with the way out.
 
 import { dirname } from "node:path";
 import { UserError } from "../../../core/fault.ts";
 import { embeddedAddress } from "../../../storage/embedded/connection.ts";
 import type { Home } from "./journal_home.ts";
-import type { Bond } from "./journal_identity.ts";
 import type { Pending } from "../journal_room.ts";
 
 interface Waiting {
@@ -13,22 +12,22 @@ interface Waiting {
   pending: Pending;
 }
 
-/** Events wait that are of another database's projects. */
+/** The journal holds events of another database's projects; `before` is where that database was. */
 export function foreignPair({
   folder,
   pending,
-  bond,
+  before,
   postgres,
-}: Waiting & { bond: Bond | undefined; postgres: string }): UserError {
-  const before = bond === undefined ? "" : ` (${placeOf(bond.postgres)})`;
+}: Waiting & { before: string; postgres: string }): UserError {
+  const setting = before === embeddedAddress ? "DATABASE_URL unset" : "that DATABASE_URL";
   return new UserError(
-    `${countOf(pending)} in ${folder} wait for the Postgres they were captured with${before}, and ` +
-      `${placeOf(postgres)} is another one; start once with ${settingOf(bond?.postgres)} until they are flushed, ` +
+    `${countOf(pending)} in ${folder} wait for the Postgres they were captured with (${placeOf(before)}), and ` +
+      `${placeOf(postgres)} is another one; start once with ${setting} until they are flushed, ` +
       `or move ${folder} away to go on without them`,
   );
 }
 
-/** Events wait that a living process flushes as well. */
+/** The journal holds events that a running process flushes as well. */
 export function livingTwin({ folder, pending, home }: Waiting & { home: Home }): UserError {
   return new UserError(
     `${dirname(folder)} is a copy of ${home.path} on ${home.host}, whose server is running and flushes the same ` +
@@ -43,9 +42,4 @@ function countOf({ events, bytes }: Pending): string {
 
 function placeOf(postgres: string): string {
   return postgres === embeddedAddress ? "the embedded one" : postgres;
-}
-
-function settingOf(postgres: string | undefined): string {
-  if (postgres === undefined) return "the DATABASE_URL of before, or without one,";
-  return postgres === embeddedAddress ? "DATABASE_URL unset" : "that DATABASE_URL";
 }
