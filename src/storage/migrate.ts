@@ -1,5 +1,5 @@
-// Migrations: applies the numbered files in sql/ to both stores, forward only, each once. A file that was changed after it
-// was applied, a gap in the numbers, or a store that another version made stops the start.
+// Migrations: applies the numbered files in sql/ to both stores, forward only, each once. A file that was changed
+// after it was applied, a gap in the numbers, or a store that another version made stops the start.
 
 import { readFileSync, readdirSync } from "node:fs";
 import { basename, join } from "node:path";

@@ -82,8 +82,8 @@ export class Ledger {
   }
 
   /**
-   * Rewrites the ledger with the newest id and these segments; no finished segment's file may be left by then. From then
-   * on synced() takes notes. Returns false, and keeps the old file, when the disk has no room for a new one.
+   * Rewrites the ledger with the newest id and these segments; no finished segment's file may be left by then. From
+   * then on synced() takes notes. Returns false, and keeps the old file, when the disk has no room for a new one.
    */
   restart(lastMillis: number, waiting: readonly Segment[] = []): boolean {
     this.#sealed.clear();

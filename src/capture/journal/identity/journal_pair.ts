@@ -23,8 +23,13 @@ import {
   registerJournal,
 } from "./store.ts";
 import type { Pending } from "../journal_room.ts";
-import { type KnownJournal, type PairStanding, pairStandingOf } from "./journal_standing.ts";
-import { foreignPair, livingTwin } from "./pair_refusal.ts";
+import {
+  type KnownJournal,
+  type PairStanding,
+  foreignPair,
+  livingTwin,
+  pairStandingOf,
+} from "./journal_standing.ts";
 
 export interface PairOptions {
   sql: Postgres;

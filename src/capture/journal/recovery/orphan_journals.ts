@@ -41,9 +41,9 @@ export function leftOf(
 }
 
 /**
- * Moves the segments of the journals in `leftDirs` to `folder`, where they count as an earlier process's: ids of segments
- * and batches are unique among all journals. Resolves to the names of those journals, whose registrations may go once
- * `folder`'s own journal has published its watermark.
+ * Moves the segments of the journals in `leftDirs` to `folder`, where they count as an earlier process's: ids of
+ * segments and batches are unique among all journals. Resolves to the names of those journals, whose registrations may
+ * go once `folder`'s own journal has published its watermark.
  * @throws UserError when one of them is still written.
  */
 export async function takeOverJournals(

@@ -5,8 +5,8 @@
 //   head = "SLUICEJ1"  u64 segment id  u8 lane (its place in `lanes`)  3 × 0  u32 CRC-32 of what is before it
 //
 // All integers are little-endian. A file may be recycled from another segment: frames of that one may follow the last
-// frame of this one, and differ by their batch numbers. A batch is the frames of one number, all of one partition of the
-// table, so that it is stored whole or not at all; an INSERT may hold several batches.
+// frame of this one, and differ by their batch numbers. A batch is the frames of one number, all of one partition of
+// the table, so that it is stored whole or not at all; an INSERT may hold several batches.
 //   segment id = 41 bits of ms since 2020, 12 bits of journal number;  batch = segment id, 11 bits of place
 
 import { crc32 } from "node:zlib";
