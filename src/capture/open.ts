@@ -20,7 +20,7 @@ import { Flush, type FlushCounts } from "./flush/flush.ts";
 import { Journal } from "./journal/journal.ts";
 import { writeDurably } from "./journal/segments/files.ts";
 import { journalLimits } from "./journal/limits.ts";
-import { tellCopy } from "./journal/identity/journal_home.ts";
+import { logCopy } from "./journal/identity/journal_home.ts";
 import { type JournalPair, openPair } from "./journal/identity/journal_pair.ts";
 import { leaveJournals } from "./journal/identity/store.ts";
 import { MergeFlush } from "./flush/merges.ts";
@@ -86,7 +86,7 @@ export async function openCapture(options: OpenCaptureOptions): Promise<OpenedCa
   const room = new DiskRoom({ folder, log });
   await room.look();
   const journal = openJournal(options, folder, pair.number, room);
-  if (!shared) tellCopy(pair.copiedFrom, { dataDir, postgres, log });
+  if (!shared) logCopy(pair.copiedFrom, { dataDir, postgres, log });
   await settle(pair, journal);
   const book = new WarningBook({
     lane: journal.warnings,

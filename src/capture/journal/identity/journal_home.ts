@@ -29,7 +29,7 @@ export function isStillThere(home: Home): boolean {
 }
 
 /** Logs that a folder was copied or moved since its last start. */
-export function tellCopy(
+export function logCopy(
   from: (Home & { stillThere: boolean }) | undefined,
   { dataDir, postgres, log }: { dataDir: string; postgres: string; log: Log },
 ): void {

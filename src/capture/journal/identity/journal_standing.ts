@@ -42,12 +42,16 @@ export async function pairStandingOf(
   const isMoved = isElsewhere(identity.home, home);
   // No other server reaches an embedded database.
   const isWatched = (isHeld || isMoved) && postgres !== embeddedAddress;
-  if (isWatched && (await isTold(sql, identity, registration))) return "copy";
+  if (isWatched && (await isPublished(sql, identity, registration))) return "copy";
   return isHeld || isTaken || registered !== number ? "lost" : "ours";
 }
 
 /** Whether some process publishes the journal's watermark right now. */
-async function isTold(sql: Postgres, identity: JournalIdentity, { row }: Registration): Promise<boolean> {
+async function isPublished(
+  sql: Postgres,
+  identity: JournalIdentity,
+  { row }: Registration,
+): Promise<boolean> {
   if (!row) return false;
   for (let waited = 0; waited < journalLimits.journalAliveMs; waited += aliveAgainMs) {
     await sleep(aliveAgainMs);

@@ -28,7 +28,7 @@ interface Found extends Named {
   certain: boolean;
 }
 
-/** Moves misnamed files aside, for takeBack() to rename; returns their names before and after. */
+/** Moves misnamed files aside, for renameBack() to rename; returns their names before and after. */
 export function findMisnamed(
   folder: string,
   names: readonly string[],
@@ -51,7 +51,7 @@ export function findMisnamed(
 }
 
 /** Renames the files; returns the paths of those whose name is taken by a file that has it rightly. */
-export function takeBack(folder: string): string[] {
+export function renameBack(folder: string): string[] {
   const copies: string[] = [];
   for (const name of readdirSync(folder).filter((one) => one.endsWith(suffix))) {
     const own = `${folder}/${name.slice(0, -suffix.length)}`;

@@ -14,7 +14,7 @@ import {
 import { basename, dirname } from "node:path";
 import { type Log, reasonOf } from "../../../core/log.ts";
 import type { Expected, Ledger, Noted } from "../ledger.ts";
-import { findMisnamed, takeBack } from "./misnamed.ts";
+import { findMisnamed, renameBack } from "./misnamed.ts";
 import { type Segment, millisOfSegment, returnedSuffix } from "../segments/segment.ts";
 import { type ReadSegment, readSegment, withoutFramesFrom } from "../segments/segment_reader.ts";
 import { judgeSegment } from "./verdict.ts";
@@ -59,7 +59,7 @@ export class Recovery {
       this.#options.damaged({ files: 1, rows: 0, bytes: 0 });
     }
     for (const name of noted.finished) rmSync(`${folder}/${basename(name)}`, { force: true });
-    this.#giveNamesBack(noted);
+    this.#renameMisnamed(noted);
     const names = segmentNames(folder);
     for (const name of names) this.take(`${folder}/${name}`, noted.expected.get(name));
     for (const [name, expected] of noted.expected)
@@ -107,13 +107,13 @@ export class Recovery {
     }
   }
 
-  #giveNamesBack(noted: Noted): void {
+  #renameMisnamed(noted: Noted): void {
     const { folder, log } = this.#options;
     for (const { from, to } of findMisnamed(folder, segmentNames(folder), noted.expected)) {
       log.error("a journal file has the name of another; it goes on under its own", { file: from, name: to });
       this.#options.damaged({ files: 1, rows: 0, bytes: 0 });
     }
-    for (const copy of takeBack(folder)) {
+    for (const copy of renameBack(folder)) {
       const kept = setAside(copy);
       log.error("a journal file is there twice; the one under another's name was set aside", { kept });
     }
