@@ -109,7 +109,7 @@ async function openParts(
   const postgres = databaseOf(databaseUrl);
   const identity = readJournalIdentity(`${dataDir}/journal`);
   // Saved keys are of the Postgres of before: at another place nothing is captured by them until it answers.
-  const isElsewhere = identity?.bond !== undefined && !isSameDatabase(identity.bond.postgres, postgres);
+  const isElsewhere = identity !== undefined && !isSameDatabase(identity.postgres, postgres);
   const insist = identity === undefined || isElsewhere;
   const planned = workersOf(config.workers);
   const { count } = planned;

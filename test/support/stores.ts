@@ -1,7 +1,5 @@
 // Stores for tests: embedded ones, and a ClickHouse front of its own that plays the remote one and can be told to fail.
 
-import { cpSync, readdirSync } from "node:fs";
-import { join } from "node:path";
 import { silentLog } from "../../src/core/log.ts";
 import { chdbServerCommand, chdbServerEnv } from "../../src/storage/embedded/clickhouse.ts";
 import type { ServerFault } from "../../src/storage/chdb_server/fault.ts";
@@ -25,14 +23,6 @@ export async function openTestStores(dataDir: string = makeFolder()): Promise<St
 /** The same, migrated and empty. */
 export async function openMadeStores(): Promise<Stores> {
   return openTestStores(await makeStoresFolder());
-}
-
-/** A folder of ClickHouse's migrations before `number`. */
-export function earlierMigrations(number: string): string {
-  const all = join(import.meta.dir, "../../sql/clickhouse");
-  const folder = makeFolder();
-  for (const name of readdirSync(all)) if (name < number) cpSync(join(all, name), join(folder, name));
-  return folder;
 }
 
 export interface TestFront {

@@ -1,5 +1,4 @@
-// How a request's events of visitors without a cookie are taken. Refuses those that cannot be, before anything of the
-// request is kept.
+// What a request's cookieless events need; refuses the request before any of it is kept when that is missing.
 
 import type { ProjectKeys } from "../../access/project_keys.ts";
 import { Fault } from "../../core/fault.ts";
@@ -14,7 +13,7 @@ export interface VisitingOptions {
 
 /**
  * `received`: when the request arrived, in microseconds since 1970.
- * @throws Fault unavailable when the scanned body holds such events, and a day's salt is not known.
+ * @throws Fault unavailable when the scanned body holds cookieless events and a day's salt is missing.
  */
 export function visitingOf(
   { keys, salts }: VisitingOptions,
@@ -25,7 +24,7 @@ export function visitingOf(
 ): Visiting {
   const { enabled, timezone } = keys.cookieless(project_id);
   const visiting = { enabled, timezone, salts: salts.days, address };
-  // Days change once a day: nearly always all are there, and no entry is looked at.
+  // Nearly always all salts are there, and no entry has to be looked at.
   if (!enabled || salts.isWhole(received / 1000)) return visiting;
   if (!(scan.isPartial ? mayHoldVisits(scan.bytes) : holdsVisits(scan, scan.count))) return visiting;
   const detail = "Events of visitors without a cookie cannot be taken right now. Send them again later.";

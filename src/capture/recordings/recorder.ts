@@ -1,5 +1,5 @@
-// The recorder: takes the snapshots of one request into the lane of recordings, for a project that wants them. Never
-// lets them use up the journal's room for events.
+// The recorder: appends the snapshots of one request to the lane of recordings, for a project that records sessions, as
+// long as they leave the journal room for events.
 
 import { yieldToEventLoop } from "../../core/clock.ts";
 import { Fault } from "../../core/fault.ts";
@@ -14,18 +14,18 @@ import { type SnapshotRow, type SnapshotSending, SnapshotReading, readSnapshot }
 
 export interface RecorderOptions extends SnapshotSending {
   journal: Journal;
-  /** Whether the project's sessions are recorded at all. */
+  /** Whether the project's sessions are recorded. */
   wanted: boolean;
-  /** How long a recording is kept. */
+  /** How many days a recording is kept. */
   retentionDays: number;
-  /** Long ones are copied, and the copies acquired from it. */
+  /** Memory for copies of long snapshots is acquired from it. */
   lease?: MemoryLease | undefined;
 }
 
 export class Recorder {
   /** Snapshots taken. */
   taken = 0;
-  /** True when some were left because nobody wants them: their sender may stop. */
+  /** True when some were ignored because the project records no sessions: their sender may stop. */
   unwanted = false;
   readonly #options: RecorderOptions;
   readonly #failedBefore: number;
@@ -36,15 +36,15 @@ export class Recorder {
   }
 
   /**
-   * Lays entry `at` into the open block; returns why not, if it is not taken.
-   * @throws Fault unavailable when recordings have filled their part of the journal, journal_share_exceeded when those
-   * of this project have.
+   * Appends entry `at` to the open block; returns the reason if it is ignored.
+   * @throws Fault unavailable when recordings have filled their part of the journal, journal_share_exceeded when this
+   * project's have filled its share.
    */
   take(scan: BodyScanner, at: number): Reason | undefined {
     return this.#refused() ?? this.#keep(readSnapshot(scan, at, this.#options));
   }
 
-  /** The same for a long one; others get their turn between stretches. @throws Fault unavailable without memory too. */
+  /** The same for a long one, with pauses for other requests. @throws Fault unavailable also without memory. */
   async takeLong(scan: BodyScanner, at: number): Promise<Reason | undefined> {
     const refused = this.#refused();
     if (refused) return refused;
@@ -75,12 +75,12 @@ export class Recorder {
     return undefined;
   }
 
-  /** True when a commit's worth of recordings waits for the disk: makeRoom() before more are taken. */
+  /** True when makeRoom() should be called before more are taken. */
   get crowded(): boolean {
     return this.taken > 0 && this.#options.journal.recordings.crowded;
   }
 
-  /** Waits for the disk. */
+  /** Resolves when what waits is on disk. */
   async makeRoom(): Promise<void> {
     await this.#options.journal.recordings.commit();
   }

@@ -1,5 +1,5 @@
--- Subscriptions, and what became of each of their deliveries. A row of subscription_deliveries is made in the
--- transaction that moves next_delivery_date on, so that one date has one delivery whoever looks at it.
+-- Subscriptions and their deliveries. A delivery is inserted in the transaction that advances next_delivery_date, so
+-- that one date has one delivery, whichever process finds it due.
 
 CREATE TABLE subscriptions
 (
@@ -16,18 +16,18 @@ CREATE TABLE subscriptions
     count integer,
     start_date timestamptz NOT NULL,
     until_date timestamptz,
-    -- whose wall clock start_date's time is read from; null = UTC
+    -- the zone in which start_date's time of day is kept; null = UTC
     timezone text,
     title text CHECK (char_length(title) <= 100),
     invite_message text,
     deleted boolean NOT NULL DEFAULT false,
     created_by integer REFERENCES users (id) ON DELETE SET NULL,
     created_at timestamptz NOT NULL,
-    -- null = no further one
+    -- null = no further delivery
     next_delivery_date timestamptz,
-    -- scheduled deliveries that failed one after the other through the target's fault
+    -- consecutive scheduled deliveries that failed because of the target
     failures smallint NOT NULL DEFAULT 0,
-    -- set when there were too many of them
+    -- set when these were too many
     disabled_at timestamptz
 );
 
@@ -41,20 +41,20 @@ CREATE INDEX subscriptions_created_by ON subscriptions (created_by);
 CREATE TABLE subscription_deliveries
 (
     id integer GENERATED ALWAYS AS IDENTITY PRIMARY KEY,
-    -- what a receiver may tell repetitions by
+    -- by which a receiver recognizes a repeated delivery
     uuid uuid NOT NULL UNIQUE,
     subscription_id integer NOT NULL REFERENCES subscriptions (id) ON DELETE CASCADE,
     due_at timestamptz NOT NULL,
-    -- asked for by somebody, beside the schedule
+    -- requested by a user, outside the schedule
     test boolean NOT NULL DEFAULT false,
     status text NOT NULL DEFAULT 'pending' CHECK (status IN ('pending', 'retrying', 'delivered', 'failed')),
     attempts smallint NOT NULL DEFAULT 0,
     -- null = ended
     next_attempt_at timestamptz,
-    -- which claim works on it, and until when nobody else may
+    -- the claim that works on it, and until when no other process may
     claim uuid,
     claimed_until timestamptz,
-    -- what is sent, made once
+    -- what is sent; made once, so that every attempt sends the same
     report jsonb,
     -- recipient → {"state": "sending" | "sent" | "refused", "error": …}; "sending" is written before the send
     recipients jsonb NOT NULL DEFAULT '{}' CHECK (jsonb_typeof(recipients) = 'object'),

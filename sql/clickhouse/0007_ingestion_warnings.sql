@@ -1,5 +1,5 @@
--- Ingestion warnings: what became of events that were ignored, altered, or lack what their kind needs, and spikes.
--- The first of each type, project and minute one by one, the rest as one row that counts them: sum(count) is all.
+-- Ingestion warnings: events that were ignored or altered, events that lack what their kind needs, and spikes. The
+-- first ones of each type, project and minute have a row each, the others share one row: sum(count) counts all.
 
 CREATE TABLE IF NOT EXISTS ingestion_warnings
 (
@@ -9,10 +9,10 @@ CREATE TABLE IF NOT EXISTS ingestion_warnings
     details String CODEC(ZSTD(1)),
     event String CODEC(ZSTD(1)),
     distinct_id String CODEC(ZSTD(1)),
-    -- events this row stands for
+    -- how many events this row stands for
     count UInt64 DEFAULT 1,
     timestamp DateTime64(6, 'UTC') CODEC(Delta, ZSTD(1)),
-    -- the journal's batch these rows came in: asking for any row of it tells whether an insert took place
+    -- as in event_rows
     _batch UInt64 CODEC(Delta, ZSTD(1)),
     _row UInt32 CODEC(Delta, ZSTD(1)),
     INDEX batch_range _batch TYPE minmax GRANULARITY 1

@@ -1,5 +1,5 @@
--- Session recordings rest in ClickHouse; here is what people did with them. Their ids are sessions', any text up to 200
--- characters.
+-- What users did with session recordings: views, deletions, sharing. The recordings themselves are in ClickHouse. A
+-- recording's id is its session's, any text of up to 200 characters.
 
 CREATE TABLE session_recording_views
 (
@@ -12,19 +12,20 @@ CREATE TABLE session_recording_views
 
 CREATE INDEX session_recording_views_of_user ON session_recording_views (user_id);
 
--- Who deleted what, and how far that has come. A row stays for good: what arrives later of a deleted session is
--- neither shown nor kept.
+-- Deleted recordings, and how far each deletion has come. Rows are kept for ever: data of a deleted session that
+-- arrives later is neither shown nor kept.
 CREATE TABLE session_recording_deletions
 (
     project_id integer NOT NULL REFERENCES projects (id) ON DELETE CASCADE,
     session_id text NOT NULL CHECK (char_length(session_id) <= 200),
     deleted_by integer REFERENCES users (id) ON DELETE SET NULL,
     deleted_at timestamptz NOT NULL,
-    -- when no query of ClickHouse found it any more
+    -- since when no query of ClickHouse finds it
     hidden_at timestamptz,
-    -- when pieces that came late were last looked for
+    -- when data that arrived late was last looked for
     checked_at timestamptz,
-    -- when its bytes were gone from ClickHouse's files, but for those of merged parts, which last some minutes more
+    -- when its bytes were gone from ClickHouse's active parts; parts that were merged stay on disk some minutes
+    -- longer
     removed_at timestamptz,
     PRIMARY KEY (project_id, session_id)
 );
@@ -42,9 +43,3 @@ CREATE TABLE session_recording_sharing
     created_at timestamptz NOT NULL DEFAULT now(),
     PRIMARY KEY (project_id, session_id)
 );
-
--- The capture keys in memory also say whose sessions are recorded.
-DROP TRIGGER projects_tell_keys ON projects;
-CREATE TRIGGER projects_tell_keys
-    AFTER INSERT OR DELETE OR UPDATE OF api_token, session_recording_opt_in ON projects
-    FOR EACH STATEMENT EXECUTE FUNCTION tell_project_keys();

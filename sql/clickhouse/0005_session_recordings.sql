@@ -1,11 +1,13 @@
--- Session recordings. A chunk is what a client's recorder sent as one $snapshot: rrweb events, and what they tell. It
--- rests once per (project, session, uuid), however often it was sent. All of a recording's numbers come from its chunks.
+-- Session recordings. A chunk is what a client's recorder sent as one $snapshot: rrweb events, with figures read from
+-- them. A chunk is stored once for each (project, session, uuid). All of a recording's figures are computed from its
+-- chunks.
 
+-- Small granules, as a recording is read by its key.
 CREATE TABLE IF NOT EXISTS snapshot_chunks
 (
     project_id UInt32,
     session_id String CODEC(ZSTD(1)),
-    -- what lists are made of and recordings found by: many times shorter to compare
+    -- by which lists and look-ups find a recording: many times faster to compare than the id
     session_hash UInt64 MATERIALIZED sipHash64(session_id),
     uuid UUID,
     window_id String CODEC(ZSTD(1)),
@@ -22,7 +24,7 @@ CREATE TABLE IF NOT EXISTS snapshot_chunks
     console_log_count UInt32 CODEC(ZSTD(1)),
     console_warn_count UInt32 CODEC(ZSTD(1)),
     console_error_count UInt32 CODEC(ZSTD(1)),
-    -- the seconds since 1970 in which somebody moved, clicked or typed: numbers with commas between
+    -- seconds since 1970 in which the visitor moved, clicked or typed, separated by commas
     active_at String CODEC(ZSTD(1)),
     start_url String CODEC(ZSTD(1)),
     snapshot_source LowCardinality(String),
@@ -30,10 +32,10 @@ CREATE TABLE IF NOT EXISTS snapshot_chunks
     size UInt32 CODEC(ZSTD(1)),
     -- JSON text: an rrweb event or an array of them, as the client sent them
     data String CODEC(ZSTD(3)),
-    -- the journal's batch these rows came in: asking for any row of it tells whether an insert took place
+    -- as in event_rows
     _batch UInt64 CODEC(Delta, ZSTD(1)),
     _row UInt32 CODEC(Delta, ZSTD(1)),
-    -- the first arrival wins, as with events
+    -- the first arrival wins, as in event_rows
     _version UInt64 MATERIALIZED 18446744073709551615 - toUInt64(greatest(toUnixTimestamp64Micro(created_at), 0)) CODEC(Delta, ZSTD(1)),
     INDEX batch_range _batch TYPE minmax GRANULARITY 1
 )
@@ -43,35 +45,37 @@ ORDER BY (project_id, session_hash, session_id, uuid)
 TTL toDateTime(expires_at)
 SETTINGS index_granularity = 256, min_compress_block_size = 4096, fsync_after_insert = 1, fsync_part_directory = 1, min_rows_to_fsync_after_merge = 1, old_parts_lifetime = 480;
 
--- When each recording began: for lists, which would otherwise read every chunk. Only least and greatest rest here, so
--- that deriving a chunk twice changes nothing. Small granules: a list finds some hundreds of sessions among millions by key.
-CREATE TABLE IF NOT EXISTS session_recording_spans
+-- The recordings that have chunks of a day (UTC, by the client's clock). Ordered by day, so that a list of the newest
+-- reads only these. A recording over midnight has a row for each day; its start is the least of them. Deriving a
+-- chunk again changes nothing.
+CREATE TABLE IF NOT EXISTS session_recording_days
 (
     project_id UInt32,
+    day Date32,
     session_hash UInt64,
-    session_id String CODEC(ZSTD(1)),
     distinct_id String CODEC(ZSTD(1)),
     start_time SimpleAggregateFunction(min, DateTime64(6, 'UTC')) CODEC(Delta, ZSTD(1)),
-    expires_at SimpleAggregateFunction(max, DateTime64(6, 'UTC')) CODEC(Delta, ZSTD(1))
+    expires_at SimpleAggregateFunction(max, DateTime64(6, 'UTC')) CODEC(Delta, ZSTD(1)),
+    INDEX distinct_id distinct_id TYPE bloom_filter(0.01) GRANULARITY 1
 )
 ENGINE = AggregatingMergeTree
-ORDER BY (project_id, session_hash, session_id, distinct_id)
+ORDER BY (project_id, day, session_hash, distinct_id)
 TTL toDateTime(expires_at)
-SETTINGS index_granularity = 256, fsync_after_insert = 1, fsync_part_directory = 1, min_rows_to_fsync_after_merge = 1, old_parts_lifetime = 480;
+SETTINGS index_granularity = 1024, fsync_after_insert = 1, fsync_part_directory = 1, min_rows_to_fsync_after_merge = 1, old_parts_lifetime = 480;
 
-CREATE MATERIALIZED VIEW IF NOT EXISTS session_recording_spans_of_chunks TO session_recording_spans AS
+CREATE MATERIALIZED VIEW IF NOT EXISTS session_recording_days_of_chunks TO session_recording_days AS
 SELECT
     project_id,
+    toDate32(first_at) AS day,
     session_hash,
-    session_id,
     distinct_id,
     min(first_at) AS start_time,
     max(expires_at) AS expires_at
 FROM snapshot_chunks
-GROUP BY project_id, session_hash, session_id, distinct_id;
+GROUP BY project_id, day, session_hash, distinct_id;
 
--- One row a recording. Seconds count as active from one movement, click or keypress to the next, when no more than five
--- lie between; the last of such a stretch counts as one.
+-- One row a recording. Active seconds run from one movement, click or keypress to the next if at most five seconds
+-- lie between; the last one of such a stretch counts as one second.
 CREATE OR REPLACE VIEW session_recordings AS
 WITH
     arraySort(arrayDistinct(arrayMap(second -> toUInt32OrZero(second),
@@ -104,7 +108,7 @@ SELECT
     sum(size) AS size
 FROM
 (
-    -- What was sent twice counts once. Not FINAL, which takes four times as long for a page of recordings.
+    -- A chunk that was sent twice counts once. FINAL would take four times as long for a page of recordings.
     SELECT * , session_hash
     FROM snapshot_chunks
     LIMIT 1 BY project_id, session_hash, session_id, uuid

@@ -1,5 +1,5 @@
--- Insights, the dashboards that show them, and the tiles that put one on the other. Deleted ones are only
--- marked: whatever names them still finds them, and they can be brought back.
+-- Insights, dashboards, and the tiles that put insights on dashboards. Deleting marks a row: references stay valid,
+-- and it can be restored.
 
 CREATE TABLE insights
 (
@@ -7,7 +7,7 @@ CREATE TABLE insights
     project_id integer NOT NULL REFERENCES projects (id) ON DELETE CASCADE,
     short_id text NOT NULL CHECK (short_id ~ '^[0-9A-Za-z]{8,12}$'),
     name text CHECK (char_length(name) <= 400),
-    -- made from the query whenever that is saved
+    -- made from the query each time it is saved
     derived_name text CHECK (char_length(derived_name) <= 400),
     description text DEFAULT '',
     query jsonb NOT NULL CHECK (jsonb_typeof(query) = 'object'),

@@ -1,5 +1,5 @@
--- Sessions once more, at three quarters of the cost: four states of `uniq` a session took as long to write as everything else
--- of it together, and a list of numbers says the same.
+-- Sessions: what the events of one $session_id say together. The aggregates are idempotent: neither a client's retry
+-- nor an INSERT that was repeated in doubt changes anything.
 
 CREATE TABLE IF NOT EXISTS session_facts
 (
@@ -7,96 +7,95 @@ CREATE TABLE IF NOT EXISTS session_facts
     session_id String,
     start_time SimpleAggregateFunction(min, DateTime64(6, 'UTC')),
     end_time SimpleAggregateFunction(max, DateTime64(6, 'UTC')),
-    -- These begin with eight bytes that compare like a moment: the later one wins, or the earlier where all bits are
-    -- turned round. A text is compared in a tenth of the time that a tuple takes. What follows is of that event; empty
-    -- where there is none.
-    -- of the first event: its distinct id
+    -- These begin with eight bytes that sort like the event's moment, inverted where the earliest wins; the rest is
+    -- of that event. Empty = no such event. Comparing texts takes a tenth of the time that comparing tuples takes. of
+    -- the first event: its distinct id
     first_seen SimpleAggregateFunction(max, String),
-    -- of the first event with a URL: URL, referrer, its domain, and if there are any, five utm and fifteen click ids, a NUL
-    -- between each two
+    -- of the first event with a URL, separated by NUL: URL, referrer, its domain; if any is there, five utm and
+    -- fifteen click ids
     entry SimpleAggregateFunction(max, String),
     -- of the last event with a URL: its URL
     exit SimpleAggregateFunction(max, String),
-    -- of the last click that led elsewhere: its URL
+    -- of the last click on an external link: its URL
     external_click SimpleAggregateFunction(max, String),
     -- of the first event that measured it: the bytes of a Float64, in milliseconds
     lcp SimpleAggregateFunction(max, String),
-    -- its events, each once however often it was sent, 65,536 of them at most: thirty bits of the uuid's hash, and what it
-    -- is in the last two: 1 a $pageview, 2 an $autocapture, 3 a $screen, 0 any other
+    -- its events, each once however often it was sent, 65,536 at most: thirty bits of the uuid's hash, and two bits
+    -- of kind: 1 $pageview, 2 $autocapture, 3 $screen, 0 any other. A list costs three quarters of what four states
+    -- of uniq cost
     counted SimpleAggregateFunction(groupUniqArrayArray(65536), Array(UInt32))
 )
 ENGINE = AggregatingMergeTree
 ORDER BY (project_id, session_id)
 SETTINGS index_granularity = 1024, fsync_after_insert = 1, fsync_part_directory = 1, min_rows_to_fsync_after_merge = 1, old_parts_lifetime = 480;
 
--- Events without the word cost a search for it and no more; of an ad tell few, so its names are searched for as well before
--- they are read one by one. What the engine's own reader does not take (a number too long, half of a surrogate pair) still
--- counts for its session. The hash is the one that `uniq` makes of a uuid, for the sake of those counted before.
+-- Events without the text "$session_id" cost one search. `sent` is computed in the innermost query, as the engine
+-- would otherwise compute it once for WHERE and again for GROUP BY. Few events carry advertising parameters, so they
+-- are looked for in one event of each session only: its first with a URL (`entered` sorts like `entry`).
 CREATE MATERIALIZED VIEW IF NOT EXISTS session_facts_of_events TO session_facts AS
 WITH
-    JSONExtract(properties, 'Tuple(`$session_id` String, `$current_url` String, `$referrer` String, `$referring_domain` String, `$external_click_url` String, `$web_vitals_LCP_value` Float64)') AS sent,
-    if(sent.1 != '', sent.1, extract(properties, '"\\$session_id"\\s*:\\s*"([^"\\\\]+)"')) AS session,
     if(
-        multiSearchAny(properties, ['"utm_', 'clid"', '"gad_source"', '"gclsrc"', '"gbraid"', '"wbraid"', '"msclkid"', '"li_fat_id"', '"mc_cid"', '"igshid"', '"_kx"']),
+        multiSearchAny(entered_properties, ['"utm_', 'clid"', '"gad_source"', '"gclsrc"', '"gbraid"', '"wbraid"', '"msclkid"', '"li_fat_id"', '"mc_cid"', '"igshid"', '"_kx"']),
         concat('\0', arrayStringConcat(arrayMap(
-            name -> JSONExtractString(properties, name),
+            name -> JSONExtractString(entered_properties, name),
             ['utm_source', 'utm_medium', 'utm_campaign', 'utm_term', 'utm_content', 'gclid', 'gad_source', 'gclsrc', 'dclid', 'gbraid', 'wbraid', 'fbclid', 'msclkid', 'twclid', 'li_fat_id', 'mc_cid', 'igshid', 'ttclid', '_kx', 'irclid']
         ), '\0')),
-        '') AS ad,
-    bitXor(reinterpretAsUInt64(toUnixTimestamp64Micro(timestamp)), 0x8000000000000000) AS moment,
-    reverse(reinterpretAsFixedString(moment)) AS late,
-    reverse(reinterpretAsFixedString(bitNot(moment))) AS early,
-    reinterpretAsUInt128(uuid) AS number,
-    bitXor(bitXor(toUInt64(number), toUInt64(bitShiftRight(number, 64))), 0x4CF2D2BAAE6DA887) AS folded,
-    toUInt32(intHash64(bitXor(intHash64(folded), 0x4CF2D2BAAE6DA887))) AS hash
-SELECT
-    project_id,
-    session AS session_id,
-    min(timestamp) AS start_time,
-    max(timestamp) AS end_time,
-    max(concat(early, distinct_id)) AS first_seen,
-    max(if(sent.2 = '', '', concat(early, sent.2, '\0', sent.3, '\0', sent.4, ad))) AS entry,
-    max(if(sent.2 = '', '', concat(late, sent.2))) AS exit,
-    max(if(sent.5 = '', '', concat(late, sent.5))) AS external_click,
-    max(if(sent.6 > 0, concat(early, reinterpretAsFixedString(sent.6)), '')) AS lcp,
-    groupUniqArray(65536)(bitOr(bitAnd(hash, 0xFFFFFFFC), transform(event, ['$pageview', '$autocapture', '$screen'], [1, 2, 3], 0))) AS counted
-FROM event_feed
-WHERE position(properties, '"$session_id"') > 0 AND session != '' AND length(session) <= 200
-GROUP BY project_id, session_id;
-
--- Those that were told of before. Of a state of `uniq` the hashes are taken as they rest: a byte, how many there are in as
--- many bytes as that takes, and four bytes each.
-INSERT INTO session_facts (project_id, session_id, start_time, end_time, first_seen, entry, exit, external_click, lcp, counted)
-WITH
-    (state, kind) -> arrayMap(
-        number -> bitOr(bitAnd(reinterpretAsUInt32(unhex(number)), 0xFFFFFFFC), kind),
-        extractAll(hex(substring(state, 2 + (length(state) - 1) % 4)), '.{8}')
-    ) AS hashes,
-    -- An event that is of a kind is among all of them as well, behind it here.
-    arrayReverseSort(arrayConcat(
-        hashes(CAST(events, 'String'), 0),
-        hashes(CAST(pageviews, 'String'), 1),
-        hashes(CAST(autocaptures, 'String'), 2),
-        hashes(CAST(screens, 'String'), 3)
-    )) AS numbers
+        '') AS ad
 SELECT
     project_id,
     session_id,
     start_time,
     end_time,
     first_seen,
-    entry,
+    if(entered = '', '', concat(entered, ad)) AS entry,
     exit,
     external_click,
     lcp,
-    arrayFilter(
-        (number, before) -> bitShiftRight(number, 2) != bitShiftRight(before, 2),
-        numbers,
-        arrayShiftRight(numbers, 1, bitXor(numbers[1], 4))
-    ) AS counted
-FROM session_rows;
+    counted
+FROM
+(
+    WITH
+        bitXor(reinterpretAsUInt64(toUnixTimestamp64Micro(timestamp)), 0x8000000000000000) AS moment,
+        reverse(reinterpretAsFixedString(moment)) AS late,
+        reverse(reinterpretAsFixedString(bitNot(moment))) AS early,
+        if(sent.2 = '', '', concat(early, sent.2, '\0', sent.3, '\0', sent.4)) AS came,
+        -- The hash by which the engine's own `uniq` counts a UUID.
+        reinterpretAsUInt128(uuid) AS number,
+        bitXor(bitXor(toUInt64(number), toUInt64(bitShiftRight(number, 64))), 0x4CF2D2BAAE6DA887) AS folded,
+        toUInt32(intHash64(bitXor(intHash64(folded), 0x4CF2D2BAAE6DA887))) AS hash
+    SELECT
+        project_id,
+        session AS session_id,
+        min(timestamp) AS start_time,
+        max(timestamp) AS end_time,
+        max(concat(early, distinct_id)) AS first_seen,
+        max(came) AS entered,
+        argMax(properties, came) AS entered_properties,
+        max(if(sent.2 = '', '', concat(late, sent.2))) AS exit,
+        max(if(sent.5 = '', '', concat(late, sent.5))) AS external_click,
+        max(if(sent.6 > 0, concat(early, reinterpretAsFixedString(sent.6)), '')) AS lcp,
+        groupUniqArray(65536)(bitOr(bitAnd(hash, 0xFFFFFFFC), transform(event, ['$pageview', '$autocapture', '$screen'], [1, 2, 3], 0))) AS counted
+    FROM
+    (
+        -- Properties that JSONExtract does not accept (a number too long, a lone surrogate) still count for their
+        -- session.
+        SELECT
+            uuid,
+            project_id,
+            event,
+            distinct_id,
+            properties,
+            timestamp,
+            JSONExtract(properties, 'Tuple(`$session_id` String, `$current_url` String, `$referrer` String, `$referring_domain` String, `$external_click_url` String, `$web_vitals_LCP_value` Float64)') AS sent,
+            if(sent.1 != '', sent.1, extract(properties, '"\\$session_id"\\s*:\\s*"([^"\\\\]+)"')) AS session
+        FROM event_feed
+        WHERE position(properties, '"$session_id"') > 0
+    )
+    WHERE session != '' AND length(session) <= 200
+    GROUP BY project_id, session_id
+);
 
--- One row a session. channel_type: where its visitor came from, by what the entry's URL and referrer say.
+-- One row a session. channel_type: where the visitor came from, by the entry's URL and referrer.
 CREATE OR REPLACE VIEW sessions AS
 WITH
     splitByChar('\0', substring(entry, 9)) AS entered,
@@ -163,5 +162,3 @@ SELECT
         entered_domain NOT IN ('', '$direct'), 'Referral',
         'Unknown') AS channel_type
 FROM session_facts FINAL;
-
-DROP VIEW IF EXISTS session_rows_of_events;

@@ -1,5 +1,5 @@
--- Batch exports: what goes where and how often; backfills of a range; one run for each interval; what was said
--- on the way.
+-- Batch exports: what is exported, where to, and how often; backfills of a range; one run for each interval; log
+-- lines of runs.
 
 CREATE TABLE batch_exports
 (
@@ -10,22 +10,22 @@ CREATE TABLE batch_exports
     "interval" text NOT NULL CHECK ("interval" ~ '^(hour|day|week|every [1-9][0-9]{0,3} minutes)$'),
     paused boolean NOT NULL DEFAULT false,
     last_paused_at timestamptz,
-    -- no run before, no run after
+    -- no run begins before the one or ends after the other
     start_at timestamptz,
     end_at timestamptz,
     native_query text,
     filters jsonb,
     destination_type text NOT NULL
         CHECK (destination_type IN ('S3', 'AzureBlob', 'Postgres', 'HTTP', 'File', 'NoOp')),
-    -- what may be shown of the destination's configuration
+    -- the part of the destination's configuration that replies show
     destination_config jsonb NOT NULL CHECK (jsonb_typeof(destination_config) = 'object'),
-    -- the rest of it, sealed
+    -- its secrets, encrypted
     destination_secrets bytea NOT NULL,
     created_by integer REFERENCES users (id) ON DELETE SET NULL,
     created_at timestamptz NOT NULL,
     last_updated_at timestamptz NOT NULL,
     deleted boolean NOT NULL DEFAULT false,
-    -- the end of the last interval that a scheduled run was made for, or from which on they are made
+    -- the end of the last interval that has a scheduled run; before the first one, where scheduling begins
     scheduled_until timestamptz
 );
 
@@ -36,17 +36,17 @@ CREATE TABLE batch_export_backfills
 (
     id uuid PRIMARY KEY,
     batch_export_id uuid NOT NULL REFERENCES batch_exports (id) ON DELETE CASCADE,
-    -- as they were asked for
+    -- as requested
     start_at timestamptz,
     end_at timestamptz,
-    -- what is run: the start is unknown until the first data was looked for
+    -- the range that is run; its start is null until the earliest data is known
     range_start timestamptz,
     range_end timestamptz NOT NULL,
-    -- the export's when the backfill was asked for
+    -- the export's interval when the backfill was requested
     "interval" text NOT NULL,
-    -- intervals in the range, once its start is known
+    -- intervals in the range; null until its start is known
     total_runs integer CHECK (total_runs >= 0),
-    -- the end of the last interval that a run was made for
+    -- the end of the last interval that has a run
     scheduled_until timestamptz,
     status text NOT NULL DEFAULT 'Starting' CHECK (status IN (
         'Starting', 'Running', 'Completed', 'Failed', 'FailedRetryable', 'Cancelled', 'TimedOut', 'Terminated',
@@ -65,9 +65,9 @@ CREATE TABLE batch_export_runs
 (
     id uuid PRIMARY KEY,
     batch_export_id uuid NOT NULL REFERENCES batch_exports (id) ON DELETE CASCADE,
-    -- none = scheduled
+    -- null = a scheduled run
     backfill_id uuid REFERENCES batch_export_backfills (id) ON DELETE CASCADE,
-    -- none = from the beginning
+    -- null = from the earliest data
     data_interval_start timestamptz,
     data_interval_end timestamptz NOT NULL,
     status text NOT NULL DEFAULT 'Starting' CHECK (status IN (
@@ -78,7 +78,7 @@ CREATE TABLE batch_export_runs
     latest_error text,
     "cursor" text,
     attempts integer NOT NULL DEFAULT 0,
-    -- when a worker may take it
+    -- when a worker may claim it
     next_attempt_at timestamptz NOT NULL,
     lease_owner text,
     lease_until timestamptz,
@@ -87,7 +87,7 @@ CREATE TABLE batch_export_runs
     last_updated_at timestamptz NOT NULL
 );
 
--- One run for one interval of an export's schedule, and of a backfill.
+-- One run for each interval of an export's schedule, and for each interval of a backfill.
 CREATE UNIQUE INDEX batch_export_runs_scheduled
     ON batch_export_runs (batch_export_id, data_interval_end, coalesce(data_interval_start, '-infinity'))
     WHERE backfill_id IS NULL;
