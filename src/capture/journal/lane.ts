@@ -56,14 +56,16 @@ export class Lane<Row extends LaneRow, Block extends LaneBlock<Row> = LaneBlock<
   readonly name: LaneName;
   openRows = 0;
   openBytes = 0;
-  /** Groups that could not be written: their rows are refused with a 503, not lost in silence. */
+  /** Groups that could not be written; only counted. */
   failedGroups = 0;
   /** What waits in it, by project. */
   readonly usage = new LaneUsage();
   readonly #options: LaneOptions<Row, Block>;
   #open = new Map<number, Block>();
   #spare: Block[] = [];
-  #next: CommitWaiters | undefined;
+  /** The group that rows appended now belong to, and whether anybody waits for it. */
+  #group = new CommitWaiters();
+  #isWanted = false;
   #writing: Group<Block> | undefined;
   #running: Promise<void> | undefined;
   #sealWanted = false;
@@ -136,42 +138,47 @@ export class Lane<Row extends LaneRow, Block extends LaneBlock<Row> = LaneBlock<
     return this.openBytes >= journalLimits.groupBytesMax || this.openRows >= journalLimits.groupRowsMax;
   }
 
+  get group(): CommitWaiters {
+    return this.#group;
+  }
+
   /**
-   * Resolves when every row appended so far is on the disk.
+   * Resolves when the rows that were appended in this turn are on the disk, or what is on its way if there are none.
    * @throws Fault unavailable when they could not be written (they are dropped: their sender sends them again).
    */
   commit(): Promise<void> {
     if (this.openRows === 0) return this.#writing?.waiting.promise ?? Promise.resolve();
-    return this.#nextGroup().promise;
+    return this.#wantGroup().promise;
   }
 
-  /** The same for one who has appended in this very turn. */
+  /** The same without a promise. */
   join(waiter: CommitWaiter): void {
-    this.#nextGroup().add(waiter);
+    this.#wantGroup().add(waiter);
   }
 
-  #nextGroup(): CommitWaiters {
+  #wantGroup(): CommitWaiters {
     this.#asked++;
+    this.#isWanted = true;
     // Started behind all that is here to be read, so that requests that arrived together share one group.
     this.#running ??= yieldToEventLoop().then(() => this.#run());
-    return (this.#next ??= new CommitWaiters());
+    return this.#group;
   }
 
   /** Ends the growing segment, so that it can be flushed; rows that wait are written first. */
   seal(): Promise<void> {
     this.#sealWanted = true;
-    if (this.openRows > 0) this.#next ??= new CommitWaiters();
+    if (this.openRows > 0) this.#isWanted = true;
     this.#running ??= Promise.resolve().then(() => this.#run());
     return this.#running;
   }
 
   async #run(): Promise<void> {
-    while (this.#next || this.#sealWanted) {
+    while (this.#isWanted || this.#sealWanted) {
       // All rows that waited when seal() was called are in this group: what comes meanwhile holds nothing up.
       const [asked, sealing] = [this.#asked, this.#sealWanted];
       this.#asked = 0;
       this.#sealWanted = false;
-      if (this.#next) await this.#runGroup(this.#next);
+      if (this.#isWanted) await this.#runGroup();
       if (sealing) await this.#closeSegment();
       // The answers to many bring many more: they share the next group with those that wait already.
       if (asked >= journalLimits.gatherRequestsMin && !this.crowded) await sleep(journalLimits.gatherMs);
@@ -179,10 +186,12 @@ export class Lane<Row extends LaneRow, Block extends LaneBlock<Row> = LaneBlock<
     this.#running = undefined;
   }
 
-  async #runGroup(waiting: CommitWaiters): Promise<void> {
+  async #runGroup(): Promise<void> {
+    const waiting = this.#group;
     const group: Group<Block> = { blocks: [...this.#open.values()], waiting };
     this.#writing = group;
-    this.#next = undefined;
+    this.#group = new CommitWaiters();
+    this.#isWanted = false;
     this.#open = new Map();
     this.openRows = 0;
     this.openBytes = 0;

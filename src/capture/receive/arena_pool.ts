@@ -41,14 +41,9 @@ export class ArenaPool {
     return new ScanArena(Math.max(bytes, limits.inflatedBytesMax));
   }
 
-  /** The one for short bodies: whoever uses it does so in one turn, and need not give it back. */
+  /** The one for short bodies, which several requests use: each within one turn, and it is not given back. */
   get short(): ScanArena {
-    return (this.#short ??= new ScanArena(captureLimits.arenaBodyBytesMin));
-  }
-
-  /** The same, or none for others. */
-  lend({ length }: Uint8Array): ScanArena | undefined {
-    return length < captureLimits.arenaBodyBytesMin ? this.short : undefined;
+    return (this.#short ??= new ScanArena(captureLimits.arenaBodyBytesMin, true));
   }
 
   give(arena: ScanArena): void {

@@ -65,14 +65,17 @@ const wholeBytesPerSecond = receiveLimits.wholeBodyBytesPerSecondMin;
  */
 function receiveWhole(request: Request, announced: number, bounds: UploadBounds): Promise<Uint8Array> {
   return new Promise((resolve, reject) => {
-    receiveShort(request, announced, bounds, { arrived: resolve, late: reject });
+    receiveShort(request, announced, bounds, { arrived: resolve, late: reject, looksLeft: 0, msMax: 0 });
   });
 }
 
-/** Who gets a short body, or is told that it does not come (upload_timeout). */
+/** Gets a short body, or is told that it does not come (upload_timeout). */
 export interface Receiver {
   arrived(body: Uint8Array): void;
   late(fault: Fault): void;
+  /** Kept by receiveShort(): after so many more looks it is late, and how long that is in ms. */
+  looksLeft: number;
+  msMax: number;
 }
 
 /** The same without a promise: one of the receiver's two is called, once, in a later turn. */
@@ -82,34 +85,26 @@ export function receiveShort(
   bounds: UploadBounds = usual,
   receiver: Receiver,
 ): void {
-  const msMax = bounds.stallMsMax + (announced / wholeBytesPerSecond) * 1000;
-  const wait: Wait = { turns: Math.ceil(msMax / receiveLimits.uploadLookMs) + 1, msMax, receiver };
-  waiting.add(wait);
+  receiver.msMax = bounds.stallMsMax + (announced / wholeBytesPerSecond) * 1000;
+  receiver.looksLeft = Math.ceil(receiver.msMax / receiveLimits.uploadLookMs) + 1;
+  waiting.add(receiver);
   looking ??= setInterval(look, receiveLimits.uploadLookMs);
   // What comes or fails after the time is up has had its answer.
   request.bytes().then(
-    (body) => waiting.delete(wait) && receiver.arrived(body),
-    () => waiting.delete(wait) && receiver.late(gone()),
+    (body) => waiting.delete(receiver) && receiver.arrived(body),
+    () => waiting.delete(receiver) && receiver.late(gone()),
   );
 }
 
-/** A short body that is not here yet. */
-interface Wait {
-  /** So many more looks, and it is late. */
-  turns: number;
-  msMax: number;
-  receiver: Receiver;
-}
-
-/** All of them share one timer, which runs while there are any: most are here before it looks once. */
-const waiting = new Set<Wait>();
+/** Those whose short body is not here yet share one timer, which runs while there are any: most never see it. */
+const waiting = new Set<Receiver>();
 let looking: ReturnType<typeof setInterval> | undefined;
 
 function look(): void {
-  for (const wait of waiting) {
-    if (--wait.turns > 0) continue;
-    waiting.delete(wait);
-    wait.receiver.late(stalled(`${Math.round(wait.msMax)} ms`));
+  for (const receiver of waiting) {
+    if (--receiver.looksLeft > 0) continue;
+    waiting.delete(receiver);
+    receiver.late(stalled(`${Math.round(receiver.msMax)} ms`));
   }
   if (waiting.size > 0) return;
   clearInterval(looking);

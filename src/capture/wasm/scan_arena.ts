@@ -9,15 +9,16 @@ import {
   indexShare,
   keysMax,
   layout,
+  nameBytes,
   paddingBytes,
   singleNumbers,
   sliceChangesMax,
 } from "./layout.ts";
-import { writeNames } from "./name_table.ts";
 import type { Names } from "../columns/dictionary.ts";
 import type { GroupTypes } from "../event/groups.ts";
 import {
   entryLength,
+  type KnownKeys,
   envelopeKeys,
   itemKeys,
   valueKindOf,
@@ -28,7 +29,7 @@ import { unusualNames } from "./fast_path_rules.ts";
 import { captureLimits } from "../limits.ts";
 import { limits } from "../../core/limits.ts";
 
-/** Rows of one year as columns, laid side by side in `bytes`; valid until the next lay(). */
+/** Rows of one year as columns, laid side by side in `bytes`; valid until the next writeColumns(). */
 export interface ColumnBatch {
   rows: number;
   /** The memory all of it lies in; each column begins at its place in `layout`. */
@@ -91,8 +92,12 @@ export class ScanArena {
   /** Of the body that lies in it. */
   #length = 0;
 
+  /** Several requests use it, each within one turn: see EventIndex.detach(). */
+  readonly isShared: boolean;
+
   /** For bodies of up to `bodyBytesMax` bytes; pages that are never touched take no memory. */
-  constructor(bodyBytesMax: number) {
+  constructor(bodyBytesMax: number, isShared = false) {
+    this.isShared = isShared;
     compiled ??= new WebAssembly.Module(readFileSync(new URL("./fast.wasm", import.meta.url)));
     const entries = entriesAt(bodyBytesMax);
     const indexBytes = indexBytesFor(bodyBytesMax);
@@ -211,8 +216,8 @@ export class ScanArena {
     return this.#bytes[at]! | (this.#bytes[at + 1]! << 8);
   }
 
-  /** Lays the plain rows of one year into columns. `first` as for judge(); `turn` is that entry's. */
-  lay(
+  /** Writes the plain rows of one year as columns. `first` as for judge(); `turn` is that entry's. */
+  writeColumns(
     first: number,
     year: number,
     { project_id, historical_migration }: { project_id: number; historical_migration: boolean },
@@ -277,4 +282,24 @@ function identityIn(bytes: Uint8Array, body: Uint8Array): IdentityBatch {
     typeNames: { source: bytes, places: new Uint32Array(limits.groupTypesMax * 2), count: 0 },
     groupKeysBytes: 0,
   };
+}
+
+/** Writes the names of each table, side by side from `names` on; at most 255 in all. */
+function writeNames(
+  bytes: Uint8Array,
+  names: number,
+  tables: readonly (readonly [table: number, keys: KnownKeys])[],
+): void {
+  const view = new DataView(bytes.buffer);
+  let next = 1;
+  for (const [table, { byLength }] of tables) {
+    for (const { name, slot } of byLength.flat()) {
+      const bucket = table + name.length * 256 + name[1]!;
+      const at = names + next * nameBytes;
+      view.setInt32(at, slot, true);
+      view.setUint32(at + 4, bytes[bucket]!, true);
+      bytes.set(name, at + 16);
+      bytes[bucket] = next++;
+    }
+  }
 }
