@@ -73,8 +73,8 @@ interface FastExports {
   scan(...numbers: number[]): number;
   single(bytes: number): number;
   judge(...numbers: number[]): number;
-  lay(...numbers: number[]): number;
-  layIdentity(year: number): number;
+  writeColumns(...numbers: number[]): number;
+  writeIdentity(year: number): number;
 }
 
 let compiled: WebAssembly.Module | undefined;
@@ -104,7 +104,7 @@ export class ScanArena {
     // No more than it takes: whatever is made here counts when the runtime decides how much garbage may gather.
     const pages = Math.ceil((entries + indexBytes) / 65_536);
     const memory = new WebAssembly.Memory({ initial: pages, maximum: pages });
-    const instance = new WebAssembly.Instance(compiled, { env: { memory, entries } });
+    const instance = new WebAssembly.Instance(compiled, { env: { memory }, constants: { ENTRIES: entries } });
     this.#fast = instance.exports as unknown as FastExports;
     this.#bytes = new Uint8Array(memory.buffer);
     this.#words = new Uint32Array(memory.buffer);
@@ -163,7 +163,7 @@ export class ScanArena {
     return at - BODY;
   }
 
-  /** Indexes the whole body as one plain event, with fast_layout's notes behind it; false when it is anything else. */
+  /** Indexes the whole body as one plain event, with single.ts's notes behind it; false when it is anything else. */
   single(): boolean {
     return this.#fast.single(this.#length) === 1;
   }
@@ -225,12 +225,19 @@ export class ScanArena {
     turn: number,
   ): ColumnBatch {
     const columns = this.#columns;
-    columns.rows = this.#fast.lay(first, year, project_id, created, historical_migration ? 1 : 0, turn);
+    columns.rows = this.#fast.writeColumns(
+      first,
+      year,
+      project_id,
+      created,
+      historical_migration ? 1 : 0,
+      turn,
+    );
     columns.idsBytes = this.#words[layout.OUT_IDS_LENGTH >> 2]!;
     columns.propertiesBytes = this.#words[layout.OUT_PROPERTIES_LENGTH >> 2]!;
     columns.names.count = this.#words[layout.NAMES_USED >> 2]!;
     columns.created = created;
-    const told = this.#words[layout.TOLD >> 2] !== 0 && this.#fast.layIdentity(year) !== 0;
+    const told = this.#words[layout.TOLD >> 2] !== 0 && this.#fast.writeIdentity(year) !== 0;
     columns.identity = told ? this.#readIdentity() : undefined;
     return columns;
   }
@@ -261,7 +268,7 @@ export class ScanArena {
   }
 }
 
-/** For the events of a body of so many bytes; one at the least, with fast_layout's notes. */
+/** For the events of a body of so many bytes; one at the least, with single.ts's notes. */
 function indexBytesFor(bodyBytesMax: number): number {
   const most = Math.min(limits.indexBytesMax, bodyBytesMax * indexShare);
   return Math.max(Math.ceil(most / 64) * 64, (entryLength + singleNumbers) * 4);
