@@ -9,7 +9,8 @@ import type { GroupTypes } from "./groups.ts";
 import { sameName } from "./event_rules.ts";
 import { field, grade, gradeIn, trait } from "../scan/event_fields.ts";
 import { warningBit } from "./outcome.ts";
-import { pastBlanks, pastValue, readKey, readString } from "../scan/json_value.ts";
+import { Members } from "../../core/json/json_skipper.ts";
+import { readKey, readString } from "../scan/json_value.ts";
 import { type Row, personMode } from "./row.ts";
 import type { EventIndex } from "../scan/event_index.ts";
 import { cutText, sameBytes, rangeText } from "../scan/byte_range.ts";
@@ -93,21 +94,20 @@ function readGroups(
 
 function readAttached(bytes: Uint8Array, from: number, row: Row, types: GroupTypes | undefined): void {
   const { groups } = row;
-  let members = 0;
-  let next = pastBlanks(bytes, from + 1);
-  while (bytes[next] === 0x22 && members++ < eventLimits.groupMembersMax) {
+  const attached = members.open(bytes, from);
+  for (let left: number = eventLimits.groupMembersMax; left > 0 && attached.next(); left--) {
     const place = groups.count;
-    const typed = readKey(bytes, next, groups.types[place]!, false);
-    const value = pastBlanks(bytes, pastBlanks(bytes, pastValue(bytes, next)) + 1);
-    if (typed && readKey(bytes, value, groups.keys[place]!, true)) {
+    const typed = readKey(bytes, attached.key - 1, groups.types[place]!, false);
+    if (typed && readKey(bytes, attached.value, groups.keys[place]!, true)) {
       if (types && !types.admit(row.project_id, groups.types[place]!)) {
         groups.refuse(row.project_id, groups.types[place]!, types);
       } else groups.keep();
     }
-    next = pastBlanks(bytes, pastValue(bytes, value));
-    if (bytes[next] === 0x2c) next = pastBlanks(bytes, next + 1);
   }
 }
+
+/** Opened anew for every event with groups. */
+const members = new Members(new Uint8Array(0), 0);
 
 /** Ids are merged as they are stored: cut to the same length. */
 function readMerge(index: EventIndex, at: number, row: Row): void {

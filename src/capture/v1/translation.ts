@@ -8,7 +8,7 @@ import { limits } from "../../core/limits.ts";
 import { isHistorical } from "../event/body_key.ts";
 import { entryLength, field, knownKeys, slotOf } from "../scan/event_fields.ts";
 import type { Reason } from "../event/outcome.ts";
-import { pastBlanks, pastString, pastValue } from "../scan/json_value.ts";
+import { Members } from "../../core/json/json_skipper.ts";
 import { uuidFromText } from "../event/row.ts";
 import type { EventIndex } from "../scan/event_index.ts";
 import { type OptionProperty, readOptions } from "./options.ts";
@@ -53,6 +53,7 @@ export class Translation {
   readonly #splice: Splice;
   readonly #seen = new Set<string>();
   readonly #ranges = new Int32Array(6);
+  readonly #members = new Members(new Uint8Array(0), 0);
   readonly #uuid = new Uint8Array(16);
   #length = 0;
   #next = 0;
@@ -168,19 +169,12 @@ export class Translation {
   #look(item: number, propertiesFrom: number, propertiesTo: number): void {
     const { bytes } = this.#index;
     this.#ranges.fill(0);
-    let at = pastBlanks(bytes, item + 1);
-    while (bytes[at] === 0x22) {
-      const key = at + 1;
-      const keyEnd = pastString(bytes, at);
-      const from = pastBlanks(bytes, pastBlanks(bytes, keyEnd) + 1);
-      const to = from === propertiesFrom ? propertiesTo : pastValue(bytes, from);
-      const slot = slotOf(besideKeys, bytes, key, keyEnd - 1);
-      if (slot >= 0) {
-        this.#ranges[slot] = from;
-        this.#ranges[slot + 1] = to;
-      }
-      at = pastBlanks(bytes, to);
-      if (bytes[at] === 0x2c) at = pastBlanks(bytes, at + 1);
+    const members = this.#members.open(bytes, item);
+    while (members.next(propertiesFrom, propertiesTo)) {
+      const slot = slotOf(besideKeys, bytes, members.key, members.keyEnd);
+      if (slot < 0) continue;
+      this.#ranges[slot] = members.value;
+      this.#ranges[slot + 1] = members.end;
     }
   }
 
