@@ -1,5 +1,5 @@
-// Passes over JSON whose grammar was checked already, without checking it again: a value at once, or a stretch at a time
-// where it may have megabytes; or an object member by member.
+// Passes over JSON whose grammar was checked already, without checking it again: a value at once, or a stretch at a
+// time where it may have megabytes; or an object member by member.
 
 /** 1 for bytes within a text that are neither its end nor an escape. */
 const inText = new Uint8Array(256).fill(1);
