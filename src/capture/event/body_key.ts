@@ -1,4 +1,4 @@
-// Whose events these are: the one project key a body names. Reads the scan's notes; asks nobody.
+// Whose events these are: the one project key a body names. Reads the index of a body.
 
 import { Fault } from "../../core/fault.ts";
 import { limits } from "../../core/limits.ts";

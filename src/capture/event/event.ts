@@ -1,5 +1,4 @@
-// An event: one entry of the scan's index, read into a row or found to be none. Never awaits, never keeps
-// anything.
+// An event: one entry of the index, read into a row or found to be none.
 
 import { bytesOf } from "../../core/bytes.ts";
 import { captureLimits } from "../limits.ts";

@@ -100,7 +100,7 @@ export class Lane<Row extends LaneRow, Block extends LaneBlock<Row> = LaneBlock<
     return this.#writing?.blocks.reduce((rows, block) => rows + block.rows, 0) ?? 0;
   }
 
-  /** Lays a row into its partition's open block. Nothing is promised until commit() resolves. */
+  /** Appends a row to its partition's open block. Nothing is promised until commit() resolves. */
   append(row: Row): void {
     const block = this.#blockOf(lanePartition[this.name](row.timestamp));
     const before = block.changes;
@@ -108,13 +108,13 @@ export class Lane<Row extends LaneRow, Block extends LaneBlock<Row> = LaneBlock<
   }
 
   /**
-   * Lets `lay` put many rows of a project into a partition's open block at once; it returns about how many bytes they
+   * Lets `append` put many rows of a project into a partition's open block at once; it returns about how many bytes they
    * weigh.
    */
-  appendMany(partition: number, rows: number, lay: (block: Block) => number, project_id: number): void {
+  appendMany(partition: number, rows: number, append: (block: Block) => number, project_id: number): void {
     const block = this.#blockOf(partition);
     const before = block.changes;
-    this.#note(project_id, rows, lay(block), block.changes - before);
+    this.#note(project_id, rows, append(block), block.changes - before);
   }
 
   #note(project_id: number, rows: number, bytes: number, changes: number): void {

@@ -1,4 +1,4 @@
-// The arenas there are: which wait for a body, and which may still be made. Never knows what lies in one.
+// The arenas: which wait for a body, and which may still be made.
 
 import { captureLimits } from "../limits.ts";
 import { limits } from "../../core/limits.ts";

@@ -1,4 +1,4 @@
-// A body off the wire, within bounds of bytes and of time. Never looks inside.
+// Receives a body, within bounds of bytes and of time.
 
 import { Chunks, free, joined } from "../../core/chunks.ts";
 import { yieldToEventLoop } from "../../core/clock.ts";
@@ -33,7 +33,7 @@ export interface Receiving {
   /** Its memory is acquired from it, before it is there. */
   lease: MemoryLease;
   bounds?: UploadBounds | undefined;
-  /** Where a long one that was announced may be laid; asked for when there is memory for it. */
+  /** Where a long one that was announced may be put; asked for when there is memory for it. */
   roomFor?: (bytes: number) => Uint8Array | undefined;
   /** Bytes that are acquired beside an announced one, for what is made of it later. */
   besideFor?: (bytes: number) => number;
@@ -125,7 +125,7 @@ class Upload {
   readonly #receiving: Receiving;
   readonly #bounds: UploadBounds;
   readonly #chunks = new Chunks();
-  /** Where it is laid, if its length was announced. */
+  /** Where it is put, if its length was announced. */
   #room: Uint8Array | undefined;
   /** Why the rest of it is dropped. */
   #refused: Error | undefined;
@@ -168,10 +168,10 @@ class Upload {
       if (done) break;
       stall.refresh();
       if (this.#size === 0) await this.#begin(value, announced);
-      // Its memory is given back when it is laid.
+      // Its memory is given back when it was copied.
       const { length } = value;
       if (this.#refused) free(value);
-      else this.#lay(value);
+      else this.#put(value);
       this.#size += length;
       left -= length;
       if (this.#size > bytesMax * limits.drainFactor) break;
@@ -181,7 +181,7 @@ class Upload {
     return this.#room?.subarray(0, this.#size) ?? (await joined(this.#chunks.take()));
   }
 
-  /** An announced length is believed as far as memory goes: the bytes are laid where they will rest. */
+  /** An announced length is believed as far as memory goes: the bytes are put where they stay. */
   async #begin(chunk: Uint8Array, announced: number): Promise<void> {
     const { bytesMax, lease, roomFor, besideFor, first } = this.#receiving;
     try {
@@ -194,7 +194,7 @@ class Upload {
     }
   }
 
-  #lay(chunk: Uint8Array): void {
+  #put(chunk: Uint8Array): void {
     const { bytesMax, lease } = this.#receiving;
     const size = this.#size + chunk.length;
     if (this.#room && size <= this.#room.length) {

@@ -1,5 +1,5 @@
 // A walk over JSON bytes: checks the grammar as it passes, stops about where it is told (within a text of megabytes
-// too), and goes on later. Builds nothing; never looks at what a value means.
+// too), and goes on later.
 
 import type { Fault } from "../../core/fault.ts";
 import { limits } from "../../core/limits.ts";

@@ -1,5 +1,4 @@
-// An arena: memory that long bodies are received into over and over, and the fast scan that works in it. Never holds
-// two bodies at once; knows nothing of what is unusual.
+// An arena: memory that one body after the other is received into, and the fast scan that works in it.
 
 import { readFileSync } from "node:fs";
 import {
@@ -29,7 +28,7 @@ import { unusualNames } from "./fast_path_rules.ts";
 import { captureLimits } from "../limits.ts";
 import { limits } from "../../core/limits.ts";
 
-/** Rows of one year as columns, laid side by side in `bytes`; valid until the next writeColumns(). */
+/** Rows of one year as columns, side by side in `bytes`; valid until the next writeColumns(). */
 export interface ColumnBatch {
   rows: number;
   /** The memory all of it lies in; each column begins at its place in `layout`. */
