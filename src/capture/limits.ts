@@ -21,7 +21,7 @@ export const captureLimits = {
   /** The same where they go the slow way. */
   slowSliceBytesMax: 256 * 1024,
   slowSliceRowsMax: 500,
-  /** Bodies from this many bytes on have an arena of their own; shorter ones share one, and are appended in one turn. */
+  /** Bodies from this many bytes on have an arena of their own; shorter ones share one, each within one turn. */
   arenaBodyBytesMin: 16 * 1024,
   /** Less difference than this between a client's clock and ours is transit, not skew, in µs: left alone. */
   skewMicrosMin: 10_000_000,

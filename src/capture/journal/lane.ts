@@ -108,8 +108,8 @@ export class Lane<Row extends LaneRow, Block extends LaneBlock<Row> = LaneBlock<
   }
 
   /**
-   * Lets `append` put many rows of a project into a partition's open block at once; it returns about how many bytes they
-   * weigh.
+   * Lets `append` put many rows of a project into a partition's open block at once; it returns about how many bytes
+   * they weigh.
    */
   appendMany(partition: number, rows: number, append: (block: Block) => number, project_id: number): void {
     const block = this.#blockOf(partition);
