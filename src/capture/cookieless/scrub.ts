@@ -4,7 +4,7 @@
 import { bytesOf } from "../../core/bytes.ts";
 import { ByteColumn } from "../../storage/native/native.ts";
 import { type KnownKeys, field, itemKeys, knownKeys, slotOf, slotOfEscaped } from "../scan/event_fields.ts";
-import { pastBlanks, pastString, pastValue } from "../scan/json_value.ts";
+import { Members, pastValue } from "../../core/json/json_skipper.ts";
 import type { Visitor } from "./visitor.ts";
 
 /** The members of `properties` that matter here. */
@@ -142,15 +142,10 @@ function eachMember(
   keys: KnownKeys,
   visit: (slot: number, key: number, value: number, end: number) => void,
 ): void {
-  let key = pastBlanks(bytes, from + 1);
-  while (bytes[key] === 0x22) {
-    const keyEnd = pastString(bytes, key);
-    const value = pastBlanks(bytes, pastBlanks(bytes, keyEnd) + 1);
-    const end = pastValue(bytes, value);
-    const isEscaped = bytes.subarray(key + 1, keyEnd - 1).includes(0x5c);
-    const slot = (isEscaped ? slotOfEscaped : slotOf)(keys, bytes, key + 1, keyEnd - 1);
-    visit(slot, key, value, end);
-    key = pastBlanks(bytes, end);
-    if (bytes[key] === 0x2c) key = pastBlanks(bytes, key + 1);
+  const members = new Members(bytes, from);
+  while (members.next()) {
+    const { key, keyEnd, value, end } = members;
+    const isEscaped = bytes.subarray(key, keyEnd).includes(0x5c);
+    visit((isEscaped ? slotOfEscaped : slotOf)(keys, bytes, key, keyEnd), key - 1, value, end);
   }
 }

@@ -2,7 +2,7 @@
 
 import type { ProjectKeys } from "../../access/project_keys.ts";
 import { Fault } from "../../core/fault.ts";
-import type { BodyScanner } from "../scan/body_scanner.ts";
+import type { EventIndex } from "../scan/event_index.ts";
 import type { Salts } from "./salts.ts";
 import { type Visiting, holdsVisits, mayHoldVisits } from "./visit.ts";
 
@@ -19,14 +19,14 @@ export function visitingOf(
   { keys, salts }: VisitingOptions,
   project_id: number,
   received: number,
-  scan: BodyScanner,
+  index: EventIndex,
   address: Visiting["address"] = () => undefined,
 ): Visiting {
   const { enabled, timezone } = keys.cookieless(project_id);
   const visiting = { enabled, timezone, salts: salts.days, address };
   // Nearly always all salts are there, and no entry has to be looked at.
   if (!enabled || salts.isWhole(received / 1000)) return visiting;
-  if (!(scan.isPartial ? mayHoldVisits(scan.bytes) : holdsVisits(scan, scan.count))) return visiting;
+  if (!(index.isPartial ? mayHoldVisits(index.bytes) : holdsVisits(index, index.count))) return visiting;
   const detail = "Events of visitors without a cookie cannot be taken right now. Send them again later.";
   throw new Fault("unavailable", detail, { retryAfterSeconds: 5 });
 }

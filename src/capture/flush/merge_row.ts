@@ -6,6 +6,7 @@ import { limits } from "../../core/limits.ts";
 import { type Merge, mergeKind } from "../../persons/merge.ts";
 import type { SightedType } from "../../persons/group_type_store.ts";
 import { ByteColumn } from "../../storage/native/native.ts";
+import type { Committing } from "../journal/commit_waiters.ts";
 import type { LaneBlock } from "../journal/lane_block.ts";
 
 /** A merge; or, with kind group_type, a type of groups that was seen: `into` is its name. */
@@ -15,16 +16,11 @@ export interface MergeRow extends Merge {
 }
 
 /** Takes merges, so that they are applied in order: the lane of merges, or another process that has it. */
-export interface MergeTaker {
+export interface MergeTaker extends Committing {
   /** True when a writer should wait for commit() before it appends more. */
   readonly crowded: boolean;
-  /** Groups that could not be written: their rows are refused. */
-  readonly failedGroups: number;
   readonly openRows: number;
-  readonly writingRows: number;
   append(row: MergeRow): void;
-  /** Resolves when every row appended so far is on the disk. @throws when it cannot be. */
-  commit(): Promise<void>;
 }
 
 /** A type of groups that was seen for the first time; `at` in microseconds. */

@@ -9,7 +9,7 @@ import { field } from "../scan/event_fields.ts";
 import type { Reason } from "../event/outcome.ts";
 import { type Row, emptyRow, uuidFromText } from "../event/row.ts";
 import type { ByteRange } from "../scan/byte_range.ts";
-import type { BodyScanner } from "../scan/body_scanner.ts";
+import type { EventIndex } from "../scan/event_index.ts";
 import { type SnapshotFacts, textAt } from "./snapshot_facts.ts";
 import { SnapshotWalker } from "./snapshot_walker.ts";
 
@@ -40,7 +40,7 @@ export interface SnapshotSending {
 }
 
 /** Whether entry `at` is so long that it is read in slices. */
-export function isLongSnapshot({ entries }: BodyScanner, at: number): boolean {
+export function isLongSnapshot({ entries }: EventIndex, at: number): boolean {
   return entries[at + field.item + 1]! - entries[at + field.item]! > recordingLimits.snapshotSliceBytesMax;
 }
 
@@ -49,8 +49,8 @@ export function isLongSnapshot({ entries }: BodyScanner, at: number): boolean {
  * is valid until the next call.
  * @returns the row, or the reason why it is ignored.
  */
-export function readSnapshot(scan: BodyScanner, at: number, sending: SnapshotSending): SnapshotRow | Reason {
-  short.open(scan, at, sending);
+export function readSnapshot(index: EventIndex, at: number, sending: SnapshotSending): SnapshotRow | Reason {
+  short.open(index, at, sending);
   while (!short.advance(Number.POSITIVE_INFINITY));
   return short.outcome!;
 }
@@ -65,7 +65,7 @@ export class SnapshotReading {
   readonly #walk = new SnapshotWalker();
   readonly #row: Row = emptyRow();
   #stage: number = stage.walk;
-  #scan!: BodyScanner;
+  #index!: EventIndex;
   #at = 0;
   #sending!: SnapshotSending;
   #taken!: SnapshotRow;
@@ -75,24 +75,24 @@ export class SnapshotReading {
   #copy = nothing;
 
   /** Starts to read entry `at`. */
-  open(scan: BodyScanner, at: number, sending: SnapshotSending): void {
-    this.#scan = scan;
+  open(index: EventIndex, at: number, sending: SnapshotSending): void {
+    this.#index = index;
     this.#at = at;
     this.#sending = sending;
     this.#stage = stage.walk;
     this.outcome = this.#refused();
     if (this.outcome) return;
     const latest = sending.received / 1000 + recordingLimits.snapshotAheadMsMax;
-    this.#walk.open(scan.bytes, scan.entries[at + field.properties]!, latest);
+    this.#walk.open(index.bytes, index.entries[at + field.properties]!, latest);
   }
 
   #refused(): Reason | undefined {
-    const [scan, at] = [this.#scan, this.#at];
-    const { bytes, entries } = scan;
+    const [index, at] = [this.#index, this.#at];
+    const { bytes, entries } = index;
     if (entries[at + field.item + 1]! - entries[at + field.item]! > captureLimits.snapshotBytesMax) {
       return "snapshot_too_large";
     }
-    const refused = readDistinctId(scan, at, this.#row);
+    const refused = readDistinctId(index, at, this.#row);
     if (refused) return refused;
     const isObject = bytes[entries[at + field.properties]!] === 0x7b;
     return isObject ? undefined : "malformed_event_properties";
@@ -110,7 +110,7 @@ export class SnapshotReading {
 
   /** Makes the row from what the walk found; what needs a hash or a copy is not done yet. */
   #judge(): void {
-    const { bytes } = this.#scan;
+    const { bytes } = this.#index;
     const { sessionId, windowId, source, data, facts } = this.#walk;
     const textOf = (place: { from: number; to: number }) => (place.to === 0 ? "" : textAt(bytes, place));
     const session_id = textOf(sessionId);
@@ -147,7 +147,7 @@ export class SnapshotReading {
 
   /** Reads the client's uuid; returns false when it sent none. */
   #isNamed(): boolean {
-    const { bytes, entries } = this.#scan;
+    const { bytes, entries } = this.#index;
     const from = entries[this.#at + field.uuid]!;
     const to = entries[this.#at + field.uuid + 1]!;
     return bytes[from] === 0x22 && uuidFromText(bytes, from + 1, to - 1, this.#row.uuid);

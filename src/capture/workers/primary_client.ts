@@ -1,10 +1,10 @@
 // A worker's client of worker 1, which keeps what must be known as a whole: the order of merges, spikes, the number of
 // listed warnings.
 
-import { Fault } from "../../core/fault.ts";
 import { captureLimits } from "../limits.ts";
 import { workerLimits } from "./limits.ts";
 import type { Rpc } from "../../work/rpc.ts";
+import { CommitWaiters } from "../journal/commit_waiters.ts";
 import type { MergeRow, MergeTaker } from "../flush/merge_row.ts";
 import { type Unlisted, minuteMicros } from "../warnings/warning_quota.ts";
 import type { Sharing } from "../warnings/warning_book.ts";
@@ -77,11 +77,9 @@ export class PrimaryClient implements Sharing {
 
 /** Sends merges to worker 1's lane, so that all merges of a machine are applied in order of arrival. */
 class SentMerges implements MergeTaker {
-  failedGroups = 0;
-  writingRows = 0;
+  group = new CommitWaiters();
   readonly #link: Rpc;
   #rows: MergeRow[] = [];
-  #writing: Promise<void> = Promise.resolve();
 
   constructor(link: Rpc) {
     this.#link = link;
@@ -100,24 +98,19 @@ class SentMerges implements MergeTaker {
   }
 
   commit(): Promise<void> {
-    // Answers come in order, so the last one says that all are answered; failures are counted in failedGroups.
-    while (this.#rows.length > 0) {
-      this.#writing = this.#send(this.#rows.splice(0, workerLimits.sentMergesMax));
-      this.#writing.catch(() => {});
+    const { group } = this;
+    const rows = this.#rows;
+    if (rows.length === 0) return Promise.resolve();
+    this.group = new CommitWaiters();
+    this.#rows = [];
+    const asked: Promise<unknown>[] = [];
+    for (let from = 0; from < rows.length; from += workerLimits.sentMergesMax) {
+      asked.push(this.#link.ask("merges", rows.slice(from, from + workerLimits.sentMergesMax)));
     }
-    return this.#writing;
-  }
-
-  async #send(rows: MergeRow[]): Promise<void> {
-    this.writingRows += rows.length;
-    try {
-      await this.#link.ask("merges", rows);
-    } catch {
-      this.failedGroups++;
-      const detail = "Merges cannot be kept right now. Send the events again later.";
-      throw new Fault("unavailable", detail, { retryAfterSeconds: 5 });
-    } finally {
-      this.writingRows -= rows.length;
-    }
+    Promise.all(asked).then(
+      () => group.keep(),
+      () => group.refuse(),
+    );
+    return group.promise;
   }
 }

@@ -1,22 +1,19 @@
-// Values of plain events, in AssemblyScript: times, uuids and texts, as timestamp.ts and row.ts read them. Never reads
-// one that is written in another way than clients do.
-//
-// Put behind fast_scan.as by `bun test/support/build_fast.ts`.
+// Values of plain events: times, uuids and texts, read as timestamp.ts and row.ts do, and written as in Native columns.
+
+import { backslash, byte, isDigit, quote } from "./json";
 
 /** Of the last string that was hexDigits(). */
 let sound: bool = true;
 let lastDay: i64 = i64.MIN_VALUE;
 let lastYear: u32 = 0;
 
-// @ts-ignore: decorator
-@inline function two(at: u32): u32 {
+function two(at: u32): u32 {
   const a = <u32>byte(at) - 0x30;
   const b = <u32>byte(at + 1) - 0x30;
   return a > 9 || b > 9 ? 1000 : a * 10 + b;
 }
 
-// @ts-ignore: decorator
-@inline function daysIn(year: u32, month: u32): u32 {
+function daysIn(year: u32, month: u32): u32 {
   if (month == 2) return year % 4 == 0 && (year % 100 != 0 || year % 400 == 0) ? 29 : 28;
   return month == 4 || month == 6 || month == 9 || month == 11 ? 30 : 31;
 }
@@ -36,7 +33,7 @@ function zoneMinutes(from: u32, to: u32): i32 {
 }
 
 /** `yyyy-mm-ddThh:mm:ss[.f…]` and a zone as microseconds since 1970; i64.MIN_VALUE for any other text. */
-function isoMicros(from: u32, to: u32): i64 {
+export function isoMicros(from: u32, to: u32): i64 {
   const none = i64.MIN_VALUE;
   const separator = byte(from + 10);
   if (to - from < 19 || byte(from + 4) != 0x2d || byte(from + 7) != 0x2d) return none;
@@ -57,7 +54,8 @@ function isoMicros(from: u32, to: u32): i64 {
   if (byte(at) == 0x2e) {
     at++;
     if (!isDigit(byte(at))) return none;
-    for (let weight: i64 = 100000; isDigit(byte(at)); at++, weight /= 10) micros += <i64>(byte(at) - 0x30) * weight;
+    for (let weight: i64 = 100000; isDigit(byte(at)); at++, weight /= 10)
+      micros += <i64>(byte(at) - 0x30) * weight;
   }
   const zone = zoneMinutes(at, to);
   if (zone == i32.MIN_VALUE) return none;
@@ -71,7 +69,7 @@ function isoMicros(from: u32, to: u32): i64 {
 }
 
 /** A raw JSON value as a whole number of up to twelve digits; -1 for any other. */
-function wholeNumber(from: u32, to: u32): i64 {
+export function wholeNumber(from: u32, to: u32): i64 {
   if (to - from > 12) return -1;
   let value: i64 = 0;
   for (let at = from; at < to; at++) {
@@ -82,7 +80,7 @@ function wholeNumber(from: u32, to: u32): i64 {
 }
 
 /** The year of a time, UTC. */
-function yearOf(micros: i64): u32 {
+export function yearOf(micros: i64): u32 {
   let day = micros / 86400000000;
   if (micros < 0 && day * 86400000000 != micros) day--;
   if (day == lastDay) return lastYear;
@@ -99,7 +97,8 @@ function yearOf(micros: i64): u32 {
 
 /** Sixteen hexadecimal digits as a number, the first the highest; clears `sound` when one is none. */
 // @ts-ignore: decorator
-@inline function hexDigits(v: v128): u64 {
+@inline
+function hexDigits(v: v128): u64 {
   const lower = v128.or(v, i8x16.splat(0x20));
   const isNumber = v128.and(i8x16.ge_u(v, i8x16.splat(0x30)), i8x16.le_u(v, i8x16.splat(0x39)));
   const isLetter = v128.and(i8x16.ge_u(lower, i8x16.splat(0x61)), i8x16.le_u(lower, i8x16.splat(0x66)));
@@ -112,32 +111,41 @@ function yearOf(micros: i64): u32 {
 
 /** A raw JSON value as a uuid in ClickHouse's order; false when it is none. */
 // @ts-ignore: decorator
-@inline function readUuid(from: u32, to: u32, out: u32): bool {
+@inline
+export function readUuid(from: u32, to: u32, out: u32): bool {
   if (to - from != 38 || byte(from) != quote) return false;
   const at = from + 1;
-  if (byte(at + 8) != 0x2d || byte(at + 13) != 0x2d || byte(at + 18) != 0x2d || byte(at + 23) != 0x2d) return false;
+  if (byte(at + 8) != 0x2d || byte(at + 13) != 0x2d || byte(at + 18) != 0x2d || byte(at + 23) != 0x2d)
+    return false;
   sound = true;
   const first = v128.load(at);
   const second = v128.load(at + 19);
-  store<u64>(out, hexDigits(
-    i8x16.shuffle(first, v128.load(at + 2), 0, 1, 2, 3, 4, 5, 6, 7, 9, 10, 11, 12, 14, 15, 30, 31),
-  ));
-  store<u64>(out, hexDigits(
-    i8x16.shuffle(second, v128.load(at + 20), 0, 1, 2, 3, 5, 6, 7, 8, 9, 10, 11, 12, 13, 14, 15, 31),
-  ), 8);
+  store<u64>(
+    out,
+    hexDigits(i8x16.shuffle(first, v128.load(at + 2), 0, 1, 2, 3, 4, 5, 6, 7, 9, 10, 11, 12, 14, 15, 30, 31)),
+  );
+  store<u64>(
+    out,
+    hexDigits(
+      i8x16.shuffle(second, v128.load(at + 20), 0, 1, 2, 3, 5, 6, 7, 8, 9, 10, 11, 12, 13, 14, 15, 31),
+    ),
+    8,
+  );
   return sound;
 }
 
 /** Whether a string's bytes are its text. */
 // @ts-ignore: decorator
-@inline function isUnescaped(from: u32, to: u32): bool {
+@inline
+export function isUnescaped(from: u32, to: u32): bool {
   for (let at = from; at < to; at++) if (byte(at) == backslash) return false;
   return true;
 }
 
 /** A hash of a text: of all of it up to sixteen bytes, else of its two ends. */
 // @ts-ignore: decorator
-@inline function hashOf(from: u32, length: u32): u32 {
+@inline
+export function hashOf(from: u32, length: u32): u32 {
   let a: u64 = load<u64>(from);
   let b: u64 = 0;
   if (length < 8) a &= ((<u64>1) << (length << 3)) - 1;
@@ -145,17 +153,39 @@ function yearOf(micros: i64): u32 {
     b = load<u64>(from + length - 8);
     if (length > 16) b ^= rotl<u64>(load<u64>(from, 8) ^ load<u64>(from + length - 16), 23);
   }
-  const mixed = ((a ^ <u64>length) * 0x9e3779b97f4a7c15) ^ rotl<u64>(b * 0xc2b2ae3d27d4eb4f, 31);
+  const mixed = ((a ^ (<u64>length)) * 0x9e3779b97f4a7c15) ^ rotl<u64>(b * 0xc2b2ae3d27d4eb4f, 31);
   return <u32>((mixed * 0x9e3779b97f4a7c15) >>> 32);
 }
 
 /** Whether two texts of one length are the same, sixteen bytes at a time. */
 // @ts-ignore: decorator
-@inline function sameText(a: u32, b: u32, length: u32): bool {
+@inline
+export function sameText(a: u32, b: u32, length: u32): bool {
   let at: u32 = 0;
   for (; at + 16 <= length; at += 16) {
     if (i8x16.bitmask(i8x16.eq(v128.load(a + at), v128.load(b + at))) != 0xffff) return false;
   }
   const wanted: u32 = (1 << (length - at)) - 1;
   return (i8x16.bitmask(i8x16.eq(v128.load(a + at), v128.load(b + at))) & wanted) == wanted;
+}
+
+/** Writes a String value's length; returns where its bytes belong. */
+// @ts-ignore: decorator
+@inline
+export function varuint(out: u32, value: u32): u32 {
+  let at = out;
+  let rest = value;
+  while (rest >= 128) {
+    store<u8>(at++, <u8>(rest | 128));
+    rest >>>= 7;
+  }
+  store<u8>(at++, <u8>rest);
+  return at;
+}
+
+/** Copies sixteen bytes at a time, and so up to fifteen too many. */
+// @ts-ignore: decorator
+@inline
+export function copy(to: u32, from: u32, length: u32): void {
+  for (let i: u32 = 0; i < length; i += 16) v128.store(to + i, v128.load(from + i));
 }

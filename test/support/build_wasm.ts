@@ -1,4 +1,4 @@
-// Builds the fast scan's module: `bun test/support/build_fast.ts` writes src/capture/wasm/fast.wasm anew.
+// Builds the WebAssembly of src/capture/wasm: `bun run build:wasm` writes assembly/constants.ts and fast.wasm anew.
 
 import { resolve } from "node:path";
 import {
@@ -33,21 +33,20 @@ import { timestampMicrosMin } from "../../src/capture/scan/timestamp.ts";
 import { captureLimits } from "../../src/capture/limits.ts";
 import { eventLimits } from "../../src/capture/event/limits.ts";
 import { limits } from "../../src/core/limits.ts";
-import { cleanUp } from "./cleanup.ts";
-import { makeFolder } from "./folder.ts";
 
-/** In the order in which they become one. */
-const sources = ["scan.as", "single.as", "values.as", "columns.as", "identity.as"];
 const folder = resolve(import.meta.dir, "../../src/capture/wasm");
+const compiler = resolve(import.meta.dir, "../../node_modules/assemblyscript/bin/asc.js");
 export const modulePath = `${folder}/fast.wasm`;
+export const constantsPath = `${folder}/assembly/constants.ts`;
 
 function lines(type: string, values: Record<string, number>, prefix = ""): string[] {
   return Object.entries(values).map(
-    ([name, value]) => `@inline const ${prefix}${name.replace("$", "").toUpperCase()}: ${type} = ${value};`,
+    ([name, value]) => `export const ${prefix}${name.replace("$", "").toUpperCase()}: ${type} = ${value};`,
   );
 }
 
-function constants(): string {
+/** The text of assembly/constants.ts. */
+export function constantsText(): string {
   const own = {
     ENTRY_BYTES: entryLength * 4,
     KEY_LENGTH_MAX: keyLengthMax,
@@ -77,8 +76,11 @@ function constants(): string {
     GROUP_MEMBERS_MAX: eventLimits.groupMembersMax,
   };
   return [
+    "// Places of fields, the layout of memory and bounds, as the server has them: written by `bun run build:wasm`.",
+    "",
+    "/** Where the index of events lies: given by whoever makes an instance. */",
+    "export declare const ENTRIES: u32;",
     ...lines("u32", layout),
-    '@external("env", "entries") declare const ENTRIES: u32;',
     ...lines("u32", own),
     ...lines("u32", grade, "GRADE_"),
     ...lines("u32", op, "OP_"),
@@ -95,26 +97,20 @@ function constants(): string {
       FIRST_IDENTITY: firstIdentity,
     }),
     ...lines("i64", { EARLIEST: timestampMicrosMin }),
+    "",
   ].join("\n");
 }
 
-/** The module's bytes, the same for the same sources. */
-export async function buildFast(): Promise<Uint8Array> {
-  const parts = sources.map((name) => Bun.file(`${folder}/assembly/${name}`).text());
-  const work = makeFolder();
-  await Bun.write(`${work}/fast.ts`, [constants(), ...(await Promise.all(parts))].join("\n"));
-  const compiler = resolve(import.meta.dir, "../../node_modules/assemblyscript/bin/asc.js");
-  const options = ["--runtime", "stub", "-O3", "--enable", "simd", "--importMemory", "--noAssert"];
-  const command = [process.execPath, compiler, "fast.ts", "--outFile", "fast.wasm", ...options];
-  const child = Bun.spawn(command, { cwd: work, stdout: "pipe", stderr: "pipe" });
+/** Compiles the module as asconfig.json says, with the committed constants. */
+export async function compileModule(outFile: string): Promise<void> {
+  const command = [process.execPath, compiler, "--config", "asconfig.json", "--outFile", outFile];
+  const child = Bun.spawn(command, { cwd: folder, stdout: "pipe", stderr: "pipe" });
   const said = await new Response(child.stderr).text();
   if ((await child.exited) !== 0) throw new Error(`the module was not built: ${said}`);
-  return await Bun.file(`${work}/fast.wasm`).bytes();
 }
 
 if (import.meta.main) {
-  const built = await buildFast();
-  await Bun.write(modulePath, built);
-  process.stdout.write(`${modulePath}: ${built.length} bytes\n`);
-  await cleanUp();
+  await Bun.write(constantsPath, constantsText());
+  await compileModule(modulePath);
+  process.stdout.write(`${modulePath}: ${Bun.file(modulePath).size} bytes\n`);
 }

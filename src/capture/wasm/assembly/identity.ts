@@ -1,15 +1,61 @@
-// What plain events say of their persons and groups, in AssemblyScript: what identity.ts and change.ts read of them,
-// as the columns that identity_columns.ts writes. Never decides about a type of groups that nobody knows yet, about
-// keys written with escapes, or about more than is kept: such an event is not plain.
-//
-// Put behind fast_columns.as by `bun test/support/build_fast.ts`.
+// What plain events say of their persons and groups, read as event/identity.ts and changes.ts do. An event with
+// an unknown type of groups, with keys that have escapes, or with more than is kept is not plain.
 
-/** Changes and groups listed, and keys numbered, of this slice. */
-let changeCount: u32 = 0;
-let groupCount: u32 = 0;
-let keyCount: u32 = 0;
-/** 1 when any event of it says something of a person or group. */
-let told: u32 = 0;
+import {
+  BODY,
+  CHANGES,
+  CHANGES_BYTES_MAX,
+  CHANGES_MAX,
+  FIELD_ANON_DISTINCT_ID,
+  FIELD_GROUPS,
+  FIELD_GROUP_KEY,
+  FIELD_GROUP_SET,
+  FIELD_GROUP_TYPE,
+  FIELD_OWN_SET,
+  FIELD_OWN_SET_ONCE,
+  FIELD_OWN_UNSET,
+  FIELD_SET,
+  FIELD_SET_ONCE,
+  FIELD_UNSET,
+  GRADE_EMPTY,
+  GROUPS,
+  GROUP_KEY_BYTES_MAX,
+  GROUP_KEY_CHARS_MAX,
+  GROUP_MEMBERS_MAX,
+  GROUP_TYPES,
+  GROUP_TYPE_BYTES,
+  GROUP_TYPE_LENGTH_MAX,
+  KEYS_MAX,
+  KEY_BYTES_MAX,
+  KEY_LIST,
+  KEY_SEEN,
+  KEY_SLOTS,
+  KEY_TABLE,
+  MODE_FULL,
+  MODE_GROUP,
+  MODE_PERSONLESS,
+  NAMED_IDENTIFY,
+  NAMED_IMPERSONAL,
+  OP_GROUP,
+  OP_ONCE,
+  OP_SET,
+  OP_UNSET,
+  WHO,
+} from "./constants";
+import { Last, blanks, byte, isDigit, quote } from "./json";
+import { end } from "./scan";
+import { hashOf, isUnescaped, sameText } from "./values";
+
+/** What the events of this slice say. */
+export class Told {
+  /** 1 when any of them says something of a person or group. */
+  static any: u32 = 0;
+  /** Changes and groups listed, and keys numbered. */
+  static changes: u32 = 0;
+  static groups: u32 = 0;
+  static keys: u32 = 0;
+}
+
 /** Where the open event's lists begin, what its changes weigh, and which types of groups it named (bits). */
 let changesFrom: u32 = 0;
 let groupsFrom: u32 = 0;
@@ -18,9 +64,10 @@ let typesNamed: u32 = 0;
 /** The first of its groups is the one whose properties it sets. */
 let identified: bool = false;
 
-/** From a sound string's first byte to its closing quote; sets `escaped` when it has an escape. */
+/** From a sound string's first byte to its closing quote; sets `Last.escaped` when it has an escape. */
 // @ts-ignore: decorator
-@inline function textEnd(from: u32): u32 {
+@inline
+function textEnd(from: u32): u32 {
   let at = from;
   for (;;) {
     const v = v128.load(at);
@@ -31,7 +78,7 @@ let identified: bool = false;
     }
     at += ctz(bits);
     if (byte(at) == quote) return at;
-    escaped = true;
+    Last.escaped = true;
     at += 2;
   }
   return 0;
@@ -53,7 +100,8 @@ function nestedEnd(from: u32): u32 {
 
 /** Behind a sound value. */
 // @ts-ignore: decorator
-@inline function valueEnd(from: u32): u32 {
+@inline
+function valueEnd(from: u32): u32 {
   const first = byte(from);
   if (first == quote) return textEnd(from + 1) + 1;
   if (first == 0x7b || first == 0x5b) return nestedEnd(from);
@@ -73,11 +121,11 @@ function keyNumber(from: u32, length: u32): u32 {
   for (let tries = 0; tries < 32; tries++) {
     const number = <u32>load<u16>(KEY_TABLE + (slot << 1));
     if (number == 0) {
-      if (keyCount == KEYS_MAX) return KEYS_MAX;
-      store<u16>(KEY_TABLE + (slot << 1), <u16>(keyCount + 1));
-      store<u32>(KEY_LIST + (keyCount << 3), from - BODY);
-      store<u32>(KEY_LIST + (keyCount << 3), length, 4);
-      return keyCount++;
+      if (Told.keys == KEYS_MAX) return KEYS_MAX;
+      store<u16>(KEY_TABLE + (slot << 1), <u16>(Told.keys + 1));
+      store<u32>(KEY_LIST + (Told.keys << 3), from - BODY);
+      store<u32>(KEY_LIST + (Told.keys << 3), length, 4);
+      return Told.keys++;
     }
     const known = KEY_LIST + ((number - 1) << 3);
     if (load<u32>(known, 4) == length && sameText(load<u32>(known) + BODY, from, length)) return number - 1;
@@ -87,8 +135,7 @@ function keyNumber(from: u32, length: u32): u32 {
 }
 
 /** A set and an unset of one key are one change: the later. */
-// @ts-ignore: decorator
-@inline function sameKind(a: u32, b: u32): bool {
+function sameKind(a: u32, b: u32): bool {
   return (a == OP_UNSET ? OP_SET : a) == (b == OP_UNSET ? OP_SET : b);
 }
 
@@ -96,17 +143,20 @@ function keyNumber(from: u32, length: u32): u32 {
 function change(op: u32, key: u32, length: u32, value: u32, size: u32): bool {
   changedBytes += length + 2 + size;
   if (length > KEY_BYTES_MAX || changedBytes > CHANGES_BYTES_MAX) return false;
-  if (changeCount - changesFrom == CHANGES_MAX) return false;
+  if (Told.changes - changesFrom == CHANGES_MAX) return false;
   const number = keyNumber(key, length);
   if (number == KEYS_MAX) return false;
   // Where this key was listed last, if that was of this event: nobody needs to clear these.
   const seen = KEY_SEEN + ((op == OP_UNSET ? OP_SET : op) * KEYS_MAX + number) * 4;
   let place = load<u32>(seen);
   let entry = CHANGES + place * 12;
-  const again = place >= changesFrom && place < changeCount && <u32>load<u16>(entry, 8) == number &&
+  const again =
+    place >= changesFrom &&
+    place < Told.changes &&
+    <u32>load<u16>(entry, 8) == number &&
     sameKind(<u32>load<u16>(entry, 10), op);
   if (!again) {
-    place = changeCount++;
+    place = Told.changes++;
     entry = CHANGES + place * 12;
     store<u32>(seen, place);
     store<u16>(entry, <u16>number, 8);
@@ -122,9 +172,9 @@ function changesOf(from: u32, op: u32): bool {
   let at = blanks(from + 1);
   while (byte(at) == quote) {
     const key = at + 1;
-    escaped = false;
+    Last.escaped = false;
     at = textEnd(key);
-    if (escaped) return false;
+    if (Last.escaped) return false;
     const length = at - key;
     at = blanks(at + 1);
     const value = blanks(at + 1);
@@ -142,32 +192,33 @@ function unsetsOf(from: u32): bool {
   while (byte(at) != 0x5d) {
     const isText = byte(at) == quote;
     const key = at + 1;
-    escaped = false;
+    Last.escaped = false;
     at = valueEnd(at);
-    if (isText && (escaped || !change(OP_UNSET, key, at - key - 1, key, 0))) return false;
+    if (isText && (Last.escaped || !change(OP_UNSET, key, at - key - 1, key, 0))) return false;
     at = blanks(at);
     if (byte(at) == 0x2c) at = blanks(at + 1);
   }
   return true;
 }
 
-// @ts-ignore: decorator
-@inline function valueAt(entry: u32, slot: u32): u32 {
+function valueAt(entry: u32, slot: u32): u32 {
   return load<u32>(entry + (slot << 2)) + BODY;
 }
 
-// @ts-ignore: decorator
-@inline function isObject(entry: u32, slot: u32): bool {
+function isObject(entry: u32, slot: u32): bool {
   return end(entry, slot) != 0 && byte(valueAt(entry, slot)) == 0x7b;
 }
 
-// @ts-ignore: decorator
-@inline function sets(entry: u32, slot: u32, op: u32): bool {
+/** There, and neither an object nor null: a warning says so. */
+function isNoObject(entry: u32, slot: u32): bool {
+  return end(entry, slot) != 0 && byte(valueAt(entry, slot)) != 0x7b && byte(valueAt(entry, slot)) != 0x6e;
+}
+
+function sets(entry: u32, slot: u32, op: u32): bool {
   return !isObject(entry, slot) || changesOf(valueAt(entry, slot), op);
 }
 
-// @ts-ignore: decorator
-@inline function unsets(entry: u32, slot: u32): bool {
+function unsets(entry: u32, slot: u32): bool {
   if (end(entry, slot) == 0) return true;
   const from = valueAt(entry, slot);
   if (byte(from) == 0x7b) return changesOf(from, OP_UNSET);
@@ -186,18 +237,17 @@ function group(type: u32, typeLength: u32, key: u32, size: u32): bool {
     }
     typesNamed |= 1 << number;
     const isText = byte(key) == quote;
-    const entry = GROUPS + groupCount * 12;
+    const entry = GROUPS + Told.groups * 12;
     store<u32>(entry, isText ? key + 1 : key);
     store<u32>(entry, isText ? size - 2 : size, 4);
     store<u16>(entry, <u16>number, 8);
-    groupCount++;
+    Told.groups++;
     return true;
   }
   return false;
 }
 
-// @ts-ignore: decorator
-@inline function isNumber(c: u8): bool {
+export function isNumber(c: u8): bool {
   return c == 0x2d || isDigit(c);
 }
 
@@ -207,14 +257,14 @@ function attached(from: u32): bool {
   for (let members: u32 = 0; byte(at) == quote; members++) {
     if (members == GROUP_MEMBERS_MAX) return false;
     const type = at + 1;
-    escaped = false;
+    Last.escaped = false;
     at = textEnd(type);
     const typeLength = at - type;
     at = blanks(at + 1);
     const key = blanks(at + 1);
     at = valueEnd(key);
     const size = at - key;
-    if (escaped || typeLength > GROUP_TYPE_LENGTH_MAX || size > GROUP_KEY_BYTES_MAX) return false;
+    if (Last.escaped || typeLength > GROUP_TYPE_LENGTH_MAX || size > GROUP_KEY_BYTES_MAX) return false;
     const isKey = byte(key) == quote ? size > 2 : isNumber(byte(key));
     if (isKey && typeLength > 0 && !group(type, typeLength, key, size)) return false;
     at = blanks(at);
@@ -247,6 +297,7 @@ function identifies(entry: u32): bool {
     const size = end(entry, FIELD_ANON_DISTINCT_ID) + BODY - other;
     if (byte(other) != 0x6e && (byte(other) != quote || size != 2)) return false;
   }
+  if (isNoObject(entry, FIELD_SET) || isNoObject(entry, FIELD_OWN_SET)) return false;
   return isObject(entry, FIELD_SET) || isObject(entry, FIELD_OWN_SET);
 }
 
@@ -270,68 +321,18 @@ function listIdentity(entry: u32, place: u32, named: i32, profile: u32): bool {
   const who = WHO + (place << 4);
   store<u32>(who, changesFrom);
   store<u32>(who, groupsFrom, 4);
-  store<u16>(who, <u16>(changeCount - changesFrom), 8);
-  store<u8>(who, <u8>(groupCount - groupsFrom), 10);
+  store<u16>(who, <u16>(Told.changes - changesFrom), 8);
+  store<u8>(who, <u8>(Told.groups - groupsFrom), 10);
   store<u8>(who, <u8>(identified ? MODE_GROUP : personless ? MODE_PERSONLESS : MODE_FULL), 11);
   return true;
 }
 
 /** The same, and nothing is listed of one that is not plain. */
-function judgeIdentity(entry: u32, place: u32, named: i32, profile: u32): bool {
-  changesFrom = changeCount;
-  groupsFrom = groupCount;
+export function judgeIdentity(entry: u32, place: u32, named: i32, profile: u32): bool {
+  changesFrom = Told.changes;
+  groupsFrom = Told.groups;
   if (listIdentity(entry, place, named, profile)) return true;
-  changeCount = changesFrom;
-  groupCount = groupsFrom;
+  Told.changes = changesFrom;
+  Told.groups = groupsFrom;
   return false;
-}
-
-/**
- * Lays what the plain events of one year say, in their order, into the columns at OUT_…, behind lay(). OUT_CHANGES
- * and OUT_GROUPS tell how many items there are, OUT_VALUES_LENGTH and OUT_GROUP_KEYS_LENGTH the bytes of their texts.
- * @returns 0 when none of them says anything.
- */
-export function layIdentity(year: u32): u32 {
-  let row: u32 = 0;
-  let modes: u32 = 0;
-  let changes: u32 = 0;
-  let groups: u32 = 0;
-  let values: u32 = OUT_VALUES;
-  let keys: u32 = OUT_GROUP_KEYS;
-  let next = load<u32>(YEAR_LIST + year * 12, 4);
-  while (next != 0) {
-    const place = next - 1;
-    const who = WHO + (place << 4);
-    const mode = byte(who + 11);
-    store<u8>(OUT_MODE + row, mode);
-    modes |= <u32>mode;
-    let entry = CHANGES + load<u32>(who) * 12;
-    for (let left = <u32>load<u16>(who, 8); left > 0; left--, entry += 12) {
-      store<u16>(OUT_KEYS + (changes << 1), load<u16>(entry, 8));
-      store<u8>(OUT_OPS + changes, <u8>load<u16>(entry, 10));
-      const size = load<u32>(entry, 4);
-      values = varuint(values, size);
-      copy(values, load<u32>(entry), size);
-      values += size;
-      changes++;
-    }
-    store<u32>(OUT_CHANGE_ENDS + (row << 2), changes);
-    entry = GROUPS + load<u32>(who, 4) * 12;
-    for (let left = <u32>byte(who + 10); left > 0; left--, entry += 12) {
-      store<u8>(OUT_GROUP_TYPES + groups, <u8>load<u16>(entry, 8));
-      const size = load<u32>(entry, 4);
-      keys = varuint(keys, size);
-      copy(keys, load<u32>(entry), size);
-      keys += size;
-      groups++;
-    }
-    store<u32>(OUT_GROUP_ENDS + (row << 2), groups);
-    next = <u32>load<u16>(NEXT + (place << 1));
-    row++;
-  }
-  store<u32>(OUT_CHANGES, changes);
-  store<u32>(OUT_GROUPS, groups);
-  store<u32>(OUT_VALUES_LENGTH, values - OUT_VALUES);
-  store<u32>(OUT_GROUP_KEYS_LENGTH, keys - OUT_GROUP_KEYS);
-  return modes | changes | groups;
 }
