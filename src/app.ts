@@ -34,7 +34,7 @@ import { dashboardRoutes } from "./dashboards/route.ts";
 import { openEventRetention } from "./event_retention/worker.ts";
 import { eventRoutes } from "./events/route.ts";
 import { type DescribedRoute, docsRoutes } from "./http/docs/docs.ts";
-import { groupRoutes } from "./groups/route.ts";
+import { groupRoutes } from "./groups/operations.ts";
 import { healthRoutes } from "./http/metrics/health.ts";
 import { type Listening, findFree, listen, listenInside, openApplication } from "./http/listen.ts";
 import { type Metrics, openMetrics } from "./http/metrics/metrics.ts";

@@ -10,9 +10,8 @@ import { hashKey, isUuid } from "../core/id.ts";
 import { accessLimits } from "./limits.ts";
 import { limits } from "../core/limits.ts";
 import { type Log, reasonOf } from "../core/log.ts";
-import { chargeBody } from "../http/body.ts";
 import type { Postgres } from "../storage/postgres/postgres.ts";
-import type { MemoryBudget } from "../work/memory_budget.ts";
+import { chargeBody, type MemoryBudget } from "../work/memory_budget.ts";
 import { keyInForm, keyInHeader, keyInJson, keyInQuery, type PresentedKey, refusalOf } from "./key.ts";
 import { type Budget, openRateLimit, type RateLimit } from "./rate.ts";
 import {

@@ -8,7 +8,7 @@ import { nullable } from "./field.ts";
 import { limitBounds, offsetBounds } from "../pages/page.ts";
 
 /** The envelope of every list; of things called Thing, a PaginatedThingList. */
-export function listSchema(result: TSchema) {
+export function listSchema<Result extends TSchema>(result: Result) {
   return Type.Object(
     {
       count: Type.Integer(),
@@ -32,10 +32,20 @@ export function listTitle(result: TSchema): { title?: string } {
   return title === undefined ? {} : { title: `Paginated${title}List` };
 }
 
-/** One entry of an operation's `responses`. */
-export function reply(description: string, schema: TSchema) {
+/** One entry of an operation's `responses`, of a known type. */
+export interface Reply<Schema extends TSchema> {
+  description: string;
+  content: { "application/json": { schema: Record<string, unknown> } };
+  /** Only a type. */
+  body?: Schema;
+}
+
+export function reply<Schema extends TSchema>(description: string, schema: Schema): Reply<Schema> {
   return { description, content: { "application/json": { schema: plainSchema(schema) } } };
 }
+
+/** What most deletions answer. */
+export const gone = { 204: { description: "It is gone." } } as const;
 
 /** A type: an interface would not pass for a JsonSchema. */
 type QuerySchema = {

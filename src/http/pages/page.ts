@@ -4,6 +4,7 @@
 import { httpLimits } from "../limits.ts";
 import { limits } from "../../core/limits.ts";
 import { withoutLast } from "../../core/trim.ts";
+import { streamedReply } from "./sliced.ts";
 import { checkInteger, type Rule } from "../fields/field_rule.ts";
 
 export interface Page {
@@ -101,6 +102,17 @@ export function pageParts(url: URL, page: Page, count: number, results: Uint8Arr
 export function pageEnds(url: URL, page: Page, count: number): { head: Uint8Array; tail: Uint8Array } {
   const head = Buffer.from(pageText(url, page, count, []).slice(0, -2));
   return { head, tail: Buffer.from("]}") };
+}
+
+/** The same sent as it is read, for results that come in such pieces. */
+export async function streamedPage(
+  url: URL,
+  page: Page,
+  count: number,
+  results: AsyncGenerator<Uint8Array, void>,
+): Promise<Response> {
+  const { head, tail } = pageEnds(url, page, count);
+  return await streamedReply(head, withoutComma(results), tail);
 }
 
 /** Results that come in pieces, without the comma that stands before the first. */
