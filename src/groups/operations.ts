@@ -2,7 +2,7 @@
 
 import type { Gate } from "../access/gate.ts";
 import type { Clock } from "../core/clock.ts";
-import { isoOfStored } from "../core/trim.ts";
+import { isoOfStored } from "../http/fields/field_time.ts";
 import { pageParameters, textParameter } from "../http/fields/query.ts";
 import { gone, listSchema, reply } from "../http/fields/schema.ts";
 import { notFound } from "../http/found.ts";

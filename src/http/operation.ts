@@ -57,7 +57,7 @@ export type Asked<H extends Home, P extends string = string> = Admitted[H] & {
   request: Request;
   /** As its client sees it; links begin with it. */
   url: URL;
-  params: Record<keyof ResolvePath<P>, string>;
+  params: Record<keyof ResolvePath<`/${P}`>, string>;
 };
 
 interface OperationRecord<
@@ -89,7 +89,9 @@ interface OperationRecord<
 }
 
 /** A record whose types are known to whoever mounts it. */
-export interface Operation<H extends Home = Home, Route = unknown> {
+export interface Operation<H extends Home = Home, Name extends string = string, Route = unknown> {
+  /** E.g. `GET groups/`. Of each operation another type, so that a list of them keeps all. */
+  name: Name;
   homes: readonly H[];
   record: ErasedRecord;
   /** Only a type. */
@@ -135,7 +137,10 @@ export function operationsOf<const H extends Home>(...homes: readonly H[]) {
     Found = undefined,
   >(
     record: OperationRecord<H, M, P, Q, B, R, Found>,
-  ): Operation<H, RouteOf<H, M, P, Q, B, R>> => ({ homes, record: record as unknown as ErasedRecord });
+  ): Operation<H, `${M} ${P}`, RouteOf<H, M, P, Q, B, R>> => {
+    const name = `${record.method} ${record.path}` as const;
+    return { name, homes, record: record as unknown as ErasedRecord };
+  };
 }
 
 export const projectOperation = operationsOf("project");

@@ -3,7 +3,7 @@
 import Type from "typebox";
 import { model } from "../http/fields/field.ts";
 import { isUuid } from "../core/id.ts";
-import { isoOfStored } from "../core/trim.ts";
+import { isoOfStored } from "../http/fields/field_time.ts";
 import { personLimits } from "./limits.ts";
 import type { Person } from "./reading/store.ts";
 

@@ -118,7 +118,7 @@ function plainSchema(schema: TSchema): Record<string, unknown> {
 export function requestBody(schema: TObject, { partial = false }: { partial?: boolean } = {}) {
   const plain = plainSchema(schema);
   const required = Object.entries(schema.properties)
-    .filter(([name, field]) => !partial && schema.required.includes(name) && !("default" in field))
+    .filter(([name, field]) => !partial && (schema.required ?? []).includes(name) && !("default" in field))
     .map(([name]) => name);
   if (required.length > 0) plain["required"] = required;
   else delete plain["required"];
