@@ -8,7 +8,7 @@ import { type ProjectKeys, openProjectKeys } from "./access/project_keys.ts";
 import { openKeyCache, type KeyCache } from "./access/key_cache.ts";
 import { openSecrets } from "./access/secret.ts";
 import { openBatchExports, type OpenedExports } from "./batch_exports/open.ts";
-import { batchExportRoutes } from "./batch_exports/route.ts";
+import { batchExportRoutes } from "./batch_exports/operations.ts";
 import {
   captureCounts,
   flushCounts,

@@ -30,8 +30,8 @@ type HomePath<H extends Home> = (typeof homes)[H]["paths"][number];
 
 /** What the gate knows of a request that it let in. */
 interface Admitted {
-  project: { access: Access; project: AccessProject };
-  organization: { access: Access; organization: AccessOrganization };
+  project: { access: Access; project: AccessProject; organization?: undefined };
+  organization: { access: Access; organization: AccessOrganization; project?: undefined };
   projects: { access: Access };
   organizations: { access: Access; own: () => AccessOrganization };
   keys: { access: Access };
@@ -187,15 +187,17 @@ type MountedElysia<Routes extends Record<string, unknown>> = Elysia<
 /** All that the gate may have resolved; of another home it is undefined. */
 type Context = Record<"access" | "project" | "organization" | "own", unknown> & {
   request: Request;
-  params: Record<string, string>;
+  /** A segment that cannot be decoded is none. */
+  params: Record<string, string | undefined>;
 };
 
 function handlerOf(record: ErasedRecord) {
   const success = Number(Object.keys(record.replies).findLast((code) => Number(code) < 300)) as Success;
   const { find, query: parameters = {}, body: schema, answer } = record;
   // Elysia reads these names in the source of the handler to know what to prepare.
-  return async ({ access, project, organization, own, request, params }: Context) => {
+  return async ({ access, project, organization, own, request, params: segments }: Context) => {
     const url = requestUrl(request);
+    const params = Object.fromEntries(Object.entries(segments).map(([name, text]) => [name, text ?? ""]));
     const asked = { access, project, organization, own, request, params, url };
     const found = await find?.(asked);
     const query = readQuery(parameters, url.searchParams);
