@@ -3,7 +3,13 @@
 
 import { type CreateEden, Elysia, type ResolvePath, status } from "elysia";
 import type { Static, TObject, TSchema } from "typebox";
-import type { Access, AccessOrganization, AccessProject, Gate } from "../access/gate.ts";
+import {
+  type Access,
+  type AccessOrganization,
+  type AccessProject,
+  type Gate,
+  projectHomes,
+} from "../access/gate.ts";
 import type { Scope } from "../access/scope.ts";
 import { readChanges, readFields, readReplacement } from "./body.ts";
 import type { CreateInput, UpdateInput } from "./fields/field.ts";
@@ -14,7 +20,7 @@ import { requestUrl } from "./pages/page.ts";
 /** Where operations are mounted, and the option of the gate that admits to them. */
 const homes = {
   /** In one project. */
-  project: { gate: "project_scope", paths: ["/api/projects/:project_id", "/api/environments/:project_id"] },
+  project: { gate: "project_scope", paths: projectHomes },
   /** In one organization. */
   organization: { gate: "organization_scope", paths: ["/api/organizations/:organization_id"] },
   /** About the projects that a key reaches. */

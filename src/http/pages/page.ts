@@ -1,11 +1,7 @@
-// Lists, a page at a time: limit and offset in, links to the neighbours out. Never counts or cuts rows
-// itself.
+// Lists, a page at a time, with links to the neighbours of a page.
 
-import { httpLimits } from "../limits.ts";
-import { limits } from "../../core/limits.ts";
 import { withoutLast } from "../../core/trim.ts";
 import { streamedReply } from "./sliced.ts";
-import { checkInteger, type Rule } from "../fields/field_rule.ts";
 
 export interface Page {
   /** Rows on the page, from 1 to `httpLimits.pageMax`. */
@@ -23,27 +19,6 @@ export interface PageLinks {
 export interface PageReply<Row> extends PageLinks {
   count: number;
   results: Row[];
-}
-
-/**
- * Reads `limit` and `offset`.
- * @throws Fault with the one of them as its attr that is no whole number within its bounds.
- */
-export function readPage(query: URLSearchParams): Page {
-  return { limit: readLimit(query), offset: readNumber(query, "offset", offsetBounds) ?? 0 };
-}
-
-/** `limit` alone; `unasked` where it is not given. @throws Fault, as readPage. */
-export function readLimit(query: URLSearchParams, unasked: number = limits.pageDefault): number {
-  return readNumber(query, "limit", limitBounds) ?? unasked;
-}
-
-export const limitBounds = { minimum: 1, maximum: httpLimits.pageMax } as const;
-export const offsetBounds = { minimum: 0, maximum: httpLimits.pageOffsetMax } as const;
-
-function readNumber(query: URLSearchParams, name: string, bounds: Rule): number | undefined {
-  const text = query.get(name);
-  return text === null ? undefined : checkInteger(bounds, text, [name]);
 }
 
 /** Where people reach this server, for the requests of one that was told. */
