@@ -193,8 +193,8 @@ type MountedElysia<Routes extends Record<string, unknown>> = Elysia<
 /** All that the gate may have resolved; of another home it is undefined. */
 type Context = Record<"access" | "project" | "organization" | "own", unknown> & {
   request: Request;
-  /** A segment that cannot be decoded is none. */
-  params: Record<string, string | undefined>;
+  /** Undefined where the path has none; a segment is undefined where it cannot be decoded. */
+  params: Record<string, string | undefined> | undefined;
 };
 
 function handlerOf(record: ErasedRecord) {
@@ -203,7 +203,9 @@ function handlerOf(record: ErasedRecord) {
   // Elysia reads these names in the source of the handler to know what to prepare.
   return async ({ access, project, organization, own, request, params: segments }: Context) => {
     const url = requestUrl(request);
-    const params = Object.fromEntries(Object.entries(segments).map(([name, text]) => [name, text ?? ""]));
+    const params = Object.fromEntries(
+      Object.entries(segments ?? {}).map(([name, text]) => [name, text ?? ""]),
+    );
     const asked = { access, project, organization, own, request, params, url };
     const found = await find?.(asked);
     const query = readQuery(parameters, url.searchParams);
