@@ -7,7 +7,7 @@ import { pageParameters, textParameter } from "../http/fields/query.ts";
 import { gone, listSchema, reply } from "../http/fields/schema.ts";
 import { notFound } from "../http/found.ts";
 import { mounted, projectOperation } from "../http/operation.ts";
-import { begunTexts } from "../http/pages/long_page.ts";
+import { begunTexts } from "../http/pages/sliced.ts";
 import { streamedPage } from "../http/pages/page.ts";
 import { deleteGroupType, groupTypesOf } from "../persons/group_type_store.ts";
 import { type ClickHouse, readsUntil } from "../storage/clickhouse/clickhouse.ts";

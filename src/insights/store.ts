@@ -5,7 +5,7 @@ import { randomBase62 } from "../core/id.ts";
 import { insightLimits } from "./limits.ts";
 import { limits } from "../core/limits.ts";
 import { missingReference } from "../http/fields/field_fault.ts";
-import { checkFits } from "../http/pages/long_page.ts";
+import { checkFits } from "../http/pages/page.ts";
 import type { Postgres, PostgresTransaction } from "../storage/postgres/postgres.ts";
 import { rowBytes } from "../storage/clickhouse/row_bytes.ts";
 import type { InsightUpdate, InsightInput, User } from "./model.ts";

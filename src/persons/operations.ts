@@ -6,7 +6,7 @@ import { flagParameter, pageParameters, parameter, textParameter } from "../http
 import { gone, listSchema, reply } from "../http/fields/schema.ts";
 import { notFound, present, uuidOf } from "../http/found.ts";
 import { mounted, projectOperation } from "../http/operation.ts";
-import { begunTexts } from "../http/pages/long_page.ts";
+import { begunTexts } from "../http/pages/sliced.ts";
 import { pageReply, streamedPage } from "../http/pages/page.ts";
 import { type ClickHouse, readsUntil } from "../storage/clickhouse/clickhouse.ts";
 import type { Postgres } from "../storage/postgres/postgres.ts";

@@ -1,7 +1,7 @@
 // Projects over HTTP.
 
 import type { Access, AccessProject, Gate } from "../access/gate.ts";
-import { refuseHeldToProjects } from "../access/project_access.ts";
+import { refuseHeldToProjects } from "../access/scope.ts";
 import { currentOrganization } from "../access/store.ts";
 import { Fault } from "../core/fault.ts";
 import { pageParameters } from "../http/fields/query.ts";

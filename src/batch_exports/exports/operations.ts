@@ -8,7 +8,7 @@ import { pageParameters, parameter } from "../../http/fields/query.ts";
 import { gone, listSchema, reply } from "../../http/fields/schema.ts";
 import { notFound, uuidOf } from "../../http/found.ts";
 import { operationsOf, projectOperation } from "../../http/operation.ts";
-import { begunTexts } from "../../http/pages/long_page.ts";
+import { begunTexts } from "../../http/pages/sliced.ts";
 import { streamedPage } from "../../http/pages/page.ts";
 import type { Postgres } from "../../storage/postgres/postgres.ts";
 import { type Destination, fullDestination } from "../destinations/config.ts";

@@ -1,6 +1,8 @@
-// Lists, a page at a time, with links to the neighbours of a page.
+// Lists, a page at a time: its links to its neighbours, and how many rows fit on it.
 
+import { Fault } from "../../core/fault.ts";
 import { withoutLast } from "../../core/trim.ts";
+import { httpLimits } from "../limits.ts";
 import { streamedReply } from "./sliced.ts";
 
 export interface Page {
@@ -108,4 +110,46 @@ function pageUrl(url: URL, limit: number, offset: number): string {
   else link.searchParams.delete("offset");
   link.searchParams.sort();
   return link.href;
+}
+
+/**
+ * @param sizes bytes of each row of the page, in its order.
+ * @throws Fault with `limit` as its attr, naming how many rows fit, where all of them are longer than a page may be.
+ *   One row always fits.
+ */
+export function checkFits(sizes: readonly number[], bytesMax: number = httpLimits.pageBytesMax): void {
+  const fits = fitting(sizes, bytesMax);
+  if (fits === undefined) return;
+  const detail = `These rows are longer than the ${bytesMax} bytes of a page. Ask with limit=${fits}.`;
+  throw new Fault("max_value", detail, { attr: "limit" });
+}
+
+/** How many of the first of these fit into `bytesMax`, at least one; undefined when all do. */
+export function fitting(sizes: readonly number[], bytesMax: number): number | undefined {
+  let bytes = 0;
+  for (const [i, size] of sizes.entries()) {
+    bytes += size;
+    if (bytes > bytesMax && sizes.length > 1) return Math.max(1, i);
+  }
+  return undefined;
+}
+
+/** The list cut into blocks of at most `bytesMax`, or of a single element that is longer. */
+export function blocksOf<One>(
+  list: readonly One[],
+  sizeOf: (one: One) => number,
+  bytesMax: number = httpLimits.pageBlockBytes,
+): One[][] {
+  const blocks: One[][] = [];
+  let bytes = Number.POSITIVE_INFINITY;
+  for (const one of list) {
+    const size = sizeOf(one);
+    if (bytes + size > bytesMax) {
+      blocks.push([]);
+      bytes = 0;
+    }
+    blocks.at(-1)!.push(one);
+    bytes += size;
+  }
+  return blocks;
 }
