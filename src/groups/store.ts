@@ -1,4 +1,4 @@
-// Groups read back from ClickHouse, in the order of their types and keys. Never makes one: `$groupidentify` does.
+// Groups read back from ClickHouse, in the order of their types and keys; `$groupidentify` makes them.
 
 import { limits } from "../core/limits.ts";
 import { blocksOf, checkFits } from "../http/pages/page.ts";

@@ -1,4 +1,4 @@
-// Where insights rest, and which dashboards show them. Never reaches beyond one project.
+// Where insights rest, and which dashboards show them.
 
 import { Fault } from "../core/fault.ts";
 import { randomBase62 } from "../core/id.ts";

@@ -1,4 +1,4 @@
-// What a person looks like in a reply. Never how it rests.
+// What a person looks like in a reply.
 
 import Type from "typebox";
 import { model } from "../http/fields/field.ts";

@@ -1,4 +1,4 @@
-// The person of a recording. Never asks a store.
+// The person of a recording.
 
 import { isUuid } from "../core/id.ts";
 import { isoOfStored } from "../http/fields/field_time.ts";

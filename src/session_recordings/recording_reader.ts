@@ -1,5 +1,4 @@
-// One project's recordings as a user of it sees them: without deleted ones, with their persons, seen or not. Never
-// shows another project's.
+// One project's recordings as a user of it sees them: without deleted ones, with their persons, seen or not.
 
 import { type Clock, yieldToEventLoop } from "../core/clock.ts";
 import { Fault } from "../core/fault.ts";

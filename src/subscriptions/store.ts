@@ -1,4 +1,4 @@
-// Where subscriptions rest. Never shows one to another project.
+// Where subscriptions rest. Every statement is of one project.
 
 import { isoOf } from "../http/fields/field_time.ts";
 import { checkFits } from "../http/pages/page.ts";

@@ -1,5 +1,5 @@
 // A budget of bytes that everybody who holds request bodies in memory acquires them from, with a share for each
-// project. Never allocates anything itself.
+// project.
 
 import { Fault } from "../core/fault.ts";
 import { limits } from "../core/limits.ts";

@@ -1,5 +1,4 @@
-// Long replies, written and sent a slice at a time, so that a capture beside them waits for a slice only. Never
-// changes what JSON.stringify would have written.
+// Long replies, written and sent a slice at a time, so that a capture beside them waits for one slice only.
 
 import { yieldToEventLoop } from "../../core/clock.ts";
 import { limits } from "../../core/limits.ts";

@@ -1,4 +1,4 @@
-// Which persons are on a page, and how many there are, as ClickHouse has them. Never reads what they are.
+// Which persons are on a page, and how many there are, as ClickHouse has them.
 
 import type { ClickHouse } from "../../storage/clickhouse/clickhouse.ts";
 import { queryOptions } from "../reading/query_options.ts";
