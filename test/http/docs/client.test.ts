@@ -25,6 +25,11 @@ test(
     const groups = await project.groups.get({ query: { group_type: "company", limit: 5 } });
     const keys: (string | undefined)[] = groups.data?.results.map(({ group_key }) => group_key) ?? [];
     expect({ status: groups.status, keys }).toEqual({ status: 200, keys: [] });
+    const made = await project.dashboards.post({ name: "Sales" });
+    expect([made.status, made.data?.name]).toEqual([201, "Sales"]);
+    const organization = sluice.api.organizations({ organization_id: "@current" });
+    const exported = await organization.batch_exports.get({ query: { limit: 1 } });
+    expect(exported.data?.results.map(({ interval }) => interval)).toEqual([]);
     const refused = await treaty<Routes>(url).api.projects.get();
     expect([refused.status, refused.data]).toEqual([401, null]);
   },
