@@ -74,23 +74,19 @@ const floors = [
   "cli",
   "main",
 ];
-const sharedFloors: Record<string, string> = { http: "access" };
-
 function roomOf(path: string): string {
   return path.split("/")[1]!.replace(/\.ts$/, "");
 }
 
 function floorOf(room: string): number {
-  const floor = floors.indexOf(floors.includes(room) ? (sharedFloors[room] ?? room) : "rooms");
-  return floor;
+  return floors.indexOf(floors.includes(room) ? room : "rooms");
 }
 
 test("imports run downhill, and rooms on one floor are strangers", () => {
   const uphill = ownImports.filter(({ from, to }) => {
     const [here, there] = [roomOf(from), roomOf(to)];
-    return here !== there && floorOf(there) >= floorOf(here) && !(here === "access" && there === "http");
+    return here !== there && floorOf(there) >= floorOf(here);
   });
-  // Access and http share a floor; access may show a fault, http never asks who may.
   expect(uphill.map(({ from, to }) => `${from} imports ${to}`)).toEqual([]);
 });
 

@@ -1,6 +1,5 @@
-// The API's description of itself: OpenAPI for programs, a page for people. The one file that knows the
-// plugin
-// that reads routes. Never describes a route that hides itself, and never sends a reader elsewhere.
+// The API's description of itself: OpenAPI for programs, a page for people. The one file that knows the plugin that
+// reads routes.
 
 import { readFileSync } from "node:fs";
 import { join } from "node:path";

@@ -4,7 +4,7 @@ import { openGate } from "../../src/access/gate.ts";
 import { bootstrap } from "../../src/accounts/bootstrap.ts";
 import type { Clock } from "../../src/core/clock.ts";
 import { silentLog } from "../../src/core/log.ts";
-import { eventRoutes } from "../../src/events/route.ts";
+import { eventRoutes } from "../../src/events/operations.ts";
 import { openProblems } from "../../src/http/problem.ts";
 import { findUserId, issueKey } from "../../src/personal_api_keys/store.ts";
 import { createProject } from "../../src/projects/store.ts";

@@ -1,14 +1,12 @@
-// The two helpers over HTTP: words into filters, words into a regular expression. Never runs what comes back.
+// The two helpers over HTTP: words into filters, words into a regular expression. What comes back is not run.
 
-import { Elysia } from "elysia";
-import { type Gate, projectHomes } from "../../access/gate.ts";
 import { Fault } from "../../core/fault.ts";
 import { foreignValue } from "../../core/foreign_text.ts";
 import { aiLimits } from "./limits.ts";
 import type { Log } from "../../core/log.ts";
-import { readChanges } from "../../http/body.ts";
 import { checkFields } from "../../http/fields/field_check.ts";
-import { reply, requestBody } from "../../http/fields/schema.ts";
+import { reply } from "../../http/fields/schema.ts";
+import { projectOperation } from "../../http/operation.ts";
 import {
   type Completing,
   type Message,
@@ -29,24 +27,27 @@ import {
 } from "./model.ts";
 import { filtersPrompt, patternPrompt } from "./prompt.ts";
 
-export interface PromptRoutes {
-  gate: Gate;
+export interface PromptParts {
   log: Log;
   /** Absent where nobody configured one. */
   server: ModelServer | undefined;
 }
 
-export function promptRoutes({ gate, log, server }: PromptRoutes) {
-  const app = new Elysia({ name: "session_recordings: ai", tags: ["Session recordings"] }).use(gate);
+export function promptOperations({ log, server }: PromptParts) {
   const completing = server && openCompleting(server, log);
   const ask = async (project_id: number, messages: Message[]) =>
-    await present(completing)(project_id, messages);
+    await configured(completing)(project_id, messages);
   const clean = <T>(answer: T) => withoutSecrets(answer, server);
-  for (const home of projectHomes) {
-    app.post(
-      `${home}/session_recordings/ai/filters/`,
-      async ({ project, request }) => {
-        const body = await readChanges(request, filtersBody);
+  return [
+    projectOperation({
+      method: "POST",
+      path: "session_recordings/ai/filters/",
+      scope: "session_recording:read",
+      summary: "Make filters of recordings from words",
+      description: inDevelopment,
+      body: filtersBody,
+      replies: { 200: reply(`The filters, or a question back; ${empty} messages.`, filtersModel) },
+      answer: async ({ project, body }) => {
         if (!("messages" in body)) return nothing();
         const { messages } = checkFields(messagesPrompt, { messages: body.messages });
         refuseLong(messages);
@@ -54,20 +55,16 @@ export function promptRoutes({ gate, log, server }: PromptRoutes) {
         if (!isFilters(answer)) throw wrongAnswer("Invalid response from the language model");
         return clean(answer);
       },
-      {
-        project_scope: "session_recording:read",
-        detail: {
-          summary: "Make filters of recordings from words",
-          description: inDevelopment,
-          requestBody: requestBody(filtersBody, { partial: true }),
-          responses: { 200: reply(`The filters, or a question back; ${empty} messages.`, filtersModel) },
-        },
-      },
-    );
-    app.post(
-      `${home}/session_recordings/ai/regex/`,
-      async ({ project, request }) => {
-        const body = await readChanges(request, regexBody);
+    }),
+    projectOperation({
+      method: "POST",
+      path: "session_recordings/ai/regex/",
+      scope: "session_recording:read",
+      summary: "Make a regular expression from words",
+      description: inDevelopment,
+      body: regexBody,
+      replies: { 200: reply(`The expression, or why there is none; ${empty} regex.`, regexModel) },
+      answer: async ({ project, body }) => {
         if (!("regex" in body)) return nothing();
         if (body.regex === "") throw new Fault("invalid_input", "Missing required field: regex");
         const { regex } = checkFields(regexPrompt, { regex: body.regex });
@@ -78,18 +75,8 @@ export function promptRoutes({ gate, log, server }: PromptRoutes) {
         if (!isRegex(answer)) throw wrongAnswer("Invalid response from the language model");
         return clean(answer);
       },
-      {
-        project_scope: "session_recording:read",
-        detail: {
-          summary: "Make a regular expression from words",
-          description: inDevelopment,
-          requestBody: requestBody(regexBody, { partial: true }),
-          responses: { 200: reply(`The expression, or why there is none; ${empty} regex.`, regexModel) },
-        },
-      },
-    );
-  }
-  return app;
+    }),
+  ];
 }
 
 const inDevelopment = "In development; needs a language model (OPENAI_BASE_URL, OPENAI_API_KEY).";
@@ -100,7 +87,7 @@ function nothing(): Response {
   return new Response(null);
 }
 
-function present(completing: Completing | undefined): Completing {
+function configured(completing: Completing | undefined): Completing {
   if (completing) return completing;
   throw new Fault("invalid_input", "OpenAI API key is not configured");
 }

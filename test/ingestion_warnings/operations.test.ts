@@ -5,7 +5,7 @@ import { bootstrap } from "../../src/accounts/bootstrap.ts";
 import type { Clock } from "../../src/core/clock.ts";
 import { silentLog } from "../../src/core/log.ts";
 import { openProblems } from "../../src/http/problem.ts";
-import { ingestionWarningRoutes } from "../../src/ingestion_warnings/route.ts";
+import { ingestionWarningRoutes } from "../../src/ingestion_warnings/operations.ts";
 import { findUserId, issueKey } from "../../src/personal_api_keys/store.ts";
 import { migrate } from "../../src/storage/migrate.ts";
 import { type Stores, openStores } from "../../src/storage/stores.ts";

@@ -6,7 +6,7 @@ import { silentLog } from "../../src/core/log.ts";
 import { openProblems } from "../../src/http/problem.ts";
 import { createOrganization } from "../../src/organizations/store.ts";
 import { issueKey } from "../../src/personal_api_keys/store.ts";
-import { projectRoutes } from "../../src/projects/route.ts";
+import { projectRoutes } from "../../src/projects/operations.ts";
 import { createProject, getProject } from "../../src/projects/store.ts";
 import { addUser, type FirstAccounts, openFirstAccounts, startMsMax } from "../support/accounts.ts";
 
