@@ -17,6 +17,13 @@ export function makeFolder(): string {
   return mkdtempSync(join(tmpdir(), "sluice-bench-"));
 }
 
+let makeBeginning: () => string | Promise<string> = makeFolder;
+
+/** From now on servers and engines begin on folders made like this instead of empty ones. */
+export function beginOn(make: () => Promise<string>): void {
+  makeBeginning = make;
+}
+
 export function removeFolder(folder: string): void {
   rmSync(folder, { recursive: true, force: true });
 }
@@ -52,7 +59,7 @@ export interface SluiceOptions {
 /** A server as users run it, on embedded stores. */
 export async function startSluice(options: SluiceOptions = {}): Promise<SluiceStand> {
   const { environment = {}, preload, merges = false } = options;
-  const dataDir = makeFolder();
+  const dataDir = await makeBeginning();
   const main = resolve(import.meta.dir, "../src/main.ts");
   const loaded = preload === undefined ? [] : ["--preload", preload];
   const child = Bun.spawn([process.execPath, ...loaded, main, "serve"], {
@@ -86,7 +93,7 @@ export async function startSluice(options: SluiceOptions = {}): Promise<SluiceSt
     url,
     pid: child.pid,
     dataDir,
-    enginePid: childOf(child.pid, "front.ts"),
+    enginePid: childOf(child.pid, "chdb_server/server.ts"),
     stores,
     metric,
     rested: async (lookMs = 10) => {
@@ -128,7 +135,7 @@ export interface EngineStand {
 
 /** The embedded stores without a server before them, with the same tables. */
 export async function startEngine(): Promise<EngineStand> {
-  const dataDir = makeFolder();
+  const dataDir = await makeBeginning();
   const stores = await openStores({ dataDir, log: silentLog, requireReachable: true });
   await migrate(stores, { log: silentLog });
   await stores.clickhouse.command("SYSTEM STOP MERGES");
@@ -137,7 +144,13 @@ export async function startEngine(): Promise<EngineStand> {
     removeFolder(dataDir);
   };
   const clickhouseUrl = readConnection(dataDir)!.clickhouse_url!;
-  return { dataDir, stores, clickhouseUrl, pid: childOf(process.pid, "front.ts", dataDir), stop };
+  return {
+    dataDir,
+    stores,
+    clickhouseUrl,
+    pid: childOf(process.pid, "chdb_server/server.ts", dataDir),
+    stop,
+  };
 }
 
 export interface Stored {

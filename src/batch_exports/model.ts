@@ -66,7 +66,8 @@ const destination = Type.Object(
       description: "What this type of destination is told. Secrets are taken and never shown.",
     }),
   },
-  { title: "BatchExportDestination", examples: [destinationExample] },
+  // An export's own fields are complained of before what is wrong in here.
+  { title: "BatchExportDestination", examples: [destinationExample], "x-checked-last": true },
 );
 
 const fieldModel = model("BatchExportField", { expression: Type.String(), alias: Type.String() });
@@ -102,7 +103,8 @@ export const exportModel = model("BatchExport", {
   native_query: nullable(Type.String({ maxLength: exportLimits.exportQueryCharsMax }), {
     default: null,
     description:
-      "What to select of events or persons: which columns, which rows. `hogql_query` means the same.",
+      "What to select of events or persons: which columns, which rows. Moments are written in UTC, as those of the " +
+      "models are. `hogql_query` means the same.",
     examples: ["select uuid, event, timestamp from events where event != '$pageview'"],
   }),
   schema: readOnly(nullable(schemaModel)),

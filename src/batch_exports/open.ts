@@ -5,7 +5,7 @@ import { resolve } from "node:path";
 import type { Metrics } from "../http/metrics/metrics.ts";
 import { exportCounts } from "./counts.ts";
 import { whyNoFiles } from "./destinations/objects/file.ts";
-import type { BatchExportRoutes } from "./route.ts";
+import type { BatchExportParts } from "./operations.ts";
 import { type ExportWorkerOptions, openExportWorker } from "./runs/worker.ts";
 
 export type BatchExportOptions = Omit<ExportWorkerOptions, "counts"> & { metrics: Metrics };
@@ -14,8 +14,8 @@ export interface OpenedExports {
   start(): void;
   /** Stops running runs and releases them to other processes. */
   close(): Promise<void>;
-  /** The parts of batchExportRoutes but for the gate. */
-  parts: Omit<BatchExportRoutes, "gate">;
+  /** The parts of its operations. */
+  parts: BatchExportParts;
 }
 
 export function openBatchExports({ metrics, ...options }: BatchExportOptions): OpenedExports {

@@ -80,7 +80,7 @@ export const limits = {
   snapshotNumberBytesMax: 64,
   /** A session's id, in characters: usually a UUID. */
   sessionIdCharsMax: 200,
-  /** Characters of a text in the model's answer, such as a regular expression. */
+  /** A day, in ms. */
   dayMs: 86_400_000,
   /** The longest retention, in days: a hundred years. */
   retentionDaysMax: 36_500,

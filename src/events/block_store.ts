@@ -1,7 +1,7 @@
 // A page of events whose properties are long: keys and sizes first, so that what is too much is refused before
 // the reply begins, then the properties block by block, whatever the page's limit is.
 
-import { blocksOf, checkFits } from "../http/pages/long_page.ts";
+import { blocksOf, checkFits } from "../http/pages/page.ts";
 import type { ClickHouse } from "../storage/clickhouse/clickhouse.ts";
 import {
   type EventKey,

@@ -1,7 +1,7 @@
-// Groups read back from ClickHouse, in the order of their types and keys. Never makes one: `$groupidentify` does.
+// Groups read back from ClickHouse, in the order of their types and keys; `$groupidentify` makes them.
 
 import { limits } from "../core/limits.ts";
-import { blocksOf, checkFits } from "../http/pages/long_page.ts";
+import { blocksOf, checkFits } from "../http/pages/page.ts";
 import { type ClickHouse, isTooBig, type QueryOptions } from "../storage/clickhouse/clickhouse.ts";
 import { conditionsOf } from "../storage/events/conditions.ts";
 

@@ -1,11 +1,11 @@
-// Where insights rest, and which dashboards show them. Never reaches beyond one project.
+// Where insights rest, and which dashboards show them.
 
 import { Fault } from "../core/fault.ts";
 import { randomBase62 } from "../core/id.ts";
 import { insightLimits } from "./limits.ts";
 import { limits } from "../core/limits.ts";
 import { missingReference } from "../http/fields/field_fault.ts";
-import { checkFits } from "../http/pages/long_page.ts";
+import { checkFits } from "../http/pages/page.ts";
 import type { Postgres, PostgresTransaction } from "../storage/postgres/postgres.ts";
 import { rowBytes } from "../storage/postgres/counted_page.ts";
 import type { InsightUpdate, InsightInput, User } from "./model.ts";

@@ -1,8 +1,6 @@
 // Merges decided: which ids come under which, in order, and which may not. Pure: what is stored comes in, what
 // changes goes out.
 
-import { cookielessSentinel } from "./identity.ts";
-
 /** What asks for a merge; the numbers rest in the journal. A sighted type of groups travels with them. */
 export const mergeKind = { none: 0, identify: 1, alias: 2, dangerous: 3, group_type: 4 } as const;
 
@@ -58,7 +56,7 @@ interface Node extends SightedId {
  * then what is stored of their ids is learnt, then each is decided in order, then what changes is told.
  */
 export class MergePlan {
-  /** Merges that would join two identified persons, or everybody. */
+  /** Merges that would join two identified persons. */
   readonly refused: Merge[] = [];
   readonly #nodes = new Map<number, Map<string, Node>[]>();
   readonly #sighted: Node[] = [];
@@ -85,10 +83,6 @@ export class MergePlan {
 
   /** Decides a sighted merge, behind all that were decided before. */
   decide(merge: Merge): void {
-    if (namesEverybody(merge)) {
-      this.refused.push(merge);
-      return;
-    }
     const from = rootOf(this.#nodeOf(merge.project_id, merge.from));
     const into = rootOf(this.#nodeOf(merge.project_id, merge.into));
     if (from === into) return;
@@ -131,11 +125,6 @@ export class MergePlan {
 
 /** Of one project: by an id's last letter, which tells apart what numbers and UUIDs are. */
 const shelvesEach = 16;
-
-/** Whether an id of it is what all visitors without a cookie share: journals of earlier versions hold such merges. */
-export function namesEverybody({ from, into }: Merge): boolean {
-  return from === cookielessSentinel || into === cookielessSentinel;
-}
 
 /** An identified person is not merged into another by an ordinary call: shared devices would join strangers. */
 function isRefused({ kind }: Merge, from: Node, into: Node): boolean {

@@ -13,6 +13,8 @@ export const sessionRecordingLimits = {
   recordingsPageCharsMax: 16 * 1024 * 1024,
   /** Deleted recordings that lists leave out by name until ClickHouse has hidden them, which takes seconds. */
   recordingsUnhiddenMax: 10_000,
+  /** Recordings deleted lately that lists leave out by name, for pieces that came late: 40 kB of each question. */
+  recordingsLateLeftOutMax: 1000,
   /** A recording goes on while its last piece is younger than this, in ms; PostHog's number. */
   recordingOngoingMs: 300_000,
   /** How often deleted recordings are looked for in ClickHouse, in ms. */

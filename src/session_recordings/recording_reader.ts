@@ -1,14 +1,13 @@
-// One project's recordings as a user of it sees them: without deleted ones, with their persons, seen or not. Never
-// shows another project's.
+// One project's recordings as a user of it sees them: without deleted ones, with their persons, seen or not.
 
 import { type Clock, yieldToEventLoop } from "../core/clock.ts";
 import { Fault } from "../core/fault.ts";
 import { limits } from "../core/limits.ts";
 import { sessionRecordingLimits } from "./limits.ts";
-import { isoOfStored } from "../core/trim.ts";
+import { isoOfStored } from "../http/fields/field_time.ts";
 import type { ClickHouse } from "../storage/clickhouse/clickhouse.ts";
 import type { Postgres } from "../storage/postgres/postgres.ts";
-import { findDeleted, findViewed, listUnhidden } from "./mark/store.ts";
+import { findDeleted, findViewed, listLeftOut } from "./mark/store.ts";
 import { findPersonsOfPage } from "../persons/reading/page.ts";
 import type { Person } from "../persons/reading/store.ts";
 import type { CountCache } from "../work/count_cache.ts";
@@ -30,11 +29,6 @@ export interface Viewer {
 
 export function recordingNotFound(): Fault {
   return new Fault("not_found", "Recording not found");
-}
-
-/** The id in a path; Elysia's types do not know it there. */
-export function idOf(params: Record<string, string>): string {
-  return params["id"] ?? "";
 }
 
 /** @throws Fault not_found for an id that no recorder can have given. */
@@ -94,7 +88,7 @@ export async function getRecording(
   known?: RecordingRow,
 ): Promise<Recording> {
   const row = known ?? (await getRow(options, viewer.project_id, id));
-  const [recording] = await present(options, viewer, [row]);
+  const [recording] = await shownRecordings(options, viewer, [row]);
   if (!recording) throw recordingNotFound();
   return recording;
 }
@@ -110,14 +104,18 @@ export async function listPage(
   { written, ...wanted }: WantedRecordings,
   page: { limit: number; offset: number },
 ): Promise<{ count: number; recordings: Recording[] }> {
-  const { sql, clickhouse, counts } = options;
+  const { sql, clickhouse, clock, counts } = options;
   const { project_id } = viewer;
-  const without = await listUnhidden(sql, project_id, sessionRecordingLimits.recordingsUnhiddenMax);
+  const without = await listLeftOut(sql, project_id, {
+    since: new Date(clock.now() - sessionRecordingLimits.recordingLateMsMax),
+    unhidden: sessionRecordingLimits.recordingsUnhiddenMax,
+    late: sessionRecordingLimits.recordingsLateLeftOutMax,
+  });
   const filter = { ...wanted, project_id, without };
   const shown = async () => {
     const persons = new PersonsAhead(clickhouse, project_id);
     const rows = await listRecordings(clickhouse, filter, page, (ids) => persons.ask(ids));
-    return await present(options, viewer, rows, persons);
+    return await shownRecordings(options, viewer, rows, persons);
   };
   const { distinct_ids, person_main_id, session_ids } = wanted;
   const question = JSON.stringify([written, distinct_ids, person_main_id, session_ids, without]);
@@ -159,7 +157,7 @@ class PersonsAhead {
  * Rows as replies show them; what was deleted a moment ago is left out.
  * @throws Fault max_value when they are too large together, naming how many are not.
  */
-async function present(
+async function shownRecordings(
   { sql, clickhouse, clock }: RecordingReaderOptions,
   { project_id, user_id }: Viewer,
   rows: readonly RecordingRow[],

@@ -1,7 +1,7 @@
-// Where subscriptions rest. Never shows one to another project.
+// Where subscriptions rest. Every statement is of one project.
 
 import { isoOf } from "../http/fields/field_time.ts";
-import { checkFits } from "../http/pages/long_page.ts";
+import { checkFits } from "../http/pages/page.ts";
 import { shownInTurns } from "../http/pages/sliced.ts";
 import { subscriptionLimits } from "./limits.ts";
 import { newUuid } from "../core/id.ts";

@@ -224,3 +224,15 @@ export function openBodyMemory(bodyBytesMax: number, workers: number): MemoryBud
     shareBytesMax: Math.max(largest, bytesMax * workLimits.bodyMemoryShare),
   });
 }
+
+const budgets = new WeakMap<object, MemoryBudget>();
+
+/** From now on the memory of this request's body is acquired from `memory`. */
+export function chargeBody(request: object, memory: MemoryBudget): void {
+  budgets.set(request, memory);
+}
+
+/** What the memory of this request's body is acquired from; undefined when nobody charged it. */
+export function budgetOf(request: object): MemoryBudget | undefined {
+  return budgets.get(request);
+}

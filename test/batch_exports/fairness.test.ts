@@ -9,27 +9,25 @@ import { Fault } from "../../src/core/fault.ts";
 import { runLimits } from "../../src/batch_exports/runs/limits.ts";
 import { silentLog } from "../../src/core/log.ts";
 import { createProject } from "../../src/projects/store.ts";
-import { migrate } from "../../src/storage/migrate.ts";
 import type { Stores } from "../../src/storage/stores.ts";
 import { cleanUp, later } from "../support/cleanup.ts";
 import { endedRuns, makeBackfill, makeExport, runIn } from "../support/exports.ts";
-import { makeFolder } from "../support/folder.ts";
+import { makeStoresFolder } from "../support/made_stores.ts";
 import { until } from "../support/server.ts";
 import { openSilent, type Silent } from "../support/silent.ts";
 import { openTestStores, storesStartMsMax } from "../support/stores.ts";
 
-afterAll(cleanUp, 60_000);
+afterAll(cleanUp);
 
 const hour = 3_600_000;
 const noon = Date.parse("2030-05-05T12:00:00Z");
-const dataDir = makeFolder();
+const dataDir = await makeStoresFolder();
 let stores: Stores;
 let silent: Silent;
 let others: number[];
 
 beforeAll(async () => {
   stores = await openTestStores(dataDir);
-  await migrate(stores, { log: silentLog });
   const { sql } = stores;
   const none = { bootstrapProjectApiKey: undefined, bootstrapPersonalApiKey: undefined };
   await bootstrap(sql, { ...none, bootstrapEmail: undefined });
@@ -104,7 +102,7 @@ test("eighteen exports to a listener that never answers leave places to other pr
   expect(await countRuns("Running", 1)).toBe(share);
   expect(await countRuns("Completed", 1)).toBe(0);
   await worker.close();
-}, 60_000);
+});
 
 test("a third project's run begins beside two projects whose runs all hang", async () => {
   const [second, third] = others as [number, number];
@@ -117,7 +115,7 @@ test("a third project's run begins beside two projects whose runs all hang", asy
   expect(run!.status).toBe("Completed");
   expect(await countRuns("Completed", 1)).toBe(0);
   await worker.close();
-}, 60_000);
+});
 
 test("backfills that hang leave a place to their own project's scheduled runs", async () => {
   const made = await Promise.all(
@@ -130,7 +128,7 @@ test("backfills that hang leave a place to their own project's scheduled runs", 
   const [run] = await endedRuns(stores, await make(quick(1)));
   expect(run!.status).toBe("Completed");
   await worker.close();
-}, 60_000);
+});
 
 test("a run whose destination never answers gives its place back when its time is up", async () => {
   const id = await make({
@@ -143,7 +141,7 @@ test("a run whose destination never answers gives its place back when its time i
   const run = await runIn(stores, id, "FailedRetryable");
   expect(run.latest_error).toContain("timed out");
   await worker.close();
-}, 60_000);
+});
 
 test("destinations that never answer can be tried out a few at a time, and leave room to other projects", async () => {
   const worker = openProcess();
@@ -161,4 +159,4 @@ test("destinations that never answer can be tried out a few at a time, and leave
   expect(other).toBeUndefined();
   expect(silent.connections() - before).toBe(runLimits.probesAtOnceMax / 2);
   await worker.close();
-}, 60_000);
+});

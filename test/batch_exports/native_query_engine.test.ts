@@ -5,21 +5,18 @@ import { afterAll, beforeAll, expect, test } from "bun:test";
 import { compileQuery } from "../../src/batch_exports/query/compile.ts";
 import { whyNoPattern } from "../../src/batch_exports/query/check_store.ts";
 import { queryFunctionNames } from "../../src/batch_exports/query/functions.ts";
-import { silentLog } from "../../src/core/log.ts";
-import { migrate } from "../../src/storage/migrate.ts";
 import type { ClickHouse } from "../../src/storage/clickhouse/clickhouse.ts";
 import { checkPropertyFilters, patternsIn } from "../../src/storage/events/property_filter.ts";
 import { cleanUp } from "../support/cleanup.ts";
-import { openTestStores, storesStartMsMax } from "../support/stores.ts";
+import { openMadeStores, storesStartMsMax } from "../support/stores.ts";
 
 let clickhouse: ClickHouse;
 
 beforeAll(async () => {
-  const stores = await openTestStores();
-  await migrate(stores, { log: silentLog });
+  const stores = await openMadeStores();
   ({ clickhouse } = stores);
 }, storesStartMsMax);
-afterAll(cleanUp, 60_000);
+afterAll(cleanUp);
 
 const properties = JSON.stringify({
   url: "https://www.example.com/a/b?x=1&y=2#frag",

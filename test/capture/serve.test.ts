@@ -1,10 +1,8 @@
 // Acknowledgement modes, refusals by ClickHouse and a full journal, in whole servers.
 
-import { afterAll, expect, test } from "bun:test";
-import { copyFileSync, mkdirSync } from "node:fs";
-import { ask } from "../support/ask.ts";
+import { expect, test } from "bun:test";
 import { readConnection } from "../../src/storage/embedded/connection.ts";
-import { cleanUp } from "../support/cleanup.ts";
+import { cleanUpEach } from "../support/cleanup.ts";
 import {
   get,
   metric,
@@ -18,7 +16,7 @@ import {
 } from "../support/server.ts";
 import { makeFolder } from "../support/folder.ts";
 
-afterAll(cleanUp, 60_000);
+cleanUpEach();
 
 function batchOf(name: string, count: number, historical = false) {
   const batch = Array.from({ length: count }, (_, i) => ({
@@ -38,7 +36,7 @@ test("with CAPTURE_ACK=stored a 200 means that ClickHouse has the events", async
     const reply = await get(server, `/api/projects/1/events/?event=${encodeURIComponent(name)}`);
     expect(((await reply.json()) as { count: number }).count).toBe(30);
   }
-}, 60_000);
+});
 
 test("with CAPTURE_ACK=memory events are stored all the same", async () => {
   const server = await startServer({ CAPTURE_ACK: "memory", FLUSH_INTERVAL_MS: "100" });
@@ -46,7 +44,7 @@ test("with CAPTURE_ACK=memory events are stored all the same", async () => {
   await rested(server);
   const reply = await get(server, "/api/projects/1/events/?event=hurried");
   expect(((await reply.json()) as { count: number }).count).toBe(30);
-}, 60_000);
+});
 
 test("events that ClickHouse refuses go to quarantine, the others are stored, and `journal` handles them beside the server", async () => {
   const server = await startServer({ FLUSH_INTERVAL_MS: "100" });
@@ -81,7 +79,7 @@ test("events that ClickHouse refuses go to quarantine, the others are stored, an
   expect((await runSluice(["journal", "list"], environment)).stdout).toBe("nothing in quarantine\n");
   expect((await runSluice(["journal", "retry", "nothing"], environment)).exitCode).toBe(1);
   expect((await runSluice(["journal", "mend"], environment)).exitCode).toBe(2);
-}, 60_000);
+});
 
 test("a full journal answers 503 with Retry-After, loses nothing, and takes events again once ClickHouse has caught up", async () => {
   const server = await startServer({ JOURNAL_BYTES_MAX: "1048576", FLUSH_INTERVAL_MS: "100" });
@@ -113,7 +111,7 @@ test("a full journal answers 503 with Retry-After, loses nothing, and takes even
   await rested(server);
   const rows = await clickhouse.query<{ n: string }>("SELECT count() AS n FROM events WHERE event = 'full'");
   expect(Number(rows[0]?.n)).toBe(accepted + 1);
-}, 60_000);
+});
 
 test("each journal says in Postgres how far it has come", async () => {
   const server = await startServer({ FLUSH_INTERVAL_MS: "50" });
@@ -124,7 +122,7 @@ test("each journal says in Postgres how far it has come", async () => {
     const [row] = await sql<{ watermark: Date; seen_at: Date }[]>`SELECT watermark, seen_at FROM journals`;
     return row !== undefined && row.watermark > sentAt && row.seen_at > sentAt;
   });
-}, 60_000);
+});
 
 test("a process that stops with nothing left holds nobody up, and counts again before it takes anything", async () => {
   const keeper = await startServer();
@@ -149,20 +147,4 @@ test("a process that stops with nothing left holds nobody up, and counts again b
   expect(await journals()).toEqual(both);
   await again.end("SIGKILL");
   expect(await journals()).toEqual(both);
-}, 60_000);
-
-test("what an earlier version left in its journal is stored", async () => {
-  const dataDir = makeFolder();
-  const name = "live-000329ef02fd7001.segment";
-  mkdirSync(`${dataDir}/journal`);
-  copyFileSync(`${import.meta.dir}/../fixtures/journal/${name}`, `${dataDir}/journal/${name}`);
-  const server = await startServer({}, dataDir);
-  await rested(server);
-  const { body } = await ask(server, "GET", "/api/projects/1/events/?event=kept&after=2023-01-01");
-  const results = body["results"] as { distinct_id: string; properties: { n: number } }[];
-  expect(results.map(({ distinct_id, properties }) => [distinct_id, properties.n])).toEqual([
-    ["a", 3],
-    ["b", 2],
-    ["a", 1],
-  ]);
-}, 60_000);
+});

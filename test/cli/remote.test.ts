@@ -1,11 +1,11 @@
 // Two servers on the same remote stores: started at once on empty ones, sharing keys and events.
 
-import { afterAll, expect, test } from "bun:test";
+import { expect, test } from "bun:test";
 import { readConnection } from "../../src/storage/embedded/connection.ts";
-import { cleanUp } from "../support/cleanup.ts";
+import { cleanUpEach } from "../support/cleanup.ts";
 import { post, projectKey, rested, runSluice, startServer, storesOf, until } from "../support/server.ts";
 
-afterAll(cleanUp, 60_000);
+cleanUpEach();
 
 test("two servers that start at once on empty stores make one set of accounts, and their events meet", async () => {
   const lender = await startServer();
@@ -50,4 +50,4 @@ test("two servers that start at once on empty stores make one set of accounts, a
     const rows = await stores.clickhouse.query<{ n: string }>("SELECT count() AS n FROM shared.events");
     return rows[0]?.n === "42";
   });
-}, 60_000);
+});

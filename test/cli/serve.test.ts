@@ -1,8 +1,8 @@
 // The server's start and stop, as an operator meets them.
 
-import { afterAll, expect, test } from "bun:test";
+import { expect, test } from "bun:test";
 import { existsSync, readdirSync } from "node:fs";
-import { cleanUp, later } from "../support/cleanup.ts";
+import { cleanUpEach, later } from "../support/cleanup.ts";
 import { makeFolder } from "../support/folder.ts";
 import {
   type Environment,
@@ -20,7 +20,7 @@ import {
 } from "../support/server.ts";
 import { readConnection } from "../../src/storage/embedded/connection.ts";
 
-afterAll(cleanUp, 60_000);
+cleanUpEach();
 
 /** A port on loopback that nobody listens on: taken, and given back. */
 function closedPort(): number {

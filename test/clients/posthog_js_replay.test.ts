@@ -1,15 +1,15 @@
 // A session recorded by posthog-js in a real browser, read back over HTTP, and played by rrweb in another page.
 
-import { afterAll, beforeAll, expect, test } from "bun:test";
+import { beforeAll, expect, test } from "bun:test";
 import { join } from "node:path";
 import type { Browser, Page } from "playwright-core";
 import { type Visit, noBrowser, openBrowser, openSite, visit } from "../support/browser.ts";
 import { type Answer, ask } from "../support/ask.ts";
-import { cleanUp } from "../support/cleanup.ts";
+import { cleanUpEach } from "../support/cleanup.ts";
 import { readEvents } from "../support/events.ts";
 import { type Server, projectKey, rested, startServer, until } from "../support/server.ts";
 
-afterAll(cleanUp, 60_000);
+cleanUpEach();
 
 const inBrowser = test.skipIf(noBrowser);
 const modules = join(import.meta.dir, "../../node_modules");
@@ -26,7 +26,7 @@ beforeAll(async () => {
   const config = async () => (await fetch(`${server.url}/array/${projectKey}/config`)).text();
   await until(async () => (await config()).includes('"endpoint":"/s/"'));
   browser = await openBrowser();
-}, 60_000);
+});
 
 function shop(): string {
   const settings = JSON.stringify({
@@ -127,7 +127,7 @@ inBrowser(
     const shot = process.env["REPLAY_SCREENSHOT"];
     if (shot) await player.screenshot({ path: shot });
   },
-  60_000,
+  300_000,
 );
 
 /** Plays to the end in a page of its own. */
@@ -160,5 +160,5 @@ inBrowser(
     await until(async () => (await readEvents(quiet, { event: "$autocapture" })).length >= 3);
     expect(visited.requests.filter((one) => /lazy-recorder|\/s\//.test(one))).toEqual([]);
   },
-  60_000,
+  300_000,
 );

@@ -1,9 +1,10 @@
 // The embedded stores die alone, or their server does: nothing acknowledged is lost, and nobody is left behind.
 
-import { afterAll, expect, test } from "bun:test";
+import { expect, test } from "bun:test";
 import { existsSync, readFileSync, readdirSync } from "node:fs";
 import { embeddedLimits } from "../../src/storage/embedded/limits.ts";
-import { cleanUp } from "../support/cleanup.ts";
+import { cleanUpEach } from "../support/cleanup.ts";
+import { inLongForm } from "../support/kills.ts";
 import {
   type Server,
   get,
@@ -15,7 +16,9 @@ import {
   until,
 } from "../support/server.ts";
 
-afterAll(cleanUp, 60_000);
+cleanUpEach();
+
+const [kills] = inLongForm([4], [2]) as [number];
 
 interface Process {
   pid: number;
@@ -68,13 +71,13 @@ async function send(server: Server, event: string, events: number): Promise<void
   expect((await post(server, "/batch/", { api_key: projectKey, batch })).status).toBe(200);
 }
 
-const clickhouseChild = /front\.ts/;
+const clickhouseChild = /chdb_server\/server\.ts/;
 const postgresChild = /bin\/postgres -D/;
 
 test("a ClickHouse child killed again and again under load comes back, and every event is stored once", async () => {
   const server = await startServer({ FLUSH_INTERVAL_MS: "50" });
   let sent = 0;
-  for (let kill = 0; kill < 4; kill++) {
+  for (let kill = 0; kill < kills; kill++) {
     for (let i = 0; i < 10 + kill * 7; i++) {
       await send(server, "steady", 20);
       sent += 20;
@@ -86,7 +89,7 @@ test("a ClickHouse child killed again and again under load comes back, and every
   }
   await rested(server);
   expect(await count(server, "steady")).toBe(sent);
-}, 120_000);
+});
 
 /** The priorities of a process's threads; below 0 is what the engine keeps for its watch over memory. */
 function nicesOf(pid: number): number[] {

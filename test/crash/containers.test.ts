@@ -10,10 +10,11 @@ import { openPostgres } from "../../src/storage/postgres/postgres.ts";
 import { startEmbeddedPostgres } from "../../src/storage/embedded/postgres.ts";
 import { cleanUp, later } from "../support/cleanup.ts";
 import { makeFolder } from "../support/folder.ts";
+import { killsOf } from "../support/kills.ts";
 import { type Server, get, post, projectKey, startServer, until } from "../support/server.ts";
 import { storesStartMsMax } from "../support/stores.ts";
 
-afterAll(cleanUp, 60_000);
+afterAll(cleanUp);
 
 const main = resolve(import.meta.dir, "../../src/main.ts");
 const nobody = 65_534;
@@ -24,8 +25,7 @@ const contained = [
 ].flat();
 const canContain = process.getuid?.() === 0 && Bun.spawnSync([...contained, "true"]).exitCode === 0;
 
-/** Hard kills in the long form are set by SLUICE_KILLS. */
-const kills = Number(process.env["SLUICE_KILLS"] ?? 6);
+const kills = killsOf(3);
 
 interface Contained {
   url: string;

@@ -1,20 +1,20 @@
 // What a server says of folders that operators have copied, and of stores that new settings leave behind.
 
-import { afterAll, beforeAll, expect, test } from "bun:test";
+import { beforeAll, expect, test } from "bun:test";
 import { cpSync, existsSync } from "node:fs";
-import { cleanUp } from "../support/cleanup.ts";
+import { cleanUpEach } from "../support/cleanup.ts";
 import { makeFolder } from "../support/folder.ts";
 import { openLender, type Lender } from "../support/remote.ts";
 import { readJournalIdentity } from "../../src/capture/journal/identity/journal_identity.ts";
 import { post, projectKey, rested, startServer, until } from "../support/server.ts";
 import { postAnew, serving, waitingIn } from "../support/workers.ts";
 
-afterAll(cleanUp, 60_000);
+cleanUpEach();
 
 let lender: Lender;
 beforeAll(async () => {
   lender = await openLender();
-}, 60_000);
+});
 
 test("a copy of a whole DATA_DIR says what it is once, and what is moved to remote stores what it leaves behind", async () => {
   const first = await startServer();
@@ -43,7 +43,7 @@ test("a copy of a whole DATA_DIR says what it is once, and what is moved to remo
     { level: "warn", folder: `${copy}/postgres` },
     { level: "warn", folder: `${copy}/clickhouse` },
   ]);
-}, 120_000);
+});
 
 test("what waits with workers is counted when the database is another one, and none of them starts with it", async () => {
   const [home, away] = [await lender.lend("crew_home"), await lender.lend("crew_away")];
@@ -73,4 +73,4 @@ test("what waits with workers is counted when the database is another one, and n
   );
   expect(rows).toEqual([{ n: String(sent) }]);
   expect(existsSync(`${dataDir}/workers/3/journal/identity.json`)).toBe(true);
-}, 120_000);
+});

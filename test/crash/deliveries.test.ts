@@ -1,17 +1,32 @@
 // kill -9 while letters are handed over: no reader gets one twice for a date, and what nobody can know is told.
 
-import { afterAll, expect, test } from "bun:test";
+import { expect, test } from "bun:test";
 import { ask } from "../support/ask.ts";
-import { cleanUp } from "../support/cleanup.ts";
-import { makeFolder } from "../support/folder.ts";
+import { cleanUpEach } from "../support/cleanup.ts";
+import { inLongForm } from "../support/kills.ts";
+import { makeStoresFolder } from "../support/made_stores.ts";
 import { type MailSink, openMailSink } from "../support/mail.ts";
 import { post, projectKey, rested, type Server, startServer, storesOf, until } from "../support/server.ts";
 import type { Postgres } from "../../src/storage/postgres/postgres.ts";
 
-afterAll(cleanUp, 60_000);
+cleanUpEach();
 
 const home = "/api/projects/1";
-const readers = 150;
+const [readers] = inLongForm([150], [60]) as [number];
+
+/** At which letter, and whether its server had heard that it was taken. */
+const kills = inLongForm<[letters: number, answered: boolean]>(
+  [
+    [1, false],
+    [3, true],
+    [7, false],
+    [2, true],
+  ],
+  [
+    [3, true],
+    [7, false],
+  ],
+);
 
 async function insightOf(server: Server): Promise<number> {
   const batch = Array.from({ length: 20 }, (_, i) => ({ event: "signed up", distinct_id: `d${i}` }));
@@ -66,18 +81,13 @@ async function open(sql: Postgres): Promise<number> {
 
 test("no reader gets a date's letter twice, however often the server is killed", async () => {
   const mail = await openMailSink();
-  const dataDir = makeFolder();
+  const dataDir = await makeStoresFolder();
   const environment = { SMTP_URL: mail.url, EMAIL_FROM: "reports@sluice.example" };
   let server = await startServer(environment, dataDir);
   await subscribe(server, await insightOf(server));
   let { sql } = await storesOf(server);
   await sql`UPDATE subscriptions SET next_delivery_date = now() - interval '1 second'`;
-  for (const [letters, answered] of [
-    [1, false],
-    [3, true],
-    [7, false],
-    [2, true],
-  ] as const) {
+  for (const [letters, answered] of kills) {
     await killedAt(mail, server, letters, answered);
     server = await startServer(environment, dataDir);
     ({ sql } = await storesOf(server));
@@ -100,11 +110,11 @@ test("no reader gets a date's letter twice, however often the server is killed",
   expect(deliveries.some(({ status }) => status === "failed")).toBe(true);
   expect(deliveries.filter(({ status }) => status === "delivered").length).toBeGreaterThan(0);
   expect(await server.end("SIGTERM")).toBe(0);
-}, 180_000);
+});
 
 test("SIGTERM lets letters under way end; the next start sends the rest, and none twice", async () => {
   const mail = await openMailSink();
-  const dataDir = makeFolder();
+  const dataDir = await makeStoresFolder();
   const environment = { SMTP_URL: mail.url, EMAIL_FROM: "reports@sluice.example" };
   let server = await startServer(environment, dataDir);
   await subscribe(server, await insightOf(server));
@@ -120,4 +130,4 @@ test("SIGTERM lets letters under way end; the next start sends the rest, and non
   const states = await sql<{ status: string; error: string | null }[]>`
     SELECT DISTINCT status, error FROM subscription_deliveries`;
   expect([...states]).toEqual([{ status: "delivered", error: null }]);
-}, 120_000);
+});

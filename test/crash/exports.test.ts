@@ -1,5 +1,4 @@
 // kill -9 in the middle of exports, and several processes that share them: what is exported is what was captured, once.
-// SLUICE_KILLS sets how often (6 unless told).
 
 import { afterAll, beforeAll, expect, test } from "bun:test";
 import { silentLog } from "../../src/core/log.ts";
@@ -9,14 +8,15 @@ import { openClickHouse } from "../../src/storage/clickhouse/clickhouse.ts";
 import { attachPostgres } from "../../src/storage/stores.ts";
 import { cleanUp, later } from "../support/cleanup.ts";
 import { endedRuns, makeBackfill, makeExport, runsOf } from "../support/exports.ts";
-import { makeFolder } from "../support/folder.ts";
+import { killsOf } from "../support/kills.ts";
+import { makeStoresFolder } from "../support/made_stores.ts";
 import { s3Key, s3Secret, type S3Server, startS3 } from "../support/s3.ts";
 import { post, projectKey, rested, type Server, startServer, until } from "../support/server.ts";
 import { startFront, type TestFront } from "../support/stores.ts";
 
-afterAll(cleanUp, 60_000);
+afterAll(cleanUp);
 
-const kills = Number(process.env["SLUICE_KILLS"] ?? 6);
+const kills = killsOf(4);
 const secretKey = "a secret for tests";
 const minutes = 12;
 
@@ -48,14 +48,14 @@ function partsOf(one: Postgres): {
 }
 
 function anotherServer(): Promise<Server> {
-  return startServer(environment, makeFolder());
+  return startServer(environment);
 }
 
 beforeAll(async () => {
   s3 = await startS3("exports");
   front = await startFront();
   const [ours, theirs] = await Promise.all(
-    [1, 2].map(() => attachPostgres({ dataDir: makeFolder(), log: silentLog })),
+    [1, 2].map(async () => attachPostgres({ dataDir: await makeStoresFolder(["postgres"]), log: silentLog })),
   );
   later(() => Promise.all([ours!.close(), theirs!.close()]));
   target = theirs!.sql;
@@ -94,7 +94,7 @@ beforeAll(async () => {
   );
   uuids.push(...rows.map(({ uuid }) => uuid).toSorted());
   expect(uuids.length).toBe(12_000);
-}, 120_000);
+});
 
 function exportedUuids(prefix: string): string[] {
   return s3
@@ -193,4 +193,4 @@ test("two processes share the runs, and one that ends gives its own back at once
     expect([found.length, new Set(found).size]).toEqual([expected, expected]);
   }
   expect(await second.end("SIGTERM")).toBe(0);
-}, 120_000);
+});

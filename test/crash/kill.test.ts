@@ -1,12 +1,15 @@
 // kill -9 in the middle of load: what was acknowledged is stored, and nothing twice.
 
-import { afterAll, expect, test } from "bun:test";
+import { expect, test } from "bun:test";
 import { readFileSync, readdirSync, writeFileSync } from "node:fs";
-import { cleanUp } from "../support/cleanup.ts";
-import { makeFolder } from "../support/folder.ts";
+import { cleanUpEach } from "../support/cleanup.ts";
+import { killsOf } from "../support/kills.ts";
+import { makeStoresFolder } from "../support/made_stores.ts";
 import { type Server, metric, post, projectKey, rested, startServer, storesOf } from "../support/server.ts";
 
-afterAll(cleanUp, 60_000);
+cleanUpEach();
+
+const kills = killsOf(3);
 
 /** Sends until the server is gone; adds the uuids of answered batches to `acknowledged`, of all to `sent`. */
 async function load(
@@ -36,37 +39,41 @@ async function load(
   }
 }
 
-test("acknowledged events are stored once through kills at any moment", async () => {
-  const dataDir = makeFolder();
-  const sent = new Set<string>();
-  const acknowledged = new Set<string>();
-  for (let round = 0; round < 4; round++) {
-    const server = await startServer({ FLUSH_INTERVAL_MS: "50" }, dataDir);
-    // A kill tears what nobody was told of: that is no damage.
+test(
+  "acknowledged events are stored once through kills at any moment",
+  async () => {
+    const dataDir = await makeStoresFolder();
+    const sent = new Set<string>();
+    const acknowledged = new Set<string>();
+    for (let round = 0; round < kills; round++) {
+      const server = await startServer({ FLUSH_INTERVAL_MS: "50" }, dataDir);
+      // A kill tears what nobody was told of: that is no damage.
+      expect(await metric(server, "sluice_journal_damaged_total")).toBe(0);
+      const loads = [load(server, false, sent, acknowledged), load(server, true, sent, acknowledged)];
+      // Somewhere within the first flushes, at another moment every round.
+      const goal = acknowledged.size + 300 + (round % 4) * 450;
+      while (acknowledged.size < goal) await Bun.sleep(1);
+      await server.end("SIGKILL");
+      await Promise.all(loads);
+    }
+    const server = await startServer({}, dataDir);
+    await rested(server);
     expect(await metric(server, "sluice_journal_damaged_total")).toBe(0);
-    const loads = [load(server, false, sent, acknowledged), load(server, true, sent, acknowledged)];
-    // Somewhere within the first flushes, at another moment every round.
-    const goal = acknowledged.size + 300 + round * 450;
-    while (acknowledged.size < goal) await Bun.sleep(1);
-    await server.end("SIGKILL");
-    await Promise.all(loads);
-  }
-  const server = await startServer({}, dataDir);
-  await rested(server);
-  expect(await metric(server, "sluice_journal_damaged_total")).toBe(0);
-  const { clickhouse } = await storesOf(server);
-  const rows = await clickhouse.query<{ uuid: string }>("SELECT uuid FROM events");
-  const stored = rows.map((row) => row.uuid);
+    const { clickhouse } = await storesOf(server);
+    const rows = await clickhouse.query<{ uuid: string }>("SELECT uuid FROM events");
+    const stored = rows.map((row) => row.uuid);
 
-  const found = new Set(stored);
-  expect(found.size).toBe(stored.length);
-  expect([...acknowledged].filter((uuid) => !found.has(uuid))).toEqual([]);
-  expect(stored.filter((uuid) => !sent.has(uuid))).toEqual([]);
-  expect(await server.end("SIGTERM")).toBe(0);
-}, 180_000);
+    const found = new Set(stored);
+    expect(found.size).toBe(stored.length);
+    expect([...acknowledged].filter((uuid) => !found.has(uuid))).toEqual([]);
+    expect(stored.filter((uuid) => !sent.has(uuid))).toEqual([]);
+    expect(await server.end("SIGTERM")).toBe(0);
+  },
+  180_000 + kills * 10_000,
+);
 
 test("what a disk damaged while the server was away is counted and kept aside, and the rest is stored", async () => {
-  const dataDir = makeFolder();
+  const dataDir = await makeStoresFolder();
   let server = await startServer({ FLUSH_INTERVAL_MS: "3600000" }, dataDir);
   for (let place = 0; place < 3; place++) {
     const event = { api_key: projectKey, event: "kept", distinct_id: `d${place}` };
@@ -89,4 +96,4 @@ test("what a disk damaged while the server was away is counted and kept aside, a
   expect(rows.map(({ id }) => id)).toEqual(["d0", "d1"]);
   expect(readFileSync(`${folder}/${name}.damaged`).equals(bytes)).toBe(true);
   expect(await server.end("SIGTERM")).toBe(0);
-}, 120_000);
+});

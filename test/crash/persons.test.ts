@@ -1,14 +1,17 @@
 // kill -9 while persons change and merge, and stores that are away: persons come to what the model says.
 
-import { afterAll, expect, test } from "bun:test";
-import { cleanUp } from "../support/cleanup.ts";
-import { makeFolder } from "../support/folder.ts";
+import { expect, test } from "bun:test";
+import { cleanUpEach } from "../support/cleanup.ts";
+import { killsOf } from "../support/kills.ts";
+import { makeStoresFolder } from "../support/made_stores.ts";
 import { type ModelEvent, PersonModel } from "../support/person_model.ts";
 import { askPersons, readPersons } from "../support/persons.ts";
 import { type Server, post, projectKey, rested, startServer, storesOf, until } from "../support/server.ts";
 import type { Stores } from "../../src/storage/stores.ts";
 
-afterAll(cleanUp, 60_000);
+cleanUpEach();
+
+const kills = killsOf(3);
 
 let seed = 7;
 function random(below: number): number {
@@ -61,41 +64,45 @@ async function settled(server: Server, stores: Stores, model: PersonModel): Prom
   });
 }
 
-test("persons equal the model's through kills at any moment", async () => {
-  const dataDir = makeFolder();
-  const model = new PersonModel();
-  let batch = 0;
-  for (let round = 0; round < 5; round++) {
-    const server = await startServer({ FLUSH_INTERVAL_MS: "40" }, dataDir);
-    let stopped = false;
-    const sending = (async () => {
-      while (!stopped) {
-        const events = someEvents(batch++);
-        // What got no answer is sent again until it is taken, as clients do: in order, by the next server if need be.
-        if (await send(server, events)) for (const event of events) model.tell(event);
-        else return events;
-      }
-      return undefined;
-    })();
-    const goal = batch + 12 + round * 9;
-    while (batch < goal) await Bun.sleep(1);
-    await server.end("SIGKILL");
-    stopped = true;
-    const unanswered = await sending;
-    if (!unanswered) continue;
-    const next = await startServer({ FLUSH_INTERVAL_MS: "40" }, dataDir);
-    expect(await send(next, unanswered)).toBe(true);
-    for (const event of unanswered) model.tell(event);
-    // Whatever the kill left half done must be done before merges of the next round, or their order is unknown.
-    await next.end("SIGKILL");
-  }
-  const server = await startServer({}, dataDir);
-  const stores = await storesOf(server);
-  await settled(server, stores, model);
-  const { persons, unknowable } = model.persons();
-  expect(unknowable.size).toBe(0);
-  expect(persons.filter((person) => person.is_identified).length).toBeGreaterThan(3);
-  expect(await readPersons(stores.clickhouse, 1)).toEqual(persons);
-  expect(await askPersons(stores.clickhouse, 1)).toEqual(persons);
-  expect(await server.end("SIGTERM")).toBe(0);
-}, 180_000);
+test(
+  "persons equal the model's through kills at any moment",
+  async () => {
+    const dataDir = await makeStoresFolder();
+    const model = new PersonModel();
+    let batch = 0;
+    for (let round = 0; round < kills; round++) {
+      const server = await startServer({ FLUSH_INTERVAL_MS: "40" }, dataDir);
+      let stopped = false;
+      const sending = (async () => {
+        while (!stopped) {
+          const events = someEvents(batch++);
+          // What got no answer is sent again until it is taken, as clients do: in order, by the next server if need be.
+          if (await send(server, events)) for (const event of events) model.tell(event);
+          else return events;
+        }
+        return undefined;
+      })();
+      const goal = batch + 12 + (round % 5) * 9;
+      while (batch < goal) await Bun.sleep(1);
+      await server.end("SIGKILL");
+      stopped = true;
+      const unanswered = await sending;
+      if (!unanswered) continue;
+      const next = await startServer({ FLUSH_INTERVAL_MS: "40" }, dataDir);
+      expect(await send(next, unanswered)).toBe(true);
+      for (const event of unanswered) model.tell(event);
+      // Whatever the kill left half done must be done before merges of the next round, or their order is unknown.
+      await next.end("SIGKILL");
+    }
+    const server = await startServer({}, dataDir);
+    const stores = await storesOf(server);
+    await settled(server, stores, model);
+    const { persons, unknowable } = model.persons();
+    expect(unknowable.size).toBe(0);
+    expect(persons.filter((person) => person.is_identified).length).toBeGreaterThan(3);
+    expect(await readPersons(stores.clickhouse, 1)).toEqual(persons);
+    expect(await askPersons(stores.clickhouse, 1)).toEqual(persons);
+    expect(await server.end("SIGTERM")).toBe(0);
+  },
+  180_000 + kills * 20_000,
+);

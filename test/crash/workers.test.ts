@@ -1,13 +1,16 @@
 // Workers are killed alone, with their server, and all at once: what was acknowledged is stored, nothing twice, and
 // nobody is left behind.
 
-import { afterAll, expect, test } from "bun:test";
-import { cleanUp } from "../support/cleanup.ts";
-import { makeFolder } from "../support/folder.ts";
+import { expect, test } from "bun:test";
+import { cleanUpEach } from "../support/cleanup.ts";
+import { killsOf } from "../support/kills.ts";
+import { makeStoresFolder } from "../support/made_stores.ts";
 import { type Server, metric, projectKey, rested, startServer, storesOf, until } from "../support/server.ts";
 import { isAlive, postAnew, serving, workersOf } from "../support/workers.ts";
 
-afterAll(cleanUp, 60_000);
+cleanUpEach();
+
+const kills = killsOf(3);
 
 const two = { WORKERS: "2", FLUSH_INTERVAL_MS: "50" };
 
@@ -54,39 +57,44 @@ async function more(acknowledged: Set<string>, events: number): Promise<void> {
   await until(() => Promise.resolve(acknowledged.size >= goal));
 }
 
-test("acknowledged events are stored once through kills of a worker, of the server, and of all", async () => {
-  const dataDir = makeFolder();
-  const sent = new Set<string>();
-  const acknowledged = new Set<string>();
-  for (const [round, victim] of (["worker", "server", "all", "worker", "server"] as const).entries()) {
-    const server = await startServer(two, dataDir);
-    await serving(server, 2);
-    const loads = [false, true].map((historical) => loading(server, sent, acknowledged, historical));
-    await more(acknowledged, 200 + round * 130);
-    const workers = workersOf(server);
-    if (victim === "worker") {
-      for (const pid of workers) process.kill(pid, "SIGKILL");
-      // The others serve, and it comes back.
-      await more(acknowledged, 200);
+test(
+  "acknowledged events are stored once through kills of a worker, of the server, and of all",
+  async () => {
+    const dataDir = await makeStoresFolder();
+    const sent = new Set<string>();
+    const acknowledged = new Set<string>();
+    for (let round = 0; round < kills; round++) {
+      const victim = (["worker", "server", "all"] as const)[round % 3];
+      const server = await startServer(two, dataDir);
       await serving(server, 2);
-      await more(acknowledged, 200);
+      const loads = [false, true].map((historical) => loading(server, sent, acknowledged, historical));
+      await more(acknowledged, 200 + (round % 5) * 130);
+      const workers = workersOf(server);
+      if (victim === "worker") {
+        for (const pid of workers) process.kill(pid, "SIGKILL");
+        // The others serve, and it comes back.
+        await more(acknowledged, 200);
+        await serving(server, 2);
+        await more(acknowledged, 200);
+      }
+      if (victim === "all") for (const pid of workers) process.kill(pid, "SIGKILL");
+      const family = [server.pid, ...workersOf(server)];
+      await server.end("SIGKILL");
+      await Promise.all(loads.map((load) => load.end()));
+      await until(() => Promise.resolve(!family.some(isAlive)));
     }
-    if (victim === "all") for (const pid of workers) process.kill(pid, "SIGKILL");
-    const family = [server.pid, ...workersOf(server)];
-    await server.end("SIGKILL");
-    await Promise.all(loads.map((load) => load.end()));
-    await until(() => Promise.resolve(!family.some(isAlive)));
-  }
-  const server = await startServer({ WORKERS: "1" }, dataDir);
-  await rested(server);
-  const { clickhouse } = await storesOf(server);
-  const rows = await clickhouse.query<{ uuid: string }>("SELECT uuid FROM events");
-  const found = new Set(rows.map(({ uuid }) => uuid));
-  expect(found.size).toBe(rows.length);
-  expect([...acknowledged].filter((uuid) => !found.has(uuid))).toEqual([]);
-  expect([...found].filter((uuid) => !sent.has(uuid))).toEqual([]);
-  expect(await server.end("SIGTERM")).toBe(0);
-}, 240_000);
+    const server = await startServer({ WORKERS: "1" }, dataDir);
+    await rested(server);
+    const { clickhouse } = await storesOf(server);
+    const rows = await clickhouse.query<{ uuid: string }>("SELECT uuid FROM events");
+    const found = new Set(rows.map(({ uuid }) => uuid));
+    expect(found.size).toBe(rows.length);
+    expect([...acknowledged].filter((uuid) => !found.has(uuid))).toEqual([]);
+    expect([...found].filter((uuid) => !sent.has(uuid))).toEqual([]);
+    expect(await server.end("SIGTERM")).toBe(0);
+  },
+  240_000 + kills * 20_000,
+);
 
 test("what a worker counted before it was killed stays counted, and its journal's rest is stored by its next life", async () => {
   const server = await startServer({ ...two, FLUSH_INTERVAL_MS: "2000" });
@@ -107,4 +115,4 @@ test("what a worker counted before it was killed stays counted, and its journal'
   const { clickhouse } = await storesOf(server);
   const [row] = await clickhouse.query<{ n: string }>("SELECT count() AS n FROM events");
   expect(Number(row?.n)).toBe(sent.size);
-}, 60_000);
+});

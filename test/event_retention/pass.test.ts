@@ -7,13 +7,12 @@ import { silentLog } from "../../src/core/log.ts";
 import { expireEvents, type Looked, type PassOptions } from "../../src/event_retention/pass.ts";
 import { createOrganization } from "../../src/organizations/store.ts";
 import { createProject, updateProject } from "../../src/projects/store.ts";
-import { migrate } from "../../src/storage/migrate.ts";
 import type { Stores } from "../../src/storage/stores.ts";
 import { addUser } from "../support/accounts.ts";
 import { cleanUp } from "../support/cleanup.ts";
-import { openTestStores, storesStartMsMax } from "../support/stores.ts";
+import { openMadeStores, storesStartMsMax } from "../support/stores.ts";
 
-afterAll(cleanUp, 60_000);
+afterAll(cleanUp);
 
 let stores: Stores;
 let organization_id: string;
@@ -22,8 +21,7 @@ let counted = 0;
 const hourMs = 3_600_000;
 
 beforeAll(async () => {
-  stores = await openTestStores();
-  await migrate(stores, { log: silentLog });
+  stores = await openMadeStores();
   const owner_id = await addUser(stores.sql, "owner@example.com");
   organization_id = await createOrganization(stores.sql, { name: "O", owner_id, project_name: "First" });
 }, storesStartMsMax);

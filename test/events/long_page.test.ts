@@ -1,15 +1,13 @@
 import { afterAll, beforeAll, expect, test } from "bun:test";
 import { Fault } from "../../src/core/fault.ts";
 import { httpLimits } from "../../src/http/limits.ts";
-import { silentLog } from "../../src/core/log.ts";
 import { listEvents } from "../../src/events/store.ts";
 import { type ClickHouse, readsUntil } from "../../src/storage/clickhouse/clickhouse.ts";
-import { migrate } from "../../src/storage/migrate.ts";
 import type { Stores } from "../../src/storage/stores.ts";
 import { cleanUp } from "../support/cleanup.ts";
-import { openTestStores, storesStartMsMax } from "../support/stores.ts";
+import { openMadeStores, storesStartMsMax } from "../support/stores.ts";
 
-afterAll(cleanUp, 60_000);
+afterAll(cleanUp);
 
 let stores: Stores;
 let clickhouse: ClickHouse;
@@ -28,8 +26,7 @@ async function insert(select: string): Promise<void> {
 }
 
 beforeAll(async () => {
-  stores = await openTestStores();
-  await migrate(stores, { log: silentLog });
+  stores = await openMadeStores();
   clickhouse = stores.clickhouse;
   // Over three days, under names and ids that do not follow their order; some share their moment.
   await insert(`SELECT generateUUIDv4(), 1, concat('e', toString(number % 7)), concat('u"', toString(number % 11)),

@@ -1,15 +1,13 @@
 import { afterAll, beforeAll, expect, test } from "bun:test";
 import { bootstrap } from "../../src/accounts/bootstrap.ts";
 import { systemClock } from "../../src/core/clock.ts";
-import { silentLog } from "../../src/core/log.ts";
 import { type InsightReader, openInsightReader } from "../../src/insights/reader.ts";
 import { createInsight, removeInsight } from "../../src/insights/store.ts";
 import { openQueryEngine } from "../../src/query/engine.ts";
 import { ClickHouseError } from "../../src/storage/clickhouse/clickhouse.ts";
-import { migrate } from "../../src/storage/migrate.ts";
 import type { Stores } from "../../src/storage/stores.ts";
 import { cleanUp } from "../support/cleanup.ts";
-import { openTestStores, storesStartMsMax } from "../support/stores.ts";
+import { openMadeStores, storesStartMsMax } from "../support/stores.ts";
 
 afterAll(cleanUp, storesStartMsMax);
 
@@ -19,8 +17,7 @@ let project_id = 0;
 let user_id = 0;
 
 beforeAll(async () => {
-  stores = await openTestStores();
-  await migrate(stores, { log: silentLog });
+  stores = await openMadeStores();
   const { sql } = stores;
   const unset = {
     bootstrapProjectApiKey: undefined,

@@ -1,15 +1,13 @@
 import { afterAll, beforeAll, expect, test } from "bun:test";
 import { Fault } from "../../src/core/fault.ts";
 import { httpLimits } from "../../src/http/limits.ts";
-import { silentLog } from "../../src/core/log.ts";
 import { groupBlocks } from "../../src/groups/store.ts";
 import { findPersonsOfPage, personBlocks } from "../../src/persons/reading/page.ts";
 import type { ClickHouse } from "../../src/storage/clickhouse/clickhouse.ts";
-import { migrate } from "../../src/storage/migrate.ts";
 import { cleanUp } from "../support/cleanup.ts";
-import { openTestStores, storesStartMsMax } from "../support/stores.ts";
+import { openMadeStores, storesStartMsMax } from "../support/stores.ts";
 
-afterAll(cleanUp, 60_000);
+afterAll(cleanUp);
 
 let clickhouse: ClickHouse;
 
@@ -23,8 +21,7 @@ const change = `tuple(toInt64(5), toUInt128(number), toInt8(0), concat('"', repe
 const key = "concat('key', toString(number % 2))";
 
 beforeAll(async () => {
-  const stores = await openTestStores();
-  await migrate(stores, { log: silentLog });
+  const stores = await openMadeStores();
   clickhouse = stores.clickhouse;
   const from = `FROM numbers(${count * 2}) ${settings}`;
   const now = "now64(6, 'UTC')";

@@ -1,6 +1,8 @@
 import { afterAll, beforeAll, expect, test } from "bun:test";
 import { openCapture } from "../../src/capture/open.ts";
 import { capture } from "../../src/capture/pipeline.ts";
+import { ArenaPool } from "../../src/capture/receive/arena_pool.ts";
+import { ReceivedBody } from "../../src/capture/receive/received_body.ts";
 import { bytesOf } from "../../src/core/bytes.ts";
 import { systemClock } from "../../src/core/clock.ts";
 import { silentLog } from "../../src/core/log.ts";
@@ -10,23 +12,21 @@ import { type Merge, mergeKind } from "../../src/persons/merge.ts";
 import { applyMerges, forgetSegment, mirrorMerges } from "../../src/persons/store.ts";
 import type { PostgresTransaction } from "../../src/storage/postgres/postgres.ts";
 import { limits } from "../../src/core/limits.ts";
-import { migrate } from "../../src/storage/migrate.ts";
 import type { Stores } from "../../src/storage/stores.ts";
 import { cleanUp } from "../support/cleanup.ts";
-import { makeFolder } from "../support/folder.ts";
+import { makeStoresFolder } from "../support/made_stores.ts";
 import { until } from "../support/server.ts";
 import { openTestStores, storesStartMsMax } from "../support/stores.ts";
 
 let stores: Stores;
-const folder = makeFolder();
+const folder = await makeStoresFolder();
 const organization_id = crypto.randomUUID();
 
 beforeAll(async () => {
   stores = await openTestStores(folder);
-  await migrate(stores, { log: silentLog });
 }, storesStartMsMax);
 
-afterAll(cleanUp, 60_000);
+afterAll(cleanUp);
 
 function merge(project_id: number, from: string, into: string, kind: number = mergeKind.dangerous): Merge {
   return { project_id, kind, from, into, at: 1_700_000_000_000_000, created_at: 1_700_000_000_000_000 };
@@ -273,7 +273,11 @@ test("while Postgres is away merges wait and events flow; then nothing of them i
   }));
   const { journal, book, groupTypes, salts } = opened;
   await capture(
-    { body: bytesOf(JSON.stringify({ api_key: "k", batch })), sent_at: Number.NaN, nameless: false },
+    {
+      body: new ReceivedBody(new ArenaPool(1), bytesOf(JSON.stringify({ api_key: "k", batch }))),
+      sent_at: Number.NaN,
+      nameless: false,
+    },
     {
       journal,
       book,

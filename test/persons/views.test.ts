@@ -1,16 +1,13 @@
 import { afterAll, beforeAll, expect, test } from "bun:test";
-import { silentLog } from "../../src/core/log.ts";
 import { deriveAgain } from "../../src/capture/store.ts";
 import type { ClickHouse } from "../../src/storage/clickhouse/clickhouse.ts";
-import { migrate } from "../../src/storage/migrate.ts";
 import { cleanUp } from "../support/cleanup.ts";
-import { openTestStores, storesStartMsMax } from "../support/stores.ts";
+import { openMadeStores, storesStartMsMax } from "../support/stores.ts";
 
 let clickhouse: ClickHouse;
 
 beforeAll(async () => {
-  const stores = await openTestStores();
-  await migrate(stores, { log: silentLog });
+  const stores = await openMadeStores();
   clickhouse = stores.clickhouse;
   // Two projects of 50,000 events over 25 days, and merges in both.
   await clickhouse.command(`
@@ -25,7 +22,7 @@ beforeAll(async () => {
     FROM numbers(0, 20, 2)`);
 }, storesStartMsMax);
 
-afterAll(cleanUp, 60_000);
+afterAll(cleanUp);
 
 async function plan(query: string): Promise<string> {
   const lines = await clickhouse.query<{ explain: string }>(`EXPLAIN indexes = 1 ${query}`);

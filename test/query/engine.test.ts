@@ -3,14 +3,12 @@ import type { Clock } from "../../src/core/clock.ts";
 import { Fault } from "../../src/core/fault.ts";
 import { limits } from "../../src/core/limits.ts";
 import { queryLimits } from "../../src/query/limits.ts";
-import { silentLog } from "../../src/core/log.ts";
 import { openQueryEngine } from "../../src/query/engine.ts";
 import { openAsk } from "../../src/query/store.ts";
 import { type ClickHouse, ClickHouseError } from "../../src/storage/clickhouse/clickhouse.ts";
-import { migrate } from "../../src/storage/migrate.ts";
 import type { Stores } from "../../src/storage/stores.ts";
 import { cleanUp } from "../support/cleanup.ts";
-import { openTestStores, storesStartMsMax } from "../support/stores.ts";
+import { openMadeStores, storesStartMsMax } from "../support/stores.ts";
 
 afterAll(cleanUp, storesStartMsMax);
 
@@ -133,8 +131,7 @@ test("one project's crowd of queries leaves a place to another's, and the next p
 describe("the real engine", () => {
   let stores: Stores;
   beforeAll(async () => {
-    stores = await openTestStores();
-    await migrate(stores, { log: silentLog });
+    stores = await openMadeStores();
   }, storesStartMsMax);
 
   test("gives up on a statement that takes too long", async () => {

@@ -1,18 +1,16 @@
 import { afterAll, beforeAll, describe, expect, test } from "bun:test";
 import fc from "fast-check";
 import { systemClock } from "../../src/core/clock.ts";
-import { silentLog } from "../../src/core/log.ts";
 import { openQueryEngine, type QueryEngine } from "../../src/query/engine.ts";
 import type { FunnelStep } from "../../src/query/funnel/funnel.ts";
 import type { RetentionCohort } from "../../src/query/retention/retention.ts";
 import { noValue, otherValues, type TrendLine } from "../../src/query/trends/trends.ts";
 import { createOrganization } from "../../src/organizations/store.ts";
 import { createProject } from "../../src/projects/store.ts";
-import { migrate } from "../../src/storage/migrate.ts";
 import type { Stores } from "../../src/storage/stores.ts";
 import { addUser } from "../support/accounts.ts";
 import { cleanUp } from "../support/cleanup.ts";
-import { openTestStores, storesStartMsMax } from "../support/stores.ts";
+import { openMadeStores, storesStartMsMax } from "../support/stores.ts";
 import {
   aggregateOf,
   bucketKey,
@@ -41,8 +39,7 @@ const worlds: World[] = [];
 const seed = 20_240_331;
 
 beforeAll(async () => {
-  stores = await openTestStores();
-  await migrate(stores, { log: silentLog });
+  stores = await openMadeStores();
   const { sql, clickhouse } = stores;
   const owner_id = await addUser(sql, "ann@example.com");
   const organization_id = await createOrganization(sql, { name: "Ours", owner_id, project_name: "First" });

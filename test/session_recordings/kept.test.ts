@@ -1,29 +1,25 @@
 // A 200 means kept, for pieces of recordings too: whatever dies in between, each is there once.
 
-import { afterAll, expect, test } from "bun:test";
-import { copyFileSync, readdirSync } from "node:fs";
-import { join } from "node:path";
+import { expect, test } from "bun:test";
 import { deriveAgain } from "../../src/capture/store.ts";
-import { silentLog } from "../../src/core/log.ts";
 import {
   countRecordings,
   listRecordings,
   type RecordingFilter,
 } from "../../src/session_recordings/listing/store.ts";
-import { migrate } from "../../src/storage/migrate.ts";
 import { ask } from "../support/ask.ts";
-import { cleanUp } from "../support/cleanup.ts";
-import { makeFolder } from "../support/folder.ts";
+import { cleanUpEach } from "../support/cleanup.ts";
+import { makeStoresFolder } from "../support/made_stores.ts";
 import { bodyOf, event, type Piece } from "../support/recordings.ts";
 import { post, rested, startServer, storesOf, until } from "../support/server.ts";
-import { openTestStores } from "../support/stores.ts";
+import { openMadeStores } from "../support/stores.ts";
 
-afterAll(cleanUp, 60_000);
+cleanUpEach();
 
 const at = Date.parse("2026-03-04T10:00:00Z");
 
 test("pieces that were answered are there after the server was killed, each once", async () => {
-  const dataDir = makeFolder();
+  const dataDir = await makeStoresFolder();
   const first = await startServer({ FLUSH_INTERVAL_MS: "50" }, dataDir);
   await ask(first, "PATCH", "/api/projects/1/", { session_recording_opt_in: true });
   const send = async (piece: Piece) =>
@@ -55,7 +51,7 @@ test("pieces that were answered are there after the server was killed, each once
   expect(results.map(({ id }) => id).toSorted()).toEqual(["probe", "s0", "s1", "s2", "s3", "s4"]);
   const clicks = results.filter(({ id }) => id !== "probe").map(({ click_count }) => click_count);
   expect(clicks.reduce((sum, count) => sum + count)).toBe(stored);
-}, 60_000);
+});
 
 test("a recording is kept as long as the operator says, then gone by itself", async () => {
   const server = await startServer({ FLUSH_INTERVAL_MS: "20", RECORDING_RETENTION_DAYS: "7" });
@@ -78,11 +74,10 @@ test("a recording is kept as long as the operator says, then gone by itself", as
     );
     expect(rows).toEqual([{ is_s: 1 }]);
   }
-}, 60_000);
+});
 
 test("days are derived again from a batch, and a second time changes nothing", async () => {
-  const { sql, clickhouse } = await openTestStores();
-  await migrate({ sql, clickhouse }, { log: silentLog });
+  const { clickhouse } = await openMadeStores();
   await clickhouse.command(
     `INSERT INTO snapshot_chunks (project_id, session_id, uuid, distinct_id, first_at, created_at, expires_at, _batch)
      SELECT 1, concat('s', toString(number % 3)), generateUUIDv4(), 'd', now64(6) + number, now64(6), now64(6) + 9999, 7
@@ -98,11 +93,10 @@ test("days are derived again from a batch, and a second time changes nothing", a
   await clickhouse.command("TRUNCATE TABLE session_recording_days");
   await deriveAgain(clickhouse, "snapshot_chunks", [7n]);
   expect(await days()).toEqual(before);
-}, 60_000);
+});
 
 test("a list is in order however its recordings' pieces were stored, at its head and far back", async () => {
-  const { sql, clickhouse } = await openTestStores();
-  await migrate({ sql, clickhouse }, { log: silentLog });
+  const { clickhouse } = await openMadeStores();
   // 40,000 recordings of two pieces; the later piece is stored by itself, before or after the first.
   for (const piece of [1, 0])
     await clickhouse.command(
@@ -135,32 +129,4 @@ test("a list is in order however its recordings' pieces were stored, at its head
   const without = ["s4", "s0"];
   const rest = await list({ ...filter, from, to, without }, 10, 0);
   expect([rest.count, rest.recordings.length]).toEqual([3, 3]);
-}, 60_000);
-
-test("recordings of before there were days are on them after the start of this version", async () => {
-  const { sql, clickhouse } = await openTestStores();
-  const before = makeFolder();
-  const folder = join(import.meta.dir, "../../sql/clickhouse");
-  for (const name of readdirSync(folder)) {
-    if (name < "0008") copyFileSync(join(folder, name), join(before, name));
-  }
-  await migrate({ sql, clickhouse }, { log: silentLog, clickhouseDir: before });
-  await clickhouse.command(
-    `INSERT INTO snapshot_chunks (project_id, session_id, uuid, distinct_id, first_at, created_at, expires_at)
-     SELECT 1, concat('s', toString(number % 3)), generateUUIDv4(), 'd',
-       toDateTime64('2026-01-01 20:00:00', 6, 'UTC') + number * 3600, now64(6), now64(6) + 9999
-     FROM numbers(9)`,
-  );
-  await migrate({ sql, clickhouse }, { log: silentLog });
-  const filter = { project_id: 1, without: [] };
-  const listed = await listRecordings(clickhouse, filter, { limit: 2, offset: 0 }, () => {});
-  expect(listed.map(({ session_id, start_time }) => [session_id, start_time])).toEqual([
-    ["s2", "2026-01-01 22:00:00.000000"],
-    ["s1", "2026-01-01 21:00:00.000000"],
-  ]);
-  expect(await countRecordings(clickhouse, filter)).toBe(3);
-  const [days] = await clickhouse.query(
-    "SELECT count() AS count, uniqExact(day) AS days FROM session_recording_days",
-  );
-  expect(days).toEqual({ count: "6", days: "2" });
-}, 60_000);
+});

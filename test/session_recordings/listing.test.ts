@@ -1,17 +1,14 @@
 // Lists of recordings against a model that knows every piece: what is on a page, in which order, and the count.
 
 import { afterAll, beforeAll, expect, test } from "bun:test";
-import { silentLog } from "../../src/core/log.ts";
 import {
   countRecordings,
   listRecordings,
   type RecordingFilter,
 } from "../../src/session_recordings/listing/store.ts";
-import { migrate } from "../../src/storage/migrate.ts";
 import type { Stores } from "../../src/storage/stores.ts";
 import { cleanUp } from "../support/cleanup.ts";
-import { makeFolder } from "../support/folder.ts";
-import { openTestStores, storesStartMsMax } from "../support/stores.ts";
+import { openMadeStores, storesStartMsMax } from "../support/stores.ts";
 
 interface ModelPiece {
   session: string;
@@ -46,8 +43,7 @@ function makePieces(): void {
 }
 
 beforeAll(async () => {
-  stores = await openTestStores(makeFolder());
-  await migrate(stores, { log: silentLog });
+  stores = await openMadeStores();
   makePieces();
   // Six times of storing, later pieces before earlier ones at times.
   const stored = Map.groupBy(pieces, () => random(6));
@@ -69,7 +65,7 @@ beforeAll(async () => {
   }
 }, storesStartMsMax);
 
-afterAll(cleanUp, 60_000);
+afterAll(cleanUp);
 
 const momentOf = (ms: number) => `${new Date(ms).toISOString().replace("T", " ").replace("Z", "000")}`;
 
@@ -120,4 +116,4 @@ test("any page of any filter is the model's, and so is the count", async () => {
       expect([filter, offset, shown]).toEqual([filter, offset, all.slice(offset, offset + limit)]);
     }
   }
-}, 120_000);
+});

@@ -3,9 +3,11 @@
 import { afterAll, beforeAll, expect, test } from "bun:test";
 import { findUserId } from "../../src/personal_api_keys/store.ts";
 import { bootstrap } from "../../src/accounts/bootstrap.ts";
+import { sessionRecordingLimits } from "../../src/session_recordings/limits.ts";
 import { silentLog } from "../../src/core/log.ts";
 import { orderDeletion } from "../../src/persons/deletion/store.ts";
 import { ownPersonId } from "../../src/persons/identity.ts";
+import { listPage } from "../../src/session_recordings/recording_reader.ts";
 import { markDeleted } from "../../src/session_recordings/mark/store.ts";
 import {
   hideDeleted,
@@ -13,11 +15,11 @@ import {
   type RemovalOptions,
   removeOld,
 } from "../../src/session_recordings/remove.ts";
-import { migrate } from "../../src/storage/migrate.ts";
 import type { Stores } from "../../src/storage/stores.ts";
+import { CountCache } from "../../src/work/count_cache.ts";
 import { startMsMax } from "../support/accounts.ts";
 import { cleanUp } from "../support/cleanup.ts";
-import { openTestStores } from "../support/stores.ts";
+import { openMadeStores } from "../support/stores.ts";
 
 afterAll(cleanUp, startMsMax);
 
@@ -28,8 +30,7 @@ let now = Date.parse("2026-03-04T10:00:00Z");
 const hourMs = 3_600_000;
 
 beforeAll(async () => {
-  stores = await openTestStores();
-  await migrate(stores, { log: silentLog });
+  stores = await openMadeStores();
   const none = {
     bootstrapProjectApiKey: undefined,
     bootstrapPersonalApiKey: undefined,
@@ -112,6 +113,27 @@ test("late pieces of a deleted session go the same way", async () => {
   now += 7 * hourMs;
   expect(await removeOld(options)).toBe(1);
   expect(await rowsOf("gone")).toEqual([0, 0]);
+});
+
+test("late pieces are on no list and in no count, though nobody has looked for them yet", async () => {
+  const listed = async (limit = 100) => {
+    const reader = { ...options, counts: new CountCache(options.clock) };
+    const page = { limit, offset: 0 };
+    const { count, recordings } = await listPage(reader, { project_id: 1, user_id }, { written: "" }, page);
+    return { count, ids: recordings.map(({ id }) => id) };
+  };
+  await record("before");
+  const before = await listed();
+  await record("late");
+  await markDeleted(stores.sql, 1, ["late"], { user_id, at: new Date(now) });
+  expect(await listed()).toEqual(before);
+  expect(await hideDeleted(options)).toBe(1);
+  await record("late");
+  expect(await listed()).toEqual(before);
+  // It would be the newest, and must not take a place on the page.
+  expect(await listed(1)).toEqual({ count: before.count, ids: before.ids.slice(0, 1) });
+  now += sessionRecordingLimits.recordingLateLookMs + 1;
+  expect(await hideDeleted(options)).toBe(1);
 });
 
 test("a deletion of nothing is through at once, and remembers nothing to remove twice", async () => {

@@ -12,7 +12,7 @@ import { cleanUp, later } from "../support/cleanup.ts";
 import { makeFolder } from "../support/folder.ts";
 import { openTestStores, storesStartMsMax } from "../support/stores.ts";
 
-afterAll(cleanUp, 60_000);
+afterAll(cleanUp);
 
 let lender: Stores;
 let lenderDir: string;
@@ -97,6 +97,21 @@ test("a store newer than the program, or a gap in the numbers, stops everything"
   await expect(migrate(stores, folders(things, rows))).rejects.toThrow("newer than this program");
   const gap = { "0001_things.sql": things["0001_things.sql"], "0003_more.sql": "SELECT 1;" };
   await expect(migrate(stores, folders(gap, rows))).rejects.toThrow("0003_more.sql: expected 0002_name.sql");
+});
+
+test("a store that other files made is refused in one line that says what to do", async () => {
+  const stores = await emptyStores();
+  const way = "start with empty databases (embedded ones: an empty DATA_DIR) and import the events again";
+  const more = { "0002_more.sql": "SELECT 1;" };
+  await migrate(stores, folders({ ...things, ...more }, { ...rows, ...more }));
+  const other = { "0002_other.sql": "SELECT 1;" };
+  await expect(migrate(stores, folders({ ...things, ...other }, rows))).rejects.toThrow(
+    `another version of this program made the Postgres store (it has 0002_more.sql), and this one cannot read it; ${way}`,
+  );
+  const own = { ...things, ...more };
+  await expect(migrate(stores, folders(own, { ...rows, ...other }))).rejects.toThrow(
+    "made the ClickHouse store",
+  );
 });
 
 test("a Postgres file that fails leaves nothing of itself, and can be mended and run again", async () => {

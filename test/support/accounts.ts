@@ -1,14 +1,13 @@
 // A Postgres of its own for one test file, with the accounts' tables and one organization. Never shared
 // between files.
 
-import { mkdtempSync, readdirSync, readFileSync, rmSync } from "node:fs";
-import { tmpdir } from "node:os";
-import { join } from "node:path";
+import { rmSync } from "node:fs";
 import { bootstrap } from "../../src/accounts/bootstrap.ts";
 import { silentLog } from "../../src/core/log.ts";
 import { findUserId } from "../../src/personal_api_keys/store.ts";
 import type { Postgres } from "../../src/storage/postgres/postgres.ts";
 import { attachPostgres } from "../../src/storage/stores.ts";
+import { makeStoresFolder } from "./made_stores.ts";
 
 export interface Accounts {
   sql: Postgres;
@@ -17,13 +16,12 @@ export interface Accounts {
 }
 
 /** Starting a Postgres takes longer than a test may by default. */
-export const startMsMax = 60_000;
+export const startMsMax = 300_000;
 
 /** Empty tables. */
 export async function openAccounts(): Promise<Accounts> {
-  const dataDir = mkdtempSync(join(tmpdir(), "sluice-accounts-"));
+  const dataDir = await makeStoresFolder(["postgres"]);
   const { sql, close } = await attachPostgres({ dataDir, log: silentLog });
-  await createTables(sql);
   return {
     sql,
     dataDir,
@@ -70,9 +68,4 @@ export async function addUser(sql: Postgres, email: string): Promise<number> {
     RETURNING id`;
   if (!row) throw new Error("no user was made");
   return row.id;
-}
-
-async function createTables(sql: Postgres): Promise<void> {
-  const folder = join(import.meta.dir, "../../sql/postgres");
-  for (const file of readdirSync(folder).sort()) await sql.unsafe(readFileSync(join(folder, file), "utf8"));
 }

@@ -6,8 +6,8 @@ import { readConfig } from "../../src/config.ts";
 import { silentLog } from "../../src/core/log.ts";
 import type { DescribedRoute } from "../../src/http/docs/docs.ts";
 import { later } from "./cleanup.ts";
-import { makeFolder } from "./folder.ts";
-import { personalKey, projectKey } from "./server.ts";
+import { makeStoresFolder } from "./made_stores.ts";
+import { ownStores, personalKey, projectKey } from "./server.ts";
 
 export interface RunningApp extends App {
   dataDir: string;
@@ -15,7 +15,7 @@ export interface RunningApp extends App {
 
 /** Open until the test file ends. */
 export async function startApp(environment: Record<string, string> = {}): Promise<RunningApp> {
-  const dataDir = makeFolder();
+  const dataDir = await makeStoresFolder(ownStores(environment));
   const config = readConfig({
     PORT: "0",
     DATA_DIR: dataDir,

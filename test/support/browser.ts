@@ -72,6 +72,8 @@ export interface Visit {
 /** Opens `url` as somebody who was never there before; `settings` are those of the browser. */
 export async function visit(browser: Browser, url: string, settings?: BrowserContextOptions): Promise<Visit> {
   const context = await browser.newContext(settings);
+  // A page that nobody looks at goes on working.
+  later(() => context.close());
   const page = await context.newPage();
   const complaints: string[] = [];
   const requests: string[] = [];

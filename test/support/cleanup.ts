@@ -1,4 +1,6 @@
-// What a test file leaves behind, taken away in mirror order. Every file that makes something says `afterAll(cleanUp, 60_000)`.
+// What a test file leaves behind, taken away in mirror order. Every file that makes something says `afterAll(cleanUp)`.
+
+import { afterAll, afterEach, beforeEach } from "bun:test";
 
 const closers: (() => unknown)[] = [];
 
@@ -6,10 +8,27 @@ export function later(close: () => unknown): void {
   closers.push(close);
 }
 
+/**
+ * For a file whose tests share nothing but what was made before the first one: what a test made goes with it, since
+ * servers that nobody asks any more still take their share of the machine.
+ */
+export function cleanUpEach(): void {
+  let before = 0;
+  beforeEach(() => void (before = closers.length));
+  afterEach(() => closeFrom(before), closeMsMax);
+  afterAll(cleanUp, closeMsMax);
+}
+
+const closeMsMax = 60_000;
+
 /** @throws the first closer's failure, when all others have had their turn as well. */
 export async function cleanUp(): Promise<void> {
+  await closeFrom(0);
+}
+
+async function closeFrom(first: number): Promise<void> {
   const failures: unknown[] = [];
-  for (const close of closers.splice(0).toReversed()) {
+  for (const close of closers.splice(first).toReversed()) {
     try {
       await close();
     } catch (thrown) {

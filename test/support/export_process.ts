@@ -10,11 +10,10 @@ import {
   openExportWorker,
 } from "../../src/batch_exports/runs/worker.ts";
 import { silentLog } from "../../src/core/log.ts";
-import { migrate } from "../../src/storage/migrate.ts";
 import type { Stores } from "../../src/storage/stores.ts";
 import { later } from "./cleanup.ts";
 import { endedRuns, type MadeExport, makeBackfill, makeExport, type SeenRun } from "./exports.ts";
-import { makeFolder } from "./folder.ts";
+import { makeStoresFolder } from "./made_stores.ts";
 import { openTestStores } from "./stores.ts";
 
 const hour = 3_600_000;
@@ -35,9 +34,8 @@ export interface ExportProcess {
 
 /** Stores with one project and three events. */
 export async function openExportProcess(): Promise<ExportProcess> {
-  const dataDir = makeFolder();
+  const dataDir = await makeStoresFolder();
   const stores = await openTestStores(dataDir);
-  await migrate(stores, { log: silentLog });
   const made = { bootstrapProjectApiKey: undefined, bootstrapPersonalApiKey: undefined };
   await bootstrap(stores.sql, { ...made, bootstrapEmail: undefined });
   const addresses: Addresses = openAddresses({ allowPrivate: true });

@@ -4,7 +4,7 @@ import { resolve } from "node:path";
 import { silentLog } from "../../src/core/log.ts";
 import { type Stores, attachStores } from "../../src/storage/stores.ts";
 import { later } from "./cleanup.ts";
-import { makeFolder } from "./folder.ts";
+import { makeStoresFolder } from "./made_stores.ts";
 
 const main = resolve(import.meta.dir, "../../src/main.ts");
 
@@ -30,11 +30,12 @@ export interface StartedServer extends Server {
 
 export type Environment = Record<string, string>;
 
-/** Starts a server and waits until it says that it listens. It ends with the test file, if not before. */
-export async function startServer(
-  environment: Environment = {},
-  dataDir = makeFolder(),
-): Promise<StartedServer> {
+/**
+ * Starts a server and waits until it says that it listens; on stores that are made unless a folder is told. It ends with
+ * the test file, if not before.
+ */
+export async function startServer(environment: Environment = {}, folder?: string): Promise<StartedServer> {
+  const dataDir = folder ?? (await makeStoresFolder(ownStores(environment)));
   const child = spawnSluice(["serve"], { PORT: "0", DATA_DIR: dataDir, ...environment });
   let ended = false;
   const end = async (signal: NodeJS.Signals) => {
@@ -59,6 +60,14 @@ export async function startServer(
     end,
     exited: child.exited,
   };
+}
+
+/** The embedded stores of a server with these settings. */
+export function ownStores(environment: Environment): ("postgres" | "clickhouse")[] {
+  return [
+    ...(environment["DATABASE_URL"] ? [] : (["postgres"] as const)),
+    ...(environment["CLICKHOUSE_URL"] ? [] : (["clickhouse"] as const)),
+  ];
 }
 
 export interface Ran {
@@ -175,7 +184,7 @@ export async function rested(server: Server): Promise<void> {
   await until(async () => (await metric(server, "sluice_journal_pending_events")) === 0);
 }
 
-/** Asks until it is so; a test's own time limit ends what never comes. */
+/** Asks until it is so, less often the longer it takes; a test's own time limit ends what never comes. */
 export async function until(isSo: () => Promise<boolean>): Promise<void> {
-  while (!(await isSo())) await Bun.sleep(20);
+  for (let pauseMs = 10; !(await isSo()); pauseMs = Math.min(pauseMs * 1.2, 100)) await Bun.sleep(pauseMs);
 }

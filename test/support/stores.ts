@@ -1,6 +1,5 @@
 // Stores for tests: embedded ones, and a ClickHouse front of its own that plays the remote one and can be told to fail.
 
-import { cpSync, readdirSync } from "node:fs";
 import { join } from "node:path";
 import { silentLog } from "../../src/core/log.ts";
 import { chdbServerCommand, chdbServerEnv } from "../../src/storage/embedded/clickhouse.ts";
@@ -8,11 +7,12 @@ import type { ServerFault } from "./failing_chdb_server.ts";
 import { type Stores, openStores } from "../../src/storage/stores.ts";
 import { later } from "./cleanup.ts";
 import { makeFolder } from "./folder.ts";
+import { makeStoresFolder } from "./made_stores.ts";
 
 export const frontPassword = "a password with & and é";
 
 /** How long a first start may take on a busy machine, in ms. */
-export const storesStartMsMax = 60_000;
+export const storesStartMsMax = 300_000;
 
 /** Embedded stores on a folder of their own, not migrated; closed with the test file. */
 export async function openTestStores(dataDir: string = makeFolder()): Promise<Stores> {
@@ -21,12 +21,9 @@ export async function openTestStores(dataDir: string = makeFolder()): Promise<St
   return stores;
 }
 
-/** A folder of ClickHouse's migrations before `number`. */
-export function earlierMigrations(number: string): string {
-  const all = join(import.meta.dir, "../../sql/clickhouse");
-  const folder = makeFolder();
-  for (const name of readdirSync(all)) if (name < number) cpSync(join(all, name), join(folder, name));
-  return folder;
+/** The same, migrated and empty. */
+export async function openMadeStores(): Promise<Stores> {
+  return openTestStores(await makeStoresFolder());
 }
 
 export interface TestFront {
@@ -42,17 +39,30 @@ export interface TestFront {
   struck(): Promise<number>;
   /** Resolves when the process is gone. */
   end(signal?: NodeJS.Signals): Promise<void>;
+  /** Resolves when the process is gone by itself, to its exit code. */
+  ended: Promise<number>;
 }
 
-/** Starts ClickHouse as a process of its own; ends with the test file, if not before. */
-export async function startFront(dataDir: string = makeFolder(), port = 0): Promise<TestFront> {
+/**
+ * Starts ClickHouse as a process of its own; ends with the test file, if not before. No file of it grows beyond
+ * `fileKiB`: a write beyond that fails with EFBIG, as it fails with ENOSPC on a full disk.
+ */
+export async function startFront(
+  dataDir: string = makeFolder(),
+  port = 0,
+  fileKiB?: number,
+): Promise<TestFront> {
   const args = ["--data-dir", dataDir, "--port", String(port), "--password", frontPassword];
-  const child = Bun.spawn(chdbServerCommand(args, failingServer), {
-    env: chdbServerEnv,
-    cwd: dataDir,
-    stdin: "ignore",
-    stdout: "pipe",
-  });
+  const bounded = ["bash", "-c", `trap "" XFSZ; ulimit -f ${fileKiB}; exec "$@"`, "bash"];
+  const child = Bun.spawn(
+    [...(fileKiB === undefined ? [] : bounded), ...chdbServerCommand(args, failingServer)],
+    {
+      env: chdbServerEnv,
+      cwd: dataDir,
+      stdin: "ignore",
+      stdout: "pipe",
+    },
+  );
   const end = async (signal: NodeJS.Signals = "SIGTERM"): Promise<void> => {
     child.kill(signal);
     await child.exited;
@@ -68,6 +78,7 @@ export async function startFront(dataDir: string = makeFolder(), port = 0): Prom
     clear: async () => void (await fetch(control, { method: "DELETE" })),
     struck: async () => ((await (await fetch(control)).json()) as { struck: number }).struck,
     end,
+    ended: child.exited,
   };
 }
 

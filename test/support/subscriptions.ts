@@ -6,7 +6,7 @@ import { openGate } from "../../src/access/gate.ts";
 import type { Clock } from "../../src/core/clock.ts";
 import { silentLog } from "../../src/core/log.ts";
 import { openProblems } from "../../src/http/problem.ts";
-import { subscriptionRoutes } from "../../src/subscriptions/route.ts";
+import { subscriptionRoutes } from "../../src/subscriptions/operations.ts";
 import { openMetrics } from "../../src/http/metrics/metrics.ts";
 import { type OpenedSubscriptions, openSubscriptions } from "../../src/subscriptions/open.ts";
 import type { DashboardView, ReportReader } from "../../src/subscriptions/report/report.ts";

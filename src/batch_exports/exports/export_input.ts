@@ -37,14 +37,38 @@ export interface CheckedExport {
 
 /**
  * @param changes a checked body: all fields for a new export, the changed ones for a stored one.
- * @throws Fault for the first wrong field.
+ * @throws Fault for the first wrong field; the export's own fields are checked before its destination's.
  */
 export async function checkExport(
   checks: Checks,
   changes: ExportUpdate,
   stored?: StoredExport,
 ): Promise<CheckedExport> {
+  const own = await checkOwnPart(checks, changes, stored);
   const destination = await checkDestinationPart(checks, changes, stored);
+  if (destination.type === "HTTP" && own.model !== "events") {
+    const detail = "HTTP batch exports only support the events model";
+    throw new Fault("invalid_input", detail, { attr: "model" });
+  }
+  return {
+    destination,
+    fields: {
+      ...own,
+      destination_type: destination.type,
+      destination_config: destination.config,
+      destination_secrets: destination.sealed,
+    },
+  };
+}
+
+type OwnFields = Omit<ExportFields, "destination_type" | "destination_config" | "destination_secrets">;
+
+/** An export's own fields, which are complained of before its destination's. */
+async function checkOwnPart(
+  { clickhouse }: Checks,
+  changes: ExportUpdate,
+  stored: StoredExport | undefined,
+): Promise<OwnFields> {
   const model = changes.model === undefined && stored ? stored.model : modelOf(changes.model);
   const interval = changes.interval === undefined && stored ? stored.interval : intervalOf(changes.interval);
   const native_query = queryOf(changes, stored);
@@ -56,28 +80,18 @@ export async function checkExport(
   if (start_at !== null && end_at !== null && Date.parse(end_at) < Date.parse(start_at)) {
     throw new Fault("invalid_input", "'end_at' must not be before 'start_at'.", { attr: "end_at" });
   }
-  if (destination.type === "HTTP" && model !== "events") {
-    const detail = "HTTP batch exports only support the events model";
-    throw new Fault("invalid_input", detail, { attr: "model" });
-  }
-  if (changes.filters) await checkPatterns(checks.clickhouse, changes.filters);
-  if (native_query !== null) await checkQuery(checks.clickhouse, native_query, model);
+  if (changes.filters) await checkPatterns(clickhouse, changes.filters);
+  if (native_query !== null) await checkQuery(clickhouse, native_query, model);
   return {
-    destination,
-    fields: {
-      name: changes.name ?? stored?.name ?? "",
-      model,
-      interval,
-      paused: changes.paused ?? stored?.paused ?? false,
-      last_paused_at: moment("last_paused_at"),
-      start_at,
-      end_at,
-      native_query,
-      filters,
-      destination_type: destination.type,
-      destination_config: destination.config,
-      destination_secrets: destination.sealed,
-    },
+    name: changes.name ?? stored?.name ?? "",
+    model,
+    interval,
+    paused: changes.paused ?? stored?.paused ?? false,
+    last_paused_at: moment("last_paused_at"),
+    start_at,
+    end_at,
+    native_query,
+    filters,
   };
 }
 

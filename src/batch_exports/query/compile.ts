@@ -5,7 +5,7 @@ import { exportLimits } from "../limits.ts";
 import { withoutFirst, withoutLast } from "../../core/trim.ts";
 import type { ExportModel } from "../model.ts";
 import { queryFunction } from "./functions.ts";
-import { type Expression, parseQuery, type Query, type Selected } from "./parse.ts";
+import { type Expression, type ParsedQuery, parseQuery, type Selected } from "./parse.ts";
 import { refuseQuery } from "./tokenize.ts";
 
 /** For rows of the model's table, already limited to project and interval. */
@@ -51,7 +51,7 @@ function asWritten({ column, alias }: NamedColumn): CompiledQuery["written"][num
   return { expression: column.text, alias };
 }
 
-function readQuery(text: string, model: ExportModel): { named: NamedColumn[]; where: Query["where"] } {
+function readQuery(text: string, model: ExportModel): { named: NamedColumn[]; where: ParsedQuery["where"] } {
   const { selected, table, where } = parseQuery(text);
   if (table === undefined) refuseQuery(`Query must SELECT FROM ${model}`);
   if (table.toLowerCase() !== model) refuseQuery(`Query must only SELECT FROM ${model}`);

@@ -25,7 +25,7 @@ export interface Selected {
   text: string;
 }
 
-export interface Query {
+export interface ParsedQuery {
   selected: Selected[];
   /** Undefined without FROM. */
   table: string | undefined;
@@ -33,7 +33,7 @@ export interface Query {
 }
 
 /** @throws Fault with the reason. */
-export function parseQuery(text: string): Query {
+export function parseQuery(text: string): ParsedQuery {
   return new Parser(text).query();
 }
 
@@ -53,7 +53,7 @@ class Parser {
     this.#words = new QueryTokens(text);
   }
 
-  query(): Query {
+  query(): ParsedQuery {
     if (this.#words.isWord("with")) this.#refuseInner();
     if (!this.#words.takeWord("select")) {
       if (this.#words.isSign("(")) this.#refuseInner();

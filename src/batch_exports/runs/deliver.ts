@@ -8,7 +8,7 @@ import {
   personColumns,
   tableColumns,
 } from "../source/columns.ts";
-import { type ExportWorkSource, type ExportWork, measured, type Means } from "../source/delivery.ts";
+import { type ExportWorkSource, type ExportWork, measured, type Means, typed } from "../source/delivery.ts";
 import { azureStore } from "../destinations/objects/azure.ts";
 import type { Destination, EventChoice, FileChoice, S3Config } from "../destinations/config.ts";
 import { fileStore, probeFolder } from "../destinations/objects/file.ts";
@@ -29,7 +29,7 @@ import type { ExportSource } from "../source/store.ts";
 /** @returns how many rows the destination has; 0, without contacting it, when there are none. */
 export async function deliver(destination: Destination, work: ExportWorkSource): Promise<number> {
   return await measured(work, async (delivery) =>
-    delivery.rows === 0 ? 0 : await bring(destination, delivery),
+    delivery.rows === 0 ? 0 : await bring(destination, await typed(delivery)),
   );
 }
 

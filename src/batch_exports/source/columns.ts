@@ -7,7 +7,8 @@ export interface ExportColumn {
   name: string;
   /** For CSV and Parquet. */
   sql: string;
-  type: "String" | "DateTime64(6, 'UTC')" | "Int64" | "engine's own";
+  /** As the engine declares it; undefined before it is asked. */
+  type: string | undefined;
   /** For JSON lines: the text of a JSON value. */
   json: string;
 }
@@ -49,6 +50,11 @@ const fixed = (name: string, value: string): ExportColumn => ({
   type: "String",
   json: `'${value}'`,
 });
+
+/** Whether values of this type are moments or null. */
+export function isMoment(type: string | undefined): boolean {
+  return type !== undefined && /^(Nullable\()?DateTime/.test(type);
+}
 
 /** Arguments of concat for a moment as ISO text with its offset. */
 export function isoSql(sql: string): string {
@@ -141,6 +147,14 @@ export function ownColumns({ columns }: CompiledQuery): ExportColumn[] {
   return columns.map(({ expression_sql, alias }) => {
     if (expression_sql === "properties") return json(alias, expression_sql);
     const value = `ifNull(toJSONString(${expression_sql}), 'null')`;
-    return { name: alias, sql: expression_sql, type: "engine's own", json: value };
+    return { name: alias, sql: expression_sql, type: undefined, json: value };
   });
+}
+
+/** The same once the engine has said its type: a moment stands as the moments of the models do, in UTC. */
+export function typedColumn(column: ExportColumn, type: string): ExportColumn {
+  if (!isMoment(type)) return { ...column, type };
+  const whole = moment(column.name, `toDateTime64(${column.sql}, 6, 'UTC')`);
+  if (!type.startsWith("Nullable(")) return whole;
+  return { ...whole, type: `Nullable(${whole.type})`, json: `ifNull(${whole.json}, 'null')` };
 }

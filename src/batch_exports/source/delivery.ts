@@ -6,10 +6,12 @@ import type { Clock } from "../../core/clock.ts";
 import { exportLimits } from "../limits.ts";
 import { limits } from "../../core/limits.ts";
 import type { ClickHouse } from "../../storage/clickhouse/clickhouse.ts";
+import { typedColumn } from "./columns.ts";
 import { ExportError, exportError } from "../destinations/failure.ts";
 import {
   countOf,
   daysOf,
+  describeOf,
   dropHeldOf,
   holdOf,
   killOf,
@@ -114,6 +116,15 @@ async function measure(work: ExportWorkSource): Promise<{ days: readonly string[
   if (days.length === 0) return { days, rows: 0 };
   const [counted] = await ask<{ rows: string }>(work, countOf(work.source, days));
   return { days, rows: Number(counted?.rows ?? 0) };
+}
+
+/** The columns of a native_query get the types that the engine gives them, and are written accordingly. */
+export async function typed(work: ExportWork): Promise<ExportWork> {
+  const { source, days } = work;
+  if (!source.own) return work;
+  const types = await ask<{ type: string }>(work, describeOf(source, days));
+  const columns = source.columns.map((column, i) => typedColumn(column, types[i]?.type ?? "String"));
+  return { ...work, source: { ...source, columns } };
 }
 
 /**

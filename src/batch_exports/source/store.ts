@@ -1,7 +1,7 @@
 // The statements that read rows for an export: rows of one model, in one interval, in the layout of a file. Values are
 // parameters.
 
-import { type ExportColumn, isoSql, personProperties } from "./columns.ts";
+import { type ExportColumn, isMoment, isoSql, personProperties } from "./columns.ts";
 import type { EventChoice } from "../destinations/config.ts";
 import type { ExportInterval } from "../runs/interval.ts";
 import type { CompiledQuery } from "../query/compile.ts";
@@ -83,8 +83,9 @@ export function selectionOf(source: ExportSource, layout: FileLayout, days: read
   };
 }
 
-/** The columns of a selection with the engine's types. */
-export function describeOf({ select }: Selection): ExportStatement {
+/** The columns of a source, in its order, with the engine's types. */
+export function describeOf(source: ExportSource, days: readonly string[]): ExportStatement {
+  const { select } = selectionOf(source, "columns", days);
   return { text: `DESCRIBE TABLE (${select.text})`, params: select.params };
 }
 
@@ -180,7 +181,7 @@ export function firstArrivalOf(project_id: number, model: ExportSource["model"])
 
 /** An untyped cell of a table. */
 function cell({ sql, type }: ExportColumn): string {
-  if (type.startsWith("DateTime")) return `concat(${isoSql(sql)})`;
+  if (isMoment(type)) return `ifNull(concat(${isoSql(sql)}), '')`;
   return type === "String" ? `ifNull(${sql}, '')` : `ifNull(toString(${sql}), '')`;
 }
 

@@ -2,17 +2,17 @@
 
 export const recordingLimits = {
   /**
-   * Bytes of one that are read, hashed or copied before other requests get their turn: a millisecond or two, where they
-   * are nothing but short events. Many senders have such a slice in one turn of the loop.
+   * Bytes of a snapshot that are read, hashed or copied before other requests get their turn: one or two milliseconds
+   * where all of them are short events. Many requests may do as much in one turn of the event loop.
    */
   snapshotSliceBytesMax: 128 * 1024,
-  /** Seconds of activity noted for one piece of a recording; recorders send every few seconds. */
+  /** Seconds of activity noted for one chunk of a recording; recorders send every few seconds. */
   snapshotActiveSecondsMax: 3600,
-  /** How far ahead of our clock a client's may be in a recording, in ms; a time beyond it is no time. */
+  /** How far a client's clock may be ahead of ours in a recording, in ms; times beyond that are ignored. */
   snapshotAheadMsMax: 7 * 86_400_000,
-  /** A text in a recording that is looked at (an address, an id), in bytes. */
+  /** A text that is read from a recording (an address, an id), in bytes. */
   snapshotTextBytesMax: 65_536,
-  /** The word for what recorded, in characters: web or mobile. */
+  /** The name of the recorder (web, mobile), in characters. */
   snapshotSourceCharsMax: 32,
   /** Characters of a recording's first address that are kept; PostHog's number. */
   startUrlCharsMax: 512,

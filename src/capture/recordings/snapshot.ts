@@ -1,5 +1,5 @@
-// A snapshot: an event that carries a piece of a session's recording, read into a row of its own lane. Never takes one
-// for an event, and never changes what its recorder wrote.
+// Reads a snapshot, an event that carries a chunk of a session's recording, into a row of the lane of recordings. What
+// the recorder wrote is kept byte by byte.
 
 import { captureLimits } from "../limits.ts";
 import { limits } from "../../core/limits.ts";
@@ -9,11 +9,11 @@ import { field } from "../scan/event_fields.ts";
 import type { Reason } from "../event/outcome.ts";
 import { type Row, emptyRow, uuidFromText } from "../event/row.ts";
 import type { ByteRange } from "../scan/byte_range.ts";
-import type { BodyScanner } from "../scan/body_scanner.ts";
+import type { EventIndex } from "../scan/event_index.ts";
 import { type SnapshotFacts, textAt } from "./snapshot_facts.ts";
 import { SnapshotWalker } from "./snapshot_walker.ts";
 
-/** One chunk of a recording on its way into the columns. Its timestamp is when it came: that decides the partition. */
+/** A chunk of a recording. Its timestamp is its arrival, which decides the partition. */
 export interface SnapshotRow {
   project_id: number;
   /** 16 bytes in ClickHouse's order. */
@@ -21,14 +21,14 @@ export interface SnapshotRow {
   session_id: string;
   window_id: string;
   distinct_id: ByteRange;
-  /** `web` unless the recorder says otherwise. */
+  /** The recorder's name; by default `web`. */
   source: string;
   facts: SnapshotFacts;
   /** JSON text of an rrweb event or an array of them. */
   data: ByteRange;
-  /** Nobody else has or changes the bytes of `data`. */
+  /** Whether the row owns the bytes of `data`; otherwise they are the body's. */
   own: boolean;
-  /** Microseconds since 1970: when the journal took it; like the next. */
+  /** Arrival and end of its retention, in microseconds since 1970. */
   timestamp: number;
   expires_at: number;
 }
@@ -39,66 +39,66 @@ export interface SnapshotSending {
   received: number;
 }
 
-/** Whether entry `at` is so long that it is read a stretch at a time. */
-export function isLongSnapshot({ entries }: BodyScanner, at: number): boolean {
+/** Whether entry `at` is so long that it is read in slices. */
+export function isLongSnapshot({ entries }: EventIndex, at: number): boolean {
   return entries[at + field.item + 1]! - entries[at + field.item]! > recordingLimits.snapshotSliceBytesMax;
 }
 
 /**
- * Reads entry `at` of the scan, whose name begins with `$snapshot`, at once. The row's moments are left to its taker;
- * the row is valid until the next call.
- * @returns why it is not taken, or the row.
+ * Reads entry `at` of the scan, whose name begins with `$snapshot`, at once. The caller sets the row's times. The row
+ * is valid until the next call.
+ * @returns the row, or the reason why it is ignored.
  */
-export function readSnapshot(scan: BodyScanner, at: number, sending: SnapshotSending): SnapshotRow | Reason {
-  short.open(scan, at, sending);
+export function readSnapshot(index: EventIndex, at: number, sending: SnapshotSending): SnapshotRow | Reason {
+  short.open(index, at, sending);
   while (!short.advance(Number.POSITIVE_INFINITY));
   return short.outcome!;
 }
 
-/** What a reading works at: its events, and for a long one a hash of its bytes and a copy of them. */
+/** The stages of reading: the properties; then, where needed, a hash of the bytes, and a copy. */
 const stage = { walk: 0, hash: 1, copy: 2 } as const;
 
-/** One snapshot, read a stretch at a time. */
+/** Reads one snapshot in slices. */
 export class SnapshotReading {
-  /** Why it is not taken, or its row; once advance() said that it is through. */
+  /** The row, or the reason why it is ignored; set once advance() returned true. */
   outcome: SnapshotRow | Reason | undefined;
   readonly #walk = new SnapshotWalker();
   readonly #row: Row = emptyRow();
   #stage: number = stage.walk;
-  #scan!: BodyScanner;
+  #index!: EventIndex;
   #at = 0;
   #sending!: SnapshotSending;
   #taken!: SnapshotRow;
   #hashes: [bigint, bigint] = [0n, 0n];
-  /** Bytes hashed or copied. */
-  #through = 0;
+  /** Bytes hashed or copied so far. */
+  #done = 0;
   #copy = nothing;
 
-  /** Begins with entry `at`. */
-  open(scan: BodyScanner, at: number, sending: SnapshotSending): void {
-    this.#scan = scan;
+  /** Starts to read entry `at`. */
+  open(index: EventIndex, at: number, sending: SnapshotSending): void {
+    this.#index = index;
     this.#at = at;
     this.#sending = sending;
     this.#stage = stage.walk;
     this.outcome = this.#refused();
     if (this.outcome) return;
     const latest = sending.received / 1000 + recordingLimits.snapshotAheadMsMax;
-    this.#walk.open(scan.bytes, scan.entries[at + field.properties]!, latest);
+    this.#walk.open(index.bytes, index.entries[at + field.properties]!, latest);
   }
 
   #refused(): Reason | undefined {
-    const [scan, at] = [this.#scan, this.#at];
-    const { bytes, entries } = scan;
+    const [index, at] = [this.#index, this.#at];
+    const { bytes, entries } = index;
     if (entries[at + field.item + 1]! - entries[at + field.item]! > captureLimits.snapshotBytesMax) {
       return "snapshot_too_large";
     }
-    const refused = readDistinctId(scan, at, this.#row);
+    const refused = readDistinctId(index, at, this.#row);
     if (refused) return refused;
     const isObject = bytes[entries[at + field.properties]!] === 0x7b;
     return isObject ? undefined : "malformed_event_properties";
   }
 
-  /** Goes on for about `bytesMax` bytes; true when it is through. */
+  /** Reads about `bytesMax` further bytes; returns true when it is done. */
   advance(bytesMax: number): boolean {
     if (this.outcome) return true;
     if (this.#stage === stage.walk) {
@@ -108,13 +108,12 @@ export class SnapshotReading {
     return this.outcome !== undefined;
   }
 
-  /** Behind the walk: what it found is a row, but for what a long one still wants. */
+  /** Makes the row from what the walk found; what needs a hash or a copy is not done yet. */
   #judge(): void {
-    const { bytes } = this.#scan;
+    const { bytes } = this.#index;
     const { sessionId, windowId, source, data, facts } = this.#walk;
     const textOf = (place: { from: number; to: number }) => (place.to === 0 ? "" : textAt(bytes, place));
     const session_id = textOf(sessionId);
-    // Of 200 characters and more, nobody made an id.
     if (session_id === "" || session_id.length > limits.sessionIdCharsMax) {
       this.outcome = "missing_session_id";
       return;
@@ -137,7 +136,7 @@ export class SnapshotReading {
       timestamp: 0,
       expires_at: 0,
     };
-    this.#through = 0;
+    this.#done = 0;
     if (this.#isNamed()) this.#endHash();
     else {
       const seed = Bun.hash.xxHash64(`${session_id}\n${window_id}`);
@@ -146,30 +145,30 @@ export class SnapshotReading {
     }
   }
 
-  /** Reads the client's own uuid, if there is one. */
+  /** Reads the client's uuid; returns false when it sent none. */
   #isNamed(): boolean {
-    const { bytes, entries } = this.#scan;
+    const { bytes, entries } = this.#index;
     const from = entries[this.#at + field.uuid]!;
     const to = entries[this.#at + field.uuid + 1]!;
     return bytes[from] === 0x22 && uuidFromText(bytes, from + 1, to - 1, this.#row.uuid);
   }
 
-  /** A chunk without a uuid is the same as another with the same content: a client's retry becomes one row too. */
+  /** A chunk without a uuid gets one from its content, so that a client's retry becomes one row too. */
   #hash(bytesMax: number): void {
     const { source, from, to } = this.#taken.data;
-    // Not by `bytesMax`: however it is read, the hash is the same.
+    // In fixed slices, not by `bytesMax`, so that the hash does not depend on how the chunk was read.
     for (
       let left = bytesMax;
-      left > 0 && from + this.#through < to;
+      left > 0 && from + this.#done < to;
       left -= recordingLimits.snapshotSliceBytesMax
     ) {
-      const begin = from + this.#through;
+      const begin = from + this.#done;
       const content = source.subarray(begin, Math.min(to, begin + recordingLimits.snapshotSliceBytesMax));
       const [one, other] = this.#hashes;
       this.#hashes = [Bun.hash.xxHash64(content, one), Bun.hash.xxHash64(content, other)];
-      this.#through += content.length;
+      this.#done += content.length;
     }
-    if (from + this.#through < to) return;
+    if (from + this.#done < to) return;
     const { uuid } = this.#row;
     const view = new DataView(uuid.buffer, uuid.byteOffset, uuid.length);
     view.setBigUint64(0, this.#hashes[0], true);
@@ -184,18 +183,18 @@ export class SnapshotReading {
       return;
     }
     this.#stage = stage.copy;
-    this.#through = 0;
+    this.#done = 0;
     this.#copy = Buffer.allocUnsafeSlow(to - from);
   }
 
-  /** A long one is copied here: its block takes the copy as it is. */
+  /** Copies a long chunk, which the block then borrows. */
   #copyOn(bytesMax: number): void {
     const { source, from, to } = this.#taken.data;
-    const begin = from + this.#through;
+    const begin = from + this.#done;
     const content = source.subarray(begin, Math.min(to, begin + bytesMax));
-    this.#copy.set(content, this.#through);
-    this.#through += content.length;
-    if (from + this.#through < to) return;
+    this.#copy.set(content, this.#done);
+    this.#done += content.length;
+    if (from + this.#done < to) return;
     this.#taken.data = { source: this.#copy, from: 0, to: this.#copy.length };
     this.#taken.own = true;
     this.outcome = this.#taken;
@@ -203,5 +202,5 @@ export class SnapshotReading {
 }
 
 const nothing = new Uint8Array(0);
-/** Used again for every short one. */
+/** Reused for every short one. */
 const short = new SnapshotReading();

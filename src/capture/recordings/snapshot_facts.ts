@@ -1,12 +1,14 @@
-// What the rrweb events of a snapshot tell: when, how much was clicked and typed, what the console said. Never reads
-// JSON: it is handed where the few members lie that matter.
+// Facts about the rrweb events of a snapshot: times, clicks, keypresses, console messages. The walker
+// (snapshot_walker.ts) passes the few members that matter.
 
 import { limits } from "../../core/limits.ts";
 import { recordingLimits } from "./limits.ts";
 
 export interface SnapshotFacts {
   events: number;
-  /** Milliseconds since 1970 by the client's clock; NaN when no event has a time that makes sense. */
+  /**
+   * Times of the first and last event by the client's clock, in milliseconds since 1970; NaN when none is plausible.
+   */
   first: number;
   last: number;
   clicks: number;
@@ -15,7 +17,7 @@ export interface SnapshotFacts {
   consoleLogs: number;
   consoleWarns: number;
   consoleErrors: number;
-  /** Seconds since 1970 in which somebody did something, each once. */
+  /** Seconds since 1970 in which the visitor did something. */
   active: Set<number>;
   startUrl: string;
 }
@@ -35,19 +37,19 @@ const mediaInteraction = 7;
 const drag = 12;
 const mouseSources = new Set([mouseMove, mouseInteraction, scroll, touchMove]);
 const activeSources = new Set([...mouseSources, viewportResize, input, mediaInteraction, drag]);
-/** rrweb's mouse interactions that are clicks: click, context menu, double click, and a finger lifted. */
+/** rrweb's mouse interactions that are clicks: click, context menu, double click, touch end. */
 const clickTypes = new Set([2, 3, 4, 9]);
 
-/** rrweb did not exist before. */
+/** rrweb did not exist before this. */
 const earliestMillis = Date.UTC(2015, 0, 1);
 
-/** Raw values, each as [from, to) of the body; to = 0 for one that is not there. */
+/** A raw value as [from, to) of the body; to = 0 means absent. */
 export interface TextPlace {
   from: number;
   to: number;
 }
 
-/** The open event: its type and time, and of its data what may matter. */
+/** The open event: its type and time, and the members of its data that matter. */
 export interface OpenEvent {
   type: number;
   timestamp: number;
@@ -87,7 +89,7 @@ export class FactsBook {
   #latest = 0;
   #startUrlAt = Number.POSITIVE_INFINITY;
 
-  /** Begins anew. `latest`: the latest moment that makes sense, in milliseconds since 1970. */
+  /** Starts again. `latest`: the latest plausible time, in milliseconds since 1970. */
   clear(bytes: Uint8Array, latest: number): void {
     this.#bytes = bytes;
     this.#latest = latest;
@@ -101,14 +103,14 @@ export class FactsBook {
     facts.startUrl = "";
   }
 
-  /** Begins with an event. */
+  /** Starts an event. */
   open(): void {
     this.event.type = Number.NaN;
     this.event.timestamp = Number.NaN;
     this.event.hasData = false;
   }
 
-  /** Begins with its data: of two, the last counts. */
+  /** Starts its data; of two, the last counts. */
   openData(): void {
     const { event } = this;
     event.hasData = true;
@@ -130,12 +132,12 @@ export class FactsBook {
       if (!(at <= facts.last)) facts.last = at;
     }
     if (!event.hasData) return;
-    if (event.type === incremental) this.#happening(sound ? at : Number.NaN);
+    if (event.type === incremental) this.#interaction(sound ? at : Number.NaN);
     else if (event.type === meta) this.#page(sound ? at : this.#latest);
     else if (event.type === plugin) this.#console();
   }
 
-  #happening(at: number): void {
+  #interaction(at: number): void {
     const { facts } = this;
     const { source, dataType } = this.event;
     if (source === input) facts.keypresses++;
@@ -165,7 +167,7 @@ export class FactsBook {
   }
 }
 
-/** A raw value as a number; NaN when it is none, or longer than any that makes sense. */
+/** A raw value as a number; NaN when it is none, or too long. */
 export function numberAt(bytes: Uint8Array, from: number, to: number): number {
   let value = 0;
   if (to - from > limits.snapshotNumberBytesMax) return Number.NaN;
@@ -183,7 +185,7 @@ function oddNumber(bytes: Uint8Array, from: number, to: number): number {
   return Number(decoder.decode(bytes.subarray(from, to)));
 }
 
-/** A raw value as a text; empty when it is none, or longer than any that is looked for. */
+/** A raw value as a text; empty when it is none, or too long. */
 export function textAt(bytes: Uint8Array, { from, to }: TextPlace): string {
   if (bytes[from] !== 0x22 || to - from > recordingLimits.snapshotTextBytesMax) return "";
   for (let at = from + 1; at < to - 1; at++) {

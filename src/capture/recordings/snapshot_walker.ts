@@ -1,18 +1,18 @@
-// The walk through a snapshot's properties: one pass that finds the session, the recording's events and what they
-// tell, a stretch at a time. Builds no objects: the scan checked the bytes, and most of them are only passed over.
+// Walks through a snapshot's properties in slices: one pass that finds the session, the recording's events and facts
+// about them. It builds no objects. The scan has checked the bytes, and most of them are skipped.
 
 import { bytesOf } from "../../core/bytes.ts";
 import { JsonSkipper, pastGap } from "../../core/json/json_skipper.ts";
 import { FactsBook, type TextPlace, type SnapshotFacts, numberAt } from "./snapshot_facts.ts";
 
-/** What the walk is in: the snapshot's properties, the array of events, an event, its data, the data's payload. */
+/** Levels: the snapshot's properties, the array of events, an event, its data, the data's payload. */
 const inPiece = 0;
 const inItems = 1;
 const inEvent = 2;
 const inData = 3;
 const inPayload = 4;
 
-/** What comes next: a member or item, or the end of what they are in; within a key; a value; within one. */
+/** States: before a member, an item or a closing bracket; within a key; before a value; within a value. */
 const atNext = 0;
 const inKey = 1;
 const atValue = 2;
@@ -38,7 +38,7 @@ const which = {
 type Known = readonly (readonly [Uint8Array, number])[];
 const named = (keys: Record<string, number>): Known =>
   Object.entries(keys).map(([name, one]) => [bytesOf(name), one] as const);
-/** The same, by what they are in; an item has no key. */
+/** Their keys by level; an item of an array has no key. */
 const known: readonly Known[] = [
   named({
     $session_id: which.session_id,
@@ -63,7 +63,7 @@ export class SnapshotWalker {
   readonly sessionId: TextPlace = { from: 0, to: 0 };
   readonly windowId: TextPlace = { from: 0, to: 0 };
   readonly source: TextPlace = { from: 0, to: 0 };
-  /** The recording's events as they came: of several, the last. */
+  /** The recording's events; of several members, the last. */
   readonly data: TextPlace = { from: 0, to: 0 };
   readonly #skipper = new JsonSkipper();
   readonly #book = new FactsBook();
@@ -75,10 +75,10 @@ export class SnapshotWalker {
   #key: number = which.none;
   /** Where the open key or value begins. */
   #from = 0;
-  /** The data is one event, without an array around it. */
+  /** Whether the data is one event, without an array around it. */
   #single = false;
 
-  /** Begins with the object at `from`; `latest`: the latest moment that makes sense, in milliseconds since 1970. */
+  /** Starts with the object at `from`; `latest`: the latest plausible time, in milliseconds since 1970. */
   open(bytes: Uint8Array, from: number, latest: number): void {
     this.#bytes = bytes;
     this.#latest = latest;
@@ -96,7 +96,7 @@ export class SnapshotWalker {
     return this.#book.facts;
   }
 
-  /** Goes on for about `bytesMax` bytes; true when it is through. */
+  /** Reads about `bytesMax` further bytes; returns true at the end of the object. */
   advance(bytesMax: number): boolean {
     const goal = this.#at + bytesMax;
     for (;;) {
@@ -125,7 +125,7 @@ export class SnapshotWalker {
     }
   }
 
-  /** A key or value begins that is passed over. */
+  /** Starts to skip a key or a value. */
   #begin(what: number): void {
     this.#from = this.#at;
     this.#skipper.begin(this.#bytes, this.#at);
@@ -146,7 +146,7 @@ export class SnapshotWalker {
     return which.none;
   }
 
-  /** A value begins: one to be walked through, or passed over. */
+  /** Starts a value: enters it, or skips it. */
   #open(): void {
     const first = this.#bytes[this.#at];
     const inside = this.#inside(first);
@@ -159,7 +159,7 @@ export class SnapshotWalker {
     this.#at++;
   }
 
-  /** What the value with this first byte is, where it matters what is in it; else inPiece. */
+  /** The level inside the value with this first byte; inPiece when the value is skipped. */
   #inside(first: number | undefined): number {
     const isObject = first === 0x7b;
     if (this.#level === inItems) {
@@ -187,7 +187,7 @@ export class SnapshotWalker {
     return isObject ? inEvent : isArray ? inItems : inPiece;
   }
 
-  /** Past a closing bracket; true when it was the last. */
+  /** Leaves a level at its closing bracket; returns true when it was the outermost. */
   #close(): boolean {
     this.#at++;
     const level = this.#level;
@@ -199,7 +199,7 @@ export class SnapshotWalker {
     return false;
   }
 
-  /** Notes the value that was passed over. */
+  /** Notes the value that was skipped. */
   #note(from: number, to: number): void {
     const { event } = this.#book;
     switch (this.#key) {
@@ -226,7 +226,7 @@ export class SnapshotWalker {
     }
   }
 
-  /** Of the snapshot's own members. */
+  /** Notes a member of the snapshot itself. */
   #noteOwn(from: number, to: number): void {
     if (this.#key === which.session_id) put(this.sessionId, from, to);
     else if (this.#key === which.window_id) put(this.windowId, from, to);

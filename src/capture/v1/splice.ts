@@ -2,7 +2,7 @@
 // byte for byte.
 
 import { bytesOf } from "../../core/bytes.ts";
-import { pastBlanks, pastString, pastValue } from "../scan/json_value.ts";
+import { Members } from "../../core/json/json_skipper.ts";
 
 /** Every name that may be put into an object. */
 const names = [
@@ -98,16 +98,11 @@ export class Splice {
     const source = this.#source;
     let end = at;
     out[end++] = 0x7b;
-    let next = pastBlanks(source, from + 1);
-    while (source[next] === 0x22) {
-      const keyEnd = pastString(source, next);
-      const valueEnd = pastValue(source, pastBlanks(source, pastBlanks(source, keyEnd) + 1));
-      if (!this.#isPut(next + 1, keyEnd - 1)) {
-        if (end > at + 1) out[end++] = 0x2c;
-        end += source.copy(out, end, next, valueEnd);
-      }
-      next = pastBlanks(source, valueEnd);
-      if (source[next] === 0x2c) next = pastBlanks(source, next + 1);
+    const members = new Members(source, from);
+    while (members.next()) {
+      if (this.#isPut(members.key, members.keyEnd)) continue;
+      if (end > at + 1) out[end++] = 0x2c;
+      end += source.copy(out, end, members.key - 1, members.end);
     }
     return end;
   }

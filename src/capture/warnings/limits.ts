@@ -1,9 +1,11 @@
 // Bounds of ingestion warnings and spikes, with their units and reasons.
 
 export const warningLimits = {
-  /** Characters of an SDK's own warning: it names the page it comes from. */
+  /** Characters of an SDK's own warning, which names the page it comes from. */
   clientMessageCharsMax: 1000,
-  /** A spike is a minute above this many times the mean of the trailing minutes, and above so many events. */
+  /**
+   * A spike is a minute with more than this many times the mean of the trailing minutes, and more than so many events.
+   */
   spikeFactor: 10,
   spikeEventsMin: 1000,
 };

@@ -1,28 +1,28 @@
-// Spikes: minutes in which a project sends far more than usual. Counts and compares; never rejects, delays
-// or waits.
+// Spikes: minutes in which a project sends far more than usual. Only counts and compares: no event is rejected or
+// delayed.
 
 import { captureLimits } from "../limits.ts";
 import { warningLimits } from "./limits.ts";
 
 export interface Spike {
   project_id: number;
-  /** Milliseconds since 1970: the beginning of its first minute, and of the minute after its last. */
+  /** The beginning of its first minute, and of the minute after its last; in milliseconds since 1970. */
   start: number;
   end: number | undefined;
   /** Events in its busiest minute so far. */
   peak: number;
-  /** Mean events a minute in the hour before it, or in as much of that as the project has sent events. */
+  /** Mean events a minute in the hour before it, or since the project's first event if that is later. */
   baseline: number;
 }
 
 interface Watched {
-  /** Events of each of the last minutes, at their number modulo captureLimits.spikeMinutes. */
+  /** Events of each of the last minutes, at the minute's number modulo captureLimits.spikeMinutes. */
   minutes: Float64Array;
   /** Their sum. */
   sum: number;
   /** Events of the current minute. */
   now: number;
-  /** Minutes since 1970: the first one to compare with. */
+  /** The first minute to compare with, in minutes since 1970. */
   since: number;
   spike: Spike | undefined;
 }
@@ -31,12 +31,12 @@ const minuteMs = 60_000;
 
 export class SpikeWatch {
   readonly #projects = new Map<number, Watched>();
-  /** Projects that sent events before the last hour, as many as are watched: for them a quiet hour is a quiet hour. */
+  /** Projects that sent events before the last hour, at most as many as are watched: their empty minutes count. */
   readonly #old = new Set<number>();
-  /** Minutes since 1970; events of an earlier one (a clock that went back) count into it. */
+  /** The current minute, in minutes since 1970. If the clock goes back, earlier events count into it. */
   #minute = 0;
   #ended: Spike[] = [];
-  /** False while an earlier hour may still be seeded: counts, finds nothing. */
+  /** False until the hour before the start is seeded: events are counted, and no spike is found. */
   armed = false;
 
   /** Counts `events` of a project at `now` (ms); returns the spike that begins with them, if one does. */
@@ -49,7 +49,7 @@ export class SpikeWatch {
       watched.spike.peak = Math.max(watched.spike.peak, watched.now);
       return undefined;
     }
-    // A project's first minute has nothing to be compared with, and the next ones only have those since.
+    // A project's first minute has nothing to be compared with, and the following ones only those since.
     const compared = Math.min(captureLimits.spikeMinutes, this.#minute - watched.since);
     if (compared <= 0) return undefined;
     const baseline = watched.sum / compared;
@@ -60,8 +60,7 @@ export class SpikeWatch {
   }
 
   /**
-   * Adds what was counted elsewhere, for a minute (since 1970) before the current one: an earlier
-   * process's.
+   * Adds events of an earlier process, for a minute (since 1970) before the current one.
    */
   seed(project_id: number, minute: number, events: number, now: number): void {
     this.#advance(now);
@@ -74,7 +73,7 @@ export class SpikeWatch {
     watched.since = Math.min(watched.since, minute);
   }
 
-  /** Takes the spikes that are over at `now` (ms). */
+  /** Removes and returns the spikes that are over at `now` (ms). */
   takeEnded(now: number): Spike[] {
     this.#advance(now);
     return this.#ended.splice(0);
@@ -95,11 +94,11 @@ export class SpikeWatch {
     return watched;
   }
 
-  /** Ends every minute before `now`'s. After more than an hour of silence nothing is left of what was. */
+  /** Ends every minute before that of `now`. After more than an hour of silence everything is forgotten. */
   #advance(now: number): void {
     const minute = Math.floor(now / minuteMs);
     if (minute < this.#minute - captureLimits.spikeMinutes) {
-      // A clock that was far ahead was set right: what was counted under it says nothing.
+      // The clock was far ahead and has been corrected: what was counted meanwhile is useless.
       this.#projects.clear();
       this.#minute = 0;
     }
@@ -120,7 +119,7 @@ export class SpikeWatch {
     const lasted = spike ? (this.#minute + 1) * minuteMs - spike.start : 0;
     if (spike && !isSpike(now, spike.baseline)) this.#end(watched, spike, this.#minute * minuteMs);
     else if (spike && lasted >= captureLimits.spikeMinutes * minuteMs) {
-      // An hour of it is no spike any more: it is what the next hour is compared with.
+      // After an hour it is the usual rate, with which the next hour is compared.
       this.#end(watched, spike, (this.#minute + 1) * minuteMs);
     }
     const place = this.#minute % captureLimits.spikeMinutes;

@@ -1,10 +1,9 @@
-// The warning book: what is told about a project's events, into the journal's lane of warnings. Never holds
-// an event back, and never lets a flood of bad events become a flood of rows.
+// The warning book: writes warnings about a project's events into the journal's lane of warnings, a bounded number for
+// each minute. Events do not wait for it.
 
 import type { Clock } from "../../core/clock.ts";
 import { warningLimits } from "./limits.ts";
 import type { Log } from "../../core/log.ts";
-import { namesEverybody } from "../../persons/merge.ts";
 import type { Applied } from "../../persons/store.ts";
 import { warningText, sentences } from "./warning_text.ts";
 import type { Lane } from "../journal/lane.ts";
@@ -18,20 +17,20 @@ export interface WarningBookOptions {
   lane: Lane<WarningRow>;
   /** Counts a spike that began. */
   spiked(): void;
-  /** Who counts for several processes, this one among them; unset, it counts alone. */
+  /** In a worker: worker 1, which counts for all. */
   shared?: Sharing;
   clock: Clock;
   log: Log;
 }
 
-/** Keeps what has to be looked at as a whole. */
+/** What one process counts for several. */
 export interface Sharing extends Admitting {
-  /** Live events that were taken. */
+  /** Counts live events that were accepted. */
   count(project_id: number, events: number): void;
 }
 
-/** What one answered request leaves to tell. */
-export interface Told {
+/** What a request leaves to warn about. */
+export interface RequestWarnings {
   project_id: number;
   /** The body that the outcomes' entries point into. */
   bytes: Uint8Array;
@@ -53,11 +52,10 @@ export class WarningBook {
   }
 
   /**
-   * Lists the first examples of each type, counts the rest. Resolves when what it lists is on the disk; a
-   * journal that cannot be written is logged there, and the events themselves are counted in the metrics
-   * all the same.
+   * Lists the first examples of each type and counts the rest. Resolves when the listed ones are on disk, or could not
+   * be written, which the lane logs.
    */
-  async note({ project_id, bytes, ignored, warned, repaired }: Told): Promise<void> {
+  async note({ project_id, bytes, ignored, warned, repaired }: RequestWarnings): Promise<void> {
     if (ignored.total + warned.total === 0) return;
     const now = this.#options.clock.now() * 1000;
     const listing: (number | Promise<number>)[] = [];
@@ -68,7 +66,7 @@ export class WarningBook {
         const examples = outcomes.examples.filter((example) => example.type === type);
         const rows = (most: number) =>
           examples.slice(0, most).map((example) => warningText(example, bytes, project_id, now, repaired));
-        // The body may be gone once somebody else has said how many there is room for.
+        // The texts are made now: the body may be gone when worker 1 answers.
         listing.push(typeof room === "number" ? this.#list(rows(room)) : this.#listLater(rows(count), room));
       }
     }
@@ -76,7 +74,7 @@ export class WarningBook {
     if (listed.some((rows) => rows !== 0)) await this.#commit();
   }
 
-  /** Lists rows; returns how many. */
+  /** Appends rows; returns how many. */
   #list(rows: WarningRow[]): number {
     for (const row of rows) this.#options.lane.append(row);
     return rows.length;
@@ -86,17 +84,17 @@ export class WarningBook {
     return this.#list(rows.slice(0, await room));
   }
 
-  /** Says to another process how many warnings it may list; the rest is counted here. */
+  /** Answers how many warnings another process may list; the rest is counted here. */
   admit(project_id: number, type: string, count: number): number {
     return this.#own.admit(project_id, type, count, this.#options.clock.now() * 1000);
   }
 
-  /** Takes in what another process did not list. */
+  /** Adds what another process did not list. */
   countUnlisted(unlisted: readonly Unlisted[]): void {
     for (const one of unlisted) this.#own.add(one);
   }
 
-  /** Tells of merges and types of groups that were refused once they were decided; their events are kept. */
+  /** Writes warnings of merges and types of groups that were refused; their events are kept. */
   noteRefused({ refused, refusedTypes }: Applied): void {
     const now = this.#options.clock.now() * 1000;
     const tell = (type: Warning, project_id: number, about: object, distinct_id: string) => {
@@ -107,10 +105,7 @@ export class WarningBook {
     };
     for (const merge of refused) {
       const { project_id, from, into } = merge;
-      const type = namesEverybody(merge)
-        ? "cannot_merge_with_illegal_distinct_id"
-        : "cannot_merge_already_identified";
-      tell(type, project_id, { merged_id: from, into_id: into }, from);
+      tell("cannot_merge_already_identified", project_id, { merged_id: from, into_id: into }, from);
     }
     for (const { project_id, name, barred } of refusedTypes) {
       const type = barred ? "group_type_not_allowed" : "group_types_limit_exceeded";
@@ -119,7 +114,7 @@ export class WarningBook {
     if (refused.length + refusedTypes.length > 0) void this.#commit();
   }
 
-  /** Live events that were taken. */
+  /** Counts live events that were accepted. */
   count(project_id: number, events: number): void {
     if (this.#options.shared) return this.#options.shared.count(project_id, events);
     const spike = this.#spikes.count(project_id, events, this.#options.clock.now());
@@ -132,8 +127,8 @@ export class WarningBook {
   }
 
   /**
-   * Begins to tell of spikes. `recent`: events by project and minute that this process did not count, from
-   * earlier in the hour; without them every start in the middle of a busy hour would look like a spike.
+   * Starts to report spikes. `recent`: events of the last hour by project and minute, from earlier processes; without
+   * them each start in a busy hour would look like a spike.
    */
   watch(recent: readonly { project_id: number; minute: number; events: number }[]): void {
     const now = this.#options.clock.now();
@@ -141,7 +136,7 @@ export class WarningBook {
     this.#spikes.armed = true;
   }
 
-  /** Writes down what minutes that are over have left. */
+  /** Writes the counts of minutes that are over, and the spikes that ended. */
   async look(now = this.#options.clock.now()): Promise<void> {
     const unlisted = [...this.#own.take(now * 1000), ...(this.#options.shared?.take(now * 1000) ?? [])];
     for (const { project_id, type, minute, count } of unlisted) {
@@ -163,7 +158,7 @@ export class WarningBook {
     if (unlisted.length + ended.length > 0) await this.#commit();
   }
 
-  /** Writes down all that is still counted in memory. */
+  /** Writes all counts that are still in memory. */
   async close(): Promise<void> {
     await this.look(Number.POSITIVE_INFINITY);
   }
@@ -187,7 +182,7 @@ export class WarningBook {
   }
 
   async #commit(): Promise<void> {
-    // The lane logs what it could not write.
+    // The lane logs what it cannot write.
     await this.#options.lane.commit().catch(() => {});
   }
 }

@@ -1,5 +1,4 @@
-// Why an event was ignored, altered or warned about, in words and values a person can act on. Never keeps
-// more of a client's bytes than it quotes.
+// The texts of warnings: why an event was ignored, altered or warned about, with the values that a person needs to act.
 
 import { bytesOf } from "../../core/bytes.ts";
 import { captureLimits } from "../limits.ts";
@@ -98,8 +97,8 @@ const quoted: Partial<Record<Reason | Warning, keyof typeof field>> = {
 };
 
 /**
- * An example as a row to keep; `bytes` are the body that its entry points into, `now` in microseconds. `repaired`:
- * where the body was repaired, if it was.
+ * An example as a row; `bytes` are the body that its entry points into, `now` in microseconds, `repaired` the places
+ * where the body was repaired.
  */
 export function warningText(
   example: Example<Reason | Warning>,
@@ -149,7 +148,7 @@ export function warningText(
 const decoder = new TextDecoder();
 const messageKey = bytesOf("$$client_ingestion_warning_message");
 
-/** What an SDK warns of, in its own words. */
+/** The message of an SDK's own warning. */
 function clientsMessage(bytes: Uint8Array, entry: Int32Array): string | undefined {
   const [from, to] = [entry[field.properties]!, entry[field.properties + 1]!];
   if (bytes[from] !== 0x7b || to - from > captureLimits.warningLookBytesMax) return undefined;
@@ -175,7 +174,7 @@ function idText(
   return "";
 }
 
-/** Filled anew by every distinct id that is a list or an object. */
+/** Overwritten for each distinct id that is a list or an object. */
 const compact = emptyRange();
 
 /** The first characters of a raw JSON value. */
@@ -185,12 +184,12 @@ function rawText(
   to: number,
   charsMax: number = captureLimits.warningValueCharsMax,
 ): string {
-  // Four bytes a character at the most; one cut in half is shown as U+FFFD and then cut off.
+  // At most four bytes a character; a character cut in half decodes to U+FFFD behind the cut.
   const end = Math.min(to, from + 4 * charsMax);
   return decoder.decode(bytes.subarray(from, end)).slice(0, charsMax);
 }
 
-/** A raw JSON text without its quotes and escapes, as far as it is whole. */
+/** A raw JSON text without its quotes and escapes; one that was cut, without its first quote. */
 function plainText(raw: string): string {
   if (!raw.startsWith('"')) return raw;
   try {
@@ -200,7 +199,7 @@ function plainText(raw: string): string {
   }
 }
 
-/** Without what no column holds: what is quoted may be of an event that was ignored as it came. */
+/** Replaces what columns cannot hold: the text may be of an ignored event, which is not repaired. */
 function storable(text: string): string {
   return text.toWellFormed().replaceAll("\0", "\ufffd");
 }

@@ -1,12 +1,10 @@
-// What every operation of the API's description shares: how a key is sent, how a refusal looks, which scope
-// is
-// asked for. Never invents an operation, a summary or a schema of a room.
+// What every operation of the API's description shares: how a key is sent, how a refusal looks, which scope is asked
+// for.
 
 import Type from "typebox";
 import { hoisted, modelNamed, type Models } from "./models.ts";
 import { operationIdOf } from "./names.ts";
 import { type JsonSchema, sampleOf } from "./sample.ts";
-import { pageParameters } from "../fields/schema.ts";
 
 export interface ApiDocument {
   openapi: string;
@@ -127,11 +125,6 @@ function problem([, text, types]: readonly [string, string, string]): ApiReply {
 
 function completeOperation(method: string, path: string, operation: ApiOperation): void {
   operation.operationId = operationIdOf(method, path, answersList(operation));
-  if (isCounted(operation)) {
-    const told = new Set(operation.parameters?.map(({ name }) => name));
-    const rest = pageParameters("Rows").filter(({ name }) => !told.has(name));
-    operation.parameters = [...(operation.parameters ?? []), ...rest];
-  }
   for (const parameter of operation.parameters ?? []) {
     const told = parameter.in === "path" ? homes[parameter.name] : undefined;
     if (told !== undefined) parameter.description ??= told;
@@ -163,12 +156,6 @@ const homes: Record<string, string> = {
 /** Whether the parameter can be wrong. */
 function isWanting({ in: place }: { in: string }): boolean {
   return place === "query";
-}
-
-/** Lists without a count are followed by their links. */
-function isCounted(operation: ApiOperation): boolean {
-  const { properties } = answerOf(operation);
-  return properties?.["next"] !== undefined && properties["count"] !== undefined;
 }
 
 function answersList(operation: ApiOperation): boolean {

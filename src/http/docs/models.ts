@@ -1,5 +1,5 @@
 // Models of the API's description, each said once: a schema with a title is a component, and wherever it stands is a
-// reference to it. Never invents a name.
+// reference to it.
 
 import type { JsonSchema } from "./sample.ts";
 

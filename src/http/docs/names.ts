@@ -1,5 +1,5 @@
-// What operations are called: as PostHog's own document calls them, so that a client made of that one finds the
-// same names here. Never gives two operations of different paths or methods one name.
+// What operations are called: as PostHog's own document calls them, so that a client made of that one finds the same
+// names here.
 
 const verbs: Record<string, string> = {
   post: "create",

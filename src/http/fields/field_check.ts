@@ -1,6 +1,5 @@
-// A whole body against a resource's schema. The first wrong field in the schema's order is the one refused;
-// what
-// the schema does not name is dropped, so that nothing can be set that it does not show. Never awaits.
+// A whole body against a resource's schema. The first wrong field in the schema's order is the one refused; what the
+// schema does not name is dropped.
 
 import type { Static, TObject } from "typebox";
 import type { UpdateInput, CreateInput } from "./field.ts";
@@ -56,13 +55,19 @@ function checkObject(rule: Rule, value: unknown, path: FieldPath, purpose: Purpo
     throw fieldFault("invalid_input", detail, path.length > 0 ? [...path, "non_field_errors"] : []);
   }
   const checked: Record<string, unknown> = {};
+  const last: [string, Rule][] = [];
   for (const [name, field] of Object.entries(rule.properties ?? {})) {
-    if (Object.hasOwn(value, name)) checked[name] = checkValue(field, value[name], [...path, name], purpose);
-    else if (field.default !== undefined) {
+    if (Object.hasOwn(value, name)) {
+      if (field["x-checked-last"]) last.push([name, field]);
+      else checked[name] = checkValue(field, value[name], [...path, name], purpose);
+    } else if (field.default !== undefined) {
       if (purpose === "make") checked[name] = structuredClone(field.default);
     } else if (purpose !== "change" && rule.required?.includes(name)) {
       throw fieldFault("required", "This field is required.", [...path, name]);
     }
+  }
+  for (const [name, field] of last) {
+    checked[name] = checkValue(field, value[name], [...path, name], purpose);
   }
   return checked;
 }

@@ -1,5 +1,4 @@
-// Moments as a query string gives them: ISO 8601 in its usual spellings, or relative like -7d. Never guesses:
-// what is neither is refused.
+// Moments as a query string gives them: ISO 8601 in its usual spellings, or relative like -7d.
 
 import type { Clock } from "../../core/clock.ts";
 import { Fault } from "../../core/fault.ts";

@@ -1,5 +1,4 @@
-// Long replies, written and sent a slice at a time, so that a capture beside them waits for a slice only. Never
-// changes what JSON.stringify would have written.
+// Long replies, written and sent a slice at a time, so that a capture beside them waits for one slice only.
 
 import { yieldToEventLoop } from "../../core/clock.ts";
 import { limits } from "../../core/limits.ts";
@@ -142,4 +141,37 @@ function* membersOf(value: Readonly<Record<string, unknown>>, levels: number): G
 /** Whether its members are what JSON shows of it. */
 function isPlain(value: unknown): value is Readonly<Record<string, unknown>> {
   return typeof value === "object" && value !== null && !("toJSON" in value);
+}
+
+/**
+ * Rows as JSON texts with a comma before each of them, some at a time: others have their turn in between. The first
+ * block is read before this resolves, so that what is wrong with it has a status of its own.
+ */
+export async function begunTexts<Row>(
+  blocks: AsyncGenerator<Row[], void>,
+  textOf: (row: Row) => string,
+): Promise<AsyncGenerator<Uint8Array, void>> {
+  const texts = textsOf(blocks, textOf);
+  const first = await texts.next();
+  return (async function* () {
+    if (!first.done) yield first.value;
+    yield* texts;
+  })();
+}
+
+async function* textsOf<Row>(
+  blocks: AsyncGenerator<Row[], void>,
+  textOf: (row: Row) => string,
+): AsyncGenerator<Uint8Array, void> {
+  for await (const rows of blocks) {
+    let text = "";
+    for (const row of rows) {
+      text += `,${textOf(row)}`;
+      if (text.length < limits.replySliceBytes) continue;
+      yield Buffer.from(text);
+      text = "";
+      await yieldToEventLoop();
+    }
+    if (text !== "") yield Buffer.from(text);
+  }
 }

@@ -2,7 +2,7 @@
 
 import { limits } from "../../core/limits.ts";
 import { personLimits } from "../limits.ts";
-import { blocksOf, checkFits } from "../../http/pages/long_page.ts";
+import { blocksOf, checkFits } from "../../http/pages/page.ts";
 import { type ClickHouse, isTooBig, type QueryOptions } from "../../storage/clickhouse/clickhouse.ts";
 import { keptBytes } from "./large_store.ts";
 import { personQueryOptions } from "./query_options.ts";

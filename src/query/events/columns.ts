@@ -1,7 +1,7 @@
 // The columns of a list of events: which there are, and what each shows of an event. Takes no SQL.
 
 import { Fault } from "../../core/fault.ts";
-import { isoOfStored } from "../../core/trim.ts";
+import { isoOfStored } from "../../http/fields/field_time.ts";
 
 /** An event as it is read. */
 export interface EventRow {

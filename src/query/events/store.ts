@@ -4,7 +4,7 @@
 import { Fault } from "../../core/fault.ts";
 import { limits } from "../../core/limits.ts";
 import { queryLimits } from "../limits.ts";
-import { fitting } from "../../http/pages/long_page.ts";
+import { fitting } from "../../http/pages/page.ts";
 import type { PropertyFilter } from "../../storage/events/property_filter.ts";
 import {
   type EventKey,

@@ -14,7 +14,10 @@ export interface FunnelStep {
   /** Persons who got here. */
   count: number;
   type: "events";
-  /** Seconds from the step before; null for the first, and where nobody got. */
+  /**
+   * Seconds from the latest time a person was at the step before to the first time they got here; null for the
+   * first, and where nobody got.
+   */
   average_conversion_time: number | null;
   median_conversion_time: number | null;
 }

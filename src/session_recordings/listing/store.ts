@@ -109,7 +109,11 @@ async function firstPage(
 }
 
 /** Further back, where only what is on the page is read; of all recordings, beyond a bound. */
-async function findPage(clickhouse: ClickHouse, filter: RecordingFilter, page: Page): Promise<string[]> {
+async function findPage(
+  clickhouse: ClickHouse,
+  filter: RecordingFilter,
+  { limit, offset }: Page,
+): Promise<string[]> {
   const { where, began, params } = conditions(filter, false);
   const select = (bound: string, narrowed: string, having: string) => `${bound}
     SELECT session_hash, min(start_time) AS start FROM session_recording_days
@@ -124,13 +128,17 @@ async function findPage(clickhouse: ClickHouse, filter: RecordingFilter, page: P
     "toDate32(start) >= bound.1",
   );
   const rowsMax = isNarrow(filter) ? 0 : sessionRecordingLimits.recordingRowsComparedMax;
-  for (let rows = (page.offset + page.limit) * 2; rows <= rowsMax; rows *= 8) {
-    const found = await clickhouse.query<Found>(lately, { ...params, ...page, rows }, recordingQueryOptions);
-    if (found.length === page.limit) return found.map(hashOf);
+  for (let rows = (offset + limit) * 2; rows <= rowsMax; rows *= 8) {
+    const found = await clickhouse.query<Found>(
+      lately,
+      { ...params, limit, offset, rows },
+      recordingQueryOptions,
+    );
+    if (found.length === limit) return found.map(hashOf);
   }
   const found = await clickhouse.query<Found>(
     select("", "", "1"),
-    { ...params, ...page },
+    { ...params, limit, offset },
     recordingQueryOptions,
   );
   return found.map(hashOf);

@@ -46,12 +46,24 @@ export async function findDeleted(
   return new Set(rows.map(({ session_id }) => session_id));
 }
 
-/** Recordings that are deleted and may still be in ClickHouse, the latest `limit` of them. */
-export async function listUnhidden(sql: Postgres, project_id: number, limit: number): Promise<string[]> {
+/**
+ * Recordings that are deleted and may be in ClickHouse, in the order of their ids: the latest that are not hidden yet,
+ * and the latest since `since`, of which pieces may come late and not be looked for yet.
+ */
+export async function listLeftOut(
+  sql: Postgres,
+  project_id: number,
+  { since, unhidden, late }: { since: Date; unhidden: number; late: number },
+): Promise<string[]> {
   const rows = await sql<{ session_id: string }[]>`
-    SELECT session_id FROM session_recording_deletions
-    WHERE project_id = ${project_id} AND hidden_at IS NULL
-    ORDER BY deleted_at DESC LIMIT ${limit}`;
+    (SELECT session_id FROM session_recording_deletions
+     WHERE project_id = ${project_id} AND hidden_at IS NULL
+     ORDER BY deleted_at DESC LIMIT ${unhidden})
+    UNION
+    (SELECT session_id FROM session_recording_deletions
+     WHERE project_id = ${project_id} AND deleted_at >= ${since}
+     ORDER BY deleted_at DESC LIMIT ${late})
+    ORDER BY session_id`;
   return rows.map(({ session_id }) => session_id);
 }
 

@@ -1,6 +1,7 @@
 // Pieces of a recording, grouped: blobs of about a megabyte by their key, and pages of some blobs. What comes later
 // never moves a piece from one blob to another.
 
+import { isoWithFraction } from "../../http/fields/field_time.ts";
 import { snapshotLimits } from "./limits.ts";
 import type { Chunk } from "./store.ts";
 
@@ -74,13 +75,8 @@ export function sourceOf({ chunks }: Blob, place: number) {
   }
   return {
     source: "blob_v2",
-    start_timestamp: isoOf(first),
-    end_timestamp: isoOf(last),
+    start_timestamp: isoWithFraction(first),
+    end_timestamp: isoWithFraction(last),
     blob_key: String(place),
   };
-}
-
-/** ClickHouse's moment as ISO 8601. */
-export function isoOf(moment: string): string {
-  return `${moment.replace(" ", "T")}Z`;
 }

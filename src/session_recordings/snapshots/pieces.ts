@@ -4,7 +4,8 @@
 import { yieldToEventLoop } from "../../core/clock.ts";
 import { snapshotLimits } from "./limits.ts";
 import type { ClickHouse } from "../../storage/clickhouse/clickhouse.ts";
-import { type Blob, isoOf } from "./blobs.ts";
+import { isoWithFraction } from "../../http/fields/field_time.ts";
+import type { Blob } from "./blobs.ts";
 import { findEvents } from "./event_places.ts";
 import { expandEvent } from "./expand.ts";
 import type { ReadingBudget, Reservation } from "./reading_budget.ts";
@@ -74,7 +75,7 @@ async function expand(
   let done = 0;
   for (const { uuid, size, window_id, first_at } of chunks) {
     if (size > snapshotLimits.snapshotShownBytesMax) {
-      pieces.push({ window_id, events: [leftOut(Date.parse(isoOf(first_at)), size)] });
+      pieces.push({ window_id, events: [leftOut(Date.parse(isoWithFraction(first_at)), size)] });
       continue;
     }
     const piece = read.get(uuid);

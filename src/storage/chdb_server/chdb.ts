@@ -28,6 +28,8 @@ export interface Engine {
    * blocks the event loop.
    */
   stream(statement: EngineStatement): AsyncGenerator<Uint8Array, void>;
+  /** How many writes to files have failed since the engine was opened; most of them are reported nowhere else. */
+  failedWrites(): Promise<number>;
   /** Resolves when all running statements have ended and the engine has released its folder. */
   close(): Promise<void>;
 }
@@ -50,6 +52,10 @@ export class EngineError extends Error {
 const abortedCode = 236;
 const unknownCode = 1002;
 
+/** No row as long as there are none. */
+const failedWritesQuery =
+  "SELECT value FROM system.events WHERE event = 'WriteBufferFromFileDescriptorWriteFailed'";
+
 /** Well below the engine's default, in characters of up to four bytes each. */
 const plainPreambleLengthMax = 50_000;
 
@@ -59,7 +65,7 @@ const cancelAgainMs = 200;
 /**
  * Opens the engine with a configuration file, on a folder that only one process at a time may open.
  * Each statement gets a session of its own (0.4 ms), so that settings, parameters and temporary tables end with it and
- * sessions run in parallel. The first session only keeps the engine open.
+ * sessions run in parallel. The first session keeps the engine open and reads the count of its failed writes.
  * @throws EngineError when the folder is in use or cannot be read.
  */
 export function openEngine(path: string, configPath: string): Engine {
@@ -111,6 +117,12 @@ export function openEngine(path: string, configPath: string): Engine {
         chunks?.cancel();
         finish();
       }
+    },
+    failedWrites: async () => {
+      const rows = await anchor.queryAsync(failedWritesQuery, { format: "TabSeparated" }).catch((thrown) => {
+        throw engineError(thrown);
+      });
+      return Number(Buffer.from(rows.bytes()).toString());
     },
     close: async () => {
       await drainPending();

@@ -1,11 +1,13 @@
 // Runs a request in the embedded ClickHouse: data goes through a file, answers come whole or in pieces. Statements may
 // name files below the data folder only.
 
-import { createWriteStream, mkdirSync, realpathSync, rmSync, statSync } from "node:fs";
+import { createWriteStream, mkdirSync, realpathSync, rmSync, statSync, statfsSync } from "node:fs";
 import { join, sep } from "node:path";
 import { Readable } from "node:stream";
 import { pipeline } from "node:stream/promises";
 import type { Engine, EngineStatement } from "./chdb.ts";
+import { DiskCheck } from "./disk_check.ts";
+import { chdbServerLimits } from "./limits.ts";
 import { type EngineRequest, ServerError, readBounded } from "./request.ts";
 import { AnswerListener } from "./stream.ts";
 import {
@@ -44,10 +46,12 @@ export class Runner {
   readonly #dataDir: string;
   readonly #inDir: string;
   readonly #listener = new AnswerListener();
+  readonly #disk: DiskCheck;
 
   /** `dataDir`: the folder whose files statements may name; bodies are written to `clickhouse-in` in it. */
   constructor(engine: Engine, dataDir: string) {
     this.#engine = engine;
+    this.#disk = new DiskCheck(engine);
     this.#dataDir = realpathSync(dataDir);
     this.#inDir = join(this.#dataDir, "clickhouse-in");
     // Files of an earlier process were never acknowledged.
@@ -55,8 +59,25 @@ export class Runner {
     mkdirSync(this.#inDir, { mode: 0o700 });
   }
 
+  /** Must be awaited before the first statement. */
+  start(): Promise<void> {
+    return this.#disk.start();
+  }
+
   /** @throws ServerError and EngineError, as ClickHouse would refuse. */
-  async run(ask: EngineRequest, abort: AbortSignal): Promise<EngineAnswer> {
+  run(ask: EngineRequest, abort: AbortSignal): Promise<EngineAnswer> {
+    const verb = /^\s*(\w+)/.exec(ask.text)?.[1];
+    const isRead = verb !== undefined && readingVerbs.has(verb.toUpperCase());
+    return this.#disk.run(isRead, () => this.#run(ask, abort));
+  }
+
+  /** Waits for running statements, then closes the engine. */
+  async close(): Promise<void> {
+    this.#disk.stop();
+    await this.#engine.close();
+  }
+
+  async #run(ask: EngineRequest, abort: AbortSignal): Promise<EngineAnswer> {
     const insert = insertOf(ask.text);
     if (insert?.file !== undefined) return this.#insertFile(ask, insert.file);
     if (insert?.format !== undefined && takesData(ask, insert)) return this.#insertData(ask, insert);
@@ -64,6 +85,7 @@ export class Runner {
     const text = onlyStatement(rest ? `${ask.text}\n${rest}` : ask.text);
     const shape = shapeOf(text);
     if (shape.outfile) throw new ServerError(48, "NOT_IMPLEMENTED", "INTO OUTFILE is not allowed");
+    if (definingVerbs.has(shape.verb) && !roomless.test(text)) this.#checkRoom();
     const format = shape.format ?? ask.format;
     const reads = readingVerbs.has(shape.verb);
     // An INSERT goes on when its client leaves, as in ClickHouse: the client reads back whether it was stored.
@@ -99,6 +121,13 @@ export class Runner {
     } finally {
       rmSync(path, { force: true });
     }
+  }
+
+  /** A change of a table that a full disk interrupts keeps the engine from starting again. */
+  #checkRoom(): void {
+    const { bavail, bsize } = statfsSync(this.#dataDir);
+    if (bavail * bsize >= chdbServerLimits.definitionRoomBytes) return;
+    throw new ServerError(243, "NOT_ENOUGH_SPACE", "The disk has no room for a change of a table");
   }
 
   /**
@@ -138,6 +167,12 @@ const readingVerbs: ReadonlySet<string> = new Set([
   "EXISTS",
   "",
 ]);
+
+/** What these say is written into files of its own, beside the parts. */
+const definingVerbs: ReadonlySet<string> = new Set(["CREATE", "ALTER", "DELETE", "UPDATE"]);
+
+/** Asked at each start, where it writes nothing; and what makes room. */
+const roomless = /^\s*(CREATE (DATABASE|TABLE) IF NOT EXISTS|ALTER TABLE \w+ DROP PARTITION)/i;
 
 const nothing = new Uint8Array(0);
 

@@ -18,7 +18,7 @@ import { storageLimits } from "../limits.ts";
 import { reasonOf } from "../../core/log.ts";
 import { memoryHere } from "../../core/machine.ts";
 import { Semaphore } from "../../work/semaphore.ts";
-import { type Engine, EngineError, openEngine } from "./chdb.ts";
+import { EngineError, openEngine } from "./chdb.ts";
 import { engineBounds, writeEngineConfig } from "../embedded/engine_config.ts";
 import { sendAnswer, sendError } from "./answer.ts";
 import { ServerError, knows, readAsk } from "./request.ts";
@@ -33,7 +33,6 @@ export type Intercept = (text: string, response: ServerResponse) => Promise<(() 
 const noIntercept: Intercept = () => Promise.resolve(() => true);
 
 class ChdbServer {
-  readonly #engine: Engine;
   readonly #runner: Runner;
   readonly #password: string;
   readonly #intercept: Intercept;
@@ -50,19 +49,19 @@ class ChdbServer {
     this.#intercept = intercept;
     const config = `${dataDir}/clickhouse.xml`;
     writeEngineConfig(config, engineBounds(memoryHere()));
-    this.#engine = openEngine(`${dataDir}/clickhouse`, config);
-    this.#runner = new Runner(this.#engine, dataDir);
+    this.#runner = new Runner(openEngine(`${dataDir}/clickhouse`, config), dataDir);
     this.#server = createServer((request, response) => void this.#serve(request, response));
     // A statement may run without output for as long as its client waits.
     this.#server.requestTimeout = 0;
     this.#server.timeout = 0;
   }
 
-  listen(port: number): Promise<number> {
+  async listen(port: number): Promise<number> {
+    await this.#runner.start();
     const { promise, resolve, reject } = Promise.withResolvers<number>();
     this.#server.once("error", reject);
     this.#server.listen(port, "127.0.0.1", () => resolve((this.#server.address() as AddressInfo).port));
-    return promise;
+    return await promise;
   }
 
   /** Waits for running statements, then closes the engine, so that its folder can be opened again. */
@@ -70,7 +69,7 @@ class ChdbServer {
     if (this.#closing) return;
     this.#closing = true;
     this.#server.close();
-    await this.#engine.close();
+    await this.#runner.close();
   }
 
   async #serve(request: IncomingMessage, response: ServerResponse): Promise<void> {

@@ -11,16 +11,14 @@ import { rangeText } from "../../../src/capture/scan/byte_range.ts";
 import { bytesOf } from "../../../src/core/bytes.ts";
 import { captureLimits } from "../../../src/capture/limits.ts";
 import { limits } from "../../../src/core/limits.ts";
-import { silentLog } from "../../../src/core/log.ts";
-import { migrate } from "../../../src/storage/migrate.ts";
 import { ByteColumn } from "../../../src/storage/native/native.ts";
 import { lengthOfBlock } from "../../../src/storage/native/native_cut.ts";
 import { rebatch } from "../../../src/capture/columns/block.ts";
 import { cleanUp } from "../../support/cleanup.ts";
 import { type PersonColumns, columnsOf, naiveColumns } from "../../support/person_columns.ts";
-import { openTestStores, storesStartMsMax } from "../../support/stores.ts";
+import { openMadeStores, storesStartMsMax } from "../../support/stores.ts";
 
-afterAll(cleanUp, 60_000);
+afterAll(cleanUp);
 
 const sending = { project_id: 1, historical_migration: false, received: Date.UTC(2024, 0) * 1000, skew: 0 };
 
@@ -30,7 +28,7 @@ function rowOf(event: unknown, groupTypes?: GroupTypes): Row {
   const row = emptyRow();
   row.project_id = 1;
   const judged = groupTypes ? { ...sending, groupTypes } : sending;
-  expect(readEvent(scan, 0, judged, row)).toBeUndefined();
+  expect(readEvent(scan.index, 0, judged, row)).toBeUndefined();
   return row;
 }
 
@@ -209,8 +207,7 @@ test("a sixth type, too many keys and too long ones are left out with a warning"
 test(
   "the engine reads back the columns that a block writes, and those of its halves",
   async () => {
-    const { clickhouse, ...stores } = await openTestStores();
-    await migrate({ ...stores, clickhouse }, { log: silentLog });
+    const { clickhouse } = await openMadeStores();
     const asked: (PersonColumns & { uuid: string })[] = [];
     const events = fc.sample(fc.oneof(event, fc.constant({ event: "e", distinct_id: "d" })), {
       numRuns: 300,

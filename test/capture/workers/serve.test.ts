@@ -1,8 +1,8 @@
 // A server of two workers, as its users see it: one server.
 
-import { afterAll, expect, test } from "bun:test";
+import { beforeAll, expect, test } from "bun:test";
 import { readFileSync } from "node:fs";
-import { cleanUp } from "../../support/cleanup.ts";
+import { cleanUpEach } from "../../support/cleanup.ts";
 import {
   type Server,
   get,
@@ -20,9 +20,16 @@ import { sendRaw } from "../../support/raw.ts";
 import { makeFolder } from "../../support/folder.ts";
 import { isAlive, postAnew, serving, waitingIn, workersOf } from "../../support/workers.ts";
 
-afterAll(cleanUp, 60_000);
+cleanUpEach();
 
 const two = { WORKERS: "2" };
+
+/** For tests that only ask it. */
+let usual: Server;
+beforeAll(async () => {
+  usual = await startServer(two);
+  await serving(usual, 2);
+});
 
 /** Sends one event a connection until both journals have taken some; resolves to how many. */
 async function sendToBoth(server: Server, event: string): Promise<number> {
@@ -69,8 +76,7 @@ test("both workers take events, and whichever is asked tells of all of them", as
 });
 
 test("what is no event is answered as by one process, whichever has the connection", async () => {
-  const server = await startServer(two);
-  await serving(server, 2);
+  const server = usual;
   const ask = async (path: string, init: RequestInit = {}) => {
     const replies = new Set<string>();
     for (let i = 0; i < 12; i++) {
@@ -109,8 +115,7 @@ test("what is no event is answered as by one process, whichever has the connecti
 });
 
 test("whatever name a request has for the server, or none, every worker answers alike", async () => {
-  const server = await startServer(two);
-  await serving(server, 2);
+  const server = usual;
   const authorization = `Authorization: Bearer ${personalKey}`;
   const event = JSON.stringify({ api_key: projectKey, event: "e", distinct_id: "d" });
   const alike = async (status: number, head: string[], body = "") => {
@@ -177,7 +182,7 @@ test("a start with fewer workers stores what the others' journals hold, and one 
   sent += await sendToBoth(again, "kept");
   await rested(again);
   expect(await countOf(again, "kept")).toBe(sent);
-}, 90_000);
+});
 
 test("rows that ClickHouse refuses are in one quarantine, whoever took them, and come back from it", async () => {
   const server = await startServer({ ...two, FLUSH_INTERVAL_MS: "300" });
@@ -212,7 +217,7 @@ test("together the journals hold no more than JOURNAL_BYTES_MAX", async () => {
 });
 
 test("a server of several workers shares its port with no other one", async () => {
-  const server = await startServer(two);
+  const server = usual;
   const environment = { PORT: new URL(server.url).port, DATA_DIR: makeFolder(), ...two };
   const { exitCode, stderr } = await runSluice(["serve"], environment);
   expect(exitCode).toBe(1);
@@ -220,8 +225,7 @@ test("a server of several workers shares its port with no other one", async () =
 });
 
 test("no password is among a worker's arguments or in its environment", async () => {
-  const server = await startServer(two);
-  await serving(server, 2);
+  const server = usual;
   const [worker] = workersOf(server);
   const { password } = new URL(
     (JSON.parse(readFileSync(`${server.dataDir}/connection.json`, "utf8")) as { clickhouse_url: string })

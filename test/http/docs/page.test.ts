@@ -24,6 +24,15 @@ interface Opened {
   complaints: string[];
 }
 
+/** One page for each path, since a browser takes seconds of work to show all operations. */
+const pages = new Map<string, Promise<Opened>>();
+
+function opened(path: string): Promise<Opened> {
+  const page = pages.get(path) ?? open(path);
+  pages.set(path, page);
+  return page;
+}
+
 async function open(path: string): Promise<Opened> {
   const page = await browser.newPage({ viewport: { width: 1200, height: 1600 } });
   page.setDefaultTimeout(10_000);
@@ -43,7 +52,7 @@ for (const path of ["/docs", "/docs/"]) {
   test.skipIf(noBrowser)(
     `${path} shows the operations and loads nothing from elsewhere`,
     async () => {
-      const { page, asked, complaints } = await open(path);
+      const { page, asked, complaints } = await opened(path);
       const shown = await page.locator(".opblock-summary-path").allInnerTexts();
       // The page breaks long paths with invisible characters.
       const paths = shown.map((text) => text.replaceAll("\u200b", ""));
@@ -53,7 +62,6 @@ for (const path of ["/docs", "/docs/"]) {
       expect(await page.locator(".info .title").innerText()).toStartWith("Sluice");
       const elsewhere = asked.filter((url) => !url.startsWith(`${server.url}/`) && !url.startsWith("data:"));
       expect({ elsewhere, complaints }).toEqual({ elsewhere: [], complaints: [] });
-      await page.close();
     },
     startMsMax,
   );
@@ -62,7 +70,7 @@ for (const path of ["/docs", "/docs/"]) {
 test.skipIf(noBrowser)(
   "an operation can be tried with a key, from the page itself",
   async () => {
-    const { page, complaints } = await open("/docs");
+    const { page, complaints } = await opened("/docs");
     await page.locator("button.authorize").first().click();
     await page.locator(".auth-container input").fill(personalKey);
     await page.locator(".auth-btn-wrapper button.authorize").click();
@@ -74,7 +82,6 @@ test.skipIf(noBrowser)(
     await status.waitFor();
     expect(await status.innerText()).toStartWith("200");
     expect(complaints).toEqual([]);
-    await page.close();
   },
   startMsMax,
 );

@@ -1,12 +1,10 @@
 import { afterAll, beforeAll, describe, expect, test } from "bun:test";
 import { Fault } from "../../../src/core/fault.ts";
 import { storageLimits } from "../../../src/storage/limits.ts";
-import { silentLog } from "../../../src/core/log.ts";
-import { migrate } from "../../../src/storage/migrate.ts";
 import { checkPropertyFilters, compilePropertyFilters } from "../../../src/storage/events/property_filter.ts";
 import type { Stores } from "../../../src/storage/stores.ts";
 import { cleanUp } from "../../support/cleanup.ts";
-import { openTestStores, storesStartMsMax } from "../../support/stores.ts";
+import { openMadeStores, storesStartMsMax } from "../../support/stores.ts";
 
 afterAll(cleanUp, storesStartMsMax);
 
@@ -35,8 +33,7 @@ const events: Record<string, string> = {
 };
 
 beforeAll(async () => {
-  stores = await openTestStores();
-  await migrate(stores, { log: silentLog });
+  stores = await openMadeStores();
   for (const [i, [name, properties]] of Object.entries(events).entries())
     await stores.clickhouse.command(
       `INSERT INTO event_rows (uuid, project_id, event, distinct_id, properties, timestamp, created_at)

@@ -8,7 +8,6 @@ import type { FileChoice, FileFormat } from "../config.ts";
 import { exportError, ExportError } from "../failure.ts";
 import { KeyError, manifestKey, manifestText, objectKey, type ObjectNaming } from "./object_key.ts";
 import {
-  describeOf,
   filesOf,
   type FileLayout,
   sampleStatement,
@@ -90,7 +89,7 @@ export async function deliverObjects(
       compression: choice.file_format === "Parquet" ? null : choice.compression,
       interval: work.source.interval,
     };
-    const selection = await typed(work, selectionOf(work.source, layout, work.days), layout);
+    const selection = selectionOf(work.source, layout, work.days);
     const plan: Plan = { naming, selection, format, choice };
     const keys =
       choice.max_file_size_mb === null ? await whole(work, store, plan) : await split(work, store, plan);
@@ -106,14 +105,6 @@ export async function deliverObjects(
 /** The failure of a delivery to a store, as its owner is told. */
 export async function failureOf(thrown: unknown, store: ObjectStore, work: Writing): Promise<ExportError> {
   return (await store.explain?.(thrown, work)) ?? exportError(thrown);
-}
-
-/** The columns of a native_query have the types that the engine gives them. */
-async function typed(work: ExportWork, selection: Selection, layout: FileLayout): Promise<Selection> {
-  if (layout !== "columns" || !work.source.own) return selection;
-  const columns = await ask<{ name: string; type: string }>(work, describeOf(selection));
-  const structure = columns.map(({ name, type }) => `\`${name}\` ${type}`).join(", ");
-  return { ...selection, structure };
 }
 
 interface Plan {
