@@ -86,7 +86,7 @@ export async function startSluice(options: SluiceOptions = {}): Promise<SluiceSt
     url,
     pid: child.pid,
     dataDir,
-    enginePid: childOf(child.pid, "front.ts"),
+    enginePid: childOf(child.pid, "chdb_server/server.ts"),
     stores,
     metric,
     rested: async (lookMs = 10) => {
@@ -137,7 +137,7 @@ export async function startEngine(): Promise<EngineStand> {
     removeFolder(dataDir);
   };
   const clickhouseUrl = readConnection(dataDir)!.clickhouse_url!;
-  return { dataDir, stores, clickhouseUrl, pid: childOf(process.pid, "front.ts", dataDir), stop };
+  return { dataDir, stores, clickhouseUrl, pid: childOf(process.pid, "chdb_server/server.ts", dataDir), stop };
 }
 
 export interface Stored {

@@ -68,7 +68,7 @@ async function send(server: Server, event: string, events: number): Promise<void
   expect((await post(server, "/batch/", { api_key: projectKey, batch })).status).toBe(200);
 }
 
-const clickhouseChild = /front\.ts/;
+const clickhouseChild = /chdb_server\/server\.ts/;
 const postgresChild = /bin\/postgres -D/;
 
 test("a ClickHouse child killed again and again under load comes back, and every event is stored once", async () => {
