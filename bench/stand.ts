@@ -137,7 +137,13 @@ export async function startEngine(): Promise<EngineStand> {
     removeFolder(dataDir);
   };
   const clickhouseUrl = readConnection(dataDir)!.clickhouse_url!;
-  return { dataDir, stores, clickhouseUrl, pid: childOf(process.pid, "chdb_server/server.ts", dataDir), stop };
+  return {
+    dataDir,
+    stores,
+    clickhouseUrl,
+    pid: childOf(process.pid, "chdb_server/server.ts", dataDir),
+    stop,
+  };
 }
 
 export interface Stored {

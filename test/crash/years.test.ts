@@ -13,7 +13,9 @@ const eventsEach = 1200;
 
 function engineOf(server: Server): number {
   const children = readFileSync(`/proc/${server.pid}/task/${server.pid}/children`, "utf8").trim().split(" ");
-  const engine = children.find((pid) => readFileSync(`/proc/${pid}/cmdline`, "utf8").includes("chdb_server/server.ts"));
+  const engine = children.find((pid) =>
+    readFileSync(`/proc/${pid}/cmdline`, "utf8").includes("chdb_server/server.ts"),
+  );
   return Number(engine);
 }
 
