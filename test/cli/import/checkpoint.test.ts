@@ -1,14 +1,14 @@
 import { afterAll, beforeAll, describe, expect, test } from "bun:test";
 import { Bodies, type Body } from "../../../src/cli/import/body.ts";
-import { Checkpoint, type FileIdentity } from "../../../src/cli/import/checkpoint.ts";
-import { noCounts } from "../../../src/cli/import/tally.ts";
+import { Checkpoint, type ImportInputs } from "../../../src/cli/import/checkpoint.ts";
+import { noCounts } from "../../../src/cli/import/counts.ts";
 import { Desk } from "./desk.ts";
 
 let desk: Desk;
 beforeAll(async () => void (desk = await Desk.open()));
 afterAll(async () => await desk.close());
 
-const identity: FileIdentity = {
+const identity: ImportInputs = {
   files: [{ path: "a.jsonl", size: 10, head: "00" }],
   host: "http://127.0.0.1:1",
   key: "sha256$00",

@@ -15,7 +15,7 @@ export const apiKey = "phc_0123456789";
 export interface Ran {
   code: number;
   printed: string[];
-  complained: string[];
+  errors: string[];
 }
 
 export class Desk {
@@ -47,11 +47,11 @@ export class Desk {
 
   /** Runs the command as main would: a UserError is a line and its exit code. */
   async run(args: string[], parts: Partial<ImportParts> = {}): Promise<Ran> {
-    const ran: Ran = { code: 0, printed: [], complained: [] };
+    const ran: Ran = { code: 0, printed: [], errors: [] };
     const context = {
       config: readConfig({ BOOTSTRAP_PROJECT_API_KEY: apiKey }),
       print: (line: string) => void ran.printed.push(line),
-      complain: (line: string) => void ran.complained.push(line),
+      printError: (line: string) => void ran.errors.push(line),
       terminal: false,
     };
     const words = args.includes("--host") ? args : [...args, "--host", this.server.host];
@@ -60,7 +60,7 @@ export class Desk {
     } catch (thrown) {
       if (!(thrown instanceof UserError)) throw thrown;
       ran.code = thrown.exitCode;
-      ran.complained.push(thrown.message);
+      ran.errors.push(thrown.message);
     }
     return ran;
   }

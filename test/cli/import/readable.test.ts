@@ -49,7 +49,7 @@ test("a server that stores nothing more is waited for two minutes, and the impor
     clock: { now: () => Date.now(), elapsed: () => (now += 1000) },
   });
   expect(ran.code).toBe(0);
-  expect(ran.complained.at(-1)).toStartWith("it is kept, but cannot be read yet");
+  expect(ran.errors.at(-1)).toStartWith("it is kept, but cannot be read yet");
   expect(countsOf(ran)).toEqual({ sent: 3, accepted: 3, ignored: 0, rejected: 0 });
 });
 
@@ -68,6 +68,6 @@ test("lines that the server makes no event of are told with file and line", asyn
   lines[1] = '{"event":"","distinct_id":"d","timestamp":"2020-01-01T00:00:00Z"}';
   const path = await desk.write("a.jsonl", lines.join("\n"));
   const ran = await desk.run([path]);
-  expect(ran.complained).toContain(`${path}:2: ignored: missing_event_name`);
+  expect(ran.errors).toContain(`${path}:2: ignored: missing_event_name`);
   expect(ran.printed).toContain("ignored 1 (missing_event_name 1)");
 });

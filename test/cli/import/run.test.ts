@@ -66,7 +66,7 @@ describe("importing a file", () => {
     const input = (): ReadableStream<Uint8Array> => new Response(eventLines(3)).body!;
     const ran = await desk.run(["-", "--json"], { input });
     expect(countsOf(ran)).toEqual({ sent: 3, accepted: 3, ignored: 0, rejected: 0 });
-    expect(ran.complained[0]).toBe("standard input: jsonl");
+    expect(ran.errors[0]).toBe("standard input: jsonl");
   });
 
   test("that is empty is done at once", async () => {
@@ -105,8 +105,8 @@ describe("what is wrong with single events", () => {
     const ran = await desk.run([path, "--json"]);
     expect(ran.code).toBe(1);
     expect(countsOf(ran)).toEqual({ sent: 2, accepted: 2, ignored: 0, rejected: 2 });
-    expect(ran.complained[1]).toStartWith(`${path}:2: not JSON: `);
-    expect(ran.complained[2]).toBe(`${path}:4: no timestamp`);
+    expect(ran.errors[1]).toStartWith(`${path}:2: not JSON: `);
+    expect(ran.errors[2]).toBe(`${path}:4: no timestamp`);
   });
 
   test("and known to the server alone is counted by its reason", async () => {
@@ -140,7 +140,7 @@ describe("a dry run", () => {
     const ran = await desk.run([path, "--dry-run", "--json", "--host", "http://127.0.0.1:1"]);
     expect(ran.code).toBe(1);
     expect(countsOf(ran)).toEqual({ sent: 3, accepted: 0, ignored: 0, rejected: 1 });
-    expect(ran.complained).toContain("would send 3");
+    expect(ran.errors).toContain("would send 3");
     expect(desk.server.attempts).toBe(0);
     expect(await Bun.file(`${path}.sluice-import`).exists()).toBe(false);
   });
@@ -151,11 +151,11 @@ describe("wrong use", () => {
     expect((await desk.run([])).code).toBe(2);
     expect((await desk.run(["a", "--nonsense"])).code).toBe(2);
     const missing = await desk.run([desk.path("none")]);
-    expect(missing).toEqual({ code: 1, printed: [], complained: [`${desk.path("none")}: no such file`] });
+    expect(missing).toEqual({ code: 1, printed: [], errors: [`${desk.path("none")}: no such file`] });
     const folder = await desk.run([desk.folder]);
-    expect(folder.complained).toEqual([`${desk.folder}: a directory; name the files in it`]);
+    expect(folder.errors).toEqual([`${desk.folder}: a directory; name the files in it`]);
     const zip = await desk.run([await desk.write("a.zip", "PK\x03\x04")]);
-    expect([zip.code, zip.complained.at(-1)]).toEqual([
+    expect([zip.code, zip.errors.at(-1)]).toEqual([
       1,
       `${desk.path("a.zip")}: a zip archive; unpack it and import the files in it`,
     ]);

@@ -45,10 +45,10 @@ describe("a server in trouble", () => {
     const path = await desk.write("a.jsonl", eventLines(30));
     const ran = await desk.run([path, "--json", "--concurrency", "1"], ten);
     expect(ran.code).toBe(1);
-    expect(desk.server.attempts).toBe(1 + importLimits.importAttemptsMax);
-    expect(ran.complained.at(-1)).toBe(
+    expect(desk.server.attempts).toBe(1 + importLimits.attemptsMax);
+    expect(ran.errors.at(-1)).toBe(
       `${desk.server.host} did not take a batch in 12 attempts; the last: 503; ` +
-        `the same line again goes on from ${path}.sluice-import`,
+        `the same command again resumes from ${path}.sluice-import`,
     );
     expect(countsOf(ran)).toEqual({ sent: 10, accepted: 10, ignored: 0, rejected: 0 });
     desk.server.trouble = () => undefined;
@@ -63,7 +63,7 @@ describe("a server in trouble", () => {
     const path = await desk.write("a.jsonl", eventLines(3));
     const ran = await desk.run([path, "--host", "http://127.0.0.1:1"]);
     expect(ran.code).toBe(1);
-    expect(ran.complained.at(-1)).toBe(
+    expect(ran.errors.at(-1)).toBe(
       "no server answers at http://127.0.0.1:1 (connection refused); start it, or give --host",
     );
     expect(await Bun.file(`${path}.sluice-import`).exists()).toBe(false);
@@ -79,7 +79,7 @@ describe("a server in trouble", () => {
     const ran = await desk.run([await desk.write("a.jsonl", eventLines(3))]);
     expect(ran.code).toBe(1);
     expect(desk.server.attempts).toBe(1);
-    expect(ran.complained.at(-1)).toBe(`${desk.server.host} answered 401: API key not valid.`);
+    expect(ran.errors.at(-1)).toBe(`${desk.server.host} answered 401: API key not valid.`);
   });
 
   test("that finds a body too large gets it in halves; a row too large by itself is told", async () => {
@@ -92,7 +92,7 @@ describe("a server in trouble", () => {
     expect(ran.code).toBe(1);
     expect(countsOf(ran)).toEqual({ sent: 19, accepted: 19, ignored: 0, rejected: 1 });
     expect(names()).toEqual(all(20).filter((name) => name !== "e5"));
-    expect(ran.complained).toContain(`${path}:6: the server answered 413: 4 KB at most`);
+    expect(ran.errors).toContain(`${path}:6: the server answered 413: 4 KB at most`);
   });
 });
 
@@ -109,8 +109,8 @@ describe("an import that is interrupted", () => {
       signal: interrupt.signal,
     });
     expect(first.code).toBe(1);
-    expect(first.complained.at(-1)).toBe(
-      `interrupted; the same line again goes on from ${path}.sluice-import`,
+    expect(first.errors.at(-1)).toBe(
+      `interrupted; the same command again resumes from ${path}.sluice-import`,
     );
     const sent = names().length;
     expect(sent).toBeGreaterThan(30);
@@ -132,7 +132,7 @@ describe("an import that is interrupted", () => {
       signal: interrupt.signal,
     });
     expect(ran.code).toBe(1);
-    expect(ran.complained.at(-1)).toBe("interrupted");
+    expect(ran.errors.at(-1)).toBe("interrupted");
     expect(desk.server.attempts).toBe(1);
   });
 
@@ -160,7 +160,7 @@ describe("an import that is interrupted", () => {
     await truncate(path, 200);
     const ran = await desk.run([path], ten);
     expect(ran.code).toBe(1);
-    expect(ran.complained.at(-1)).toContain(`${path} has changed since; remove it to begin anew`);
+    expect(ran.errors.at(-1)).toContain(`${path} has changed since; remove it to begin anew`);
     expect(desk.server.attempts).toBe(3);
   });
 });
@@ -172,8 +172,8 @@ test("a packed file that ends too early fails, after what could be read was not 
   );
   const ran = await desk.run([path, "--json"], { bodyLimits: { bytesMax: 100_000, rowsMax: 1000 } });
   expect(ran.code).toBe(1);
-  expect(ran.complained.at(-1)).toStartWith(
-    `${path}: the compressed data ends too early; the same line again`,
+  expect(ran.errors.at(-1)).toStartWith(
+    `${path}: the compressed data ends too early; the same command again`,
   );
   expect((countsOf(ran) as { sent: number }).sent).toBe(names().length);
   expect(names().length).toBeGreaterThan(0);
