@@ -95,8 +95,7 @@ function printSummary(end: ImportEnd, dryRun: boolean, json: boolean, context: C
   if (totalOf(counts.skipped) > 0)
     lines.push(`skipped ${formatCount(totalOf(counts.skipped))}${reasons(counts.skipped)}`);
   if (end.readable !== undefined) lines.push(readableText[end.readable]);
-  // An import that failed before its first row prints only the failure. With --json, standard output has the JSON
-  // line alone.
+  // An import that failed before its first row prints only the failure. With --json, standard output is JSON only.
   const silent = end.failure !== undefined && counts.sent + counts.rejected === 0;
   for (const line of silent ? [] : lines) {
     if (json) context.printError(line);

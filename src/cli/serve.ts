@@ -23,8 +23,7 @@ async function run(args: string[], { config, print }: CliContext): Promise<numbe
   checkPositionals(readArguments(args, []), 0);
   const log = openLog({ level: config.logLevel, format: config.logFormat });
   const stop = Promise.withResolvers<string>();
-  // Not removed: terminals and process managers often send a signal twice, and the second must not interrupt the
-  // flush.
+  // Not removed: a signal is often sent twice, and the second must not interrupt the flush.
   for (const signal of ["SIGTERM", "SIGINT"] as const) process.on(signal, () => stop.resolve(signal));
   const app = await openApp(config, log);
   const greet = config.logFormat === "json" ? greetJson : greetPretty;

@@ -12,7 +12,7 @@ export interface DateSpan {
   to: Moment;
 }
 
-export interface Today {
+interface Today {
   /** In ms since 1970. */
   now: number;
   timezone: string;
@@ -85,7 +85,7 @@ function endOfDay(at: Moment): Moment {
 const relative = /^(?:-(\d{1,4}))?([hdwmqy])(Start|End)?$/;
 const absolute = /^(\d{4}-\d\d-\d\d)(?:[T ](\d\d:\d\d(?::\d\d(?:\.\d{1,6})?)?)(Z|[+-]\d\d:?\d\d)?)?$/i;
 
-/** Reads an absolute or relative date; undefined when it is neither. `side`: whether a day means its start or its end. */
+/** An absolute or relative date; undefined for other texts. `side`: whether a day means its start or its end. */
 export function parseDate(text: string, now: Moment, side: "start" | "end"): Moment | undefined {
   const [, digits, unit, position] = relative.exec(text) ?? [];
   if (unit !== undefined && (digits !== undefined || position !== undefined)) {

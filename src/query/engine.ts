@@ -18,7 +18,7 @@ import { firstEventMs, openQueryRunner, timezoneOf } from "./store.ts";
 import { titleOf } from "./title.ts";
 import { answerTrends } from "./trends/trends.ts";
 
-export interface QueryResult extends Omit<QueryAnswer, "span" | "interval"> {
+interface QueryResult extends Omit<QueryAnswer, "span" | "interval"> {
   interval: string | null;
   /** ISO 8601 in the project's time zone; the end is inclusive. */
   date_from: string;
@@ -41,7 +41,7 @@ export interface QueryEngine {
   run(project_id: number, query: unknown, attr?: string, abort?: AbortSignal): Promise<QueryResult>;
 }
 
-export interface EngineOptions {
+interface EngineOptions {
   sql: Postgres;
   clickhouse: ClickHouse;
   clock: Clock;

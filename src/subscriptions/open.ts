@@ -18,7 +18,7 @@ import { type Links, openLinks } from "./links/links.ts";
 import { openPictures, type Pictures } from "./report/png.ts";
 import type { ReportReader } from "./report/report.ts";
 
-export interface SubscriptionOptions {
+interface SubscriptionOptions {
   sql: Postgres;
   clock: Clock;
   log: Log;

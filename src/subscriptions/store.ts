@@ -51,7 +51,7 @@ function columns(sql: Postgres) {
     ) END AS created_by`;
 }
 
-export interface SubscriptionFilter {
+interface SubscriptionFilter {
   project_id: number;
   deleted: boolean;
   insight?: number | undefined;
@@ -92,7 +92,7 @@ export async function findSubscription(
   return row;
 }
 
-export interface SubscriptionReferences {
+interface SubscriptionReferences {
   insight?: number | null | undefined;
   dashboard?: number | null | undefined;
 }
@@ -114,7 +114,7 @@ export async function findMissing(
   return insight !== null && !found?.insight ? "insight" : undefined;
 }
 
-export interface NewSubscription extends SubscriptionInput {
+interface NewSubscription extends SubscriptionInput {
   project_id: number;
   user_id: number;
   created_at: Date;
@@ -274,10 +274,7 @@ export function shownOf(row: StoredSubscription): Subscription {
   };
 }
 
-/**
- * Removes a recipient from a subscription by e-mail; without recipients it is deleted. False when there was nothing to
- * do.
- */
+/** Removes a recipient from an e-mail subscription, and deletes it with the last one. False when nothing changed. */
 export async function removeAddress(sql: Postgres, id: number, address: string): Promise<boolean> {
   return await sql.begin(async (tx) => {
     const [row] = await tx<{ target_value: string }[]>`

@@ -4,7 +4,7 @@ import type { Clock } from "../../core/clock.ts";
 import { importLimits } from "./limits.ts";
 import { formatCount } from "./counts.ts";
 
-export interface Progress {
+interface Progress {
   /** Bytes read from all files, before inflating. */
   bytes: number;
   /** Records read. */
@@ -15,7 +15,7 @@ export interface Progress {
   settled: number;
 }
 
-export interface ReporterOptions {
+interface ReporterOptions {
   /** Bytes of all files, before inflating; undefined when the size of one is not known. */
   bytesTotal: number | undefined;
   terminal: boolean;

@@ -3,7 +3,7 @@
 import type { Clock } from "../../core/clock.ts";
 import { importLimits } from "./limits.ts";
 
-export interface WaitOptions {
+interface WaitOptions {
   /** Without a slash at its end. */
   host: string;
   clock: Clock;

@@ -12,13 +12,13 @@ export type ReplyVerdict =
   | { is: "refused"; reason: string };
 
 /** A row from which the server made no event. */
-export interface IgnoredRow {
+interface IgnoredRow {
   /** Its index among the rows that were sent. */
   index: number;
   reason: string;
 }
 
-export interface ServerReply {
+interface ServerReply {
   status: number;
   headers: Headers;
   body: string;

@@ -8,7 +8,7 @@ import { importLimits } from "./limits.ts";
 import { judgeReply, type ReplyVerdict } from "./reply.ts";
 import { addCounts, noCounts, type ImportCounts } from "./counts.ts";
 
-export interface SenderOptions {
+interface SenderOptions {
   /** Without a slash at its end. */
   host: string;
   /** Ends the wait between attempts; a request in flight is completed. */

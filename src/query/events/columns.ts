@@ -17,7 +17,7 @@ export interface EventRow {
 }
 
 /** An event with its properties parsed. */
-export interface ParsedEvent extends EventRow {
+interface ParsedEvent extends EventRow {
   parsed: unknown;
 }
 

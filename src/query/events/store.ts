@@ -16,7 +16,7 @@ import type { QueryContext } from "../answer.ts";
 import type { EventRow } from "./columns.ts";
 import { type EventsScope, newDraft, entityCondition, spanCondition } from "../store.ts";
 
-export interface EventsParams extends EventsScope, Pick<QueryContext, "run"> {
+interface EventsParams extends EventsScope, Pick<QueryContext, "run"> {
   event: string | undefined;
   newestFirst: boolean;
   limit: number;

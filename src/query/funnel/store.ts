@@ -4,14 +4,14 @@ import type { QueryContext } from "../answer.ts";
 import type { Entity } from "../checked.ts";
 import { type EventsScope, newDraft, filterCondition, entityCondition, spanCondition } from "../store.ts";
 
-export interface FunnelParams extends EventsScope, Pick<QueryContext, "run"> {
+interface FunnelParams extends EventsScope, Pick<QueryContext, "run"> {
   steps: Entity[];
   /** The most from the first step to the last, in µs, inclusive. */
   windowMicros: number;
 }
 
 /** By step: persons who reached it, and the seconds since the step before. */
-export interface FunnelRow {
+interface FunnelRow {
   persons: (string | number)[];
   average_seconds: (number | null)[];
   median_seconds: (number | null)[];

@@ -12,7 +12,7 @@ import {
   spanCondition,
 } from "../store.ts";
 
-export interface RetentionParams extends EventsScope, Pick<QueryContext, "run"> {
+interface RetentionParams extends EventsScope, Pick<QueryContext, "run"> {
   target: Entity;
   returning: Entity;
   interval: Interval;
@@ -22,7 +22,7 @@ export interface RetentionParams extends EventsScope, Pick<QueryContext, "run"> 
 }
 
 /** `persons` began in interval `start` and came back `later` intervals after it; 0: all who began. */
-export interface RetentionRow {
+interface RetentionRow {
   start: number;
   later: number;
   persons: string | number;

@@ -5,7 +5,7 @@
  * - `again`: it was not accepted, and a retry may succeed.
  * - `doubt`: it may have been accepted, so it is not sent again.
  */
-export type DeliveryFate = "refused" | "again" | "doubt";
+type DeliveryFate = "refused" | "again" | "doubt";
 
 export class DeliveryError extends Error {
   readonly fate: DeliveryFate;

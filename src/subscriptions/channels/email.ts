@@ -4,7 +4,7 @@ import { chartWidth, chartWords } from "../report/chart.ts";
 import type { Cell, Figure, Report, Section, Table } from "../report/model.ts";
 import { changeOf, numberText } from "../report/numbers.ts";
 
-export interface EmailLinks {
+interface EmailLinks {
   /** The URL of the report as a page; undefined on that page itself. */
   view?: string | undefined;
   /** The URL that unsubscribes the recipient; undefined on the page, which anybody may read. */

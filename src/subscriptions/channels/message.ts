@@ -5,7 +5,7 @@ import type { Report, Section } from "../report/model.ts";
 import { changeOf, numberText } from "../report/numbers.ts";
 import { lineOf } from "./email.ts";
 
-export interface MessageFacts {
+interface MessageFacts {
   delivery_id: number;
   delivery_uuid: string;
   subscription_id: number;

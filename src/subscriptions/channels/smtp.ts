@@ -34,7 +34,7 @@ export interface Mail {
   close(): void;
 }
 
-export interface MailOptions {
+interface MailOptions {
   /** smtp:// or smtps://, with user and password; undefined when there is no server. */
   smtpUrl: string | undefined;
   /** The sender: an address, or a name and an address. */

@@ -9,7 +9,7 @@ import { reasonOf } from "../../core/log.ts";
 import { DeliveryError } from "./delivery_error.ts";
 import { channelLimits } from "./limits.ts";
 
-export interface WebMessage {
+interface WebMessage {
   url: URL;
   body: Record<string, unknown>;
   /** The same in every attempt at one delivery. */

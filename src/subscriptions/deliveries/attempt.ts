@@ -38,12 +38,15 @@ export interface AttemptParts {
   isClosing: () => boolean;
 }
 
-/** `lost`: the claim was lost, and nothing of the attempt may be stored. `stopped`: the server stops before all sends. */
-export type AttemptOutcome =
+/** `lost`: the claim was lost, and nothing may be stored. `stopped`: the server stops before all messages are sent. */
+type AttemptOutcome =
   AttemptEnd | { status: "lost" } | { status: "stopped"; recipients: Record<string, Recipient> };
 
 /** Attempts a claimed delivery once. Failures of single recipients are in the result. */
-export async function attempt(parts: AttemptParts, delivery: ClaimedDelivery): Promise<AttemptOutcome> {
+export async function attemptDelivery(
+  parts: AttemptParts,
+  delivery: ClaimedDelivery,
+): Promise<AttemptOutcome> {
   const recipients = withInterrupted(delivery.recipients);
   const open = targetsOf(delivery).filter((target) => isOpen(recipients[target]));
   if (delivery.deleted) return ended(parts, delivery, recipients, fatal("The subscription was deleted."));

@@ -1,5 +1,4 @@
-// Reads insights for deliveries: a few at a time, and once for all subscriptions to the same insight, from a cache of
-// deliveryLimits.deliveryReadAgeMs.
+// Reads insights for deliveries: a few at a time, and once for all subscriptions to the same insight, by a short cache.
 
 import type { Clock } from "../../core/clock.ts";
 import type { Semaphore } from "../../work/semaphore.ts";

@@ -1,5 +1,4 @@
-// The SQL of deliveries. Every write is conditional on its claim, so that a process whose claim has expired changes
-// nothing.
+// The SQL of deliveries. Every write is conditional on its claim: a process whose claim expired changes nothing.
 
 import { newUuid } from "../../core/id.ts";
 import { limits } from "../../core/limits.ts";
@@ -88,7 +87,7 @@ export interface ClaimedDelivery extends Pick<
   before: Report | null;
 }
 
-export interface DueDelivery {
+interface DueDelivery {
   id: number;
   project_id: number;
 }

@@ -7,7 +7,7 @@ import { FairShare } from "../../work/fair_share.ts";
 import { every, type Ticking } from "../../work/tick.ts";
 import { subscriptionLimits } from "../limits.ts";
 import { nextOccurrence } from "../schedule.ts";
-import { attempt, type AttemptParts } from "./attempt.ts";
+import { attemptDelivery, type AttemptParts } from "./attempt.ts";
 import { deliveryLimits } from "./limits.ts";
 import {
   claimDeliveries,
@@ -50,47 +50,8 @@ export function openDeliveryWork(
   let extendedAt = clock.now();
   const whole: AttemptParts = { ...parts, isClosing: () => closing };
 
-  /** Retries when the store fails; the last try leaves out error texts, which may be what it cannot store. */
-  const writeEnd = async (delivery: ClaimedDelivery, end: AttemptEnd): Promise<boolean> => {
-    for (let tried = 1; ; tried++) {
-      const last = tried === deliveryLimits.deliveryEndTriesMax;
-      try {
-        return await endAttempt(sql, delivery, last ? withoutErrorTexts(end) : end, new Date(clock.now()));
-      } catch (thrown) {
-        if (last) throw thrown;
-        log.warn("a delivery's end could not be written and is tried again", {
-          delivery_id: delivery.id,
-          reason: reasonOf(thrown),
-        });
-        await Bun.sleep(deliveryLimits.deliveryEndRetryMs * tried);
-      }
-    }
-  };
-
-  const one = async (delivery: ClaimedDelivery): Promise<void> => {
-    const started = clock.elapsed();
-    const end = await attempt(whole, delivery);
-    if (end.status === "stopped") return await releaseDelivery(sql, delivery, end.recipients);
-    if (end.status === "lost") {
-      log.warn("a delivery was taken over by another process", { delivery_id: delivery.id });
-      return;
-    }
-    const disabled = await writeEnd(delivery, end);
-    counts.ended(end.status, (clock.elapsed() - started) / 1000);
-    if (disabled) counts.disabled();
-    if (end.status === "failed" || disabled) {
-      const { subscription_id, project_id } = delivery;
-      log.warn("a subscription was not delivered", {
-        subscription_id,
-        project_id,
-        disabled,
-        reason: end.error,
-      });
-    }
-  };
-
   const start = (delivery: ClaimedDelivery): void => {
-    const mine = one(delivery)
+    const mine = runAttempt(whole, counts, delivery)
       .catch((thrown: unknown) => {
         // The claim expires, and a process continues from what was stored.
         log.warn("an attempt at a delivery was interrupted", {
@@ -171,6 +132,51 @@ export function openDeliveryWork(
       await Promise.all(running.keys());
     },
   };
+}
+
+/** Runs one attempt, stores its end, and counts it. */
+async function runAttempt(
+  parts: AttemptParts,
+  counts: DeliveryCounts,
+  delivery: ClaimedDelivery,
+): Promise<void> {
+  const { sql, clock, log } = parts;
+  const started = clock.elapsed();
+  const end = await attemptDelivery(parts, delivery);
+  if (end.status === "stopped") return await releaseDelivery(sql, delivery, end.recipients);
+  if (end.status === "lost") {
+    log.warn("a delivery was taken over by another process", { delivery_id: delivery.id });
+    return;
+  }
+  const disabled = await storeEnd(parts, delivery, end);
+  counts.ended(end.status, (clock.elapsed() - started) / 1000);
+  if (disabled) counts.disabled();
+  if (end.status === "failed" || disabled) {
+    const { subscription_id, project_id } = delivery;
+    const reason = end.error;
+    log.warn("a subscription was not delivered", { subscription_id, project_id, disabled, reason });
+  }
+}
+
+/** Retries when the store fails; the last try leaves out error texts, which may be what it cannot store. */
+async function storeEnd(
+  { sql, clock, log }: AttemptParts,
+  delivery: ClaimedDelivery,
+  end: AttemptEnd,
+): Promise<boolean> {
+  for (let tried = 1; ; tried++) {
+    const last = tried === deliveryLimits.deliveryEndTriesMax;
+    try {
+      return await endAttempt(sql, delivery, last ? withoutErrorTexts(end) : end, new Date(clock.now()));
+    } catch (thrown) {
+      if (last) throw thrown;
+      log.warn("a delivery's end could not be written and is tried again", {
+        delivery_id: delivery.id,
+        reason: reasonOf(thrown),
+      });
+      await Bun.sleep(deliveryLimits.deliveryEndRetryMs * tried);
+    }
+  }
 }
 
 /** The outcome of every recipient, without the reasons. */

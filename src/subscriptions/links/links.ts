@@ -6,7 +6,7 @@ import type { Clock } from "../../core/clock.ts";
 import { withoutLast } from "../../core/trim.ts";
 import { subscriptionLimits } from "../limits.ts";
 
-export type ReportLink =
+type ReportLink =
   | { opens: "report"; delivery: number }
   | { opens: "chart"; delivery: number; section: number }
   | { opens: "unsubscribe"; subscription: number; address: string };
@@ -23,7 +23,7 @@ export interface Links {
   ): Extract<ReportLink, { opens: Opens }> | undefined;
 }
 
-export interface LinkOptions {
+interface LinkOptions {
   secrets: Secrets;
   clock: Clock;
   /** The URL at which recipients reach this server; read for every link. */

@@ -21,7 +21,7 @@ export const formats = [
 ] as const;
 export type Format = (typeof formats)[number];
 /** Which system's names a record uses; "batch" is an item of /batch. */
-export type Dialect = "batch" | "posthog" | "mixpanel" | "amplitude" | "segment";
+type Dialect = "batch" | "posthog" | "mixpanel" | "amplitude" | "segment";
 type RecordLayout = "jsonl" | "json" | "csv";
 
 export interface FileKind {

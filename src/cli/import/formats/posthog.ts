@@ -63,8 +63,7 @@ function withColumns(properties: string, row: RawFields): string {
 }
 
 /**
- * The person's properties at the time of the event, as `$set`: the events that set them may be older than the
- * export.
+ * The person's properties at the time of the event, as `$set`, since the events that set them may not be exported.
  */
 function putPerson(row: RawFields, item: RawFields): void {
   const known = objectText(row.get("person_properties")) ?? "{}";

@@ -35,7 +35,7 @@ export async function fileBytesOf(path: string): Promise<number | undefined> {
   return found.isFile() ? found.size : undefined;
 }
 
-export interface SourceOptions {
+interface SourceOptions {
   /** Called with the number of bytes read, before inflating. */
   onBytes(count: number): void;
   /** Standard input. */

@@ -3,7 +3,7 @@ import { join } from "node:path";
 import { Converter, isTooDeep } from "../../../../src/cli/import/formats/convert.ts";
 import { detectFileKind, readerOf } from "../../../../src/cli/import/formats/detect.ts";
 import { UuidSource } from "../../../../src/cli/import/formats/uuid_source.ts";
-import { eventLines, fixtures } from "../desk.ts";
+import { eventLines, fixtures } from "../setup.ts";
 
 const nowMs = Date.UTC(2026, 0, 1);
 

@@ -1,7 +1,7 @@
 import { describe, expect, test } from "bun:test";
 import { join } from "node:path";
 import { detectFileKind, type Format } from "../../../../src/cli/import/formats/detect.ts";
-import { eventLines, fixtures } from "../desk.ts";
+import { eventLines, fixtures } from "../setup.ts";
 
 function kindOf(text: string | Uint8Array, format: Format = "auto"): string {
   const { layout, dialect } = detectFileKind(Buffer.from(text as string), true, format, "FILE");

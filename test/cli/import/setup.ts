@@ -1,4 +1,4 @@
-// A desk to run `import` at in tests: a folder, a server, what was printed. Never waits for real.
+// What tests of `sluice import` share: a folder, a capture server, and a run of the command with what it printed.
 
 import { mkdtemp, rm } from "node:fs/promises";
 import { tmpdir } from "node:os";
@@ -18,7 +18,7 @@ export interface Ran {
   errors: string[];
 }
 
-export class Desk {
+export class ImportSetup {
   readonly folder: string;
   readonly server: CaptureServer;
 
@@ -27,8 +27,8 @@ export class Desk {
     this.server = server;
   }
 
-  static async open(): Promise<Desk> {
-    return new Desk(await mkdtemp(join(tmpdir(), "sluice-import-")), await CaptureServer.open());
+  static async open(): Promise<ImportSetup> {
+    return new ImportSetup(await mkdtemp(join(tmpdir(), "sluice-import-")), await CaptureServer.open());
   }
 
   async close(): Promise<void> {
