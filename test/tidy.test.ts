@@ -272,8 +272,7 @@ const p90LinesMax = 225;
 
 /** Functions that are still too long, with their lines: to be parted. */
 const longStill: Record<string, number> = {
-  "src/app.ts openParts": 105,
-  "src/subscriptions/deliveries/work.ts openDeliveryWork": 134,
+  "src/subscriptions/deliveries/work.ts openDeliveryWork": 95,
 };
 
 /** Functions and methods of more than 70 lines, found by their indentation: the formatter keeps it true. */
@@ -316,7 +315,7 @@ test("names say what things are", () => {
 });
 
 /** Exported names that still have two meanings, to be renamed. */
-const namesTwice = new Set<string>(["ByteRange", "Members", "Sharing", "User", "readEvent"]);
+const namesTwice = new Set<string>(["ByteRange", "Sharing", "User"]);
 
 test("an exported name has one meaning", () => {
   const exported = new Map<string, Set<string>>();

@@ -69,8 +69,8 @@ test("what ends in order waits less long than what waits for it", () => {
 
 test("a reply lists every ignored event of a v1 request and of an import's body", () => {
   expect(v1Limits.v1EventsMax).toBeLessThanOrEqual(eventLimits.ignoredListMax);
-  expect(importLimits.importBodyRowsMax).toBeLessThanOrEqual(eventLimits.ignoredListMax);
-  expectRising(limits.eventBytesMax, importLimits.importRecordBytesMax, importLimits.importBodyBytesMax);
+  expect(importLimits.bodyRowsMax).toBeLessThanOrEqual(eventLimits.ignoredListMax);
+  expectRising(limits.eventBytesMax, importLimits.recordBytesMax, importLimits.bodyBytesMax);
   expect(v1Limits.v1InflatedBytesMax).toBeLessThanOrEqual(limits.inflatedBytesMax);
 });
 

@@ -1,31 +1,30 @@
-// Reads insights for deliveries a few at a time, and once for all who subscribe to the same. Never keeps an answer
-// for long.
+// Reads insights for deliveries: a few at a time, and once for all subscriptions to the same insight, by a short cache.
 
 import type { Clock } from "../../core/clock.ts";
-import { deliveryLimits } from "./limits.ts";
 import type { Semaphore } from "../../work/semaphore.ts";
 import type { ReportReader } from "../report/report.ts";
+import { deliveryLimits } from "./limits.ts";
 
-interface Kept {
+interface CachedAnswer {
   at: number;
   answer: Promise<unknown>;
 }
 
-/** `places`: who may be at such work at once. */
-export function sharedReader(reader: ReportReader, places: Semaphore, clock: Clock): ReportReader {
+/** `semaphore`: bounds how many reads run at the same time. */
+export function sharedReader(reader: ReportReader, semaphore: Semaphore, clock: Clock): ReportReader {
   const busy = () => new Error("too many insights are being read");
-  const kept = new Map<string, Kept>();
+  const cache = new Map<string, CachedAnswer>();
   const shared = <Answer>(project_id: number, key: string, read: () => Promise<Answer>): Promise<Answer> => {
-    const known = kept.get(key);
+    const known = cache.get(key);
     const now = clock.elapsed();
     if (known && now - known.at < deliveryLimits.deliveryReadAgeMs) return known.answer as Promise<Answer>;
-    const answer = places.run({ owner: project_id, busy }, read);
-    kept.delete(key);
-    kept.set(key, { at: now, answer });
-    // A failure serves nobody else.
-    answer.catch(() => kept.delete(key));
-    const [oldest] = kept.keys();
-    if (kept.size > deliveryLimits.deliveryReadsKeptMax && oldest !== undefined) kept.delete(oldest);
+    const answer = semaphore.run({ owner: project_id, busy }, read);
+    cache.delete(key);
+    cache.set(key, { at: now, answer });
+    // Failures are not cached.
+    answer.catch(() => cache.delete(key));
+    const [oldest] = cache.keys();
+    if (cache.size > deliveryLimits.deliveryReadsKeptMax && oldest !== undefined) cache.delete(oldest);
     return answer;
   };
   return {

@@ -3,6 +3,15 @@ import fc from "fast-check";
 import { CsvReader, splitFields } from "../../../../src/cli/import/reading/csv.ts";
 import { chopped, type Found, readAll } from "../reading.ts";
 
+/** A record's text from its fields, quoted where they must be. */
+function joinFields(fields: readonly string[], separator: string): string {
+  return fields
+    .map((field) =>
+      /["\r\n]/.test(field) || field.includes(separator) ? `"${field.replaceAll('"', '""')}"` : field,
+    )
+    .join(separator);
+}
+
 function read(text: string, cuts: number[] = [], bytesMax?: number): Found[] {
   return readAll(new CsvReader(",", bytesMax), chopped(Buffer.from(text), cuts));
 }
@@ -54,12 +63,3 @@ describe("CSV", () => {
     expect(splitFields("a\t\tb", "\t")).toEqual(["a", "", "b"]);
   });
 });
-
-/** A record's text from its fields, quoted where they must be. */
-function joinFields(fields: readonly string[], separator: string): string {
-  return fields
-    .map((field) =>
-      /["\r\n]/.test(field) || field.includes(separator) ? `"${field.replaceAll('"', '""')}"` : field,
-    )
-    .join(separator);
-}

@@ -1,25 +1,25 @@
-// Which uuid an imported event gets when its record brings none: the same one in every run. Never random.
+// The uuid of an imported event whose record has none: derived from its content, so every run makes the same one.
 
 import { UserError } from "../../../core/fault.ts";
 import { importLimits } from "../limits.ts";
 
-/** The namespace (RFC 9562) of every uuid made here; changing it would double whatever is imported again. */
+/** The namespace (RFC 9562) of these uuids. A change would duplicate every event that is imported again. */
 const namespace = Buffer.from("5b1f7d0e3c0a5d4f9a6c8e2b7f41d905", "hex");
 
 export class UuidSource {
-  readonly #seen: Seen;
+  readonly #seen: OccurrenceCounter;
   readonly #digest = Buffer.alloc(20);
   #scratch: Buffer<ArrayBufferLike> = Buffer.alloc(64 * 1024);
 
-  /** `recordsMax`: records without a uuid of their own that are kept in mind. */
-  constructor(recordsMax: number = importLimits.importRecordsMax) {
+  /** `recordsMax`: how many records without a uuid one import may have. */
+  constructor(recordsMax: number = importLimits.recordsMax) {
     namespace.copy(this.#scratch);
-    this.#seen = new Seen(recordsMax);
+    this.#seen = new OccurrenceCounter(recordsMax);
   }
 
   /**
-   * A UUIDv5 of a record's bytes. Equal records are different events, so the second one gets another uuid: it
-   * depends on how many went before it in this command.
+   * A UUIDv5 of source[from, to). Equal records are different events: the uuid of the second depends also on how
+   * many equal ones came before it in this import.
    * @throws UserError past `recordsMax`.
    */
   ofRecord(source: Buffer, from: number, to: number): string {
@@ -32,7 +32,7 @@ export class UuidSource {
     return this.ofText(`${this.#text()} ${occurrence}`);
   }
 
-  /** A UUIDv5 of what names an event for certain, as a source's own id does. */
+  /** A UUIDv5 of a text that identifies an event, such as the source's own id. */
   ofText(text: string): string {
     const bytesMax = text.length * 3;
     this.#reserve(namespace.length + bytesMax);
@@ -61,12 +61,12 @@ export class UuidSource {
 }
 
 /**
- * Counts equal records by 60-odd bits of their hash: 8 bytes a record in an open-addressing table. The n-th
- * equal record is kept under a key derived from n, so its number is found by galloping, not by counting.
+ * Counts equal records by 64 bits of their hash, in an open-addressing table of 8 bytes a record. The n-th equal
+ * record is stored under a key derived from n; n is found by exponential search.
  */
-export class Seen {
+export class OccurrenceCounter {
   readonly #recordsMax: number;
-  /** Two halves a slot; both 0 = free. */
+  /** Two words a slot; the second is 0 in a free slot. */
   #slots: Uint32Array;
   #mask: number;
   #count = 0;
@@ -77,7 +77,10 @@ export class Seen {
     this.#mask = 1023;
   }
 
-  /** Remembers one more of these and answers how many there were before. */
+  /**
+   * Adds a record and returns how many equal ones came before.
+   * @throws UserError past `recordsMax`.
+   */
   add(high: number, low: number): number {
     if (this.#count >= this.#recordsMax) {
       const shown = this.#recordsMax.toLocaleString("en");
@@ -92,7 +95,7 @@ export class Seen {
     return occurrence;
   }
 
-  /** The least number that is free: every one below it is taken. */
+  /** The least number without a slot; every one below it has one. */
   #nextOccurrence(high: number, low: number): number {
     let taken = 0;
     let free = 1;
@@ -108,7 +111,7 @@ export class Seen {
     return free;
   }
 
-  /** True when the key was free; fills it when `fill`. */
+  /** Whether the key has no slot yet; with `fill` it gets one. */
   #put(high: number, low: number, occurrence: number, fill: boolean): boolean {
     const first = (high ^ Math.imul(occurrence, 0x85ebca6b)) >>> 0;
     const second = (low + Math.imul(occurrence, 0x9e3779b1)) >>> 0 || 1;

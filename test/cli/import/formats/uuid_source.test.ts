@@ -1,6 +1,6 @@
 import { describe, expect, test } from "bun:test";
 import fc from "fast-check";
-import { UuidSource, Seen } from "../../../../src/cli/import/formats/identity.ts";
+import { UuidSource, OccurrenceCounter } from "../../../../src/cli/import/formats/uuid_source.ts";
 import { isUuid } from "../../../../src/core/id.ts";
 
 function uuidsOf(lines: string[]): string[] {
@@ -33,12 +33,12 @@ describe("a record's uuid", () => {
   });
 });
 
-describe("Seen", () => {
+describe("OccurrenceCounter", () => {
   test("counts as a map does", () => {
     const hashes = fc.array(fc.tuple(fc.nat(3), fc.integer({ min: 1, max: 4 })), { maxLength: 3000 });
     fc.assert(
       fc.property(hashes, (pairs) => {
-        const seen = new Seen(10_000);
+        const seen = new OccurrenceCounter(10_000);
         const counts = new Map<string, number>();
         for (const [high, low] of pairs) {
           const count = counts.get(`${high} ${low}`) ?? 0;
@@ -51,14 +51,14 @@ describe("Seen", () => {
   });
 
   test("counts a line that fills a file in no more than logarithmic steps", () => {
-    const seen = new Seen(200_000);
+    const seen = new OccurrenceCounter(200_000);
     let last = 0;
     for (let n = 0; n < 200_000; n++) last = seen.add(7, 7);
     expect(last).toBe(199_999);
   });
 
   test("says so when it is full", () => {
-    const seen = new Seen(2);
+    const seen = new OccurrenceCounter(2);
     seen.add(1, 1);
     seen.add(2, 2);
     expect(() => seen.add(3, 3)).toThrow("more than 2 records without a uuid in one import");

@@ -1,4 +1,4 @@
-// A desk to run `import` at in tests: a folder, a server, what was printed. Never waits for real.
+// What tests of `sluice import` share: a folder, a capture server, and a run of the command with what it printed.
 
 import { mkdtemp, rm } from "node:fs/promises";
 import { tmpdir } from "node:os";
@@ -15,10 +15,10 @@ export const apiKey = "phc_0123456789";
 export interface Ran {
   code: number;
   printed: string[];
-  complained: string[];
+  errors: string[];
 }
 
-export class Desk {
+export class ImportSetup {
   readonly folder: string;
   readonly server: CaptureServer;
 
@@ -27,8 +27,8 @@ export class Desk {
     this.server = server;
   }
 
-  static async open(): Promise<Desk> {
-    return new Desk(await mkdtemp(join(tmpdir(), "sluice-import-")), await CaptureServer.open());
+  static async open(): Promise<ImportSetup> {
+    return new ImportSetup(await mkdtemp(join(tmpdir(), "sluice-import-")), await CaptureServer.open());
   }
 
   async close(): Promise<void> {
@@ -47,11 +47,11 @@ export class Desk {
 
   /** Runs the command as main would: a UserError is a line and its exit code. */
   async run(args: string[], parts: Partial<ImportParts> = {}): Promise<Ran> {
-    const ran: Ran = { code: 0, printed: [], complained: [] };
+    const ran: Ran = { code: 0, printed: [], errors: [] };
     const context = {
       config: readConfig({ BOOTSTRAP_PROJECT_API_KEY: apiKey }),
       print: (line: string) => void ran.printed.push(line),
-      complain: (line: string) => void ran.complained.push(line),
+      printError: (line: string) => void ran.errors.push(line),
       terminal: false,
     };
     const words = args.includes("--host") ? args : [...args, "--host", this.server.host];
@@ -60,7 +60,7 @@ export class Desk {
     } catch (thrown) {
       if (!(thrown instanceof UserError)) throw thrown;
       ran.code = thrown.exitCode;
-      ran.complained.push(thrown.message);
+      ran.errors.push(thrown.message);
     }
     return ran;
   }

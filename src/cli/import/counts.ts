@@ -1,12 +1,12 @@
-// The counts of an import. Every record of every file is in exactly one of them.
+// The counts of an import. Every record is counted once: accepted, ignored, rejected or skipped.
 
 export interface ImportCounts {
-  /** Rows the server has answered for: accepted and ignored. */
+  /** Rows that the server has answered: accepted and ignored. */
   sent: number;
   accepted: number;
-  /** Rows the server took no event from, by its reason. */
+  /** Rows from which the server made no event, by its reason. */
   ignored: Record<string, number>;
-  /** Records that were not sent, or that no body is small enough for. */
+  /** Records that cannot be imported, and rows that the server finds too large. */
   rejected: number;
   /** Records left out on purpose, by reason. */
   skipped: Record<string, number>;
@@ -26,10 +26,11 @@ export function addCounts(to: ImportCounts, from: ImportCounts): void {
   }
 }
 
-export function sumOf(counts: Readonly<Record<string, number>>): number {
+export function totalOf(counts: Readonly<Record<string, number>>): number {
   return Object.values(counts).reduce((sum, count) => sum + count, 0);
 }
 
-export function grouped(count: number): string {
+/** With separators: 1,234,567. */
+export function formatCount(count: number): string {
   return count.toLocaleString("en");
 }
