@@ -1,5 +1,5 @@
-// A page of events whose properties are long: keys and sizes first, so that what is too much is refused before
-// the reply begins, then the properties block by block, whatever the page's limit is.
+// Reads a page of events with long properties. Keys and sizes come first, so that a page that is too large is refused
+// before the reply begins; then properties, block by block.
 
 import { blocksOf, checkFits } from "../http/pages/long_page.ts";
 import type { ClickHouse } from "../storage/clickhouse/clickhouse.ts";
@@ -12,17 +12,18 @@ import {
   propertiesText,
   sizesText,
 } from "../storage/events/stored_properties.ts";
-import { eventHead, eventTail, type PageQuestion, queryOptions } from "./page_store.ts";
+import { queryOptions } from "../storage/clickhouse/query_options.ts";
+import { eventHead, eventTail, type PageQuestion } from "./page_store.ts";
 
 interface KeyedEvent extends EventKey {
-  /** Its JSON before its properties, with a comma, and behind them. */
+  /** The event's JSON before and after its properties; `head` begins with a comma. */
   head: string;
   tail: string;
 }
 
 /**
- * The first block is read before this resolves. An event that is deleted while the page is sent is left out.
- * @throws Fault with `limit` as its attr where the properties are longer than limits.pageBytesMax.
+ * The page's events in blocks. The first block is read before this resolves. An event deleted meanwhile is left out.
+ * @throws Fault with attr `limit` when the properties exceed limits.pageBytesMax.
  */
 export async function blockedEvents(
   clickhouse: ClickHouse,
@@ -45,7 +46,7 @@ export async function blockedEvents(
   })();
 }
 
-/** What each event takes in the reply, in that order. */
+/** Bytes of each event in the reply, in the same order. */
 async function sizesOf(
   clickhouse: ClickHouse,
   project_id: number,

@@ -1,25 +1,15 @@
-// What the statements of a page of events share: how an event is written, and how long asking may take.
+// SQL that all statements of a page of events share.
 
-import { limits } from "../core/limits.ts";
-import type { QueryOptions } from "../storage/clickhouse/clickhouse.ts";
-
-/** Which events are on a page, for a SELECT to begin with what of them. */
+/** The FROM clause and its parameters that select the events of a page. */
 export interface PageQuestion {
   from: string;
   params: Record<string, unknown>;
 }
 
-export const queryOptions: QueryOptions = {
-  // The engine gives up first and says why; the client only guards against an engine that says nothing.
-  timeoutMs: limits.querySecondsMax * 1000 + limits.engineSaysMsMax,
-  // One thread: a reader who waits a little longer costs capture nothing, all cores at once would.
-  settings: { max_execution_time: limits.querySecondsMax, date_time_output_format: "simple", max_threads: 1 },
-};
-
 /**
- * An event as its reply shows it, written by the engine: a thousand of them, read here and written again, would hold up
- * every capture beside them. `properties` are the client's text: reading them would round long numbers and drop
- * repeated keys. What stands before them, and behind.
+ * SQL expressions for an event's JSON in a reply: the text before its properties, and the text after them. ClickHouse
+ * writes it, since parsing and writing a thousand events here would delay capture. `properties` stay the client's
+ * text: parsing would round long numbers and drop repeated keys.
  */
 export const eventHead = `concat(
   ',{"id":"', toString(uuid), '","uuid":"', toString(uuid),
@@ -31,7 +21,7 @@ export const eventTail = `concat(
 
 export const eventText = `concat(${eventHead}, if(properties = '', '{}', properties), ${eventTail})`;
 
-/** `2024-01-02T03:04:05.600000Z`; a fraction of zero is left out. */
+/** `2024-01-02T03:04:05.600000Z`; a zero fraction is left out. */
 function isoText(moment: string): string {
   return `concat(replaceOne(replaceOne(toString(${moment}), '.000000', ''), ' ', 'T'), 'Z')`;
 }

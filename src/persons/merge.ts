@@ -1,12 +1,14 @@
-// Merges decided: which ids come under which, in order, and which may not. Pure: what is stored comes in, what
-// changes goes out.
+// Decides merges in order: which id comes under which main id, and which merges are refused. Pure: stored rows come
+// in, changes go out.
 
 import { cookielessSentinel } from "./identity.ts";
 
-/** What asks for a merge; the numbers rest in the journal. A sighted type of groups travels with them. */
+/**
+ * What asks for a merge; the numbers are stored in the journal. A group type seen for the first time has a number too.
+ */
 export const mergeKind = { none: 0, identify: 1, alias: 2, dangerous: 3, group_type: 4 } as const;
 
-/** "from" is merged into "into", whose person id stays. */
+/** `from` is merged into `into`, whose person id remains. */
 export interface Merge {
   project_id: number;
   /** One of mergeKind: identify, alias or dangerous. */
@@ -18,7 +20,7 @@ export interface Merge {
   created_at: number;
 }
 
-/** An id that is merged already. */
+/** A row of a merged id. */
 export interface KnownId {
   project_id: number;
   distinct_id: string;
@@ -39,51 +41,51 @@ export interface Moved {
 }
 
 export interface Change extends Moved {
-  /** True when it is a main id that is none any more: it goes with all that is under it. Otherwise it is new. */
+  /** True for a former main id, which moves with all ids under it; false for a new row. */
   stored: boolean;
 }
 
-/** A person as far as these merges matter: its main id, and where it went. */
+/** An id of these merges; a root of the tree is a main id. */
 interface Node extends SightedId {
   stored: boolean;
   identified: boolean;
   parent: Node | undefined;
-  /** Of the merge that made it what it is: under its parent, or a main id. */
+  /** Of the merge that put it under its parent or made it a main id. */
   at: number;
   created_at: number;
 }
 
 /**
- * Merges of one transaction on their way to a decision, in steps that may be taken slice by slice: all are sighted,
- * then what is stored of their ids is learnt, then each is decided in order, then what changes is told.
+ * Plans the merges of one transaction. Steps, each possible in slices: sight() all merges, learn() the stored rows of
+ * their ids, decide() each merge in order, then ask changeOf() each of `sighted`.
  */
 export class MergePlan {
-  /** Merges that would join two identified persons, or everybody. */
+  /** Merges that would join two identified persons, or all visitors without a cookie. */
   readonly refused: Merge[] = [];
   readonly #nodes = new Map<number, Map<string, Node>[]>();
   readonly #sighted: Node[] = [];
 
-  /** Notes whose ids matter. */
+  /** Records the ids of a merge. */
   sight({ project_id, from, into }: Merge): void {
     this.#nodeOf(project_id, from);
     this.#nodeOf(project_id, into);
   }
 
-  /** Every id of the merges sighted, once; behind them main ids that were learnt of. */
+  /** Every id of the merges once, then main ids from learn(). */
   get sighted(): readonly SightedId[] {
     return this.#sighted;
   }
 
-  /** Takes what is stored of a sighted id: of those that are not merged yet there is nothing. */
+  /** Takes the stored row of a sighted id; an id that is not merged has none. */
   learn({ project_id, distinct_id, main_id }: KnownId): void {
     const main = this.#nodeOf(project_id, main_id);
     main.stored = true;
     main.identified = true;
-    // From here on the id is looked up as its main one; what stood for it before is nobody's.
+    // The id now stands for its main id; the node it had is dropped.
     this.#shelf(project_id, distinct_id).set(distinct_id, main);
   }
 
-  /** Decides a sighted merge, behind all that were decided before. */
+  /** Decides a merge, after all earlier ones. */
   decide(merge: Merge): void {
     if (namesEverybody(merge)) {
       this.refused.push(merge);
@@ -96,7 +98,7 @@ export class MergePlan {
     else join(from, into, merge);
   }
 
-  /** Tells what became of one of `sighted`: to be asked when all is decided. */
+  /** The change to store for one of `sighted`, undefined for none. To be called after every merge is decided. */
   changeOf({ project_id, id }: SightedId): Change | undefined {
     const node = this.#nodeOf(project_id, id);
     const isChanged = node.parent !== undefined || (node.identified && !node.stored);
@@ -117,27 +119,27 @@ export class MergePlan {
     return node;
   }
 
-  /** One map of 200,000 ids would take 17 ms the moment it grows. */
+  /** Sixteen small maps: a single map of 200,000 ids would take 17 ms to grow once. */
   #shelf(project_id: number, id: string): Map<string, Node> {
     let shelves = this.#nodes.get(project_id);
     if (!shelves) {
       shelves = Array.from({ length: shelvesEach }, () => new Map<string, Node>());
       this.#nodes.set(project_id, shelves);
     }
-    // An empty id has no last letter.
+    // charCodeAt is NaN for an empty id.
     return shelves[(id.charCodeAt(id.length - 1) || 0) % shelvesEach]!;
   }
 }
 
-/** Of one project: by an id's last letter, which tells apart what numbers and UUIDs are. */
+/** Maps of one project, chosen by an id's last character, which varies most in numbers and UUIDs. */
 const shelvesEach = 16;
 
-/** Whether an id of it is what all visitors without a cookie share: journals of earlier versions hold such merges. */
+/** Whether a side is the id that all visitors without a cookie share. A journal may hold such a merge. */
 export function namesEverybody({ from, into }: Merge): boolean {
   return from === cookielessSentinel || into === cookielessSentinel;
 }
 
-/** An identified person is not merged into another by an ordinary call: shared devices would join strangers. */
+/** Only a dangerous merge joins two identified persons: ordinary calls on shared devices would join strangers. */
 function isRefused({ kind }: Merge, from: Node, into: Node): boolean {
   if (kind === mergeKind.dangerous || !from.identified) return false;
   return kind === mergeKind.identify || into.identified;
@@ -153,7 +155,7 @@ function join(from: Node, into: Node, { at, created_at }: Merge): void {
   into.created_at = created_at;
 }
 
-/** The person it belongs to now; shortens the way there, keeping when it came under that person. */
+/** The root of a node. It shortens the path, and keeps the time at which the id came under that root. */
 function rootOf(node: Node): Node {
   let top = node;
   while (top.parent?.parent) top = top.parent;

@@ -1,5 +1,4 @@
-// Finishes deletions that were ordered: looks every few seconds whether the journals have passed them. Never decides
-// what goes.
+// The worker that finishes deletions of persons and projects, once the journals have passed them.
 
 import { personLimits } from "../limits.ts";
 import type { Log } from "../../core/log.ts";

@@ -1,14 +1,14 @@
-// A page of persons, whatever they hold: read in one go where they are small, block by block where they are not.
+// Reads a page of persons: in one query when they are small, in blocks when they are large.
 
 import { limits } from "../../core/limits.ts";
 import { personLimits } from "../limits.ts";
 import { blocksOf, checkFits } from "../../http/pages/long_page.ts";
 import { type ClickHouse, isTooBig, type QueryOptions } from "../../storage/clickhouse/clickhouse.ts";
 import { keptBytes } from "./large_store.ts";
-import { queryOptions } from "./query_options.ts";
+import { queryOptions } from "../../storage/clickhouse/query_options.ts";
 import { findPersons, type Person, readPersons } from "./store.ts";
 
-/** What a page may take that is read in one go. */
+/** Memory and result bounds of a page read in one query. */
 const wholeOptions: QueryOptions = {
   ...queryOptions,
   settings: {
@@ -19,8 +19,8 @@ const wholeOptions: QueryOptions = {
 };
 
 /**
- * Persons by their main ids, in that order; those that do not exist are left out.
- * @throws Fault with `limit` as its attr where their properties are longer than httpLimits.pageBytesMax.
+ * Persons by their main ids, in that order; ids without a person are left out.
+ * @throws Fault with attr `limit` when their properties exceed httpLimits.pageBytesMax.
  */
 export async function* personBlocks(
   clickhouse: ClickHouse,
@@ -39,14 +39,14 @@ export async function* personBlocks(
   }
   const bytes = await keptBytes(clickhouse, project_id, mains);
   const sizeOf = (main: string) => bytes.get(main) ?? 0;
-  // More than that is not shown of a person.
+  // A reply shows at most `personBytesMax` of each person.
   checkFits(mains.map((main) => Math.min(sizeOf(main), personLimits.personBytesMax)));
   for (const block of blocksOf(mains, sizeOf)) yield await readPersons(clickhouse, project_id, block);
 }
 
 /**
- * The persons of the distinct ids on a page, by those; of some there is none.
- * @throws Fault with `limit` as its attr where their properties are longer than httpLimits.pageBytesMax.
+ * The persons of the distinct ids on a page, by distinct id; ids without a person are absent.
+ * @throws Fault with attr `limit` when their properties exceed httpLimits.pageBytesMax.
  */
 export async function findPersonsOfPage(
   clickhouse: ClickHouse,
