@@ -1,4 +1,4 @@
-// Which recordings a query string asks for. Never guesses: what makes no sense is refused.
+// Parses the query string of a list of recordings. Invalid values are refused.
 
 import { Fault } from "../core/fault.ts";
 import { sessionRecordingLimits } from "./limits.ts";
@@ -9,7 +9,7 @@ import type { RecordingReaderOptions, WantedRecordings } from "./recording_reade
 import type { ClickHouse } from "../storage/clickhouse/clickhouse.ts";
 import { findDistinctIds } from "./store.ts";
 
-/** @throws Fault with the name of what makes no sense as its attr. */
+/** @throws Fault with the query key as its attr. */
 export async function readWanted(
   reader: RecordingReaderOptions,
   project_id: number,
@@ -25,7 +25,7 @@ export async function readWanted(
 }
 
 /**
- * A list of ids in the query key `name`: JSON, or with commas between; undefined when there is none.
+ * The ids in the query key `name`, as a JSON list or separated by commas; undefined when it is absent or empty.
  * @throws Fault with `name` as its attr.
  */
 function readIds(query: URLSearchParams, name: string): string[] | undefined {
@@ -50,8 +50,8 @@ function listIn(text: string): string[] | undefined {
 }
 
 /**
- * What `distinct_id` and `person_uuid` ask for; nothing when neither is there.
- * @throws Fault invalid_input for a person that is no UUID.
+ * The distinct ids or the person that `distinct_id` and `person_uuid` ask for; empty when neither is given.
+ * @throws Fault invalid_input for a person that is not a UUID.
  */
 async function readPersonFilter(
   { clickhouse }: RecordingReaderOptions,
@@ -66,13 +66,13 @@ async function readPersonFilter(
     throw new Fault("invalid_input", `“${person}” is not a valid UUID.`, { attr: "person_uuid" });
   }
   const person_main_id = await findMainId(clickhouse, project_id, person);
-  // It may have hundreds of thousands of ids, which the engine knows.
+  // Filtering by main id happens in ClickHouse: a person may have hundreds of thousands of distinct ids.
   if (person_main_id !== undefined) return { distinct_ids: asked, person_main_id };
   const theirs = await findUntold(clickhouse, project_id, person.toLowerCase());
   return { distinct_ids: asked ? theirs.filter((id) => id === distinct_id) : theirs };
 }
 
-/** Of a person that no event told of, the recorded ids whose own person it is, unless merged. */
+/** Recorded distinct ids whose own person this is, unless merged into another: for a person without events. */
 async function findUntold(clickhouse: ClickHouse, project_id: number, person: string): Promise<string[]> {
   const own = await findDistinctIds(clickhouse, project_id, person);
   if (own.length === 0) return [];

@@ -2,7 +2,7 @@
 
 import { afterAll, beforeAll, expect, test } from "bun:test";
 import { blobsOf } from "../../src/session_recordings/snapshots/blobs.ts";
-import { findEvents } from "../../src/session_recordings/snapshots/event_places.ts";
+import { findEvents } from "../../src/session_recordings/snapshots/event_offsets.ts";
 import { expandEvent } from "../../src/session_recordings/snapshots/expand.ts";
 import { ask } from "../support/ask.ts";
 import { cleanUp } from "../support/cleanup.ts";

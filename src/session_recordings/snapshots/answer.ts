@@ -1,4 +1,4 @@
-// A recording's events as an answer: a page of them by window with where to find the rest, or blobs of JSON lines.
+// Replies with a recording's events: a page of them by window with the address of the next, or blobs of JSON lines.
 
 import { Fault } from "../../core/fault.ts";
 import { limits } from "../../core/limits.ts";
@@ -7,7 +7,7 @@ import type { ClickHouse } from "../../storage/clickhouse/clickhouse.ts";
 import { type Blob, blobsOf, pageEnd, sourceOf } from "./blobs.ts";
 import { type ExpandedEvent, type ExpandedPieces, type PieceReading, readPieces } from "./pieces.ts";
 import type { ReadingBudget } from "./reading_budget.ts";
-import { type Parts, sendParts, slicesOf, streamOf } from "./sent_slices.ts";
+import { type Parts, sendParts, slicesOf, streamOf } from "./slice_stream.ts";
 import { type RecordedSession, listChunks } from "./store.ts";
 
 export interface SnapshotOptions {
@@ -15,7 +15,10 @@ export interface SnapshotOptions {
   budget: ReadingBudget;
 }
 
-/** @throws Fault for a query that makes no sense, and unavailable when too many recordings are being read. */
+/**
+ * Answers a request for snapshots; see API.md.
+ * @throws Fault for an invalid query; unavailable when too many recordings are being read.
+ */
 export async function answerSnapshots(
   { clickhouse, budget }: SnapshotOptions,
   session: RecordedSession,
@@ -35,12 +38,12 @@ export async function answerSnapshots(
 
 interface Wanted {
   lines: boolean;
-  /** Keys of blobs, both included. */
+  /** Blob keys, both inclusive. */
   from: number | undefined;
   to: number | undefined;
 }
 
-/** @throws Fault for a source or a key that makes no sense. */
+/** @throws Fault for an invalid source or key. */
 function readWanted(query: URLSearchParams): Wanted {
   const source = query.get("source");
   if (source !== null && source !== "blob_v2" && source !== "blob") {
@@ -71,7 +74,7 @@ async function sendPage(reading: PieceReading, blobs: Blob[], from: number, url:
   return sendParts(parts, "application/json", () => reservation.release());
 }
 
-/** In the order of their times: a retry may have brought an earlier piece late. */
+/** Events by window, sorted by timestamp: a retried request may store an earlier piece after a later one. */
 function byWindow(pieces: ExpandedPieces["pieces"]): Map<string, ExpandedEvent[]> {
   const windows = new Map<string, ExpandedEvent[]>();
   for (const { window_id, events } of pieces) {
@@ -120,7 +123,7 @@ function nextOf(url: URL, blob: number): string {
   return next.href;
 }
 
-/** One line an event: `[window_id, event]`. A blob is read when its reader has taken the one before it. */
+/** JSON lines, one event each: `[window_id, event]`. A blob is read when the client has taken the one before it. */
 async function sendLines(reading: PieceReading, blobs: readonly Blob[]): Promise<Response> {
   const { budget, session, gone } = reading;
   let chunks = 0;
@@ -150,7 +153,7 @@ async function sendLines(reading: PieceReading, blobs: readonly Blob[]): Promise
     return undefined;
   };
   try {
-    // Before the status is sent: so a refusal is one.
+    // The first blob is read before the status is sent, so that a refusal has its own status.
     await openNext();
   } catch (thrown) {
     release();
@@ -161,7 +164,7 @@ async function sendLines(reading: PieceReading, blobs: readonly Blob[]): Promise
   });
 }
 
-/** What a piece takes in a list, in bytes. */
+/** Bytes that one piece takes in a list. */
 const chunkBytes = 400;
 
 function* lineParts(pieces: ExpandedPieces["pieces"]): Parts {

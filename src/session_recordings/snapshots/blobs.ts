@@ -1,10 +1,10 @@
-// Pieces of a recording, grouped: blobs of about a megabyte by their key, and pages of some blobs. What comes later
-// never moves a piece from one blob to another.
+// Groups the pieces of a recording into blobs of about 1 MB, and blobs into pages. A new piece never changes which
+// blob an earlier piece is in, so blob keys stay valid.
 
 import { snapshotLimits } from "./limits.ts";
 import type { Chunk } from "./store.ts";
 
-/** Pieces that follow each other; its key is its place. */
+/** Consecutive pieces. The key of a blob is its index. */
 export interface Blob extends Size {
   chunks: Chunk[];
 }
@@ -27,7 +27,7 @@ const pageMax: Size = {
   pieces: snapshotLimits.snapshotPageChunksMax,
 };
 
-/** Grouped in their order; a single piece may be larger than a blob. */
+/** The pieces in blobs, in order. A single piece may exceed the size of a blob. */
 export function blobsOf(chunks: readonly Chunk[]): Blob[] {
   const blobs: Blob[] = [];
   let open: Blob | undefined;
@@ -43,7 +43,7 @@ export function blobsOf(chunks: readonly Chunk[]): Blob[] {
   return blobs;
 }
 
-/** The end of the page that begins with blob `from`: one blob at least, if there is one. */
+/** The end (exclusive) of the page that starts with blob `from`: at least one blob, if there is one. */
 export function pageEnd(blobs: readonly Blob[], from: number): number {
   const page: Size = { bytes: 0, events: 0, pieces: 0 };
   let to = from;
@@ -65,7 +65,7 @@ function add(open: Size, more: Size): void {
   open.pieces += more.pieces;
 }
 
-/** A blob as a page lists it. */
+/** A blob as replies list it. */
 export function sourceOf({ chunks }: Blob, place: number) {
   let [first, last] = [chunks[0]?.first_at ?? "", ""];
   for (const { first_at, last_at } of chunks) {
@@ -74,13 +74,13 @@ export function sourceOf({ chunks }: Blob, place: number) {
   }
   return {
     source: "blob_v2",
-    start_timestamp: isoOf(first),
-    end_timestamp: isoOf(last),
+    start_timestamp: isoWithMicros(first),
+    end_timestamp: isoWithMicros(last),
     blob_key: String(place),
   };
 }
 
 /** ClickHouse's moment as ISO 8601. */
-export function isoOf(moment: string): string {
+export function isoWithMicros(moment: string): string {
   return `${moment.replace(" ", "T")}Z`;
 }

@@ -1,11 +1,11 @@
-// The pieces of some blobs, read and expanded: the texts of their events with what a player wants to know of them.
-// Their memory is bounded and reserved before it is used; other requests get their turn in between.
+// Reads the pieces of some blobs and inflates their events. Memory is reserved before it is used; the event loop gets
+// a turn in between.
 
 import { yieldToEventLoop } from "../../core/clock.ts";
 import { snapshotLimits } from "./limits.ts";
 import type { ClickHouse } from "../../storage/clickhouse/clickhouse.ts";
-import { type Blob, isoOf } from "./blobs.ts";
-import { findEvents } from "./event_places.ts";
+import { type Blob, isoWithMicros } from "./blobs.ts";
+import { findEvents } from "./event_offsets.ts";
 import { expandEvent } from "./expand.ts";
 import type { ReadingBudget, Reservation } from "./reading_budget.ts";
 import { type RecordedSession, readChunks } from "./store.ts";
@@ -23,7 +23,7 @@ export interface ExpandedPiece {
 
 export interface ExpandedPieces {
   pieces: ExpandedPiece[];
-  /** To be released when nothing of it is needed any more. */
+  /** To be released when the pieces are no longer needed. */
   reservation: Reservation;
 }
 
@@ -31,11 +31,14 @@ export interface PieceReading {
   clickhouse: ClickHouse;
   budget: ReadingBudget;
   session: RecordedSession;
-  /** Whoever asks is there no longer. */
+  /** Aborted when the client disconnects. */
   gone: AbortSignal;
 }
 
-/** @throws Fault unavailable when there is no room for them. */
+/**
+ * Reads and expands the pieces of these blobs.
+ * @throws Fault unavailable when the memory cannot be reserved in time.
+ */
 export async function readPieces(reading: PieceReading, blobs: readonly Blob[]): Promise<ExpandedPieces> {
   const { budget, session, gone } = reading;
   let [bytes, events] = [0, 0];
@@ -59,7 +62,7 @@ export async function readPieces(reading: PieceReading, blobs: readonly Blob[]):
   }
 }
 
-/** What one event takes beside its text, in bytes: its parts and where they lie. */
+/** Bytes that one event takes beside its text: its parts and ranges. */
 const eventBytes = 400;
 
 async function expand(
@@ -74,17 +77,17 @@ async function expand(
   let done = 0;
   for (const { uuid, size, window_id, first_at } of chunks) {
     if (size > snapshotLimits.snapshotShownBytesMax) {
-      pieces.push({ window_id, events: [leftOut(Date.parse(isoOf(first_at)), size)] });
+      pieces.push({ window_id, events: [leftOut(Date.parse(isoWithMicros(first_at)), size)] });
       continue;
     }
     const piece = read.get(uuid);
-    // Deleted while it was read.
+    // The piece was deleted after it was listed.
     if (!piece) continue;
     const { events, bytesLeftOut } = await findEvents(piece.data, snapshotLimits.snapshotPageEventsMax);
     const expanded: ExpandedEvent[] = [];
     for (const event of events) {
       expanded.push({ timestamp: event.timestamp, parts: await expandEvent(piece.data, event, budget) });
-      done += event.packed ? packedCost : 1;
+      done += event.compressed ? compressedCost : 1;
       if (done < costMax) continue;
       done = 0;
       await yieldToEventLoop();
@@ -96,15 +99,15 @@ async function expand(
   return pieces;
 }
 
-/** Work between other requests' turns, about a millisecond: in plain events. */
-const [costMax, packedCost, pieceCost] = [4000, 100, 20];
+/** Cost between turns of the event loop, about a millisecond; a plain event costs 1. */
+const [costMax, compressedCost, pieceCost] = [4000, 100, 20];
 
-/** A piece that is too large to be shown is alone in its blob. */
+/** A piece too large to be shown is alone in its blob. */
 function isTooLarge({ chunks }: Blob): boolean {
   return chunks.length === 1 && chunks[0]!.size > snapshotLimits.snapshotShownBytesMax;
 }
 
-/** In place of what is not shown: an event of rrweb's own kind for its users, which players pass over. */
+/** Stands for content that is left out: a custom rrweb event (type 5), which players skip. */
 function leftOut(timestamp: number, bytes: number): ExpandedEvent {
   const text = JSON.stringify({ type: 5, timestamp, data: { tag: "left_out", payload: { bytes } } });
   return { timestamp, parts: [Buffer.from(text)] };

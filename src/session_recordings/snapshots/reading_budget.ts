@@ -1,20 +1,20 @@
-// What all readers of recordings share: places for those who read and expand a page, and bytes for the pages that are
-// expanded or on their way out. Whoever finds none waits, for a bounded time and in a line of bounded length.
+// Bounds what all readers of recordings use together: how many pages are read at once, and bytes of memory of pages
+// being expanded or sent. A reader without room waits, for a bounded time and in a bounded queue.
 
 import { Fault } from "../../core/fault.ts";
 import { snapshotLimits } from "./limits.ts";
 import { Semaphore } from "../../work/semaphore.ts";
 
 export interface ReadingBudgetOptions {
-  /** Bytes of all pages together; one project's have half of it. */
+  /** Bytes of all pages together; one project may use half of them. */
   bytesMax?: number;
-  /** How long a reader waits, in ms. */
+  /** Wait of a reader, in ms. */
   waitMsMax?: number;
 }
 
-/** Bytes of one page, until they are released. */
+/** Reserved bytes of one page. */
 export interface Reservation {
-  /** Gives back what turns out not to be needed. */
+  /** Reduces the reservation to `bytes`; larger numbers change nothing. */
   shrink(bytes: number): void;
   release(): void;
 }
@@ -30,7 +30,7 @@ export class ReadingBudget {
   readonly #waitMsMax: number;
   readonly #places = new Semaphore(snapshotLimits.snapshotReadsMax, snapshotLimits.snapshotReadsWaitingMax);
   readonly #waiting = new Set<Waiting>();
-  /** Bytes that are reserved, by project. */
+  /** Reserved bytes by project. */
   readonly #reserved = new Map<number, number>();
   #bytes = 0;
 
@@ -39,14 +39,14 @@ export class ReadingBudget {
     this.#waitMsMax = waitMsMax ?? snapshotLimits.snapshotReadWaitMsMax;
   }
 
-  /** Bytes that are reserved now. */
+  /** Bytes reserved now. */
   get bytes(): number {
     return this.#bytes;
   }
 
   /**
-   * Runs `read` on one of the places.
-   * @throws Fault unavailable when none comes free; what `read` throws.
+   * Runs `read` with a permit of the semaphore.
+   * @throws Fault unavailable when none comes free in time; whatever `read` throws.
    */
   async within<Read>(gone: AbortSignal, read: () => Promise<Read>): Promise<Read> {
     const leave = await this.#waited(gone, (abort) => this.#places.enter(abort));
@@ -58,7 +58,7 @@ export class ReadingBudget {
     }
   }
 
-  /** @throws Fault unavailable when so many bytes do not come free. */
+  /** Reserves memory for a page. @throws Fault unavailable when that many bytes do not come free in time. */
   async reserve(project_id: number, bytes: number, gone: AbortSignal): Promise<Reservation> {
     if (!this.#take(project_id, bytes)) {
       if (this.#waiting.size >= snapshotLimits.snapshotReadsWaitingMax) throw busy();
@@ -73,7 +73,7 @@ export class ReadingBudget {
     return { shrink, release: () => shrink(0) };
   }
 
-  /** `gone`: whoever asks is there no longer. */
+  /** `gone` is aborted when the client disconnects. */
   async #waited<Got>(gone: AbortSignal, wait: (abort: AbortSignal) => Promise<Got>): Promise<Got> {
     const late = AbortSignal.timeout(this.#waitMsMax);
     try {
@@ -96,7 +96,7 @@ export class ReadingBudget {
     await promise.finally(() => abort.removeEventListener("abort", onAbort));
   }
 
-  /** A page larger than a share is alone in its project. */
+  /** A page that exceeds a share may run alone in its project. */
   #take(project_id: number, bytes: number): boolean {
     const own = this.#reserved.get(project_id) ?? 0;
     if (this.#bytes > 0 && this.#bytes + bytes > this.#bytesMax) return false;
@@ -111,7 +111,7 @@ export class ReadingBudget {
     if (left > 0) this.#reserved.set(project_id, left);
     else this.#reserved.delete(project_id);
     this.#bytes -= bytes;
-    // In the order they came, but for those whose project has its share.
+    // First come, first served, except for projects that have their share.
     for (const waiting of this.#waiting) {
       if (!this.#take(waiting.project_id, waiting.bytes)) continue;
       this.#waiting.delete(waiting);
