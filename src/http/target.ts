@@ -1,6 +1,6 @@
-// The target of a request as its client wrote it, before the runtime makes an address of it. Refuses what two readers
-// could take for two addresses: dot segments, backslashes, two Host headers. Repeated slashes are one in what SDKs ask,
-// and nowhere else. Never looks at methods, queries or bodies.
+// Checks a request's target as the client wrote it, before the runtime normalizes it. Targets that two programs could
+// read differently are refused: dot segments, backslashes, two Host headers. Repeated slashes are merged in paths of
+// SDKs only.
 
 import { Fault } from "../core/fault.ts";
 import { httpLimits } from "./limits.ts";
@@ -9,22 +9,21 @@ import { isSdkPath, pathOf, repeatedSlashPatterns, withSingleSlashes } from "./s
 
 type Answer = (request: Request) => Response | Promise<Response>;
 
-/** A request as Bun's router hands it over: the segments of its path, percent-decoded, in their order. */
+/** A request from Bun's router, with the segments of its path, percent-decoded, in order. */
 type RoutedRequest = Request & { params: Record<string, string> };
 
 export interface TargetRoutes {
   routes: Record<string, (request: RoutedRequest) => Response | Promise<Response>>;
-  /** For what none of `routes` takes. */
+  /** Handles what no route matches. */
   fetch: Answer;
 }
 
 /**
- * What Bun.serve is given, so that `answer` only sees requests whose address is what their client wrote.
- *
- * `request.url` does not show it: Bun resolves `.`, `..` and their spellings with %2e, and turns `\` into `/`, before
- * any handler runs. Bun's own router matches the path as it came, so a pattern for each count of segments shows it.
- *
- * @param paths of the application; those without parameters are taken as they stand, and cost no look at segments.
+ * Options of Bun.serve so that `answer` receives only requests whose URL is what the client wrote.
+ * Bun resolves `.`, `..` and their %2e spellings, and turns `\` into `/`, before any handler runs, so `request.url`
+ * does not show them. Bun's router matches the path as it came; one pattern for each number of segments shows the
+ * segments.
+ * @param paths of the application. Those without parameters match literally, and need no check of segments.
  */
 export function targetRoutes(paths: Iterable<string>, answer: Answer): TargetRoutes {
   const known: Answer = (request) => (namesHosts(request) ? problemFor(request, twoHosts) : answer(request));
@@ -49,34 +48,34 @@ export function targetRoutes(paths: Iterable<string>, answer: Answer): TargetRou
     routes[bare] = known;
     routes[`${bare}/`] = known;
   }
-  // An empty segment elsewhere, or more of them than any address has.
+  // The path has an empty segment, or more segments than any route.
   return { routes, fetch: (request) => problemFor(request, unknown) };
 }
 
-/** The same request of the address with single slashes; undefined when SDKs ask no such address. */
+/** The request with single slashes in its URL; undefined when it is not a path of SDKs. */
 function singled(request: Request): Request | undefined {
   const { url } = request;
   const path = pathOf(url);
   const single = withSingleSlashes(path);
   if (!isSdkPath(single)) return undefined;
   const from = url.startsWith("/") ? 0 : url.indexOf("/", url.indexOf("://") + 3);
-  // Who speaks HTTP/1.0 may name no host.
+  // A request of HTTP/1.0 may have a URL without a host.
   const host = url.slice(0, from) || "http://localhost";
   return new Request(`${host}${single}${url.slice(from + path.length)}`, request);
 }
 
-/** Whether the address that Bun made of the path has the segments that were sent. */
+/** Whether the URL that Bun made has the same segments as the path that was sent. */
 function isPlain({ params, url }: RoutedRequest): boolean {
   let backslashes = 0;
   for (const segment of Object.values(params)) {
     if (segment === "." || segment === "..") return false;
     if (segment.includes("\\")) backslashes += segment.split("\\").length - 1;
   }
-  // One that was sent as %5C is a character of its segment, and still in the address.
+  // A backslash sent as %5C is part of its segment, and the URL still has it.
   return backslashes === 0 || backslashes === url.split("?", 1)[0]!.split(/%5c/i).length - 1;
 }
 
-/** The runtime joins headers of one name by commas, which no host has. */
+/** Whether there are several Host headers: the runtime joins them with commas, which no host contains. */
 function namesHosts({ headers }: Request): boolean {
   return headers.get("host")?.includes(",") ?? false;
 }

@@ -6,7 +6,7 @@ import { fileURLToPath } from "node:url";
 import { sleep } from "../../core/clock.ts";
 import { limits } from "../../core/limits.ts";
 import { type Log, reasonOf } from "../../core/log.ts";
-import { type Readings, countedBy } from "../../http/metrics/metrics.ts";
+import { type MetricsRead, countedBy } from "../../http/metrics/metrics.ts";
 import { type Child, type ChildPlan, type ChildProcess, startChild } from "../../storage/embedded/child.ts";
 import { type Answers, type Rpc, openRpc } from "../../work/rpc.ts";
 import type { WorkerConfig } from "./worker_config.ts";
@@ -28,9 +28,9 @@ export class WorkerProcess {
   #child: Child | undefined;
   #stopping = false;
   /** What its lives before this one counted. */
-  #before: Readings = {};
+  #before: MetricsRead = {};
   /** What this life, or the last one, said last. */
-  #last: Readings = {};
+  #last: MetricsRead = {};
 
   constructor(options: WorkerProcessOptions) {
     this.#options = options;
@@ -54,9 +54,9 @@ export class WorkerProcess {
   }
 
   /** All it has counted, and what waits in its journal. One that is away says what it said last, and what it left. */
-  async read(): Promise<Readings[]> {
+  async read(): Promise<MetricsRead[]> {
     try {
-      if (this.#link) this.#last = (await this.#link.ask("metrics")) as Readings;
+      if (this.#link) this.#last = (await this.#link.ask("metrics")) as MetricsRead;
     } catch {
       // It died just now, or has much to do: what it said last is shown.
     }
@@ -190,8 +190,8 @@ function leftBytes(folder: string): number {
   }
 }
 
-function pendingOf(events: number, bytes: number): Readings {
-  const gauge = (name: string, value: number): Readings => ({
+function pendingOf(events: number, bytes: number): MetricsRead {
+  const gauge = (name: string, value: number): MetricsRead => ({
     [name]: { kind: "gauge", lines: [[name, value]] },
   });
   return {

@@ -1,6 +1,4 @@
-// The API's description of itself: OpenAPI for programs, a page for people. The one file that knows the
-// plugin
-// that reads routes. Never describes a route that hides itself, and never sends a reader elsewhere.
+// The API's description: OpenAPI for programs, a page for people. The one file that uses the plugin that reads routes.
 
 import { readFileSync } from "node:fs";
 import { join } from "node:path";
@@ -10,22 +8,22 @@ import { Fault } from "../../core/fault.ts";
 import { installedAssets, openAssets } from "./assets.ts";
 import { type ApiDocument, completeDocument } from "./document.ts";
 
-/** What the application knows of a route; Elysia's own list fits. */
+/** A route of the application; elements of Elysia's own list fit. */
 export interface DescribedRoute {
   method: string;
   path: string;
   hooks: { detail?: RouteDetail };
 }
 
-/** What a route says of itself, as far as it matters to others. */
+/** The parts of a route's detail that are used here. */
 export interface RouteDetail {
   hide?: boolean;
-  /** What the gate asks for, e.g. `[{ personal_api_key: ["project:read"] }]`. */
+  /** What the gate requires, for example `[{ personal_api_key: ["project:read"] }]`. */
   security?: Record<string, string[]>[];
 }
 
 export interface DocsOptions {
-  /** Asked when the description is first wanted: by then every room has mounted its routes. */
+  /** Read at the first request for the description, when every room has mounted its routes. */
   routes: () => readonly DescribedRoute[];
 }
 
@@ -35,7 +33,7 @@ export function docsRoutes({ routes }: DocsOptions) {
   let described: Promise<string> | undefined;
   return (
     new Elysia({ name: "docs" })
-      // The address that a start prints is opened in browsers.
+      // The start of the server prints this address, which people open in a browser.
       .get("/", () => new Response(null, { status: 302, headers: { location: "/docs" } }), hidden)
       .get("/docs", ({ request }) => assets.page(request), hidden)
       .get(
@@ -58,7 +56,7 @@ export function docsRoutes({ routes }: DocsOptions) {
   );
 }
 
-/** Any page may read it: generators of clients run in browsers too, and it says nothing secret. */
+/** Readable by any page: client generators run in browsers, and nothing in it is secret. */
 const jsonHeaders = {
   "content-type": "application/json",
   "cache-control": "no-cache",
@@ -70,8 +68,7 @@ export async function describe(routes: readonly DescribedRoute[]): Promise<ApiDo
   const { version } = JSON.parse(readFileSync(join(import.meta.dir, "../../../package.json"), "utf8")) as {
     version: string;
   };
-  // The plugin brings a page that loads scripts from elsewhere, so it reads a copy of the routes that nobody
-  // can reach.
+  // The plugin adds a page that loads scripts from another host, so it gets a copy of the routes that is not served.
   const copy = new Elysia().use(
     swagger({ path: "/docs", documentation: { info: { title: "Sluice", version } } }),
   );

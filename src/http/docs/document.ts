@@ -1,11 +1,10 @@
-// What every operation of the API's description shares: how a key is sent, how a refusal looks, which scope
-// is
-// asked for. Never invents an operation, a summary or a schema of a room.
+// Completes the OpenAPI document with what all operations share: authentication, refusals, scopes, models and
+// examples.
 
 import Type from "typebox";
 import { hoisted, modelNamed, type Models } from "./models.ts";
 import { operationIdOf } from "./names.ts";
-import { type JsonSchema, sampleOf } from "./sample.ts";
+import { type JsonSchema, exampleOf } from "./example.ts";
 import { pageParameters } from "../fields/schema.ts";
 
 export interface ApiDocument {
@@ -13,7 +12,7 @@ export interface ApiDocument {
   info: { title: string; version: string; description?: string };
   servers?: { url: string }[];
   tags?: { name: string }[];
-  /** What every operation asks for that says nothing else. */
+  /** Security of operations that set none themselves. */
   security?: Record<string, string[]>[];
   paths: Record<string, Record<string, ApiOperation>>;
   components: Record<string, Record<string, unknown>>;
@@ -25,7 +24,7 @@ export interface ApiOperation {
   description?: string;
   tags?: string[];
   deprecated?: boolean;
-  /** Only where it is not what all others ask for. */
+  /** Only where it differs from the document's. */
   security?: Record<string, string[]>[];
   "x-required-scopes"?: string[];
   parameters?: { name: string; in: string; schema?: JsonSchema; required?: boolean; description?: string }[];
@@ -37,7 +36,7 @@ export type Content = Record<string, { schema?: JsonSchema; example?: unknown }>
 
 export type ApiReply = { $ref: string } | { description: string; content?: Content };
 
-/** How every refusal looks. */
+/** The model of every refusal. */
 const problemModel = Type.Object({
   type: Type.String(),
   code: Type.String({ description: "For programs." }),
@@ -47,7 +46,7 @@ const problemModel = Type.Object({
   }),
 });
 
-/** Replies that operations name by reference, by status: name, when, and `type code detail` of an example. */
+/** Shared replies by status: name, description, and `type code` of the example. */
 const refusals = {
   400: [
     "BadRequest",
@@ -70,7 +69,7 @@ const refusals = {
   503: ["Unavailable", "Not now; `Retry-After` says when to come back.", "server_error unavailable"],
 } as const;
 
-/** What a person reads in the examples of these. */
+/** Details of the examples. */
 const details: Record<string, string> = {
   required: "This field is required.",
   not_authenticated: "Authentication credentials were not provided.",
@@ -83,14 +82,12 @@ const details: Record<string, string> = {
 
 type Refusal = keyof typeof refusals;
 
-/** One entry of an operation's `responses`: a refusal, said in one place. */
+/** A reference to a shared refusal, for an operation's `responses`. */
 export function refusal(status: Refusal): { $ref: string } {
   return { $ref: `#/components/responses/${refusals[status][0]}` };
 }
 
-/**
- * Completes what the routes said of themselves into a whole OpenAPI 3.1 document. Changes what it is given.
- */
+/** Completes the routes' descriptions into an OpenAPI 3.1 document; changes `document`. */
 export function completeDocument(document: ApiDocument): ApiDocument {
   const models: Models = { Problem: JSON.parse(JSON.stringify(problemModel)) as JsonSchema };
   const operations = Object.entries(document.paths).flatMap(([path, methods]) =>
@@ -140,13 +137,13 @@ function completeOperation(method: string, path: string, operation: ApiOperation
   if (required) tellScopes(path, operation, required);
 }
 
-/** Which scopes a key needs, and how it is refused. */
+/** Describes the scopes that a key needs, and adds the refusals. */
 function tellScopes(path: string, operation: ApiOperation, required: string[]): void {
   const named = required.map((scope) => `\`${scope}\``).join(", ");
   const asked =
     named === "" ? "Any personal API key will do." : `Scope${required.length > 1 ? "s" : ""}: ${named}.`;
   operation.description = [operation.description, asked].filter(Boolean).join("\n\n");
-  // The document says once that a key is needed.
+  // The document states the authentication once.
   delete operation.security;
   operation["x-required-scopes"] = required;
   const possible: Refusal[] = [401, 403, 429, 503];
@@ -160,12 +157,12 @@ const homes: Record<string, string> = {
   organization_id: "An organization's id, or `@current`: the one that the key's user chose last.",
 };
 
-/** Whether the parameter can be wrong. */
+/** Whether a value of the parameter may be invalid. */
 function isWanting({ in: place }: { in: string }): boolean {
   return place === "query";
 }
 
-/** Lists without a count are followed by their links. */
+/** A list with a count takes `limit` and `offset`; one without is paged by its links. */
 function isCounted(operation: ApiOperation): boolean {
   const { properties } = answerOf(operation);
   return properties?.["next"] !== undefined && properties["count"] !== undefined;
@@ -184,15 +181,15 @@ function answerOf({ responses }: ApiOperation): JsonSchema {
 
 function hoistModels(method: string, operation: ApiOperation, models: Models): void {
   for (const media of Object.values(operation.requestBody?.content ?? {})) {
-    media.example ??= sampleOf(media.schema ?? {});
+    media.example ??= exampleOf(media.schema ?? {});
     if (media.schema) asRequest(method, media.schema);
   }
   for (const media of mediaOf(operation)) if (media.schema) media.schema = hoisted(media.schema, models);
 }
 
 /**
- * A ThingRequest that changes a thing becomes a PatchedThing. Defaults are told in words alone: generated clients send
- * those of fields that nobody named, or want every such field to be named.
+ * Names a request's model by its method, and moves defaults into descriptions: generated clients would send default
+ * values of fields that the user did not set, or require those fields.
  */
 function asRequest(method: string, schema: JsonSchema): void {
   if (method === "patch" && schema.title !== undefined) {
@@ -209,7 +206,7 @@ function asRequest(method: string, schema: JsonSchema): void {
 
 function giveExamples(operation: ApiOperation, models: Models): void {
   for (const media of mediaOf(operation)) {
-    if (media.schema && !("example" in media)) media.example = sampleOf(media.schema, models);
+    if (media.schema && !("example" in media)) media.example = exampleOf(media.schema, models);
   }
 }
 

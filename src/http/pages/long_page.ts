@@ -1,4 +1,4 @@
-// Pages whose rows may be long: what fits into a reply, and what is read and sent of it at a time.
+// Pages whose rows may be long: which rows fit into a reply, and how they are read and sent in blocks.
 
 import { yieldToEventLoop } from "../../core/clock.ts";
 import { Fault } from "../../core/fault.ts";
@@ -6,9 +6,9 @@ import { httpLimits } from "../limits.ts";
 import { limits } from "../../core/limits.ts";
 
 /**
- * @param sizes bytes of each row of the page, in its order.
- * @throws Fault with `limit` as its attr, naming how many rows fit, where all of them are longer than a page may be.
- *   One row always fits.
+ * Checks that a page fits into a reply; a single row always does.
+ * @param sizes bytes of each row, in order.
+ * @throws Fault with attr `limit`, which names how many rows fit.
  */
 export function checkFits(sizes: readonly number[], bytesMax: number = httpLimits.pageBytesMax): void {
   const fits = fitting(sizes, bytesMax);
@@ -17,7 +17,7 @@ export function checkFits(sizes: readonly number[], bytesMax: number = httpLimit
   throw new Fault("max_value", detail, { attr: "limit" });
 }
 
-/** How many of the first of these fit into `bytesMax`, at least one; undefined when all do. */
+/** How many of the first rows fit into `bytesMax`, at least one; undefined when all do. */
 export function fitting(sizes: readonly number[], bytesMax: number): number | undefined {
   let bytes = 0;
   for (const [i, size] of sizes.entries()) {
@@ -27,7 +27,7 @@ export function fitting(sizes: readonly number[], bytesMax: number): number | un
   return undefined;
 }
 
-/** The list cut into blocks of at most `bytesMax`, or of a single element that is longer. */
+/** Splits the list into blocks of at most `bytesMax`; a longer element is a block of its own. */
 export function blocksOf<One>(
   list: readonly One[],
   sizeOf: (one: One) => number,
@@ -48,8 +48,8 @@ export function blocksOf<One>(
 }
 
 /**
- * Rows as JSON texts with a comma before each of them, some at a time: others have their turn in between. The first
- * block is read before this resolves, so that what is wrong with it has a status of its own.
+ * Rows as JSON texts, each with a comma before it, in slices; yields to the event loop in between. The first block is
+ * read before this resolves, so that its failure can still set the status.
  */
 export async function begunTexts<Row>(
   blocks: AsyncGenerator<Row[], void>,

@@ -1,12 +1,12 @@
-// Long replies, written and sent a slice at a time, so that a capture beside them waits for a slice only. Never
-// changes what JSON.stringify would have written.
+// Long JSON replies, written and sent in slices so that capture is delayed by one slice at most. The text is what
+// JSON.stringify would write.
 
 import { yieldToEventLoop } from "../../core/clock.ts";
 import { limits } from "../../core/limits.ts";
 
 const headers = { "content-type": "application/json" };
 
-/** A JSON reply of these parts, which are joined; long ones are neither copied nor sent in one go. */
+/** A JSON reply of these parts joined. A long one is sent in slices, without a copy. */
 export function slicedReply(parts: readonly Uint8Array[]): Response {
   const bytes = parts.reduce((sum, part) => sum + part.length, 0);
   if (bytes <= limits.replySliceBytes) return new Response(Buffer.concat(parts, bytes), { headers });
@@ -14,9 +14,9 @@ export function slicedReply(parts: readonly Uint8Array[]): Response {
 }
 
 /**
- * A JSON reply whose middle comes piece by piece, the next one asked for when the last one is on its way: what is
- * held of it is a piece. One that fails half way cuts the connection, so that no client takes what it has for the
- * whole. A short one is sent as a whole.
+ * A JSON reply whose middle is generated while it is sent: the next piece is requested when the last was taken, so
+ * that one piece is in memory. A failure half way closes the connection, so that no client takes the part for the
+ * whole. A short reply is sent whole.
  */
 export async function streamedReply(
   head: Uint8Array,
@@ -52,7 +52,7 @@ function sentAsRead(slices: Generator<Uint8Array, undefined> | AsyncGenerator<Ui
         else controller.enqueue(value);
         await yieldToEventLoop();
       },
-      // Its client has left: what is read for it ends.
+      // The client disconnected: the generator ends.
       cancel: async () => void (await slices.return(undefined)),
     },
     { highWaterMark: 0 },
@@ -61,8 +61,8 @@ function sentAsRead(slices: Generator<Uint8Array, undefined> | AsyncGenerator<Ui
 }
 
 /**
- * The object as a JSON reply, written member by member and element by element down to `levels` below it: what lies
- * deeper is written in one go.
+ * The object as a JSON reply, written member by member and element by element down to `levels` levels; deeper values
+ * are written in one step.
  */
 export async function slicedJson(value: Readonly<Record<string, unknown>>, levels = 2): Promise<Response> {
   const parts: Uint8Array[] = [];
@@ -78,7 +78,7 @@ export async function slicedJson(value: Readonly<Record<string, unknown>>, level
   return slicedReply(parts);
 }
 
-/** `show` of each row, with others' turns in between. */
+/** Applies `show` to each row, and yields to the event loop in between. */
 export async function shownInTurns<Row, Shown>(
   rows: readonly Row[],
   show: (row: Row) => Shown,
@@ -91,7 +91,7 @@ export async function shownInTurns<Row, Shown>(
   return shown;
 }
 
-/** A long page of a list as a sliced reply; anything else is left to whoever sends it. */
+/** A long page of a list as a sliced reply; undefined for any other value. */
 export async function longPageReply(value: unknown): Promise<Response | undefined> {
   if (!isPlainObject(value) || value instanceof Response) return undefined;
   const { results } = value;
@@ -130,7 +130,7 @@ function* elementsOf(list: readonly unknown[], levels: number): Generator<string
 function* membersOf(value: Readonly<Record<string, unknown>>, levels: number): Generator<string, undefined> {
   let before = "{";
   for (const [name, member] of Object.entries(value)) {
-    // What JSON has no word for is left out of an object.
+    // JSON.stringify omits these members.
     if (member === undefined || typeof member === "function" || typeof member === "symbol") continue;
     yield `${before}${JSON.stringify(name)}:`;
     yield* piecesOf(member, levels);
@@ -139,7 +139,7 @@ function* membersOf(value: Readonly<Record<string, unknown>>, levels: number): G
   yield before === "{" ? "{}" : "}";
 }
 
-/** Whether its members are what JSON shows of it. */
+/** Whether JSON shows the object's own members. */
 function isPlain(value: unknown): value is Readonly<Record<string, unknown>> {
   return typeof value === "object" && value !== null && !("toJSON" in value);
 }

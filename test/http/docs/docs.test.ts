@@ -1,7 +1,7 @@
 import { afterAll, beforeAll, expect, test } from "bun:test";
 import { Check } from "typebox/schema";
 import type { ApiDocument, ApiOperation, Content } from "../../../src/http/docs/document.ts";
-import type { JsonSchema } from "../../../src/http/docs/sample.ts";
+import type { JsonSchema } from "../../../src/http/docs/example.ts";
 import { startMsMax } from "../../support/accounts.ts";
 import { managementRoutes, type RunningApp, startApp } from "../../support/app.ts";
 import { cleanUp } from "../../support/cleanup.ts";
