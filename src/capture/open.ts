@@ -27,7 +27,7 @@ import { Quarantine } from "./journal/quarantine.ts";
 import type { Damage } from "./journal/recovery/recovery.ts";
 import { recentMinutes } from "./store.ts";
 import { type MergeTaker, typeRow } from "./flush/merge_row.ts";
-import { type Sharing, WarningBook } from "./warnings/warning_book.ts";
+import { type SharedBook, WarningBook } from "./warnings/warning_book.ts";
 
 export interface OpenCaptureOptions {
   dataDir: string;
@@ -40,7 +40,7 @@ export interface OpenCaptureOptions {
   /** Where Postgres is: host:port/name, without user and password; embedded unless told. */
   postgres?: string;
   /** Who keeps what has to be looked at as a whole, when this is one process of several that share a folder. */
-  shared?: Sharing & { merges: MergeTaker };
+  shared?: SharedBook & { merges: MergeTaker };
   flushIntervalMs: number;
   journalBytesMax: number;
   stores: Stores;

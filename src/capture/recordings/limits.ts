@@ -1,19 +1,19 @@
-// Bounds of recordings as they are captured, with their units and reasons.
+// Limits of capturing recordings.
 
 export const recordingLimits = {
   /**
-   * Bytes of one that are read, hashed or copied before other requests get their turn: a millisecond or two, where they
-   * are nothing but short events. Many senders have such a slice in one turn of the loop.
+   * Bytes of a snapshot read, hashed or copied before the event loop gets a turn: one or two milliseconds if it
+   * consists of short events. Several senders may each have such a slice in one turn.
    */
   snapshotSliceBytesMax: 128 * 1024,
-  /** Seconds of activity noted for one piece of a recording; recorders send every few seconds. */
+  /** Seconds of activity recorded for one piece; recorders send every few seconds. */
   snapshotActiveSecondsMax: 3600,
-  /** How far ahead of our clock a client's may be in a recording, in ms; a time beyond it is no time. */
+  /** How far a client's clock may be ahead, in ms; later times are ignored. */
   snapshotAheadMsMax: 7 * 86_400_000,
-  /** A text in a recording that is looked at (an address, an id), in bytes. */
+  /** Bytes of a text that is read from a recording, such as an address or an id. */
   snapshotTextBytesMax: 65_536,
-  /** The word for what recorded, in characters: web or mobile. */
+  /** Characters of the kind of recorder: web or mobile. */
   snapshotSourceCharsMax: 32,
-  /** Characters of a recording's first address that are kept; PostHog's number. */
+  /** Characters of a recording's first address; PostHog's number. */
   startUrlCharsMax: 512,
 };

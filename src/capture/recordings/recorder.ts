@@ -1,5 +1,5 @@
-// The recorder: takes the snapshots of one request into the lane of recordings, for a project that wants them. Never
-// lets them use up the journal's room for events.
+// Takes the snapshots of one request into the lane of recordings, if the project records sessions. Recordings have a
+// share of the journal, so that they leave room for events.
 
 import { yieldToEventLoop } from "../../core/clock.ts";
 import { Fault } from "../../core/fault.ts";
@@ -14,18 +14,18 @@ import { type SnapshotRow, type SnapshotSending, SnapshotReading, readSnapshot }
 
 export interface RecorderOptions extends SnapshotSending {
   journal: Journal;
-  /** Whether the project's sessions are recorded at all. */
+  /** Whether the project records sessions. */
   wanted: boolean;
-  /** How long a recording is kept. */
+  /** Days for which a recording is kept. */
   retentionDays: number;
-  /** Long ones are copied, and the copies acquired from it. */
+  /** Charged for copies of long snapshots. */
   lease?: MemoryLease | undefined;
 }
 
 export class Recorder {
-  /** Snapshots taken. */
+  /** Number of snapshots taken. */
   taken = 0;
-  /** True when some were left because nobody wants them: their sender may stop. */
+  /** Whether some were refused because the project does not record sessions; their sender may stop. */
   unwanted = false;
   readonly #options: RecorderOptions;
   readonly #failedBefore: number;
@@ -36,15 +36,18 @@ export class Recorder {
   }
 
   /**
-   * Lays entry `at` into the open block; returns why not, if it is not taken.
-   * @throws Fault unavailable when recordings have filled their part of the journal, journal_share_exceeded when those
-   * of this project have.
+   * Appends entry `at` to the open block; returns the reason when it is refused.
+   * @throws Fault unavailable when recordings have filled their share of the journal; journal_share_exceeded when this
+   * project has.
    */
   take(scan: BodyScanner, at: number): Reason | undefined {
     return this.#refused() ?? this.#keep(readSnapshot(scan, at, this.#options));
   }
 
-  /** The same for a long one; others get their turn between stretches. @throws Fault unavailable without memory too. */
+  /**
+   * As take(), for a long snapshot: yields to the event loop between slices.
+   * @throws Fault unavailable also when there is no memory for the copy.
+   */
   async takeLong(scan: BodyScanner, at: number): Promise<Reason | undefined> {
     const refused = this.#refused();
     if (refused) return refused;
@@ -75,26 +78,26 @@ export class Recorder {
     return undefined;
   }
 
-  /** True when a commit's worth of recordings waits for the disk: makeRoom() before more are taken. */
+  /** Whether enough recordings wait for the disk that makeRoom() must be called before more are taken. */
   get crowded(): boolean {
     return this.taken > 0 && this.#options.journal.recordings.crowded;
   }
 
-  /** Waits for the disk. */
+  /** Resolves when the waiting recordings are on disk. */
   async makeRoom(): Promise<void> {
     await this.#options.journal.recordings.commit();
   }
 
   /**
-   * Resolves when what was taken is as safe as `ack` says.
-   * @throws Fault unavailable when some of it could not be written.
+   * Resolves when the snapshots taken are as durable as `ack` says.
+   * @throws Fault unavailable when some could not be written.
    */
   async acknowledge(ack: "journal" | "stored" | "memory"): Promise<void> {
     const { journal } = this.#options;
     const { recordings } = journal;
     if (ack === "memory") return void recordings.commit().catch(() => {});
     await recordings.commit();
-    // Another request's commit may have tried to write them.
+    // The commit of another request may have included them.
     if (recordings.failedGroups !== this.#failedBefore) throw notKept();
     if (ack === "stored") await journal.stored(recordings);
   }

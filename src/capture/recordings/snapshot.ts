@@ -1,5 +1,5 @@
-// A snapshot: an event that carries a piece of a session's recording, read into a row of its own lane. Never takes one
-// for an event, and never changes what its recorder wrote.
+// Reads a snapshot, an event that carries a piece of a session recording, into a row of its own lane. The recorder's
+// JSON is not changed.
 
 import { captureLimits } from "../limits.ts";
 import { limits } from "../../core/limits.ts";
@@ -13,7 +13,7 @@ import type { BodyScanner } from "../scan/body_scanner.ts";
 import { type SnapshotFacts, textAt } from "./snapshot_facts.ts";
 import { SnapshotWalker } from "./snapshot_walker.ts";
 
-/** One chunk of a recording on its way into the columns. Its timestamp is when it came: that decides the partition. */
+/** One piece of a recording. Its timestamp is the time of arrival, which decides the partition. */
 export interface SnapshotRow {
   project_id: number;
   /** 16 bytes in ClickHouse's order. */
@@ -21,14 +21,14 @@ export interface SnapshotRow {
   session_id: string;
   window_id: string;
   distinct_id: ByteRange;
-  /** `web` unless the recorder says otherwise. */
+  /** `web` unless the recorder sets another. */
   source: string;
   facts: SnapshotFacts;
-  /** JSON text of an rrweb event or an array of them. */
+  /** JSON text of one rrweb event or an array of them. */
   data: ByteRange;
-  /** Nobody else has or changes the bytes of `data`. */
+  /** Whether the row owns the bytes of `data`, so that they need no copy. */
   own: boolean;
-  /** Microseconds since 1970: when the journal took it; like the next. */
+  /** Microseconds since 1970 when the journal took it; `expires_at` has the same unit. */
   timestamp: number;
   expires_at: number;
 }
@@ -39,15 +39,15 @@ export interface SnapshotSending {
   received: number;
 }
 
-/** Whether entry `at` is so long that it is read a stretch at a time. */
+/** Whether entry `at` is so long that it is read in slices. */
 export function isLongSnapshot({ entries }: BodyScanner, at: number): boolean {
   return entries[at + field.item + 1]! - entries[at + field.item]! > recordingLimits.snapshotSliceBytesMax;
 }
 
 /**
- * Reads entry `at` of the scan, whose name begins with `$snapshot`, at once. The row's moments are left to its taker;
- * the row is valid until the next call.
- * @returns why it is not taken, or the row.
+ * Reads entry `at`, whose event name begins with `$snapshot`, in one go. The caller sets the row's times; the row is
+ * valid until the next call.
+ * @returns the row, or the reason why it is refused.
  */
 export function readSnapshot(scan: BodyScanner, at: number, sending: SnapshotSending): SnapshotRow | Reason {
   short.open(scan, at, sending);
@@ -55,12 +55,12 @@ export function readSnapshot(scan: BodyScanner, at: number, sending: SnapshotSen
   return short.outcome!;
 }
 
-/** What a reading works at: its events, and for a long one a hash of its bytes and a copy of them. */
+/** Stages of a reading. Hash and copy also work in slices; only long snapshots are copied. */
 const stage = { walk: 0, hash: 1, copy: 2 } as const;
 
-/** One snapshot, read a stretch at a time. */
+/** Reads one snapshot in slices. */
 export class SnapshotReading {
-  /** Why it is not taken, or its row; once advance() said that it is through. */
+  /** The row, or the reason why it is refused; set once advance() has returned true. */
   outcome: SnapshotRow | Reason | undefined;
   readonly #walk = new SnapshotWalker();
   readonly #row: Row = emptyRow();
@@ -70,11 +70,11 @@ export class SnapshotReading {
   #sending!: SnapshotSending;
   #taken!: SnapshotRow;
   #hashes: [bigint, bigint] = [0n, 0n];
-  /** Bytes hashed or copied. */
+  /** Bytes hashed or copied so far. */
   #through = 0;
   #copy = nothing;
 
-  /** Begins with entry `at`. */
+  /** Starts with entry `at`. */
   open(scan: BodyScanner, at: number, sending: SnapshotSending): void {
     this.#scan = scan;
     this.#at = at;
@@ -98,7 +98,7 @@ export class SnapshotReading {
     return isObject ? undefined : "malformed_event_properties";
   }
 
-  /** Goes on for about `bytesMax` bytes; true when it is through. */
+  /** Continues for about `bytesMax` bytes; true when the reading is complete. */
   advance(bytesMax: number): boolean {
     if (this.outcome) return true;
     if (this.#stage === stage.walk) {
@@ -108,13 +108,13 @@ export class SnapshotReading {
     return this.outcome !== undefined;
   }
 
-  /** Behind the walk: what it found is a row, but for what a long one still wants. */
+  /** Checks what the walk found, and makes the row. */
   #judge(): void {
     const { bytes } = this.#scan;
     const { sessionId, windowId, source, data, facts } = this.#walk;
     const textOf = (place: { from: number; to: number }) => (place.to === 0 ? "" : textAt(bytes, place));
     const session_id = textOf(sessionId);
-    // Of 200 characters and more, nobody made an id.
+    // Valid ids are shorter; 200 characters is the limit.
     if (session_id === "" || session_id.length > limits.sessionIdCharsMax) {
       this.outcome = "missing_session_id";
       return;
@@ -146,7 +146,7 @@ export class SnapshotReading {
     }
   }
 
-  /** Reads the client's own uuid, if there is one. */
+  /** Reads the client's uuid, if there is a valid one. */
   #isNamed(): boolean {
     const { bytes, entries } = this.#scan;
     const from = entries[this.#at + field.uuid]!;
@@ -154,10 +154,10 @@ export class SnapshotReading {
     return bytes[from] === 0x22 && uuidFromText(bytes, from + 1, to - 1, this.#row.uuid);
   }
 
-  /** A chunk without a uuid is the same as another with the same content: a client's retry becomes one row too. */
+  /** A snapshot without a uuid gets a hash of its content, so that a client's retry becomes the same row. */
   #hash(bytesMax: number): void {
     const { source, from, to } = this.#taken.data;
-    // Not by `bytesMax`: however it is read, the hash is the same.
+    // The hash takes slices of a fixed size, so that it does not depend on `bytesMax`.
     for (
       let left = bytesMax;
       left > 0 && from + this.#through < to;
@@ -188,7 +188,7 @@ export class SnapshotReading {
     this.#copy = Buffer.allocUnsafeSlow(to - from);
   }
 
-  /** A long one is copied here: its block takes the copy as it is. */
+  /** Copies a long snapshot here in slices; its block then keeps the copy by reference. */
   #copyOn(bytesMax: number): void {
     const { source, from, to } = this.#taken.data;
     const begin = from + this.#through;
@@ -203,5 +203,5 @@ export class SnapshotReading {
 }
 
 const nothing = new Uint8Array(0);
-/** Used again for every short one. */
+/** Reused for every short snapshot. */
 const short = new SnapshotReading();

@@ -1,4 +1,4 @@
-// Chunks of recordings as columns, until they are sealed into a journal frame. Never awaits.
+// Pieces of recordings as columns, until they are sealed into a journal frame.
 
 import { captureLimits } from "../limits.ts";
 import { ByteColumn, writeBlockHead, writeColumnHead } from "../../storage/native/native.ts";
@@ -40,7 +40,7 @@ export class SnapshotBlock implements LaneBlock<SnapshotRow> {
   rows = 0;
   oldest = 0;
   readonly #columns = newColumns();
-  /** The column of data: long chunks are kept as they were handed over. */
+  /** The column `data`. Long pieces are kept by reference, not copied. */
   readonly #data = new Pieces();
 
   append(row: SnapshotRow): number {

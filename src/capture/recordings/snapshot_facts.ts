@@ -1,12 +1,12 @@
-// What the rrweb events of a snapshot tell: when, how much was clicked and typed, what the console said. Never reads
-// JSON: it is handed where the few members lie that matter.
+// Collects facts from the rrweb events of a snapshot: times, clicks, key presses, console messages. The walker passes
+// it the byte ranges of the members that matter.
 
 import { limits } from "../../core/limits.ts";
 import { recordingLimits } from "./limits.ts";
 
 export interface SnapshotFacts {
   events: number;
-  /** Milliseconds since 1970 by the client's clock; NaN when no event has a time that makes sense. */
+  /** Milliseconds since 1970 by the client's clock; NaN when no event has a valid time. */
   first: number;
   last: number;
   clicks: number;
@@ -15,7 +15,7 @@ export interface SnapshotFacts {
   consoleLogs: number;
   consoleWarns: number;
   consoleErrors: number;
-  /** Seconds since 1970 in which somebody did something, each once. */
+  /** Seconds since 1970 with user activity, each once. */
   active: Set<number>;
   startUrl: string;
 }
@@ -35,31 +35,31 @@ const mediaInteraction = 7;
 const drag = 12;
 const mouseSources = new Set([mouseMove, mouseInteraction, scroll, touchMove]);
 const activeSources = new Set([...mouseSources, viewportResize, input, mediaInteraction, drag]);
-/** rrweb's mouse interactions that are clicks: click, context menu, double click, and a finger lifted. */
+/** rrweb's mouse interactions that count as clicks: click, context menu, double click, and touch end. */
 const clickTypes = new Set([2, 3, 4, 9]);
 
-/** rrweb did not exist before. */
+/** Earlier times are invalid: rrweb did not exist. */
 const earliestMillis = Date.UTC(2015, 0, 1);
 
-/** Raw values, each as [from, to) of the body; to = 0 for one that is not there. */
-export interface TextPlace {
+/** A raw value as [from, to) of the body; to = 0 when it is absent. */
+export interface ValueRange {
   from: number;
   to: number;
 }
 
-/** The open event: its type and time, and of its data what may matter. */
+/** The event being read: its type and time, and the members of its data that may matter. */
 export interface OpenEvent {
   type: number;
   timestamp: number;
   hasData: boolean;
   source: number;
   dataType: number;
-  readonly href: TextPlace;
-  readonly plugin: TextPlace;
-  readonly level: TextPlace;
+  readonly href: ValueRange;
+  readonly plugin: ValueRange;
+  readonly level: ValueRange;
 }
 
-export class FactsBook {
+export class FactsCollector {
   readonly facts: SnapshotFacts = {
     events: 0,
     first: Number.NaN,
@@ -87,7 +87,7 @@ export class FactsBook {
   #latest = 0;
   #startUrlAt = Number.POSITIVE_INFINITY;
 
-  /** Begins anew. `latest`: the latest moment that makes sense, in milliseconds since 1970. */
+  /** Resets the facts. `latest`: the latest valid time, in milliseconds since 1970. */
   clear(bytes: Uint8Array, latest: number): void {
     this.#bytes = bytes;
     this.#latest = latest;
@@ -101,14 +101,14 @@ export class FactsBook {
     facts.startUrl = "";
   }
 
-  /** Begins with an event. */
+  /** Starts an event. */
   open(): void {
     this.event.type = Number.NaN;
     this.event.timestamp = Number.NaN;
     this.event.hasData = false;
   }
 
-  /** Begins with its data: of two, the last counts. */
+  /** Starts the event's data; of several `data` members the last counts. */
   openData(): void {
     const { event } = this;
     event.hasData = true;
@@ -119,7 +119,7 @@ export class FactsBook {
     event.level.to = 0;
   }
 
-  /** Counts the open event. */
+  /** Ends the event, and counts it. */
   close(): void {
     const { facts, event } = this;
     const at = event.timestamp;
@@ -165,7 +165,7 @@ export class FactsBook {
   }
 }
 
-/** A raw value as a number; NaN when it is none, or longer than any that makes sense. */
+/** A raw value as a number; NaN when it is not one, or longer than `snapshotNumberBytesMax`. */
 export function numberAt(bytes: Uint8Array, from: number, to: number): number {
   let value = 0;
   if (to - from > limits.snapshotNumberBytesMax) return Number.NaN;
@@ -183,8 +183,8 @@ function oddNumber(bytes: Uint8Array, from: number, to: number): number {
   return Number(decoder.decode(bytes.subarray(from, to)));
 }
 
-/** A raw value as a text; empty when it is none, or longer than any that is looked for. */
-export function textAt(bytes: Uint8Array, { from, to }: TextPlace): string {
+/** A raw value as a text; empty when it is not one, or longer than `snapshotTextBytesMax`. */
+export function textAt(bytes: Uint8Array, { from, to }: ValueRange): string {
   if (bytes[from] !== 0x22 || to - from > recordingLimits.snapshotTextBytesMax) return "";
   for (let at = from + 1; at < to - 1; at++) {
     if (bytes[at] === 0x5c) return JSON.parse(decoder.decode(bytes.subarray(from, to))) as string;

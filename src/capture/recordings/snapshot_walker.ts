@@ -1,24 +1,24 @@
-// The walk through a snapshot's properties: one pass that finds the session, the recording's events and what they
-// tell, a stretch at a time. Builds no objects: the scan checked the bytes, and most of them are only passed over.
+// Walks a snapshot's properties once, in slices, to find the session, the recording's events and their facts. No
+// objects are built: the scan has checked the JSON, and most of it is skipped.
 
 import { bytesOf } from "../../core/bytes.ts";
 import { JsonSkipper, pastGap } from "../../core/json/json_skipper.ts";
-import { FactsBook, type TextPlace, type SnapshotFacts, numberAt } from "./snapshot_facts.ts";
+import { FactsCollector, type ValueRange, type SnapshotFacts, numberAt } from "./snapshot_facts.ts";
 
-/** What the walk is in: the snapshot's properties, the array of events, an event, its data, the data's payload. */
+/** Where the walk is: in the properties, the array of events, an event, its data, or the data's payload. */
 const inPiece = 0;
 const inItems = 1;
 const inEvent = 2;
 const inData = 3;
 const inPayload = 4;
 
-/** What comes next: a member or item, or the end of what they are in; within a key; a value; within one. */
+/** What comes next: a member, item or closing bracket; inside a key; a value; inside a value. */
 const atNext = 0;
 const inKey = 1;
 const atValue = 2;
 const inValue = 3;
 
-/** Members that matter. */
+/** Members that are read. */
 const which = {
   none: 0,
   session_id: 1,
@@ -38,7 +38,7 @@ const which = {
 type Known = readonly (readonly [Uint8Array, number])[];
 const named = (keys: Record<string, number>): Known =>
   Object.entries(keys).map(([name, one]) => [bytesOf(name), one] as const);
-/** The same, by what they are in; an item has no key. */
+/** Members that are read at each level; items of an array have no key. */
 const known: readonly Known[] = [
   named({
     $session_id: which.session_id,
@@ -60,29 +60,29 @@ const known: readonly Known[] = [
 ];
 
 export class SnapshotWalker {
-  readonly sessionId: TextPlace = { from: 0, to: 0 };
-  readonly windowId: TextPlace = { from: 0, to: 0 };
-  readonly source: TextPlace = { from: 0, to: 0 };
-  /** The recording's events as they came: of several, the last. */
-  readonly data: TextPlace = { from: 0, to: 0 };
+  readonly sessionId: ValueRange = { from: 0, to: 0 };
+  readonly windowId: ValueRange = { from: 0, to: 0 };
+  readonly source: ValueRange = { from: 0, to: 0 };
+  /** The recording's events as sent; of several such members the last counts. */
+  readonly data: ValueRange = { from: 0, to: 0 };
   readonly #skipper = new JsonSkipper();
-  readonly #book = new FactsBook();
+  readonly #collector = new FactsCollector();
   #bytes: Uint8Array = new Uint8Array(0);
   #latest = 0;
   #at = 0;
   #level: number = inPiece;
   #next: number = atNext;
   #key: number = which.none;
-  /** Where the open key or value begins. */
+  /** Start of the current key or value. */
   #from = 0;
-  /** The data is one event, without an array around it. */
+  /** Whether the data is one event instead of an array. */
   #single = false;
 
-  /** Begins with the object at `from`; `latest`: the latest moment that makes sense, in milliseconds since 1970. */
+  /** Starts with the object at `from`. `latest`: the latest valid time, in milliseconds since 1970. */
   open(bytes: Uint8Array, from: number, latest: number): void {
     this.#bytes = bytes;
     this.#latest = latest;
-    this.#book.clear(bytes, latest);
+    this.#collector.clear(bytes, latest);
     this.sessionId.to = 0;
     this.windowId.to = 0;
     this.source.to = 0;
@@ -93,10 +93,10 @@ export class SnapshotWalker {
   }
 
   get facts(): SnapshotFacts {
-    return this.#book.facts;
+    return this.#collector.facts;
   }
 
-  /** Goes on for about `bytesMax` bytes; true when it is through. */
+  /** Continues for about `bytesMax` bytes; true when the walk is complete. */
   advance(bytesMax: number): boolean {
     const goal = this.#at + bytesMax;
     for (;;) {
@@ -125,7 +125,7 @@ export class SnapshotWalker {
     }
   }
 
-  /** A key or value begins that is passed over. */
+  /** Starts to skip a key or value. */
   #begin(what: number): void {
     this.#from = this.#at;
     this.#skipper.begin(this.#bytes, this.#at);
@@ -146,7 +146,7 @@ export class SnapshotWalker {
     return which.none;
   }
 
-  /** A value begins: one to be walked through, or passed over. */
+  /** Starts a value, which is either walked or skipped. */
   #open(): void {
     const first = this.#bytes[this.#at];
     const inside = this.#inside(first);
@@ -159,49 +159,49 @@ export class SnapshotWalker {
     this.#at++;
   }
 
-  /** What the value with this first byte is, where it matters what is in it; else inPiece. */
+  /** The level inside a value with this first byte, if the value is walked; otherwise inPiece. */
   #inside(first: number | undefined): number {
     const isObject = first === 0x7b;
     if (this.#level === inItems) {
       this.#key = which.none;
       if (!isObject) return inPiece;
-      this.#book.open();
+      this.#collector.open();
       return inEvent;
     }
     if (this.#key === which.data) return this.#insideData(isObject, first === 0x5b);
     if (!isObject) return inPiece;
     if (this.#key === which.eventData) {
-      this.#book.openData();
+      this.#collector.openData();
       return inData;
     }
     if (this.#key !== which.payload) return inPiece;
-    this.#book.event.level.to = 0;
+    this.#collector.event.level.to = 0;
     return inPayload;
   }
 
   #insideData(isObject: boolean, isArray: boolean): number {
-    this.#book.clear(this.#bytes, this.#latest);
+    this.#collector.clear(this.#bytes, this.#latest);
     this.data.from = this.#at;
     this.#single = isObject;
-    if (isObject) this.#book.open();
+    if (isObject) this.#collector.open();
     return isObject ? inEvent : isArray ? inItems : inPiece;
   }
 
-  /** Past a closing bracket; true when it was the last. */
+  /** Passes a closing bracket; true for the last one. */
   #close(): boolean {
     this.#at++;
     const level = this.#level;
     if (level === inPiece) return true;
-    if (level === inEvent) this.#book.close();
+    if (level === inEvent) this.#collector.close();
     const ended = level === inItems || (level === inEvent && this.#single);
     if (ended) this.data.to = this.#at;
     this.#level = ended ? inPiece : level - 1;
     return false;
   }
 
-  /** Notes the value that was passed over. */
+  /** Stores the value that was skipped. */
   #note(from: number, to: number): void {
-    const { event } = this.#book;
+    const { event } = this.#collector;
     switch (this.#key) {
       case which.none:
         return;
@@ -226,7 +226,7 @@ export class SnapshotWalker {
     }
   }
 
-  /** Of the snapshot's own members. */
+  /** Stores a member of the properties. */
   #noteOwn(from: number, to: number): void {
     if (this.#key === which.session_id) put(this.sessionId, from, to);
     else if (this.#key === which.window_id) put(this.windowId, from, to);
@@ -235,7 +235,7 @@ export class SnapshotWalker {
   }
 }
 
-function put(place: TextPlace, from: number, to: number): void {
+function put(place: ValueRange, from: number, to: number): void {
   place.from = from;
   place.to = to;
 }

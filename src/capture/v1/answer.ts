@@ -1,5 +1,5 @@
-// The v1 capture protocol: a batch whose key, clock and SDK stand in headers, and which is answered event by event. The
-// batch is written anew as one that /batch takes, and goes its way; nothing is kept here.
+// Answers POST requests of the v1 capture protocol: key, clock and SDK are in headers, and the reply has a result for
+// each event. The batch is translated to one for /batch, and goes through the same pipeline.
 
 import { bytesOf } from "../../core/bytes.ts";
 import { free } from "../../core/chunks.ts";
@@ -21,12 +21,12 @@ import { v1Fields } from "./problem.ts";
 import { resultBytesMax, resultsText } from "./results.ts";
 import { Translation, type TranslationOptions, uuidChars } from "./translation.ts";
 
-/** SDKs send what language models do to the second one, in the same form. */
+/** SDKs send events of language models to the second path, in the same format. */
 export const v1Paths = ["/i/v1/analytics/events", "/i/v1/ai/events"];
 
 export interface V1Options extends AnswerOptions {
   bodyBytesMax: number;
-  /** The client's address, if it is known. */
+  /** The client's IP address, if it is known. */
   addressOf(request: Request): string | undefined;
   uploadBounds?: UploadBounds;
 }
@@ -39,7 +39,7 @@ export interface V1Context {
 
 const noQuery = new URLSearchParams();
 
-/** Answers one POST. */
+/** Answers one POST request. */
 export async function answerV1(request: Request, context: V1Context): Promise<Response> {
   const { options, arenas } = context;
   const started = options.clock.elapsed();
@@ -59,10 +59,10 @@ export async function answerV1(request: Request, context: V1Context): Promise<Re
   return response;
 }
 
-/** A request's id is a uuid; it is sent back. */
+/** A request's id is a uuid; the reply repeats it. */
 const requestIdCharsMax = 64;
 
-/** Takes the batch of a request in; returns its results. @throws Fault for one that is refused whole. */
+/** Captures the batch of a request; returns its results as JSON. @throws Fault when the whole request is refused. */
 async function take(request: Request, { options, arenas }: V1Context, place: BodyMemory): Promise<string> {
   const { lease } = place;
   const key = bearerOf(request);
@@ -83,26 +83,26 @@ async function take(request: Request, { options, arenas }: V1Context, place: Bod
   const from = { sent_at: sentAtOf(request), nameless: false, address };
   const sent = { ...from, body, arena, borrowed: arenas.lend(body), lease };
   const { ignored } = await capture({ ...sent, refused, warnings: warned }, options);
-  // Warnings are read out of it later where nobody waits for them.
+  // Warnings are read from the body later when the request does not wait for them.
   if (!isCopied && options.ack !== "memory") free(body, true);
   lease.hold(uuids.length + (uuids.length / uuidChars) * resultBytesMax);
   const reasons = new Map(ignored.list.map(({ index, reason }) => [index, reason]));
   return await resultsText({ uuids, ignored: reasons, warned });
 }
 
-/** What the request holds is its project's from here on. @throws Fault invalid_api_key as ProjectKeys.admit(). */
+/** Charges the request's memory to its project. @throws Fault invalid_api_key as ProjectKeys.admit(). */
 async function assign(key: string, { keys }: V1Options, { lease }: BodyMemory): Promise<void> {
   lease.assign(keys.find(key) ?? (await keys.admit(key)));
 }
 
-/** Writes a body anew, and frees it. @throws Fault when it is no v1 batch. */
+/** Translates a body, and frees it. @throws Fault when it is not a v1 batch. */
 async function translated(
   sent: Uint8Array,
   options: TranslationOptions,
   { arena, arenas, lease }: BodyMemory,
 ): Promise<Translation> {
   try {
-    // The arena for short bodies is only ours until the first turn of others.
+    // The arena for short bodies is borrowed only until the event loop gets a turn.
     let borrowed = arena ? undefined : arenas.lend(sent);
     let scan = scanOf(borrowed?.hold(sent) ?? sent, borrowed ?? arena);
     if (!scan.advance(captureLimits.sliceBytesMax)) {
@@ -137,12 +137,12 @@ function checkBatch(scan: BodyScanner): void {
   }
   const [first] = scan.ignored.list;
   if (first) {
-    const detail = `batch[${first.index}] is no object, and has no uuid: nothing of the batch is kept.`;
+    const detail = `batch[${first.index}] is not an object and has no uuid: nothing of the batch is kept.`;
     throw new Fault("missing_event_uuid", detail);
   }
 }
 
-/** The project key of the Authorization header. @throws Fault missing_api_key. */
+/** The project key in the Authorization header. @throws Fault missing_api_key. */
 function bearerOf({ headers }: Request): string {
   const sent = headers.get("authorization") ?? "";
   const key = sent.slice(0, scheme.length).toLowerCase() === scheme ? sent.slice(scheme.length).trim() : "";
@@ -153,7 +153,7 @@ function bearerOf({ headers }: Request): string {
 
 const scheme = "bearer ";
 
-/** `$lib` and `$lib_version` as PostHog-Sdk-Info names them (`name/version`), as JSON; empty when it does not. */
+/** `$lib` and `$lib_version` from the header PostHog-Sdk-Info (`name/version`), as JSON members; empty without it. */
 function sdkOf({ headers }: Request): string {
   const info = headers.get("posthog-sdk-info") ?? "";
   const slash = info.lastIndexOf("/");
@@ -162,7 +162,7 @@ function sdkOf({ headers }: Request): string {
   return `"$lib":${JSON.stringify(name)},"$lib_version":${JSON.stringify(version)}`;
 }
 
-/** When the client sent it by its own clock, in microseconds since 1970; NaN when it does not say. */
+/** When the client sent the request by its own clock, in microseconds since 1970; NaN when it does not say. */
 function sentAtOf({ headers }: Request): number {
   const text = bytesOf(headers.get("posthog-request-timestamp") ?? "");
   return readIso(text, 0, text.length);

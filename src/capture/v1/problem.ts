@@ -1,9 +1,9 @@
-// How a v1 request is refused: PostHog's `error` and `error_description`, which its SDKs show, beside the fields that
-// every refusal has here.
+// Fields of a refused v1 request beside those of every refusal: PostHog's `error` and `error_description`, which its
+// SDKs show.
 
 import type { Fault, FaultCode } from "../../core/fault.ts";
 
-/** PostHog's words for codes that it calls otherwise. */
+/** Codes that PostHog names differently. */
 const tags: Partial<Record<FaultCode, string>> = {
   no_data: "empty_body",
   invalid_payload: "request_parsing_error",
@@ -15,7 +15,7 @@ const tags: Partial<Record<FaultCode, string>> = {
   changes_share_exceeded: "service_unavailable",
 };
 
-/** The further fields of a fault's body. */
+/** The additional fields of a fault's body. */
 export function v1Fields({ code, detail }: Fault): { error: string; error_description: string } {
   return { error: tags[code] ?? code, error_description: detail };
 }

@@ -1,28 +1,27 @@
-// Spikes: minutes in which a project sends far more than usual. Counts and compares; never rejects, delays
-// or waits.
+// Detects spikes: minutes in which a project sends far more events than usual. Events are only counted, not rejected.
 
 import { captureLimits } from "../limits.ts";
 import { warningLimits } from "./limits.ts";
 
 export interface Spike {
   project_id: number;
-  /** Milliseconds since 1970: the beginning of its first minute, and of the minute after its last. */
+  /** Start of its first minute and end of its last, in milliseconds since 1970. */
   start: number;
   end: number | undefined;
-  /** Events in its busiest minute so far. */
+  /** Events of its busiest minute so far. */
   peak: number;
-  /** Mean events a minute in the hour before it, or in as much of that as the project has sent events. */
+  /** Mean events a minute in the hour before it, or since the project's first events if that is shorter. */
   baseline: number;
 }
 
 interface Watched {
-  /** Events of each of the last minutes, at their number modulo captureLimits.spikeMinutes. */
+  /** Events of each of the last minutes, at the minute's number modulo captureLimits.spikeMinutes. */
   minutes: Float64Array;
   /** Their sum. */
   sum: number;
   /** Events of the current minute. */
   now: number;
-  /** Minutes since 1970: the first one to compare with. */
+  /** The first minute to compare with, in minutes since 1970. */
   since: number;
   spike: Spike | undefined;
 }
@@ -31,15 +30,15 @@ const minuteMs = 60_000;
 
 export class SpikeWatch {
   readonly #projects = new Map<number, Watched>();
-  /** Projects that sent events before the last hour, as many as are watched: for them a quiet hour is a quiet hour. */
+  /** Projects that sent events before the last hour. For them, a silent hour counts as zero events. */
   readonly #old = new Set<number>();
-  /** Minutes since 1970; events of an earlier one (a clock that went back) count into it. */
+  /** The current minute, since 1970. If the clock goes back, events still count into it. */
   #minute = 0;
   #ended: Spike[] = [];
-  /** False while an earlier hour may still be seeded: counts, finds nothing. */
+  /** False until seed() has been called for the last hour; counts, but reports no spikes. */
   armed = false;
 
-  /** Counts `events` of a project at `now` (ms); returns the spike that begins with them, if one does. */
+  /** Counts `events` of a project at `now` (ms); returns the spike that starts with them, if one does. */
   count(project_id: number, events: number, now: number): Spike | undefined {
     this.#advance(now);
     const watched = this.#watch(project_id);
@@ -49,7 +48,7 @@ export class SpikeWatch {
       watched.spike.peak = Math.max(watched.spike.peak, watched.now);
       return undefined;
     }
-    // A project's first minute has nothing to be compared with, and the next ones only have those since.
+    // A project's first minute has nothing to compare with, and later ones have only the minutes since.
     const compared = Math.min(captureLimits.spikeMinutes, this.#minute - watched.since);
     if (compared <= 0) return undefined;
     const baseline = watched.sum / compared;
@@ -59,10 +58,7 @@ export class SpikeWatch {
     return watched.spike;
   }
 
-  /**
-   * Adds what was counted elsewhere, for a minute (since 1970) before the current one: an earlier
-   * process's.
-   */
+  /** Adds events that an earlier process counted in a past minute (minutes since 1970). */
   seed(project_id: number, minute: number, events: number, now: number): void {
     this.#advance(now);
     const age = this.#minute - minute;
@@ -74,13 +70,13 @@ export class SpikeWatch {
     watched.since = Math.min(watched.since, minute);
   }
 
-  /** Takes the spikes that are over at `now` (ms). */
+  /** Removes and returns the spikes that have ended by `now` (ms). */
   takeEnded(now: number): Spike[] {
     this.#advance(now);
     return this.#ended.splice(0);
   }
 
-  /** How many projects are watched. */
+  /** Number of projects watched. */
   get size(): number {
     return this.#projects.size;
   }
@@ -95,11 +91,11 @@ export class SpikeWatch {
     return watched;
   }
 
-  /** Ends every minute before `now`'s. After more than an hour of silence nothing is left of what was. */
+  /** Ends every minute before that of `now`. After an hour of silence, all counts are zero. */
   #advance(now: number): void {
     const minute = Math.floor(now / minuteMs);
     if (minute < this.#minute - captureLimits.spikeMinutes) {
-      // A clock that was far ahead was set right: what was counted under it says nothing.
+      // The clock was far ahead and was corrected: its counts are invalid.
       this.#projects.clear();
       this.#minute = 0;
     }
@@ -120,7 +116,7 @@ export class SpikeWatch {
     const lasted = spike ? (this.#minute + 1) * minuteMs - spike.start : 0;
     if (spike && !isSpike(now, spike.baseline)) this.#end(watched, spike, this.#minute * minuteMs);
     else if (spike && lasted >= captureLimits.spikeMinutes * minuteMs) {
-      // An hour of it is no spike any more: it is what the next hour is compared with.
+      // After an hour, a spike is the new normal: the next hour is compared with it.
       this.#end(watched, spike, (this.#minute + 1) * minuteMs);
     }
     const place = this.#minute % captureLimits.spikeMinutes;

@@ -1,21 +1,20 @@
-// A warning as a row, and rows of warnings as columns: written once, like events. Never knows why one is
-// given.
+// Ingestion warnings as rows, and a block of them as columns for the journal.
 
 import { ByteColumn, writeBlockHead, writeColumnHead } from "../../storage/native/native.ts";
 import type { LaneBlock } from "../journal/lane_block.ts";
 
 export interface WarningRow {
   project_id: number;
-  /** A Reason, a Warning, or a kind of spike. */
+  /** A Reason, a Warning, or a type of spike. */
   type: string;
   /** JSON text of an object. */
   details: string;
-  /** As the client named it; empty when it did not. */
+  /** The event's name as the client sent it; empty without one. */
   event: string;
   distinct_id: string;
-  /** Events it stands for. */
+  /** Number of events that the row stands for. */
   count: number;
-  /** Microseconds since 1970, UTC: when the server saw it. */
+  /** When the server received it, in microseconds since 1970. */
   timestamp: number;
 }
 

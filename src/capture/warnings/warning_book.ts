@@ -1,5 +1,5 @@
-// The warning book: what is told about a project's events, into the journal's lane of warnings. Never holds
-// an event back, and never lets a flood of bad events become a flood of rows.
+// Writes ingestion warnings to the journal's lane of warnings. Events do not wait for it, and the number of rows is
+// bounded however many events are bad.
 
 import type { Clock } from "../../core/clock.ts";
 import { warningLimits } from "./limits.ts";
@@ -11,29 +11,29 @@ import type { Lane } from "../journal/lane.ts";
 import type { Outcomes, Reason, Warning } from "../event/outcome.ts";
 import type { Repaired } from "../decode/repair.ts";
 import { type Spike, SpikeWatch } from "./spike.ts";
-import { type Admitting, WarningQuota, type Unlisted, minuteMicros } from "./warning_quota.ts";
+import { type WarningLimiter, WarningQuota, type Unlisted, minuteMicros } from "./warning_quota.ts";
 import type { WarningRow } from "./warning.ts";
 
 export interface WarningBookOptions {
   lane: Lane<WarningRow>;
-  /** Counts a spike that began. */
+  /** Counts a spike in the metrics. */
   spiked(): void;
-  /** Who counts for several processes, this one among them; unset, it counts alone. */
-  shared?: Sharing;
+  /** The process that counts for several, including this one; without it, this process counts alone. */
+  shared?: SharedBook;
   clock: Clock;
   log: Log;
 }
 
-/** Keeps what has to be looked at as a whole. */
-export interface Sharing extends Admitting {
-  /** Live events that were taken. */
+/** The part of the book that one process keeps for all. */
+export interface SharedBook extends WarningLimiter {
+  /** Counts live events that were accepted. */
   count(project_id: number, events: number): void;
 }
 
-/** What one answered request leaves to tell. */
-export interface Told {
+/** The outcomes of one answered request. */
+export interface RequestOutcomes {
   project_id: number;
-  /** The body that the outcomes' entries point into. */
+  /** The body that entries of the outcomes point into. */
   bytes: Uint8Array;
   ignored: Outcomes<Reason>;
   warned: Outcomes<Warning>;
@@ -44,7 +44,7 @@ export interface Told {
 export class WarningBook {
   readonly #options: WarningBookOptions;
   readonly #own = new WarningQuota();
-  readonly #quota: Admitting;
+  readonly #quota: WarningLimiter;
   readonly #spikes = new SpikeWatch();
 
   constructor(options: WarningBookOptions) {
@@ -53,11 +53,10 @@ export class WarningBook {
   }
 
   /**
-   * Lists the first examples of each type, counts the rest. Resolves when what it lists is on the disk; a
-   * journal that cannot be written is logged there, and the events themselves are counted in the metrics
-   * all the same.
+   * Lists the first examples of each type, and counts the rest. Resolves when the listed ones are on disk, or the
+   * journal has logged its failure; metrics count the events in either case.
    */
-  async note({ project_id, bytes, ignored, warned, repaired }: Told): Promise<void> {
+  async note({ project_id, bytes, ignored, warned, repaired }: RequestOutcomes): Promise<void> {
     if (ignored.total + warned.total === 0) return;
     const now = this.#options.clock.now() * 1000;
     const listing: (number | Promise<number>)[] = [];
@@ -68,7 +67,7 @@ export class WarningBook {
         const examples = outcomes.examples.filter((example) => example.type === type);
         const rows = (most: number) =>
           examples.slice(0, most).map((example) => warningText(example, bytes, project_id, now, repaired));
-        // The body may be gone once somebody else has said how many there is room for.
+        // Rows are made now, since the body may be freed before another process answers.
         listing.push(typeof room === "number" ? this.#list(rows(room)) : this.#listLater(rows(count), room));
       }
     }
@@ -76,7 +75,7 @@ export class WarningBook {
     if (listed.some((rows) => rows !== 0)) await this.#commit();
   }
 
-  /** Lists rows; returns how many. */
+  /** Appends rows; returns how many. */
   #list(rows: WarningRow[]): number {
     for (const row of rows) this.#options.lane.append(row);
     return rows.length;
@@ -86,17 +85,17 @@ export class WarningBook {
     return this.#list(rows.slice(0, await room));
   }
 
-  /** Says to another process how many warnings it may list; the rest is counted here. */
+  /** Tells another process how many warnings it may list; the rest is counted here. */
   admit(project_id: number, type: string, count: number): number {
     return this.#own.admit(project_id, type, count, this.#options.clock.now() * 1000);
   }
 
-  /** Takes in what another process did not list. */
+  /** Adds warnings that another process did not list. */
   countUnlisted(unlisted: readonly Unlisted[]): void {
     for (const one of unlisted) this.#own.add(one);
   }
 
-  /** Tells of merges and types of groups that were refused once they were decided; their events are kept. */
+  /** Lists merges and group types that Postgres refused. Their events are stored. */
   noteRefused({ refused, refusedTypes }: Applied): void {
     const now = this.#options.clock.now() * 1000;
     const tell = (type: Warning, project_id: number, about: object, distinct_id: string) => {
@@ -119,7 +118,7 @@ export class WarningBook {
     if (refused.length + refusedTypes.length > 0) void this.#commit();
   }
 
-  /** Live events that were taken. */
+  /** Counts live events that were accepted; starts a spike if they are one. */
   count(project_id: number, events: number): void {
     if (this.#options.shared) return this.#options.shared.count(project_id, events);
     const spike = this.#spikes.count(project_id, events, this.#options.clock.now());
@@ -132,8 +131,8 @@ export class WarningBook {
   }
 
   /**
-   * Begins to tell of spikes. `recent`: events by project and minute that this process did not count, from
-   * earlier in the hour; without them every start in the middle of a busy hour would look like a spike.
+   * Starts detecting spikes. `recent`: events by project and minute that this process did not count, from the last
+   * hour. Without them, a start during a busy hour would look like a spike.
    */
   watch(recent: readonly { project_id: number; minute: number; events: number }[]): void {
     const now = this.#options.clock.now();
@@ -141,7 +140,7 @@ export class WarningBook {
     this.#spikes.armed = true;
   }
 
-  /** Writes down what minutes that are over have left. */
+  /** Writes the counts and spikes of minutes that are over. */
   async look(now = this.#options.clock.now()): Promise<void> {
     const unlisted = [...this.#own.take(now * 1000), ...(this.#options.shared?.take(now * 1000) ?? [])];
     for (const { project_id, type, minute, count } of unlisted) {
@@ -154,7 +153,7 @@ export class WarningBook {
         event: "",
         distinct_id: "",
         count,
-        // The minute's last moment, so that it is found by the minute's own bounds.
+        // The minute's last microsecond, so that a query for the minute finds it.
         timestamp: (minute + 1) * minuteMicros - 1,
       });
     }
@@ -163,7 +162,7 @@ export class WarningBook {
     if (unlisted.length + ended.length > 0) await this.#commit();
   }
 
-  /** Writes down all that is still counted in memory. */
+  /** Writes everything that is counted in memory. */
   async close(): Promise<void> {
     await this.look(Number.POSITIVE_INFINITY);
   }
@@ -171,8 +170,8 @@ export class WarningBook {
   #spike(type: "spike_detected" | "spike_ended", spike: Spike, at: number): void {
     const { project_id, start, end, peak, baseline } = spike;
     const message =
-      `More than ${warningLimits.spikeFactor} times the usual live events of a minute, and more than ` +
-      `${warningLimits.spikeEventsMin}. All of them are kept.`;
+      `More than ${warningLimits.spikeFactor} times the usual number of live events in a minute, and more than ` +
+      `${warningLimits.spikeEventsMin}. All of them are stored.`;
     const ends = end === undefined ? null : isoOf(end);
     const details = JSON.stringify({ message, start: isoOf(start), end: ends, peak, baseline });
     this.#options.lane.append({

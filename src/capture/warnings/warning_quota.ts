@@ -1,11 +1,10 @@
-// The quota: how many warnings of one type a project may list this minute, and how many more there were.
-// Never waits, never forgets a count before it was taken.
+// Limits how many warnings of one type a project may list in a minute, and counts the rest.
 
 import { captureLimits } from "../limits.ts";
 
 export const minuteMicros = 60_000_000;
 
-/** What was counted beyond the listed ones in one minute. */
+/** Warnings of one minute that were counted but not listed. */
 export interface Unlisted {
   project_id: number;
   type: string;
@@ -14,11 +13,11 @@ export interface Unlisted {
   count: number;
 }
 
-/** Who says how many warnings may be listed: this process, or one that does so for several. */
-export interface Admitting {
-  /** Counts `count` warnings in; how many of them may be listed one by one. `now` in microseconds. */
+/** Grants places for warnings: this process, or one that does so for several. */
+export interface WarningLimiter {
+  /** Counts `count` warnings; returns how many of them may be listed. `now` in microseconds. */
   admit(project_id: number, type: string, count: number, now: number): number | Promise<number>;
-  /** Takes the counts of other minutes than the one of `now` (microseconds): of all, for Infinity. */
+  /** Removes and returns the counts of minutes other than that of `now` (microseconds); Infinity returns all. */
   take(now: number): Unlisted[];
 }
 
@@ -26,7 +25,7 @@ interface Entry extends Unlisted {
   listed: number;
 }
 
-export class WarningQuota implements Admitting {
+export class WarningQuota implements WarningLimiter {
   readonly #open = new Map<string, Entry>();
   #past: Unlisted[] = [];
 
@@ -49,7 +48,7 @@ export class WarningQuota implements Admitting {
     return listed;
   }
 
-  /** Takes in what another process counted and listed nothing of. */
+  /** Adds a count of another process, which listed none of it. */
   add({ project_id, type, minute, count }: Unlisted): void {
     const entry = this.#open.get(`${project_id} ${type}`);
     const known =
