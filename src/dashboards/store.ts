@@ -6,6 +6,7 @@ import { limits } from "../core/limits.ts";
 import { isoOf } from "../http/fields/field_time.ts";
 import { shownInTurns } from "../http/pages/sliced.ts";
 import type { Postgres } from "../storage/postgres/postgres.ts";
+import { userJson } from "../storage/postgres/user_json.ts";
 import type { Dashboard, DashboardUpdate, DashboardInput, User } from "./model.ts";
 
 interface DashboardRow {
@@ -23,12 +24,7 @@ interface DashboardRow {
 function columns(sql: Postgres) {
   return sql`
     d.id, d.name, d.description, d.pinned, d.tags, d.deleted, d.created_at, d.updated_at,
-    CASE WHEN u.id IS NULL THEN NULL ELSE json_build_object(
-      'id', u.id, 'uuid', u.uuid, 'distinct_id', u.distinct_id, 'first_name', u.first_name,
-      'last_name', u.last_name, 'email', u.email, 'is_email_verified', coalesce(u.is_email_verified, false),
-      'hedgehog_config', coalesce(u.hedgehog_config, '{}'),
-      'role_at_organization', coalesce(u.role_at_organization, '')
-    ) END AS created_by
+    ${userJson(sql, "u")} AS created_by
     FROM dashboards d LEFT JOIN users u ON u.id = d.created_by`;
 }
 

@@ -1,7 +1,7 @@
 // Reads a page of events with long properties. Keys and sizes come first, so that a page that is too large is refused
 // before the reply begins; then properties, block by block.
 
-import { blocksOf, checkFits } from "../http/pages/long_page.ts";
+import { begun, blocksOf, checkFits } from "../http/pages/long_page.ts";
 import type { ClickHouse } from "../storage/clickhouse/clickhouse.ts";
 import {
   type EventKey,
@@ -38,12 +38,7 @@ export async function blockedEvents(
   const sizes = await sizesOf(clickhouse, project_id, events);
   checkFits([...sizes.values()]);
   const blocks = blocksOf(events, (one) => sizes.get(one)!);
-  const pieces = readBlocks(clickhouse, project_id, blocks);
-  const first = await pieces.next();
-  return (async function* () {
-    if (!first.done) yield first.value;
-    yield* pieces;
-  })();
+  return await begun(readBlocks(clickhouse, project_id, blocks));
 }
 
 /** Bytes of each event in the reply, in the same order. */
@@ -68,25 +63,16 @@ async function* readBlocks(
   project_id: number,
   blocks: readonly KeyedEvent[][],
 ): AsyncGenerator<Uint8Array, void> {
-  const settings = { ...queryOptions.settings, ...propertiesSettings };
+  const options = { ...queryOptions, settings: { ...queryOptions.settings, ...propertiesSettings } };
   for (const block of blocks) {
-    const answer = await clickhouse.bytes(
-      `${propertiesText} FORMAT RowBinary`,
-      keyParams(project_id, block),
-      {
-        ...queryOptions,
-        settings,
-      },
-    );
+    const params = keyParams(project_id, block);
+    const answer = await clickhouse.bytes(`${propertiesText} FORMAT RowBinary`, params, options);
     const found = propertiesIn(answer);
     for (const { uuid, head, tail } of block) {
       const properties = found.get(uuid);
       if (!properties) continue;
-      yield Buffer.concat([
-        Buffer.from(head),
-        properties.length > 0 ? properties : noProperties,
-        Buffer.from(tail),
-      ]);
+      const shown = properties.length > 0 ? properties : noProperties;
+      yield Buffer.concat([Buffer.from(head), shown, Buffer.from(tail)]);
     }
   }
 }

@@ -1,7 +1,6 @@
 // Queries in ClickHouse for events, newest first. Properties are not parsed: a reply has the client's text.
 
 import { eventListLimits } from "./limits.ts";
-import { limits } from "../core/limits.ts";
 import { type ClickHouse, isTooBig } from "../storage/clickhouse/clickhouse.ts";
 import { type Conditions, conditionsOf } from "../storage/events/conditions.ts";
 import {
@@ -10,7 +9,7 @@ import {
   readsPersons,
 } from "../storage/events/property_filter.ts";
 import { blockedEvents } from "./block_store.ts";
-import { queryOptions } from "../storage/clickhouse/query_options.ts";
+import { queryOptions, wholePageOptions } from "../storage/clickhouse/query_options.ts";
 import { eventText, type PageQuestion } from "./page_store.ts";
 
 /** Absent fields do not filter. `after` and `before` are `YYYY-MM-DD hh:mm:ss.uuuuuu` in UTC, both exclusive. */
@@ -78,15 +77,10 @@ async function wholeEvents(
   clickhouse: ClickHouse,
   { from, params }: PageQuestion,
 ): Promise<Uint8Array | undefined> {
-  const settings = {
-    ...queryOptions.settings,
-    output_format_json_escape_forward_slashes: 0,
-    max_memory_usage: limits.readSmallBytesMax,
-    max_result_bytes: limits.pageWholeBytesMax,
-  };
+  const settings = { ...wholePageOptions.settings, output_format_json_escape_forward_slashes: 0 };
   try {
     return await clickhouse.bytes(`SELECT ${eventText} AS line ${from} FORMAT RawBLOB`, params, {
-      ...queryOptions,
+      ...wholePageOptions,
       settings,
     });
   } catch (thrown) {

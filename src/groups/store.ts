@@ -1,9 +1,8 @@
 // Queries in ClickHouse for groups, sorted by type and key. Groups are made by `$groupidentify` events.
 
-import { limits } from "../core/limits.ts";
 import { blocksOf, checkFits } from "../http/pages/long_page.ts";
 import { type ClickHouse, isTooBig, type QueryOptions } from "../storage/clickhouse/clickhouse.ts";
-import { queryOptions } from "../storage/clickhouse/query_options.ts";
+import { queryOptions, wholePageOptions } from "../storage/clickhouse/query_options.ts";
 import { conditionsOf } from "../storage/events/conditions.ts";
 
 export interface Group {
@@ -74,13 +73,7 @@ export async function* groupBlocks(
   keys: readonly GroupKey[],
 ): AsyncGenerator<Group[], void> {
   if (keys.length === 0) return;
-  const settings = {
-    ...queryOptions.settings,
-    max_memory_usage: limits.readSmallBytesMax,
-    max_result_bytes: limits.pageWholeBytesMax,
-  };
-  const wholeOptions = { ...queryOptions, settings };
-  const whole = await readGroups(clickhouse, project_id, keys, wholeOptions).catch((thrown: unknown) => {
+  const whole = await readGroups(clickhouse, project_id, keys, wholePageOptions).catch((thrown: unknown) => {
     if (!isTooBig(thrown)) throw thrown;
     return undefined;
   });

@@ -49,7 +49,7 @@ export function listen(
 ): Listening {
   app.compile();
   const paths = app.routes.map(({ path }) => path);
-  const server = bind(host, port, {
+  const options: Bun.Serve.Options<undefined> = {
     hostname: host,
     port,
     // With Bun's default, a second server would silently take every other connection of the first.
@@ -60,20 +60,17 @@ export function listen(
     maxRequestBodySize: bodyBytesMax * (limits.drainFactor + 1),
     idleTimeout: httpLimits.idleSecondsMax,
     ...targetRoutes(paths, (request) => app.fetch(request)),
-  });
+  };
+  let server: Bun.Server<undefined>;
+  try {
+    server = Bun.serve(options);
+  } catch (thrown) {
+    throw cannotListen(host, port, thrown);
+  }
   peers?.accept(server);
   const bound = server.port ?? port;
   const shown = host.includes(":") ? `[${host}]` : host;
   return { url: `http://${shown}:${bound}`, port: bound, stop: () => server.stop() };
-}
-
-/** @throws UserError when the address cannot be bound. */
-function bind(host: string, port: number, options: Bun.Serve.Options<undefined>): Bun.Server<undefined> {
-  try {
-    return Bun.serve(options);
-  } catch (thrown) {
-    throw cannotListen(host, port, thrown);
-  }
 }
 
 /**

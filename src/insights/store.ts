@@ -7,6 +7,7 @@ import { limits } from "../core/limits.ts";
 import { missingReference } from "../http/fields/field_fault.ts";
 import { checkFits } from "../http/pages/long_page.ts";
 import type { Postgres, PostgresTransaction } from "../storage/postgres/postgres.ts";
+import { userJson } from "../storage/postgres/user_json.ts";
 import { rowBytes } from "../storage/clickhouse/row_bytes.ts";
 import type { InsightUpdate, InsightInput, User } from "./model.ts";
 
@@ -38,17 +39,10 @@ export interface InsightFilter {
 }
 
 function columns(sql: Postgres) {
-  const user = (name: "u" | "m") => sql`
-    CASE WHEN ${sql(name)}.id IS NULL THEN NULL ELSE json_build_object(
-      'id', ${sql(name)}.id, 'uuid', ${sql(name)}.uuid, 'distinct_id', ${sql(name)}.distinct_id,
-      'first_name', ${sql(name)}.first_name, 'last_name', ${sql(name)}.last_name, 'email', ${sql(name)}.email,
-      'is_email_verified', coalesce(${sql(name)}.is_email_verified, false),
-      'hedgehog_config', coalesce(${sql(name)}.hedgehog_config, '{}'),
-      'role_at_organization', coalesce(${sql(name)}.role_at_organization, '')) END`;
   return sql`
     i.id, i.project_id, i.short_id, i.name, i.derived_name, i.description, i.query, i.tags, i.favorited, i.deleted,
     i.created_at, i.updated_at, i.last_modified_at,
-    ${user("u")} AS created_by, ${user("m")} AS last_modified_by,
+    ${userJson(sql, "u")} AS created_by, ${userJson(sql, "m")} AS last_modified_by,
     coalesce((
       SELECT json_agg(json_build_object('id', t.id, 'dashboard_id', t.dashboard_id) ORDER BY t.id)
       FROM dashboard_tiles t JOIN dashboards d ON d.id = t.dashboard_id AND NOT d.deleted

@@ -19,11 +19,6 @@ interface KeyRow {
   last_rolled_at: Date | null;
 }
 
-/** The id of a key, which is not secret. */
-export function newKeyId(): string {
-  return randomBase62(22);
-}
-
 /** Creates a key for a user. `value` is the key itself, which is not stored. @throws Error when the user is gone. */
 export async function issueKey(
   sql: Postgres,
@@ -47,18 +42,11 @@ export async function issueKeyWithin(
   const [row] = await sql<KeyRow[]>`
     INSERT INTO personal_api_keys
       (id, user_id, label, secure_value, mask_value, scopes, scoped_teams, scoped_organizations)
-    SELECT ${newKeyId()}, ${user_id}, ${label}, ${hashKey(value)}, ${maskKey(value)},
+    SELECT ${randomBase62(22)}, ${user_id}, ${label}, ${hashKey(value)}, ${maskKey(value)},
       ${scopes}::text[], ${scoped_teams}::integer[], ${scoped_organizations}::uuid[]
     WHERE CASE WHEN ${keysMax}::integer IS NULL THEN true ELSE has_key_place(${user_id}, ${keysMax}) END
     RETURNING *`;
   return row && { ...keyOf(row), value };
-}
-
-/** A user's keys, oldest first. */
-export async function listKeys(sql: Postgres, user_id: number): Promise<PersonalKey[]> {
-  const rows = await sql<KeyRow[]>`
-    SELECT * FROM personal_api_keys WHERE user_id = ${user_id} ORDER BY created_at, id`;
-  return rows.map(keyOf);
 }
 
 /** A page of a user's keys, newest first, and how many there are. */

@@ -1,8 +1,7 @@
 // Merges of persons: decided in Postgres, one transaction for each journal segment, and copied to ClickHouse. A
 // segment is applied once, however often it is sent.
 
-import { limits } from "../core/limits.ts";
-import { personLimits } from "./limits.ts";
+import { copyRows } from "./copy_rows.ts";
 import { inTurns } from "../work/turns.ts";
 import type { ClickHouse } from "../storage/clickhouse/clickhouse.ts";
 import { ByteColumn, writeBlockHead, writeColumnHead } from "../storage/native/native.ts";
@@ -181,19 +180,7 @@ export async function mirrorMerges(sql: Postgres, clickhouse: ClickHouse, versio
   const rows = sql<MirroredId[]>`
     SELECT project_id, distinct_id, main_id, merged_at, created_at, version
     FROM merged_ids WHERE version = ${version}::bigint`;
-  let blocks: Uint8Array[] = [];
-  let rowsWaiting = 0;
-  const insert = async () => {
-    if (rowsWaiting > 0) await clickhouse.insertNative("merged_ids", { bytes: blocks });
-    [blocks, rowsWaiting] = [[], 0];
-  };
-  // Slices of rows, each read and encoded in its own turn of the event loop.
-  for await (const some of rows.cursor(limits.mergesAtOnceMax)) {
-    if (some.length > 0) blocks.push(mergedBlock(some));
-    rowsWaiting += some.length;
-    if (rowsWaiting >= personLimits.mirrorRowsMax) await insert();
-  }
-  await insert();
+  await copyRows(rows, clickhouse, "merged_ids", mergedBlock);
   await mirrorTypes(sql, clickhouse, version);
 }
 

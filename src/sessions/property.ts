@@ -8,7 +8,7 @@ export interface SessionProperty {
 }
 
 /** Properties of type String whose values are read from the project's sessions. */
-export const textNames = [
+const textNames = [
   "$entry_current_url",
   "$entry_pathname",
   "$entry_hostname",
@@ -66,7 +66,7 @@ const fixedValues: Readonly<Record<string, readonly string[]>> = {
   $is_bounce: ["1", "0"],
 };
 
-export const sessionProperties: readonly SessionProperty[] = [
+const sessionProperties: readonly SessionProperty[] = [
   { name: "$start_timestamp", type: "DateTime" },
   { name: "$end_timestamp", type: "DateTime" },
   ...textNames.map((name) => ({ name, type: "String" as const })),

@@ -6,6 +6,7 @@ import { shownInTurns } from "../http/pages/sliced.ts";
 import { subscriptionLimits } from "./limits.ts";
 import { newUuid } from "../core/id.ts";
 import type { Postgres } from "../storage/postgres/postgres.ts";
+import { userJson } from "../storage/postgres/user_json.ts";
 import { rowBytes } from "../storage/clickhouse/row_bytes.ts";
 import { withoutAddress } from "./channels/address_list.ts";
 import type {
@@ -43,12 +44,7 @@ function columns(sql: Postgres) {
     s.next_delivery_date, s.disabled_at,
     to_char(s.start_date AT TIME ZONE 'UTC', 'YYYY-MM-DD"T"HH24:MI:SS.US"Z"') AS start_date,
     to_char(s.until_date AT TIME ZONE 'UTC', 'YYYY-MM-DD"T"HH24:MI:SS.US"Z"') AS until_date,
-    CASE WHEN u.id IS NULL THEN NULL ELSE json_build_object(
-      'id', u.id, 'uuid', u.uuid, 'distinct_id', u.distinct_id, 'first_name', u.first_name,
-      'last_name', u.last_name, 'email', u.email, 'is_email_verified', coalesce(u.is_email_verified, false),
-      'hedgehog_config', coalesce(u.hedgehog_config, '{}'),
-      'role_at_organization', coalesce(u.role_at_organization, '')
-    ) END AS created_by`;
+    ${userJson(sql, "u")} AS created_by`;
 }
 
 export interface SubscriptionFilter {

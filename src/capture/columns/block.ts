@@ -6,7 +6,7 @@ import { type ColumnFill, cutBlock } from "../../storage/native/native_cut.ts";
 import { Dictionary } from "./dictionary.ts";
 import { IdentityColumns } from "./identity_columns.ts";
 import { layout } from "../wasm/layout.ts";
-import type { LaneBlock } from "../journal/lane_block.ts";
+import { type LaneBlock, writeRowKeys } from "../journal/lane_block.ts";
 import type { Row } from "../event/row.ts";
 import type { ColumnBatch } from "../wasm/scan_arena.ts";
 
@@ -95,10 +95,7 @@ export class Block implements LaneBlock<Row> {
     plain("created_at", microsType, this.#createdAt);
     plain("historical_migration", "Bool", this.#historical);
     this.#identity.encode(out, this.rows);
-    writeColumnHead(out, "_batch", "UInt64");
-    out.u64Repeated(batch, this.rows);
-    writeColumnHead(out, "_row", "UInt32");
-    for (let row = 0; row < this.rows; row++) out.u32(firstRow + row);
+    writeRowKeys(out, this.rows, batch, firstRow);
   }
 
   /** Empties the columns and keeps their memory. */

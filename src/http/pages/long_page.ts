@@ -55,11 +55,17 @@ export async function begunTexts<Row>(
   blocks: AsyncGenerator<Row[], void>,
   textOf: (row: Row) => string,
 ): Promise<AsyncGenerator<Uint8Array, void>> {
-  const texts = textsOf(blocks, textOf);
-  const first = await texts.next();
+  return await begun(textsOf(blocks, textOf));
+}
+
+/** The same pieces, the first of which is ready when this resolves. */
+export async function begun<Piece>(
+  pieces: AsyncGenerator<Piece, void>,
+): Promise<AsyncGenerator<Piece, void>> {
+  const first = await pieces.next();
   return (async function* () {
     if (!first.done) yield first.value;
-    yield* texts;
+    yield* pieces;
   })();
 }
 

@@ -2,7 +2,7 @@
 // out at once. It is carried out again when no older event can arrive any more.
 
 import { newUuid } from "../../core/id.ts";
-import { limits } from "../../core/limits.ts";
+import { copyRows } from "../copy_rows.ts";
 import { personLimits } from "../limits.ts";
 import type { ClickHouse } from "../../storage/clickhouse/clickhouse.ts";
 import { ByteColumn, writeBlockHead, writeColumnHead } from "../../storage/native/native.ts";
@@ -89,18 +89,9 @@ async function copyIds(
 ): Promise<void> {
   const ids = sql<{ distinct_id: string }[]>`
     SELECT distinct_id FROM person_deletion_ids WHERE deletion_id = ${id}::bigint`;
-  let blocks: Uint8Array[] = [];
-  let rowsWaiting = 0;
-  const insert = async () => {
-    if (rowsWaiting > 0) await clickhouse.insertNative("deleting_ids", { bytes: blocks });
-    [blocks, rowsWaiting] = [[], 0];
-  };
-  for await (const some of ids.cursor(limits.mergesAtOnceMax)) {
-    if (some.length > 0) blocks.push(idBlock(attempt, project_id, some));
-    rowsWaiting += some.length;
-    if (rowsWaiting >= personLimits.mirrorRowsMax) await insert();
-  }
-  await insert();
+  await copyRows(ids, clickhouse, "deleting_ids", (rows: { distinct_id: string }[]) =>
+    idBlock(attempt, project_id, rows),
+  );
 }
 
 function idBlock(attempt: string, project_id: number, rows: readonly { distinct_id: string }[]): Uint8Array {

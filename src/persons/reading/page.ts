@@ -1,22 +1,11 @@
 // Reads a page of persons: in one query when they are small, in blocks when they are large.
 
-import { limits } from "../../core/limits.ts";
 import { personLimits } from "../limits.ts";
 import { blocksOf, checkFits } from "../../http/pages/long_page.ts";
-import { type ClickHouse, isTooBig, type QueryOptions } from "../../storage/clickhouse/clickhouse.ts";
+import { type ClickHouse, isTooBig } from "../../storage/clickhouse/clickhouse.ts";
 import { keptBytes } from "./large_store.ts";
-import { queryOptions } from "../../storage/clickhouse/query_options.ts";
+import { wholePageOptions } from "../../storage/clickhouse/query_options.ts";
 import { findPersons, type Person, readPersons } from "./store.ts";
-
-/** Memory and result bounds of a page read in one query. */
-const wholeOptions: QueryOptions = {
-  ...queryOptions,
-  settings: {
-    ...queryOptions.settings,
-    max_memory_usage: limits.readSmallBytesMax,
-    max_result_bytes: limits.pageWholeBytesMax,
-  },
-};
 
 /**
  * Persons by their main ids, in that order; ids without a person are left out.
@@ -27,7 +16,7 @@ export async function* personBlocks(
   project_id: number,
   mains: readonly string[],
 ): AsyncGenerator<Person[], void> {
-  const whole = await readPersons(clickhouse, project_id, mains, undefined, wholeOptions).catch(
+  const whole = await readPersons(clickhouse, project_id, mains, undefined, wholePageOptions).catch(
     (thrown: unknown) => {
       if (!isTooBig(thrown)) throw thrown;
       return undefined;

@@ -280,7 +280,7 @@ function largePerson(project_id: number, one: LargePerson): Person {
 }
 
 /** Compares as ClickHouse does, by UTF-8 bytes. UTF-16 order differs for surrogate pairs. */
-export function byBytes(one: string, other: string): number {
+function byBytes(one: string, other: string): number {
   const end = Math.min(one.length, other.length);
   for (let at = 0; at < end; at++) {
     const [a, b] = [one.charCodeAt(at), other.charCodeAt(at)];

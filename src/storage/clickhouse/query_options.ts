@@ -9,3 +9,13 @@ export const queryOptions: QueryOptions = {
   // One thread: all cores for a page would slow capture down.
   settings: { max_execution_time: limits.querySecondsMax, date_time_output_format: "simple", max_threads: 1 },
 };
+
+/** Options of a page read in one query; isTooBig() tells the error when it exceeds these bounds. */
+export const wholePageOptions: QueryOptions = {
+  ...queryOptions,
+  settings: {
+    ...queryOptions.settings,
+    max_memory_usage: limits.readSmallBytesMax,
+    max_result_bytes: limits.pageWholeBytesMax,
+  },
+};
