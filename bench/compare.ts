@@ -1,6 +1,9 @@
 // Is one commit faster than another? Both get a worktree of their own with this folder's bench in it, and take turns.
 //
-//   bun bench/compare.ts REF_A REF_B [--question NAME]… [--rounds N] [--long] [--json]
+//   bun bench/compare.ts REF_A REF_B [--question NAME]… [--rounds N] [--own-bench] [--long] [--json]
+//
+// --own-bench: each ref is asked by its own bench folder, for a ref whose src has its files elsewhere. Its questions must
+// mean the same.
 
 import { cpSync, rmSync } from "node:fs";
 import { join, resolve } from "node:path";
@@ -14,16 +17,18 @@ interface Comparison {
   refs: [string, string];
   questions: string[];
   rounds: number;
+  /** Each ref keeps its own bench folder. */
+  ownBench: boolean;
   /** Passed on to `run.ts`, e.g. --long. */
   flags: string[];
 }
 
 /** Every figure of both refs, as medians of the rounds, and their quotients. */
-export async function compare({ refs, questions, rounds, flags }: Comparison): Promise<Answer[]> {
+export async function compare({ refs, questions, rounds, ownBench, flags }: Comparison): Promise<Answer[]> {
   const folder = makeFolder();
   const trees = refs.map((_, i) => join(folder, String(i)));
   try {
-    for (const [i, tree] of trees.entries()) await plant(refs[i]!, tree);
+    for (const [i, tree] of trees.entries()) await plant(refs[i]!, tree, ownBench);
     const answers: Answer[][][] = trees.map(() => []);
     const asked = questions.flatMap((question) => ["--question", question]);
     for (let round = 0; round < rounds; round++) {
@@ -45,10 +50,12 @@ export async function compare({ refs, questions, rounds, flags }: Comparison): P
   }
 }
 
-async function plant(ref: string, tree: string): Promise<void> {
+async function plant(ref: string, tree: string, ownBench: boolean): Promise<void> {
   await output(["git", "worktree", "add", "--detach", tree, ref], root);
-  rmSync(join(tree, "bench"), { recursive: true, force: true });
-  cpSync(import.meta.dir, join(tree, "bench"), { recursive: true });
+  if (!ownBench) {
+    rmSync(join(tree, "bench"), { recursive: true, force: true });
+    cpSync(import.meta.dir, join(tree, "bench"), { recursive: true });
+  }
   await output([process.execPath, "install", "--frozen-lockfile"], tree);
 }
 
@@ -84,6 +91,7 @@ if (import.meta.main) {
     options: {
       question: { type: "string", multiple: true, default: ["batch"] },
       rounds: { type: "string", default: "3" },
+      "own-bench": { type: "boolean", default: false },
       long: { type: "boolean", default: false },
       tiny: { type: "boolean", default: false },
       json: { type: "boolean", default: false },
@@ -95,6 +103,7 @@ if (import.meta.main) {
     refs: [a, b],
     questions: values.question,
     rounds: Number(values.rounds),
+    ownBench: values["own-bench"],
     flags: values.long ? ["--long"] : values.tiny ? ["--tiny"] : [],
   });
   process.stdout.write(values.json ? `${JSON.stringify(answers)}\n` : answers.map(linesOf).join(""));

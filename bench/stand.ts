@@ -93,7 +93,7 @@ export async function startSluice(options: SluiceOptions = {}): Promise<SluiceSt
     url,
     pid: child.pid,
     dataDir,
-    enginePid: childOf(child.pid, "front.ts"),
+    enginePid: childOf(child.pid, "chdb_server/server.ts"),
     stores,
     metric,
     rested: async (lookMs = 10) => {
@@ -144,7 +144,13 @@ export async function startEngine(): Promise<EngineStand> {
     removeFolder(dataDir);
   };
   const clickhouseUrl = readConnection(dataDir)!.clickhouse_url!;
-  return { dataDir, stores, clickhouseUrl, pid: childOf(process.pid, "front.ts", dataDir), stop };
+  return {
+    dataDir,
+    stores,
+    clickhouseUrl,
+    pid: childOf(process.pid, "chdb_server/server.ts", dataDir),
+    stop,
+  };
 }
 
 export interface Stored {

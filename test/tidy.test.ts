@@ -290,17 +290,20 @@ test("every room is mirrored by its tests", () => {
   expect(untested).toEqual([]);
 });
 
-test("the README's code map names every room, and only rooms that exist", () => {
-  const readme = readFileSync(join(root, "README.md"), "utf8");
-  const map = readme.slice(
-    readme.indexOf("## Code map"),
-    readme.indexOf("\n## ", readme.indexOf("## Code map") + 1),
-  );
-  const named = [...map.matchAll(/^ {2}(\w+)\/ /gm)].map((match) => match[1]!);
-  const rooms = readdirSync(join(root, "src"), { withFileTypes: true }).filter((entry) =>
-    entry.isDirectory(),
-  );
-  expect(named.toSorted()).toEqual(rooms.map((entry) => entry.name).toSorted());
+test("the code map names every folder, and only folders that exist", () => {
+  const readme = readFileSync(join(root, "src/README.md"), "utf8");
+  const [, map = ""] = /\n## Code map\n\n```\n(.*?)\n```/s.exec(readme) ?? [];
+  const above: string[] = [];
+  const named = map.split("\n").flatMap((line) => {
+    const [, blanks, name] = /^( +)(\w+)\/ /.exec(line) ?? [];
+    if (blanks === undefined || name === undefined) return [];
+    above.splice(blanks.length / 2 - 1, Infinity, name);
+    return [above.join("/")];
+  });
+  const folders = readdirSync(join(root, "src"), { recursive: true, withFileTypes: true })
+    .filter((entry) => entry.isDirectory())
+    .map(({ parentPath, name }) => relative(join(root, "src"), join(parentPath, name)));
+  expect(named.toSorted()).toEqual(folders.toSorted());
 });
 
 test("dependencies are pinned exactly, and the lock file names no registry", () => {

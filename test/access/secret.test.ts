@@ -5,7 +5,7 @@ import { UserError } from "../../src/core/fault.ts";
 import { cleanUp } from "../support/cleanup.ts";
 import { makeFolder } from "../support/folder.ts";
 
-afterAll(cleanUp, 60_000);
+afterAll(cleanUp);
 
 const secret = { aws_secret_access_key: "hush", nested: { password: "ü\u0000" } };
 

@@ -364,7 +364,7 @@ test("no two exports write the same files", async () => {
     Array.from({ length: 4 }, () => free.ask("POST", free.home, input({ path: "race" }))),
   );
   expect(at_once.map(({ status }) => status).toSorted()).toEqual([201, 400, 400, 400]);
-}, 60_000);
+});
 
 test("templates that could be filled in to the same folder are the same place", async () => {
   const input = (config: object) => ({ ...exportWish, destination: { type: "File", config } });

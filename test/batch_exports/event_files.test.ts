@@ -9,7 +9,7 @@ import { endedRuns, makeBackfill, makeExport } from "../support/exports.ts";
 import { makeFolder } from "../support/folder.ts";
 import { post, projectKey, rested, type Server, startServer, storesOf, until } from "../support/server.ts";
 
-afterAll(cleanUp, 60_000);
+afterAll(cleanUp);
 
 let server: Server;
 let stores: Stores;
@@ -52,7 +52,7 @@ beforeAll(async () => {
     );
     return merged!.persons === "1";
   });
-}, 60_000);
+});
 
 async function exported(path: string, config: object = {}): Promise<string> {
   const id = await makeExport(stores, server, { type: "File", config: { path, ...config }, paused: true });
@@ -78,7 +78,7 @@ test("events carry their persons' properties as they are now, ids that were merg
   const names = ["known", "before"];
   const ids = rows.filter(({ event }) => names.includes(event)).map((row) => Object(row)["person_id"]);
   expect([ids.length, new Set(ids).size]).toEqual([2, 1]);
-}, 60_000);
+});
 
 test("in Parquet and CSV they are JSON text", async () => {
   for (const [file_format, reader] of [
@@ -93,7 +93,7 @@ test("in Parquet and CSV they are JSON text", async () => {
     const read = rows.map(({ event, person_properties }) => [event, JSON.parse(person_properties)]);
     expect(Object.fromEntries(read)).toEqual(people);
   }
-}, 60_000);
+});
 
 test("moments keep their microseconds in every format", async () => {
   const [stored] = await stores.clickhouse.query<{ created_at: string }>(
@@ -116,4 +116,4 @@ test("moments keep their microseconds in every format", async () => {
   );
   const spelled = (text: string | undefined) => `${text?.replace(" ", "T")}+00:00`;
   expect([typed!["t"], typed!["c"], typed!["i"]].map(spelled)).toEqual(expected);
-}, 60_000);
+});

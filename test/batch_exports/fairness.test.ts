@@ -17,7 +17,7 @@ import { until } from "../support/server.ts";
 import { openSilent, type Silent } from "../support/silent.ts";
 import { openTestStores, storesStartMsMax } from "../support/stores.ts";
 
-afterAll(cleanUp, 60_000);
+afterAll(cleanUp);
 
 const hour = 3_600_000;
 const noon = Date.parse("2030-05-05T12:00:00Z");
@@ -102,7 +102,7 @@ test("eighteen exports to a listener that never answers leave places to other pr
   expect(await countRuns("Running", 1)).toBe(share);
   expect(await countRuns("Completed", 1)).toBe(0);
   await worker.close();
-}, 60_000);
+});
 
 test("a third project's run begins beside two projects whose runs all hang", async () => {
   const [second, third] = others as [number, number];
@@ -115,7 +115,7 @@ test("a third project's run begins beside two projects whose runs all hang", asy
   expect(run!.status).toBe("Completed");
   expect(await countRuns("Completed", 1)).toBe(0);
   await worker.close();
-}, 60_000);
+});
 
 test("backfills that hang leave a place to their own project's scheduled runs", async () => {
   const made = await Promise.all(
@@ -128,7 +128,7 @@ test("backfills that hang leave a place to their own project's scheduled runs", 
   const [run] = await endedRuns(stores, await make(quick(1)));
   expect(run!.status).toBe("Completed");
   await worker.close();
-}, 60_000);
+});
 
 test("a run whose destination never answers gives its place back when its time is up", async () => {
   const id = await make({
@@ -141,7 +141,7 @@ test("a run whose destination never answers gives its place back when its time i
   const run = await runIn(stores, id, "FailedRetryable");
   expect(run.latest_error).toContain("timed out");
   await worker.close();
-}, 60_000);
+});
 
 test("destinations that never answer can be tried out a few at a time, and leave room to other projects", async () => {
   const worker = openProcess();
@@ -159,4 +159,4 @@ test("destinations that never answer can be tried out a few at a time, and leave
   expect(other).toBeUndefined();
   expect(silent.connections() - before).toBe(runLimits.probesAtOnceMax / 2);
   await worker.close();
-}, 60_000);
+});

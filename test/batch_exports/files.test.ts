@@ -18,7 +18,7 @@ import { type ExportProcess, openExportProcess } from "../support/export_process
 import { makeFolder } from "../support/folder.ts";
 import { storesStartMsMax } from "../support/stores.ts";
 
-afterAll(cleanUp, 60_000);
+afterAll(cleanUp);
 
 let exports: ExportProcess;
 const root = makeFolder();
@@ -45,7 +45,7 @@ test("files and folders are for their owner alone, whole or split", async () => 
   expect((await exports.exported(toFile({ path: "own/s", max_file_size_mb: 1 }))).latest_error).toBeNull();
   for (const file of filesBelow("own/s")) expect(modeOf(`own/s/${file}`)).toBe("600");
   expect(filesBelow("own/s").length).toBe(2);
-}, 60_000);
+});
 
 test("a file is written over by a retry, and nothing unfinished stays", async () => {
   for (let round = 0; round < 2; round++) {
@@ -58,7 +58,7 @@ test("a file is written over by a retry, and nothing unfinished stays", async ()
         .split("\n").length,
     ).toBe(3);
   }
-}, 60_000);
+});
 
 test("no folder is made behind a link, whether the path or the prefix names it", async () => {
   const outside = makeFolder();
@@ -73,7 +73,7 @@ test("no folder is made behind a link, whether the path or the prefix names it",
     "The prefix leaves the destination's folder",
   ]);
   expect(readdirSync(outside)).toEqual([]);
-}, 60_000);
+});
 
 test("a file that has its name already is replaced, a link is not followed", async () => {
   const outside = makeFolder();
@@ -85,7 +85,7 @@ test("a file that has its name already is replaced, a link is not followed", asy
   expect((await exports.exported(toFile({ path: "target" }))).latest_error).toBeNull();
   expect(readFileSync(join(outside, "victim"), "utf8")).toBe("untouched");
   expect(readFileSync(join(root, "target", name!), "utf8")).toContain('"uuid"');
-}, 60_000);
+});
 
 test("a file is where it was made, or has no name", () => {
   const outside = makeFolder();
@@ -122,7 +122,7 @@ test("a run does not write where an older export of another project does", async
     "Another project's batch export writes its files there: choose another path or prefix",
   ]);
   expect(statSync(join(root, "shared/2030", name!)).ino).toBe(before.ino);
-}, 60_000);
+});
 
 test("cells that spreadsheets take for formulas begin with an apostrophe where that is asked for", async () => {
   const starts = ["=1+1", "+1", "-1", "@SUM(A1)", "\t=1", "\r=1", "＝1", "plain", "a=1", ""];
@@ -144,4 +144,4 @@ test("cells that spreadsheets take for formulas begin with an apostrophe where t
     expect(text).toContain(',"plain"\n');
     expect(text).toContain(',"a=1"\n');
   }
-}, 60_000);
+});

@@ -8,7 +8,7 @@ import { type ExportProcess, openExportProcess } from "../support/export_process
 import { makeFolder } from "../support/folder.ts";
 import { storesStartMsMax } from "../support/stores.ts";
 
-afterAll(cleanUp, 60_000);
+afterAll(cleanUp);
 
 let exports: ExportProcess;
 const root = makeFolder();
@@ -76,7 +76,7 @@ test("JSON lines hold the moments of a native_query as they hold those of events
   );
   expect(own[0]!["timestamp"]).toBe("2030-01-01T00:00:00.000000+00:00");
   expect(linesOf(await written("JSONLines", { native_query, split: true }))).toEqual(own);
-}, 60_000);
+});
 
 test("CSV holds them likewise, and nothing where there is none", async () => {
   const cells = (file: string): string[][] =>
@@ -90,7 +90,7 @@ test("CSV holds them likewise, and nothing where there is none", async () => {
   const own = cells(await written("CSV", { native_query }));
   const { properties: _, ...texts } = { ...expected, none: "" };
   expect(own).toEqual(plain.map((row) => [row[0]!, ...row.slice(-3), ...Object.values(texts), "{}"]));
-}, 60_000);
+});
 
 test("Parquet holds them as timestamps in microseconds of UTC, and a day as a date", async () => {
   const typesOf = async (file: string): Promise<Record<string, string>> => {
@@ -125,4 +125,4 @@ test("Parquet holds them as timestamps in microseconds of UTC, and a day as a da
     perhaps: spaced(expected.perhaps),
     properties: "{}",
   });
-}, 60_000);
+});

@@ -16,7 +16,7 @@ beforeAll(async () => {
   const stores = await openMadeStores();
   ({ clickhouse } = stores);
 }, storesStartMsMax);
-afterAll(cleanUp, 60_000);
+afterAll(cleanUp);
 
 const properties = JSON.stringify({
   url: "https://www.example.com/a/b?x=1&y=2#frag",

@@ -11,7 +11,7 @@ import { makeFolder } from "../support/folder.ts";
 import type { Postgres } from "../../src/storage/postgres/postgres.ts";
 import { attachPostgres, attachStores, type Stores } from "../../src/storage/stores.ts";
 
-afterAll(cleanUp, 60_000);
+afterAll(cleanUp);
 
 const secretKey = "a secret for tests";
 let server: Server;
@@ -40,7 +40,7 @@ beforeAll(async () => {
   const attached = await attachPostgres({ dataDir: makeFolder(), log: silentLog });
   later(() => attached.close());
   target = attached.sql;
-}, 120_000);
+});
 
 /** Three persons that changed in the interval. */
 async function changed(): Promise<void> {

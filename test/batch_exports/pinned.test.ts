@@ -15,7 +15,7 @@ import { makeStoresFolder } from "../support/made_stores.ts";
 import { s3Key, s3Secret, type S3Server, startS3 } from "../support/s3.ts";
 import { openTestStores, storesStartMsMax } from "../support/stores.ts";
 
-afterAll(cleanUp, 60_000);
+afterAll(cleanUp);
 
 const dataDir = await makeStoresFolder();
 const hour = 3_600_000;
@@ -76,7 +76,7 @@ test("plain requests go to the checked address", async () => {
   expect(asked.at(-1)).toBe("storage.example.invalid");
   expect(s3.requests.at(-1)!.headers["host"]).toBe(`127.0.0.1:${port}`);
   expect(s3.keys("exports").length).toBe(1);
-}, 60_000);
+});
 
 test("those with the bucket in their host cannot, and are made to no name", async () => {
   const virtual = { endpoint_url: "http://s3.example.invalid:1", use_virtual_style_addressing: true };
@@ -85,7 +85,7 @@ test("those with the bucket in their host cannot, and are made to no name", asyn
     "Failed",
     "An endpoint_url that is to hold the bucket has to begin with https://",
   ]);
-}, 60_000);
+});
 
 test("Azure's go to the checked address under their name", async () => {
   const azure = startAzure("box");
@@ -96,4 +96,4 @@ test("Azure's go to the checked address under their name", async () => {
   expect([run.latest_error, run.records_completed]).toEqual([null, 3]);
   expect(azure.blobs.size).toBe(1);
   expect(azure.requests[0]!.host).toBe(`azure.example.invalid:${port}`);
-}, 60_000);
+});

@@ -8,7 +8,7 @@ import { type ExportProcess, noon, openExportProcess } from "../support/export_p
 import { storesStartMsMax } from "../support/stores.ts";
 import { openWebSink, type WebSink } from "../support/web_sink.ts";
 
-afterAll(cleanUp, 60_000);
+afterAll(cleanUp);
 
 let exports: ExportProcess;
 let sink: WebSink;
@@ -41,7 +41,7 @@ test("a failure whose reason cannot be stored is stored without it, and delivere
   expect([run.status, run.attempts]).toEqual(["Failed", 1]);
   expect(run.latest_error).toBe("The run failed, and why could not be stored");
   expect(sink.posted.length).toBe(1);
-}, 60_000);
+});
 
 test("an end that the store refuses for a moment is written again, and nothing is delivered twice", async () => {
   exports.open();
@@ -53,7 +53,7 @@ test("an end that the store refuses for a moment is written again, and nothing i
   const run = await exports.exported(toSink());
   expect([run.status, run.latest_error, run.records_completed]).toEqual(["Completed", null, 3]);
   expect(sink.posted.length).toBe(1);
-}, 60_000);
+});
 
 test("a run whose processes keep dying counts their attempts, and is given up without another one", async () => {
   const { sql } = exports.stores;
@@ -77,4 +77,4 @@ test("a run whose processes keep dying counts their attempts, and is given up wi
   expect(given_up.latest_error).toContain("ended while it ran");
   expect(runs.map(({ status }) => status).toSorted()).toEqual(["Completed", "Completed", "Failed"]);
   expect(sink.posted.length).toBe(2);
-}, 60_000);
+});

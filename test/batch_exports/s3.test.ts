@@ -17,7 +17,7 @@ import {
 import { s3Error, s3Key, s3Secret, type S3Server, startS3 } from "../support/s3.ts";
 import { post, projectKey, rested, type Server, startServer, storesOf, until } from "../support/server.ts";
 
-afterAll(cleanUp, 60_000);
+afterAll(cleanUp);
 
 let server: Server;
 let stores: Stores;
@@ -50,7 +50,7 @@ beforeAll(async () => {
   const end = new Date(Math.ceil(Date.now() / 1000) * 1000);
   await until(async () => Date.now() > end.getTime());
   span = { start: new Date(end.getTime() - 3_600_000), end, interval: "hour" };
-}, 60_000);
+});
 
 const secrets = { aws_access_key_id: s3Key, aws_secret_access_key: s3Secret };
 
@@ -117,7 +117,7 @@ test("JSON lines hold every event once, its properties as they were sent", async
     { level: "INFO", message: `Batch export for ${range} finished successfully with 1200 records exported` },
     { level: "INFO", message: "Backfill finished: 1 of 1 runs completed" },
   ]);
-}, 60_000);
+});
 
 test("files are compressed as asked", async () => {
   const [gzip, brotli, csv] = await Promise.all([
@@ -142,7 +142,7 @@ test("files are compressed as asked", async () => {
     '"uuid","event","distinct_id","person_id","properties","person_properties","elements_chain","timestamp","created_at","_inserted_at"',
   );
   expect(text).toContain('"it\'s ""odd""\n\\"');
-}, 60_000);
+});
 
 test("Parquet holds text and moments, whatever it is compressed with", async () => {
   const methods = ["zstd", "lz4", "snappy", "gzip", "brotli", null];
@@ -163,7 +163,7 @@ test("Parquet holds text and moments, whatever it is compressed with", async () 
     expectAll(rows);
     expect(rows[0]!["type"]).toContain("DateTime64(6");
   }
-}, 60_000);
+});
 
 test("files are split by size, and a list of them is written last", async () => {
   const config = { prefix: "split", max_file_size_mb: 1 };
@@ -211,7 +211,7 @@ test("files are split by size, and a list of them is written last", async () => 
   expect(rows.map(({ uuid }) => uuid).toSorted()).toEqual(filler.map(({ uuid }) => uuid).toSorted());
   const written = s3.requests.filter(({ method, path }) => method === "PUT" && path.includes("/split/"));
   expect(written.at(-1)!.path).toContain("_manifest.json");
-}, 60_000);
+});
 
 test("only the chosen events are exported", async () => {
   const run = await exported({
@@ -223,7 +223,7 @@ test("only the chosen events are exported", async () => {
   const none = await exported({ prefix: "none", include_events: ["never"] });
   expect([none.status, none.records_completed, none.records_total_count]).toEqual(["Completed", 0, 0]);
   expect(keysBelow("none")).toEqual([]);
-}, 60_000);
+});
 
 test("keys hold what they are told to, encoded as the server expects it", async () => {
   const prefix = "/a b+c/%41/é'(1)&=#/{year}/{table}/";
@@ -235,7 +235,7 @@ test("keys hold what they are told to, encoded as the server expects it", async 
     "Failed",
     "An invalid S3 key was provided: 'yaer' is unknown",
   ]);
-}, 60_000);
+});
 
 test("encryption is asked for in signed headers", async () => {
   const config = { encryption: "aws:kms", kms_key_id: "key-1", prefix: "sse" };
@@ -243,7 +243,7 @@ test("encryption is asked for in signed headers", async () => {
   const { headers } = s3.requests.findLast(({ path }) => path.includes("/sse/"))!;
   expect(headers["x-amz-server-side-encryption"]).toBe("aws:kms");
   expect(headers["x-amz-server-side-encryption-aws-kms-key-id"]).toBe("key-1");
-}, 60_000);
+});
 
 test("wrong keys, a wrong secret and a missing bucket end a run at once", async () => {
   const wrongKey = { secrets: { ...secrets, aws_access_key_id: "AKIAWRONG" } };
@@ -262,7 +262,7 @@ test("wrong keys, a wrong secret and a missing bucket end a run at once", async 
   expect(secret.latest_error).toContain("SignatureDoesNotMatch");
   expect(secret.latest_error).not.toContain("wrong-secret-0123");
   expect(bucket.latest_error).toContain("bucket does not exist");
-}, 60_000);
+});
 
 test("a bucket that is revoked ends a run at once", async () => {
   s3.answer = () => s3Error(403, "AccessDenied", "Access Denied");
@@ -270,7 +270,7 @@ test("a bucket that is revoked ends a run at once", async () => {
   s3.answer = undefined;
   expect([denied.status, denied.attempts]).toEqual(["Failed", 1]);
   expect(denied.latest_error).toContain("Access Denied");
-}, 60_000);
+});
 
 test("a server that refuses and says no more ends a run at once, one that fails so is tried again", async () => {
   for (const status of [401, 403, 404]) {
@@ -288,7 +288,7 @@ test("a server that refuses and says no more ends a run at once, one that fails 
   s3.answer = undefined;
   const [run] = await endedRuns(stores, id);
   expect([run!.id, run!.status]).toEqual([waiting.id, "Completed"]);
-}, 60_000);
+});
 
 test("a server with a region of its own is signed for as soon as it says which", async () => {
   s3.region = "garage";
@@ -304,7 +304,7 @@ test("a server with a region of its own is signed for as soon as it says which",
     "Failed",
     expect.stringContaining('ClickHouse signs for "us-east-1" until a server says which region it has'),
   ]);
-}, 60_000);
+});
 
 test("a server that is down is tried again until it is back", async () => {
   await s3.stop();
@@ -316,7 +316,7 @@ test("a server that is down is tried again until it is back", async () => {
   const [run] = await endedRuns(stores, id);
   expect([run!.id, run!.status, run!.latest_error]).toEqual([waiting.id, "Completed", null]);
   expectAll(linesIn(s3.read("exports", `later/${keysBelow("later")[0]}`)));
-}, 60_000);
+});
 
 test("a cancelled run stops, and writes nothing more", async () => {
   let asked = 0;
@@ -346,7 +346,7 @@ test("a cancelled run stops, and writes nothing more", async () => {
   s3.answer = undefined;
   expect((await runsOf(stores, id)).map(({ status }) => status)).toEqual(["Cancelled"]);
   expect(keysBelow("cancelled")).toEqual([]);
-}, 60_000);
+});
 
 test("asked over HTTP: a dry run tries the destination out, a backfill begins at once, a run can be cancelled", async () => {
   const config = {
@@ -376,7 +376,7 @@ test("asked over HTTP: a dry run tries the destination out, a backfill begins at
   s3.start();
   expect((await ask(server, "POST", `${path}runs/${waiting.id}/cancel/`)).body).toEqual({ cancelled: true });
   expect((await ask(server, "GET", `${path}runs/${waiting.id}/`)).body["status"]).toBe("Cancelled");
-}, 60_000);
+});
 
 test("a file of many parts is put together, in a region of its own as well", async () => {
   s3.region = "garage";
@@ -398,4 +398,4 @@ test("a file of many parts is put together, in a region of its own as well", asy
   expect(bytes.length).toBeGreaterThan(64 * 1024 * 1024);
   expect(new Set(linesIn(bytes).map(({ uuid }) => uuid)).size).toBe(3000);
   expect(s3.requests.filter(({ path }) => /partNumber=\d+/.test(path)).length).toBeGreaterThan(2);
-}, 60_000);
+});

@@ -10,7 +10,7 @@ import { s3Error, s3Key, s3Secret, type S3Server, startS3 } from "../support/s3.
 import { until } from "../support/server.ts";
 import { storesStartMsMax } from "../support/stores.ts";
 
-afterAll(cleanUp, 60_000);
+afterAll(cleanUp);
 
 let exports: ExportProcess;
 let worker: ExportWorker;
@@ -62,7 +62,7 @@ test("an answer that names another place leads nowhere, by its header or its bod
   ];
   for (const answer of answers) expect(await shownOf(answer)).not.toContain("words");
   expect(hits).toEqual([]);
-}, 120_000);
+});
 
 test("an answer's words are not repeated, known or not", async () => {
   const denied = await shownOf(() => s3Error(403, "AccessDenied", "Access Denied to root:x:0:0"));
@@ -77,4 +77,4 @@ test("an answer's words are not repeated, known or not", async () => {
       headers: { "x-amz-bucket-region": "eu-west-1", location: "http://b" },
     });
   expect(await shownOf(moved)).toContain("redirects are not followed: the bucket is in the region eu-west-1");
-}, 120_000);
+});

@@ -56,7 +56,7 @@ beforeAll(async () => {
   await rested(server);
   const end = new Date(Math.ceil(Date.now() / 1000) * 1000);
   span = { start: new Date(end.getTime() - 3_600_000), end };
-}, 60_000);
+});
 
 async function begun(made: Parameters<typeof makeExport>[2]): Promise<string> {
   const id = await makeExport(stores, server, made);
@@ -94,7 +94,7 @@ test("a Postgres table is made, filled, and filled again without a row twice", a
       });
     }
   }
-}, 60_000);
+});
 
 test("two exports into one table at once leave every row once", async () => {
   const runs = await Promise.all([
@@ -105,7 +105,7 @@ test("two exports into one table at once leave every row once", async () => {
   const [counted] = await target<{ rows: number; uuids: number }[]>`
     SELECT count(*)::integer AS rows, count(DISTINCT uuid)::integer AS uuids FROM "both"`;
   expect(counted).toEqual({ rows: 2500, uuids: 2500 });
-}, 60_000);
+});
 
 test("a table somebody else made is filled by its own types", async () => {
   await target`CREATE TABLE theirs (uuid varchar(200), event varchar(200), properties jsonb, elements jsonb,
@@ -115,7 +115,7 @@ test("a table somebody else made is filled by its own types", async () => {
   expect([run.latest_error, run.records_completed]).toEqual([null, 2500]);
   const [row] = await target<{ rows: number }[]>`SELECT count(*)::integer AS rows FROM theirs WHERE more = 7`;
   expect(row?.rows).toBe(2500);
-}, 60_000);
+});
 
 test("a wrong password, database or table ends a run at once", async () => {
   await target`CREATE TABLE odd (uuid uuid, something integer)`;
@@ -129,7 +129,7 @@ test("a wrong password, database or table ends a run at once", async () => {
   expect(runs[0]!.latest_error).not.toContain("not-the-password");
   expect(runs[1]!.latest_error).toContain("does not exist");
   expect(runs[2]!.latest_error).toContain("does not exist");
-}, 60_000);
+});
 
 /** A listener that takes batches, as told. */
 function startListener(answer: (request: number, uuids: string[]) => Response | undefined = () => undefined) {
@@ -178,7 +178,7 @@ test("an HTTP listener gets every event once, in batches as capture takes them",
       $geoip_disable: true,
     });
   }
-}, 60_000);
+});
 
 test("a listener that refuses ends a run at once, one that is away is tried again", async () => {
   const refusing = startListener(() => new Response("no such key", { status: 401 }));
@@ -200,7 +200,7 @@ test("a listener that refuses ends a run at once, one that is away is tried agai
   later(() => back.stop(true));
   const [run] = await endedRuns(stores, id);
   expect([run!.status, run!.records_completed]).toEqual(["Completed", 2500]);
-}, 60_000);
+});
 
 function filesBelow(path: string): string[] {
   return readdirSync(join(folder, path), { recursive: true, encoding: "utf8" }).toSorted();
@@ -225,7 +225,7 @@ test("files appear whole in the operator's folder, and nowhere else", async () =
   const escaped = await exported({ type: "File", config: { path: "link" } });
   expect([escaped.status, escaped.latest_error]).toEqual(["Failed", "The path leaves EXPORT_FILE_DIR"]);
   expect(readdirSync(outside)).toEqual([]);
-}, 60_000);
+});
 
 test("a native query chooses rows and columns, and filters choose rows", async () => {
   const native_query =
@@ -249,7 +249,7 @@ test("a native query chooses rows and columns, and filters choose rows", async (
   const filters = [{ key: "i", value: "11", operator: "exact", type: "event" }];
   const filtered = await exported({ type: "NoOp", config: {}, filters });
   expect([filtered.latest_error, filtered.records_completed]).toEqual([null, 1]);
-}, 60_000);
+});
 
 test("Azure's blob store is written with signed requests, and a wrong key ends a run at once", async () => {
   const azure = startAzure("exports");
@@ -280,7 +280,7 @@ test("Azure's blob store is written with signed requests, and a wrong key ends a
   expect([wrong.status, wrong.attempts]).toEqual(["Failed", 1]);
   const missing = await exported(toAzure({ container_name: "missing" }));
   expect([missing.status, missing.attempts]).toEqual(["Failed", 1]);
-}, 60_000);
+});
 
 test("persons come as they are now, one row for every id, into files and tables", async () => {
   const batch = [
@@ -331,7 +331,7 @@ test("persons come as they are now, one row for every id, into files and tables"
     expect(found.get("before")!["person_id"]).toBe(found.get("known")!["person_id"]);
     expect(found.get("before")!["team_id"]).toBe(1);
   }
-}, 60_000);
+});
 
 test("a native query into a table has to say what tells its rows apart", async () => {
   await target`CREATE TABLE own (uuid uuid, name text)`;
@@ -351,7 +351,7 @@ test("a native query into a table has to say what tells its rows apart", async (
     "Failed",
     expect.stringContaining("has to select uuid"),
   ]);
-}, 60_000);
+});
 
 test("a server that may not reach private addresses says so and does not try", async () => {
   const closed = await startServer({ FLUSH_INTERVAL_MS: "50" });
@@ -376,4 +376,4 @@ test("a server that may not reach private addresses says so and does not try", a
     ]);
   }
   expect(bodies).toEqual([]);
-}, 60_000);
+});

@@ -5,7 +5,7 @@ import { cpuSeconds, treeOf } from "../../bench/process_tree.ts";
 import { cleanUp, later } from "../support/cleanup.ts";
 import { makeFolder } from "../support/folder.ts";
 
-afterAll(cleanUp, 60_000);
+afterAll(cleanUp);
 
 test("every body is sent as often as ordered, whole, and refusals are counted", async () => {
   const { pack, bytes, events } = writeBodies(makeFolder(), { count: 3, bytes: 300_000 });

@@ -4,7 +4,7 @@ import { beginOn } from "../../bench/stand.ts";
 import { cleanUp } from "../support/cleanup.ts";
 import { makeStoresFolder } from "../support/made_stores.ts";
 
-afterAll(cleanUp, 60_000);
+afterAll(cleanUp);
 beginOn(makeStoresFolder);
 
 // Whether each question can still be asked and still checks what it got; its figures mean nothing at this size.
@@ -38,5 +38,5 @@ for (const name of asked) {
       if (goal !== undefined && stretch !== undefined)
         expect(above === true ? stretch > goal : stretch < goal).toBe(true);
     }
-  }, 60_000);
+  });
 }

@@ -10,7 +10,7 @@ import { MemoryBudget } from "../../src/work/memory_budget.ts";
 import { cleanUp, later } from "../support/cleanup.ts";
 import { type Desk, key, openDesk } from "../support/capture.ts";
 
-afterAll(cleanUp, 60_000);
+afterAll(cleanUp);
 
 const mega = 1024 * 1024;
 const bodyBytesMax = 8 * mega;

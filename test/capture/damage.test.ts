@@ -21,7 +21,7 @@ import { cleanUp } from "../support/cleanup.ts";
 import { makeFolder } from "../support/folder.ts";
 import { appendTo, clockAt, openJournal } from "../support/journal.ts";
 
-afterAll(cleanUp, 60_000);
+afterAll(cleanUp);
 
 /** Journals of a test, left as a crash leaves them; their files are let go of once it is through. */
 const opened: Journal[] = [];
@@ -178,7 +178,7 @@ for (const how of ["killed", "sealed"] as const) {
           else expect(bytes.length).toBe(0);
         }
       }
-    }, 120_000);
+    });
   }
 }
 

@@ -8,7 +8,7 @@ import { keysMax } from "../../src/capture/wasm/layout.ts";
 import { captureLimits } from "../../src/capture/limits.ts";
 import { differ, laidCounts, outcomeOf } from "../support/differential.ts";
 
-afterAll(cleanUp, 60_000);
+afterAll(cleanUp);
 
 const encoder = new TextEncoder();
 
@@ -25,7 +25,7 @@ test("the fast scan and the slow one agree on any body, in whatever slices", asy
   expect(columns.groups).toBeGreaterThan(100);
   expect(columns.singles).toBeGreaterThan(200);
   expect(columns.parts).toBeGreaterThan(200);
-}, 120_000);
+});
 
 test("they agree on every text of the JSON test suite, wherever it stands", async () => {
   let compared = 0;

@@ -17,7 +17,7 @@ import {
 } from "../support/server.ts";
 import { canMount, makeDisk } from "../support/small_disk.ts";
 
-afterAll(cleanUp, 60_000);
+afterAll(cleanUp);
 
 function freeBytes(folder: string): number {
   const { bavail, bsize } = statfsSync(folder);
@@ -171,5 +171,5 @@ test.skipIf(!canMount)(
     expect([Number(stored!.rows), Number(stored!.uuids)]).toEqual([acknowledged, acknowledged]);
     await again.end("SIGTERM");
   },
-  180_000,
+  300_000,
 );

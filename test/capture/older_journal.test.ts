@@ -118,4 +118,4 @@ test("batches of months are stored once, each whole in a part, and those that ar
   server = await startServer({}, dataDir);
   expect(await storedIn(server)).toEqual([all + rowsEach, all + rowsEach, months + 1, 1]);
   expect(await server.end("SIGTERM")).toBe(0);
-}, 120_000);
+});

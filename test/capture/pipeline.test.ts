@@ -5,7 +5,7 @@ import { limits } from "../../src/core/limits.ts";
 import { key, openDesk } from "../support/capture.ts";
 import { cleanUp } from "../support/cleanup.ts";
 
-afterAll(cleanUp, 60_000);
+afterAll(cleanUp);
 
 test("short bodies that come at once are each kept as they were sent, whether their key is known or not", async () => {
   const desk = openDesk({
@@ -92,4 +92,4 @@ test("more events than an index holds are kept in parts, each once, when the end
   expect(desk.counts).toMatchObject({ accepted: count, malformed_event: 1, missing_distinct_id: 1 });
   const ids = new Set(desk.rows().map((row) => row["distinct_id"]));
   expect(ids.size).toBe(count);
-}, 60_000);
+});

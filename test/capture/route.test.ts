@@ -7,7 +7,7 @@ import type { Clock } from "../../src/core/clock.ts";
 import { cleanUp, later } from "../support/cleanup.ts";
 import { type Desk, key, openDesk } from "../support/capture.ts";
 
-afterAll(cleanUp, 60_000);
+afterAll(cleanUp);
 
 const event = { api_key: key, event: "e", distinct_id: "d" };
 const base64 = Buffer.from(JSON.stringify(event)).toString("base64");

@@ -38,7 +38,7 @@ test("with CAPTURE_ACK=stored a 200 means that ClickHouse has the events", async
     const reply = await get(server, `/api/projects/1/events/?event=${encodeURIComponent(name)}`);
     expect(((await reply.json()) as { count: number }).count).toBe(30);
   }
-}, 60_000);
+});
 
 test("with CAPTURE_ACK=memory events are stored all the same", async () => {
   const server = await startServer({ CAPTURE_ACK: "memory", FLUSH_INTERVAL_MS: "100" });
@@ -46,7 +46,7 @@ test("with CAPTURE_ACK=memory events are stored all the same", async () => {
   await rested(server);
   const reply = await get(server, "/api/projects/1/events/?event=hurried");
   expect(((await reply.json()) as { count: number }).count).toBe(30);
-}, 60_000);
+});
 
 test("events that ClickHouse refuses go to quarantine, the others are stored, and `journal` handles them beside the server", async () => {
   const server = await startServer({ FLUSH_INTERVAL_MS: "100" });
@@ -81,7 +81,7 @@ test("events that ClickHouse refuses go to quarantine, the others are stored, an
   expect((await runSluice(["journal", "list"], environment)).stdout).toBe("nothing in quarantine\n");
   expect((await runSluice(["journal", "retry", "nothing"], environment)).exitCode).toBe(1);
   expect((await runSluice(["journal", "mend"], environment)).exitCode).toBe(2);
-}, 60_000);
+});
 
 test("a full journal answers 503 with Retry-After, loses nothing, and takes events again once ClickHouse has caught up", async () => {
   const server = await startServer({ JOURNAL_BYTES_MAX: "1048576", FLUSH_INTERVAL_MS: "100" });
@@ -113,7 +113,7 @@ test("a full journal answers 503 with Retry-After, loses nothing, and takes even
   await rested(server);
   const rows = await clickhouse.query<{ n: string }>("SELECT count() AS n FROM events WHERE event = 'full'");
   expect(Number(rows[0]?.n)).toBe(accepted + 1);
-}, 60_000);
+});
 
 test("each journal says in Postgres how far it has come", async () => {
   const server = await startServer({ FLUSH_INTERVAL_MS: "50" });
@@ -124,7 +124,7 @@ test("each journal says in Postgres how far it has come", async () => {
     const [row] = await sql<{ watermark: Date; seen_at: Date }[]>`SELECT watermark, seen_at FROM journals`;
     return row !== undefined && row.watermark > sentAt && row.seen_at > sentAt;
   });
-}, 60_000);
+});
 
 test("a process that stops with nothing left holds nobody up, and counts again before it takes anything", async () => {
   const keeper = await startServer();
@@ -149,7 +149,7 @@ test("a process that stops with nothing left holds nobody up, and counts again b
   expect(await journals()).toEqual(both);
   await again.end("SIGKILL");
   expect(await journals()).toEqual(both);
-}, 60_000);
+});
 
 test("what an earlier version left in its journal is stored", async () => {
   const dataDir = makeFolder();
@@ -165,4 +165,4 @@ test("what an earlier version left in its journal is stored", async () => {
     ["b", 2],
     ["a", 1],
   ]);
-}, 60_000);
+});

@@ -50,4 +50,4 @@ test("two servers that start at once on empty stores make one set of accounts, a
     const rows = await stores.clickhouse.query<{ n: string }>("SELECT count() AS n FROM shared.events");
     return rows[0]?.n === "42";
   });
-}, 60_000);
+});

@@ -8,13 +8,13 @@ import { ask } from "../support/ask.ts";
 import { readEvents } from "../support/events.ts";
 import { type Server, projectKey, rested, startServer, until } from "../support/server.ts";
 
-afterAll(cleanUp, 60_000);
+afterAll(cleanUp);
 
 let server: Server;
 
 beforeAll(async () => {
   server = await startServer({ FLUSH_INTERVAL_MS: "50" });
-}, 60_000);
+});
 
 class Device extends PostHogCore {
   readonly asked: string[] = [];
@@ -75,7 +75,7 @@ test("a mobile app's session is stored whole, and its start-up requests are answ
     $screen_name: "Checkout",
     $lib: "posthog-react-native",
   });
-}, 60_000);
+});
 
 test("a mobile app is told beside its flags whether its sessions are recorded", async () => {
   const told = async () => {
@@ -90,4 +90,4 @@ test("a mobile app is told beside its flags whether its sessions are recorded", 
   await ask(server, "PATCH", "/api/projects/1/", { session_recording_opt_in: true });
   await until(async () => (await told()) !== undefined);
   expect(await told()).toEqual({ endpoint: "/s/", consoleLogRecordingEnabled: true, recorderVersion: "v2" });
-}, 60_000);
+});

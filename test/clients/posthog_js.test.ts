@@ -20,7 +20,7 @@ beforeAll(async () => {
   if (noBrowser) return;
   server = await startServer({ FLUSH_INTERVAL_MS: "50" });
   browser = await openBrowser();
-}, 60_000);
+});
 
 /** Settings any page may have; a headless browser is a bot to posthog-js, which it would not count. */
 const settings = { opt_out_useragent_filter: true, request_queue_config: { flush_interval_ms: 250 } };
@@ -125,7 +125,7 @@ inBrowser(
     expect(requests).toContain("POST /i/v0/e/ fetch");
     expect(requests).toContain(`GET /array/${projectKey}/config.js script`);
   },
-  60_000,
+  300_000,
 );
 
 inBrowser(
@@ -145,7 +145,7 @@ inBrowser(
     ]);
     expect(requests).toContain("GET /static/array.js script");
   },
-  60_000,
+  300_000,
 );
 
 inBrowser(
@@ -164,7 +164,7 @@ inBrowser(
       expect(visited.complaints).toEqual([]);
     }
   },
-  60_000,
+  300_000,
 );
 
 inBrowser(
@@ -189,7 +189,7 @@ inBrowser(
     // A browser shows the 404 in its console; nothing is blocked, and nothing else is wrong.
     expect(complaints.filter((one) => !one.includes("404"))).toEqual([]);
   },
-  60_000,
+  300_000,
 );
 
 inBrowser(
@@ -221,7 +221,7 @@ inBrowser(
     await until(async () => requests.includes("POST /flags/ fetch"));
     expect(complaints).toEqual([]);
   },
-  60_000,
+  300_000,
 );
 
 inBrowser(
@@ -238,7 +238,7 @@ inBrowser(
     expect(refusal).toEqual({ status: 401, code: "invalid_api_key" });
     expect(await readEvents(server, { event: "lost" })).toEqual([]);
   },
-  60_000,
+  300_000,
 );
 
 inBrowser(
@@ -269,5 +269,5 @@ inBrowser(
     const reply = await get(server, "/api/projects/1/persons/?distinct_id=nobody@example.com");
     expect(((await reply.json()) as { results: unknown[] }).results).toEqual([]);
   },
-  60_000,
+  300_000,
 );

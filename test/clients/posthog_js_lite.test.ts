@@ -7,13 +7,13 @@ import { cleanUp } from "../support/cleanup.ts";
 import { readEvents } from "../support/events.ts";
 import { type Server, projectKey, startServer, until } from "../support/server.ts";
 
-afterAll(cleanUp, 60_000);
+afterAll(cleanUp);
 
 let server: Server;
 
 beforeAll(async () => {
   if (!noBrowser) server = await startServer({ FLUSH_INTERVAL_MS: "50" });
-}, 60_000);
+});
 
 test.skipIf(noBrowser)(
   "captures, identifies, asks for flags and survives a reload without a complaint",
@@ -44,5 +44,5 @@ test.skipIf(noBrowser)(
     await until(async () => requests.includes("POST /flags/ fetch"));
     expect(complaints).toEqual([]);
   },
-  60_000,
+  300_000,
 );

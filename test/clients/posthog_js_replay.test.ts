@@ -26,7 +26,7 @@ beforeAll(async () => {
   const config = async () => (await fetch(`${server.url}/array/${projectKey}/config`)).text();
   await until(async () => (await config()).includes('"endpoint":"/s/"'));
   browser = await openBrowser();
-}, 60_000);
+});
 
 function shop(): string {
   const settings = JSON.stringify({
@@ -127,7 +127,7 @@ inBrowser(
     const shot = process.env["REPLAY_SCREENSHOT"];
     if (shot) await player.screenshot({ path: shot });
   },
-  60_000,
+  300_000,
 );
 
 /** Plays to the end in a page of its own. */
@@ -160,5 +160,5 @@ inBrowser(
     await until(async () => (await readEvents(quiet, { event: "$autocapture" })).length >= 3);
     expect(visited.requests.filter((one) => /lazy-recorder|\/s\//.test(one))).toEqual([]);
   },
-  60_000,
+  300_000,
 );

@@ -6,13 +6,13 @@ import { cleanUp } from "../support/cleanup.ts";
 import { readEvents } from "../support/events.ts";
 import { type Server, personalKey, projectKey, rested, startServer } from "../support/server.ts";
 
-afterAll(cleanUp, 60_000);
+afterAll(cleanUp);
 
 let server: Server;
 
 beforeAll(async () => {
   server = await startServer({ FLUSH_INTERVAL_MS: "50" });
-}, 60_000);
+});
 
 interface Sent {
   path: string;
@@ -74,7 +74,7 @@ test("captures, identifies, aliases and shuts down; every event is stored once",
   });
   const [joined] = await readEvents(server, { event: "joined" });
   expect(joined?.properties["$groups"]).toEqual({ company: "acme" });
-}, 60_000);
+});
 
 test("without compression it is the same", async () => {
   const { client, sent, errors } = openClient({ disableCompression: true });
@@ -85,7 +85,7 @@ test("without compression it is the same", async () => {
   expect(sent).toEqual([{ path: "/batch/", encoding: undefined, status: 200 }]);
   const events = await readEvents(server, { event: "plain" });
   expect(events.map(({ uuid }) => uuid)).toEqual(["01a1fcab-3b45-754f-bdec-9ae12a206131"]);
-}, 60_000);
+});
 
 test("a historical migration goes down its own lane", async () => {
   const { client, errors } = openClient({ historicalMigration: true });
@@ -101,7 +101,7 @@ test("a historical migration goes down its own lane", async () => {
   expect(events.map(({ timestamp }) => timestamp.slice(0, 7)).toSorted()).toEqual(
     Array.from({ length: 12 }, (_, i) => `2015-${String(i + 1).padStart(2, "0")}`),
   );
-}, 60_000);
+});
 
 test("flags are asked for from afar and computed here: there are none, and that is no error", async () => {
   const { client, sent, errors } = openClient({ personalApiKey: personalKey });
@@ -111,7 +111,7 @@ test("flags are asked for from afar and computed here: there are none, and that 
   expect(errors).toEqual([]);
   expect(sent.filter(({ status }) => status !== 200)).toEqual([]);
   expect(sent.map(({ path }) => path)).toContain("/flags/definitions");
-}, 60_000);
+});
 
 test("a wrong key is told to the application and not retried", async () => {
   const errors: unknown[] = [];
@@ -127,4 +127,4 @@ test("a wrong key is told to the application and not retried", async () => {
   expect(errors.length).toBe(1);
   expect(String(errors[0])).toContain("401");
   expect(await readEvents(server, { event: "lost" })).toEqual([]);
-}, 60_000);
+});

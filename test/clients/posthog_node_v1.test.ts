@@ -6,13 +6,13 @@ import { cleanUp } from "../support/cleanup.ts";
 import { readEvents } from "../support/events.ts";
 import { type Server, metric, projectKey, rested, startServer } from "../support/server.ts";
 
-afterAll(cleanUp, 60_000);
+afterAll(cleanUp);
 
 let server: Server;
 
 beforeAll(async () => {
   server = await startServer({ FLUSH_INTERVAL_MS: "50" });
-}, 60_000);
+});
 
 interface Sent {
   path: string;
@@ -82,7 +82,7 @@ test("captures, identifies, aliases and shuts down; every event is stored once, 
   );
   for (const { uuid } of [...bought, identify!, alias!, joined!])
     expect(results[uuid]).toEqual({ result: "ok" });
-}, 60_000);
+});
 
 test("what the SDK takes out of the properties is back in them", async () => {
   const { client, errors } = openClient({ disableCompression: true });
@@ -104,7 +104,7 @@ test("what the SDK takes out of the properties is back in them", async () => {
     $process_person_profile: false,
     kept: [1, "two"],
   });
-}, 60_000);
+});
 
 test("a historical migration goes down its own lane", async () => {
   const { client, errors } = openClient({ historicalMigration: true });
@@ -118,7 +118,7 @@ test("a historical migration goes down its own lane", async () => {
     true,
     timestamp.getTime(),
   ]);
-}, 60_000);
+});
 
 test("an event that is not taken is told to the application by its uuid, and the others are stored", async () => {
   const { client, errors, sent } = openClient();
@@ -134,7 +134,7 @@ test("an event that is not taken is told to the application by its uuid, and the
   ]);
   expect(await metric(server, 'sluice_events_ignored_total{reason="invalid_alias"}')).toBe(ignored + 1);
   expect((await readEvents(server, { event: "beside it" })).length).toBe(1);
-}, 60_000);
+});
 
 test("a wrong key is told to the application and not retried", async () => {
   const { client, errors, sent } = openClient({}, "phc_nobodys");
@@ -142,4 +142,4 @@ test("a wrong key is told to the application and not retried", async () => {
   await client.shutdown();
   expect(sent.map(({ status }) => status)).toEqual([401]);
   expect(String(errors[0])).toContain("invalid_api_token");
-}, 60_000);
+});

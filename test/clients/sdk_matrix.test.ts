@@ -18,7 +18,7 @@ import { type Kit, readyKit, run } from "../support/sdks.ts";
 import { type SentEvent, isCapture, sentEvents, v1Path } from "../support/sent_events.ts";
 import { type Server, get, projectKey, rested, startServer, until } from "../support/server.ts";
 
-afterAll(cleanUp, 60_000);
+afterAll(cleanUp);
 
 interface Program {
   /** In words of letters, digits and `_`: distinct ids begin with it. */
@@ -144,7 +144,7 @@ beforeAll(async () => {
   server = await startServer({ FLUSH_INTERVAL_MS: "50" });
   proxy = openRecordingProxy(server.url);
   if (!noBrowser) browser = await openBrowser();
-}, 60_000);
+});
 
 const promise = "everything it sends is stored once, as it was sent, and its two ids are one person";
 

@@ -9,7 +9,7 @@ import { cleanUp } from "../support/cleanup.ts";
 import { type ReadEvent, readEvents } from "../support/events.ts";
 import { type Server, metric, rested, startServer } from "../support/server.ts";
 
-afterAll(cleanUp, 60_000);
+afterAll(cleanUp);
 
 interface Fixture {
   sdk: string;
@@ -52,7 +52,7 @@ let server: Server;
 
 beforeAll(async () => {
   server = await startServer({ FLUSH_INTERVAL_MS: "50" });
-}, 60_000);
+});
 
 for (const [name, fixture] of fixtures) {
   test(`${name}: what ${fixture.sdk} sends is answered as it needs and stored once`, async () => {
@@ -67,7 +67,7 @@ for (const [name, fixture] of fixtures) {
       expect(found.length).toBe(1);
       expect(found[0]?.properties).toMatchObject(event.properties);
     }
-  }, 60_000);
+  });
 }
 
 test("a request that an SDK repeats, not having heard the answer, stores nothing twice", async () => {

@@ -53,7 +53,7 @@ test("no expression takes more than eight times as long for four times the text"
     }
   }
   expect(slow).toEqual([]);
-}, 120_000);
+});
 
 test("a slow one would be found", async () => {
   for (const [slow, piece] of [

@@ -5,7 +5,7 @@ import { coresHere, memoryHere } from "../../src/core/machine.ts";
 import { cleanUp } from "../support/cleanup.ts";
 import { makeFolder } from "../support/folder.ts";
 
-afterAll(cleanUp, 60_000);
+afterAll(cleanUp);
 
 test("a container's quota bounds the cores, and no quota leaves all of them", () => {
   const path = `${makeFolder()}/cpu.max`;

@@ -14,7 +14,7 @@ import { killsOf } from "../support/kills.ts";
 import { type Server, get, post, projectKey, startServer, until } from "../support/server.ts";
 import { storesStartMsMax } from "../support/stores.ts";
 
-afterAll(cleanUp, 60_000);
+afterAll(cleanUp);
 
 const main = resolve(import.meta.dir, "../../src/main.ts");
 const nobody = 65_534;

@@ -14,7 +14,7 @@ cleanUpEach();
 let lender: Lender;
 beforeAll(async () => {
   lender = await openLender();
-}, 60_000);
+});
 
 test("a copy of a whole DATA_DIR says what it is once, and what is moved to remote stores what it leaves behind", async () => {
   const first = await startServer();
@@ -43,7 +43,7 @@ test("a copy of a whole DATA_DIR says what it is once, and what is moved to remo
     { level: "warn", folder: `${copy}/postgres` },
     { level: "warn", folder: `${copy}/clickhouse` },
   ]);
-}, 120_000);
+});
 
 test("what waits with workers is counted when the database is another one, and none of them starts with it", async () => {
   const [home, away] = [await lender.lend("crew_home"), await lender.lend("crew_away")];
@@ -73,4 +73,4 @@ test("what waits with workers is counted when the database is another one, and n
   );
   expect(rows).toEqual([{ n: String(sent) }]);
   expect(existsSync(`${dataDir}/workers/3/journal/identity.json`)).toBe(true);
-}, 120_000);
+});

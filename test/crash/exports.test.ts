@@ -14,7 +14,7 @@ import { s3Key, s3Secret, type S3Server, startS3 } from "../support/s3.ts";
 import { post, projectKey, rested, type Server, startServer, until } from "../support/server.ts";
 import { startFront, type TestFront } from "../support/stores.ts";
 
-afterAll(cleanUp, 60_000);
+afterAll(cleanUp);
 
 const kills = killsOf(4);
 const secretKey = "a secret for tests";
@@ -94,7 +94,7 @@ beforeAll(async () => {
   );
   uuids.push(...rows.map(({ uuid }) => uuid).toSorted());
   expect(uuids.length).toBe(12_000);
-}, 120_000);
+});
 
 function exportedUuids(prefix: string): string[] {
   return s3
@@ -193,4 +193,4 @@ test("two processes share the runs, and one that ends gives its own back at once
     expect([found.length, new Set(found).size]).toEqual([expected, expected]);
   }
   expect(await second.end("SIGTERM")).toBe(0);
-}, 120_000);
+});

@@ -96,4 +96,4 @@ test("what a disk damaged while the server was away is counted and kept aside, a
   expect(rows.map(({ id }) => id)).toEqual(["d0", "d1"]);
   expect(readFileSync(`${folder}/${name}.damaged`).equals(bytes)).toBe(true);
   expect(await server.end("SIGTERM")).toBe(0);
-}, 120_000);
+});

@@ -115,4 +115,4 @@ test("what a worker counted before it was killed stays counted, and its journal'
   const { clickhouse } = await storesOf(server);
   const [row] = await clickhouse.query<{ n: string }>("SELECT count() AS n FROM events");
   expect(Number(row?.n)).toBe(sent.size);
-}, 60_000);
+});

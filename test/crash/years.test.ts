@@ -7,14 +7,16 @@ import { cleanUp } from "../support/cleanup.ts";
 import { inLongForm } from "../support/kills.ts";
 import { type Server, post, projectKey, rested, startServer, storesOf } from "../support/server.ts";
 
-afterAll(cleanUp, 60_000);
+afterAll(cleanUp);
 
 const years = 60;
 const eventsEach = 1200;
 
 function engineOf(server: Server): number {
   const children = readFileSync(`/proc/${server.pid}/task/${server.pid}/children`, "utf8").trim().split(" ");
-  const engine = children.find((pid) => readFileSync(`/proc/${pid}/cmdline`, "utf8").includes("front.ts"));
+  const engine = children.find((pid) =>
+    readFileSync(`/proc/${pid}/cmdline`, "utf8").includes("chdb_server/server.ts"),
+  );
   return Number(engine);
 }
 
@@ -70,4 +72,4 @@ test("an engine killed between the years of an INSERT stores each event once", a
     ),
   ).toEqual([{ persons: "50", keys: [String(kills.length)] }]);
   expect(await server.end("SIGTERM")).toBe(0);
-}, 120_000);
+});

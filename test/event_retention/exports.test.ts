@@ -11,7 +11,7 @@ import { endedRuns } from "../support/exports.ts";
 import { storesStartMsMax } from "../support/stores.ts";
 import { openWebSink, type WebSink } from "../support/web_sink.ts";
 
-afterAll(cleanUp, 60_000);
+afterAll(cleanUp);
 
 let exports: ExportProcess;
 let sink: WebSink;
@@ -74,7 +74,7 @@ test("a run whose events expire while it reads them delivers at its next attempt
   const run = await exports.exported(toSink());
   expect([run.status, run.attempts, run.records_completed]).toEqual(["Completed", 1, 2]);
   await worker.close();
-}, 60_000);
+});
 
 test("a run over an interval whose events all expired is complete with none", async () => {
   const { clickhouse } = exports.stores;
@@ -86,4 +86,4 @@ test("a run over an interval whose events all expired is complete with none", as
   const [run] = await endedRuns(exports.stores, await exports.begin(toSink()));
   expect([run!.status, run!.records_completed, run!.latest_error]).toEqual(["Completed", 0, null]);
   expect(sink.posted).toEqual([]);
-}, 60_000);
+});

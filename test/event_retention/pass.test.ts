@@ -12,7 +12,7 @@ import { addUser } from "../support/accounts.ts";
 import { cleanUp } from "../support/cleanup.ts";
 import { openMadeStores, storesStartMsMax } from "../support/stores.ts";
 
-afterAll(cleanUp, 60_000);
+afterAll(cleanUp);
 
 let stores: Stores;
 let organization_id: string;

@@ -7,7 +7,7 @@ import type { Stores } from "../../src/storage/stores.ts";
 import { cleanUp } from "../support/cleanup.ts";
 import { openMadeStores, storesStartMsMax } from "../support/stores.ts";
 
-afterAll(cleanUp, 60_000);
+afterAll(cleanUp);
 
 let stores: Stores;
 let clickhouse: ClickHouse;

@@ -10,7 +10,7 @@ beforeAll(async () => {
   server = await startServer({ FLUSH_INTERVAL_MS: "50" });
 }, storesStartMsMax);
 
-afterAll(cleanUp, 60_000);
+afterAll(cleanUp);
 
 function event(name: string, distinct_id: string, properties: object, more: object = {}) {
   return { event: name, distinct_id, properties, ...more };

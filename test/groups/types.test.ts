@@ -13,7 +13,7 @@ beforeAll(async () => {
   server = await startServer({ FLUSH_INTERVAL_MS: "50" });
 }, storesStartMsMax);
 
-afterAll(cleanUp, 60_000);
+afterAll(cleanUp);
 
 async function send(...batch: object[]): Promise<Answer["body"]> {
   const reply = await post(server, "/batch/?verbose=1", { api_key: projectKey, batch });
@@ -68,7 +68,7 @@ test("one event of the public key takes all five places, and the owner frees the
   expect(await typesNow()).toEqual(["0 evil0", "1 company", "2 evil2", "3 evil3", "4 evil4"]);
   expect(await namesOf("company")).toEqual(["Acme"]);
   expect(await namesOf("evil1")).toEqual([]);
-}, 60_000);
+});
 
 test("what rests under a freed place keeps its own name, in groups, in queries and in the tables", async () => {
   const events = await get("events/?event=e");
@@ -122,7 +122,7 @@ test("with all places free again the first five that come have them, and a type 
     return (await namesOf("company")).length === 2;
   });
   expect(await namesOf("company")).toEqual(["Acme", "Globex"]);
-}, 60_000);
+});
 
 test("a type is deleted with group:write, and only one's own project's", async () => {
   const { sql } = await storesOf(server);

@@ -8,8 +8,8 @@ import { projectKey } from "../support/server.ts";
 let app: RunningApp;
 beforeAll(async () => {
   app = await startApp({ BODY_BYTES_MAX: "100000" });
-}, 60_000);
-afterAll(cleanUp, 60_000);
+});
+afterAll(cleanUp);
 
 const origin = "https://shop.example";
 

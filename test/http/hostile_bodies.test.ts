@@ -36,7 +36,7 @@ beforeAll(async () => {
     insight: ids["insights"],
   });
 });
-afterAll(cleanUp, 60_000);
+afterAll(cleanUp);
 
 interface Writing {
   method: string;
@@ -106,7 +106,7 @@ test("no field's own check grows faster than its text", async () => {
     }
   }
   expect(fast).toEqual([]);
-}, 120_000);
+});
 
 /** Whether the field's own check lets the value through, so that its room has to bear it. */
 function passes(schema: Rule, field: string, json: string): boolean {
@@ -161,7 +161,7 @@ test("no request takes longer than its length accounts for, whatever its fields'
   }
   expect(sent).toBeGreaterThan(50);
   expect(fast).toEqual([]);
-}, 120_000);
+});
 
 test("a form is held to the bounds of JSON, its fields' JSON too", async () => {
   const send = async (body: string, key = personalKey) =>

@@ -9,8 +9,8 @@ import { personalKey, projectKey } from "../support/server.ts";
 let app: RunningApp;
 beforeAll(async () => {
   app = await startApp();
-}, 60_000);
-afterAll(cleanUp, 60_000);
+});
+afterAll(cleanUp);
 
 const authorization = `Authorization: Bearer ${personalKey}`;
 

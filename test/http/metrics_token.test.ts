@@ -11,7 +11,7 @@ import { Elysia } from "elysia";
 import { cleanUp } from "../support/cleanup.ts";
 import { startServer } from "../support/server.ts";
 
-afterAll(cleanUp, 60_000);
+afterAll(cleanUp);
 
 const token = "metrics-token-of-32-characters-x";
 
@@ -81,4 +81,4 @@ test("every worker asks for it", async () => {
     expect(await ask({})).toEqual([401, false, "nosniff"]);
     expect(await ask({ authorization: `Bearer ${token}` })).toEqual([200, true, "nosniff"]);
   }
-}, 60_000);
+});

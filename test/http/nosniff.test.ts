@@ -8,8 +8,8 @@ import { personalKey, projectKey } from "../support/server.ts";
 let app: RunningApp;
 beforeAll(async () => {
   app = await startApp();
-}, 60_000);
-afterAll(cleanUp, 60_000);
+});
+afterAll(cleanUp);
 
 /** Method, path and status of every reply to it that is JSON and may be taken for something else. */
 async function sniffed(method: string, path: string, headers: Record<string, string>, body?: string) {
@@ -37,7 +37,7 @@ test("every management route's JSON says so, answers and refusals", async () => 
     wrong.push(await sniffed(method, address, type, body));
   }
   expect(wrong.filter(Boolean)).toEqual([]);
-}, 60_000);
+});
 
 test("so do captures, what SDKs ask for, documents, readiness and what is not there", async () => {
   const event = JSON.stringify({ api_key: projectKey, event: "e", distinct_id: "d" });

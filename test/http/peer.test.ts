@@ -4,7 +4,7 @@ import { Peers } from "../../src/http/peer.ts";
 import { cleanUp, later } from "../support/cleanup.ts";
 import { sendRaw } from "../support/raw.ts";
 
-afterAll(cleanUp, 60_000);
+afterAll(cleanUp);
 
 function open(): { url: string; peers: Peers } {
   const peers = new Peers();

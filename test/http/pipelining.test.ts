@@ -10,8 +10,8 @@ import { projectKey } from "../support/server.ts";
 let app: RunningApp;
 beforeAll(async () => {
   app = await startApp();
-}, 60_000);
-afterAll(cleanUp, 60_000);
+});
+afterAll(cleanUp);
 
 function captureOf(distinct_id: string): string {
   const body = JSON.stringify({ api_key: projectKey, event: "e", distinct_id });

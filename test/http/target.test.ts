@@ -13,8 +13,8 @@ let organization: string;
 beforeAll(async () => {
   app = await startApp();
   organization = String((await ask(app, "GET", "/api/organizations/@current/")).body["id"]);
-}, 60_000);
-afterAll(cleanUp, 60_000);
+});
+afterAll(cleanUp);
 
 const authorization = `Authorization: Bearer ${personalKey}`;
 

@@ -7,7 +7,7 @@ import type { ClickHouse } from "../../src/storage/clickhouse/clickhouse.ts";
 import { cleanUp } from "../support/cleanup.ts";
 import { openMadeStores, storesStartMsMax } from "../support/stores.ts";
 
-afterAll(cleanUp, 60_000);
+afterAll(cleanUp);
 
 let clickhouse: ClickHouse;
 

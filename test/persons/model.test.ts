@@ -18,7 +18,7 @@ import { type ModelEvent, PersonModel } from "../support/person_model.ts";
 import { type ReadPerson, askPersons, readPersons } from "../support/persons.ts";
 import { openTestStores } from "../support/stores.ts";
 
-afterAll(cleanUp, 60_000);
+afterAll(cleanUp);
 
 type Fate = "well" | "lost answer" | "failed before";
 
@@ -226,4 +226,4 @@ test("persons equal the model's", async () => {
     { numRuns: 25 },
   );
   expect(unknowables).toBeLessThan(25);
-}, 240_000);
+});

@@ -17,7 +17,7 @@ beforeAll(async () => {
   later(() => stores.close());
 }, storesStartMsMax);
 
-afterAll(cleanUp, 60_000);
+afterAll(cleanUp);
 
 const server = () => ({ ...app, pid: 0, printed: () => "", end: () => Promise.resolve(0) });
 

@@ -24,7 +24,7 @@ beforeAll(async () => {
   stores = await openTestStores(folder);
 }, storesStartMsMax);
 
-afterAll(cleanUp, 60_000);
+afterAll(cleanUp);
 
 function merge(project_id: number, from: string, into: string, kind: number = mergeKind.dangerous): Merge {
   return { project_id, kind, from, into, at: 1_700_000_000_000_000, created_at: 1_700_000_000_000_000 };

@@ -22,7 +22,7 @@ beforeAll(async () => {
     FROM numbers(0, 20, 2)`);
 }, storesStartMsMax);
 
-afterAll(cleanUp, 60_000);
+afterAll(cleanUp);
 
 async function plan(query: string): Promise<string> {
   const lines = await clickhouse.query<{ explain: string }>(`EXPLAIN indexes = 1 ${query}`);

@@ -13,13 +13,13 @@ import {
   until,
 } from "../support/server.ts";
 
-afterAll(cleanUp, 60_000);
+afterAll(cleanUp);
 
 let server: Server;
 
 beforeAll(async () => {
   server = await startServer();
-}, 60_000);
+});
 
 const origin = { origin: "https://shop.example" };
 

@@ -10,7 +10,7 @@ import { type RunningApp, startApp } from "../support/app.ts";
 import { cleanUp, later } from "../support/cleanup.ts";
 import { personalKey, until } from "../support/server.ts";
 
-afterAll(cleanUp, 60_000);
+afterAll(cleanUp);
 
 const base = "/api/environments/1/session_recordings/ai";
 
@@ -52,7 +52,7 @@ beforeAll(async () => {
     OPENAI_MODEL: "small",
   });
   unconfigured = await startApp();
-}, 60_000);
+});
 
 beforeEach(() => {
   asked = [];

@@ -11,7 +11,7 @@ import { cleanUp } from "../support/cleanup.ts";
 import { bodyOf, compressed, event, type Piece } from "../support/recordings.ts";
 import { post, projectKey, rested, type Server, startServer, until } from "../support/server.ts";
 
-afterAll(cleanUp, 60_000);
+afterAll(cleanUp);
 
 const base = "/api/environments/1/session_recordings";
 const at = Date.parse("2026-03-04T10:00:00Z");
@@ -21,7 +21,7 @@ beforeAll(async () => {
   server = await startServer({ FLUSH_INTERVAL_MS: "20" });
   await ask(server, "PATCH", "/api/projects/1/", { session_recording_opt_in: true });
   await until(() => send({ session: "probe", events: [event.click(at)] }));
-}, 60_000);
+});
 
 async function send(piece: Piece): Promise<boolean> {
   return (await (await post(server, "/s/", bodyOf(piece))).text()) === '{"status":"Ok"}';
@@ -194,7 +194,7 @@ test("a recording of bombs is read as it came, and says what it leaves out", asy
   expect(windows.get("w3")).toEqual([
     { type: 5, timestamp: at + 2, data: { tag: "left_out", payload: { bytes } } },
   ]);
-}, 60_000);
+});
 
 test("a piece that is sent again with other content is read with the size it was listed with", async () => {
   const uuid = crypto.randomUUID();
@@ -224,4 +224,4 @@ test("a page with more properties of persons than it may have is refused, naming
   expect(problemOf(refused)).toEqual([400, "validation_error", "max_value", detail, "limit"]);
   const { status, body } = await list(fits);
   expect([status, body["count"], (body["results"] as object[]).length]).toEqual([200, 40, fits]);
-}, 60_000);
+});

@@ -56,7 +56,7 @@ test("pieces that were answered are there after the server was killed, each once
   expect(results.map(({ id }) => id).toSorted()).toEqual(["probe", "s0", "s1", "s2", "s3", "s4"]);
   const clicks = results.filter(({ id }) => id !== "probe").map(({ click_count }) => click_count);
   expect(clicks.reduce((sum, count) => sum + count)).toBe(stored);
-}, 60_000);
+});
 
 test("a recording is kept as long as the operator says, then gone by itself", async () => {
   const server = await startServer({ FLUSH_INTERVAL_MS: "20", RECORDING_RETENTION_DAYS: "7" });
@@ -79,7 +79,7 @@ test("a recording is kept as long as the operator says, then gone by itself", as
     );
     expect(rows).toEqual([{ is_s: 1 }]);
   }
-}, 60_000);
+});
 
 test("days are derived again from a batch, and a second time changes nothing", async () => {
   const { clickhouse } = await openMadeStores();
@@ -98,7 +98,7 @@ test("days are derived again from a batch, and a second time changes nothing", a
   await clickhouse.command("TRUNCATE TABLE session_recording_days");
   await deriveAgain(clickhouse, "snapshot_chunks", [7n]);
   expect(await days()).toEqual(before);
-}, 60_000);
+});
 
 test("a list is in order however its recordings' pieces were stored, at its head and far back", async () => {
   const { clickhouse } = await openMadeStores();
@@ -134,7 +134,7 @@ test("a list is in order however its recordings' pieces were stored, at its head
   const without = ["s4", "s0"];
   const rest = await list({ ...filter, from, to, without }, 10, 0);
   expect([rest.count, rest.recordings.length]).toEqual([3, 3]);
-}, 60_000);
+});
 
 test("recordings of before there were days are on them after the start of this version", async () => {
   const { sql, clickhouse } = await openTestStores();
@@ -162,4 +162,4 @@ test("recordings of before there were days are on them after the start of this v
     "SELECT count() AS count, uniqExact(day) AS days FROM session_recording_days",
   );
   expect(days).toEqual({ count: "6", days: "2" });
-}, 60_000);
+});

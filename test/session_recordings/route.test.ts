@@ -16,7 +16,7 @@ import {
   until,
 } from "../support/server.ts";
 
-afterAll(cleanUp, 60_000);
+afterAll(cleanUp);
 
 const start = Date.parse("2026-03-04T10:00:00.250Z");
 const base = "/api/environments/1/session_recordings";
@@ -67,7 +67,7 @@ beforeAll(async () => {
   await record(long, later, short("other", 1), short("third", 2, { distinct_id: "ben", window: "w2" }));
   await record(long);
   await rested(server);
-}, 60_000);
+});
 
 interface Listed {
   count: number;

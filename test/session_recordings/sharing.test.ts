@@ -4,7 +4,7 @@ import { cleanUp } from "../support/cleanup.ts";
 import { bodyOf, event } from "../support/recordings.ts";
 import { post, rested, type Server, startServer, until } from "../support/server.ts";
 
-afterAll(cleanUp, 60_000);
+afterAll(cleanUp);
 
 const base = "/api/environments/1/session_recordings";
 let server: Server;
@@ -19,7 +19,7 @@ beforeAll(async () => {
   });
   await until(async () => (await (await post(server, "/s/", body)).text()) === '{"status":"Ok"}');
   await rested(server);
-}, 60_000);
+});
 
 async function shared(token: unknown, more = ""): Promise<Response> {
   return await fetch(`${server.url}/shared/${String(token)}/${more}`);

@@ -9,7 +9,7 @@ import { cleanUp } from "../support/cleanup.ts";
 import { bodyOf, compressed, event, type Piece } from "../support/recordings.ts";
 import { get, post, rested, type Server, startServer, storesOf, until } from "../support/server.ts";
 
-afterAll(cleanUp, 60_000);
+afterAll(cleanUp);
 
 const at = Date.parse("2026-03-04T10:00:00Z");
 const base = "/api/environments/1/session_recordings";
@@ -41,7 +41,7 @@ beforeAll(async () => {
     await send({ session: "big", events: [whole] });
   }
   await rested(server);
-}, 60_000);
+});
 
 const inflated = {
   type: 2,

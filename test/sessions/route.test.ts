@@ -4,7 +4,7 @@ import { type Answer, addStranger, ask } from "../support/ask.ts";
 import { cleanUp } from "../support/cleanup.ts";
 import { type Server, post, projectKey, rested, startServer, storesOf } from "../support/server.ts";
 
-afterAll(cleanUp, 60_000);
+afterAll(cleanUp);
 
 const start = Date.parse("2026-03-04T10:00:00Z");
 let server: Server;
@@ -61,7 +61,7 @@ beforeAll(async () => {
     `{"api_key":"${projectKey}","batch":[{"event":"e","distinct_id":"d","properties":${odd}}]}`,
   );
   await rested(server);
-}, 60_000);
+});
 
 async function values(query: string): Promise<unknown> {
   const { status, text } = await ask(server, "GET", `/api/environments/1/sessions/values?${query}`);

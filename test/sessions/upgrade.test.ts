@@ -7,7 +7,7 @@ import { migrate } from "../../src/storage/migrate.ts";
 import { cleanUp } from "../support/cleanup.ts";
 import { earlierMigrations, openTestStores, storesStartMsMax } from "../support/stores.ts";
 
-afterAll(cleanUp, 60_000);
+afterAll(cleanUp);
 
 let upgraded: ClickHouse;
 let fresh: ClickHouse;

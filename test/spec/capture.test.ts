@@ -15,7 +15,7 @@ import {
   until,
 } from "../support/server.ts";
 
-afterAll(cleanUp, 60_000);
+afterAll(cleanUp);
 
 let server: Server;
 

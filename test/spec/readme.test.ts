@@ -21,7 +21,7 @@ import {
 } from "../support/readme.ts";
 import { personalKey, projectKey, rested, type Server, startServer, until } from "../support/server.ts";
 
-afterAll(cleanUp, 60_000);
+afterAll(cleanUp);
 
 const snippets = snippetsOf(readme);
 const events = join(makeFolder(), "events.jsonl.gz");
@@ -38,7 +38,7 @@ beforeAll(async () => {
   machine = openMachine();
   reader = { url: server.url, events };
   beside = { ...keys, PORT: new URL(server.url).port, DATA_DIR: server.dataDir };
-}, 60_000);
+});
 
 /** Runs a snippet of shell as it is read, to a good end. */
 async function follow({ text }: Snippet): Promise<string> {
@@ -140,6 +140,11 @@ const followers: Record<string, Follower> = {
   'import createClient from "openapi-fetch";': async ({ text }) => {
     expect(await program("script.ts", text)).toMatch(/^\d{4}-\S+Z me\n$/);
   },
+  "curl -s http://127.0.0.1:8000/docs/json -o openapi.json": async (snippet) => {
+    await follow(snippet);
+  },
+  // Run by test/http/docs/clients.test.ts, where there is Python.
+  "import os": () => Promise.resolve(),
   'import { treaty } from "@elysiajs/eden";': async ({ text }) => {
     expect(await program("inside.ts", text)).toContain("1 Default project");
   },
@@ -149,10 +154,7 @@ const userAgent =
   "Mozilla/5.0 (X11; Linux x86_64) AppleWebKit/537.36 (KHTML, like Gecko) Chrome/140.0.0.0 Safari/537.36";
 
 /** Blocks that nobody runs, by their first lines: pictures. */
-const drawings = [
-  "POST /capture  /batch  (SDKs, imports)                        GET /api/…",
-  "sql/postgres, sql/clickhouse    numbered files, forward only, checksummed",
-];
+const drawings: string[] = [];
 
 function unknownIn(all: readonly Snippet[]): string[] {
   const known = ({ language, name }: Snippet) =>
@@ -178,14 +180,14 @@ for (const snippet of snippets) {
   test(`as the README says: ${name}`, async () => {
     await follower(snippet);
     await rested(server);
-  }, 120_000);
+  });
 }
 
 test("files that the README names exist, and compose.yaml asks for nothing that .env.example does not name", () => {
   const paths = [
     ...readme.matchAll(/`((?:\.patches|src|test|sql|bench)\/[^`*\s…]*|compose\.yaml|Dockerfile)`/g),
   ];
-  expect(paths.length).toBeGreaterThan(5);
+  expect(paths.length).toBeGreaterThan(2);
   expect(paths.map(([, path]) => path!).filter((path) => !existsSync(join(root, path)))).toEqual([]);
   const compose = readFileSync(join(root, "compose.yaml"), "utf8");
   const { services } = Bun.YAML.parse(compose) as { services: { sluice: { build: { target: string } } } };

@@ -17,7 +17,7 @@ beforeAll(async () => {
   organization_id = (await ask(server, "GET", "/api/organizations/@current/")).body["id"] as string;
 }, storesStartMsMax);
 
-afterAll(cleanUp, 60_000);
+afterAll(cleanUp);
 
 const project = "/api/projects/1/";
 const statusOf = async (key: string, method = "GET", body?: unknown) =>

@@ -5,7 +5,7 @@ import { staticRoutes } from "../../src/static/route.ts";
 import { cleanUp } from "../support/cleanup.ts";
 import { makeFolder } from "../support/folder.ts";
 
-afterAll(cleanUp, 60_000);
+afterAll(cleanUp);
 
 /** A package with one script, its map, and a file that is neither. */
 function makePackage(): string {

@@ -8,7 +8,7 @@ import { makeFolder } from "../support/folder.ts";
 import { openTestStores, startFront } from "../support/stores.ts";
 import { storageContract } from "./contract.ts";
 
-afterAll(cleanUp, 60_000);
+afterAll(cleanUp);
 
 storageContract("embedded stores", async () => {
   const folder = makeFolder();

@@ -11,7 +11,7 @@ import { cleanUp } from "../support/cleanup.ts";
 import { makeFolder } from "../support/folder.ts";
 import { earlierMigrations, openTestStores, storesStartMsMax } from "../support/stores.ts";
 
-afterAll(cleanUp, 60_000);
+afterAll(cleanUp);
 
 const sql = await Bun.file(
   new URL("../../sql/clickhouse/0014_event_rows_by_year.sql", import.meta.url),
@@ -144,14 +144,14 @@ test("a store of months has the same rows by year, however often the migration d
   expect(await shape(clickhouse)).toEqual(byYear);
   expect(await picture(clickhouse)).toEqual(before);
   await expectDerived(clickhouse, "new");
-}, 120_000);
+});
 
 test("an engine that is started again behind the migration derives what is new as well", async () => {
   await stores.close();
   stores = await openTestStores(dataDir);
   expect(await shape(stores.clickhouse)).toEqual(byYear);
   await expectDerived(stores.clickhouse, "newer");
-}, 120_000);
+});
 
 async function expectDerived(clickhouse: ClickHouse, name: string): Promise<void> {
   await clickhouse.command(

@@ -5,7 +5,7 @@ import { lastOwner, ownDataDir, ownsDataDir } from "../../src/storage/lock.ts";
 import { cleanUp, later } from "../support/cleanup.ts";
 import { makeFolder } from "../support/folder.ts";
 
-afterAll(cleanUp, 60_000);
+afterAll(cleanUp);
 
 const module = resolve(import.meta.dir, "../../src/storage/lock.ts");
 

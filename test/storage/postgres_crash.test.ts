@@ -7,7 +7,7 @@ import { cleanUp, later } from "../support/cleanup.ts";
 import { makeFolder } from "../support/folder.ts";
 import type { Told, Way } from "../support/transaction_child.ts";
 
-afterAll(cleanUp, 60_000);
+afterAll(cleanUp);
 
 const child = resolve(import.meta.dir, "../support/transaction_child.ts");
 let url = "";

@@ -6,7 +6,7 @@ import { startMsMax } from "../support/accounts.ts";
 import { cleanUp, later } from "../support/cleanup.ts";
 import { makeFolder } from "../support/folder.ts";
 
-afterAll(cleanUp, 60_000);
+afterAll(cleanUp);
 
 let url = "";
 

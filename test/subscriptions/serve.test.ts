@@ -75,9 +75,9 @@ beforeAll(async () => {
   for (const query of queries)
     ids.push(await make("insights", { name: `The ${query.kind}`, query, dashboards: [dashboard] }));
   insight = ids[0]!;
-}, 90_000);
+});
 
-afterAll(cleanUp, 60_000);
+afterAll(cleanUp);
 
 async function subscribe(fields: Record<string, unknown>): Promise<string> {
   const input = { frequency: "daily", start_date: "2024-01-01T09:00:00Z", ...fields };

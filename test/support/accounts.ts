@@ -16,7 +16,7 @@ export interface Accounts {
 }
 
 /** Starting a Postgres takes longer than a test may by default. */
-export const startMsMax = 60_000;
+export const startMsMax = 300_000;
 
 /** Empty tables. */
 export async function openAccounts(): Promise<Accounts> {

@@ -1,4 +1,4 @@
-// What a test file leaves behind, taken away in mirror order. Every file that makes something says `afterAll(cleanUp, 60_000)`.
+// What a test file leaves behind, taken away in mirror order. Every file that makes something says `afterAll(cleanUp)`.
 
 import { afterAll, afterEach, beforeEach } from "bun:test";
 

@@ -8,7 +8,10 @@ import { makeFolder } from "./folder.ts";
 import { personalKey, projectKey, type Ran } from "./server.ts";
 
 export const root = resolve(import.meta.dir, "../..");
-export const readme = readFileSync(join(root, "README.md"), "utf8");
+/** The README, and the page of clients of the API. */
+export const readme = ["README.md", "src/docs/api.md"]
+  .map((path) => readFileSync(join(root, path), "utf8"))
+  .join("\n");
 
 export interface Snippet {
   /** What follows the fence; empty for drawings. */
@@ -73,6 +76,11 @@ const standIns: Record<string, string> = {
     esac`,
   npm: `
     [ "$1" = install ] && shift && for name in "$@"; do [ -d "$ROOT/node_modules/$name" ] || exit 1; done`,
+  // The client itself is made and used by test/http/docs/clients.test.ts.
+  pip: `
+    [ "$*" = "install openapi-python-client" ]`,
+  "openapi-python-client": `
+    [ "$1 $2" = "generate --path" ] && grep -q '"openapi":"3' "$3"`,
   docker: `
     echo "$*" >> "$DOCKER_LOG"
     case "$1" in

@@ -13,7 +13,7 @@ import { makeStoresFolder } from "./made_stores.ts";
 export const frontPassword = "a password with & and é";
 
 /** How long a first start may take on a busy machine, in ms. */
-export const storesStartMsMax = 60_000;
+export const storesStartMsMax = 300_000;
 
 /** Embedded stores on a folder of their own, not migrated; closed with the test file. */
 export async function openTestStores(dataDir: string = makeFolder()): Promise<Stores> {

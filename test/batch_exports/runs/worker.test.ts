@@ -19,7 +19,7 @@ import { makeStoresFolder } from "../../support/made_stores.ts";
 import { until } from "../../support/server.ts";
 import { openTestStores, storesStartMsMax } from "../../support/stores.ts";
 
-afterAll(cleanUp, 60_000);
+afterAll(cleanUp);
 
 const hour = 3_600_000;
 const noon = Date.parse("2030-05-05T12:00:00Z");
@@ -128,7 +128,7 @@ test("missed intervals are run one after the other, each half-open on the moment
   ]);
   expect((await runsOf(stores, id)).length).toBe(5);
   await worker.close();
-}, 60_000);
+});
 
 /** The intervals of a backfill that has ended, in minutes from noon, and what each exported. */
 async function doneBy(backfill: string): Promise<number[][]> {
@@ -157,7 +157,7 @@ test("a backfill of everything begins with the first data and ends where it was 
     [-120, -90, 1],
   ]);
   await worker.close();
-}, 60_000);
+});
 
 test("a backfill until now runs what came in the interval that has not ended, when there is nothing else", async () => {
   const id = await makeExport(stores, { dataDir }, { ...nowhere, paused: true });
@@ -167,7 +167,7 @@ test("a backfill until now runs what came in the interval that has not ended, wh
   const worker = openProcess();
   expect(await doneBy(backfill)).toEqual([[-180, -150, 0]]);
   await worker.close();
-}, 60_000);
+});
 
 test("a run waits for every living journal, and not for one that is gone", async () => {
   const lines: string[] = [];
@@ -184,7 +184,7 @@ test("a run waits for every living journal, and not for one that is gone", async
   expect(lines.filter((line) => line.includes("not seen for a while"))).toHaveLength(1);
   expect(lines[0]).toContain('"journal":"gone"');
   await worker.close();
-}, 60_000);
+});
 
 test("no run before start_at or after end_at, and none while paused", async () => {
   const made = { ...nowhere, scheduled_until: new Date(noon - 5 * hour) };
@@ -201,7 +201,7 @@ test("no run before start_at or after end_at, and none while paused", async () =
   ).toEqual([noon - 3 * hour, noon - 2 * hour, noon - hour]);
   expect(await runsOf(stores, paused)).toEqual([]);
   await worker.close();
-}, 60_000);
+});
 
 test("ten failures pause an export and cancel its backfills; who goes on has ten more", async () => {
   const id = await makeExport(
@@ -232,7 +232,7 @@ test("ten failures pause an export and cancel its backfills; who goes on has ten
   await until(paused);
   expect(await failed()).toBe(20);
   await worker.close();
-}, 60_000);
+});
 
 test("a failed run does not stop a backfill", async () => {
   await arrive(noon - 1, noon - hour - 1);
@@ -248,7 +248,7 @@ test("a failed run does not stop a backfill", async () => {
     async () => (await linesOf(stores, id)).at(-1)?.message === "Backfill finished: 0 of 2 runs completed",
   );
   await worker.close();
-}, 60_000);
+});
 
 test("several processes make every run once, and take over what a dead one left", async () => {
   const ids = await Promise.all(
@@ -272,7 +272,7 @@ test("several processes make every run once, and take over what a dead one left"
   const lines = await linesOf(stores, ids[0]!);
   expect(lines.some(({ message }) => message.includes("another one takes it over"))).toBeTrue();
   await Promise.all(workers.map((worker) => worker.close()));
-}, 60_000);
+});
 
 const files = { type: "File", config: { path: "kept" }, interval: "hour" };
 
@@ -293,7 +293,7 @@ test("runs into files are left to processes that can write them", async () => {
   expect([run!.id, run!.status, run!.latest_error]).toEqual([waiting!.id, "Completed", null]);
   expect(run!.records_completed).toBeGreaterThan(0);
   await able.close();
-}, 60_000);
+});
 
 test("a run that no process takes says so, once, and still runs when one comes", async () => {
   await arrive(noon - 1);
@@ -316,4 +316,4 @@ test("a run that no process takes says so, once, and still runs when one comes",
   const [run] = await endedRuns(stores, id);
   expect([run!.status, run!.latest_error]).toEqual(["Completed", null]);
   await able.close();
-}, 60_000);
+});

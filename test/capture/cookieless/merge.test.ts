@@ -2,7 +2,7 @@ import { afterAll, describe, expect, test } from "bun:test";
 import { openDesk } from "../../support/capture.ts";
 import { cleanUp } from "../../support/cleanup.ts";
 
-afterAll(cleanUp, 60_000);
+afterAll(cleanUp);
 
 const key = "phc_only_key";
 

@@ -6,7 +6,7 @@ import { cleanUp } from "../../support/cleanup.ts";
 import { keptSalts, saltsOf } from "../../support/salts.ts";
 import { openMadeStores, storesStartMsMax } from "../../support/stores.ts";
 
-afterAll(cleanUp, 60_000);
+afterAll(cleanUp);
 
 const hour = 3_600_000;
 

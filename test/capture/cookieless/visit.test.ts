@@ -6,7 +6,7 @@ import { cleanUp } from "../../support/cleanup.ts";
 import type { NativeRow } from "../../support/native_rows.ts";
 import { keptSalts, saltsOf } from "../../support/salts.ts";
 
-afterAll(cleanUp, 60_000);
+afterAll(cleanUp);
 
 const noon = Date.parse("2026-03-05T12:00:00Z");
 const firefox = "Mozilla/5.0 (X11; Linux x86_64; rv:140.0) Gecko/20100101 Firefox/140.0";

@@ -12,7 +12,7 @@ import { type Desk, key, openDesk } from "../../support/capture.ts";
 import { cleanUp } from "../../support/cleanup.ts";
 import { countTurns } from "../../support/turns.ts";
 
-afterAll(cleanUp, 60_000);
+afterAll(cleanUp);
 
 const decoder = new TextDecoder();
 

@@ -18,7 +18,7 @@ import { cleanUp } from "../../support/cleanup.ts";
 import { type PersonColumns, columnsOf, naiveColumns } from "../../support/person_columns.ts";
 import { openMadeStores, storesStartMsMax } from "../../support/stores.ts";
 
-afterAll(cleanUp, 60_000);
+afterAll(cleanUp);
 
 const sending = { project_id: 1, historical_migration: false, received: Date.UTC(2024, 0) * 1000, skew: 0 };
 

@@ -20,7 +20,7 @@ import { cleanUp } from "../../support/cleanup.ts";
 import { makeFolder } from "../../support/folder.ts";
 import { until } from "../../support/server.ts";
 
-afterAll(cleanUp, 60_000);
+afterAll(cleanUp);
 
 type Fate = "well" | "lost answer" | "failed before" | "died between";
 
@@ -199,7 +199,7 @@ test("every event is stored once or in quarantine, whatever answers are lost, ac
     ),
     { numRuns: 40 },
   );
-}, 60_000);
+});
 
 test("quarantined events can be listed, handed back and discarded", async () => {
   const dataDir = makeFolder();

@@ -10,7 +10,7 @@ import { cleanUp } from "../../support/cleanup.ts";
 import { makeFolder } from "../../support/folder.ts";
 import { appendTo, clockAt, openJournal } from "../../support/journal.ts";
 
-afterAll(cleanUp, 60_000);
+afterAll(cleanUp);
 
 const opened: Journal[] = [];
 

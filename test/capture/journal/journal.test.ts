@@ -20,7 +20,7 @@ import { captureLimits } from "../../../src/capture/limits.ts";
 import { silentLog } from "../../../src/core/log.ts";
 import { makeFolder } from "../../support/folder.ts";
 
-afterAll(cleanUp, 60_000);
+afterAll(cleanUp);
 
 const encoder = new TextEncoder();
 

@@ -3,7 +3,7 @@ import { rmSync } from "node:fs";
 import { type Desk, key, openDesk } from "../../support/capture.ts";
 import { cleanUp } from "../../support/cleanup.ts";
 
-afterAll(cleanUp, 60_000);
+afterAll(cleanUp);
 
 /** As over a socket, where the length of a body is known before it is here. */
 function announced(desk: Desk, body: string | Uint8Array, headers: Record<string, string> = {}) {
@@ -68,7 +68,7 @@ test("a short body is answered and kept the same, whether its length was announc
     expect(outcomes[0]).toEqual(outcomes[1]!);
   }
   expect([...answers].toSorted()).toEqual([200, 400, 401]);
-}, 60_000);
+});
 
 test("an event that came alone is on the disk when it is answered, and counted once", async () => {
   const desk = openDesk();

@@ -14,7 +14,7 @@ import { lengthOfBlock } from "../../../src/storage/native/native_cut.ts";
 import { key, openDesk } from "../../support/capture.ts";
 import { cleanUp } from "../../support/cleanup.ts";
 
-afterAll(cleanUp, 60_000);
+afterAll(cleanUp);
 
 const received = Date.UTC(2026, 5, 1, 12) * 1000;
 const start = Date.UTC(2026, 5, 1, 11);

@@ -10,7 +10,7 @@ import { openBodyMemory } from "../../../src/work/memory_budget.ts";
 import { type Desk, key, openDesk } from "../../support/capture.ts";
 import { cleanUp } from "../../support/cleanup.ts";
 
-afterAll(cleanUp, 60_000);
+afterAll(cleanUp);
 
 const path = "/i/v1/analytics/events";
 const moment = "2026-03-01T12:00:00.000Z";
@@ -138,7 +138,7 @@ test("answered from memory, it is told the same", async () => {
   expect(Object.keys(results).length).toBe(5000);
   expect(results[uuidOf(4000)]).toEqual({ result: "warning", details: "ignored_invalid_timestamp" });
   expect((await desk.kept())["live"]).toBe(5000);
-}, 60_000);
+});
 
 test("an SDK that does not name itself adds nothing", async () => {
   for (const name of ["", "posthog", "/1", "posthog/", `posthog/${"9".repeat(v1Limits.sdkInfoCharsMax)}`]) {
@@ -323,7 +323,7 @@ test("more events than one answer holds are refused", async () => {
     expect.stringContaining(`${v1Limits.v1EventsMax} events`),
   ]);
   expect(desk.counts["accepted"]).toBe(v1Limits.v1EventsMax);
-}, 60_000);
+});
 
 test("each of very many odd events has its answer, however many warnings there are", async () => {
   const desk = openDesk({ bodyBytesMax: 32 << 20 });
@@ -334,7 +334,7 @@ test("each of very many odd events has its answer, however many warnings there a
   const fates = results.map(({ result }) => result);
   expect(fates.filter((fate) => fate === "drop").length).toBe(count / 3);
   expect(fates.filter((fate) => fate === "warning").length).toBe((count / 3) * 2);
-}, 60_000);
+});
 
 test("any encoding that an SDK may choose, on both addresses, with and without a slash", async () => {
   const desk = openDesk();
@@ -382,7 +382,7 @@ test("a long batch is the same as many short ones", async () => {
       .toSorted();
   expect(rowsOf(long).length).toBe(3000);
   expect(rowsOf(long)).toEqual(rowsOf(short));
-}, 60_000);
+});
 
 test("any page may send and read the answer, refusals included; only POST sends", async () => {
   const desk = openDesk();

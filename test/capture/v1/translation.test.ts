@@ -9,7 +9,7 @@ import { key, openDesk } from "../../support/capture.ts";
 import { cleanUp } from "../../support/cleanup.ts";
 import { countTurns } from "../../support/turns.ts";
 
-afterAll(cleanUp, 60_000);
+afterAll(cleanUp);
 
 const sdk = '"$lib":"sdk","$lib_version":"1"';
 
@@ -131,4 +131,4 @@ test("while a long batch is taken in, others have their turns", async () => {
   // One for each slice that is written anew, beside those of scanning and appending.
   expect(turns).toBeGreaterThan(batch.length / captureLimits.slowSliceRowsMax);
   expect(desk.counts["accepted"]).toBe(batch.length);
-}, 60_000);
+});

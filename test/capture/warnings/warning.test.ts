@@ -19,7 +19,7 @@ import { lengthOfBlock, rowsOfBlock } from "../../../src/storage/native/native_c
 import { cleanUp } from "../../support/cleanup.ts";
 import { makeFolder } from "../../support/folder.ts";
 
-afterAll(cleanUp, 60_000);
+afterAll(cleanUp);
 
 function warning(number: number, timestamp = Date.UTC(2024, 0, 5) * 1000): WarningRow {
   return {
@@ -155,4 +155,4 @@ test("warnings reach their own table exactly once, whatever answers are lost, an
     ),
     { numRuns: 25 },
   );
-}, 60_000);
+});

@@ -6,7 +6,7 @@ import type { Clock } from "../../../src/core/clock.ts";
 import { cleanUp } from "../../support/cleanup.ts";
 import { type Desk, key, openDesk } from "../../support/capture.ts";
 
-afterAll(cleanUp, 60_000);
+afterAll(cleanUp);
 
 const minuteMs = 60_000;
 

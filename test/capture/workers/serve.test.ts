@@ -29,7 +29,7 @@ let usual: Server;
 beforeAll(async () => {
   usual = await startServer(two);
   await serving(usual, 2);
-}, 60_000);
+});
 
 /** Sends one event a connection until both journals have taken some; resolves to how many. */
 async function sendToBoth(server: Server, event: string): Promise<number> {
@@ -182,7 +182,7 @@ test("a start with fewer workers stores what the others' journals hold, and one 
   sent += await sendToBoth(again, "kept");
   await rested(again);
   expect(await countOf(again, "kept")).toBe(sent);
-}, 90_000);
+});
 
 test("rows that ClickHouse refuses are in one quarantine, whoever took them, and come back from it", async () => {
   const server = await startServer({ ...two, FLUSH_INTERVAL_MS: "300" });

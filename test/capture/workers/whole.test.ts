@@ -46,7 +46,7 @@ test("a hundred warnings of a minute are listed and the others counted, as by on
   );
   expect(minutes.reduce((sum, { total }) => sum + Number(total), 0)).toBe(280);
   for (const { listed, total } of minutes) expect(Number(listed)).toBe(Math.min(100, Number(total)));
-}, 60_000);
+});
 
 test("a spike is one when no worker sees enough of it by itself", async () => {
   const server = await startWithHistory(two);
@@ -65,7 +65,7 @@ test("a spike is one when no worker sees enough of it by itself", async () => {
     const reply = await get(server, "/api/projects/1/ingestion_warnings/?type=spike_detected");
     return (await reply.text()).includes("spike_detected");
   });
-}, 60_000);
+});
 
 /** Merges of 20 anonymous ids, each wanted by two persons one after the other, on connections of their own. */
 async function claimTwice(server: Server): Promise<void> {
@@ -91,7 +91,7 @@ test("merges are decided in the order they were answered in, though other worker
     ({ distinct_id, main_id }) => main_id !== distinct_id.replace("anon", "first"),
   );
   expect(wrong).toEqual([]);
-}, 60_000);
+});
 
 test("pieces of one recording that different workers took are one recording", async () => {
   const server = await startServer(two);
@@ -118,7 +118,7 @@ test("pieces of one recording that different workers took are one recording", as
   const reply = await get(server, "/api/projects/1/session_recordings/");
   const { results } = (await reply.json()) as { results: { click_count: number }[] };
   expect(results.map(({ click_count }) => click_count)).toEqual([taken]);
-}, 60_000);
+});
 
 test("on remote stores two servers of two workers are four journals, nothing is stored twice, and they may be away", async () => {
   const lender = await startServer();
@@ -168,4 +168,4 @@ test("on remote stores two servers of two workers are four journals, nothing is 
      FROM shared.event_rows WHERE event = 'cut'`,
   );
   expect(later).toEqual({ n: "24", journals: "2" });
-}, 90_000);
+});

@@ -9,7 +9,7 @@ import { cleanUp } from "../../support/cleanup.ts";
 import { makeFolder } from "../../support/folder.ts";
 import { appendTo, clockAt, openJournal } from "../../support/journal.ts";
 
-afterAll(cleanUp, 60_000);
+afterAll(cleanUp);
 
 test("a machine of less than eight cores has one worker unless more are asked for, a large one four", () => {
   const counts = [1, 2, 4, 7, 8, 12, 16, 64].map((cores) => workersOf(undefined, cores, "linux").count);

@@ -28,12 +28,12 @@ test(
 );
 
 test(
-  "the README's clients ask for what there is",
+  "the clients in api.md ask for what there is",
   async () => {
-    const readme = readFileSync(join(import.meta.dir, "../../../README.md"), "utf8");
+    const page = readFileSync(join(import.meta.dir, "../../../src/docs/api.md"), "utf8");
     const { url } = await startApp();
     const { paths } = (await (await fetch(`${url}/docs/json`)).json()) as { paths: Record<string, object> };
-    const asked = [...readme.matchAll(/sluice\.(GET|POST)\("([^"]+)"/g)];
+    const asked = [...page.matchAll(/sluice\.(GET|POST)\("([^"]+)"/g)];
     expect(asked.length).toBeGreaterThan(0);
     for (const [, method, path] of asked) expect(paths[path!]).toHaveProperty(method!.toLowerCase());
   },

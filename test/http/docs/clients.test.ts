@@ -80,12 +80,11 @@ const { data } = await createClient<paths>().GET("/api/projects/", { params: { q
 console.log(data?.results.map(({ nickname }) => nickname));
 `;
 
-/** The README's own program, with the file it says to make. */
-function readmeProgram(): string {
-  const readme = readFileSync(join(root, "README.md"), "utf8");
-  const programs = readme.split("```ts\n").map((rest) => rest.split("\n```")[0]!);
-  const found = programs.find((one) => one.includes("openapi-fetch"));
-  if (found === undefined) throw new Error("the README has no program with openapi-fetch");
+/** The first program of this language in api.md. */
+function documentedProgram(language: "ts" | "python"): string {
+  const page = readFileSync(join(root, "src/docs/api.md"), "utf8");
+  const found = page.split(`\`\`\`${language}\n`)[1]?.split("\n```")[0];
+  if (found === undefined) throw new Error(`api.md has no program in ${language}`);
   return found;
 }
 
@@ -122,10 +121,10 @@ test(
     symlinkSync(join(root, "node_modules"), join(folder, "node_modules"));
     writeFileSync(join(folder, "sluice.d.ts"), astToString(await openapiTS(text)));
     writeFileSync(join(folder, "program.ts"), program);
-    writeFileSync(join(folder, "readme.ts"), readmeProgram());
+    writeFileSync(join(folder, "documented.ts"), documentedProgram("ts"));
     writeFileSync(join(folder, "wrong.ts"), wrongProgram);
     expect(await check(folder, "program.ts")).toEqual([]);
-    expect(await check(folder, "readme.ts")).toEqual([]);
+    expect(await check(folder, "documented.ts")).toEqual([]);
     const wrong = await check(folder, "wrong.ts");
     expect(wrong).toHaveLength(2);
     expect(wrong.join()).toContain("Type 'string' is not assignable to type 'number'");
@@ -184,6 +183,13 @@ test.skipIf(python === undefined)(
       env: { URL: app.url, KEY: personalKey },
     });
     expect(ran).toMatchObject({ code: 0 });
+    const documented = documentedProgram("python").replace("http://127.0.0.1:8000", app.url);
+    writeFileSync(join(folder, "documented.py"), documented);
+    const followed = await python!.run("python", [join(folder, "documented.py")], {
+      cwd: folder,
+      env: { PERSONAL_API_KEY: personalKey },
+    });
+    expect(followed).toMatchObject({ code: 0 });
     const { paths } = JSON.parse(text) as { paths: Record<string, object> };
     expect(JSON.parse(ran.printed)).toEqual({
       operations: Object.values(paths).flatMap((methods) => Object.keys(methods)).length,

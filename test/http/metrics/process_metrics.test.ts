@@ -6,7 +6,7 @@ import { followProcess, followServer } from "../../../src/http/metrics/process_m
 import { cleanUp } from "../../support/cleanup.ts";
 import { startServer } from "../../support/server.ts";
 
-afterAll(cleanUp, 60_000);
+afterAll(cleanUp);
 
 function valueOf(text: string, name: string): number {
   const line = text.split("\n").find((one) => one.startsWith(`${name} `) || one.startsWith(`${name}{`));
@@ -66,4 +66,4 @@ test("metrics are named by what they are, and those of several processes are add
   const status = await Bun.file(`/proc/${server.pid}/status`).text();
   const own = Number(/^VmRSS:\s+(\d+) kB$/m.exec(status)?.[1]) * 1024;
   expect(valueOf(text, "process_resident_memory_bytes")).toBeGreaterThan(own + 2e7);
-}, 60_000);
+});

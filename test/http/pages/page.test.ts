@@ -12,7 +12,7 @@ import {
 import { cleanUp } from "../../support/cleanup.ts";
 import { personalKey, startServer } from "../../support/server.ts";
 
-afterAll(cleanUp, 60_000);
+afterAll(cleanUp);
 
 const read = (query: string) => readPage(new URLSearchParams(query));
 const url = (query: string): URL => new URL(`https://sluice.example/api/projects/${query}`);
@@ -130,4 +130,4 @@ test("a server with a SITE_URL links there, and never to the host a request name
   expect(await reply.json()).toMatchObject({ previous: "https://sluice.example/api/projects/?limit=1" });
   const keyed = await fetch(`${server.url}/api/projects?offset=1&personal_api_key=${personalKey}`);
   expect(await keyed.json()).toMatchObject({ previous: "https://sluice.example/api/projects?limit=100" });
-}, 60_000);
+});

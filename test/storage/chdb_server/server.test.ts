@@ -14,7 +14,7 @@ import {
   storesStartMsMax,
 } from "../../support/stores.ts";
 
-afterAll(cleanUp, 60_000);
+afterAll(cleanUp);
 
 const dataDir = makeFolder();
 let front: TestFront;
@@ -150,4 +150,4 @@ test("an insert finds a place beside reads that take long, however many wait", a
   expect(ended).toBe(0);
   abort.abort();
   await Promise.all(reads);
-}, 60_000);
+});

@@ -6,7 +6,7 @@ import { cleanUp } from "../../support/cleanup.ts";
 import { makeFolder } from "../../support/folder.ts";
 import { askClickHouse, startFront, storesStartMsMax } from "../../support/stores.ts";
 
-afterAll(cleanUp, 60_000);
+afterAll(cleanUp);
 
 const GiB = 1024 ** 3;
 

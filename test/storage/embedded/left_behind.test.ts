@@ -5,7 +5,7 @@ import { tellLeftBehind } from "../../../src/storage/embedded/left_behind.ts";
 import { cleanUp } from "../../support/cleanup.ts";
 import { makeFolder } from "../../support/folder.ts";
 
-afterAll(cleanUp, 60_000);
+afterAll(cleanUp);
 
 let lines: Record<string, unknown>[] = [];
 beforeEach(() => void (lines = []));

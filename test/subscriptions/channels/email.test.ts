@@ -7,7 +7,7 @@ import { noBrowser, openBrowser, openSite, visit } from "../../support/browser.t
 import { cleanUp } from "../../support/cleanup.ts";
 import { readerOf, signUps } from "../../support/subscriptions.ts";
 
-afterAll(cleanUp, 60_000);
+afterAll(cleanUp);
 
 const links = {
   view: "https://x.example/view",
@@ -154,5 +154,5 @@ test.skipIf(noBrowser)(
     }
     expect(complaints).toEqual([]);
   },
-  60_000,
+  300_000,
 );

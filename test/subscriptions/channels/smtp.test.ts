@@ -11,7 +11,7 @@ beforeAll(async () => {
   sink = await openMailSink();
 });
 
-afterAll(cleanUp, 60_000);
+afterAll(cleanUp);
 
 const email = {
   to: "reader@example.com",

@@ -7,7 +7,7 @@ import { cleanUp, later } from "../../support/cleanup.ts";
 import { openWebSink } from "../../support/web_sink.ts";
 
 const sink = openWebSink();
-afterAll(cleanUp, 60_000);
+afterAll(cleanUp);
 
 beforeEach(() => {
   sink.posted.length = 0;

@@ -1,7 +1,7 @@
 // How far each growing segment is known to be on the disk: noted behind every sync, so that after a crash what was
-// acknowledged is told from what was not. The file is not synced: it outlives the process, and what outlives the machine
-// says the least that was synced. Notes are written through a shared mapping of the file where that is safe: a system
-// call for each commit was 4 % of the CPU of short requests.
+// acknowledged is told from what was not. The file itself is not synced: it outlives the process, and what outlives the
+// machine says the least that was synced. Notes are written through a shared mapping of the file where that is safe: a
+// system call for each commit was 4 % of the CPU of short requests.
 //
 //   file = head slot*, two slots for each lane: the segment that grows, and the one before it
 //   head = "SLUICEM1"  36 bytes of text: the system's boot id, or zeros  u32 CRC-32 of what is before it  zeros

@@ -10,7 +10,7 @@ import { openLog } from "../../../../src/core/log.ts";
 import { cleanUp } from "../../../support/cleanup.ts";
 import { makeFolder } from "../../../support/folder.ts";
 
-afterAll(cleanUp, 60_000);
+afterAll(cleanUp);
 
 const identity = { name: "0190f1f2-0000-7000-8000-000000000001", number: 12 };
 let lines: string[] = [];

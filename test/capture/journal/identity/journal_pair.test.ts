@@ -25,7 +25,7 @@ cleanUpEach();
 let lender: Lender;
 beforeAll(async () => {
   lender = await openLender();
-}, 60_000);
+});
 
 /** Longer than any test: what is captured stays in the journal. */
 const never = { FLUSH_INTERVAL_MS: "3600000" };
@@ -100,7 +100,7 @@ test("a folder that an embedded server used gets a new number on a shared Postgr
   const [counted] = await sql<{ n: number }[]>`
     SELECT sum(records_completed)::int AS n FROM batch_export_runs WHERE batch_export_id = ${id}`;
   expect(counted?.n).toBe(25);
-}, 90_000);
+});
 
 test("a folder moved to empty remote stores keeps no later process from starting", async () => {
   const remote = await lender.lend("emptied");
@@ -112,7 +112,7 @@ test("a folder moved to empty remote stores keeps no later process from starting
   for (const server of [one, two]) expect(await send(server, "moved", 2)).toBe(200);
   for (const server of [one, two]) await rested(server);
   expect(await countIn("emptied", "moved")).toBe(4);
-}, 60_000);
+});
 
 test("a folder with events that wait is refused on another Postgres, and goes on with its own", async () => {
   const home = await lender.lend("home_db");
@@ -132,7 +132,7 @@ test("a folder with events that wait is refused on another Postgres, and goes on
   expect(await again.end("SIGTERM")).toBe(0);
   const moved = await startServer(away, dataDir);
   expect(await send(moved, "after", 1, projectKey)).toBe(401);
-}, 60_000);
+});
 
 test("keys of one Postgres are not used while another one is away", async () => {
   const home = await lender.lend("keys_db");
@@ -144,7 +144,7 @@ test("keys of one Postgres are not used while another one is away", async () => 
   const refusal = await refusedStart({ ...home, DATABASE_URL }, server.dataDir);
   expect(refusal).toContain("DATABASE_URL (127.0.0.1:1) does not answer");
   expect(refusal).not.toContain("secret");
-}, 60_000);
+});
 
 test("two servers whose folders are copies of one another have two numbers, and each tells its own watermark", async () => {
   const remote = await lender.lend("twins");
@@ -161,7 +161,7 @@ test("two servers whose folders are copies of one another have two numbers, and 
   for (const server of [one, two]) expect(await send(server, "twin", 3)).toBe(200);
   for (const server of [one, two]) await rested(server);
   expect(await countIn("twins", "twin")).toBe(9);
-}, 60_000);
+});
 
 test("a copy with events that wait is refused while the server it was copied from lives, and goes on in its place after", async () => {
   const remote = await lender.lend("heirs");
@@ -178,7 +178,7 @@ test("a copy with events that wait is refused while the server it was copied fro
   expect(await countIn("heirs", "left")).toBe(6);
   const rows = await openDatabase(remote)`SELECT 1 FROM journals`;
   expect(rows).toHaveLength(1);
-}, 60_000);
+});
 
 test("a Postgres that was away and comes back as another one ends the server, with all it took kept for the first", async () => {
   const remote = await lender.lend("swapped");
@@ -203,4 +203,4 @@ test("a Postgres that was away and comes back as another one ends the server, wi
   const last = await startServer(remote, first.dataDir);
   await rested(last);
   expect(await countIn("swapped", "taken")).toBe(5);
-}, 90_000);
+});
