@@ -5,10 +5,10 @@ import { limits } from "../../core/limits.ts";
 import { requestUrl } from "../../http/pages/page.ts";
 import type { ClickHouse } from "../../storage/clickhouse/clickhouse.ts";
 import { type Blob, blobsOf, pageEnd, sourceOf } from "./blobs.ts";
-import { type ExpandedEvent, type ExpandedPieces, type PieceReading, readPieces } from "./pieces.ts";
+import { type ExpandedEvent, type ExpandedPieces, type PieceReading, expandPieces } from "./pieces.ts";
 import type { ReadingBudget } from "./reading_budget.ts";
 import { type Parts, sendParts, slicesOf, streamOf } from "./slice_stream.ts";
-import { type RecordedSession, listChunks } from "./store.ts";
+import { type RecordedSession, listPieces } from "./store.ts";
 
 export interface SnapshotOptions {
   clickhouse: ClickHouse;
@@ -28,7 +28,7 @@ export async function answerSnapshots(
   const reading = { clickhouse, budget, session, gone: request.signal };
   const wanted = readWanted(url.searchParams);
   const blobs = await budget.within(request.signal, async () =>
-    blobsOf(await listChunks(clickhouse, session)),
+    blobsOf(await listPieces(clickhouse, session)),
   );
   const from = wanted.from ?? 0;
   const to = (wanted.to ?? blobs.length - 1) + 1;
@@ -68,7 +68,7 @@ function readKey(query: URLSearchParams, name: string): number | undefined {
 
 async function sendPage(reading: PieceReading, blobs: Blob[], from: number, url: URL): Promise<Response> {
   const to = pageEnd(blobs, from);
-  const { pieces, reservation } = await readPieces(reading, blobs.slice(from, to));
+  const { pieces, reservation } = await expandPieces(reading, blobs.slice(from, to));
   const next = to < blobs.length ? nextOf(url, to) : null;
   const parts = pageParts(blobs, byWindow(pieces), next);
   return sendParts(parts, "application/json", () => reservation.release());
@@ -126,15 +126,15 @@ function nextOf(url: URL, blob: number): string {
 /** JSON lines, one event each: `[window_id, event]`. A blob is read when the client has taken the one before it. */
 async function sendLines(reading: PieceReading, blobs: readonly Blob[]): Promise<Response> {
   const { budget, session, gone } = reading;
-  let chunks = 0;
-  for (const blob of blobs) chunks += blob.pieces;
-  const listed = await budget.reserve(session.project_id, chunks * chunkBytes, gone);
+  let count = 0;
+  for (const blob of blobs) count += blob.count;
+  const listed = await budget.reserve(session.project_id, count * pieceRowBytes, gone);
   let place = 0;
   let open: { slices: Generator<Uint8Array, undefined>; release: () => void } | undefined;
   const openNext = async (): Promise<void> => {
     const blob = blobs[place++];
     if (!blob) return;
-    const { pieces, reservation } = await readPieces(reading, [blob]);
+    const { pieces, reservation } = await expandPieces(reading, [blob]);
     open = { slices: slicesOf(lineParts(pieces)), release: () => reservation.release() };
   };
   const release = (): void => {
@@ -165,7 +165,7 @@ async function sendLines(reading: PieceReading, blobs: readonly Blob[]): Promise
 }
 
 /** Bytes that one piece takes in a list. */
-const chunkBytes = 400;
+const pieceRowBytes = 400;
 
 function* lineParts(pieces: ExpandedPieces["pieces"]): Parts {
   for (const { window_id, events } of pieces) {

@@ -2,7 +2,7 @@
 
 export const snapshotLimits = {
   /** Pieces shown of one recording: a day at one piece in two seconds. */
-  snapshotChunksShownMax: 50_000,
+  snapshotPiecesShownMax: 50_000,
   /** Bytes of one blob, which a player loads at once. A single larger piece is a blob of its own. */
   snapshotBlobBytesMax: 1_048_576,
   /** Bytes of one page of a recording; `next` has the address of the following page. */
@@ -13,8 +13,8 @@ export const snapshotLimits = {
    */
   snapshotShownBytesMax: 8 * 1024 * 1024,
   /** Pieces of one blob, and of one page. */
-  snapshotBlobChunksMax: 1000,
-  snapshotPageChunksMax: 4000,
+  snapshotBlobPiecesMax: 1000,
+  snapshotPagePiecesMax: 4000,
   /** Events of one page and of one piece; further ones are left out. Recorders send some hundreds in a piece. */
   snapshotPageEventsMax: 32_768,
   /**

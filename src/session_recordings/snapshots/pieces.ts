@@ -8,7 +8,7 @@ import { type Blob, isoWithMicros } from "./blobs.ts";
 import { findEvents } from "./event_offsets.ts";
 import { expandEvent } from "./expand.ts";
 import type { ReadingBudget, Reservation } from "./reading_budget.ts";
-import { type RecordedSession, readChunks } from "./store.ts";
+import { type RecordedSession, readPieces } from "./store.ts";
 
 /** An rrweb event: its JSON text in parts, to be joined. */
 export interface ExpandedEvent {
@@ -39,7 +39,7 @@ export interface PieceReading {
  * Reads and expands the pieces of these blobs.
  * @throws Fault unavailable when the memory cannot be reserved in time.
  */
-export async function readPieces(reading: PieceReading, blobs: readonly Blob[]): Promise<ExpandedPieces> {
+export async function expandPieces(reading: PieceReading, blobs: readonly Blob[]): Promise<ExpandedPieces> {
   const { budget, session, gone } = reading;
   let [bytes, events] = [0, 0];
   for (const blob of blobs) {
@@ -70,12 +70,12 @@ async function expand(
   blobs: readonly Blob[],
   budget: { left: number },
 ): Promise<ExpandedPiece[]> {
-  const chunks = blobs.flatMap((blob) => blob.chunks);
-  const wanted = chunks.filter((chunk) => chunk.size <= snapshotLimits.snapshotShownBytesMax);
-  const read = await readChunks(clickhouse, session, wanted);
+  const rows = blobs.flatMap((blob) => blob.pieces);
+  const wanted = rows.filter(({ size }) => size <= snapshotLimits.snapshotShownBytesMax);
+  const read = await readPieces(clickhouse, session, wanted);
   const pieces: ExpandedPiece[] = [];
   let done = 0;
-  for (const { uuid, size, window_id, first_at } of chunks) {
+  for (const { uuid, size, window_id, first_at } of rows) {
     if (size > snapshotLimits.snapshotShownBytesMax) {
       pieces.push({ window_id, events: [leftOut(Date.parse(isoWithMicros(first_at)), size)] });
       continue;
@@ -103,8 +103,8 @@ async function expand(
 const [costMax, compressedCost, pieceCost] = [4000, 100, 20];
 
 /** A piece too large to be shown is alone in its blob. */
-function isTooLarge({ chunks }: Blob): boolean {
-  return chunks.length === 1 && chunks[0]!.size > snapshotLimits.snapshotShownBytesMax;
+function isTooLarge({ pieces }: Blob): boolean {
+  return pieces.length === 1 && pieces[0]!.size > snapshotLimits.snapshotShownBytesMax;
 }
 
 /** Stands for content that is left out: a custom rrweb event (type 5), which players skip. */
