@@ -1,12 +1,12 @@
 // A block: rows of one lane and year, as columns, until they are sealed into a journal frame. Never awaits.
 
 import { captureLimits } from "../limits.ts";
-import { ByteColumn, writeBlockHead, writeColumnHead } from "../../storage/native/native.ts";
+import { ByteColumn, writeBlockHead, writeColumnHead, writeRowKeys } from "../../storage/native/native.ts";
 import { type ColumnFill, cutBlock } from "../../storage/native/native_cut.ts";
 import { Dictionary } from "./dictionary.ts";
 import { IdentityColumns } from "./identity_columns.ts";
 import { layout } from "../wasm/layout.ts";
-import { type LaneBlock, writeRowKeys } from "../journal/lane_block.ts";
+import type { LaneBlock } from "../journal/lane_block.ts";
 import type { Row } from "../event/row.ts";
 import type { ColumnBatch } from "../wasm/scan_arena.ts";
 

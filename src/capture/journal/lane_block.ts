@@ -1,6 +1,6 @@
 // What travels in a lane, and what holds it until it is written: rows, and blocks of them.
 
-import { type ByteColumn, writeColumnHead } from "../../storage/native/native.ts";
+import type { ByteColumn } from "../../storage/native/native.ts";
 
 /** What travels in a lane. */
 export interface LaneRow {
@@ -23,12 +23,4 @@ export interface LaneBlock<Row extends LaneRow> {
   encode(out: ByteColumn, batch: bigint, firstRow: number): void;
   /** Empties the columns and keeps their memory. */
   clear(): void;
-}
-
-/** Writes the two columns that name a stored row: the number of its batch, and its place in that. */
-export function writeRowKeys(out: ByteColumn, rows: number, batch: bigint, firstRow: number): void {
-  writeColumnHead(out, "_batch", "UInt64");
-  out.u64Repeated(batch, rows);
-  writeColumnHead(out, "_row", "UInt32");
-  for (let row = 0; row < rows; row++) out.u32(firstRow + row);
 }

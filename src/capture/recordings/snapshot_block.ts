@@ -1,9 +1,9 @@
 // Pieces of recordings as columns, until they are sealed into a journal frame.
 
 import { captureLimits } from "../limits.ts";
-import { ByteColumn, writeBlockHead, writeColumnHead } from "../../storage/native/native.ts";
+import { ByteColumn, writeBlockHead, writeColumnHead, writeRowKeys } from "../../storage/native/native.ts";
 import { Pieces } from "../../storage/native/native_pieces.ts";
-import { type LaneBlock, writeRowKeys } from "../journal/lane_block.ts";
+import type { LaneBlock } from "../journal/lane_block.ts";
 import type { SnapshotRow } from "./snapshot.ts";
 
 const microsType = "DateTime64(6, 'UTC')";

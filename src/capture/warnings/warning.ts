@@ -1,7 +1,7 @@
 // Ingestion warnings as rows, and a block of them as columns for the journal.
 
-import { ByteColumn, writeBlockHead, writeColumnHead } from "../../storage/native/native.ts";
-import { type LaneBlock, writeRowKeys } from "../journal/lane_block.ts";
+import { ByteColumn, writeBlockHead, writeColumnHead, writeRowKeys } from "../../storage/native/native.ts";
+import type { LaneBlock } from "../journal/lane_block.ts";
 
 export interface WarningRow {
   project_id: number;

@@ -48,25 +48,25 @@ const problemModel = Type.Object({
 
 /** Shared replies by status: name, description, and `type code` of the example. */
 const refusals = {
-  400: [
-    "BadRequest",
-    "The request says something wrong; `attr` names the field.",
-    "validation_error required",
-  ],
-  401: ["Unauthenticated", "No API key, or one nobody has.", "authentication_error not_authenticated"],
+  400: ["BadRequest", "The request is invalid; `attr` names the field.", "validation_error required"],
+  401: ["Unauthenticated", "No API key, or an unknown one.", "authentication_error not_authenticated"],
   403: [
     "Forbidden",
-    "The key lacks the scope, or its user may not.",
+    "The key lacks the scope, or its user the right.",
     "authentication_error permission_denied",
   ],
-  404: ["NotFound", "There is no such thing, or not for this key.", "invalid_request not_found"],
+  404: ["NotFound", "It does not exist, or the key gives no access to it.", "invalid_request not_found"],
   413: [
     "TooLarge",
     "The body is as large as BODY_BYTES_MAX, or larger.",
     "invalid_request payload_too_large",
   ],
-  429: ["Throttled", "Too many requests; `Retry-After` says when to come back.", "throttled_error throttled"],
-  503: ["Unavailable", "Not now; `Retry-After` says when to come back.", "server_error unavailable"],
+  429: ["Throttled", "Too many requests; `Retry-After` says when to retry.", "throttled_error throttled"],
+  503: [
+    "Unavailable",
+    "Temporarily unavailable; `Retry-After` says when to retry.",
+    "server_error unavailable",
+  ],
 } as const;
 
 /** Details of the examples. */
@@ -75,7 +75,7 @@ const details: Record<string, string> = {
   not_authenticated: "Authentication credentials were not provided.",
   permission_denied: "API key missing required scope 'project:read'",
   not_found: "Not found.",
-  payload_too_large: "The body is larger than it may be.",
+  payload_too_large: "The body is too large.",
   throttled: "Request was throttled. Expected available in 43 seconds.",
   unavailable: "The account store cannot be reached. Please retry.",
 };
@@ -125,13 +125,13 @@ function problem([, text, types]: readonly [string, string, string]): ApiReply {
 function completeOperation(method: string, path: string, operation: ApiOperation): void {
   operation.operationId = operationIdOf(method, path, answersList(operation));
   if (isCounted(operation)) {
-    const told = new Set(operation.parameters?.map(({ name }) => name));
-    const rest = pageParameters("Rows").filter(({ name }) => !told.has(name));
+    const known = new Set(operation.parameters?.map(({ name }) => name));
+    const rest = pageParameters("Rows").filter(({ name }) => !known.has(name));
     operation.parameters = [...(operation.parameters ?? []), ...rest];
   }
   for (const parameter of operation.parameters ?? []) {
-    const told = parameter.in === "path" ? homes[parameter.name] : undefined;
-    if (told !== undefined) parameter.description ??= told;
+    const text = parameter.in === "path" ? homes[parameter.name] : undefined;
+    if (text !== undefined) parameter.description ??= text;
   }
   const required = operation.security?.[0]?.["personal_api_key"];
   if (required) tellScopes(path, operation, required);
@@ -141,7 +141,7 @@ function completeOperation(method: string, path: string, operation: ApiOperation
 function tellScopes(path: string, operation: ApiOperation, required: string[]): void {
   const named = required.map((scope) => `\`${scope}\``).join(", ");
   const asked =
-    named === "" ? "Any personal API key will do." : `Scope${required.length > 1 ? "s" : ""}: ${named}.`;
+    named === "" ? "Any personal API key works." : `Scope${required.length > 1 ? "s" : ""}: ${named}.`;
   operation.description = [operation.description, asked].filter(Boolean).join("\n\n");
   // The document states the authentication once.
   delete operation.security;
@@ -199,8 +199,8 @@ function asRequest(method: string, schema: JsonSchema): void {
     const { default: value, description } = field;
     delete field.default;
     if (value === undefined || value === null || method === "patch") continue;
-    const told = `Unless told: \`${JSON.stringify(value)}\`.`;
-    field.description = [description, told].filter(Boolean).join(" ");
+    const text = `Default: \`${JSON.stringify(value)}\`.`;
+    field.description = [description, text].filter(Boolean).join(" ");
   }
 }
 

@@ -126,8 +126,8 @@ export class Registry {
 
   /** A gauge that is always 1; its labels carry the information. */
   constant(name: string, help: string, labels: Readonly<Record<string, string>>): void {
-    const told = Object.entries(labels).map(([label, value]) => `${label}="${escapeLabel(value)}"`);
-    const line = `${name}{${told.join(",")}}`;
+    const pairs = Object.entries(labels).map(([label, value]) => `${label}="${escapeLabel(value)}"`);
+    const line = `${name}{${pairs.join(",")}}`;
     this.#register(name, { kind: "gauge", help, read: () => [[line, 1]] });
   }
 
@@ -168,7 +168,7 @@ export class Registry {
   }
 
   #register(name: string, metric: Metric): void {
-    if (this.#metrics.has(name)) throw new Error(`metric ${name} is there twice`);
+    if (this.#metrics.has(name)) throw new Error(`metric ${name} is registered twice`);
     this.#metrics.set(name, metric);
   }
 }
@@ -186,18 +186,18 @@ export function openMetrics() {
     eventsReceived: registry.counter("sluice_events_received_total", "Events found in accepted requests."),
     eventsAccepted: registry.counters<MetricLane>(
       "sluice_events_accepted_total",
-      "Events taken into a lane.",
+      "Events accepted, by lane.",
       "lane",
       lanes,
     ),
     eventsIgnored: registry.counters<string>(
       "sluice_events_ignored_total",
-      "Events not taken, by reason; received = accepted + ignored.",
+      "Events ignored, by reason; received = accepted + ignored.",
       "reason",
     ),
     eventsWarned: registry.counters<string>(
       "sluice_events_warned_total",
-      "Events taken that were altered or lack what their kind needs, by warning.",
+      "Events accepted with a change or a missing property, by warning.",
       "warning",
     ),
     requestsRefused: registry.counters<string>(
@@ -211,8 +211,11 @@ export function openMetrics() {
       "lane",
       lanes,
     ),
-    journalPendingEvents: registry.gauge("sluice_journal_pending_events", "Events kept and not yet stored."),
-    journalPendingBytes: registry.gauge("sluice_journal_pending_bytes", "Bytes of them on disk."),
+    journalPendingEvents: registry.gauge(
+      "sluice_journal_pending_events",
+      "Events in the journal that are not yet stored.",
+    ),
+    journalPendingBytes: registry.gauge("sluice_journal_pending_bytes", "Bytes of these events on disk."),
     flushSeconds: registry.histogram(
       "sluice_flush_seconds",
       "Time from sealing a segment to ClickHouse's confirmation.",

@@ -28,7 +28,7 @@ export function followProcess(registry: Registry, proc = "/proc/self"): void {
   registry.followed(
     "gauge",
     "process_max_fds",
-    "The most file descriptors they may open.",
+    "Limit of open file descriptors of a process.",
     () => openFilesMax(proc) ?? 0,
   );
 }

@@ -260,7 +260,7 @@ test("what a request says has its defaults in words: clients would send them, or
   );
   expect(defaults).toEqual([]);
   const { properties } = modelCalled("ProjectRequest");
-  expect(properties?.["timezone"]?.description).toBe('Unless told: `"UTC"`.');
+  expect(properties?.["timezone"]?.description).toBe('Default: `"UTC"`.');
   const patch = api.paths["/api/projects/{project_id}/insights/{id}/"]?.["patch"]?.requestBody;
   // What the page of the API would send for whoever only tries it out.
   expect(patch?.content["application/json"]?.example).toMatchObject({ deleted: false });
