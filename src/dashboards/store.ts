@@ -6,7 +6,7 @@ import { limits } from "../core/limits.ts";
 import { isoOf } from "../http/fields/field_time.ts";
 import { shownInTurns } from "../http/pages/sliced.ts";
 import type { Postgres } from "../storage/postgres/postgres.ts";
-import { userJson } from "../storage/postgres/user_json.ts";
+import { userJson } from "../storage/postgres/rows.ts";
 import type { Dashboard, DashboardUpdate, DashboardInput, User } from "./model.ts";
 
 interface DashboardRow {

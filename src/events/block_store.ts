@@ -13,7 +13,32 @@ import {
   sizesText,
 } from "../storage/events/stored_properties.ts";
 import { queryOptions } from "../storage/clickhouse/query_options.ts";
-import { eventHead, eventTail, type PageQuestion } from "./page_store.ts";
+
+/** The FROM clause and its parameters that select the events of a page. */
+export interface PageQuestion {
+  from: string;
+  params: Record<string, unknown>;
+}
+
+/**
+ * SQL expressions for an event's JSON in a reply: the text before its properties, and the text after them. ClickHouse
+ * writes it, since parsing and writing a thousand events here would delay capture. `properties` stay the client's
+ * text: parsing would round long numbers and drop repeated keys.
+ */
+const eventHead = `concat(
+  ',{"id":"', toString(uuid), '","uuid":"', toString(uuid),
+  '","event":', toJSONString(event), ',"distinct_id":', toJSONString(distinct_id), ',"properties":')`;
+
+const eventTail = `concat(
+  ',"timestamp":"', ${isoText("timestamp")}, '","created_at":"', ${isoText("created_at")},
+  '","person_id":"', toString(person_id), '","historical_migration":', toString(historical_migration), '}')`;
+
+export const eventText = `concat(${eventHead}, if(properties = '', '{}', properties), ${eventTail})`;
+
+/** `2024-01-02T03:04:05.600000Z`; a zero fraction is left out. */
+function isoText(moment: string): string {
+  return `concat(replaceOne(replaceOne(toString(${moment}), '.000000', ''), ' ', 'T'), 'Z')`;
+}
 
 interface KeyedEvent extends EventKey {
   /** The event's JSON before and after its properties; `head` begins with a comma. */

@@ -8,9 +8,8 @@ import {
   type PropertyFilter,
   readsPersons,
 } from "../storage/events/property_filter.ts";
-import { blockedEvents } from "./block_store.ts";
+import { blockedEvents, eventText, type PageQuestion } from "./block_store.ts";
 import { queryOptions, wholePageOptions } from "../storage/clickhouse/query_options.ts";
-import { eventText, type PageQuestion } from "./page_store.ts";
 
 /** Absent fields do not filter. `after` and `before` are `YYYY-MM-DD hh:mm:ss.uuuuuu` in UTC, both exclusive. */
 export interface EventFilter {

@@ -7,8 +7,7 @@ import { limits } from "../core/limits.ts";
 import { missingReference } from "../http/fields/field_fault.ts";
 import { checkFits } from "../http/pages/long_page.ts";
 import type { Postgres, PostgresTransaction } from "../storage/postgres/postgres.ts";
-import { userJson } from "../storage/postgres/user_json.ts";
-import { rowBytes } from "../storage/clickhouse/row_bytes.ts";
+import { rowBytes, userJson } from "../storage/postgres/rows.ts";
 import type { InsightUpdate, InsightInput, User } from "./model.ts";
 
 export interface InsightRow {

@@ -1,6 +1,7 @@
 // A cache of each project's group types, which capture asks without waiting. An unknown type is announced in the
 // journal; Postgres decides whether it gets a place.
 
+import { isTextAt } from "../core/bytes.ts";
 import { limits } from "../core/limits.ts";
 import { personLimits } from "./limits.ts";
 import type { Log } from "../core/log.ts";
@@ -80,15 +81,8 @@ function newKnown(): Known {
   return { types: [], taken: 0, allowed: undefined, announced: [] };
 }
 
-function isAmong(names: readonly Uint8Array[], type: Bytes): boolean {
-  for (const name of names) if (isSame(name, type)) return true;
-  return false;
-}
-
-function isSame(name: Uint8Array, { source, from, to }: Bytes): boolean {
-  if (name.length !== to - from) return false;
-  for (let i = 0; i < name.length; i++) if (name[i] !== source[from + i]) return false;
-  return true;
+function isAmong(names: readonly Uint8Array[], { source, from, to }: Bytes): boolean {
+  return names.some((name) => isTextAt(source, from, to, name));
 }
 
 /** Reads the types now and every `groupTypesAgeMsMax`; after a failure the earlier ones remain. */

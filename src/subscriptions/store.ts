@@ -6,8 +6,7 @@ import { shownInTurns } from "../http/pages/sliced.ts";
 import { subscriptionLimits } from "./limits.ts";
 import { newUuid } from "../core/id.ts";
 import type { Postgres } from "../storage/postgres/postgres.ts";
-import { userJson } from "../storage/postgres/user_json.ts";
-import { rowBytes } from "../storage/clickhouse/row_bytes.ts";
+import { rowBytes, userJson } from "../storage/postgres/rows.ts";
 import { withoutAddress } from "./channels/address_list.ts";
 import type {
   Delivery,

@@ -1,7 +1,7 @@
 // Walks a snapshot's properties once, in slices, to find the session, the recording's events and their facts. No
 // objects are built: the scan has checked the JSON, and most of it is skipped.
 
-import { bytesOf } from "../../core/bytes.ts";
+import { bytesOf, isTextAt } from "../../core/bytes.ts";
 import { JsonSkipper, pastGap } from "../../core/json/json_skipper.ts";
 import { FactsCollector, type ValueRange, type SnapshotFacts, numberAt } from "./snapshot_facts.ts";
 
@@ -137,12 +137,7 @@ export class SnapshotWalker {
   }
 
   #keyNamed(from: number, to: number): number {
-    const bytes = this.#bytes;
-    next: for (const [name, one] of known[this.#level]!) {
-      if (name.length !== to - from) continue;
-      for (let i = 0; i < name.length; i++) if (bytes[from + i] !== name[i]) continue next;
-      return one;
-    }
+    for (const [name, one] of known[this.#level]!) if (isTextAt(this.#bytes, from, to, name)) return one;
     return which.none;
   }
 

@@ -4,7 +4,7 @@
 import { bytesOf } from "../../core/bytes.ts";
 import { free } from "../../core/chunks.ts";
 import { yieldToEventLoop } from "../../core/clock.ts";
-import { Fault } from "../../core/fault.ts";
+import { Fault, type FaultCode } from "../../core/fault.ts";
 import { captureLimits } from "../limits.ts";
 import { v1Limits } from "./limits.ts";
 import { type BodyMemory, arrive, inArena, indexBytesFor } from "../receive/received_body.ts";
@@ -17,7 +17,6 @@ import { type AnswerOptions, captureRefusal } from "../receive/single_event_requ
 import type { ScanArena } from "../wasm/scan_arena.ts";
 import type { ArenaPool } from "../receive/arena_pool.ts";
 import { readIso } from "../scan/timestamp.ts";
-import { v1Fields } from "./problem.ts";
 import { resultBytesMax, resultsText } from "./results.ts";
 import { Translation, type TranslationOptions, uuidChars } from "./translation.ts";
 
@@ -57,6 +56,23 @@ export async function answerV1(request: Request, context: V1Context): Promise<Re
   const id = request.headers.get("posthog-request-id");
   if (id !== null && id.length <= requestIdCharsMax) response.headers.set("posthog-request-id", id);
   return response;
+}
+
+/** Codes that PostHog names differently. */
+const tags: Partial<Record<FaultCode, string>> = {
+  no_data: "empty_body",
+  invalid_payload: "request_parsing_error",
+  missing_api_key: "missing_authorization",
+  invalid_api_key: "invalid_api_token",
+  upload_timeout: "body_read_timeout",
+  unavailable: "service_unavailable",
+  journal_share_exceeded: "service_unavailable",
+  changes_share_exceeded: "service_unavailable",
+};
+
+/** Fields of a refusal beside those of every fault: PostHog's, which its SDKs show. */
+function v1Fields({ code, detail }: Fault): { error: string; error_description: string } {
+  return { error: tags[code] ?? code, error_description: detail };
 }
 
 /** A request's id is a uuid; the reply repeats it. */

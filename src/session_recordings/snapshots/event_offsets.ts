@@ -1,7 +1,7 @@
 // Finds the rrweb events of a piece as byte ranges, with the timestamp of each and whether its recorder compressed it.
 // Events are not parsed: the player gets their bytes as they came.
 
-import { bytesOf } from "../../core/bytes.ts";
+import { bytesOf, isTextAt } from "../../core/bytes.ts";
 import { yieldToEventLoop } from "../../core/clock.ts";
 import { JsonSkipper, pastGap } from "../../core/json/json_skipper.ts";
 import { limits } from "../../core/limits.ts";
@@ -152,7 +152,10 @@ class OpenEvent {
   close(bytes: Uint8Array, to: number): EventOffsets {
     // `cv` is the last member: the comma before it is removed with it.
     if (this.#afterCv && this.#behind > 0) this.#cv.from = this.#behind;
-    const known = this.#cvs === 1 && this.#datas === 1 && isSame(bytes, this.#cvValue, compressedForm);
+    const known =
+      this.#cvs === 1 &&
+      this.#datas === 1 &&
+      isTextAt(bytes, this.#cvValue.from, this.#cvValue.to, compressedForm);
     const compressed = known ? { cv: this.#cv, data: this.#data } : undefined;
     return { from: this.#from, to, timestamp: numberAt(bytes, this.#timestamp), compressed };
   }
@@ -161,12 +164,6 @@ class OpenEvent {
 function put(range: Offsets, from: number, to: number): void {
   range.from = from;
   range.to = to;
-}
-
-function isSame(bytes: Uint8Array, { from, to }: Offsets, text: Uint8Array): boolean {
-  if (to - from !== text.length) return false;
-  for (let i = 0; i < text.length; i++) if (bytes[from + i] !== text[i]) return false;
-  return true;
 }
 
 function numberAt(bytes: Uint8Array, { from, to }: Offsets): number {

@@ -1,6 +1,7 @@
 // Walks the members of one JSON object as byte ranges, without building objects. The JSON was checked when it was
 // captured or inflated. The walk can pause inside a value of megabytes.
 
+import { isTextAt } from "../../core/bytes.ts";
 import { JsonSkipper, pastGap } from "../../core/json/json_skipper.ts";
 
 /** Bytes [from, to); to = 0 for none. */
@@ -58,9 +59,6 @@ export class MemberWalker {
 
   /** Whether the key equals `name`. A key written with escapes never does. */
   isNamed(name: Uint8Array): boolean {
-    const { from, to } = this.key;
-    if (to - from !== name.length + 2) return false;
-    for (let i = 0; i < name.length; i++) if (this.#bytes[from + 1 + i] !== name[i]) return false;
-    return true;
+    return isTextAt(this.#bytes, this.key.from + 1, this.key.to - 1, name);
   }
 }
