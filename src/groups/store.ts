@@ -115,10 +115,7 @@ async function readGroups(
   );
 }
 
-/**
- * Bytes of stored properties of each group, by nameOf(). Rows that ClickHouse has not merged yet are counted
- * separately.
- */
+/** Bytes of stored properties of each group, by nameOf(). Rows that are not merged yet count separately. */
 async function keptBytes(
   clickhouse: ClickHouse,
   project_id: number,

@@ -21,8 +21,7 @@ export interface TargetRoutes {
 /**
  * Options of Bun.serve so that `answer` receives only requests whose URL is what the client wrote.
  * Bun resolves `.`, `..` and their %2e spellings, and turns `\` into `/`, before any handler runs, so `request.url`
- * does not show them. Bun's router matches the path as it came; one pattern for each number of segments shows the
- * segments.
+ * does not show them. Bun's router matches the path as it came, by one pattern for each number of segments.
  * @param paths of the application. Those without parameters match literally, and need no check of segments.
  */
 export function targetRoutes(paths: Iterable<string>, answer: Answer): TargetRoutes {

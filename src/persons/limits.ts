@@ -11,10 +11,7 @@ export const personLimits = {
   personKeysMax: 10_000,
   /** Distinct ids of a person in a reply; the others are listed page by page. */
   distinctIdsShownMax: 1000,
-  /**
-   * Readings of persons with many ids at once, each on two threads of the engine; readings that wait, and how long, in
-   * ms.
-   */
+  /** Readings of persons with many ids at once, each on two engine threads; how many may wait, and how long, in ms. */
   largePersonReadsMax: 2,
   largePersonReadsWaitingMax: 64,
   largePersonWaitMs: 30_000,

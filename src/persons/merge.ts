@@ -82,7 +82,7 @@ export class MergePlan {
     main.stored = true;
     main.identified = true;
     // The id now stands for its main id; the node it had is dropped.
-    this.#shelf(project_id, distinct_id).set(distinct_id, main);
+    this.#mapOf(project_id, distinct_id).set(distinct_id, main);
   }
 
   /** Decides a merge, after all earlier ones. */
@@ -109,7 +109,7 @@ export class MergePlan {
   }
 
   #nodeOf(project_id: number, id: string): Node {
-    const ids = this.#shelf(project_id, id);
+    const ids = this.#mapOf(project_id, id);
     let node = ids.get(id);
     if (!node) {
       node = { project_id, id, stored: false, identified: false, parent: undefined, at: 0, created_at: 0 };
@@ -120,26 +120,29 @@ export class MergePlan {
   }
 
   /** Sixteen small maps: a single map of 200,000 ids would take 17 ms to grow once. */
-  #shelf(project_id: number, id: string): Map<string, Node> {
-    let shelves = this.#nodes.get(project_id);
-    if (!shelves) {
-      shelves = Array.from({ length: shelvesEach }, () => new Map<string, Node>());
-      this.#nodes.set(project_id, shelves);
+  #mapOf(project_id: number, id: string): Map<string, Node> {
+    let maps = this.#nodes.get(project_id);
+    if (!maps) {
+      maps = Array.from({ length: mapsPerProject }, () => new Map<string, Node>());
+      this.#nodes.set(project_id, maps);
     }
     // charCodeAt is NaN for an empty id.
-    return shelves[(id.charCodeAt(id.length - 1) || 0) % shelvesEach]!;
+    return maps[(id.charCodeAt(id.length - 1) || 0) % mapsPerProject]!;
   }
 }
 
 /** Maps of one project, chosen by an id's last character, which varies most in numbers and UUIDs. */
-const shelvesEach = 16;
+const mapsPerProject = 16;
 
 /** Whether a side is the id that all visitors without a cookie share. A journal may hold such a merge. */
 export function namesEverybody({ from, into }: Merge): boolean {
   return from === cookielessSentinel || into === cookielessSentinel;
 }
 
-/** Only a dangerous merge joins two identified persons: ordinary calls on shared devices would join strangers. */
+/**
+ * An identified person is merged into another by a dangerous merge only: a shared device would join strangers. An
+ * alias may still merge it into an id that is not identified.
+ */
 function isRefused({ kind }: Merge, from: Node, into: Node): boolean {
   if (kind === mergeKind.dangerous || !from.identified) return false;
   return kind === mergeKind.identify || into.identified;

@@ -55,21 +55,21 @@ export async function applyMerges(
         set_config('enable_seqscan', 'off', true), set_config('plan_cache_mode', 'force_custom_plan', true)`;
     const grown = await watchGrowth(transaction);
     const refused: Merge[] = [];
-    let lot: Merge[] = [];
+    let slice: Merge[] = [];
     let isChain = false;
     const write = async () => {
-      const written = await writeMerges(transaction, lot, version);
+      const written = await writeMerges(transaction, slice, version);
       for (const one of written.refused) refused.push(one);
       // A person with thousands of ids that is merged again and again is then moved once, not once a slice.
-      isChain = written.moved * 2 > lot.length;
-      await grown(lot.length);
-      lot = [];
+      isChain = written.moved * 2 > slice.length;
+      await grown(slice.length);
+      slice = [];
     };
     for await (const some of merges) {
-      for (const one of some) lot.push(one);
+      for (const one of some) slice.push(one);
       if (!isChain) await write();
     }
-    if (lot.length > 0) await write();
+    if (slice.length > 0) await write();
     return { version, refused, refusedTypes: await addTypes(transaction, types, version) };
   });
 }

@@ -68,12 +68,16 @@ async function readPersonFilter(
   const person_main_id = await findMainId(clickhouse, project_id, person);
   // Filtering by main id happens in ClickHouse: a person may have hundreds of thousands of distinct ids.
   if (person_main_id !== undefined) return { distinct_ids: asked, person_main_id };
-  const theirs = await findUntold(clickhouse, project_id, person.toLowerCase());
-  return { distinct_ids: asked ? theirs.filter((id) => id === distinct_id) : theirs };
+  const ids = await findWithoutEvents(clickhouse, project_id, person.toLowerCase());
+  return { distinct_ids: asked ? ids.filter((id) => id === distinct_id) : ids };
 }
 
 /** Recorded distinct ids whose own person this is, unless merged into another: for a person without events. */
-async function findUntold(clickhouse: ClickHouse, project_id: number, person: string): Promise<string[]> {
+async function findWithoutEvents(
+  clickhouse: ClickHouse,
+  project_id: number,
+  person: string,
+): Promise<string[]> {
   const own = await findDistinctIds(clickhouse, project_id, person);
   if (own.length === 0) return [];
   const mains = await findMainIds(clickhouse, project_id, own);

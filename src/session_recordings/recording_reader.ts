@@ -1,5 +1,4 @@
-// One project's recordings as a user sees them: with their persons and whether the user viewed them; without deleted
-// ones.
+// One project's recordings as a user sees them: with persons and views, and without deleted ones.
 
 import { type Clock, yieldToEventLoop } from "../core/clock.ts";
 import { Fault } from "../core/fault.ts";
@@ -99,10 +98,7 @@ export async function getRecording(
   return recording;
 }
 
-/**
- * A filter with its times resolved, and `written`: the dates as the query has them, a key under which counts are
- * cached.
- */
+/** A filter with its times resolved; `written` has the dates as in the query, a key under which counts are cached. */
 export interface WantedRecordings extends Omit<RecordingFilter, "project_id" | "without"> {
   written: string;
 }

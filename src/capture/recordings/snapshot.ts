@@ -10,7 +10,7 @@ import type { Reason } from "../event/outcome.ts";
 import { type Row, emptyRow, uuidFromText } from "../event/row.ts";
 import type { ByteRange } from "../scan/byte_range.ts";
 import type { BodyScanner } from "../scan/body_scanner.ts";
-import { type SnapshotFacts, textAt } from "./snapshot_facts.ts";
+import { type SnapshotFacts, textAt, type ValueRange } from "./snapshot_facts.ts";
 import { SnapshotWalker } from "./snapshot_walker.ts";
 
 /** One piece of a recording. Its timestamp is the time of arrival, which decides the partition. */
@@ -112,9 +112,9 @@ export class SnapshotReading {
   #judge(): void {
     const { bytes } = this.#scan;
     const { sessionId, windowId, source, data, facts } = this.#walk;
-    const textOf = (place: { from: number; to: number }) => (place.to === 0 ? "" : textAt(bytes, place));
+    const textOf = (range: ValueRange) => (range.to === 0 ? "" : textAt(bytes, range));
     const session_id = textOf(sessionId);
-    // Valid ids are shorter; 200 characters is the limit.
+    // No recorder makes ids of more than sessionIdCharsMax (200) characters.
     if (session_id === "" || session_id.length > limits.sessionIdCharsMax) {
       this.outcome = "missing_session_id";
       return;

@@ -230,7 +230,7 @@ export class SnapshotWalker {
   }
 }
 
-function put(place: ValueRange, from: number, to: number): void {
-  place.from = from;
-  place.to = to;
+function put(range: ValueRange, from: number, to: number): void {
+  range.from = from;
+  range.to = to;
 }

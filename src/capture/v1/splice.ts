@@ -51,8 +51,8 @@ export class Splice {
 
   /** Searches the bytes [from, to), which hold the next objects, for the names. */
   look(from: number, to: number): void {
-    const stretch = this.#source.subarray(from, to);
-    this.#mayHave = quoted.some((name) => stretch.includes(name));
+    const slice = this.#source.subarray(from, to);
+    this.#mayHave = quoted.some((name) => slice.includes(name));
   }
 
   /** Appends a member to the next object. */

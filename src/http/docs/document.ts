@@ -1,5 +1,4 @@
-// Completes the OpenAPI document with what all operations share: authentication, refusals, scopes, models and
-// examples.
+// Completes the OpenAPI document with what all operations share: authentication, refusals, scopes, examples.
 
 import Type from "typebox";
 import { hoisted, modelNamed, type Models } from "./models.ts";

@@ -74,10 +74,7 @@ function isoMoment(text: string): string | undefined {
   return inRange(new Date(local.getTime() - ahead), fraction);
 }
 
-/**
- * @param fraction digits after the second; without them the milliseconds of `at` count. Digits beyond microseconds are
- * dropped.
- */
+/** @param fraction digits after the second; without them, those of `at`. Digits beyond microseconds are dropped. */
 function inRange(at: Date, fraction: string): string {
   if (Number.isNaN(at.getTime())) return earliest;
   const text = at.toISOString();

@@ -1,5 +1,4 @@
-// Folds the stored changes of each key into a person's properties. The result equals that of the view
-// person_properties.
+// Folds the stored changes of each key into a person's properties, with the same result as the view person_properties.
 
 import { personLimits } from "../limits.ts";
 

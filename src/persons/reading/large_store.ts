@@ -77,7 +77,7 @@ const decisive = `SELECT main, key,
   )`;
 
 /** For each key whose latest change is an unset: the first set_once after it. */
-const behindUnsets = `SELECT main, key, one FROM (
+const afterUnsets = `SELECT main, key, one FROM (
     SELECT main, key, argMin(${change}, entry) AS one, max(abs(at)) AS moment
     FROM ${changes} AS c
     INNER JOIN (
@@ -93,7 +93,7 @@ interface DecisiveRow extends KeptChange {
 }
 
 /** One semaphore for each ClickHouse. */
-const places = new WeakMap<ClickHouse, Semaphore>();
+const semaphores = new WeakMap<ClickHouse, Semaphore>();
 
 /**
  * Persons by their main ids, in no order; ids without a person are left out. Few run at once: each uses the engine for
@@ -105,23 +105,23 @@ export async function readLarge(
   project_id: number,
   mains: readonly string[],
 ): Promise<LargePerson[]> {
-  let line = places.get(clickhouse);
-  if (!line) {
-    line = new Semaphore(personLimits.largePersonReadsMax, personLimits.largePersonReadsWaitingMax);
-    places.set(clickhouse, line);
+  let semaphore = semaphores.get(clickhouse);
+  if (!semaphore) {
+    semaphore = new Semaphore(personLimits.largePersonReadsMax, personLimits.largePersonReadsWaitingMax);
+    semaphores.set(clickhouse, semaphore);
   }
   const late = AbortSignal.timeout(personLimits.largePersonWaitMs);
-  const leave = await line.enter(late).catch((thrown: unknown) => {
+  const release = await semaphore.enter(late).catch((thrown: unknown) => {
     if (!late.aborted) throw thrown;
   });
-  if (!leave) {
+  if (!release) {
     const detail = "Too many persons of many distinct ids are being read. Please retry.";
     throw new Fault("unavailable", detail, { retryAfterSeconds: 5 });
   }
   try {
     return await readNow(clickhouse, project_id, mains);
   } finally {
-    leave();
+    release();
   }
 }
 
@@ -145,11 +145,11 @@ async function readNow(
   ]);
   // A set_once after an unset is rare, so it is read only for persons that have an unset.
   const unset = new Set(kept.filter(({ kind, op }) => kind === 0 && op === 2).map(({ main }) => main));
-  const behind =
+  const afterUnset =
     unset.size === 0
       ? []
-      : await readDecisive(clickhouse, { project_id, mains: [...unset] }, behindUnsets, options);
-  const changesOf = Map.groupBy([...kept, ...behind], ({ main }) => main);
+      : await readDecisive(clickhouse, { project_id, mains: [...unset] }, afterUnsets, options);
+  const changesOf = Map.groupBy([...kept, ...afterUnset], ({ main }) => main);
   return persons.map(({ main, ids, shown, first, merged }) => {
     const theirs = changesOf.get(main) ?? [];
     return {

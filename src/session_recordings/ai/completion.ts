@@ -24,19 +24,18 @@ export interface Message {
 export type Completing = (project_id: number, messages: readonly Message[]) => Promise<unknown>;
 
 /**
- * Returns a function that sends messages and parses the answer as JSON. A few requests run at once, shared out by
- * project.
+ * Returns a function that sends messages and parses the answer as JSON. A few requests run at once.
  * @throws Fault unavailable when too many requests wait, or the server cannot be reached or refuses; invalid_input
  * when the answer is not JSON or is too long.
  */
 export function openCompleting(server: ModelServer, log: Log): Completing {
-  const places = new Semaphore(
+  const semaphore = new Semaphore(
     aiLimits.completionsAtOnceMax,
     aiLimits.completionsWaitingMax,
     limits.waitingShare,
   );
   return async (project_id, messages) => {
-    const leave = await withinSemaphore(places, aiLimits.completionWaitMsMax, project_id);
+    const leave = await withinSemaphore(semaphore, aiLimits.completionWaitMsMax, project_id);
     if (!leave) {
       const detail = "The language model is asked too much already. Please retry.";
       throw new Fault("unavailable", detail, { retryAfterSeconds: 10 });

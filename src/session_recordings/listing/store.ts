@@ -46,9 +46,9 @@ export async function listRecordings(
   clickhouse: ClickHouse,
   filter: RecordingFilter,
   page: Page,
-  told: (distinct_ids: string[]) => void,
+  onCandidates: (distinct_ids: string[]) => void,
 ): Promise<RecordingRow[]> {
-  const first = page.offset === 0 ? await firstPage(clickhouse, filter, page.limit, told) : undefined;
+  const first = page.offset === 0 ? await firstPage(clickhouse, filter, page.limit, onCandidates) : undefined;
   if (first) return first;
   const hashes = await findPage(clickhouse, filter, page);
   const places = new Map(hashes.map((hash, place) => [hash, place]));
@@ -81,7 +81,7 @@ async function firstPage(
   clickhouse: ClickHouse,
   filter: RecordingFilter,
   limit: number,
-  told: (distinct_ids: string[]) => void,
+  onCandidates: (distinct_ids: string[]) => void,
 ): Promise<RecordingRow[] | undefined> {
   const asked = limit + Math.ceil(limit / sessionRecordingLimits.recordingsRecycledShare);
   const rows = asked * 2;
@@ -98,7 +98,7 @@ async function firstPage(
   if (whole && Number(taken[0]?.rows ?? 0) === rows) return undefined;
   // Other recordings may share the start of the last one, so rows of that time are not certain.
   const since = whole ? "" : taken.at(-1)!.start;
-  told([...new Set(taken.map(({ of_id }) => of_id))]);
+  onCandidates([...new Set(taken.map(({ of_id }) => of_id))]);
   const read = await readRows(clickhouse, filter.project_id, taken.map(hashOf));
   const { from = "" } = filter;
   const sure = read.filter(({ start_time }) => start_time > since && start_time >= from);

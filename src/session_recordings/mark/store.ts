@@ -145,10 +145,7 @@ export async function oldestHidden(sql: Postgres): Promise<Date | undefined> {
   return row?.hidden_at ?? undefined;
 }
 
-/**
- * Records that everything hidden until `before` is gone from ClickHouse's files. Resolves to how many deletions that
- * were.
- */
+/** Records that what was hidden until `before` is gone from the files. Resolves to how many deletions that were. */
 export async function noteRemoved(sql: Postgres, before: Date, at: Date): Promise<number> {
   const rows = await sql`
     UPDATE session_recording_deletions SET removed_at = ${at}

@@ -107,8 +107,8 @@ const simpleEscapes: Readonly<Record<number, number>> = { 0x62: 8, 0x66: 12, 0x6
 
 /** The code of the character that the escape at `at` stands for. */
 function escaped(bytes: Uint8Array, at: number): number {
-  const letter = bytes[at + 1]!;
-  if (letter !== 0x75) return simpleEscapes[letter] ?? letter;
+  const escape = bytes[at + 1]!;
+  if (escape !== 0x75) return simpleEscapes[escape] ?? escape;
   let code = 0;
   for (let digit = at + 2; digit < at + 6; digit++) code = code * 16 + hexValue[bytes[digit]!]!;
   return code;

@@ -28,7 +28,10 @@ interface Waiting {
 export class ReadingBudget {
   readonly #bytesMax: number;
   readonly #waitMsMax: number;
-  readonly #places = new Semaphore(snapshotLimits.snapshotReadsMax, snapshotLimits.snapshotReadsWaitingMax);
+  readonly #semaphore = new Semaphore(
+    snapshotLimits.snapshotReadsMax,
+    snapshotLimits.snapshotReadsWaitingMax,
+  );
   readonly #waiting = new Set<Waiting>();
   /** Reserved bytes by project. */
   readonly #reserved = new Map<number, number>();
@@ -49,7 +52,7 @@ export class ReadingBudget {
    * @throws Fault unavailable when none comes free in time; whatever `read` throws.
    */
   async within<Read>(gone: AbortSignal, read: () => Promise<Read>): Promise<Read> {
-    const leave = await this.#waited(gone, (abort) => this.#places.enter(abort));
+    const leave = await this.#waited(gone, (abort) => this.#semaphore.enter(abort));
     if (!leave) throw busy();
     try {
       return await read();
