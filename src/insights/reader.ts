@@ -31,7 +31,7 @@ export interface DashboardResult {
   insights: InsightResult[];
 }
 
-export interface InsightReader {
+export interface InsightResultReader {
   /** Undefined when the project has no such insight, or it is deleted. @throws when Postgres is unreachable. */
   insight(project_id: number, id: number): Promise<InsightResult | undefined>;
   /** Undefined and errors as above. Insights are computed one after another, in the dashboard's order. */
@@ -44,7 +44,7 @@ export function openInsightReader({
 }: {
   sql: Postgres;
   queries: InsightQueries;
-}): InsightReader {
+}): InsightResultReader {
   return {
     insight: async (project_id, id) => {
       const row = await getInsight(sql, project_id, id);

@@ -37,7 +37,7 @@ export function openCompleting(server: ModelServer, log: Log): Completing {
   return async (project_id, messages) => {
     const leave = await withinSemaphore(semaphore, aiLimits.completionWaitMsMax, project_id);
     if (!leave) {
-      const detail = "The language model is asked too much already. Please retry.";
+      const detail = "Too many requests wait for the language model. Please retry.";
       throw new Fault("unavailable", detail, { retryAfterSeconds: 10 });
     }
     try {

@@ -32,7 +32,7 @@ export async function takeSharing(
       access_token = CASE WHEN s.enabled AND ${enabled === false} THEN excluded.access_token ELSE s.access_token END,
       enabled = coalesce(${enabled ?? null}::boolean, s.enabled)
     RETURNING created_at, enabled, access_token`;
-  if (!row) throw new Error("no sharing was kept");
+  if (!row) throw new Error("Postgres stored a sharing and returned none");
   return { created_at: isoOf(row.created_at), enabled: row.enabled, access_token: row.access_token };
 }
 
