@@ -146,8 +146,7 @@ function expectedFault(
 ): Fault | undefined {
   if (error instanceof Fault) return error;
   if (code === "NOT_FOUND") return unknownEndpoint(request, routes());
-  if (code === "PARSE")
-    return new Fault("parse_error", "The body cannot be read as what its content type says.");
+  if (code === "PARSE") return new Fault("parse_error", "The body does not match its content type.");
   if (code === "VALIDATION")
     return new Fault("invalid_input", "The request does not have the expected form.");
   return undefined;
