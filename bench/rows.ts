@@ -3,19 +3,20 @@
 import { readEvent } from "../src/capture/event/event.ts";
 import { entryLength } from "../src/capture/scan/event_fields.ts";
 import { type Row, emptyRow } from "../src/capture/event/row.ts";
+import type { EventIndex } from "../src/capture/scan/event_index.ts";
 import { BodyScanner } from "../src/capture/scan/body_scanner.ts";
 
 const sending = { project_id: 1, historical_migration: true, received: Date.UTC(2026, 0) * 1000, skew: 0 };
 const row = emptyRow();
 
-export function scanned(body: Uint8Array): BodyScanner {
+export function scanned(body: Uint8Array): EventIndex {
   const scan = new BodyScanner(body);
   while (!scan.advance(body.length)) continue;
-  return scan;
+  return scan.index;
 }
 
 /** Shows every event as a row, which is the same object each time. Returns how many there were. */
-export function eachRow(scan: BodyScanner, take: (row: Row) => void): number {
+export function eachRow(scan: EventIndex, take: (row: Row) => void): number {
   const before = scan.count;
   for (let at = 0; at < scan.count * entryLength; at += entryLength) {
     if (readEvent(scan, at, sending, row) === undefined) take(row);

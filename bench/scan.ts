@@ -14,9 +14,9 @@ function fast(arena: ScanArena, body: Uint8Array): { index(): number; lay(): num
   arena.body.set(body);
   const bytes = arena.close(body.length);
   const index = () => {
-    const scan = new BodyScanner(bytes, false, arena);
+    const scan = new BodyScanner(bytes, { fast: arena });
     while (!scan.advance(1 << 20));
-    return scan.count;
+    return scan.index.count;
   };
   const lay = () => {
     const count = index();
@@ -25,7 +25,7 @@ function fast(arena: ScanArena, body: Uint8Array): { index(): number; lay(): num
       const through = arena.judge(first, count, sent, sent.received);
       const sending = { project_id: 1, historical_migration: true };
       for (let year = 0; year < arena.years; year++) {
-        rows += arena.lay(first, year, sending, sent.received, 0).rows;
+        rows += arena.writeColumns(first, year, sending, sent.received, 0).rows;
       }
       first += through;
     }

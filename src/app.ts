@@ -1,4 +1,4 @@
-// The wiring: stores, rooms, routes, workers, opened in order and closed in mirror order. Decides nothing itself.
+// Opens and connects the parts of the server, and closes them in reverse order.
 
 import { resolve } from "node:path";
 import { type Addresses, openAddresses } from "./access/address.ts";
@@ -8,7 +8,7 @@ import { type ProjectKeys, openProjectKeys } from "./access/project_keys.ts";
 import { openKeyCache, type KeyCache } from "./access/key_cache.ts";
 import { openSecrets } from "./access/secret.ts";
 import { openBatchExports, type OpenedExports } from "./batch_exports/open.ts";
-import { batchExportRoutes } from "./batch_exports/route.ts";
+import { batchExportRoutes } from "./batch_exports/operations.ts";
 import {
   captureCounts,
   flushCounts,
@@ -30,11 +30,11 @@ import { systemClock } from "./core/clock.ts";
 import { limits } from "./core/limits.ts";
 import type { UserError } from "./core/fault.ts";
 import type { Log } from "./core/log.ts";
-import { dashboardRoutes } from "./dashboards/route.ts";
+import { dashboardRoutes } from "./dashboards/operations.ts";
 import { openEventRetention } from "./event_retention/worker.ts";
-import { eventRoutes } from "./events/route.ts";
+import { eventRoutes } from "./events/operations.ts";
 import { type DescribedRoute, docsRoutes } from "./http/docs/docs.ts";
-import { groupRoutes } from "./groups/route.ts";
+import { groupRoutes } from "./groups/operations.ts";
 import { healthRoutes } from "./http/metrics/health.ts";
 import { type Listening, findFree, listen, listenInside, openApplication } from "./http/listen.ts";
 import { type Metrics, openMetrics } from "./http/metrics/metrics.ts";
@@ -45,22 +45,22 @@ import { followProcess, followServer } from "./http/metrics/process_metrics.ts";
 import { openProblems } from "./http/problem.ts";
 import { linkRoutes } from "./subscriptions/links/route.ts";
 import { type OpenedSubscriptions, openSubscriptions } from "./subscriptions/open.ts";
-import { subscriptionRoutes } from "./subscriptions/route.ts";
-import { ingestionWarningRoutes } from "./ingestion_warnings/route.ts";
+import { subscriptionRoutes } from "./subscriptions/operations.ts";
+import { ingestionWarningRoutes } from "./ingestion_warnings/operations.ts";
 import { openInsightReader } from "./insights/reader.ts";
-import { insightRoutes } from "./insights/route.ts";
+import { insightRoutes } from "./insights/operations.ts";
 import { openInsightShow } from "./insights/show.ts";
-import { organizationRoutes } from "./organizations/route.ts";
+import { organizationRoutes } from "./organizations/operations.ts";
 import { openDeletions } from "./persons/deletion/worker.ts";
-import { personRoutes } from "./persons/route.ts";
-import { personalKeyRoutes } from "./personal_api_keys/route.ts";
-import { projectRoutes } from "./projects/route.ts";
+import { personRoutes } from "./persons/operations.ts";
+import { personalKeyRoutes } from "./personal_api_keys/operations.ts";
+import { projectRoutes } from "./projects/operations.ts";
 import { openQueryEngine, type QueryEngine } from "./query/engine.ts";
-import { queryRoutes } from "./query/route.ts";
+import { queryRoutes } from "./query/operations.ts";
 import { remoteConfigRoutes } from "./remote_config/route.ts";
 import { openRemoval } from "./session_recordings/remove.ts";
-import { sessionRecordingRoutes } from "./session_recordings/route.ts";
-import { sessionRoutes } from "./sessions/route.ts";
+import { sessionRecordingRoutes } from "./session_recordings/operations.ts";
+import { sessionRoutes } from "./sessions/operations.ts";
 import { installedFolder, openScripts } from "./static/bundle.ts";
 import { staticRoutes } from "./static/route.ts";
 import { isSameDatabase, databaseOf, readConnection } from "./storage/embedded/connection.ts";
@@ -73,21 +73,24 @@ import { type MemoryBudget, openBodyMemory } from "./work/memory_budget.ts";
 export interface App {
   /** Where it listens, e.g. http://127.0.0.1:8000. */
   url: string;
-  /** What the first start made; undefined later. */
+  /** The accounts of the first start; undefined later. */
   bootstrapped: Bootstrapped | undefined;
-  /** To be called once the keys were shown: later starts show none. */
+  /** To be called after the keys were shown: later starts do not show keys. */
   shown(): Promise<void>;
-  /** Everything it answers. */
+  /** All routes. */
   routes: readonly DescribedRoute[];
-  /** Resolves to the reason when the server must not go on. */
+  /** Resolves to the reason when the server must stop. */
   broken: Promise<UserError>;
-  /** Stops accepting, answers what is in flight, flushes, closes. */
+  /** Stops accepting, answers the requests in flight, flushes, and closes the parts. */
   close(): Promise<void>;
 }
 
-/** @throws UserError with one line a person can act on. What was opened by then is closed again. */
+/**
+ * Starts the server. When that fails, the parts that are open are closed.
+ * @throws UserError with one line for the operator.
+ */
 export async function openApp(config: Config, log: Log): Promise<App> {
-  const closers: (() => Promise<void> | void)[] = [];
+  const closers: Closers = [];
   const close = async () => {
     for (const closeOne of closers.splice(0).toReversed()) await closeOne();
   };
@@ -99,22 +102,70 @@ export async function openApp(config: Config, log: Log): Promise<App> {
   }
 }
 
-async function openParts(
-  config: Config,
-  log: Log,
-  closers: (() => Promise<void> | void)[],
-): Promise<Omit<App, "close">> {
+type Closers = (() => Promise<void> | void)[];
+
+async function openParts(config: Config, log: Log, closers: Closers): Promise<Omit<App, "close">> {
   const dataDir = resolve(config.dataDir);
+  const planned = workersOf(config.workers);
+  const { count } = planned;
+  // Checked first: a start that cannot listen must not create keys, which nobody would see.
+  await findFree(config.host, config.port);
+  const metrics = openMetrics();
+  followServer(metrics.registry, systemClock);
+  followProcess(metrics.registry);
+  const { stores, prepared, recent, capture, keys } = await openCapturing(
+    { config, dataDir, count, metrics, log },
+    closers,
+  );
+  const memory = openBodyMemory(config.bodyBytesMax, count);
+  followMemory(metrics, memory);
+  const pool = new WorkerPool({ workers: planned, capture, metrics, log });
+  closers.push(() => pool.gone());
+  closers.push(() => capture.close(limits.stopMsMax));
+  followJournal(metrics, capture);
+  followDisk(metrics, capture);
+  const site = { url: config.siteUrl };
+  const rooms = openRooms({ config, dataDir, stores, metrics, log, siteUrl: () => site.url ?? "" });
+  const peers = new Peers();
+  const parts: Parts = { stores, keys, recent, capture, pool, memory, peers, ...rooms, metrics, config, log };
+  const working = workers(parts);
+  for (const worker of working) closers.push(() => worker.close());
+  let closing = false;
+  const start = async () => {
+    // Exports rely on the journal's watermark, so they start after it is verified.
+    await capture.verified;
+    if (closing) return;
+    capture.startFlush();
+    pool.flush();
+    for (const worker of working) worker.start();
+  };
+  closers.push(() => void (closing = true));
+  closers.push(prepared.whenReady(() => void start()));
+  const app = routes(parts);
+  const server = await serve(app, { ...config, dataDir }, { count, pool, peers, closers });
+  site.url ??= server.url;
+  const { bootstrapped } = prepared;
+  const shown = async () => void (bootstrapped && (await markServed(stores.sql)));
+  return { url: server.url, bootstrapped, shown, broken: capture.broken, routes: app.routes };
+}
+
+interface CapturingOptions {
+  config: Config;
+  dataDir: string;
+  /** Processes that capture, this one included. */
+  count: number;
+  metrics: Metrics;
+  log: Log;
+}
+
+/** The stores with their tables and first accounts, the journal, and the project keys. */
+async function openCapturing({ config, dataDir, count, metrics, log }: CapturingOptions, closers: Closers) {
   const { databaseUrl, clickhouseUrl } = config;
   const postgres = databaseOf(databaseUrl);
   const identity = readJournalIdentity(`${dataDir}/journal`);
-  // Saved keys are of the Postgres of before: at another place nothing is captured by them until it answers.
-  const isElsewhere = identity?.bond !== undefined && !isSameDatabase(identity.bond.postgres, postgres);
+  // Saved keys belong to the previous Postgres; with another database, a start waits until it answers.
+  const isElsewhere = identity !== undefined && !isSameDatabase(identity.postgres, postgres);
   const insist = identity === undefined || isElsewhere;
-  const planned = workersOf(config.workers);
-  const { count } = planned;
-  // Before anything is made: a start that cannot serve must not leave keys that nobody has seen.
-  await findFree(config.host, config.port);
   const stores = await openStores({
     dataDir,
     log,
@@ -124,14 +175,7 @@ async function openParts(
   });
   closers.push(() => stores.close());
   tellLeftBehind({ ...config, dataDir }, log);
-  const metrics = openMetrics();
-  followServer(metrics.registry, systemClock);
-  followProcess(metrics.registry);
-  const prepared = await prepare(stores, config, {
-    insist,
-    alone: databaseUrl === undefined,
-    log,
-  });
+  const prepared = await prepare(stores, config, { insist, alone: databaseUrl === undefined, log });
   const recent = openKeyCache({ sql: stores.sql, clock: systemClock });
   closers.push(() => recent.close());
   const capture = await openCapture({
@@ -154,59 +198,34 @@ async function openParts(
     clock: systemClock,
   });
   closers.push(() => keys.close());
-  const memory = openBodyMemory(config.bodyBytesMax, count);
-  followMemory(metrics, memory);
-  const pool = new WorkerPool({ workers: planned, capture, metrics, log });
-  closers.push(() => pool.gone());
-  closers.push(() => capture.close(limits.stopMsMax));
-  followJournal(metrics, capture);
-  followDisk(metrics, capture);
-  const { sql, clickhouse } = stores;
-  const engine = openQueryEngine({ sql, clickhouse, clock: systemClock });
-  const addresses = openAddresses({ allowPrivate: config.allowPrivateDestinations });
-  const secrets = openSecrets({ secretKey: config.secretKey, dataDir });
-  const site = { url: config.siteUrl };
-  const subscriptions = openSubscriptions({
-    sql,
-    clock: systemClock,
-    log,
-    metrics,
-    addresses,
-    secrets,
-    reader: openInsightReader({ sql, queries: engine }),
-    smtpUrl: config.smtpUrl,
-    emailFrom: config.emailFrom,
-    siteUrl: () => site.url ?? "",
-  });
-  const { exportFileDir } = config;
-  const exporting = { sql, clickhouse, secrets, addresses, exportFileDir, metrics, clock: systemClock, log };
-  const exports = openBatchExports(exporting);
-  const rooms = { exports, subscriptions, engine, addresses };
-  const peers = new Peers();
-  const parts: Parts = { stores, keys, recent, capture, pool, memory, peers, ...rooms, metrics, config, log };
-  const working = workers(parts);
-  for (const worker of working) closers.push(() => worker.close());
-  let closing = false;
-  const start = async () => {
-    // Not before the journal's watermark counts: exports go by it.
-    await capture.verified;
-    if (closing) return;
-    capture.startFlush();
-    pool.flush();
-    for (const worker of working) worker.start();
-  };
-  closers.push(() => void (closing = true));
-  closers.push(prepared.whenReady(() => void start()));
-  const app = routes(parts);
-  const server = await serve(app, { ...config, dataDir }, { count, pool, peers, closers });
-  site.url ??= server.url;
-  const { bootstrapped } = prepared;
-  const shown = async () => void (bootstrapped && (await markServed(sql)));
-  const { broken } = capture;
-  return { url: server.url, bootstrapped, shown, broken, routes: app.routes };
+  return { stores, prepared, recent, capture, keys };
 }
 
-/** Listens, and starts the workers that share this one's port and hand it all that is no event. */
+interface RoomOptions {
+  config: Config;
+  dataDir: string;
+  stores: Stores;
+  metrics: Metrics;
+  log: Log;
+  /** The URL at which people reach this server; known once it listens. */
+  siteUrl: () => string;
+}
+
+/** The parts that queries, subscriptions and exports share or own. */
+function openRooms({ config, dataDir, stores: { sql, clickhouse }, metrics, log, siteUrl }: RoomOptions) {
+  const { smtpUrl, emailFrom, exportFileDir, secretKey } = config;
+  const clock = systemClock;
+  const engine = openQueryEngine({ sql, clickhouse, clock });
+  const addresses = openAddresses({ allowPrivate: config.allowPrivateDestinations });
+  const secrets = openSecrets({ secretKey, dataDir });
+  const own = { sql, clock, log, metrics, addresses, secrets };
+  const reader = openInsightReader({ sql, queries: engine });
+  const subscriptions = openSubscriptions({ ...own, reader, smtpUrl, emailFrom, siteUrl });
+  const exports = openBatchExports({ ...own, clickhouse, exportFileDir });
+  return { exports, subscriptions, engine, addresses };
+}
+
+/** Listens, and starts the workers, which share the port and forward all requests that are not captures. */
 async function serve(
   app: ReturnType<typeof routes>,
   config: Config,
@@ -240,7 +259,7 @@ interface Serving {
   count: number;
   pool: WorkerPool;
   peers: Peers;
-  closers: (() => Promise<void> | void)[];
+  closers: Closers;
 }
 
 interface Parts {
@@ -260,14 +279,14 @@ interface Parts {
   log: Log;
 }
 
-/** What works by itself beside the requests; started once the stores are prepared. */
+/** Work in the background; started when the stores are ready. */
 interface Worker {
   start(): void;
-  /** Resolves when nothing of it runs any more. */
+  /** Resolves when it has stopped. */
   close(): Promise<void>;
 }
 
-/** One line for each room that has work of its own. */
+/** The background work of all rooms. */
 function workers({ stores, exports, subscriptions, metrics, config, log }: Parts): Worker[] {
   const { sql, clickhouse } = stores;
   const own = { sql, clickhouse, clock: systemClock, log };
@@ -275,7 +294,7 @@ function workers({ stores, exports, subscriptions, metrics, config, log }: Parts
   return [exports, subscriptions, openDeletions(own), openRemoval(own), retention];
 }
 
-/** What a balancer and Prometheus ask. */
+/** The routes for load balancers and Prometheus. */
 function health({ stores: { sql, clickhouse }, capture, pool, metrics, config, log }: Parts) {
   const checks = {
     journal: async () => void (await Promise.all([capture.check(), pool.check()])),
@@ -332,7 +351,7 @@ function routes(parts: Parts) {
       .use(capturing)
       .use(remoteConfigRoutes({ gate, keys, tokenOf: (request) => requestKeyOf(request, memory), library }))
       .use(staticRoutes({ scripts }))
-      // Of what follows; captures have no lists.
+      // Applies to the routes below; the routes above have no long lists.
       .mapResponse(async ({ response }) => await longPageReply(response))
       .use(organizationRoutes({ gate, sql }))
       .use(projectRoutes({ gate, sql, eventRetentionDays: config.eventRetentionDays }))
@@ -352,5 +371,5 @@ function routes(parts: Parts) {
   );
 }
 
-/** What a typed client is made from. Routes mounted in a loop answer as well, but are not in this type. */
+/** The type for Eden clients. Routes that are mounted in a loop are not in it. */
 export type Routes = ReturnType<typeof routes>;

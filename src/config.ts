@@ -1,14 +1,14 @@
-// What an operator may set. The only reader of the environment; never opens anything.
+// The settings of an operator, read from environment variables that main hands in, and checked.
 
 import { wrongNetwork } from "./access/client_address.ts";
-import { wrongKey } from "./core/id.ts";
 import { UserError } from "./core/fault.ts";
+import { wrongKey } from "./core/id.ts";
 import { limits } from "./core/limits.ts";
 import { type LogFormat, type LogLevel, logLevels } from "./core/log.ts";
 import { withoutLast } from "./core/trim.ts";
 
-export const captureAcks = ["journal", "stored", "memory"] as const;
-export type CaptureAck = (typeof captureAcks)[number];
+const captureAcks = ["journal", "stored", "memory"] as const;
+type CaptureAck = (typeof captureAcks)[number];
 
 export interface Config {
   host: string;
@@ -31,14 +31,14 @@ export interface Config {
   siteUrl: string | undefined;
   smtpUrl: string | undefined;
   emailFrom: string | undefined;
-  /** The language model's server; undefined where neither its address nor a key is given. */
+  /** The language model's server; undefined without its URL and without a key. */
   modelServer: { url: string; key: string | undefined; model: string } | undefined;
   recordingRetentionDays: number;
-  /** After how many days events expire; undefined: never, but for projects that say so. */
+  /** Days after which events expire; undefined: never, except in projects with a setting of their own. */
   eventRetentionDays: number | undefined;
-  /** Addresses and networks of proxies whose X-Forwarded-For is believed. */
+  /** Addresses and networks of proxies whose X-Forwarded-For is trusted. */
   trustedProxies: string[];
-  /** What /metrics asks for as a bearer token; undefined: anybody may read it. */
+  /** The bearer token of /metrics; undefined: anybody may read them. */
   metricsToken: string | undefined;
   logLevel: LogLevel;
   logFormat: LogFormat;
@@ -47,8 +47,9 @@ export interface Config {
 export type Environment = Record<string, string | undefined>;
 
 /**
- * Reads every variable of the README's configuration table.
- * @throws UserError naming every wrong value, one a line.
+ * Reads the variables of the README's configuration table.
+ * @param terminal whether logs go to a terminal, which decides the default of LOG_FORMAT.
+ * @throws UserError with one line for each wrong value.
  */
 export function readConfig(environment: Environment, terminal = false): Config {
   const read = new Reader(environment);
@@ -77,7 +78,7 @@ export function readConfig(environment: Environment, terminal = false): Config {
     recordingRetentionDays: read.integer("RECORDING_RETENTION_DAYS", 90, 1, 3650),
     eventRetentionDays: read.optionalInteger("EVENT_RETENTION_DAYS", 1, limits.retentionDaysMax),
     trustedProxies: read.networks("TRUSTED_PROXIES"),
-    // Sixteen random characters cannot be guessed over a network.
+    // 16 random characters cannot be guessed over a network.
     metricsToken: read.key("METRICS_TOKEN", 16, 256),
     logLevel: read.choice("LOG_LEVEL", logLevels) ?? "info",
     logFormat: read.choice("LOG_FORMAT", ["pretty", "json"] as const) ?? (terminal ? "pretty" : "json"),
@@ -103,28 +104,28 @@ function readModelServer(read: Reader): Config["modelServer"] {
   return { url: withoutLast(url ?? "https://api.openai.com/v1", "/"), key, model };
 }
 
-/** Of a secret that is given by hand, in characters: 16 of a hexadecimal one hold 64 bits. */
+/** The fewest characters of a secret: 16 hexadecimal digits have 64 bits. */
 const secretCharsMin = 16;
 
-/** Collects complaints, so that one start shows every wrong value. */
+/** Reads variables and collects errors, so that one start reports every wrong value. */
 class Reader {
   readonly #environment: Environment;
-  readonly #complaints: string[] = [];
+  readonly #errors: string[] = [];
 
   constructor(environment: Environment) {
     this.#environment = environment;
   }
 
-  wrong(complaint: string): void {
-    this.#complaints.push(complaint);
+  wrong(error: string): void {
+    this.#errors.push(error);
   }
 
   finish(): void {
-    if (this.#complaints.length === 0) return;
-    throw new UserError(`wrong configuration:\n  ${this.#complaints.join("\n  ")}`);
+    if (this.#errors.length === 0) return;
+    throw new UserError(`wrong configuration:\n  ${this.#errors.join("\n  ")}`);
   }
 
-  /** An empty variable counts as unset: that is what compose files make of a missing one. */
+  /** An empty variable counts as unset: compose files turn missing variables into empty ones. */
   text(name: string): string | undefined {
     return this.#environment[name]?.trim() || undefined;
   }
@@ -142,7 +143,7 @@ class Reader {
     return undefined;
   }
 
-  /** Addresses and networks, parted by commas or blanks. */
+  /** Addresses and networks, separated by commas or blanks. */
   networks(name: string): string[] {
     const entries = (this.text(name) ?? "").split(/[\s,]/).filter((entry) => entry !== "");
     for (const entry of entries) {
@@ -168,7 +169,7 @@ class Reader {
     const text = this.text(name);
     if (text === undefined) return undefined;
     if (URL.canParse(text) && protocols.includes(new URL(text).protocol)) return text;
-    // The value may hold a password: name the rule, not what was given.
+    // The value may contain a password, so it is not in the message.
     this.wrong(`${name}: expected a URL starting with ${protocols.map((p) => `${p}//`).join(" or ")}`);
     return undefined;
   }
@@ -181,7 +182,7 @@ class Reader {
     return undefined;
   }
 
-  /** Seals what others must not read, so it must not be guessed: `openssl rand -hex 32` makes a good one. */
+  /** A key for encryption, which must not be guessable: `openssl rand -hex 32` makes one. */
   secret(name: string): string | undefined {
     const text = this.text(name);
     if (text === undefined || text.length >= secretCharsMin) return text;

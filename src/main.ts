@@ -1,5 +1,5 @@
 #!/usr/bin/env bun
-// The door: picks a command, prints what it cannot do in one line, and is the only one to end the process.
+// The entry: runs the named command, prints a failure in one line, and ends the process.
 
 import type { CliContext, Command } from "./cli/command.ts";
 import { importCommand } from "./cli/import.ts";
@@ -28,14 +28,13 @@ usage: bun run sluice <command> [options]
 
 ${commands.map((command) => `  ${command.name.padEnd(9)} ${command.summary}`).join("\n")}
 
-bun run sluice <command> --help tells more, --version prints the version.
+bun run sluice <command> --help explains a command, --version prints the version.
 Settings come from the environment; the README lists them.`;
 
 process.exit(await main(process.argv.slice(2)));
 
-async function main(words: string[]): Promise<number> {
-  const [name, ...args] = words;
-  if (name === undefined) return complain(help, 2);
+async function main([name, ...args]: string[]): Promise<number> {
+  if (name === undefined) return fail(help, 2);
   if (name === "--version" || name === "-v") {
     print(`sluice ${readVersion()}`);
     return 0;
@@ -45,7 +44,7 @@ async function main(words: string[]): Promise<number> {
     return 0;
   }
   const command = commands.find((known) => known.name === name);
-  if (!command) return complain(`sluice: unknown command "${name}"; bun run sluice --help lists them`, 2);
+  if (!command) return fail(`sluice: unknown command "${name}"; bun run sluice --help lists them`, 2);
   if (args.includes("--help") || args.includes("-h")) {
     print(command.help);
     return 0;
@@ -53,22 +52,27 @@ async function main(words: string[]): Promise<number> {
   try {
     return await command.run(args, context());
   } catch (thrown) {
-    if (thrown instanceof UserError) return complain(`sluice ${name}: ${thrown.message}`, thrown.exitCode);
-    return complain(`sluice ${name}: ${reasonOf(thrown)}`, 1);
+    const exitCode = thrown instanceof UserError ? thrown.exitCode : 1;
+    const hint = exitCode === 2 ? ` (bun run sluice ${name} --help)` : "";
+    return fail(`sluice ${name}: ${reasonOf(thrown)}${hint}`, exitCode);
   }
 }
 
 function context(): CliContext {
   const terminal = process.stderr.isTTY === true;
   const config = readConfig(process.env, terminal);
-  return { config, print, complain: (line) => void complain(line, 0), terminal };
+  return { config, print, printError, terminal };
 }
 
 function print(line: string): void {
   process.stdout.write(`${line}\n`);
 }
 
-function complain(line: string, exitCode: number): number {
+function printError(line: string): void {
   process.stderr.write(`${line}\n`);
+}
+
+function fail(line: string, exitCode: number): number {
+  printError(line);
   return exitCode;
 }

@@ -16,9 +16,13 @@ function filesBelow(folder: string): string[] {
     .toSorted();
 }
 
-const sources = filesBelow("src");
+/** AssemblyScript: a program of its own, held to the same sizes. */
+const assembly = filesBelow("src/capture/wasm/assembly");
+const sources = filesBelow("src").filter((path) => !assembly.includes(path));
 const everything = [...sources, ...filesBelow("test"), ...filesBelow("bench")];
-const text = new Map(everything.map((path) => [path, readFileSync(join(root, path), "utf8")]));
+const text = new Map(
+  [...everything, ...assembly].map((path) => [path, readFileSync(join(root, path), "utf8")]),
+);
 
 /** Every place in `paths` whose line matches, as "file:line: text". */
 function placesOf(pattern: RegExp, paths: string[]): string[] {
@@ -70,23 +74,19 @@ const floors = [
   "cli",
   "main",
 ];
-const sharedFloors: Record<string, string> = { http: "access" };
-
 function roomOf(path: string): string {
   return path.split("/")[1]!.replace(/\.ts$/, "");
 }
 
 function floorOf(room: string): number {
-  const floor = floors.indexOf(floors.includes(room) ? (sharedFloors[room] ?? room) : "rooms");
-  return floor;
+  return floors.indexOf(floors.includes(room) ? room : "rooms");
 }
 
 test("imports run downhill, and rooms on one floor are strangers", () => {
   const uphill = ownImports.filter(({ from, to }) => {
     const [here, there] = [roomOf(from), roomOf(to)];
-    return here !== there && floorOf(there) >= floorOf(here) && !(here === "access" && there === "http");
+    return here !== there && floorOf(there) >= floorOf(here);
   });
-  // Access and http share a floor; access may show a fault, http never asks who may.
   expect(uphill.map(({ from, to }) => `${from} imports ${to}`)).toEqual([]);
 });
 
@@ -249,17 +249,21 @@ test("a folder shows at a glance what is in it", () => {
 });
 
 test("every source file says in its first line what it is", () => {
-  const silent = sources.filter((path) => !/^(#!.*\n)?\/\/ `?\w/.test(text.get(path)!));
+  const silent = [...sources, ...assembly].filter((path) => !/^(#!.*\n)?\/\/ `?\w/.test(text.get(path)!));
   expect(silent).toEqual([]);
 });
 
 test("files fit a sitting, functions a screen, lines a window", () => {
-  const lengths = sources.map((path) => text.get(path)!.split("\n").length - 1);
-  expect(sources.filter((_, i) => lengths[i]! > 400)).toEqual([]);
+  const files = [...sources, ...assembly];
+  const lengths = files.map((path) => text.get(path)!.split("\n").length - 1);
+  expect(files.filter((_, i) => lengths[i]! > 400)).toEqual([]);
   expect(lengths.toSorted((a, b) => a - b)[Math.floor(lengths.length * 0.9)]).toBeLessThanOrEqual(225);
-  expect(placesOf(/^.{121,}$/, sources)).toEqual([]);
-  expect(sources.flatMap(longFunctions)).toEqual([]);
+  expect(placesOf(/^.{121,}$/, files)).toEqual([]);
+  expect(except(files, ...longStill).flatMap(longFunctions)).toEqual([]);
 });
+
+/** Files with a longer function whose signature takes several lines. No more may come. */
+const longStill = ["src/app.ts", "src/subscriptions/deliveries/work.ts"];
 
 /** Functions and methods of more than 70 lines, found by their indentation: the formatter keeps it true. */
 function longFunctions(path: string): string[] {
@@ -267,7 +271,9 @@ function longFunctions(path: string): string[] {
   const long: string[] = [];
   for (const [start, line] of lines.entries()) {
     const opens =
-      /^(\s*)(?:export )?(?:async )?(?:function\b|[#\w]+\(.*\)(?:: .+)? \{$|static |get ).*\{$/.exec(line);
+      /^(\s*)(?:export )?(?:async )?(?:function\b.*[{(]$|(?:[#\w]+\(.*\)(?:: .+)? \{$|static |get ).*\{$)/.exec(
+        line,
+      );
     if (!opens || /^\s*(if|for|while|switch|return)\b/.test(line)) continue;
     const end = lines.findIndex((other, i) => i > start && other.startsWith(`${opens[1]}}`));
     if (end - start > 70) long.push(`${path}:${start + 1} (${end - start} lines)`);

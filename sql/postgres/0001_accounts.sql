@@ -1,5 +1,5 @@
--- Accounts: who may do what. Organizations own projects, users belong to organizations, personal keys act for
--- users.
+-- Accounts. Organizations own projects, users are members of organizations, and personal API keys act for users.
+-- Triggers notify every process when something it keeps in memory has changed.
 
 CREATE TABLE organizations
 (
@@ -22,8 +22,8 @@ CREATE TABLE organizations
 
 CREATE INDEX organizations_in_order ON organizations (created_at, id);
 
--- A project's id is the team_id of other replies. Its api_token is public by nature (it is in every web page
--- that captures) and therefore rests in plain text.
+-- A project's id is the team_id of other replies. Its api_token is public (every web page that captures shows it), so
+-- it is stored in plain text.
 CREATE TABLE projects
 (
     id integer GENERATED ALWAYS AS IDENTITY PRIMARY KEY,
@@ -34,10 +34,18 @@ CREATE TABLE projects
     timezone text NOT NULL DEFAULT 'UTC',
     session_recording_opt_in boolean NOT NULL DEFAULT false,
     created_at timestamptz NOT NULL DEFAULT now(),
-    updated_at timestamptz NOT NULL DEFAULT now()
+    updated_at timestamptz NOT NULL DEFAULT now(),
+    -- the group types that the project accepts; null accepts any, the first five that arrive
+    allowed_group_types text[]
+        CHECK (array_position(allowed_group_types, NULL) IS NULL AND cardinality(allowed_group_types) <= 5),
+    -- how many days events are kept; null = as long as EVENT_RETENTION_DAYS says
+    event_retention_days integer CHECK (event_retention_days BETWEEN 1 AND 36500),
+    -- 0: events without a cookie are ignored; 1: each visitor gets an id of the day
+    cookieless_server_hash_mode smallint NOT NULL DEFAULT 1 CHECK (cookieless_server_hash_mode IN (0, 1))
 );
 
 CREATE INDEX projects_of_organization ON projects (organization_id, id);
+CREATE INDEX projects_by_event_retention ON projects (event_retention_days, id) WHERE event_retention_days IS NOT NULL;
 
 CREATE TABLE users
 (
@@ -80,9 +88,9 @@ CREATE TABLE personal_api_keys
     label text NOT NULL CHECK (label <> '' AND char_length(label) <= 40),
     secure_value text NOT NULL UNIQUE CHECK (secure_value ~ '^sha256\$[0-9a-f]{64}$'),
     mask_value text NOT NULL,
-    -- none = no access
+    -- empty = no access
     scopes text[] NOT NULL,
-    -- none = every project, every organization its user may see
+    -- empty = every project, every organization that its user may see
     scoped_teams integer[] NOT NULL DEFAULT '{}',
     scoped_organizations uuid[] NOT NULL DEFAULT '{}',
     created_at timestamptz NOT NULL DEFAULT now(),
@@ -92,15 +100,30 @@ CREATE TABLE personal_api_keys
 
 CREATE INDEX personal_api_keys_of_user ON personal_api_keys (user_id, created_at);
 
--- One row at most, written together with the first organization: of several processes that start on an empty
--- database at once, one wins.
+-- Whether a user may have one more personal key. The user's row stays locked until the caller's statement ends, so
+-- that concurrent requests cannot exceed the limit together.
+CREATE FUNCTION has_key_place(owner_id integer, keys_max integer) RETURNS boolean LANGUAGE plpgsql VOLATILE AS
+$$
+BEGIN
+    PERFORM FROM users WHERE id = owner_id FOR UPDATE;
+    RETURN (SELECT count(*) FROM personal_api_keys WHERE user_id = owner_id) < keys_max;
+END
+$$;
+
+-- One row at most, written together with the first organization: of several processes that start on an empty database
+-- at once, one makes the accounts.
 CREATE TABLE first_starts
 (
     single boolean PRIMARY KEY DEFAULT true CHECK (single),
-    created_at timestamptz NOT NULL DEFAULT now()
+    created_at timestamptz NOT NULL DEFAULT now(),
+    -- when a start first served requests and had shown its keys; until then each start makes a new personal key,
+    -- since an earlier one that ended before (a taken port, a kill) has shown its key to nobody
+    served_at timestamptz,
+    personal_api_key_id text
 );
 
--- Every process keeps the capture keys in memory and reads them again when told.
+-- Every process keeps capture keys in memory, with what capture must know of their projects, and reads them again
+-- when notified.
 CREATE FUNCTION tell_project_keys() RETURNS trigger LANGUAGE plpgsql AS
 $$
 BEGIN
@@ -110,5 +133,37 @@ END
 $$;
 
 CREATE TRIGGER projects_tell_keys
-    AFTER INSERT OR DELETE OR UPDATE OF api_token ON projects
+    AFTER INSERT OR DELETE OR UPDATE OF api_token, session_recording_opt_in, cookieless_server_hash_mode, timezone
+    ON projects
     FOR EACH STATEMENT EXECUTE FUNCTION tell_project_keys();
+
+-- Every process caches key look-ups for reads for a few seconds, and drops them when notified. Columns that note a
+-- key's use are left out: they change nobody's access.
+CREATE FUNCTION tell_access() RETURNS trigger LANGUAGE plpgsql AS
+$$
+BEGIN
+    NOTIFY sluice_access;
+    RETURN NULL;
+END
+$$;
+
+CREATE TRIGGER personal_api_keys_tell_access
+    AFTER DELETE OR UPDATE OF user_id, secure_value, scopes, scoped_teams, scoped_organizations
+    ON personal_api_keys
+    FOR EACH STATEMENT EXECUTE FUNCTION tell_access();
+
+CREATE TRIGGER users_tell_access
+    AFTER DELETE OR UPDATE OF email, is_active, current_organization_id, current_project_id ON users
+    FOR EACH STATEMENT EXECUTE FUNCTION tell_access();
+
+CREATE TRIGGER organization_memberships_tell_access
+    AFTER INSERT OR DELETE OR UPDATE ON organization_memberships
+    FOR EACH STATEMENT EXECUTE FUNCTION tell_access();
+
+CREATE TRIGGER organizations_tell_access
+    AFTER DELETE ON organizations
+    FOR EACH STATEMENT EXECUTE FUNCTION tell_access();
+
+CREATE TRIGGER projects_tell_access
+    AFTER DELETE OR UPDATE OF organization_id ON projects
+    FOR EACH STATEMENT EXECUTE FUNCTION tell_access();

@@ -1,6 +1,5 @@
-// Who may: every management route says its scope in its own options, and a request gets past the gate or is
-// refused, in this order: no valid key, scope, the key's own restriction, project or organization.
-// Never reads a body that the route would still need, and never decides about one object inside a project.
+// Who may: every operation names its scope, and a request gets past the gate or is refused, in this order: no valid
+// key, scope, the key's own restriction, project or organization. The route still finds its body unread.
 
 import { Elysia } from "elysia";
 import { type Clock, yieldToEventLoop } from "../core/clock.ts";
@@ -10,9 +9,8 @@ import { hashKey, isUuid } from "../core/id.ts";
 import { accessLimits } from "./limits.ts";
 import { limits } from "../core/limits.ts";
 import { type Log, reasonOf } from "../core/log.ts";
-import { chargeBody } from "../http/body.ts";
 import type { Postgres } from "../storage/postgres/postgres.ts";
-import type { MemoryBudget } from "../work/memory_budget.ts";
+import { chargeBody, type MemoryBudget } from "../work/memory_budget.ts";
 import { keyInForm, keyInHeader, keyInJson, keyInQuery, type PresentedKey, refusalOf } from "./key.ts";
 import { type Budget, openRateLimit, type RateLimit } from "./rate.ts";
 import {
@@ -22,12 +20,13 @@ import {
   findOwn,
   projectNumber,
   refuseHeldToProjects,
-} from "./project_access.ts";
-import { requireScopes, type Scope } from "./scope.ts";
+  requireScopes,
+  type Scope,
+} from "./scope.ts";
 import { uncachedKeys, type KeyCache, type CachedKey } from "./key_cache.ts";
 import { type Found, type KeyHolder, type Named, noteKeyUse } from "./store.ts";
 
-export type { Access, AccessOrganization, AccessProject } from "./project_access.ts";
+export type { Access, AccessOrganization, AccessProject } from "./scope.ts";
 
 export interface GateOptions {
   sql: Postgres;
@@ -47,7 +46,7 @@ export const projectHomes = ["/api/projects/:project_id", "/api/environments/:pr
 export type Gate = ReturnType<typeof openGate>;
 
 /**
- * The plugin every management room uses. A route names exactly one of these options:
+ * The plugin under every operation. A route names exactly one of these options:
  * - `scope: "project:read"` — gives the route `access`; null asks for a valid key and no scope.
  * - `project_scope: "query:read"` — for paths with `:project_id` (a number or `@current`); also gives
  *   `project`. A route that writes what shows other data names the scope to read that data as well:

@@ -200,7 +200,9 @@ class KeyTable implements ProjectKeys {
   #take(keys: Map<string, KeyEntry>): void {
     this.#keys = keys;
     this.#recording = new Set([...keys.values()].filter(({ records }) => records).map(({ id }) => id));
-    const unusual = [...keys.values()].filter((entry) => !isUsual(entry));
+    const unusual = [...keys.values()].filter(
+      (entry) => !Bun.deepEquals(cookielessOf(entry), usualCookieless),
+    );
     this.#cookieless = new Map(unusual.map((entry) => [entry.id, cookielessOf(entry)]));
   }
 
@@ -264,40 +266,24 @@ function cookielessOf({ cookieless = true, timezone = "UTC" }: KeyEntry): Cookie
   return { enabled: cookieless, timezone };
 }
 
-function isUsual(entry: KeyEntry): boolean {
-  const { enabled, timezone } = cookielessOf(entry);
-  return enabled && timezone === "UTC";
-}
-
-/**
- * A key's project as it is saved: its number; for one whose sessions are recorded a list with that number alone; where
- * events without a cookie are not taken as usual, an object.
- */
-function savedEntry(entry: KeyEntry): unknown {
-  const { id, records = false } = entry;
-  if (isUsual(entry)) return records ? [id] : id;
-  const { enabled: cookieless, timezone } = cookielessOf(entry);
+/** A key's project as it is saved. */
+function savedEntry({ id, records = false, cookieless = true, timezone = "UTC" }: KeyEntry) {
   return { id, records, cookieless, timezone };
 }
 
 /** What savedEntry() made; undefined for anything else. */
 function readEntry(api_token: string, saved: unknown): KeyEntry | undefined {
-  const isObject = typeof saved === "object" && saved !== null && !Array.isArray(saved);
-  const fields: Record<string, unknown> = isObject ? { ...saved } : {};
-  const id: unknown = Array.isArray(saved) ? saved[0] : isObject ? fields["id"] : saved;
-  if (typeof id !== "number" || !Number.isInteger(id)) return undefined;
-  const { records = Array.isArray(saved), cookieless, timezone } = fields;
-  const zone = typeof timezone === "string" ? timezone : "UTC";
-  return { api_token, id, records: records === true, cookieless: cookieless !== false, timezone: zone };
+  if (typeof saved !== "object" || saved === null) return undefined;
+  const { id, records, cookieless, timezone } = saved as Record<string, unknown>;
+  if (typeof id !== "number" || !Number.isInteger(id) || typeof timezone !== "string") return undefined;
+  return { api_token, id, records: records === true, cookieless: cookieless === true, timezone };
 }
 
 function readSavedKeys(path: string, log: Log): Map<string, KeyEntry> {
   try {
     const saved = readSummedJson(readFileSync(path, "utf8"));
-    // Earlier versions wrote the table alone.
-    const table = typeof saved["keys"] === "object" ? (saved["keys"] ?? {}) : saved;
     const keys = new Map<string, KeyEntry>();
-    for (const [api_token, project] of Object.entries(table) as [string, unknown][]) {
+    for (const [api_token, project] of Object.entries(saved["keys"] ?? {}) as [string, unknown][]) {
       const entry = readEntry(api_token, project);
       if (entry) keys.set(api_token, entry);
     }

@@ -1,5 +1,5 @@
-// The first start on an empty database: one organization, project, user and key. Never hands back a key that
-// the operator gave, and never runs twice, whoever else starts at the same moment.
+// The first start on an empty database creates one organization, project, user and key, once, even when several
+// processes start at the same time.
 
 import { wrongProjectKey } from "../access/project_keys.ts";
 import { UserError } from "../core/fault.ts";
@@ -7,28 +7,29 @@ import { hashKey, maskKey, newPersonalKey, newProjectKey, randomBase62 } from ".
 import type { Postgres } from "../storage/postgres/postgres.ts";
 import { createFirstAccounts, reissueFirstKey } from "./store.ts";
 
+/** The first accounts. A key that the operator gave is not returned, since it must not be shown. */
 export interface Bootstrapped {
   organization_id: string;
   project_id: number;
-  /** To be shown once. Undefined when the operator gave the key: then it must not be shown. */
+  /** To be shown once, like the personal key; undefined when the operator gave it. */
   projectApiKey: string | undefined;
   personalApiKey: string | undefined;
 }
 
-/** What the operator may give, each made up otherwise. */
+/** Settings of the operator; what is undefined is generated. */
 export interface BootstrapInput {
   bootstrapProjectApiKey: string | undefined;
   bootstrapPersonalApiKey: string | undefined;
   bootstrapEmail: string | undefined;
 }
 
-/** A reserved domain: nothing is ever delivered there. */
+/** In a reserved domain, where no mail is delivered. */
 const firstEmail = "admin@example.com";
 
 /**
- * Makes the first accounts, with the keys of BOOTSTRAP_* where they are given. While no start has served, a later one
- * replaces the personal key, since nobody has seen it. Undefined once one has.
- * @param alone whether no other process can be starting on this database; false unless told.
+ * Creates the first accounts, with the keys of BOOTSTRAP_* when given. Until a start has served, later ones replace the
+ * personal key, since nobody has seen it; after that the result is undefined.
+ * @param alone whether no other process can be starting on this database; by default false.
  * @throws UserError when BOOTSTRAP_PROJECT_API_KEY cannot be a project's key.
  */
 export async function bootstrap(
@@ -61,5 +62,5 @@ export async function bootstrap(
   };
 }
 
-/** How long another process that made the accounts is given to serve, in seconds: several starts of it. */
+/** How long another process that created the accounts has to begin serving, in seconds: the time of several starts. */
 const otherStartSeconds = 120;

@@ -1,6 +1,6 @@
-// Bounds of preparing accounts at the start, with their units and reasons.
+// Bounds of preparing the stores at the start, with their units and reasons.
 
 export const accountLimits = {
-  /** How long a start that found its stores away waits between tries to migrate them, in ms. */
+  /** The time between two tries to prepare stores that do not answer, in ms. */
   prepareAgainMs: 2000,
 };

@@ -1,13 +1,12 @@
-// The first accounts of an empty database, in one statement: all of them or none. Never adds to a database
-// that has an organization.
+// The SQL of the first accounts. They are created in one statement, and only when there is no organization.
 
 import { newUuid, randomBase62 } from "../core/id.ts";
 import type { Postgres } from "../storage/postgres/postgres.ts";
 
-/** What a membership's level says of an owner. */
+/** The level of an owner's membership. */
 const ownerLevel = 15;
 
-/** What the first start makes at once. */
+/** The values of the first accounts. */
 export interface FirstAccounts {
   organization_name: string;
   slug: string;
@@ -18,15 +17,15 @@ export interface FirstAccounts {
 }
 
 /**
- * Makes the first organization, project, user and key; undefined when there is an organization already, or
- * when another process is just making the first one.
+ * Creates the first organization, project, user and key; undefined when there is an organization already, or another
+ * process creates it at the same time.
  */
 export async function createFirstAccounts(
   sql: Postgres,
   first: FirstAccounts,
 ): Promise<{ organization_id: string; project_id: number } | undefined> {
   const { personal_api_key: key } = first;
-  // The row of first_starts decides a race: the loser waits for the winner and then does nothing.
+  // The row of first_starts decides between processes: the second one waits for the first and then inserts nothing.
   const [made] = await sql<{ organization_id: string; project_id: number }[]>`
     WITH start AS (
       INSERT INTO first_starts (single, personal_api_key_id)
@@ -55,8 +54,8 @@ export async function createFirstAccounts(
   return made;
 }
 
-/** What a start that never served has made, with its personal key replaced. */
-export interface UnservedAccounts {
+/** The accounts of a start that has not served. */
+interface UnservedAccounts {
   organization_id: string;
   project_id: number;
   api_token: string;
@@ -64,7 +63,7 @@ export interface UnservedAccounts {
 
 /**
  * Replaces the first personal key while no start has served; undefined when one has.
- * @param idleSeconds how long ago the first start must have begun: another process may be just about to serve.
+ * @param idleSeconds how long ago the first start must have been: another process may be about to serve.
  */
 export async function reissueFirstKey(
   sql: Postgres,
@@ -88,7 +87,7 @@ export async function reissueFirstKey(
   return unserved;
 }
 
-/** From now on no start shows keys. */
+/** Records that a start has served: later starts show no keys. */
 export async function markServed(sql: Postgres): Promise<void> {
   await sql`UPDATE first_starts SET served_at = now() WHERE served_at IS NULL`;
 }

@@ -5,7 +5,7 @@ import { resolve } from "node:path";
 import type { Metrics } from "../http/metrics/metrics.ts";
 import { exportCounts } from "./counts.ts";
 import { whyNoFiles } from "./destinations/objects/file.ts";
-import type { BatchExportRoutes } from "./route.ts";
+import type { BatchExportParts } from "./operations.ts";
 import { type ExportWorkerOptions, openExportWorker } from "./runs/worker.ts";
 
 export type BatchExportOptions = Omit<ExportWorkerOptions, "counts"> & { metrics: Metrics };
@@ -14,8 +14,8 @@ export interface OpenedExports {
   start(): void;
   /** Stops what runs, and gives it back for other processes. */
   close(): Promise<void>;
-  /** For batchExportRoutes, but for who may. */
-  parts: Omit<BatchExportRoutes, "gate">;
+  /** What its operations need. */
+  parts: BatchExportParts;
 }
 
 export function openBatchExports({ metrics, ...options }: BatchExportOptions): OpenedExports {

@@ -1,65 +1,26 @@
-// What a route of this room is, wherever it is mounted: the same under organizations, projects and environments.
-// Never knows where.
+// What the operations on batch exports share: they are the same in projects and in organizations.
 
-import type { Access } from "../access/gate.ts";
-import { Fault } from "../core/fault.ts";
-import { isUuid } from "../core/id.ts";
-import { requestUrl } from "../http/pages/page.ts";
+import { present, uuidOf } from "../http/found.ts";
+import { type Asked, operationsOf } from "../http/operation.ts";
 import type { Postgres } from "../storage/postgres/postgres.ts";
 import { getExport, type ExportScope, type StoredExport } from "./exports/store.ts";
 
-/** A request that got past the gate. */
-export interface ExportRequest {
-  request: Request;
-  access: Access;
-  /** What it may reach. */
-  place: ExportScope;
-  params: Record<string, string>;
-}
+export const exportOperation = operationsOf("project", "organization");
 
-export interface Operation {
-  method: "GET" | "POST" | "PUT" | "PATCH" | "DELETE";
-  /** Behind `…/batch_exports/`. */
-  path: string;
-  scope: "batch_export:read" | "batch_export:write";
-  /** Only where organizations, or only where projects are. */
-  only?: "organization" | "project";
-  detail: Record<string, unknown> & { summary: string };
-  /** What is answered; undefined: no body. A response is sent as it is. */
-  answer: (asked: ExportRequest) => Promise<ExportReply>;
-}
+export type AskedOfExports = Asked<"project" | "organization">;
+type AskedOfOne = AskedOfExports & { params: { id: string } };
 
-export interface ExportReply {
-  status: 200 | 201 | 204;
-  body?: unknown;
-}
-
-export function ok(body: unknown): ExportReply {
-  return { status: 200, body };
-}
-
-export function urlOf({ request }: ExportRequest): URL {
-  return requestUrl(request);
+/** The project or organization whose exports are asked for. */
+export function scopeOf({ project, organization }: AskedOfExports): ExportScope {
+  return project ? { project_id: project.id } : { organization_id: organization.id };
 }
 
 /** The export that a path names. @throws Fault not_found */
-export async function exportOf(sql: Postgres, { place, params }: ExportRequest): Promise<StoredExport> {
-  return present(await getExport(sql, place, idOf(params, "id")));
+export async function exportOf(sql: Postgres, asked: AskedOfOne): Promise<StoredExport> {
+  return present(await getExport(sql, scopeOf(asked), uuidOf(asked.params.id)));
 }
 
-/** An id in the path. @throws Fault not_found for what is none. */
-export function idOf(params: Record<string, string>, name: string): string {
-  const id = params[name] ?? "";
-  if (!isUuid(id)) throw notFound();
-  return id.toLowerCase();
-}
-
-/** It may be gone by the time it is looked at. */
-export function present<Found>(found: Found | undefined): Found {
-  if (found === undefined) throw notFound();
-  return found;
-}
-
-export function notFound(): Fault {
-  return new Fault("not_found", "Not found.");
+/** A moment of a query as Postgres reads it. */
+export function timestamptz(moment: string | undefined): string | undefined {
+  return moment && `${moment}+00`;
 }

@@ -13,15 +13,15 @@ export const captureLimits = {
   rowBytesGuess: 100,
   /** One insert, in ms: an engine that takes longer is treated as lost and asked again. */
   insertMsMax: 120_000,
-  /** Years of one slice whose rows are laid in columns before other requests get their turn. */
+  /** Years of one slice whose rows are appended before other requests get their turn. */
   yearsAtOnceMax: 64,
-  /** Bytes scanned, and rows laid in columns, before other requests get their turn: about 2 ms of work. */
+  /** Bytes scanned, and rows appended, before other requests get their turn: about 2 ms of work. */
   sliceBytesMax: 1024 * 1024,
   sliceRowsMax: 4096,
   /** The same where they go the slow way. */
   slowSliceBytesMax: 256 * 1024,
   slowSliceRowsMax: 500,
-  /** Bodies from this many bytes on have an arena of their own; shorter ones share one, and are laid in one turn. */
+  /** Bodies from this many bytes on have an arena of their own; shorter ones share one, each within one turn. */
   arenaBodyBytesMin: 16 * 1024,
   /** Less difference than this between a client's clock and ours is transit, not skew, in µs: left alone. */
   skewMicrosMin: 10_000_000,

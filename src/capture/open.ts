@@ -1,5 +1,5 @@
-// Capture, put together: journal, flush and watermark, opened and closed in mirror order. Needs Postgres only
-// the first time, but flushes nothing before Postgres has confirmed the journal's number.
+// Opens and closes capture: journal, flush and watermark. Needs Postgres only at the first start, but flushes nothing
+// before Postgres has confirmed the journal's number.
 
 import { mkdirSync } from "node:fs";
 import type { Clock } from "../core/clock.ts";
@@ -18,8 +18,9 @@ import { type Salts, openSalts } from "./cookieless/salts.ts";
 import { DiskRoom } from "./journal/disk_room.ts";
 import { Flush, type FlushCounts } from "./flush/flush.ts";
 import { Journal } from "./journal/journal.ts";
-import { checkJournal, isEmpty } from "./journal/journal_check.ts";
-import { tellCopy } from "./journal/identity/journal_home.ts";
+import { writeDurably } from "./journal/segments/files.ts";
+import { journalLimits } from "./journal/limits.ts";
+import { logCopy } from "./journal/identity/journal_home.ts";
 import { type JournalPair, openPair } from "./journal/identity/journal_pair.ts";
 import { leaveJournals } from "./journal/identity/store.ts";
 import { MergeFlush } from "./flush/merges.ts";
@@ -31,15 +32,15 @@ import { type SharedBook, WarningBook } from "./warnings/warning_book.ts";
 
 export interface OpenCaptureOptions {
   dataDir: string;
-  /** Where its journal rests; in dataDir unless told. */
+  /** The folder of the process's journal; by default dataDir. */
   ownDir?: string;
-  /** Folders of journals that have no process any more: what they hold goes the way of this one's. */
+  /** Folders of workers that are not started any more: this process takes over their journals. */
   leftDirs?: readonly string[];
-  /** Folders of all workers, whose journals are looked at as one when the database is another. */
+  /** Folders of all workers: with a foreign database their journals are taken over too. */
   workerDirs?: readonly string[];
-  /** Where Postgres is: host:port/name, without user and password; embedded unless told. */
+  /** Where Postgres is: host:port/name, without user and password; by default embedded. */
   postgres?: string;
-  /** Who keeps what has to be looked at as a whole, when this is one process of several that share a folder. */
+  /** In a worker: worker 1, which keeps what must be known as a whole. */
   shared?: SharedBook & { merges: MergeTaker };
   flushIntervalMs: number;
   journalBytesMax: number;
@@ -54,25 +55,25 @@ export interface OpenedCapture {
   book: WarningBook;
   groupTypes: KnownGroupTypes;
   salts: Salts;
-  /** The id of the database whose projects the events are of; undefined while it was never known. */
-  database(): string | undefined;
+  /** The id of the database whose projects the events are of. */
+  database(): string;
   /** Resolves when Postgres is known to be the journal's own. */
   verified: Promise<void>;
-  /** Resolves to the reason when it is found to be another one after the start: nothing more may be captured. */
+  /** Resolves to the reason when another Postgres is found after the start: nothing more may be captured. */
   broken: Promise<UserError>;
-  /** Lets sealed segments go to ClickHouse; once its tables are there, and the journal's number is confirmed. */
+  /** Starts the flush as soon as the journal's number is confirmed; to be called when ClickHouse's tables exist. */
   startFlush(): void;
-  /** Free bytes of the volume that the journal is on, as found a moment ago; NaN when that is not known. */
+  /** Free bytes of the journal's volume, at most diskLookMs old; NaN when unknown. */
   freeBytes(): number;
   /** Resolves when captures can be kept; throws otherwise. */
   check(): Promise<void>;
-  /** Writes and flushes what waits, at most `ms` long, says how far it came, lets go. */
+  /** Writes and flushes what waits, for at most `ms`, publishes the watermark, releases the journal. */
   close(ms: number): Promise<void>;
 }
 
 /**
- * @throws UserError when events wait that are not this Postgres's; any other error when this is the journal's first
- * start and Postgres does not answer.
+ * @throws UserError when the journal holds events of another Postgres; any other error when Postgres does not answer at
+ * the journal's first start.
  */
 export async function openCapture(options: OpenCaptureOptions): Promise<OpenedCapture> {
   const { dataDir, ownDir = dataDir, stores, shared, clock, log } = options;
@@ -85,7 +86,7 @@ export async function openCapture(options: OpenCaptureOptions): Promise<OpenedCa
   const room = new DiskRoom({ folder, log });
   await room.look();
   const journal = openJournal(options, folder, pair.number, room);
-  if (!shared) tellCopy(pair.copiedFrom, { dataDir, postgres, log });
+  if (!shared) logCopy(pair.copiedFrom, { dataDir, postgres, log });
   await settle(pair, journal);
   const book = new WarningBook({
     lane: journal.warnings,
@@ -99,8 +100,7 @@ export async function openCapture(options: OpenCaptureOptions): Promise<OpenedCa
   const learning = followGroupTypes(groupTypes, stores.sql, log);
   const looks = openLooks(room, book, log);
   const publish = publisher(options, journal, pair, adopted);
-  // Before anything is taken in: whoever waits for journals has to know of this one. Not for long, though, since
-  // Postgres may be away.
+  // Published before anything is captured, so that exports know of this journal; but Postgres may be away.
   const published = withinMs(publish(), limits.healthMsMax).catch(() => {});
   const [salts] = await Promise.all([openSalts(stores.sql, clock, log), published]);
   const ticking: Ticking = every(
@@ -114,7 +114,7 @@ export async function openCapture(options: OpenCaptureOptions): Promise<OpenedCa
     if (closing) return;
     flush.start();
     merges.start();
-    // Who shares its counts tells them to one who watches.
+    // Worker 1 watches for spikes.
     if (!shared) void watchMinutes(options, book);
   };
   return {
@@ -135,17 +135,17 @@ export async function openCapture(options: OpenCaptureOptions): Promise<OpenedCa
       await book.close();
       await journal.close();
       await Promise.all([flush.drain(ms), merges.drain(ms)]);
-      // Merges refused just now were noted behind the flush: the next start finds what is told of them.
+      // Warnings of merges that were refused during the drain: the next start finds them.
       await journal.warnings.seal();
       await learning.close();
       await ticking.close();
-      await (isEmpty(journal) ? pair.leave() : publish()).catch(() => {});
+      await (journal.isEmpty ? pair.leave() : publish()).catch(() => {});
       await journal.release();
     },
   };
 }
 
-/** What is looked at on a clock beside captures: the disk's free space, and the minutes that are over. */
+/** Looks at the disk's free space, and at minutes that are over, on a clock. */
 function openLooks(room: DiskRoom, book: WarningBook, log: Log): Ticking[] {
   const { diskLookMs, minuteLookMs } = captureLimits;
   return [
@@ -154,7 +154,7 @@ function openLooks(room: DiskRoom, book: WarningBook, log: Log): Ticking[] {
   ];
 }
 
-/** What takes sealed segments to their stores: of rows, and of merges. */
+/** The flush of rows and that of merges. */
 function openFlushes(
   { dataDir, ownDir = dataDir, stores: { sql, clickhouse }, counts, clock, log }: OpenCaptureOptions,
   journal: Journal,
@@ -166,7 +166,7 @@ function openFlushes(
   return { flush, merges: new MergeFlush({ journal, sql, clickhouse, refused, log }) };
 }
 
-/** Begins to look for spikes, knowing of the hour before this start. */
+/** Starts to watch for spikes, with the counts of the hour before this start. */
 async function watchMinutes({ stores, clock, log }: OpenCaptureOptions, book: WarningBook): Promise<void> {
   try {
     book.watch(await recentMinutes(stores.clickhouse, clock.now(), captureLimits.spikeMinutes));
@@ -187,7 +187,7 @@ async function settle(pair: JournalPair, journal: Journal): Promise<void> {
   }
 }
 
-/** Tells how far the journal has come; then those it took in may leave, for what they held is its own now. */
+/** Publishes the journal's watermark; after that the registrations of journals it took over can go. */
 function publisher(
   { stores: { sql } }: OpenCaptureOptions,
   journal: Journal,
@@ -197,7 +197,7 @@ function publisher(
   let running: Promise<void> | undefined;
   const publish = async () => {
     await pair.publish(journal);
-    // Of a copy's journals the originals may live.
+    // The registrations of a copied folder may be those of running processes.
     if (pair.isTwin) adopted.length = 0;
     for (let name = adopted.at(-1); name !== undefined; name = adopted.at(-1)) {
       await leaveJournals(sql, name);
@@ -208,7 +208,7 @@ function publisher(
   return () => (running ??= publish().finally(() => (running = undefined)));
 }
 
-/** The journal with what an earlier run left in it. */
+/** Opens the journal with what an earlier run left in it. */
 function openJournal(options: OpenCaptureOptions, folder: string, number: number, room: DiskRoom): Journal {
   const { clock, log, flushIntervalMs, journalBytesMax: bytesMax, shared } = options;
   const merging = shared && { mergesTo: shared.merges };
@@ -221,7 +221,17 @@ function openJournal(options: OpenCaptureOptions, folder: string, number: number
   return journal;
 }
 
-/** A type nobody knows yet goes the way of merges, since its place must be decided in order as well. */
+/** @throws with a code when captures are refused, or would be. */
+async function checkJournal(journal: Journal): Promise<void> {
+  const wrong = (message: string, code: string) => Object.assign(new Error(message), { code });
+  if (journal.tight) throw wrong("the disk is nearly full", "DISK_LOW");
+  if (journal.full) throw wrong("the journal is full", "JOURNAL_FULL");
+  if (journal.isFailing()) throw wrong("the journal could not be written just now", "JOURNAL_FAILING");
+  // An empty file can be made even where nothing can be written.
+  await writeDurably(`${journal.folder}/check`, new Uint8Array(journalLimits.journalProbeBytes).fill(1));
+}
+
+/** A new type of groups goes the way of merges: its number must be decided in order as well. */
 function announce(journal: Journal, project_id: number, into: string): void {
   journal.merging.append(typeRow(project_id, into, journal.stamp()));
 }

@@ -1,4 +1,4 @@
-// The way of a body: scan, admit, rows, ack. Reads as a table of contents; knows nothing of HTTP.
+// The way of a body: scan, authorize, append, commit, report. Nothing of HTTP is known here.
 
 import { type Clock, yieldToEventLoop } from "../core/clock.ts";
 import { free } from "../core/chunks.ts";
@@ -9,18 +9,20 @@ import type { ProjectKeys } from "../access/project_keys.ts";
 import { isHistorical, isNoBatch, keyOf } from "./event/body_key.ts";
 import type { Salts } from "./cookieless/salts.ts";
 import { visitingOf } from "./cookieless/visiting.ts";
-import { type Sending, readEventTime } from "./event/event.ts";
+import { readEventTime } from "./event/event.ts";
 import type { GroupTypes } from "./event/groups.ts";
 import type { Journal } from "./journal/journal.ts";
-import { appendSlices, appendEvents } from "./columns/append_events.ts";
+import { type Appending, appendEvents } from "./columns/append_events.ts";
 import { Outcomes, type Reason, type Warning } from "./event/outcome.ts";
 import { Recorder } from "./recordings/recorder.ts";
 import { repairBody } from "./decode/repair.ts";
 import { BodyScanner } from "./scan/body_scanner.ts";
 import type { EventLaneName } from "./journal/segments/segment.ts";
-import type { ScanArena } from "./wasm/scan_arena.ts";
+import type { EventIndex } from "./scan/event_index.ts";
 import { RepairableFault } from "./scan/json_lexer.ts";
+import { CommitGroups } from "./journal/commit_waiters.ts";
 import { UsedLanes } from "./journal/used_lanes.ts";
+import type { ReceivedBody } from "./receive/received_body.ts";
 import type { WarningBook } from "./warnings/warning_book.ts";
 
 export interface CaptureCounts {
@@ -46,19 +48,16 @@ export interface CaptureOptions {
   recordingRetentionDays: number;
 }
 
-/** A body as it was decoded, and what its request says beside it. */
+/** A body, and what its request says beside it. */
 export interface Sent {
-  body: Uint8Array;
+  /** It is closed by whoever received it, once the promise is settled. */
+  body: ReceivedBody;
   /** When the client sent it by its own clock, in microseconds since 1970; NaN when only the body may say. */
   sent_at: number;
   /** Events without a name are `$identify` calls (/engage). */
   nameless: boolean;
   /** Sent where batches go: an object that is neither a batch nor an event lacks its `batch`. */
   asBatch?: boolean;
-  /** The arena that `body` lies in, if it does; it is ours until the promise is settled. */
-  arena?: ScanArena | undefined;
-  /** One that a short body may be copied to and laid from at once: it is ours until the first turn of others. */
-  borrowed?: ScanArena | undefined;
   /** Why items stand for nothing that are no objects, by their place in the batch. */
   refused?: ReadonlyMap<number, Reason>;
   /** Where the first warning of each event is noted, by its place in the batch. */
@@ -79,75 +78,135 @@ export interface Captured {
 }
 
 /**
- * Takes one decoded body in. When it resolves, every accepted event is as safe as `ack` says, and counted;
- * and so is what is told of ignored and altered ones.
+ * Takes one body in: scan, authorize, append, commit, report. When it resolves, every accepted event is as safe as
+ * `ack` says, and counted; and so is what is told of ignored and altered ones.
  * @throws Fault for a body refused whole; then nothing of it is kept.
  */
 export async function capture(sent: Sent, options: CaptureOptions): Promise<Captured> {
-  const { journal, keys, counts, book } = options;
+  if (sent.body.bytes.length === 0) throw new Fault("no_data", "The request has no body.");
+  if (options.journal.full) throw journalFull();
   const received = options.clock.now() * 1000;
-  if (sent.body.length === 0) throw new Fault("no_data", "The request has no body.");
-  if (journal.full) throw journalFull();
-  // A short request waits for nothing but its bytes and the disk: each further turn costs as much as its scan.
-  let { borrowed } = sent;
-  let scan = scanOf(sent, borrowed);
-  try {
-    if (!scan.advance(captureLimits.sliceBytesMax)) {
-      if (borrowed) scan = scanOf(sent);
-      borrowed = undefined;
-      await scanOn(scan);
-    }
-  } catch (thrown) {
-    borrowed = undefined;
-    scan = await scanRepaired(thrown, sent);
-  }
-  const key = keyOf(scan);
-  if (sent.asBatch && isNoBatch(scan))
-    throw new Fault("invalid_payload", "The body has no batch: send an array of events as batch.");
-  let project_id = keys.find(key);
-  if (project_id === undefined) {
-    project_id = await keys.admit(key);
-    // Meanwhile others had the arena.
-    if (borrowed) scan = await scanOn(scanOf(sent));
-    borrowed = undefined;
-  }
-  const historical_migration = isHistorical(scan);
-  const lanes = new UsedLanes(journal, project_id, historical_migration);
-  const skew = skewOf(scan, received, sent.sent_at);
-  const { nameless } = sent;
-  const groupTypes = options.groupTypes;
-  const visiting = visitingOf(options, project_id, received, scan, sent.address);
-  const origin = { project_id, historical_migration, received, skew };
-  const sending: Sending = { ...origin, nameless, groupTypes, visiting };
-  const warned = new Outcomes<Warning>(sent.warnings);
-  const retentionDays = options.recordingRetentionDays;
-  const wanted = keys.records(project_id);
-  const { lease } = sent;
-  const recorder = new Recorder({ project_id, received, journal, wanted, retentionDays, lease });
-  const going = { lane: lanes.lane, nextLane: () => lanes.next(), borrowed: borrowed !== undefined };
-  const appending = { scan, sending, warned, journal, recorder, ...going };
-  const columns = scan.isPartial ? appendSlices(appending) : appendEvents(appending);
-  const { ignored } = scan;
+  // A short body of a known project goes from scan to append in one turn: each further one costs as much as its scan.
+  const scanning = scan(sent);
+  const scanner = scanning instanceof BodyScanner ? scanning : await scanning;
+  const authorizing = authorize(scanner.index, sent, options.keys);
+  const project_id = typeof authorizing === "number" ? authorizing : await authorizing;
+  const taking = begin(scanner, { project_id, received }, sent, options);
+  const appending = appendEvents(taking);
   // What is told of odd events is read out of the body later.
-  const bytes = borrowed && ignored.total + warned.total > 0 ? scan.bytes.slice() : scan.bytes;
-  const accepted = typeof columns === "number" ? columns : await columns;
-  if (lanes.failed) throw journalFull();
-  if (accepted > 0 && options.ack === "memory") lanes.commit().catch(() => {});
-  else if (accepted > 0) {
-    await lanes.commit();
-    if (lanes.failed) throw journalFull();
-    if (options.ack === "stored") await lanes.stored();
+  if (scanner.index.ignored.total + taking.warned.total > 0) scanner.index.detach();
+  const accepted = typeof appending === "number" ? appending : await appending;
+  await commit(taking, accepted, options.ack);
+  return await report(taking, accepted, options);
+}
+
+/** Indexes a body, or its repaired copy. @throws Fault for one that is malformed and cannot be repaired. */
+function scan(sent: Sent): BodyScanner | Promise<BodyScanner> {
+  const { nameless, refused } = sent;
+  const scanner = sent.body.scanner({ nameless, refused });
+  try {
+    if (scanFirst(scanner)) return scanner;
+  } catch (thrown) {
+    return scanRepaired(thrown, sent);
   }
+  return scanOn(scanner).catch((thrown: unknown) => scanRepaired(thrown, sent));
+}
+
+/** Scans the first slice, or all of a short body; true when it is through. */
+export function scanFirst(scanner: BodyScanner): boolean {
+  const { index } = scanner;
+  let isThrough: boolean;
+  do isThrough = scanner.advance(captureLimits.sliceBytesMax);
+  while (!isThrough && index.isShared);
+  // More events than the shared memory has room for are appended in slices.
+  if (!index.fast) index.detach();
+  return isThrough;
+}
+
+/** Goes on behind the first slice; others get their turn between slices. */
+export async function scanOn(scanner: BodyScanner): Promise<BodyScanner> {
+  do await yieldToEventLoop();
+  while (!scanner.advance(captureLimits.sliceBytesMax));
+  return scanner;
+}
+
+async function scanRepaired(thrown: unknown, { body, nameless, refused, lease }: Sent): Promise<BodyScanner> {
+  if (!(thrown instanceof RepairableFault)) throw thrown;
+  const repaired = await repairBody(body.bytes, lease);
+  if (!repaired) throw thrown;
+  return await scanOn(new BodyScanner(repaired.bytes, { nameless, refused, repaired }));
+}
+
+/** The project whose key the body names. @throws Fault as keyOf() and ProjectKeys.admit(). */
+function authorize(index: EventIndex, sent: Sent, keys: ProjectKeys): number | Promise<number> {
+  const key = keyOf(index);
+  if (sent.asBatch && isNoBatch(index))
+    throw new Fault("invalid_payload", "The body has no batch: send an array of events as batch.");
+  const known = keys.find(key);
+  if (known !== undefined) return known;
+  index.detach();
+  return keys.admit(key);
+}
+
+/** What one body's events are appended with. */
+interface Taking extends Appending {
+  lanes: UsedLanes;
+}
+
+function begin(
+  scanner: BodyScanner,
+  { project_id, received }: { project_id: number; received: number },
+  sent: Sent,
+  options: CaptureOptions,
+): Taking {
+  const { journal, keys, groupTypes, recordingRetentionDays: retentionDays } = options;
+  const { index } = scanner;
+  const { nameless, lease } = sent;
+  const historical_migration = isHistorical(index);
+  const lanes = new UsedLanes(journal, project_id, historical_migration);
+  const skew = skewOf(index, received, sent.sent_at);
+  const visiting = visitingOf(options, project_id, received, index, sent.address);
+  const groups = new CommitGroups();
+  const wanted = keys.records(project_id);
+  return {
+    scanner,
+    sending: { project_id, historical_migration, received, skew, nameless, groupTypes, visiting },
+    warned: new Outcomes<Warning>(sent.warnings),
+    lanes,
+    groups,
+    journal,
+    recorder: new Recorder({ project_id, received, journal, wanted, retentionDays, lease, groups }),
+  };
+}
+
+/** Resolves when all rows are as safe as `ack` says. @throws Fault unavailable when some could not be written. */
+async function commit(
+  { groups, lanes, recorder }: Taking,
+  accepted: number,
+  ack: CaptureOptions["ack"],
+): Promise<void> {
+  groups.check();
+  const committing = groups.commit();
+  if (ack === "memory") return void committing.catch(() => {});
+  await committing;
+  if (ack === "stored") await Promise.all([accepted > 0 && lanes.stored(), recorder.stored()]);
+}
+
+/** Counts what became of the events, and has warnings noted. */
+async function report(taking: Taking, accepted: number, options: CaptureOptions): Promise<Captured> {
+  const { warned, recorder, sending } = taking;
+  const { project_id, historical_migration } = sending;
+  const { bytes, ignored, repaired } = taking.scanner.index;
+  const { counts, book, ack } = options;
   const { taken } = recorder;
-  if (taken > 0) await recorder.acknowledge(options.ack);
   counts.accepted(historical_migration ? "historical" : "live", accepted);
   countFates(counts, { accepted, taken, ignored, warned });
   if (!historical_migration && accepted > 0) book.count(project_id, accepted);
   if (ignored.total + warned.total > 0) {
-    const noted = book.note({ project_id, bytes, ignored, warned, repaired: scan.repaired });
-    if (options.ack !== "memory") await noted;
+    const noted = book.note({ project_id, bytes, ignored, warned, repaired });
+    if (ack !== "memory") await noted;
   }
-  if (scan.repaired && options.ack !== "memory") free(scan.bytes);
+  if (repaired && ack !== "memory") free(bytes);
   return { accepted: accepted + taken, recordingsUnwanted: recorder.unwanted, ignored, warned };
 }
 
@@ -167,40 +226,15 @@ function countFates(counts: CaptureCounts, { accepted, taken, ignored, warned }:
   for (const [warning, events] of warned.counts) counts.warned(warning, events);
 }
 
-/** The scan of a body where it lies, or of its copy in `borrowed`. */
-function scanOf({ body, nameless, arena, refused }: Sent, borrowed?: ScanArena): BodyScanner {
-  const scan = new BodyScanner(borrowed?.hold(body) ?? body, nameless, borrowed ?? arena);
-  scan.refused = refused;
-  return scan;
-}
-
-/** Scans a repaired copy of a body that was refused for what can be repaired. @throws what was thrown, if it cannot. */
-async function scanRepaired(thrown: unknown, { body, nameless, refused, lease }: Sent): Promise<BodyScanner> {
-  if (!(thrown instanceof RepairableFault)) throw thrown;
-  const repaired = await repairBody(body, lease);
-  if (!repaired) throw thrown;
-  const scan = new BodyScanner(repaired.bytes, nameless);
-  scan.refused = refused;
-  scan.repaired = repaired;
-  return await scanOn(scan);
-}
-
-/** Goes on behind the first slice; others get their turn between slices. */
-export async function scanOn(scan: BodyScanner): Promise<BodyScanner> {
-  do await yieldToEventLoop();
-  while (!scan.advance(captureLimits.sliceBytesMax));
-  return scan;
-}
-
 /**
  * How far the client's clock is ahead, when it says what it shows and the difference is more than transit.
  * A batch says so in `sent_at`, or else its request's query or form; a single event's own `sent_at` is
  * none of these.
  */
-function skewOf(scan: BodyScanner, received: number, otherwise: number): number {
-  const own = scan.shape === "batch" ? scan.member("sent_at") : undefined;
-  const isText = own && scan.bytes[own[0]] === 0x22;
-  const read = isText ? readEventTime(scan.bytes, own[0], own[1]) : Number.NaN;
+function skewOf(index: EventIndex, received: number, otherwise: number): number {
+  const own = index.shape === "batch" ? index.member("sent_at") : undefined;
+  const isText = own && index.bytes[own[0]] === 0x22;
+  const read = isText ? readEventTime(index.bytes, own[0], own[1]) : Number.NaN;
   const skew = (Number.isNaN(read) ? otherwise : read) - received;
   return Math.abs(skew) >= captureLimits.skewMicrosMin ? skew : 0;
 }

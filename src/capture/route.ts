@@ -1,13 +1,11 @@
 // How events are sent: POST on any of PostHog's capture paths, or GET as a pixel, with and without a slash.
-// Holds no logic of its own.
 
 import { Elysia } from "elysia";
-import { free } from "../core/chunks.ts";
 import { yieldToEventLoop } from "../core/clock.ts";
 import { Fault } from "../core/fault.ts";
 import { captureLimits } from "./limits.ts";
 import { corsHeaders, preflight } from "../http/cors.ts";
-import { type BodyMemory, arrive } from "./receive/received_body.ts";
+import { ReceivedBody } from "./receive/received_body.ts";
 import { type UploadBounds, announcedBytes, receiveShort } from "./receive/upload.ts";
 import { looksLikeJson } from "./decode/decode.ts";
 import { firstKey } from "./receive/first_key.ts";
@@ -15,7 +13,12 @@ import { type MemoryBudget, type MemoryLease, exhausted } from "../work/memory_b
 import { captureOperations } from "./model.ts";
 import { type Sent, capture } from "./pipeline.ts";
 import { captureReply, replyHeaders } from "./receive/reply.ts";
-import { type AnswerOptions, SingleEventRequest, captureRefusal } from "./receive/single_event_request.ts";
+import {
+  type AnswerOptions,
+  type SingleEventContext,
+  SingleEventRequest,
+  captureRefusal,
+} from "./receive/single_event_request.ts";
 import { SingleEvents } from "./receive/single_event.ts";
 import { ArenaPool } from "./receive/arena_pool.ts";
 import { answerV1, v1Paths } from "./v1/answer.ts";
@@ -32,11 +35,10 @@ export interface CaptureRouteOptions extends AnswerOptions {
 }
 
 /** What all requests share. */
-interface CaptureContext {
+interface CaptureContext extends SingleEventContext<Kind> {
   options: CaptureRouteOptions;
   arenas: ArenaPool;
-  singles: SingleEvents;
-  /** Announced bodies of fewer bytes are received whole and laid in one turn. */
+  /** Announced bodies of fewer bytes are received whole and appended in one turn. */
   shortBytes: number;
 }
 
@@ -66,8 +68,9 @@ export function captureRoutes(options: CaptureRouteOptions) {
   const context: CaptureContext = {
     options,
     arenas,
-    singles: new SingleEvents(arenas.short, options),
+    singles: new SingleEvents(arenas, options),
     shortBytes,
+    answerShort: (from, body) => answerAny(from.request, from.kind, context, from.started, { from, body }),
   };
   for (const path of paths) {
     const kind: Kind = { nameless: path === "/engage", asBatch: path.endsWith("/batch") };
@@ -105,63 +108,33 @@ function answer(request: Request, kind: Kind, context: CaptureContext): Promise<
     return Promise.resolve(captureRefusal(exhausted(), request, options));
   }
   return new Promise((resolve) => {
-    const handOn = (body: Uint8Array) => answerAny(request, kind, context, started, body);
-    const short = new SingleEventRequest(
-      { request, announced, started, singles: context.singles, options },
-      resolve,
-      handOn,
-    );
-    receiveShort(request, announced, options.uploadBounds, short);
+    const single = new SingleEventRequest(request, kind, announced, started, context, resolve);
+    receiveShort(request, announced, options.uploadBounds, single);
   });
 }
 
-/** `whole`: its short body, if that is here, and counted. */
+/** `short`: its body, if that is here, and counted; then it has no query. */
 async function answerAny(
   request: Request,
   { nameless, asBatch }: Kind,
   { options, arenas }: CaptureContext,
   started: number,
-  whole?: Uint8Array,
+  short?: { from: SingleEventRequest<Kind>; body: ReceivedBody },
 ): Promise<Response> {
   const lease = options.memory.open();
-  const place: BodyMemory = { arenas, arena: undefined, lease };
-  const address = () => options.addressOf(request);
-  let body: Uint8Array | undefined;
+  const body = short?.body ?? new ReceivedBody(arenas);
+  const query = short ? noQuery : queryOf(request.url);
   try {
-    if (whole && looksLikeJson(whole)) {
-      const sent = {
-        body: whole,
-        sent_at: Number.NaN,
-        nameless,
-        asBatch,
-        borrowed: arenas.lend(whole),
-        lease,
-        address,
-      };
-      return captureReply(request, await capture(sent, options));
+    if (!short || !looksLikeJson(body.bytes)) {
+      if (request.method === "GET" && !query.get("data")) throw withoutData();
+      const first = (piece: Uint8Array) => lookAhead(piece, options, lease);
+      await body.receive({ request, query, options, first, wire: short && body.bytes }, lease);
+      // Of many that came in one turn, one is scanned in the next.
+      if (body.bytes.length > captureLimits.slowSliceBytesMax) await yieldToEventLoop();
     }
-    const query = queryOf(request.url);
-    if (request.method === "GET" && !query.get("data")) throw withoutData();
-    const first = (piece: Uint8Array) => lookAhead(piece, options, lease);
-    const arrived = await arrive({ request, query, options, place, first, whole });
-    const { sent_at } = arrived;
-    body = arrived.body;
-    // Of many that came in one turn, one is scanned in the next.
-    if (body.length > captureLimits.slowSliceBytesMax) await yieldToEventLoop();
-    const sentAt = sentAtOf(sent_at ?? query.get("sent_at") ?? query.get("_"));
-    const captured = await capture(
-      {
-        body,
-        sent_at: sentAt,
-        nameless,
-        asBatch,
-        arena: place.arena,
-        borrowed: arenas.lend(body),
-        lease,
-        address,
-      },
-      options,
-    );
+    const sent_at = sentAtOf(body.sent_at ?? query.get("sent_at") ?? query.get("_"));
+    const address = () => options.addressOf(request);
+    const captured = await capture({ body, sent_at, nameless, asBatch, lease, address }, options);
     if (query.get("beacon") === "1") {
       return new Response(null, { status: 204, headers: corsHeaders(request) });
     }
@@ -169,11 +142,10 @@ async function answerAny(
   } catch (thrown) {
     return captureRefusal(thrown, request, options);
   } finally {
-    if (place.arena) arenas.give(place.arena);
     // Warnings are read out of it later where nobody waits for them.
-    if (body && options.ack !== "memory") free(body);
+    body.close(options.ack === "memory");
     lease.close();
-    if (whole) options.memory.releaseShort(announcedBytes(request));
+    if (short) options.memory.releaseShort(short.from.announced);
     options.seconds((options.clock.elapsed() - started) / 1000);
   }
 }

@@ -1,4 +1,4 @@
-// The accounts' database, open for as long as a command runs. Never leaves it open.
+// The database of accounts, open while a command runs.
 
 import { UserError } from "../core/fault.ts";
 import { openLog } from "../core/log.ts";
@@ -7,13 +7,14 @@ import { attachPostgres } from "../storage/stores.ts";
 import type { CliContext } from "./command.ts";
 
 /**
- * Runs `work` on the database this configuration means: DATABASE_URL, else the embedded one under DATA_DIR.
+ * Runs `work` on DATABASE_URL, else on the embedded database under DATA_DIR, and closes it afterwards.
+ * @throws UserError when the database cannot be reached or has no tables yet.
  */
 export async function withAccounts<T>(context: CliContext, work: (sql: Postgres) => Promise<T>): Promise<T> {
   const { dataDir, databaseUrl, logLevel, logFormat } = context.config;
-  // A command answers with its own words; what the store has to say matters only when it is a complaint.
+  // Notices of the store would mix with the output of the command; its warnings are printed.
   const level = logLevel === "info" ? "warn" : logLevel;
-  const log = openLog({ level, format: logFormat, write: (line) => context.complain(line) });
+  const log = openLog({ level, format: logFormat, write: (line) => context.printError(line) });
   const accounts = await attachPostgres({
     dataDir,
     existing: true,
@@ -23,7 +24,7 @@ export async function withAccounts<T>(context: CliContext, work: (sql: Postgres)
   try {
     return await work(accounts.sql);
   } catch (reason) {
-    // "undefined_table": nothing was ever started on this database.
+    // undefined_table: no server has started on this database.
     if (reason instanceof Error && "code" in reason && reason.code === "42P01") {
       throw new UserError(
         'the database has no tables yet: run "bun run sluice migrate" or start the server first',

@@ -1,19 +1,20 @@
-// The words after a command's name, read strictly. Never guesses at an option nobody defined.
+// The arguments after a command's name. Options that are not defined are refused.
 
 import { parseArgs, type ParseArgsConfig } from "node:util";
 import { UserError } from "../core/fault.ts";
 
 export interface Arguments {
   positionals: string[];
-  /** Options by name: text, or true for flags. Absent when not given. */
+  /** Options by name: a text, or true for flags; undefined when not given. */
   values: Record<string, string | boolean | undefined>;
 }
 
 /**
- * @param texts names of options that take a value; `flags`: of those that take none.
+ * @param texts names of the options with a value.
+ * @param flags names of the options without one.
  * @throws UserError (exit 2) for an unknown option or a missing value.
  */
-export function readWords(
+export function readArguments(
   args: string[],
   texts: readonly string[],
   flags: readonly string[] = [],
@@ -31,9 +32,10 @@ export function readWords(
 }
 
 /**
- * A text option, trimmed; undefined when it is absent. @throws UserError (exit 2) when it is given and blank.
+ * A text option, trimmed; undefined when it is absent.
+ * @throws UserError (exit 2) when it is blank.
  */
-export function textOption(words: Arguments, name: string): string | undefined {
+export function optionalText(words: Arguments, name: string): string | undefined {
   const value = words.values[name];
   if (typeof value !== "string") return undefined;
   const text = value.trim();
@@ -41,15 +43,18 @@ export function textOption(words: Arguments, name: string): string | undefined {
   return text;
 }
 
-/** @throws UserError (exit 2) when the option is absent. */
-export function requiredTextOf(words: Arguments, name: string): string {
-  const text = textOption(words, name);
+/**
+ * A text option, trimmed.
+ * @throws UserError (exit 2) when it is absent or blank.
+ */
+export function requiredText(words: Arguments, name: string): string {
+  const text = optionalText(words, name);
   if (text === undefined) throw new UserError(`--${name} is missing`, 2);
   return text;
 }
 
-/** @throws UserError (exit 2) naming the first word that is one too many. */
-export function endOfWords(words: Arguments, allowed: number): void {
-  const extra = words.positionals[allowed];
-  if (extra !== undefined) throw new UserError(`unexpected word "${extra}"`, 2);
+/** @throws UserError (exit 2) when there are more than `countMax` positional arguments. */
+export function checkPositionals(words: Arguments, countMax: number): void {
+  const extra = words.positionals[countMax];
+  if (extra !== undefined) throw new UserError(`unexpected argument "${extra}"`, 2);
 }

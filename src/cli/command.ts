@@ -1,4 +1,4 @@
-// What a command is: its words, and how it answers the person at the terminal. Never ends the process itself.
+// The type of a command and what it is given. A command returns its exit code; only main ends the process.
 
 import type { Config } from "../config.ts";
 
@@ -7,8 +7,8 @@ export interface CliContext {
   /** One line to standard output. */
   print(line: string): void;
   /** One line to standard error. */
-  complain(line: string): void;
-  /** True when standard error is a terminal (progress bars). */
+  printError(line: string): void;
+  /** Whether standard error is a terminal, which can show a progress bar. */
   terminal: boolean;
 }
 
@@ -18,7 +18,10 @@ export interface Command {
   summary: string;
   /** What `--help` prints: usage, every option, one example. */
   help: string;
-  /** `args`: the words after the command's name. Resolves to the exit code: 0 well, 1 failed, 2 wrong use.
-   *  May throw UserError, which main prints as one line. main answers `--help` itself. */
+  /**
+   * `args`: the arguments after the command's name; main handles `--help`. Resolves to the exit code: 0 done,
+   * 1 failed, 2 wrong arguments.
+   * @throws UserError, which main prints as one line.
+   */
   run(args: string[], context: CliContext): Promise<number>;
 }

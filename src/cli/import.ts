@@ -1,16 +1,16 @@
-// `sluice import`: moves event files into a project through /batch. Never talks to a store.
+// `sluice import`: sends the events in files to a project through /batch.
 
 import { systemClock } from "../core/clock.ts";
 import type { CliContext, Command } from "./command.ts";
 import { bodyLimits } from "./import/body.ts";
 import { readImportOptions } from "./import/options.ts";
-import type { Readable } from "./import/readable.ts";
+import type { Readability } from "./import/readable.ts";
 import { type ImportEnd, type ImportParts, runImport } from "./import/run.ts";
-import { grouped, sumOf } from "./import/tally.ts";
+import { formatCount, totalOf } from "./import/counts.ts";
 
 const help = `Usage: bun run sluice import FILE… [options]
 
-Sends the events in files to a server as a historical migration. FILE may be packed with gzip or zstd; - is
+Sends the events in files to a server as a historical migration. FILE may be compressed with gzip or zstd; - is
 standard input.
 
 Options:
@@ -19,26 +19,26 @@ Options:
   --format FORMAT    auto (default: looks at each file), or one of
                        jsonl   an event a line, like an item of /batch: event, distinct_id, timestamp, …
                        json    the same in an array, or in {"batch": […]} or {"results": […]}
-                       csv     a header with event, distinct_id and timestamp; uuid and properties (JSON) too
-                               if you like; every other column becomes a property that is text
+                       csv     a header with event, distinct_id and timestamp, and optionally uuid and
+                               properties (JSON); every other column becomes a property that is text
                        posthog, mixpanel, amplitude, segment   their exports, as JSON Lines or JSON
-  --concurrency N    batches on their way at once (default 4)
+  --concurrency N    batches sent at the same time (default 4)
   --state FILE       the checkpoint (default: beside the first FILE, as FILE.sluice-import)
-  --no-wait          does not wait until what was sent can be read
+  --no-wait          does not wait until the events can be read
   --dry-run          reads and checks everything, sends nothing; needs neither server nor key
   --json             the last line is {"sent":n,"accepted":n,"ignored":n,"rejected":n}
 
-Interrupted or failed, the same line again goes on where it ended; when all is done the checkpoint goes away.
-Importing a file twice does no harm: an event without a uuid gets one that depends on its line alone, and the
-second of two equal lines in one command counts as another event. The server counts what it was sent as accepted
-also when it had it already; only once it is stored are equal uuids one event.
-A line is rejected, and told as FILE:LINE: reason, when it is not an event of its format or longer than 4
-MiB, or when its timestamp is missing, cannot be read, or lies in the future or before 1900: the server would
-put the time of the import in its place. The rest is imported all the same. What the server makes no event of
-counts as ignored.
+After an interruption or a failure, the same command resumes the import; the checkpoint is removed at the end.
+A file can be imported twice: an event without a uuid gets one that depends on its line alone, and the second of
+two equal lines in one command counts as another event. The server counts such events as accepted again, and
+stores those with equal uuids as one.
+A line is rejected and printed as FILE:LINE: reason when it is not an event of its format, when it is longer
+than 4 MiB, or when its timestamp is missing, cannot be read, or is in the future or before 1900 (the server
+would replace it with the time of the import). The other lines are imported. Lines that the server accepts but
+makes no event of count as ignored.
 
-Exits 0 when every record was sent (or would be, in a dry run), 1 when one was rejected or the import did not
-come to its end, 2 on wrong use.
+Exit code: 0 when every record was sent (or would be, in a dry run), 1 when one was rejected or the import ended
+early, 2 for wrong arguments.
 
 Example: bun run sluice import events-2024.jsonl.gz --api-key phc_…`;
 
@@ -49,7 +49,7 @@ export const importCommand: Command = {
   run: async (args, context) => await runImportCommand(args, context),
 };
 
-/** `overrides`: what a test hands in instead of the clock, the signal and the rest. */
+/** Runs the command; resolves to its exit code. `overrides`: tests replace the clock, the signal and others. */
 export async function runImportCommand(
   args: string[],
   context: CliContext,
@@ -58,7 +58,7 @@ export async function runImportCommand(
   const options = readImportOptions(args, context.config);
   const interrupt = new AbortController();
   const onSignal = (): void => interrupt.abort();
-  // Once: who asks a second time does not want to wait.
+  // Only once: a second signal ends the process at once.
   process.once("SIGINT", onSignal);
   process.once("SIGTERM", onSignal);
   try {
@@ -66,7 +66,7 @@ export async function runImportCommand(
       clock: systemClock,
       signal: interrupt.signal,
       terminal: context.terminal,
-      complain: (line) => context.complain(line),
+      printError: (line) => context.printError(line),
       draw: (text) => void process.stderr.write(text),
       pause,
       random: Math.random,
@@ -74,7 +74,7 @@ export async function runImportCommand(
       bodyLimits,
       ...overrides,
     });
-    tell(end, options.dryRun, options.json, context);
+    printSummary(end, options.dryRun, options.json, context);
     return end.failure === undefined && end.counts.rejected === 0 ? 0 : 1;
   } finally {
     process.off("SIGINT", onSignal);
@@ -82,36 +82,36 @@ export async function runImportCommand(
   }
 }
 
-function tell(end: ImportEnd, dryRun: boolean, json: boolean, context: CliContext): void {
+function printSummary(end: ImportEnd, dryRun: boolean, json: boolean, context: CliContext): void {
   const { counts } = end;
-  const ignored = sumOf(counts.ignored);
-  const lines = [`${dryRun ? "would send" : "sent"} ${grouped(counts.sent)}`];
+  const ignored = totalOf(counts.ignored);
+  const lines = [`${dryRun ? "would send" : "sent"} ${formatCount(counts.sent)}`];
   if (!dryRun)
     lines.push(
-      `accepted ${grouped(counts.accepted)}`,
-      `ignored ${grouped(ignored)}${reasons(counts.ignored)}`,
+      `accepted ${formatCount(counts.accepted)}`,
+      `ignored ${formatCount(ignored)}${reasons(counts.ignored)}`,
     );
-  lines.push(`rejected ${grouped(counts.rejected)}`);
-  if (sumOf(counts.skipped) > 0)
-    lines.push(`skipped ${grouped(sumOf(counts.skipped))}${reasons(counts.skipped)}`);
+  lines.push(`rejected ${formatCount(counts.rejected)}`);
+  if (totalOf(counts.skipped) > 0)
+    lines.push(`skipped ${formatCount(totalOf(counts.skipped))}${reasons(counts.skipped)}`);
   if (end.readable !== undefined) lines.push(readableText[end.readable]);
-  // With --json, standard output is for the program that reads it.
-  // An import that failed before anything came of it has one thing to say.
+  // An import that failed before its first row prints only the failure. With --json, standard output is JSON only.
   const silent = end.failure !== undefined && counts.sent + counts.rejected === 0;
   for (const line of silent ? [] : lines) {
-    if (json) context.complain(line);
+    if (json) context.printError(line);
     else context.print(line);
   }
   if (end.failure !== undefined) {
-    const hint = end.checkpoint === undefined ? "" : `; the same line again goes on from ${end.checkpoint}`;
-    context.complain(`${end.failure}${hint}`);
+    const hint =
+      end.checkpoint === undefined ? "" : `; the same command again resumes from ${end.checkpoint}`;
+    context.printError(`${end.failure}${hint}`);
   }
   if (!json) return;
   const { sent, accepted, rejected } = counts;
   context.print(JSON.stringify({ sent, accepted, ignored, rejected }));
 }
 
-const readableText: Record<Readable, string> = {
+const readableText: Record<Readability, string> = {
   readable: "all of it can be read now",
   unknown: "it can be read in a moment (the server does not say when)",
   late: "it is kept, but cannot be read yet: see the server's /_readiness and its log",
@@ -122,7 +122,7 @@ function reasons(counts: Readonly<Record<string, number>>): string {
   const sorted = Object.entries(counts).sort(([, a], [, b]) => b - a);
   return sorted.length === 0
     ? ""
-    : ` (${sorted.map(([reason, count]) => `${reason} ${grouped(count)}`).join(", ")})`;
+    : ` (${sorted.map(([reason, count]) => `${reason} ${formatCount(count)}`).join(", ")})`;
 }
 
 async function pause(ms: number, stop: AbortSignal): Promise<void> {

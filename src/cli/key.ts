@@ -1,11 +1,11 @@
-// `key issue`, `key list` and `key revoke`: personal API keys. Never shows a key but once, when it is issued.
+// `sluice key`: issues, lists and revokes personal API keys. A key is shown once, when it is issued.
 
 import { isScope } from "../access/scope.ts";
 import { UserError } from "../core/fault.ts";
 import { labelCharsMax, type PersonalKey } from "../personal_api_keys/model.ts";
 import { findUserId, issueKey, listAllKeys, revokeKey } from "../personal_api_keys/store.ts";
 import { withAccounts } from "./accounts.ts";
-import { endOfWords, readWords, requiredTextOf, textOption, type Arguments } from "./args.ts";
+import { checkPositionals, readArguments, requiredText, optionalText, type Arguments } from "./args.ts";
 import type { CliContext, Command } from "./command.ts";
 
 const help = `usage: bun run sluice key issue --label LABEL --scopes SCOPE,SCOPE… [--email USER] [--json]
@@ -14,10 +14,10 @@ const help = `usage: bun run sluice key issue --label LABEL --scopes SCOPE,SCOPE
 
 issue           makes a personal API key and prints it; it cannot be shown again
   --label LABEL         what it is for, at most ${labelCharsMax} characters
-  --scopes SCOPES       what it may do: * for everything, else like project:read,query:read
-  --email USER          whose key it is; the first user's unless told
-list            prints id, masked key, scopes and label of every key
-revoke          ends a key, effective at once
+  --scopes SCOPES       what it may do: * for everything, or a list like project:read,query:read
+  --email USER          the user it belongs to (default: the first user)
+list            prints id, masked key, scopes, user and label of every key
+revoke          revokes a key at once
 
 example: bun run sluice key issue --label "nightly report" --scopes query:read,project:read`;
 
@@ -26,26 +26,26 @@ export const keyCommand: Command = {
   summary: "issue, list or revoke personal API keys",
   help,
   run: async (args, context) => {
-    const words = readWords(args, ["label", "scopes", "email"], ["json"]);
+    const words = readArguments(args, ["label", "scopes", "email"], ["json"]);
     const [verb] = words.positionals;
-    endOfWords(words, verb === "revoke" ? 2 : 1);
+    checkPositionals(words, verb === "revoke" ? 2 : 1);
     if (verb === "issue") return issue(words, context);
     for (const name of ["label", "scopes", "email"]) {
       if (words.values[name] !== undefined) throw new UserError(`only "key issue" takes --${name}`, 2);
     }
     if (verb === "list") return list(words, context);
     if (verb === "revoke") return revoke(words, context);
-    throw new UserError(`expected "key issue", "key list" or "key revoke"; see bun run sluice key --help`, 2);
+    throw new UserError(`expected "key issue", "key list" or "key revoke"`, 2);
   },
 };
 
 async function issue(words: Arguments, context: CliContext): Promise<number> {
-  const label = requiredTextOf(words, "label");
+  const label = requiredText(words, "label");
   if ([...label].length > labelCharsMax) {
     throw new UserError(`--label must have at most ${labelCharsMax} characters`, 2);
   }
-  const scopes = scopesOf(requiredTextOf(words, "scopes"));
-  const email = textOption(words, "email");
+  const scopes = scopesOf(requiredText(words, "scopes"));
+  const email = optionalText(words, "email");
   const issued = await withAccounts(context, async (sql) => {
     const user_id = await findUserId(sql, email);
     if (user_id !== undefined) return issueKey(sql, user_id, { label, scopes });
@@ -57,7 +57,7 @@ async function issue(words: Arguments, context: CliContext): Promise<number> {
     context.print(JSON.stringify(issued));
   } else {
     context.print(issued.value);
-    context.complain(`key ${issued.id} issued; it cannot be shown again`);
+    context.printError(`key ${issued.id} issued; it cannot be shown again`);
   }
   return 0;
 }

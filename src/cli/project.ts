@@ -1,4 +1,4 @@
-// `project create` and `project list`. Never shows anything but projects; a project's API key is public.
+// `sluice project`: creates and lists projects. A project's API key is public, so it is shown.
 
 import { wrongProjectKey } from "../access/project_keys.ts";
 import { Fault, UserError } from "../core/fault.ts";
@@ -8,7 +8,7 @@ import type { Project } from "../projects/model.ts";
 import { createProject, listAllProjects } from "../projects/store.ts";
 import type { Postgres } from "../storage/postgres/postgres.ts";
 import { withAccounts } from "./accounts.ts";
-import { endOfWords, readWords, requiredTextOf, textOption, type Arguments } from "./args.ts";
+import { checkPositionals, readArguments, requiredText, optionalText, type Arguments } from "./args.ts";
 import type { CliContext, Command } from "./command.ts";
 
 const help = `usage: bun run sluice project create --name NAME [--organization ID] [--api-key KEY] [--json]
@@ -16,10 +16,10 @@ const help = `usage: bun run sluice project create --name NAME [--organization I
 
 create          makes a project and prints its id and API key
   --name NAME           its name, at most 200 characters
-  --organization ID     the organization it belongs to; the oldest one unless told
-  --api-key KEY         its API key, 8 to 64 visible ASCII characters; generated unless told
+  --organization ID     the organization it belongs to (default: the oldest)
+  --api-key KEY         its API key, 8 to 64 visible ASCII characters (default: a random one)
 list            prints id, API key and name of every project
-  --json                prints JSON, as GET /api/projects/ shows it
+  --json                prints JSON, as GET /api/projects/ returns it
 
 example: bun run sluice project create --name "Web shop"`;
 
@@ -28,22 +28,22 @@ export const projectCommand: Command = {
   summary: "create or list projects",
   help,
   run: async (args, context) => {
-    const words = readWords(args, ["name", "organization", "api-key"], ["json"]);
-    endOfWords(words, 1);
+    const words = readArguments(args, ["name", "organization", "api-key"], ["json"]);
+    checkPositionals(words, 1);
     const [verb] = words.positionals;
     if (verb === "create") return create(words, context);
     if (verb === "list") return list(words, context);
-    throw new UserError(`expected "project create" or "project list"; see bun run sluice project --help`, 2);
+    throw new UserError(`expected "project create" or "project list"`, 2);
   },
 };
 
 async function create(words: Arguments, context: CliContext): Promise<number> {
-  const name = requiredTextOf(words, "name");
+  const name = requiredText(words, "name");
   if ([...name].length > 200) throw new UserError("--name must have at most 200 characters", 2);
-  const api_token = textOption(words, "api-key");
+  const api_token = optionalText(words, "api-key");
   const wrong = api_token === undefined ? undefined : wrongProjectKey(api_token);
   if (wrong) throw new UserError(`--api-key ${wrong}`, 2);
-  const organization = textOption(words, "organization");
+  const organization = optionalText(words, "organization");
   if (organization !== undefined && !isUuid(organization))
     throw new UserError("--organization must be a UUID", 2);
 

@@ -1,9 +1,9 @@
-// sluice serve: the server, from its first words to its last. Holds no logic of the server itself.
+// `sluice serve`: runs the server until a signal, and prints its address and first keys.
 
 import { openApp } from "../app.ts";
-import { UserError } from "../core/fault.ts";
 import { type LogFields, openLog } from "../core/log.ts";
 import type { Bootstrapped } from "../accounts/bootstrap.ts";
+import { checkPositionals, readArguments } from "./args.ts";
 import type { CliContext, Command } from "./command.ts";
 
 export const serveCommand: Command = {
@@ -11,23 +11,23 @@ export const serveCommand: Command = {
   summary: "run the server (what `bun run start` does)",
   help: `usage: bun run sluice serve
 
-Runs the server until SIGTERM or SIGINT, then stops accepting, answers what is in flight, flushes and exits.
-Without DATABASE_URL and CLICKHOUSE_URL it starts stores of its own under DATA_DIR. The README lists
-every setting.
+Runs the server until SIGTERM or SIGINT; then it stops accepting, answers the requests in flight, flushes and
+exits. Without DATABASE_URL and CLICKHOUSE_URL it starts its own stores under DATA_DIR. The README lists the
+settings.
 
   PORT=9000 DATA_DIR=/var/lib/sluice bun run sluice serve`,
   run,
 };
 
 async function run(args: string[], { config, print }: CliContext): Promise<number> {
-  if (args.length > 0) throw new UserError(`unknown option "${args[0]}"; bun run sluice serve --help`, 2);
+  checkPositionals(readArguments(args, []), 0);
   const log = openLog({ level: config.logLevel, format: config.logFormat });
   const stop = Promise.withResolvers<string>();
-  // Kept for good: a terminal or a runner often sends a signal twice, and the second must not cut the flush
-  // short.
+  // Not removed: a signal is often sent twice, and the second must not interrupt the flush.
   for (const signal of ["SIGTERM", "SIGINT"] as const) process.on(signal, () => stop.resolve(signal));
   const app = await openApp(config, log);
-  greet(app.url, app.bootstrapped, { print, json: config.logFormat === "json" });
+  const greet = config.logFormat === "json" ? greetJson : greetPretty;
+  greet(app.url, app.bootstrapped, print);
   await app.shown();
   const signal = await Promise.race([stop.promise, app.broken]);
   log.info("stopping", typeof signal === "string" ? { signal } : { reason: signal.message });
@@ -37,19 +37,8 @@ async function run(args: string[], { config, print }: CliContext): Promise<numbe
   return 0;
 }
 
-interface Greeting {
-  print(line: string): void;
-  /** Whether lines are read by machines. */
-  json: boolean;
-}
-
-function greet(url: string, made: Bootstrapped | undefined, { print, json }: Greeting): void {
-  if (json) greetMachines(url, made, print);
-  else greetPeople(url, made, print);
-}
-
-/** One line of JSON: logs are kept and shipped, so the personal key is not in it. */
-function greetMachines(url: string, made: Bootstrapped | undefined, print: (line: string) => void): void {
+/** One line of JSON. Logs are stored and shipped, so the personal key is not in it. */
+function greetJson(url: string, made: Bootstrapped | undefined, print: (line: string) => void): void {
   const fields: LogFields = { url };
   if (made?.projectApiKey) fields["project_api_key"] = made.projectApiKey;
   if (made?.personalApiKey) {
@@ -60,16 +49,16 @@ function greetMachines(url: string, made: Bootstrapped | undefined, print: (line
 }
 
 /**
- * What a person needs to send a first event, in one write: who waits for its first line may read on. Keys they gave us
- * themselves are not repeated.
+ * Prints what a person needs to send a first event. It is one write: a script that waits for the first line can
+ * read the rest at once. Keys from the environment are not printed.
  */
-function greetPeople(url: string, made: Bootstrapped | undefined, print: (line: string) => void): void {
+function greetPretty(url: string, made: Bootstrapped | undefined, print: (line: string) => void): void {
   const lines = [`Sluice is listening on ${url}`];
   if (made) {
     const { projectApiKey, personalApiKey } = made;
     if (projectApiKey) lines.push(`project API key (for SDKs):              ${projectApiKey}`);
     if (personalApiKey) lines.push(`personal API key (shown only this once): ${personalApiKey}`);
-    // The operator's own key is not shown, but the line works wherever it is still in the environment.
+    // A key from the environment is not printed; the command reads it there.
     const key = projectApiKey ?? `'"$BOOTSTRAP_PROJECT_API_KEY"'`;
     lines.push(
       "first event (it can be read about a second later):",

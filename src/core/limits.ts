@@ -78,7 +78,7 @@ export const limits = {
   snapshotNumberBytesMax: 64,
   /** A session's id, in characters: usually a UUID. */
   sessionIdCharsMax: 200,
-  /** Characters of a text inside its answer; a regular expression is one. */
+  /** A day, in ms. */
   dayMs: 86_400_000,
   /** The longest retention, in days: a hundred years. */
   retentionDaysMax: 36_500,

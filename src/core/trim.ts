@@ -17,10 +17,3 @@ export function withoutFirst(text: string, marks: string): string {
 export function withoutEnds(text: string, marks: string): string {
   return withoutFirst(withoutLast(text, marks), marks);
 }
-
-/** A moment as ClickHouse writes it, `2024-01-02 03:04:05.600000`, as ISO 8601; a fraction of zero is left out. */
-export function isoOfStored(moment: string): string {
-  const point = moment.indexOf(".");
-  const isZero = point >= 0 && point < moment.length - 1 && withoutLast(moment, "0").length === point + 1;
-  return `${(isZero ? moment.slice(0, point) : moment).replace(" ", "T")}Z`;
-}

@@ -1,7 +1,8 @@
 // Reads a page of events with long properties. Keys and sizes come first, so that a page that is too large is refused
 // before the reply begins; then properties, block by block.
 
-import { begun, blocksOf, checkFits } from "../http/pages/long_page.ts";
+import { blocksOf, checkFits } from "../http/pages/page.ts";
+import { begun } from "../http/pages/sliced.ts";
 import type { ClickHouse } from "../storage/clickhouse/clickhouse.ts";
 import {
   type EventKey,

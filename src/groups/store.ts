@@ -1,6 +1,6 @@
-// Queries in ClickHouse for groups, sorted by type and key. Groups are made by `$groupidentify` events.
+// Groups read back from ClickHouse, in the order of their types and keys; `$groupidentify` makes them.
 
-import { blocksOf, checkFits } from "../http/pages/long_page.ts";
+import { blocksOf, checkFits } from "../http/pages/page.ts";
 import { type ClickHouse, isTooBig, type QueryOptions } from "../storage/clickhouse/clickhouse.ts";
 import { queryOptions, wholePageOptions } from "../storage/clickhouse/query_options.ts";
 import { conditionsOf } from "../storage/events/conditions.ts";

@@ -1,6 +1,5 @@
-// The body of a management request: received within a bound, read as what its content type says, checked
-// against
-// the schema that the API's description shows. Never lets anything through that the schema does not name.
+// The body of a management request: received within a bound, read as its content type says, checked against the schema
+// that the API's description shows. A field that the schema does not name is dropped.
 
 import type { TObject } from "typebox";
 import { bytesOf } from "../core/bytes.ts";
@@ -11,7 +10,7 @@ import { Fault } from "../core/fault.ts";
 import { httpLimits } from "./limits.ts";
 import { limits } from "../core/limits.ts";
 import { reasonOf } from "../core/log.ts";
-import type { MemoryBudget, MemoryLease } from "../work/memory_budget.ts";
+import { budgetOf, type MemoryLease } from "../work/memory_budget.ts";
 import type { UpdateInput, CreateInput } from "./fields/field.ts";
 import { checkChanges, checkFields, checkReplacement, isFree, plainRule } from "./fields/field_check.ts";
 import type { Rule } from "./fields/field_rule.ts";
@@ -51,17 +50,9 @@ export async function readChanges<Schema extends TObject>(
   return checkChanges(schema, await readBody(request, schema as Rule));
 }
 
-/** What the bodies of these requests take is acquired from. */
-const budgets = new WeakMap<Request, MemoryBudget>();
-
-/** From now on the memory of this request's body is acquired from `memory`, until it is read. */
-export function chargeBody(request: Request, memory: MemoryBudget): void {
-  budgets.set(request, memory);
-}
-
 /** No body at all is an empty object, whatever its content type. */
 async function readBody(request: Request, rule: Rule): Promise<unknown> {
-  const lease = budgets.get(request)?.open();
+  const lease = budgetOf(request)?.open();
   try {
     const bytes = await receive(request, limits.managementBodyMsMax, lease);
     if (bytes.length === 0) return {};

@@ -1,11 +1,11 @@
-// Tables of insights and of the dashboards that show them. Every statement is limited to one project.
+// Where insights rest, and which dashboards show them.
 
 import { Fault } from "../core/fault.ts";
 import { randomBase62 } from "../core/id.ts";
 import { insightLimits } from "./limits.ts";
 import { limits } from "../core/limits.ts";
 import { missingReference } from "../http/fields/field_fault.ts";
-import { checkFits } from "../http/pages/long_page.ts";
+import { checkFits } from "../http/pages/page.ts";
 import type { Postgres, PostgresTransaction } from "../storage/postgres/postgres.ts";
 import { rowBytes, userJson } from "../storage/postgres/rows.ts";
 import type { InsightUpdate, InsightInput, User } from "./model.ts";

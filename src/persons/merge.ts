@@ -1,11 +1,7 @@
 // Decides merges in order: which id comes under which main id, and which merges are refused. Pure: stored rows come
 // in, changes go out.
 
-import { cookielessSentinel } from "./identity.ts";
-
-/**
- * What asks for a merge; the numbers are stored in the journal. A group type seen for the first time has a number too.
- */
+/** What asks for a merge; the numbers rest in the journal. A sighted type of groups travels with them. */
 export const mergeKind = { none: 0, identify: 1, alias: 2, dangerous: 3, group_type: 4 } as const;
 
 /** `from` is merged into `into`, whose person id remains. */
@@ -60,7 +56,7 @@ interface Node extends SightedId {
  * their ids, decide() each merge in order, then ask changeOf() each of `sighted`.
  */
 export class MergePlan {
-  /** Merges that would join two identified persons, or all visitors without a cookie. */
+  /** Merges that would join two identified persons. */
   readonly refused: Merge[] = [];
   readonly #nodes = new Map<number, Map<string, Node>[]>();
   readonly #sighted: Node[] = [];
@@ -87,10 +83,6 @@ export class MergePlan {
 
   /** Decides a merge, after all earlier ones. */
   decide(merge: Merge): void {
-    if (namesEverybody(merge)) {
-      this.refused.push(merge);
-      return;
-    }
     const from = rootOf(this.#nodeOf(merge.project_id, merge.from));
     const into = rootOf(this.#nodeOf(merge.project_id, merge.into));
     if (from === into) return;
@@ -134,15 +126,7 @@ export class MergePlan {
 /** Maps of one project, chosen by an id's last character, which varies most in numbers and UUIDs. */
 const mapsPerProject = 16;
 
-/** Whether a side is the id that all visitors without a cookie share. A journal may hold such a merge. */
-export function namesEverybody({ from, into }: Merge): boolean {
-  return from === cookielessSentinel || into === cookielessSentinel;
-}
-
-/**
- * An identified person is merged into another by a dangerous merge only: a shared device would join strangers. An
- * alias may still merge it into an id that is not identified.
- */
+/** An identified person is not merged into another by an ordinary call: shared devices would join strangers. */
 function isRefused({ kind }: Merge, from: Node, into: Node): boolean {
   if (kind === mergeKind.dangerous || !from.identified) return false;
   return kind === mergeKind.identify || into.identified;

@@ -1,9 +1,9 @@
-// What a person looks like in a reply. Never how it rests.
+// What a person looks like in a reply.
 
 import Type from "typebox";
 import { model } from "../http/fields/field.ts";
 import { isUuid } from "../core/id.ts";
-import { isoOfStored } from "../core/trim.ts";
+import { isoOfStored } from "../http/fields/field_time.ts";
 import { personLimits } from "./limits.ts";
 import type { Person } from "./reading/store.ts";
 

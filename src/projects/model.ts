@@ -1,6 +1,4 @@
-// What a project looks like in a reply, and what of it can be set. Never holds anything a project's members
-// may
-// not see.
+// What a project looks like in a reply, and what of it can be set.
 
 import Type, { type Static } from "typebox";
 import { limits } from "../core/limits.ts";

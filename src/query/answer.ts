@@ -1,26 +1,22 @@
-// What every kind of query is handed, and what it hands back.
+// What the code of each kind of query receives and returns.
 
-import type { DateSpan } from "./date_range.ts";
 import type { CheckedQuery } from "./checked.ts";
-import type { QueryAsk } from "./store.ts";
+import type { DateSpan } from "./date_range.ts";
+import type { QueryRunner, QueryScope } from "./store.ts";
 
-export interface QueryContext {
-  ask: QueryAsk;
-  project_id: number;
-  timezone: string;
-  /** In ms since 1970. */
-  now: number;
-  /** When the project's first event took place, in ms since 1970. */
-  first(): Promise<number | undefined>;
+export interface QueryContext extends QueryScope {
+  run: QueryRunner;
+  /** The time of the project's first event, in ms since 1970; undefined when there is none. */
+  firstEventMs(): Promise<number | undefined>;
 }
 
 export interface QueryAnswer {
   kind: CheckedQuery["kind"];
   interval: string | undefined;
   span: DateSpan;
-  /** As PostHog shapes them for this kind of query. */
+  /** In PostHog's format for this kind of query. */
   results: unknown[];
-  /** Of a list of events. */
+  /** The following are there for a list of events only. */
   columns?: string[];
   types?: string[];
   hasMore?: boolean;

@@ -1,4 +1,4 @@
-// A query as it was sent, checked: what it may say, and what is refused by name. Never asks a store.
+// Checks a query from a client: its fields, their combinations, and what is not supported, which is refused by name.
 
 import { Fault } from "../core/fault.ts";
 import { checkFields } from "../http/fields/field_check.ts";
@@ -32,8 +32,8 @@ const kinds = ["TrendsQuery", "FunnelsQuery", "RetentionQuery", "EventsQuery"];
 const wrappers = new Set<unknown>(["InsightVizNode", "DataTableNode"]);
 
 /**
- * @param attr what the query is called in a refusal.
- * @throws Fault for the first thing in it that is wrong, or right but not supported.
+ * @param attr the name of the query in a fault; its fields are named below it.
+ * @throws Fault for the first thing that is wrong or not supported.
  */
 export function checkQuery(value: unknown, attr = "query"): CheckedQuery {
   if (!isDictionary(value)) {
@@ -46,40 +46,32 @@ export function checkQuery(value: unknown, attr = "query"): CheckedQuery {
   }
   switch (kind) {
     case "TrendsQuery":
-      return checkTrends(
-        checkBelow(attr, () => checkFields(trendsModel, value)),
-        attr,
-      );
+      return checkTrends(fieldsOf(trendsModel, value, attr), attr);
     case "FunnelsQuery":
-      return checkFunnels(
-        checkBelow(attr, () => checkFields(funnelsModel, value)),
-        attr,
-      );
+      return checkFunnels(fieldsOf(funnelsModel, value, attr), attr);
     case "RetentionQuery":
-      return checkRetention(
-        checkBelow(attr, () => checkFields(retentionModel, value)),
-        attr,
-      );
+      return checkRetention(fieldsOf(retentionModel, value, attr), attr);
     case "EventsQuery":
-      return checkEvents(
-        checkBelow(attr, () => checkFields(eventsModel, value)),
-        attr,
-      );
+      return checkEvents(fieldsOf(eventsModel, value, attr), attr);
     default: {
       if (kind === undefined) {
         throw new Fault("required", "This field is required.", { attr: `${attr}__kind` });
       }
-      const said = typeof kind === "string" ? kind.slice(0, 100) : JSON.stringify(kind).slice(0, 100);
-      const detail = `"${said}" is not a valid choice. These are: ${kinds.join(", ")}.`;
+      const text = (typeof kind === "string" ? kind : JSON.stringify(kind)).slice(0, 100);
+      const detail = `"${text}" is not a valid choice. These are: ${kinds.join(", ")}.`;
       throw new Fault("invalid_choice", detail, { attr: `${attr}__kind` });
     }
   }
 }
 
-/** What `check` finds wrong, named below the query. */
-function checkBelow<Checked>(attr: string, check: () => Checked): Checked {
+/** checkFields, with the field of a fault named below `attr`. */
+function fieldsOf<Schema extends Parameters<typeof checkFields>[0]>(
+  schema: Schema,
+  value: Record<string, unknown>,
+  attr: string,
+) {
   try {
-    return check();
+    return checkFields(schema, value);
   } catch (thrown) {
     if (!(thrown instanceof Fault)) throw thrown;
     const below = thrown.attr === null ? attr : `${attr}__${thrown.attr}`;
@@ -88,13 +80,13 @@ function checkBelow<Checked>(attr: string, check: () => Checked): Checked {
 }
 
 function checkTrends(query: TrendsQuery, attr: string): CheckedTrends {
-  refuseEverywhere(query, attr);
-  const { trendsFilter: shown, compareFilter } = query;
+  refuseSampling(query, attr);
+  const { trendsFilter: filter, compareFilter } = query;
   const at = `${attr}__trendsFilter`;
-  refuse(shown?.formula, `${at}__formula`, "A formula");
-  refuse(shown?.formulas, `${at}__formulas`, "A formula");
-  refuse(shown?.formulaNodes, `${at}__formulaNodes`, "A formula");
-  if ((shown?.smoothingIntervals ?? 1) > 1) {
+  refuse(filter?.formula, `${at}__formula`, "A formula");
+  refuse(filter?.formulas, `${at}__formulas`, "A formula");
+  refuse(filter?.formulaNodes, `${at}__formulaNodes`, "A formula");
+  if ((filter?.smoothingIntervals ?? 1) > 1) {
     refuse(true, `${at}__smoothingIntervals`, "Smoothing");
   }
   refuse(compareFilter?.compare_to, `${attr}__compareFilter__compare_to`, "Comparing with another period");
@@ -111,11 +103,11 @@ function checkTrends(query: TrendsQuery, attr: string): CheckedTrends {
   };
 }
 
-const onProperty = new Set(["sum", "avg", "min", "max", "median", "p75", "p90", "p95", "p99"]);
+const mathsOfProperty = new Set(["sum", "avg", "min", "max", "median", "p75", "p90", "p95", "p99"]);
 
 function refuseMath(query: TrendsQuery, node: EventsNode, at: string, attr: string): void {
   const { math, math_property, math_group_type_index } = node;
-  if (math && onProperty.has(math) && !math_property) {
+  if (math && mathsOfProperty.has(math) && !math_property) {
     throw new Fault("required", `The math "${math}" needs a property.`, { attr: `${at}_property` });
   }
   if (math === "unique_group" && typeof math_group_type_index !== "number") {
@@ -163,7 +155,7 @@ function breakdownOf(
 }
 
 function checkFunnels(query: FunnelsQuery, attr: string): CheckedFunnels {
-  refuseEverywhere(query, attr);
+  refuseSampling(query, attr);
   refuseBreakdown(query, attr);
   const at = `${attr}__funnelsFilter`;
   refuse(query.funnelsFilter?.exclusions, `${at}__exclusions`, "An exclusion");
@@ -178,7 +170,7 @@ function checkFunnels(query: FunnelsQuery, attr: string): CheckedFunnels {
 }
 
 function checkRetention(query: RetentionQuery, attr: string): CheckedRetention {
-  refuseEverywhere(query, attr);
+  refuseSampling(query, attr);
   refuseBreakdown(query, attr);
   const { retentionFilter: filter } = query;
   const at = `${attr}__retentionFilter`;
@@ -221,14 +213,14 @@ function seriesOf(node: EventsNode, attr: string): Series {
   };
 }
 
-/** Retention is about page views unless it says otherwise. */
+/** An entity of retention; page views when the query names none. */
 function entityOf(entity: RetentionQuery["retentionFilter"]["targetEntity"], attr: string): Entity {
   const event = entity ? (entity.id ?? undefined) : "$pageview";
   const filters = checkPropertyFilters(entity?.properties, `${attr}__properties`);
   return { event, name: event ?? "All events", custom_name: null, filters };
 }
 
-function refuseEverywhere(query: TrendsQuery | FunnelsQuery | RetentionQuery, attr: string): void {
+function refuseSampling(query: TrendsQuery | FunnelsQuery | RetentionQuery, attr: string): void {
   if (query.samplingFactor !== 1) refuse(query.samplingFactor, `${attr}__samplingFactor`, "Sampling");
   const groups = `${attr}__aggregation_group_type_index`;
   refuse(query.aggregation_group_type_index ?? undefined, groups, "Counting groups");
@@ -243,7 +235,7 @@ function refuseBreakdown(query: FunnelsQuery | RetentionQuery, attr: string): vo
   );
 }
 
-/** @throws Fault where something is asked for that we do not have. */
+/** @throws Fault when a field that is not supported has a value. */
 function refuse(value: unknown, attr: string, what: string): void {
   if (isGiven(value)) throw new Fault("invalid_input", `${what} is not supported.`, { attr });
 }

@@ -1,4 +1,4 @@
-// Queries that were checked, as those who answer them find them. Never checks anything.
+// The types of queries after check.ts.
 
 import type { PropertyFilter } from "../storage/events/property_filter.ts";
 import type { Column } from "./events/columns.ts";
@@ -12,7 +12,7 @@ import type {
   TrendsQuery,
 } from "./model.ts";
 
-/** Which events: of one name or of any, and with which properties. */
+/** The events of a name, or of any name, with certain properties. */
 export interface Entity {
   /** undefined: any. */
   event: string | undefined;
@@ -27,9 +27,9 @@ export interface Series extends Entity {
 }
 
 interface Checked {
-  /** What the query is called in a refusal. */
+  /** The name of the query in a fault. */
   attr: string;
-  /** That hold for every event of it. */
+  /** Apply to every event of the query. */
   filters: PropertyFilter[];
 }
 
@@ -65,7 +65,7 @@ export type CheckedQuery = CheckedTrends | CheckedFunnels | CheckedRetention | C
 
 const totals = new Set(["BoldNumber", "ActionsPie", "ActionsBarValue", "ActionsTable", "WorldMap"]);
 
-/** Whether a display shows one number a line, not one an interval. */
+/** Whether a display shows one number for each line, and not one for each interval. */
 export function isTotal(display: string | null | undefined): boolean {
   return totals.has(display ?? "");
 }

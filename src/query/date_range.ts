@@ -1,5 +1,4 @@
-// Dates as queries give them, in the project's time zone: which span they mean, and its buckets. Never asks a
-// clock: now is handed down.
+// Date ranges of queries, absolute and relative, in the project's time zone: their spans and their buckets.
 
 import { Fault } from "../core/fault.ts";
 import { queryLimits } from "./limits.ts";
@@ -7,22 +6,22 @@ import type { DateRange, Interval } from "./model.ts";
 
 type Moment = Temporal.ZonedDateTime;
 
-/** From the first moment on, up to but without the second. */
+/** `from` is inclusive, `to` is exclusive. */
 export interface DateSpan {
   from: Moment;
   to: Moment;
 }
 
-export interface Today {
+interface Today {
   /** In ms since 1970. */
   now: number;
   timezone: string;
 }
 
-/** Before it the engine's days, which are counted from 1970, end. */
+/** ClickHouse's dates are counted from 1970; two days more make room for time zones. */
 const earliest = "1970-01-03";
 const latest = "2100-01-01";
-/** Where "all" begins at the earliest: a single event of a broken clock must not stretch every chart to 1970. */
+/** The earliest start of "all": one event from a broken clock must not stretch every chart to 1970. */
 const earliestOfAll = "2000-01-01";
 
 const wrongDate =
@@ -30,7 +29,7 @@ const wrongDate =
   "a zone, all, or relative like -7d, -24h, dStart, mStart, -1mStart, -1mEnd, yStart (units h, d, w, m, q, y).";
 
 /**
- * The span a query asks for: from 7 days ago until the end of today unless told.
+ * The span of a range; by default from 7 days ago until the end of today.
  * @param first the project's first event in ms since 1970, for "all".
  * @throws Fault invalid_input, named below `attr`.
  */
@@ -43,7 +42,7 @@ export function dateSpanOf(
   const read = (text: string | null | undefined, name: "date_from" | "date_to") => {
     const side = name === "date_from" ? "start" : "end";
     if (name === "date_from" && text === "all") return allFrom(first, now);
-    const at = text ? momentOf(text, now, side) : undefined;
+    const at = text ? parseDate(text, now, side) : undefined;
     if (text && !at) throw new Fault("invalid_input", wrongDate, { attr: `${attr}__${name}` });
     return at;
   };
@@ -60,7 +59,7 @@ export function dateSpanOf(
     high &&
     (from.epochMilliseconds < low.epochMilliseconds || to.epochMilliseconds > high.epochMilliseconds)
   ) {
-    const detail = `Only dates from ${earliest} to ${latest} can be asked for.`;
+    const detail = `Only dates from ${earliest} to ${latest} can be queried.`;
     throw new Fault("invalid_input", detail, { attr: `${attr}__date_from` });
   }
   return { from, to };
@@ -75,7 +74,7 @@ function allFrom(first: number | undefined, now: Moment): Moment {
   const at = Temporal.Instant.fromEpochMilliseconds(first).toZonedDateTimeISO(now.timeZoneId);
   const low = Temporal.PlainDate.from(earliestOfAll).toZonedDateTime(now.timeZoneId);
   const from = Temporal.ZonedDateTime.compare(at, low) < 0 ? low : at;
-  // An only event that lies ahead of its time is still shown up to now.
+  // When all events are in the future, the span is today.
   return Temporal.ZonedDateTime.compare(from, now) > 0 ? now.startOfDay() : from.startOfDay();
 }
 
@@ -86,8 +85,8 @@ function endOfDay(at: Moment): Moment {
 const relative = /^(?:-(\d{1,4}))?([hdwmqy])(Start|End)?$/;
 const absolute = /^(\d{4}-\d\d-\d\d)(?:[T ](\d\d:\d\d(?::\d\d(?:\.\d{1,6})?)?)(Z|[+-]\d\d:?\d\d)?)?$/i;
 
-/** `side`: a day without an hour means its start or its end. */
-export function momentOf(text: string, now: Moment, side: "start" | "end"): Moment | undefined {
+/** An absolute or relative date; undefined for other texts. `side`: whether a day means its start or its end. */
+export function parseDate(text: string, now: Moment, side: "start" | "end"): Moment | undefined {
   const [, digits, unit, position] = relative.exec(text) ?? [];
   if (unit !== undefined && (digits !== undefined || position !== undefined)) {
     return relativeMoment(Number(digits ?? 0), unit, position, now, side);
@@ -140,7 +139,7 @@ function startOfUnit(unit: string, at: Moment): Moment {
   return unit === "y" ? month.subtract({ months: month.month - 1 }) : month;
 }
 
-/** Where the bucket of a moment begins. Weeks begin on Sundays. */
+/** The start of the bucket of a moment. Weeks begin on Sundays. */
 export function startOf(interval: Interval, at: Moment): Moment {
   if (interval === "hour") return at.round({ smallestUnit: "hour", roundingMode: "floor" });
   if (interval === "day") return at.startOfDay();
@@ -149,7 +148,7 @@ export function startOf(interval: Interval, at: Moment): Moment {
 }
 
 /**
- * The starts of the buckets a span touches, the first one's included.
+ * The starts of the buckets of a span; the first may be before it.
  * @throws Fault invalid_input past queryLimits.queryBucketsMax.
  */
 export function bucketsOf(interval: Interval, { from, to }: DateSpan): Moment[] {
@@ -161,26 +160,26 @@ export function bucketsOf(interval: Interval, { from, to }: DateSpan): Moment[] 
       throw new Fault("invalid_input", detail, { attr: "query__interval" });
     }
     starts.push(start);
-    start = later(interval, first, starts.length);
+    start = addIntervals(interval, first, starts.length);
   }
   return starts;
 }
 
-/** `count` intervals after a bucket's start, or before it. */
-export function later(interval: Interval, start: Moment, count: number): Moment {
+/** The start of the bucket that is `count` intervals after `start`, or before it when negative. */
+export function addIntervals(interval: Interval, start: Moment, count: number): Moment {
   if (interval === "hour") return start.add({ hours: count });
   if (interval === "day") return start.add({ days: count }).startOfDay();
   if (interval === "week") return start.add({ weeks: count }).startOfDay();
   return start.add({ months: count }).startOfDay();
 }
 
-/** As ClickHouse reads it: `YYYY-MM-DD hh:mm:ss.uuuuuu` in UTC. */
-export function engineMoment(at: Moment): string {
+/** `YYYY-MM-DD hh:mm:ss.uuuuuu` in UTC, as ClickHouse reads it. */
+export function clickhouseTime(at: Moment): string {
   const text = at.toInstant().toString({ smallestUnit: "microsecond" });
   return text.replace("T", " ").replace("Z", "");
 }
 
-/** As replies show it: ISO 8601 with the zone's offset. */
-export function shownMoment(at: Moment): string {
+/** ISO 8601 with the zone's offset, as in replies. */
+export function zonedIso(at: Moment): string {
   return at.toString({ timeZoneName: "never", smallestUnit: "second" });
 }

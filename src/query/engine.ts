@@ -1,26 +1,26 @@
-// Queries, run: a few at a time, each within its bounds, in the time zone of its project. Never keeps a result.
+// Runs queries, a few at a time, in the time zone of their project. Results are not cached.
 
 import type { Clock } from "../core/clock.ts";
 import { Fault } from "../core/fault.ts";
 import { limits } from "../core/limits.ts";
-import { queryLimits } from "./limits.ts";
 import { type ClickHouse, readsUntil } from "../storage/clickhouse/clickhouse.ts";
 import type { Postgres } from "../storage/postgres/postgres.ts";
 import { Semaphore, withinSemaphore } from "../work/semaphore.ts";
 import type { QueryAnswer, QueryContext } from "./answer.ts";
 import { checkQuery } from "./check.ts";
 import { type CheckedQuery } from "./checked.ts";
-import { shownMoment } from "./date_range.ts";
+import { zonedIso } from "./date_range.ts";
 import { answerEvents } from "./events/events.ts";
 import { answerFunnels } from "./funnel/funnel.ts";
+import { queryLimits } from "./limits.ts";
 import { answerRetention } from "./retention/retention.ts";
-import { firstEventMs, openAsk, timezoneOf } from "./store.ts";
+import { firstEventMs, openQueryRunner, timezoneOf } from "./store.ts";
 import { titleOf } from "./title.ts";
 import { answerTrends } from "./trends/trends.ts";
 
-export interface QueryResult extends Omit<QueryAnswer, "span" | "interval"> {
+interface QueryResult extends Omit<QueryAnswer, "span" | "interval"> {
   interval: string | null;
-  /** The span it is about, ISO 8601 in the project's zone; the end is the last moment in it. */
+  /** ISO 8601 in the project's time zone; the end is inclusive. */
   date_from: string;
   date_to: string;
   timezone: string;
@@ -30,30 +30,30 @@ export interface QueryResult extends Omit<QueryAnswer, "span" | "interval"> {
 
 export interface QueryEngine {
   /**
-   * What a query is and is called, without running it.
+   * The kind and the title of a query, without running it.
    * @throws Fault for the first thing that is wrong in it, named below `attr`.
    */
   check(query: unknown, attr?: string): { kind: CheckedQuery["kind"]; title: string };
   /**
-   * Runs a query over one project's events, within limits.querySecondsMax, or until nobody waits for it.
-   * @throws Fault for what is wrong in it, when it is too heavy, and `unavailable` when too many wait already.
+   * Runs a query over one project's events, for at most limits.querySecondsMax, until `abort`.
+   * @throws Fault for what is wrong in it, when it is too heavy, and `unavailable` when too many queries wait.
    */
   run(project_id: number, query: unknown, attr?: string, abort?: AbortSignal): Promise<QueryResult>;
 }
 
-export interface EngineOptions {
+interface EngineOptions {
   sql: Postgres;
   clickhouse: ClickHouse;
   clock: Clock;
 }
 
 export function openQueryEngine({ sql, clickhouse, clock }: EngineOptions): QueryEngine {
-  const places = new Semaphore(
+  const semaphore = new Semaphore(
     queryLimits.queriesRunningMax,
     queryLimits.queriesWaitingMax,
     limits.workingShare,
   );
-  const run = async (
+  const runChecked = async (
     project_id: number,
     checked: CheckedQuery,
     abort: AbortSignal | undefined,
@@ -61,14 +61,15 @@ export function openQueryEngine({ sql, clickhouse, clock }: EngineOptions): Quer
     const timezone = await timezoneOf(sql, project_id);
     if (timezone === undefined) throw new Fault("not_found", "Project not found.");
     const now = clock.now();
-    const ask = openAsk(abort ? readsUntil(clickhouse, abort) : clickhouse, clock);
-    const first = () => firstEventMs(ask, project_id);
-    const { span, interval, ...answered } = await answer(checked, { ask, project_id, timezone, now, first });
+    const run = openQueryRunner(abort ? readsUntil(clickhouse, abort) : clickhouse, clock);
+    const first = () => firstEventMs(run, project_id);
+    const context = { run, project_id, timezone, now, firstEventMs: first };
+    const { span, interval, ...answered } = await answer(checked, context);
     return {
       ...answered,
       interval: interval ?? null,
-      date_from: shownMoment(span.from),
-      date_to: shownMoment(span.to.subtract({ microseconds: 1 })),
+      date_from: zonedIso(span.from),
+      date_to: zonedIso(span.to.subtract({ microseconds: 1 })),
       timezone,
       computed_at: new Date(now).toISOString(),
     };
@@ -80,33 +81,33 @@ export function openQueryEngine({ sql, clickhouse, clock }: EngineOptions): Quer
     },
     run: async (project_id, query, attr, abort) => {
       const checked = checkQuery(query, attr);
-      const leave = await enterQuery(places, project_id);
+      const release = await acquire(semaphore, project_id);
       try {
-        return await run(project_id, checked, abort);
+        return await runChecked(project_id, checked, abort);
       } finally {
-        leave();
+        release();
       }
     },
   };
 }
 
-function answer(checked: CheckedQuery, asking: QueryContext): Promise<QueryAnswer> {
+function answer(checked: CheckedQuery, context: QueryContext): Promise<QueryAnswer> {
   switch (checked.kind) {
     case "TrendsQuery":
-      return answerTrends(asking, checked);
+      return answerTrends(context, checked);
     case "FunnelsQuery":
-      return answerFunnels(asking, checked);
+      return answerFunnels(context, checked);
     case "RetentionQuery":
-      return answerRetention(asking, checked);
+      return answerRetention(context, checked);
     case "EventsQuery":
-      return answerEvents(asking, checked);
+      return answerEvents(context, checked);
   }
 }
 
-/** @throws Fault unavailable when too many wait already, of this project or in all, or none ends in time. */
-async function enterQuery(places: Semaphore, project_id: number): Promise<() => void> {
-  const leave = await withinSemaphore(places, queryLimits.queriesWaitMsMax, project_id);
-  if (leave) return leave;
+/** @throws Fault unavailable when too many wait, of this project or in all, or the wait is too long. */
+async function acquire(semaphore: Semaphore, project_id: number): Promise<() => void> {
+  const release = await withinSemaphore(semaphore, queryLimits.queriesWaitMsMax, project_id);
+  if (release) return release;
   const detail = "Too many queries are waiting already. Please retry.";
   throw new Fault("unavailable", detail, { retryAfterSeconds: 5 });
 }

@@ -1,5 +1,5 @@
-// How a query asks ClickHouse: always one project's events between two moments, within bounds of time and memory.
-// Never lets a name or a value from outside into a statement's text.
+// Statements of queries: a runner that bounds their time, and the parts that several kinds share. Names and values
+// from a client are always parameters, never text of a statement.
 
 import type { Clock } from "../core/clock.ts";
 import { Fault } from "../core/fault.ts";
@@ -13,38 +13,40 @@ import {
   readsPersons,
 } from "../storage/events/property_filter.ts";
 import type { Entity } from "./checked.ts";
-import { engineMoment, type DateSpan } from "./date_range.ts";
+import { clickhouseTime, type DateSpan } from "./date_range.ts";
 import type { Interval } from "./model.ts";
 
-/** Rows of a statement. All statements of one query share limits.querySecondsMax. */
-export type QueryAsk = <Row>(text: string, params: Record<string, unknown>) => Promise<Row[]>;
+/**
+ * Runs a statement and returns its rows. All statements of one query share limits.querySecondsMax.
+ * @throws Fault invalid_input when the query is too heavy or has a wrong regular expression.
+ */
+export type QueryRunner = <Row>(text: string, params: Record<string, unknown>) => Promise<Row[]>;
 
-/** One query's way to the engine. */
-export function openAsk(clickhouse: ClickHouse, clock: Clock): QueryAsk {
+export function openQueryRunner(clickhouse: ClickHouse, clock: Clock): QueryRunner {
   const end = clock.elapsed() + limits.querySecondsMax * 1000;
   return async <Row>(text: string, params: Record<string, unknown>) => {
     const leftMs = end - clock.elapsed();
     if (leftMs <= 0) throw tooHeavy();
     try {
       return await clickhouse.query<Row>(text, params, {
-        // The engine gives up first and says why; the client only guards against an engine that says nothing.
+        // ClickHouse's own limit ends first, with a reason; the client's is for a server that does not answer.
         timeoutMs: leftMs + limits.engineSaysMsMax,
         settings: {
           max_execution_time: Math.ceil(leftMs / 1000),
-          // One thread: a reader who waits a little longer costs capture nothing, all cores at once would.
+          // One thread: a query on all cores would delay captures.
           max_threads: 1,
           do_not_merge_across_partitions_select_final: 1,
           date_time_output_format: "simple",
         },
       });
     } catch (thrown) {
-      throw refusalOf(thrown);
+      throw faultOf(thrown);
     }
   };
 }
 
-/** What the engine says of a query that is the asker's to mend; anything else stays what it is. */
-function refusalOf(thrown: unknown): unknown {
+/** The fault for an error that the client can correct; any other error unchanged. */
+function faultOf(thrown: unknown): unknown {
   if (!(thrown instanceof ClickHouseError)) return thrown;
   if (isTooHeavy(thrown)) return tooHeavy();
   if (thrown.type !== "CANNOT_COMPILE_REGEXP") return thrown;
@@ -58,15 +60,15 @@ function tooHeavy(): Fault {
   return new Fault("invalid_input", detail, { attr: "query" });
 }
 
-/** The project's time zone; undefined when it is gone. */
+/** The project's time zone; undefined when there is no such project. */
 export async function timezoneOf(sql: Postgres, project_id: number): Promise<string | undefined> {
   const [row] = await sql<{ timezone: string }[]>`SELECT timezone FROM projects WHERE id = ${project_id}`;
   return row?.timezone;
 }
 
-/** When the project's first event took place, in ms since 1970; undefined when it has none. */
-export async function firstEventMs(ask: QueryAsk, project_id: number): Promise<number | undefined> {
-  const [row] = await ask<{ first: string; count: string }>(
+/** The time of the project's first event, in ms since 1970; undefined when it has none. */
+export async function firstEventMs(run: QueryRunner, project_id: number): Promise<number | undefined> {
+  const [row] = await run<{ first: string; count: string }>(
     `SELECT toUnixTimestamp64Milli(min(timestamp)) AS first, count() AS count
      FROM event_rows WHERE project_id = {project_id:UInt32}`,
     { project_id },
@@ -74,51 +76,65 @@ export async function firstEventMs(ask: QueryAsk, project_id: number): Promise<n
   return row && Number(row.count) > 0 ? Number(row.first) : undefined;
 }
 
-/** A statement in the making. */
-export interface Draft {
-  params: Record<string, unknown>;
-  /** Sets the next filters' parameters apart. */
-  filters: number;
-  now: number;
+/** The project of a query, and the time at which it is answered. */
+export interface QueryScope {
+  project_id: number;
   timezone: string;
+  /** In ms since 1970. */
+  now: number;
 }
 
-export function draftOf(project_id: number, now: number, timezone: string): Draft {
+/** The events of a statement. */
+export interface EventsScope extends QueryScope {
+  filters: PropertyFilter[];
+  span: DateSpan;
+}
+
+/** The parameters of a statement that is being composed. */
+export interface Draft extends Pick<QueryScope, "now" | "timezone"> {
+  params: Record<string, unknown>;
+  /** How many sets of filters there are: it makes the names of their parameters unique. */
+  filters: number;
+}
+
+export function newDraft({ project_id, now, timezone }: QueryScope): Draft {
   return { params: { project_id, tz: timezone }, filters: 0, now, timezone };
 }
 
-/** Where events are read. Whatever needs no persons does not pay for looking them up. */
-export function source(filters: readonly PropertyFilter[], countsPersons = false): string {
+/** The table to read: `events` joins persons, which costs time, so it is used only where persons are needed. */
+export function eventTable(filters: readonly PropertyFilter[], countsPersons = false): string {
   return countsPersons || readsPersons(filters) ? "events" : "stored_events";
 }
 
-/** The condition that always stands: this project, this span. */
-export function within(draft: Draft, { from, to }: DateSpan): string {
-  draft.params["from"] = engineMoment(from);
-  draft.params["to"] = engineMoment(to);
+/** The condition of every statement: the project and the span. */
+export function spanCondition(draft: Draft, { from, to }: DateSpan): string {
+  draft.params["from"] = clickhouseTime(from);
+  draft.params["to"] = clickhouseTime(to);
   return `project_id = {project_id:UInt32}
      AND timestamp >= toDateTime64({from:String}, 6, 'UTC')
      AND timestamp < toDateTime64({to:String}, 6, 'UTC')`;
 }
 
-/** The condition for an entity's events, without its span. */
-export function matching(draft: Draft, { event, filters }: Pick<Entity, "event" | "filters">): string {
+/** The condition for the events of an entity. */
+export function entityCondition(draft: Draft, { event, filters }: Pick<Entity, "event" | "filters">): string {
   const parts: string[] = [];
   if (event !== undefined) {
     const name = `event_${draft.filters++}`;
     draft.params[name] = event;
     parts.push(`event = {${name}:String}`);
   }
-  if (filters.length > 0) parts.push(filtering(draft, filters));
+  if (filters.length > 0) parts.push(filterCondition(draft, filters));
   return parts.length > 0 ? `(${parts.join(" AND ")})` : "1";
 }
 
-export function filtering(draft: Draft, filters: readonly PropertyFilter[]): string {
+/** The condition for events that pass all filters; `1` without filters. */
+export function filterCondition(draft: Draft, filters: readonly PropertyFilter[]): string {
+  if (filters.length === 0) return "1";
   const { now, timezone } = draft;
   return compilePropertyFilters(filters, draft.params, `f${draft.filters++}_`, { now, timezone });
 }
 
-/** Which bucket an event lies in, from 0 on; `first` is the start of the first one. */
+/** The index of an event's bucket, from 0; `first` is the start of the first bucket. */
 export function bucketIndex(draft: Draft, interval: Interval, first: Temporal.ZonedDateTime): string {
   if (interval === "hour") {
     draft.params["first_second"] = Math.floor(first.epochMilliseconds / 1000);
@@ -131,7 +147,7 @@ export function bucketIndex(draft: Draft, interval: Interval, first: Temporal.Zo
   return `(toInt64(toRelativeMonthNum(${day})) - toInt64(toRelativeMonthNum({first_day:Date})))`;
 }
 
-/** A number in the properties, null where there is none that is finite. */
+/** A property as a number; null when it is not a finite number. */
 export function propertyNumber(draft: Draft, property: string): string {
   draft.params["math_property"] = property;
   const number = `toFloat64OrNull(${propertyText("{math_property:String}")})`;

@@ -1,4 +1,4 @@
-// What a query is called where nobody gave it a name.
+// The title of a query without a name.
 
 import type { CheckedQuery, Series } from "./checked.ts";
 
@@ -44,6 +44,6 @@ function shown({ name, custom_name }: { name: string; custom_name: string | null
 }
 
 function cut(text: string): string {
-  const letters = [...text];
-  return letters.length > 400 ? `${letters.slice(0, 399).join("")}…` : text;
+  const characters = [...text];
+  return characters.length > 400 ? `${characters.slice(0, 399).join("")}…` : text;
 }

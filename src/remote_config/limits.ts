@@ -1,6 +1,6 @@
 // Bounds of remote configuration, with their units and reasons.
 
 export const remoteConfigLimits = {
-  /** Projects whose configuration is kept compressed with posthog-js, 120 kB each; others are compressed each time. */
+  /** Compressed scripts of a configuration and posthog-js that are cached, 120 kB each. */
   scriptBundlesMax: 64,
 };

@@ -1,12 +1,11 @@
-// What an SDK is told when it starts: which features are on, and in which forms it may send. Never turns on
-// what the server does not do.
+// The configuration of SDKs: which features are on, and how they may send. Only what the server does is on.
 
-/** As posthog-js and the mobile SDKs read it; anything left out counts as off, but for autocapture and surveys. */
+/** As posthog-js and the mobile SDKs read it. Missing features count as off, except autocapture and surveys. */
 export interface RemoteConfig {
   supportedCompression: readonly string[];
-  /** False keeps an SDK from asking for flags at all. */
+  /** With false an SDK does not request flags. */
   hasFeatureFlags: boolean;
-  /** Left out, posthog-js keeps autocapture off for new visitors. */
+  /** When it is missing, posthog-js keeps autocapture off for new visitors. */
   autocapture_opt_out: boolean;
   autocaptureExceptions: boolean;
   errorTracking: { autocaptureExceptions: boolean; suppressionRules: readonly never[] };
@@ -14,14 +13,14 @@ export interface RemoteConfig {
   captureDeadClicks: boolean;
   heatmaps: boolean;
   productTours: boolean;
-  /** Left out, posthog-js waits for surveys and never calls back who asked for them. */
+  /** When it is missing, posthog-js waits for surveys and does not call its callbacks. */
   surveys: boolean;
   logs: { captureConsoleLogs: boolean };
   conversations: boolean;
   sessionRecording: false | SessionRecordingConfig;
-  /** Where events go; without it, /e/. */
+  /** The path for events; by default /e/. */
   analytics: { endpoint: string };
-  /** Asks autocapture for one `$elements_chain` text instead of a list of objects. */
+  /** With true, autocapture sends `$elements_chain` as one text instead of a list of objects. */
   elementsChainAsString: boolean;
   defaultIdentifiedOnly: boolean;
   siteApps: readonly never[];
@@ -29,9 +28,9 @@ export interface RemoteConfig {
   isAuthenticated: boolean;
 }
 
-/** How a browser records its sessions; what is not said here is the recorder's own choice. */
+/** How a browser records its sessions; the recorder has defaults for the rest. */
 export interface SessionRecordingConfig {
-  /** Where its pieces go. */
+  /** The path for snapshots. */
   endpoint: string;
   consoleLogRecordingEnabled: boolean;
   recorderVersion: "v2";
@@ -43,7 +42,7 @@ const sessionRecording: SessionRecordingConfig = {
   recorderVersion: "v2",
 };
 
-/** Of a project that wants no recordings. */
+/** The configuration of a project without recordings. */
 const withoutRecordings: RemoteConfig = {
   supportedCompression: ["gzip", "gzip-js"],
   hasFeatureFlags: false,
@@ -66,7 +65,7 @@ const withoutRecordings: RemoteConfig = {
   isAuthenticated: false,
 };
 
-/** The one source of every answer that tells a configuration. */
+/** `records`: whether the project wants recordings. */
 export function remoteConfig(records: boolean): RemoteConfig {
   return records ? { ...withoutRecordings, sessionRecording } : withoutRecordings;
 }
@@ -76,7 +75,7 @@ export function namedConfig(token: string, records: boolean): RemoteConfig & { t
   return { token, ...remoteConfig(records) };
 }
 
-/** The same as a script, which posthog-js loads first, since scripts pass where requests are blocked. */
+/** The same as a script, which posthog-js loads first, since blockers let scripts pass more often than requests. */
 export function remoteConfigScript(token: string, records: boolean): string {
   const entry = JSON.stringify({ config: namedConfig(token, records), siteApps: [] });
   return (
@@ -93,7 +92,7 @@ export interface NoFlags {
   requestId: string;
 }
 
-/** The flags of a project without flags, in the newer spelling (`flags`) and the older one beside it. */
+/** The reply of a project without flags, with `flags` for newer SDKs and the fields for older ones. */
 export function noFlags(requestId: string): NoFlags {
   return {
     flags: {},
@@ -104,10 +103,10 @@ export function noFlags(requestId: string): NoFlags {
   };
 }
 
-/** What a server SDK that computes flags itself gets of a project without flags. */
+/** The flag definitions of a project without flags, for server SDKs that evaluate flags themselves. */
 export const noFlagDefinitions = { flags: [], group_type_mapping: {}, cohorts: {} } as const;
 
-/** What SDKs send that is not kept here, by the address: a refusal that they do not repeat. */
+/** By path: what SDKs send and this server does not store. */
 export const notKept = {
   "/i/v1/logs": "Logs",
   "/i/v1/metrics": "Metrics",
@@ -116,7 +115,7 @@ export const notKept = {
   "/i/v0/ai": "Events of language models with files",
 } as const;
 
-/** What is empty in a project without surveys, experiments, early access features and tours, by its path. */
+/** By path: the replies of a project without surveys, experiments, early access features and tours. */
 export const emptyLists = {
   "/api/surveys": { surveys: [] },
   "/api/web_experiments": { experiments: [] },

@@ -1,5 +1,5 @@
-// What SDKs ask when they start: configuration, flags, surveys. Never says of a project more than that its key is
-// known and whether it wants recordings.
+// What SDKs request when they start: configuration, flags, surveys. The replies are public, so they tell of a project
+// only whether its key exists and whether it wants recordings.
 
 import { Elysia } from "elysia";
 import type { Gate } from "../access/gate.ts";
@@ -24,18 +24,18 @@ export interface RemoteConfigRoutes {
   keys: ProjectKeys;
   /** The project key that a request for flags names, in its query or its body. */
   tokenOf(request: Request): Promise<string | undefined>;
-  /** posthog-js; undefined where it is not installed. */
+  /** The script of posthog-js; undefined when it is not installed. */
   library(): Promise<Uint8Array> | undefined;
 }
 
-/** As PostHog's: a change of settings reaches every page within five minutes. */
+/** The same as PostHog's: a change of settings reaches every page within five minutes. */
 const cached = { "cache-control": "public, max-age=300" };
 const scriptHeaders = { "content-type": "text/javascript; charset=utf-8", ...cached };
 
 export function remoteConfigRoutes({ gate, keys, tokenOf, library }: RemoteConfigRoutes) {
   const app = new Elysia({ name: "remote_config" });
   const open = (path: string, answer: (request: Request, token: string) => Promise<Response> | Response) => {
-    // Without a parameter in its path, a route has no params at all.
+    // Elysia sets no params for a path without parameters.
     const answered = ({ request, params }: { request: Request; params?: { token?: string } }) =>
       shared(request, () => answer(request, params?.token ?? ""));
     const unread = { parse: "none", detail: { hide: true } } as const;
@@ -48,7 +48,7 @@ export function remoteConfigRoutes({ gate, keys, tokenOf, library }: RemoteConfi
     return new Response(remoteConfigScript(key, records), { headers: scriptHeaders });
   });
   const bundles = new ScriptBundles();
-  // What the snippet of newer projects loads: the configuration and posthog-js at once.
+  // Newer snippets load the configuration and posthog-js in one script.
   open("/array/:token/array.js", async (request, token) => {
     const { key, records } = await known(keys, token);
     const script = library();
@@ -59,7 +59,7 @@ export function remoteConfigRoutes({ gate, keys, tokenOf, library }: RemoteConfi
     const { key, records } = await known(keys, token);
     return json(namedConfig(key, records), { headers: cached });
   });
-  // Older SDKs expect the configuration beside the flags; some ask for it, /decide always had it.
+  // Older SDKs expect the configuration beside the flags: in /decide always, in /flags with config=true.
   const flagsWithConfig = async (request: Request) => {
     const records = await wantsRecordings(keys, await tokenOf(request));
     return json({ ...remoteConfig(records), ...noFlags(newUuid()) });
@@ -79,7 +79,7 @@ export function remoteConfigRoutes({ gate, keys, tokenOf, library }: RemoteConfi
   return app.use(definitionRoutes(gate));
 }
 
-/** A refusal for good: SDKs send again what meets 5xx, 408 or 429, or no answer that a page may read. */
+/** 404 with CORS headers: SDKs retry after 5xx, 408 and 429, and when a page may not read the answer. */
 function refuseUnkept(open: (path: string, answer: () => Response) => void): void {
   for (const [path, what] of Object.entries(notKept)) {
     const refusal = new Fault("not_found", `${what} are not kept here. Do not send them again.`);
@@ -87,7 +87,7 @@ function refuseUnkept(open: (path: string, answer: () => Response) => void): voi
   }
 }
 
-/** Flags for servers that compute them themselves, in the newer place and the older one. */
+/** Flag definitions for server SDKs that evaluate flags themselves, at the new path and the old one. */
 function definitionRoutes(gate: Gate) {
   const app = new Elysia({ name: "flag_definitions" }).use(gate);
   for (const path of ["/flags/definitions/", "/api/feature_flag/local_evaluation/"]) {
@@ -96,7 +96,10 @@ function definitionRoutes(gate: Gate) {
   return app;
 }
 
-/** The key, when a project has it, and what the project wants. @throws Fault not_found when none has. */
+/**
+ * The trimmed key, and whether its project wants recordings.
+ * @throws Fault not_found when no project has the key.
+ */
 async function known(keys: ProjectKeys, token: string): Promise<{ key: string; records: boolean }> {
   try {
     const records = keys.records(await keys.admit(token));
@@ -107,7 +110,7 @@ async function known(keys: ProjectKeys, token: string): Promise<{ key: string; r
   }
 }
 
-/** There are no flags, whatever the key is; with one that no project has, there are no recordings either. */
+/** Whether the key's project wants recordings; false for an unknown key, since flags are answered for any key. */
 async function wantsRecordings(keys: ProjectKeys, token: string | undefined): Promise<boolean> {
   if (token === undefined) return false;
   try {
@@ -118,7 +121,7 @@ async function wantsRecordings(keys: ProjectKeys, token: string | undefined): Pr
   }
 }
 
-/** Any page may read the answer, a refusal as well. */
+/** Adds CORS headers, to faults as well. */
 async function shared(request: Request, answer: () => Promise<Response> | Response): Promise<Response> {
   return withCors(request, await refusing(answer));
 }

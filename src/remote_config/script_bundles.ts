@@ -1,4 +1,4 @@
-// A project's configuration and posthog-js in one script, compressed once for each configuration. Never reads a file.
+// A project's configuration and posthog-js as one script, with a cache of the compressed ones.
 
 import { promisify } from "node:util";
 import { gzip } from "node:zlib";
@@ -7,10 +7,10 @@ import { remoteConfigLimits } from "./limits.ts";
 const compress = promisify(gzip);
 
 export class ScriptBundles {
-  /** By the configuration's script; the one asked for least lately goes first. */
+  /** By the configuration's script; the least recently used one is first. */
   readonly #gzipped = new Map<string, Promise<Uint8Array>>();
 
-  /** `config` and `library` are scripts; `library` is the same bytes each time. */
+  /** The script `config` followed by `library`, with gzip when the client accepts it. `library` must not change. */
   async reply(
     request: Request,
     config: string,

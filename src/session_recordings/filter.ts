@@ -1,34 +1,18 @@
-// Parses the query string of a list of recordings. Invalid values are refused.
+// Which recordings a query asks for.
 
 import { Fault } from "../core/fault.ts";
 import { sessionRecordingLimits } from "./limits.ts";
 import { isUuid } from "../core/id.ts";
 import { findMainId, findMainIds } from "../persons/reading/store.ts";
-import { readMoment } from "../http/pages/moment.ts";
 import type { RecordingReaderOptions, WantedRecordings } from "./recording_reader.ts";
 import type { ClickHouse } from "../storage/clickhouse/clickhouse.ts";
 import { findDistinctIds } from "./store.ts";
-
-/** @throws Fault with the query key as its attr. */
-export async function readWanted(
-  reader: RecordingReaderOptions,
-  project_id: number,
-  query: URLSearchParams,
-): Promise<WantedRecordings> {
-  return {
-    written: JSON.stringify([query.get("date_from"), query.get("date_to")]),
-    from: readMoment(query, "date_from", reader.clock),
-    to: readMoment(query, "date_to", reader.clock),
-    session_ids: readIds(query, "session_ids"),
-    ...(await readPersonFilter(reader, project_id, query)),
-  };
-}
 
 /**
  * The ids in the query key `name`, as a JSON list or separated by commas; undefined when it is absent or empty.
  * @throws Fault with `name` as its attr.
  */
-function readIds(query: URLSearchParams, name: string): string[] | undefined {
+export function readIds(query: URLSearchParams, name: string): string[] | undefined {
   const text = query.get(name)?.trim();
   if (!text) return undefined;
   const ids = text.startsWith("[") ? listIn(text) : text.split(",").map((id) => id.trim());
@@ -53,13 +37,14 @@ function listIn(text: string): string[] | undefined {
  * The distinct ids or the person that `distinct_id` and `person_uuid` ask for; empty when neither is given.
  * @throws Fault invalid_input for a person that is not a UUID.
  */
-async function readPersonFilter(
+export async function readPersonFilter(
   { clickhouse }: RecordingReaderOptions,
   project_id: number,
-  query: URLSearchParams,
+  {
+    distinct_id,
+    person_uuid: person,
+  }: { distinct_id?: string | undefined; person_uuid?: string | undefined },
 ): Promise<Pick<WantedRecordings, "distinct_ids" | "person_main_id">> {
-  const distinct_id = query.get("distinct_id") || undefined;
-  const person = query.get("person_uuid") || undefined;
   const asked = distinct_id === undefined ? undefined : [distinct_id];
   if (person === undefined) return { distinct_ids: asked };
   if (!isUuid(person)) {

@@ -1,7 +1,7 @@
-// The person of a recording as replies show it.
+// The person of a recording.
 
 import { isUuid } from "../core/id.ts";
-import { isoOfStored } from "../core/trim.ts";
+import { isoOfStored } from "../http/fields/field_time.ts";
 import { ownPersonId } from "../persons/identity.ts";
 import type { Person } from "../persons/reading/store.ts";
 import type { RecordingPerson } from "./model.ts";

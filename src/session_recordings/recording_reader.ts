@@ -1,10 +1,10 @@
-// One project's recordings as a user sees them: with persons and views, and without deleted ones.
+// One project's recordings as a user of it sees them: without deleted ones, with their persons, seen or not.
 
 import { type Clock, yieldToEventLoop } from "../core/clock.ts";
 import { Fault } from "../core/fault.ts";
 import { limits } from "../core/limits.ts";
 import { sessionRecordingLimits } from "./limits.ts";
-import { isoOfStored } from "../core/trim.ts";
+import { isoOfStored } from "../http/fields/field_time.ts";
 import type { ClickHouse } from "../storage/clickhouse/clickhouse.ts";
 import type { Postgres } from "../storage/postgres/postgres.ts";
 import { findDeleted, findViewed, listLeftOut } from "./mark/store.ts";
@@ -31,12 +31,7 @@ export function recordingNotFound(): Fault {
   return new Fault("not_found", "Recording not found");
 }
 
-/** The id in a path, which Elysia's types do not know. */
-export function idOf(params: Record<string, string>): string {
-  return params["id"] ?? "";
-}
-
-/** @throws Fault not_found for an id that capture would not accept. */
+/** @throws Fault not_found for an id that no recorder can have given. */
 function readSessionId(id: string): string {
   if (id === "" || id.length > limits.sessionIdCharsMax || id.includes("\0") || !id.isWellFormed())
     throw recordingNotFound();
@@ -93,7 +88,7 @@ export async function getRecording(
   known?: RecordingRow,
 ): Promise<Recording> {
   const row = known ?? (await getRow(options, viewer.project_id, id));
-  const [recording] = await present(options, viewer, [row]);
+  const [recording] = await shownRecordings(options, viewer, [row]);
   if (!recording) throw recordingNotFound();
   return recording;
 }
@@ -120,7 +115,7 @@ export async function listPage(
   const shown = async () => {
     const persons = new PersonPrefetch(clickhouse, project_id);
     const rows = await listRecordings(clickhouse, filter, page, (ids) => persons.ask(ids));
-    return await present(options, viewer, rows, persons);
+    return await shownRecordings(options, viewer, rows, persons);
   };
   const { distinct_ids, person_main_id, session_ids } = wanted;
   const question = JSON.stringify([written, distinct_ids, person_main_id, session_ids, without]);
@@ -162,7 +157,7 @@ class PersonPrefetch {
  * Rows as replies show them, without recordings deleted in the meantime.
  * @throws Fault max_value when their persons exceed the size of a page; it names a limit that fits.
  */
-async function present(
+async function shownRecordings(
   { sql, clickhouse, clock }: RecordingReaderOptions,
   { project_id, user_id }: Viewer,
   rows: readonly RecordingRow[],

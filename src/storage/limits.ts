@@ -7,7 +7,7 @@ export const storageLimits = {
   attachMsMax: 15_000,
   /**
    * How long one statement of a migration may take, and how long one waits for another process to migrate, in
-   * ms: some copy all events, about 10 million a minute.
+   * ms: one may copy all events, about 10 million a minute.
    */
   migrateMsMax: 14_400_000,
   /**

@@ -1,6 +1,5 @@
-// Brings both stores to the shape of this program: numbered files, forward only, each applied once. Never
-// guesses: a file
-// that was changed after it was applied, a gap, or a store newer than the program stops the start.
+// Migrations: applies the numbered files in sql/ to both stores, forward only, each once. A file that was changed
+// after it was applied, a gap in the numbers, or a store that another version made stops the start.
 
 import { readFileSync, readdirSync } from "node:fs";
 import { basename, join } from "node:path";
@@ -15,7 +14,7 @@ import type { Stores } from "./stores.ts";
 
 export interface MigrateOptions {
   log: Log;
-  /** Folders of `NNNN_name.sql`; those of this program unless told. */
+  /** Folders of `NNNN_name.sql`; by default this program's own. */
   postgresDir?: string;
   clickhouseDir?: string;
 }
@@ -27,7 +26,7 @@ export interface Migrated {
 }
 
 /**
- * Applies what is missing, Postgres first. Processes that start at once do it one after the other.
+ * Applies the files that are missing, Postgres first. Processes that start at once take turns.
  * @throws UserError naming the file at fault; any other error when a store does not answer.
  */
 export async function migrate(
@@ -46,16 +45,13 @@ interface Migration {
   version: number;
   /** The file's name. */
   name: string;
-  /** Folder and file, for people. */
+  /** Folder and file, for messages. */
   path: string;
   text: string;
   checksum: string;
 }
 
-interface Applied {
-  version: number;
-  checksum: string;
-}
+type Applied = Pick<Migration, "version" | "name" | "checksum">;
 
 function packageFolder(store: string): string {
   return fileURLToPath(new URL(`../../sql/${store}`, import.meta.url));
@@ -78,9 +74,16 @@ function readFolder(folder: string): Migration[] {
   });
 }
 
-/** What is left to do, if what was done fits. */
+/** The files that are not applied yet. @throws UserError when those that were applied are not this program's. */
 function pendingOf(files: Migration[], applied: Applied[], store: string): Migration[] {
   const done = applied.toSorted((a, b) => a.version - b.version);
+  const other = done.find(({ version, name }) => files[version - 1] && files[version - 1]?.name !== name);
+  if (other) {
+    throw new UserError(
+      `another version of this program made the ${store} store (it has ${other.name}), and this one cannot read it; ` +
+        "start with empty databases (embedded ones: an empty DATA_DIR) and import the events again",
+    );
+  }
   for (const [index, { version, checksum }] of done.entries()) {
     const file = files[version - 1];
     if (!file) {
@@ -101,10 +104,10 @@ function pendingOf(files: Migration[], applied: Applied[], store: string): Migra
 
 type Reserved = Awaited<ReturnType<Postgres["reserve"]>>;
 
-/** Any number that nobody else locks: the letters of "sluice". */
+/** The advisory lock's number: the letters of "sluice", so that no other program has it by chance. */
 const lockKey = "126943754085221";
 
-/** One connection throughout, since the lock is the connection's: should it break, so does the migration. */
+/** Holds the lock while it runs. The lock is the connection's: if that breaks, so does the migration. */
 async function exclusively<T>(sql: Postgres, run: (connection: Reserved) => Promise<T>): Promise<T> {
   const connection = await sql.reserve();
   try {
@@ -130,10 +133,10 @@ async function migratePostgres(connection: Reserved, files: Migration[], log: Lo
       checksum text NOT NULL,
       applied_at timestamptz NOT NULL DEFAULT now()
     )`;
-  const applied = await connection<Applied[]>`SELECT version, checksum FROM schema_migrations`;
+  const applied = await connection<Applied[]>`SELECT version, name, checksum FROM schema_migrations`;
   const pending = pendingOf(files, applied, "Postgres");
   for (const { version, name, path, text, checksum } of pending) {
-    // On the connection that holds the lock, which sql.begin() would not take.
+    // Not sql.begin(), which would take another connection than the one that holds the lock.
     await connection`BEGIN`;
     try {
       await connection.unsafe(text).simple();
@@ -149,13 +152,13 @@ async function migratePostgres(connection: Reserved, files: Migration[], log: Lo
   return pending.length;
 }
 
-/** Postgres' own codes have five characters; class 08, 53, 57 and 58 speak of the server, not of the file. */
+/** Postgres' own codes have five characters; classes 08, 53, 57 and 58 are about the server, not the file. */
 function isStatementError(thrown: unknown): boolean {
   const code = thrown instanceof Error && "code" in thrown ? String(thrown.code) : "";
   return /^[0-9A-Z]{5}$/.test(code) && !/^(08|53|57|58)/.test(code);
 }
 
-/** ClickHouse has no transactions: a file's statements can be run again, and its record is written last. */
+/** ClickHouse has no transactions: each statement can be repeated, and the file's record is written last. */
 async function migrateClickHouse(clickhouse: ClickHouse, files: Migration[], log: Log): Promise<number> {
   const options = { timeoutMs: storageLimits.migrateMsMax };
   await clickhouse.createDatabase();
@@ -166,8 +169,11 @@ async function migrateClickHouse(clickhouse: ClickHouse, files: Migration[], log
       checksum String,
       applied_at DateTime64(3, 'UTC') DEFAULT now64(3)
     ) ENGINE = ReplacingMergeTree ORDER BY version
-    SETTINGS fsync_after_insert = 1, fsync_part_directory = 1`);
-  const applied = await clickhouse.query<Applied>("SELECT version, checksum FROM schema_migrations FINAL");
+    SETTINGS fsync_after_insert = 1, fsync_part_directory = 1, min_rows_to_fsync_after_merge = 1,
+      old_parts_lifetime = 480`);
+  const applied = await clickhouse.query<Applied>(
+    "SELECT version, name, checksum FROM schema_migrations FINAL",
+  );
   const pending = pendingOf(files, applied, "ClickHouse");
   for (const { version, name, path, text, checksum } of pending) {
     for (const statement of statementsOf(text)) {
@@ -186,10 +192,7 @@ async function migrateClickHouse(clickhouse: ClickHouse, files: Migration[], log
   return pending.length;
 }
 
-/**
- * In a migration also what names a thing that is not there is the file's fault: nobody else is changing the
- * tables.
- */
+/** Whether repeating is useless. Unknown names count too: nobody else changes tables while a migration runs. */
 function isLasting(thrown: unknown): boolean {
   if (!(thrown instanceof ClickHouseError)) return false;
   return thrown.kind === "refused" || lastingTypes.test(thrown.type);

@@ -1,30 +1,30 @@
-// Bounds of subscriptions that several of its parts keep, with their units and reasons.
+// Bounds of subscriptions, with their units and reasons.
 
 export const subscriptionLimits = {
-  /** A subscription's target_value, in characters: fifty addresses. */
+  /** Characters of a subscription's target_value: fifty addresses. */
   targetCharsMax: 4096,
-  /** A subscription's invite_message, in characters: a letter. */
+  /** Characters of a subscription's invite_message. */
   inviteCharsMax: 4000,
   /** Entries of byweekday: a week has no more. */
   weekdaysMax: 7,
-  /** Addresses one subscription writes to; each gets a message of its own. */
+  /** Addresses of one subscription; each gets an email of its own. */
   recipientsMax: 50,
-  /** Subscriptions of one project, deleted ones too. */
+  /** Subscriptions of one project, including deleted ones. */
   subscriptionsPerProjectMax: 20_000,
-  /** Test deliveries of one subscription that may be under way at once. */
+  /** Unfinished test deliveries of one subscription. */
   testDeliveriesMax: 5,
-  /** Test deliveries that a project may ask for in a minute: each writes to up to fifty addresses. */
+  /** Test deliveries of one project in a minute: each sends up to fifty emails. */
   testDeliveriesPerMinuteMax: 10,
-  /** The least time from now to a next_delivery_date that is computed, in ms; PostHog's number. */
+  /** The least time from now to a computed next_delivery_date, in ms; the same as PostHog's. */
   deliveryLeadMs: 15 * 60_000,
-  /** Characters of why one recipient was not delivered to. */
+  /** Characters of the error of one recipient. */
   deliveryErrorCharsMax: 1000,
-  /** The time between two letters that are written, in ms: each takes about two, and capture comes first. */
-  letterGapMs: 12,
-  /** Insights read and charts drawn at once for deliveries, one of them for one project: capture needs the cores. */
+  /** The time between composing two emails, in ms: each takes about 2 ms of the thread that captures events. */
+  emailGapMs: 12,
+  /** Insights and charts of deliveries that are computed at the same time; few, so that captures have the cores. */
   deliveryReadsMax: 2,
-  /** Charts and insights that wait for that. */
+  /** Insights and charts that wait for that. */
   deliveryReadsWaitingMax: 1000,
-  /** How long the links of a letter work, in ms: half a year. */
-  letterLinkMs: 180 * 86_400_000,
+  /** How long the links of an email work, in ms: half a year. */
+  emailLinkMs: 180 * 86_400_000,
 };

@@ -1,10 +1,9 @@
-// The room's own wiring: channels, pictures, links and the work that uses them. Opens nothing before it is needed.
+// Opens the parts of subscriptions: channels, pictures, links and the worker of deliveries.
 
 import type { Addresses } from "../access/address.ts";
 import type { Secrets } from "../access/secret.ts";
 import type { Clock } from "../core/clock.ts";
 import { limits } from "../core/limits.ts";
-import { subscriptionLimits } from "./limits.ts";
 import type { Log } from "../core/log.ts";
 import type { Metrics } from "../http/metrics/metrics.ts";
 import type { Postgres } from "../storage/postgres/postgres.ts";
@@ -14,22 +13,22 @@ import { openMail } from "./channels/smtp.ts";
 import { openWeb } from "./channels/web.ts";
 import { sharedReader } from "./deliveries/reading.ts";
 import { type DeliveryCounts, type DeliveryWork, openDeliveryWork } from "./deliveries/work.ts";
+import { subscriptionLimits } from "./limits.ts";
 import { type Links, openLinks } from "./links/links.ts";
 import { openPictures, type Pictures } from "./report/png.ts";
-import type { InsightReader } from "./report/report.ts";
+import type { ReportReader } from "./report/report.ts";
 
-export interface SubscriptionOptions {
+interface SubscriptionOptions {
   sql: Postgres;
   clock: Clock;
   log: Log;
   metrics: Metrics;
   addresses: Addresses;
   secrets: Secrets;
-  /** What the rooms of insights and dashboards know. */
-  reader: InsightReader;
+  reader: ReportReader;
   smtpUrl: string | undefined;
   emailFrom: string | undefined;
-  /** Where readers of emails reach this server. */
+  /** The URL at which recipients reach this server. */
   siteUrl: () => string;
 }
 
@@ -41,30 +40,18 @@ export interface OpenedSubscriptions extends Pick<DeliveryWork, "start" | "close
 export function openSubscriptions(options: SubscriptionOptions): OpenedSubscriptions {
   const { sql, clock, log, addresses, secrets, siteUrl } = options;
   const mail = openMail({ smtpUrl: options.smtpUrl, from: options.emailFrom });
-  const places = new Semaphore(
+  const semaphore = new Semaphore(
     subscriptionLimits.deliveryReadsMax,
     subscriptionLimits.deliveryReadsWaitingMax,
     limits.waitingShare,
   );
-  const pictures = openPictures(places);
+  const pictures = openPictures(semaphore);
   const links = openLinks({ secrets, clock, siteUrl });
-  const reader = sharedReader(options.reader, places, clock);
+  const reader = sharedReader(options.reader, semaphore, clock);
   const web = openWeb(addresses);
+  const throttle = openThrottle(subscriptionLimits.emailGapMs);
   const counts = deliveryCounts(options.metrics);
-  const work = openDeliveryWork(
-    {
-      sql,
-      clock,
-      log,
-      reader,
-      pictures,
-      links,
-      mail,
-      web,
-      pace: openThrottle(subscriptionLimits.letterGapMs),
-    },
-    counts,
-  );
+  const work = openDeliveryWork({ sql, clock, log, reader, pictures, links, mail, web, throttle }, counts);
   return {
     ...work,
     links,
@@ -80,7 +67,7 @@ export function openSubscriptions(options: SubscriptionOptions): OpenedSubscript
 function deliveryCounts({ registry }: Metrics): DeliveryCounts {
   const ended = registry.counters<string>(
     "sluice_subscription_deliveries_total",
-    "Attempts at deliveries that ended, by what became of them.",
+    "Attempts at deliveries that ended, by their result.",
     "status",
     ["delivered", "retrying", "failed"],
   );
@@ -91,7 +78,7 @@ function deliveryCounts({ registry }: Metrics): DeliveryCounts {
   );
   const disabled = registry.counter(
     "sluice_subscriptions_disabled_total",
-    "Subscriptions disabled after failures in a row.",
+    "Subscriptions disabled after consecutive failures.",
   );
   return {
     ended: (status, took) => {

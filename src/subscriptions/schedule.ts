@@ -1,5 +1,4 @@
-// When a subscription falls due: the recurrences of RFC 5545 that API.md's fields can say. Never searches without
-// an end, never waits.
+// When a subscription is due: the recurrence rules of RFC 5545, as far as the fields of a subscription express them.
 
 export const frequencies = ["daily", "weekly", "monthly", "yearly"] as const;
 export type Frequency = (typeof frequencies)[number];
@@ -17,34 +16,34 @@ export type Weekday = (typeof weekdays)[number];
 
 export interface Schedule {
   frequency: Frequency;
-  /** Every so many days, weeks, months or years; at least 1. */
+  /** The number of days, weeks, months or years from one period to the next; at least 1. */
   interval: number;
   byweekday: readonly Weekday[] | null;
-  /** Which of a period's days, from its start or, below zero, from its end; says nothing without byweekday. */
+  /** Which of a period's days: from its start, or from its end when negative; ignored without byweekday. */
   bysetpos: number | null;
-  /** Occurrences there are, from the start on. */
+  /** The number of occurrences from the start; null: unlimited. */
   count: number | null;
-  /** ISO 8601; the first day, and the time of every one. */
+  /** ISO 8601; the first day, and the time of day of every occurrence. */
   start_date: string;
-  /** ISO 8601; the last moment that may be one. */
+  /** ISO 8601; the last possible occurrence. */
   until_date: string | null;
-  /** Whose wall clock the time is read from; UTC when null. */
+  /** The time zone of the time of day; UTC when null. */
   timezone: string | null;
 }
 
 const dayMs = 86_400_000;
-/** Whole periods after which a rule repeats itself: one that found nothing by then never will. */
+/** Periods after which a rule repeats: when there was no occurrence in as many, there is none at all. */
 const cycles: Record<Frequency, number> = { daily: 7, weekly: 2, monthly: 4800, yearly: 400 };
 
 /**
- * The first occurrence after the moment `after` (both in ms since 1970); undefined when there is none before the
- * year 10000. A time that a change of clocks leaves out happens as much later, one that it repeats happens first.
+ * The first occurrence after `after` (both in ms since 1970); undefined when there is none before the year 10000. A
+ * time of day that daylight saving skips is moved by the skipped hour; of one that it repeats, the first is used.
  */
 export function nextOccurrence(schedule: Schedule, after: number): number | undefined {
   const { count, until_date } = schedule;
   const rule = ruleOf(schedule);
   const until = until_date === null ? Infinity : Date.parse(until_date);
-  // Wall clocks are less than two days from UTC: days before this one need not be looked at closely.
+  // Local dates differ from UTC by less than two days, so earlier days cannot be the result.
   const nearDay = Math.floor(Math.min(after, until) / dayMs) - 2;
   let counted = 0;
   let empty = 0;
@@ -79,7 +78,7 @@ const periodWords: Record<Frequency, string> = {
   yearly: "year",
 };
 
-/** The schedule in words, as people read it beside a subscription. */
+/** The schedule in words, such as `sent every 2 weeks on the first Monday`. */
 export function summaryOf({
   frequency,
   interval,
@@ -96,8 +95,9 @@ export function summaryOf({
   return `${every} on the ${position} ${day}`;
 }
 
-/** A day on the wall, counted from 1 January 1970. */
-interface WallDay {
+/** A day of the local calendar. */
+interface LocalDay {
+  /** Days since 1 January 1970. */
   day: number;
   year: number;
   /** From 0. */
@@ -107,12 +107,12 @@ interface WallDay {
 }
 
 interface Rule {
-  start: WallDay;
-  /** The days from `from` to before `to` of the k-th period; the first week begins where the rule does. */
+  start: LocalDay;
+  /** The days [from, to) of the k-th period; the first week begins at the start. */
   period(k: number): { from: number; to: number };
-  /** A period that ends before `day`, or the first one. */
+  /** The number of a period that ends before `day`, or 0. */
   periodBefore(day: number): number;
-  isOne(day: number): boolean;
+  matches(day: number): boolean;
   position: number | null;
   momentOf(day: number): number;
 }
@@ -120,7 +120,7 @@ interface Rule {
 const lastDay = dayOf(9999, 11, 31);
 
 function ruleOf({ frequency, interval, byweekday, bysetpos, start_date, timezone }: Schedule): Rule {
-  const { start, momentOf } = wallStart(start_date, timezone);
+  const { start, momentOf } = localStart(start_date, timezone);
   const named = new Set((byweekday ?? []).map((name) => weekdays.indexOf(name)));
   const isNamed = (day: number): boolean => named.has(weekdayOf(day));
   const rest = { start, momentOf, position: named.size > 0 && bysetpos ? bysetpos : null };
@@ -132,7 +132,7 @@ function ruleOf({ frequency, interval, byweekday, bysetpos, start_date, timezone
         ...rest,
         period: (k) => ({ from: start.day + k * interval, to: start.day + k * interval + 1 }),
         periodBefore: (day) => Math.max(0, Math.floor((day - start.day) / interval) - 1),
-        isOne: named.size > 0 ? isNamed : () => true,
+        matches: named.size > 0 ? isNamed : () => true,
       };
     case "weekly":
       return {
@@ -142,59 +142,59 @@ function ruleOf({ frequency, interval, byweekday, bysetpos, start_date, timezone
           return { from: Math.max(from, start.day), to: from + 7 };
         },
         periodBefore: (day) => Math.max(0, Math.floor((day - monday) / (7 * interval)) - 1),
-        isOne: named.size > 0 ? isNamed : (day) => weekdayOf(day) === weekdayOf(start.day),
+        matches: named.size > 0 ? isNamed : (day) => weekdayOf(day) === weekdayOf(start.day),
       };
     case "monthly":
       return {
         ...rest,
         period: (k) => monthSpan(months + k * interval, 1),
         periodBefore: (day) => {
-          const { year, month } = wallDay(day);
+          const { year, month } = localDay(day);
           return Math.max(0, Math.floor((year * 12 + month - months) / interval) - 1);
         },
-        isOne: named.size > 0 ? isNamed : (day) => wallDay(day).date === start.date,
+        matches: named.size > 0 ? isNamed : (day) => localDay(day).date === start.date,
       };
     case "yearly":
       return {
         ...rest,
         period: (k) => monthSpan((start.year + k * interval) * 12, 12),
-        periodBefore: (day) => Math.max(0, Math.floor((wallDay(day).year - start.year) / interval) - 1),
-        isOne: named.size > 0 ? isNamed : (day) => isAnniversary(wallDay(day), start),
+        periodBefore: (day) => Math.max(0, Math.floor((localDay(day).year - start.year) / interval) - 1),
+        matches: named.size > 0 ? isNamed : (day) => isAnniversary(localDay(day), start),
       };
   }
 }
 
-function daysIn({ isOne, position }: Rule, from: number, to: number): number[] {
+function daysIn({ matches, position }: Rule, from: number, to: number): number[] {
   const days: number[] = [];
-  for (let day = from; day < to; day++) if (isOne(day)) days.push(day);
+  for (let day = from; day < to; day++) if (matches(day)) days.push(day);
   if (position === null) return days;
   const one = days.at(position > 0 ? position - 1 : position);
   return one === undefined ? [] : [one];
 }
 
-function wallStart(start_date: string, timezone: string | null): Pick<Rule, "start" | "momentOf"> {
+function localStart(start_date: string, timezone: string | null): Pick<Rule, "start" | "momentOf"> {
   const moment = Math.floor(Date.parse(start_date) / 1000) * 1000;
   if (timezone === null || timezone === "UTC") {
     const day = Math.floor(moment / dayMs);
     const time = moment - day * dayMs;
-    return { start: wallDay(day), momentOf: (one) => one * dayMs + time };
+    return { start: localDay(day), momentOf: (one) => one * dayMs + time };
   }
-  const wall = Temporal.Instant.fromEpochMilliseconds(moment).toZonedDateTimeISO(timezone).toPlainDateTime();
-  const time = wall.toPlainTime();
+  const local = Temporal.Instant.fromEpochMilliseconds(moment).toZonedDateTimeISO(timezone).toPlainDateTime();
+  const time = local.toPlainTime();
   return {
-    start: wallDay(dayOf(wall.year, wall.month - 1, wall.day)),
+    start: localDay(dayOf(local.year, local.month - 1, local.day)),
     momentOf: (day) => {
-      const { year, month, date } = wallDay(day);
+      const { year, month, date } = localDay(day);
       const plain = Temporal.PlainDate.from({ year, month: month + 1, day: date }).toPlainDateTime(time);
       return plain.toZonedDateTime(timezone, { disambiguation: "compatible" }).epochMilliseconds;
     },
   };
 }
 
-/** The days of `count` months from the `first`, months counted from the year 0. */
+/** The days of `count` months from month `first`, counted in months since the year 0. */
 function monthSpan(first: number, count: number): { from: number; to: number } {
   const dayIn = (months: number): number => dayOf(Math.floor(months / 12), months % 12, 1);
-  // Further off a Date has no day to say; all that matters is that it is after the last.
+  // A Date cannot hold much later days; any day after the last has the same effect.
   if (first > 9999 * 12 + 11) return { from: lastDay + 1, to: lastDay + 1 };
   return { from: dayIn(first), to: dayIn(first + count) };
 }
@@ -203,16 +203,16 @@ function dayOf(year: number, month: number, date: number): number {
   return Math.round(new Date(0).setUTCFullYear(year, month, date) / dayMs);
 }
 
-function wallDay(day: number): WallDay {
+function localDay(day: number): LocalDay {
   const at = new Date(day * dayMs);
   return { day, year: at.getUTCFullYear(), month: at.getUTCMonth(), date: at.getUTCDate() };
 }
 
-/** From Monday, 0. */
+/** 0 is Monday. */
 function weekdayOf(day: number): number {
   return (((day + 3) % 7) + 7) % 7;
 }
 
-function isAnniversary(day: WallDay, start: WallDay): boolean {
+function isAnniversary(day: LocalDay, start: LocalDay): boolean {
   return day.month === start.month && day.date === start.date;
 }

@@ -1,13 +1,13 @@
-// Where subscriptions rest. Never shows one to another project.
+// The SQL of subscriptions and of the list of their deliveries.
 
-import { isoOf } from "../http/fields/field_time.ts";
-import { checkFits } from "../http/pages/long_page.ts";
-import { shownInTurns } from "../http/pages/sliced.ts";
-import { subscriptionLimits } from "./limits.ts";
 import { newUuid } from "../core/id.ts";
+import { isoOf } from "../http/fields/field_time.ts";
+import { checkFits } from "../http/pages/page.ts";
+import { shownInTurns } from "../http/pages/sliced.ts";
 import type { Postgres } from "../storage/postgres/postgres.ts";
 import { rowBytes, userJson } from "../storage/postgres/rows.ts";
 import { withoutAddress } from "./channels/address_list.ts";
+import { subscriptionLimits } from "./limits.ts";
 import type {
   Delivery,
   DeliveryStatus,
@@ -18,7 +18,7 @@ import type {
 } from "./model.ts";
 import { type Schedule, summaryOf } from "./schedule.ts";
 
-/** A subscription as it rests, with what replies do not show. */
+/** A subscription as stored, with the columns that replies do not show. */
 export interface StoredSubscription extends Schedule {
   id: number;
   project_id: number;
@@ -35,7 +35,7 @@ export interface StoredSubscription extends Schedule {
   disabled_at: Date | null;
 }
 
-/** Moments that clients gave, to the microsecond: the client's Date would round them. */
+/** Times from clients are read as text: a Date would round their microseconds. */
 function columns(sql: Postgres) {
   return sql`
     s.id, s.project_id, s.dashboard_id, s.insight_id, s.target_type, s.target_value, s.frequency, s.interval,
@@ -46,7 +46,7 @@ function columns(sql: Postgres) {
     ${userJson(sql, "u")} AS created_by`;
 }
 
-export interface SubscriptionFilter {
+interface SubscriptionFilter {
   project_id: number;
   deleted: boolean;
   insight?: number | undefined;
@@ -54,8 +54,8 @@ export interface SubscriptionFilter {
 }
 
 /**
- * A page of a project's subscriptions, newest first, and how many there are.
- * @throws Fault with `limit` as its attr where they are longer than httpLimits.pageBytesMax.
+ * A page of a project's subscriptions, newest first, and how many there are in all.
+ * @throws Fault with `limit` as its attr when the page is longer than httpLimits.pageBytesMax.
  */
 export async function listSubscriptions(
   sql: Postgres,
@@ -68,14 +68,14 @@ export async function listSubscriptions(
       AND (${insight ?? null}::integer IS NULL OR s.insight_id = ${insight ?? null})
       AND (${dashboard ?? null}::integer IS NULL OR s.dashboard_id = ${dashboard ?? null})`;
   const [counted] = await sql<{ count: number }[]>`SELECT count(*)::integer AS count ${where}`;
-  const asked = sql`
+  const statement = sql`
     SELECT ${columns(sql)} ${where} ORDER BY s.id DESC LIMIT ${page.limit} OFFSET ${page.offset}`;
-  checkFits(await rowBytes(sql, asked));
-  const rows = await sql<StoredSubscription[]>`${asked}`;
+  checkFits(await rowBytes(sql, statement));
+  const rows = await sql<StoredSubscription[]>`${statement}`;
   return { count: counted?.count ?? 0, subscriptions: await shownInTurns(rows, shownOf) };
 }
 
-/** One of a project, deleted ones too. */
+/** A subscription of the project, deleted or not; undefined when there is none. */
 export async function findSubscription(
   sql: Postgres,
   project_id: number,
@@ -87,16 +87,16 @@ export async function findSubscription(
   return row;
 }
 
-export interface Referred {
+interface SubscriptionReferences {
   insight?: number | null | undefined;
   dashboard?: number | null | undefined;
 }
 
-/** Which of what is named is no living thing of the project; undefined when all are. */
+/** Which reference is missing or deleted in the project; undefined when both exist. */
 export async function findMissing(
   sql: Postgres,
   project_id: number,
-  { insight = null, dashboard = null }: Referred,
+  { insight = null, dashboard = null }: SubscriptionReferences,
 ): Promise<"dashboard" | "insight" | undefined> {
   if (insight === null && dashboard === null) return undefined;
   const [found] = await sql<{ insight: boolean; dashboard: boolean }[]>`
@@ -109,15 +109,18 @@ export async function findMissing(
   return insight !== null && !found?.insight ? "insight" : undefined;
 }
 
-export interface Founding extends SubscriptionInput {
+interface NewSubscription extends SubscriptionInput {
   project_id: number;
   user_id: number;
   created_at: Date;
   next_delivery_date: Date | null;
 }
 
-/** Undefined when the project has subscriptionLimits.subscriptionsPerProjectMax of them. */
-export async function createSubscription(sql: Postgres, input: Founding): Promise<Subscription | undefined> {
+/** Creates a subscription; undefined when the project has subscriptionLimits.subscriptionsPerProjectMax of them. */
+export async function createSubscription(
+  sql: Postgres,
+  input: NewSubscription,
+): Promise<Subscription | undefined> {
   const { byweekday } = input;
   const [row] = await sql<{ id: number }[]>`
     INSERT INTO subscriptions (
@@ -137,15 +140,15 @@ export async function createSubscription(sql: Postgres, input: Founding): Promis
   return made && shownOf(made);
 }
 
-/** What changes; `next` only when the date does. */
+/** The changes of a subscription; `next` is given only when the next date changes. */
 export interface Revision {
   changes: SubscriptionUpdate;
   next?: Date | null;
 }
 
 /**
- * Reads a subscription, lets `decide` say what changes of it, and writes that: nobody else changes or claims it in
- * between. A change also gives a disabled one another chance. Undefined when there is none.
+ * Reads a subscription, and stores the changes that `decide` returns, in one transaction with a lock. A change also
+ * enables a disabled subscription again. Undefined when there is none.
  */
 export async function reviseSubscription(
   sql: Postgres,
@@ -154,7 +157,7 @@ export async function reviseSubscription(
   decide: (now: StoredSubscription) => Revision | Promise<Revision>,
 ): Promise<Subscription | undefined> {
   return await sql.begin(async (within) => {
-    // A transaction asks as a pool does.
+    // A transaction has the methods of a pool that are used here.
     const tx = within as unknown as Postgres;
     await tx`SELECT id FROM subscriptions WHERE id = ${id} AND project_id = ${project_id} FOR UPDATE`;
     const now = await findSubscription(tx, project_id, id);
@@ -190,7 +193,7 @@ interface DeliveryRow {
   created_at: Date;
 }
 
-/** A page of a subscription's deliveries, newest first, and how many there are. */
+/** A page of a subscription's deliveries, newest first, and how many there are in all. */
 export async function listDeliveries(
   sql: Postgres,
   subscription_id: number,
@@ -205,7 +208,7 @@ export async function listDeliveries(
   return { count: counted?.count ?? 0, deliveries: await shownInTurns(rows, shownDelivery) };
 }
 
-/** A delivery beside the schedule, due at once; undefined when subscriptionLimits.testDeliveriesMax are under way. */
+/** Adds a delivery that is due now; undefined when subscriptionLimits.testDeliveriesMax are unfinished. */
 export async function addTestDelivery(
   sql: Postgres,
   subscription_id: number,
@@ -235,7 +238,7 @@ function shownDelivery(row: DeliveryRow): Delivery {
   };
 }
 
-/** `….000000Z` as `…Z`. */
+/** Writes `….000000Z` as `…Z`. */
 function shortMoment(text: string): string {
   return text.replace(".000000Z", "Z");
 }
@@ -266,14 +269,14 @@ export function shownOf(row: StoredSubscription): Subscription {
   };
 }
 
-/** Takes a reader off a subscription by e-mail; the last one takes it along. False when there was nothing to do. */
+/** Removes a recipient from an e-mail subscription, and deletes it with the last one. False when nothing changed. */
 export async function removeAddress(sql: Postgres, id: number, address: string): Promise<boolean> {
   return await sql.begin(async (tx) => {
     const [row] = await tx<{ target_value: string }[]>`
       SELECT target_value FROM subscriptions WHERE id = ${id} AND target_type = 'email' FOR UPDATE`;
     const rest = row && withoutAddress(row.target_value, address);
     if (!row || rest === undefined || rest === row.target_value) return false;
-    // A subscription to nobody keeps its last address, to be told apart and brought back.
+    // A deleted subscription keeps its last address, so that it can be restored.
     if (rest === "") await tx`UPDATE subscriptions SET deleted = true WHERE id = ${id}`;
     else await tx`UPDATE subscriptions SET target_value = ${rest} WHERE id = ${id}`;
     return true;

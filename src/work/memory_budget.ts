@@ -1,5 +1,5 @@
 // A budget of bytes that everybody who holds request bodies in memory acquires them from, with a share for each
-// project. Never allocates anything itself.
+// project.
 
 import { Fault } from "../core/fault.ts";
 import { limits } from "../core/limits.ts";
@@ -224,4 +224,16 @@ export function openBodyMemory(bodyBytesMax: number, workers: number): MemoryBud
     bytesMax,
     shareBytesMax: Math.max(largest, bytesMax * workLimits.bodyMemoryShare),
   });
+}
+
+const budgets = new WeakMap<object, MemoryBudget>();
+
+/** From now on the memory of this request's body is acquired from `memory`. */
+export function chargeBody(request: object, memory: MemoryBudget): void {
+  budgets.set(request, memory);
+}
+
+/** What the memory of this request's body is acquired from; undefined when nobody charged it. */
+export function budgetOf(request: object): MemoryBudget | undefined {
+  return budgets.get(request);
 }

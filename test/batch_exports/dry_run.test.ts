@@ -8,7 +8,7 @@ import { openSecrets } from "../../src/access/secret.ts";
 import type { Destination } from "../../src/batch_exports/destinations/config.ts";
 import { probe } from "../../src/batch_exports/runs/deliver.ts";
 import { fullDestination } from "../../src/batch_exports/destinations/config.ts";
-import { batchExportRoutes } from "../../src/batch_exports/route.ts";
+import { batchExportRoutes } from "../../src/batch_exports/operations.ts";
 import { systemClock } from "../../src/core/clock.ts";
 import { exportLimits } from "../../src/batch_exports/limits.ts";
 import { silentLog as log } from "../../src/core/log.ts";

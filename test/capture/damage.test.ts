@@ -419,14 +419,6 @@ test("a ledger that is gone or empty is told, and its segments go on", async () 
   }
 });
 
-test("marks are not believed when an earlier version ran since, and finished what they tell of", async () => {
-  const left = await leave("live", "killed");
-  const folder = `${makeFolder()}/journal`;
-  left.files.delete(left.name);
-  putFiles(folder, left.files.set("ledger", Buffer.from("- 1700000000500\n")));
-  expect(recover(folder).damage.files).toBe(0);
-});
-
 test("files that are no segments are set aside by name, and the start goes on", async () => {
   const left = await leave("live", "killed");
   const folder = `${makeFolder()}/journal`;
@@ -437,30 +429,4 @@ test("files that are no segments are set aside by name, and the start goes on", 
   expect(errors).toMatchObject([
     { file: `${folder}/notes.segment`, kept: `${folder}/notes.segment.damaged` },
   ]);
-});
-
-test("segments of the second format are read whole, and their damage is told", () => {
-  const fixtures = `${import.meta.dir}/../fixtures/journal/second`;
-  const folder = `${makeFolder()}/journal`;
-  const files = filesOf(fixtures);
-  putFiles(folder, files);
-  const { segments, damage } = recover(folder);
-  expect(segments.map((segment) => [segment.lane, segment.rows])).toEqual(
-    [...lanes].toSorted().map((lane) => [lane, rows]),
-  );
-  expect(damage.files).toBe(0);
-  for (const { lane, path } of segments) {
-    const whole = files.get(basename(path))!;
-    for (let at = 0; at < whole.length; at++) {
-      const bytes = Buffer.from(whole);
-      bytes[at]! ^= 1 << (at % 8);
-      putFiles(folder, new Map([[basename(path), bytes]]));
-      const found = recover(folder);
-      const kept = found.segments.reduce((sum, segment) => sum + segment.rows, 0);
-      // The head's last bytes meant nothing.
-      const isRest = !isNative(lane) && at >= 17 && at < 24;
-      expect([lane, at, found.damage.files]).toEqual([lane, at, isRest ? 0 : 1]);
-      expect([lane, at, kept]).toEqual([lane, at, !isNative(lane) && at < 24 ? rows : rows - rowsEach]);
-    }
-  }
 });

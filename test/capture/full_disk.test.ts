@@ -24,10 +24,10 @@ function freeBytes(folder: string): number {
   return bavail * bsize;
 }
 
-/** Writes a file until the disk takes no more; returns its path. */
+/** Writes to a file until the disk takes no more, also what was freed since; returns its path. */
 function fill(folder: string): string {
   const path = `${folder}/filler`;
-  const file = openSync(path, "w");
+  const file = openSync(path, "a");
   try {
     for (const bytes = new Uint8Array(4096); ;) writeSync(file, bytes);
   } catch {
@@ -159,7 +159,10 @@ test.skipIf(!canMount)(
       const pending = await metric(server, "sluice_journal_pending_events");
       return pending + (await metric(server, 'sluice_events_stored_total{lane="live"}')) === acknowledged;
     });
-    await until(async () => freeBytes(disk) === 0 && (await readiness(server))[0] === 503);
+    await until(async () => {
+      fill(disk);
+      return freeBytes(disk) === 0 && (await readiness(server))[0] === 503;
+    });
     rmSync(filler);
     expect(await server.end("SIGTERM")).toBe(0);
 

@@ -4,12 +4,7 @@ import { afterAll, beforeEach, beforeAll, expect, test } from "bun:test";
 import { cpSync, existsSync, mkdirSync, writeFileSync } from "node:fs";
 import { readJournalIdentity, writeIdentity } from "../../src/capture/journal/identity/journal_identity.ts";
 import { type JournalPair, openPair } from "../../src/capture/journal/identity/journal_pair.ts";
-import {
-  claimJournal,
-  publishWatermark,
-  readRegistration,
-  registerJournal,
-} from "../../src/capture/journal/identity/store.ts";
+import { claimJournal, publishWatermark, registerJournal } from "../../src/capture/journal/identity/store.ts";
 import { systemClock } from "../../src/core/clock.ts";
 import { UserError } from "../../src/core/fault.ts";
 import { journalLimits } from "../../src/capture/journal/limits.ts";
@@ -19,6 +14,7 @@ import type { Postgres } from "../../src/storage/postgres/postgres.ts";
 import { type Accounts, openAccounts, startMsMax } from "../support/accounts.ts";
 import { cleanUp } from "../support/cleanup.ts";
 import { makeFolder } from "../support/folder.ts";
+import { identityOf } from "../support/journal.ts";
 
 afterAll(cleanUp, startMsMax);
 
@@ -107,20 +103,12 @@ test("a journal that left and comes back has its number still, and those after i
   expect(lines).toEqual([]);
 });
 
-test("a journal of an earlier version takes the database that knows it by name and number", async () => {
-  const folder = newFolder();
-  await sql`INSERT INTO journals (name, seen_at) VALUES ('grown', now())`;
-  await writeIdentity(folder, { name: "grown", number: 1 });
-  const pair = await started(folder, 5);
-  expect(pair.number).toBe(1);
-  const { database } = await readRegistration(sql, { name: "grown", number: 1 });
-  expect(readJournalIdentity(folder)?.bond).toMatchObject({ database, postgres: "host:5432/sluice" });
-});
+const strange = identityOf({ name: "strange", number: 1 });
 
-test("one that the database does not know is renewed when nothing waits, and its saved keys are gone", async () => {
+test("a journal of another database is renewed when nothing waits, and its saved keys are gone", async () => {
   await registerJournal(sql, { name: "somebody", holder: "b" });
   const folder = newFolder();
-  await writeIdentity(folder, { name: "strange", number: 1 });
+  await writeIdentity(folder, strange);
   writeFileSync(`${folder}/keys.json`, "{}");
   const journal = journalWith(0);
   const pair = await open(folder);
@@ -131,22 +119,15 @@ test("one that the database does not know is renewed when nothing waits, and its
   expect(lines.join()).toContain("another Postgres");
 });
 
-test("one that the database does not know is refused with what waits in it, and nothing of it changes", async () => {
+test("a journal of another database is refused with what waits in it, and nothing of it changes", async () => {
   const folder = newFolder();
-  await writeIdentity(folder, { name: "strange", number: 1 });
+  await writeIdentity(folder, strange);
   const pair = await open(folder);
   const refusing = pair.settle(journalWith(3));
   await expect(refusing).rejects.toBeInstanceOf(UserError);
   await expect(refusing).rejects.toThrow(`3 events in ${folder} wait for the Postgres`);
-  expect(readJournalIdentity(folder)).toEqual({ name: "strange", number: 1 });
+  expect(readJournalIdentity(folder)).toEqual(strange);
   expect(await numbers()).toEqual([]);
-});
-
-test("the embedded database beside a journal of an earlier version is its own, though the journal had left", async () => {
-  const folder = newFolder();
-  await writeIdentity(folder, { name: "grown", number: 1 });
-  expect((await started(folder, 3, embeddedAddress)).number).toBe(1);
-  expect((await registerJournal(sql, { name: "next", holder: "b" })).number).toBe(2);
 });
 
 test("a process whose journal another one has taken goes on under a new number, with what waits in it", async () => {

@@ -1,6 +1,12 @@
 import { afterAll, expect, test } from "bun:test";
+import { captureLimits } from "../../src/capture/limits.ts";
 import { yieldToEventLoop } from "../../src/core/clock.ts";
+import { DiskRoom, NoRoom } from "../../src/capture/journal/disk_room.ts";
+import { type Captured, capture } from "../../src/capture/pipeline.ts";
+import { ArenaPool } from "../../src/capture/receive/arena_pool.ts";
+import { ReceivedBody } from "../../src/capture/receive/received_body.ts";
 import { entryLength } from "../../src/capture/scan/event_fields.ts";
+import { silentLog } from "../../src/core/log.ts";
 import { limits } from "../../src/core/limits.ts";
 import { key, openDesk } from "../support/capture.ts";
 import { cleanUp } from "../support/cleanup.ts";
@@ -92,4 +98,63 @@ test("more events than an index holds are kept in parts, each once, when the end
   expect(desk.counts).toMatchObject({ accepted: count, malformed_event: 1, missing_distinct_id: 1 });
   const ids = new Set(desk.rows().map((row) => row["distinct_id"]));
   expect(ids.size).toBe(count);
+});
+
+const one = { api_key: key, event: "e", distinct_id: "d" };
+
+/** Room on the disk that runs `first` when the first group is written, and has none for that one. */
+function roomFailingOnce(first: () => void): DiskRoom {
+  const room = new DiskRoom({ folder: "/", log: silentLog });
+  let isFirst = true;
+  room.take = () => {
+    if (!isFirst) return;
+    isFirst = false;
+    first();
+    throw new NoRoom("no room");
+  };
+  return room;
+}
+
+test("another's group that could not be written refuses nobody whose rows are on the disk", async () => {
+  let second: Promise<Captured> | undefined;
+  const room = roomFailingOnce(() => {
+    const body = new ReceivedBody(new ArenaPool(1 << 20), Buffer.from(JSON.stringify(one)));
+    second = capture({ body, sent_at: Number.NaN, nameless: false }, desk.options);
+  });
+  const desk = openDesk({ room });
+  expect((await desk.send("/batch/", { api_key: key, batch: [one] })).status).toBe(503);
+  expect(await second).toMatchObject({ accepted: 1 });
+  expect(await desk.kept()).toMatchObject({ live: 1 });
+  expect(desk.counts).toMatchObject({ accepted: 1, refused: 1 });
+});
+
+test("a request is refused when the group that failed held its rows, though a later one was written", async () => {
+  const room = roomFailingOnce(() => {});
+  const desk = openDesk({ room, bodyBytesMax: 1 << 23 });
+  // Several slices, of which the first is in the group that another request starts.
+  const batch = Array.from({ length: 9000 }, () => ({ ...one, properties: { text: "x".repeat(250) } }));
+  const append = desk.journal.live.appendMany.bind(desk.journal.live);
+  let slices = 0;
+  desk.journal.live.appendMany = (...rows) => {
+    append(...rows);
+    if (++slices === 1) desk.journal.live.commit().catch(() => {});
+  };
+  expect((await desk.send("/batch/", { api_key: key, batch })).status).toBe(503);
+  expect(slices).toBeGreaterThan(1);
+  expect(desk.counts).toMatchObject({ accepted: 0, refused: 1 });
+});
+
+test("events that outgrow the index of a short body are each kept as they were sent", async () => {
+  const desk = openDesk();
+  const ids = (body: number) => Array.from({ length: 700 }, (_, i) => body * 1000 + i);
+  const engage = (body: number) =>
+    `[{"token":"${key}","distinct_id":-1},${ids(body).map((id) => `{"distinct_id":${id}}`)}]`;
+  const bodies = Array.from({ length: 9 }, (_, body) => engage(body));
+  for (const body of bodies) expect(body.length).toBeLessThan(captureLimits.arenaBodyBytesMin);
+  const replies = await Promise.all(bodies.map((body) => desk.send("/engage", body)));
+  expect(replies.map(({ status }) => status)).toEqual(bodies.map(() => 200));
+  await desk.kept();
+  const kept = desk.rows().map((row) => Number(row["distinct_id"]));
+  const sent = bodies.flatMap((_, body) => [-1, ...ids(body)]);
+  expect(kept.toSorted((a, b) => a - b)).toEqual(sent.toSorted((a, b) => a - b));
 });

@@ -1,8 +1,6 @@
 // Acknowledgement modes, refusals by ClickHouse and a full journal, in whole servers.
 
 import { expect, test } from "bun:test";
-import { copyFileSync, mkdirSync } from "node:fs";
-import { ask } from "../support/ask.ts";
 import { readConnection } from "../../src/storage/embedded/connection.ts";
 import { cleanUpEach } from "../support/cleanup.ts";
 import {
@@ -149,20 +147,4 @@ test("a process that stops with nothing left holds nobody up, and counts again b
   expect(await journals()).toEqual(both);
   await again.end("SIGKILL");
   expect(await journals()).toEqual(both);
-});
-
-test("what an earlier version left in its journal is stored", async () => {
-  const dataDir = makeFolder();
-  const name = "live-000329ef02fd7001.segment";
-  mkdirSync(`${dataDir}/journal`);
-  copyFileSync(`${import.meta.dir}/../fixtures/journal/${name}`, `${dataDir}/journal/${name}`);
-  const server = await startServer({}, dataDir);
-  await rested(server);
-  const { body } = await ask(server, "GET", "/api/projects/1/events/?event=kept&after=2023-01-01");
-  const results = body["results"] as { distinct_id: string; properties: { n: number } }[];
-  expect(results.map(({ distinct_id, properties }) => [distinct_id, properties.n])).toEqual([
-    ["a", 3],
-    ["b", 2],
-    ["a", 1],
-  ]);
 });

@@ -9,7 +9,7 @@ import { type FirstAccounts, openFirstAccounts, startMsMax } from "../support/ac
 
 let accounts: FirstAccounts;
 let printed: string[];
-let complained: string[];
+let errors: string[];
 
 beforeAll(async () => {
   accounts = await openFirstAccounts();
@@ -19,7 +19,7 @@ afterAll(() => accounts.close());
 
 beforeEach(() => {
   printed = [];
-  complained = [];
+  errors = [];
 });
 
 async function run(command: Command, ...args: string[]): Promise<number> {
@@ -32,7 +32,7 @@ async function run(command: Command, ...args: string[]): Promise<number> {
       SECRET_KEY: "a secret key for these tests",
     }),
     print: (line) => void printed.push(line),
-    complain: (line) => void complained.push(line),
+    printError: (line) => void errors.push(line),
     terminal: false,
   };
   return command.run(args, context);

@@ -1,5 +1,5 @@
 import { expect, test } from "bun:test";
-import { endOfWords, readWords, requiredTextOf, textOption } from "../../src/cli/args.ts";
+import { checkPositionals, readArguments, requiredText, optionalText } from "../../src/cli/args.ts";
 import { UserError } from "../../src/core/fault.ts";
 import { runSluice } from "../support/server.ts";
 
@@ -14,16 +14,16 @@ function complaint(work: () => unknown): UserError {
 }
 
 test("options with values, flags and other words are told apart", () => {
-  const words = readWords(["create", "--name", " Web shop ", "--json"], ["name"], ["json"]);
+  const words = readArguments(["create", "--name", " Web shop ", "--json"], ["name"], ["json"]);
   expect(words.positionals).toEqual(["create"]);
-  expect(textOption(words, "name")).toBe("Web shop");
+  expect(optionalText(words, "name")).toBe("Web shop");
   expect(words.values["json"]).toBe(true);
-  expect(textOption(readWords(["--name=x"], ["name"]), "name")).toBe("x");
+  expect(optionalText(readArguments(["--name=x"], ["name"]), "name")).toBe("x");
 });
 
 test("an unknown option and a missing value are wrong use, said in one sentence", () => {
   for (const args of [["--colour", "red"], ["--name"], ["--json=1"], ["-x"]]) {
-    const { exitCode, message } = complaint(() => readWords(args, ["name"], ["json"]));
+    const { exitCode, message } = complaint(() => readArguments(args, ["name"], ["json"]));
     expect(exitCode).toBe(2);
     expect(message).not.toContain("\n");
     expect(message.length).toBeGreaterThan(5);
@@ -31,13 +31,15 @@ test("an unknown option and a missing value are wrong use, said in one sentence"
 });
 
 test("an absent or blank required option is wrong use", () => {
-  expect(complaint(() => requiredTextOf(readWords([], ["name"]), "name")).message).toBe("--name is missing");
-  expect(complaint(() => requiredTextOf(readWords(["--name", " "], ["name"]), "name")).exitCode).toBe(2);
+  expect(complaint(() => requiredText(readArguments([], ["name"]), "name")).message).toBe(
+    "--name is missing",
+  );
+  expect(complaint(() => requiredText(readArguments(["--name", " "], ["name"]), "name")).exitCode).toBe(2);
 });
 
 test("a word too many is named", () => {
-  const words = readWords(["list", "all"], []);
-  expect(complaint(() => endOfWords(words, 1)).message).toBe('unexpected word "all"');
+  const words = readArguments(["list", "all"], []);
+  expect(complaint(() => checkPositionals(words, 1)).message).toBe('unexpected argument "all"');
 });
 
 test("without a command the usage is told as a complaint, with --help as an answer", async () => {

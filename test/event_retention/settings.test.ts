@@ -8,7 +8,7 @@ import { systemClock } from "../../src/core/clock.ts";
 import { silentLog } from "../../src/core/log.ts";
 import { openProblems } from "../../src/http/problem.ts";
 import { issueKey } from "../../src/personal_api_keys/store.ts";
-import { projectRoutes } from "../../src/projects/route.ts";
+import { projectRoutes } from "../../src/projects/operations.ts";
 import { addUser, type FirstAccounts, openFirstAccounts, startMsMax } from "../support/accounts.ts";
 
 let accounts: FirstAccounts;

@@ -2,8 +2,8 @@ import { expect, test } from "bun:test";
 import Type from "typebox";
 import { Fault } from "../../src/core/fault.ts";
 import { httpLimits } from "../../src/http/limits.ts";
-import { chargeBody, readChanges, readFields, readReplacement, receive } from "../../src/http/body.ts";
-import { MemoryBudget } from "../../src/work/memory_budget.ts";
+import { readChanges, readFields, readReplacement, receive } from "../../src/http/body.ts";
+import { chargeBody, MemoryBudget } from "../../src/work/memory_budget.ts";
 import { flag, integer, nullable, text } from "../../src/http/fields/field.ts";
 
 const schema = Type.Object({

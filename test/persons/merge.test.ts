@@ -107,21 +107,6 @@ test("a long chain in one segment is no quadratic matter, and projects keep apar
   );
 });
 
-test("a merge of what all visitors without a cookie share is refused, also one that an earlier version has noted", () => {
-  for (const kind of [mergeKind.identify, mergeKind.alias, mergeKind.dangerous]) {
-    for (const [from, into] of [
-      ["$posthog_cookieless", "alice"],
-      ["alice", "$posthog_cookieless"],
-    ] as const) {
-      const merge = { project_id: 1, kind, from, into, at: 1, created_at: 1 };
-      const other = { ...merge, from: "anon", into: "bob" };
-      const { added, moved, refused } = planMerges([merge, other], []);
-      expect(refused).toEqual([merge]);
-      expect([...added, ...moved].map(({ distinct_id }) => distinct_id).toSorted()).toEqual(["anon", "bob"]);
-    }
-  }
-});
-
 test("placeholders are nobody's id", () => {
   for (const one of [
     "",

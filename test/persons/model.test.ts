@@ -5,6 +5,8 @@ import fc from "fast-check";
 import type { ProjectKeys } from "../../src/access/project_keys.ts";
 import { type OpenedCapture, openCapture } from "../../src/capture/open.ts";
 import { capture } from "../../src/capture/pipeline.ts";
+import { ArenaPool } from "../../src/capture/receive/arena_pool.ts";
+import { ReceivedBody } from "../../src/capture/receive/received_body.ts";
 import { bytesOf } from "../../src/core/bytes.ts";
 import { systemClock } from "../../src/core/clock.ts";
 import { silentLog } from "../../src/core/log.ts";
@@ -162,7 +164,11 @@ async function send(
     clock: systemClock,
     ack: "journal" as const,
   };
-  const sent = { body, sent_at: Number.NaN, nameless: false };
+  const sent = {
+    body: new ReceivedBody(new ArenaPool(body.length), body),
+    sent_at: Number.NaN,
+    nameless: false,
+  };
   const { accepted } = await capture(sent, { ...options, recordingRetentionDays: 1 });
   expect(accepted).toBe(events.length);
 }

@@ -1,6 +1,8 @@
 import { afterAll, beforeAll, expect, test } from "bun:test";
 import { openCapture } from "../../src/capture/open.ts";
 import { capture } from "../../src/capture/pipeline.ts";
+import { ArenaPool } from "../../src/capture/receive/arena_pool.ts";
+import { ReceivedBody } from "../../src/capture/receive/received_body.ts";
 import { bytesOf } from "../../src/core/bytes.ts";
 import { systemClock } from "../../src/core/clock.ts";
 import { silentLog } from "../../src/core/log.ts";
@@ -271,7 +273,11 @@ test("while Postgres is away merges wait and events flow; then nothing of them i
   }));
   const { journal, book, groupTypes, salts } = opened;
   await capture(
-    { body: bytesOf(JSON.stringify({ api_key: "k", batch })), sent_at: Number.NaN, nameless: false },
+    {
+      body: new ReceivedBody(new ArenaPool(1), bytesOf(JSON.stringify({ api_key: "k", batch }))),
+      sent_at: Number.NaN,
+      nameless: false,
+    },
     {
       journal,
       book,

@@ -1,5 +1,5 @@
 import { describe, expect, test } from "bun:test";
-import { bucketsOf, later, shownMoment, dateSpanOf, startOf } from "../../src/query/date_range.ts";
+import { bucketsOf, addIntervals, zonedIso, dateSpanOf, startOf } from "../../src/query/date_range.ts";
 import { Fault } from "../../src/core/fault.ts";
 
 /** Wednesday the 3rd of April 2024, 15:30 in Berlin: three days after clocks were put forward. */
@@ -10,7 +10,7 @@ function span(date_from?: string | null, date_to?: string | null, hourly = false
     attr: "range",
     hourly,
   });
-  return [shownMoment(from), shownMoment(to)];
+  return [zonedIso(from), zonedIso(to)];
 }
 
 const tonight = "2024-04-04T00:00:00+02:00";
@@ -55,9 +55,9 @@ describe("a span", () => {
     const first = Date.UTC(2023, 0, 1, 23, 30);
     const { from } = dateSpanOf({ date_from: "all" }, today, { first, attr: "range" });
     const broken = dateSpanOf({ date_from: "all" }, today, { first: 1, attr: "range" });
-    expect(shownMoment(broken.from)).toBe("2000-01-01T00:00:00+01:00");
-    expect(shownMoment(from)).toBe("2023-01-02T00:00:00+01:00");
-    expect(shownMoment(dateSpanOf({ date_from: "all" }, today, { attr: "range" }).from)).toBe(
+    expect(zonedIso(broken.from)).toBe("2000-01-01T00:00:00+01:00");
+    expect(zonedIso(from)).toBe("2023-01-02T00:00:00+01:00");
+    expect(zonedIso(dateSpanOf({ date_from: "all" }, today, { attr: "range" }).from)).toBe(
       "2024-04-03T00:00:00+02:00",
     );
   });
@@ -112,7 +112,7 @@ describe("buckets", () => {
   });
 
   test("are counted from the first one, so that no month grows shorter for good", () => {
-    expect(later("month", at("2024-01-01T00:00"), 2).toPlainDate().toString()).toBe("2024-03-01");
-    expect(later("week", at("2024-03-24T00:00"), -1).toPlainDate().toString()).toBe("2024-03-17");
+    expect(addIntervals("month", at("2024-01-01T00:00"), 2).toPlainDate().toString()).toBe("2024-03-01");
+    expect(addIntervals("week", at("2024-03-24T00:00"), -1).toPlainDate().toString()).toBe("2024-03-17");
   });
 });

@@ -4,7 +4,7 @@ import { Fault } from "../../src/core/fault.ts";
 import { limits } from "../../src/core/limits.ts";
 import { queryLimits } from "../../src/query/limits.ts";
 import { openQueryEngine } from "../../src/query/engine.ts";
-import { openAsk } from "../../src/query/store.ts";
+import { openQueryRunner } from "../../src/query/store.ts";
 import { type ClickHouse, ClickHouseError } from "../../src/storage/clickhouse/clickhouse.ts";
 import type { Stores } from "../../src/storage/stores.ts";
 import { cleanUp } from "../support/cleanup.ts";
@@ -60,10 +60,10 @@ test("all statements of a query share its time, and none is asked when it is ove
       return Promise.resolve([]);
     },
   } as never;
-  const ask = openAsk(clickhouse, { now: () => 0, elapsed: () => elapsed });
-  for (let i = 0; i < 3; i++) await ask("SELECT 1", {});
+  const run = openQueryRunner(clickhouse, { now: () => 0, elapsed: () => elapsed });
+  for (let i = 0; i < 3; i++) await run("SELECT 1", {});
   expect(seconds).toEqual([10, 6, 2]);
-  expect((await faultOf(ask("SELECT 1", {})))[0]).toBe("invalid_input");
+  expect((await faultOf(run("SELECT 1", {})))[0]).toBe("invalid_input");
   expect(seconds).toHaveLength(3);
 });
 
@@ -136,12 +136,12 @@ describe("the real engine", () => {
 
   test("gives up on a statement that takes too long", async () => {
     let elapsed = 0;
-    const ask = openAsk(stores.clickhouse, { now: () => 0, elapsed: () => elapsed });
+    const run = openQueryRunner(stores.clickhouse, { now: () => 0, elapsed: () => elapsed });
     elapsed = limits.querySecondsMax * 1000 - 900;
     const slow = "SELECT count() AS n FROM numbers(1000000000000) WHERE sipHash64(number) = 1";
-    expect((await faultOf(ask(slow, {})))[0]).toBe("invalid_input");
+    expect((await faultOf(run(slow, {})))[0]).toBe("invalid_input");
     elapsed = 0;
-    expect(await ask("SELECT 1 AS n", {})).toEqual([{ n: 1 }] as never);
+    expect(await run("SELECT 1 AS n", {})).toEqual([{ n: 1 }] as never);
   });
 
   test("refuses a page of events whose properties are too big, and shows a smaller one", async () => {

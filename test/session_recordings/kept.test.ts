@@ -1,23 +1,18 @@
 // A 200 means kept, for pieces of recordings too: whatever dies in between, each is there once.
 
 import { expect, test } from "bun:test";
-import { copyFileSync, readdirSync } from "node:fs";
-import { join } from "node:path";
 import { deriveAgain } from "../../src/capture/store.ts";
-import { silentLog } from "../../src/core/log.ts";
 import {
   countRecordings,
   listRecordings,
   type RecordingFilter,
 } from "../../src/session_recordings/listing/store.ts";
-import { migrate } from "../../src/storage/migrate.ts";
 import { ask } from "../support/ask.ts";
 import { cleanUpEach } from "../support/cleanup.ts";
-import { makeFolder } from "../support/folder.ts";
 import { makeStoresFolder } from "../support/made_stores.ts";
 import { bodyOf, event, type Piece } from "../support/recordings.ts";
 import { post, rested, startServer, storesOf, until } from "../support/server.ts";
-import { openMadeStores, openTestStores } from "../support/stores.ts";
+import { openMadeStores } from "../support/stores.ts";
 
 cleanUpEach();
 
@@ -134,32 +129,4 @@ test("a list is in order however its recordings' pieces were stored, at its head
   const without = ["s4", "s0"];
   const rest = await list({ ...filter, from, to, without }, 10, 0);
   expect([rest.count, rest.recordings.length]).toEqual([3, 3]);
-});
-
-test("recordings of before there were days are on them after the start of this version", async () => {
-  const { sql, clickhouse } = await openTestStores();
-  const before = makeFolder();
-  const folder = join(import.meta.dir, "../../sql/clickhouse");
-  for (const name of readdirSync(folder)) {
-    if (name < "0008") copyFileSync(join(folder, name), join(before, name));
-  }
-  await migrate({ sql, clickhouse }, { log: silentLog, clickhouseDir: before });
-  await clickhouse.command(
-    `INSERT INTO snapshot_chunks (project_id, session_id, uuid, distinct_id, first_at, created_at, expires_at)
-     SELECT 1, concat('s', toString(number % 3)), generateUUIDv4(), 'd',
-       toDateTime64('2026-01-01 20:00:00', 6, 'UTC') + number * 3600, now64(6), now64(6) + 9999
-     FROM numbers(9)`,
-  );
-  await migrate({ sql, clickhouse }, { log: silentLog });
-  const filter = { project_id: 1, without: [] };
-  const listed = await listRecordings(clickhouse, filter, { limit: 2, offset: 0 }, () => {});
-  expect(listed.map(({ session_id, start_time }) => [session_id, start_time])).toEqual([
-    ["s2", "2026-01-01 22:00:00.000000"],
-    ["s1", "2026-01-01 21:00:00.000000"],
-  ]);
-  expect(await countRecordings(clickhouse, filter)).toBe(3);
-  const [days] = await clickhouse.query(
-    "SELECT count() AS count, uniqExact(day) AS days FROM session_recording_days",
-  );
-  expect(days).toEqual({ count: "6", days: "2" });
 });

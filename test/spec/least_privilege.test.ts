@@ -96,7 +96,8 @@ test("a subscription takes its own scope alone, as the API's description says", 
 test("the API's description names every scope of an operation", async () => {
   const { paths } = (await (await get(server, "/docs/json")).json()) as ApiDocument;
   const share = paths["/api/projects/{project_id}/session_recordings/{id}/sharing/"]?.["patch"];
-  expect(share?.["x-required-scopes"]).toEqual(["sharing_configuration:write", "session_recording:read"]);
+  const required = ["sharing_configuration:write", "session_recording:read"];
+  expect(share?.["x-required-scopes"]).toEqual(required);
   expect(share?.description).toContain("Scopes: `sharing_configuration:write`, `session_recording:read`.");
   const make = paths["/api/projects/{project_id}/subscriptions/"]?.["post"];
   expect(make?.description).toContain("Scope: `subscription:write`.");

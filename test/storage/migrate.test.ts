@@ -99,6 +99,21 @@ test("a store newer than the program, or a gap in the numbers, stops everything"
   await expect(migrate(stores, folders(gap, rows))).rejects.toThrow("0003_more.sql: expected 0002_name.sql");
 });
 
+test("a store that other files made is refused in one line that says what to do", async () => {
+  const stores = await emptyStores();
+  const way = "start with empty databases (embedded ones: an empty DATA_DIR) and import the events again";
+  const more = { "0002_more.sql": "SELECT 1;" };
+  await migrate(stores, folders({ ...things, ...more }, { ...rows, ...more }));
+  const other = { "0002_other.sql": "SELECT 1;" };
+  await expect(migrate(stores, folders({ ...things, ...other }, rows))).rejects.toThrow(
+    `another version of this program made the Postgres store (it has 0002_more.sql), and this one cannot read it; ${way}`,
+  );
+  const own = { ...things, ...more };
+  await expect(migrate(stores, folders(own, { ...rows, ...other }))).rejects.toThrow(
+    "made the ClickHouse store",
+  );
+});
+
 test("a Postgres file that fails leaves nothing of itself, and can be mended and run again", async () => {
   const stores = await emptyStores();
   const broken = { ...things, "0002_broken.sql": "CREATE TABLE half (id integer); SELECT nonsense;" };

@@ -6,7 +6,8 @@ import type { CookielessSetting, ProjectKeys } from "../../src/access/project_ke
 import type { UploadBounds } from "../../src/capture/receive/upload.ts";
 import { Salts } from "../../src/capture/cookieless/salts.ts";
 import { Journal } from "../../src/capture/journal/journal.ts";
-import { captureRoutes } from "../../src/capture/route.ts";
+import type { DiskRoom } from "../../src/capture/journal/disk_room.ts";
+import { type CaptureRouteOptions, captureRoutes } from "../../src/capture/route.ts";
 import { readSegment } from "../../src/capture/journal/segments/segment_reader.ts";
 import { WarningBook } from "../../src/capture/warnings/warning_book.ts";
 import { type Clock, systemClock } from "../../src/core/clock.ts";
@@ -22,6 +23,8 @@ export const key = "phc_only_key";
 export interface Desk {
   journal: Journal;
   book: WarningBook;
+  /** What its routes hand to the pipeline. */
+  options: CaptureRouteOptions;
   /** received, accepted, ignored, spikes, refused …, and each reason by its name. */
   counts: Record<string, number>;
   send(path: string, body?: unknown, headers?: Record<string, string>): Promise<Response>;
@@ -37,6 +40,8 @@ export interface DeskOptions {
   ack?: "journal" | "memory";
   bodyBytesMax?: number;
   journalBytesMax?: number;
+  /** How much the journal may write; as much as there is unless told. */
+  room?: DiskRoom;
   uploadBounds?: UploadBounds;
   memory?: MemoryBudget;
   /** Whether the project wants recordings. */
@@ -63,6 +68,7 @@ export function openDesk(options: DeskOptions = {}): Desk {
     bytesMax: options.journalBytesMax ?? 2 ** 40,
     clock,
     log: silentLog,
+    ...(options.room && { room: options.room }),
   });
   journal.open();
   later(async () => {
@@ -73,7 +79,7 @@ export function openDesk(options: DeskOptions = {}): Desk {
   const count = (name: string, more = 1): void => void (counts[name] = (counts[name] ?? 0) + more);
   const spiked = () => count("spikes");
   const book = new WarningBook({ lane: journal.warnings, spiked, clock, log: silentLog });
-  const app = captureRoutes({
+  const routeOptions: CaptureRouteOptions = {
     journal,
     book,
     groupTypes: { admit: () => true, bars: () => false, decided: () => [] },
@@ -104,7 +110,8 @@ export function openDesk(options: DeskOptions = {}): Desk {
     refused: () => count("refused"),
     failed: (thrown) => new Response(String(thrown), { status: 500 }),
     seconds: () => {},
-  });
+  };
+  const app = captureRoutes(routeOptions);
   const handle = async (request: Request): Promise<Response> => await app.handle(request);
   const send = (path: string, body?: unknown, headers: Record<string, string> = {}) => {
     const plain = typeof body === "string" || body instanceof Uint8Array;
@@ -133,7 +140,7 @@ export function openDesk(options: DeskOptions = {}): Desk {
         const frames = readSegment(`${folder}/${file}`)!.segment.batches.flatMap((batch) => batch.frames);
         return frames.flatMap(({ offset, length }) => readRows(bytes.subarray(offset, offset + length)));
       });
-  return { journal, book, counts, send, handle, kept, rows };
+  return { journal, book, options: routeOptions, counts, send, handle, kept, rows };
 }
 
 const keys: Omit<ProjectKeys, "records" | "cookieless"> = {

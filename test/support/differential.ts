@@ -4,9 +4,10 @@
 import fc from "fast-check";
 import { Block } from "../../src/capture/columns/block.ts";
 import type { Sending } from "../../src/capture/event/event.ts";
+import { CommitGroups, CommitWaiters } from "../../src/capture/journal/commit_waiters.ts";
 import type { EventLane } from "../../src/capture/journal/journal_room.ts";
 import type { Journal } from "../../src/capture/journal/journal.ts";
-import { appendSlices, appendEvents } from "../../src/capture/columns/append_events.ts";
+import { appendEvents } from "../../src/capture/columns/append_events.ts";
 import { entryLength } from "../../src/capture/scan/event_fields.ts";
 import { Outcomes, type Warning } from "../../src/capture/event/outcome.ts";
 import { yearOf } from "../../src/capture/columns/partition.ts";
@@ -25,29 +26,32 @@ import { bodies } from "./odd_bodies.ts";
 const decoder = new TextDecoder();
 const received = Date.UTC(2026, 0, 15, 12) * 1000;
 const arena = new ScanArena(1 << 20);
+const shared = new ScanArena(1 << 20, true);
 
 /** What became of a body: the complaint, or all that the scan says and the rows that were laid. */
 export type Outcome = Record<string, unknown>;
 
 /**
- * `fast`: in an arena; `borrowed`: in one that is ours only until the first turn of others, `sliceBytes` then does not matter.
+ * `fast`: in an arena; `isShared`: in one that is the body's only until the first turn of others.
  * `indexBytesMax`: of longer indexes the parts are laid, and their entries not told.
  */
 export async function outcomeOf(
   body: Uint8Array,
   fast: boolean,
   sliceBytes = 1 << 20,
-  borrowed = false,
+  isShared = false,
   indexBytesMax: number = limits.indexBytesMax,
 ): Promise<Outcome> {
   let bytes = body.slice();
-  if (fast) {
-    arena.body.set(bytes);
-    bytes = arena.close(bytes.length) as Uint8Array<ArrayBuffer>;
+  const held = fast ? (isShared ? shared : arena) : undefined;
+  if (held) {
+    held.body.set(bytes);
+    bytes = held.close(bytes.length) as Uint8Array<ArrayBuffer>;
   }
-  const scan = new BodyScanner(bytes, false, fast ? arena : undefined, indexBytesMax);
+  const scanner = new BodyScanner(bytes, { fast: held, indexBytesMax });
+  const scan = scanner.index;
   try {
-    while (!scan.advance(sliceBytes));
+    while (!scanner.advance(sliceBytes));
   } catch (thrown) {
     if (thrown instanceof Fault) return { fault: thrown.message };
     throw thrown;
@@ -63,15 +67,17 @@ export async function outcomeOf(
   groupTypes.learn([{ project_id: 7, names, allowed: null }]);
   const skew = 12_345_678;
   const sending: Sending = { project_id: 7, historical_migration: true, received, skew, groupTypes };
-  const merging = { append: (row: unknown) => merged.push(JSON.stringify(row)), crowded: false };
-  const journal = { stamp: () => received, merging, recordings: { failedGroups: 0 } } as unknown as Journal;
-  const recorder = new Recorder({ project_id: 7, received, journal, wanted: false, retentionDays: 1 });
+  const append = (row: unknown) => merged.push(JSON.stringify(row));
+  const merging = { append, crowded: false, openRows: 0 };
+  const journal = { stamp: () => received, merging } as unknown as Journal;
+  const groups = new CommitGroups();
+  const ofProject = { project_id: 7, received, wanted: false, retentionDays: 1 };
+  const recorder = new Recorder({ ...ofProject, journal, groups });
   // Turns begin at 0, so that the same event has the same.
   takeTurns(0x40000000 - takeTurns(0));
-  const into = lane as unknown as EventLane;
-  const appending = { scan, sending, warned, lane: into, journal, recorder, borrowed };
-  const columns = scan.isPartial ? appendSlices(appending) : appendEvents(appending);
-  if (borrowed && typeof columns !== "number") throw new Error("a short body was not laid at once");
+  const lanes = { next: () => lane as unknown as EventLane };
+  const columns = appendEvents({ scanner, sending, warned, lanes, groups, journal, recorder });
+  if (isShared && typeof columns !== "number") throw new Error("a short body was not laid at once");
   await columns;
   return {
     shape: scan.shape,
@@ -97,6 +103,7 @@ function told({ list, counts }: Outcomes<string>) {
 /** A lane that lays every row into a block of its year, and counts those that came in columns. */
 class CollectingLane {
   crowded = false;
+  group = new CommitWaiters();
   readonly #blocks = new Map<number, Block>();
 
   append(row: Row): void {

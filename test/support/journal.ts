@@ -1,6 +1,7 @@
 // A journal of a test's own, without stores, and rows for each of its lanes.
 
 import { Journal, type JournalOptions } from "../../src/capture/journal/journal.ts";
+import type { JournalIdentity } from "../../src/capture/journal/identity/journal_identity.ts";
 import { emptyRow, newUuidBytes } from "../../src/capture/event/row.ts";
 import type { LaneName } from "../../src/capture/journal/segments/segment.ts";
 import { FactsCollector } from "../../src/capture/recordings/snapshot_facts.ts";
@@ -61,4 +62,20 @@ function newUuid(place: number): Uint8Array {
   newUuidBytes(1_700_000_000_000, uuid, place);
   uuid.fill(7, 8, 13);
   return uuid;
+}
+
+/** An identity as a journal's first start writes it, but for what is given. */
+export function identityOf(given: Partial<JournalIdentity> = {}): JournalIdentity {
+  return {
+    name: "0190f1f2-0000-7000-8000-000000000001",
+    number: 12,
+    database: "0190f1f2-0000-7000-8000-00000000000d",
+    postgres: "host:5432/sluice",
+    holder: "a",
+    earlier: "",
+    life: 1,
+    renamed: "",
+    home: { host: "h", path: "/data", inodes: "1 2" },
+    ...given,
+  };
 }

@@ -1,7 +1,5 @@
 // Stores for tests: embedded ones, and a ClickHouse front of its own that plays the remote one and can be told to fail.
 
-import { cpSync, readdirSync } from "node:fs";
-import { join } from "node:path";
 import { silentLog } from "../../src/core/log.ts";
 import { chdbServerCommand, chdbServerEnv } from "../../src/storage/embedded/clickhouse.ts";
 import type { ServerFault } from "../../src/storage/chdb_server/fault.ts";
@@ -27,14 +25,6 @@ export async function openMadeStores(): Promise<Stores> {
   return openTestStores(await makeStoresFolder());
 }
 
-/** A folder of ClickHouse's migrations before `number`. */
-export function earlierMigrations(number: string): string {
-  const all = join(import.meta.dir, "../../sql/clickhouse");
-  const folder = makeFolder();
-  for (const name of readdirSync(all)) if (name < number) cpSync(join(all, name), join(folder, name));
-  return folder;
-}
-
 export interface TestFront {
   /** As CLICKHOUSE_URL says it. */
   url: string;
@@ -48,12 +38,22 @@ export interface TestFront {
   struck(): Promise<number>;
   /** Resolves when the process is gone. */
   end(signal?: NodeJS.Signals): Promise<void>;
+  /** Resolves when the process is gone by itself, to its exit code. */
+  ended: Promise<number>;
 }
 
-/** Starts ClickHouse as a process of its own; ends with the test file, if not before. */
-export async function startFront(dataDir: string = makeFolder(), port = 0): Promise<TestFront> {
+/**
+ * Starts ClickHouse as a process of its own; ends with the test file, if not before. No file of it grows beyond
+ * `fileKiB`: a write that would fails with EFBIG, as it fails with ENOSPC on a full disk.
+ */
+export async function startFront(
+  dataDir: string = makeFolder(),
+  port = 0,
+  fileKiB?: number,
+): Promise<TestFront> {
   const args = ["--data-dir", dataDir, "--port", String(port), "--password", frontPassword, "--faults"];
-  const child = Bun.spawn(chdbServerCommand(args), {
+  const bounded = ["bash", "-c", `trap "" XFSZ; ulimit -f ${fileKiB}; exec "$@"`, "bash"];
+  const child = Bun.spawn([...(fileKiB === undefined ? [] : bounded), ...chdbServerCommand(args)], {
     env: chdbServerEnv,
     cwd: dataDir,
     stdin: "ignore",
@@ -75,6 +75,7 @@ export async function startFront(dataDir: string = makeFolder(), port = 0): Prom
     clear: async () => void (await fetch(control, { method: "DELETE" })),
     struck: async () => ((await (await fetch(control)).json()) as { struck: number }).struck,
     end,
+    ended: child.exited,
   };
 }
 

@@ -6,10 +6,10 @@ import { openGate } from "../../src/access/gate.ts";
 import type { Clock } from "../../src/core/clock.ts";
 import { silentLog } from "../../src/core/log.ts";
 import { openProblems } from "../../src/http/problem.ts";
-import { subscriptionRoutes } from "../../src/subscriptions/route.ts";
+import { subscriptionRoutes } from "../../src/subscriptions/operations.ts";
 import { openMetrics } from "../../src/http/metrics/metrics.ts";
 import { type OpenedSubscriptions, openSubscriptions } from "../../src/subscriptions/open.ts";
-import type { DashboardView, InsightReader } from "../../src/subscriptions/report/report.ts";
+import type { DashboardView, ReportReader } from "../../src/subscriptions/report/report.ts";
 import type { InsightView } from "../../src/subscriptions/report/section.ts";
 import { linkRoutes } from "../../src/subscriptions/links/route.ts";
 import { openSecrets } from "../../src/access/secret.ts";
@@ -101,7 +101,7 @@ export interface Delivering extends OpenedSubscriptions {
 export interface DeliveringOptions {
   smtpUrl?: string | undefined;
   emailFrom?: string | undefined;
-  reader?: InsightReader;
+  reader?: ReportReader;
 }
 
 /** The work of a server process on the desk's Postgres; several may be open. */
@@ -148,7 +148,7 @@ export const signUps: InsightView = {
 };
 
 /** Answers every insight with the first, every dashboard with all. */
-export function readerOf(insights: InsightView[]): InsightReader {
+export function readerOf(insights: InsightView[]): ReportReader {
   const dashboard: DashboardView = { id: 1, name: "Board", insights };
   return {
     insight: (_project_id, id) => Promise.resolve(insights[0] && { ...insights[0], id }),

@@ -1,15 +1,13 @@
-// Backfills as they are asked for. Never looks for data: a range without any is taken, and its runs export nothing.
+// Backfills over HTTP. A range without any data is taken, and its runs export nothing.
 
 import type { Clock } from "../../core/clock.ts";
 import { Fault } from "../../core/fault.ts";
-import { readFields } from "../../http/body.ts";
 import { refusal } from "../../http/docs/document.ts";
-import { readLimit } from "../../http/pages/page.ts";
-import { limitParameter, queryParameter, reply, requestBody } from "../../http/fields/schema.ts";
+import { limitParameter, parameter } from "../../http/fields/query.ts";
+import { reply } from "../../http/fields/schema.ts";
+import { present, uuidOf } from "../../http/found.ts";
 import type { Postgres } from "../../storage/postgres/postgres.ts";
-import { endOfRange, readRange, runsIn } from "./backfill.ts";
-import { cancelBackfill, createBackfill, getBackfill, listBackfills } from "./store.ts";
-import { cursorPage, readCursor } from "../runs/cursor.ts";
+import type { StoredExport } from "../exports/store.ts";
 import { exportLimits } from "../limits.ts";
 import {
   backfillBody,
@@ -18,16 +16,10 @@ import {
   cancelledModel,
   startedBackfillModel,
 } from "../model.ts";
-import {
-  type ExportReply,
-  type ExportRequest,
-  exportOf,
-  idOf,
-  ok,
-  type Operation,
-  present,
-} from "../operation.ts";
-import { urlOf } from "../operation.ts";
+import { type AskedOfExports, exportOf, exportOperation } from "../operation.ts";
+import { cursorPage, readCursor } from "../runs/cursor.ts";
+import { endOfRange, readRange, runsIn } from "./backfill.ts";
+import { cancelBackfill, createBackfill, getBackfill, listBackfills } from "./store.ts";
 
 export interface BackfillParts {
   sql: Postgres;
@@ -36,91 +28,86 @@ export interface BackfillParts {
   wake: () => void;
 }
 
-export function backfillOperations(parts: BackfillParts): Operation[] {
+export function backfillOperations(parts: BackfillParts) {
   const { sql, clock } = parts;
   return [
     ...startOperations(parts),
-    {
+    exportOperation({
       method: "GET",
-      path: ":id/backfills/",
+      path: "batch_exports/:id/backfills/",
       scope: "batch_export:read",
-      detail: {
-        summary: "List an export's backfills, newest first",
-        parameters: [
-          queryParameter("cursor", "From a page's links."),
-          limitParameter("Backfills", exportLimits.backfillsPageDefault),
-        ],
-        responses: { 200: reply("The backfills.", backfillPageModel) },
+      summary: "List an export's backfills, newest first",
+      find: (asked) => exportOf(sql, asked),
+      query: {
+        cursor: parameter("From a page's links.", readCursor),
+        limit: limitParameter("Backfills", exportLimits.backfillsPageDefault),
       },
-      answer: async (asked) => {
-        const { id } = await exportOf(sql, asked);
-        const url = urlOf(asked);
-        const cursor = readCursor(url.searchParams);
-        const limit = readLimit(url.searchParams, exportLimits.backfillsPageDefault);
-        return ok(cursorPage(url, await listBackfills(sql, id, limit, cursor), limit, cursor));
-      },
-    },
-    {
+      replies: { 200: reply("The backfills.", backfillPageModel) },
+      answer: async ({ found, query: { cursor, limit }, url }) =>
+        cursorPage(url, await listBackfills(sql, found.id, limit, cursor), limit, cursor),
+    }),
+    exportOperation({
       method: "GET",
-      path: ":id/backfills/:backfill_id/",
+      path: "batch_exports/:id/backfills/:backfill_id/",
       scope: "batch_export:read",
-      detail: {
-        summary: "Get a backfill, with its progress",
-        responses: { 200: reply("It.", backfillModel) },
-      },
-      answer: async (asked) => ok(await backfillOf(sql, asked)),
-    },
-    {
+      summary: "Get a backfill, with its progress",
+      replies: { 200: reply("It.", backfillModel) },
+      answer: (asked) => backfillOf(sql, asked),
+    }),
+    exportOperation({
       method: "POST",
-      path: ":id/backfills/:backfill_id/cancel/",
+      path: "batch_exports/:id/backfills/:backfill_id/cancel/",
       scope: "batch_export:write",
-      detail: {
-        summary: "Cancel a backfill and what of it runs",
-        responses: { 200: reply("It is cancelled.", cancelledModel), 400: refusal(400) },
-      },
+      summary: "Cancel a backfill and what of it runs",
+      replies: { 200: reply("It is cancelled.", cancelledModel), 400: refusal(400) },
       answer: async (asked) => {
         const { id } = await backfillOf(sql, asked);
-        if (await cancelBackfill(sql, id, new Date(clock.now()))) return ok({ cancelled: true });
+        if (await cancelBackfill(sql, id, new Date(clock.now()))) return { cancelled: true };
         const { status } = await backfillOf(sql, asked);
         throw new Fault("invalid_input", `Cannot cancel a backfill that is in '${status}' status`);
       },
-    },
+    }),
   ];
 }
 
-function startOperations(parts: BackfillParts): Operation[] {
+function startOperations(parts: BackfillParts) {
   const start = {
     method: "POST",
     scope: "batch_export:write",
-    answer: (asked: ExportRequest) => startBackfill(parts, asked),
-  } as const;
-  const detail = {
     description:
       "One run for each interval from `start_at` up to `end_at`, the last one shorter where the range ends within " +
       "it, one after the other, beginning at once. Without `start_at` it begins with the first data; without " +
       "`end_at` it goes until now, and leaves the interval that has not ended to the schedule of an export that " +
       "is not paused.",
-    requestBody: requestBody(backfillBody, { partial: true }),
-    responses: { 200: reply("It was started.", startedBackfillModel) },
-  };
+    find: (asked: AskedOfExports & { params: { id: string } }) => exportOf(parts.sql, asked),
+    body: backfillBody,
+    replies: { 200: reply("It was started.", startedBackfillModel) },
+    answer: async ({ found, body }: { found: StoredExport; body: Parameters<typeof readRange>[0] }) =>
+      await startBackfill(parts, found, body),
+  } as const;
   return [
-    { ...start, path: ":id/backfills/", detail: { summary: "Export a range of the past", ...detail } },
-    {
+    exportOperation({
       ...start,
-      path: ":id/backfill/",
-      detail: { summary: "Export a range of the past; use backfills/ instead", deprecated: true, ...detail },
-    },
+      path: "batch_exports/:id/backfills/",
+      summary: "Export a range of the past",
+    }),
+    exportOperation({
+      ...start,
+      path: "batch_exports/:id/backfill/",
+      summary: "Export a range of the past; use backfills/ instead",
+      deprecated: true,
+    }),
   ];
 }
 
 async function startBackfill(
   { sql, clock, wake }: BackfillParts,
-  asked: ExportRequest,
-): Promise<ExportReply> {
-  const stored = await exportOf(sql, asked);
+  stored: StoredExport,
+  body: Parameters<typeof readRange>[0],
+): Promise<{ backfill_id: string }> {
   const { id, interval } = stored;
   const now = new Date(clock.now());
-  const range = readRange(await readFields(asked.request, backfillBody), now);
+  const range = readRange(body, now);
   const end = endOfRange(range, stored, now);
   const input = {
     batch_export_id: id,
@@ -133,10 +120,13 @@ async function startBackfill(
   };
   const backfill_id = await createBackfill(sql, input, now);
   wake();
-  return ok({ backfill_id });
+  return { backfill_id };
 }
 
-async function backfillOf(sql: Postgres, asked: ExportRequest) {
+async function backfillOf(
+  sql: Postgres,
+  asked: AskedOfExports & { params: { id: string; backfill_id: string } },
+) {
   const { id } = await exportOf(sql, asked);
-  return present(await getBackfill(sql, id, idOf(asked.params, "backfill_id")));
+  return present(await getBackfill(sql, id, uuidOf(asked.params.backfill_id)));
 }

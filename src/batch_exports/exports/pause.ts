@@ -1,49 +1,46 @@
-// Pausing exports and letting them go on. Never runs what was missed unless asked to.
+// Pausing exports and letting them go on. What was missed is run only when asked for.
 
 import type { Postgres } from "../../storage/postgres/postgres.ts";
-import { readFields } from "../../http/body.ts";
-import { reply, requestBody } from "../../http/fields/schema.ts";
+import { reply } from "../../http/fields/schema.ts";
 import { runsIn } from "../backfills/backfill.ts";
 import type { BackfillParts } from "../backfills/operations.ts";
 import { createBackfill } from "../backfills/store.ts";
 import { alignedBefore, intervalMs } from "../runs/interval.ts";
 import { pausedModel, unpauseBody } from "../model.ts";
-import { exportOf, ok, type Operation } from "../operation.ts";
+import { exportOf, exportOperation } from "../operation.ts";
 import { setPaused, type StoredExport } from "./store.ts";
 
-export function pauseOperations({ sql, clock, wake }: BackfillParts): Operation[] {
+export function pauseOperations({ sql, clock, wake }: BackfillParts) {
   return [
-    {
+    exportOperation({
       method: "POST",
-      path: ":id/pause/",
+      path: "batch_exports/:id/pause/",
       scope: "batch_export:write",
-      detail: { summary: "Pause a batch export", responses: { 200: reply("It is paused.", pausedModel) } },
-      answer: async (asked) => {
-        const { id } = await exportOf(sql, asked);
-        await setPaused(sql, id, true, new Date(clock.now()));
-        return ok({ paused: true });
+      summary: "Pause a batch export",
+      find: (asked) => exportOf(sql, asked),
+      replies: { 200: reply("It is paused.", pausedModel) },
+      answer: async ({ found }) => {
+        await setPaused(sql, found.id, true, new Date(clock.now()));
+        return { paused: true };
       },
-    },
-    {
+    }),
+    exportOperation({
       method: "POST",
-      path: ":id/unpause/",
+      path: "batch_exports/:id/unpause/",
       scope: "batch_export:write",
-      detail: {
-        summary: "Let a batch export go on",
-        description: "What was missed meanwhile is run only with `backfill`.",
-        requestBody: requestBody(unpauseBody, { partial: true }),
-        responses: { 200: reply("It goes on.", pausedModel) },
-      },
-      answer: async (asked) => {
-        const stored = await exportOf(sql, asked);
-        const { backfill } = await readFields(asked.request, unpauseBody);
+      summary: "Let a batch export go on",
+      description: "What was missed meanwhile is run only with `backfill`.",
+      find: (asked) => exportOf(sql, asked),
+      body: unpauseBody,
+      replies: { 200: reply("It goes on.", pausedModel) },
+      answer: async ({ found, body: { backfill } }) => {
         const now = new Date(clock.now());
-        const resumed = await setPaused(sql, stored.id, false, now);
-        if (resumed && backfill) await backfillMissed(sql, stored, now);
+        const resumed = await setPaused(sql, found.id, false, now);
+        if (resumed && backfill) await backfillMissed(sql, found, now);
         wake();
-        return ok({ paused: false });
+        return { paused: false };
       },
-    },
+    }),
   ];
 }
 

@@ -1,99 +1,84 @@
-// What was said while an export ran, as it is asked for. Never says anything itself.
+// What was said while an export ran, over HTTP.
 
-import { exportLimits } from "../limits.ts";
 import type { Clock } from "../../core/clock.ts";
 import { checkChoice, checkUuid, refuseUnstorable } from "../../http/fields/field_rule.ts";
-import { readMoment } from "../../http/pages/moment.ts";
-import { pageReply, readLimit, readPage } from "../../http/pages/page.ts";
-import {
-  listSchema,
-  momentParameter,
-  pageParameters,
-  queryParameter,
-  reply,
-} from "../../http/fields/schema.ts";
+import { momentParameter, pageParameters, parameter, type QueryValues } from "../../http/fields/query.ts";
+import { listSchema, reply } from "../../http/fields/schema.ts";
+import { present, uuidOf } from "../../http/found.ts";
+import { pageReply } from "../../http/pages/page.ts";
 import type { Postgres } from "../../storage/postgres/postgres.ts";
-import { type LogFilter, listLogs } from "./list_store.ts";
+import { exportLimits } from "../limits.ts";
 import { type LogLevel, logLevels, logModel } from "../model.ts";
-import { type ExportRequest, exportOf, idOf, ok, type Operation, present, urlOf } from "../operation.ts";
+import { exportOf, exportOperation, timestamptz } from "../operation.ts";
 import { getRun } from "../runs/list_store.ts";
+import { type LogFilter, listLogs } from "./list_store.ts";
 
-export interface LogParts {
-  sql: Postgres;
-  clock: Clock;
-}
-
-export function logOperations({ sql, clock }: LogParts): Operation[] {
-  const parameters = [
-    queryParameter("level", `Of ${logLevels.join(", ")}: several with commas, or given again.`),
-    queryParameter("search", "Only messages with this text, in any case."),
-    momentParameter("after", "Only later lines: ISO 8601, or relative like -7d."),
-    momentParameter("before", "Only earlier lines, likewise."),
-    ...pageParameters("Lines", exportLimits.logsPageDefault),
-  ];
-  const responses = { 200: reply("The lines.", listSchema(logModel)) };
-  const instance = queryParameter("instance_id", "Only lines of this run.", {
-    type: "string",
-    format: "uuid",
-  });
+export function logOperations({ sql, clock }: { sql: Postgres; clock: Clock }) {
+  const query = logQuery(clock);
+  const replies = { 200: reply("The lines.", listSchema(logModel)) };
+  const lines = async (url: URL, own: LogFilter, { after, before, ...asked }: QueryValues<typeof query>) => {
+    const filter = { ...asked, ...own, after: timestamptz(after), before: timestamptz(before) };
+    const { count, lines } = await listLogs(sql, { ...filter, levels: asked.level }, asked);
+    return pageReply(url, asked, count, lines);
+  };
   return [
-    {
+    exportOperation({
       method: "GET",
-      path: ":id/logs/",
+      path: "batch_exports/:id/logs/",
       scope: "batch_export:read",
-      detail: {
-        summary: "Read an export's log, newest first",
-        parameters: [...parameters, instance],
-        responses,
-      },
-      answer: async (asked) => {
-        const { id } = await exportOf(sql, asked);
-        const said = urlOf(asked).searchParams.get("instance_id");
-        const run_id = said ? checkUuid(said, ["instance_id"]) : undefined;
-        return await linesOf(sql, asked, { batch_export_id: id, run_id }, clock);
-      },
-    },
-    {
+      summary: "Read an export's log, newest first",
+      find: (asked) => exportOf(sql, asked),
+      query: { ...query, instance_id: instanceParameter },
+      replies,
+      answer: ({ found: { id }, query, url }) =>
+        lines(url, { batch_export_id: id, run_id: query.instance_id }, query),
+    }),
+    exportOperation({
       method: "GET",
-      path: ":id/runs/:run_id/logs/",
+      path: "batch_exports/:id/runs/:run_id/logs/",
       scope: "batch_export:read",
-      detail: { summary: "Read a run's log, newest first", parameters, responses },
-      answer: async (asked) => {
+      summary: "Read a run's log, newest first",
+      find: async (asked) => {
         const { id } = await exportOf(sql, asked);
-        const run = present(await getRun(sql, id, idOf(asked.params, "run_id")));
-        return await linesOf(sql, asked, { batch_export_id: id, run_id: run.id }, clock);
+        return { batch_export_id: id, run: present(await getRun(sql, id, uuidOf(asked.params.run_id))) };
       },
-    },
+      query,
+      replies,
+      answer: ({ found: { batch_export_id, run }, query, url }) =>
+        lines(url, { batch_export_id, run_id: run.id }, query),
+    }),
   ];
 }
 
-async function linesOf(sql: Postgres, asked: ExportRequest, own: LogFilter, clock: Clock) {
-  const url = urlOf(asked);
-  const query = url.searchParams;
-  const moment = (name: string) => {
-    const text = readMoment(query, name, clock);
-    return text && `${text}+00`;
+function logQuery(clock: Clock) {
+  return {
+    level: parameter(`Of ${logLevels.join(", ")}: several with commas, or given again.`, levelsIn),
+    search: parameter("Only messages with this text, in any case.", (query, name) => {
+      const search = query.get(name) || undefined;
+      if (search !== undefined) refuseUnstorable(search, [name]);
+      return search;
+    }),
+    after: momentParameter("Only later lines: ISO 8601, or relative like -7d.", clock),
+    before: momentParameter("Only earlier lines, likewise.", clock),
+    ...pageParameters("Lines", exportLimits.logsPageDefault),
   };
-  const search = query.get("search") || undefined;
-  if (search !== undefined) refuseUnstorable(search, ["search"]);
-  const filter = {
-    ...own,
-    levels: levelsIn(query),
-    search,
-    after: moment("after"),
-    before: moment("before"),
-  };
-  const page = { ...readPage(query), limit: readLimit(query, exportLimits.logsPageDefault) };
-  const { count, lines } = await listLogs(sql, filter, page);
-  return ok(pageReply(url, page, count, lines));
 }
 
-function levelsIn(query: URLSearchParams): LogLevel[] | undefined {
+const instanceParameter = parameter(
+  "Only lines of this run.",
+  (query, name) => {
+    const said = query.get(name);
+    return said ? checkUuid(said, [name]) : undefined;
+  },
+  { type: "string", format: "uuid" },
+);
+
+function levelsIn(query: URLSearchParams, name: string): LogLevel[] | undefined {
   const said = query
-    .getAll("level")
+    .getAll(name)
     .flatMap((text) => text.split(","))
     .map((text) => text.trim().toUpperCase())
     .filter((text) => text !== "");
   if (said.length === 0) return undefined;
-  return said.map((text) => checkChoice(logLevels, text, ["level"]) as LogLevel);
+  return said.map((text) => checkChoice(logLevels, text, [name]) as LogLevel);
 }

@@ -1,18 +1,16 @@
-// Runs as they are asked for: looked at, cancelled, run again. Never starts one by itself: what is run again is a
-// backfill of its interval.
+// Runs over HTTP: looked at, cancelled, run again. What is run again is a backfill of its interval.
 
-import { Fault } from "../../core/fault.ts";
-import { runLimits } from "./limits.ts";
 import type { Clock } from "../../core/clock.ts";
-import { readMoment } from "../../http/pages/moment.ts";
+import { Fault } from "../../core/fault.ts";
 import { refusal } from "../../http/docs/document.ts";
-import { readLimit } from "../../http/pages/page.ts";
-import { limitParameter, momentParameter, queryParameter, reply } from "../../http/fields/schema.ts";
+import { limitParameter, momentParameter, parameter, type QueryValues } from "../../http/fields/query.ts";
+import { reply } from "../../http/fields/schema.ts";
+import { present, uuidOf } from "../../http/found.ts";
 import type { Postgres } from "../../storage/postgres/postgres.ts";
 import { intervalNamed } from "../backfills/backfill.ts";
 import type { BackfillParts } from "../backfills/operations.ts";
 import { createBackfill } from "../backfills/store.ts";
-import { cursorPage, readCursor } from "./cursor.ts";
+import type { StoredExport } from "../exports/store.ts";
 import {
   cancelledModel,
   openStatuses,
@@ -21,77 +19,79 @@ import {
   runPageModel,
   startedBackfillModel,
 } from "../model.ts";
-import { type ExportRequest, exportOf, idOf, ok, type Operation, present, urlOf } from "../operation.ts";
+import { type AskedOfExports, exportOf, exportOperation, timestamptz } from "../operation.ts";
+import { cursorPage, readCursor } from "./cursor.ts";
+import { runLimits } from "./limits.ts";
 import { cancelRun, getRun, listRuns, type RunFilter } from "./list_store.ts";
-import type { StoredExport } from "../exports/store.ts";
 
-export function runOperations(parts: BackfillParts): Operation[] {
+export function runOperations(parts: BackfillParts) {
   return [...readOperations(parts), ...changeOperations(parts)];
 }
 
-function readOperations({ sql, clock }: BackfillParts): Operation[] {
+function readOperations({ sql, clock }: BackfillParts) {
   return [
-    {
+    exportOperation({
       method: "GET",
-      path: ":id/runs/",
+      path: "batch_exports/:id/runs/",
       scope: "batch_export:read",
-      detail: {
-        summary: "List an export's runs, newest first",
-        parameters: [
-          momentParameter("after", "Runs made since: ISO 8601, or relative; -7d unless said."),
-          momentParameter("before", "Runs made until, likewise."),
-          momentParameter("start", "Runs whose interval begins then or later; leaves `after` unset."),
-          momentParameter("end", "Runs whose interval ends then or earlier; leaves `after` unset."),
-          queryParameter("ordering", "Falling with a minus before it; -created_at unless said.", {
-            type: "string",
-            enum: [...orderings],
-          }),
-          queryParameter("cursor", "From a page's links."),
-          limitParameter("Runs", runLimits.runsPageDefault),
-        ],
-        responses: { 200: reply("The runs.", runPageModel) },
+      summary: "List an export's runs, newest first",
+      find: (asked) => exportOf(sql, asked),
+      query: runQuery(clock),
+      replies: { 200: reply("The runs.", runPageModel) },
+      answer: async ({ found, query, url }) => {
+        const { cursor, limit } = query;
+        const rows = await listRuns(sql, filterOf(query, found.id, clock), limit, cursor);
+        return cursorPage(url, rows, limit, cursor);
       },
-      answer: async (asked) => {
-        const { id } = await exportOf(sql, asked);
-        const url = urlOf(asked);
-        const cursor = readCursor(url.searchParams);
-        const limit = readLimit(url.searchParams, runLimits.runsPageDefault);
-        const rows = await listRuns(sql, filterOf(url.searchParams, id, clock), limit, cursor);
-        return ok(cursorPage(url, rows, limit, cursor));
-      },
-    },
-    {
+    }),
+    exportOperation({
       method: "GET",
-      path: ":id/runs/:run_id/",
+      path: "batch_exports/:id/runs/:run_id/",
       scope: "batch_export:read",
-      detail: { summary: "Get a run", responses: { 200: reply("The run.", runModel) } },
-      answer: async (asked) => ok((await runOf(sql, asked)).run),
-    },
+      summary: "Get a run",
+      replies: { 200: reply("The run.", runModel) },
+      answer: async (asked) => (await runOf(sql, asked)).run,
+    }),
   ];
 }
 
 const orderings = new Set(["created_at", "-created_at", "data_interval_start", "-data_interval_start"]);
 
-function filterOf(query: URLSearchParams, batch_export_id: string, clock: Clock): RunFilter {
-  const ordering = query.get("ordering") || "-created_at";
-  if (!orderings.has(ordering)) {
-    const detail = "Order by created_at or data_interval_start, with a minus before it for falling.";
-    throw new Fault("invalid_choice", detail, { attr: "ordering" });
-  }
-  const moment = (name: string) => {
-    const text = readMoment(query, name, clock);
-    return text && `${text}+00`;
+function runQuery(clock: Clock) {
+  return {
+    after: momentParameter("Runs made since: ISO 8601, or relative; -7d unless said.", clock),
+    before: momentParameter("Runs made until, likewise.", clock),
+    start: momentParameter("Runs whose interval begins then or later; leaves `after` unset.", clock),
+    end: momentParameter("Runs whose interval ends then or earlier; leaves `after` unset.", clock),
+    ordering: parameter("Falling with a minus before it; -created_at unless said.", readOrdering, {
+      type: "string",
+      enum: [...orderings],
+    }),
+    cursor: parameter("From a page's links.", readCursor),
+    limit: limitParameter("Runs", runLimits.runsPageDefault),
   };
-  const starts_from = moment("start");
-  const ends_by = moment("end");
-  const weekAgo = `${new Date(clock.now() - weekMs).toISOString()}`;
-  const byInterval = starts_from !== undefined || ends_by !== undefined;
+}
+
+function readOrdering(query: URLSearchParams, name: string): string {
+  const ordering = query.get(name) || "-created_at";
+  if (orderings.has(ordering)) return ordering;
+  const detail = "Order by created_at or data_interval_start, with a minus before it for falling.";
+  throw new Fault("invalid_choice", detail, { attr: name });
+}
+
+function filterOf(
+  { after, before, start, end, ordering }: QueryValues<ReturnType<typeof runQuery>>,
+  batch_export_id: string,
+  clock: Clock,
+): RunFilter {
+  const weekAgo = new Date(clock.now() - weekMs).toISOString();
+  const byInterval = start !== undefined || end !== undefined;
   return {
     batch_export_id,
-    created_after: moment("after") ?? (byInterval ? undefined : weekAgo),
-    created_before: moment("before"),
-    starts_from,
-    ends_by,
+    created_after: timestamptz(after) ?? (byInterval ? undefined : weekAgo),
+    created_before: timestamptz(before),
+    starts_from: timestamptz(start),
+    ends_by: timestamptz(end),
     order: ordering.endsWith("created_at") ? "created_at" : "data_interval_start",
     descending: ordering.startsWith("-"),
   };
@@ -99,31 +99,27 @@ function filterOf(query: URLSearchParams, batch_export_id: string, clock: Clock)
 
 const weekMs = 7 * 24 * 3_600_000;
 
-function changeOperations({ sql, clock, wake }: BackfillParts): Operation[] {
+function changeOperations({ sql, clock, wake }: BackfillParts) {
   return [
-    {
+    exportOperation({
       method: "POST",
-      path: ":id/runs/:run_id/cancel/",
+      path: "batch_exports/:id/runs/:run_id/cancel/",
       scope: "batch_export:write",
-      detail: {
-        summary: "Cancel a run",
-        responses: { 200: reply("It is cancelled.", cancelledModel), 400: refusal(400) },
-      },
+      summary: "Cancel a run",
+      replies: { 200: reply("It is cancelled.", cancelledModel), 400: refusal(400) },
       answer: async (asked) => {
         const { run } = await runOf(sql, asked);
-        if (await cancelRun(sql, run.id, new Date(clock.now()))) return ok({ cancelled: true });
+        if (await cancelRun(sql, run.id, new Date(clock.now()))) return { cancelled: true };
         const { status } = (await runOf(sql, asked)).run;
         throw new Fault("invalid_input", `Cannot cancel a run that is in '${status}' status`);
       },
-    },
-    {
+    }),
+    exportOperation({
       method: "POST",
-      path: ":id/runs/:run_id/retry/",
+      path: "batch_exports/:id/runs/:run_id/retry/",
       scope: "batch_export:write",
-      detail: {
-        summary: "Run an interval again, as a backfill of its own",
-        responses: { 200: reply("It was started.", startedBackfillModel), 400: refusal(400) },
-      },
+      summary: "Run an interval again, as a backfill of its own",
+      replies: { 200: reply("It was started.", startedBackfillModel), 400: refusal(400) },
       answer: async (asked) => {
         const { run, stored } = await runOf(sql, asked);
         if (openStatuses.includes(run.status)) {
@@ -131,9 +127,9 @@ function changeOperations({ sql, clock, wake }: BackfillParts): Operation[] {
         }
         const backfill_id = await runAgain(sql, stored, run, new Date(clock.now()));
         wake();
-        return ok({ backfill_id });
+        return { backfill_id };
       },
-    },
+    }),
   ];
 }
 
@@ -147,7 +143,10 @@ async function runAgain(sql: Postgres, stored: StoredExport, run: Run, now: Date
   return await createBackfill(sql, { batch_export_id: stored.id, interval, total_runs, ...range }, now);
 }
 
-async function runOf(sql: Postgres, asked: ExportRequest): Promise<{ stored: StoredExport; run: Run }> {
+async function runOf(
+  sql: Postgres,
+  asked: AskedOfExports & { params: { id: string; run_id: string } },
+): Promise<{ stored: StoredExport; run: Run }> {
   const stored = await exportOf(sql, asked);
-  return { stored, run: present(await getRun(sql, stored.id, idOf(asked.params, "run_id"))) };
+  return { stored, run: present(await getRun(sql, stored.id, uuidOf(asked.params.run_id))) };
 }

@@ -1,9 +1,11 @@
-// Rows of a scanned body, laid into the open blocks of its lane, slice by slice. Never decides where they go on.
+// Appends the events of a scanned body to the open blocks of its lane, slice by slice.
 
+import type { Block } from "./block.ts";
 import { yieldToEventLoop } from "../../core/clock.ts";
 import { captureLimits } from "../limits.ts";
 import { mergeKind } from "../../persons/merge.ts";
 import { type Sending, readEvent } from "../event/event.ts";
+import type { CommitGroups } from "../journal/commit_waiters.ts";
 import type { Journal } from "../journal/journal.ts";
 import type { EventLane } from "../journal/journal_room.ts";
 import { entryLength, field } from "../scan/event_fields.ts";
@@ -12,79 +14,87 @@ import type { MergeRow } from "../flush/merge_row.ts";
 import type { Recorder } from "../recordings/recorder.ts";
 import { type Row, emptyRow, takeTurns } from "../event/row.ts";
 import type { BodyScanner } from "../scan/body_scanner.ts";
+import type { EventIndex } from "../scan/event_index.ts";
 import type { ScanArena } from "../wasm/scan_arena.ts";
 import { isLongSnapshot } from "../recordings/snapshot.ts";
 import { rangeText } from "../scan/byte_range.ts";
 import { aheadMicrosMax } from "../scan/timestamp.ts";
 
 export interface Appending {
-  scan: BodyScanner;
+  scanner: BodyScanner;
   sending: Sending;
   /** What is odd about rows that were taken is added here. */
   warned: Outcomes<Warning>;
-  lane: EventLane;
-  /** Which lane takes the next slice; `lane` unless told. */
-  nextLane?: () => EventLane;
+  /** Chooses the lane of the next slice. */
+  lanes: { next(): EventLane };
+  /** The groups that hold the rows. */
+  groups: CommitGroups;
   journal: Journal;
   /** Takes what is no event but a piece of a recording. */
   recorder: Recorder;
-  /** The scan's arena is only ours until the first turn of others: the body is short, and laid at once. */
-  borrowed?: boolean;
+}
+
+/** What goes on from slice to slice. */
+interface Course extends Appending {
+  index: EventIndex;
+  lane: EventLane;
 }
 
 /**
- * Lays every event that is one into its year's open block, and adds the others to scan.ignored; between slices
- * others get their turn. Within a slice plain events come first. Returns how many were laid: at once, when one
- * slice the slow way was all.
+ * Appends every event of a scanned body to its year's open block, and adds the others to index.ignored; within a slice
+ * plain events come first. Returns how many were appended: at once for a short body, else when others had their turns
+ * between slices.
  */
 export function appendEvents(appending: Appending): number | Promise<number> {
-  const { scan, lane, journal, recorder } = appending;
-  if (scan.count === 0) return 0;
-  if (scan.arena && !appending.borrowed) return appendRest({ through: 0, rows: 0 }, appending);
-  const first = scan.arena
-    ? appendBorrowed(scan.arena, appending)
-    : appendSlice(0, journal.stamp(), appending);
-  const crowded = recorder.crowded || lane.crowded || journal.merging.crowded;
-  return first.through === scan.count && !crowded ? first.rows : appendRest(first, appending);
+  const { index } = appending.scanner;
+  return index.isPartial ? appendParts(appending) : appendIndex(appending, index);
 }
 
 /** The same for a body that was indexed in part only: part by part. */
-export async function appendSlices(appending: Appending): Promise<number> {
-  const { scan } = appending;
+async function appendParts(appending: Appending): Promise<number> {
+  const { scanner } = appending;
   let rows = 0;
-  while (scan.nextPart()) {
+  while (scanner.nextPart()) {
     do await yieldToEventLoop();
-    while (!scan.advance(captureLimits.sliceBytesMax));
-    rows += await appendEvents(appending);
+    while (!scanner.advance(captureLimits.sliceBytesMax));
+    rows += await appendIndex(appending, scanner.index);
   }
   return rows;
 }
 
+function appendIndex(appending: Appending, index: EventIndex): number | Promise<number> {
+  const { journal, recorder } = appending;
+  if (index.count === 0) return 0;
+  const course: Course = { ...appending, index, lane: appending.lanes.next() };
+  if (index.fast && !index.isShared) return appendRest({ through: 0, rows: 0 }, course);
+  const first = index.fast ? appendAtOnce(index.fast, course) : appendSlice(0, journal.stamp(), course);
+  const crowded = recorder.crowded || course.lane.crowded || journal.merging.crowded;
+  return first.through === index.count && !crowded ? first.rows : appendRest(first, course);
+}
+
 /** Goes on behind the first slice, if there was one. */
-async function appendRest(first: Slice, appending: Appending): Promise<number> {
-  const { scan, journal, recorder } = appending;
+async function appendRest(first: Slice, course: Course): Promise<number> {
+  const { index, journal, recorder } = course;
   let next = first.through;
   let accepted = first.rows;
   let writing: Promise<unknown> | undefined;
   for (;;) {
     if (recorder.crowded) await recorder.makeRoom();
-    const lane = (appending.lane = appending.nextLane?.() ?? appending.lane);
+    const lane = (course.lane = course.lanes.next());
     if (lane.crowded || journal.merging.crowded) {
-      // One group is laid while the one before it is on its way to the disk.
+      // Rows are appended to one group while the one before it is on its way to the disk.
       const before = writing;
-      writing = commitAll(lane, journal);
-      writing.catch(() => {});
-      // What could not be written shows in the lanes' failedGroups.
-      await before?.catch(() => {});
+      writing = Promise.allSettled([lane.commit(), journal.merging.commit()]);
+      await before;
     }
-    if (next === scan.count) return accepted;
+    if (next === index.count) return accepted;
     if (next > 0) await yieldToEventLoop();
     const created = journal.stamp();
-    const slice = scan.arena
-      ? await appendFast(scan.arena, next, created, appending)
-      : isLongSnapshot(scan, next * entryLength)
-        ? await appendLong(next, created, takeTurns(1), appending)
-        : appendSlice(next, created, appending);
+    const slice = index.fast
+      ? await appendFast(index.fast, next, created, course)
+      : isLongSnapshot(index, next * entryLength)
+        ? await appendLong(next, created, takeTurns(1), course)
+        : appendSlice(next, created, course);
     next += slice.through;
     accepted += slice.rows;
   }
@@ -97,39 +107,34 @@ interface Slice {
 }
 
 /** One slice the fast way: columns of plain rows by year, and the other entries one by one. */
-async function appendFast(
-  arena: ScanArena,
-  first: number,
-  from: number,
-  appending: Appending,
-): Promise<Slice> {
-  const { scan, journal } = appending;
+async function appendFast(fast: ScanArena, first: number, from: number, course: Course): Promise<Slice> {
+  const { index, journal } = course;
   let created = from;
   // Behind others' turn rows are stamped anew: the journal may have told that it has nothing older than now.
   const letOthers = async () => {
     await yieldToEventLoop();
     created = journal.stamp();
   };
-  const { through, turn } = judgeSlice(arena, first, appending);
+  const { through, turn } = judgeSlice(fast, first, course);
   let rows = 0;
-  for (let year = 0; year < arena.years; year += captureLimits.yearsAtOnceMax) {
+  for (let year = 0; year < fast.years; year += captureLimits.yearsAtOnceMax) {
     if (year > 0) await letOthers();
-    const to = Math.min(arena.years, year + captureLimits.yearsAtOnceMax);
-    rows += appendYears(arena, { first, turn, created, year, to }, appending);
+    const to = Math.min(fast.years, year + captureLimits.yearsAtOnceMax);
+    rows += appendYears(fast, { first, turn, created, year, to }, course);
   }
   let [slow, slowBytes] = [0, 0];
-  for (let i = 0; i < arena.slow; i++) {
-    const place = arena.slowAt(i);
+  for (let i = 0; i < fast.slow; i++) {
+    const place = fast.slowAt(i);
     const at = (first + place) * entryLength;
-    if (isLongSnapshot(scan, at)) {
-      rows += (await appendLong(first + place, created, turn + place, appending)).rows;
+    if (isLongSnapshot(index, at)) {
+      rows += (await appendLong(first + place, created, turn + place, course)).rows;
       created = journal.stamp();
       [slow, slowBytes] = [0, 0];
       continue;
     }
-    if (appendOne(at, created, turn + place, appending)) rows++;
+    rows += appendOne(at, created, turn + place, course);
     slow++;
-    slowBytes += scan.entries[at + field.item + 1]! - scan.entries[at + field.item]!;
+    slowBytes += index.entries[at + field.item + 1]! - index.entries[at + field.item]!;
     if (slow < captureLimits.slowSliceRowsMax && slowBytes < captureLimits.slowSliceBytesMax) continue;
     [slow, slowBytes] = [0, 0];
     await letOthers();
@@ -138,17 +143,17 @@ async function appendFast(
 }
 
 /** A short body the same way, whole and at once. */
-function appendBorrowed(arena: ScanArena, appending: Appending): Slice {
-  const { count } = appending.scan;
-  const created = appending.journal.stamp();
+function appendAtOnce(fast: ScanArena, course: Course): Slice {
+  const { count } = course.index;
+  const created = course.journal.stamp();
   let first = 0;
   let rows = 0;
   while (first < count) {
-    const { through, turn } = judgeSlice(arena, first, appending);
-    rows += appendYears(arena, { first, turn, created, year: 0, to: arena.years }, appending);
-    for (let i = 0; i < arena.slow; i++) {
-      const place = arena.slowAt(i);
-      if (appendOne((first + place) * entryLength, created, turn + place, appending)) rows++;
+    const { through, turn } = judgeSlice(fast, first, course);
+    rows += appendYears(fast, { first, turn, created, year: 0, to: fast.years }, course);
+    for (let i = 0; i < fast.slow; i++) {
+      const place = fast.slowAt(i);
+      rows += appendOne((first + place) * entryLength, created, turn + place, course);
     }
     first += through;
   }
@@ -157,45 +162,42 @@ function appendBorrowed(arena: ScanArena, appending: Appending): Slice {
 
 /** How many entries are of this slice; `turn`: that of its first entry. */
 function judgeSlice(
-  arena: ScanArena,
+  fast: ScanArena,
   first: number,
-  { scan, sending }: Appending,
+  { index, sending }: Course,
 ): { through: number; turn: number } {
-  const through = arena.judge(first, scan.count, sending, sending.received + aheadMicrosMax);
+  const through = fast.judge(first, index.count, sending, sending.received + aheadMicrosMax);
   return { through, turn: takeTurns(through) };
 }
 
 /** The plain rows of some years of a slice, in columns; returns how many. */
 function appendYears(
-  arena: ScanArena,
+  fast: ScanArena,
   slice: { first: number; turn: number; created: number; year: number; to: number },
-  { sending, lane }: Appending,
+  { sending, lane, groups }: Course,
 ): number {
   const { first, turn, created, to } = slice;
   let rows = 0;
   for (let { year } = slice; year < to; year++) {
-    const columns = arena.lay(first, year, sending, created, turn);
-    lane.appendMany(
-      arena.yearAt(year),
-      columns.rows,
-      (block) => block.appendColumns(columns),
-      sending.project_id,
-    );
+    const columns = fast.writeColumns(first, year, sending, created, turn);
+    const append = (block: Block) => block.appendColumns(columns);
+    lane.appendMany(fast.yearAt(year), columns.rows, append, sending.project_id);
     rows += columns.rows;
   }
+  if (rows > 0) groups.join(lane);
   return rows;
 }
 
 /** One slice the slow way, before the first entry that is long. */
-function appendSlice(first: number, created: number, appending: Appending): Slice {
-  const { entries, count } = appending.scan;
+function appendSlice(first: number, created: number, course: Course): Slice {
+  const { entries, count } = course.index;
   const last = Math.min(count, first + captureLimits.slowSliceRowsMax);
   const bytesEnd = entries[first * entryLength + field.item]! + captureLimits.slowSliceBytesMax;
   let at = first;
   let rows = 0;
   for (; at < last && entries[at * entryLength + field.item]! <= bytesEnd; at++) {
-    if (isLongSnapshot(appending.scan, at * entryLength)) break;
-    if (appendOne(at * entryLength, created, takeTurns(1), appending)) rows++;
+    if (isLongSnapshot(course.index, at * entryLength)) break;
+    rows += appendOne(at * entryLength, created, takeTurns(1), course);
   }
   return { through: at - first, rows };
 }
@@ -204,57 +206,57 @@ function appendSlice(first: number, created: number, appending: Appending): Slic
 const row = emptyRow();
 
 /** Entry number `which`, a long one: if it is a piece of a recording, others get their turn while it is read. */
-async function appendLong(
-  which: number,
-  created: number,
-  turn: number,
-  appending: Appending,
-): Promise<Slice> {
-  const { scan, sending, recorder } = appending;
+async function appendLong(which: number, created: number, turn: number, course: Course): Promise<Slice> {
   const at = which * entryLength;
-  row.created_at = created;
-  row.turn = turn;
-  const read = readEvent(scan, at, sending, row);
-  const reason = read === "snapshot" ? await recorder.takeLong(scan, at) : read;
-  return { through: 1, rows: appendRead(at, read, reason, appending) ? 1 : 0 };
+  const read = readRow(at, created, turn, course);
+  if (read !== "recording") return { through: 1, rows: finishRow(at, read, course) };
+  ignore(at, await course.recorder.takeLong(course.index, at), course);
+  return { through: 1, rows: 0 };
 }
 
-/** True when the entry at `at` was laid, false when it was ignored or is a piece of a recording. */
-function appendOne(at: number, created: number, turn: number, appending: Appending): boolean {
-  const { scan, sending, recorder } = appending;
-  row.created_at = created;
-  row.turn = turn;
-  const read = readEvent(scan, at, sending, row);
-  return appendRead(at, read, read === "snapshot" ? recorder.take(scan, at) : read, appending);
+/** Appends the entry at `at`; returns 0 when it was ignored or is a piece of a recording, else 1. */
+function appendOne(at: number, created: number, turn: number, course: Course): number {
+  const read = readRow(at, created, turn, course);
+  if (read !== "recording") return finishRow(at, read, course);
+  ignore(at, course.recorder.take(course.index, at), course);
+  return 0;
 }
 
-/** `read`: what reading the row said; `reason`: why nothing of it was taken at all. */
-function appendRead(
-  at: number,
-  read: Reason | undefined,
-  reason: Reason | undefined,
-  appending: Appending,
-): boolean {
-  const { scan, warned, lane, journal } = appending;
-  if (reason) scan.ignored.add(scan.entries[at + field.ordinal]!, reason, scan.entries, at);
-  if (read) return false;
+function readRow(at: number, created: number, turn: number, course: Course): ReturnType<typeof readEvent> {
+  const { index, sending, journal, groups } = course;
+  const { openRows } = journal.merging;
+  row.created_at = created;
+  row.turn = turn;
+  const read = readEvent(index, at, sending, row);
+  // A type of groups that is named for the first time is sent along with merges.
+  if (journal.merging.openRows !== openRows) groups.join(journal.merging);
+  return read;
+}
+
+/** Appends what readRow() has read, unless there is a reason not to; returns how many rows. */
+function finishRow(at: number, reason: Reason | undefined, course: Course): number {
+  if (reason) return ignore(at, reason, course);
+  const { index, warned, lane, journal, groups } = course;
   lane.append(row);
-  if (row.merge !== mergeKind.none) journal.merging.append(mergeOf(row));
-  if (row.warned !== 0) noteWarnings(scan, at, warned);
-  return true;
+  groups.join(lane);
+  if (row.merge !== mergeKind.none) {
+    journal.merging.append(mergeOf(row));
+    groups.join(journal.merging);
+  }
+  if (row.warned !== 0) noteWarnings(index, at, warned);
+  return 1;
 }
 
-function noteWarnings(scan: BodyScanner, at: number, warned: Outcomes<Warning>): void {
+function ignore(at: number, reason: Reason | undefined, { index }: Course): 0 {
+  if (reason) index.ignored.add(index.entries[at + field.ordinal]!, reason, index.entries, at);
+  return 0;
+}
+
+function noteWarnings(index: EventIndex, at: number, warned: Outcomes<Warning>): void {
   for (const warning of warnings) {
     if ((row.warned & warningBit[warning]) === 0) continue;
-    warned.add(scan.entries[at + field.ordinal]!, warning, scan.entries, at, row.uuid);
+    warned.add(index.entries[at + field.ordinal]!, warning, index.entries, at, row.uuid);
   }
-}
-
-/** Merges are as safe as their events; what another request left in their lane goes along. */
-function commitAll(lane: EventLane, { merging }: Journal): Promise<unknown> {
-  if (merging.openRows + merging.writingRows === 0) return lane.commit();
-  return Promise.all([lane.commit(), merging.commit()]);
 }
 
 /** An anonymous id comes under the identified one, an event's id under its alias, and dangerously the other way. */

@@ -50,7 +50,7 @@ export class Block implements LaneBlock<Row> {
     return textBytes + identityBytes + captureLimits.rowBytesGuess;
   }
 
-  /** Takes plain rows that were laid in columns already; returns about how many bytes they weigh. */
+  /** Takes plain rows that are columns already; returns about how many bytes they weigh. */
   appendColumns(columns: ColumnBatch): number {
     const { rows, bytes } = columns;
     const before = this.#namesBytes();

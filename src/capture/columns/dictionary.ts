@@ -1,4 +1,4 @@
-// A block's dictionary of names that repeat: events, property keys, types of groups. Never holds a name twice.
+// A block's dictionary of names that repeat: events, property keys, types of groups; each once.
 
 import { ByteColumn, writeLowCardinality } from "../../storage/native/native.ts";
 import { type Offsets, writeLowCardinalityArrays } from "../../storage/native/native_arrays.ts";

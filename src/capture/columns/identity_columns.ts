@@ -56,7 +56,7 @@ export class IdentityColumns {
     return this.#values.length + this.#groupKeys.length - before + changes.count * 2;
   }
 
-  /** The same for many rows that were laid in columns already, from number `rowNumber` on. */
+  /** The same for many rows that are columns already, from number `rowNumber` on. */
   appendColumns(rowNumber: number, { rows, bytes, identity }: ColumnBatch): number {
     if (!identity) return 0;
     this.#used = true;

@@ -1,30 +1,30 @@
-// The calendar day that a moment is of in a time zone, and which days' events are taken. Keeps a formatter a zone.
+// Calendar days in time zones, and the days whose events are accepted. Keeps one formatter for each zone.
 
 import { cookielessLimits } from "./limits.ts";
 
 export interface Day {
   /** YYYY-MM-DD. */
   date: string;
-  /** When it begins in its zone, in milliseconds since 1970. */
+  /** When the day begins in its zone, in milliseconds since 1970. */
   from: number;
 }
 
 export const dayMs = 86_400_000;
 
 /**
- * The day of `millis` in a zone of the time zone database; undefined when there is no zone of this name. Where the
- * clocks jump over midnight, the day begins behind the jump.
+ * The day of `millis` in a zone of the time zone database; undefined when there is no such zone. Where clocks jump over
+ * midnight, the day begins after the jump.
  */
 export function dayIn(zone: string, millis: number): Day | undefined {
   const known = zoneOf(zone);
   if (!known) return undefined;
   const { format, last } = known;
-  // Nearly all events of a zone are of one day.
+  // Nearly all events of a zone are of the same day.
   if (last && millis >= last.from && millis < last.from + shortestDayMs) return last;
   const date = format.format(millis).slice(0, 10);
   const midnight = Date.parse(`${date}T00:00:00Z`);
   const first = midnight - offsetAt(format, millis);
-  // The offset in force then may be another one, and before the jump one more.
+  // The offset may differ at the beginning of the day, and before a jump of the clocks.
   const candidates = [
     first,
     midnight - offsetAt(format, first),
@@ -35,12 +35,12 @@ export function dayIn(zone: string, millis: number): Day | undefined {
   return known.last;
 }
 
-/** No day is shorter, however its clocks are set, in ms. */
+/** No day is shorter than this, whatever clocks do, in ms. */
 const shortestDayMs = 20 * 3_600_000;
-/** Clocks are set by an hour or two, in ms. */
+/** Clocks jump by an hour or two at most, in ms. */
 const jumpMsMax = 3 * 3_600_000;
 
-/** Whether events of a day are taken at `now` (ms since 1970): it has begun somewhere, and is not long over. */
+/** Whether events of a day are accepted at `now` (ms since 1970): it has begun somewhere, and ended not long ago. */
 export function isTaken(date: string, now: number): boolean {
   const begins = Date.parse(`${date}T00:00:00Z`);
   return (
@@ -49,12 +49,12 @@ export function isTaken(date: string, now: number): boolean {
   );
 }
 
-/** Whether a moment may be of a day whose events are taken at `now`, whatever its zone; both in milliseconds. */
+/** Whether a time may be of a day whose events are accepted at `now`, in any zone; both in milliseconds. */
 export function mayBeTaken(millis: number, now: number): boolean {
   return millis > now - cookielessLimits.cookielessDayEndsMs - dayMs && millis < now + 3 * dayMs;
 }
 
-/** The days (YYYY-MM-DD, in order) that a salt is kept for at `now`, in ms since 1970: six at most. */
+/** The days (YYYY-MM-DD, in order) for which salts are kept at `now` (ms since 1970): six at most. */
 export function saltedDays(now: number): string[] {
   const oldest = now - cookielessLimits.cookielessDayEndsMs - cookielessLimits.saltKeptMs;
   const newest = now - cookielessLimits.cookielessDayBeginsMs + cookielessLimits.saltMadeAheadMs;
@@ -73,23 +73,23 @@ function offsetAt(format: Intl.DateTimeFormat, millis: number): number {
 
 interface Zone {
   format: Intl.DateTimeFormat;
-  /** The day that was asked for last. */
+  /** The day of the last call. */
   last: Day | undefined;
 }
 
-/** By the zone's name in small letters: there are some 600, however they are spelled. */
+/** By the zone's name in lower case; there are some 600. */
 const zones = new Map<string, Zone>();
 
 function zoneOf(zone: string): Zone | undefined {
-  // A longer one is none, and would be copied for nothing.
+  // There are no longer names.
   if (zone.length > zoneCharsMax) return undefined;
   const name = zone.toLowerCase();
   const known = zones.get(name);
   if (known) return known;
-  // Offsets like +01:00 are taken by the runtime, but they are no zones, and there are many.
+  // The runtime also accepts offsets like +01:00, which are no zones, and too many to keep formatters for.
   if (!/^[a-z][a-z0-9_+\-/]*$/.test(name)) return undefined;
   try {
-    // Swedish writes as ISO 8601 does.
+    // The Swedish format is that of ISO 8601.
     const format = new Intl.DateTimeFormat("sv-SE", { ...fields, timeZone: name });
     const made: Zone = { format, last: undefined };
     zones.set(name, made);

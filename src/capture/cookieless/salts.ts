@@ -1,5 +1,5 @@
-// The salts of the days whose events are taken, in memory: the same in every process, made a day ahead, forgotten when
-// their day is over. Captures never wait for Postgres; without salts they are refused until it has answered.
+// The salts of days whose events are accepted, in memory: the same in every process, made a day ahead, forgotten when
+// their day is over. Captures do not wait for Postgres; cookieless events are refused while a salt is missing.
 
 import type { Clock } from "../../core/clock.ts";
 import { withinMs } from "../../core/deadline.ts";
@@ -10,7 +10,7 @@ import { type Ticking, every } from "../../work/tick.ts";
 import { dayMs, saltedDays } from "./day.ts";
 import { type SaltSource, saltSource } from "./store.ts";
 
-/** Salts by day (YYYY-MM-DD); never changed once it is handed out. */
+/** Salts by day (YYYY-MM-DD). */
 export type SaltsByDay = ReadonlyMap<string, Uint8Array>;
 
 export interface SaltsOptions {
@@ -24,7 +24,7 @@ export class Salts {
   readonly #clock: Clock;
   readonly #log: Log;
   #days: SaltsByDay = new Map();
-  /** There is a salt for every day whose events are taken between these, in milliseconds since 1970. */
+  /** From when until when there is a salt for every accepted day, in milliseconds since 1970. */
   #wholeFrom = 0;
   #wholeUntil = 0;
   #ticking: Ticking | undefined;
@@ -36,7 +36,7 @@ export class Salts {
     this.#log = log;
   }
 
-  /** Asks once, cookielessLimits.saltReadMsMax at most, and then whenever a salt is missing or over. */
+  /** Asks Postgres once, for at most saltReadMsMax, and then whenever a salt is missing or expired. */
   async open(): Promise<void> {
     await this.look();
     this.#ticking = every(
@@ -47,23 +47,22 @@ export class Salts {
     );
   }
 
-  /** All there are now. */
   get days(): SaltsByDay {
     return this.#days;
   }
 
-  /** Whether there is a salt for every day whose events are taken at `now`, in milliseconds since 1970. */
+  /** Whether there is a salt for every day whose events are accepted at `now`, in milliseconds since 1970. */
   isWhole(now: number): boolean {
     return now >= this.#wholeFrom && now < this.#wholeUntil;
   }
 
-  /** Asks Postgres when a salt is missing, and forgets those that are over. Never rejects. */
+  /** Forgets expired salts, and asks Postgres when one is missing. Does not reject. */
   async look(): Promise<void> {
     const now = this.#clock.now();
     const days = saltedDays(now);
     const kept = new Map([...this.#days].filter(([day]) => days.includes(day)));
     if (kept.size === this.#days.size && kept.size === days.length) return;
-    // First of all, and whether Postgres answers or not: what is over is not known here any more.
+    // Expired salts go first, whether Postgres answers or not.
     this.#take(kept, days, now);
     const fresh = days.map(() => crypto.getRandomValues(new Uint8Array(saltBytes)));
     try {
@@ -97,7 +96,7 @@ export class Salts {
   }
 }
 
-/** As many as the hash has. */
+/** As many as SHA-256 has. */
 const saltBytes = 32;
 
 export async function openSalts(sql: Postgres, clock: Clock, log: Log): Promise<Salts> {

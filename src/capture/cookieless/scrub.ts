@@ -1,13 +1,13 @@
-// An event written anew without what may tell whose it is: user agent and address go, ids are replaced. All other
-// members stay byte by byte.
+// Rewrites a cookieless event without what identifies its visitor: user agent and address are removed, ids replaced.
+// All other members stay byte by byte.
 
 import { bytesOf } from "../../core/bytes.ts";
 import { ByteColumn } from "../../storage/native/native.ts";
 import { type KnownKeys, field, itemKeys, knownKeys, slotOf, slotOfEscaped } from "../scan/event_fields.ts";
-import { pastBlanks, pastString, pastValue } from "../scan/json_value.ts";
+import { Members, pastValue } from "../../core/json/json_skipper.ts";
 import type { Visitor } from "./visitor.ts";
 
-/** Members of `properties` that matter here. */
+/** The members of `properties` that matter here. */
 const part = {
   $ip: 0,
   $raw_user_agent: 1,
@@ -25,15 +25,15 @@ const part = {
 } as const;
 const partKeys = knownKeys(part);
 
-const told = [part.$ip, part.$raw_user_agent, part.$cookieless_extra];
+const secret = [part.$ip, part.$raw_user_agent, part.$cookieless_extra];
 const initial = [part.$initial_ip, part.$initial_raw_user_agent];
-/** What is never stored of `properties`, and of what they set. */
-const dropped: ReadonlySet<number> = new Set(told);
-const droppedOfSets: ReadonlySet<number> = new Set([...told, ...initial]);
+/** Members that are not stored: of `properties`, and of the objects of $set and $set_once. */
+const dropped: ReadonlySet<number> = new Set(secret);
+const droppedOfSets: ReadonlySet<number> = new Set([...secret, ...initial]);
 const replaced: ReadonlySet<number> = new Set([part.$distinct_id, part.$device_id, part.$session_id]);
 
-/** What an event says of its visitor; absent where it is no text. */
-export interface Told {
+/** What an event says about its visitor; absent where it is no text. */
+export interface VisitorFacts {
   $ip?: string;
   $raw_user_agent?: string;
   $cookieless_extra?: string;
@@ -41,14 +41,14 @@ export interface Told {
   $timezone?: string;
 }
 
-const toldNames = ["$ip", "$raw_user_agent", "$cookieless_extra", "$host", "$timezone"] as const;
+const factNames = ["$ip", "$raw_user_agent", "$cookieless_extra", "$host", "$timezone"] as const;
 const decoder = new TextDecoder();
 
-/** Reads what the sound object at `from` tells: the last of two members with one name counts. */
-export function readTold(bytes: Uint8Array, from: number): Told {
-  const found: Told = {};
+/** Reads these members of the valid object at `from`; of two with the same name the last counts. */
+export function readVisitorFacts(bytes: Uint8Array, from: number): VisitorFacts {
+  const found: VisitorFacts = {};
   eachMember(bytes, from, partKeys, (slot, _key, value, end) => {
-    const name = toldNames.find((one) => part[one] === slot);
+    const name = factNames.find((one) => part[one] === slot);
     if (name === undefined) return;
     delete found[name];
     if (bytes[value] === 0x22) found[name] = JSON.parse(decoder.decode(bytes.subarray(value, end))) as string;
@@ -57,12 +57,12 @@ export function readTold(bytes: Uint8Array, from: number): Told {
 }
 
 /**
- * The event in the sound object at `from`, scrubbed, as the only item of a body of its own. With a `visitor` its ids
- * are that one's; without, they stay.
+ * The event in the valid object at `from`, scrubbed, as the only item of a new body. With a `visitor` it gets that
+ * one's ids; without, its ids stay.
  */
 export function scrub(bytes: Uint8Array, from: number, visitor: Visitor | undefined): Uint8Array {
   const out = new ByteColumn(pastValue(bytes, from) - from + addedBytes);
-  // In a list: an object alone could be taken for a batch.
+  // In an array: a single object could be taken for a batch.
   out.u8(0x5b);
   const put = opened(out);
   eachMember(bytes, from, itemKeys, (slot, key, value, end) => {
@@ -86,7 +86,7 @@ export function scrub(bytes: Uint8Array, from: number, visitor: Visitor | undefi
   return out.filled();
 }
 
-/** Three ids, their names, and the event's own. */
+/** Room for three ids, their names, and the event's own. */
 const addedBytes = 512;
 
 function scrubProperties(
@@ -126,7 +126,7 @@ function scrubSet(bytes: Uint8Array, from: number, out: ByteColumn): void {
   out.u8(0x7d);
 }
 
-/** Opens an object; returns what is called before each of its members. */
+/** Opens an object; returns a function to call before each member. */
 function opened(out: ByteColumn): () => void {
   out.u8(0x7b);
   let members = 0;
@@ -135,22 +135,17 @@ function opened(out: ByteColumn): () => void {
   };
 }
 
-/** Calls for each member of a sound object: its slot among `keys`, where its key, its value and what follows begin. */
+/** Calls `visit` for each member of a valid object: its slot among `keys`, where key and value begin, where it ends. */
 function eachMember(
   bytes: Uint8Array,
   from: number,
   keys: KnownKeys,
   visit: (slot: number, key: number, value: number, end: number) => void,
 ): void {
-  let key = pastBlanks(bytes, from + 1);
-  while (bytes[key] === 0x22) {
-    const keyEnd = pastString(bytes, key);
-    const value = pastBlanks(bytes, pastBlanks(bytes, keyEnd) + 1);
-    const end = pastValue(bytes, value);
-    const isEscaped = bytes.subarray(key + 1, keyEnd - 1).includes(0x5c);
-    const slot = (isEscaped ? slotOfEscaped : slotOf)(keys, bytes, key + 1, keyEnd - 1);
-    visit(slot, key, value, end);
-    key = pastBlanks(bytes, end);
-    if (bytes[key] === 0x2c) key = pastBlanks(bytes, key + 1);
+  const members = new Members(bytes, from);
+  while (members.next()) {
+    const { key, keyEnd, value, end } = members;
+    const isEscaped = bytes.subarray(key, keyEnd).includes(0x5c);
+    visit((isEscaped ? slotOfEscaped : slotOf)(keys, bytes, key, keyEnd), key - 1, value, end);
   }
 }

@@ -1,14 +1,14 @@
-// The site that a host belongs to: www.example.co.uk and shop.example.co.uk are of example.co.uk. The only file that
-// knows tldts, which has the list of public suffixes.
+// The site of a host: www.example.co.uk and shop.example.co.uk belong to example.co.uk. The only file that knows tldts,
+// which has the list of public suffixes.
 
 import { getDomain } from "tldts";
 
-/** A name of DNS has 253 characters at most; a port six more. */
+/** A DNS name has at most 253 characters, and a port six more. */
 const hostCharsMax = 260;
 
 /**
- * The registrable domain of a host, and its port if it has one; a host that has none (an address, a name within a
- * network) as it is. `host` is what browsers call location.host. Undefined for one that is longer than any host.
+ * The registrable domain of a host, with its port; a host without such a domain (an address, a local name) as it is.
+ * `host` is what browsers call location.host. Undefined when it is empty or too long.
  */
 export function siteOf(host: string): string | undefined {
   const trimmed = host.trim().toLowerCase();

@@ -1,5 +1,4 @@
-// An event of a visitor without a cookie: which ones are, why one is not taken, and what it becomes. Never asks a
-// store.
+// Cookieless events: how they are recognized, why one is ignored, and what it is stored as.
 
 import { cookielessLimits } from "./limits.ts";
 import { cookielessSentinel } from "../../persons/identity.ts";
@@ -11,22 +10,22 @@ import type { Row } from "../event/row.ts";
 import { emptyRange, rangeText } from "../scan/byte_range.ts";
 import { dayIn, isTaken, mayBeTaken } from "./day.ts";
 import type { SaltsByDay } from "./salts.ts";
-import { readTold, scrub } from "./scrub.ts";
+import { readVisitorFacts, scrub } from "./scrub.ts";
 import { siteOf } from "./site.ts";
 import { distinctIdPrefix, visitorOf } from "./visitor.ts";
 
-/** What is the same for every such event of a request. */
+/** What all cookieless events of a request share. */
 export interface Visiting {
-  /** Whether the project takes them. */
+  /** Whether the project accepts them. */
   enabled: boolean;
   /** The project's time zone, for events that name none. */
   timezone: string;
   salts: SaltsByDay;
-  /** The client's address; undefined when it is not known. */
+  /** The client's address; undefined when unknown. */
   address: () => string | undefined;
 }
 
-/** Whether the event of entry `at`, whose distinct id `row` has, is a visitor's without a cookie. */
+/** Whether the event of entry `at`, whose distinct id is in `row`, is cookieless. */
 export function isVisit({ entries }: Indexed, at: number, { distinct_id }: Row): boolean {
   return (
     gradeIn(entries[at + field.traits]!, trait.$cookieless_mode) === grade.sound ||
@@ -35,17 +34,17 @@ export function isVisit({ entries }: Indexed, at: number, { distinct_id }: Row):
 }
 
 export interface VisitTime {
-  /** The event's, in microseconds since 1970. */
+  /** The event's time, in microseconds since 1970. */
   timestamp: number;
-  /** When the request arrived, likewise. */
+  /** When the request arrived, in microseconds since 1970. */
   received: number;
   historical_migration: boolean;
 }
 
 /**
- * The event of entry `at` as it is stored: without user agent and address, under its visitor's id of the day. `row` has
+ * The event of entry `at` as it is stored: without user agent and address, with its visitor's id of the day. `row` has
  * its name, id and properties.
- * @returns its JSON text, or why it is not taken.
+ * @returns its JSON text, or the reason why it is ignored.
  */
 export function readVisit(
   { bytes, entries }: Indexed,
@@ -56,7 +55,7 @@ export function readVisit(
 ): Uint8Array | Reason {
   const item = entries[at + field.item]!;
   const isSentinel = sameName(row.distinct_id, cookielessSentinel);
-  // Exported elsewhere and moved in: its id was made by a salt that is gone.
+  // An event of an import: its id was made elsewhere, with a salt that is gone.
   const isDone =
     !isSentinel && (historical_migration || rangeText(row.distinct_id).startsWith(distinctIdPrefix));
   if (isDone) return scrub(bytes, item, undefined);
@@ -69,7 +68,7 @@ export function readVisit(
     $cookieless_extra = "",
     $host,
     $timezone,
-  } = readTold(row.properties.source, row.properties.from);
+  } = readVisitorFacts(row.properties.source, row.properties.from);
   if (!$raw_user_agent?.trim()) return "cookieless_missing_user_agent";
   const address = $ip?.trim() || visiting.address();
   if (!address) return "cookieless_missing_ip";
@@ -85,14 +84,14 @@ export function readVisit(
   return scrub(bytes, item, visitorOf(salt, day, { ...traits, extra }));
 }
 
-/** Ids of visitors without a cookie are never merged: such an id is another person's tomorrow. */
+/** Cookieless ids are not merged: such an id is another person's tomorrow. */
 function refusalOf({ event }: Row): Reason | undefined {
   if (sameName(event, "$create_alias") || sameName(event, "$merge_dangerously"))
     return "cookieless_unsupported_event";
   return sameName(event, "$identify") ? "cookieless_stateless_no_identify" : undefined;
 }
 
-/** Whether any event of an index may be a visitor's without a cookie; looks at each entry, and at few bytes of it. */
+/** Whether an index has cookieless events; looks at few bytes of each entry. */
 export function holdsVisits({ bytes, entries }: Indexed, count: number): boolean {
   for (let at = 0; at < count * entryLength; at += entryLength) {
     if (gradeIn(entries[at + field.traits]!, trait.$cookieless_mode) === grade.sound) return true;
@@ -105,16 +104,16 @@ export function holdsVisits({ bytes, entries }: Indexed, count: number): boolean
 }
 
 /**
- * The same of a body that is indexed in parts, by its bytes: its events are not known yet. True also for some bodies
- * that hold none.
+ * Whether a body may hold cookieless events, by its bytes: for bodies that are indexed in parts, whose events are not
+ * known yet. True for some bodies that hold none.
  */
 export function mayHoldVisits(bytes: Uint8Array): boolean {
   const body = Buffer.from(bytes.buffer, bytes.byteOffset, bytes.byteLength);
   return marks.some((mark) => body.includes(mark));
 }
 
-/** In all that marks such an event, and the escapes that a letter of it may be written with. */
+/** A part of all texts that mark such an event, and the escapes with which its letters may be written. */
 const marks = ["cookieless", "\\u006", "\\u007"];
 
-/** Filled anew for each entry. */
+/** Overwritten for each entry. */
 const id = emptyRange();

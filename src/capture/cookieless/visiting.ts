@@ -1,9 +1,8 @@
-// How a request's events of visitors without a cookie are taken. Refuses those that cannot be, before anything of the
-// request is kept.
+// What a request's cookieless events need; refuses the request before any of it is kept when that is missing.
 
 import type { ProjectKeys } from "../../access/project_keys.ts";
 import { Fault } from "../../core/fault.ts";
-import type { BodyScanner } from "../scan/body_scanner.ts";
+import type { EventIndex } from "../scan/event_index.ts";
 import type { Salts } from "./salts.ts";
 import { type Visiting, holdsVisits, mayHoldVisits } from "./visit.ts";
 
@@ -14,20 +13,20 @@ export interface VisitingOptions {
 
 /**
  * `received`: when the request arrived, in microseconds since 1970.
- * @throws Fault unavailable when the scanned body holds such events, and a day's salt is not known.
+ * @throws Fault unavailable when the scanned body holds cookieless events and a day's salt is missing.
  */
 export function visitingOf(
   { keys, salts }: VisitingOptions,
   project_id: number,
   received: number,
-  scan: BodyScanner,
+  index: EventIndex,
   address: Visiting["address"] = () => undefined,
 ): Visiting {
   const { enabled, timezone } = keys.cookieless(project_id);
   const visiting = { enabled, timezone, salts: salts.days, address };
-  // Days change once a day: nearly always all are there, and no entry is looked at.
+  // Nearly always all salts are there, and no entry has to be looked at.
   if (!enabled || salts.isWhole(received / 1000)) return visiting;
-  if (!(scan.isPartial ? mayHoldVisits(scan.bytes) : holdsVisits(scan, scan.count))) return visiting;
+  if (!(index.isPartial ? mayHoldVisits(index.bytes) : holdsVisits(index, index.count))) return visiting;
   const detail = "Events of visitors without a cookie cannot be taken right now. Send them again later.";
   throw new Fault("unavailable", detail, { retryAfterSeconds: 5 });
 }

@@ -1,27 +1,27 @@
-// Who a visitor without a cookie is for a day: ids made of the day's salt and of what every request shows. Without the
-// salt nobody can compute them, nor tell whose they are.
+// The ids of a cookieless visitor for a day: a keyed hash of what every request shows. Without the day's salt nobody
+// can compute them, or tell whose they are.
 
 import type { Day } from "./day.ts";
 
-/** What is the same for all events of one visitor on one day. */
+/** What all events of a visitor on a day share. */
 export interface VisitorTraits {
   project_id: number;
   /** The client's. */
   address: string;
   site: string;
   user_agent: string;
-  /** What the page adds to tell visitors apart. */
+  /** What the page adds to distinguish visitors. */
   extra: string;
 }
 
 export interface Visitor {
   distinct_id: string;
   device_id: string;
-  /** A UUIDv7: there is one session a day, whose time is the day's beginning. */
+  /** A UUIDv7 of the day's beginning: there is one session a day. */
   session_id: string;
 }
 
-/** What every id made here begins with. */
+/** The beginning of every distinct id made here. */
 export const distinctIdPrefix = "cookieless_";
 const deviceIdPrefix = "cookielessd_";
 
@@ -42,7 +42,7 @@ const hashBytes = 16;
 /** Sixteen bytes in base64, without its two "=". */
 const shownChars = 22;
 
-/** A UUIDv7 of a time and of what is random in every other one. */
+/** A UUIDv7 with this time, and the hash in place of random bits. */
 function sessionIdOf(millis: number, hash: Uint8Array): string {
   const bytes = Buffer.alloc(16);
   bytes.writeUIntBE(millis, 0, 6);

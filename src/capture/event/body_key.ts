@@ -1,4 +1,4 @@
-// Whose events these are: the one project key a body names. Reads the scan's notes; asks nobody.
+// Whose events these are: the one project key a body names. Reads the index of a body.
 
 import { Fault } from "../../core/fault.ts";
 import { limits } from "../../core/limits.ts";
@@ -14,17 +14,17 @@ export type Envelope = Pick<
  * The key of a body: a batch's own wins over its items'; otherwise all items must name the same.
  * @throws Fault missing_api_key or invalid_api_key (401), invalid_payload when there is no event at all.
  */
-export function keyOf(scan: Envelope): string {
-  if (scan.shape === "other")
+export function keyOf(index: Envelope): string {
+  if (index.shape === "other")
     throw new Fault("invalid_payload", "Malformed request data: expected an object or an array.");
-  if (scan.items === 0) throw new Fault("invalid_payload", "The request holds no event.");
-  const own = scan.member("api_key");
-  const ownKey = own && textOf(scan, own);
+  if (index.items === 0) throw new Fault("invalid_payload", "The request holds no event.");
+  const own = index.member("api_key");
+  const ownKey = own && textOf(index, own);
   if (ownKey) return ownKey;
-  if (scan.itemKeysDiffer) {
+  if (index.itemKeysDiffer) {
     throw new Fault("invalid_api_key", "The events of one request must all name the same project API key.");
   }
-  const itemKey = scan.itemKey && textOf(scan, scan.itemKey);
+  const itemKey = index.itemKey && textOf(index, index.itemKey);
   if (itemKey) return itemKey;
   throw new Fault(
     "missing_api_key",
@@ -61,9 +61,9 @@ function sameBytes(raw: Uint8Array, bytes: Uint8Array, from: number): boolean {
 }
 
 /** True when the body says that it is a migration. */
-export function isHistorical(scan: Envelope): boolean {
-  const member = scan.member("historical_migration");
+export function isHistorical(index: Envelope): boolean {
+  const member = index.member("historical_migration");
   if (!member) return false;
-  const text = decoder.decode(scan.bytes.subarray(...member));
+  const text = decoder.decode(index.bytes.subarray(...member));
   return text === "true" || text === '"true"';
 }

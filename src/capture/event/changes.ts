@@ -3,7 +3,8 @@
 
 import { captureLimits } from "../limits.ts";
 import { ByteColumn } from "../../storage/native/native.ts";
-import { appendText, pastBlanks, pastString, pastValue } from "../scan/json_value.ts";
+import { Members, pastGap, pastValue } from "../../core/json/json_skipper.ts";
+import { appendText } from "../scan/json_value.ts";
 
 /** What is done to a key. The numbers are what rests in event_rows.pw. */
 export const op = { set: 0, once: 1, unset: 2, group: 3 } as const;
@@ -27,6 +28,7 @@ export class EventChanges {
   readonly unescaped = new Uint8Array(captureLimits.changesMax);
   readonly texts = new ByteColumn(256);
   #bytes = 0;
+  readonly #members = new Members(new Uint8Array(0), 0);
   readonly #slots = new Int16Array(slots);
   readonly #ages = new Uint32Array(slots);
   #age = 0;
@@ -51,28 +53,22 @@ export class EventChanges {
 
   /** Every member of the object that begins at `at`. */
   object(at: number, what: number): void {
-    const { source } = this;
-    let next = pastBlanks(source, at + 1);
-    while (source[next] === 0x22) {
-      const keyEnd = pastString(source, next);
-      const value = pastBlanks(source, pastBlanks(source, keyEnd) + 1);
-      const end = pastValue(source, value);
-      if (what === op.unset) this.#note(what, next, keyEnd, 0, 0);
-      else this.#note(what, next, keyEnd, value, end);
-      next = pastBlanks(source, end);
-      if (source[next] === 0x2c) next = pastBlanks(source, next + 1);
+    const members = this.#members.open(this.source, at);
+    while (members.next()) {
+      const { key, keyEnd, value, end } = members;
+      if (what === op.unset) this.#note(what, key - 1, keyEnd + 1, 0, 0);
+      else this.#note(what, key - 1, keyEnd + 1, value, end);
     }
   }
 
   /** Every text of the list that begins at `at`; other items are passed over. */
   list(at: number): void {
     const { source } = this;
-    let next = pastBlanks(source, at + 1);
+    let next = pastGap(source, at + 1, source.length);
     while (source[next] !== 0x5d) {
       const end = pastValue(source, next);
       if (source[next] === 0x22) this.#note(op.unset, next, end, 0, 0);
-      next = pastBlanks(source, end);
-      if (source[next] === 0x2c) next = pastBlanks(source, next + 1);
+      next = pastGap(source, end, source.length);
     }
   }
 

@@ -1,5 +1,4 @@
-// An event: one entry of the scan's index, read into a row or found to be none. Never awaits, never keeps
-// anything.
+// An event: one entry of the index, read into a row or found to be none.
 
 import { bytesOf } from "../../core/bytes.ts";
 import { captureLimits } from "../limits.ts";
@@ -13,6 +12,7 @@ import { checkEventRule } from "./event_rules.ts";
 import { field, grade, gradeIn, trait } from "../scan/event_fields.ts";
 import { readCompact, readString } from "../scan/json_value.ts";
 import type { Repaired } from "../decode/repair.ts";
+import type { EventIndex } from "../scan/event_index.ts";
 import { BodyScanner } from "../scan/body_scanner.ts";
 import { type ByteRange, cutText } from "../scan/byte_range.ts";
 import { sanitize } from "./sanitize.ts";
@@ -45,11 +45,17 @@ const snapshotPrefix = bytesOf("$snapshot");
 const decoder = new TextDecoder();
 
 /**
- * Reads entry `at` (an offset into scan.entries) into `row`.
- * @returns why the event is not taken, or undefined when the row is filled.
+ * Reads entry `at` (an offset into index.entries) into `row`.
+ * @returns why the event is not taken; "recording" when it is a piece of a recording, which the recorder reads;
+ *   undefined when the row is filled.
  */
-export function readEvent(scan: BodyScanner, at: number, sending: Sending, row: Row): Reason | undefined {
-  const { bytes, entries } = scan;
+export function readEvent(
+  index: EventIndex,
+  at: number,
+  sending: Sending,
+  row: Row,
+): Reason | "recording" | undefined {
+  const { bytes, entries } = index;
   const size = entries[at + field.item + 1]! - entries[at + field.item]!;
   row.warned = 0;
   if (
@@ -61,7 +67,7 @@ export function readEvent(scan: BodyScanner, at: number, sending: Sending, row: 
     sanitize(bytes, entries[at + field.item]!, entries[at + field.item + 1]!);
     row.warned = warningBit.unstorable_characters_replaced;
   }
-  if (scan.repaired) row.warned |= repairsIn(scan.repaired, entries[at + field.item]!, size);
+  if (index.repaired) row.warned |= repairsIn(index.repaired, entries[at + field.item]!, size);
   if (sending.nameless && entries[at + field.event + 1] === 0) {
     row.event.source = identifyEvent;
     row.event.from = 0;
@@ -70,38 +76,43 @@ export function readEvent(scan: BodyScanner, at: number, sending: Sending, row: 
     return "missing_event_name";
   }
   // Before its size is looked at: a recording's pieces have a bound of their own.
-  if (startsWith(row.event, snapshotPrefix)) return "snapshot";
+  if (startsWith(row.event, snapshotPrefix)) return "recording";
   if (size > limits.eventBytesMax) return "message_size_too_large";
   const name = notStored(row.event);
   if (name) return name;
   row.project_id = sending.project_id;
-  const wrong = readDistinctId(scan, at, row) ?? readProperties(scan, at, row.properties);
+  const wrong = readDistinctId(index, at, row) ?? readProperties(index, at, row.properties);
   if (wrong) return wrong;
   if (!sending.isScrubbed) {
-    if (gradeIn(scan.entries[at + field.traits]!, trait.$cookieless_mode) === grade.wrong) {
+    if (gradeIn(index.entries[at + field.traits]!, trait.$cookieless_mode) === grade.wrong) {
       return "invalid_cookieless_mode";
     }
-    if (isVisit(scan, at, row)) return readScrubbed(scan, at, sending, row);
+    if (isVisit(index, at, row)) return readScrubbed(index, at, sending, row);
   }
-  const refused = checkEventRule(scan, at, row);
+  const refused = checkEventRule(index, at, row);
   if (refused) return refused;
-  readEventIdentity(scan, at, sending.groupTypes, row);
+  readEventIdentity(index, at, sending.groupTypes, row);
   row.historical_migration = sending.historical_migration;
-  row.timestamp = readTimestamp(scan, at, sending, row);
-  readUuid(scan, at, row);
+  row.timestamp = readTimestamp(index, at, sending, row);
+  readUuid(index, at, row);
   return undefined;
 }
 
 /** Reads a visitor's event without a cookie as it is stored: scanned again, as a body of its own. */
-function readScrubbed(scan: BodyScanner, at: number, sending: Sending, row: Row): Reason | undefined {
+function readScrubbed(
+  index: EventIndex,
+  at: number,
+  sending: Sending,
+  row: Row,
+): Reason | "recording" | undefined {
   const warned = row.warned;
   const { received, historical_migration } = sending;
-  const time = { timestamp: readTimestamp(scan, at, sending, row), received, historical_migration };
-  const event = readVisit(scan, at, row, sending.visiting, time);
+  const time = { timestamp: readTimestamp(index, at, sending, row), received, historical_migration };
+  const event = readVisit(index, at, row, sending.visiting, time);
   if (typeof event === "string") return event;
-  const own = new BodyScanner(event, sending.nameless);
+  const own = new BodyScanner(event, { nameless: sending.nameless ?? false });
   while (!own.advance(captureLimits.sliceBytesMax));
-  const refused = readEvent(own, 0, { ...sending, isScrubbed: true }, row);
+  const refused = readEvent(own.index, 0, { ...sending, isScrubbed: true }, row);
   row.warned |= warned;
   return refused;
 }
@@ -125,8 +136,8 @@ function notStored(name: ByteRange): Reason | undefined {
  * The event's own distinct_id, or else the one in its properties; null counts as absent, numbers and the like
  * as their text, lists and objects as compact JSON.
  */
-export function readDistinctId(scan: BodyScanner, at: number, row: Row): Reason | undefined {
-  const { bytes, entries } = scan;
+export function readDistinctId(index: EventIndex, at: number, row: Row): Reason | undefined {
+  const { bytes, entries } = index;
   const out = row.distinct_id;
   let [from, to] = [entries[at + field.distinct_id]!, entries[at + field.distinct_id + 1]!];
   if (to === 0 || bytes[from] === 0x6e) {
@@ -152,8 +163,8 @@ function isBlank({ source, from, to }: ByteRange): boolean {
   return true;
 }
 
-function readProperties(scan: BodyScanner, at: number, out: ByteRange): Reason | undefined {
-  const { bytes, entries } = scan;
+function readProperties(index: EventIndex, at: number, out: ByteRange): Reason | undefined {
+  const { bytes, entries } = index;
   const [from, to] = [entries[at + field.properties]!, entries[at + field.properties + 1]!];
   if (to === 0 || bytes[from] === 0x6e) {
     out.source = emptyObject;
@@ -172,8 +183,8 @@ function readProperties(scan: BodyScanner, at: number, out: ByteRange): Reason |
  * The event's time: `offset` first, then `timestamp` less the client's skew, else now. One that cannot be
  * read, that no column holds, or that is more than 23 h ahead is now, with a warning.
  */
-function readTimestamp(scan: BodyScanner, at: number, sending: Sending, row: Row): number {
-  const { bytes, entries } = scan;
+function readTimestamp(index: EventIndex, at: number, sending: Sending, row: Row): number {
+  const { bytes, entries } = index;
   const { received } = sending;
   let micros = Number.NaN;
   const offsetEnd = entries[at + field.offset + 1]!;
@@ -201,8 +212,8 @@ export function readEventTime(bytes: Uint8Array, from: number, to: number): numb
   return readSlowly(JSON.parse(decoder.decode(bytes.subarray(from, to))) as string);
 }
 
-function readUuid(scan: BodyScanner, at: number, row: Row): void {
-  const { bytes, entries } = scan;
+function readUuid(index: EventIndex, at: number, row: Row): void {
+  const { bytes, entries } = index;
   const [from, to] = [entries[at + field.uuid]!, entries[at + field.uuid + 1]!];
   if (to > 0 && bytes[from] !== 0x6e) {
     if (bytes[from] === 0x22 && uuidFromText(bytes, from + 1, to - 1, row.uuid)) return;

@@ -90,8 +90,8 @@ const groupIdentify = names.indexOf("$groupidentify");
  * Checks the event in `row`, whose entry is at `at`, for what its kind needs; notes warnings in row.warned.
  * @returns why it is not taken, or undefined.
  */
-export function checkEventRule(scan: Indexed, at: number, row: Row): Reason | undefined {
-  const traits = scan.entries[at + field.traits]!;
+export function checkEventRule(index: Indexed, at: number, row: Row): Reason | undefined {
+  const traits = index.entries[at + field.traits]!;
   const profile = gradeIn(traits, trait.$process_person_profile);
   if (profile === grade.wrong) row.warned |= warningBit.invalid_process_person_profile;
   const { source, from, to } = row.event;
@@ -99,14 +99,14 @@ export function checkEventRule(scan: Indexed, at: number, row: Row): Reason | un
   if (slot === noSlot) return undefined;
   const kind = kinds[slot]!;
   if (kind.profile && profile === grade.empty) return "invalid_event_when_process_person_profile_is_false";
-  if (kind.id && gradeAt(scan, at, kind.id[0], wanted.text) === grade.wrong) return kind.id[1];
+  if (kind.id && gradeAt(index, at, kind.id[0], wanted.text) === grade.wrong) return kind.id[1];
   for (const [place, bit, what] of kind.needs) {
-    if (gradeAt(scan, at, place, what) !== grade.sound) row.warned |= bit;
+    if (gradeAt(index, at, place, what) !== grade.sound) row.warned |= bit;
   }
   for (const [place, bit, what] of kind.may ?? nothing) {
-    if (gradeAt(scan, at, place, what) === grade.wrong) row.warned |= bit;
+    if (gradeAt(index, at, place, what) === grade.wrong) row.warned |= bit;
   }
-  return slot === groupIdentify && groupKeyIsLong(scan, at) ? "group_key_too_long" : undefined;
+  return slot === groupIdentify && groupKeyIsLong(index, at) ? "group_key_too_long" : undefined;
 }
 
 const nothing = [] as const;

@@ -9,19 +9,20 @@ import type { GroupTypes } from "./groups.ts";
 import { sameName } from "./event_rules.ts";
 import { field, grade, gradeIn, trait } from "../scan/event_fields.ts";
 import { warningBit } from "./outcome.ts";
-import { pastBlanks, pastValue, readKey, readString } from "../scan/json_value.ts";
+import { Members } from "../../core/json/json_skipper.ts";
+import { readKey, readString } from "../scan/json_value.ts";
 import { type Row, personMode } from "./row.ts";
-import type { BodyScanner } from "../scan/body_scanner.ts";
+import type { EventIndex } from "../scan/event_index.ts";
 import { cutText, sameBytes, rangeText } from "../scan/byte_range.ts";
 
 /** Fills the row's person_mode, changes and groups from entry `at`. */
 export function readEventIdentity(
-  scan: BodyScanner,
+  index: EventIndex,
   at: number,
   types: GroupTypes | undefined,
   row: Row,
 ): void {
-  const { entries } = scan;
+  const { entries } = index;
   const { changes, groups } = row;
   changes.clear();
   groups.clear();
@@ -29,26 +30,26 @@ export function readEventIdentity(
   const profile = gradeIn(entries[at + field.traits]!, trait.$process_person_profile);
   row.person_mode = profile === grade.empty ? personMode.personless : personMode.full;
   if (entries[at + field.identity] === 0) return;
-  readGroups(scan, at, row, sameName(row.event, "$groupidentify"), types);
+  readGroups(index, at, row, sameName(row.event, "$groupidentify"), types);
   const plain = row.person_mode !== personMode.personless && !sameName(row.event, "$exception");
-  if (plain) readChanges(scan, at, changes);
+  if (plain) readChanges(index, at, changes);
   if (groups.identified) {
     row.person_mode = personMode.group;
     const set = entries[at + field.$group_set]!;
-    if (entries[at + field.$group_set + 1]! > 0 && scan.bytes[set] === 0x7b) changes.object(set, op.group);
+    if (entries[at + field.$group_set + 1]! > 0 && index.bytes[set] === 0x7b) changes.object(set, op.group);
   }
-  if (row.person_mode !== personMode.personless) readMerge(scan, at, row);
+  if (row.person_mode !== personMode.personless) readMerge(index, at, row);
   if (changes.cut) row.warned |= warningBit.person_properties_size_violation;
   if (groups.cut) row.warned |= warningBit.group_types_limit_exceeded;
   if (groups.barred) row.warned |= warningBit.group_type_not_allowed;
 }
 
 /** What is noted of entry `at` into `changes`; the event's own members win over those in its properties. */
-function readChanges(scan: BodyScanner, at: number, changes: EventChanges): void {
-  const { entries } = scan;
-  changes.begin(scan.bytes);
+function readChanges(index: EventIndex, at: number, changes: EventChanges): void {
+  const { entries } = index;
+  changes.begin(index.bytes);
   const object = (place: number, what: number): void => {
-    if (entries[at + place + 1]! > 0 && scan.bytes[entries[at + place]!] === 0x7b)
+    if (entries[at + place + 1]! > 0 && index.bytes[entries[at + place]!] === 0x7b)
       changes.object(entries[at + place]!, what);
   };
   object(field.$set_once, op.once);
@@ -57,7 +58,7 @@ function readChanges(scan: BodyScanner, at: number, changes: EventChanges): void
   object(field.own_set, op.set);
   for (const place of unsets) {
     object(place, op.unset);
-    const isList = entries[at + place + 1]! > 0 && scan.bytes[entries[at + place]!] === 0x5b;
+    const isList = entries[at + place + 1]! > 0 && index.bytes[entries[at + place]!] === 0x5b;
     if (isList) changes.list(entries[at + place]!);
   }
 }
@@ -66,13 +67,13 @@ const unsets = [field.$unset, field.own_unset];
 
 /** Reads entry `at`'s groups into row.groups. `identifies`: it is a `$groupidentify` event. */
 function readGroups(
-  scan: BodyScanner,
+  index: EventIndex,
   at: number,
   row: Row,
   identifies: boolean,
   types: GroupTypes | undefined,
 ): void {
-  const { bytes, entries } = scan;
+  const { bytes, entries } = index;
   const { groups } = row;
   if (identifies && entries[at + field.$group_type + 1]! > 0) {
     if (readKey(bytes, entries[at + field.$group_type]!, groups.types[0]!, false)) {
@@ -93,30 +94,29 @@ function readGroups(
 
 function readAttached(bytes: Uint8Array, from: number, row: Row, types: GroupTypes | undefined): void {
   const { groups } = row;
-  let members = 0;
-  let next = pastBlanks(bytes, from + 1);
-  while (bytes[next] === 0x22 && members++ < eventLimits.groupMembersMax) {
+  const attached = members.open(bytes, from);
+  for (let left: number = eventLimits.groupMembersMax; left > 0 && attached.next(); left--) {
     const place = groups.count;
-    const typed = readKey(bytes, next, groups.types[place]!, false);
-    const value = pastBlanks(bytes, pastBlanks(bytes, pastValue(bytes, next)) + 1);
-    if (typed && readKey(bytes, value, groups.keys[place]!, true)) {
+    const typed = readKey(bytes, attached.key - 1, groups.types[place]!, false);
+    if (typed && readKey(bytes, attached.value, groups.keys[place]!, true)) {
       if (types && !types.admit(row.project_id, groups.types[place]!)) {
         groups.refuse(row.project_id, groups.types[place]!, types);
       } else groups.keep();
     }
-    next = pastBlanks(bytes, pastValue(bytes, value));
-    if (bytes[next] === 0x2c) next = pastBlanks(bytes, next + 1);
   }
 }
 
+/** Opened anew for every event with groups. */
+const members = new Members(new Uint8Array(0), 0);
+
 /** Ids are merged as they are stored: cut to the same length. */
-function readMerge(scan: BodyScanner, at: number, row: Row): void {
+function readMerge(index: EventIndex, at: number, row: Row): void {
   const identifies = sameName(row.event, "$identify");
   const dangerous = sameName(row.event, "$merge_dangerously");
   if (!identifies && !dangerous && !sameName(row.event, "$create_alias")) return;
   const place = identifies ? field.$anon_distinct_id : field.alias;
-  const [from, to] = [scan.entries[at + place]!, scan.entries[at + place + 1]!];
-  if (to === 0 || !readString(scan.bytes, from, to, row.other_id)) return;
+  const [from, to] = [index.entries[at + place]!, index.entries[at + place + 1]!];
+  if (to === 0 || !readString(index.bytes, from, to, row.other_id)) return;
   cutText(row.other_id, captureLimits.distinctIdCharsMax);
   if (sameBytes(row.other_id, row.distinct_id)) return;
   if (isIllegalId(rangeText(row.other_id)) || isIllegalId(rangeText(row.distinct_id))) {

@@ -1,4 +1,4 @@
-// A row: one event on its way into the columns. One object, filled again for every event; never kept.
+// A row: one event on its way into the columns. One object is filled again for every event.
 
 import { hexValue } from "../../core/bytes.ts";
 import { EventChanges } from "./changes.ts";

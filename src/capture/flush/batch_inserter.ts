@@ -1,5 +1,5 @@
-// The inserter: batches of sealed segments into ClickHouse, each exactly once. Never trusts a lost answer: it asks
-// for the rows. Has one shipment under way at a time.
+// Inserts the batches of sealed segments into ClickHouse, each exactly once: after an uncertain outcome it asks whether
+// a batch's rows are there. Has one INSERT under way at a time.
 
 import type { Clock } from "../../core/clock.ts";
 import { flushLimits } from "./limits.ts";
@@ -23,24 +23,24 @@ import { deriveAgain, insertBatches, storedBatches } from "../store.ts";
 export interface BatchInserterOptions {
   clickhouse: ClickHouse;
   quarantine: Quarantine;
-  /** Where batches wait for an embedded engine to read them by name: a path without its ending. */
+  /** The path, without its ending, of files from which an embedded engine reads batches. */
   spoolStem: string;
-  /** A number no segment had before. */
+  /** A segment id that was not used before. */
   nextId(): bigint;
   counts: {
     stored(lane: LaneName, rows: number): void;
     quarantined(lane: LaneName, rows: number): void;
     seconds(value: number): void;
   };
-  /** The engine took an insert, or did not. */
+  /** Called after each attempt: whether ClickHouse took the insert. */
   answered?: (isWell: boolean) => void;
-  /** Ends the trying. */
+  /** Ends retries. */
   stopping: AbortSignal;
   clock: Clock;
   log: Log;
 }
 
-/** Where a shipment comes from. */
+/** Where rows come from. */
 type Origin = Pick<Segment, "lane" | "oldest">;
 
 export class BatchInserter {
@@ -52,19 +52,19 @@ export class BatchInserter {
     this.#spool = new Spool(options.spoolStem);
   }
 
-  /** Lets its memory go, when nothing waits. */
+  /** Frees memory, when nothing waits. */
   rest(): void {
     this.#spool.rest();
   }
 
-  /** Lets its file go, and what is in it. */
+  /** Deletes its file. */
   async abandon(): Promise<void> {
     await this.#spool.abandon();
   }
 
   /**
-   * Brings all of a segment into ClickHouse, however long it takes; what it refuses for good is in quarantine then.
-   * Resolves to false when told to stop first.
+   * Inserts all of a segment, however long it takes; rows that ClickHouse refuses for good go to quarantine. Resolves
+   * to false when it was stopped before that.
    */
   async ship(segment: Segment): Promise<boolean> {
     const { clock, counts } = this.#options;
@@ -80,8 +80,8 @@ export class BatchInserter {
   }
 
   /**
-   * Sends batches until all of them are stored, the rest of their rows being in quarantine. Resolves to the rows
-   * stored; undefined when told to stop first.
+   * Sends batches until each row is stored or in quarantine. Resolves to the number of rows stored; undefined when it
+   * was stopped before that.
    */
   #deliver<B extends Batch | LoadedBatch>(
     { lane }: Origin,
@@ -95,10 +95,10 @@ export class BatchInserter {
     const step = async (): Promise<number> => {
       const ids = batches.map(({ id }) => id);
       const there = doubt ? await storedBatches(clickhouse, table, ids) : new Set<bigint>();
-      // The engine may have died between a batch and what is derived from it.
+      // The engine may have died after storing a batch and before running its views.
       if (there.size > 0) await deriveAgain(clickhouse, table, [...there]);
       const missing = batches.filter(({ id }) => !there.has(id));
-      // From here on a failure leaves the same doubt as a restart: was it inserted all the same?
+      // After a failure from here on, the batches may have been stored all the same.
       doubt = true;
       return rowsOf(batches) - rowsOf(missing) + (missing.length > 0 ? await send(missing) : 0);
     };
@@ -122,7 +122,7 @@ export class BatchInserter {
     }
   }
 
-  /** One INSERT; when ClickHouse refuses it for good, its halves, down to the rows that are at fault. */
+  /** One INSERT; if ClickHouse refuses it for good, its halves, down to the rows at fault. */
   async #insertFrom(segment: Segment, batches: Batch[]): Promise<number> {
     try {
       await this.#send(segment, batches);
@@ -133,7 +133,7 @@ export class BatchInserter {
         const [batch] = await readBatches(segment.path, batches);
         return await this.#split(segment, batch!, refusal);
       }
-      // Some partitions may have been stored before the engine said no to another.
+      // Some batches may have been stored before the engine refused another.
       return await this.#both(halvesOf(batches), (half) =>
         this.#deliver(segment, half, true, (missing) => this.#insertFrom(segment, missing)),
       );
@@ -149,7 +149,7 @@ export class BatchInserter {
     }
   }
 
-  /** @throws unless ClickHouse said no for good, and there is room for what it refuses. */
+  /** @throws unless ClickHouse refused for good, and the quarantine has room. */
   #refusal(thrown: unknown): ClickHouseError {
     if (!(thrown instanceof ClickHouseError && thrown.kind === "refused")) throw thrown;
     if (this.#options.quarantine.count >= flushLimits.quarantineRowsMax) {
@@ -161,7 +161,7 @@ export class BatchInserter {
   async #split(origin: Origin, batch: LoadedBatch, refusal: ClickHouseError): Promise<number> {
     if (batch.rows === 1) return await this.#setAside(origin, batch, refusal);
     const middle = Math.ceil(batch.rows / 2);
-    // Halves have numbers of their own: asking for one must not find the other.
+    // Each half gets its own batch number: asking for one must not find the other.
     const cut = (from: number, to: number) => cutBatch(batch, from, to, batchId(this.#options.nextId(), 0));
     return await this.#both([cut(0, middle), cut(middle, batch.rows)], (half) =>
       this.#deliver(origin, [half], false, () => this.#insertRows(origin, half)),
@@ -178,7 +178,7 @@ export class BatchInserter {
     return stored;
   }
 
-  /** An embedded engine is told a file's name: the segment's own, when it holds nothing else. */
+  /** An embedded engine reads a file by name: the segment itself, if it holds nothing else. */
   async #send(segment: Segment, batches: Batch[]): Promise<void> {
     const { embedded } = this.#options.clickhouse;
     if (!embedded) await this.#sendBlocks(segment, await readBatches(segment.path, batches));
@@ -206,7 +206,7 @@ export class BatchInserter {
     try {
       await insertBatches(this.#options.clickhouse, laneTable[segment.lane], { path: segment.path });
     } catch (thrown) {
-      // Given up or not, somebody may still read it.
+      // The engine may still read the file.
       segment.borrowed = true;
       throw thrown;
     }

@@ -1,5 +1,4 @@
-// The flush: which sealed segment goes to ClickHouse when, and the end of its file behind it. Never forgets a
-// segment before ClickHouse has all of it.
+// The flush: sends sealed segments to ClickHouse, and removes each once ClickHouse has all of it.
 
 import { mkdirSync, rmSync } from "node:fs";
 import type { Clock } from "../../core/clock.ts";
@@ -24,7 +23,7 @@ export interface FlushOptions {
   journal: Journal;
   clickhouse: ClickHouse;
   quarantine: Quarantine;
-  /** A folder of ours, emptied at start: batches wait here for an embedded engine to read them by name. */
+  /** A folder for files that an embedded engine reads by name; emptied at the start. */
   folder: string;
   counts: FlushCounts;
   clock: Clock;
@@ -34,7 +33,7 @@ export interface FlushOptions {
 export class Flush {
   readonly #options: FlushOptions;
   readonly #stopping = new AbortController();
-  /** Segments somebody is at work on. */
+  /** Segments being flushed. */
   readonly #taken = new Set<Segment>();
   #draining = false;
   #loops: Promise<void>[] = [];
@@ -43,7 +42,7 @@ export class Flush {
     this.#options = options;
   }
 
-  /** Loops of each lane's own, so that an import never makes a live event wait. */
+  /** Starts loops for each lane, so that an import never makes a live event wait. */
   start(): void {
     const { folder } = this.#options;
     rmSync(folder, { recursive: true, force: true });
@@ -54,7 +53,7 @@ export class Flush {
     );
   }
 
-  /** Flushes what is sealed, at most `ms` long; what is left is found again at the next start. */
+  /** Flushes what is sealed, for at most `ms`; the next start finds the rest. */
   async drain(ms: number): Promise<void> {
     this.#draining = true;
     this.#options.journal.nudge();
@@ -81,11 +80,10 @@ export class Flush {
       else if (this.#draining) break;
       else {
         inserter.rest();
-        // A recording may be deleted for good: nothing of it may rest here until another comes. Nor may anything that
-        // takes room where there is little.
+        // Deleted recordings must not stay in a file here; and on a full disk, nothing must.
         if (lane === "recordings" || journal.tight) await inserter.abandon();
         journal.takeReturned();
-        // Told to drain meanwhile, it would wait for nothing.
+        // drain() may have been called meanwhile, and its nudge be over.
         if (!this.#draining) await journal.sealedSoon(flushLimits.returnedLookMs);
       }
     }

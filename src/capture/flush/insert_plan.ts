@@ -1,5 +1,5 @@
-// A shipment: what of a segment goes to ClickHouse in one INSERT. Each of its batches is of one partition and so in one
-// part, stored whole or not at all, though some may be stored and others not. Never sends anything.
+// Plans the INSERTs of a segment, and reads and cuts batches. A batch is of one partition and so becomes one part,
+// stored whole or not at all; of the batches in one INSERT some may be stored and others not.
 
 import { type FileHandle, open, stat } from "node:fs/promises";
 import { captureLimits } from "../limits.ts";
@@ -16,52 +16,52 @@ export interface LoadedBatch {
 }
 
 /**
- * The segment's batches, together as far as one INSERT bears them: it costs the engine about the same whether it
- * brings one partition or sixty.
+ * The segment's batches, grouped into as few INSERTs as the limits allow: an INSERT of sixty partitions costs the
+ * engine about as much as one of a single partition.
  */
 export function planInserts({ batches }: Segment): Batch[][] {
-  const shipments: Batch[][] = [];
+  const inserts: Batch[][] = [];
   let [rows, bytes, changes] = [0, 0, 0];
   for (const batch of batches) {
     rows += batch.rows;
     bytes += batch.bytes;
     changes += batch.changes ?? 0;
-    const last = shipments.at(-1);
+    const last = inserts.at(-1);
     const fits = rows <= captureLimits.batchRowsMax && bytes <= captureLimits.batchBytesMax;
     const isDerivable = changes <= captureLimits.batchChangesMax;
     if (last && fits && isDerivable && last.length < captureLimits.insertPartitionsMax) last.push(batch);
     else {
-      shipments.push([batch]);
+      inserts.push([batch]);
       ({ rows, bytes, changes = 0 } = batch);
     }
   }
-  return shipments;
+  return inserts;
 }
 
-/** Whether these batches are all that the segment's file holds, so that the engine can read it as it is. */
+/** Whether the segment's file holds these batches and nothing else, so that the engine can read it as it is. */
 export async function areWholeFile(batches: Batch[], segment: Segment): Promise<boolean> {
   if (!isNative(segment.lane) || batches.length !== segment.batches.length) return false;
   const bytes = batches.reduce((sum, batch) => sum + batch.bytes, 0);
   return bytes === segment.bytes && (await stat(segment.path)).size === bytes;
 }
 
-/** Where the batches' frames lie in their segment's file, in its order: what lies side by side is one stretch. */
+/** The ranges of the batches' frames in their segment's file, in order; adjacent frames are one range. */
 export function fileRangesOf(batches: Batch[]): FileRange[] {
-  const stretches: FileRange[] = [];
+  const ranges: FileRange[] = [];
   const frames = batches.flatMap((batch) => batch.frames).toSorted((a, b) => a.offset - b.offset);
   for (const { offset, length } of frames) {
-    const last = stretches.at(-1);
+    const last = ranges.at(-1);
     if (last && last.offset + last.length === offset) last.length += length;
-    else stretches.push({ offset, length });
+    else ranges.push({ offset, length });
   }
-  return stretches;
+  return ranges;
 }
 
 /** Reads the batches' blocks into memory. */
 export async function readBatches(path: string, batches: Batch[]): Promise<LoadedBatch[]> {
   const file = await open(path, "r");
   try {
-    const laden: LoadedBatch[] = [];
+    const loaded: LoadedBatch[] = [];
     for (const { id, partition, rows, frames } of batches) {
       const blocks: LoadedBatch["blocks"] = [];
       for (const frame of frames) {
@@ -69,9 +69,9 @@ export async function readBatches(path: string, batches: Batch[]): Promise<Loade
         await readWhole(file, native, frame.offset);
         blocks.push({ native, rows: frame.rows });
       }
-      laden.push({ id, partition, rows, blocks });
+      loaded.push({ id, partition, rows, blocks });
     }
-    return laden;
+    return loaded;
   } finally {
     await file.close();
   }
@@ -85,7 +85,7 @@ async function readWhole(file: FileHandle, into: Uint8Array, position: number): 
   }
 }
 
-/** Rows `from` to `to` of a batch, as a batch of its own under another number. */
+/** Rows `from` to `to` of a batch, as a batch with another id. */
 export function cutBatch(batch: LoadedBatch, from: number, to: number, id: bigint): LoadedBatch {
   const blocks: LoadedBatch["blocks"] = [];
   let before = 0;

@@ -1,4 +1,4 @@
-// Merges on their way through the journal: rows of a lane of their own, which ends in Postgres. Never decides one.
+// Merges as rows of their own lane, which ends in Postgres, and blocks of them.
 
 import { yieldToEventLoop } from "../../core/clock.ts";
 import { flushLimits } from "./limits.ts";
@@ -6,34 +6,31 @@ import { limits } from "../../core/limits.ts";
 import { type Merge, mergeKind } from "../../persons/merge.ts";
 import type { SightedType } from "../../persons/group_type_store.ts";
 import { ByteColumn } from "../../storage/native/native.ts";
+import type { Committing } from "../journal/commit_waiters.ts";
 import type { LaneBlock } from "../journal/lane_block.ts";
 
-/** A merge; or, with kind group_type, a type sighted: `into` is its name. */
+/** A merge; or, with kind group_type, a type of groups that was seen: `into` is its name. */
 export interface MergeRow extends Merge {
-  /** The lane's time, which is that of arrival. */
+  /** The arrival, in microseconds. */
   timestamp: number;
 }
 
-/** Who takes merges, so that they are applied in order: the lane of them, unless another process has it. */
-export interface MergeTaker {
+/** Takes merges, so that they are applied in order: the lane of merges, or another process that has it. */
+export interface MergeTaker extends Committing {
   /** True when a writer should wait for commit() before it appends more. */
   readonly crowded: boolean;
-  /** Groups that could not be kept: their rows are refused. */
-  readonly failedGroups: number;
   readonly openRows: number;
-  readonly writingRows: number;
   append(row: MergeRow): void;
-  /** Resolves when every row appended so far is on the disk. @throws when it cannot be. */
-  commit(): Promise<void>;
 }
 
-/** A type of groups that was named for the first time; `at` in microseconds. */
+/** A type of groups that was seen for the first time; `at` in microseconds. */
 export function typeRow(project_id: number, into: string, at: number): MergeRow {
   return { project_id, kind: mergeKind.group_type, from: "", into, at, created_at: at, timestamp: at };
 }
 
 /**
- * A frame's payload: for each row u32 project, u8 kind, i64 at, i64 created_at, and two texts of u16 length + UTF-8.
+ * A frame's payload holds for each row: u32 project, u8 kind, i64 at, i64 created_at, and two texts as u16 length and
+ * UTF-8.
  */
 export class MergeBlock implements LaneBlock<MergeRow> {
   readonly changes = 0;
@@ -72,8 +69,8 @@ const encoder = new TextEncoder();
 const decoder = new TextDecoder();
 
 /**
- * Reads frames' payloads back: merges in order, at most flushLimits.mergesDecidedMax at once, while types are added to
- * `types`. Others get their turn now and then.
+ * Reads payloads of frames: yields merges in order, at most flushLimits.mergesDecidedMax at once, and adds types to
+ * `types`. Yields to the event loop now and then.
  */
 export async function* readMergeRows(
   payloads: Iterable<Uint8Array>,

@@ -1,5 +1,5 @@
-// The way of merges out of the journal: segment by segment into Postgres, then mirrored to ClickHouse. Never holds
-// an event up, and never gives a merge up: while a store is away they wait.
+// The flush of merges: segment by segment into Postgres, then mirrored to ClickHouse. Retries until it succeeds or is
+// stopped; events do not wait for it.
 
 import { readFile } from "node:fs/promises";
 import { basename } from "node:path";
@@ -18,7 +18,7 @@ export interface MergeFlushOptions {
   journal: Journal;
   sql: Postgres;
   clickhouse: ClickHouse;
-  /** Tells of merges and types that were refused. */
+  /** Called with the merges and types that were refused. */
   refused(applied: Applied): void;
   log: Log;
 }
@@ -37,7 +37,7 @@ export class MergeFlush {
     this.#loop = this.#run();
   }
 
-  /** Applies what is sealed, at most `ms` long; what is left is found again at the next start. */
+  /** Applies what is sealed, for at most `ms`; the next start finds the rest. */
   async drain(ms: number): Promise<void> {
     this.#draining = true;
     this.#options.journal.nudge();
@@ -50,13 +50,13 @@ export class MergeFlush {
     const { journal } = this.#options;
     while (!this.#stopping.signal.aborted) {
       const segment = journal.nextSealed("merges");
-      if (segment) await this.#stubbornly(() => this.#apply(segment));
+      if (segment) await this.#untilDone(() => this.#apply(segment));
       else if (this.#draining) return;
       else await journal.sealedSoon(flushLimits.returnedLookMs);
     }
   }
 
-  /** Every step may be repeated: Postgres knows the segment by its name, ClickHouse rows by their version. */
+  /** Each step can be repeated: Postgres notes the segment's name, and ClickHouse's rows have versions. */
   async #apply(segment: Segment): Promise<void> {
     const { journal, sql, clickhouse, refused } = this.#options;
     const name = basename(segment.path);
@@ -71,7 +71,7 @@ export class MergeFlush {
     await forgetSegment(sql, name).catch(() => {});
   }
 
-  #stubbornly(step: () => Promise<void>): Promise<void> {
+  #untilDone(step: () => Promise<void>): Promise<void> {
     const { log } = this.#options;
     return retryUntilDone(step, {
       stopping: this.#stopping.signal,

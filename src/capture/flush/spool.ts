@@ -1,11 +1,11 @@
-// The file an embedded engine reads what is not a file of its own from. One file, written over again and again: pages
-// that are already there cost far less than fresh ones. Never written to while somebody may still read it.
+// The file from which an embedded engine reads batches that are not a whole segment. It is overwritten again and again,
+// as pages that exist cost far less than new ones, but not while the engine may still read it.
 
 import { type FileHandle, open, rm } from "node:fs/promises";
 import { flushLimits } from "./limits.ts";
 import { writeWhole } from "../journal/segments/files.ts";
 
-/** Bytes of a file that lie side by side. */
+/** A range of bytes of a file. */
 export interface FileRange {
   offset: number;
   length: number;
@@ -15,19 +15,19 @@ export class Spool {
   readonly #stem: string;
   #generation = 0;
   #file: FileHandle | undefined;
-  #room: Uint8Array | undefined;
+  #buffer: Uint8Array | undefined;
 
   /** `stem`: the path without its ending. */
   constructor(stem: string) {
     this.#stem = stem;
   }
 
-  /** Lets the memory go, when nothing waits to be flushed. */
+  /** Frees the buffer, when nothing waits to be flushed. */
   rest(): void {
-    this.#room = undefined;
+    this.#buffer = undefined;
   }
 
-  /** Makes the blocks the file's whole content; resolves to its path. */
+  /** Replaces the file's content with the blocks; resolves to its path. */
   async put(blocks: Uint8Array[]): Promise<string> {
     const file = await this.#opened();
     let size = 0;
@@ -40,28 +40,28 @@ export class Spool {
   }
 
   /**
-   * Makes these stretches of the file at `from` the file's whole content; resolves to its path.
+   * Replaces the file's content with these ranges of the file at `from`; resolves to its path.
    * @throws when the other file ends before one of them does.
    */
-  async copy(from: string, stretches: FileRange[]): Promise<string> {
+  async copy(from: string, ranges: FileRange[]): Promise<string> {
     const file = await this.#opened();
-    const room = (this.#room ??= new Uint8Array(flushLimits.spoolRoomBytes));
+    const buffer = (this.#buffer ??= new Uint8Array(flushLimits.spoolRoomBytes));
     const source = await open(from, "r");
     let [size, held] = [0, 0];
     const write = async () => {
-      await writeWhole(file, room.subarray(0, held), size);
+      await writeWhole(file, buffer.subarray(0, held), size);
       size += held;
       held = 0;
     };
     try {
-      for (const { offset, length } of stretches) {
+      for (const { offset, length } of ranges) {
         for (let done = 0; done < length;) {
-          const wanted = Math.min(length - done, room.length - held);
-          const { bytesRead } = await source.read(room, held, wanted, offset + done);
+          const wanted = Math.min(length - done, buffer.length - held);
+          const { bytesRead } = await source.read(buffer, held, wanted, offset + done);
           if (bytesRead === 0) throw new Error(`${from} ends early`);
           done += bytesRead;
           held += bytesRead;
-          if (held === room.length) await write();
+          if (held === buffer.length) await write();
         }
       }
       await write();
@@ -73,8 +73,7 @@ export class Spool {
   }
 
   /**
-   * After a failure somebody may still read the file: it is left to them, without its name, and the next is a
-   * new one.
+   * Deletes the file; the next one gets another name. After a failure the engine may still read the old one.
    */
   async abandon(): Promise<void> {
     await this.#file?.close();

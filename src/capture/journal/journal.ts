@@ -1,4 +1,4 @@
-// The journal: acknowledged events on disk until ClickHouse has them. Owns its lanes; never asks a store.
+// The journal: acknowledged events on disk until ClickHouse has them. Owns its lanes; asks no store.
 
 import { mkdirSync } from "node:fs";
 import type { Clock } from "../../core/clock.ts";
@@ -14,11 +14,9 @@ import { type EventLane, JournalRoom, type Pending } from "./journal_room.ts";
 import { Lane, type LaneOptions } from "./lane.ts";
 import type { LaneBlock, LaneRow } from "./lane_block.ts";
 import { Ledger } from "./ledger.ts";
-import { RecentFailures } from "./segments/recent_failures.ts";
 import { type Damage, Recovery } from "./recovery/recovery.ts";
-import { type LaneName, type Segment, byLane, flushesAtOnce, lanes, segmentId } from "./segments/segment.ts";
-import { SegmentAges } from "./segment_ages.ts";
-import { SegmentWaits } from "./segment_waits.ts";
+import { SealedSegments } from "./sealed_segments.ts";
+import { type LaneName, type Segment, flushesAtOnce, segmentId } from "./segments/segment.ts";
 import { SegmentRecycler } from "./segments/segment_recycler.ts";
 import { MergeBlock, type MergeRow, type MergeTaker } from "../flush/merge_row.ts";
 import type { SnapshotRow } from "../recordings/snapshot.ts";
@@ -27,15 +25,15 @@ import { WarningBlock, type WarningRow } from "../warnings/warning.ts";
 
 export interface JournalOptions {
   folder: string;
-  /** This journal's number among all that feed the same ClickHouse. */
+  /** This journal's number among all journals that feed the same ClickHouse. */
   number: number;
   flushIntervalMs: number;
   bytesMax: number;
-  /** Takes merges in place of this journal's own lane of them. */
+  /** Takes merges instead of this journal's own lane. */
   mergesTo?: MergeTaker;
-  /** Counts what is found damaged. */
+  /** Counts damage found at the start. */
   damaged?(damage: Damage): void;
-  /** How much may be written; as much as there is unless told. */
+  /** How much may be written; without it, all that is free. */
   room?: DiskRoom;
   clock: Clock;
   log: Log;
@@ -46,10 +44,10 @@ export class Journal {
   readonly historical: EventLane;
   readonly warnings: Lane<WarningRow>;
   readonly merges: Lane<MergeRow>;
-  /** Where merges go: their lane, or another process. */
+  /** Where merges go: their lane, or another process's. */
   readonly merging: MergeTaker;
   readonly recordings: Lane<SnapshotRow>;
-  /** How much more may be taken, and of whom. */
+  /** How much more may be taken, and from which project. */
   readonly room: JournalRoom;
   readonly folder: string;
   /** Files found damaged since the start. */
@@ -57,33 +55,32 @@ export class Journal {
   readonly #options: JournalOptions;
   #number: number;
   readonly #ledger: Ledger;
-  readonly #spares: SegmentRecycler;
-  readonly #everyMs: number;
-  readonly #sealed = byLane<Segment[]>(() => []);
-  readonly #known = new Set<string>();
-  readonly #waits = new SegmentWaits();
+  readonly #recycler: SegmentRecycler;
+  readonly #lookMs: number;
+  readonly #sealed = new SealedSegments();
   #lastMillis = 0;
   #lastMicros = 0;
   readonly #wakeup = new Wakeup();
-  readonly #ages = new SegmentAges();
+  /** Growing segments, since when they are looked at. */
+  readonly #ages = new Map<bigint, { openedMs: number; grownMs: number; bytes: number }>();
   #timer: ReturnType<typeof setInterval> | undefined;
-  /** What may fail with each group. */
+  /** For failures that may repeat with each group. */
   readonly #log: RepeatedLog;
-  readonly #failures: RecentFailures;
+  #failedGroups = 0;
+  #failedAtMs = Number.NEGATIVE_INFINITY;
 
   constructor(options: JournalOptions) {
     this.#options = options;
     this.#number = options.number;
     this.folder = options.folder;
     this.#ledger = new Ledger(options.folder);
-    this.#spares = new SegmentRecycler(
+    this.#recycler = new SegmentRecycler(
       options.folder,
       options.bytesMax / journalLimits.recycledFilesShare,
       options.clock,
     );
     this.#log = new RepeatedLog(options.log, options.clock);
-    this.#failures = new RecentFailures(options.clock, journalLimits.journalFailingMs);
-    this.#everyMs = Math.max(2, Math.min(100, options.flushIntervalMs / 10));
+    this.#lookMs = Math.max(2, Math.min(100, options.flushIntervalMs / 10));
     const events = () => new Block();
     this.live = this.#openLane("live", journalLimits.liveSegmentBytesMax, events);
     this.historical = this.#openLane("historical", journalLimits.historicalSegmentBytesMax, events);
@@ -97,28 +94,33 @@ export class Journal {
     const recordings = () => new SnapshotBlock();
     this.recordings = this.#openLane("recordings", journalLimits.snapshotSegmentBytesMax, recordings);
     const { bytesMax } = options;
-    this.room = new JournalRoom({ lanes: this, sealed: this.#sealed, bytesMax, isTight: () => this.tight });
+    this.room = new JournalRoom({
+      lanes: this,
+      sealed: this.#sealed.lanes,
+      bytesMax,
+      isTight: () => this.tight,
+    });
   }
 
-  /** Takes in what an earlier process left, then starts the clock that ends segments by age. */
+  /** Recovers what an earlier process left, then starts the clock that seals segments by age. */
   open(): void {
     mkdirSync(this.folder, { recursive: true, mode: 0o700 });
     const recovery = this.#recovery();
     recovery.takeFolder(this.#ledger);
     this.#takeRecovered(recovery);
-    this.#spares.open(this.tight);
+    this.#recycler.open(this.tight);
     recovery.beginLedger(this.#ledger);
-    this.#timer = setInterval(() => void this.look(), this.#everyMs);
+    this.#timer = setInterval(() => void this.look(), this.#lookMs);
   }
 
-  /** Writes what waits and ends the growing segments. What is not flushed by then is found at the next start. */
+  /** Writes what waits and seals the growing segments. The next start finds what is not flushed by then. */
   async close(): Promise<void> {
     clearInterval(this.#timer);
     this.#log.close();
     await Promise.all(this.#lanes.map((lane) => lane.seal()));
   }
 
-  /** Lets go of the ledger; after the last flush. */
+  /** Closes the ledger; after the last flush. */
   async release(): Promise<void> {
     await this.#ledger.close();
   }
@@ -127,20 +129,20 @@ export class Journal {
     return historical ? this.historical : this.live;
   }
 
-  /** The time a row is taken in, in microseconds: never earlier than an earlier row's. */
+  /** The arrival time of a row, in microseconds: not before that of an earlier row, whatever the clock says. */
   stamp(): number {
     this.#lastMicros = Math.max(this.#lastMicros, this.#options.clock.now() * 1000);
     return this.#lastMicros;
   }
 
-  /** Everything this journal took before this time (microseconds) is in ClickHouse. */
+  /** Everything this journal took before this time (microseconds) is in ClickHouse, merges included. */
   watermark(): number {
     let watermark = this.stamp();
     for (const lane of [this.live, this.historical, this.merges]) {
       for (const oldest of [lane.oldest, lane.segment?.rows ? lane.segment.oldest : undefined]) {
         if (oldest !== undefined) watermark = Math.min(watermark, oldest);
       }
-      for (const segment of this.#sealed[lane.name]) watermark = Math.min(watermark, segment.oldest);
+      for (const segment of this.#sealed.lanes[lane.name]) watermark = Math.min(watermark, segment.oldest);
     }
     return watermark;
   }
@@ -159,22 +161,32 @@ export class Journal {
     return this.#options.room?.low === true;
   }
 
-  /** Whether a group could not be written just now. */
-  isFailing(): boolean {
-    return this.#failures.look(this.#lanes.reduce((sum, lane) => sum + lane.failedGroups, 0));
+  /** Whether nothing waits, so that the journal may leave when its process stops: nobody would wait for it in vain. */
+  get isEmpty(): boolean {
+    const now = this.stamp();
+    return this.watermark() >= now && this.pending().events === 0;
   }
 
-  /** Takes that a request was refused with a 503; the log tells how many, once a minute. */
+  /** Whether a group could not be written within the last journalFailingMs; as precise as it is asked often. */
+  isFailing(): boolean {
+    const now = this.#options.clock.elapsed();
+    const failedGroups = this.#lanes.reduce((sum, lane) => sum + lane.failedGroups, 0);
+    if (failedGroups !== this.#failedGroups) this.#failedAtMs = now;
+    this.#failedGroups = failedGroups;
+    return now - this.#failedAtMs < journalLimits.journalFailingMs;
+  }
+
+  /** Logs, once a minute, how many requests were refused with a 503. */
   noteRefused(): void {
     this.#log.warn("captures are refused", { pending_bytes: this.pending().bytes, disk_low: this.tight });
   }
 
-  /** The oldest segment of a lane that is ready to be flushed, and not `taken` by somebody. */
+  /** The oldest sealed segment of a lane that is not among `taken`. */
   nextSealed(lane: LaneName, taken?: ReadonlySet<Segment>): Segment | undefined {
-    return this.#sealed[lane].find((segment) => !taken?.has(segment));
+    return this.#sealed.lanes[lane].find((segment) => !taken?.has(segment));
   }
 
-  /** Ends every sealedSoon() wait. */
+  /** Resolves every sealedSoon(). */
   nudge(): void {
     this.#wakeup.wake();
   }
@@ -184,40 +196,37 @@ export class Journal {
     return this.#wakeup.wait(ms);
   }
 
-  /** Resolves when every row on disk in this lane by now is in ClickHouse (or set aside by name). */
+  /** Resolves when every row of this lane that is on disk now is in ClickHouse, or in quarantine. */
   async stored(lane: { name: LaneName; segment: Segment | undefined }): Promise<void> {
     const growing = lane.segment && lane.segment.rows > 0 ? [lane.segment] : [];
-    const segments = [...this.#sealed[lane.name], ...growing];
-    await Promise.all(segments.map((segment) => this.#waits.wait(segment)));
+    const segments = [...this.#sealed.lanes[lane.name], ...growing];
+    await Promise.all(segments.map((segment) => this.#sealed.gone(segment)));
   }
 
-  /** Forgets a flushed segment: noted in the ledger, its name removed, the folder synced; in this order. */
+  /** Removes a flushed segment. The order matters: a note in the ledger, the file, a sync of the folder. */
   async finish(segment: Segment): Promise<void> {
     await this.#ledger.note(segment, this.#lastMillis);
-    await this.#spares.keep(segment, this.tight);
+    await this.#recycler.keep(segment, this.tight);
     await syncFolder(this.folder);
-    const queue = this.#sealed[segment.lane];
-    queue.splice(queue.indexOf(segment), 1);
-    this.#known.delete(segment.path);
     this[segment.lane].usage.free(segment.id);
-    this.#waits.done(segment);
+    this.#sealed.remove(segment);
   }
 
-  /** Segments from now on carry this number; their times go on rising. */
+  /** Gives further segments this number; their ids go on rising. */
   renumber(number: number): void {
     this.#number = number;
   }
 
-  /** A number no segment of this journal had before. */
+  /** A segment id that this journal has not used before. */
   nextId(): bigint {
     this.#lastMillis = Math.max(this.#lastMillis + 1, this.#options.clock.now());
     return segmentId(this.#lastMillis, this.#number);
   }
 
-  /** Takes in quarantined rows that an operator handed back (`sluice journal retry`). */
+  /** Takes rows that an operator returned from quarantine (`sluice journal retry`). */
   takeReturned(): void {
     const recovery = this.#recovery();
-    recovery.takeReturned(this.#known);
+    recovery.takeReturned(this.#sealed.paths);
     this.#takeRecovered(recovery);
     if (recovery.segments.length > 0) this.nudge();
   }
@@ -232,12 +241,8 @@ export class Journal {
 
   #takeRecovered({ segments, lastMillis }: Recovery): void {
     this.#lastMillis = Math.max(this.#lastMillis, lastMillis);
-    for (const segment of segments) {
-      this.#known.add(segment.path);
-      this.#sealed[segment.lane].push(segment);
-      this[segment.lane].usage.found(segment.id, foundUsage(segment));
-    }
-    for (const lane of lanes) this.#sealed[lane].sort((a, b) => (a.id < b.id ? -1 : 1));
+    this.#sealed.addFound(segments);
+    for (const segment of segments) this[segment.lane].usage.found(segment.id, foundUsage(segment));
   }
 
   #openLane<R extends LaneRow, B extends LaneBlock<R>>(
@@ -249,7 +254,7 @@ export class Journal {
     const log = this.#log;
     const takeRoom = (bytes: number) => room?.take(bytes);
     const onSealed = (segment: Segment) => this.#takeSealed(segment);
-    const own = { nextId: () => this.nextId(), takeRecycled: () => this.#spares.take(name), onSealed };
+    const own = { nextId: () => this.nextId(), takeRecycled: () => this.#recycler.take(name), onSealed };
     const onSynced = (segment: Segment) => this.#ledger.synced(segment);
     const bytesMax = Math.min(segmentBytesMax, room?.segmentBytesMax ?? segmentBytesMax);
     return new Lane({ name, folder, log, segmentBytesMax: bytesMax, openBlock, takeRoom, onSynced, ...own });
@@ -260,29 +265,43 @@ export class Journal {
   }
 
   #takeSealed(segment: Segment): void {
-    this.#ages.forget(segment);
+    this.#ages.delete(segment.id);
     this.#ledger.sealed(segment, this.#lastMillis);
-    this.#known.add(segment.path);
-    this.#sealed[segment.lane].push(segment);
+    this.#sealed.add(segment);
     this.nudge();
   }
 
-  /** Ends segments by age, gives back files that nobody wants, says what was not said; on the journal's clock. */
+  /**
+   * Seals segments by age, deletes recycled files that no lane wants, writes repeated log lines; on the journal's
+   * clock.
+   */
   async look(): Promise<void> {
     this.#sealByAge();
     this.isFailing();
     this.#log.look();
-    await this.#spares.look(this.tight);
+    await this.#recycler.look(this.tight);
   }
 
   #sealByAge(): void {
     for (const lane of this.#lanes) {
       const segment = lane.segment;
-      // While the flush is behind, a segment goes on growing: fewer, bigger inserts.
-      const behind = this.#sealed[lane.name].length >= flushesAtOnce[lane.name];
+      // While the flush is behind, a segment goes on growing: fewer and bigger inserts.
+      const behind = this.#sealed.lanes[lane.name].length >= flushesAtOnce[lane.name];
       if (!segment || segment.rows === 0 || behind) continue;
-      const interval = this.#options.flushIntervalMs - this.#everyMs;
-      if (this.#ages.isDue(segment, interval, this.#options.clock.elapsed())) void lane.seal();
+      if (this.#isDue(segment)) void lane.seal();
     }
+  }
+
+  /** Whether a segment has grown for long enough; a historical one may grow longer while it does grow. */
+  #isDue({ id, lane, bytes }: Segment): boolean {
+    const now = this.#options.clock.elapsed();
+    const intervalMs = this.#options.flushIntervalMs - this.#lookMs;
+    const age = this.#ages.get(id) ?? { openedMs: now, grownMs: now, bytes };
+    this.#ages.set(id, age);
+    if (bytes > age.bytes) Object.assign(age, { grownMs: now, bytes });
+    if (lane !== "historical") return now - age.openedMs >= intervalMs;
+    return (
+      now - age.openedMs >= intervalMs * journalLimits.historicalPatience || now - age.grownMs >= intervalMs
+    );
   }
 }

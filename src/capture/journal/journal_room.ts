@@ -1,5 +1,4 @@
-// How much of the journal is free, and for whom: one project never takes all that others need to go on. Never moves a
-// row itself.
+// How much of the journal is free, and for which project: one project must not take the room that others need.
 
 import { Fault } from "../../core/fault.ts";
 import { journalLimits } from "./limits.ts";
@@ -16,7 +15,7 @@ export interface Pending {
   bytes: number;
 }
 
-/** What is looked at of a lane. */
+/** The part of a lane that is needed here. */
 interface LaneRoom {
   readonly openRows: number;
   readonly writingRows: number;
@@ -30,20 +29,20 @@ export interface JournalRoomOptions {
     live: EventLane;
     historical: EventLane;
   };
-  /** Segments that wait to be flushed, or are. */
+  /** Segments that wait to be flushed, or are being flushed. */
   sealed: Readonly<Record<LaneName, readonly Segment[]>>;
   bytesMax: number;
-  /** Whether little room is left on the disk: then nobody may take more. */
+  /** Whether the disk is nearly full: then nothing more may be taken. */
   isTight(): boolean;
 }
 
-/** Lanes whose rows count as events that wait. */
+/** Lanes whose rows count as pending events. */
 const countedLanes = ["live", "historical", "recordings"] as const;
 
 export class JournalRoom {
   /**
-   * True while ClickHouse takes no inserts. Nothing is late for others then: only bytes bound what one project sends,
-   * so that an outage is as long for it as for all.
+   * True while ClickHouse takes no inserts. Then no project delays others, so only bytes bound what a project sends,
+   * and it gets through an outage for as long as the others.
    */
   isStoreAway = true;
   readonly #options: JournalRoomOptions;
@@ -70,7 +69,7 @@ export class JournalRoom {
     return pending;
   }
 
-  /** True when no more may be taken until a flush has made room. */
+  /** True when nothing more may be taken until a flush makes room. */
   get full(): boolean {
     return this.#options.isTight() || this.#freeBytes() <= 0;
   }
@@ -81,9 +80,9 @@ export class JournalRoom {
   }
 
   /**
-   * The lane that takes a project's next events: the live one for those that are live, unless so many of the project
-   * wait there already that others' would have to wait for them.
-   * @throws Fault journal_share_exceeded, changes_share_exceeded when the project has its share of what may wait.
+   * The lane for a project's next events. Live events go to the historical lane when so many of the project's events
+   * are pending that those of others would have to wait for them.
+   * @throws Fault journal_share_exceeded, changes_share_exceeded when the project's share is used up.
    */
   laneFor(project_id: number, isHistorical: boolean): EventLane {
     const { live, historical, merges } = this.#options.lanes;
@@ -100,7 +99,7 @@ export class JournalRoom {
     return historical;
   }
 
-  /** Whether the project's live events that wait are so many that further ones go behind imports. */
+  /** Whether so many live events of the project are pending that further ones go to the historical lane. */
   isAhead(project_id: number): boolean {
     const { usage } = this.#options.lanes.live;
     const weight = weightOf(usage.of(project_id));
@@ -108,7 +107,7 @@ export class JournalRoom {
     return weight > max / journalLimits.liveFloorShare && weight > max - weightOf(usage.total);
   }
 
-  /** Why no recording of the project may be taken now, if none may, though others' may. */
+  /** The fault when the project's recordings have used up its share. */
   recordingRefusal(project_id: number): Fault | undefined {
     const { bytes } = this.#options.lanes.recordings.usage.of(project_id);
     if (bytes <= this.#floorBytes || bytes <= journalLimits.journalShare * this.#freeRecordingBytes())
@@ -116,9 +115,9 @@ export class JournalRoom {
     return journalShareExceeded("recordings");
   }
 
-  /** An insert brought so many changes in so many ms. */
+  /** Notes that an insert of so many changes took so many ms. */
   noteDerived(changes: number, ms: number): void {
-    // A small one says how long any insert takes.
+    // The time of a small insert is mostly that of any insert.
     if (changes < journalLimits.changesFloor) return;
     this.#changesPerSecond = (this.#changesPerSecond + (changes / Math.max(1, ms)) * 1000) / 2;
   }

@@ -56,14 +56,16 @@ export class Lane<Row extends LaneRow, Block extends LaneBlock<Row> = LaneBlock<
   readonly name: LaneName;
   openRows = 0;
   openBytes = 0;
-  /** Groups that could not be written: their rows are refused with a 503, not lost in silence. */
+  /** Groups that could not be written; only counted. */
   failedGroups = 0;
   /** What waits in it, by project. */
   readonly usage = new LaneUsage();
   readonly #options: LaneOptions<Row, Block>;
   #open = new Map<number, Block>();
   #spare: Block[] = [];
-  #next: CommitWaiters | undefined;
+  /** The group that rows appended now belong to, and whether anybody waits for it. */
+  #group = new CommitWaiters();
+  #isWanted = false;
   #writing: Group<Block> | undefined;
   #running: Promise<void> | undefined;
   #sealWanted = false;
@@ -98,7 +100,7 @@ export class Lane<Row extends LaneRow, Block extends LaneBlock<Row> = LaneBlock<
     return this.#writing?.blocks.reduce((rows, block) => rows + block.rows, 0) ?? 0;
   }
 
-  /** Lays a row into its partition's open block. Nothing is promised until commit() resolves. */
+  /** Appends a row to its partition's open block. Nothing is promised until commit() resolves. */
   append(row: Row): void {
     const block = this.#blockOf(lanePartition[this.name](row.timestamp));
     const before = block.changes;
@@ -106,13 +108,13 @@ export class Lane<Row extends LaneRow, Block extends LaneBlock<Row> = LaneBlock<
   }
 
   /**
-   * Lets `lay` put many rows of a project into a partition's open block at once; it returns about how many bytes they
-   * weigh.
+   * Lets `append` put many rows of a project into a partition's open block at once; it returns about how many bytes
+   * they weigh.
    */
-  appendMany(partition: number, rows: number, lay: (block: Block) => number, project_id: number): void {
+  appendMany(partition: number, rows: number, append: (block: Block) => number, project_id: number): void {
     const block = this.#blockOf(partition);
     const before = block.changes;
-    this.#note(project_id, rows, lay(block), block.changes - before);
+    this.#note(project_id, rows, append(block), block.changes - before);
   }
 
   #note(project_id: number, rows: number, bytes: number, changes: number): void {
@@ -136,42 +138,47 @@ export class Lane<Row extends LaneRow, Block extends LaneBlock<Row> = LaneBlock<
     return this.openBytes >= journalLimits.groupBytesMax || this.openRows >= journalLimits.groupRowsMax;
   }
 
+  get group(): CommitWaiters {
+    return this.#group;
+  }
+
   /**
-   * Resolves when every row appended so far is on the disk.
+   * Resolves when the rows that were appended in this turn are on the disk, or what is on its way if there are none.
    * @throws Fault unavailable when they could not be written (they are dropped: their sender sends them again).
    */
   commit(): Promise<void> {
     if (this.openRows === 0) return this.#writing?.waiting.promise ?? Promise.resolve();
-    return this.#nextGroup().promise;
+    return this.#wantGroup().promise;
   }
 
-  /** The same for one who has appended in this very turn. */
+  /** The same without a promise. */
   join(waiter: CommitWaiter): void {
-    this.#nextGroup().add(waiter);
+    this.#wantGroup().add(waiter);
   }
 
-  #nextGroup(): CommitWaiters {
+  #wantGroup(): CommitWaiters {
     this.#asked++;
+    this.#isWanted = true;
     // Started behind all that is here to be read, so that requests that arrived together share one group.
     this.#running ??= yieldToEventLoop().then(() => this.#run());
-    return (this.#next ??= new CommitWaiters());
+    return this.#group;
   }
 
   /** Ends the growing segment, so that it can be flushed; rows that wait are written first. */
   seal(): Promise<void> {
     this.#sealWanted = true;
-    if (this.openRows > 0) this.#next ??= new CommitWaiters();
+    if (this.openRows > 0) this.#isWanted = true;
     this.#running ??= Promise.resolve().then(() => this.#run());
     return this.#running;
   }
 
   async #run(): Promise<void> {
-    while (this.#next || this.#sealWanted) {
+    while (this.#isWanted || this.#sealWanted) {
       // All rows that waited when seal() was called are in this group: what comes meanwhile holds nothing up.
       const [asked, sealing] = [this.#asked, this.#sealWanted];
       this.#asked = 0;
       this.#sealWanted = false;
-      if (this.#next) await this.#runGroup(this.#next);
+      if (this.#isWanted) await this.#runGroup();
       if (sealing) await this.#closeSegment();
       // The answers to many bring many more: they share the next group with those that wait already.
       if (asked >= journalLimits.gatherRequestsMin && !this.crowded) await sleep(journalLimits.gatherMs);
@@ -179,10 +186,12 @@ export class Lane<Row extends LaneRow, Block extends LaneBlock<Row> = LaneBlock<
     this.#running = undefined;
   }
 
-  async #runGroup(waiting: CommitWaiters): Promise<void> {
+  async #runGroup(): Promise<void> {
+    const waiting = this.#group;
     const group: Group<Block> = { blocks: [...this.#open.values()], waiting };
     this.#writing = group;
-    this.#next = undefined;
+    this.#group = new CommitWaiters();
+    this.#isWanted = false;
     this.#open = new Map();
     this.openRows = 0;
     this.openBytes = 0;

@@ -1,23 +1,23 @@
-// What travels in a lane, and what holds it until it is written: rows, and blocks of them.
+// Rows of a lane, and the blocks that hold them until they are written.
 
 import type { ByteColumn } from "../../storage/native/native.ts";
 
-/** What travels in a lane. */
+/** A row of any lane. */
 export interface LaneRow {
   project_id: number;
-  /** Microseconds since 1970, UTC: decides the partition. */
+  /** Decides the partition; in microseconds since 1970. */
   timestamp: number;
 }
 
-/** Rows of one partition (lanePartition) as columns, until they are sealed into a frame. */
+/** Rows of one partition (lanePartition) as columns, until they are written as a frame. */
 export interface LaneBlock<Row extends LaneRow> {
   partition: number;
   rows: number;
   /** created_at of the first row, in microseconds. */
   oldest: number;
-  /** Of persons and groups, in these rows: each becomes a row of its own when they are stored. */
+  /** Changes of persons and groups in these rows; each becomes a row when they are stored. */
   readonly changes: number;
-  /** Takes a row; returns about how many bytes it weighs. */
+  /** Appends a row; returns about how many bytes it takes. */
   append(row: Row): number;
   /** Writes the rows as one Native block. */
   encode(out: ByteColumn, batch: bigint, firstRow: number): void;

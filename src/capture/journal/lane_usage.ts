@@ -1,10 +1,10 @@
-// What waits in a lane, by project: bytes and changes of persons and groups, from the open block until the segment they
-// were written to is flushed. Never decides what is too much.
+// What is pending in a lane, by project: bytes, and changes of persons and groups, from the open block until their
+// segment is flushed.
 
 export interface Use {
-  /** As blocks weigh their rows; of segments found at the start, as they lie in the file. */
+  /** As blocks estimate them; for segments found at the start, as in the file. */
   bytes: number;
-  /** Of persons and groups: each becomes a row of its own. Of segments found at the start none are known. */
+  /** Of persons and groups; each becomes a row when stored. Unknown, and 0, for segments found at the start. */
   changes: number;
 }
 
@@ -13,13 +13,13 @@ type Uses = Map<number, Use>;
 export class LaneUsage {
   readonly total: Readonly<Use>;
   readonly #total = nothing();
-  /** All of it by project; only those that have something. */
+  /** The sum by project; only projects that have something. */
   readonly #held: Uses = new Map();
-  /** In open blocks, in the group that is being written, and in segments that are not flushed. */
+  /** Its parts: in open blocks, in the group that is being written, and in segments that are not flushed. */
   #open: Uses = new Map();
   #writing: Uses = new Map();
   readonly #segments = new Map<bigint, Uses>();
-  /** Rows come many of one project at a time: where its counts are. */
+  /** The counts of the last project: rows of one project come in runs. */
   #project = -1;
   #projectOpen = nothing();
   #projectHeld = nothing();
@@ -28,12 +28,12 @@ export class LaneUsage {
     this.total = this.#total;
   }
 
-  /** What one project has waiting. */
+  /** What is pending of one project. */
   of(project_id: number): Readonly<Use> {
     return this.#held.get(project_id) ?? noUse;
   }
 
-  /** Rows were laid into an open block. */
+  /** Adds rows of an open block. */
   add(project_id: number, bytes: number, changes: number): void {
     if (project_id !== this.#project) {
       this.#projectOpen = useIn(this.#open, project_id);
@@ -48,26 +48,26 @@ export class LaneUsage {
     this.#total.changes += changes;
   }
 
-  /** The open blocks are a group that is being written from now on. */
+  /** The open blocks become the group that is written. */
   begin(): void {
     this.#writing = this.#open;
     this.#open = new Map();
     this.#project = -1;
   }
 
-  /** The group, or its first part, is in this segment: it counts until that is flushed. */
+  /** The group, or its first part, was written to this segment. */
   place(segment: bigint): void {
     this.found(segment, this.#writing, false);
     this.#writing = new Map();
   }
 
-  /** What of the group is in no segment was refused. */
+  /** Subtracts the part of the group that could not be written. */
   drop(): void {
     this.#subtract(this.#writing);
     this.#writing = new Map();
   }
 
-  /** A segment of an earlier process holds so much. */
+  /** Adds what a segment of an earlier process holds. */
   found(segment: bigint, uses: ReadonlyMap<number, Use>, isNew = true): void {
     if (uses.size === 0) return;
     let held = this.#segments.get(segment);
@@ -80,7 +80,7 @@ export class LaneUsage {
     }
   }
 
-  /** The segment is flushed. */
+  /** Subtracts a segment that was flushed. */
   free(segment: bigint): void {
     const uses = this.#segments.get(segment);
     if (!uses) return;
@@ -97,7 +97,7 @@ export class LaneUsage {
       this.#total.changes -= changes;
       if (held.bytes <= 0 && held.changes <= 0) this.#held.delete(project_id);
     }
-    // What was remembered of the last project may be gone.
+    // The last project's counts may have been deleted.
     this.#project = -1;
   }
 }

@@ -1,12 +1,11 @@
-// The ledger: which segments are done with, what those that wait must give back, and the newest id ever used. A
-// finished segment is noted before it is removed, so that a crash in between neither sends it again nor lets a clock
-// that went back hand out a used number.
+// The ledger: which segments are finished, what waiting segments must contain, and the newest segment id. A finished
+// segment is noted before its file is removed, so that a crash in between neither sends it again nor, if the clock went
+// back, uses an id twice.
 //
-//   <file name> <ms of the newest id> <sum>             a finished segment; its name is - when the file is begun
-//   +<file name> <ms> <bytes> <rows> <sum>              a segment that grows no more; not synced by itself
+//   <file name> <ms of the newest id> <sum>             a finished segment; the file's first line has - for the name
+//   +<file name> <ms> <bytes> <rows> <sum>              a sealed segment; not synced by itself
 //
-// The sum is the CRC-32 of the line before its last blank, in hexadecimal. Earlier versions wrote finished segments
-// only, without a sum.
+// The sum is the CRC-32 of the line before its last blank, in hexadecimal.
 
 import { copyFileSync, existsSync, readFileSync, renameSync, rmSync, writeFileSync } from "node:fs";
 import { type FileHandle, open } from "node:fs/promises";
@@ -16,14 +15,14 @@ import { isFull, syncFolderNow, writeDurably, writeDurablyNow } from "./segments
 import { type Segment, millisOfSegment } from "./segments/segment.ts";
 import { type Extent, SyncedMarks } from "./segments/synced_marks.ts";
 
-/** Past this many bytes the ledger is begun anew. */
+/** Past this many bytes the ledger is rewritten. */
 const ledgerBytesMax = 1024 * 1024;
 
-/** What a segment must give back. */
+/** What a segment must contain. */
 export interface Expected extends Extent {
   /**
-   * What is known of the bytes behind: none of them was acknowledged, though whole frames may be there (`synced`), or
-   * also those were refused (`sealed`); or they may have been acknowledged (`least`).
+   * What is known of further bytes. `sealed`: sound frames among them were refused. `synced`: none of them was
+   * acknowledged, though there may be sound frames. `least`: they may have been acknowledged.
    */
   behind: "sealed" | "synced" | "least";
 }
@@ -31,7 +30,7 @@ export interface Expected extends Extent {
 export interface Noted {
   finished: string[];
   lastMillis: number;
-  /** By file name, segments that were acknowledged and are not finished. */
+  /** Segments with acknowledged rows that are not finished, by file name. */
   expected: Map<string, Expected>;
   /** Lines and marks that cannot be read. */
   unreadable: number;
@@ -40,11 +39,11 @@ export interface Noted {
 export class Ledger {
   readonly #path: string;
   readonly #marks: SyncedMarks;
-  /** All lanes note what they finished: one after the other, or the file would be opened twice. */
+  /** Notes of all lanes, one after the other: concurrent ones would open the file twice. */
   #notes: Promise<void> = Promise.resolve();
   #file: FileHandle | undefined;
   #bytes = 0;
-  /** Segments that grow no more and are not finished. */
+  /** Sealed segments that are not finished. */
   readonly #sealed = new Map<string, Extent>();
 
   constructor(folder: string) {
@@ -52,19 +51,17 @@ export class Ledger {
     this.#marks = new SyncedMarks(folder);
   }
 
-  /** What the last process noted; empty on the first start. A torn last line is passed over. */
+  /** What the last process noted; empty on the first start. A torn last line is skipped. */
   read(): Noted {
     const noted: Noted = { finished: [], lastMillis: 0, expected: new Map(), unreadable: 0 };
     const marks = this.#marks.read();
     const lines = readLines(this.#path);
-    // An earlier version that ran in between knew nothing of the marks.
-    const isCurrent = !olderLineShape.test(lines?.[0] ?? "");
     for (const [name, { id, bytes, rows }] of marks.extents) {
       noted.lastMillis = Math.max(noted.lastMillis, millisOfSegment(id));
-      if (isCurrent) noted.expected.set(name, { bytes, rows, behind: marks.exact ? "synced" : "least" });
+      noted.expected.set(name, { bytes, rows, behind: marks.exact ? "synced" : "least" });
     }
     noted.unreadable += marks.unreadable;
-    // Each start begins it with a line.
+    // Each start writes a first line, and marks only after that.
     if (lines ? lines.length === 0 : marks.there) noted.unreadable++;
     for (const line of lines ?? []) {
       const read = readLine(line);
@@ -77,7 +74,7 @@ export class Ledger {
     return noted;
   }
 
-  /** Keeps a copy of what cannot be read; returns its path, or undefined when there is nothing to keep. */
+  /** Keeps a copy of a damaged ledger; returns its path, or undefined when there is no file. */
   keepAside(): string | undefined {
     if (!existsSync(this.#path)) return undefined;
     copyFileSync(this.#path, `${this.#path}.damaged`);
@@ -85,14 +82,14 @@ export class Ledger {
   }
 
   /**
-   * Starts anew, with the newest id and these segments; for when no finished one is left on the disk. From then on
-   * synced() takes notes. Returns false, and goes on with what is there, when the disk has no room for a new one.
+   * Rewrites the ledger with the newest id and these segments; no finished segment's file may be left by then. From
+   * then on synced() takes notes. Returns false, and keeps the old file, when the disk has no room for a new one.
    */
   restart(lastMillis: number, waiting: readonly Segment[] = []): boolean {
     this.#sealed.clear();
     for (const { path, bytes, rows } of waiting) this.#sealed.set(basename(path), { bytes, rows });
     const text = this.#beginning(lastMillis);
-    // Marks without a ledger mean that it was lost.
+    // There must be a ledger before there are marks: marks alone mean that it was lost.
     if (!existsSync(this.#path)) writeDurablyNow(this.#path, text);
     const aside = `${this.#path}.part`;
     try {
@@ -109,21 +106,21 @@ export class Ledger {
     return true;
   }
 
-  /** Takes how far a growing segment is synced; on the way of every group, so nothing waits here. */
+  /** Notes how far a growing segment is synced. Called for every group, so it does not wait. */
   synced(segment: Segment): void {
     this.#marks.note(segment);
   }
 
-  /** Notes what a segment that grows no more must give back. */
+  /** Notes what a sealed segment must contain. */
   sealed({ path, bytes, rows }: Segment, lastMillis: number): void {
     if (rows === 0) return;
     const [name, extent] = [basename(path), { bytes, rows }];
     this.#sealed.set(name, extent);
-    // Where it cannot be noted, the segment's own frames tell less, and the disk's trouble is told by others.
+    // Without the note recovery knows less of this segment; a failing disk is reported by the next group.
     this.#soon(() => this.#append(sealedLine(name, lastMillis, extent), lastMillis, false)).catch(() => {});
   }
 
-  /** Durable when it resolves. */
+  /** Notes that a segment is finished; durable when it resolves. */
   async note(segment: Segment, lastMillis: number): Promise<void> {
     const name = basename(segment.path);
     await this.#soon(async () => {
@@ -160,7 +157,7 @@ export class Ledger {
 
   async #restartLater(lastMillis: number): Promise<void> {
     await this.#closeFile();
-    // The marks of segments whose end is forgotten here are gone by then.
+    // First make durable that the marks of segments which the new file leaves out are gone.
     this.#marks.sync();
     await writeDurably(this.#path, this.#beginning(lastMillis));
     this.#bytes = 0;
@@ -184,7 +181,7 @@ function sumOf(text: string): string {
   return crc32(text).toString(16).padStart(8, "0");
 }
 
-/** Without what stands behind the last line's end: a torn line. Undefined when there is no such file. */
+/** The complete lines; undefined when there is no such file. */
 function readLines(path: string): string[] | undefined {
   try {
     return readFileSync(path, "latin1").split("\n").slice(0, -1);
@@ -195,14 +192,13 @@ function readLines(path: string): string[] | undefined {
 }
 
 const lineShape = /^(\+?)([\w.-]{1,100}) (\d{1,14})(?: (\d{1,10}) (\d{1,10}))?$/;
-const olderLineShape = /^(-|[\w.-]{1,100}\.segment) \d{1,14}$/;
 
-/** Undefined when its sum is wrong, or it is no line of ours. */
+/** Undefined when its sum or its shape is wrong. */
 function readLine(line: string): { name: string; millis: number; extent: Extent | undefined } | undefined {
   const end = line.lastIndexOf(" ");
-  const isOlder = olderLineShape.test(line);
-  if (!isOlder && sumOf(line.slice(0, end)) !== line.slice(end + 1)) return undefined;
-  const [, plus, name, millis, bytes, rows] = lineShape.exec(isOlder ? line : line.slice(0, end)) ?? [];
+  const text = line.slice(0, end);
+  if (sumOf(text) !== line.slice(end + 1)) return undefined;
+  const [, plus, name, millis, bytes, rows] = lineShape.exec(text) ?? [];
   if (name === undefined || (plus === "+") !== (bytes !== undefined)) return undefined;
   const extent = bytes === undefined ? undefined : { bytes: Number(bytes), rows: Number(rows) };
   return { name, millis: Number(millis), extent };

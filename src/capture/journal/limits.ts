@@ -1,104 +1,102 @@
 // Bounds of the journal: its lanes, segments, room and recovery, with their units and reasons.
 
 export const journalLimits = {
-  /** Batches (partitions, or pieces of them) in one segment: the low bits of a batch number. */
-  segmentBatchesMax: 2048,
+  /** Batches in one segment; a power of two, as its exponent is the bits of a place in batch numbers. */
+  segmentBatchesMax: 2 ** 11,
   /** Bytes after which a live segment is sealed: about 50,000 events, a second at full load. */
   liveSegmentBytesMax: 32 * 1024 * 1024,
   /** The same for imports: bigger, so that each year gets a decent part; a part costs 5 ms, however small. */
   historicalSegmentBytesMax: 256 * 1024 * 1024,
-  /** Segments of imports on their way into ClickHouse at once: an INSERT keeps one core busy, and some 300 MB. */
+  /** Segments of imports that are flushed at once: an INSERT keeps one core busy, and takes some 300 MB. */
   historicalFlushesMax: 2,
   /**
-   * Bytes and rows that may wait in open blocks of one lane before its writers wait for the disk: a commit's
-   * worth.
+   * Bytes and rows in open blocks of one lane after which its writers wait for the disk: one commit.
    */
   groupBytesMax: 4 * 1024 * 1024,
   groupRowsMax: 50_000,
-  /** Emptied blocks a lane keeps for reuse: as many as there are years since 1900, about. */
+  /** Empty blocks that a lane keeps for reuse: about one for each year since 1900. */
   recycledBlocksMax: 120,
-  /** Blocks of one group made into frames before other requests get their turn: about 2 ms, if they are small. */
+  /** Blocks of one group that are encoded before other requests get their turn: about 2 ms for small ones. */
   framesAtOnceMax: 64,
-  /** Files of finished segments that a lane keeps to write over; with those of an import, 864 MiB of disk. */
+  /** Files of finished segments that a lane keeps for reuse; of both lanes of events at most 864 MiB of disk. */
   recycledEachMax: 3,
-  /** They take no more than this part of JOURNAL_BYTES_MAX, and smaller ones (in bytes) are not worth it. */
+  /** The part of JOURNAL_BYTES_MAX that these files may take, and the smallest one worth keeping, in bytes. */
   recycledFilesShare: 4,
   recycledBytesMin: 1024 * 1024,
-  /** How many flush intervals a growing historical segment may take, so that years fill up. */
+  /** Flush intervals for which a historical segment may grow, so that years fill up. */
   historicalPatience: 10,
   /**
-   * How long a start watches whether the journal it has a copy of is told by another process, in ms: a living one tells
-   * every watermarkMs.
+   * How long a start watches whether another process publishes the watermark of the same journal, in ms; a running one
+   * does every watermarkMs.
    */
   journalAliveMs: 3000,
-  /** Tries to claim a journal while others claim it as well. */
+  /** Attempts to claim a journal while other processes claim it as well. */
   journalClaimsMax: 5,
-  /** Journal numbers handed out before they repeat: the middle bits of a batch number. */
-  journalsCountMax: 4096,
+  /** Journals with different numbers in batch numbers; a power of two likewise. */
+  journalsCountMax: 2 ** 12,
   /** Bytes after which a segment of warnings is sealed: they are few and small. */
   warningSegmentBytesMax: 8 * 1024 * 1024,
   /** Bytes after which a segment of merges is sealed: some 30,000, a second's transaction. */
   mergeSegmentBytesMax: 2 * 1024 * 1024,
   /**
-   * What the journal leaves free of its volume for the stores beside it: an eighth, at least so many bytes, for what a
-   * small segment takes there and Postgres's log, and at most four of the largest segments; never more than a quarter.
+   * What the journal leaves free of its volume for the stores: an eighth; at least enough for a small segment and
+   * Postgres's log, at most four of the largest segments, and not more than a quarter.
    */
   diskReserveShare: 1 / 8,
   diskReserveBytesMin: 16 * 1024 * 1024,
   diskReserveBytesMax: 1024 * 1024 * 1024,
   diskReserveShareMax: 1 / 4,
-  /** How much more has to be free before captures go on, as a part of the reserve. */
+  /** What must be free above the reserve before captures go on, as a part of the reserve. */
   diskBackShare: 1 / 8,
-  /** What is written to see whether the journal can be, in bytes: a page, so that it takes room. */
+  /** Bytes that a health check writes to the journal's disk: a page, so that it needs a free block. */
   journalProbeBytes: 4096,
-  /** How long a group that could not be written makes the journal unready, in ms: so long clients are told to wait. */
+  /** How long the server is unready after a failed write, in ms: the Retry-After of these requests. */
   journalFailingMs: 5000,
-  /** Files kept to be written over that nobody wanted for so long are given back, in ms. */
+  /** After how long without use kept files are deleted, in ms. */
   recycledIdleMs: 600_000,
-  /** Groups of the journal up to so many bytes are written where they stand: sooner than another thread is woken. */
+  /** Groups up to so many bytes are written synchronously, which takes less than waking another thread. */
   writeNowBytesMax: 64 * 1024,
   /**
-   * Behind a group of the journal that so many requests waited for, the next one begins this much later, in ms: their
-   * answers bring more requests, and one sync serves them all.
+   * After a group with so many waiting requests, the next group starts this much later, in ms: the answers bring more
+   * requests, and one sync serves them all.
    */
   gatherRequestsMin: 8,
   gatherMs: 1,
-  /** Bytes of a long frame, which only they make, summed up between other requests' turns: about a millisecond. */
+  /** Bytes of a long frame that are summed before other requests get their turn: about a millisecond. */
   sumBytesMax: 2 * 1024 * 1024,
   /** Bytes after which a segment of recordings is sealed: some 30 s of 200 recorders. */
   snapshotSegmentBytesMax: 32 * 1024 * 1024,
   /** The part of the journal's room that recordings may fill, so that events always find some. */
   recordingsJournalShare: 0.5,
   /**
-   * Of the journal's free bytes one project may hold so many times as much: alone nine tenths of JOURNAL_BYTES_MAX,
-   * while a tenth stays free for the others.
+   * A project may hold so many times the journal's free bytes: alone nine tenths of JOURNAL_BYTES_MAX, so that a tenth
+   * stays free for others.
    */
   journalShare: 9,
-  /** A project that holds no more than this part of JOURNAL_BYTES_MAX is let in while there is any room at all. */
+  /** A project that holds at most this part of JOURNAL_BYTES_MAX may go on while there is any room. */
   journalFloorShare: 1024,
   /**
-   * What one change of a person or group weighs beside its bytes, in bytes: as a row of its own, or two, it costs the
+   * What a change of a person or group counts besides its bytes, in bytes: it becomes one or two rows, which cost the
    * engine one or two microseconds, as 128 bytes of events do.
    */
   changeWeightBytes: 128,
   /**
-   * Live events of all projects, in such bytes, that wait to be stored: about two seconds of the engine. Half of it is
-   * one project's; what it sends beyond goes behind imports, so that others' events stay fresh.
+   * Pending live events of all projects, in such bytes: about two seconds of the engine. One project may have half; its
+   * further events go to the historical lane, so that others' events stay fresh.
    */
   liveBacklogBytesMax: 134_217_728,
-  /** A project with no more than this part of it waiting always goes the live way. */
+  /** A project with at most this part of it pending always uses the live lane. */
   liveFloorShare: 128,
   /**
-   * Changes of persons and groups that wait behind imports: about a minute of the engine. Half of it is one project's;
-   * past it that project is told to come back.
+   * Pending changes in the historical lane: about a minute of the engine. One project may have half; then it gets 503.
    */
   changesBacklogMax: 20_000_000,
-  /** A project with no more than this many of them waiting is not told so. */
+  /** A project with at most this many of them pending is not refused. */
   changesFloor: 100_000,
-  /** Changes that are derived in a second before any were measured: one core's. */
+  /** Changes derived in a second, until measured: one core's. */
   changesPerSecondGuess: 500_000,
-  /** The longest Retry-After of a project past its share, in seconds. */
+  /** The longest Retry-After of a project that has used up its share, in seconds. */
   shareRetrySecondsMax: 60,
-  /** How long a start waits for workers of an earlier life to be gone, in ms: they end when their server does. */
+  /** How long a start waits for workers of an earlier server to end, in ms: they end with it. */
   workersGoneMsMax: 10_000,
 };

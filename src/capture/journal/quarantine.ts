@@ -1,16 +1,16 @@
-// Quarantine: rows ClickHouse refuses for good, each in a file of its own beside the reason. Blocks nothing
-// behind it.
+// Quarantine: rows that ClickHouse refuses for good, each in a file of its own beside the reason, so that they do not
+// block the rows behind them.
 
 import { mkdirSync, readFileSync, readdirSync, renameSync, rmSync, statSync } from "node:fs";
 import { reasonOf } from "../../core/log.ts";
 import { Pieces } from "../../storage/native/native_pieces.ts";
 import { writeDurably } from "./segments/files.ts";
 import { writeFrame } from "./segments/frame.ts";
-import { type LaneName, returnedSuffix, segmentHead } from "./segments/segment.ts";
+import { type LaneName, returnedSuffix, segmentHead, segmentOf } from "./segments/segment.ts";
 import { readSegment } from "./segments/segment_reader.ts";
 
 export interface Quarantined {
-  /** What `journal retry|discard` takes: the batch number in hex. */
+  /** The batch number in hexadecimal; the argument of `journal retry` and `journal discard`. */
   id: string;
   lane: LaneName;
   /** Of the lane's table. */
@@ -20,7 +20,7 @@ export interface Quarantined {
   at: string;
 }
 
-/** One refused row: a Native block of one row, and where it belongs. */
+/** One refused row as a Native block, and where it belongs. */
 export interface Refused {
   batch: bigint;
   lane: LaneName;
@@ -44,20 +44,20 @@ export class Quarantine {
     return this.#ids().length;
   }
 
-  /** Durable when it resolves; the reason first, so that no row is ever there without one. */
+  /** Durable when it resolves. The note is written first, so that no row is there without its reason. */
   async add(refused: Refused, now: Date): Promise<void> {
     const id = refused.batch.toString(16).padStart(16, "0");
     const { lane, partition, reason } = refused;
     const note: Quarantined = { id, lane, partition, reason, at: now.toISOString() };
     await writeDurably(`${this.#folder}/${id}.json`, JSON.stringify(note));
     const out = new Pieces(256);
-    out.raw(segmentHead(lane, refused.batch >> 11n));
+    out.raw(segmentHead(lane, segmentOf(refused.batch)));
     const head = { batch: refused.batch, partition, rows: 1, oldest: refused.oldest, synced: 0, before: 0 };
     await writeFrame(out, head, (payload) => payload.raw(refused.native));
     await writeDurably(`${this.#folder}/${id}.segment`, Buffer.concat(out.list()));
   }
 
-  /** A note that cannot be read says so in its reason. */
+  /** The rows by id; where a note cannot be read, `reason` says so. */
   list(): Quarantined[] {
     return this.#ids().map((id) => readNote(`${this.#folder}/${id}.json`, id));
   }
@@ -71,10 +71,7 @@ export class Quarantine {
     return new Uint8Array(readFileSync(path)).subarray(frame.offset, frame.offset + frame.length);
   }
 
-  /**
-   * Hands rows back to the journal: the server takes them within seconds, or at its next start. Returns how
-   * many.
-   */
+  /** Returns rows to the journal, which takes them within seconds, or at the next start. Returns how many. */
   retry(id: string | "all"): number {
     return this.#each(id, (one) => {
       mkdirSync(this.#journalFolder, { recursive: true, mode: 0o700 });
@@ -83,7 +80,7 @@ export class Quarantine {
     });
   }
 
-  /** Removes rows for good. Returns how many. */
+  /** Deletes rows. Returns how many. */
   discard(id: string | "all"): number {
     return this.#each(id, (one) => {
       rmSync(`${this.#folder}/${one}.segment`, { force: true });
@@ -105,15 +102,12 @@ export class Quarantine {
   }
 }
 
-/**
- * Earlier versions said `month`: their tables of events were parted by that. A row whose note cannot be read is there
- * as before, and can be handed back or discarded: its file says where it belongs.
- */
+/** A row whose note cannot be read can be retried or discarded all the same: its file says where it belongs. */
 function readNote(path: string, id: string): Quarantined {
   try {
-    const { month = 0, ...note } = JSON.parse(readFileSync(path, "utf8")) as Quarantined & { month?: number };
+    const note = JSON.parse(readFileSync(path, "utf8")) as Quarantined;
     if (note.id !== id) throw new Error("it is another row's");
-    return { ...note, partition: note.partition ?? month };
+    return note;
   } catch (thrown) {
     const reason = `the note ${path} cannot be read: ${reasonOf(thrown)}`;
     return {

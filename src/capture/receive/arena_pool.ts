@@ -1,4 +1,4 @@
-// The arenas there are: which wait for a body, and which may still be made. Never knows what lies in one.
+// The arenas: which wait for a body, and which may still be made.
 
 import { captureLimits } from "../limits.ts";
 import { limits } from "../../core/limits.ts";
@@ -41,14 +41,9 @@ export class ArenaPool {
     return new ScanArena(Math.max(bytes, limits.inflatedBytesMax));
   }
 
-  /** The one for short bodies: whoever uses it does so in one turn, and need not give it back. */
+  /** The one for short bodies, which several requests use: each within one turn, and it is not given back. */
   get short(): ScanArena {
-    return (this.#short ??= new ScanArena(captureLimits.arenaBodyBytesMin));
-  }
-
-  /** The same, or none for others. */
-  lend({ length }: Uint8Array): ScanArena | undefined {
-    return length < captureLimits.arenaBodyBytesMin ? this.short : undefined;
+    return (this.#short ??= new ScanArena(captureLimits.arenaBodyBytesMin, true));
   }
 
   give(arena: ScanArena): void {

@@ -1,4 +1,4 @@
-// What a sender of events is answered once they are kept. Never says what became of somebody else's.
+// What a sender of events is answered once they are kept.
 
 import { corsHeaders } from "../../http/cors.ts";
 import { plainHeaders } from "../../http/problem.ts";

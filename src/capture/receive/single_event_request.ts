@@ -1,11 +1,12 @@
-// A request with a short body and no query, as nearly all live ones are: one plain event is taken in the turn in which
-// it is here, and answered with its group. Never waits for a promise, and never takes anything else: that is handed on.
+// A request with a short body and no query, as nearly all live ones are: one plain event is appended in the turn in
+// which it arrives, and answered with its group, without a promise. Any other body is answered as usual.
 
 import type { Clock } from "../../core/clock.ts";
 import { Fault, type FaultCode } from "../../core/fault.ts";
 import { withCors } from "../../http/cors.ts";
 import { problemResponse } from "../../http/problem.ts";
 import type { MemoryBudget } from "../../work/memory_budget.ts";
+import type { ReceivedBody } from "./received_body.ts";
 import type { Receiver } from "./upload.ts";
 import type { CaptureOptions } from "../pipeline.ts";
 import { usualReply } from "./reply.ts";
@@ -22,41 +23,51 @@ export interface AnswerOptions extends CaptureOptions {
   seconds(value: number): void;
 }
 
-export interface SingleEventRequestOptions {
-  request: Request;
-  /** Bytes of its body, which were acquired: given back when it is answered, or handed on with it. */
-  announced: number;
-  /** By the clock's elapsed(). */
-  started: number;
-  singles: SingleEvents;
+/** What all requests share. */
+export interface SingleEventContext<Kind> {
   options: AnswerOptions;
+  singles: SingleEvents;
+  /** Answers a short body that is something else, and counts it and its time. */
+  answerShort(from: SingleEventRequest<Kind>, body: ReceivedBody): Promise<Response>;
 }
 
-type Answer = (response: Response | Promise<Response>) => void;
+/** `Kind`: what its path says of the body. */
+export class SingleEventRequest<Kind> implements Receiver, CommitWaiter, TakenEvent {
+  looksLeft = 0;
+  msMax = 0;
+  project_id = 0;
+  historical_migration = false;
+  readonly request: Request;
+  readonly kind: Kind;
+  /** Bytes of its body, which were acquired: given back when it is answered. */
+  readonly announced: number;
+  /** By the clock's elapsed(). */
+  readonly started: number;
+  readonly #context: SingleEventContext<Kind>;
+  readonly #answer: (response: Response | Promise<Response>) => void;
 
-export class SingleEventRequest implements Receiver, CommitWaiter {
-  readonly #short: SingleEventRequestOptions;
-  readonly #answer: Answer;
-  readonly #handOn: (body: Uint8Array) => Promise<Response>;
-  #taken: TakenEvent | undefined;
-
-  /** `handOn` answers a body that is something else, and counts it and its time. */
   constructor(
-    short: SingleEventRequestOptions,
-    answer: Answer,
-    handOn: (body: Uint8Array) => Promise<Response>,
+    request: Request,
+    kind: Kind,
+    announced: number,
+    started: number,
+    context: SingleEventContext<Kind>,
+    answer: (response: Response | Promise<Response>) => void,
   ) {
-    this.#short = short;
+    this.request = request;
+    this.kind = kind;
+    this.announced = announced;
+    this.started = started;
+    this.#context = context;
     this.#answer = answer;
-    this.#handOn = handOn;
   }
 
   arrived(body: Uint8Array): void {
-    const { options, singles } = this.#short;
+    const { options, singles } = this.#context;
     try {
-      this.#taken = options.ack === "journal" ? singles.take(body) : undefined;
-      if (this.#taken) this.#taken.lane.join(this);
-      else this.#answer(this.#handOn(body));
+      const lane = options.ack === "journal" ? singles.take(body, this) : undefined;
+      if (lane) lane.join(this);
+      else this.#answer(this.#context.answerShort(this, singles.received(body)));
     } catch (thrown) {
       this.#refuse(thrown);
     }
@@ -67,13 +78,13 @@ export class SingleEventRequest implements Receiver, CommitWaiter {
   }
 
   kept(): void {
-    const { request, options } = this.#short;
+    const { project_id, historical_migration } = this;
+    const { options } = this.#context;
     try {
-      const { project_id, historical_migration } = this.#taken!;
       options.counts.received(1);
       options.counts.accepted(historical_migration ? "historical" : "live", 1);
       if (!historical_migration) options.book.count(project_id, 1);
-      this.#end(usualReply(request));
+      this.#end(usualReply(this.request));
     } catch (thrown) {
       this.#refuse(thrown);
     }
@@ -84,15 +95,14 @@ export class SingleEventRequest implements Receiver, CommitWaiter {
   }
 
   #refuse(thrown: unknown): void {
-    const { request, options } = this.#short;
-    this.#end(captureRefusal(thrown, request, options));
+    this.#end(captureRefusal(thrown, this.request, this.#context.options));
   }
 
   #end(response: Response): void {
-    const { options, announced, started } = this.#short;
-    options.memory.releaseShort(announced);
+    const { options } = this.#context;
+    options.memory.releaseShort(this.announced);
     this.#answer(response);
-    options.seconds((options.clock.elapsed() - started) / 1000);
+    options.seconds((options.clock.elapsed() - this.started) / 1000);
   }
 }
 

@@ -1,4 +1,4 @@
-// A body off the wire, within bounds of bytes and of time. Never looks inside.
+// Receives a body, within bounds of bytes and of time.
 
 import { Chunks, free, joined } from "../../core/chunks.ts";
 import { yieldToEventLoop } from "../../core/clock.ts";
@@ -33,7 +33,7 @@ export interface Receiving {
   /** Its memory is acquired from it, before it is there. */
   lease: MemoryLease;
   bounds?: UploadBounds | undefined;
-  /** Where a long one that was announced may be laid; asked for when there is memory for it. */
+  /** Where a long one that was announced may be put; asked for when there is memory for it. */
   roomFor?: (bytes: number) => Uint8Array | undefined;
   /** Bytes that are acquired beside an announced one, for what is made of it later. */
   besideFor?: (bytes: number) => number;
@@ -65,14 +65,17 @@ const wholeBytesPerSecond = receiveLimits.wholeBodyBytesPerSecondMin;
  */
 function receiveWhole(request: Request, announced: number, bounds: UploadBounds): Promise<Uint8Array> {
   return new Promise((resolve, reject) => {
-    receiveShort(request, announced, bounds, { arrived: resolve, late: reject });
+    receiveShort(request, announced, bounds, { arrived: resolve, late: reject, looksLeft: 0, msMax: 0 });
   });
 }
 
-/** Who gets a short body, or is told that it does not come (upload_timeout). */
+/** Gets a short body, or is told that it does not come (upload_timeout). */
 export interface Receiver {
   arrived(body: Uint8Array): void;
   late(fault: Fault): void;
+  /** Kept by receiveShort(): after so many more looks it is late, and how long that is in ms. */
+  looksLeft: number;
+  msMax: number;
 }
 
 /** The same without a promise: one of the receiver's two is called, once, in a later turn. */
@@ -82,34 +85,26 @@ export function receiveShort(
   bounds: UploadBounds = usual,
   receiver: Receiver,
 ): void {
-  const msMax = bounds.stallMsMax + (announced / wholeBytesPerSecond) * 1000;
-  const wait: Wait = { turns: Math.ceil(msMax / receiveLimits.uploadLookMs) + 1, msMax, receiver };
-  waiting.add(wait);
+  receiver.msMax = bounds.stallMsMax + (announced / wholeBytesPerSecond) * 1000;
+  receiver.looksLeft = Math.ceil(receiver.msMax / receiveLimits.uploadLookMs) + 1;
+  waiting.add(receiver);
   looking ??= setInterval(look, receiveLimits.uploadLookMs);
   // What comes or fails after the time is up has had its answer.
   request.bytes().then(
-    (body) => waiting.delete(wait) && receiver.arrived(body),
-    () => waiting.delete(wait) && receiver.late(gone()),
+    (body) => waiting.delete(receiver) && receiver.arrived(body),
+    () => waiting.delete(receiver) && receiver.late(gone()),
   );
 }
 
-/** A short body that is not here yet. */
-interface Wait {
-  /** So many more looks, and it is late. */
-  turns: number;
-  msMax: number;
-  receiver: Receiver;
-}
-
-/** All of them share one timer, which runs while there are any: most are here before it looks once. */
-const waiting = new Set<Wait>();
+/** Those whose short body is not here yet share one timer, which runs while there are any: most never see it. */
+const waiting = new Set<Receiver>();
 let looking: ReturnType<typeof setInterval> | undefined;
 
 function look(): void {
-  for (const wait of waiting) {
-    if (--wait.turns > 0) continue;
-    waiting.delete(wait);
-    wait.receiver.late(stalled(`${Math.round(wait.msMax)} ms`));
+  for (const receiver of waiting) {
+    if (--receiver.looksLeft > 0) continue;
+    waiting.delete(receiver);
+    receiver.late(stalled(`${Math.round(receiver.msMax)} ms`));
   }
   if (waiting.size > 0) return;
   clearInterval(looking);
@@ -130,7 +125,7 @@ class Upload {
   readonly #receiving: Receiving;
   readonly #bounds: UploadBounds;
   readonly #chunks = new Chunks();
-  /** Where it is laid, if its length was announced. */
+  /** Where it is put, if its length was announced. */
   #room: Uint8Array | undefined;
   /** Why the rest of it is dropped. */
   #refused: Error | undefined;
@@ -173,10 +168,10 @@ class Upload {
       if (done) break;
       stall.refresh();
       if (this.#size === 0) await this.#begin(value, announced);
-      // Its memory is given back when it is laid.
+      // Its memory is given back when it was copied.
       const { length } = value;
       if (this.#refused) free(value);
-      else this.#lay(value);
+      else this.#put(value);
       this.#size += length;
       left -= length;
       if (this.#size > bytesMax * limits.drainFactor) break;
@@ -186,7 +181,7 @@ class Upload {
     return this.#room?.subarray(0, this.#size) ?? (await joined(this.#chunks.take()));
   }
 
-  /** An announced length is believed as far as memory goes: the bytes are laid where they will rest. */
+  /** An announced length is believed as far as memory goes: the bytes are put where they stay. */
   async #begin(chunk: Uint8Array, announced: number): Promise<void> {
     const { bytesMax, lease, roomFor, besideFor, first } = this.#receiving;
     try {
@@ -199,7 +194,7 @@ class Upload {
     }
   }
 
-  #lay(chunk: Uint8Array): void {
+  #put(chunk: Uint8Array): void {
     const { bytesMax, lease } = this.#receiving;
     const size = this.#size + chunk.length;
     if (this.#room && size <= this.#room.length) {

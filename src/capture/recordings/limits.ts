@@ -2,17 +2,17 @@
 
 export const recordingLimits = {
   /**
-   * Bytes of a snapshot read, hashed or copied before the event loop gets a turn: one or two milliseconds if it
-   * consists of short events. Several senders may each have such a slice in one turn.
+   * Bytes of a snapshot that are read, hashed or copied before other requests get their turn: one or two milliseconds
+   * where all of them are short events. Many requests may do as much in one turn of the event loop.
    */
   snapshotSliceBytesMax: 128 * 1024,
-  /** Seconds of activity recorded for one piece; recorders send every few seconds. */
+  /** Seconds of activity noted for one chunk of a recording; recorders send every few seconds. */
   snapshotActiveSecondsMax: 3600,
-  /** How far a client's clock may be ahead, in ms; later times are ignored. */
+  /** How far a client's clock may be ahead of ours in a recording, in ms; times beyond that are ignored. */
   snapshotAheadMsMax: 7 * 86_400_000,
-  /** Bytes of a text that is read from a recording, such as an address or an id. */
+  /** A text that is read from a recording (an address, an id), in bytes. */
   snapshotTextBytesMax: 65_536,
-  /** Characters of the kind of recorder: web or mobile. */
+  /** The name of the recorder (web, mobile), in characters. */
   snapshotSourceCharsMax: 32,
   /** Characters of a recording's first address; PostHog's number. */
   startUrlCharsMax: 512,

@@ -1,60 +1,58 @@
-// Takes the snapshots of one request into the lane of recordings, if the project records sessions. Recordings have a
-// share of the journal, so that they leave room for events.
+// The recorder: appends the snapshots of one request to the lane of recordings, for a project that records sessions, as
+// long as they leave the journal room for events.
 
 import { yieldToEventLoop } from "../../core/clock.ts";
 import { Fault } from "../../core/fault.ts";
 import { limits } from "../../core/limits.ts";
 import { recordingLimits } from "./limits.ts";
 import type { MemoryLease } from "../../work/memory_budget.ts";
+import type { CommitGroups } from "../journal/commit_waiters.ts";
 import type { Journal } from "../journal/journal.ts";
 import { field } from "../scan/event_fields.ts";
 import type { Reason } from "../event/outcome.ts";
-import type { BodyScanner } from "../scan/body_scanner.ts";
+import type { EventIndex } from "../scan/event_index.ts";
 import { type SnapshotRow, type SnapshotSending, SnapshotReading, readSnapshot } from "./snapshot.ts";
 
 export interface RecorderOptions extends SnapshotSending {
   journal: Journal;
-  /** Whether the project records sessions. */
+  /** Whether the project's sessions are recorded. */
   wanted: boolean;
-  /** Days for which a recording is kept. */
+  /** How many days a recording is kept. */
   retentionDays: number;
-  /** Charged for copies of long snapshots. */
+  /** Memory for copies of long snapshots is acquired from it. */
   lease?: MemoryLease | undefined;
+  /** The groups of the request's rows. */
+  groups: CommitGroups;
 }
 
 export class Recorder {
   /** Number of snapshots taken. */
   taken = 0;
-  /** Whether some were refused because the project does not record sessions; their sender may stop. */
+  /** True when some were ignored because the project records no sessions: their sender may stop. */
   unwanted = false;
   readonly #options: RecorderOptions;
-  readonly #failedBefore: number;
 
   constructor(options: RecorderOptions) {
     this.#options = options;
-    this.#failedBefore = options.journal.recordings.failedGroups;
   }
 
   /**
-   * Appends entry `at` to the open block; returns the reason when it is refused.
-   * @throws Fault unavailable when recordings have filled their share of the journal; journal_share_exceeded when this
-   * project has.
+   * Appends entry `at` to the open block; returns the reason if it is ignored.
+   * @throws Fault unavailable when recordings have filled their part of the journal, journal_share_exceeded when this
+   * project's have filled its share.
    */
-  take(scan: BodyScanner, at: number): Reason | undefined {
-    return this.#refused() ?? this.#keep(readSnapshot(scan, at, this.#options));
+  take(index: EventIndex, at: number): Reason | undefined {
+    return this.#refused() ?? this.#keep(readSnapshot(index, at, this.#options));
   }
 
-  /**
-   * As take(), for a long snapshot: yields to the event loop between slices.
-   * @throws Fault unavailable also when there is no memory for the copy.
-   */
-  async takeLong(scan: BodyScanner, at: number): Promise<Reason | undefined> {
+  /** The same for a long one, with pauses for other requests. @throws Fault unavailable also without memory. */
+  async takeLong(index: EventIndex, at: number): Promise<Reason | undefined> {
     const refused = this.#refused();
     if (refused) return refused;
-    const { entries } = scan;
+    const { entries } = index;
     this.#options.lease?.acquire(entries[at + field.item + 1]! - entries[at + field.item]!);
     const reading = new SnapshotReading();
-    reading.open(scan, at, this.#options);
+    reading.open(index, at, this.#options);
     while (!reading.advance(recordingLimits.snapshotSliceBytesMax)) await yieldToEventLoop();
     return this.#keep(reading.outcome!);
   }
@@ -67,39 +65,32 @@ export class Recorder {
 
   #keep(row: SnapshotRow | Reason): Reason | undefined {
     if (typeof row === "string") return row;
-    const { journal, retentionDays, project_id } = this.#options;
+    const { journal, retentionDays, project_id, groups } = this.#options;
     if (journal.room.recordingsFull) throw notKept();
     const refusal = journal.room.recordingRefusal(project_id);
     if (refusal) throw refusal;
     row.timestamp = journal.stamp();
     row.expires_at = row.timestamp + retentionDays * dayMicros;
     journal.recordings.append(row);
+    groups.join(journal.recordings);
     this.taken++;
     return undefined;
   }
 
-  /** Whether enough recordings wait for the disk that makeRoom() must be called before more are taken. */
+  /** True when makeRoom() should be called before more are taken. */
   get crowded(): boolean {
     return this.taken > 0 && this.#options.journal.recordings.crowded;
   }
 
-  /** Resolves when the waiting recordings are on disk. */
+  /** Waits for the disk. The request's groups tell what could not be written. */
   async makeRoom(): Promise<void> {
-    await this.#options.journal.recordings.commit();
+    await this.#options.journal.recordings.commit().catch(() => {});
   }
 
-  /**
-   * Resolves when the snapshots taken are as durable as `ack` says.
-   * @throws Fault unavailable when some could not be written.
-   */
-  async acknowledge(ack: "journal" | "stored" | "memory"): Promise<void> {
+  /** Resolves when what was taken is in ClickHouse. */
+  async stored(): Promise<void> {
     const { journal } = this.#options;
-    const { recordings } = journal;
-    if (ack === "memory") return void recordings.commit().catch(() => {});
-    await recordings.commit();
-    // The commit of another request may have included them.
-    if (recordings.failedGroups !== this.#failedBefore) throw notKept();
-    if (ack === "stored") await journal.stored(recordings);
+    if (this.taken > 0) await journal.stored(journal.recordings);
   }
 }
 

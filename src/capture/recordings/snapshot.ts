@@ -1,5 +1,5 @@
-// Reads a snapshot, an event that carries a piece of a session recording, into a row of its own lane. The recorder's
-// JSON is not changed.
+// Reads a snapshot, an event that carries a chunk of a session's recording, into a row of the lane of recordings. What
+// the recorder wrote is kept byte by byte.
 
 import { captureLimits } from "../limits.ts";
 import { limits } from "../../core/limits.ts";
@@ -9,11 +9,11 @@ import { field } from "../scan/event_fields.ts";
 import type { Reason } from "../event/outcome.ts";
 import { type Row, emptyRow, uuidFromText } from "../event/row.ts";
 import type { ByteRange } from "../scan/byte_range.ts";
-import type { BodyScanner } from "../scan/body_scanner.ts";
+import type { EventIndex } from "../scan/event_index.ts";
 import { type SnapshotFacts, textAt, type ValueRange } from "./snapshot_facts.ts";
 import { SnapshotWalker } from "./snapshot_walker.ts";
 
-/** One piece of a recording. Its timestamp is the time of arrival, which decides the partition. */
+/** A chunk of a recording. Its timestamp is its arrival, which decides the partition. */
 export interface SnapshotRow {
   project_id: number;
   /** 16 bytes in ClickHouse's order. */
@@ -21,14 +21,14 @@ export interface SnapshotRow {
   session_id: string;
   window_id: string;
   distinct_id: ByteRange;
-  /** `web` unless the recorder sets another. */
+  /** The recorder's name; by default `web`. */
   source: string;
   facts: SnapshotFacts;
   /** JSON text of one rrweb event or an array of them. */
   data: ByteRange;
-  /** Whether the row owns the bytes of `data`, so that they need no copy. */
+  /** Whether the row owns the bytes of `data`; otherwise they are the body's. */
   own: boolean;
-  /** Microseconds since 1970 when the journal took it; `expires_at` has the same unit. */
+  /** Arrival and end of its retention, in microseconds since 1970. */
   timestamp: number;
   expires_at: number;
 }
@@ -40,65 +40,65 @@ export interface SnapshotSending {
 }
 
 /** Whether entry `at` is so long that it is read in slices. */
-export function isLongSnapshot({ entries }: BodyScanner, at: number): boolean {
+export function isLongSnapshot({ entries }: EventIndex, at: number): boolean {
   return entries[at + field.item + 1]! - entries[at + field.item]! > recordingLimits.snapshotSliceBytesMax;
 }
 
 /**
- * Reads entry `at`, whose event name begins with `$snapshot`, in one go. The caller sets the row's times; the row is
- * valid until the next call.
- * @returns the row, or the reason why it is refused.
+ * Reads entry `at` of the scan, whose name begins with `$snapshot`, at once. The caller sets the row's times. The row
+ * is valid until the next call.
+ * @returns the row, or the reason why it is ignored.
  */
-export function readSnapshot(scan: BodyScanner, at: number, sending: SnapshotSending): SnapshotRow | Reason {
-  short.open(scan, at, sending);
+export function readSnapshot(index: EventIndex, at: number, sending: SnapshotSending): SnapshotRow | Reason {
+  short.open(index, at, sending);
   while (!short.advance(Number.POSITIVE_INFINITY));
   return short.outcome!;
 }
 
-/** Stages of a reading. Hash and copy also work in slices; only long snapshots are copied. */
+/** The stages of reading: the properties; then, where needed, a hash of the bytes, and a copy. */
 const stage = { walk: 0, hash: 1, copy: 2 } as const;
 
 /** Reads one snapshot in slices. */
 export class SnapshotReading {
-  /** The row, or the reason why it is refused; set once advance() has returned true. */
+  /** The row, or the reason why it is ignored; set once advance() returned true. */
   outcome: SnapshotRow | Reason | undefined;
   readonly #walk = new SnapshotWalker();
   readonly #row: Row = emptyRow();
   #stage: number = stage.walk;
-  #scan!: BodyScanner;
+  #index!: EventIndex;
   #at = 0;
   #sending!: SnapshotSending;
   #taken!: SnapshotRow;
   #hashes: [bigint, bigint] = [0n, 0n];
   /** Bytes hashed or copied so far. */
-  #through = 0;
+  #done = 0;
   #copy = nothing;
 
-  /** Starts with entry `at`. */
-  open(scan: BodyScanner, at: number, sending: SnapshotSending): void {
-    this.#scan = scan;
+  /** Starts to read entry `at`. */
+  open(index: EventIndex, at: number, sending: SnapshotSending): void {
+    this.#index = index;
     this.#at = at;
     this.#sending = sending;
     this.#stage = stage.walk;
     this.outcome = this.#refused();
     if (this.outcome) return;
     const latest = sending.received / 1000 + recordingLimits.snapshotAheadMsMax;
-    this.#walk.open(scan.bytes, scan.entries[at + field.properties]!, latest);
+    this.#walk.open(index.bytes, index.entries[at + field.properties]!, latest);
   }
 
   #refused(): Reason | undefined {
-    const [scan, at] = [this.#scan, this.#at];
-    const { bytes, entries } = scan;
+    const [index, at] = [this.#index, this.#at];
+    const { bytes, entries } = index;
     if (entries[at + field.item + 1]! - entries[at + field.item]! > captureLimits.snapshotBytesMax) {
       return "snapshot_too_large";
     }
-    const refused = readDistinctId(scan, at, this.#row);
+    const refused = readDistinctId(index, at, this.#row);
     if (refused) return refused;
     const isObject = bytes[entries[at + field.properties]!] === 0x7b;
     return isObject ? undefined : "malformed_event_properties";
   }
 
-  /** Continues for about `bytesMax` bytes; true when the reading is complete. */
+  /** Reads about `bytesMax` further bytes; returns true when it is done. */
   advance(bytesMax: number): boolean {
     if (this.outcome) return true;
     if (this.#stage === stage.walk) {
@@ -108,13 +108,12 @@ export class SnapshotReading {
     return this.outcome !== undefined;
   }
 
-  /** Checks what the walk found, and makes the row. */
+  /** Makes the row from what the walk found; what needs a hash or a copy is not done yet. */
   #judge(): void {
-    const { bytes } = this.#scan;
+    const { bytes } = this.#index;
     const { sessionId, windowId, source, data, facts } = this.#walk;
     const textOf = (range: ValueRange) => (range.to === 0 ? "" : textAt(bytes, range));
     const session_id = textOf(sessionId);
-    // No recorder makes ids of more than sessionIdCharsMax (200) characters.
     if (session_id === "" || session_id.length > limits.sessionIdCharsMax) {
       this.outcome = "missing_session_id";
       return;
@@ -137,7 +136,7 @@ export class SnapshotReading {
       timestamp: 0,
       expires_at: 0,
     };
-    this.#through = 0;
+    this.#done = 0;
     if (this.#isNamed()) this.#endHash();
     else {
       const seed = Bun.hash.xxHash64(`${session_id}\n${window_id}`);
@@ -146,30 +145,30 @@ export class SnapshotReading {
     }
   }
 
-  /** Reads the client's uuid, if there is a valid one. */
+  /** Reads the client's uuid; returns false when it sent none. */
   #isNamed(): boolean {
-    const { bytes, entries } = this.#scan;
+    const { bytes, entries } = this.#index;
     const from = entries[this.#at + field.uuid]!;
     const to = entries[this.#at + field.uuid + 1]!;
     return bytes[from] === 0x22 && uuidFromText(bytes, from + 1, to - 1, this.#row.uuid);
   }
 
-  /** A snapshot without a uuid gets a hash of its content, so that a client's retry becomes the same row. */
+  /** A chunk without a uuid gets one from its content, so that a client's retry becomes one row too. */
   #hash(bytesMax: number): void {
     const { source, from, to } = this.#taken.data;
-    // The hash takes slices of a fixed size, so that it does not depend on `bytesMax`.
+    // In fixed slices, not by `bytesMax`, so that the hash does not depend on how the chunk was read.
     for (
       let left = bytesMax;
-      left > 0 && from + this.#through < to;
+      left > 0 && from + this.#done < to;
       left -= recordingLimits.snapshotSliceBytesMax
     ) {
-      const begin = from + this.#through;
+      const begin = from + this.#done;
       const content = source.subarray(begin, Math.min(to, begin + recordingLimits.snapshotSliceBytesMax));
       const [one, other] = this.#hashes;
       this.#hashes = [Bun.hash.xxHash64(content, one), Bun.hash.xxHash64(content, other)];
-      this.#through += content.length;
+      this.#done += content.length;
     }
-    if (from + this.#through < to) return;
+    if (from + this.#done < to) return;
     const { uuid } = this.#row;
     const view = new DataView(uuid.buffer, uuid.byteOffset, uuid.length);
     view.setBigUint64(0, this.#hashes[0], true);
@@ -184,18 +183,18 @@ export class SnapshotReading {
       return;
     }
     this.#stage = stage.copy;
-    this.#through = 0;
+    this.#done = 0;
     this.#copy = Buffer.allocUnsafeSlow(to - from);
   }
 
-  /** Copies a long snapshot here in slices; its block then keeps the copy by reference. */
+  /** Copies a long chunk, which the block then borrows. */
   #copyOn(bytesMax: number): void {
     const { source, from, to } = this.#taken.data;
-    const begin = from + this.#through;
+    const begin = from + this.#done;
     const content = source.subarray(begin, Math.min(to, begin + bytesMax));
-    this.#copy.set(content, this.#through);
-    this.#through += content.length;
-    if (from + this.#through < to) return;
+    this.#copy.set(content, this.#done);
+    this.#done += content.length;
+    if (from + this.#done < to) return;
     this.#taken.data = { source: this.#copy, from: 0, to: this.#copy.length };
     this.#taken.own = true;
     this.outcome = this.#taken;
@@ -203,5 +202,5 @@ export class SnapshotReading {
 }
 
 const nothing = new Uint8Array(0);
-/** Reused for every short snapshot. */
+/** Reused for every short one. */
 const short = new SnapshotReading();

@@ -1,4 +1,4 @@
-// Pieces of recordings as columns, until they are sealed into a journal frame.
+// Chunks of recordings as columns, until they are sealed into a frame.
 
 import { captureLimits } from "../limits.ts";
 import { ByteColumn, writeBlockHead, writeColumnHead, writeRowKeys } from "../../storage/native/native.ts";
@@ -40,7 +40,7 @@ export class SnapshotBlock implements LaneBlock<SnapshotRow> {
   rows = 0;
   oldest = 0;
   readonly #columns = newColumns();
-  /** The column `data`. Long pieces are kept by reference, not copied. */
+  /** The column of data; bytes of long chunks are borrowed, not copied. */
   readonly #data = new Pieces();
 
   append(row: SnapshotRow): number {

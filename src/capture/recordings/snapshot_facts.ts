@@ -1,12 +1,14 @@
-// Collects facts from the rrweb events of a snapshot: times, clicks, key presses, console messages. The walker passes
-// it the byte ranges of the members that matter.
+// Facts about the rrweb events of a snapshot: times, clicks, keypresses, console messages. The walker
+// (snapshot_walker.ts) passes the few members that matter.
 
 import { limits } from "../../core/limits.ts";
 import { recordingLimits } from "./limits.ts";
 
 export interface SnapshotFacts {
   events: number;
-  /** Milliseconds since 1970 by the client's clock; NaN when no event has a valid time. */
+  /**
+   * Times of the first and last event by the client's clock, in milliseconds since 1970; NaN when none is plausible.
+   */
   first: number;
   last: number;
   clicks: number;
@@ -15,7 +17,7 @@ export interface SnapshotFacts {
   consoleLogs: number;
   consoleWarns: number;
   consoleErrors: number;
-  /** Seconds since 1970 with user activity, each once. */
+  /** Seconds since 1970 in which the visitor did something. */
   active: Set<number>;
   startUrl: string;
 }
@@ -47,7 +49,7 @@ export interface ValueRange {
   to: number;
 }
 
-/** The event being read: its type and time, and the members of its data that may matter. */
+/** The open event: its type and time, and the members of its data that matter. */
 export interface OpenEvent {
   type: number;
   timestamp: number;
@@ -87,7 +89,7 @@ export class FactsCollector {
   #latest = 0;
   #startUrlAt = Number.POSITIVE_INFINITY;
 
-  /** Resets the facts. `latest`: the latest valid time, in milliseconds since 1970. */
+  /** Starts again. `latest`: the latest plausible time, in milliseconds since 1970. */
   clear(bytes: Uint8Array, latest: number): void {
     this.#bytes = bytes;
     this.#latest = latest;
@@ -108,7 +110,7 @@ export class FactsCollector {
     this.event.hasData = false;
   }
 
-  /** Starts the event's data; of several `data` members the last counts. */
+  /** Starts its data; of two, the last counts. */
   openData(): void {
     const { event } = this;
     event.hasData = true;
@@ -130,12 +132,12 @@ export class FactsCollector {
       if (!(at <= facts.last)) facts.last = at;
     }
     if (!event.hasData) return;
-    if (event.type === incremental) this.#happening(sound ? at : Number.NaN);
+    if (event.type === incremental) this.#interaction(sound ? at : Number.NaN);
     else if (event.type === meta) this.#page(sound ? at : this.#latest);
     else if (event.type === plugin) this.#console();
   }
 
-  #happening(at: number): void {
+  #interaction(at: number): void {
     const { facts } = this;
     const { source, dataType } = this.event;
     if (source === input) facts.keypresses++;
@@ -165,7 +167,7 @@ export class FactsCollector {
   }
 }
 
-/** A raw value as a number; NaN when it is not one, or longer than `snapshotNumberBytesMax`. */
+/** A raw value as a number; NaN when it is none, or too long. */
 export function numberAt(bytes: Uint8Array, from: number, to: number): number {
   let value = 0;
   if (to - from > limits.snapshotNumberBytesMax) return Number.NaN;

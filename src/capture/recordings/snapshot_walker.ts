@@ -1,18 +1,18 @@
-// Walks a snapshot's properties once, in slices, to find the session, the recording's events and their facts. No
-// objects are built: the scan has checked the JSON, and most of it is skipped.
+// Walks through a snapshot's properties in slices: one pass that finds the session, the recording's events and facts
+// about them. It builds no objects. The scan has checked the bytes, and most of them are skipped.
 
 import { bytesOf, isTextAt } from "../../core/bytes.ts";
 import { JsonSkipper, pastGap } from "../../core/json/json_skipper.ts";
 import { FactsCollector, type ValueRange, type SnapshotFacts, numberAt } from "./snapshot_facts.ts";
 
-/** Where the walk is: in the properties, the array of events, an event, its data, or the data's payload. */
+/** Levels: the snapshot's properties, the array of events, an event, its data, the data's payload. */
 const inPiece = 0;
 const inItems = 1;
 const inEvent = 2;
 const inData = 3;
 const inPayload = 4;
 
-/** What comes next: a member, item or closing bracket; inside a key; a value; inside a value. */
+/** States: before a member, an item or a closing bracket; within a key; before a value; within a value. */
 const atNext = 0;
 const inKey = 1;
 const atValue = 2;
@@ -38,7 +38,7 @@ const which = {
 type Known = readonly (readonly [Uint8Array, number])[];
 const named = (keys: Record<string, number>): Known =>
   Object.entries(keys).map(([name, one]) => [bytesOf(name), one] as const);
-/** Members that are read at each level; items of an array have no key. */
+/** Their keys by level; an item of an array has no key. */
 const known: readonly Known[] = [
   named({
     $session_id: which.session_id,
@@ -75,10 +75,10 @@ export class SnapshotWalker {
   #key: number = which.none;
   /** Start of the current key or value. */
   #from = 0;
-  /** Whether the data is one event instead of an array. */
+  /** Whether the data is one event, without an array around it. */
   #single = false;
 
-  /** Starts with the object at `from`. `latest`: the latest valid time, in milliseconds since 1970. */
+  /** Starts with the object at `from`; `latest`: the latest plausible time, in milliseconds since 1970. */
   open(bytes: Uint8Array, from: number, latest: number): void {
     this.#bytes = bytes;
     this.#latest = latest;
@@ -96,7 +96,7 @@ export class SnapshotWalker {
     return this.#collector.facts;
   }
 
-  /** Continues for about `bytesMax` bytes; true when the walk is complete. */
+  /** Reads about `bytesMax` further bytes; returns true at the end of the object. */
   advance(bytesMax: number): boolean {
     const goal = this.#at + bytesMax;
     for (;;) {
@@ -125,7 +125,7 @@ export class SnapshotWalker {
     }
   }
 
-  /** Starts to skip a key or value. */
+  /** Starts to skip a key or a value. */
   #begin(what: number): void {
     this.#from = this.#at;
     this.#skipper.begin(this.#bytes, this.#at);
@@ -141,7 +141,7 @@ export class SnapshotWalker {
     return which.none;
   }
 
-  /** Starts a value, which is either walked or skipped. */
+  /** Starts a value: enters it, or skips it. */
   #open(): void {
     const first = this.#bytes[this.#at];
     const inside = this.#inside(first);
@@ -154,7 +154,7 @@ export class SnapshotWalker {
     this.#at++;
   }
 
-  /** The level inside a value with this first byte, if the value is walked; otherwise inPiece. */
+  /** The level inside the value with this first byte; inPiece when the value is skipped. */
   #inside(first: number | undefined): number {
     const isObject = first === 0x7b;
     if (this.#level === inItems) {
@@ -182,7 +182,7 @@ export class SnapshotWalker {
     return isObject ? inEvent : isArray ? inItems : inPiece;
   }
 
-  /** Passes a closing bracket; true for the last one. */
+  /** Leaves a level at its closing bracket; returns true when it was the outermost. */
   #close(): boolean {
     this.#at++;
     const level = this.#level;
@@ -194,7 +194,7 @@ export class SnapshotWalker {
     return false;
   }
 
-  /** Stores the value that was skipped. */
+  /** Notes the value that was skipped. */
   #note(from: number, to: number): void {
     const { event } = this.#collector;
     switch (this.#key) {
@@ -221,7 +221,7 @@ export class SnapshotWalker {
     }
   }
 
-  /** Stores a member of the properties. */
+  /** Notes a member of the snapshot itself. */
   #noteOwn(from: number, to: number): void {
     if (this.#key === which.session_id) put(this.sessionId, from, to);
     else if (this.#key === which.window_id) put(this.windowId, from, to);

@@ -1,27 +1,42 @@
-// The scan: one pass over a body's bytes that checks the JSON grammar and notes where each event's fields lie.
-// Builds no objects and never awaits; works in slices, so that a long body, or one long event, holds nobody up.
+// The scan: one pass over a body's bytes that checks the JSON grammar and writes the index of its events. It builds no
+// objects and never awaits; it works in slices, so that a long body, or one long event, holds nobody up.
 
-import { EventIndex } from "./event_index.ts";
-import {
-  entryLength,
-  envelope,
-  envelopeKeys,
-  field,
-  itemKeys,
-  noSlot,
-  propertyKeys,
-} from "./event_fields.ts";
-import { entryCost, itemBytesLeast } from "./fast_path.ts";
-import { level, step } from "./scan_step.ts";
-import type { ScanArena } from "../wasm/scan_arena.ts";
+import { EventIndex, type IndexOptions } from "./event_index.ts";
+import { envelope, envelopeKeys, field, itemKeys, noSlot, propertyKeys } from "./event_fields.ts";
+import { FastPath, entryCost, itemBytesLeast } from "./fast_path.ts";
+import { captureLimits } from "../limits.ts";
 import { Utf8Check } from "../decode/utf8.ts";
 import { malformed, notUtf8 } from "./json_lexer.ts";
 import { JsonWalker, stopped } from "./json_walker.ts";
 
-export class BodyScanner extends EventIndex {
+/** What comes next. */
+const step = {
+  /** Bytes that nobody knows to be UTF-8; then the body's first byte. */
+  start: 0,
+  opening: 11,
+  /** Within the array of events: an item, or behind one. */
+  item: 1,
+  noItem: 2,
+  behindItem: 3,
+  /** Within an object that matters, its bracket just passed; a key; a value that stopped midway; behind one. */
+  first: 4,
+  member: 5,
+  value: 6,
+  more: 7,
+  /** Within a body that is neither object nor array; behind its value. */
+  other: 8,
+  end: 9,
+  done: 10,
+} as const;
+
+/** The objects that matter, by how deep they lie: the body's own, an item, its properties. */
+const level = { body: 0, item: 1, properties: 2 } as const;
+
+export class BodyScanner {
+  readonly index: EventIndex;
   readonly #walk: JsonWalker;
-  readonly #arena: ScanArena | undefined;
   readonly #utf8: Utf8Check;
+  readonly #plain = new FastPath();
   #step: number = step.start;
   #level: number = level.body;
   #expectItem = false;
@@ -35,37 +50,32 @@ export class BodyScanner extends EventIndex {
   #propertiesLevel: number = level.body;
 
   /**
-   * `bytes` are kept, and nothing of them is changed. `nameless`: items without an event name are indexed too.
-   * `arena`: the bytes are its closed body, so that plain items go the fast way. `indexBytesMax`: tests make it
-   * smaller.
+   * `bytes` are kept; with `fast` they are what it holds. `isSingle`: what its single() has said of them, which are
+   * then known to be UTF-8; undefined when it was not asked.
    */
-  constructor(bytes: Uint8Array, nameless = false, arena?: ScanArena, indexBytesMax?: number) {
-    const entries = arena?.entries ?? new Int32Array(entryLength * (1 + (bytes.length >> 9)));
-    super(bytes, nameless, entries, indexBytesMax);
-    this.#arena = arena;
+  constructor(bytes: Uint8Array, options?: IndexOptions, isSingle?: boolean) {
+    this.index = new EventIndex(bytes, options);
     this.#utf8 = new Utf8Check(bytes);
     this.#walk = new JsonWalker(bytes);
-  }
-
-  /** The arena that holds the bytes and the whole index; undefined when one of them lies elsewhere. */
-  get arena(): ScanArena | undefined {
-    return this.entries === this.#arena?.entries ? this.#arena : undefined;
+    if (isSingle) this.#takeSingle();
+    else if (isSingle === false) this.#step = step.opening;
   }
 
   /**
-   * Of a body that isPartial: begins the next part of the index, the first one at first. Then advance() as before; it
-   * is through when the part is. False when there was none left.
+   * Begins the next part of an index that isPartial; advance() is then through when the part is. False when there was
+   * none left.
    */
   nextPart(): boolean {
-    if (this.again && this.#step === step.done) return false;
-    if (!this.again) {
-      this.again = true;
-      this.items = 0;
+    const { index } = this;
+    if (index.isSecondPass && this.#step === step.done) return false;
+    if (!index.isSecondPass) {
+      index.isSecondPass = true;
+      index.items = 0;
       this.#walk.at = this.#itemsFrom;
       this.#expectItem = false;
       this.#step = step.item;
     }
-    this.count = 0;
+    index.count = 0;
     return true;
   }
 
@@ -75,24 +85,27 @@ export class BodyScanner extends EventIndex {
    * @throws Fault invalid_payload, naming the byte, for anything that is not JSON in UTF-8.
    */
   advance(bytesMax: number): boolean {
+    const { index } = this;
     const walk = this.#walk;
     if (this.#step === step.start) {
       if (!this.#utf8.advance(bytesMax * utf8Factor)) throw notUtf8();
       if (!this.#utf8.through) return false;
-      if (this.takeSingle(this.arena)) this.#step = step.done;
+      const { fast } = index;
+      this.#step = step.opening;
+      if (fast && index.bytes.length < captureLimits.arenaBodyBytesMin && fast.single()) this.#takeSingle();
     }
     let left = bytesMax;
     while (this.#step !== step.done) {
-      if (this.#step === step.item && this.isFull && !this.makeRoom(walk.at)) return this.again;
+      if (this.#step === step.item && index.isFull && !index.makeRoom(walk.at)) return index.isSecondPass;
       const before = walk.at;
-      const arena = this.#step === step.item ? this.arena : undefined;
-      const indexed = arena && this.plain.isDue() ? this.takePlain(arena, walk, left) : 0;
-      if (indexed > 0) this.#expectItem = this.plain.comma;
+      const fast = this.#step === step.item ? index.fast : undefined;
+      const indexed = fast && this.#plain.isDue() ? this.#plain.index(fast, walk, left, index) : 0;
+      if (indexed > 0) this.#expectItem = this.#plain.comma;
       left -= Math.max(walk.at - before, indexed * entryCost);
       if (left <= 0) return false;
-      if (arena && this.isFull) continue;
+      if (fast && index.isFull) continue;
       const slowFrom = walk.at;
-      walk.goal = Math.min(this.bytes.length, slowFrom + Math.ceil(left / slowFactor));
+      walk.goal = Math.min(index.bytes.length, slowFrom + Math.ceil(left / slowFactor));
       while (this.#takeStep());
       left -= Math.max(walk.at - slowFrom, itemBytesLeast) * slowFactor;
       if (left <= 0) return this.#step === step.done;
@@ -100,11 +113,16 @@ export class BodyScanner extends EventIndex {
     return true;
   }
 
+  #takeSingle(): void {
+    this.index.takeSingle();
+    this.#step = step.done;
+  }
+
   /** One step the slow way; false where an item is over, or the body, or the walk stops at its goal. */
   #takeStep(): boolean {
     switch (this.#step) {
-      case step.start:
-        return this.#start();
+      case step.opening:
+        return this.#open();
       case step.item:
         return this.#item();
       case step.first:
@@ -132,9 +150,9 @@ export class BodyScanner extends EventIndex {
     return true;
   }
 
-  #start(): boolean {
+  #open(): boolean {
     const walk = this.#walk;
-    const { bytes } = this;
+    const { bytes } = this.index;
     if (walk.at === 0 && bytes[0] === 0xef && bytes[1] === 0xbb && bytes[2] === 0xbf) walk.at = 3;
     const first = walk.peek();
     if (first === stopped) return false;
@@ -147,7 +165,7 @@ export class BodyScanner extends EventIndex {
 
   #openObject(which: number): void {
     const walk = this.#walk;
-    this.openEntry(walk.at++);
+    this.index.openEntry(walk.at++);
     walk.altered = 0;
     this.#level = which;
     this.#step = step.first;
@@ -155,7 +173,7 @@ export class BodyScanner extends EventIndex {
 
   #openArray(shape: "batch" | "array"): void {
     this.#walk.at++;
-    this.openItems(shape);
+    this.index.openItems(shape);
     this.#itemsFrom = this.#walk.at;
     this.#expectItem = false;
     this.#step = step.item;
@@ -170,7 +188,7 @@ export class BodyScanner extends EventIndex {
       this.#openObject(level.item);
       return true;
     }
-    this.ignoreItem();
+    this.index.ignoreItem();
     const whole = walk.skip(1);
     this.#step = whole ? step.behindItem : step.noItem;
     return whole;
@@ -192,7 +210,7 @@ export class BodyScanner extends EventIndex {
     this.#walk.at++;
     this.#expectItem = false;
     this.#level = level.body;
-    this.#step = this.again ? step.done : this.shape === "batch" ? step.more : step.end;
+    this.#step = this.index.isSecondPass ? step.done : this.index.shape === "batch" ? step.more : step.end;
     return true;
   }
 
@@ -236,14 +254,14 @@ export class BodyScanner extends EventIndex {
     if (this.#level === level.body) {
       this.#outer = walk.slot(envelopeKeys);
       if (this.#outer === envelope.batch) {
-        if (this.bytes[walk.at] !== 0x5b) throw malformed("batch is not an array");
+        if (this.index.bytes[walk.at] !== 0x5b) throw malformed("batch is not an array");
         this.#openArray("batch");
         return true;
       }
     }
     if (slot !== field.properties) return false;
-    this.openProperties();
-    if (this.bytes[walk.at] !== 0x7b) return false;
+    this.index.openProperties();
+    if (this.index.bytes[walk.at] !== 0x7b) return false;
     this.#propertiesFrom = walk.at++;
     this.#propertiesLevel = this.#level;
     this.#level = level.properties;
@@ -260,10 +278,10 @@ export class BodyScanner extends EventIndex {
   /** Notes a member whose value begins at `from` and was just passed. */
   #note(slot: number, from: number): void {
     const to = this.#walk.at;
-    if (this.#level === level.properties) this.noteProperty(slot, from, to);
+    if (this.#level === level.properties) this.index.noteProperty(slot, from, to);
     else {
-      this.noteOwn(slot, from, to);
-      if (this.#level === level.body) this.noteEnvelope(this.#outer, from, to);
+      this.index.noteOwn(slot, from, to);
+      if (this.#level === level.body) this.index.noteEnvelope(this.#outer, from, to);
     }
   }
 
@@ -289,9 +307,9 @@ export class BodyScanner extends EventIndex {
       return true;
     }
     const isItem = this.#level === level.item;
-    if (this.shape === "other") this.shape = "event";
-    if (isItem || this.shape === "event") this.closeEntry(walk.at, walk.altered);
-    if (isItem) this.items++;
+    if (this.index.shape === "other") this.index.shape = "event";
+    if (isItem || this.index.shape === "event") this.index.closeEntry(walk.at, walk.altered);
+    if (isItem) this.index.items++;
     this.#step = isItem ? step.behindItem : step.end;
     return true;
   }

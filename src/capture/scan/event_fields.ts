@@ -1,4 +1,4 @@
-// Which members of a body matter, and where the scan notes them. Tables and a look-up; nothing else.
+// Which members of a body matter, and where the scan notes them. Tables and a look-up.
 
 import { bytesOf } from "../../core/bytes.ts";
 import { ByteColumn } from "../../storage/native/native.ts";

@@ -1,19 +1,8 @@
-// Plain items on their way into the index, as many at once as the arena takes; and when it is worth asking. Never looks
-// at one itself.
+// Runs of plain items, indexed by the WebAssembly scan; and when it is worth trying it.
 
 import type { ScanArena } from "../wasm/scan_arena.ts";
+import type { EventIndex } from "./event_index.ts";
 import { type JsonWalker, stopped } from "./json_walker.ts";
-
-/** Where the next items go. */
-interface Target {
-  /** Entries there are, and room for. */
-  count: number;
-  room: number;
-  /** Items seen. */
-  items: number;
-  /** The raw key they must name, or none. */
-  key: readonly [number, number];
-}
 
 export class FastPath {
   /** The last one indexed had a comma behind it. */
@@ -28,20 +17,23 @@ export class FastPath {
   }
 
   /**
-   * Indexes what is plain of about `bytesMax` bytes, and takes the walk behind it; returns how many.
-   * What it stops before is the slow way's.
+   * Indexes the plain items in about `bytesMax` bytes, and takes the walk behind them; returns how many. The item it
+   * stops before goes the slow way.
    */
-  index(arena: ScanArena, walk: JsonWalker, bytesMax: number, { count, room, items, key }: Target): number {
+  index(fast: ScanArena, walk: JsonWalker, bytesMax: number, index: EventIndex): number {
+    const { count, room, items } = index;
     const goal = walk.at + bytesMax;
     walk.goal = Math.min(walk.bytes.length, goal);
     if (walk.peek() === stopped) return 0;
     const most = Math.min(room, count + Math.ceil(bytesMax / entryCost));
-    walk.at = arena.scan(walk.at, goal, [count, most], items, key);
-    const { found } = arena;
+    walk.at = fast.scan(walk.at, goal, [count, most], items, index.firstKey);
+    const { found } = fast;
+    index.count += found;
+    index.items += found;
     // Where one item is unusual, the next ones are likely to be.
     this.#patience = found > 0 ? 0 : Math.min(slowItemsMax, this.#patience * 2 + 1);
     this.#slowItems = this.#patience;
-    if (found > 0) this.comma = arena.comma;
+    if (found > 0) this.comma = fast.comma;
     return found;
   }
 }

@@ -1,4 +1,4 @@
-// The smallest parts of JSON: white space, words, digits, and what is said of a byte that is none. Keeps nothing.
+// The smallest parts of JSON: white space, words, digits, and the fault of a byte that is none.
 
 import { Fault } from "../../core/fault.ts";
 import { hexValue } from "../../core/bytes.ts";

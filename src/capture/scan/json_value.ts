@@ -1,51 +1,13 @@
-// Raw JSON whose grammar the scan has checked already: passing over it, and reading texts out of it. Never checks
-// it again.
+// Values of JSON whose grammar the scan has checked already: texts, compact lists and objects, keys of groups.
 
 import { hexValue } from "../../core/bytes.ts";
 import { captureLimits } from "../limits.ts";
 import { limits } from "../../core/limits.ts";
 import type { ByteColumn } from "../../storage/native/native.ts";
 import { type ByteRange, setText } from "./byte_range.ts";
+import { Members, pastValue } from "../../core/json/json_skipper.ts";
 
 const decoder = new TextDecoder();
-
-export function pastBlanks(bytes: Uint8Array, from: number): number {
-  let at = from;
-  while (bytes[at]! <= 0x20) at++;
-  return at;
-}
-
-/** From a text's opening quote to behind its closing one. */
-export function pastString(bytes: Uint8Array, from: number): number {
-  let at = from + 1;
-  while (bytes[at] !== 0x22) at += bytes[at] === 0x5c ? 2 : 1;
-  return at + 1;
-}
-
-/** From a value's first byte to behind its last. */
-export function pastValue(bytes: Uint8Array, from: number): number {
-  const first = bytes[from];
-  if (first === 0x22) return pastString(bytes, from);
-  let at = from;
-  if (first !== 0x7b && first !== 0x5b) {
-    while (inScalar(bytes[at]!)) at++;
-    return at;
-  }
-  let depth = 0;
-  do {
-    const byte = bytes[at];
-    if (byte === 0x22) at = pastString(bytes, at) - 1;
-    else if (byte === 0x7b || byte === 0x5b) depth++;
-    else if (byte === 0x7d || byte === 0x5d) depth--;
-    at++;
-  } while (depth > 0);
-  return at;
-}
-
-/** Anything but a comma, a closing bracket and white space. */
-function inScalar(byte: number): boolean {
-  return byte > 0x20 && byte !== 0x2c && byte !== 0x7d && byte !== 0x5d;
-}
 
 /** A raw text's content; false when it is no text or empty. */
 export function readString(bytes: Uint8Array, from: number, to: number, out: ByteRange): boolean {
@@ -134,16 +96,11 @@ export function readCompact(bytes: Uint8Array, from: number, to: number, out: By
 /** The raw value of a member of the object at `from`, the last of that name; undefined without one. */
 export function memberOf(bytes: Uint8Array, from: number, name: Uint8Array): [number, number] | undefined {
   let found: [number, number] | undefined;
-  let at = pastBlanks(bytes, from + 1);
-  while (bytes[at] === 0x22) {
-    const key = at + 1;
-    at = pastString(bytes, at);
-    const isNamed = at - 1 - key === name.length && name.every((byte, i) => bytes[key + i] === byte);
-    const value = pastBlanks(bytes, pastBlanks(bytes, at) + 1);
-    at = pastValue(bytes, value);
-    if (isNamed) found = [value, at];
-    at = pastBlanks(bytes, at);
-    if (bytes[at] === 0x2c) at = pastBlanks(bytes, at + 1);
+  const members = new Members(bytes, from);
+  while (members.next()) {
+    const { key, keyEnd, value, end } = members;
+    const isNamed = keyEnd - key === name.length && name.every((byte, i) => bytes[key + i] === byte);
+    if (isNamed) found = [value, end];
   }
   return found;
 }

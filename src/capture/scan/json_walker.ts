@@ -1,23 +1,9 @@
 // A walk over JSON bytes: checks the grammar as it passes, stops about where it is told (within a text of megabytes
-// too), and goes on later. Builds nothing; never looks at what a value means.
+// too), and goes on later.
 
 import type { Fault } from "../../core/fault.ts";
 import { limits } from "../../core/limits.ts";
 import { type KnownKeys, slotOf, slotOfEscaped } from "./event_fields.ts";
-import {
-  atValue,
-  atFirst,
-  atKey,
-  inKeyText,
-  atColon,
-  inText,
-  inDigits,
-  behind,
-  noKey,
-  keyText,
-  keyColon,
-  keyValue,
-} from "./walk_step.ts";
 import {
   digitAt,
   isDigit,
@@ -30,6 +16,24 @@ import {
   pastWord,
   unexpected,
 } from "./json_lexer.ts";
+
+/** What comes next of a value: one constant each, which the compiler knows better than members. */
+const atValue = 0;
+/** Behind a container's opening bracket. */
+const atFirst = 1;
+const atKey = 2;
+const inKeyText = 3;
+const atColon = 4;
+const inText = 5;
+const inDigits = 6;
+/** Behind a value that is through. */
+const behind = 7;
+
+/** What comes next of a key that is read by itself. */
+const noKey = 0;
+const keyText = 1;
+const keyColon = 2;
+const keyValue = 3;
 
 /** What peek() says at the goal: there is more, for a later turn. */
 export const stopped = -2;

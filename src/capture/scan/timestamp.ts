@@ -1,4 +1,4 @@
-// Times as clients write them, as microseconds since 1970 UTC. Never throws: what it cannot read is NaN.
+// Times as clients write them, as microseconds since 1970 UTC. What cannot be read is NaN.
 
 const dayMicros = 86_400_000_000;
 

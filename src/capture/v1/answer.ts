@@ -5,16 +5,15 @@ import { bytesOf } from "../../core/bytes.ts";
 import { free } from "../../core/chunks.ts";
 import { yieldToEventLoop } from "../../core/clock.ts";
 import { Fault, type FaultCode } from "../../core/fault.ts";
-import { captureLimits } from "../limits.ts";
 import { v1Limits } from "./limits.ts";
-import { type BodyMemory, arrive, inArena, indexBytesFor } from "../receive/received_body.ts";
+import { ReceivedBody, indexBytesFor } from "../receive/received_body.ts";
 import type { UploadBounds } from "../receive/upload.ts";
 import type { Warning } from "../event/outcome.ts";
-import { capture, scanOn } from "../pipeline.ts";
+import { capture, scanFirst, scanOn } from "../pipeline.ts";
 import { replyHeaders } from "../receive/reply.ts";
-import { BodyScanner } from "../scan/body_scanner.ts";
+import type { EventIndex } from "../scan/event_index.ts";
+import type { MemoryLease } from "../../work/memory_budget.ts";
 import { type AnswerOptions, captureRefusal } from "../receive/single_event_request.ts";
-import type { ScanArena } from "../wasm/scan_arena.ts";
 import type { ArenaPool } from "../receive/arena_pool.ts";
 import { readIso } from "../scan/timestamp.ts";
 import { resultBytesMax, resultsText } from "./results.ts";
@@ -42,15 +41,17 @@ const noQuery = new URLSearchParams();
 export async function answerV1(request: Request, context: V1Context): Promise<Response> {
   const { options, arenas } = context;
   const started = options.clock.elapsed();
-  const place: BodyMemory = { arenas, arena: undefined, lease: options.memory.open() };
+  const body = new ReceivedBody(arenas);
+  const lease = options.memory.open();
   let response: Response;
   try {
-    response = new Response(await take(request, context, place), { headers: replyHeaders(request) });
+    response = new Response(await take(request, options, body, lease), { headers: replyHeaders(request) });
   } catch (thrown) {
     response = captureRefusal(thrown, request, options, v1Fields);
   } finally {
-    if (place.arena) arenas.give(place.arena);
-    place.lease.close();
+    // Warnings are read out of it later where nobody waits for them.
+    body.close(options.ack === "memory");
+    lease.close();
     options.seconds((options.clock.elapsed() - started) / 1000);
   }
   const id = request.headers.get("posthog-request-id");
@@ -78,80 +79,70 @@ function v1Fields({ code, detail }: Fault): { error: string; error_description: 
 /** A request's id is a uuid; the reply repeats it. */
 const requestIdCharsMax = 64;
 
-/** Captures the batch of a request; returns its results as JSON. @throws Fault when the whole request is refused. */
-async function take(request: Request, { options, arenas }: V1Context, place: BodyMemory): Promise<string> {
-  const { lease } = place;
+/** Takes the batch of a request in; returns its results. @throws Fault for one that is refused whole. */
+async function take(
+  request: Request,
+  options: V1Options,
+  body: ReceivedBody,
+  lease: MemoryLease,
+): Promise<string> {
   const key = bearerOf(request);
-  const admit = () => assign(key, options, place);
-  const arriving = { request, query: noQuery, options, place, first: admit };
-  const arrived = await arrive({ ...arriving, inflatedBytesMax: v1Limits.v1InflatedBytesMax });
+  const admit = () => assign(key, options, lease);
+  const receiving = { request, query: noQuery, options, first: admit };
+  await body.receive({ ...receiving, inflatedBytesMax: v1Limits.v1InflatedBytesMax }, lease);
   await admit();
-  if (arrived.body.length === 0) throw new Fault("no_data", "The request has no body.");
-  const translation = await translated(arrived.body, { key, sdk: sdkOf(request) }, place);
+  if (body.bytes.length === 0) throw new Fault("no_data", "The request has no body.");
+  const translation = await translated(body, { key, sdk: sdkOf(request) }, lease);
   const { refused, uuids } = translation;
-  const warned = new Map<number, Warning>();
-  const body = await inArena([translation.body], place);
-  const isCopied = body.buffer !== translation.body.buffer;
+  const warnings = new Map<number, Warning>();
+  await body.replace([translation.body]);
+  const isCopied = body.bytes.buffer !== translation.body.buffer;
   if (isCopied) free(translation.body, true);
-  lease.hold(body.length + indexBytesFor(body.length) + uuids.length);
-  const { arena } = place;
+  lease.hold(body.bytes.length + indexBytesFor(body.bytes.length) + uuids.length);
   const address = () => options.addressOf(request);
-  const from = { sent_at: sentAtOf(request), nameless: false, address };
-  const sent = { ...from, body, arena, borrowed: arenas.lend(body), lease };
-  const { ignored } = await capture({ ...sent, refused, warnings: warned }, options);
-  // Warnings are read from the body later when the request does not wait for them.
-  if (!isCopied && options.ack !== "memory") free(body, true);
+  const sent = { body, sent_at: sentAtOf(request), nameless: false, address, lease, refused, warnings };
+  const { ignored } = await capture(sent, options);
+  if (!isCopied && options.ack !== "memory") free(translation.body, true);
   lease.hold(uuids.length + (uuids.length / uuidChars) * resultBytesMax);
   const reasons = new Map(ignored.list.map(({ index, reason }) => [index, reason]));
-  return await resultsText({ uuids, ignored: reasons, warned });
+  return await resultsText({ uuids, ignored: reasons, warned: warnings });
 }
 
-/** Charges the request's memory to its project. @throws Fault invalid_api_key as ProjectKeys.admit(). */
-async function assign(key: string, { keys }: V1Options, { lease }: BodyMemory): Promise<void> {
+/** What the request holds is its project's from here on. @throws Fault invalid_api_key as ProjectKeys.admit(). */
+async function assign(key: string, { keys }: V1Options, lease: MemoryLease): Promise<void> {
   lease.assign(keys.find(key) ?? (await keys.admit(key)));
 }
 
 /** Translates a body, and frees it. @throws Fault when it is not a v1 batch. */
 async function translated(
-  sent: Uint8Array,
+  body: ReceivedBody,
   options: TranslationOptions,
-  { arena, arenas, lease }: BodyMemory,
+  lease: MemoryLease,
 ): Promise<Translation> {
   try {
-    // The arena for short bodies is borrowed only until the event loop gets a turn.
-    let borrowed = arena ? undefined : arenas.lend(sent);
-    let scan = scanOf(borrowed?.hold(sent) ?? sent, borrowed ?? arena);
-    if (!scan.advance(captureLimits.sliceBytesMax)) {
-      if (borrowed) scan = scanOf(sent);
-      borrowed = undefined;
-      await scanOn(scan);
-    }
-    checkBatch(scan);
-    const bytesMax = Translation.bytesMax(scan, options);
+    const scanner = body.scanner({ indexesAll: true });
+    if (!scanFirst(scanner)) await scanOn(scanner);
+    const { index } = scanner;
+    checkBatch(index);
+    const bytesMax = Translation.bytesMax(index, options);
     lease.acquire(bytesMax);
-    const translation = new Translation(scan, options, Buffer.allocUnsafeSlow(bytesMax));
-    while (!translation.advance()) if (!borrowed) await yieldToEventLoop();
+    const translation = new Translation(index, options, Buffer.allocUnsafeSlow(bytesMax));
+    while (!translation.advance()) if (!index.isShared) await yieldToEventLoop();
     return translation;
   } finally {
-    free(sent);
+    free(body.bytes);
   }
 }
 
-function scanOf(bytes: Uint8Array, arena?: ScanArena): BodyScanner {
-  const scan = new BodyScanner(bytes, false, arena);
-  scan.indexesAll = true;
-  return scan;
-}
-
-function checkBatch(scan: BodyScanner): void {
-  if (scan.shape !== "batch")
+function checkBatch(index: EventIndex): void {
+  if (index.shape !== "batch")
     throw new Fault("invalid_payload", "The body has no batch: send an array of events as batch.");
-  if (scan.items === 0) throw new Fault("empty_batch", "The request holds no event.");
-  if (scan.items > v1Limits.v1EventsMax || scan.isPartial) {
-    const detail = `A request must hold at most ${v1Limits.v1EventsMax} events; ${scan.items} arrived.`;
+  if (index.items === 0) throw new Fault("empty_batch", "The request holds no event.");
+  if (index.items > v1Limits.v1EventsMax || index.isPartial) {
+    const detail = `A request must hold at most ${v1Limits.v1EventsMax} events; ${index.items} arrived.`;
     throw new Fault("payload_too_large", detail);
   }
-  const [first] = scan.ignored.list;
+  const [first] = index.ignored.list;
   if (first) {
     const detail = `batch[${first.index}] is not an object and has no uuid: nothing of the batch is kept.`;
     throw new Fault("missing_event_uuid", detail);

@@ -15,10 +15,9 @@ export interface Fates {
 }
 
 /**
- * `{"results": {"<uuid>": {"result": "ok"
- * "warning"
- * "drop", "details"?: "<reason>"}}}` as text; yields to the event loop between slices. No result asks for a retry: if
- * an event cannot be stored now, the request is refused.
+ * `{"results": {"<uuid>": {"result": "ok", "details"?: "<reason>"}}}` as text; a result is ok, warning or drop. Yields
+ * to the event loop between slices. No result asks for a retry: if an event cannot be stored now, the request is
+ * refused.
  */
 export async function resultsText({ uuids, ignored, warned }: Fates): Promise<string> {
   const source = Buffer.from(uuids.buffer, uuids.byteOffset, uuids.length);

@@ -1,7 +1,7 @@
 // Appends members to raw JSON objects, and removes earlier members of the same names. Other bytes stay unchanged.
 
 import { bytesOf } from "../../core/bytes.ts";
-import { pastBlanks, pastString, pastValue } from "../scan/json_value.ts";
+import { Members } from "../../core/json/json_skipper.ts";
 
 /** Names of members that may be appended. */
 const names = [
@@ -105,16 +105,11 @@ export class Splice {
     const source = this.#source;
     let end = at;
     out[end++] = 0x7b;
-    let next = pastBlanks(source, from + 1);
-    while (source[next] === 0x22) {
-      const keyEnd = pastString(source, next);
-      const valueEnd = pastValue(source, pastBlanks(source, pastBlanks(source, keyEnd) + 1));
-      if (!this.#isPut(next + 1, keyEnd - 1)) {
-        if (end > at + 1) out[end++] = 0x2c;
-        end += source.copy(out, end, next, valueEnd);
-      }
-      next = pastBlanks(source, valueEnd);
-      if (source[next] === 0x2c) next = pastBlanks(source, next + 1);
+    const members = new Members(source, from);
+    while (members.next()) {
+      if (this.#isPut(members.key, members.keyEnd)) continue;
+      if (end > at + 1) out[end++] = 0x2c;
+      end += source.copy(out, end, members.key - 1, members.end);
     }
     return end;
   }

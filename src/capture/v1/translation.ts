@@ -8,9 +8,9 @@ import { limits } from "../../core/limits.ts";
 import { isHistorical } from "../event/body_key.ts";
 import { entryLength, field, knownKeys, slotOf } from "../scan/event_fields.ts";
 import type { Reason } from "../event/outcome.ts";
-import { pastBlanks, pastString, pastValue } from "../scan/json_value.ts";
+import { Members } from "../../core/json/json_skipper.ts";
 import { uuidFromText } from "../event/row.ts";
-import type { BodyScanner } from "../scan/body_scanner.ts";
+import type { EventIndex } from "../scan/event_index.ts";
 import { type OptionProperty, readOptions } from "./options.ts";
 import { Splice } from "./splice.ts";
 
@@ -47,35 +47,33 @@ export class Translation {
   readonly uuids: Uint8Array;
   /** Reasons of refused events, by index in the batch; the new body has null in their place. */
   readonly refused = new Map<number, Reason>();
-  readonly #scan: BodyScanner;
+  readonly #index: EventIndex;
   readonly #source: Buffer;
   readonly #out: Buffer;
   readonly #splice: Splice;
   readonly #seen = new Set<string>();
   readonly #ranges = new Int32Array(6);
+  readonly #members = new Members(new Uint8Array(0), 0);
   readonly #uuid = new Uint8Array(16);
   #length = 0;
   #next = 0;
 
-  /**
-   * @param scan a complete scan of a v1 batch, with all items in its index.
-   * @param out of bytesMax() bytes.
-   */
-  constructor(scan: BodyScanner, { key, sdk }: TranslationOptions, out: Buffer) {
-    const { bytes } = scan;
-    this.#scan = scan;
+  /** `index`: of a v1 batch, through, and with all items in its index. `out`: of bytesMax() bytes. */
+  constructor(index: EventIndex, { key, sdk }: TranslationOptions, out: Buffer) {
+    const { bytes } = index;
+    this.#index = index;
     this.#source = Buffer.from(bytes.buffer, bytes.byteOffset, bytes.length);
     this.#out = out;
-    this.uuids = new Uint8Array(scan.count * uuidChars);
+    this.uuids = new Uint8Array(index.count * uuidChars);
     this.#splice = new Splice(this.#source, sdk);
-    const historical = isHistorical(scan);
+    const historical = isHistorical(index);
     this.#put(bytesOf(`{"api_key":${JSON.stringify(key)},"historical_migration":${historical},"batch":[`));
   }
 
   /** Bytes that the new body may take. */
-  static bytesMax(scan: BodyScanner, { key, sdk }: TranslationOptions): number {
+  static bytesMax(index: EventIndex, { key, sdk }: TranslationOptions): number {
     const perEvent = writtenBytesMax + Buffer.byteLength(sdk);
-    return scan.bytes.length + scan.count * perEvent + key.length * 6 + writtenBytesMax;
+    return index.bytes.length + index.count * perEvent + key.length * 6 + writtenBytesMax;
   }
 
   /** The new body, once advance() has returned true. */
@@ -88,7 +86,7 @@ export class Translation {
    * @throws Fault missing_event_uuid, invalid_event_uuid, duplicate_event_uuid.
    */
   advance(): boolean {
-    const { count } = this.#scan;
+    const { count } = this.#index;
     const last = this.#sliceEnd();
     for (; this.#next < last; this.#next++) {
       const at = this.#next * entryLength;
@@ -104,7 +102,7 @@ export class Translation {
 
   /** The end of the slice that begins with the next event. Its bytes are searched for names of appended members. */
   #sliceEnd(): number {
-    const { entries, count } = this.#scan;
+    const { entries, count } = this.#index;
     const from = entries[this.#next * entryLength + field.item]!;
     const most = Math.min(count, this.#next + captureLimits.slowSliceRowsMax);
     let last = this.#next + 1;
@@ -116,7 +114,7 @@ export class Translation {
   }
 
   #takeUuid(at: number): void {
-    const { bytes, entries } = this.#scan;
+    const { bytes, entries } = this.#index;
     const [from, to] = [entries[at + field.uuid]!, entries[at + field.uuid + 1]!];
     const place = `batch[${this.#next}]`;
     const isEmpty = to - from === 2 && bytes[from] === 0x22;
@@ -137,7 +135,7 @@ export class Translation {
   }
 
   #event(at: number): void {
-    const { entries } = this.#scan;
+    const { entries } = this.#index;
     const [from, to] = [entries[at + field.item]!, entries[at + field.item + 1]!];
     if (to - from > limits.eventBytesMax) return this.#refuse("message_size_too_large");
     this.#look(from, entries[at + field.properties]!, entries[at + field.properties + 1]!);
@@ -172,27 +170,20 @@ export class Translation {
 
   /** Finds the members that /batch does not know, and stores their ranges. The properties are skipped. */
   #look(item: number, propertiesFrom: number, propertiesTo: number): void {
-    const { bytes } = this.#scan;
+    const { bytes } = this.#index;
     this.#ranges.fill(0);
-    let at = pastBlanks(bytes, item + 1);
-    while (bytes[at] === 0x22) {
-      const key = at + 1;
-      const keyEnd = pastString(bytes, at);
-      const from = pastBlanks(bytes, pastBlanks(bytes, keyEnd) + 1);
-      const to = from === propertiesFrom ? propertiesTo : pastValue(bytes, from);
-      const slot = slotOf(besideKeys, bytes, key, keyEnd - 1);
-      if (slot >= 0) {
-        this.#ranges[slot] = from;
-        this.#ranges[slot + 1] = to;
-      }
-      at = pastBlanks(bytes, to);
-      if (bytes[at] === 0x2c) at = pastBlanks(bytes, at + 1);
+    const members = this.#members.open(bytes, item);
+    while (members.next(propertiesFrom, propertiesTo)) {
+      const slot = slotOf(besideKeys, bytes, members.key, members.keyEnd);
+      if (slot < 0) continue;
+      this.#ranges[slot] = members.value;
+      this.#ranges[slot + 1] = members.end;
     }
   }
 
   /** Writes a member of an entry, if the entry has it. */
   #member(text: Uint8Array, place: number): void {
-    const { entries } = this.#scan;
+    const { entries } = this.#index;
     const [from, to] = [entries[place]!, entries[place + 1]!];
     if (to === 0) return;
     this.#put(text);

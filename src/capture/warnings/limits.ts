@@ -4,8 +4,7 @@ export const warningLimits = {
   /** Characters of an SDK's own warning, which names the page it comes from. */
   clientMessageCharsMax: 1000,
   /**
-   * A spike is a minute with more events than `spikeFactor` times the mean of the preceding minutes, and more than
-   * `spikeEventsMin`.
+   * A spike is a minute with more than this many times the mean of the trailing minutes, and more than so many events.
    */
   spikeFactor: 10,
   spikeEventsMin: 1000,

@@ -1,16 +1,17 @@
-// Detects spikes: minutes in which a project sends far more events than usual. Events are only counted, not rejected.
+// Spikes: minutes in which a project sends far more than usual. Only counts and compares: no event is rejected or
+// delayed.
 
 import { captureLimits } from "../limits.ts";
 import { warningLimits } from "./limits.ts";
 
 export interface Spike {
   project_id: number;
-  /** Start of its first minute and end of its last, in milliseconds since 1970. */
+  /** The beginning of its first minute, and of the minute after its last; in milliseconds since 1970. */
   start: number;
   end: number | undefined;
   /** Events of its busiest minute so far. */
   peak: number;
-  /** Mean events a minute in the hour before it, or since the project's first events if that is shorter. */
+  /** Mean events a minute in the hour before it, or since the project's first event if that is later. */
   baseline: number;
 }
 
@@ -30,12 +31,12 @@ const minuteMs = 60_000;
 
 export class SpikeWatch {
   readonly #projects = new Map<number, Watched>();
-  /** Projects that sent events before the last hour. For them, a silent hour counts as zero events. */
+  /** Projects that sent events before the last hour, at most as many as are watched: their empty minutes count. */
   readonly #old = new Set<number>();
-  /** The current minute, since 1970. If the clock goes back, events still count into it. */
+  /** The current minute, in minutes since 1970. If the clock goes back, earlier events count into it. */
   #minute = 0;
   #ended: Spike[] = [];
-  /** False until seed() has been called for the last hour; counts, but reports no spikes. */
+  /** False until the hour before the start is seeded: events are counted, and no spike is found. */
   armed = false;
 
   /** Counts `events` of a project at `now` (ms); returns the spike that starts with them, if one does. */
@@ -48,7 +49,7 @@ export class SpikeWatch {
       watched.spike.peak = Math.max(watched.spike.peak, watched.now);
       return undefined;
     }
-    // A project's first minute has nothing to compare with, and later ones have only the minutes since.
+    // A project's first minute has nothing to be compared with, and the following ones only those since.
     const compared = Math.min(captureLimits.spikeMinutes, this.#minute - watched.since);
     if (compared <= 0) return undefined;
     const baseline = watched.sum / compared;
@@ -58,7 +59,9 @@ export class SpikeWatch {
     return watched.spike;
   }
 
-  /** Adds events that an earlier process counted in a past minute (minutes since 1970). */
+  /**
+   * Adds events of an earlier process, for a minute (since 1970) before the current one.
+   */
   seed(project_id: number, minute: number, events: number, now: number): void {
     this.#advance(now);
     const age = this.#minute - minute;
@@ -70,7 +73,7 @@ export class SpikeWatch {
     watched.since = Math.min(watched.since, minute);
   }
 
-  /** Removes and returns the spikes that have ended by `now` (ms). */
+  /** Removes and returns the spikes that are over at `now` (ms). */
   takeEnded(now: number): Spike[] {
     this.#advance(now);
     return this.#ended.splice(0);
@@ -91,11 +94,11 @@ export class SpikeWatch {
     return watched;
   }
 
-  /** Ends every minute before that of `now`. After an hour of silence, all counts are zero. */
+  /** Ends every minute before that of `now`. After more than an hour of silence everything is forgotten. */
   #advance(now: number): void {
     const minute = Math.floor(now / minuteMs);
     if (minute < this.#minute - captureLimits.spikeMinutes) {
-      // The clock was far ahead and was corrected: its counts are invalid.
+      // The clock was far ahead and has been corrected: what was counted meanwhile is useless.
       this.#projects.clear();
       this.#minute = 0;
     }
@@ -116,7 +119,7 @@ export class SpikeWatch {
     const lasted = spike ? (this.#minute + 1) * minuteMs - spike.start : 0;
     if (spike && !isSpike(now, spike.baseline)) this.#end(watched, spike, this.#minute * minuteMs);
     else if (spike && lasted >= captureLimits.spikeMinutes * minuteMs) {
-      // After an hour, a spike is the new normal: the next hour is compared with it.
+      // After an hour it is the usual rate, with which the next hour is compared.
       this.#end(watched, spike, (this.#minute + 1) * minuteMs);
     }
     const place = this.#minute % captureLimits.spikeMinutes;

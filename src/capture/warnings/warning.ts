@@ -1,4 +1,4 @@
-// Ingestion warnings as rows, and a block of them as columns for the journal.
+// A warning as a row, and rows of warnings as columns until they are sealed into a frame.
 
 import { ByteColumn, writeBlockHead, writeColumnHead, writeRowKeys } from "../../storage/native/native.ts";
 import type { LaneBlock } from "../journal/lane_block.ts";
@@ -9,12 +9,12 @@ export interface WarningRow {
   type: string;
   /** JSON text of an object. */
   details: string;
-  /** The event's name as the client sent it; empty without one. */
+  /** The event's name; empty when it has none. */
   event: string;
   distinct_id: string;
-  /** Number of events that the row stands for. */
+  /** How many events the row stands for. */
   count: number;
-  /** When the server received it, in microseconds since 1970. */
+  /** When the server saw it, in microseconds since 1970. */
   timestamp: number;
 }
 

@@ -1,10 +1,9 @@
-// Writes ingestion warnings to the journal's lane of warnings. Events do not wait for it, and the number of rows is
-// bounded however many events are bad.
+// The warning book: writes warnings about a project's events into the journal's lane of warnings, a bounded number for
+// each minute. Events do not wait for it.
 
 import type { Clock } from "../../core/clock.ts";
 import { warningLimits } from "./limits.ts";
 import type { Log } from "../../core/log.ts";
-import { namesEverybody } from "../../persons/merge.ts";
 import type { Applied } from "../../persons/store.ts";
 import { warningText, sentences } from "./warning_text.ts";
 import type { Lane } from "../journal/lane.ts";
@@ -67,7 +66,7 @@ export class WarningBook {
         const examples = outcomes.examples.filter((example) => example.type === type);
         const rows = (most: number) =>
           examples.slice(0, most).map((example) => warningText(example, bytes, project_id, now, repaired));
-        // Rows are made now, since the body may be freed before another process answers.
+        // The texts are made now: the body may be gone when worker 1 answers.
         listing.push(typeof room === "number" ? this.#list(rows(room)) : this.#listLater(rows(count), room));
       }
     }
@@ -85,17 +84,17 @@ export class WarningBook {
     return this.#list(rows.slice(0, await room));
   }
 
-  /** Tells another process how many warnings it may list; the rest is counted here. */
+  /** Answers how many warnings another process may list; the rest is counted here. */
   admit(project_id: number, type: string, count: number): number {
     return this.#own.admit(project_id, type, count, this.#options.clock.now() * 1000);
   }
 
-  /** Adds warnings that another process did not list. */
+  /** Adds what another process did not list. */
   countUnlisted(unlisted: readonly Unlisted[]): void {
     for (const one of unlisted) this.#own.add(one);
   }
 
-  /** Lists merges and group types that Postgres refused. Their events are stored. */
+  /** Writes warnings of merges and types of groups that were refused; their events are kept. */
   noteRefused({ refused, refusedTypes }: Applied): void {
     const now = this.#options.clock.now() * 1000;
     const tell = (type: Warning, project_id: number, about: object, distinct_id: string) => {
@@ -106,10 +105,7 @@ export class WarningBook {
     };
     for (const merge of refused) {
       const { project_id, from, into } = merge;
-      const type = namesEverybody(merge)
-        ? "cannot_merge_with_illegal_distinct_id"
-        : "cannot_merge_already_identified";
-      tell(type, project_id, { merged_id: from, into_id: into }, from);
+      tell("cannot_merge_already_identified", project_id, { merged_id: from, into_id: into }, from);
     }
     for (const { project_id, name, barred } of refusedTypes) {
       const type = barred ? "group_type_not_allowed" : "group_types_limit_exceeded";
@@ -118,7 +114,7 @@ export class WarningBook {
     if (refused.length + refusedTypes.length > 0) void this.#commit();
   }
 
-  /** Counts live events that were accepted; starts a spike if they are one. */
+  /** Counts live events that were accepted. */
   count(project_id: number, events: number): void {
     if (this.#options.shared) return this.#options.shared.count(project_id, events);
     const spike = this.#spikes.count(project_id, events, this.#options.clock.now());
@@ -131,8 +127,8 @@ export class WarningBook {
   }
 
   /**
-   * Starts detecting spikes. `recent`: events by project and minute that this process did not count, from the last
-   * hour. Without them, a start during a busy hour would look like a spike.
+   * Starts to report spikes. `recent`: events of the last hour by project and minute, from earlier processes; without
+   * them each start in a busy hour would look like a spike.
    */
   watch(recent: readonly { project_id: number; minute: number; events: number }[]): void {
     const now = this.#options.clock.now();
@@ -140,7 +136,7 @@ export class WarningBook {
     this.#spikes.armed = true;
   }
 
-  /** Writes the counts and spikes of minutes that are over. */
+  /** Writes the counts of minutes that are over, and the spikes that ended. */
   async look(now = this.#options.clock.now()): Promise<void> {
     const unlisted = [...this.#own.take(now * 1000), ...(this.#options.shared?.take(now * 1000) ?? [])];
     for (const { project_id, type, minute, count } of unlisted) {
@@ -162,7 +158,7 @@ export class WarningBook {
     if (unlisted.length + ended.length > 0) await this.#commit();
   }
 
-  /** Writes everything that is counted in memory. */
+  /** Writes all counts that are still in memory. */
   async close(): Promise<void> {
     await this.look(Number.POSITIVE_INFINITY);
   }
@@ -186,7 +182,7 @@ export class WarningBook {
   }
 
   async #commit(): Promise<void> {
-    // The lane logs what it could not write.
+    // The lane logs what it cannot write.
     await this.#options.lane.commit().catch(() => {});
   }
 }

@@ -1,10 +1,10 @@
-// Limits how many warnings of one type a project may list in a minute, and counts the rest.
+// The quota: how many warnings of a type a project may list in a minute, and how many more there were.
 
 import { captureLimits } from "../limits.ts";
 
 export const minuteMicros = 60_000_000;
 
-/** Warnings of one minute that were counted but not listed. */
+/** Warnings of one minute beyond the listed ones. */
 export interface Unlisted {
   project_id: number;
   type: string;
@@ -48,7 +48,7 @@ export class WarningQuota implements WarningLimiter {
     return listed;
   }
 
-  /** Adds a count of another process, which listed none of it. */
+  /** Adds warnings that another process counted and did not list. */
   add({ project_id, type, minute, count }: Unlisted): void {
     const entry = this.#open.get(`${project_id} ${type}`);
     const known =

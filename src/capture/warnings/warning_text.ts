@@ -1,4 +1,4 @@
-// Texts of ingestion warnings: why an event was ignored or changed, with the values concerned.
+// The texts of warnings: why an event was ignored, altered or warned about, with the values that a person needs to act.
 
 import { bytesOf } from "../../core/bytes.ts";
 import { captureLimits } from "../limits.ts";
@@ -97,7 +97,7 @@ const quoted: Partial<Record<Reason | Warning, keyof typeof field>> = {
 };
 
 /**
- * An example as a row. `bytes` is the body that its entry points into, `now` is in microseconds, and `repaired` says
+ * An example as a row; `bytes` are the body that its entry points into, `now` in microseconds, `repaired` the places
  * where the body was repaired.
  */
 export function warningText(
@@ -174,7 +174,7 @@ function idText(
   return "";
 }
 
-/** Reused for every distinct id that is a list or an object. */
+/** Overwritten for each distinct id that is a list or an object. */
 const compact = emptyRange();
 
 /** The first characters of a raw JSON value. */
@@ -184,12 +184,12 @@ function rawText(
   to: number,
   charsMax: number = captureLimits.warningValueCharsMax,
 ): string {
-  // At most four bytes a character; a character cut in half is decoded as U+FFFD and then cut off.
+  // At most four bytes a character; a character cut in half decodes to U+FFFD behind the cut.
   const end = Math.min(to, from + 4 * charsMax);
   return decoder.decode(bytes.subarray(from, end)).slice(0, charsMax);
 }
 
-/** A raw JSON text without quotes and escapes; if it is cut, without the opening quote. */
+/** A raw JSON text without its quotes and escapes; one that was cut, without its first quote. */
 function plainText(raw: string): string {
   if (!raw.startsWith('"')) return raw;
   try {
@@ -199,7 +199,7 @@ function plainText(raw: string): string {
   }
 }
 
-/** Replaces what no column can hold: the text may come from an event that was ignored. */
+/** Replaces what columns cannot hold: the text may be of an ignored event, which is not repaired. */
 function storable(text: string): string {
   return text.toWellFormed().replaceAll("\0", "\ufffd");
 }

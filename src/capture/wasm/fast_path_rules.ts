@@ -1,5 +1,5 @@
 // What makes an event plain: one that is stored as it was sent, with nothing to be altered, warned about or merged.
-// The fast scan lays those by itself; anything not said to be plain here goes the slow way.
+// The fast scan makes columns of those; anything not said to be plain here goes the slow way.
 
 import { rulesByName } from "../event/event_rules.ts";
 import { firstTrait, trait } from "../scan/event_fields.ts";

@@ -1,5 +1,5 @@
 // Where things lie in the memory that the fast scan works in, and the bounds it keeps. Numbers and nothing else; the
-// module is built with them, so a change here wants `bun test/support/build_fast.ts`.
+// module is built with them, so a change here wants `bun run build:wasm`.
 
 import { captureLimits } from "../limits.ts";
 import { limits } from "../../core/limits.ts";

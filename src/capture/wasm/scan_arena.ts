@@ -1,5 +1,4 @@
-// An arena: memory that long bodies are received into over and over, and the fast scan that works in it. Never holds
-// two bodies at once; knows nothing of what is unusual.
+// An arena: memory that one body after the other is received into, and the fast scan that works in it.
 
 import { readFileSync } from "node:fs";
 import {
@@ -9,15 +8,16 @@ import {
   indexShare,
   keysMax,
   layout,
+  nameBytes,
   paddingBytes,
   singleNumbers,
   sliceChangesMax,
 } from "./layout.ts";
-import { writeNames } from "./name_table.ts";
 import type { Names } from "../columns/dictionary.ts";
 import type { GroupTypes } from "../event/groups.ts";
 import {
   entryLength,
+  type KnownKeys,
   envelopeKeys,
   itemKeys,
   valueKindOf,
@@ -28,7 +28,7 @@ import { unusualNames } from "./fast_path_rules.ts";
 import { captureLimits } from "../limits.ts";
 import { limits } from "../../core/limits.ts";
 
-/** Rows of one year as columns, laid side by side in `bytes`; valid until the next lay(). */
+/** Rows of one year as columns, side by side in `bytes`; valid until the next writeColumns(). */
 export interface ColumnBatch {
   rows: number;
   /** The memory all of it lies in; each column begins at its place in `layout`. */
@@ -72,8 +72,8 @@ interface FastExports {
   scan(...numbers: number[]): number;
   single(bytes: number): number;
   judge(...numbers: number[]): number;
-  lay(...numbers: number[]): number;
-  layIdentity(year: number): number;
+  writeColumns(...numbers: number[]): number;
+  writeIdentity(year: number): number;
 }
 
 let compiled: WebAssembly.Module | undefined;
@@ -91,15 +91,19 @@ export class ScanArena {
   /** Of the body that lies in it. */
   #length = 0;
 
+  /** Several requests use it, each within one turn: see EventIndex.detach(). */
+  readonly isShared: boolean;
+
   /** For bodies of up to `bodyBytesMax` bytes; pages that are never touched take no memory. */
-  constructor(bodyBytesMax: number) {
+  constructor(bodyBytesMax: number, isShared = false) {
+    this.isShared = isShared;
     compiled ??= new WebAssembly.Module(readFileSync(new URL("./fast.wasm", import.meta.url)));
     const entries = entriesAt(bodyBytesMax);
     const indexBytes = indexBytesFor(bodyBytesMax);
     // No more than it takes: whatever is made here counts when the runtime decides how much garbage may gather.
     const pages = Math.ceil((entries + indexBytes) / 65_536);
     const memory = new WebAssembly.Memory({ initial: pages, maximum: pages });
-    const instance = new WebAssembly.Instance(compiled, { env: { memory, entries } });
+    const instance = new WebAssembly.Instance(compiled, { env: { memory }, constants: { ENTRIES: entries } });
     this.#fast = instance.exports as unknown as FastExports;
     this.#bytes = new Uint8Array(memory.buffer);
     this.#words = new Uint32Array(memory.buffer);
@@ -158,7 +162,7 @@ export class ScanArena {
     return at - BODY;
   }
 
-  /** Indexes the whole body as one plain event, with fast_layout's notes behind it; false when it is anything else. */
+  /** Indexes the whole body as one plain event, with single.ts's notes behind it; false when it is anything else. */
   single(): boolean {
     return this.#fast.single(this.#length) === 1;
   }
@@ -211,8 +215,8 @@ export class ScanArena {
     return this.#bytes[at]! | (this.#bytes[at + 1]! << 8);
   }
 
-  /** Lays the plain rows of one year into columns. `first` as for judge(); `turn` is that entry's. */
-  lay(
+  /** Writes the plain rows of one year as columns. `first` as for judge(); `turn` is that entry's. */
+  writeColumns(
     first: number,
     year: number,
     { project_id, historical_migration }: { project_id: number; historical_migration: boolean },
@@ -220,12 +224,19 @@ export class ScanArena {
     turn: number,
   ): ColumnBatch {
     const columns = this.#columns;
-    columns.rows = this.#fast.lay(first, year, project_id, created, historical_migration ? 1 : 0, turn);
+    columns.rows = this.#fast.writeColumns(
+      first,
+      year,
+      project_id,
+      created,
+      historical_migration ? 1 : 0,
+      turn,
+    );
     columns.idsBytes = this.#words[layout.OUT_IDS_LENGTH >> 2]!;
     columns.propertiesBytes = this.#words[layout.OUT_PROPERTIES_LENGTH >> 2]!;
     columns.names.count = this.#words[layout.NAMES_USED >> 2]!;
     columns.created = created;
-    const told = this.#words[layout.TOLD >> 2] !== 0 && this.#fast.layIdentity(year) !== 0;
+    const told = this.#words[layout.TOLD >> 2] !== 0 && this.#fast.writeIdentity(year) !== 0;
     columns.identity = told ? this.#readIdentity() : undefined;
     return columns;
   }
@@ -256,7 +267,7 @@ export class ScanArena {
   }
 }
 
-/** For the events of a body of so many bytes; one at the least, with fast_layout's notes. */
+/** For the events of a body of so many bytes; one at the least, with single.ts's notes. */
 function indexBytesFor(bodyBytesMax: number): number {
   const most = Math.min(limits.indexBytesMax, bodyBytesMax * indexShare);
   return Math.max(Math.ceil(most / 64) * 64, (entryLength + singleNumbers) * 4);
@@ -277,4 +288,24 @@ function identityIn(bytes: Uint8Array, body: Uint8Array): IdentityBatch {
     typeNames: { source: bytes, places: new Uint32Array(limits.groupTypesMax * 2), count: 0 },
     groupKeysBytes: 0,
   };
+}
+
+/** Writes the names of each table, side by side from `names` on; at most 255 in all. */
+function writeNames(
+  bytes: Uint8Array,
+  names: number,
+  tables: readonly (readonly [table: number, keys: KnownKeys])[],
+): void {
+  const view = new DataView(bytes.buffer);
+  let next = 1;
+  for (const [table, { byLength }] of tables) {
+    for (const { name, slot } of byLength.flat()) {
+      const bucket = table + name.length * 256 + name[1]!;
+      const at = names + next * nameBytes;
+      view.setInt32(at, slot, true);
+      view.setUint32(at + 4, bytes[bucket]!, true);
+      bytes.set(name, at + 16);
+      bytes[bucket] = next++;
+    }
+  }
 }

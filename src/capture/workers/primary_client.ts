@@ -1,10 +1,10 @@
-// What a worker leaves to worker 1, since it has to be looked at as a whole: merges, spikes, how many warnings are
-// listed. Never keeps an event from being taken.
+// A worker's client of worker 1, which keeps what must be known as a whole: the order of merges, spikes, the number of
+// listed warnings.
 
-import { Fault } from "../../core/fault.ts";
 import { captureLimits } from "../limits.ts";
 import { workerLimits } from "./limits.ts";
 import type { Rpc } from "../../work/rpc.ts";
+import { CommitWaiters } from "../journal/commit_waiters.ts";
 import type { MergeRow, MergeTaker } from "../flush/merge_row.ts";
 import { type Unlisted, minuteMicros } from "../warnings/warning_quota.ts";
 import type { SharedBook } from "../warnings/warning_book.ts";
@@ -12,17 +12,17 @@ import type { SharedBook } from "../warnings/warning_book.ts";
 export class PrimaryClient implements SharedBook {
   readonly merges: MergeTaker;
   readonly #link: Rpc;
-  /** Live events by project, since they were last told. */
+  /** Live events by project since the last message. */
   #live = new Map<number, number>();
   readonly #timer: ReturnType<typeof setInterval>;
-  /** By project and type: of which nothing more may be listed in `#minute`, and how many there were since told. */
+  /** Warnings by project and type that may not be listed any more in `#minute`, counted since the last message. */
   #full = new Map<string, Unlisted>();
   #minute = 0;
 
   constructor(link: Rpc) {
     this.#link = link;
-    this.merges = new FarMerges(link);
-    this.#timer = setInterval(() => this.#tellLive(), workerLimits.workerTellMs);
+    this.merges = new SentMerges(link);
+    this.#timer = setInterval(() => this.#sendLive(), workerLimits.workerTellMs);
   }
 
   count(project_id: number, events: number): void {
@@ -38,7 +38,7 @@ export class PrimaryClient implements SharedBook {
     return 0;
   }
 
-  /** Tells worker 1 what was not listed; nothing of it is left to be told here. */
+  /** Sends worker 1 the counts of what was not listed; this process writes none. */
   take(): Unlisted[] {
     const unlisted = [...this.#full.values()].filter(({ count }) => count > 0);
     if (unlisted.length > 0) this.#link.tell("unlisted", unlisted);
@@ -46,10 +46,10 @@ export class PrimaryClient implements SharedBook {
     return [];
   }
 
-  /** Tells the last of it. */
+  /** Sends the last counts. */
   close(): void {
     clearInterval(this.#timer);
-    this.#tellLive();
+    this.#sendLive();
     this.take();
   }
 
@@ -59,7 +59,7 @@ export class PrimaryClient implements SharedBook {
     this.#minute = minute;
   }
 
-  /** Worker 1 counts what it has no room for. */
+  /** Asks worker 1 how many may be listed; it counts the others. */
   async #ask({ project_id, type, minute, count }: Unlisted): Promise<number> {
     const room = Number(await this.#link.ask("room", { project_id, type, count }).catch(() => 0));
     const known = minute === this.#minute && this.#full.size < captureLimits.warningTalliesMax;
@@ -68,20 +68,18 @@ export class PrimaryClient implements SharedBook {
     return room;
   }
 
-  #tellLive(): void {
+  #sendLive(): void {
     if (this.#live.size === 0) return;
     this.#link.tell("live", [...this.#live]);
     this.#live = new Map();
   }
 }
 
-/** Merges go to worker 1's lane, so that all of a machine are applied in the order they came in. */
-class FarMerges implements MergeTaker {
-  failedGroups = 0;
-  writingRows = 0;
+/** Sends merges to worker 1's lane, so that all merges of a machine are applied in order of arrival. */
+class SentMerges implements MergeTaker {
+  group = new CommitWaiters();
   readonly #link: Rpc;
   #rows: MergeRow[] = [];
-  #writing: Promise<void> = Promise.resolve();
 
   constructor(link: Rpc) {
     this.#link = link;
@@ -92,7 +90,7 @@ class FarMerges implements MergeTaker {
   }
 
   get crowded(): boolean {
-    return this.#rows.length >= workerLimits.farMergesMax;
+    return this.#rows.length >= workerLimits.sentMergesMax;
   }
 
   append(row: MergeRow): void {
@@ -100,24 +98,19 @@ class FarMerges implements MergeTaker {
   }
 
   commit(): Promise<void> {
-    // Answers come in order: the last one's is everybody's, and what fails shows in failedGroups.
-    while (this.#rows.length > 0) {
-      this.#writing = this.#send(this.#rows.splice(0, workerLimits.farMergesMax));
-      this.#writing.catch(() => {});
+    const { group } = this;
+    const rows = this.#rows;
+    if (rows.length === 0) return Promise.resolve();
+    this.group = new CommitWaiters();
+    this.#rows = [];
+    const asked: Promise<unknown>[] = [];
+    for (let from = 0; from < rows.length; from += workerLimits.sentMergesMax) {
+      asked.push(this.#link.ask("merges", rows.slice(from, from + workerLimits.sentMergesMax)));
     }
-    return this.#writing;
-  }
-
-  async #send(rows: MergeRow[]): Promise<void> {
-    this.writingRows += rows.length;
-    try {
-      await this.#link.ask("merges", rows);
-    } catch {
-      this.failedGroups++;
-      const detail = "Merges cannot be kept right now. Send the events again later.";
-      throw new Fault("unavailable", detail, { retryAfterSeconds: 5 });
-    } finally {
-      this.writingRows -= rows.length;
-    }
+    Promise.all(asked).then(
+      () => group.keep(),
+      () => group.refuse(),
+    );
+    return group.promise;
   }
 }

@@ -1,4 +1,4 @@
-// What a worker answers: it captures, and leaves everything else to worker 1. Holds no logic of its own.
+// The routes of a worker: captures, and everything else forwarded to worker 1.
 
 import { forwardTo } from "../../http/forward.ts";
 import { openApplication } from "../../http/listen.ts";

@@ -1,8 +1,7 @@
-// A capture worker: a process of the server that shares its port, with a journal of its own. Never outlives the server,
-// and never begins what must be done once.
+// A capture worker: a process of the server that shares its port and has a journal of its own.
 //
-// Its first line on standard input is its order, the rest and standard output are its link to worker 1. The end of
-// standard input ends it: at once, or when it was asked to stop before, behind its last flush.
+// The first line of standard input is its configuration; further lines and standard output are its link to worker 1.
+// The end of standard input ends it: at once, or after its last flush if it was asked to stop before.
 
 import { createInterface } from "node:readline";
 import { type ProjectKeys, openProjectKeys } from "../../access/project_keys.ts";
@@ -25,22 +24,22 @@ import type { WorkerConfig } from "./worker_config.ts";
 import { workerRoutes } from "./route.ts";
 
 interface Working {
-  far: PrimaryClient;
+  primary: PrimaryClient;
   stores: Stores;
   keys: ProjectKeys;
   capture: OpenedCapture;
   server: Listening;
 }
 
-async function open(order: WorkerConfig, link: Rpc, metrics: Metrics, log: Log): Promise<Working> {
-  const { ownDir, databaseUrl: database_url, clickhouseUrl: clickhouse_url, embedded } = order;
+async function open(config: WorkerConfig, link: Rpc, metrics: Metrics, log: Log): Promise<Working> {
+  const { ownDir, databaseUrl: database_url, clickhouseUrl: clickhouse_url, embedded } = config;
   ownDataDir(ownDir);
   const stores = joinStores({ database_url, clickhouse_url, embedded }, log);
-  const far = new PrimaryClient(link);
+  const primary = new PrimaryClient(link);
   const capture = await openCapture({
-    ...order,
+    ...config,
     stores,
-    shared: far,
+    shared: primary,
     counts: flushCounts(metrics),
     clock: systemClock,
     log,
@@ -54,12 +53,12 @@ async function open(order: WorkerConfig, link: Rpc, metrics: Metrics, log: Log):
     log,
     clock: systemClock,
   });
-  const memory = openBodyMemory(order.bodyBytesMax, order.workers);
+  const memory = openBodyMemory(config.bodyBytesMax, config.workers);
   followMemory(metrics, memory);
   const peers = new Peers();
-  const clientAddress = openClientAddress({ trustedProxies: order.trustedProxies, log });
+  const clientAddress = openClientAddress({ trustedProxies: config.trustedProxies, log });
   const app = workerRoutes({
-    ...order,
+    ...config,
     memory,
     journal: capture.journal,
     book: capture.book,
@@ -68,20 +67,20 @@ async function open(order: WorkerConfig, link: Rpc, metrics: Metrics, log: Log):
     addressOf: (request) => clientAddress(peers.of(request), request.headers),
     keys,
     clock: systemClock,
-    ack: order.captureAck,
+    ack: config.captureAck,
     counts: captureCounts(metrics),
     refused: refusalCounts(metrics, capture),
     seconds: (value) => metrics.captureSeconds.observe(value),
     log,
   });
-  return { far, stores, keys, capture, server: listen(app, { ...order, shared: true, peers }) };
+  return { primary, stores, keys, capture, server: listen(app, { ...config, shared: true, peers }) };
 }
 
-/** Stops accepting, answers what is in flight, tells worker 1 the last of what it has to know. */
-async function quiet({ server, capture, far }: Working): Promise<void> {
+/** Stops accepting, answers requests in flight, sends worker 1 the last counts. */
+async function quiet({ server, capture, primary }: Working): Promise<void> {
   await server.stop();
   await capture.book.close();
-  far.close();
+  primary.close();
 }
 
 async function close({ capture, keys, stores }: Working): Promise<void> {
@@ -100,10 +99,10 @@ function endProcess(reason: string): never {
 }
 
 async function main(): Promise<void> {
-  // Who stops everything sends these to all processes; worker 1 says when it is our turn.
+  // Signals go to all processes of the group, but a worker stops when worker 1 says so.
   for (const signal of ["SIGTERM", "SIGINT"] as const) process.on(signal, () => {});
   const lines = createInterface({ input: process.stdin })[Symbol.asyncIterator]();
-  const order = JSON.parse(String((await lines.next()).value)) as WorkerConfig;
+  const config = JSON.parse(String((await lines.next()).value)) as WorkerConfig;
   const metrics = openMetrics();
   followProcess(metrics.registry);
   let working: Working | undefined;
@@ -125,7 +124,7 @@ async function main(): Promise<void> {
     process.exit(0);
   })();
   reading.catch((thrown: unknown) => endProcess(reasonOf(thrown)));
-  working = await open(order, link, metrics, logTo(link, order.logLevel));
+  working = await open(config, link, metrics, logTo(link, config.logLevel));
   link.tell("ready");
 }
 

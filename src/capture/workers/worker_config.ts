@@ -1,29 +1,29 @@
-// What a worker is told before it begins, in the first line of its standard input. Holds passwords: it is never an
-// argument, and never logged.
+// A worker's configuration, the first line of its standard input. It holds passwords, so it is neither an argument nor
+// logged.
 
 import type { LogLevel } from "../../core/log.ts";
 
 export interface WorkerConfig {
-  /** From 2 on: worker 1 is the server itself. */
+  /** At least 2, as worker 1 is the server itself. */
   number: number;
-  /** Where quarantined events rest, for all workers. */
+  /** The folder with the quarantine of all workers. */
   dataDir: string;
-  /** Where this worker's journal rests. */
+  /** The folder with this worker's journal. */
   ownDir: string;
   databaseUrl: string;
-  /** Where that is, without user and password; "embedded" when it is. */
+  /** Where that is, without user and password, or "embedded". */
   postgres: string;
   clickhouseUrl: string;
-  /** Whether the ClickHouse is the embedded one, which reads batches by file name. */
+  /** Whether ClickHouse is the embedded one, which reads batches by file name. */
   embedded: boolean;
   host: string;
   /** The port that all workers share. */
   port: number;
-  /** Where worker 1 answers what is no event: http://127.0.0.1:PORT. */
+  /** Where worker 1 answers all but captures: http://127.0.0.1:PORT. */
   inside: string;
   captureAck: "journal" | "stored" | "memory";
   flushIntervalMs: number;
-  /** This worker's part of what may wait. */
+  /** This worker's part of JOURNAL_BYTES_MAX. */
   journalBytesMax: number;
   /** How many workers there are: memory for bodies is divided among them. */
   workers: number;

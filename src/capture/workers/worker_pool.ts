@@ -1,5 +1,4 @@
-// The pool: all workers of a server but the first, which is the server itself, and what it keeps for them. Never holds
-// a request up that one of them does not take part in.
+// The pool of a server's workers except worker 1, which is the server itself, and what worker 1 answers them.
 
 import { existsSync, readdirSync } from "node:fs";
 import { workerLimits } from "./limits.ts";
@@ -15,7 +14,7 @@ import { WorkerProcess } from "./worker_process.ts";
 import { type WorkerConfig, workerDir } from "./worker_config.ts";
 
 export interface WorkerPoolOptions {
-  /** All of them, the first among them. */
+  /** How many, worker 1 included. */
   workers: Workers;
   /** Worker 1's own. */
   capture: OpenedCapture;
@@ -23,7 +22,7 @@ export interface WorkerPoolOptions {
   log: Log;
 }
 
-/** What every worker is told alike. */
+/** The part of the configuration that all workers share. */
 export type CommonConfig = Omit<WorkerConfig, "number" | "ownDir">;
 
 export class WorkerPool {
@@ -38,24 +37,24 @@ export class WorkerPool {
     serving.follow(() => 1 + this.#members.filter((member) => member.serves).length);
   }
 
-  /** Resolves when every worker serves, or did not come up the first time. */
-  async start(order: CommonConfig): Promise<void> {
+  /** Resolves when each worker serves, or has failed to start once. */
+  async start(config: CommonConfig): Promise<void> {
     const { workers, log } = this.#options;
     const { count, ...why } = workers;
     const answers = this.#answers();
     const isFlushing = () => this.#flushing;
     this.#members = Array.from({ length: count - 1 }, (_, i) => {
-      const own = orderOf(order, i + 2);
-      return new WorkerProcess({ order: own, answers, isFlushing, log });
+      const own = configOf(config, i + 2);
+      return new WorkerProcess({ config: own, answers, isFlushing, log });
     });
-    const look = () => this.#look();
+    const read = async () => void (await this.#read());
     if (count > 1)
-      this.#reading = every(workerLimits.workerReadMs, "reading what workers counted", look, log);
+      this.#reading = every(workerLimits.workerReadMs, "reading what workers counted", read, log);
     await Promise.all(this.#members.map((member) => member.start()));
     log.info("capture workers", { workers: count, ...why });
   }
 
-  /** Lets what is sealed go to ClickHouse. */
+  /** Starts the flush of all workers. */
   flush(): void {
     this.#flushing = true;
     for (const member of this.#members) member.flush();
@@ -72,19 +71,15 @@ export class WorkerPool {
     await Promise.all(this.#members.map((member) => member.check()));
   }
 
-  /** Resolves when all have answered what they were asked. They flush what they hold, and end. */
+  /** Resolves when all have answered their requests; then they flush and end. */
   async quiet(): Promise<void> {
     await this.#reading?.close();
     await Promise.all(this.#members.map((member) => member.quiet()));
   }
 
-  /** Resolves when all are gone. */
+  /** Resolves when all processes have ended. */
   async gone(): Promise<void> {
     await Promise.all(this.#members.map((member) => member.gone()));
-  }
-
-  async #look(): Promise<void> {
-    await this.#read();
   }
 
   async #read(): Promise<MetricsRead[]> {
@@ -95,7 +90,7 @@ export class WorkerPool {
     const { journal, book } = this.#options.capture;
     return {
       merges: async (rows: MergeRow[]) => {
-        // In the order of arrival here, by this journal's clock, which its watermark goes by.
+        // Merges get their time of arrival here, as this journal's watermark depends on it.
         const created_at = journal.stamp();
         for (const row of rows) journal.merges.append({ ...row, created_at, timestamp: created_at });
         await journal.merges.commit();
@@ -109,8 +104,8 @@ export class WorkerPool {
   }
 }
 
-/** Only what a worker needs: the rest of a configuration has secrets in it. */
-function orderOf(common: CommonConfig, number: number): WorkerConfig {
+/** Only what a worker needs: the rest of the configuration has secrets. */
+function configOf(common: CommonConfig, number: number): WorkerConfig {
   const { dataDir, databaseUrl, postgres, clickhouseUrl, embedded, host, port, inside, captureAck } = common;
   const { flushIntervalMs, journalBytesMax, workers, bodyBytesMax, trustedProxies } = common;
   const { recordingRetentionDays, logLevel } = common;
@@ -128,7 +123,7 @@ export interface Workers {
   cores: number;
 }
 
-/** How many workers there are to be: as many as `asked`, or as the machine bears. */
+/** How many workers to start: as many as `asked`, by default as the machine has cores for. */
 export function workersOf(
   asked: number | undefined,
   cores = coresHere(),
@@ -144,7 +139,7 @@ export function workersOf(
   return { count: 1, chosen_by: "the system, which does not spread connections over processes", cores };
 }
 
-/** Folders of workers that a start with fewer of them does not start. */
+/** Folders of workers beyond the number that is started now. */
 export function leftBehind(dataDir: string, workers: number): string[] {
   const folder = `${dataDir}/workers`;
   if (!existsSync(folder)) return [];

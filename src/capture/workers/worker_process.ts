@@ -1,5 +1,5 @@
-// One worker as worker 1 sees it: started, asked, started again when it dies alone, stopped. Never gives one up that
-// does not come up: the others serve meanwhile.
+// One worker as worker 1 sees it: started, asked, restarted when it dies, stopped. A worker that fails to start is
+// tried again and again; the others serve meanwhile.
 
 import { readdirSync, statSync } from "node:fs";
 import { fileURLToPath } from "node:url";
@@ -12,10 +12,10 @@ import { type Answers, type Rpc, openRpc } from "../../work/rpc.ts";
 import type { WorkerConfig } from "./worker_config.ts";
 
 export interface WorkerProcessOptions {
-  order: WorkerConfig;
-  /** What worker 1 answers the others. */
+  config: WorkerConfig;
+  /** What worker 1 answers the worker. */
   answers: Answers;
-  /** Whether the stores are ready for what the journal holds. */
+  /** Whether the flush has started. */
   isFlushing(): boolean;
   log: Log;
 }
@@ -27,14 +27,14 @@ export class WorkerProcess {
   #starting: Promise<void> | undefined;
   #child: Child | undefined;
   #stopping = false;
-  /** What its lives before this one counted. */
+  /** Metrics of its earlier processes. */
   #before: MetricsRead = {};
-  /** What this life, or the last one, said last. */
+  /** The latest metrics of the current process, or the last one. */
   #last: MetricsRead = {};
 
   constructor(options: WorkerProcessOptions) {
     this.#options = options;
-    this.#name = `worker ${options.order.number}`;
+    this.#name = `worker ${options.config.number}`;
   }
 
   /** Whether it serves. */
@@ -42,7 +42,7 @@ export class WorkerProcess {
     return this.#link !== undefined;
   }
 
-  /** Resolves when it serves, or did not come up the first time; then it is tried again until it does. */
+  /** Resolves when it serves, or has failed to start once; then it is tried again until it serves. */
   start(): Promise<void> {
     const tried = Promise.withResolvers<void>();
     this.#starting = this.#startUntil(() => tried.resolve());
@@ -53,12 +53,12 @@ export class WorkerProcess {
     this.#link?.tell("flush");
   }
 
-  /** All it has counted, and what waits in its journal. One that is away says what it said last, and what it left. */
+  /** Its metrics. While the process is away, the last ones, with what it left in the journal. */
   async read(): Promise<MetricsRead[]> {
     try {
       if (this.#link) this.#last = (await this.#link.ask("metrics")) as MetricsRead;
     } catch {
-      // It died just now, or has much to do: what it said last is shown.
+      // It has just died, or is busy: the last metrics are used.
     }
     return [this.#before, this.#last];
   }
@@ -68,14 +68,14 @@ export class WorkerProcess {
     await this.#link?.ask("check");
   }
 
-  /** Resolves when it has answered all it was asked; from then on only its journal is flushed. */
+  /** Resolves when it has answered its requests; then it flushes its journal. */
   async quiet(): Promise<void> {
     this.#stopping = true;
     const gone = this.gone();
     await Promise.race([this.#farewell.promise, gone]);
   }
 
-  /** Resolves when its process is gone. */
+  /** Resolves when its process has ended. */
   async gone(): Promise<void> {
     this.#stopping = true;
     await this.#starting;
@@ -100,12 +100,12 @@ export class WorkerProcess {
   }
 
   #plan(): ChildPlan {
-    const { order, log } = this.#options;
+    const { config, log } = this.#options;
     const entry = fileURLToPath(new URL("./worker.ts", import.meta.url));
     return {
       name: this.#name,
       command: () => [process.execPath, "--no-install", "--no-env-file", entry],
-      firstLine: JSON.stringify(order),
+      firstLine: JSON.stringify(config),
       ready: (child, lines) => this.#live(child, lines),
       isBusy: (reason) => reason.includes("is in use by process"),
       farewell: () => this.#sayFarewell(),
@@ -115,7 +115,7 @@ export class WorkerProcess {
     };
   }
 
-  /** Resolves when this life serves; its lines are taken for as long as it lives. */
+  /** Resolves when this process serves; reads its lines until it ends. */
   #live(child: ChildProcess, lines: AsyncIterator<string>): Promise<void> {
     const ready = Promise.withResolvers<void>();
     const { answers, isFlushing, log } = this.#options;
@@ -149,11 +149,11 @@ export class WorkerProcess {
 
   #end(): void {
     this.#link = undefined;
-    const { ownDir } = this.#options.order;
+    const { ownDir } = this.#options.config;
     const bytes = this.#stopping ? 0 : leftBytes(`${ownDir}/journal`);
     if (bytes === 0) return;
     const before = this.#last["sluice_journal_pending_events"]?.lines[0]?.[1] ?? 0;
-    // How many is known when it has read them.
+    // The number of events is known only when they are read.
     this.#last = { ...this.#last, ...pendingOf(Math.max(before, 1), bytes) };
   }
 
@@ -162,11 +162,11 @@ export class WorkerProcess {
     this.#farewell.resolve();
   }
 
-  /** A worker's log is ours. */
+  /** Writes a worker's log line to this process's log. */
   #pass(log: Log, line: string): void {
     const { time: _, level, message, ...fields } = JSON.parse(line) as Record<string, unknown>;
     const say = log[level as keyof Log] ?? log.info;
-    say(String(message), { ...fields, worker: this.#options.order.number });
+    say(String(message), { ...fields, worker: this.#options.config.number });
   }
 }
 
@@ -177,7 +177,7 @@ async function writeLine(child: ChildProcess, line: string): Promise<void> {
     child.stdin.write(`${line}\n`);
     await child.stdin.flush();
   } catch {
-    // It is gone, which the end of its lines tells.
+    // The process has ended, which the end of its lines shows.
   }
 }
 

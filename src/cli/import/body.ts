@@ -1,23 +1,23 @@
-// Bodies for /batch, filled row by row. Where one ends depends on the rows alone, so that a second run of
-// the same files makes the same bodies. Never looks into a row.
+// Bodies for /batch, filled row by row. Where a body ends depends on its rows alone, so that a second run of the
+// same files makes the same bodies.
 
 import { importLimits } from "./limits.ts";
 
 export interface BodyLimits {
-  /** Bytes of rows with their commas; a longer row is not for this to judge. */
+  /** Bytes of rows with their commas. A single longer row gets a body of its own. */
   bytesMax: number;
   rowsMax: number;
 }
 
 export const bodyLimits: BodyLimits = {
-  bytesMax: importLimits.importBodyBytesMax,
-  rowsMax: importLimits.importBodyRowsMax,
+  bytesMax: importLimits.bodyBytesMax,
+  rowsMax: importLimits.bodyRowsMax,
 };
 
 const tail = Buffer.from("]}");
 const uuidHead = Buffer.from(`{"uuid":"`);
 
-/** The rows of one body, with where each lies and came from. */
+/** One body, with the position and the origin of each row. */
 export class Body {
   /** From 0, in the order of the files. */
   number = 0;
@@ -27,12 +27,12 @@ export class Body {
   readonly #head: Buffer;
   #bytes: Buffer;
   #length: number;
-  /** Where each row ends; one begins a comma after the one before. */
+  /** Where each row ends; the next begins after one comma. */
   #ends: number[] = [];
   #lines: number[] = [];
   #files: number[] = [];
 
-  /** `bytesMax`: what its rows will hold as a rule. */
+  /** `bytesMax`: the usual size of its rows; it grows for more. */
   constructor(head: Buffer, bytesMax: number) {
     this.#head = head;
     this.#bytes = Buffer.allocUnsafe(head.length + bytesMax + 4096);
@@ -52,7 +52,7 @@ export class Body {
     return this.#length - this.#head.length;
   }
 
-  /** A row as it lies in source[from, to), with a uuid put in front of its other members when given. */
+  /** Appends the row source[from, to), with `uuid` as its first field when given. */
   addBytes(source: Buffer, from: number, to: number, uuid: string | undefined): void {
     this.#reserve(to - from + 64);
     this.#separate();
@@ -71,7 +71,7 @@ export class Body {
     this.#length += this.#bytes.write(text, this.#length, "utf8");
   }
 
-  /** After the row's bytes: where it came from. */
+  /** To be called after a row's bytes, with its file's index and its line. */
   endRow(file: number, line: number): void {
     this.#ends.push(this.#length);
     this.#files.push(file);
@@ -79,16 +79,16 @@ export class Body {
     this.rows++;
   }
 
-  /** Bytes of the rows, without anything around them. */
+  /** The rows without the head and the tail. */
   rowBytes(): Buffer {
     return this.#bytes.subarray(this.#head.length, this.#length);
   }
 
-  placeOf(row: number): { file: number; line: number } {
+  originOf(row: number): { file: number; line: number } {
     return { file: this.#files[row]!, line: this.#lines[row]! };
   }
 
-  /** A body with rows [from, to). The whole one shares this one's memory; a part is a copy. */
+  /** The JSON of a body with rows [from, to). With all rows it shares this object's memory; a part is a copy. */
   bytes(from = 0, to = this.rows): Uint8Array<ArrayBuffer> {
     const head = this.#head.length;
     const start = from === 0 ? head : this.#ends[from - 1]! + 1;
@@ -113,7 +113,7 @@ export class Body {
   }
 }
 
-/** Hands out bodies, numbers them and takes them back; as many exist as are on their way at once, and one. */
+/** A pool of bodies, numbered in order: one is open, and one for each request in flight. */
 export class Bodies {
   readonly #head: Buffer;
   readonly #limits: BodyLimits;
@@ -133,13 +133,13 @@ export class Bodies {
     return this.#open;
   }
 
-  /** Whether a row of about so many bytes belongs into the next body. */
+  /** Whether a row of about `rowBytes` bytes must go into the next body. */
   isFullFor(rowBytes: number): boolean {
     const { rows, length } = this.#open;
     return rows > 0 && (rows >= this.#limits.rowsMax || length + rowBytes > this.#limits.bytesMax);
   }
 
-  /** Ends the open body and begins the next one. */
+  /** Ends the open body and opens the next; give the ended one back with release(). */
   seal(): Body {
     const sealed = this.#open;
     this.#chain = Bun.hash.xxHash64(sealed.rowBytes(), this.#chain);
@@ -149,7 +149,7 @@ export class Bodies {
     return sealed;
   }
 
-  giveBack(body: Body): void {
+  release(body: Body): void {
     body.clear();
     this.#idle.push(body);
   }

@@ -1,15 +1,14 @@
-// What of an import the server has answered for, kept in a file so that the same command goes on where it
-// ended. Never believed blindly: it names its inputs, and the rows it has seen are compared again by their
-// digest.
+// Which bodies of an import the server has answered, in a file, so that the same command can resume. The file
+// names its inputs, and a resumed import compares the rows read again by their digest.
 
 import { open, rename, rm } from "node:fs/promises";
 import { UserError } from "../../core/fault.ts";
 import { reasonOf } from "../../core/log.ts";
 import type { Body } from "./body.ts";
-import { addCounts, noCounts, type ImportCounts } from "./tally.ts";
+import { addCounts, noCounts, type ImportCounts } from "./counts.ts";
 
-/** What must be the same for a checkpoint to hold. Paths as they were given. */
-export interface FileIdentity {
+/** What must be equal for a checkpoint to be valid. Paths are as given. */
+export interface ImportInputs {
   files: { path: string; size: number | null; head: string }[];
   host: string;
   /** A hash of the project key. */
@@ -21,8 +20,8 @@ export interface FileIdentity {
 
 interface State {
   sluice_import: 1;
-  identity: FileIdentity;
-  /** When the import began, ms since 1970: its idea of "in the future" must not move between runs. */
+  identity: ImportInputs;
+  /** When the import began, ms since 1970: what counts as "in the future" must be the same in every run. */
   started_at: number;
   /** Bodies below this number have been answered. */
   low: number;
@@ -34,7 +33,7 @@ interface State {
 }
 
 export class Checkpoint {
-  /** Undefined: kept in memory only. */
+  /** Undefined: in memory only. */
   readonly path: string | undefined;
   readonly resumed: boolean;
   readonly #state: State;
@@ -48,10 +47,10 @@ export class Checkpoint {
   }
 
   /**
-   * Reads the file when there is one, else begins it.
+   * Reads the file, or creates it.
    * @throws UserError when it belongs to another import, is damaged, or cannot be written.
    */
-  static async open(path: string | undefined, identity: FileIdentity, nowMs: number): Promise<Checkpoint> {
+  static async open(path: string | undefined, identity: ImportInputs, nowMs: number): Promise<Checkpoint> {
     const found = path === undefined ? undefined : await readState(path);
     if (found !== undefined) {
       const difference = differenceOf(found.identity, identity);
@@ -83,8 +82,8 @@ export class Checkpoint {
   }
 
   /**
-   * True when an earlier run had the body answered.
-   * @throws UserError when it was another body: the files have changed since.
+   * Whether the body was answered in an earlier run.
+   * @throws UserError when that body had other rows: the files have changed since.
    */
   has(body: Body): boolean {
     const { low, low_chain, above } = this.#state;
@@ -95,13 +94,13 @@ export class Checkpoint {
     return body.number < low || chain !== undefined;
   }
 
-  /** Fewer bodies came than had been answered: the files have shrunk. */
+  /** Whether more bodies were answered than there are now: the files have shrunk. */
   hasBeyond(bodies: number): boolean {
     const { low, above } = this.#state;
     return low > bodies || Object.keys(above).some((number) => Number(number) >= bodies);
   }
 
-  /** Notes an answer; the file follows soon. */
+  /** Adds an answered body; the file is written in the background. */
   add(number: number, chain: string, counts: ImportCounts): void {
     const state = this.#state;
     addCounts(state.counts, counts);
@@ -114,12 +113,12 @@ export class Checkpoint {
     this.#writing ??= this.#write().finally(() => {
       this.#writing = undefined;
     });
-    // Whoever saves or removes it hears of a failure.
+    // save() and remove() report a failure.
     this.#writing.catch(() => {});
   }
 
   /**
-   * Resolves when the file says all there is to say.
+   * Resolves when the file has everything.
    * @throws UserError when it cannot be written.
    */
   async save(): Promise<void> {
@@ -148,23 +147,23 @@ async function readState(path: string): Promise<State | undefined> {
     const state = JSON.parse(await file.text()) as Partial<State>;
     if (state.sluice_import === 1 && state.identity && state.counts && state.above) return state as State;
   } catch {
-    // Told below, like every other text that is no checkpoint.
+    // Not JSON: the error below says so.
   }
   throw new UserError(`${path} is not a checkpoint of this command; move it away, or give another --state`);
 }
 
-/** Whole or not at all: a crash leaves the old file or the new one. */
+/** Replaces the file atomically: a crash leaves the old file or the new one. */
 async function replaceFile(path: string, text: string): Promise<void> {
-  const fresh = `${path}.part`;
+  const part = `${path}.part`;
   try {
-    const file = await open(fresh, "w", 0o600);
+    const file = await open(part, "w", 0o600);
     try {
       await file.writeFile(text);
       await file.sync();
     } finally {
       await file.close();
     }
-    await rename(fresh, path);
+    await rename(part, path);
   } catch (thrown) {
     throw new UserError(
       `cannot write the checkpoint ${path} (${reasonOf(thrown)}); --state puts it elsewhere`,
@@ -172,11 +171,11 @@ async function replaceFile(path: string, text: string): Promise<void> {
   }
 }
 
-function differenceOf(was: FileIdentity, is: FileIdentity): string | undefined {
-  const names = (identity: FileIdentity): string => identity.files.map((file) => file.path).join(" ");
+function differenceOf(was: ImportInputs, is: ImportInputs): string | undefined {
+  const names = (identity: ImportInputs): string => identity.files.map((file) => file.path).join(" ");
   if (names(was) !== names(is)) return `it read ${names(was)}`;
-  const changed = is.files.find((file, place) => {
-    const before = was.files[place]!;
+  const changed = is.files.find((file, index) => {
+    const before = was.files[index]!;
     return before.size !== file.size || before.head !== file.head;
   });
   if (changed !== undefined) return `${changed.path} has changed since`;

@@ -1,30 +1,30 @@
 // Bounds of `sluice import`, with their units and reasons.
 
 export const importLimits = {
-  /** Rows' bytes in one body of `sluice import`: well under BODY_BYTES_MAX, and cheap to send again. */
-  importBodyBytesMax: 8 * 1024 * 1024,
-  /** Rows in one such body: bounds the reply that lists ignored ones. */
-  importBodyRowsMax: 50_000,
-  /** One record of a file, in bytes: four times what the server takes, so that it can say why it does not. */
-  importRecordBytesMax: 4 * 1024 * 1024,
-  /** Bytes read to tell what is in a file. */
-  importHeadBytesMin: 64 * 1024,
-  /** Records without a uuid in one import: 8 bytes each, in a table of 1 GiB at the most. */
-  importRecordsMax: 100_000_000,
-  /** Bodies of an import on their way at once; each holds its memory. */
-  importConcurrencyMax: 32,
-  /** How often an import sends one body before it gives up: about three minutes of an ailing server. */
-  importAttemptsMax: 12,
+  /** Bytes of rows in one body: well under BODY_BYTES_MAX, and cheap to send again. */
+  bodyBytesMax: 8 * 1024 * 1024,
+  /** Rows in one body: bounds the reply, which lists ignored rows. */
+  bodyRowsMax: 50_000,
+  /** Bytes of one record of a file: four times what the server accepts, so that the server can say why not. */
+  recordBytesMax: 4 * 1024 * 1024,
+  /** Bytes that are read to find the format of a file. */
+  headBytesMin: 64 * 1024,
+  /** Records without a uuid in one import: 8 bytes each, in a table of at most 1 GiB. */
+  recordsMax: 100_000_000,
+  /** Bodies sent at the same time; each holds its memory. */
+  concurrencyMax: 32,
+  /** How often one body is sent before the import fails: about three minutes with the waits between. */
+  attemptsMax: 12,
   /** The longest wait between two attempts, in ms, unless the server asks for more. */
-  importWaitMsMax: 30_000,
-  /** The longest wait a server may ask for, in ms. */
-  importAskedWaitMsMax: 300_000,
-  /** How long one request of an import may take, in ms: a slow disk is no failure. */
-  importRequestMsMax: 120_000,
-  /** The same for a question how far the server has stored, in ms. */
-  importStoredMsMax: 10_000,
-  /** How long an import waits to be readable while nothing more is stored, in ms: past it, something is wrong. */
-  importReadableMsMax: 120_000,
-  /** Rejected lines an import shows one by one, and as many ignored ones; the rest is counted. */
-  importComplaintsMax: 20,
+  waitMsMax: 30_000,
+  /** The longest wait that a server may ask for with Retry-After, in ms. */
+  retryAfterMsMax: 300_000,
+  /** How long one request may take, in ms: a server with a slow disk needs time. */
+  requestMsMax: 120_000,
+  /** How long one request for `/_stored` may take, in ms. */
+  storedMsMax: 10_000,
+  /** How long the import waits without progress until its events can be read, in ms. */
+  readableMsMax: 120_000,
+  /** Rejected lines that are shown one by one, and as many ignored ones; the rest is counted. */
+  linesShownMax: 20,
 };

@@ -1,12 +1,11 @@
-// The words behind `sluice import`, read and checked. Never opens anything.
+// The arguments of `sluice import`, read and checked.
 
-import { parseArgs } from "node:util";
 import { UserError } from "../../core/fault.ts";
-import { importLimits } from "./limits.ts";
-import { reasonOf } from "../../core/log.ts";
 import { withoutLast } from "../../core/trim.ts";
 import type { Config } from "../../config.ts";
+import { readArguments } from "../args.ts";
 import { type Format, formats } from "./formats/detect.ts";
+import { importLimits } from "./limits.ts";
 import { standardInput } from "./reading/source.ts";
 
 export interface ImportOptions {
@@ -17,73 +16,43 @@ export interface ImportOptions {
   apiKey: string;
   format: Format;
   concurrency: number;
-  /** Where the checkpoint rests; undefined: nowhere. */
+  /** The checkpoint's file; undefined: none. */
   state: string | undefined;
   dryRun: boolean;
-  /** Whether it ends only when what was sent can be read. */
+  /** Whether to wait until the events can be read. */
   wait: boolean;
   json: boolean;
 }
 
 /** @throws UserError with exit code 2. */
 export function readImportOptions(args: string[], config: Config): ImportOptions {
-  const { values, positionals: files } = parseWords(args);
+  const { positionals: files, values } = readArguments(
+    args,
+    ["host", "api-key", "format", "concurrency", "state"],
+    ["dry-run", "no-wait", "json"],
+  );
+  const textOf = (name: string): string | undefined => values[name] as string | undefined;
   if (files.length === 0) throw wrong("name at least one FILE, or - for standard input");
-  const twice = files.find((path, place) => files.indexOf(path) !== place);
+  const twice = files.find((path, index) => files.indexOf(path) !== index);
   if (twice !== undefined) throw wrong(`${twice} is named twice; its events would be imported twice`);
-  const dryRun = values["dry-run"] ?? false;
-  const apiKey = values["api-key"] ?? config.bootstrapProjectApiKey ?? "";
+  const dryRun = values["dry-run"] === true;
+  const apiKey = textOf("api-key") ?? config.bootstrapProjectApiKey ?? "";
   if (apiKey === "" && !dryRun)
     throw wrong("give the project's key with --api-key, or set BOOTSTRAP_PROJECT_API_KEY");
-  const state = values.state ?? (files[0] === standardInput ? undefined : `${files[0]}.sluice-import`);
+  const state = textOf("state") ?? (files[0] === standardInput ? undefined : `${files[0]}.sluice-import`);
   if (state !== undefined && files.includes(state))
     throw wrong("--state names a file that is to be imported");
   return {
     files,
-    host: readHost(values.host ?? `http://127.0.0.1:${config.port}`),
+    host: readHost(textOf("host") ?? `http://127.0.0.1:${config.port}`),
     apiKey,
-    format: readFormat(values.format ?? "auto"),
-    concurrency: readConcurrency(values.concurrency ?? "4"),
+    format: readFormat(textOf("format") ?? "auto"),
+    concurrency: readConcurrency(textOf("concurrency") ?? "4"),
     state,
     dryRun,
-    wait: !(values["no-wait"] ?? false),
-    json: values.json ?? false,
+    wait: values["no-wait"] !== true,
+    json: values["json"] === true,
   };
-}
-
-interface Words {
-  values: {
-    host?: string;
-    "api-key"?: string;
-    format?: string;
-    concurrency?: string;
-    state?: string;
-    "dry-run"?: boolean;
-    "no-wait"?: boolean;
-    json?: boolean;
-  };
-  positionals: string[];
-}
-
-function parseWords(args: string[]): Words {
-  try {
-    return parseArgs({
-      args,
-      allowPositionals: true,
-      options: {
-        host: { type: "string" },
-        "api-key": { type: "string" },
-        format: { type: "string" },
-        concurrency: { type: "string" },
-        state: { type: "string" },
-        "dry-run": { type: "boolean" },
-        "no-wait": { type: "boolean" },
-        json: { type: "boolean" },
-      },
-    });
-  } catch (thrown) {
-    throw wrong(reasonOf(thrown).split(". ", 1)[0]!);
-  }
 }
 
 function readHost(text: string): string {
@@ -102,12 +71,12 @@ function readFormat(text: string): Format {
 
 function readConcurrency(text: string): number {
   const value = /^\d+$/.test(text) ? Number(text) : 0;
-  if (value >= 1 && value <= importLimits.importConcurrencyMax) return value;
+  if (value >= 1 && value <= importLimits.concurrencyMax) return value;
   throw wrong(
-    `--concurrency: expected a whole number from 1 to ${importLimits.importConcurrencyMax}, got "${text}"`,
+    `--concurrency: expected a whole number from 1 to ${importLimits.concurrencyMax}, got "${text}"`,
   );
 }
 
 function wrong(message: string): UserError {
-  return new UserError(`${message} (bun run sluice import --help)`, 2);
+  return new UserError(message, 2);
 }

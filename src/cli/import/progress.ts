@@ -1,33 +1,33 @@
-// How an import tells a person where it is: a bar on a terminal, a line now and then elsewhere. Never counts.
+// Shows the progress of an import: a bar on a terminal, otherwise a line at intervals.
 
 import type { Clock } from "../../core/clock.ts";
 import { importLimits } from "./limits.ts";
-import { grouped } from "./tally.ts";
+import { formatCount } from "./counts.ts";
 
-export interface Progress {
-  /** Bytes read of all files, before inflating. */
+interface Progress {
+  /** Bytes read from all files, before inflating. */
   bytes: number;
   /** Records read. */
   records: number;
-  /** Rows the server has answered for. */
+  /** Rows that the server has answered. */
   sent: number;
-  /** Records whose fate is known: answered for, rejected or left out. */
+  /** Records with an outcome: answered, rejected or skipped. */
   settled: number;
 }
 
-export interface ReporterOptions {
-  /** Bytes of all files, before inflating; undefined when one of them does not say. */
+interface ReporterOptions {
+  /** Bytes of all files, before inflating; undefined when the size of one is not known. */
   bytesTotal: number | undefined;
   terminal: boolean;
   clock: Clock;
-  /** A line for the person. */
-  complain(line: string): void;
-  /** Raw text for the terminal. */
+  /** Prints one line. */
+  printError(line: string): void;
+  /** Writes to the terminal without a newline. */
   draw(text: string): void;
 }
 
 const drawGapMs = 100;
-/** Between lines, when another tenth is done and when it is not: a short import needs none. */
+/** The least time between lines: when another tenth is done, and otherwise. A short import prints none. */
 const tenthGapMs = 1000;
 const lineGapMs = 10_000;
 const barCells = 24;
@@ -39,7 +39,7 @@ export class Reporter {
   #shownMs: number;
   #shownTenth = 0;
   #drawn = false;
-  #complaints = 0;
+  #rejected = 0;
   #ignored = 0;
   #waitShownMs = Number.NEGATIVE_INFINITY;
 
@@ -49,32 +49,34 @@ export class Reporter {
     this.#shownMs = this.#startMs;
   }
 
-  /** A line that stays. */
-  say(line: string): void {
+  /** Prints a line above the bar. */
+  print(line: string): void {
     if (this.#drawn) this.#options.draw(clearLine);
     this.#drawn = false;
-    this.#options.complain(line);
+    this.#options.printError(line);
   }
 
-  /** A record that is not imported: the first few are shown. */
+  /** Reports a rejected record; the first linesShownMax are printed. */
   reject(file: string, line: number, reason: string): void {
-    if (++this.#complaints <= importLimits.importComplaintsMax) this.say(`${file}:${line}: ${reason}`);
+    if (++this.#rejected <= importLimits.linesShownMax) this.print(`${file}:${line}: ${reason}`);
   }
 
-  /** A record the server made no event of: the first few are shown, the summary counts all by reason. */
+  /** Reports an ignored row; the first linesShownMax are printed, and the summary counts all by reason. */
   ignore(file: string, line: number, reason: string): void {
-    if (++this.#ignored <= importLimits.importComplaintsMax) this.say(`${file}:${line}: ignored: ${reason}`);
+    if (++this.#ignored <= importLimits.linesShownMax) this.print(`${file}:${line}: ignored: ${reason}`);
   }
 
-  /** An attempt that will be repeated; told now and then, since many bodies suffer together. */
+  /** Reports an attempt that will be repeated; at most every 5 s, since it usually concerns many bodies. */
   wait(reason: string, waitMs: number, attempt: number): void {
     const now = this.#options.clock.elapsed();
     if (now - this.#waitShownMs < 5000) return;
     this.#waitShownMs = now;
-    this.say(`the server answered ${reason}; trying again in ${seconds(waitMs)} (attempt ${attempt} failed)`);
+    this.print(
+      `the server answered ${reason}; trying again in ${seconds(waitMs)} (attempt ${attempt} failed)`,
+    );
   }
 
-  /** Shows how far it is, if it is time. */
+  /** Shows the progress, when enough time has passed. */
   update(progress: Progress): void {
     const { clock, terminal, draw } = this.#options;
     const now = clock.elapsed();
@@ -88,25 +90,25 @@ export class Reporter {
       const dueMs = tenth > this.#shownTenth ? tenthGapMs : lineGapMs;
       if (now - this.#shownMs < dueMs) return;
       this.#shownTenth = Math.max(tenth, this.#shownTenth);
-      this.say(this.#text(progress, part, now));
+      this.print(this.#text(progress, part, now));
     }
     this.#shownMs = now;
   }
 
-  /** Takes the bar away and tells what was not shown. */
+  /** Removes the bar and prints how many lines were not shown. */
   close(): void {
     if (this.#drawn) this.#options.draw(clearLine);
     this.#drawn = false;
-    const hidden = this.#complaints - importLimits.importComplaintsMax;
-    if (hidden > 0) this.say(`… and ${grouped(hidden)} more rejected lines`);
-    if (this.#ignored > importLimits.importComplaintsMax)
-      this.say("… and more that the server ignored, counted below");
+    const hidden = this.#rejected - importLimits.linesShownMax;
+    if (hidden > 0) this.print(`… and ${formatCount(hidden)} more rejected lines`);
+    if (this.#ignored > importLimits.linesShownMax)
+      this.print("… and more that the server ignored, counted below");
   }
 
   #partOf(progress: Progress): number | undefined {
     const total = this.#options.bytesTotal;
     if (total === undefined || total === 0) return undefined;
-    // Of what was read, only what the server has answered for: nothing is whole before all is sent.
+    // Of the bytes read, the part whose records have an outcome: 100 % means that all is sent.
     const { bytes, records, settled } = progress;
     return Math.min(1, bytes / total) * (records === 0 ? 0 : Math.min(1, settled / records));
   }
@@ -119,8 +121,12 @@ export class Reporter {
 
   #text(progress: Progress, part: number | undefined, now: number): string {
     const passedMs = Math.max(1, now - this.#startMs);
-    const rate = grouped(Math.round((progress.records / passedMs) * 1000));
-    const words = [`${grouped(progress.records)} read`, `${rate}/s`, `${grouped(progress.sent)} sent`];
+    const rate = formatCount(Math.round((progress.records / passedMs) * 1000));
+    const words = [
+      `${formatCount(progress.records)} read`,
+      `${rate}/s`,
+      `${formatCount(progress.sent)} sent`,
+    ];
     if (part !== undefined) {
       words.unshift(`${Math.floor(part * 100)} %`);
       if (part > 0) words.push(`${seconds((passedMs / part) * (1 - part))} left`);

@@ -1,59 +1,60 @@
-// After an import: waits until what was sent can be read, as the server's `GET /_stored` tells.
+// After an import: waits until its events can be read, according to the server's `GET /_stored`.
 
 import type { Clock } from "../../core/clock.ts";
 import { importLimits } from "./limits.ts";
 
-export interface WaitOptions {
+interface WaitOptions {
   /** Without a slash at its end. */
   host: string;
   clock: Clock;
-  /** Ends the waiting. */
+  /** Ends the wait. */
   stop: AbortSignal;
   pause(ms: number, stop: AbortSignal): Promise<void>;
-  /** A line for the person. */
-  say(line: string): void;
+  /** Prints one line of progress. */
+  print(line: string): void;
 }
 
-/** `unknown`: the server does not tell. `late`: it did not come further for importLimits.importReadableMsMax. */
-export type Readable = "readable" | "unknown" | "late" | "interrupted";
+/** `unknown`: the server has no `/_stored`. `late`: no progress for importLimits.readableMsMax. */
+export type Readability = "readable" | "unknown" | "late" | "interrupted";
 
-export async function waitUntilReadable(options: WaitOptions): Promise<Readable> {
-  const { host, clock, stop, pause, say } = options;
-  // The server's time after it has answered for the last body.
+/** Polls until everything sent before the first reply can be read, progress stops, or `stop` aborts. */
+export async function waitUntilReadable(options: WaitOptions): Promise<Readability> {
+  const { host, clock, stop, pause, print } = options;
+  // The server's time after it has answered the last body.
   let sentAt: number | undefined;
-  let [furthest, movedAt, saidAt] = [Number.NEGATIVE_INFINITY, clock.elapsed(), clock.elapsed()];
-  say("all is sent; waiting until it can be read (--no-wait does not)");
+  let [furthest, movedAt, printedAt] = [Number.NEGATIVE_INFINITY, clock.elapsed(), clock.elapsed()];
+  print("all is sent; waiting until it can be read (skip this with --no-wait)");
   for (;;) {
-    const stored = await lookAt(host);
+    const stored = await readStored(host);
     if (stored === "unknown") return "unknown";
     const until = stored?.until ?? Number.NEGATIVE_INFINITY;
     sentAt ??= stored?.now;
     if (sentAt !== undefined && until >= sentAt) return "readable";
     const now = clock.elapsed();
     if (until > furthest) [furthest, movedAt] = [until, now];
-    if (now - movedAt > importLimits.importReadableMsMax) return "late";
-    if (now - saidAt > sayGapMs && sentAt !== undefined && Number.isFinite(until)) {
-      saidAt = now;
-      say(`what came before ${clockText(until)} can be read, ${clockText(sentAt)} is waited for`);
+    if (now - movedAt > importLimits.readableMsMax) return "late";
+    if (now - printedAt > printGapMs && sentAt !== undefined && Number.isFinite(until)) {
+      printedAt = now;
+      print(`events up to ${clockText(until)} can be read; waiting for ${clockText(sentAt)}`);
     }
-    await pause(askAgainMs, stop);
+    await pause(pollGapMs, stop);
     if (stop.aborted) return "interrupted";
   }
 }
 
-const askAgainMs = 250;
-const sayGapMs = 5000;
+const pollGapMs = 250;
+const printGapMs = 5000;
 
-/** What the server says, in ms; undefined when it cannot tell just now. */
-async function lookAt(host: string): Promise<{ until: number; now: number } | "unknown" | undefined> {
+/** The server's times in ms since 1970; undefined when the server does not answer at the moment. */
+async function readStored(host: string): Promise<{ until: number; now: number } | "unknown" | undefined> {
   try {
-    const signal = AbortSignal.timeout(importLimits.importStoredMsMax);
+    const signal = AbortSignal.timeout(importLimits.storedMsMax);
     const reply = await fetch(`${host}/_stored`, { redirect: "manual", signal });
     const text = await reply.text();
     if (reply.status >= 500) return undefined;
     if (!reply.ok) return "unknown";
-    const said = JSON.parse(text) as { stored_until?: unknown; now?: unknown };
-    const [until, now] = [momentOf(said.stored_until), momentOf(said.now)];
+    const times = JSON.parse(text) as { stored_until?: unknown; now?: unknown };
+    const [until, now] = [momentOf(times.stored_until), momentOf(times.now)];
     return Number.isFinite(until) && Number.isFinite(now) ? { until, now } : "unknown";
   } catch (thrown) {
     return thrown instanceof SyntaxError ? "unknown" : undefined;

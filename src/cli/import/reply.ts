@@ -1,37 +1,37 @@
-// What a server's answer to one body means. Never waits, and never takes an answer for good that is not one.
+// The meaning of a server's reply to one body. A 200 that is not a capture reply counts as a refusal.
 
 import { importLimits } from "./limits.ts";
-import { noCounts, type ImportCounts } from "./tally.ts";
+import { noCounts, type ImportCounts } from "./counts.ts";
 
 export type ReplyVerdict =
   | { is: "taken"; counts: ImportCounts; ignored: IgnoredRow[] }
-  /** Worth another attempt, after `waitMs` at the least. */
+  /** To be sent again, after `waitMs` at the earliest. */
   | { is: "later"; reason: string; waitMs: number }
   | { is: "too large"; reason: string }
   /** The same bytes would be refused again. */
   | { is: "refused"; reason: string };
 
-/** A row the server made no event of. */
-export interface IgnoredRow {
-  /** Its place among those that were sent. */
+/** A row from which the server made no event. */
+interface IgnoredRow {
+  /** Its index among the rows that were sent. */
   index: number;
   reason: string;
 }
 
-export interface ServerReply {
+interface ServerReply {
   status: number;
   headers: Headers;
   body: string;
 }
 
-/** `rows`: how many rows the body held. */
+/** `rows`: how many rows the body had. */
 export function judgeReply(answer: ServerReply, rows: number): ReplyVerdict {
   const { status } = answer;
   if (status === 200) return judgeTaken(answer, rows);
   const reason = `${status}${detailOf(answer)}`;
   if (status === 413) return { is: "too large", reason };
   if (status === 408 || status === 429 || status >= 500) {
-    return { is: "later", reason, waitMs: askedWaitMs(answer.headers.get("retry-after")) };
+    return { is: "later", reason, waitMs: retryAfterMs(answer.headers.get("retry-after")) };
   }
   return { is: "refused", reason };
 }
@@ -39,14 +39,17 @@ export function judgeReply(answer: ServerReply, rows: number): ReplyVerdict {
 function judgeTaken(answer: ServerReply, rows: number): ReplyVerdict {
   const reply = parsed(answer.body);
   if (reply === undefined || !(reply["status"] === 1 || /^ok$/i.test(String(reply["status"])))) {
-    return { is: "refused", reason: "200, but not as a capture server answers; is this the right address?" };
+    return {
+      is: "refused",
+      reason: "200, but not with the reply of a capture server; is this the right address?",
+    };
   }
   const counts = noCounts();
   counts.sent = rows;
   const accepted = reply["accepted"];
   const counted =
     typeof accepted === "number" && Number.isInteger(accepted) && accepted >= 0 && accepted <= rows;
-  // Servers that do not count take a body as a whole.
+  // A server that returns no count has accepted the whole body.
   counts.accepted = counted ? accepted : rows;
   let rest = rows - counts.accepted;
   const listed: IgnoredRow[] = [];
@@ -56,14 +59,14 @@ function judgeTaken(answer: ServerReply, rows: number): ReplyVerdict {
     const name = typeof reason === "string" ? reason.slice(0, 100) : "unknown";
     counts.ignored[name] = (counts.ignored[name] ?? 0) + 1;
     const known = typeof index === "number" && Number.isInteger(index) && index >= 0 && index < rows;
-    if (known && listed.length < importLimits.importComplaintsMax) listed.push({ index, reason: name });
+    if (known && listed.length < importLimits.linesShownMax) listed.push({ index, reason: name });
     rest--;
   }
   if (rest > 0) counts.ignored["unlisted"] = rest;
   return { is: "taken", counts, ignored: listed };
 }
 
-/** `: what the server says of it`, on one line; or where it wants to be asked instead. */
+/** `: ` and the server's detail on one line, or the target of a redirect. */
 function detailOf(answer: ServerReply): string {
   const target = answer.headers.get("location");
   if (answer.status >= 300 && answer.status < 400 && target)
@@ -83,8 +86,8 @@ function parsed(body: string): Record<string, unknown> | undefined {
   }
 }
 
-/** Retry-After in ms; only seconds are read, since clocks differ. */
-function askedWaitMs(header: string | null): number {
+/** Retry-After in ms. Dates are not read, since clocks differ. */
+function retryAfterMs(header: string | null): number {
   const seconds = header === null || !/^\d+$/.test(header.trim()) ? 0 : Number(header);
-  return Math.min(seconds * 1000, importLimits.importAskedWaitMsMax);
+  return Math.min(seconds * 1000, importLimits.retryAfterMsMax);
 }

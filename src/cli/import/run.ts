@@ -1,30 +1,30 @@
-// One import from its first file to its last answer: reads on while bodies are on their way, so many at
-// once. Never holds more than those bodies and one chunk, and leaves a checkpoint whenever it ends early.
+// One import, from its first file to its last answer. Reading goes on while bodies are being sent; in memory are
+// these bodies and one chunk. An import that ends early leaves a checkpoint.
 
 import type { Clock } from "../../core/clock.ts";
 import { UserError } from "../../core/fault.ts";
 import { hashKey } from "../../core/id.ts";
 import { reasonOf } from "../../core/log.ts";
 import { Bodies, type Body, type BodyLimits } from "./body.ts";
-import { Checkpoint, type FileIdentity as Inputs } from "./checkpoint.ts";
+import { Checkpoint, type ImportInputs } from "./checkpoint.ts";
 import { Converter } from "./formats/convert.ts";
 import { detectFileKind, readerOf } from "./formats/detect.ts";
-import { UuidSource } from "./formats/identity.ts";
+import { UuidSource } from "./formats/uuid_source.ts";
 import type { ImportOptions } from "./options.ts";
 import { Reporter } from "./progress.ts";
 import type { FileRecord } from "./formats/record.ts";
 import { Sender, Stopped } from "./sender.ts";
 import { openSource, fileBytesOf, standardInput } from "./reading/source.ts";
-import { type Readable, waitUntilReadable } from "./readable.ts";
-import { addCounts, noCounts, sumOf, type ImportCounts } from "./tally.ts";
+import { type Readability, waitUntilReadable } from "./readable.ts";
+import { addCounts, noCounts, totalOf, type ImportCounts } from "./counts.ts";
 
-/** What an import is given from outside. */
+/** What an import uses from outside; tests replace it. */
 export interface ImportParts {
   clock: Clock;
-  /** Fires when the person wants it to end. */
+  /** Aborts the import. */
   signal: AbortSignal;
   terminal: boolean;
-  complain(line: string): void;
+  printError(line: string): void;
   draw(text: string): void;
   pause(ms: number, stop: AbortSignal): Promise<void>;
   random(): number;
@@ -34,18 +34,21 @@ export interface ImportParts {
 
 export interface ImportEnd {
   counts: ImportCounts;
-  /** Why it did not come to its end; undefined when it did. */
+  /** Why it ended early; undefined when it is complete. */
   failure: string | undefined;
-  /** Where the rest can be taken up from. */
+  /** The file from which the import can be resumed. */
   checkpoint: string | undefined;
-  /** Whether what was sent can be read; undefined when nobody waited for that. */
-  readable: Readable | undefined;
+  /** Whether the events can be read; undefined when that was not awaited. */
+  readable: Readability | undefined;
 }
 
-/** @throws UserError only for what is wrong before the first byte is sent. */
+/**
+ * Runs one import. A failure after the first byte is sent is in the result.
+ * @throws UserError for what is wrong before.
+ */
 export async function runImport(options: ImportOptions, parts: ImportParts): Promise<ImportEnd> {
   const sizes = await Promise.all(options.files.map(fileBytesOf));
-  const inputs = await describe(options, sizes, parts.bodyLimits);
+  const inputs = await inputsOf(options, sizes, parts.bodyLimits);
   const path = options.dryRun ? undefined : options.state;
   const checkpoint = await Checkpoint.open(path, inputs, parts.clock.now());
   const bytesTotal = sizes.includes(undefined)
@@ -53,17 +56,17 @@ export async function runImport(options: ImportOptions, parts: ImportParts): Pro
     : sizes.reduce<number>((sum, size) => sum + (size ?? 0), 0);
   const reporter = new Reporter({ ...parts, bytesTotal });
   if (checkpoint.resumed)
-    reporter.say(`going on from ${path}: ${checkpoint.counts.sent} rows were answered before`);
+    reporter.print(`resuming from ${path}: ${checkpoint.counts.sent} rows were answered before`);
   return await new Import(options, parts, checkpoint, reporter).run();
 }
 
-async function describe(
+async function inputsOf(
   options: ImportOptions,
   sizes: readonly (number | undefined)[],
   bodyLimits: BodyLimits,
-): Promise<Inputs> {
-  const files = options.files.map(async (path, place) => {
-    const size = sizes[place] ?? null;
+): Promise<ImportInputs> {
+  const files = options.files.map(async (path, index) => {
+    const size = sizes[index] ?? null;
     if (size === null) return { path, size, head: "" };
     const head = await Bun.file(path)
       .slice(0, 64 * 1024)
@@ -90,7 +93,7 @@ class Import {
   readonly #sender: Sender;
   readonly #sending = new Set<Promise<void>>();
   readonly #stop = new AbortController();
-  /** What was not sent; the checkpoint has the rest. */
+  /** Counts of records that were not sent; the checkpoint has the others. */
   readonly #unsent = noCounts();
   #bytes = 0;
   #records = 0;
@@ -137,12 +140,12 @@ class Import {
     return { counts, failure: this.#failureText(), checkpoint, readable };
   }
 
-  async #readable(): Promise<Readable | undefined> {
+  async #readable(): Promise<Readability | undefined> {
     const { wait, dryRun, host } = this.#options;
     if (!wait || dryRun || this.#failure !== undefined || this.#checkpoint.counts.accepted === 0)
       return undefined;
-    const { clock, pause, complain: say } = this.#parts;
-    return await waitUntilReadable({ host, clock, stop: this.#stop.signal, pause, say });
+    const { clock, pause, printError } = this.#parts;
+    return await waitUntilReadable({ host, clock, stop: this.#stop.signal, pause, print: printError });
   }
 
   async #readAll(): Promise<void> {
@@ -161,7 +164,7 @@ class Import {
     try {
       const name = path === standardInput ? "standard input" : path;
       const kind = detectFileKind(source.head, source.whole, this.#options.format, name);
-      this.#reporter.say(`${name}: ${kind.dialect === "plain" ? "" : `${kind.dialect}, `}${kind.layout}`);
+      this.#reporter.print(`${name}: ${kind.dialect === "batch" ? "" : `${kind.dialect}, `}${kind.layout}`);
       const reader = readerOf(kind);
       const converter = new Converter(kind, this.#identity, this.#checkpoint.startedAtMs);
       await this.#take(reader.read(source.head), converter, file);
@@ -181,34 +184,35 @@ class Import {
     this.#update();
   }
 
-  /** Lays a record into the open body; hands out the one before when it is full. */
+  /** Appends a record to the open body; returns the previous body when that one was full. */
   #takeOne(record: FileRecord, converter: Converter, file: number): Body | undefined {
-    const fate = converter.convert(record);
-    if (fate === undefined) return undefined;
+    const outcome = converter.convert(record);
+    if (outcome === undefined) return undefined;
     this.#records++;
-    if (fate.is === "rejected") {
+    if (outcome.is === "rejected") {
       this.#unsent.rejected++;
-      this.#reporter.reject(this.#options.files[file]!, record.line, fate.reason);
+      this.#reporter.reject(this.#options.files[file]!, record.line, outcome.reason);
       return undefined;
     }
-    if (fate.is === "skipped") {
-      this.#unsent.skipped[fate.reason] = (this.#unsent.skipped[fate.reason] ?? 0) + 1;
+    if (outcome.is === "skipped") {
+      this.#unsent.skipped[outcome.reason] = (this.#unsent.skipped[outcome.reason] ?? 0) + 1;
       return undefined;
     }
-    const length = fate.is === "made" ? Buffer.byteLength(fate.text) : record.to - record.from + 48;
+    const length =
+      outcome.is === "rewritten" ? Buffer.byteLength(outcome.text) : record.to - record.from + 48;
     const sealed = this.#bodies.isFullFor(length) ? this.#bodies.seal() : undefined;
     const body = this.#bodies.open;
-    if (fate.is === "made") body.addText(fate.text);
-    else body.addBytes(record.source, record.from, record.to, fate.uuid);
+    if (outcome.is === "rewritten") body.addText(outcome.text);
+    else body.addBytes(record.source, record.from, record.to, outcome.uuid);
     body.endRow(file, record.line);
     return sealed;
   }
 
-  /** Sends a body, once there is room for it on the way. */
+  /** Starts sending a body, once fewer than `concurrency` are being sent. */
   async #submit(body: Body): Promise<void> {
     this.#bodiesCount++;
     if (this.#checkpoint.has(body)) {
-      this.#bodies.giveBack(body);
+      this.#bodies.release(body);
       return;
     }
     while (this.#sending.size >= this.#options.concurrency) await Promise.race(this.#sending);
@@ -223,24 +227,24 @@ class Import {
     const { number, chain } = body;
     const counts = this.#options.dryRun ? { ...noCounts(), sent: body.rows } : await this.#sender.send(body);
     this.#checkpoint.add(number, chain, counts);
-    this.#bodies.giveBack(body);
+    this.#bodies.release(body);
     this.#update();
   }
 
   #update(): void {
     const { sent } = this.#checkpoint.counts;
     const settled =
-      sent + this.#checkpoint.counts.rejected + this.#unsent.rejected + sumOf(this.#unsent.skipped);
+      sent + this.#checkpoint.counts.rejected + this.#unsent.rejected + totalOf(this.#unsent.skipped);
     this.#reporter.update({ bytes: this.#bytes, records: this.#records, sent, settled });
   }
 
-  /** The first failure is the one to tell; those after it are its echoes. */
+  /** Keeps the first failure, since later ones usually follow from it, and stops the import. */
   #fail(thrown: unknown): void {
     if (this.#failure === undefined || this.#failure instanceof Stopped) this.#failure = thrown;
     this.#stop.abort();
   }
 
-  /** Leaves the checkpoint when there is something to go on from, and only then. */
+  /** Keeps the checkpoint of a failed import that has sent rows; removes any other. */
   async #settle(): Promise<void> {
     try {
       if (this.#failure !== undefined && this.#checkpoint.counts.sent > 0) await this.#checkpoint.save();

@@ -1,31 +1,31 @@
-// Sends bodies to a server until it has answered for every row. Sending a body twice does no harm: its rows
-// carry their uuids. Never drops a row without counting it.
+// Sends bodies to a server until it has answered for every row. A body can be sent twice, since its rows have
+// uuids. Every row is counted.
 
 import { UserError } from "../../core/fault.ts";
-import { importLimits } from "./limits.ts";
 import { reasonOf } from "../../core/log.ts";
 import type { Body } from "./body.ts";
+import { importLimits } from "./limits.ts";
 import { judgeReply, type ReplyVerdict } from "./reply.ts";
-import { addCounts, noCounts, type ImportCounts } from "./tally.ts";
+import { addCounts, noCounts, type ImportCounts } from "./counts.ts";
 
-export interface SenderOptions {
+interface SenderOptions {
   /** Without a slash at its end. */
   host: string;
-  /** Ends the waiting between attempts; a request on its way is still awaited. */
+  /** Ends the wait between attempts; a request in flight is completed. */
   stop: AbortSignal;
   /** Resolves after `ms`, or as soon as the signal fires. */
   pause(ms: number, stop: AbortSignal): Promise<void>;
-  /** A number from 0 to 1 that spreads the attempts of many bodies. */
+  /** A number in [0, 1), the jitter of waits. */
   random(): number;
-  /** Hears of every attempt that has to be repeated. */
+  /** Called for every attempt that will be repeated. */
   onWait(reason: string, waitMs: number, attempt: number): void;
-  /** Hears of a row that no body is small enough for. */
+  /** Called for a row that is too large even alone. */
   onRejected(file: number, line: number, reason: string): void;
-  /** Hears of rows the server made no event of, as far as it lists them. */
+  /** Called for ignored rows, as far as the server lists them. */
   onIgnored(file: number, line: number, reason: string): void;
 }
 
-/** Thrown when the import was told to stop before a body was taken. */
+/** Thrown when the import is stopped before a body is accepted. */
 export class Stopped extends Error {}
 
 export class Sender {
@@ -37,8 +37,8 @@ export class Sender {
   }
 
   /**
-   * Sends one body, in halves where the server finds it too large.
-   * @throws UserError when the server refuses it for good, or for too long; Stopped.
+   * Sends one body, in halves when the server answers that it is too large.
+   * @throws UserError when the server refuses it, or does not accept it in attemptsMax attempts; Stopped.
    */
   async send(body: Body): Promise<ImportCounts> {
     return await this.#sendRows(body, 0, body.rows);
@@ -48,14 +48,14 @@ export class Sender {
     const verdict = await this.#attempts(body, from, to);
     if (verdict.is === "taken") {
       for (const { index, reason } of verdict.ignored) {
-        const { file, line } = body.placeOf(from + index);
+        const { file, line } = body.originOf(from + index);
         this.#options.onIgnored(file, line, reason);
       }
       return verdict.counts;
     }
     const counts = noCounts();
     if (to - from === 1) {
-      const { file, line } = body.placeOf(from);
+      const { file, line } = body.originOf(from);
       this.#options.onRejected(file, line, `the server answered ${verdict.reason}`);
       counts.rejected = 1;
       return counts;
@@ -77,14 +77,13 @@ export class Sender {
       const verdict = await this.#post(body.bytes(from, to), to - from);
       if (verdict.is === "refused") throw new UserError(`${host} answered ${verdict.reason}`);
       if (verdict.is !== "later") return verdict;
-      if (attempt >= importLimits.importAttemptsMax) {
+      if (attempt >= importLimits.attemptsMax) {
         throw new UserError(
           `${host} did not take a batch in ${attempt} attempts; the last: ${verdict.reason}`,
         );
       }
       if (stop.aborted) throw new Stopped();
-      const backoffMs =
-        Math.min(importLimits.importWaitMsMax, 500 * 2 ** (attempt - 1)) * (0.5 + random() / 2);
+      const backoffMs = Math.min(importLimits.waitMsMax, 500 * 2 ** (attempt - 1)) * (0.5 + random() / 2);
       const waitMs = Math.max(backoffMs, verdict.waitMs);
       onWait(verdict.reason, waitMs, attempt);
       await pause(waitMs, stop);
@@ -98,7 +97,7 @@ export class Sender {
         headers: { "content-type": "application/json" },
         body: bytes,
         redirect: "manual",
-        signal: AbortSignal.timeout(importLimits.importRequestMsMax),
+        signal: AbortSignal.timeout(importLimits.requestMsMax),
       });
       this.#reached = true;
       return judgeReply(
@@ -107,7 +106,7 @@ export class Sender {
       );
     } catch (thrown) {
       const reason = this.#reasonOf(thrown);
-      if (this.#reached || !isAbsence(thrown)) return { is: "later", reason, waitMs: 0 };
+      if (this.#reached || !isUnreachable(thrown)) return { is: "later", reason, waitMs: 0 };
       throw new UserError(`no server answers at ${this.#options.host} (${reason}); start it, or give --host`);
     }
   }
@@ -118,16 +117,13 @@ export class Sender {
     if (code === "ENOTFOUND") return "no such host";
     if (code === "ECONNRESET") return "the connection was closed";
     if ((thrown as Error).name === "TimeoutError")
-      return `no answer in ${importLimits.importRequestMsMax / 1000} s`;
+      return `no answer in ${importLimits.requestMsMax / 1000} s`;
     return reasonOf(thrown);
   }
 }
 
-/**
- * Nobody there at all, rather than somebody in trouble: not worth waiting for when it was never there
- * before.
- */
-function isAbsence(thrown: unknown): boolean {
+/** Whether no server listens there. Before the first answer this is not retried: the address is likely wrong. */
+function isUnreachable(thrown: unknown): boolean {
   const code = (thrown as { code?: unknown }).code;
   return code === "ECONNREFUSED" || code === "ENOTFOUND" || code === "ERR_INVALID_URL";
 }

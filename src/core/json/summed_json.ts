@@ -1,22 +1,19 @@
-// Small files of JSON that say by a sum whether they are as they were written.
+// Small JSON files with a checksum, so that damage shows.
 
 import { crc32 } from "node:zlib";
 
-/** The object's text with one member more, `sum`: the CRC-32 of its text without that. */
+/** The object's text with a further member `sum`, the CRC-32 of the text without it. */
 export function summedJson(content: Readonly<Record<string, unknown>>): string {
   return JSON.stringify({ ...content, sum: sumOf(content) });
 }
 
-/**
- * The object behind a text, without its sum. One that has none was written by an earlier version.
- * @throws Error that says what is wrong with it.
- */
+/** The object of a text, without its sum. @throws Error that says what is wrong with the text. */
 export function readSummedJson(text: string): Record<string, unknown> {
   if (text.trim() === "") throw new Error("it is empty");
   const read: unknown = JSON.parse(text);
   if (typeof read !== "object" || read === null || Array.isArray(read)) throw new Error("it is no object");
   const { sum, ...content } = read as Record<string, unknown>;
-  if (sum !== undefined && sum !== sumOf(content)) throw new Error("its sum is wrong");
+  if (sum !== sumOf(content)) throw new Error("its sum is wrong");
   return content;
 }
 

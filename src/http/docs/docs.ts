@@ -1,4 +1,5 @@
-// The API's description: OpenAPI for programs, a page for people. The one file that uses the plugin that reads routes.
+// The API's description of itself: OpenAPI for programs, a page for people. The one file that knows the plugin that
+// reads routes.
 
 import { readFileSync } from "node:fs";
 import { join } from "node:path";

@@ -1,10 +1,10 @@
-// Completes the OpenAPI document with what all operations share: authentication, refusals, scopes, examples.
+// What every operation of the API's description shares: how a key is sent, how a refusal looks, which scope is asked
+// for.
 
 import Type from "typebox";
 import { hoisted, modelNamed, type Models } from "./models.ts";
 import { operationIdOf } from "./names.ts";
 import { type JsonSchema, exampleOf } from "./example.ts";
-import { pageParameters } from "../fields/schema.ts";
 
 export interface ApiDocument {
   openapi: string;
@@ -123,11 +123,6 @@ function problem([, text, types]: readonly [string, string, string]): ApiReply {
 
 function completeOperation(method: string, path: string, operation: ApiOperation): void {
   operation.operationId = operationIdOf(method, path, answersList(operation));
-  if (isCounted(operation)) {
-    const known = new Set(operation.parameters?.map(({ name }) => name));
-    const rest = pageParameters("Rows").filter(({ name }) => !known.has(name));
-    operation.parameters = [...(operation.parameters ?? []), ...rest];
-  }
   for (const parameter of operation.parameters ?? []) {
     const text = parameter.in === "path" ? homes[parameter.name] : undefined;
     if (text !== undefined) parameter.description ??= text;
@@ -159,12 +154,6 @@ const homes: Record<string, string> = {
 /** Whether a value of the parameter may be invalid. */
 function isWanting({ in: place }: { in: string }): boolean {
   return place === "query";
-}
-
-/** A list with a count takes `limit` and `offset`; one without is paged by its links. */
-function isCounted(operation: ApiOperation): boolean {
-  const { properties } = answerOf(operation);
-  return properties?.["next"] !== undefined && properties["count"] !== undefined;
 }
 
 function answersList(operation: ApiOperation): boolean {

@@ -1,4 +1,5 @@
-// Models of the OpenAPI document: a schema with a title becomes a component, and its uses become references.
+// Models of the API's description, each said once: a schema with a title is a component, and wherever it stands is a
+// reference to it.
 
 import type { JsonSchema } from "./example.ts";
 

@@ -1,4 +1,5 @@
-// Operation ids as in PostHog's OpenAPI document, so that generated clients have the same names.
+// What operations are called: as PostHog's own document calls them, so that a client made of that one finds the same
+// names here.
 
 const verbs: Record<string, string> = {
   post: "create",

@@ -1,5 +1,4 @@
-// The fields of a resource as schemas: the one source of what a request is checked against and what the API's
-// description says. Checks nothing itself and never knows a resource.
+// The fields of a resource as schemas: requests are checked against them, and the API's description shows them.
 
 import Type, {
   type Static,

@@ -1,6 +1,5 @@
-// A whole body against a resource's schema. The first wrong field in the schema's order is the one refused;
-// what
-// the schema does not name is dropped, so that nothing can be set that it does not show. Never awaits.
+// A whole body against a resource's schema. The first wrong field in the schema's order is the one refused; what the
+// schema does not name is dropped.
 
 import type { Static, TObject } from "typebox";
 import type { UpdateInput, CreateInput } from "./field.ts";

@@ -1,5 +1,4 @@
-// What a client is told of a wrong field, in the words of the API it knows. Never shows more of a value than
-// a reader needs.
+// What a client is told of a wrong field, in the words of the API it knows.
 
 import { Fault, type FaultCode } from "../../core/fault.ts";
 import { limits } from "../../core/limits.ts";

@@ -1,7 +1,5 @@
-// One value against one rule: what is taken, what it becomes, what is said of a wrong one. Follows Django
-// REST
-// framework to the letter, since scripts written for that API read these texts. Never looks inside
-// containers.
+// One value against one rule: what is taken, what it becomes, what is said of a wrong one. The texts are those of
+// Django REST framework, since scripts written for that API read them.
 
 import type { Fault } from "../../core/fault.ts";
 import { httpLimits } from "../limits.ts";

@@ -1,6 +1,6 @@
-// Moments and zones as request bodies give them, and moments as replies do. Never guesses: a text that names
-// no
-// moment is none.
+// Moments and zones as request bodies give them, and moments as replies do.
+
+import { withoutLast } from "../../core/trim.ts";
 
 const day = String.raw`(\d{4})-(\d{1,2})-(\d{1,2})`;
 const hour = String.raw`(\d{1,2}):(\d{1,2})(?::(\d{1,2})(?:[.,](\d{1,6})\d{0,6})?)?`;
@@ -49,6 +49,18 @@ export function isoTimeOf(text: string): string | undefined {
 export function isoOf(at: Date): string {
   const text = at.toISOString();
   return text.endsWith(".000Z") ? `${text.slice(0, -5)}Z` : `${text.slice(0, -1)}000Z`;
+}
+
+/** A moment as ClickHouse writes it, `2024-01-02 03:04:05.600000`, as ISO 8601. */
+export function isoWithFraction(moment: string): string {
+  return `${moment.replace(" ", "T")}Z`;
+}
+
+/** The same; a fraction of zero is left out. */
+export function isoOfStored(moment: string): string {
+  const point = moment.indexOf(".");
+  const isZero = point >= 0 && point < moment.length - 1 && withoutLast(moment, "0").length === point + 1;
+  return isoWithFraction(isZero ? moment.slice(0, point) : moment);
 }
 
 /** Whether the time zone database has a zone of this name. */

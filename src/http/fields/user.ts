@@ -1,4 +1,4 @@
-// Who made a thing, as every reply shows them. Never tells what else is known of an account.
+// Who made a thing, as every reply shows them.
 
 import Type from "typebox";
 import { model, uuid } from "./field.ts";

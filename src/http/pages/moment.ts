@@ -1,4 +1,4 @@
-// Times in a query string: ISO 8601 in its usual forms, or relative like -7d. Anything else is refused.
+// Moments as a query string gives them: ISO 8601 in its usual spellings, or relative like -7d.
 
 import type { Clock } from "../../core/clock.ts";
 import { Fault } from "../../core/fault.ts";

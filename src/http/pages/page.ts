@@ -1,10 +1,9 @@
-// Lists, a page at a time: limit and offset in, links to the neighbours out. Never counts or cuts rows
-// itself.
+// Lists, a page at a time: its links to its neighbours, and how many rows fit on it.
 
-import { httpLimits } from "../limits.ts";
-import { limits } from "../../core/limits.ts";
+import { Fault } from "../../core/fault.ts";
 import { withoutLast } from "../../core/trim.ts";
-import { checkInteger, type Rule } from "../fields/field_rule.ts";
+import { httpLimits } from "../limits.ts";
+import { streamedReply } from "./sliced.ts";
 
 export interface Page {
   /** Rows on the page, from 1 to `httpLimits.pageMax`. */
@@ -22,27 +21,6 @@ export interface PageLinks {
 export interface PageReply<Row> extends PageLinks {
   count: number;
   results: Row[];
-}
-
-/**
- * Reads `limit` and `offset`.
- * @throws Fault with the one of them as its attr that is no whole number within its bounds.
- */
-export function readPage(query: URLSearchParams): Page {
-  return { limit: readLimit(query), offset: readNumber(query, "offset", offsetBounds) ?? 0 };
-}
-
-/** `limit` alone; `unasked` where it is not given. @throws Fault, as readPage. */
-export function readLimit(query: URLSearchParams, unasked: number = limits.pageDefault): number {
-  return readNumber(query, "limit", limitBounds) ?? unasked;
-}
-
-export const limitBounds = { minimum: 1, maximum: httpLimits.pageMax } as const;
-export const offsetBounds = { minimum: 0, maximum: httpLimits.pageOffsetMax } as const;
-
-function readNumber(query: URLSearchParams, name: string, bounds: Rule): number | undefined {
-  const text = query.get(name);
-  return text === null ? undefined : checkInteger(bounds, text, [name]);
 }
 
 /** Where people reach this server, for the requests of one that was told. */
@@ -103,6 +81,17 @@ export function pageEnds(url: URL, page: Page, count: number): { head: Uint8Arra
   return { head, tail: Buffer.from("]}") };
 }
 
+/** The same sent as it is read, for results that come in such pieces. */
+export async function streamedPage(
+  url: URL,
+  page: Page,
+  count: number,
+  results: AsyncGenerator<Uint8Array, void>,
+): Promise<Response> {
+  const { head, tail } = pageEnds(url, page, count);
+  return await streamedReply(head, withoutComma(results), tail);
+}
+
 /** Results that come in pieces, without the comma that stands before the first. */
 export async function* withoutComma(
   pieces: AsyncGenerator<Uint8Array, void>,
@@ -121,4 +110,46 @@ function pageUrl(url: URL, limit: number, offset: number): string {
   else link.searchParams.delete("offset");
   link.searchParams.sort();
   return link.href;
+}
+
+/**
+ * @param sizes bytes of each row of the page, in its order.
+ * @throws Fault with `limit` as its attr, naming how many rows fit, where all of them are longer than a page may be.
+ *   One row always fits.
+ */
+export function checkFits(sizes: readonly number[], bytesMax: number = httpLimits.pageBytesMax): void {
+  const fits = fitting(sizes, bytesMax);
+  if (fits === undefined) return;
+  const detail = `These rows are longer than the ${bytesMax} bytes of a page. Ask with limit=${fits}.`;
+  throw new Fault("max_value", detail, { attr: "limit" });
+}
+
+/** How many of the first of these fit into `bytesMax`, at least one; undefined when all do. */
+export function fitting(sizes: readonly number[], bytesMax: number): number | undefined {
+  let bytes = 0;
+  for (const [i, size] of sizes.entries()) {
+    bytes += size;
+    if (bytes > bytesMax && sizes.length > 1) return Math.max(1, i);
+  }
+  return undefined;
+}
+
+/** The list cut into blocks of at most `bytesMax`, or of a single element that is longer. */
+export function blocksOf<One>(
+  list: readonly One[],
+  sizeOf: (one: One) => number,
+  bytesMax: number = httpLimits.pageBlockBytes,
+): One[][] {
+  const blocks: One[][] = [];
+  let bytes = Number.POSITIVE_INFINITY;
+  for (const one of list) {
+    const size = sizeOf(one);
+    if (bytes + size > bytesMax) {
+      blocks.push([]);
+      bytes = 0;
+    }
+    blocks.at(-1)!.push(one);
+    bytes += size;
+  }
+  return blocks;
 }

@@ -1,5 +1,4 @@
-// Long JSON replies, written and sent in slices so that capture is delayed by one slice at most. The text is what
-// JSON.stringify would write.
+// Long replies, written and sent a slice at a time, so that a capture beside them waits for one slice only.
 
 import { yieldToEventLoop } from "../../core/clock.ts";
 import { limits } from "../../core/limits.ts";
@@ -142,4 +141,43 @@ function* membersOf(value: Readonly<Record<string, unknown>>, levels: number): G
 /** Whether JSON shows the object's own members. */
 function isPlain(value: unknown): value is Readonly<Record<string, unknown>> {
   return typeof value === "object" && value !== null && !("toJSON" in value);
+}
+
+/**
+ * Rows as JSON texts, each with a comma before it, in slices; yields to the event loop in between. The first block is
+ * read before this resolves, so that its failure can still set the status.
+ */
+export async function begunTexts<Row>(
+  blocks: AsyncGenerator<Row[], void>,
+  textOf: (row: Row) => string,
+): Promise<AsyncGenerator<Uint8Array, void>> {
+  return await begun(textsOf(blocks, textOf));
+}
+
+/** The same pieces, the first of which is ready when this resolves. */
+export async function begun<Piece>(
+  pieces: AsyncGenerator<Piece, void>,
+): Promise<AsyncGenerator<Piece, void>> {
+  const first = await pieces.next();
+  return (async function* () {
+    if (!first.done) yield first.value;
+    yield* pieces;
+  })();
+}
+
+async function* textsOf<Row>(
+  blocks: AsyncGenerator<Row[], void>,
+  textOf: (row: Row) => string,
+): AsyncGenerator<Uint8Array, void> {
+  for await (const rows of blocks) {
+    let text = "";
+    for (const row of rows) {
+      text += `,${textOf(row)}`;
+      if (text.length < limits.replySliceBytes) continue;
+      yield Buffer.from(text);
+      text = "";
+      await yieldToEventLoop();
+    }
+    if (text !== "") yield Buffer.from(text);
+  }
 }

@@ -1,4 +1,4 @@
-// Queries in ClickHouse: which persons are on a page of the list, and how many there are.
+// Which persons are on a page, and how many there are, as ClickHouse has them.
 
 import type { ClickHouse } from "../../storage/clickhouse/clickhouse.ts";
 import { queryOptions } from "../../storage/clickhouse/query_options.ts";
@@ -55,7 +55,7 @@ export async function countPersons(clickhouse: ClickHouse, project_id: number): 
 export async function listMainIds(clickhouse: ClickHouse, project_id: number, page: Page): Promise<string[]> {
   const rows = await clickhouse.query<{ distinct_id: string }>(
     `${mains} GROUP BY distinct_id ORDER BY distinct_id LIMIT {limit:UInt64} OFFSET {offset:UInt64}`,
-    { project_id, ...page },
+    { project_id, limit: page.limit, offset: page.offset },
     { ...queryOptions, settings: { ...queryOptions.settings, optimize_aggregation_in_order: 1 } },
   );
   return rows.map(({ distinct_id }) => distinct_id);
@@ -71,7 +71,7 @@ export async function searchMainIds(
   const [answer] = await clickhouse.query<{ count: string; mains: string[] }>(
     `SELECT count() AS count, arraySlice(groupArray(distinct_id), {offset:UInt64} + 1, {limit:UInt64}) AS mains
      FROM (${mains} AND distinct_id IN ${found} GROUP BY distinct_id ORDER BY distinct_id)`,
-    { project_id, search, keys: searchedKeys, ...page },
+    { project_id, search, keys: searchedKeys, limit: page.limit, offset: page.offset },
     queryOptions,
   );
   return { count: Number(answer?.count ?? 0), mains: answer?.mains ?? [] };

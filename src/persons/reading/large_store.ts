@@ -218,7 +218,7 @@ export async function listDistinctIds(
     clickhouse.query<{ distinct_id: string }>(
       `SELECT distinct_id FROM seen WHERE ${own} AND distinct_id IN ${idsOf(wanted)} GROUP BY distinct_id
        ORDER BY distinct_id != {main_id:String}, distinct_id LIMIT {limit:UInt64} OFFSET {offset:UInt64}`,
-      { ...params, main_id, ...page },
+      { ...params, main_id, limit: page.limit, offset: page.offset },
       queryOptions,
     ),
   ]);

@@ -1,7 +1,7 @@
 // Reads a page of persons: in one query when they are small, in blocks when they are large.
 
 import { personLimits } from "../limits.ts";
-import { blocksOf, checkFits } from "../../http/pages/long_page.ts";
+import { blocksOf, checkFits } from "../../http/pages/page.ts";
 import { type ClickHouse, isTooBig } from "../../storage/clickhouse/clickhouse.ts";
 import { keptBytes } from "./large_store.ts";
 import { wholePageOptions } from "../../storage/clickhouse/query_options.ts";

@@ -1,9 +1,9 @@
-// The columns of a list of events: which there are, and what each shows of an event. Takes no SQL.
+// The columns that a list of events can have, and the value of each.
 
 import { Fault } from "../../core/fault.ts";
-import { isoOfStored } from "../../core/trim.ts";
+import { isoOfStored } from "../../http/fields/field_time.ts";
 
-/** An event as it is read. */
+/** An event as stored. */
 export interface EventRow {
   uuid: string;
   event: string;
@@ -16,22 +16,22 @@ export interface EventRow {
   person_id: string;
 }
 
-/** An event whose properties were read. */
-export interface ReadEvent extends EventRow {
-  read: unknown;
+/** An event with its properties parsed. */
+interface ParsedEvent extends EventRow {
+  parsed: unknown;
 }
 
 export interface Column {
-  /** The engine's name of what it holds. */
+  /** The ClickHouse type. */
   type: string;
-  of: (row: ReadEvent) => unknown;
+  of: (row: ParsedEvent) => unknown;
 }
 
 const fixed: Record<string, Column> = {
   uuid: { type: "UUID", of: ({ uuid }) => uuid },
   event: { type: "String", of: ({ event }) => event },
   distinct_id: { type: "String", of: ({ distinct_id }) => distinct_id },
-  properties: { type: "String", of: ({ read }) => read },
+  properties: { type: "String", of: ({ parsed }) => parsed },
   timestamp: { type: "DateTime64(6, 'UTC')", of: ({ timestamp }) => isoOfStored(timestamp) },
   created_at: { type: "DateTime64(6, 'UTC')", of: ({ created_at }) => isoOfStored(created_at) },
   person_id: { type: "UUID", of: ({ person_id }) => person_id },
@@ -41,12 +41,12 @@ const fixed: Record<string, Column> = {
 /** A property by name: `properties.plan`, `properties.$browser`, `properties['a name']`. */
 const property = /^properties(?:\.([\p{L}_$][\p{L}\p{N}_$]*)|\[(?:'([^'\\]+)'|"([^"\\]+)")\])$/u;
 
-/** @throws Fault for one that is none. */
+/** @throws Fault for a name that is not a column. */
 export function columnsOf(select: readonly string[], attr: string): Column[] {
   return select.map((name, i) => {
     const [, plain, single, double] = property.exec(name) ?? [];
     const key = plain ?? single ?? double;
-    if (key !== undefined) return { type: "String", of: ({ read }) => memberOf(read, key) };
+    if (key !== undefined) return { type: "String", of: ({ parsed }) => propertyOf(parsed, key) };
     const column = Object.hasOwn(fixed, name) ? fixed[name] : undefined;
     if (column) return column;
     const known = `${Object.keys(fixed).join(", ")}, properties.name`;
@@ -55,17 +55,17 @@ export function columnsOf(select: readonly string[], attr: string): Column[] {
   });
 }
 
-/** Reads each event's properties, once for all columns. */
-export function readEvent(row: EventRow): ReadEvent {
-  return { ...row, read: jsonOf(row.properties) ?? {} };
+/** Parses an event's properties, once for all columns. */
+export function parseEvent(row: EventRow): ParsedEvent {
+  return { ...row, parsed: jsonOf(row.properties) ?? {} };
 }
 
-function memberOf(value: unknown, key: string): unknown {
-  const there = typeof value === "object" && value !== null && Object.hasOwn(value, key);
-  return there ? (value as Record<string, unknown>)[key] : null;
+function propertyOf(value: unknown, key: string): unknown {
+  const has = typeof value === "object" && value !== null && Object.hasOwn(value, key);
+  return has ? (value as Record<string, unknown>)[key] : null;
 }
 
-/** @throws Fault for any order but by time. */
+/** Whether the order is descending; it is without `orderBy`. @throws Fault for any order but by time. */
 export function isNewestFirst(orderBy: readonly string[] | null | undefined, attr: string): boolean {
   const [order = "timestamp DESC", ...others] = orderBy ?? [];
   const [column, direction = "asc", ...rest] = order.trim().toLowerCase().split(/\s+/, 3);
@@ -77,8 +77,8 @@ export function isNewestFirst(orderBy: readonly string[] | null | undefined, att
   return direction === "desc";
 }
 
-function wholeOf(row: ReadEvent): Record<string, unknown> {
-  const { uuid, event, distinct_id, person_id, read: properties } = row;
+function wholeOf(row: ParsedEvent): Record<string, unknown> {
+  const { uuid, event, distinct_id, person_id, parsed: properties } = row;
   return { uuid, event, properties, timestamp: isoOfStored(row.timestamp), distinct_id, person_id };
 }
 

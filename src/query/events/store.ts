@@ -1,11 +1,10 @@
-// Single events, asked of ClickHouse: which are on the page first, then what is in them, so that properties are read
-// of the page alone. Never shapes a reply.
+// The statements of a list of events: first the keys of the page, then the properties of these events, so that
+// properties of other events are not read.
 
 import { Fault } from "../../core/fault.ts";
 import { limits } from "../../core/limits.ts";
 import { queryLimits } from "../limits.ts";
-import { fitting } from "../../http/pages/long_page.ts";
-import type { PropertyFilter } from "../../storage/events/property_filter.ts";
+import { fitting } from "../../http/pages/page.ts";
 import {
   type EventKey,
   keyColumns,
@@ -13,50 +12,48 @@ import {
   propertiesText,
   sizesText,
 } from "../../storage/events/stored_properties.ts";
-import type { DateSpan } from "../date_range.ts";
+import type { QueryContext } from "../answer.ts";
 import type { EventRow } from "./columns.ts";
-import { type QueryAsk, draftOf, matching, within } from "../store.ts";
+import { type EventsScope, newDraft, entityCondition, spanCondition } from "../store.ts";
 
-export interface EventsQuestion {
-  project_id: number;
-  now: number;
-  timezone: string;
+interface EventsParams extends EventsScope, Pick<QueryContext, "run"> {
   event: string | undefined;
-  filters: PropertyFilter[];
-  span: DateSpan;
   newestFirst: boolean;
   limit: number;
   offset: number;
 }
 
-/** An event before its properties are read. */
-type Placed = EventKey & Omit<EventRow, "properties">;
+/** An event without its properties. */
+type KeyedEvent = EventKey & Omit<EventRow, "properties">;
 
-/** Ordered by timestamp and uuid, one more than `limit` where there are more. */
-export async function eventRows(ask: QueryAsk, asked: EventsQuestion): Promise<EventRow[]> {
-  const draft = draftOf(asked.project_id, asked.now, asked.timezone);
-  const where = `${within(draft, asked.span)} AND ${matching(draft, asked)}`;
-  const order = asked.newestFirst ? "DESC" : "ASC";
-  const placed = await ask<Placed>(
+/**
+ * Events ordered by timestamp and uuid; one more than `limit` when there are more.
+ * @throws Fault when their properties are larger than queryLimits.queryPageBytesMax.
+ */
+export async function eventRows(params: EventsParams): Promise<EventRow[]> {
+  const draft = newDraft(params);
+  const where = `${spanCondition(draft, params.span)} AND ${entityCondition(draft, params)}`;
+  const order = params.newestFirst ? "DESC" : "ASC";
+  const events = await params.run<KeyedEvent>(
     `SELECT ${keyColumns}, distinct_id, timestamp, created_at, person_id FROM events
      WHERE ${where} ORDER BY timestamp ${order}, uuid ${order} LIMIT {limit:UInt64} OFFSET {offset:UInt64}`,
-    { ...draft.params, limit: asked.limit + 1, offset: asked.offset },
+    { ...draft.params, limit: params.limit + 1, offset: params.offset },
   );
-  if (placed.length === 0) return [];
-  const params = keyParams(asked.project_id, placed);
-  if (placed.length * limits.eventBytesMax > queryLimits.queryPageBytesMax) {
-    const sizes = await ask<{ uuid: string; bytes: string }>(sizesText, params);
+  if (events.length === 0) return [];
+  const keys = keyParams(params.project_id, events);
+  if (events.length * limits.eventBytesMax > queryLimits.queryPageBytesMax) {
+    const sizes = await params.run<{ uuid: string; bytes: string }>(sizesText, keys);
     const bytesOf = new Map(sizes.map(({ uuid, bytes }) => [uuid, Number(bytes)]));
     const fits = fitting(
-      placed.map(({ uuid }) => bytesOf.get(uuid) ?? 0),
+      events.map(({ uuid }) => bytesOf.get(uuid) ?? 0),
       queryLimits.queryPageBytesMax,
     );
-    // One row more than the page has is read, to know whether there are more.
+    // The rows include one after the page, which tells whether there are more.
     if (fits !== undefined) throw tooBig(Math.max(1, fits - 1));
   }
-  const read = await ask<{ uuid: string; properties: string }>(propertiesText, params);
+  const read = await params.run<{ uuid: string; properties: string }>(propertiesText, keys);
   const properties = new Map(read.map((row) => [row.uuid, row.properties]));
-  return placed.flatMap((row) => {
+  return events.flatMap((row) => {
     const own = properties.get(row.uuid);
     return own === undefined ? [] : [{ ...row, properties: own }];
   });

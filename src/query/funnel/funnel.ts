@@ -1,4 +1,4 @@
-// A FunnelsQuery: how many persons did one thing after the other. Never holds SQL.
+// Answers a FunnelsQuery: how many persons did one thing after the other.
 
 import type { QueryAnswer, QueryContext } from "../answer.ts";
 import type { CheckedFunnels } from "../checked.ts";
@@ -11,12 +11,12 @@ export interface FunnelStep {
   custom_name: string | null;
   order: number;
   people: never[];
-  /** Persons who got here. */
+  /** Persons who reached the step. */
   count: number;
   type: "events";
   /**
-   * Seconds from the latest time a person was at the step before to the first time they got here; null for the
-   * first, and where nobody got.
+   * Seconds from the last time a person was at the step before to the first time at this one; null for the first
+   * step and for a step that nobody reached.
    */
   average_conversion_time: number | null;
   median_conversion_time: number | null;
@@ -28,27 +28,24 @@ const unitSeconds: Record<string, number> = {
   hour: 3600,
   day: 86_400,
   week: 604_800,
-  // As long as the mean month of a year.
+  // The mean month of a year.
   month: 2_629_746,
 };
 
-/** Without a window of its own a funnel may take 14 days. */
-const usual = { count: 14, unit: "day" };
+/** The window of a funnel, unless the query has another. */
+const windowDefault = { count: 14, unit: "day" };
 
-/** @throws Fault where it is too heavy. */
-export async function answerFunnels(asking: QueryContext, checked: CheckedFunnels): Promise<QueryAnswer> {
+/** @throws Fault when it is too heavy. */
+export async function answerFunnels(context: QueryContext, checked: CheckedFunnels): Promise<QueryAnswer> {
   const { query, attr, series, filters } = checked;
-  const today = { now: asking.now, timezone: asking.timezone };
-  const first = query.dateRange?.date_from === "all" ? await asking.first() : undefined;
-  const span = dateSpanOf(query.dateRange, today, { first, attr: `${attr}__dateRange` });
+  const first = query.dateRange?.date_from === "all" ? await context.firstEventMs() : undefined;
+  const span = dateSpanOf(query.dateRange, context, { first, attr: `${attr}__dateRange` });
   const { funnelWindowInterval, funnelWindowIntervalUnit } = query.funnelsFilter ?? {};
   const seconds =
-    (funnelWindowInterval ?? usual.count) * (unitSeconds[funnelWindowIntervalUnit ?? usual.unit] ?? 0);
-  const { project_id, now, timezone } = asking;
-  const row = await funnelRow(asking.ask, {
-    project_id,
-    now,
-    timezone,
+    (funnelWindowInterval ?? windowDefault.count) *
+    (unitSeconds[funnelWindowIntervalUnit ?? windowDefault.unit] ?? 0);
+  const row = await funnelRow({
+    ...context,
     steps: series,
     filters,
     span,

@@ -1,63 +1,56 @@
-// Funnels, asked of ClickHouse: how many persons got through each step, and how long it took them. Never shapes
-// a reply.
+// The statement of a funnel: how many persons reached each step, and how long it took them.
 
-import type { PropertyFilter } from "../../storage/events/property_filter.ts";
+import type { QueryContext } from "../answer.ts";
 import type { Entity } from "../checked.ts";
-import type { DateSpan } from "../date_range.ts";
-import { type QueryAsk, draftOf, filtering, matching, within } from "../store.ts";
+import { type EventsScope, newDraft, filterCondition, entityCondition, spanCondition } from "../store.ts";
 
-export interface FunnelQuestion {
-  project_id: number;
-  now: number;
-  timezone: string;
+interface FunnelParams extends EventsScope, Pick<QueryContext, "run"> {
   steps: Entity[];
-  filters: PropertyFilter[];
-  span: DateSpan;
-  /** From the first step to the last, in µs, included. */
+  /** The most from the first step to the last, in µs, inclusive. */
   windowMicros: number;
 }
 
-/** Step by step: persons who got so far, and the seconds it took them from the step before. */
-export interface FunnelRow {
+/** By step: persons who reached it, and the seconds since the step before. */
+interface FunnelRow {
   persons: (string | number)[];
   average_seconds: (number | null)[];
   median_seconds: (number | null)[];
 }
 
 /**
- * Each person's events are walked through in their order. `starts[k]` is the latest first step from which step k was
- * reached in time: whoever can get further from any earlier one can get as far from it. One event is one step;
- * events of the same microsecond count in the funnel's order.
+ * Folds over each person's events in order of time. For each step the fold keeps the latest time of the first step
+ * from which the step was reached in time; an earlier one can never reach further. One event is one step;
+ * events of the same microsecond count in the order of the funnel.
  */
-export async function funnelRow(ask: QueryAsk, asked: FunnelQuestion): Promise<FunnelRow> {
-  const { steps, span, filters, windowMicros } = asked;
-  const draft = draftOf(asked.project_id, asked.now, asked.timezone);
-  const where = `${within(draft, span)}${filters.length > 0 ? ` AND ${filtering(draft, filters)}` : ""}`;
-  const conditions = steps.map((step) => matching(draft, step));
+export async function funnelRow(params: FunnelParams): Promise<FunnelRow> {
+  const { steps, span, filters, windowMicros } = params;
+  const draft = newDraft(params);
+  const where = `${spanCondition(draft, span)} AND ${filterCondition(draft, filters)}`;
+  const conditions = steps.map((step) => entityCondition(draft, step));
   const mask = conditions.map((condition, i) => `bitShiftLeft(toUInt32(${condition}), ${i})`).join(" + ");
   const numbers = `[${steps.map((_, i) => i + 1).join(", ")}]`;
   const zeros = `[${steps.map(() => "toInt64(0)").join(", ")}]`;
   draft.params["window"] = windowMicros;
-  // Of a walk: .1 the starts, .2 when each step was last reached, .3 how long it first took from the one before.
-  // Moments are counted from a second before the span, so that 0 is none.
+  // The state of the fold, by step: .1 the time of its first step, .2 when it was last reached, .3 how long it took
+  // from the step before, the first time. Times are in µs from a second before the span, so that 0 means none.
   const hits = "bitTest(one.2, k - 1)";
-  const inTime = "(walk.1[k - 1] > 0 AND one.1 - walk.1[k - 1] <= {window:Int64})";
+  const inTime = "(state.1[k - 1] > 0 AND one.1 - state.1[k - 1] <= {window:Int64})";
   const reached = `(${hits} AND (k = 1 OR ${inTime}))`;
   const origin = "toUnixTimestamp64Micro(toDateTime64({from:String}, 6, 'UTC')) - 1000000";
   const each = (list: string) => steps.map((_, i) => list.replaceAll("#", String(i + 1))).join(", ");
-  const [row] = await ask<FunnelRow>(
+  const [row] = await params.run<FunnelRow>(
     `SELECT
-       [${each("countIf(walked.1[#] > 0)")}] AS persons,
-       [${each("avgOrNullIf(walked.3[#], walked.1[#] > 0) / 1000000")}] AS average_seconds,
-       [${each("quantileExactInclusiveOrNullIf(0.5)(walked.3[#], walked.1[#] > 0) / 1000000")}] AS median_seconds
+       [${each("countIf(folded.1[#] > 0)")}] AS persons,
+       [${each("avgOrNullIf(folded.3[#], folded.1[#] > 0) / 1000000")}] AS average_seconds,
+       [${each("quantileExactInclusiveOrNullIf(0.5)(folded.3[#], folded.1[#] > 0) / 1000000")}] AS median_seconds
      FROM (
        SELECT arrayFold(
-         (walk, one) -> (
-           arrayMap(k -> if(${reached}, if(k = 1, one.1, walk.1[k - 1]), walk.1[k]), ${numbers}),
-           arrayMap(k -> if(${reached}, one.1, walk.2[k]), ${numbers}),
-           arrayMap(k -> if(${reached} AND k > 1 AND walk.1[k] = 0, one.1 - walk.2[k - 1], walk.3[k]), ${numbers})),
+         (state, one) -> (
+           arrayMap(k -> if(${reached}, if(k = 1, one.1, state.1[k - 1]), state.1[k]), ${numbers}),
+           arrayMap(k -> if(${reached}, one.1, state.2[k]), ${numbers}),
+           arrayMap(k -> if(${reached} AND k > 1 AND state.1[k] = 0, one.1 - state.2[k - 1], state.3[k]), ${numbers})),
          arraySort(groupArray((at, mask))),
-         (${zeros}, ${zeros}, ${zeros})) AS walked
+         (${zeros}, ${zeros}, ${zeros})) AS folded
        FROM (
          SELECT person_id, ${mask} AS mask,
            toUnixTimestamp64Micro(timestamp) - (${origin}) AS at

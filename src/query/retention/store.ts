@@ -1,42 +1,42 @@
-// Retention, asked of ClickHouse: who did one thing in one interval, and came back for another later. Never shapes
-// a reply.
+// The statement of a retention table: persons by the interval they began in and the interval they came back in.
 
-import type { PropertyFilter } from "../../storage/events/property_filter.ts";
+import type { QueryContext } from "../answer.ts";
 import type { Entity } from "../checked.ts";
-import type { DateSpan } from "../date_range.ts";
 import type { Interval } from "../model.ts";
-import { type QueryAsk, bucketIndex, draftOf, filtering, matching, within } from "../store.ts";
+import {
+  type EventsScope,
+  bucketIndex,
+  newDraft,
+  filterCondition,
+  entityCondition,
+  spanCondition,
+} from "../store.ts";
 
-export interface RetentionQuestion {
-  project_id: number;
-  now: number;
-  timezone: string;
+interface RetentionParams extends EventsScope, Pick<QueryContext, "run"> {
   target: Entity;
   returning: Entity;
-  filters: PropertyFilter[];
   interval: Interval;
   first: Temporal.ZonedDateTime;
-  span: DateSpan;
-  /** Only persons who had never done it before the interval. */
+  /** Only persons who did the target event for the first time in that interval. */
   firstTime: boolean;
 }
 
-/** `persons` began in interval `start` and came back `later` intervals after; 0: those who began. */
-export interface RetentionRow {
+/** `persons` began in interval `start` and came back `later` intervals after it; 0: all who began. */
+interface RetentionRow {
   start: number;
   later: number;
   persons: string | number;
 }
 
-export async function retentionRows(ask: QueryAsk, asked: RetentionQuestion): Promise<RetentionRow[]> {
-  const { target, returning, filters, firstTime } = asked;
-  const draft = draftOf(asked.project_id, asked.now, asked.timezone);
-  const span = within(draft, asked.span);
-  const every = filters.length > 0 ? filtering(draft, filters) : "1";
-  const begins = matching(draft, target);
-  const returns = matching(draft, returning);
-  const index = `toInt32(${bucketIndex(draft, asked.interval, asked.first)})`;
-  // Whoever began before the span began then, not in it: their history is read too.
+export async function retentionRows(params: RetentionParams): Promise<RetentionRow[]> {
+  const { target, returning, filters, firstTime } = params;
+  const draft = newDraft(params);
+  const span = spanCondition(draft, params.span);
+  const every = filterCondition(draft, filters);
+  const begins = entityCondition(draft, target);
+  const returns = entityCondition(draft, returning);
+  const index = `toInt32(${bucketIndex(draft, params.interval, params.first)})`;
+  // For the first time, events before the span are read too: persons in them began earlier.
   const where = firstTime
     ? `project_id = {project_id:UInt32} AND timestamp < toDateTime64({to:String}, 6, 'UTC')
        AND ((${begins}) OR (${span} AND (${returns})))`
@@ -47,7 +47,7 @@ export async function retentionRows(ask: QueryAsk, asked: RetentionQuestion): Pr
     ? `if(countIf(${begins} AND NOT (${inSpan})) > 0, [], arraySlice(arraySort(${begun}), 1, 1))`
     : begun;
   const laters = "arrayMap(i -> i - start, arrayFilter(i -> i > start, returned))";
-  return await ask<RetentionRow>(
+  return await params.run<RetentionRow>(
     `SELECT start, later, count() AS persons FROM (
        SELECT start, arrayJoin(arrayConcat([0], ${laters})) AS later
        FROM (

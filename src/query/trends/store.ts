@@ -1,39 +1,34 @@
-// Trends, asked of ClickHouse: one series over time, as numbers by bucket and breakdown value. Never shapes a
-// reply.
+// The statements of trends: one series over time, as numbers by bucket and breakdown value.
 
-import { type PropertyFilter, propertyText } from "../../storage/events/property_filter.ts";
+import { propertyText } from "../../storage/events/property_filter.ts";
+import type { QueryContext } from "../answer.ts";
 import type { Series } from "../checked.ts";
-import { later, type DateSpan } from "../date_range.ts";
+import { addIntervals } from "../date_range.ts";
 import type { EventsNode, Interval, Math } from "../model.ts";
 import {
-  type QueryAsk,
+  type EventsScope,
   bucketIndex,
   type Draft,
-  draftOf,
-  filtering,
-  matching,
+  newDraft,
+  filterCondition,
+  entityCondition,
   propertyNumber,
-  source,
-  within,
+  eventTable,
+  spanCondition,
 } from "../store.ts";
 
-/** One line, or one line for every value of a property. */
-export interface TrendQuestion {
-  project_id: number;
-  now: number;
-  timezone: string;
+/** One line, or one line for each value of a property. */
+export interface TrendParams extends EventsScope, Pick<QueryContext, "run"> {
   series: Series;
-  filters: PropertyFilter[];
-  span: DateSpan;
   /** undefined: one number for the whole span. */
   buckets: { interval: Interval; first: Temporal.ZonedDateTime; count: number } | undefined;
   breakdown: { property: string; values: readonly (string | null)[]; other: boolean } | undefined;
 }
 
-/** Value `place` of the breakdown; its length stands for all others. */
+/** `line`: the index of the breakdown's value; the number of values stands for all others. */
 export interface TrendRow {
   bucket: number;
-  place: number;
+  line: number;
   value: number | null;
 }
 
@@ -46,36 +41,35 @@ const personal: ReadonlySet<Math> = new Set<Math>([
   "first_matching_event_for_user",
 ]);
 
-export async function trendRows(ask: QueryAsk, asked: TrendQuestion): Promise<TrendRow[]> {
-  const { series, buckets } = asked;
+export async function trendRows(params: TrendParams): Promise<TrendRow[]> {
+  const { series, buckets } = params;
   const { math } = series;
   if ((math === "weekly_active" || math === "monthly_active") && buckets) {
-    return await activeRows(ask, asked, buckets, math === "weekly_active" ? 7 : 30);
+    return await activeRows(params, buckets, math === "weekly_active" ? 7 : 30);
   }
-  const draft = draftOf(asked.project_id, asked.now, asked.timezone);
-  const from = rowsOf(draft, asked, math);
+  const draft = newDraft(params);
+  const from = rowsOf(draft, params, math);
   const bucket = buckets ? bucketIndex(draft, buckets.interval, buckets.first) : "0";
-  const { place, only } = breakdownPlace(draft, asked);
-  return await ask<TrendRow>(
-    `SELECT toInt32(${bucket}) AS bucket, toInt32(${place}) AS place,
+  const { line, only } = breakdownLine(draft, params);
+  return await params.run<TrendRow>(
+    `SELECT toInt32(${bucket}) AS bucket, toInt32(${line}) AS line,
        toFloat64(${aggregate(draft, math, series.node)}) AS value
-     FROM ${from}${only} GROUP BY bucket, place`,
+     FROM ${from}${only} GROUP BY bucket, line`,
     draft.params,
   );
 }
 
-/** The values of a breakdown that have the most events, and whether there are others. */
+/** The values of a breakdown with the most events, and whether there are more. */
 export async function breakdownValues(
-  ask: QueryAsk,
-  asked: Omit<TrendQuestion, "breakdown">,
+  params: Omit<TrendParams, "breakdown">,
   property: string,
   limit: number,
 ): Promise<{ values: (string | null)[]; more: boolean }> {
-  const draft = draftOf(asked.project_id, asked.now, asked.timezone);
-  const from = rowsOf(draft, asked, asked.series.math);
+  const draft = newDraft(params);
+  const from = rowsOf(draft, params, params.series.math);
   draft.params["breakdown"] = property;
   draft.params["limit"] = limit + 1;
-  const rows = await ask<{ value: string | null }>(
+  const rows = await params.run<{ value: string | null }>(
     `SELECT ${propertyText("{breakdown:String}")} AS value
      FROM ${from} GROUP BY value ORDER BY count() DESC, value LIMIT {limit:UInt32}`,
     draft.params,
@@ -83,51 +77,52 @@ export async function breakdownValues(
   return { values: rows.slice(0, limit).map(({ value }) => value), more: rows.length > limit };
 }
 
-/** What follows FROM: the events a series is about, or each person's first one. */
+/** The text after FROM: the events of a series, or the first one of each person. */
 function rowsOf(
   draft: Draft,
-  { series, filters, span }: Pick<TrendQuestion, "series" | "filters" | "span">,
+  { series, filters, span }: Pick<TrendParams, "series" | "filters" | "span">,
   math: Math,
 ): string {
-  const span_condition = within(draft, span);
+  const span_condition = spanCondition(draft, span);
   const all = { ...series, filters: [...filters, ...series.filters] };
   if (math !== "first_time_for_user" && math !== "first_matching_event_for_user") {
     const withPersons = personal.has(math) || (math === "unique" && !series.node.math_property);
-    return `${source(all.filters, withPersons)} WHERE ${span_condition} AND ${matching(draft, all)}`;
+    return `${eventTable(all.filters, withPersons)} WHERE ${span_condition} AND ${entityCondition(draft, all)}`;
   }
   const matched = math === "first_matching_event_for_user";
-  const which = matching(draft, matched ? all : { event: series.event, filters: [] });
-  const kept = matched ? "1" : filtering(draft, all.filters);
-  // Since ever: whoever did it before the span did not do it for the first time in it.
+  const which = entityCondition(draft, matched ? all : { event: series.event, filters: [] });
+  const first = matched ? "1" : filterCondition(draft, all.filters);
+  // All events before the end are read: a person's first one may be before the span.
   return `(
        SELECT project_id, person_id, first_event.1 AS timestamp, first_event.2 AS properties FROM (
          SELECT project_id, person_id, argMin((timestamp, properties), (timestamp, uuid)) AS first_event
          FROM events
          WHERE project_id = {project_id:UInt32} AND timestamp < toDateTime64({to:String}, 6, 'UTC') AND ${which}
          GROUP BY project_id, person_id)
-     ) WHERE ${span_condition} AND ${kept}`;
+     ) WHERE ${span_condition} AND ${first}`;
 }
 
-function breakdownPlace(draft: Draft, { breakdown }: TrendQuestion): { place: string; only: string } {
-  if (!breakdown) return { place: "0", only: "" };
+/** The expression of a row's line, and a condition that leaves out the others where they are not wanted. */
+function breakdownLine(draft: Draft, { breakdown }: TrendParams): { line: string; only: string } {
+  if (!breakdown) return { line: "0", only: "" };
   const { property, values, other } = breakdown;
   draft.params["breakdown"] = property;
   draft.params["values"] = values.filter((value) => value !== null);
   const value = propertyText("{breakdown:String}");
-  // Absent and null values have a place of their own, or are among the others.
+  // Missing and null values have a line of their own when they are in the list; else they are among the others.
   const none = values.indexOf(null);
   const others = values.length;
   const found = `indexOf({values:Array(String)}, assumeNotNull(${value}))`;
-  // Those behind the place of no value moved up by one when it was taken out of the list.
+  // Null is not in the array: the values after it are one index lower there.
   const shifted = none === -1 ? `${found} - 1` : `${found} - if(${found} <= ${none}, 1, 0)`;
-  const place = `multiIf(${value} IS NULL, ${none === -1 ? others : none}, ${found} = 0, ${others}, ${shifted})`;
-  return { place, only: other ? "" : ` AND ${place} < ${others}` };
+  const line = `multiIf(${value} IS NULL, ${none === -1 ? others : none}, ${found} = 0, ${others}, ${shifted})`;
+  return { line, only: other ? "" : ` AND ${line} < ${others}` };
 }
 
 function aggregate(
   draft: Draft,
   math: Math,
-  { math_property: property, math_group_type_index: place }: EventsNode,
+  { math_property: property, math_group_type_index: groupIndex }: EventsNode,
 ): string {
   const quantile = quantiles[math];
   if (quantile !== undefined) {
@@ -141,10 +136,10 @@ function aggregate(
     case "unique_session":
       return `uniqExact(nullIf(${propertyText("'$session_id'")}, ''))`;
     case "unique_group":
-      draft.params["group_place"] = place ?? 0;
+      draft.params["group_index"] = groupIndex ?? 0;
       return `uniqExact(nullIf(group_keys[indexOf(group_types, (
         SELECT any(group_type) FROM group_types
-        WHERE project_id = {project_id:UInt32} AND place = {group_place:UInt8}))], ''))`;
+        WHERE project_id = {project_id:UInt32} AND place = {group_index:UInt8}))], ''))`;
     case "unique":
       if (!property) return "uniqExact(person_id)";
       draft.params["math_property"] = property;
@@ -159,22 +154,22 @@ function aggregate(
   }
 }
 
-/** Persons active on a day or in the days before it. */
+/** For each day, the persons who were active on it or on the `days` - 1 days before. */
 async function activeRows(
-  ask: QueryAsk,
-  { project_id, now, timezone, series, filters, span }: TrendQuestion,
-  buckets: NonNullable<TrendQuestion["buckets"]>,
+  params: TrendParams,
+  buckets: NonNullable<TrendParams["buckets"]>,
   days: number,
 ): Promise<TrendRow[]> {
-  const draft = draftOf(project_id, now, timezone);
-  const reach = { from: later("day", buckets.first, 1 - days), to: span.to };
+  const { series, filters, span } = params;
+  const draft = newDraft(params);
+  const reading = { from: addIntervals("day", buckets.first, 1 - days), to: span.to };
   const day = bucketIndex(draft, "day", buckets.first);
   const all = { ...series, filters: [...filters, ...series.filters] };
-  const where = `${within(draft, reach)} AND ${matching(draft, all)}`;
+  const where = `${spanCondition(draft, reading)} AND ${entityCondition(draft, all)}`;
   draft.params["days"] = days;
   draft.params["count"] = buckets.count;
-  return await ask<TrendRow>(
-    `SELECT bucket, 0 AS place, toFloat64(uniqExact(person_id)) AS value FROM (
+  return await params.run<TrendRow>(
+    `SELECT bucket, 0 AS line, toFloat64(uniqExact(person_id)) AS value FROM (
        SELECT person_id, arrayJoin(range(greatest(day, 0), least(day + {days:Int32}, {count:Int32}))) AS bucket
        FROM (SELECT DISTINCT person_id, toInt32(${day}) AS day FROM events WHERE ${where})
      ) GROUP BY bucket`,

@@ -1,12 +1,19 @@
-// A TrendsQuery: which numbers it needs, and the lines its reply is made of. Never holds SQL.
+// Answers a TrendsQuery: reads its numbers and makes the lines of the reply.
 
 import { Fault } from "../../core/fault.ts";
-import { queryLimits } from "../limits.ts";
-import { type CheckedTrends, isTotal, type Series } from "../checked.ts";
-import { bucketsOf, engineMoment, later, type DateSpan, dateSpanOf, startOf } from "../date_range.ts";
-import type { Interval } from "../model.ts";
 import type { QueryAnswer, QueryContext } from "../answer.ts";
-import { breakdownValues, type TrendQuestion, type TrendRow, trendRows } from "./store.ts";
+import { type CheckedTrends, isTotal, type Series } from "../checked.ts";
+import {
+  addIntervals,
+  bucketsOf,
+  clickhouseTime,
+  type DateSpan,
+  dateSpanOf,
+  startOf,
+} from "../date_range.ts";
+import { queryLimits } from "../limits.ts";
+import type { Interval } from "../model.ts";
+import { breakdownValues, type TrendParams, type TrendRow, trendRows } from "./store.ts";
 
 export interface TrendLine {
   /** The series it belongs to. */
@@ -17,7 +24,7 @@ export interface TrendLine {
   data: number[];
   labels: string[];
   days: string[];
-  /** Where a display shows one number. */
+  /** When the display shows one number. */
   aggregated_value?: number;
   breakdown_value?: string;
   compare?: true;
@@ -25,7 +32,7 @@ export interface TrendLine {
   filter: { date_from: string; date_to: string };
 }
 
-/** What stands for no value, and for all values that have no line of their own. */
+/** The breakdown_value of events without the property, and of all values without a line of their own. */
 export const noValue = "$$_posthog_breakdown_null_$$";
 export const otherValues = "$$_posthog_breakdown_other_$$";
 
@@ -35,19 +42,18 @@ interface Period {
   starts: Temporal.ZonedDateTime[];
 }
 
-/** @throws Fault where it would have more numbers than queryLimits.queryNumbersMax, or is too heavy. */
-export async function answerTrends(asking: QueryContext, checked: CheckedTrends): Promise<QueryAnswer> {
+/** @throws Fault when it would have more numbers than queryLimits.queryNumbersMax, or is too heavy. */
+export async function answerTrends(context: QueryContext, checked: CheckedTrends): Promise<QueryAnswer> {
   const { query, attr, interval, series, breakdown } = checked;
-  const today = { now: asking.now, timezone: asking.timezone };
-  const first = query.dateRange?.date_from === "all" ? await asking.first() : undefined;
+  const first = query.dateRange?.date_from === "all" ? await context.firstEventMs() : undefined;
   const total = isTotal(query.trendsFilter?.display);
-  const asked = dateSpanOf(query.dateRange, today, {
+  const requested = dateSpanOf(query.dateRange, context, {
     first,
     attr: `${attr}__dateRange`,
     hourly: interval === "hour",
   });
-  const starts = total ? [] : bucketsOf(interval, asked);
-  const span = total ? asked : { ...asked, from: startOf(interval, asked.from) };
+  const starts = total ? [] : bucketsOf(interval, requested);
+  const span = total ? requested : { ...requested, from: startOf(interval, requested.from) };
   const periods: Period[] = [{ label: undefined, span, starts }];
   if (query.compareFilter?.compare === true) periods.push(previous(periods[0] as Period, interval));
   if (periods.length === 2 && periods[0]) periods[0].label = "current";
@@ -61,7 +67,7 @@ export async function answerTrends(asking: QueryContext, checked: CheckedTrends)
   const results: TrendLine[] = [];
   for (const [order, one] of series.entries()) {
     for (const period of periods)
-      results.push(...(await linesOf(asking, checked, one, order, period, interval)));
+      results.push(...(await linesOf(context, checked, one, order, period, interval)));
   }
   return { kind: "TrendsQuery", interval, span, results };
 }
@@ -70,20 +76,20 @@ function limitOf({ limit }: NonNullable<CheckedTrends["breakdown"]>): number {
   return limit ?? queryLimits.breakdownValuesDefault;
 }
 
-/** The same stretch of time, directly before. */
+/** The period of the same length directly before. */
 function previous({ span, starts }: Period, interval: Interval): Period {
   const [first] = starts;
   if (!first) {
     const days = Math.max(1, span.from.until(span.to, { largestUnit: "days" }).days);
     return { label: "previous", span: { from: span.from.subtract({ days }), to: span.from }, starts: [] };
   }
-  const from = later(interval, first, -starts.length);
-  const before = starts.map((_, i) => later(interval, from, i));
+  const from = addIntervals(interval, first, -starts.length);
+  const before = starts.map((_, i) => addIntervals(interval, from, i));
   return { label: "previous", span: { from, to: first }, starts: before };
 }
 
 async function linesOf(
-  asking: QueryContext,
+  context: QueryContext,
   { filters, breakdown, query, series: all }: CheckedTrends,
   series: Series,
   order: number,
@@ -91,31 +97,28 @@ async function linesOf(
   interval: Interval,
 ): Promise<TrendLine[]> {
   const [first] = starts;
-  const asked: Omit<TrendQuestion, "breakdown"> = {
-    project_id: asking.project_id,
-    now: asking.now,
-    timezone: asking.timezone,
+  const params: Omit<TrendParams, "breakdown"> = {
+    ...context,
     series,
     filters,
     span,
     buckets: first && { interval, first, count: starts.length },
   };
-  const found =
-    breakdown && (await breakdownValues(asking.ask, asked, breakdown.property, limitOf(breakdown)));
+  const found = breakdown && (await breakdownValues(params, breakdown.property, limitOf(breakdown)));
   const split = breakdown &&
     found && { property: breakdown.property, values: found.values, other: breakdown.other };
-  const rows = await trendRows(asking.ask, { ...asked, breakdown: split });
-  const places: (string | undefined)[] = found ? found.values.map((value) => value ?? noValue) : [undefined];
-  if (found?.more && breakdown?.other) places.push(otherValues);
-  return places.map((value, place) => {
-    const own = rows.filter((row) => row.place === place);
+  const rows = await trendRows({ ...params, breakdown: split });
+  const values: (string | undefined)[] = found ? found.values.map((value) => value ?? noValue) : [undefined];
+  if (found?.more && breakdown?.other) values.push(otherValues);
+  return values.map((value, i) => {
+    const own = rows.filter(({ line }) => line === i);
     return {
       action: actionOf(series, order),
       ...numbersOf(own, starts, interval, query.trendsFilter?.display),
       label: labelOf(series, value, all.length),
       ...(value !== undefined && { breakdown_value: value }),
       ...(compare_label && { compare: true as const, compare_label }),
-      filter: { date_from: engineMoment(span.from), date_to: engineMoment(span.to) },
+      filter: { date_from: clickhouseTime(span.from), date_to: clickhouseTime(span.to) },
     };
   });
 }
@@ -138,7 +141,7 @@ function numbersOf(
   return {
     count,
     data,
-    labels: starts.map((at) => labelOfMoment(at, interval)),
+    labels: starts.map((at) => timeLabel(at, interval)),
     days: starts.map((at) => dayOf(at, interval)),
   };
 }
@@ -150,7 +153,7 @@ function dayOf(at: Temporal.ZonedDateTime, interval: Interval): string {
 
 const months = "Jan Feb Mar Apr May Jun Jul Aug Sep Oct Nov Dec".split(" ");
 
-function labelOfMoment(at: Temporal.ZonedDateTime, interval: Interval): string {
+function timeLabel(at: Temporal.ZonedDateTime, interval: Interval): string {
   const day = `${at.day}-${months[at.month - 1]}-${at.year}`;
   return interval === "hour" ? `${day} ${at.toPlainTime().toString({ smallestUnit: "minute" })}` : day;
 }
@@ -162,7 +165,7 @@ function labelOf({ name, custom_name }: Series, value: string | undefined, serie
   return series > 1 ? `${own} - ${shown}` : shown;
 }
 
-/** A series as replies have named it since before queries had kinds. */
+/** The series in the format of PostHog's older insights, which clients still read. */
 function actionOf({ node, math, event, name, custom_name }: Series, order: number): Record<string, unknown> {
   return {
     days: [],

@@ -140,19 +140,23 @@ export const regexPrompt = Type.Object({ regex: text({ maxLength: aiLimits.promp
 
 /** Nothing in them has to be there: without a prompt nothing is made. */
 export const filtersBody = model("AIFiltersRequest", {
-  person: Type.Unknown({ description: "Taken, and not used." }),
-  messages: Type.Unknown({
-    "x-shown": messagesPrompt.properties.messages,
-    description: "What was said so far: a list of {role: user or assistant, content}.",
-    examples: [[{ role: "user", content: "visits from Paris with an error, last week" }]],
-  }),
+  person: Type.Optional(Type.Unknown({ description: "Taken, and not used." })),
+  messages: Type.Optional(
+    Type.Unknown({
+      "x-shown": messagesPrompt.properties.messages,
+      description: "What was said so far: a list of {role: user or assistant, content}.",
+      examples: [[{ role: "user", content: "visits from Paris with an error, last week" }]],
+    }),
+  ),
 });
 
 export const regexBody = model("AIRegexRequest", {
-  person: Type.Unknown({ description: "Taken, and not used." }),
-  regex: Type.Unknown({
-    "x-shown": regexPrompt.properties.regex,
-    description: "What the expression is to match, in words.",
-    examples: ["any address below /blog/"],
-  }),
+  person: Type.Optional(Type.Unknown({ description: "Taken, and not used." })),
+  regex: Type.Optional(
+    Type.Unknown({
+      "x-shown": regexPrompt.properties.regex,
+      description: "What the expression is to match, in words.",
+      examples: ["any address below /blog/"],
+    }),
+  ),
 });

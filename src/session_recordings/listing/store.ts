@@ -106,8 +106,12 @@ async function firstPage(
   return sure.sort(byStart).slice(0, limit);
 }
 
-/** A later page: reads the hashes of the page only. Beyond `recordingRowsComparedMax` it compares all recordings. */
-async function findPage(clickhouse: ClickHouse, filter: RecordingFilter, page: Page): Promise<string[]> {
+/** Further back, where only what is on the page is read; of all recordings, beyond a bound. */
+async function findPage(
+  clickhouse: ClickHouse,
+  filter: RecordingFilter,
+  { limit, offset }: Page,
+): Promise<string[]> {
   const { where, began, params } = conditions(filter, false);
   const select = (bound: string, narrowed: string, having: string) => `${bound}
     SELECT session_hash, min(start_time) AS start FROM session_recording_days
@@ -122,11 +126,15 @@ async function findPage(clickhouse: ClickHouse, filter: RecordingFilter, page: P
     "toDate32(start) >= bound.1",
   );
   const rowsMax = isNarrow(filter) ? 0 : sessionRecordingLimits.recordingRowsComparedMax;
-  for (let rows = (page.offset + page.limit) * 2; rows <= rowsMax; rows *= 8) {
-    const found = await clickhouse.query<Found>(lately, { ...params, ...page, rows }, queryOptions);
-    if (found.length === page.limit) return found.map(hashOf);
+  for (let rows = (offset + limit) * 2; rows <= rowsMax; rows *= 8) {
+    const found = await clickhouse.query<Found>(lately, { ...params, limit, offset, rows }, queryOptions);
+    if (found.length === limit) return found.map(hashOf);
   }
-  const found = await clickhouse.query<Found>(select("", "", "1"), { ...params, ...page }, queryOptions);
+  const found = await clickhouse.query<Found>(
+    select("", "", "1"),
+    { ...params, limit, offset },
+    queryOptions,
+  );
   return found.map(hashOf);
 }
 

@@ -1,70 +1,16 @@
-// How recordings are shared, over HTTP, and what a shared one shows to whoever has its token. Never shows its person.
+// What a shared recording shows to whoever has its token: all but its person.
 
 import { Elysia } from "elysia";
-import { type Gate, projectHomes } from "../../access/gate.ts";
-import { Fault } from "../../core/fault.ts";
-import { readChanges } from "../../http/body.ts";
-import { reply, requestBody } from "../../http/fields/schema.ts";
-import { type RecordingReaderOptions, findRow, getRecording, getRow, idOf } from "../recording_reader.ts";
-import { answerSnapshots } from "../snapshots/answer.ts";
+import { readQuery } from "../../http/fields/query.ts";
+import { notFound } from "../../http/found.ts";
+import { requestUrl } from "../../http/pages/page.ts";
+import { type RecordingReaderOptions, getRecording, getRow } from "../recording_reader.ts";
+import { answerSnapshots, snapshotQuery } from "../snapshots/answer.ts";
 import type { ReadingBudget } from "../snapshots/reading_budget.ts";
-import { sharingBody, sharingModel } from "./model.ts";
-import { findShared, takeSharing, unshared } from "./store.ts";
-
-export interface SharingRoutes extends RecordingReaderOptions {
-  gate: Gate;
-  budget: ReadingBudget;
-}
-
-export function sharingRoutes({ gate, budget, ...reader }: SharingRoutes) {
-  const app = new Elysia({ name: "session_recordings: sharing", tags: ["Session recordings"] }).use(gate);
-  for (const home of projectHomes) {
-    const path = `${home}/session_recordings/:id/sharing/`;
-    app.get(
-      path,
-      async ({ project, params }) => {
-        const session_id = idOf(params);
-        const row = await findRow(reader, project.id, session_id);
-        const now = new Date(reader.clock.now());
-        // Nothing is kept of ids that anybody may make up.
-        if (!row) return unshared(now);
-        return await takeSharing(reader.sql, { project_id: project.id, session_id }, now);
-      },
-      {
-        project_scope: "sharing_configuration:read",
-        detail: {
-          summary: "Get how a session recording is shared",
-          description:
-            "One without pieces is not shared: its token opens nothing, and is another one each time.",
-          responses: { 200: reply("How it is shared.", sharingModel) },
-        },
-      },
-    );
-    app.patch(
-      path,
-      async ({ project, params, request }) => {
-        const { session_id } = await getRow(reader, project.id, idOf(params));
-        const { enabled } = await readChanges(request, sharingBody);
-        const recording = { project_id: project.id, session_id };
-        return await takeSharing(reader.sql, recording, new Date(reader.clock.now()), enabled);
-      },
-      {
-        // Whoever shares a recording has the token that shows it.
-        project_scope: ["sharing_configuration:write", "session_recording:read"],
-        detail: {
-          summary: "Share a session recording, or stop sharing it",
-          description: "Once it was disabled, its token opens nothing any more, and it has a new one.",
-          requestBody: requestBody(sharingBody, { partial: true }),
-          responses: { 200: reply("How it is shared.", sharingModel) },
-        },
-      },
-    );
-  }
-  return app.use(sharedRoutes(reader, budget));
-}
+import { findShared } from "./store.ts";
 
 /** Without a key: the token is one. */
-function sharedRoutes(reader: RecordingReaderOptions, budget: ReadingBudget) {
+export function sharedRoutes(reader: RecordingReaderOptions & { budget: ReadingBudget }) {
   const hidden = { detail: { hide: true } } as const;
   return new Elysia({ name: "shared" })
     .get(
@@ -84,8 +30,9 @@ function sharedRoutes(reader: RecordingReaderOptions, budget: ReadingBudget) {
       async ({ params, request }) => {
         const { project_id, session_id } = await openShared(reader, params.token);
         await getRow(reader, project_id, session_id);
-        const { clickhouse } = reader;
-        return await answerSnapshots({ clickhouse, budget }, { project_id, session_id }, request);
+        const url = requestUrl(request);
+        const query = readQuery(snapshotQuery, url.searchParams);
+        return await answerSnapshots(reader, { project_id, session_id }, query, { url, request });
       },
       hidden,
     );
@@ -93,6 +40,6 @@ function sharedRoutes(reader: RecordingReaderOptions, budget: ReadingBudget) {
 
 async function openShared(reader: RecordingReaderOptions, token: string) {
   const shared = /^[0-9A-Za-z]{1,64}$/.test(token) ? await findShared(reader.sql, token) : undefined;
-  if (!shared) throw new Fault("not_found", "Not found.");
+  if (!shared) throw notFound();
   return shared;
 }

@@ -2,7 +2,7 @@
 
 import { Fault } from "../../core/fault.ts";
 import { limits } from "../../core/limits.ts";
-import { requestUrl } from "../../http/pages/page.ts";
+import { parameter, type QueryValues } from "../../http/fields/query.ts";
 import type { ClickHouse } from "../../storage/clickhouse/clickhouse.ts";
 import { type Blob, blobsOf, pageEnd, sourceOf } from "./blobs.ts";
 import { type ExpandedEvent, type ExpandedPieces, type PieceReading, expandPieces } from "./pieces.ts";
@@ -15,55 +15,43 @@ export interface SnapshotOptions {
   budget: ReadingBudget;
 }
 
-/**
- * Answers a request for snapshots; see API.md.
- * @throws Fault for an invalid query; unavailable when too many recordings are being read.
- */
+/** Of one blob, or from one to another, both included; without a source, a page. */
+export const snapshotQuery = {
+  source: parameter("blob_v2 for JSON lines.", readSource),
+  blob_key: parameter("One blob of the sources.", readKey),
+  start_blob_key: parameter("The first of several blobs.", readKey),
+  end_blob_key: parameter("The last of them.", readKey),
+};
+
+/** @throws Fault unavailable when too many recordings are being read. */
 export async function answerSnapshots(
   { clickhouse, budget }: SnapshotOptions,
   session: RecordedSession,
-  request: Request,
+  query: QueryValues<typeof snapshotQuery>,
+  { url, request: { signal } }: { url: URL; request: Request },
 ): Promise<Response> {
-  const url = requestUrl(request);
-  const reading = { clickhouse, budget, session, gone: request.signal };
-  const wanted = readWanted(url.searchParams);
-  const blobs = await budget.within(request.signal, async () =>
-    blobsOf(await listPieces(clickhouse, session)),
-  );
-  const from = wanted.from ?? 0;
-  const to = (wanted.to ?? blobs.length - 1) + 1;
-  if (wanted.lines) return await sendLines(reading, blobs.slice(from, to));
+  const reading = { clickhouse, budget, session, gone: signal };
+  const blobs = await budget.within(signal, async () => blobsOf(await listPieces(clickhouse, session)));
+  const { blob_key, start_blob_key, end_blob_key } = query;
+  const from = blob_key ?? start_blob_key ?? 0;
+  const to = (blob_key ?? end_blob_key ?? blobs.length - 1) + 1;
+  if (query.source !== undefined) return await sendLines(reading, blobs.slice(from, to));
   return await sendPage(reading, blobs, from, url);
 }
 
-interface Wanted {
-  lines: boolean;
-  /** Blob keys, both inclusive. */
-  from: number | undefined;
-  to: number | undefined;
-}
-
-/** @throws Fault for an invalid source or key. */
-function readWanted(query: URLSearchParams): Wanted {
-  const source = query.get("source");
-  if (source !== null && source !== "blob_v2" && source !== "blob") {
-    const shown = source.slice(0, limits.valueShownCharsMax);
-    throw new Fault("invalid_choice", `"${shown}" is not a valid choice.`, { attr: "source" });
-  }
-  const key = readKey(query, "blob_key");
-  return {
-    lines: source !== null,
-    from: key ?? readKey(query, "start_blob_key"),
-    to: key ?? readKey(query, "end_blob_key"),
-  };
+function readSource(query: URLSearchParams, name: string): string | undefined {
+  const source = query.get(name) ?? undefined;
+  if (source === undefined || source === "blob_v2" || source === "blob") return source;
+  const shown = source.slice(0, limits.valueShownCharsMax);
+  throw new Fault("invalid_choice", `"${shown}" is not a valid choice.`, { attr: name });
 }
 
 function readKey(query: URLSearchParams, name: string): number | undefined {
   const text = query.get(name);
-  if (text === null) return undefined;
-  if (!/^\d{1,9}$/.test(text))
-    throw new Fault("invalid_input", "A valid integer is required.", { attr: name });
-  return Number(text);
+  // Where one blob is named, the others do not count.
+  if (text === null || (name !== "blob_key" && query.has("blob_key"))) return undefined;
+  if (/^\d{1,9}$/.test(text)) return Number(text);
+  throw new Fault("invalid_input", "A valid integer is required.", { attr: name });
 }
 
 async function sendPage(reading: PieceReading, blobs: Blob[], from: number, url: URL): Promise<Response> {

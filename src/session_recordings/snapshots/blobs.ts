@@ -1,6 +1,7 @@
 // Groups the pieces of a recording into blobs of about 1 MB, and blobs into pages. A new piece never changes which
 // blob an earlier piece is in, so blob keys stay valid.
 
+import { isoWithFraction } from "../../http/fields/field_time.ts";
 import { snapshotLimits } from "./limits.ts";
 import type { PieceRow } from "./store.ts";
 
@@ -74,13 +75,8 @@ export function sourceOf({ pieces }: Blob, place: number) {
   }
   return {
     source: "blob_v2",
-    start_timestamp: isoWithMicros(first),
-    end_timestamp: isoWithMicros(last),
+    start_timestamp: isoWithFraction(first),
+    end_timestamp: isoWithFraction(last),
     blob_key: String(place),
   };
-}
-
-/** ClickHouse's moment as ISO 8601. */
-export function isoWithMicros(moment: string): string {
-  return `${moment.replace(" ", "T")}Z`;
 }

@@ -4,7 +4,8 @@
 import { yieldToEventLoop } from "../../core/clock.ts";
 import { snapshotLimits } from "./limits.ts";
 import type { ClickHouse } from "../../storage/clickhouse/clickhouse.ts";
-import { type Blob, isoWithMicros } from "./blobs.ts";
+import { isoWithFraction } from "../../http/fields/field_time.ts";
+import type { Blob } from "./blobs.ts";
 import { findEvents } from "./event_offsets.ts";
 import { expandEvent } from "./expand.ts";
 import type { ReadingBudget, Reservation } from "./reading_budget.ts";
@@ -77,7 +78,7 @@ async function expand(
   let done = 0;
   for (const { uuid, size, window_id, first_at } of rows) {
     if (size > snapshotLimits.snapshotShownBytesMax) {
-      pieces.push({ window_id, events: [leftOut(Date.parse(isoWithMicros(first_at)), size)] });
+      pieces.push({ window_id, events: [leftOut(Date.parse(isoWithFraction(first_at)), size)] });
       continue;
     }
     const piece = read.get(uuid);

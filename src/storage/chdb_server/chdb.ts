@@ -29,6 +29,8 @@ export interface Engine {
    * event loop.
    */
   stream(statement: EngineStatement): AsyncGenerator<Uint8Array, void>;
+  /** How many writes to files have failed since it was opened; most of them are reported nowhere else. */
+  failedWrites(): Promise<number>;
   /** Resolves when everything that still ran has ended and the engine has let go of its folder. */
   close(): Promise<void>;
 }
@@ -51,6 +53,10 @@ export class EngineError extends Error {
 const abortedCode = 236;
 const unknownCode = 1002;
 
+/** No row as long as there are none. */
+const failedWritesQuery =
+  "SELECT value FROM system.events WHERE event = 'WriteBufferFromFileDescriptorWriteFailed'";
+
 /** Well below the engine's default, in characters of up to four bytes each. */
 const plainPreambleLengthMax = 50_000;
 
@@ -60,9 +66,8 @@ const cancelAgainMs = 200;
 /**
  * Opens the engine on a folder, which one process at a time may do, with a configuration file.
  *
- * Each statement gets a session of its own (0.4 ms): a setting, a parameter or a temporary table cannot
- * outlive it, and
- * sessions run side by side. The first session only keeps the engine open.
+ * Each statement gets a session of its own (0.4 ms): a setting, a parameter or a temporary table cannot outlive it, and
+ * sessions run side by side. The first session keeps the engine open, and asks for its failed writes.
  * @throws EngineError when the folder is in use or cannot be read.
  */
 export function openEngine(path: string, configPath: string): Engine {
@@ -114,6 +119,12 @@ export function openEngine(path: string, configPath: string): Engine {
         chunks?.cancel();
         finish();
       }
+    },
+    failedWrites: async () => {
+      const rows = await anchor.queryAsync(failedWritesQuery, { format: "TabSeparated" }).catch((thrown) => {
+        throw engineError(thrown);
+      });
+      return Number(Buffer.from(rows.bytes()).toString());
     },
     close: async () => {
       await drainPending();

@@ -1,12 +1,13 @@
-// How the embedded ClickHouse runs what a request asks for: data goes to a file, answers come back whole or
-// in pieces.
+// How the embedded ClickHouse runs what a request asks for: data goes to a file, answers come back whole or in pieces.
 // Never lets a statement name a file outside its own folder.
 
-import { createWriteStream, mkdirSync, realpathSync, rmSync, statSync } from "node:fs";
+import { createWriteStream, mkdirSync, realpathSync, rmSync, statSync, statfsSync } from "node:fs";
 import { join, sep } from "node:path";
 import { Readable } from "node:stream";
 import { pipeline } from "node:stream/promises";
 import type { Engine, EngineStatement } from "./chdb.ts";
+import { DiskCheck } from "./disk_check.ts";
+import { chdbServerLimits } from "./limits.ts";
 import { type EngineRequest, ServerError, readBounded } from "./request.ts";
 import { AnswerListener } from "./stream.ts";
 import {
@@ -45,10 +46,12 @@ export class Runner {
   readonly #dataDir: string;
   readonly #inDir: string;
   readonly #listener = new AnswerListener();
+  readonly #disk: DiskCheck;
 
   /** `dataDir` is the one folder statements may name files of; bodies rest in `clickhouse-in` inside it. */
   constructor(engine: Engine, dataDir: string) {
     this.#engine = engine;
+    this.#disk = new DiskCheck(engine);
     this.#dataDir = realpathSync(dataDir);
     this.#inDir = join(this.#dataDir, "clickhouse-in");
     // What an earlier life left behind was never acknowledged.
@@ -56,8 +59,25 @@ export class Runner {
     mkdirSync(this.#inDir, { mode: 0o700 });
   }
 
-  /** @throws FrontError and EngineError, as ClickHouse would refuse. */
-  async run(ask: EngineRequest, abort: AbortSignal): Promise<EngineAnswer> {
+  /** To be awaited before the first statement. */
+  start(): Promise<void> {
+    return this.#disk.start();
+  }
+
+  /** @throws ServerError and EngineError, as ClickHouse would refuse. */
+  run(ask: EngineRequest, abort: AbortSignal): Promise<EngineAnswer> {
+    const verb = /^\s*(\w+)/.exec(ask.text)?.[1];
+    const isRead = verb !== undefined && readingVerbs.has(verb.toUpperCase());
+    return this.#disk.run(isRead, () => this.#run(ask, abort));
+  }
+
+  /** Resolves when the engine is closed; what runs is finished first. */
+  async close(): Promise<void> {
+    this.#disk.stop();
+    await this.#engine.close();
+  }
+
+  async #run(ask: EngineRequest, abort: AbortSignal): Promise<EngineAnswer> {
     const insert = insertOf(ask.text);
     if (insert?.file !== undefined) return this.#insertFile(ask, insert.file);
     if (insert?.format !== undefined && takesData(ask, insert)) return this.#insertData(ask, insert);
@@ -65,6 +85,7 @@ export class Runner {
     const text = onlyStatement(rest ? `${ask.text}\n${rest}` : ask.text);
     const shape = shapeOf(text);
     if (shape.outfile) throw new ServerError(48, "NOT_IMPLEMENTED", "INTO OUTFILE is not allowed");
+    if (definingVerbs.has(shape.verb) && !roomless.test(text)) this.#checkRoom();
     const format = shape.format ?? ask.format;
     const reads = readingVerbs.has(shape.verb);
     // An INSERT whose client left goes on, as in ClickHouse: the client will read back what became of it.
@@ -102,10 +123,14 @@ export class Runner {
     }
   }
 
-  /**
-   * The engine takes a missing file, or one whose name looks like a pattern, for no rows, and reports
-   * success.
-   */
+  /** A definition that is cut by a full disk keeps the engine from ever starting again. */
+  #checkRoom(): void {
+    const { bavail, bsize } = statfsSync(this.#dataDir);
+    if (bavail * bsize >= chdbServerLimits.definitionRoomBytes) return;
+    throw new ServerError(243, "NOT_ENOUGH_SPACE", "The disk has no room for a change of a table");
+  }
+
+  /** The engine takes a missing file, or one whose name looks like a pattern, for no rows, and reports success. */
   #checkFile(path: string): void {
     const refuse = (reason: string): never => {
       throw new ServerError(107, "FILE_DOESNT_EXIST", `FROM INFILE: ${reason}`);
@@ -139,6 +164,12 @@ const readingVerbs: ReadonlySet<string> = new Set([
   "EXISTS",
   "",
 ]);
+
+/** What these say is written into files of its own, beside the parts. */
+const definingVerbs: ReadonlySet<string> = new Set(["CREATE", "ALTER", "DELETE", "UPDATE"]);
+
+/** Asked at each start, where it writes nothing; and what makes room. */
+const roomless = /^\s*(CREATE (DATABASE|TABLE) IF NOT EXISTS|ALTER TABLE \w+ DROP PARTITION)/i;
 
 const nothing = new Uint8Array(0);
 

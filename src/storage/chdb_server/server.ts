@@ -1,13 +1,10 @@
-// The embedded ClickHouse: the engine behind ClickHouse's HTTP interface, as a process of its own on the
-// loopback device.
-// Never outlives the process that started it, and never listens on any other device.
+// The embedded ClickHouse: the engine behind ClickHouse's HTTP interface, as a process of its own on the loopback
+// device. Never outlives the process that started it, and never listens on any other device.
 //
 //   bun src/storage/chdb_server/server.ts --data-dir DIR [--port N] [--faults] [--nice STEPS]
 //
-// Its first line on standard input is the password; the end of standard input ends it. When it listens it
-// prints
-// {"port":N} on standard output. --password P instead of standard input makes it stand alone, as a remote
-// store.
+// Its first line on standard input is the password; the end of standard input ends it. When it listens it prints
+// {"port":N} on standard output. --password P instead of standard input makes it stand alone, as a remote store.
 
 import { existsSync, readFileSync, readdirSync, writeFileSync } from "node:fs";
 import { type IncomingMessage, type Server, type ServerResponse, createServer } from "node:http";
@@ -21,7 +18,7 @@ import { storageLimits } from "../limits.ts";
 import { reasonOf } from "../../core/log.ts";
 import { memoryHere } from "../../core/machine.ts";
 import { Semaphore } from "../../work/semaphore.ts";
-import { type Engine, EngineError, openEngine } from "./chdb.ts";
+import { EngineError, openEngine } from "./chdb.ts";
 import { engineBounds, writeEngineConfig } from "../embedded/engine_config.ts";
 import { cutOff, sendAnswer, sendError } from "./answer.ts";
 import { ServerError, knows, readAsk, readBounded } from "./request.ts";
@@ -29,7 +26,6 @@ import { type ServerFault, Faults, readFault } from "./fault.ts";
 import { Runner } from "./run.ts";
 
 class Front {
-  readonly #engine: Engine;
   readonly #runner: Runner;
   readonly #password: string;
   readonly #faults: Faults | undefined;
@@ -46,19 +42,19 @@ class Front {
     this.#faults = faults ? new Faults() : undefined;
     const config = `${dataDir}/clickhouse.xml`;
     writeEngineConfig(config, engineBounds(memoryHere()));
-    this.#engine = openEngine(`${dataDir}/clickhouse`, config);
-    this.#runner = new Runner(this.#engine, dataDir);
+    this.#runner = new Runner(openEngine(`${dataDir}/clickhouse`, config), dataDir);
     this.#server = createServer((request, response) => void this.#serve(request, response));
     // A statement may be silent for as long as its client cares to wait.
     this.#server.requestTimeout = 0;
     this.#server.timeout = 0;
   }
 
-  listen(port: number): Promise<number> {
+  async listen(port: number): Promise<number> {
+    await this.#runner.start();
     const { promise, resolve, reject } = Promise.withResolvers<number>();
     this.#server.once("error", reject);
     this.#server.listen(port, "127.0.0.1", () => resolve((this.#server.address() as AddressInfo).port));
-    return promise;
+    return await promise;
   }
 
   /** Ends with the engine closed, so that its folder can be opened again; what runs is finished first. */
@@ -66,7 +62,7 @@ class Front {
     if (this.#closing) return;
     this.#closing = true;
     this.#server.close();
-    await this.#engine.close();
+    await this.#runner.close();
   }
 
   async #serve(request: IncomingMessage, response: ServerResponse): Promise<void> {

@@ -1,14 +1,14 @@
-// E-mail addresses as a target_value lists them. Never takes one that could end a header or begin another.
+// The e-mail addresses of a target_value. An address that could break a mail header is not valid.
 
-/** What stands between the commas, trimmed, each once. */
+/** The addresses between the commas, trimmed, without duplicates; they are not checked. */
 export function addressesIn(value: string): string[] {
   const named = value.split(",").map((one) => one.trim());
   return [...new Set(named.filter(Boolean))];
 }
 
 /**
- * An address that can be written to: one at sign, no blanks, controls, quotes, brackets or separators, a domain of
- * labels. Comments, quoted locals and literal domains of the standard are refused: nobody has one.
+ * Whether the text is an address: one at sign, no blanks, controls, quotes, brackets or separators, a domain of labels.
+ * The comments, quoted local parts and literal domains of RFC 5322 are refused, since real addresses have none.
  */
 export function isAddress(text: string): boolean {
   if (text.length > 254) return false;
@@ -23,7 +23,7 @@ function isLocal(local: string): boolean {
   return /^[\p{L}\p{N}!#$%&'*+/=?^_`{|}~.-]+$/u.test(local) && !/^\.|\.$|\.\./.test(local);
 }
 
-/** The list without one address; empty when it was the only one. */
+/** The list without one address; empty when it was the only one. Upper and lower case are equal. */
 export function withoutAddress(value: string, address: string): string {
   return addressesIn(value)
     .filter((one) => one.toLowerCase() !== address.toLowerCase())

@@ -1,20 +1,20 @@
-// Why something did not arrive, as the deliverer needs to know it. Never a reason to send twice.
+// Why a message was not delivered, and whether it may be sent again.
 
 /**
- * - `refused`: said no for good.
- * - `again`: certainly not taken; another try may be.
- * - `doubt`: it may have been taken, so it is not sent again.
+ * - `refused`: the other side will not accept it.
+ * - `again`: it was not accepted, and a retry may succeed.
+ * - `doubt`: it may have been accepted, so it is not sent again.
  */
-export type DeliveryFate = "refused" | "again" | "doubt";
+type DeliveryFate = "refused" | "again" | "doubt";
 
 export class DeliveryError extends Error {
   readonly fate: DeliveryFate;
-  /** Whose mistake it is: only the target's count towards disabling a subscription. */
+  /** Who has to correct it. Only failures of the target count towards disabling a subscription. */
   readonly blame: "target" | "server";
 
   constructor(message: string, fate: DeliveryFate, blame: "target" | "server") {
     super(message);
-    this.name = "Undelivered";
+    this.name = "DeliveryError";
     this.fate = fate;
     this.blame = blame;
   }

@@ -1,20 +1,19 @@
-// A report as an email: HTML for most, plain text for the rest. Everything a user wrote is escaped; nothing here
-// opens a connection.
+// A report as an email, in HTML and in plain text. All text from users is escaped.
 
 import { chartWidth, chartWords } from "../report/chart.ts";
 import type { Cell, Figure, Report, Section, Table } from "../report/model.ts";
 import { changeOf, numberText } from "../report/numbers.ts";
 
-export interface EmailLinks {
-  /** The report as a page; undefined on that page. */
+interface EmailLinks {
+  /** The URL of the report as a page; undefined on that page itself. */
   view?: string | undefined;
-  /** Takes the reader off the list; undefined for a page that anybody may read. */
+  /** The URL that unsubscribes the recipient; undefined on the page, which anybody may read. */
   unsubscribe?: string | undefined;
-  /** Where the chart of the i-th section is; undefined where there is none. */
+  /** The URL of the chart of the i-th section; undefined when it has none. */
   chart(i: number): string | undefined;
 }
 
-/** One line, whatever was written: a subject must not begin another header. */
+/** The text on one line: a newline in a subject would begin another header. */
 export function lineOf(text: string): string {
   // oxlint-disable-next-line no-control-regex
   return text.replace(/[\x00-\x20\x7f-\xa0\u2028\u2029]+/g, " ").trim();
@@ -26,7 +25,7 @@ export function subjectOf({ title, day }: Report, test: boolean): string {
 
 const sans = "font-family:-apple-system,'Segoe UI',Roboto,Helvetica,Arial,sans-serif";
 
-/** A table for layout, styles in every tag: what mail clients agree on. */
+/** The HTML: tables for layout and styles in every tag, since mail clients support little else. */
 export function emailHtml(report: Report, links: EmailLinks): string {
   const { title, subject, summary, day, invite, sections, more } = report;
   const about = title === subject ? "" : `${esc(subject)} · `;
@@ -143,7 +142,7 @@ function tableHtml({ columns, rows, more }: Table): string {
   );
 }
 
-/** For who reads emails as text: columns stand under each other. */
+/** The plain text, with tables in aligned columns. */
 export function emailText(report: Report, links: EmailLinks): string {
   const { title, subject, summary, day, invite, sections, more } = report;
   const named = (section: Section): boolean => sections.length > 1 || title !== section.name;
@@ -202,7 +201,7 @@ function cellText(cell: Cell | undefined): string {
   return typeof cell === "number" ? numberText(cell) : (cell ?? "");
 }
 
-/** Numbers, shares and times stand at the right. */
+/** Numbers, percentages and durations are aligned to the right. */
 function isNumeric(cell: Cell | undefined): boolean {
   return typeof cell === "number" || (typeof cell === "string" && /^[\d.,]+ ?(%|s|min|h|d)?$|^$/.test(cell));
 }
@@ -214,7 +213,7 @@ function plainLines(text: string): string {
     .join("\n");
 }
 
-/** Mail clients read controls in their own ways: they are left out. */
+/** Escapes HTML. Control characters are removed, since mail clients treat them differently. */
 function esc(text: string): string {
   // oxlint-disable-next-line no-control-regex
   return Bun.escapeHTML(text.toWellFormed().replace(/[\x00-\x08\x0b\x0c\x0e-\x1f\x7f]/g, ""));

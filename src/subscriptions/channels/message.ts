@@ -1,11 +1,11 @@
-// A report as JSON: for a program that listens, and for Slack. Never opens a connection.
+// A report as the JSON of a webhook and of a Slack message.
 
 import { chartWords } from "../report/chart.ts";
 import type { Report, Section } from "../report/model.ts";
 import { changeOf, numberText } from "../report/numbers.ts";
 import { lineOf } from "./email.ts";
 
-export interface MessageFacts {
+interface MessageFacts {
   delivery_id: number;
   delivery_uuid: string;
   subscription_id: number;
@@ -17,7 +17,7 @@ export interface MessageFacts {
   view_url: string;
 }
 
-/** What a webhook is sent. Pictures are base64, so that a listener needs no way back to this server. */
+/** The body for a webhook. Pictures are base64, so that the receiver needs no access to this server. */
 export function webhookBody(
   report: Report,
   facts: MessageFacts,
@@ -57,10 +57,10 @@ type Block =
   | { type: "image"; image_url: string; alt_text: string }
   | { type: "divider" };
 
-/** Slack's own bounds: characters of a header, of a text, of an alternative text; blocks of a message. */
+/** Slack's limits: characters of a header, a text and an alternative text; blocks of a message. */
 const slack = { header: 150, text: 3000, alternative: 2000, blocks: 50 };
 
-/** What a Slack incoming webhook is sent. Slack fetches pictures itself, so they are links. */
+/** The body for a Slack incoming webhook. Slack fetches pictures, so they are URLs. */
 export function slackBody(
   report: Report,
   viewUrl: string,
@@ -113,7 +113,7 @@ function context(text: string): Block {
   return { type: "context", elements: [{ type: "mrkdwn", text: cut(text, slack.text) }] };
 }
 
-/** Slack's three emails that mean something: without them no mention, link or channel can be forged. */
+/** Escapes the three characters of Slack's markup, so that a text cannot contain a mention or a link. */
 function slackText(text: string): string {
   return text.replaceAll("&", "&amp;").replaceAll("<", "&lt;").replaceAll(">", "&gt;");
 }

@@ -1,5 +1,5 @@
-// Letters by SMTP: the one file that knows the mail library. Never hands an email over twice, not even by itself:
-// what breaks after the first byte of an email is in doubt.
+// Emails by SMTP; the only file that knows the mail library. An email is not sent twice: a failure after its first
+// byte is in doubt, so the library's own pool, which would send it again, is not used.
 
 import { Readable } from "node:stream";
 import MailComposer from "nodemailer/lib/mail-composer";
@@ -7,37 +7,37 @@ import { parseConnectionUrl } from "nodemailer/lib/shared";
 import SMTPConnection from "nodemailer/lib/smtp-connection";
 import { withinMs } from "../../core/deadline.ts";
 import { foreignText, secretsInUrl } from "../../core/foreign_text.ts";
-import { channelLimits } from "./limits.ts";
-import { subscriptionLimits } from "../limits.ts";
 import { reasonOf } from "../../core/log.ts";
+import { subscriptionLimits } from "../limits.ts";
 import { isAddress } from "./address_list.ts";
 import { DeliveryError } from "./delivery_error.ts";
+import { channelLimits } from "./limits.ts";
 
 export interface Email {
   to: string;
   subject: string;
   text: string;
   html: string;
-  /** Shown inside the HTML as `cid:<cid>`. */
+  /** The HTML refers to each as `cid:<cid>`. */
   pictures: { cid: string; png: Uint8Array }[];
-  /** Unique, and the same for every attempt: what mail servers tell repetitions by. */
+  /** The Message-ID: the same in every attempt, so that mail servers recognize duplicates. */
   id: string;
   unsubscribe: string;
 }
 
 export interface Mail {
   /**
-   * Resolves when the server has taken the email.
-   * @throws Undelivered
+   * Resolves when the mail server has accepted the email.
+   * @throws DeliveryError
    */
   send(email: Email): Promise<void>;
   close(): void;
 }
 
-export interface MailOptions {
+interface MailOptions {
   /** smtp:// or smtps://, with user and password; undefined when there is no server. */
   smtpUrl: string | undefined;
-  /** Who writes: an address, or a name and an address. */
+  /** The sender: an address, or a name and an address. */
   from: string | undefined;
 }
 
@@ -51,8 +51,8 @@ export function openMail({ smtpUrl, from }: MailOptions): Mail {
       const { message, sender } = await compose(email, from);
       const used = idle.pop();
       try {
-        if (used && (await handOver(used, idle, message, sender, email.to, true)) === "sent") return;
-        await handOver(await connect(options), idle, message, sender, email.to, false);
+        if (used && (await transmit(used, idle, message, sender, email.to, true)) === "sent") return;
+        await transmit(await connect(options), idle, message, sender, email.to, false);
       } catch (thrown) {
         throw withoutLogin(thrown, options, smtpUrl ?? "");
       }
@@ -63,7 +63,7 @@ export function openMail({ smtpUrl, from }: MailOptions): Mail {
   };
 }
 
-/** What the mail server said, without what it was told of us. */
+/** The error without the user and the password, which the mail server may have repeated. */
 function withoutLogin(thrown: unknown, { auth }: ConnectionOptions, smtpUrl: string): unknown {
   if (!(thrown instanceof DeliveryError)) return thrown;
   const secrets = [auth?.user ?? "", auth?.pass ?? "", ...secretsInUrl(smtpUrl)];
@@ -87,7 +87,7 @@ function optionsOf(smtpUrl: string): ConnectionOptions {
   const given = parseConnectionUrl(smtpUrl) as ConnectionOptions;
   const own = /^(localhost|127\.\d+\.\d+\.\d+|\[?::1\]?)$/i.test(given?.host ?? "");
   return {
-    // A certificate proves nothing on the way to this very machine.
+    // Mail servers on the same machine usually have no valid certificate, and need none.
     ...(own && { tls: { rejectUnauthorized: false } }),
     ...given,
     connectionTimeout: channelLimits.smtpConnectMsMax,
@@ -125,12 +125,12 @@ async function compose(email: Email, from: string): Promise<{ message: Buffer; s
   const node = composer.compile();
   const sender = node.getEnvelope().from;
   if (typeof sender !== "string" || sender === "") {
-    throw new DeliveryError("EMAIL_FROM holds no e-mail address.", "refused", "server");
+    throw new DeliveryError("EMAIL_FROM contains no e-mail address.", "refused", "server");
   }
   return { message: await node.build(), sender };
 }
 
-/** @throws Undelivered `again`: nothing was sent yet. */
+/** @throws DeliveryError `again`: nothing was sent yet. */
 async function connect(options: ConnectionOptions): Promise<SMTPConnection> {
   const connection = new SMTPConnection(options);
   const { promise, resolve, reject } = Promise.withResolvers<void>();
@@ -150,10 +150,10 @@ async function connect(options: ConnectionOptions): Promise<SMTPConnection> {
 }
 
 /**
- * `gone`: a connection that had been used was closed meanwhile, before it took anything.
- * @throws Undelivered
+ * Sends one email over the connection. `gone`: an idle connection had been closed before it accepted anything.
+ * @throws DeliveryError
  */
-async function handOver(
+async function transmit(
   connection: SMTPConnection,
   idle: SMTPConnection[],
   message: Buffer,
@@ -163,7 +163,7 @@ async function handOver(
 ): Promise<"sent" | "gone"> {
   let begun = false;
   const { promise, resolve, reject } = Promise.withResolvers<void>();
-  // Read only once the server has said that it takes the email.
+  // Read only after the server has accepted the envelope.
   const stream = new Readable({
     read() {
       begun = true;
@@ -185,15 +185,15 @@ async function handOver(
     throw deliveryError(thrown, begun);
   }
   connection.removeAllListeners("end");
-  keep(connection, idle);
+  keepIdle(connection, idle);
   return "sent";
 }
 
-/** For the next email, if that comes soon. */
-function keep(connection: SMTPConnection, idle: SMTPConnection[]): void {
+/** Keeps the connection for another email for smtpIdleMs. */
+function keepIdle(connection: SMTPConnection, idle: SMTPConnection[]): void {
   const drop = (): void => {
-    const place = idle.indexOf(connection);
-    if (place >= 0) idle.splice(place, 1);
+    const index = idle.indexOf(connection);
+    if (index >= 0) idle.splice(index, 1);
   };
   connection.removeAllListeners("error");
   connection.on("error", drop);
@@ -206,7 +206,7 @@ function keep(connection: SMTPConnection, idle: SMTPConnection[]): void {
   }, channelLimits.smtpIdleMs).unref();
 }
 
-/** The server's three digits; undefined when it said nothing. */
+/** The server's reply code; undefined when there was no reply. */
 function codeOf(thrown: unknown): number | undefined {
   const code = thrown instanceof Error && "responseCode" in thrown ? thrown.responseCode : undefined;
   return typeof code === "number" && code >= 400 ? code : undefined;
@@ -221,7 +221,7 @@ function deliveryError(thrown: unknown, begun: boolean): DeliveryError {
     return new DeliveryError(detail, "doubt", "server");
   }
   const command = thrown instanceof Error && "command" in thrown ? thrown.command : undefined;
-  // A server that wants no emails from us would say so to every address.
+  // These are refusals of this sender, whatever the recipient.
   const blame = command === "MAIL FROM" || command === "API" ? "server" : "target";
   return new DeliveryError(`The mail server refused: ${reason}`, code >= 500 ? "refused" : "again", blame);
 }

@@ -1,25 +1,25 @@
-// JSON to a URL that a user gave. Connects to the very address that was looked at, follows no redirect, reads no
-// more of the answer than tells what became of it.
+// Posts JSON to a URL that a user gave. It connects to the address that was checked, follows no redirects, and reads
+// only the beginning of the answer.
 
 import { request as plainRequest } from "node:http";
 import { request as tlsRequest } from "node:https";
 import { isIP } from "node:net";
 import type { Addresses } from "../../access/address.ts";
-import { channelLimits } from "./limits.ts";
 import { reasonOf } from "../../core/log.ts";
 import { DeliveryError } from "./delivery_error.ts";
+import { channelLimits } from "./limits.ts";
 
-export interface WebMessage {
+interface WebMessage {
   url: URL;
   body: Record<string, unknown>;
-  /** The same for every attempt at one delivery. */
+  /** The same in every attempt at one delivery. */
   idempotencyKey: string;
 }
 
 export interface Web {
   /**
-   * Resolves when the listener answered with a 2xx.
-   * @throws Undelivered
+   * Resolves when the receiver answered with a 2xx status.
+   * @throws DeliveryError
    */
   send(message: WebMessage): Promise<void>;
 }
@@ -40,9 +40,9 @@ export function openWeb(addresses: Addresses): Web {
   };
 }
 
-/** What an answer other than a 2xx means. Every one of them says that the message was not taken. */
+/** The error for a status other than 2xx. Each of them means that the message was not accepted. */
 function refusal(url: URL, status: number, text: string): DeliveryError {
-  const said = text.trim() ? `: ${text.trim()}` : "";
+  const detail = text.trim() ? `: ${text.trim()}` : "";
   if (status >= 300 && status < 400) {
     return new DeliveryError(
       `${url.host} answered ${status}; redirects are not followed.`,
@@ -51,19 +51,19 @@ function refusal(url: URL, status: number, text: string): DeliveryError {
     );
   }
   const again = status >= 500 || status === 408 || status === 425 || status === 429;
-  return new DeliveryError(`${url.host} answered ${status}${said}`, again ? "again" : "refused", "target");
+  return new DeliveryError(`${url.host} answered ${status}${detail}`, again ? "again" : "refused", "target");
 }
 
 interface Answer {
   status: number;
-  /** How the answer begins. */
+  /** The beginning of the body. */
   text: string;
 }
 
 function post(url: URL, address: string, body: Buffer, idempotencyKey: string): Promise<Answer> {
   const { promise, resolve, reject } = Promise.withResolvers<Answer>();
   const deadline = AbortSignal.timeout(channelLimits.webhookMsMax);
-  // From here on the listener may have seen the message.
+  // Once connected, the receiver may have read the message.
   let connected = false;
   const fail = (thrown: unknown): void => {
     const reason = deadline.aborted

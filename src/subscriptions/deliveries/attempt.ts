@@ -1,11 +1,9 @@
-// One attempt at one delivery: what to say, to whom, and what became of it. Never sends before it is written that
-// it will, and never again to a recipient of whom that was found written.
+// One attempt at one delivery: makes the report, sends it to each recipient, and returns the outcome. The state
+// "sending" is stored before every send; a recipient who is found in it is not sent to again.
 
 import type { Clock } from "../../core/clock.ts";
 import { withinMs } from "../../core/deadline.ts";
 import { foreignText, secretsInUrl, storableJson } from "../../core/foreign_text.ts";
-import { deliveryLimits } from "./limits.ts";
-import { subscriptionLimits } from "../limits.ts";
 import { type Log, reasonOf } from "../../core/log.ts";
 import { isoOf } from "../../http/fields/field_time.ts";
 import type { Postgres } from "../../storage/postgres/postgres.ts";
@@ -15,38 +13,41 @@ import { slackBody, webhookBody } from "../channels/message.ts";
 import type { Mail } from "../channels/smtp.ts";
 import { DeliveryError } from "../channels/delivery_error.ts";
 import type { Web } from "../channels/web.ts";
+import { subscriptionLimits } from "../limits.ts";
 import type { Links } from "../links/links.ts";
 import { webUrlOf } from "../model.ts";
 import { chartSvg } from "../report/chart.ts";
 import type { Report } from "../report/model.ts";
 import type { Pictures } from "../report/png.ts";
-import { type InsightReader, makeReport, NothingToSend } from "../report/report.ts";
-import { type ClaimedDelivery, type End, noteSending, type Recipient } from "./store.ts";
+import { type ReportReader, makeReport, NothingToSend } from "../report/report.ts";
+import { deliveryLimits } from "./limits.ts";
+import { type AttemptEnd, type ClaimedDelivery, recordSending, type Recipient } from "./store.ts";
 
 export interface AttemptParts {
   sql: Postgres;
   clock: Clock;
   log: Log;
-  reader: InsightReader;
+  reader: ReportReader;
   pictures: Pictures;
   links: Links;
   mail: Mail;
   web: Web;
-  /** Resolves when the next email may be written. */
-  pace: () => Promise<void>;
-  /** Whether the server is stopping: then nothing further is sent. */
+  /** Resolves when the next message may be composed. */
+  throttle: () => Promise<void>;
+  /** Whether the server is stopping: then nothing more is sent. */
   isClosing: () => boolean;
 }
 
-/**
- * `lost`: the delivery is no longer this process's, and nothing of the attempt is to be written. `stopped`: the
- * server stops before everybody was written to.
- */
-export type Attempted =
-  End | { status: "lost" } | { status: "stopped"; recipients: Record<string, Recipient> };
+/** `lost`: the claim was lost, and nothing may be stored. `stopped`: the server stops before all messages are sent. */
+type AttemptOutcome =
+  AttemptEnd | { status: "lost" } | { status: "stopped"; recipients: Record<string, Recipient> };
 
-export async function attempt(parts: AttemptParts, delivery: ClaimedDelivery): Promise<Attempted> {
-  const recipients = settled(delivery.recipients);
+/** Attempts a claimed delivery once. Failures of single recipients are in the result. */
+export async function attemptDelivery(
+  parts: AttemptParts,
+  delivery: ClaimedDelivery,
+): Promise<AttemptOutcome> {
+  const recipients = withInterrupted(delivery.recipients);
   const open = targetsOf(delivery).filter((target) => isOpen(recipients[target]));
   if (delivery.deleted) return ended(parts, delivery, recipients, fatal("The subscription was deleted."));
   if (delivery.attempts > attemptsMax) {
@@ -61,23 +62,23 @@ export async function attempt(parts: AttemptParts, delivery: ClaimedDelivery): P
     return ended(parts, delivery, recipients, readFailure(thrown));
   }
   for (const target of open) {
-    await parts.pace();
+    await parts.throttle();
     if (parts.isClosing()) return { status: "stopped", recipients };
     recipients[target] = { state: "sending" };
     const now = parts.clock.now();
-    const held = { now: new Date(now), until: new Date(now + deliveryLimits.deliveryClaimMs) };
-    const mine = await noteSending(parts.sql, delivery, { report: content.report, recipients, ...held });
+    const claim = { now: new Date(now), until: new Date(now + deliveryLimits.deliveryClaimMs) };
+    const mine = await recordSending(parts.sql, delivery, { report: content.report, recipients, ...claim });
     if (!mine) return { status: "lost" };
     recipients[target] = await outcomeOf(send(parts, delivery, content, target), target);
   }
   return ended(parts, delivery, recipients, undefined);
 }
 
-/** One that ends in good order is the last there is; more are made only of what broke off. */
+/** More attempts are made only of a delivery whose attempts were interrupted, for example by a crash. */
 const attemptsMax = deliveryLimits.deliveryRetriesMs.length + 1;
 
-/** What was being sent when its process ended is in doubt from now on. */
-function settled(found: Record<string, Recipient>): Record<string, Recipient> {
+/** Turns `sending` into `doubt`: the process ended during that send. */
+function withInterrupted(found: Record<string, Recipient>): Record<string, Recipient> {
   const error = "The server ended while sending; it may have arrived, so it is not sent again.";
   const doubt: Recipient = { state: "doubt", error, blame: "server" };
   return Object.fromEntries(
@@ -99,7 +100,7 @@ function fatal(error: string): Recipient {
 
 function readFailure(thrown: unknown): Recipient {
   if (thrown instanceof NothingToSend) return fatal(thrown.message);
-  const error = shown(`The report cannot be made: ${reasonOf(thrown)}`, "");
+  const error = errorOf(`The report cannot be made: ${reasonOf(thrown)}`, "");
   return { state: "again", error, blame: "server" };
 }
 
@@ -186,8 +187,8 @@ async function sendEmail(
   });
 }
 
-/** A failure as its record and its subscriber are told: without what of the target's address is secret. */
-function shown(message: string, target: string): string {
+/** An error text that can be stored and shown: without the secrets of the target's URL. */
+function errorOf(message: string, target: string): string {
   return foreignText(message, {
     secrets: secretsInUrl(target),
     charsMax: subscriptionLimits.deliveryErrorCharsMax,
@@ -200,21 +201,21 @@ async function outcomeOf(sending: Promise<void>, target: string): Promise<Recipi
     return { state: "sent" };
   } catch (thrown) {
     if (thrown instanceof DeliveryError) {
-      return { state: thrown.fate, error: shown(thrown.message, target), blame: thrown.blame };
+      return { state: thrown.fate, error: errorOf(thrown.message, target), blame: thrown.blame };
     }
-    // Nobody can say how far it came.
-    const error = shown(`Sending failed: ${reasonOf(thrown)}`, target);
+    // An unexpected error: it is not known whether the message was sent.
+    const error = errorOf(`Sending failed: ${reasonOf(thrown)}`, target);
     return { state: "doubt", error, blame: "server" };
   }
 }
 
-/** `whole`: what befell the delivery before anybody was written to. */
+/** `whole`: a failure of the delivery before any message was sent. */
 function ended(
   { clock }: AttemptParts,
   delivery: ClaimedDelivery,
   recipients: Record<string, Recipient>,
   whole: Recipient | undefined,
-): End {
+): AttemptEnd {
   const now = clock.now();
   const all = Object.entries(recipients);
   const sent = all.some(([, { state }]) => state === "sent");

@@ -1,27 +1,27 @@
 // Bounds of deliveries, with their units and reasons.
 
 export const deliveryLimits = {
-  /** How often the end of an attempt is written when the store fails, and the pause in ms, which grows. */
+  /** How often writing the end of an attempt is tried, and the pause between in ms, times the number of tries. */
   deliveryEndTriesMax: 4,
   deliveryEndRetryMs: 250,
-  /** How often what is due is looked for, in ms: scheduled work starts within ten seconds. */
+  /** The time between two looks for due subscriptions, in ms: deliveries must start within ten seconds. */
   deliveryLookMs: 1000,
-  /** Subscriptions that fall due in one transaction. */
+  /** Subscriptions that one transaction turns into deliveries. */
   dueAtOnceMax: 200,
-  /** Deliveries under way at once in one process: they mostly wait for others' servers. */
+  /** Attempts at the same time in one process: they mostly wait for other servers. */
   deliveriesAtOnceMax: 16,
-  /** How long what was read for one delivery serves others of the same insight, in ms. */
+  /** How long a result that was read for one delivery is used for others of the same insight, in ms. */
   deliveryReadAgeMs: 30_000,
-  /** What was read and is kept so. */
+  /** Results that are cached for that. */
   deliveryReadsKeptMax: 100,
-  /** How long reading what a delivery says may take, in ms: a dashboard of ten heavy insights, in a queue. */
+  /** How long making one report may take, in ms: a dashboard of ten heavy insights that wait for each other. */
   reportMsMax: 300_000,
-  /** How long a delivery is one process's alone unless that says so again, in ms; longer than any send. */
+  /** How long a process's claim on a delivery holds unless it is extended, in ms; longer than any send. */
   deliveryClaimMs: 60_000,
-  /** The waits between attempts at one delivery, in ms, each give or take a fifth; then it has failed. */
+  /** The waits between attempts at one delivery, in ms, each ± 20 %; after the last one it has failed. */
   deliveryRetriesMs: [10_000, 60_000, 300_000, 1_200_000, 3_600_000],
-  /** Scheduled deliveries that may fail in a row through the target's fault before a subscription is disabled. */
+  /** Consecutive failures of scheduled deliveries, caused by the target, that disable a subscription. */
   deliveryFailuresMax: 5,
-  /** Deliveries of one subscription that are remembered: three months of daily ones. */
+  /** Deliveries of one subscription that are kept: three months of daily ones. */
   deliveriesKeptMax: 100,
 };

@@ -1,40 +1,39 @@
-// Reads insights for deliveries a few at a time, and once for all who subscribe to the same. Never keeps an answer
-// for long.
+// Reads insights for deliveries: a few at a time, and once for all subscriptions to the same insight, by a short cache.
 
 import type { Clock } from "../../core/clock.ts";
-import { deliveryLimits } from "./limits.ts";
 import type { Semaphore } from "../../work/semaphore.ts";
-import type { InsightReader } from "../report/report.ts";
+import type { ReportReader } from "../report/report.ts";
+import { deliveryLimits } from "./limits.ts";
 
-interface Kept {
+interface CachedAnswer {
   at: number;
   answer: Promise<unknown>;
 }
 
-/** `places`: who may be at such work at once. */
-export function sharedReader(reader: InsightReader, places: Semaphore, clock: Clock): InsightReader {
-  const never = new AbortController().signal;
-  const kept = new Map<string, Kept>();
+/** `semaphore`: bounds how many reads run at the same time. */
+export function sharedReader(reader: ReportReader, semaphore: Semaphore, clock: Clock): ReportReader {
+  const neverAborts = new AbortController().signal;
+  const cache = new Map<string, CachedAnswer>();
   const shared = <Answer>(project_id: number, key: string, read: () => Promise<Answer>): Promise<Answer> => {
-    const known = kept.get(key);
+    const known = cache.get(key);
     const now = clock.elapsed();
     if (known && now - known.at < deliveryLimits.deliveryReadAgeMs) return known.answer as Promise<Answer>;
-    const answer = placed(project_id, read);
-    kept.delete(key);
-    kept.set(key, { at: now, answer });
-    // A failure serves nobody else.
-    answer.catch(() => kept.delete(key));
-    const [oldest] = kept.keys();
-    if (kept.size > deliveryLimits.deliveryReadsKeptMax && oldest !== undefined) kept.delete(oldest);
+    const answer = withinBound(project_id, read);
+    cache.delete(key);
+    cache.set(key, { at: now, answer });
+    // Failures are not cached.
+    answer.catch(() => cache.delete(key));
+    const [oldest] = cache.keys();
+    if (cache.size > deliveryLimits.deliveryReadsKeptMax && oldest !== undefined) cache.delete(oldest);
     return answer;
   };
-  const placed = async <Answer>(project_id: number, read: () => Promise<Answer>): Promise<Answer> => {
-    const leave = await places.enter(never, project_id);
-    if (!leave) throw new Error("too many insights are being read");
+  const withinBound = async <Answer>(project_id: number, read: () => Promise<Answer>): Promise<Answer> => {
+    const release = await semaphore.enter(neverAborts, project_id);
+    if (!release) throw new Error("too many insights are being read");
     try {
       return await read();
     } finally {
-      leave();
+      release();
     }
   };
   return {

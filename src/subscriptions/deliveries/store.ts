@@ -1,13 +1,12 @@
-// Where deliveries rest while they are under way. Every write names its claim, so that a process that was thought
-// dead changes nothing any more.
+// The SQL of deliveries. Every write is conditional on its claim: a process whose claim expired changes nothing.
 
 import { newUuid } from "../../core/id.ts";
-import { deliveryLimits } from "./limits.ts";
 import { limits } from "../../core/limits.ts";
 import type { Postgres } from "../../storage/postgres/postgres.ts";
 import type { TargetType } from "../model.ts";
 import type { Report } from "../report/model.ts";
 import type { Schedule } from "../schedule.ts";
+import { deliveryLimits } from "./limits.ts";
 
 export interface DueSubscription extends Schedule {
   id: number;
@@ -15,10 +14,10 @@ export interface DueSubscription extends Schedule {
 }
 
 /**
- * Turns subscriptions that are due by `now` into deliveries, and moves their dates on to what `next` says, all in
- * one transaction. How many there were; never more than deliveryLimits.dueAtOnceMax.
+ * Turns subscriptions that are due by `now` into deliveries and sets their next dates to what `next` returns, in one
+ * transaction. Resolves to how many there were, at most deliveryLimits.dueAtOnceMax.
  */
-export async function takeDue(
+export async function enqueueDue(
   sql: Postgres,
   now: Date,
   next: (due: DueSubscription) => Date | null,
@@ -51,11 +50,14 @@ export async function takeDue(
   });
 }
 
-/** What became of one recipient. `sending` is written before the send: found later, nobody knows. */
+/**
+ * The state of one recipient. `sending` is stored before the send: when a later attempt finds it, nobody knows whether
+ * the message arrived.
+ */
 export interface Recipient {
   state: "sending" | "sent" | "again" | "refused" | "doubt";
   error?: string;
-  /** Whose mistake the error is. */
+  /** Who has to correct the error. */
   blame?: "target" | "server";
 }
 
@@ -68,7 +70,7 @@ export interface ClaimedDelivery extends Pick<
   claim: string;
   due_at: Date;
   test: boolean;
-  /** This one included. */
+  /** Including this one. */
   attempts: number;
   report: Report | null;
   recipients: Record<string, Recipient>;
@@ -81,18 +83,21 @@ export interface ClaimedDelivery extends Pick<
   title: string | null;
   invite_message: string | null;
   deleted: boolean;
-  /** What the last scheduled delivery said. */
+  /** The report of the last scheduled delivery. */
   before: Report | null;
 }
 
-export interface WaitingDelivery {
+interface DueDelivery {
   id: number;
   project_id: number;
 }
 
-/** Deliveries that are due or left behind: the oldest of each project before all second ones, at most `each`. */
-export async function dueDeliveries(sql: Postgres, now: Date, each: number): Promise<WaitingDelivery[]> {
-  return await sql<WaitingDelivery[]>`
+/**
+ * Deliveries that are due and not claimed, at most `each` of a project, in rounds: the oldest of every project, then
+ * the second oldest.
+ */
+export async function dueDeliveries(sql: Postgres, now: Date, each: number): Promise<DueDelivery[]> {
+  return await sql<DueDelivery[]>`
     SELECT id, project_id
     FROM (
       SELECT d.id, s.project_id, d.next_attempt_at,
@@ -105,7 +110,7 @@ export async function dueDeliveries(sql: Postgres, now: Date, each: number): Pro
     LIMIT ${limits.claimCandidatesMax}`;
 }
 
-/** Those of the deliveries that are still nobody's, for this claimant alone until `until`. */
+/** Claims the deliveries that are still unclaimed, until `until`, and returns them. */
 export async function claimDeliveries(
   sql: Postgres,
   { now, until, ids }: { now: Date; until: Date; ids: readonly number[] },
@@ -134,10 +139,10 @@ export async function claimDeliveries(
 type Claimed = Pick<ClaimedDelivery, "id" | "claim">;
 
 /**
- * Says durably that these recipients' email is about to be sent, and holds the claim until `until`. False when the
- * delivery is no longer this claimant's: then nothing may be sent.
+ * Stores that a message is about to be sent, and extends the claim to `until`. False when the claim was lost: then
+ * nothing may be sent.
  */
-export async function noteSending(
+export async function recordSending(
   sql: Postgres,
   { id, claim }: Claimed,
   {
@@ -156,8 +161,8 @@ export async function noteSending(
   return rows.length > 0;
 }
 
-/** Holds on to deliveries that take long. */
-export async function holdClaims(
+/** Extends the claims of deliveries that take long. */
+export async function extendClaims(
   sql: Postgres,
   claimed: readonly Claimed[],
   now: Date,
@@ -172,7 +177,7 @@ export async function holdClaims(
 }
 
 /** How an attempt ended. */
-export interface End {
+export interface AttemptEnd {
   status: "delivered" | "failed" | "retrying";
   error: string | null;
   recipients: Record<string, Recipient>;
@@ -186,11 +191,11 @@ export interface End {
 const disabledNote = (times: number): string =>
   ` The subscription is disabled after ${times} failed deliveries in a row; change it to try again.`;
 
-/** Writes the end of an attempt, and what it means for the subscription. True when that is disabled by it. */
+/** Stores the end of an attempt and its effect on the subscription. True when the subscription is disabled by it. */
 export async function endAttempt(
   sql: Postgres,
   { id, claim, subscription_id, test }: Claimed & Pick<ClaimedDelivery, "subscription_id" | "test">,
-  { status, error, recipients, next_attempt_at, delivered_at, counts }: End,
+  { status, error, recipients, next_attempt_at, delivered_at, counts }: AttemptEnd,
   now: Date,
 ): Promise<boolean> {
   const failed = status === "failed" && counts && !test;
@@ -224,7 +229,7 @@ export async function endAttempt(
   return row?.disabled ?? false;
 }
 
-/** Gives back what was not brought to its end: another process, or the next start, goes on. */
+/** Releases an unfinished delivery: another process, or the next start, continues it. */
 export async function releaseDelivery(
   sql: Postgres,
   { id, claim }: Claimed,
@@ -236,7 +241,7 @@ export async function releaseDelivery(
     WHERE id = ${id} AND claim = ${claim}`;
 }
 
-/** What a delivery said; undefined when it never came to that, or is forgotten. */
+/** The report of a delivery; undefined when none was made, or it is no longer kept. */
 export async function findReport(sql: Postgres, id: number): Promise<Report | undefined> {
   const [row] = await sql<{ report: Report | null }[]>`
     SELECT report FROM subscription_deliveries WHERE id = ${id}`;

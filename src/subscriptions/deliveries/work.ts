@@ -1,37 +1,37 @@
-// The work beside requests: what falls due becomes deliveries, and deliveries are attempted, a few at a time.
-// Several processes share it; never two of them at one delivery.
+// The worker of deliveries: due subscriptions become deliveries, and deliveries are attempted, a few at a time. Several
+// processes share the work; a claim keeps each delivery to one of them.
 
-import { deliveryLimits } from "./limits.ts";
 import { limits } from "../../core/limits.ts";
-import { subscriptionLimits } from "../limits.ts";
 import { reasonOf } from "../../core/log.ts";
 import { FairShare } from "../../work/fair_share.ts";
 import { every, type Ticking } from "../../work/tick.ts";
+import { subscriptionLimits } from "../limits.ts";
 import { nextOccurrence } from "../schedule.ts";
-import { attempt, type AttemptParts } from "./attempt.ts";
+import { attemptDelivery, type AttemptParts } from "./attempt.ts";
+import { deliveryLimits } from "./limits.ts";
 import {
   claimDeliveries,
   type ClaimedDelivery,
   dueDeliveries,
   type DueSubscription,
-  type End,
+  type AttemptEnd,
   endAttempt,
-  holdClaims,
+  extendClaims,
   releaseDelivery,
-  takeDue,
+  enqueueDue,
 } from "./store.ts";
 
 export interface DeliveryCounts {
-  /** delivered, failed or retrying. */
+  /** `status`: delivered, failed or retrying. */
   ended(status: string, seconds: number): void;
   disabled(): void;
 }
 
 export interface DeliveryWork {
   start(): void;
-  /** Begins nothing further; resolves when what was being sent has its end. */
+  /** Starts nothing new; resolves when the attempts that run have ended. */
   close(): Promise<void>;
-  /** Takes what is due and begins as many attempts as there is room for. */
+  /** Turns due subscriptions into deliveries, and starts as many attempts as there is room for. */
   look(): Promise<void>;
   /** Resolves when no attempt runs. */
   rest(): Promise<void>;
@@ -46,71 +46,32 @@ export function openDeliveryWork(
   let ticking: Ticking | undefined;
   let filling: Promise<void> | undefined;
   const running = new Map<Promise<void>, ClaimedDelivery>();
-  const places = new FairShare(deliveryLimits.deliveriesAtOnceMax, limits.waitingShare);
-  let heldAt = clock.now();
+  const share = new FairShare(deliveryLimits.deliveriesAtOnceMax, limits.waitingShare);
+  let extendedAt = clock.now();
   const whole: AttemptParts = { ...parts, isClosing: () => closing };
 
-  /** Tried again when the store fails, at last without the words that may be its fault. */
-  const writeEnd = async (delivery: ClaimedDelivery, end: End): Promise<boolean> => {
-    for (let tried = 1; ; tried++) {
-      const last = tried === deliveryLimits.deliveryEndTriesMax;
-      try {
-        return await endAttempt(sql, delivery, last ? withoutWords(end) : end, new Date(clock.now()));
-      } catch (thrown) {
-        if (last) throw thrown;
-        log.warn("a delivery's end could not be written and is tried again", {
-          delivery_id: delivery.id,
-          reason: reasonOf(thrown),
-        });
-        await Bun.sleep(deliveryLimits.deliveryEndRetryMs * tried);
-      }
-    }
-  };
-
-  const one = async (delivery: ClaimedDelivery): Promise<void> => {
-    const started = clock.elapsed();
-    const end = await attempt(whole, delivery);
-    if (end.status === "stopped") return await releaseDelivery(sql, delivery, end.recipients);
-    if (end.status === "lost") {
-      log.warn("a delivery was taken over by another process", { delivery_id: delivery.id });
-      return;
-    }
-    const disabled = await writeEnd(delivery, end);
-    counts.ended(end.status, (clock.elapsed() - started) / 1000);
-    if (disabled) counts.disabled();
-    if (end.status === "failed" || disabled) {
-      const { subscription_id, project_id } = delivery;
-      log.warn("a subscription was not delivered", {
-        subscription_id,
-        project_id,
-        disabled,
-        reason: end.error,
-      });
-    }
-  };
-
-  const begin = (delivery: ClaimedDelivery): void => {
-    const mine = one(delivery)
+  const start = (delivery: ClaimedDelivery): void => {
+    const mine = runAttempt(whole, counts, delivery)
       .catch((thrown: unknown) => {
-        // Its claim runs out, and somebody goes on from what is written.
-        log.warn("an attempt at a delivery broke off", {
+        // The claim expires, and a process continues from what was stored.
+        log.warn("an attempt at a delivery was interrupted", {
           delivery_id: delivery.id,
           reason: reasonOf(thrown),
         });
       })
       .finally(() => {
         running.delete(mine);
-        places.leave(delivery.project_id);
+        share.leave(delivery.project_id);
         if (!closing) fill().catch(() => undefined);
       });
     running.set(mine, delivery);
   };
 
-  /** Begins as many as there are places for, shared out by project; false when there was nothing to begin. */
-  const beginSome = async (): Promise<boolean> => {
+  /** Starts as many attempts as there is room for, shared among projects; false when nothing was due. */
+  const startSome = async (): Promise<boolean> => {
     const now = clock.now();
-    const due = await dueDeliveries(sql, new Date(now), places.free);
-    const wanted = places.takeFor(due.map(({ id, project_id }) => ({ id, owner: project_id })));
+    const due = await dueDeliveries(sql, new Date(now), share.free);
+    const wanted = share.takeFor(due.map(({ id, project_id }) => ({ id, owner: project_id })));
     if (wanted.length === 0) return false;
     const claimed = new Map<number, ClaimedDelivery>();
     try {
@@ -118,18 +79,18 @@ export function openDeliveryWork(
       const claim = { now: new Date(now), until, ids: wanted.map(({ id }) => id) };
       for (const delivery of await claimDeliveries(sql, claim)) claimed.set(delivery.id, delivery);
     } finally {
-      for (const { id, owner } of wanted) if (!claimed.has(id)) places.leave(owner);
+      for (const { id, owner } of wanted) if (!claimed.has(id)) share.leave(owner);
     }
-    for (const delivery of claimed.values()) begin(delivery);
+    for (const delivery of claimed.values()) start(delivery);
     return true;
   };
 
-  /** Takes as many as there is room for; asked again when one ends. */
+  /** Starts attempts until there is no room or nothing due; called again when one ends. */
   const fill = async (): Promise<void> => {
     if (filling) return await filling;
     const work = async (): Promise<void> => {
-      for (let look = 0; look < limits.claimLooksMax && !closing && places.free > 0; look++) {
-        if (!(await beginSome())) return;
+      for (let look = 0; look < limits.claimLooksMax && !closing && share.free > 0; look++) {
+        if (!(await startSome())) return;
       }
     };
     filling = work().finally(() => {
@@ -138,20 +99,20 @@ export function openDeliveryWork(
     await filling;
   };
 
-  const hold = async (): Promise<void> => {
+  const extend = async (): Promise<void> => {
     const now = clock.now();
-    if (now - heldAt < deliveryLimits.deliveryClaimMs / 4) return;
-    heldAt = now;
+    if (now - extendedAt < deliveryLimits.deliveryClaimMs / 4) return;
+    extendedAt = now;
     const until = new Date(now + deliveryLimits.deliveryClaimMs);
-    if (running.size > 0) await holdClaims(sql, [...running.values()], new Date(now), until);
+    if (running.size > 0) await extendClaims(sql, [...running.values()], new Date(now), until);
   };
 
   const look = async (): Promise<void> => {
-    await hold();
+    await extend();
     let taken: number = deliveryLimits.dueAtOnceMax;
     while (!closing && taken === deliveryLimits.dueAtOnceMax) {
       const now = clock.now();
-      taken = await takeDue(sql, new Date(now), (due) => following(due, now));
+      taken = await enqueueDue(sql, new Date(now), (due) => nextDate(due, now));
     }
     await fill();
   };
@@ -173,8 +134,53 @@ export function openDeliveryWork(
   };
 }
 
-/** What became of everybody, and not why. */
-function withoutWords(end: End): End {
+/** Runs one attempt, stores its end, and counts it. */
+async function runAttempt(
+  parts: AttemptParts,
+  counts: DeliveryCounts,
+  delivery: ClaimedDelivery,
+): Promise<void> {
+  const { sql, clock, log } = parts;
+  const started = clock.elapsed();
+  const end = await attemptDelivery(parts, delivery);
+  if (end.status === "stopped") return await releaseDelivery(sql, delivery, end.recipients);
+  if (end.status === "lost") {
+    log.warn("a delivery was taken over by another process", { delivery_id: delivery.id });
+    return;
+  }
+  const disabled = await storeEnd(parts, delivery, end);
+  counts.ended(end.status, (clock.elapsed() - started) / 1000);
+  if (disabled) counts.disabled();
+  if (end.status === "failed" || disabled) {
+    const { subscription_id, project_id } = delivery;
+    const reason = end.error;
+    log.warn("a subscription was not delivered", { subscription_id, project_id, disabled, reason });
+  }
+}
+
+/** Retries when the store fails; the last try leaves out error texts, which may be what it cannot store. */
+async function storeEnd(
+  { sql, clock, log }: AttemptParts,
+  delivery: ClaimedDelivery,
+  end: AttemptEnd,
+): Promise<boolean> {
+  for (let tried = 1; ; tried++) {
+    const last = tried === deliveryLimits.deliveryEndTriesMax;
+    try {
+      return await endAttempt(sql, delivery, last ? withoutErrorTexts(end) : end, new Date(clock.now()));
+    } catch (thrown) {
+      if (last) throw thrown;
+      log.warn("a delivery's end could not be written and is tried again", {
+        delivery_id: delivery.id,
+        reason: reasonOf(thrown),
+      });
+      await Bun.sleep(deliveryLimits.deliveryEndRetryMs * tried);
+    }
+  }
+}
+
+/** The outcome of every recipient, without the reasons. */
+function withoutErrorTexts(end: AttemptEnd): AttemptEnd {
   const unstorable = "The delivery failed, and why could not be stored.";
   const recipients = Object.entries(end.recipients).map(([target, one]) => {
     return [target, one.error === undefined ? one : { ...one, error: unstorable }] as const;
@@ -182,8 +188,8 @@ function withoutWords(end: End): End {
   return { ...end, error: end.error && unstorable, recipients: Object.fromEntries(recipients) };
 }
 
-/** Dates that passed while nobody looked are not made up for: the next one is to come. */
-function following(due: DueSubscription, now: number): Date | null {
+/** The next date after now: dates that were missed while no server ran are skipped. */
+function nextDate(due: DueSubscription, now: number): Date | null {
   const from = Math.max(due.next_delivery_date.getTime(), now + subscriptionLimits.deliveryLeadMs);
   const next = nextOccurrence(due, from);
   return next === undefined ? null : new Date(next);

@@ -1,41 +1,41 @@
-// The links of an email: what they open is sealed into them, so that they need no account and nobody can make one.
-// Never shows an address in a URL.
+// The links of an email. Each has an encrypted token of what it opens, so that it works without an account, cannot be
+// forged, and does not show an address.
 
 import type { Secrets } from "../../access/secret.ts";
 import type { Clock } from "../../core/clock.ts";
-import { subscriptionLimits } from "../limits.ts";
 import { withoutLast } from "../../core/trim.ts";
+import { subscriptionLimits } from "../limits.ts";
 
-export type ReportLink =
+type ReportLink =
   | { opens: "report"; delivery: number }
   | { opens: "chart"; delivery: number; section: number }
   | { opens: "unsubscribe"; subscription: number; address: string };
 
 export interface Links {
-  /** What stands in the URL. */
+  /** The token in the URL. */
   token(link: ReportLink): string;
   /** The whole URL. */
   url(link: ReportLink): string;
-  /** What a token opens; undefined when it is none of ours, for something else, or too old. */
+  /** What a token opens; undefined when it was not made here, opens something else, or has expired. */
   read<Opens extends ReportLink["opens"]>(
     opens: Opens,
     token: string,
   ): Extract<ReportLink, { opens: Opens }> | undefined;
 }
 
-export interface LinkOptions {
+interface LinkOptions {
   secrets: Secrets;
   clock: Clock;
-  /** Where readers reach this server; asked when a link is made. */
+  /** The URL at which recipients reach this server; read for every link. */
   siteUrl: () => string;
 }
 
-/** The longest token read, in characters; ours have less than 700. */
+/** The longest token that is read, in characters; real ones have less than 700. */
 const tokenCharsMax = 2000;
 
 export function openLinks({ secrets, clock, siteUrl }: LinkOptions): Links {
   const token = (link: ReportLink): string => {
-    const sealed = secrets.seal({ ...link, until: clock.now() + subscriptionLimits.letterLinkMs });
+    const sealed = secrets.seal({ ...link, until: clock.now() + subscriptionLimits.emailLinkMs });
     return Buffer.from(sealed).toString("base64url");
   };
   return {
@@ -43,9 +43,9 @@ export function openLinks({ secrets, clock, siteUrl }: LinkOptions): Links {
     url: (link) => `${withoutLast(siteUrl(), "/")}/subscriptions/${link.opens}/${token(link)}`,
     read: (opens, text) => {
       if (text.length > tokenCharsMax || !/^[\w-]+$/.test(text)) return undefined;
-      const said = unseal(secrets, text);
-      if (said?.["opens"] !== opens || !(Number(said["until"]) > clock.now())) return undefined;
-      return said as unknown as Extract<ReportLink, { opens: typeof opens }>;
+      const link = unseal(secrets, text);
+      if (link?.["opens"] !== opens || !(Number(link["until"]) > clock.now())) return undefined;
+      return link as unknown as Extract<ReportLink, { opens: typeof opens }>;
     },
   };
 }

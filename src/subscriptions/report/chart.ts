@@ -1,27 +1,27 @@
-// A chart as SVG. Draws in the font that png.ts brings; never puts text in unescaped.
+// A chart as SVG, in the font that png_worker.ts loads. All text is escaped.
 
 import { reportLimits } from "./limits.ts";
-import type { Chart, Series } from "./model.ts";
+import type { Chart, ChartSeries } from "./model.ts";
 import { numberText, shortText } from "./numbers.ts";
 
-/** In CSS pixels; the picture has twice as many. */
+/** In CSS pixels; the PNG has twice as many. */
 export const chartWidth = 600;
 export const chartFont = "DejaVu Sans";
 
 const colours = ["#2563eb", "#db2777", "#059669", "#d97706", "#7c3aed", "#0891b2", "#dc2626", "#4b5563"];
 const ink = "#374151";
 const faint = "#e5e7eb";
-/** The mean width of an email, in parts of its size; DejaVu's are wide. */
-const letterWidth = 0.62;
+/** The mean width of a character of DejaVu Sans, as a fraction of the font size. */
+const characterWidth = 0.62;
 
-/** The picture of a chart; undefined where there is nothing to draw. */
+/** The SVG of a chart; undefined when it has no values. */
 export function chartSvg(chart: Chart): string | undefined {
   const points = Math.max(0, ...chart.series.map(({ values }) => values.length));
   if (points === 0) return undefined;
   return chart.kind === "line" ? lineSvg(chart, points) : barSvg(chart);
 }
 
-/** What the picture shows, for who cannot see it. */
+/** The alternative text of a chart. */
 export function chartWords({ kind, series, labels }: Chart): string {
   const names = series.map(({ label }) => label).filter(Boolean);
   const what = kind === "line" ? "Line chart" : "Bar chart";
@@ -86,11 +86,11 @@ function barSvg({ series, labels, unit }: Chart): string {
   return framed(bars, 12 + rows.length * step + 4);
 }
 
-function legendSvg(series: Series[]): { svg: string; height: number } {
+function legendSvg(series: ChartSeries[]): { svg: string; height: number } {
   let [x, y] = [56, 16];
   const parts = series.map(({ label }, i) => {
     const name = shortened(label, 180, 12);
-    const width = 32 + [...name].length * 12 * letterWidth;
+    const width = 32 + [...name].length * 12 * characterWidth;
     if (x + width > chartWidth - 10 && x > 56) [x, y] = [56, y + 20];
     const part =
       `<rect x="${round(x)}" y="${y - 9}" width="10" height="10" rx="2" fill="${colours[i % colours.length]}"/>` +
@@ -101,7 +101,7 @@ function legendSvg(series: Series[]): { svg: string; height: number } {
   return { svg: parts.join(""), height: y + 6 };
 }
 
-/** Round numbers that hold all values, and zero. */
+/** Round numbers from the least to the greatest value, zero included. */
 export function ticksFor(values: readonly number[]): number[] {
   const low = Math.min(0, ...values);
   const highest = Math.max(0, ...values);
@@ -115,19 +115,19 @@ export function ticksFor(values: readonly number[]): number[] {
   return Array.from({ length: last - first + 1 }, (_, i) => Number(((first + i) * step).toPrecision(12)));
 }
 
-/** Which labels find room: the first, the last, and as many between as do not touch. */
+/** The indexes of the labels that fit beside each other, with the first and the last. */
 function marksFor(labels: readonly string[]): number[] {
   const longest = Math.max(1, ...labels.map((label) => [...label].length));
-  const room = Math.max(2, Math.floor((chartWidth - 80) / (longest * 11 * letterWidth + 16)));
+  const room = Math.max(2, Math.floor((chartWidth - 80) / (longest * 11 * characterWidth + 16)));
   if (labels.length <= room) return labels.map((_, i) => i);
   const gaps = room - 1;
   return Array.from({ length: room }, (_, i) => Math.round((i * (labels.length - 1)) / gaps));
 }
 
 function shortened(label: string, width: number, size: number): string {
-  const emails = [...label];
-  const max = Math.floor(width / (size * letterWidth));
-  return emails.length > max ? `${emails.slice(0, max - 1).join("")}…` : label;
+  const characters = [...label];
+  const max = Math.floor(width / (size * characterWidth));
+  return characters.length > max ? `${characters.slice(0, max - 1).join("")}…` : label;
 }
 
 function framed(parts: string[], height: number): string {
@@ -145,7 +145,7 @@ function text(x: number, y: number, content: string, anchor: "start" | "middle" 
   );
 }
 
-/** XML has no place for controls and halves of surrogate pairs, escaped or not. */
+/** XML allows no control characters and no single surrogates, not even escaped. */
 function escaped(content: string): string {
   // oxlint-disable-next-line no-control-regex
   return Bun.escapeHTML(content.toWellFormed().replace(/[\x00-\x1f\x7f\ufffe\uffff]/g, " "));

@@ -1,9 +1,8 @@
-// What a delivery says, before it is an email or a message: sections of figures, a chart and a table. Never holds
-// markup.
+// The content of a delivery, before it becomes an email or a message: sections of figures, a chart and a table.
 
 import Type, { type Static } from "typebox";
 
-/** One number worth a glance, and what it was when this was last delivered. */
+/** A number above the chart, and its value in the last delivery. */
 export const figureModel = Type.Object({
   label: Type.String(),
   value: Type.Number(),
@@ -13,16 +12,16 @@ export const figureModel = Type.Object({
 
 export type Figure = Omit<Static<typeof figureModel>, "unit"> & { unit: "" | "%" };
 
-export interface Series {
+export interface ChartSeries {
   label: string;
   values: number[];
 }
 
-/** Lines over `labels`, or one bar each. */
+/** Lines over `labels`, or one bar for each label. */
 export interface Chart {
   kind: "line" | "bar";
   labels: string[];
-  series: Series[];
+  series: ChartSeries[];
   unit: "" | "%";
 }
 
@@ -31,7 +30,7 @@ export type Cell = string | number | null;
 export interface Table {
   columns: string[];
   rows: Cell[][];
-  /** Rows left out. */
+  /** How many rows are left out. */
   more: number;
 }
 
@@ -39,7 +38,7 @@ export interface Table {
 export interface Section {
   insight: number;
   name: string;
-  /** The time it covers, in words; empty when it does not say. */
+  /** The date range in words; empty when it has none. */
   span: string;
   /** Why there are no figures. */
   error: string | null;
@@ -50,7 +49,7 @@ export interface Section {
 
 export interface Report {
   title: string;
-  /** What it is about, under the title: the insight's or the dashboard's name. */
+  /** The name of the insight or the dashboard. */
   subject: string;
   /** The schedule in words. */
   summary: string;
@@ -58,6 +57,6 @@ export interface Report {
   day: string;
   invite: string | null;
   sections: Section[];
-  /** Insights of the dashboard that are left out. */
+  /** How many insights of the dashboard are left out. */
   more: number;
 }

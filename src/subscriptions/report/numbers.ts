@@ -1,4 +1,4 @@
-// Numbers and days as readers read them. Never rounds what is exact and short.
+// Numbers, changes, days and durations as text.
 
 import type { Figure } from "./model.ts";
 
@@ -33,12 +33,12 @@ export function changeOf({ value, before, unit }: Figure): { up: boolean | null;
   return { up, text: `${moved} since last time (${was})` };
 }
 
-/** `21 November 2026`, as the wall calendar of `timezone` has it. */
+/** `21 November 2026` in `timezone`. `at`: ms since 1970. */
 export function dayText(at: number, timezone: string | null): string {
   return new Intl.DateTimeFormat("en-GB", { dateStyle: "long", timeZone: timezone ?? "UTC" }).format(at);
 }
 
-/** Seconds as people say them: `45 s`, `3 min`, `2.5 h`, `1.2 d`. */
+/** A duration in its usual unit: `45 s`, `3 min`, `2.5 h`, `1.2 d`. */
 export function durationText(seconds: number): string {
   if (seconds < 90) return `${plain.format(Math.round(seconds))} s`;
   if (seconds < 5400) return `${plain.format(Math.round(seconds / 60))} min`;

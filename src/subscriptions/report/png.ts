@@ -1,10 +1,9 @@
-// Pictures of charts, one at a time, drawn beside the event loop. Never holds more than a few, and never waits for
-// ever.
+// Draws charts as PNG in a worker thread, one at a time, with a time limit and a small cache.
 
 import { withinMs } from "../../core/deadline.ts";
-import { reportLimits } from "./limits.ts";
-import { subscriptionLimits } from "../limits.ts";
 import { Semaphore } from "../../work/semaphore.ts";
+import { subscriptionLimits } from "../limits.ts";
+import { reportLimits } from "./limits.ts";
 
 export interface Pictures {
   /**
@@ -12,13 +11,13 @@ export interface Pictures {
    * @throws Error when it cannot be drawn, DeadlineError when it takes too long.
    */
   draw(svg: string): Promise<Uint8Array>;
-  /** Ends the thread; whoever waits for a picture is told so. */
+  /** Ends the thread; pictures that are waited for are rejected. */
   close(): void;
 }
 
-/** `places`: who may be at heavy work at once; without them, one picture is drawn at a time all the same. */
+/** `semaphore`: bounds this work together with the reading of insights. */
 export function openPictures(
-  places: Semaphore = new Semaphore(1, subscriptionLimits.deliveryReadsWaitingMax),
+  semaphore: Semaphore = new Semaphore(1, subscriptionLimits.deliveryReadsWaitingMax),
 ): Pictures {
   let worker: Worker | undefined;
   let turn: Promise<unknown> = Promise.resolve();
@@ -28,16 +27,16 @@ export function openPictures(
     worker?.terminate();
     worker = undefined;
   };
-  const never = new AbortController().signal;
-  const ask = async (svg: string): Promise<Uint8Array> => {
+  const neverAborts = new AbortController().signal;
+  const drawOnce = async (svg: string): Promise<Uint8Array> => {
     const known = drawn.get(svg);
     if (known) return known;
-    const leave = await places.enter(never);
-    if (!leave) throw new Error("too many charts wait to be drawn");
+    const release = await semaphore.enter(neverAborts);
+    if (!release) throw new Error("too many charts wait to be drawn");
     try {
       return await drawNew(svg);
     } finally {
-      leave();
+      release();
     }
   };
   const drawNew = async (svg: string): Promise<Uint8Array> => {
@@ -50,14 +49,14 @@ export function openPictures(
       if (drawn.size > reportLimits.picturesKeptMax && oldest !== undefined) drawn.delete(oldest);
       return png;
     } catch (thrown) {
-      // What hangs or is damaged is not asked again.
+      // A worker that hangs or is broken is not used again.
       stop();
       throw thrown;
     }
   };
   return {
     draw: (svg) => {
-      const mine = turn.then(() => ask(svg));
+      const mine = turn.then(() => drawOnce(svg));
       turn = mine.catch(() => undefined);
       return mine;
     },

@@ -1,5 +1,5 @@
-// Draws SVG as PNG in a thread of its own: a picture takes longer than a capture request may wait. The one file
-// that knows the renderer and the font. Never reads a file but the font's.
+// Draws SVG as PNG in a thread of its own, since a picture takes longer than a capture request may wait. The only file
+// that knows the renderer and the font.
 
 import { setPriority } from "node:os";
 import { Resvg } from "@resvg/resvg-js";
@@ -7,14 +7,14 @@ import { chartFont, chartWidth } from "./chart.ts";
 
 declare const self: Worker;
 
-// Captures come first where cores are few. Elsewhere than on Linux this would slow the whole process.
+// A lower priority, so that captures come first. Only Linux sets it for a thread; elsewhere it is the process's.
 if (process.platform === "linux") setPriority(10);
 
 const fonts = ["DejaVuSans.ttf"].map((name) =>
   Bun.resolveSync(`dejavu-fonts-ttf/ttf/${name}`, import.meta.dir),
 );
 
-/** Asked one SVG at a time; answers with its PNG, or with why there is none. */
+/** Receives one SVG at a time, and posts its PNG or an error. */
 self.onmessage = ({ data }: MessageEvent<string>) => {
   try {
     const options = {

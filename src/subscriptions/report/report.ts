@@ -1,13 +1,13 @@
-// What one delivery says, read once and kept with it: a retry says the same. Never asks a store itself.
+// Makes the report of one delivery. It is stored with the delivery, so that a retry sends the same.
 
-import { reportLimits } from "./limits.ts";
 import { summaryOf, type Schedule } from "../schedule.ts";
+import { reportLimits } from "./limits.ts";
 import type { Report, Section } from "./model.ts";
 import { dayText } from "./numbers.ts";
 import { type InsightView, sectionOf } from "./section.ts";
 
-/** What the rooms of insights and dashboards answer; undefined for what is not there. */
-export interface InsightReader {
+/** Reads insights and dashboards with their results; undefined for what does not exist. */
+export interface ReportReader {
   insight(project_id: number, id: number): Promise<InsightView | undefined>;
   dashboard(project_id: number, id: number): Promise<DashboardView | undefined>;
 }
@@ -28,11 +28,11 @@ export interface ReportRequest extends Pick<
   title: string | null;
   invite_message: string | null;
   due_at: Date;
-  /** What the last scheduled delivery said. */
+  /** The report of the last scheduled delivery. */
   before: Report | null;
 }
 
-/** There is nothing to send, and there will not be by waiting. */
+/** There is nothing to send, and a retry would not change that. */
 export class NothingToSend extends Error {
   constructor(message: string) {
     super(message);
@@ -40,13 +40,11 @@ export class NothingToSend extends Error {
   }
 }
 
-/**
- * @throws NothingToSend, or whatever the reader says.
- */
-export async function makeReport(reader: InsightReader, input: ReportRequest): Promise<Report> {
+/** @throws NothingToSend, or the reader's error. */
+export async function makeReport(reader: ReportReader, input: ReportRequest): Promise<Report> {
   const { name, insights } = await contentOf(reader, input);
   const shown = insights.slice(0, reportLimits.reportInsightsMax);
-  // Several at once are for a glance.
+  // Several insights get short tables.
   const rowsMax = shown.length > 1 ? reportLimits.dashboardRowsMax : reportLimits.reportRowsMax;
   return {
     title: input.title || name,
@@ -60,7 +58,7 @@ export async function makeReport(reader: InsightReader, input: ReportRequest): P
 }
 
 async function contentOf(
-  reader: InsightReader,
+  reader: ReportReader,
   { project_id, dashboard_id, insight_id }: ReportRequest,
 ): Promise<{ name: string; insights: readonly InsightView[] }> {
   if (dashboard_id !== null) {

@@ -1,30 +1,30 @@
-// One insight's results as a section of a report. Takes results as PostHog's API shapes them, and whatever is not
-// so as nothing; never asks a store.
+// One insight's results as a section of a report. Results are in the format of PostHog's API; what is in another
+// format is left out.
 
 import { reportLimits } from "./limits.ts";
-import type { Cell, Chart, Figure, Section, Series, Table } from "./model.ts";
+import type { Cell, Chart, Figure, Section, ChartSeries, Table } from "./model.ts";
 import { durationText } from "./numbers.ts";
 
-/** An insight as its room reads it. */
+/** An insight with its results. */
 export interface InsightView {
   id: number;
   name: string;
   /** TrendsQuery, FunnelsQuery, RetentionQuery or EventsQuery. */
   kind: string;
   interval?: string | null;
-  /** Moments, as ISO 8601 or a day. */
+  /** ISO 8601, or a day. */
   date_from?: string | null;
   date_to?: string | null;
   results?: unknown;
-  /** Of a list of events. */
+  /** For a list of events only. */
   columns?: readonly string[];
   /** Why there are no results. */
   error?: string | null;
 }
 
 /**
- * `before`: what the last delivery said of this insight. `rowsMax`: rows its table may have, at most
- * reportLimits.reportRowsMax.
+ * @param before this insight's section in the last delivery.
+ * @param rowsMax the most rows of its table, at most reportLimits.reportRowsMax.
  */
 export function sectionOf(
   insight: InsightView,
@@ -101,8 +101,8 @@ function trendsContent(results: Fields[]): Content {
   return { figures, chart, table: trendsTable(all, labels) };
 }
 
-/** By day, newest first, while the columns fit; else a row for each series. */
-function trendsTable(all: (Series & { total: number })[], labels: string[]): Table {
+/** One row for each date, newest first, when the series fit as columns; otherwise one row for each series. */
+function trendsTable(all: (ChartSeries & { total: number })[], labels: string[]): Table {
   if (all.length <= reportLimits.reportColumnsMax - 1) {
     const rows = labels.map((label, i): Cell[] => [label, ...all.map(({ values }) => values[i] ?? null)]);
     return tableOf(["Date", ...all.map(({ label }) => label)], rows.toReversed());
@@ -152,7 +152,7 @@ function retentionContent(results: Fields[]): Content {
   }));
   const periods = Math.max(0, ...cohorts.map(({ counts }) => counts.length));
   if (periods === 0) return nothing;
-  // Of each later period, only those cohorts that have reached it count.
+  // A period counts only the cohorts that have reached it.
   const curve = Array.from({ length: periods }, (_, i) => {
     const reached = cohorts.filter(({ counts }) => counts.length > i);
     const sum = (at: number) => reached.reduce((total, { counts }) => total + (counts[at] ?? 0), 0);
@@ -197,7 +197,7 @@ function barChart(labels: string[], values: number[], unit: "" | "%"): Chart {
   return { kind: "bar", labels: shown, series: [{ label: "", values: values.slice(0, shown.length) }], unit };
 }
 
-/** In percent, to a tenth. */
+/** In percent, rounded to a tenth. */
 function share(part: number, whole: number): number {
   return whole === 0 ? 0 : Math.round((part / whole) * 1000) / 10;
 }
@@ -228,10 +228,10 @@ function cellOf(value: unknown): Cell {
 }
 
 function cut(text: string): string {
-  const emails = Array.from(text.slice(0, 2 * reportLimits.reportCellCharsMax));
-  return emails.length > reportLimits.reportCellCharsMax
-    ? `${emails.slice(0, reportLimits.reportCellCharsMax - 1).join("")}…`
-    : emails.join("");
+  const characters = Array.from(text.slice(0, 2 * reportLimits.reportCellCharsMax));
+  return characters.length > reportLimits.reportCellCharsMax
+    ? `${characters.slice(0, reportLimits.reportCellCharsMax - 1).join("")}…`
+    : characters.join("");
 }
 
 function isFields(value: unknown): value is Fields {
@@ -246,7 +246,7 @@ function textsIn(value: unknown): string[] {
   return Array.isArray(value) ? value.map((one) => cut(String(one))) : [];
 }
 
-/** Numbers, also written as text: that is how 64-bit ones come. */
+/** A finite number, or its text: 64-bit numbers are text in JSON. */
 function numberIn(value: unknown): number | undefined {
   const number = typeof value === "string" && value.trim() !== "" ? Number(value) : value;
   return typeof number === "number" && Number.isFinite(number) ? number : undefined;

@@ -1,6 +1,7 @@
 import { expect, test } from "bun:test";
 import type { Sending } from "../../../src/capture/event/event.ts";
 import type { EventLane } from "../../../src/capture/journal/journal_room.ts";
+import { CommitGroups, CommitWaiters } from "../../../src/capture/journal/commit_waiters.ts";
 import type { Journal } from "../../../src/capture/journal/journal.ts";
 import { appendEvents } from "../../../src/capture/columns/append_events.ts";
 import { Outcomes, type Warning } from "../../../src/capture/event/outcome.ts";
@@ -25,13 +26,14 @@ async function columns(items: string[]): Promise<Laid> {
   const bytes = bytesOf(`{"batch":[${items.join(",")}]}`);
   const arena = new ScanArena(bytes.length);
   arena.body.set(bytes);
-  const scan = new BodyScanner(arena.close(bytes.length), false, arena);
-  while (!scan.advance(1 << 20));
+  const scanner = new BodyScanner(arena.close(bytes.length), { fast: arena });
+  while (!scanner.advance(1 << 20));
   let micros = received;
   const found: Laid = { rows: [], told: [] };
   const note = (created: number) => found.rows.push({ created, turns: found.told.length });
   const lane = {
     crowded: false,
+    group: new CommitWaiters(),
     append: (row: Row) => note(row.created_at),
     appendMany: (_year: number, _rows: number, lay: (block: unknown) => number) =>
       lay({
@@ -41,10 +43,12 @@ async function columns(items: string[]): Promise<Laid> {
         },
       }),
   } as unknown as EventLane;
-  const merging = { append: () => {}, crowded: false };
+  const merging = { append: () => {}, crowded: false, openRows: 0 };
   const stamp = () => ++micros;
-  const journal = { stamp, merging, recordings: { failedGroups: 0 } } as unknown as Journal;
-  const recorder = new Recorder({ project_id: 7, received, journal, wanted: false, retentionDays: 1 });
+  const journal = { stamp, merging } as unknown as Journal;
+  const groups = new CommitGroups();
+  const ofProject = { project_id: 7, received, wanted: false, retentionDays: 1 };
+  const recorder = new Recorder({ ...ofProject, journal, groups });
   const sending: Sending = { project_id: 7, historical_migration: false, received, skew: 0 };
   let over = false;
   const others = () => {
@@ -52,7 +56,9 @@ async function columns(items: string[]): Promise<Laid> {
     if (!over) setImmediate(others);
   };
   setImmediate(others);
-  await appendEvents({ scan, sending, warned: new Outcomes<Warning>(), lane, journal, recorder });
+  const lanes = { next: () => lane };
+  const warned = new Outcomes<Warning>();
+  await appendEvents({ scanner, sending, warned, lanes, groups, journal, recorder });
   over = true;
   return found;
 }

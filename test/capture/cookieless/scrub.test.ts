@@ -1,6 +1,6 @@
 import { expect, test } from "bun:test";
 import fc from "fast-check";
-import { readTold, scrub } from "../../../src/capture/cookieless/scrub.ts";
+import { readVisitorFacts, scrub } from "../../../src/capture/cookieless/scrub.ts";
 import { bytesOf } from "../../../src/core/bytes.ts";
 
 const visitor = { distinct_id: "cookieless_v", device_id: "cookielessd_v", session_id: "s" };
@@ -93,7 +93,7 @@ test("an event is scrubbed as a parser would do it, whatever its keys, values an
 });
 
 test("what an event tells of its visitor is the last of two texts of one name, and nothing that is no text", () => {
-  const read = (json: string) => readTold(bytesOf(json), 0);
+  const read = (json: string) => readVisitorFacts(bytesOf(json), 0);
   expect(read('{"$ip":"1","$host":"h","$ip":"2","$timezone":"a\\nb"}')).toEqual({
     $ip: "2",
     $host: "h",

@@ -15,11 +15,12 @@ function read(event: unknown, more: Partial<Sending> = {}): { reason: string | u
 }
 
 function readText(text: string, more: Partial<Sending> = {}): { reason: string | undefined; row: Row } {
-  const scan = new BodyScanner(bytesOf(text));
-  scan.advance(1 << 30);
+  const scanner = new BodyScanner(bytesOf(text));
+  scanner.advance(1 << 30);
+  const { index } = scanner;
   const row = emptyRow();
-  if (scan.count === 0) return { reason: scan.ignored.list[0]?.reason, row };
-  return { reason: readEvent(scan, 0, { ...sending, ...more }, row), row };
+  if (index.count === 0) return { reason: index.ignored.list[0]?.reason, row };
+  return { reason: readEvent(index, 0, { ...sending, ...more }, row), row };
 }
 
 function textOf({ source, from, to }: ByteRange): string {
@@ -108,7 +109,7 @@ test("an event over 1 MB, a $performance_event and a $snapshot are not taken", (
     "message_size_too_large",
   );
   expect(reasonFor({ event: "$performance_event", distinct_id: "d" })).toBe("performance_event");
-  expect(reasonFor({ event: "$snapshot_items", distinct_id: "d" })).toBe("snapshot");
+  expect(reasonFor({ event: "$snapshot_items", distinct_id: "d" })).toBe("recording");
 });
 
 test("a time is the event's own, corrected by the client's skew; an unreadable or far future one is now", () => {
@@ -176,12 +177,12 @@ test("an offset that is no number is passed over; one that leads too far ahead i
 test("where a name may be missing, the event is an identify call", () => {
   const scan = new BodyScanner(
     bytesOf(`[{"$distinct_id":"d","$set":{"a":1}},{"event":"e","distinct_id":"d"}]`),
-    true,
+    { nameless: true },
   );
   scan.advance(1 << 30);
   const row = emptyRow();
   const names = [0, entryLength].map((at) => {
-    readEvent(scan, at, { ...sending, nameless: true }, row);
+    readEvent(scan.index, at, { ...sending, nameless: true }, row);
     return textOf(row.event);
   });
   expect(names).toEqual(["$identify", "e"]);

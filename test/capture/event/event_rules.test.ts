@@ -21,7 +21,7 @@ function outcomeOf(text: string): string | string[] {
   const scan = new BodyScanner(bytesOf(text));
   scan.advance(1 << 30);
   const row = emptyRow();
-  const reason = readEvent(scan, 0, sending, row);
+  const reason = readEvent(scan.index, 0, sending, row);
   return reason ?? warnings.filter((warning) => row.warned & warningBit[warning]);
 }
 

@@ -28,7 +28,7 @@ function rowOf(event: unknown, groupTypes?: GroupTypes): Row {
   const row = emptyRow();
   row.project_id = 1;
   const judged = groupTypes ? { ...sending, groupTypes } : sending;
-  expect(readEvent(scan, 0, judged, row)).toBeUndefined();
+  expect(readEvent(scan.index, 0, judged, row)).toBeUndefined();
   return row;
 }
 

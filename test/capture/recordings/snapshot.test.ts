@@ -3,6 +3,7 @@
 import { afterAll, expect, test } from "bun:test";
 import { readdirSync, readFileSync } from "node:fs";
 import { gzipSync } from "node:zlib";
+import type { EventIndex } from "../../../src/capture/scan/event_index.ts";
 import { BodyScanner } from "../../../src/capture/scan/body_scanner.ts";
 import { type SnapshotRow, SnapshotReading, readSnapshot } from "../../../src/capture/recordings/snapshot.ts";
 import { rangeText } from "../../../src/capture/scan/byte_range.ts";
@@ -42,11 +43,11 @@ const rrweb = [
   {},
 ];
 
-function scanned(properties: unknown, more: object = {}): BodyScanner {
+function scanned(properties: unknown, more: object = {}): EventIndex {
   const event = { event: "$snapshot", distinct_id: "d", properties, ...more };
   const scan = new BodyScanner(bytesOf(JSON.stringify(event)));
   scan.advance(1 << 30);
-  return scan;
+  return scan.index;
 }
 
 function read(properties: unknown, more: object = {}): SnapshotRow | string {
@@ -159,7 +160,7 @@ test("of members that come twice the last counts", () => {
     "$snapshot_data" : [ {"type":3,"type":3,"data":{"source":5},"data":{"source":2,"type":1,"type":2}} , {} ]`;
   const scan = new BodyScanner(bytesOf(`{"event":"$snapshot","distinct_id":"d","properties":{${twice}}}`));
   scan.advance(1 << 30);
-  const row = readSnapshot(scan, 0, { project_id: 7, received });
+  const row = readSnapshot(scan.index, 0, { project_id: 7, received });
   if (typeof row === "string") throw new Error(row);
   expect([row.session_id, row.facts.events, row.facts.clicks, row.facts.keypresses]).toEqual(["b", 2, 1, 0]);
 });

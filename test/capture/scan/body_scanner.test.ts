@@ -3,19 +3,20 @@ import fc from "fast-check";
 import { Fault } from "../../../src/core/fault.ts";
 import { isHistorical, keyOf } from "../../../src/capture/event/body_key.ts";
 import { entryLength, field } from "../../../src/capture/scan/event_fields.ts";
+import type { EventIndex } from "../../../src/capture/scan/event_index.ts";
 import { BodyScanner } from "../../../src/capture/scan/body_scanner.ts";
 import { ScanArena } from "../../../src/capture/wasm/scan_arena.ts";
 
 const encoder = new TextEncoder();
 const decoder = new TextDecoder();
 
-function scanOf(text: string, sliceBytes = 1 << 30): BodyScanner {
+function scanOf(text: string, sliceBytes = 1 << 30): EventIndex {
   const scan = new BodyScanner(encoder.encode(text));
   while (!scan.advance(sliceBytes));
-  return scan;
+  return scan.index;
 }
 
-function valueOf(scan: BodyScanner, event: number, place: number): unknown {
+function valueOf(scan: EventIndex, event: number, place: number): unknown {
   const at = event * entryLength + place;
   const [from, to] = [scan.entries[at]!, scan.entries[at + 1]!];
   return to === 0 ? undefined : JSON.parse(decoder.decode(scan.bytes.subarray(from, to)));
@@ -196,15 +197,13 @@ test("one long event, text, number or stretch of white space is worked off in sl
   const arena = new ScanArena(12_000_000);
   for (const body of bodies) {
     const encoded = encoder.encode(body);
-    for (const inSlab of [false, true]) {
-      if (inSlab) arena.body.set(encoded);
-      const scan = new BodyScanner(
-        inSlab ? arena.close(encoded.length) : encoded,
-        false,
-        inSlab ? arena : undefined,
-      );
+    for (const inArena of [false, true]) {
+      if (inArena) arena.body.set(encoded);
+      const bytes = inArena ? arena.close(encoded.length) : encoded;
+      const scanner = new BodyScanner(bytes, { fast: inArena ? arena : undefined });
       let slices = 1;
-      while (!scan.advance(200_000)) slices++;
+      while (!scanner.advance(200_000)) slices++;
+      const scan = scanner.index;
       // Its fast way may look at limits.eventBytesMax before it leaves an event to the slow way.
       expect(slices).toBeGreaterThan(encoded.length / 200_000);
       const whole = scanOf(body);

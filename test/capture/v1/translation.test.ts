@@ -14,9 +14,9 @@ afterAll(cleanUp);
 const sdk = '"$lib":"sdk","$lib_version":"1"';
 
 function translate(text: string): { batch: unknown[]; refused: ReadonlyMap<number, string>; bytes: number } {
-  const scan = new BodyScanner(Buffer.from(text));
-  scan.indexesAll = true;
-  while (!scan.advance(1000));
+  const scanner = new BodyScanner(Buffer.from(text), { indexesAll: true });
+  while (!scanner.advance(1000));
+  const scan = scanner.index;
   const options = { key, sdk };
   const bytesMax = Translation.bytesMax(scan, options);
   const translation = new Translation(scan, options, Buffer.alloc(bytesMax));

@@ -7,7 +7,7 @@ import { leftBehind, workersOf } from "../../../src/capture/workers/worker_pool.
 import { silentLog } from "../../../src/core/log.ts";
 import { cleanUp } from "../../support/cleanup.ts";
 import { makeFolder } from "../../support/folder.ts";
-import { appendTo, clockAt, openJournal } from "../../support/journal.ts";
+import { appendTo, clockAt, identityOf, openJournal } from "../../support/journal.ts";
 
 afterAll(cleanUp);
 
@@ -53,7 +53,7 @@ test("a journal that is taken in loses what is done with, keeps its number, and 
   bytes[200]! ^= 1;
   writeFileSync(`${from}/${damaged}`, bytes);
   writeFileSync(`${from}/live-0.segment.spare`, "");
-  await writeIdentity(from, { name: "the second", number: 9 });
+  await writeIdentity(from, identityOf({ name: "the second", number: 9 }));
   let rows = 0;
   const adopt = () =>
     takeOverJournals(to, [`${dataDir}/workers/2`], (damage) => void (rows += damage.rows), silentLog);

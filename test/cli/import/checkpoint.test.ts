@@ -1,14 +1,14 @@
 import { afterAll, beforeAll, describe, expect, test } from "bun:test";
 import { Bodies, type Body } from "../../../src/cli/import/body.ts";
-import { Checkpoint, type FileIdentity } from "../../../src/cli/import/checkpoint.ts";
-import { noCounts } from "../../../src/cli/import/tally.ts";
-import { Desk } from "./desk.ts";
+import { Checkpoint, type ImportInputs } from "../../../src/cli/import/checkpoint.ts";
+import { noCounts } from "../../../src/cli/import/counts.ts";
+import { ImportSetup } from "./setup.ts";
 
-let desk: Desk;
-beforeAll(async () => void (desk = await Desk.open()));
-afterAll(async () => await desk.close());
+let setup: ImportSetup;
+beforeAll(async () => void (setup = await ImportSetup.open()));
+afterAll(async () => await setup.close());
 
-const identity: FileIdentity = {
+const identity: ImportInputs = {
   files: [{ path: "a.jsonl", size: 10, head: "00" }],
   host: "http://127.0.0.1:1",
   key: "sha256$00",
@@ -30,7 +30,7 @@ const one = { ...noCounts(), sent: 1, accepted: 1 };
 
 describe("a checkpoint", () => {
   test("knows in the next run what was answered, in whatever order, and when the import began", async () => {
-    const path = desk.path("order");
+    const path = setup.path("order");
     const bodies = bodiesOf('{"n":0}', '{"n":1}', '{"n":2}', '{"n":3}');
     const first = await Checkpoint.open(path, identity, 123);
     expect(first.resumed).toBe(false);
@@ -52,7 +52,7 @@ describe("a checkpoint", () => {
   });
 
   test("is not fooled by files that have changed in the middle", async () => {
-    const path = desk.path("changed");
+    const path = setup.path("changed");
     const first = await Checkpoint.open(path, identity, 0);
     for (const body of bodiesOf('{"n":0}', '{"n":1}')) first.add(body.number, body.chain, one);
     await first.save();
@@ -70,7 +70,7 @@ describe("a checkpoint", () => {
     [{ key: "sha256$01" }, "it used another API key"],
     [{ format: "csv" }, "it read with --format auto"],
   ])("of another import is refused: %p", async (change, message) => {
-    const path = desk.path("other");
+    const path = setup.path("other");
     await (await Checkpoint.open(path, identity, 0)).save();
     const opened = Checkpoint.open(path, { ...identity, ...change }, 0);
     await expect(opened).rejects.toThrow(
@@ -79,7 +79,7 @@ describe("a checkpoint", () => {
   });
 
   test("is no file of somebody else's", async () => {
-    const path = await desk.write("foreign", '{"name":"package"}');
+    const path = await setup.write("foreign", '{"name":"package"}');
     await expect(Checkpoint.open(path, identity, 0)).rejects.toThrow(
       `${path} is not a checkpoint of this command`,
     );
@@ -87,7 +87,7 @@ describe("a checkpoint", () => {
   });
 
   test("that cannot be written is told before anything is sent", async () => {
-    const path = desk.path("no/such/folder");
+    const path = setup.path("no/such/folder");
     await expect(Checkpoint.open(path, identity, 0)).rejects.toThrow(`cannot write the checkpoint ${path}`);
   });
 });

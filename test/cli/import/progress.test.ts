@@ -17,7 +17,7 @@ function reporting(
     bytesTotal,
     terminal,
     clock: { now: () => now, elapsed: () => now },
-    complain: (line) => void lines.push(line),
+    printError: (line) => void lines.push(line),
     draw: (text) => void drawn.push(text),
   });
   return { reporter, lines, drawn, pass: (ms) => void (now += ms) };
@@ -34,7 +34,7 @@ describe("progress", () => {
     expect(drawn).toEqual([
       "\r\u001b[2K[######..................] 25 %  5,000 read  2,500/s  1,200 sent  6 s left",
     ]);
-    reporter.say("a line");
+    reporter.print("a line");
     expect(drawn.at(-1)).toBe("\r\u001b[2K");
     expect(lines).toEqual(["a line"]);
   });

@@ -3,11 +3,11 @@ import { join } from "node:path";
 import { gunzipSync } from "node:zlib";
 import { importCommand } from "../../../src/cli/import.ts";
 import { bodyLimits } from "../../../src/cli/import/body.ts";
-import { apiKey, countsOf, Desk, eventLines, fixtures } from "./desk.ts";
+import { apiKey, countsOf, ImportSetup, eventLines, fixtures } from "./setup.ts";
 
-let desk: Desk;
-beforeEach(async () => void (desk = await Desk.open()));
-afterEach(async () => await desk.close());
+let setup: ImportSetup;
+beforeEach(async () => void (setup = await ImportSetup.open()));
+afterEach(async () => await setup.close());
 
 const history = join(fixtures, "git-history.jsonl.gz");
 const small = { bytesMax: 8000, rowsMax: 50 };
@@ -21,15 +21,15 @@ async function historyLines(): Promise<string[]> {
 
 describe("importing a file", () => {
   test("sends every event once, in order, as a historical migration under the project's key", async () => {
-    const state = desk.path("state");
-    const ran = await desk.run([history, "--state", state, "--concurrency", "1", "--json"], {
+    const state = setup.path("state");
+    const ran = await setup.run([history, "--state", state, "--concurrency", "1", "--json"], {
       bodyLimits: small,
     });
     expect(ran.code).toBe(0);
     expect(countsOf(ran)).toEqual({ sent: 280, accepted: 280, ignored: 0, rejected: 0 });
     const expected = (await historyLines()).map((line) => JSON.parse(line) as Record<string, unknown>);
-    expect(desk.server.rows.map(({ uuid: _uuid, ...row }) => row)).toEqual(expected);
-    for (const body of desk.server.taken) {
+    expect(setup.server.rows.map(({ uuid: _uuid, ...row }) => row)).toEqual(expected);
+    for (const body of setup.server.taken) {
       expect(body).toMatchObject({ api_key: apiKey, historical_migration: true });
       expect(body.text.length).toBeLessThan(small.bytesMax + 200);
     }
@@ -38,49 +38,49 @@ describe("importing a file", () => {
 
   test("leaves every byte of an event as it lies in the file", async () => {
     const lines = await historyLines();
-    await desk.run([history, "--state", desk.path("state")]);
-    const sent = desk.server.taken[0]!.text;
+    await setup.run([history, "--state", setup.path("state")]);
+    const sent = setup.server.taken[0]!.text;
     for (const line of lines) expect(sent).toContain(line.slice(1));
     const properties = '{ "z":1.0, "a" : 1e5,"b":12345678901234567890}';
     const odd = `{"event":"a","timestamp":"2020-01-01T00:00:00Z","properties":${properties}}`;
-    const ran = await desk.run([await desk.write("odd.json", `[\n ${odd}]`)]);
+    const ran = await setup.run([await setup.write("odd.json", `[\n ${odd}]`)]);
     expect(ran.code).toBe(0);
-    expect(desk.server.taken.at(-1)!.text).toContain(odd.slice(1));
+    expect(setup.server.taken.at(-1)!.text).toContain(odd.slice(1));
   });
 
   test("gives the same uuids every time, whatever the batches", async () => {
-    await desk.run([history, "--state", desk.path("state")]);
-    const first = desk.server.rows.map((row) => row["uuid"]);
-    await desk.run([history, "--state", desk.path("state"), "--concurrency", "1"], { bodyLimits: small });
-    expect(desk.server.rows.slice(280).map((row) => row["uuid"])).toEqual(first);
+    await setup.run([history, "--state", setup.path("state")]);
+    const first = setup.server.rows.map((row) => row["uuid"]);
+    await setup.run([history, "--state", setup.path("state"), "--concurrency", "1"], { bodyLimits: small });
+    expect(setup.server.rows.slice(280).map((row) => row["uuid"])).toEqual(first);
     expect(new Set(first).size).toBe(280);
   });
 
   test("of several takes equal lines in any of them for different events", async () => {
-    const files = [await desk.write("a.jsonl", eventLines(2)), await desk.write("b.jsonl", eventLines(2))];
-    await desk.run(files);
-    expect(new Set(desk.server.rows.map((row) => row["uuid"])).size).toBe(4);
+    const files = [await setup.write("a.jsonl", eventLines(2)), await setup.write("b.jsonl", eventLines(2))];
+    await setup.run(files);
+    expect(new Set(setup.server.rows.map((row) => row["uuid"])).size).toBe(4);
   });
 
   test("reads standard input", async () => {
     const input = (): ReadableStream<Uint8Array> => new Response(eventLines(3)).body!;
-    const ran = await desk.run(["-", "--json"], { input });
+    const ran = await setup.run(["-", "--json"], { input });
     expect(countsOf(ran)).toEqual({ sent: 3, accepted: 3, ignored: 0, rejected: 0 });
-    expect(ran.complained[0]).toBe("standard input: jsonl");
+    expect(ran.errors[0]).toBe("standard input: jsonl");
   });
 
   test("that is empty is done at once", async () => {
-    const ran = await desk.run([await desk.write("empty.jsonl", ""), "--json"]);
+    const ran = await setup.run([await setup.write("empty.jsonl", ""), "--json"]);
     expect(ran.code).toBe(0);
     expect(countsOf(ran)).toEqual({ sent: 0, accepted: 0, ignored: 0, rejected: 0 });
-    expect(desk.server.attempts).toBe(0);
+    expect(setup.server.attempts).toBe(0);
   });
 
   test("keeps no more batches on their way than it may", async () => {
     let under = 0;
     let most = 0;
     const three = Promise.withResolvers<void>();
-    desk.server.hold = async () => {
+    setup.server.hold = async () => {
       most = Math.max(most, ++under);
       // The first ones stay until as many are here as may be, and a moment longer: for one too many to come.
       if (under === 3) three.resolve();
@@ -88,34 +88,34 @@ describe("importing a file", () => {
       await Bun.sleep(1);
       under--;
     };
-    await desk.run([await desk.write("a.jsonl", eventLines(40)), "--concurrency", "3"], {
+    await setup.run([await setup.write("a.jsonl", eventLines(40)), "--concurrency", "3"], {
       bodyLimits: { bytesMax: 8000, rowsMax: 1 },
     });
-    expect(desk.server.rows).toHaveLength(40);
+    expect(setup.server.rows).toHaveLength(40);
     expect(most).toBe(3);
   });
 });
 
 describe("what is wrong with single events", () => {
   test("is told by file and line, and the rest is imported", async () => {
-    const path = await desk.write(
+    const path = await setup.write(
       "mixed.jsonl",
       `${eventLines(1)}{"event":\n\n{"event":"b"}\n${eventLines(1)}`,
     );
-    const ran = await desk.run([path, "--json"]);
+    const ran = await setup.run([path, "--json"]);
     expect(ran.code).toBe(1);
     expect(countsOf(ran)).toEqual({ sent: 2, accepted: 2, ignored: 0, rejected: 2 });
-    expect(ran.complained[1]).toStartWith(`${path}:2: not JSON: `);
-    expect(ran.complained[2]).toBe(`${path}:4: no timestamp`);
+    expect(ran.errors[1]).toStartWith(`${path}:2: not JSON: `);
+    expect(ran.errors[2]).toBe(`${path}:4: no timestamp`);
   });
 
   test("and known to the server alone is counted by its reason", async () => {
     const time = '"timestamp":"2020-01-01T00:00:00Z"';
-    const path = await desk.write(
+    const path = await setup.write(
       "ignored.jsonl",
       `{${time},"distinct_id":"d"}\n{"event":"a",${time}}\n${eventLines(1)}`,
     );
-    const ran = await desk.run([path]);
+    const ran = await setup.run([path]);
     expect(ran.code).toBe(0);
     expect(ran.printed).toEqual([
       "sent 3",
@@ -127,7 +127,7 @@ describe("what is wrong with single events", () => {
   });
 
   test("and left out on purpose is counted too", async () => {
-    const ran = await desk.run([join(fixtures, "import/amplitude.jsonl"), "--state", desk.path("state")]);
+    const ran = await setup.run([join(fixtures, "import/amplitude.jsonl"), "--state", setup.path("state")]);
     expect(ran.code).toBe(1);
     expect(ran.printed).toContain("skipped 1 (Amplitude's session_start 1)");
     expect(ran.printed).toContain("rejected 1");
@@ -136,30 +136,30 @@ describe("what is wrong with single events", () => {
 
 describe("a dry run", () => {
   test("counts, sends nothing, leaves nothing behind, and needs no server", async () => {
-    const path = await desk.write("a.jsonl", `${eventLines(3)}{}\n`);
-    const ran = await desk.run([path, "--dry-run", "--json", "--host", "http://127.0.0.1:1"]);
+    const path = await setup.write("a.jsonl", `${eventLines(3)}{}\n`);
+    const ran = await setup.run([path, "--dry-run", "--json", "--host", "http://127.0.0.1:1"]);
     expect(ran.code).toBe(1);
     expect(countsOf(ran)).toEqual({ sent: 3, accepted: 0, ignored: 0, rejected: 1 });
-    expect(ran.complained).toContain("would send 3");
-    expect(desk.server.attempts).toBe(0);
+    expect(ran.errors).toContain("would send 3");
+    expect(setup.server.attempts).toBe(0);
     expect(await Bun.file(`${path}.sluice-import`).exists()).toBe(false);
   });
 });
 
 describe("wrong use", () => {
   test("ends with 2, a missing or foreign file with 1, each with one line", async () => {
-    expect((await desk.run([])).code).toBe(2);
-    expect((await desk.run(["a", "--nonsense"])).code).toBe(2);
-    const missing = await desk.run([desk.path("none")]);
-    expect(missing).toEqual({ code: 1, printed: [], complained: [`${desk.path("none")}: no such file`] });
-    const folder = await desk.run([desk.folder]);
-    expect(folder.complained).toEqual([`${desk.folder}: a directory; name the files in it`]);
-    const zip = await desk.run([await desk.write("a.zip", "PK\x03\x04")]);
-    expect([zip.code, zip.complained.at(-1)]).toEqual([
+    expect((await setup.run([])).code).toBe(2);
+    expect((await setup.run(["a", "--nonsense"])).code).toBe(2);
+    const missing = await setup.run([setup.path("none")]);
+    expect(missing).toEqual({ code: 1, printed: [], errors: [`${setup.path("none")}: no such file`] });
+    const folder = await setup.run([setup.folder]);
+    expect(folder.errors).toEqual([`${setup.folder}: a directory; name the files in it`]);
+    const zip = await setup.run([await setup.write("a.zip", "PK\x03\x04")]);
+    expect([zip.code, zip.errors.at(-1)]).toEqual([
       1,
-      `${desk.path("a.zip")}: a zip archive; unpack it and import the files in it`,
+      `${setup.path("a.zip")}: a zip archive; unpack it and import the files in it`,
     ]);
-    expect(await Bun.file(desk.path("a.zip.sluice-import")).exists()).toBe(false);
+    expect(await Bun.file(setup.path("a.zip.sluice-import")).exists()).toBe(false);
   });
 
   test("is what the help says how to avoid", () => {

@@ -11,7 +11,7 @@ import { personalKey, projectKey } from "../../support/server.ts";
 afterAll(cleanUp, startMsMax);
 
 test(
-  "Eden is a typed client of the routes that are mounted one by one",
+  "Eden is a typed client of the management API",
   async () => {
     const { url } = await startApp();
     const sluice = treaty<Routes>(url, { headers: { authorization: `Bearer ${personalKey}` } });
@@ -21,6 +21,15 @@ test(
     expect({ status, tokens }).toEqual({ status: 200, tokens: [projectKey] });
     const one = await sluice.api.projects({ project_id: data?.results[0]?.id ?? 0 }).get();
     expect(one.data?.name).toBe("Default project");
+    const project = sluice.api.projects({ project_id: "@current" });
+    const groups = await project.groups.get({ query: { group_type: "company", limit: 5 } });
+    const keys: (string | undefined)[] = groups.data?.results.map(({ group_key }) => group_key) ?? [];
+    expect({ status: groups.status, keys }).toEqual({ status: 200, keys: [] });
+    const made = await project.dashboards.post({ name: "Sales" });
+    expect([made.status, made.data?.name]).toEqual([201, "Sales"]);
+    const organization = sluice.api.organizations({ organization_id: "@current" });
+    const exported = await organization.batch_exports.get({ query: { limit: 1 } });
+    expect(exported.data?.results.map(({ interval }) => interval)).toEqual([]);
     const refused = await treaty<Routes>(url).api.projects.get();
     expect([refused.status, refused.data]).toEqual([401, null]);
   },

@@ -1,20 +1,14 @@
 import { afterAll, expect, test } from "bun:test";
 import { Fault } from "../../../src/core/fault.ts";
 import { limits } from "../../../src/core/limits.ts";
-import {
-  pageLinks,
-  pageReply,
-  pageText,
-  reachedAt,
-  readPage,
-  requestUrl,
-} from "../../../src/http/pages/page.ts";
+import { pageParameters, readQuery } from "../../../src/http/fields/query.ts";
+import { pageLinks, pageReply, pageText, reachedAt, requestUrl } from "../../../src/http/pages/page.ts";
 import { cleanUp } from "../../support/cleanup.ts";
 import { personalKey, startServer } from "../../support/server.ts";
 
 afterAll(cleanUp);
 
-const read = (query: string) => readPage(new URLSearchParams(query));
+const read = (query: string) => readQuery(pageParameters("Rows"), new URLSearchParams(query));
 const url = (query: string): URL => new URL(`https://sluice.example/api/projects/${query}`);
 
 test("a page has a hundred rows from the start unless asked otherwise", () => {

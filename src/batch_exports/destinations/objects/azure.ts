@@ -81,7 +81,7 @@ class BlockBlob {
   }
 }
 
-/** All ids of one blob have one length, those of an earlier version too, which were 48 bytes. */
+/** Azure requires all block ids of one blob to have the same length. */
 const blockNumberDigits = 16;
 
 interface FileSource {

@@ -1,4 +1,4 @@
-// Where a journal lives: which folder on which machine. A copy of the folder shows by its files' inodes.
+// Where a journal is: which folder on which machine. A copied folder is recognized by its inodes.
 
 import { existsSync, realpathSync, statSync } from "node:fs";
 import { hostname } from "node:os";
@@ -8,7 +8,7 @@ import { embeddedAddress } from "../../../storage/embedded/connection.ts";
 /** As it is written beside the journal. */
 export interface Home {
   host: string;
-  /** The folder that holds the journal's, by its real name. */
+  /** The real path of the folder that contains the journal's. */
   path: string;
   /** Inodes of the journal's folder and of the lock beside it: a copy has others. Devices change with every boot. */
   inodes: string;
@@ -18,18 +18,18 @@ export function homeOf(ownDir: string): Home {
   return { host: hostname(), path: realpathSync(ownDir), inodes: inodesOf(ownDir) };
 }
 
-/** Whether `now` is another folder than `before` was, or the same under new inodes; false when nothing is known. */
-export function isElsewhere(before: Home | undefined, now: Home): boolean {
-  return before !== undefined && before.inodes !== now.inodes;
+/** Whether `now` is another folder than `before` was, or a copy in its place. */
+export function isElsewhere(before: Home, now: Home): boolean {
+  return before.inodes !== now.inodes;
 }
 
-/** Whether the folder that `home` tells of is still where it was, on this machine. */
+/** Whether that folder is still where it was, on this machine. */
 export function isStillThere(home: Home): boolean {
   return home.host === hostname() && inodesOf(home.path) === home.inodes;
 }
 
-/** Says in one line that a folder is another one than at its last start, though its journal says the same. */
-export function tellCopy(
+/** Logs that a folder was copied or moved since its last start. */
+export function logCopy(
   from: (Home & { stillThere: boolean }) | undefined,
   { dataDir, postgres, log }: { dataDir: string; postgres: string; log: Log },
 ): void {

@@ -1,5 +1,5 @@
-// Who a journal is among all that feed the same ClickHouse: its name and number, and of which database they are; beside
-// it in two files, so that one that was damaged or torn costs nothing.
+// The identity of a journal: its name and number among all journals that feed the same ClickHouse, and the database and
+// folder they belong to. It is kept beside the journal in two files, so that one may be damaged or torn.
 
 import { existsSync, readFileSync, renameSync } from "node:fs";
 import { UserError } from "../../../core/fault.ts";
@@ -11,28 +11,24 @@ import type { Home } from "./journal_home.ts";
 export interface JournalIdentity {
   name: string;
   number: number;
-  /** What an earlier version did not write. */
-  bond?: Bond;
-}
-
-/** What ties a journal to a database and a folder. */
-export interface Bond {
-  /** The id of the database that handed out the number. */
+  /** The id of the database that assigned the number. */
   database: string;
   /** Where that database was, without user and password: "embedded" or host:port/name. */
   postgres: string;
   /** The process that holds the journal, as the database knows it, and the one before. */
   holder: string;
   earlier: string;
-  /** How often this was written: of two files that differ the newer one counts. */
+  /** How often the identity was written: of two files that differ the one with the higher number counts. */
   life: number;
-  /** The name before this one, if it was another. */
+  /** The name before this one; empty when there was none. */
   renamed: string;
   home: Home;
 }
 
+/** The format of all files in a journal's folder. A release that changes one raises it. */
+const journalFormat = 1;
 const fileNames = ["identity.json", "identity.copy.json"] as const;
-/** Longer ones were never written. */
+/** Names are UUIDs. */
 const nameCharsMax = 100;
 /** Paths of Linux have at most 4096 bytes. */
 const textCharsMax = 4096;
@@ -40,18 +36,23 @@ const textCharsMax = 4096;
 interface Read {
   path: string;
   identity?: JournalIdentity;
-  /** Why a file that is there says none. */
+  /** Why a file that exists has no identity. */
   wrong?: string;
+  /** Whether it is an identity of another format. */
+  isOther?: boolean;
 }
 
-/** Undefined before the journal's first start, and when none of its files can be read. */
+/**
+ * Undefined before the journal's first start, and when both files are damaged.
+ * @throws UserError when the journal has another format.
+ */
 export function readJournalIdentity(folder: string): JournalIdentity | undefined {
   return newestOf(readAll(folder));
 }
 
 /**
- * The same; what cannot be read is told, set aside, and written again where the other file is whole.
- * @throws UserError when both can be read and are of two journals.
+ * The same. A damaged file is logged and set aside, and written again from the other one.
+ * @throws UserError also when both files are sound and of two journals.
  */
 export async function mendIdentity(folder: string, log: Log): Promise<JournalIdentity | undefined> {
   const read = readAll(folder);
@@ -69,64 +70,67 @@ export async function mendIdentity(folder: string, log: Log): Promise<JournalIde
       : "the journal's identity is damaged; it gets a new one, and exports wait until the old one is given up";
     log.error(text, { file: path, kept: `${path}.damaged`, reason: wrong });
   }
-  // An earlier version wrote one file, without a sum; a process may have died between the two.
-  const isTorn = read.some((one) => !one.identity || lifeOf(one.identity) !== lifeOf(identity));
+  // A process may have died between writing the two.
+  const isTorn = read.some((one) => one.identity?.life !== identity?.life);
   if (identity && isTorn) await writeIdentity(folder, identity);
   return identity;
 }
 
 /** Durable, in both files, when it resolves. */
-export async function writeIdentity(folder: string, { name, number, bond }: JournalIdentity): Promise<void> {
+export async function writeIdentity(folder: string, identity: JournalIdentity): Promise<void> {
   for (const file of fileNames)
-    await writeDurably(`${folder}/${file}`, summedJson({ name, number, ...bond }));
+    await writeDurably(`${folder}/${file}`, summedJson({ format: journalFormat, ...identity }));
 }
 
 function newestOf(read: readonly Read[]): JournalIdentity | undefined {
   const known = read.flatMap((one) => one.identity ?? []);
-  return known.reduce<JournalIdentity | undefined>(
-    (newest, one) => (newest === undefined || lifeOf(one) > lifeOf(newest) ? one : newest),
-    undefined,
-  );
+  return known.toSorted((a, b) => b.life - a.life)[0];
 }
 
 /** Whether `other` is the same, or what was written before it. */
 function follows(newest: JournalIdentity, other: JournalIdentity): boolean {
   const isSame = newest.name === other.name && newest.number === other.number;
-  return isSame || (lifeOf(newest) > lifeOf(other) && newest.bond?.renamed === other.name);
-}
-
-function lifeOf(identity: JournalIdentity | undefined): number {
-  return identity?.bond?.life ?? 0;
+  return isSame || (newest.life > other.life && newest.renamed === other.name);
 }
 
 function readAll(folder: string): Read[] {
-  return fileNames.map((file) => readOne(`${folder}/${file}`));
+  const read = fileNames.map((file) => readOne(`${folder}/${file}`));
+  if (read.some(({ isOther }) => isOther) && !read.some(({ identity }) => identity)) {
+    throw new UserError(
+      `another version of this program wrote ${folder}, and this one cannot read it; ` +
+        "let that version flush it, or start with an empty DATA_DIR",
+    );
+  }
+  return read;
 }
 
 function readOne(path: string): Read {
   if (!existsSync(path)) return { path };
+  const text = readFileSync(path, "utf8");
   try {
-    const read = readSummedJson(readFileSync(path, "utf8"));
-    const { name, number } = read;
-    const isName = typeof name === "string" && name.length > 0 && name.length <= nameCharsMax;
-    const isNumber = typeof number === "number" && Number.isSafeInteger(number) && number > 0;
-    if (!isName || !isNumber) throw new Error("it is no journal's identity");
-    const bond = readBond(read);
-    return { path, identity: { name, number, ...(bond && { bond }) } };
+    const { format, ...read } = readSummedJson(text);
+    if (format !== journalFormat) return { path, wrong: "it has another format", isOther: true };
+    return { path, identity: identityOf(read) };
   } catch (thrown) {
-    return { path, wrong: reasonOf(thrown) };
+    // The first ones had no sum.
+    return {
+      path,
+      wrong: reasonOf(thrown),
+      isOther: text.startsWith('{"name":') && !text.includes('"sum":'),
+    };
   }
 }
 
-/** Undefined where an earlier version wrote none. */
-function readBond(read: Record<string, unknown>): Bond | undefined {
-  const { database, life, home } = read;
-  if (database === undefined) return undefined;
-  if (typeof life !== "number" || !Number.isSafeInteger(life)) throw new Error("it has no life");
+function identityOf(read: Record<string, unknown>): JournalIdentity {
+  const { name, number, life, home } = read;
+  const isName = typeof name === "string" && name.length > 0 && name.length <= nameCharsMax;
+  if (!isName || !isNumber(number) || !isNumber(life)) throw new Error("it is no journal's identity");
   if (typeof home !== "object" || home === null) throw new Error("it has no home");
   const { host, path, inodes } = home as Record<string, unknown>;
   return {
-    database: textOf(database),
+    name,
+    number,
+    database: textOf(read["database"]),
     postgres: textOf(read["postgres"]),
     holder: textOf(read["holder"]),
     earlier: textOf(read["earlier"]),
@@ -136,8 +140,11 @@ function readBond(read: Record<string, unknown>): Bond | undefined {
   };
 }
 
+function isNumber(value: unknown): value is number {
+  return typeof value === "number" && Number.isSafeInteger(value) && value > 0;
+}
+
 function textOf(value: unknown): string {
-  if (typeof value !== "string" || value.length > textCharsMax)
-    throw new Error("it has no text where one is");
+  if (typeof value !== "string" || value.length > textCharsMax) throw new Error("a text is missing in it");
   return value;
 }

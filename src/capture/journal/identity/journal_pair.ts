@@ -1,5 +1,5 @@
-// The pair of a journal and the database that numbered it. Decides at each start, or as soon as the database answers,
-// whether the two still belong together; nothing is told or flushed before that.
+// The pair of a journal and the database that numbered it. At each start, or as soon as the database answers, decides
+// whether the two still belong together; no watermark is published and nothing is flushed before that.
 
 import { rmSync } from "node:fs";
 import { dirname } from "node:path";
@@ -13,7 +13,7 @@ import { type Log, reasonOf } from "../../../core/log.ts";
 import type { Postgres } from "../../../storage/postgres/postgres.ts";
 import { isFull } from "../segments/files.ts";
 import { type Home, homeOf, isElsewhere, isStillThere } from "./journal_home.ts";
-import { type Bond, type JournalIdentity, mendIdentity, writeIdentity } from "./journal_identity.ts";
+import { type JournalIdentity, mendIdentity, writeIdentity } from "./journal_identity.ts";
 import {
   type Registration,
   claimJournal,
@@ -23,14 +23,19 @@ import {
   registerJournal,
 } from "./store.ts";
 import type { Pending } from "../journal_room.ts";
-import { type KnownJournal, type PairStanding, isOfAnother, pairStandingOf } from "./journal_standing.ts";
-import { foreignPair, livingTwin } from "./pair_refusal.ts";
+import {
+  type KnownJournal,
+  type PairStanding,
+  foreignPair,
+  livingTwin,
+  pairStandingOf,
+} from "./journal_standing.ts";
 
 export interface PairOptions {
   sql: Postgres;
   /** The journal's own folder. */
   folder: string;
-  /** Where the database is, as `postgresPlace` tells it. */
+  /** Where the database is, as databaseOf() says. */
   postgres: string;
   clock: Clock;
   log: Log;
@@ -59,12 +64,12 @@ export class JournalPair {
   readonly #verified = Promise.withResolvers<void>();
   readonly #broken = Promise.withResolvers<UserError>();
   #identity: JournalIdentity;
-  /** When this process's watermarks count. */
+  /** Whether journal and database are known to belong together. */
   #isVerified: boolean;
   #isBroken = false;
-  /** What the database said at the start; undefined while it does not answer. */
+  /** The database's answer at the start; undefined without one. */
   #registration: Registration | undefined;
-  /** Whether a living process holds the journal that this one was a copy of. */
+  /** Whether a running process holds the journal that this one was a copy of. */
   #isTwin = false;
 
   constructor(options: PairOptions, identity: JournalIdentity, isVerified: boolean) {
@@ -79,9 +84,9 @@ export class JournalPair {
     return this.#identity.number;
   }
 
-  /** The id of the database whose projects the journal's events are of; undefined while it was never known. */
-  get database(): string | undefined {
-    return this.#identity.bond?.database;
+  /** The id of the database whose projects the journal's events are of. */
+  get database(): string {
+    return this.#identity.database;
   }
 
   /** Resolves when journal and database are known to belong together. */
@@ -89,28 +94,25 @@ export class JournalPair {
     return this.#verified.promise;
   }
 
-  /** Resolves to the reason when they are found not to, after the start. */
+  /** Resolves to the reason when they are found not to belong together, after the start. */
   get broken(): Promise<UserError> {
     return this.#broken.promise;
   }
 
   /** Whether the database has answered and is another one than the journal's. */
   get isForeign(): boolean {
-    return (
-      this.#registration !== undefined &&
-      isOfAnother(this.#identity, this.#registration, this.#options.postgres)
-    );
+    return this.#registration !== undefined && this.#registration.database !== this.database;
   }
 
-  /** Whether others may still need the registrations of journals that were copied along with this one. */
+  /** Whether the original's processes may still use the registrations of journals that were copied with this one. */
   get isTwin(): boolean {
     return this.#isTwin;
   }
 
-  /** Where the folder was when it was last used, if it is another one now. */
+  /** Where the folder was at its last use; undefined when it is the same. */
   get copiedFrom(): (Home & { stillThere: boolean }) | undefined {
-    const before = this.#identity.bond?.home;
-    if (!before || !isElsewhere(before, this.#home)) return undefined;
+    const before = this.#identity.home;
+    if (!isElsewhere(before, this.#home)) return undefined;
     return { ...before, stillThere: isStillThere(before) };
   }
 
@@ -129,8 +131,8 @@ export class JournalPair {
   }
 
   /**
-   * Decides with what the database said at the start; without that it is decided later.
-   * @throws UserError when events wait that are not this database's, or that another process has, too.
+   * Decides with the database's answer at the start; without one, publish() decides later.
+   * @throws UserError when the journal holds events of another database, or that another process flushes as well.
    */
   async settle(journal: Paired): Promise<void> {
     if (this.#isVerified || !this.#registration) return;
@@ -140,13 +142,12 @@ export class JournalPair {
     });
   }
 
-  /** Tells how far the journal has come; decides first, if that is still to be done. */
+  /** Publishes the journal's watermark; decides first, if settle() could not. */
   async publish(journal: Paired): Promise<void> {
     if (this.#isBroken) return;
     const { sql, clock } = this.#options;
     if (!this.#isVerified) await this.#decideLater(journal, "late");
-    const { name, number, bond } = this.#identity;
-    const { holder, database } = bond!;
+    const { name, number, holder, database } = this.#identity;
     const told = await publishWatermark(
       sql,
       { name, number, holder, database },
@@ -156,10 +157,10 @@ export class JournalPair {
     if (!told) await this.#decideLater(journal, "running");
   }
 
-  /** Nobody has to wait for this journal any more. */
+  /** Removes the journal's registration: exports do not wait for it any more. */
   async leave(): Promise<void> {
-    const { name, bond } = this.#identity;
-    if (this.#isVerified && !this.#isBroken) await leaveJournals(this.#options.sql, name, bond?.holder);
+    const { name, holder } = this.#identity;
+    if (this.#isVerified && !this.#isBroken) await leaveJournals(this.#options.sql, name, holder);
   }
 
   async #decideLater(journal: Paired, when: "late" | "running"): Promise<void> {
@@ -185,13 +186,13 @@ export class JournalPair {
         this.#verified.resolve();
         return;
       }
-      // Somebody else claimed it in between.
+      // Another process claimed it in between.
       registration = await readRegistration(this.#options.sql, this.#identity);
     }
     throw new Error("others claim the same journal");
   }
 
-  /** Resolves to false when it has to be decided anew. */
+  /** Resolves to false when the standing must be determined again. */
   async #act(
     standing: PairStanding,
     { database, row }: Registration,
@@ -202,11 +203,16 @@ export class JournalPair {
     const pending = journal.pending();
     if (standing === "ours") return await this.#claim(database, row);
     if (standing === "foreign") {
-      // Captured meanwhile or not: keys of the other database are in memory.
+      // After the start, keys of the other database are in memory: ends the process even if nothing waits.
       if (pending.bytes > 0 || pending.events > 0 || when !== "start")
-        throw foreignPair({ folder: this.#options.folder, pending, bond: this.#identity.bond, postgres });
+        throw foreignPair({
+          folder: this.#options.folder,
+          pending,
+          before: this.#identity.postgres,
+          postgres,
+        });
       await this.#renew(journal, true);
-      const before = this.#identity.bond?.renamed;
+      const before = this.#identity.renamed;
       const text =
         "the journal was used with another Postgres: it got a new number, and keys of the old one end";
       log.warn(text, { postgres, journal_before: before });
@@ -215,11 +221,7 @@ export class JournalPair {
     this.#isTwin = standing === "copy";
     const isPending = pending.bytes > 0 || pending.events > 0;
     if (standing === "copy" && isPending && when !== "running")
-      throw livingTwin({
-        folder: this.#options.folder,
-        pending,
-        home: this.#identity.bond?.home ?? this.#home,
-      });
+      throw livingTwin({ folder: this.#options.folder, pending, home: this.#identity.home });
     await this.#renew(journal, false);
     log.warn(
       standing === "copy"
@@ -232,35 +234,32 @@ export class JournalPair {
 
   async #claim(database: string, row: Registration["row"]): Promise<boolean> {
     const { sql } = this.#options;
-    const { name, number, bond } = this.#identity;
+    const { name, number, renamed } = this.#identity;
     const holder = newUuid();
-    const earlier = row?.holder ?? bond?.holder ?? "";
-    // First beside the journal: a process that dies in between must know its own claim again.
-    await this.#write({ name, number }, { database, holder, earlier, renamed: bond?.renamed ?? "" });
+    const earlier = row?.holder ?? this.#identity.holder;
+    // First beside the journal: after a crash in between the next start must recognize its own claim.
+    await this.#write({ name, number, database, holder, earlier, renamed });
     return await claimJournal(sql, { name, number, holder }, row);
   }
 
-  /** A new name and number, for what is captured from now on. */
+  /** Gives the journal a new name and number, for what is captured from now on. */
   async #renew(journal: Paired, isForeign: boolean): Promise<void> {
     const { sql, folder } = this.#options;
     const [name, holder] = [newUuid(), newUuid()];
     const { number, database } = await registerJournal(sql, { name, holder });
     if (isForeign) forgetKeys(folder);
     const renamed = this.#identity.name;
-    await this.#write({ name, number }, { database, holder, earlier: "", renamed });
+    await this.#write({ name, number, database, holder, earlier: "", renamed });
     journal.renumber(number);
   }
 
-  async #write(
-    named: Pick<JournalIdentity, "name" | "number">,
-    tie: Omit<Bond, "life" | "home" | "postgres">,
-  ): Promise<void> {
+  async #write(changed: Omit<JournalIdentity, "life" | "home" | "postgres">): Promise<void> {
     const { folder, postgres, log } = this.#options;
-    const life = (this.#identity.bond?.life ?? 0) + 1;
-    const identity = { ...named, bond: { ...tie, postgres, life, home: this.#home } };
-    const isSame = (this.#identity.bond?.database ?? tie.database) === tie.database;
+    const identity = { ...changed, postgres, life: this.#identity.life + 1, home: this.#home };
+    const isSame = this.#identity.database === changed.database;
     await writeIdentity(folder, identity).catch((thrown: unknown) => {
-      // The flush must begin, since it makes room. The next start decides anew; not so with another database.
+      // On a full disk the flush must begin, as it makes room, and the next start decides again; except for
+      // another database, whose projects have the same numbers.
       if (!isSame || !isFull(thrown)) throw thrown;
       log.warn("the disk is full: the journal's identity could not be written", { folder });
     });
@@ -268,7 +267,7 @@ export class JournalPair {
   }
 
   #whereabouts(): Record<string, unknown> {
-    const { path, host } = this.#identity.bond?.home ?? this.#home;
+    const { path, host } = this.#identity.home;
     return { folder: dirname(this.#options.folder), path, host, number: this.#identity.number };
   }
 }
@@ -276,16 +275,15 @@ export class JournalPair {
 async function firstIdentity({ sql, folder, postgres }: PairOptions): Promise<JournalIdentity> {
   const [name, holder] = [newUuid(), newUuid()];
   const { number, database } = await registerJournal(sql, { name, holder });
-  // Of which database they are cannot be known.
+  // They may be another database's.
   forgetKeys(folder);
   const home = homeOf(dirname(folder));
-  const tie = { database, postgres, holder, earlier: "", life: 1, renamed: "", home };
-  const identity = { name, number, bond: tie };
+  const identity = { name, number, database, postgres, holder, earlier: "", life: 1, renamed: "", home };
   await writeIdentity(folder, identity);
   return identity;
 }
 
-/** Keys saved beside a journal are of its database, and so are the numbers of their projects. */
+/** Keys saved beside a journal belong to its database, as do the numbers of their projects. */
 function forgetKeys(folder: string): void {
   rmSync(`${folder}/keys.json`, { force: true });
 }

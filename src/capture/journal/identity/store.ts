@@ -1,21 +1,21 @@
-// Journals as Postgres knows them: which number is whose, which process holds each, how far it has come.
+// Journals in Postgres: their numbers, the processes that hold them, their watermarks.
 
 import { journalLimits } from "../limits.ts";
 import type { Postgres, PostgresTransaction } from "../../../storage/postgres/postgres.ts";
 
-/** What one process calls a journal that it writes. */
+/** A journal as the process that writes it knows it. */
 export interface Held {
   name: string;
   number: number;
-  /** Of this process's life. */
+  /** The process's own id, new at each start. */
   holder: string;
 }
 
-/** What a database knows of a journal. */
+/** What the database knows about a journal. */
 export interface Registration {
   /** The database's own id. */
   database: string;
-  /** By the journal's name; undefined when it was never registered, or left with nothing pending. */
+  /** The journal's row; undefined when it was never registered, or left. */
   row: { number: number; holder: string | null; seen: string | null } | undefined;
   /** Whether another journal has the number. */
   isTaken: boolean;
@@ -37,7 +37,7 @@ export async function readRegistration(
   return { database, row, isTaken: taken };
 }
 
-/** Registers a journal under a number that nobody has and nobody had; resolves to it and the database's id. */
+/** Registers a journal under a number that was never used; resolves to it and the database's id. */
 export async function registerJournal(
   sql: Postgres,
   { name, holder }: Omit<Held, "number">,
@@ -48,7 +48,7 @@ export async function registerJournal(
       INSERT INTO journals (name, holder) VALUES (${name}, ${holder})
       RETURNING id AS number, (SELECT id::text FROM database_identity) AS database`;
     if (!made) throw new Error("the journal was not registered");
-    // Batches carry a number's remainder.
+    // A batch number holds only the remainder of the journal's number: remainders must differ too.
     for (let again = 0; again < journalLimits.journalsCountMax; again++) {
       const [renumbered] = await transaction<{ number: number }[]>`
         UPDATE journals SET id = DEFAULT
@@ -64,8 +64,7 @@ export async function registerJournal(
 }
 
 /**
- * Makes this process the holder of a journal, as long as nobody else became it since `seen` was read. Resolves to false
- * when somebody did.
+ * Makes this process the holder of a journal. Resolves to false when another process became it since `seen` was read.
  */
 export async function claimJournal(
   sql: Postgres,
@@ -89,9 +88,9 @@ export async function claimJournal(
 }
 
 /**
- * Says how far a journal has come: every row it took before `watermark` (microseconds) is in ClickHouse. From then on
- * it counts, whether it was there or had left. Resolves to false, with nothing said, when the database is another one
- * or another process holds the journal.
+ * Publishes a watermark: every row that the journal took before it (microseconds) is in ClickHouse. Registers the
+ * journal again if it had left. Resolves to false, and writes nothing, when the database is another one or another
+ * process holds the journal.
  */
 export async function publishWatermark(
   sql: Postgres,
@@ -99,7 +98,7 @@ export async function publishWatermark(
   watermark: number,
   now: number,
 ): Promise<boolean> {
-  // A row that is missing had its number passed by the claim.
+  // If the row is missing, claimJournal() has moved the sequence past its number.
   const told = await sql`
     INSERT INTO journals (id, name, holder, watermark, seen_at) OVERRIDING SYSTEM VALUE
     SELECT ${number}::integer, ${name}, ${holder}, to_timestamp(${watermark / 1e6}), to_timestamp(${now / 1e3})
@@ -110,7 +109,7 @@ export async function publishWatermark(
   return told.length > 0;
 }
 
-/** A journal that holds nothing leaves, if `holder` has it: nobody waits for it any more. Its number stays its own. */
+/** Deletes the registration of an empty journal, if `holder` holds it. Its number is not used again. */
 export async function leaveJournals(
   sql: Postgres,
   name: string,
@@ -119,13 +118,13 @@ export async function leaveJournals(
   await sql`DELETE FROM journals WHERE name = ${name} AND (${holder}::text IS NULL OR holder = ${holder})`;
 }
 
-/** Numbers are handed out one after the other, behind every number that was taken without asking. */
+/** Serializes the assignment of numbers, and moves the sequence past all numbers in use. */
 async function lockNumbers(transaction: PostgresTransaction): Promise<void> {
   await transaction`LOCK TABLE journals IN SHARE ROW EXCLUSIVE MODE`;
   await passNumbers(transaction);
 }
 
-/** An explicit id does not move the sequence. */
+/** An explicit id does not move the sequence, so this does. */
 async function passNumbers(transaction: PostgresTransaction): Promise<void> {
   await transaction`
     SELECT setval('journals_id_seq', taken.id)

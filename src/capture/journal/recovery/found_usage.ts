@@ -1,17 +1,16 @@
-// Whose rows a segment of an earlier process holds, as far as the beginnings of its frames tell. Never reads a frame
-// whole.
+// Which projects' rows a segment of an earlier process holds, read from the beginnings of its frames.
 
 import { closeSync, openSync, readSync } from "node:fs";
 import { fixedColumnOf } from "../../../storage/native/native_cut.ts";
 import type { Use } from "../lane_usage.ts";
 import type { Frame, Segment } from "../segments/segment.ts";
 
-/** Bytes before the column of projects in a block, beside 16 for each row: its head and the column of uuids. */
+/** Bytes of a block before the column of projects, besides 16 for each row's uuid. */
 const headBytes = 512;
 
 /**
- * A frame's bytes are shared out by its rows. Changes are not counted: they lie behind all else, and a start flushes
- * what it finds first. A frame that cannot be read so is nobody's.
+ * A frame's bytes are divided by its rows. Changes are not counted: they are at a block's end, and a start flushes
+ * these segments first. A frame that cannot be read counts for no project.
  */
 export function foundUsage({ path, lane, batches }: Segment): Map<number, Use> {
   const uses = new Map<number, Use>();

@@ -1,5 +1,5 @@
-// Segments under each other's names: found by what their first bytes say, and given their own names back. Tells them
-// from files that are to be written over, which begin with what an earlier segment left.
+// Segments under wrong names, as after files were swapped or renamed: found by their first bytes, and renamed back. A
+// recycled file also begins with bytes of another segment; it is told apart by the order of numbers and by the ledger.
 
 import { closeSync, existsSync, openSync, readFileSync, readSync, readdirSync, renameSync } from "node:fs";
 import type { Expected } from "../ledger.ts";
@@ -10,11 +10,12 @@ import {
   readSegmentName,
   returnedSuffix,
   segmentName,
+  segmentOf,
 } from "../segments/segment.ts";
 
-/** How a file is called between two names: a crash in between leaves it to the next start. */
+/** The end of a file's name while it is renamed; after a crash the next start goes on with it. */
 const suffix = ".misnamed";
-/** More than any head, or the beginning of a first frame, takes. */
+/** Longer than a head, and than the beginning of a native frame. */
 const beginningBytes = 256;
 
 interface Named {
@@ -23,18 +24,18 @@ interface Named {
 }
 
 interface Found extends Named {
-  /** True when nothing but another name explains what it holds. */
+  /** True when only a wrong name explains what the file holds. */
   certain: boolean;
 }
 
-/** Takes away the names that are others', for takeBack(); returns what was called what, and will be. */
+/** Moves misnamed files aside, for renameBack() to rename; returns their names before and after. */
 export function findMisnamed(
   folder: string,
   names: readonly string[],
   expected: ReadonlyMap<string, Expected>,
 ): Named[] {
   const found = names.flatMap((name) => look(folder, name, expected) ?? []);
-  // The name of one that is certainly another's is held by a file that has a name of its own elsewhere.
+  // If a file's name certainly belongs to another file, the file itself is misnamed as well.
   for (let more = true; more;) {
     const claimed = new Set(found.filter(({ certain }) => certain).map(({ to }) => to));
     const next = found.filter(({ certain, from }) => !certain && claimed.has(from));
@@ -43,14 +44,14 @@ export function findMisnamed(
   }
   const misnamed = found.filter(({ certain }) => certain);
   for (const { from, to } of misnamed) {
-    // A third one of that name would be lost beneath this one: it keeps its name and is a copy.
+    // A third file of that name would be overwritten: it keeps its name, as a copy.
     if (!existsSync(`${folder}/${to}${suffix}`)) renameSync(`${folder}/${from}`, `${folder}/${to}${suffix}`);
   }
   return misnamed;
 }
 
-/** Gives files their own names; returns the paths of those whose name another one has rightly. */
-export function takeBack(folder: string): string[] {
+/** Renames the files; returns the paths of those whose name is taken by a file that has it rightly. */
+export function renameBack(folder: string): string[] {
   const copies: string[] = [];
   for (const name of readdirSync(folder).filter((one) => one.endsWith(suffix))) {
     const own = `${folder}/${name.slice(0, -suffix.length)}`;
@@ -61,24 +62,24 @@ export function takeBack(folder: string): string[] {
 }
 
 function look(folder: string, name: string, expected: ReadonlyMap<string, Expected>): Found | undefined {
-  // Rows that were handed back have names of their own.
+  // Files that come back from quarantine are not named after their segment.
   if (name.endsWith(returnedSuffix)) return undefined;
   const beginning = readBeginning(`${folder}/${name}`);
   const named = readSegmentName(name);
   const head = readSegmentHead(beginning);
-  if (head?.summed) return misnamed(name, head, true);
-  const batch = head ? undefined : nativeBatchAt(beginning, 0);
+  if (head) return misnamed(name, head, true);
+  const batch = nativeBatchAt(beginning, 0);
   if (batch === undefined) return undefined;
-  const id = batch >> 11n;
+  const id = segmentOf(batch);
   if (named?.id === id || !beginsSound(`${folder}/${name}`, id)) return undefined;
   const lanes = ["live", "historical"] as const;
   const lane = lanes.find((one) => expected.has(segmentName(one, id)));
-  // A file that was written over and begins with an earlier segment's frames has the later name.
+  // A recycled file that begins with an earlier segment's frames has a later name.
   const certain = lane !== undefined || named === undefined || id > named.id;
   return misnamed(name, { id, lane: lane ?? named?.lane ?? "live" }, certain);
 }
 
-/** A number that was damaged is nobody's. */
+/** Whether the number is that of a sound frame, and not damaged itself. */
 function beginsSound(path: string, id: bigint): boolean {
   return readNativeFrame(new Uint8Array(readFileSync(path)), 0, id) !== undefined;
 }

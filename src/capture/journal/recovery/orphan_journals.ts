@@ -1,5 +1,5 @@
-// Journals that have no process any more: what they hold is moved into one that has. Never takes from a journal that
-// somebody still writes.
+// Journals of workers that are not started any more: their segments move to another journal. A journal that a process
+// still writes is not touched.
 
 import { existsSync, readdirSync, renameSync, rmSync } from "node:fs";
 import { basename } from "node:path";
@@ -14,9 +14,9 @@ import type { JournalPair } from "../identity/journal_pair.ts";
 import { Ledger } from "../ledger.ts";
 import { type Damage, Recovery } from "./recovery.ts";
 
-/** Folders of workers that have no process yet. */
+/** Folders of workers, before these are started. */
 export interface WorkerFolders {
-  /** Those that will have none. */
+  /** Those of workers that will not be started. */
   leftDirs?: readonly string[];
   /** All. */
   workerDirs?: readonly string[];
@@ -24,28 +24,26 @@ export interface WorkerFolders {
 }
 
 /**
- * Whose journals are taken in: those left, or when the database is another one all there are, so that what waits in
- * them is known. One that lived with another database than this journal stays where it is.
+ * The folders whose journals are taken over: those left, or with a foreign database all, so that it is known what waits
+ * in them. A journal of another database than this one's stays where it is.
  */
 export function leftOf(
   pair: Pick<JournalPair, "isForeign" | "database">,
   { leftDirs = [], workerDirs = [], log }: WorkerFolders,
 ): string[] {
   return (pair.isForeign ? workerDirs : leftDirs).filter((dir) => {
-    const bond = readJournalIdentity(`${dir}/journal`)?.bond;
-    if (!bond || pair.database === undefined || bond.database === pair.database) return true;
-    log.warn("a worker's journal is of another Postgres and stays where it is", {
-      dir,
-      postgres: bond.postgres,
-    });
+    const identity = readJournalIdentity(`${dir}/journal`);
+    if (!identity || identity.database === pair.database) return true;
+    const { postgres } = identity;
+    log.warn("a worker's journal is of another Postgres and stays where it is", { dir, postgres });
     return false;
   });
 }
 
 /**
- * Moves the segments of the journals in `leftDirs` to `folder`, where they count as an earlier process's: numbers of
- * segments and batches are unlike in all journals. Resolves to those journals' names, which nobody has to wait for as
- * soon as `folder`'s own journal has told how far it has come.
+ * Moves the segments of the journals in `leftDirs` to `folder`, where they count as an earlier process's: ids of
+ * segments and batches are unique among all journals. Resolves to the names of those journals, whose registrations may
+ * go once `folder`'s own journal has published its watermark.
  * @throws UserError when one of them is still written.
  */
 export async function takeOverJournals(
@@ -72,7 +70,7 @@ export async function takeOverJournals(
   return names;
 }
 
-/** Owns a folder as soon as a process of an earlier life has let go of it. */
+/** Owns a folder as soon as an earlier worker has released it. */
 export async function ownSoon(dir: string): Promise<Owning> {
   for (let waited = 0; ; waited += againMs) {
     try {
@@ -86,7 +84,7 @@ export async function ownSoon(dir: string): Promise<Owning> {
 
 const againMs = 50;
 
-/** What is damaged is told, and stays in the folder it was found in. */
+/** Damaged files are reported, and stay where they are. */
 async function moveSegments(
   from: string,
   to: string,
@@ -98,7 +96,7 @@ async function moveSegments(
   recovery.takeFolder(ledger);
   for (const name of readdirSync(from))
     if (name.endsWith(".spare")) rmSync(`${from}/${name}`, { force: true });
-  // Should this journal have a process again, it hands out no number twice.
+  // A worker that is started here again must not use an id twice.
   if (!ledger.restart(recovery.lastMillis)) {
     throw new UserError(
       `the disk is full: ${from} cannot be taken in; make room, or start as many workers as before`,

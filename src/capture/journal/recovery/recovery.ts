@@ -1,5 +1,5 @@
-// Recovery: what an earlier process left in a journal's folder, taken in at a start. What was acknowledged goes on or
-// is told as lost, with its file kept aside first; what was not is cut.
+// Recovery: reads at a start what an earlier process left in a journal's folder. Acknowledged rows go on, or are logged
+// as lost and their file kept aside; what was not acknowledged is cut.
 
 import {
   copyFileSync,
@@ -14,12 +14,12 @@ import {
 import { basename, dirname } from "node:path";
 import { type Log, reasonOf } from "../../../core/log.ts";
 import type { Expected, Ledger, Noted } from "../ledger.ts";
-import { findMisnamed, takeBack } from "./misnamed.ts";
+import { findMisnamed, renameBack } from "./misnamed.ts";
 import { type Segment, millisOfSegment, returnedSuffix } from "../segments/segment.ts";
 import { type ReadSegment, readSegment, withoutFramesFrom } from "../segments/segment_reader.ts";
 import { judgeSegment } from "./verdict.ts";
 
-/** What was found damaged: files, acknowledged rows that are lost as far as is known, and bytes that cannot be read. */
+/** Damage: files, acknowledged rows known to be lost, and unreadable bytes. */
 export interface Damage {
   files: number;
   rows: number;
@@ -28,16 +28,16 @@ export interface Damage {
 
 export interface RecoveryOptions {
   folder: string;
-  /** Counts what is damaged. */
+  /** Counts damage. */
   damaged(damage: Damage): void;
   log: Log;
 }
 
-/** Stretches of one file that a log line tells; further ones are only counted. */
-const stretchesToldMax = 8;
+/** Unreadable ranges of one file in a log line. */
+const rangesLoggedMax = 8;
 
 export class Recovery {
-  /** What goes on. */
+  /** The segments to flush. */
   readonly segments: Segment[] = [];
   lastMillis = 0;
   readonly #options: RecoveryOptions;
@@ -46,7 +46,7 @@ export class Recovery {
     this.#options = options;
   }
 
-  /** Takes in the whole folder, whose ledger is read by then and not begun anew. */
+  /** Recovers the whole folder; reads the ledger and does not rewrite it. */
   takeFolder(ledger: Ledger): void {
     const { folder, log } = this.#options;
     const noted = ledger.read();
@@ -59,21 +59,21 @@ export class Recovery {
       this.#options.damaged({ files: 1, rows: 0, bytes: 0 });
     }
     for (const name of noted.finished) rmSync(`${folder}/${basename(name)}`, { force: true });
-    this.#giveNamesBack(noted);
+    this.#renameMisnamed(noted);
     const names = segmentNames(folder);
     for (const name of names) this.take(`${folder}/${name}`, noted.expected.get(name));
     for (const [name, expected] of noted.expected)
       if (!names.includes(name)) this.#tellMissing(name, expected);
   }
 
-  /** Begins the ledger anew with what was taken in. */
+  /** Rewrites the ledger with the recovered segments. */
   beginLedger(ledger: Ledger): void {
     const { folder, log } = this.#options;
     if (ledger.restart(this.lastMillis, this.segments)) return;
     log.warn("the disk is full: the journal's ledger goes on as it is", { folder });
   }
 
-  /** Takes in rows that came back from quarantine, but for files that are `known`. */
+  /** Recovers rows returned from quarantine, except from files that are `known`. */
   takeReturned(known: ReadonlySet<string>): void {
     const { folder } = this.#options;
     const names = readdirSync(folder).filter((name) => name.endsWith(returnedSuffix));
@@ -81,11 +81,11 @@ export class Recovery {
     for (const path of paths.toSorted()) this.take(path);
   }
 
-  /** Takes in one file; nothing of it is changed unless it is surely of no use. */
+  /** Recovers one file. */
   take(path: string, expected?: Expected): void {
     const whole = this.#read(path);
     if (!whole) return this.#leaveAside(path, expected);
-    // Whole frames behind a sealed segment's end were refused: their sender has sent them again.
+    // Sound frames behind a sealed segment's end were refused: their sender sends them again.
     const read = expected?.behind === "sealed" ? withoutFramesFrom(whole, expected.bytes) : whole;
     const verdict = judgeSegment(read, expected);
     const { segment } = read;
@@ -107,19 +107,19 @@ export class Recovery {
     }
   }
 
-  #giveNamesBack(noted: Noted): void {
+  #renameMisnamed(noted: Noted): void {
     const { folder, log } = this.#options;
     for (const { from, to } of findMisnamed(folder, segmentNames(folder), noted.expected)) {
       log.error("a journal file has the name of another; it goes on under its own", { file: from, name: to });
       this.#options.damaged({ files: 1, rows: 0, bytes: 0 });
     }
-    for (const copy of takeBack(folder)) {
+    for (const copy of renameBack(folder)) {
       const kept = setAside(copy);
       log.error("a journal file is there twice; the one under another's name was set aside", { kept });
     }
   }
 
-  /** A torn write, or what the file held before it was this segment's. One that is kept aside is the same file. */
+  /** Cuts a torn write, or what a recycled file held before; not in a file that is also kept aside. */
   #cut(path: string, { segment, fileBytes }: ReadSegment): void {
     if (statSync(path).nlink > 1) return;
     const bytes = fileBytes - segment.bytes;
@@ -153,7 +153,7 @@ export class Recovery {
       sound_rows: segment.rows,
       lost_rows: lostRows ?? "unknown",
       lost_bytes: badBytes,
-      unreadable: bad.slice(0, stretchesToldMax).map(({ from, to }) => `${from}-${to}`),
+      unreadable: bad.slice(0, rangesLoggedMax).map(({ from, to }) => `${from}-${to}`),
       ...(headDamaged && { head: "damaged" }),
     });
     damaged({ files: 1, rows: lostRows ?? 0, bytes: badBytes });
@@ -175,7 +175,7 @@ export class Recovery {
   }
 }
 
-/** In the order they were begun in, lane by lane. */
+/** By lane, from the oldest. */
 function segmentNames(folder: string): string[] {
   return readdirSync(folder, { withFileTypes: true })
     .filter((entry) => entry.isFile() && entry.name.endsWith(".segment"))
@@ -183,7 +183,7 @@ function segmentNames(folder: string): string[] {
     .toSorted();
 }
 
-/** Gives the file a second name to be kept under, at no cost of space; where that cannot be, a copy. Returns it. */
+/** Keeps the file under a second name by a hard link, which takes no space, or as a copy. Returns the name. */
 function keepAside(path: string): string {
   const aside = freeName(path);
   try {
@@ -195,7 +195,7 @@ function keepAside(path: string): string {
   return aside;
 }
 
-/** Takes the file away from where it is looked for. Returns its new name. */
+/** Renames the file so that it is not read again. Returns its new name. */
 function setAside(path: string): string {
   const aside = freeName(path);
   renameSync(path, aside);
@@ -209,7 +209,7 @@ function isAside(path: string): boolean {
   return own.some((name) => statSync(`${dirname(path)}/${name}`).ino === ino);
 }
 
-/** What is kept aside is never written over. */
+/** A name that no file kept aside has. */
 function freeName(path: string): string {
   for (let place = 1; ; place++) {
     const name = place === 1 ? `${path}.damaged` : `${path}.${place}.damaged`;

@@ -1,12 +1,11 @@
-// Files that must survive a power cut: written aside, synced, renamed. Never leaves a half-written file under
-// its name.
+// Durable files: written under another name, synced, renamed, so that no half-written file has the final name.
 
 import { closeSync, fsyncSync, openSync, renameSync, writeFileSync, writevSync } from "node:fs";
 import { type FileHandle, open, rename, unlink } from "node:fs/promises";
 import { dirname } from "node:path";
 import { journalLimits } from "../limits.ts";
 
-/** Makes a folder's entries (new, renamed and removed files) durable. */
+/** Makes a folder's entries durable: new, renamed and removed files. */
 export async function syncFolder(folder: string): Promise<void> {
   const handle = await open(folder, "r");
   try {
@@ -16,7 +15,7 @@ export async function syncFolder(folder: string): Promise<void> {
   }
 }
 
-/** Puts `content` at `path`, whole or not at all, durable when it resolves. */
+/** Replaces the file at `path`, whole or not at all; durable when it resolves. */
 export async function writeDurably(path: string, content: string | Uint8Array): Promise<void> {
   const aside = `${path}.part`;
   const handle = await open(aside, "w", 0o600);
@@ -30,7 +29,7 @@ export async function writeDurably(path: string, content: string | Uint8Array): 
   await syncFolder(dirname(path));
 }
 
-/** The same in one turn; for a start, when nobody waits yet. */
+/** The same, synchronously; for the start, when no request waits. */
 export function writeDurablyNow(path: string, content: string | Uint8Array): void {
   writeFileSync(`${path}.part`, content, { mode: 0o600, flush: true });
   renameSync(`${path}.part`, path);
@@ -46,13 +45,13 @@ export function syncFolderNow(folder: string): void {
   }
 }
 
-/** Whether a write failed because the disk, or the user's part of it, is full. */
+/** Whether a write failed because the disk, or the user's quota, is full. */
 export function isFull(thrown: unknown): boolean {
   const code = thrown instanceof Error && "code" in thrown ? thrown.code : undefined;
   return code === "ENOSPC" || code === "EDQUOT";
 }
 
-/** Opens a segment's file under its name, with its head if it has one: a new file, or `spare`, written over. */
+/** Opens a segment's file under its name, with its head if it has one: a new file, or the recycled one `spare`. */
 export async function openSegmentFile(
   path: string,
   head: Uint8Array | undefined,
@@ -62,7 +61,7 @@ export async function openSegmentFile(
   try {
     if (head) await writeWhole(file, head, 0);
     if (spare !== undefined) {
-      // Under its new name the file never begins with its old number: frames behind it count by that.
+      // Under its new name the file must not begin with the old head.
       if (head) await file.datasync();
       await rename(spare, path);
     }
@@ -74,7 +73,7 @@ export async function openSegmentFile(
   }
 }
 
-/** Short writes are normal: goes on until every byte is out. */
+/** Writes all bytes; short writes are normal. */
 export async function writeWhole(file: FileHandle, bytes: Uint8Array, position: number): Promise<void> {
   for (let done = 0; done < bytes.length;) {
     const { bytesWritten } = await file.write(bytes, done, bytes.length - done, position + done);
@@ -83,12 +82,12 @@ export async function writeWhole(file: FileHandle, bytes: Uint8Array, position: 
   }
 }
 
-/** The most pieces one system call takes. */
+/** The most pieces of one system call. */
 const piecesMax = 512;
 
 /**
- * The same for bytes that lie in several places: each goes out from where it lies. Few of them are with the system at
- * once, which costs 20 µs; more by another thread, so that nobody waits for them.
+ * The same for several pieces, without copying them. Few bytes are written synchronously, which takes 20 µs; more by
+ * another thread, so that other requests do not wait.
  */
 export async function writePieces(file: FileHandle, pieces: Uint8Array[], position: number): Promise<void> {
   const now = pieces.reduce((sum, piece) => sum + piece.length, 0) <= journalLimits.writeNowBytesMax;
@@ -104,7 +103,7 @@ export async function writePieces(file: FileHandle, pieces: Uint8Array[], positi
   }
 }
 
-/** What of `pieces` lies behind its first `bytes` bytes. */
+/** The pieces without their first `bytes` bytes. */
 function behind(pieces: Uint8Array[], bytes: number): Uint8Array[] {
   let skipped = bytes;
   const rest: Uint8Array[] = [];

@@ -1,61 +1,57 @@
-// Frames of segments that have a head: how they are written, and how one is read back. Knows what earlier versions
-// wrote.
+// Frames of segments that have a head: how they are written, and how one is read back.
 //
-//   frame = u32 "FRM3"  u32 payload bytes  u32 CRC-32 of all that follows
+//   frame = u32 "FRAM"  u32 payload bytes  u32 CRC-32 of all that follows
 //           u32 where in the file the frame begins  u64 batch  u32 partition  u32 rows
 //           i64 created_at of the first row, µs  u32 bytes of the file that were synced before this was written
 //           u32 rows of the segment before these
 //           payload
 //
-// All integers are little-endian. Earlier versions: u32 "FRAM", u32 payload bytes, u64 sum of all that follows (CRC-32,
-// or xxHash64 in the first one), u64 batch, u32 partition, u32 rows, i64 created_at.
+// All integers are little-endian.
 
 import { crc32 } from "node:zlib";
 import { yieldToEventLoop } from "../../../core/clock.ts";
 import { journalLimits } from "../limits.ts";
 import { limits } from "../../../core/limits.ts";
 import type { Pieces } from "../../../storage/native/native_pieces.ts";
+import { segmentOf } from "./segment.ts";
 
-/** What a frame says of itself, whatever its kind. */
+/** What a frame of either kind (also native_frame.ts) says about its rows. */
 export interface FrameHead {
   batch: bigint;
-  /** Of its table. */
+  /** Of the lane's table. */
   partition: number;
   rows: number;
   /** created_at of the first row, in microseconds. */
   oldest: number;
-  /** How many bytes of its file were synced when it was written: whatever is bad before that was acknowledged. */
+  /** Bytes of its file that were synced when it was written: damage before that place took acknowledged rows. */
   synced: number;
-  /** Rows of its segment before it. */
+  /** Rows of its segment before its own. */
   before: number;
 }
 
-/** A whole, sound frame of a file. Earlier versions did not say what was before it. */
-export type FoundFrame = Omit<FrameHead, "synced" | "before"> & {
-  synced: number | undefined;
-  before: number | undefined;
+/** A complete frame of a file, whose sum is right. */
+export interface FoundFrame extends FrameHead {
   /** Where it begins. */
   at: number;
   /** Where its payload begins, and where both end. */
   offset: number;
   end: number;
-};
+}
 
-/** Where a frame's payload lies in what is written at once. */
+/** Where a frame's payload lies in the bytes of its group. */
 export interface FramePlace {
   offset: number;
   length: number;
 }
 
-const magic = 0x334d5246;
+const magicText = "FRAM";
+const magic = 0x4d415246;
 const headBytes = 48;
-const olderMagic = 0x4d415246;
-const olderHeadBytes = 40;
 
 /**
- * Appends one frame to `out`, whose first byte goes to place `head.synced` of the file: `payload` writes the Native
- * bytes. Returns where the payload lies within the whole; of a long one later, and until then nothing may be written to
- * `out`: others get their turn while it is summed up.
+ * Appends one frame to `out`, whose first byte goes to place `head.synced` of the file; `payload` writes the Native
+ * bytes. Returns where the payload lies in `out`. For a long payload this is a promise, as its sum is computed with
+ * pauses for other requests; nothing may be written to `out` until it resolves.
  */
 export function writeFrame(
   out: Pieces,
@@ -104,55 +100,36 @@ async function sumInTurns(pieces: readonly Uint8Array[]): Promise<number> {
   return sum;
 }
 
-/** The whole, sound frame of this segment that begins at `at`; undefined when there is none. */
+/** The sound frame of this segment that begins at `at`; undefined when there is none. */
 export function readFrame(bytes: Uint8Array, at: number, segment: bigint): FoundFrame | undefined {
-  const view = new DataView(bytes.buffer, bytes.byteOffset, bytes.byteLength);
-  if (at + olderHeadBytes > bytes.length) return undefined;
-  const found = view.getUint32(at, true);
-  if (found !== olderMagic && (found !== magic || at + headBytes > bytes.length)) return undefined;
-  // A frame that the file held in an earlier life, whole and sound as it may be, has another batch.
-  const batch = view.getBigUint64(at + 16, true);
-  if (batch >> 11n !== segment) return undefined;
-  const isNew = found === magic;
-  const offset = at + (isNew ? headBytes : olderHeadBytes);
+  const batch = batchAt(bytes, at);
+  // A recycled file may still hold sound frames of an earlier segment: their batches are of that one.
+  if (batch === undefined || segmentOf(batch) !== segment) return undefined;
+  const view = viewOf(bytes);
+  const offset = at + headBytes;
   const end = offset + view.getUint32(at + 4, true);
-  if (end > bytes.length) return undefined;
-  const sound = isNew ? isSound(bytes, view, at, end) : isOlderSound(bytes, view, at, end);
-  if (!sound) return undefined;
+  // A frame is valid only where it was written: one that was copied over another is not.
+  if (end > bytes.length || view.getUint32(at + 12, true) !== at) return undefined;
+  if (crc32(bytes.subarray(at + 12, end)) !== view.getUint32(at + 8, true)) return undefined;
   const [partition, rows] = [view.getUint32(at + 24, true), view.getUint32(at + 28, true)];
   const oldest = Number(view.getBigInt64(at + 32, true));
-  const [synced, before] = isNew ? [view.getUint32(at + 40, true), view.getUint32(at + 44, true)] : [];
+  const [synced, before] = [view.getUint32(at + 40, true), view.getUint32(at + 44, true)];
   return { batch, partition, rows, oldest, synced, before, at, offset, end };
 }
 
-/** The batch that a frame at `at` names, sound or not; undefined when there is nothing like one. */
+/** The batch named by a frame at `at`, whether the frame is sound or not; undefined when there is no frame. */
 export function batchAt(bytes: Uint8Array, at: number): bigint | undefined {
-  const view = new DataView(bytes.buffer, bytes.byteOffset, bytes.byteLength);
-  if (at + olderHeadBytes > bytes.length) return undefined;
-  const found = view.getUint32(at, true);
-  return found === magic || found === olderMagic ? view.getBigUint64(at + 16, true) : undefined;
+  if (at + headBytes > bytes.length) return undefined;
+  const view = viewOf(bytes);
+  return view.getUint32(at, true) === magic ? view.getBigUint64(at + 16, true) : undefined;
 }
 
-/** Where such a frame may begin, from `from` on; undefined behind the last. */
-export const nextFrame = (bytes: Uint8Array, from: number) => placeOf("FRM3", bytes, from);
-
-/** The same for frames of earlier versions. */
-export const nextOlderFrame = (bytes: Uint8Array, from: number) => placeOf("FRAM", bytes, from);
-
-function placeOf(text: string, bytes: Uint8Array, from: number): number | undefined {
-  const at = Buffer.from(bytes.buffer, bytes.byteOffset, bytes.length).indexOf(text, from, "latin1");
+/** Where the next frame may begin, from `from` on; undefined when there is none. */
+export function nextFrame(bytes: Uint8Array, from: number): number | undefined {
+  const at = Buffer.from(bytes.buffer, bytes.byteOffset, bytes.length).indexOf(magicText, from, "latin1");
   return at < 0 ? undefined : at;
 }
 
-/** A frame counts only where it was written: one that was copied over another is none. */
-function isSound(bytes: Uint8Array, view: DataView, at: number, end: number): boolean {
-  return (
-    view.getUint32(at + 12, true) === at &&
-    crc32(bytes.subarray(at + 12, end)) === view.getUint32(at + 8, true)
-  );
-}
-
-function isOlderSound(bytes: Uint8Array, view: DataView, at: number, end: number): boolean {
-  const [summed, sum] = [bytes.subarray(at + 16, end), view.getBigUint64(at + 8, true)];
-  return BigInt(crc32(summed)) === sum || Bun.hash.xxHash64(summed) === sum;
+function viewOf(bytes: Uint8Array): DataView {
+  return new DataView(bytes.buffer, bytes.byteOffset, bytes.byteLength);
 }

@@ -2,12 +2,11 @@
 //
 //   segment of events = frame*, as native_frame.ts writes them: the engine can read the whole file
 //   any other segment = head frame*, as frame.ts writes them
-//   head = "SLUICEJ3"  u64 segment id  u8 lane (its place in `lanes`)  3 × 0  u32 CRC-32 of what is before it
+//   head = "SLUICEJ1"  u64 segment id  u8 lane (its place in `lanes`)  3 × 0  u32 CRC-32 of what is before it
 //
-// All integers are little-endian. A file may have been another segment's before: what lies behind the last frame is
-// none of this one's, which shows by the batch's number. A batch is the frames of one number, all of one
-// partition of its table, and so stored whole or not at all; several share an INSERT. Segments of earlier versions have
-// events by month (yyyymm), and are as good: months of one year become one part, with all or none of them.
+// All integers are little-endian. A file may be recycled from another segment: frames of that one may follow the last
+// frame of this one, and differ by their batch numbers. A batch is the frames of one number, all of one partition of
+// the table, so that it is stored whole or not at all; an INSERT may hold several batches.
 //   segment id = 41 bits of ms since 2020, 12 bits of journal number;  batch = segment id, 11 bits of place
 
 import { crc32 } from "node:zlib";
@@ -15,22 +14,19 @@ import { captureLimits } from "../../limits.ts";
 import { journalLimits } from "../limits.ts";
 import { monthOf, yearOf } from "../../columns/partition.ts";
 
-/**
- * Two lanes of events, one of warnings about them, one of merges, one of recordings. Their order is part of the file
- * format.
- */
+/** The order is part of the file format. */
 export const lanes = ["live", "historical", "warnings", "merges", "recordings"] as const;
 export type LaneName = (typeof lanes)[number];
 export type EventLaneName = Exclude<LaneName, "warnings" | "merges">;
 /** Lanes whose frames are Native blocks for ClickHouse; merges go to Postgres. */
 export const flushedLanes = ["live", "historical", "warnings", "recordings"] as const;
 
-/** How many segments of a lane are on their way into a store at once. */
+/** How many segments of a lane are flushed at once. */
 export const flushesAtOnce: Readonly<Record<LaneName, number>> = {
   live: 1,
   historical: journalLimits.historicalFlushesMax,
   warnings: 1,
-  // They are applied in order.
+  // Merges are applied in order.
   merges: 1,
   recordings: 1,
 };
@@ -44,10 +40,7 @@ export const laneTable: Readonly<Record<LaneName, string>> = {
   recordings: "snapshot_chunks",
 };
 
-/**
- * The partition of a lane's table that a row of this time (microseconds since 1970) goes to: what is in one batch is in
- * one, or it could be stored by halves.
- */
+/** The partition of a lane's table for a row of this time, in microseconds since 1970. */
 export const lanePartition: Readonly<Record<LaneName, (micros: number) => number>> = {
   live: yearOf,
   historical: yearOf,
@@ -58,18 +51,18 @@ export const lanePartition: Readonly<Record<LaneName, (micros: number) => number
 
 export const segmentHeadBytes = 24;
 const headSumAt = 20;
-const magic = new TextEncoder().encode("SLUICEJ3");
-/** Heads of earlier versions, which were not summed up. */
-const olderMagics = ["SLUICEJ2", "SLUICEJ1"].map((text) => new TextEncoder().encode(text));
+const magic = new TextEncoder().encode("SLUICEJ1");
 const epochMs = Date.UTC(2020, 0, 1);
+const journalBits = BigInt(Math.log2(journalLimits.journalsCountMax));
+const placeBits = BigInt(Math.log2(journalLimits.segmentBatchesMax));
 
-/** Something for each lane. */
+/** One value for each lane. */
 export function byLane<T>(make: (lane: LaneName) => T): Record<LaneName, T> {
   const [live, historical, warnings] = [make("live"), make("historical"), make("warnings")];
   return { live, historical, warnings, merges: make("merges"), recordings: make("recordings") };
 }
 
-/** Whether a lane's segments are nothing but Native blocks. */
+/** Whether a lane's segments consist of Native blocks only. */
 export function isNative(lane: LaneName): boolean {
   return lane === "live" || lane === "historical";
 }
@@ -79,7 +72,7 @@ export interface Frame {
   offset: number;
   length: number;
   rows: number;
-  /** Of persons and groups; unknown of a frame that was found at the start. */
+  /** Of persons and groups; unknown after a restart. */
   changes?: number;
 }
 
@@ -88,7 +81,7 @@ export interface Batch {
   partition: number;
   rows: number;
   bytes: number;
-  /** As its frames'. */
+  /** The sum of its frames' changes. */
   changes?: number;
   frames: Frame[];
 }
@@ -103,31 +96,36 @@ export interface Segment {
   /** created_at of its first row, in microseconds. */
   oldest: number;
   batches: Batch[];
-  /** True when an earlier process wrote it: any of its batches may be in ClickHouse already. */
+  /** True when an earlier process wrote it: its batches may be in ClickHouse already. */
   recovered: boolean;
-  /** True when an engine that was given up may still read the file: it must not be written over. */
+  /** True when an engine whose INSERT timed out may still read the file: it must not be recycled. */
   borrowed?: boolean;
 }
 
-/** A segment that begins: `bytes` are its head's. */
+/** A new segment; `bytes` is its head's length. */
 export function emptySegment(lane: LaneName, id: bigint, path: string, bytes: number): Segment {
   return { id, lane, path, bytes, rows: 0, oldest: 0, batches: [], recovered: false };
 }
 
 export function segmentId(millis: number, journal: number): bigint {
-  return (BigInt(millis - epochMs) << 12n) | BigInt(journal % journalLimits.journalsCountMax);
+  return (BigInt(millis - epochMs) << journalBits) | BigInt(journal % journalLimits.journalsCountMax);
 }
 
-/** The milliseconds inside a segment id: ids of one journal must rise, even when the clock goes back. */
+/** The milliseconds in a segment id: ids of one journal must rise, even when the clock goes back. */
 export function millisOfSegment(id: bigint): number {
-  return Number(id >> 12n) + epochMs;
+  return Number(id >> journalBits) + epochMs;
 }
 
 export function batchId(segment: bigint, place: number): bigint {
-  return (segment << 11n) | BigInt(place);
+  return (segment << placeBits) | BigInt(place);
 }
 
-/** How a file is named that quarantined rows come back in. */
+/** The segment that a batch belongs to. */
+export function segmentOf(batch: bigint): bigint {
+  return batch >> placeBits;
+}
+
+/** The end of a file name for rows that come back from quarantine. */
 export const returnedSuffix = ".returned.segment";
 
 export function segmentName(lane: LaneName, id: bigint): string {
@@ -144,22 +142,20 @@ export function segmentHead(lane: LaneName, id: bigint): Uint8Array {
   return head;
 }
 
-/** Whose segment a file is. */
+/** Which segment a file is. */
 export interface KnownSegment {
   id: bigint;
   lane: LaneName;
 }
 
-/** What a file's first bytes say, and whether a sum shows it to be true; undefined when they are no head. */
-export function readSegmentHead(bytes: Uint8Array): (KnownSegment & { summed: boolean }) | undefined {
+/** What a file's first bytes say; undefined when they are not a sound head. */
+export function readSegmentHead(bytes: Uint8Array): KnownSegment | undefined {
   const lane = lanes[bytes[16] ?? 255];
-  if (bytes.length < segmentHeadBytes || !lane) return undefined;
+  if (bytes.length < segmentHeadBytes || !lane || !magic.every((byte, i) => bytes[i] === byte))
+    return undefined;
   const view = new DataView(bytes.buffer, bytes.byteOffset, bytes.byteLength);
-  const id = view.getBigUint64(8, true);
-  const begins = (with_: Uint8Array) => with_.every((byte, i) => bytes[i] === byte);
-  if (olderMagics.some(begins)) return { id, lane, summed: false };
-  const sound = begins(magic) && crc32(bytes.subarray(0, headSumAt)) === view.getUint32(headSumAt, true);
-  return sound ? { id, lane, summed: true } : undefined;
+  if (crc32(bytes.subarray(0, headSumAt)) !== view.getUint32(headSumAt, true)) return undefined;
+  return { id: view.getBigUint64(8, true), lane };
 }
 
 /** What a file's name says. */
@@ -170,8 +166,8 @@ export function readSegmentName(name: string): KnownSegment | undefined {
 }
 
 /**
- * The batch that takes a block's rows, opened when the partition's last one has no room; undefined when the
- * segment is full, or better ends here.
+ * The batch for a block's rows: the partition's last one, or a new one when that is full. Undefined when the segment is
+ * full, or should end here.
  */
 export function batchFor(
   segment: Segment,
@@ -182,7 +178,7 @@ export function batchFor(
     open && open.rows + block.rows <= captureLimits.batchRowsMax && open.bytes < captureLimits.batchBytesMax;
   const changes = (open?.changes ?? 0) + (block.changes ?? 0);
   if (room && (changes <= captureLimits.batchChangesMax || open.rows === 0)) return open;
-  // A segment of one batch can be read by the engine as it is: it ends with that.
+  // The engine reads the file of a segment with one batch as it is: a second batch goes to the next segment.
   if (open && segment.batches.length === 1) return undefined;
   if (segment.batches.length >= journalLimits.segmentBatchesMax) return undefined;
   const id = batchId(segment.id, segment.batches.length);
@@ -191,7 +187,7 @@ export function batchFor(
   return batch;
 }
 
-/** A frame that was just written; one without changes says nothing of them, as one that was found. */
+/** A frame that was just written. */
 export function frameOf(
   { offset, length }: Pick<Frame, "offset" | "length">,
   rows: number,
@@ -200,7 +196,7 @@ export function frameOf(
   return changes > 0 ? { offset, length, rows, changes } : { offset, length, rows };
 }
 
-/** Counts a frame into its batch and segment. */
+/** Adds a frame to its batch and segment. */
 export function noteFrame(segment: Segment, batch: Batch, frame: Frame): void {
   batch.frames.push(frame);
   batch.rows += frame.rows;

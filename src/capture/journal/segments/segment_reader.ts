@@ -1,55 +1,56 @@
-// A segment read back after a restart: its sound frames, and what of its file is none of them. Changes nothing, and
-// decides nothing about what is bad.
+// Reads a segment after a restart: its sound frames, and the stretches of the file that are not. Changes nothing, and
+// does not judge what is bad (recovery/verdict.ts does).
 
 import { readFileSync } from "node:fs";
 import { basename } from "node:path";
-import { type FoundFrame, batchAt, nextFrame, nextOlderFrame, readFrame } from "./frame.ts";
+import { type FoundFrame, batchAt, nextFrame, readFrame } from "./frame.ts";
 import { nativeBatchAt, nextNativeFrame, readNativeFrame } from "./native_frame.ts";
 import {
-  type KnownSegment,
   type Segment,
+  batchId,
   isNative,
   noteFrame,
   readSegmentHead,
   readSegmentName,
   segmentHeadBytes,
+  segmentOf,
 } from "./segment.ts";
 
-/** Bytes of a file that no sound frame is made of. */
+/** A stretch of a file that belongs to no sound frame. */
 export interface BadRange {
   from: number;
   to: number;
-  /** Whether they show that they were written for this segment, not for an earlier one of the file. */
+  /** Whether it was written for this segment, not for an earlier one whose file was recycled. */
   traced: boolean;
 }
 
 export interface ReadSegment {
   segment: Segment;
   fileBytes: number;
-  /** The sound frames, in their order. */
+  /** The sound frames, in order. */
   frames: FoundFrame[];
   bad: BadRange[];
-  /** True when the head that should be there cannot be read. */
+  /** True when the segment should have a head and it cannot be read. */
   headDamaged: boolean;
 }
 
-/** Reads a segment's frames from its file; undefined when neither its name nor its head says what it is. */
+/** Reads a segment's file; undefined when neither its head nor its name says which segment it is. */
 export function readSegment(path: string): ReadSegment | undefined {
   const bytes = new Uint8Array(readFileSync(path));
   const head = readSegmentHead(bytes);
-  const known = knownOf(path, bytes, head);
+  const known = head ?? readSegmentName(basename(path));
   if (!known) return undefined;
+  // Rows of events that come back from quarantine have a head as well.
   const headed = head !== undefined || !isNative(known.lane);
   const from = headed ? segmentHeadBytes : 0;
   const { id, lane } = known;
-  const empty = { path, bytes: from, rows: 0, oldest: 0, batches: [], recovered: true };
-  const segment: Segment = { id, lane, ...empty };
-  const { frames, bad } = framesOf(bytes, from, id, isNative(lane));
+  const segment: Segment = { id, lane, path, bytes: from, rows: 0, oldest: 0, batches: [], recovered: true };
+  const { frames, bad } = framesOf(bytes, from, id, headed ? headedFrames : nativeFrames);
   for (const frame of frames) addFrame(segment, frame);
-  return { segment, fileBytes: bytes.length, frames, bad, headDamaged: headed && !isHeadOf(head, known) };
+  return { segment, fileBytes: bytes.length, frames, bad, headDamaged: headed && head === undefined };
 }
 
-/** Cuts what is known of a segment down to its frames before `bytes`. */
+/** The same without the frames at and behind place `bytes`. */
 export function withoutFramesFrom(read: ReadSegment, bytes: number): ReadSegment {
   const frames = read.frames.filter(({ at }) => at < bytes);
   const segment: Segment = { ...read.segment, bytes: 0, rows: 0, batches: [] };
@@ -57,49 +58,37 @@ export function withoutFramesFrom(read: ReadSegment, bytes: number): ReadSegment
   return { ...read, frames, segment };
 }
 
-/** A summed head is right whatever the file is called; of one that is not, the frames decide. */
-function knownOf(
-  path: string,
-  bytes: Uint8Array,
-  head: ReturnType<typeof readSegmentHead>,
-): KnownSegment | undefined {
-  const named = readSegmentName(basename(path));
-  if (!head) return named;
-  if (!named || head.summed || (named.id === head.id && named.lane === head.lane)) return head;
-  return framesOf(bytes, segmentHeadBytes, named.id, isNative(named.lane)).frames.length > 0 ? named : head;
+/** How frames of one kind are read. */
+interface FrameKind {
+  read: typeof readFrame;
+  next: typeof nextFrame;
+  batchAt: typeof batchAt;
 }
 
-function isHeadOf(head: KnownSegment | undefined, { id, lane }: KnownSegment): boolean {
-  return head?.id === id && head.lane === lane;
-}
+const headedFrames: FrameKind = { read: readFrame, next: nextFrame, batchAt };
+const nativeFrames: FrameKind = { read: readNativeFrame, next: nextNativeFrame, batchAt: nativeBatchAt };
 
 function framesOf(
   bytes: Uint8Array,
   headBytes: number,
   id: bigint,
-  native: boolean,
+  kind: FrameKind,
 ): Pick<ReadSegment, "frames" | "bad"> {
   const frames: FoundFrame[] = [];
   const bad: BadRange[] = [];
-  const frameOf = (segment: bigint, at: number) =>
-    readFrame(bytes, at, segment) ?? (native ? readNativeFrame(bytes, at, segment) : undefined);
-  const frameAt = (at: number) => frameOf(id, at);
-  const kinds = [nextFrame, nextOlderFrame, ...(native ? [nextNativeFrame] : [])];
-  const finders = kinds.map((next) => finder(bytes, next));
-  const nextOf = (from: number): number => Math.min(...finders.map((next) => next(from)));
   let at = headBytes;
   while (at < bytes.length) {
     const from = at;
-    let frame = frameAt(at);
+    let frame = kind.read(bytes, at, id);
     while (!frame && at < bytes.length) {
-      at = Math.min(nextOf(at + 1), bytes.length);
-      frame = frameAt(at);
+      at = kind.next(bytes, at + 1) ?? bytes.length;
+      frame = kind.read(bytes, at, id);
     }
     if (at > from) {
-      const batch = batchAt(bytes, from) ?? nativeBatchAt(bytes, from);
-      // What looks like a frame here and is nobody's is one of ours whose number was damaged.
-      const nobodys = batch !== undefined && !frameOf(batch >> 11n, from);
-      bad.push({ from, to: at, traced: nobodys || isTraced(bytes.subarray(from, at), id) });
+      const batch = kind.batchAt(bytes, from);
+      // A frame here that is sound for no segment is one of this segment whose number was damaged.
+      const isNobodys = batch !== undefined && !kind.read(bytes, from, segmentOf(batch));
+      bad.push({ from, to: at, traced: isNobodys || isTraced(bytes.subarray(from, at), id) });
     }
     if (!frame) break;
     frames.push(frame);
@@ -108,22 +97,13 @@ function framesOf(
   return { frames, bad };
 }
 
-/** Where a frame of one kind may begin, from a rising place on: the file is searched once. */
-function finder(bytes: Uint8Array, next: typeof nextFrame): (from: number) => number {
-  let found = -1;
-  return (from) => {
-    if (found < from) found = next(bytes, from) ?? Number.POSITIVE_INFINITY;
-    return found;
-  };
-}
-
-/** Whether the upper 48 bits of this segment's batch numbers are there, in bytes or in digits. */
+/** Whether the upper 48 bits of this segment's batch numbers are there, as bytes or as hexadecimal digits. */
 function isTraced(bytes: Uint8Array, id: bigint): boolean {
-  const batches = Buffer.alloc(8);
-  batches.writeBigUInt64LE(BigInt.asUintN(64, id << 11n));
+  const upper = batchId(id, 0) >> 16n;
+  const number = Buffer.alloc(8);
+  number.writeBigUInt64LE(upper);
   const stretch = Buffer.from(bytes.buffer, bytes.byteOffset, bytes.length);
-  if (stretch.includes(batches.subarray(2))) return true;
-  return stretch.includes((id >> 5n).toString(16).padStart(12, "0"));
+  return stretch.includes(number.subarray(0, 6)) || stretch.includes(upper.toString(16).padStart(12, "0"));
 }
 
 function addFrame(segment: Segment, { batch: id, partition, rows, oldest, offset, end }: FoundFrame): void {

@@ -1,5 +1,5 @@
-// Files of segments that are done with, kept to be written over: pages that are there already cost far less than
-// fresh ones. Never holds anything that is still needed; what is in them is told apart by its segment's number.
+// Files of finished segments, kept to be overwritten: pages that exist cost far less than new ones. Their old frames
+// are recognized by their batch numbers.
 
 import { readdirSync, rmSync } from "node:fs";
 import { rename, unlink } from "node:fs/promises";
@@ -15,18 +15,18 @@ export class SegmentRecycler {
   readonly #bytesMax: number;
   readonly #files = byLane<{ path: string; bytes: number }[]>(() => []);
   readonly #clock: Clock;
-  /** When a lane kept or took one last. */
+  /** When a lane last kept or took a file. */
   readonly #usedAt = new Map<LaneName, number>();
   #bytes = 0;
 
-  /** Keeps files of `bytesMax` bytes in all, or of journalLimits.recycledEachMax for each lane, whichever is less. */
+  /** Keeps at most `bytesMax` bytes, and at most journalLimits.recycledEachMax files for each lane. */
   constructor(folder: string, bytesMax: number, clock: Clock) {
     this.#folder = folder;
     this.#bytesMax = bytesMax;
     this.#clock = clock;
   }
 
-  /** Takes in what an earlier process kept; nothing where there is little room (`tight`). */
+  /** Takes over the files of an earlier process; deletes them when the disk is nearly full (`tight`). */
   open(tight = false): void {
     for (const name of readdirSync(this.#folder).filter((one) => one.endsWith(suffix))) {
       const path = `${this.#folder}/${name}`;
@@ -37,17 +37,17 @@ export class SegmentRecycler {
     }
   }
 
-  /** Takes a finished segment's file away from its name: for later, or for good when there is little room. */
+  /** Renames a finished segment's file and keeps it, or deletes it. */
   async keep({ lane, path, bytes, borrowed, recovered }: Segment, tight = false): Promise<void> {
     if (borrowed || recovered || tight || !this.#wants(lane, bytes)) return await unlink(path);
     const spare = `${this.#folder}/${lane}-${basename(path)}${suffix}`;
     await rename(path, spare);
-    // Another segment of the lane may have ended meanwhile.
+    // Another segment of the lane may have been kept meanwhile.
     if (this.#wants(lane, bytes)) this.#add(lane, spare, bytes);
     else await unlink(spare);
   }
 
-  /** A file to be written over and renamed, if there is one. */
+  /** A file to overwrite and rename, if there is one. */
   take(lane: LaneName): string | undefined {
     const file = this.#files[lane].pop();
     if (!file) return undefined;
@@ -56,7 +56,7 @@ export class SegmentRecycler {
     return file.path;
   }
 
-  /** Gives back what no lane wanted for long; all of it when there is little room (`tight`). */
+  /** Deletes files that no lane has taken for long; all of them when the disk is nearly full (`tight`). */
   async look(tight: boolean): Promise<void> {
     if (this.#bytes === 0) return;
     const now = this.#clock.elapsed();
@@ -70,7 +70,7 @@ export class SegmentRecycler {
   }
 
   #wants(lane: LaneName, bytes: number): boolean {
-    // A recording may be deleted for good: nothing of it may rest here until another comes.
+    // Deleted recordings must not stay in a file here.
     if (lane === "recordings") return false;
     if (bytes < journalLimits.recycledBytesMin || this.#files[lane].length >= journalLimits.recycledEachMax)
       return false;

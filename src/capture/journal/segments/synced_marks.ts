@@ -1,7 +1,7 @@
-// How far each growing segment is known to be on the disk: noted behind every sync, so that after a crash what was
-// acknowledged is told from what was not. The file itself is not synced: it outlives the process, and what outlives the
-// machine says the least that was synced. Notes are written through a shared mapping of the file where that is safe: a
-// system call for each commit was 4 % of the CPU of short requests.
+// Marks: how far each growing segment is synced, noted after every sync, so that recovery can tell acknowledged rows
+// from others. The file itself is not synced: after a crash of the process it is exact, and after a crash of the
+// machine it says the least that was synced. Notes are written through a shared mapping of the file where that is safe:
+// a system call for each commit was 4 % of the CPU of short requests.
 //
 //   file = head slot*, two slots for each lane: the segment that grows, and the one before it
 //   head = "SLUICEM1"  36 bytes of text: the system's boot id, or zeros  u32 CRC-32 of what is before it  zeros
@@ -23,7 +23,7 @@ import { crc32 } from "node:zlib";
 import { bootId } from "../../../core/machine.ts";
 import { type LaneName, type Segment, lanes, segmentName } from "./segment.ts";
 
-/** What a segment must give back: so many rows among its first so many bytes. */
+/** What a segment must contain: so many rows in its first so many bytes. */
 export interface Extent {
   bytes: number;
   rows: number;
@@ -41,7 +41,7 @@ const fileBytes = slotBytes * (1 + 2 * lanes.length);
  */
 const inPlaceTypes: ReadonlySet<number> = new Set([0xef53, 0x58465342, 0x01021994]);
 
-/** A lane's two slots: whose they are, and which was written last. */
+/** A lane's two slots: their segments, and which was written last. */
 interface SlotPlace {
   ids: [bigint, bigint];
   turn: 0 | 1;
@@ -51,11 +51,11 @@ interface SlotPlace {
 export interface ReadMarks {
   /** By the segment's file name. */
   extents: Map<string, Extent & { id: bigint }>;
-  /** True when the system has not been started anew since: what was noted last is there. */
+  /** True when the system has not been restarted since: the last mark is there. */
   exact: boolean;
-  /** How many slots, or heads, cannot be read. */
+  /** How many slots, or heads, are damaged. */
   unreadable: number;
-  /** Whether there is such a file. */
+  /** Whether the file exists. */
   there: boolean;
 }
 
@@ -78,7 +78,7 @@ export class SyncedMarks {
     this.#places = Object.fromEntries(places) as Record<LaneName, SlotPlace>;
   }
 
-  /** What an earlier process noted; nothing when there is no such file. */
+  /** The marks of an earlier process; none when there is no file. */
   read(): ReadMarks {
     const extents: ReadMarks["extents"] = new Map();
     let bytes: Uint8Array;
@@ -103,7 +103,7 @@ export class SyncedMarks {
     return { extents, exact: isHead && this.#bootId !== "", unreadable, there: true };
   }
 
-  /** Forgets all of it, durably, and takes notes from now on. */
+  /** Deletes all marks, durably, and opens the file. */
   restart(): void {
     const file = this.open();
     const whole = new Uint8Array(fileBytes);
@@ -114,15 +114,15 @@ export class SyncedMarks {
     if (inPlaceTypes.has(statfsSync(this.#path).type)) this.#mapped = Bun.mmap(this.#path, { shared: true });
   }
 
-  /** Takes notes from now on, beside those that are there. */
+  /** Opens the file; its marks stay. */
   open(): number {
     this.close();
-    // Never empty in between: a file that is there is written over.
+    // Without O_TRUNC: the file must not be empty in between.
     this.#file = openSync(this.#path, constants.O_RDWR | constants.O_CREAT, 0o600);
     return this.#file;
   }
 
-  /** Takes that the segment's first `bytes` are synced; behind a sync, before anybody is told. */
+  /** Notes that the segment's first `bytes` are synced; between the sync and the acknowledgement. */
   note({ lane: name, id, bytes, rows }: Segment): void {
     const place = this.#places[name];
     if (place.ids[place.turn] !== id) {
@@ -137,7 +137,7 @@ export class SyncedMarks {
     this.#write(this.#slot, slotBytes * (1 + 2 * place.lane + place.turn));
   }
 
-  /** Takes that nobody needs the segment any more. */
+  /** Deletes the mark of a finished segment. */
   forget({ lane: name, id }: Segment): void {
     const place = this.#places[name];
     for (const turn of [0, 1] as const) {
@@ -145,7 +145,7 @@ export class SyncedMarks {
     }
   }
 
-  /** Makes durable what was noted. */
+  /** Makes the marks durable. */
   sync(): void {
     if (this.#file !== undefined) fdatasyncSync(this.#file);
   }
@@ -165,7 +165,7 @@ export class SyncedMarks {
     try {
       writeSync(this.#file, slot, 0, slot.length, at);
     } catch {
-      // An old note must not pass for the last one.
+      // An old mark must not pass for the last one.
       this.close();
       rmSync(this.#path, { force: true });
     }

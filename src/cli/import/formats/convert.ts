@@ -1,5 +1,4 @@
-// Records of one file into rows of a body: reads, checks, and asks the mapping of the file's dialect. Never
-// sends.
+// Records of one file into rows of a body: checks each, and applies the mapping of the file's dialect.
 
 import { isUtf8 } from "node:buffer";
 import { importLimits } from "../limits.ts";
@@ -7,29 +6,26 @@ import { limits } from "../../../core/limits.ts";
 import { reasonOf } from "../../../core/log.ts";
 import { mapAmplitude } from "./amplitude.ts";
 import type { FileKind } from "./detect.ts";
-import type { UuidSource } from "./identity.ts";
+import type { UuidSource } from "./uuid_source.ts";
 import { mapMixpanel } from "./mixpanel.ts";
-import { mapPlain } from "./plain.ts";
+import { mapBatchItem } from "./batch_item.ts";
 import { mapPosthog } from "./posthog.ts";
-import { type RecordFate, type FileRecord, type Mappable, rejected } from "./record.ts";
+import { type RecordOutcome, type FileRecord, type JsonRecord, rejected } from "./record.ts";
 import { mapSegment } from "./segment.ts";
-import { mapTableRow } from "./table.ts";
+import { mapCsvRow } from "./table.ts";
 
 const mappings = {
-  plain: mapPlain,
+  batch: mapBatchItem,
   posthog: mapPosthog,
   mixpanel: mapMixpanel,
   amplitude: mapAmplitude,
   segment: mapSegment,
 } as const;
 
-/**
- * Nesting a row may have; the body around it and what a mapping adds take the rest of what the server
- * reads.
- */
+/** The nesting a row may have; the body around it and the mappings add at most 8 levels. */
 const depthMax = limits.jsonDepthMax - 8;
 
-export class Converter implements Mappable {
+export class Converter implements JsonRecord {
   text = "";
   value: Record<string, unknown> = {};
   readonly #kind: FileKind;
@@ -45,8 +41,8 @@ export class Converter implements Mappable {
     this.#nowMs = nowMs;
   }
 
-  /** Undefined for what is no record: a CSV's header. */
-  convert(record: FileRecord): RecordFate | undefined {
+  /** What becomes of a record; undefined for the header of a CSV file. */
+  convert(record: FileRecord): RecordOutcome | undefined {
     const { table } = this.#kind;
     if (table !== undefined && !this.#headerPassed) {
       this.#headerPassed = true;
@@ -54,17 +50,17 @@ export class Converter implements Mappable {
     }
     if (record.flaw !== undefined) return rejected(record.flaw);
     const text = record.source.toString("utf8", record.from, record.to);
-    // Bytes that are not UTF-8 read as U+FFFD, which a file may hold by itself as well.
+    // Bytes that are not UTF-8 decode to U+FFFD, but a file may also contain this character.
     if (text.includes("\ufffd") && !isUtf8(record.source.subarray(record.from, record.to)))
       return rejected("not UTF-8");
-    const fate = table === undefined ? this.#map(record, text) : this.#mapCells(text);
-    if (fate.is === "made" && fate.text.length > importLimits.importRecordBytesMax) {
+    const outcome = table === undefined ? this.#map(record, text) : this.#mapCells(text);
+    if (outcome.is === "rewritten" && outcome.text.length > importLimits.recordBytesMax) {
       return rejected(
-        `becomes ${fate.text.length} characters; ${importLimits.importRecordBytesMax} may be sent`,
+        `becomes ${outcome.text.length} characters long; at most ${importLimits.recordBytesMax} can be sent`,
       );
     }
-    const sent = fate.is === "made" ? fate.text : fate.is === "kept" ? text : "";
-    return isTooDeep(sent) ? rejected(`nested deeper than ${depthMax}`) : fate;
+    const sent = outcome.is === "rewritten" ? outcome.text : outcome.is === "verbatim" ? text : "";
+    return isTooDeep(sent) ? rejected(`nested deeper than ${depthMax}`) : outcome;
   }
 
   ownUuid(): string {
@@ -76,7 +72,7 @@ export class Converter implements Mappable {
     return this.#identity.ofText(text);
   }
 
-  #map(record: FileRecord, text: string): RecordFate {
+  #map(record: FileRecord, text: string): RecordOutcome {
     let value: unknown;
     try {
       value = JSON.parse(text);
@@ -91,16 +87,16 @@ export class Converter implements Mappable {
     return mappings[this.#kind.dialect](this, this.#nowMs);
   }
 
-  #mapCells(text: string): RecordFate {
+  #mapCells(text: string): RecordOutcome {
     const ownUuid = (name: string): string => {
       const bytes = Buffer.from(name);
       return this.#identity.ofRecord(bytes, 0, bytes.length);
     };
-    return mapTableRow(this.#kind.table!, text, ownUuid, this.#nowMs);
+    return mapCsvRow(this.#kind.table!, text, ownUuid, this.#nowMs);
   }
 }
 
-/** Counts brackets first: hardly any row has enough of them to be looked at closely. */
+/** Whether the JSON nests too deep for the server. The brackets are counted first: few rows have enough of them. */
 export function isTooDeep(text: string): boolean {
   let brackets = 0;
   for (const bracket of ["{", "["]) {

@@ -1,4 +1,4 @@
-// What kind of file this is, by its first bytes. Never opens anything.
+// The kind of a file, by its first bytes.
 
 import { UserError } from "../../../core/fault.ts";
 import { importLimits } from "../limits.ts";
@@ -20,9 +20,9 @@ export const formats = [
   "segment",
 ] as const;
 export type Format = (typeof formats)[number];
-/** Whose words a record speaks; "plain" is a batch item. */
-export type Dialect = "plain" | "posthog" | "mixpanel" | "amplitude" | "segment";
-export type RecordLayout = "jsonl" | "json" | "csv";
+/** Which system's names a record uses; "batch" is an item of /batch. */
+type Dialect = "batch" | "posthog" | "mixpanel" | "amplitude" | "segment";
+type RecordLayout = "jsonl" | "json" | "csv";
 
 export interface FileKind {
   layout: RecordLayout;
@@ -31,25 +31,27 @@ export interface FileKind {
   table: CsvTable | undefined;
 }
 
-/** Records that are looked at before their dialect is decided. */
+/** How many records are examined to find the dialect. */
 const sampleCount = 20;
 
 /**
- * `head`: the file's first bytes, all of them when `whole`. An explicit format decides; `auto` looks.
- * @throws UserError naming `name` when the bytes are of no kind that can be imported.
+ * @param head the file's first bytes, all of them when `whole`.
+ * @param format `auto` examines the bytes; any other format is taken as given.
+ * @param name how errors name the file.
+ * @throws UserError when the bytes are of no kind that can be imported.
  */
 export function detectFileKind(head: Buffer, whole: boolean, format: Format, name: string): FileKind {
-  refuseForeign(head, name);
+  refuseUnsupported(head, name);
   const first = firstByte(head);
-  if (first < 0) return { layout: "jsonl", dialect: "plain", table: undefined };
+  if (first < 0) return { layout: "jsonl", dialect: "batch", table: undefined };
   const json = first === 0x7b || first === 0x5b;
   if (format === "csv" || (format === "auto" && !json)) {
     const table = headerOf(head, whole);
-    if (typeof table !== "string") return { layout: "csv", dialect: "plain", table };
+    if (typeof table !== "string") return { layout: "csv", dialect: "batch", table };
     if (format === "csv") throw new UserError(`${name}: ${table}`);
     throw new UserError(`${name}: neither JSON nor CSV with a header (${table}); --format says what it is`);
   }
-  if (format === "jsonl" || format === "json") return { layout: format, dialect: "plain", table: undefined };
+  if (format === "jsonl" || format === "json") return { layout: format, dialect: "batch", table: undefined };
   const layout = layoutOf(head, first);
   const dialect = format === "auto" ? dialectOf(sample(head, layout)) : (format as Dialect);
   return { layout, dialect, table: undefined };
@@ -60,8 +62,8 @@ export function readerOf(kind: FileKind): RecordReader {
   return kind.layout === "json" ? new ItemReader() : new LineReader();
 }
 
-/** Files that people bring by mistake, and what to do with them. */
-function refuseForeign(head: Buffer, name: string): void {
+/** @throws UserError for common formats that cannot be imported, with what to do instead. */
+function refuseUnsupported(head: Buffer, name: string): void {
   const starts = (text: string): boolean => head.toString("latin1", 0, text.length) === text;
   if (starts("PK\x03\x04"))
     throw new UserError(`${name}: a zip archive; unpack it and import the files in it`);
@@ -87,10 +89,10 @@ function headerOf(head: Buffer, whole: boolean): CsvTable | string {
     if (record.flaw !== undefined) return record.flaw;
     return readHeader(record.source.toString("utf8", record.from, record.to));
   }
-  return "the CSV header does not end";
+  return "the CSV header is too long or does not end";
 }
 
-/** Lines, unless it is an array or an object around one, on however many lines. */
+/** JSON for an array or for an object around one, even when it spans many lines; else JSON Lines. */
 function layoutOf(head: Buffer, first: number): RecordLayout {
   if (first === 0x5b) return "json";
   for (const record of new LineReader().read(head)) {
@@ -101,8 +103,7 @@ function layoutOf(head: Buffer, first: number): RecordLayout {
   }
   const only = parsed({ source: head, from: 0, to: head.length, line: 1, flaw: undefined });
   if (only !== undefined) return isEnvelope(only) ? "json" : "jsonl";
-  // The first line is not JSON by itself: part of an object on many lines, or a row that is broken or very
-  // long.
+  // The first line alone is not JSON: it begins an object of many lines, or the row is broken or very long.
   for (const record of new ItemReader().read(head)) return record.flaw === undefined ? "json" : "jsonl";
   return "jsonl";
 }
@@ -128,9 +129,9 @@ function sample(head: Buffer, layout: RecordLayout): Record<string, unknown>[] {
   return found;
 }
 
-/** The object a record is, or undefined. */
+/** The object that a record is; undefined when it is not one. */
 function parsed(record: FileRecord): Record<string, unknown> | undefined {
-  if (record.to - record.from > importLimits.importRecordBytesMax) return undefined;
+  if (record.to - record.from > importLimits.recordBytesMax) return undefined;
   try {
     const value = JSON.parse(record.source.toString("utf8", record.from, record.to)) as unknown;
     return typeof value === "object" && value !== null && !Array.isArray(value)
@@ -144,9 +145,9 @@ function parsed(record: FileRecord): Record<string, unknown> | undefined {
 function dialectOf(rows: readonly Record<string, unknown>[]): Dialect {
   for (const row of rows) {
     const dialect = dialectOfRow(row);
-    if (dialect !== "plain") return dialect;
+    if (dialect !== "batch") return dialect;
   }
-  return "plain";
+  return "batch";
 }
 
 const posthogColumns = [
@@ -164,9 +165,9 @@ function dialectOfRow(row: Record<string, unknown>): Dialect {
     return "amplitude";
   const call = segmentTypes.some((type) => type === row["type"]);
   if (call && (has("messageId") || has("userId") || has("anonymousId"))) return "segment";
-  if (typeof row["event"] !== "string") return "plain";
+  if (typeof row["event"] !== "string") return "batch";
   const properties = row["properties"];
   if (typeof properties === "string" || posthogColumns.some(has)) return "posthog";
   const inside = typeof properties === "object" && properties !== null ? properties : {};
-  return !has("timestamp") && !has("distinct_id") && "time" in inside ? "mixpanel" : "plain";
+  return !has("timestamp") && !has("distinct_id") && "time" in inside ? "mixpanel" : "batch";
 }

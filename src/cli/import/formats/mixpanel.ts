@@ -1,10 +1,24 @@
-// Mixpanel's raw export: `{"event": …, "properties": {"time": …, "distinct_id": …, …}}`. Never invents an id.
+// Mixpanel's raw export: `{"event": …, "properties": {"time": …, "distinct_id": …, …}}`, as JSON Lines.
 
-import { memberId, type Members, objectOf, readMembers, memberText } from "../reading/members.ts";
-import { type RecordFate, type Mappable, rejected, type Translated } from "./record.ts";
-import { itemOf, translatedMoment, putMember, rename } from "./translate.ts";
+import {
+  fieldId,
+  fieldText,
+  objectField,
+  putField,
+  type RawFields,
+  parseRawFields,
+  renameFields,
+} from "../reading/raw_fields.ts";
+import {
+  batchItemOf,
+  type JsonRecord,
+  type RecordOutcome,
+  rejected,
+  type TranslatedEvent,
+} from "./record.ts";
+import { importTimestamp } from "./timestamp.ts";
 
-/** Of no use outside Mixpanel. */
+/** Properties that are read elsewhere, or that mean nothing outside Mixpanel. */
 const dropped = [
   "time",
   "distinct_id",
@@ -23,48 +37,48 @@ const renamed = {
 };
 const countries = new Intl.DisplayNames(["en"], { type: "region", fallback: "none" });
 
-export function mapMixpanel(record: Mappable, nowMs: number): RecordFate {
+export function mapMixpanel(record: JsonRecord, nowMs: number): RecordOutcome {
   const { event } = record.value;
   if (typeof event !== "string" || event === "") return rejected("no event name");
-  const properties = objectOf(readMembers(record.text), "properties");
-  const time = properties.get("time");
-  const moment = translatedMoment([time === undefined ? undefined : JSON.parse(time)], nowMs);
-  if ("is" in moment) return moment;
+  const properties = objectField(parseRawFields(record.text), "properties");
+  const rawTime = properties.get("time");
+  const time = importTimestamp([rawTime === undefined ? undefined : JSON.parse(rawTime)], nowMs);
+  if ("is" in time) return time;
   const distinct_id = distinctId(properties);
-  const insertId = memberId(properties, "$insert_id");
+  const insertId = fieldId(properties, "$insert_id");
   const uuid =
     insertId === undefined
       ? record.ownUuid()
       : record.uuidOf(`mixpanel\n${event}\n${distinct_id ?? ""}\n${insertId}`);
   for (const name of dropped) properties.delete(name);
-  rename(properties, renamed);
-  putMember(properties, "$geoip_country_name", countryName(memberText(properties, "$geoip_country_code")));
-  putMember(properties, "analytics_source", '"mixpanel"');
-  return itemOf(joined({ uuid, event, distinct_id, timestamp: moment.text, properties }));
+  renameFields(properties, renamed);
+  putField(properties, "$geoip_country_name", countryName(fieldText(properties, "$geoip_country_code")));
+  putField(properties, "analytics_source", '"mixpanel"');
+  return batchItemOf(withIdentity({ uuid, event, distinct_id, timestamp: time.text, properties }));
 }
 
 /**
- * Mixpanel rewrites an event's id when it merges people; the id from before is the surer one if this is a
- * device's.
+ * The event's id. Mixpanel overwrites it when it merges people: where it is now the id of a device, the id from
+ * before the merge is used.
  */
-function distinctId(properties: Members): string | undefined {
+function distinctId(properties: RawFields): string | undefined {
   const id =
-    memberId(properties, "distinct_id") ??
-    memberId(properties, "$user_id") ??
-    memberId(properties, "$device_id");
-  const before = memberText(properties, "$distinct_id_before_identity");
+    fieldId(properties, "distinct_id") ??
+    fieldId(properties, "$user_id") ??
+    fieldId(properties, "$device_id");
+  const before = fieldText(properties, "$distinct_id_before_identity");
   if (before === undefined) return id;
   const ofDevice = id === undefined || id.startsWith("$device:") || /^[A-Z0-9-]+$/.test(id);
   return ofDevice ? before : id;
 }
 
-/** Events that connect ids, in the words of this API. */
-function joined(translated: Translated): Translated {
+/** Renames Mixpanel's own events; those that connect ids get the properties this API reads. */
+function withIdentity(translated: TranslatedEvent): TranslatedEvent {
   const { event, properties } = translated;
   if (event === "$mp_web_page_view") return { ...translated, event: "$pageview" };
   if (event === "$identify") {
-    putMember(properties, "$anon_distinct_id", properties.get("$anon_id"));
-    return { ...translated, distinct_id: memberId(properties, "$identified_id") ?? translated.distinct_id };
+    putField(properties, "$anon_distinct_id", properties.get("$anon_id"));
+    return { ...translated, distinct_id: fieldId(properties, "$identified_id") ?? translated.distinct_id };
   }
   if (event !== "$merge") return translated;
   const ids = JSON.parse(properties.get("$distinct_ids") ?? "[]") as unknown;

@@ -1,36 +1,42 @@
-// PostHog's own exports: rows of its batch export (JSON Lines) and of its events API. Never touches
-// `properties` but for the element chain, which PostHog keeps beside them.
+// PostHog's own exports: rows of its batch export (JSON Lines) and of its events API. `properties` are unchanged
+// but for the columns of `ofRow`, which PostHog stores beside them.
 
-import { type Members, objectOf, readMembers, saysSomething, writeMembers } from "../reading/members.ts";
-import { usableUuid } from "./plain.ts";
-import { type RecordFate, type Mappable, rejected } from "./record.ts";
-import { translatedMoment } from "./translate.ts";
+import {
+  type RawFields,
+  objectField,
+  parseRawFields,
+  hasValue,
+  writeRawFields,
+} from "../reading/raw_fields.ts";
+import { usableUuid } from "./batch_item.ts";
+import { type RecordOutcome, type JsonRecord, rejected } from "./record.ts";
+import { importTimestamp } from "./timestamp.ts";
 
-/** Columns that belong into the properties when they are not there already. */
+/** Columns that become properties, unless the properties have them. */
 const ofRow = { elements_chain: "$elements_chain", ip: "$ip" };
 
-export function mapPosthog(record: Mappable, nowMs: number): RecordFate {
+export function mapPosthog(record: JsonRecord, nowMs: number): RecordOutcome {
   const { value } = record;
-  const moment = translatedMoment([value["timestamp"]], nowMs);
-  if ("is" in moment) return moment;
-  const row = readMembers(record.text);
+  const time = importTimestamp([value["timestamp"]], nowMs);
+  if ("is" in time) return time;
+  const row = parseRawFields(record.text);
   const properties = objectText(row.get("properties"));
   if (properties === undefined) return rejected("properties are neither an object nor its JSON text");
   const uuid = usableUuid(value["uuid"]) ?? usableUuid(value["id"]) ?? record.ownUuid();
-  const item: Members = new Map([["uuid", JSON.stringify(uuid)]]);
+  const item: RawFields = new Map([["uuid", JSON.stringify(uuid)]]);
   for (const name of ["event", "distinct_id"]) {
     const raw = row.get(name);
     if (raw !== undefined) item.set(name, raw);
   }
-  item.set("timestamp", JSON.stringify(moment.text));
+  item.set("timestamp", JSON.stringify(time.text));
   item.set("properties", withColumns(properties, row));
   putPerson(row, item);
-  return { is: "made", text: writeMembers(item) };
+  return { is: "rewritten", text: writeRawFields(item) };
 }
 
-/** An object's text, whether it was exported as an object or as its JSON text. */
+/** The JSON text of an object that was exported as an object or as a string of JSON; undefined for anything else. */
 function objectText(raw: string | undefined): string | undefined {
-  if (!saysSomething(raw)) return "{}";
+  if (!hasValue(raw)) return "{}";
   if (raw.charCodeAt(0) === 0x7b) return raw;
   if (raw.charCodeAt(0) !== 0x22) return undefined;
   const text = (JSON.parse(raw) as string).trim();
@@ -43,13 +49,13 @@ function objectText(raw: string | undefined): string | undefined {
   }
 }
 
-function withColumns(properties: string, row: Members): string {
-  let known: Members | undefined;
+function withColumns(properties: string, row: RawFields): string {
+  let known: RawFields | undefined;
   let head = "";
   for (const [column, name] of Object.entries(ofRow)) {
     const raw = row.get(column);
-    if (!saysSomething(raw)) continue;
-    known ??= readMembers(properties);
+    if (!hasValue(raw)) continue;
+    known ??= parseRawFields(properties);
     if (!known.has(name)) head += `${JSON.stringify(name)}:${raw},`;
   }
   if (head === "") return properties;
@@ -57,18 +63,17 @@ function withColumns(properties: string, row: Members): string {
 }
 
 /**
- * What PostHog knew of the person at the event. It rides beside the properties, so that people arrive with
- * all that is known of them, even when the events that told it lie before the export.
+ * The person's properties at the time of the event, as `$set`, since the events that set them may not be exported.
  */
-function putPerson(row: Members, item: Members): void {
+function putPerson(row: RawFields, item: RawFields): void {
   const known = objectText(row.get("person_properties")) ?? "{}";
   const set = isEmpty(known) ? objectText(row.get("set")) : known;
   const once = objectText(row.get("set_once"));
   if (set !== undefined && !isEmpty(set)) item.set("$set", set);
   if (once !== undefined && !isEmpty(once)) item.set("$set_once", once);
   for (const name of ["$set", "$set_once"]) {
-    const own = objectOf(row, name);
-    if (own.size > 0 && !item.has(name)) item.set(name, writeMembers(own));
+    const own = objectField(row, name);
+    if (own.size > 0 && !item.has(name)) item.set(name, writeRawFields(own));
   }
 }
 

@@ -1,14 +1,27 @@
-// Segment's calls (track, identify, page, screen, group, alias), one a line. Never carries a group from one
-// call to the next: Segment does not either.
+// Segment's calls (track, identify, page, screen, group, alias), one a line. A group belongs to its own call
+// only, as at Segment: later calls of the same user do not inherit it.
 
-import { memberId, type Members, objectOf, readMembers, writeMembers } from "../reading/members.ts";
-import { type RecordFate, type Mappable, rejected, type Translated } from "./record.ts";
-import { itemOf, translatedMoment, putMember } from "./translate.ts";
+import {
+  fieldId,
+  objectField,
+  putField,
+  type RawFields,
+  parseRawFields,
+  writeRawFields,
+} from "../reading/raw_fields.ts";
+import {
+  batchItemOf,
+  type JsonRecord,
+  type RecordOutcome,
+  rejected,
+  type TranslatedEvent,
+} from "./record.ts";
+import { importTimestamp } from "./timestamp.ts";
 
 /** The group type that PostHog's own Segment destination uses. */
 const groupType = "segment_group";
 
-/** Paths in `context` that have a usual property. */
+/** Paths in `context`, and the property each becomes. */
 const ofContext: readonly (readonly [path: string, property: string])[] = [
   ["ip", "$ip"],
   ["locale", "$locale"],
@@ -42,99 +55,101 @@ const ofContext: readonly (readonly [path: string, property: string])[] = [
 
 export const segmentTypes = ["track", "identify", "page", "screen", "group", "alias"] as const;
 
-export function mapSegment(record: Mappable, nowMs: number): RecordFate {
+export function mapSegment(record: JsonRecord, nowMs: number): RecordOutcome {
   const { value } = record;
   const type = segmentTypes.find((known) => known === value["type"]);
-  if (type === undefined) return rejected(`not a call of Segment's: type is ${shown(value["type"])}`);
+  if (type === undefined) return rejected(`not a Segment call: type is ${shown(value["type"])}`);
   const times = [value["timestamp"], value["originalTimestamp"], value["sentAt"], value["receivedAt"]];
-  const moment = translatedMoment(times, nowMs);
-  if ("is" in moment) return moment;
-  const call = readMembers(record.text);
-  const properties = objectOf(call, "properties");
-  const context = objectOf(call, "context");
-  const distinct_id = memberId(call, "userId") ?? memberId(call, "anonymousId");
-  const event = { uuid: "", event: "", distinct_id, timestamp: moment.text, properties };
+  const time = importTimestamp(times, nowMs);
+  if ("is" in time) return time;
+  const call = parseRawFields(record.text);
+  const properties = objectField(call, "properties");
+  const context = objectField(call, "context");
+  const distinct_id = fieldId(call, "userId") ?? fieldId(call, "anonymousId");
+  const event = { uuid: "", event: "", distinct_id, timestamp: time.text, properties };
   const translated = translate(type, event, call, context);
   if (translated === undefined)
     return rejected(`a ${type} call without ${type === "track" ? "event" : "its ids"}`);
   putContext(context, properties);
-  putMember(properties, "analytics_source", '"segment"');
-  const messageId = memberId(call, "messageId");
+  putField(properties, "analytics_source", '"segment"');
+  const messageId = fieldId(call, "messageId");
   translated.uuid =
     messageId === undefined
       ? record.ownUuid()
       : record.uuidOf(`segment\n${translated.event}\n${translated.distinct_id ?? ""}\n${messageId}`);
-  return itemOf(translated);
+  return batchItemOf(translated);
 }
 
 type Call = (typeof segmentTypes)[number];
 
-function translate(type: Call, outline: Translated, call: Members, context: Members): Translated | undefined {
+function translate(
+  type: Call,
+  outline: TranslatedEvent,
+  call: RawFields,
+  context: RawFields,
+): TranslatedEvent | undefined {
   const { properties } = outline;
   switch (type) {
     case "track": {
-      const event = memberId(call, "event");
+      const event = fieldId(call, "event");
       return event === undefined ? undefined : { ...outline, event };
     }
     case "page":
-      putMember(properties, "$current_url", properties.get("url"));
-      putMember(properties, "$pathname", properties.get("path"));
-      putMember(properties, "$referrer", properties.get("referrer"));
-      putMember(properties, "name", call.get("name"));
+      putField(properties, "$current_url", properties.get("url"));
+      putField(properties, "$pathname", properties.get("path"));
+      putField(properties, "$referrer", properties.get("referrer"));
+      putField(properties, "name", call.get("name"));
       return { ...outline, event: "$pageview" };
     case "screen":
-      putMember(properties, "$screen_name", call.get("name") ?? properties.get("name"));
+      putField(properties, "$screen_name", call.get("name") ?? properties.get("name"));
       return { ...outline, event: "$screen" };
     case "identify":
-      putTraits(properties, "$set", objectOf(call, "traits"), context);
-      // A call with both ids is where Segment connects them.
-      if (memberId(call, "userId") !== undefined)
-        putMember(properties, "$anon_distinct_id", call.get("anonymousId"));
+      putTraits(properties, "$set", objectField(call, "traits"), context);
+      // A call with both ids connects them.
+      if (fieldId(call, "userId") !== undefined)
+        putField(properties, "$anon_distinct_id", call.get("anonymousId"));
       return { ...outline, event: "$identify" };
     case "group": {
-      const key = memberId(call, "groupId") ?? memberId(context, "groupId");
+      const key = fieldId(call, "groupId") ?? fieldId(context, "groupId");
       if (key === undefined) return undefined;
-      putMember(properties, "$group_type", JSON.stringify(groupType));
-      putMember(properties, "$group_key", JSON.stringify(key));
-      putMember(properties, "$group_set", writeMembers(objectOf(call, "traits")));
-      putMember(properties, "$groups", JSON.stringify({ [groupType]: key }));
+      putField(properties, "$group_type", JSON.stringify(groupType));
+      putField(properties, "$group_key", JSON.stringify(key));
+      putField(properties, "$group_set", writeRawFields(objectField(call, "traits")));
+      putField(properties, "$groups", JSON.stringify({ [groupType]: key }));
       return { ...outline, event: "$groupidentify" };
     }
     case "alias": {
-      const [previous, user] = [
-        memberId(call, "previousId") ?? memberId(call, "anonymousId"),
-        memberId(call, "userId"),
-      ];
+      const previous = fieldId(call, "previousId") ?? fieldId(call, "anonymousId");
+      const user = fieldId(call, "userId");
       if (previous === undefined || user === undefined) return undefined;
-      // The user's id becomes the main one.
-      putMember(properties, "alias", JSON.stringify(user));
+      putField(properties, "alias", JSON.stringify(user));
       return { ...outline, event: "$create_alias", distinct_id: previous };
     }
   }
 }
 
-function putContext(context: Members, properties: Members): void {
-  const parts = new Map<string, Members>();
+function putContext(context: RawFields, properties: RawFields): void {
+  const parts = new Map<string, RawFields>();
   for (const [path, property] of ofContext) {
     const [outer, inner] = path.split(".") as [string, string | undefined];
     if (!context.has(outer)) continue;
     if (inner === undefined) {
-      putMember(properties, property, context.get(outer));
+      putField(properties, property, context.get(outer));
       continue;
     }
     let part = parts.get(outer);
-    if (part === undefined) parts.set(outer, (part = objectOf(context, outer)));
-    putMember(properties, property, part.get(inner));
+    if (part === undefined) parts.set(outer, (part = objectField(context, outer)));
+    putField(properties, property, part.get(inner));
   }
-  const group = memberId(context, "groupId");
-  if (group !== undefined) putMember(properties, "$groups", JSON.stringify({ [groupType]: group }));
-  putTraits(properties, "$set", objectOf(context, "traits"), new Map());
+  const group = fieldId(context, "groupId");
+  if (group !== undefined) putField(properties, "$groups", JSON.stringify({ [groupType]: group }));
+  putTraits(properties, "$set", objectField(context, "traits"), new Map());
 }
 
-/** Traits of the call itself, or else those its context repeats. */
-function putTraits(properties: Members, to: string, traits: Members, context: Members): void {
-  const set = traits.size > 0 ? traits : objectOf(context, "traits");
-  if (set.size > 0) putMember(properties, to, writeMembers(set));
+/** The traits of the call itself; without any, those in its context. */
+function putTraits(properties: RawFields, to: string, traits: RawFields, context: RawFields): void {
+  const set = traits.size > 0 ? traits : objectField(context, "traits");
+  if (set.size > 0) putField(properties, to, writeRawFields(set));
 }
 
 function shown(value: unknown): string {

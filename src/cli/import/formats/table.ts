@@ -1,11 +1,11 @@
-// CSV rows as events: known columns by name, every other one a property that is text. Never guesses a type:
-// typed values have a place in the column `properties`, which is JSON.
+// CSV rows as events. Known columns go by name; every other column becomes a property that is text, since a
+// type cannot be told from a cell. Typed values belong in the column `properties`, which is JSON.
 
 import { splitFields } from "../reading/csv.ts";
-import { type Members, readMembers } from "../reading/members.ts";
-import { noTime, timeFlaw, usableUuid } from "./plain.ts";
-import { type RecordFate, rejected } from "./record.ts";
-import { readMoment } from "./timestamp.ts";
+import { type RawFields, parseRawFields } from "../reading/raw_fields.ts";
+import { usableUuid } from "./batch_item.ts";
+import { type RecordOutcome, rejected } from "./record.ts";
+import { importTimestamp } from "./timestamp.ts";
 
 const known = ["event", "distinct_id", "timestamp", "uuid", "properties"] as const;
 type Known = (typeof known)[number];
@@ -13,24 +13,24 @@ type Known = (typeof known)[number];
 export interface CsvTable {
   separator: string;
   names: string[];
-  /** Where a known column stands; -1 when there is none. */
-  places: Record<Known, number>;
+  /** The index of each known column; -1 when the file has none. */
+  indexes: Record<Known, number>;
 }
 
-/** Reads a header; tells what is wrong with it in a sentence when it is none. */
+/** Reads a header; a string says in one sentence what is wrong with it. */
 export function readHeader(text: string): CsvTable | string {
   const separator = separatorOf(text);
   const names = splitFields(text, separator)?.map((name) => name.trim());
-  if (names === undefined) return "the CSV header is not quoted right";
-  const twice = names.find((name, place) => names.indexOf(name) !== place);
+  if (names === undefined) return "the CSV header has a character after a closing quote";
+  const twice = names.find((name, index) => names.indexOf(name) !== index);
   if (twice !== undefined) return `the CSV header names "${twice}" twice`;
   const lower = names.map((name) => name.toLowerCase());
-  const places = Object.fromEntries(known.map((name) => [name, lower.indexOf(name)])) as Record<
+  const indexes = Object.fromEntries(known.map((name) => [name, lower.indexOf(name)])) as Record<
     Known,
     number
   >;
-  const missing = (["event", "distinct_id", "timestamp"] as const).filter((name) => places[name] < 0);
-  if (missing.length === 0) return { separator, names, places };
+  const missing = (["event", "distinct_id", "timestamp"] as const).filter((name) => indexes[name] < 0);
+  if (missing.length === 0) return { separator, names, indexes };
   const has = names.slice(0, 12).join(", ").slice(0, 200);
   return `the CSV header needs the columns event, distinct_id and timestamp; it has ${has}`;
 }
@@ -43,38 +43,36 @@ export function separatorOf(header: string): string {
   return [",", ";", "\t"][counts.indexOf(most)]!;
 }
 
-/** `ownUuid` gets what identifies the row: its header and its fields. */
-export function mapTableRow(
+/**
+ * One row as a /batch item, or its rejection. `ownUuid` receives the text that identifies the row: its header
+ * and its fields.
+ */
+export function mapCsvRow(
   table: CsvTable,
   text: string,
   ownUuid: (text: string) => string,
   nowMs: number,
-): RecordFate {
+): RecordOutcome {
   const fields = splitFields(text, table.separator);
   if (fields === undefined) return rejected("something follows a closing quote");
   if (fields.length !== table.names.length) {
     return rejected(`${fields.length} fields, but the header has ${table.names.length}`);
   }
-  const field = (name: Known): string => (table.places[name] < 0 ? "" : fields[table.places[name]]!);
-  const moment = readMoment(field("timestamp"));
-  if (moment === undefined) return rejected(noTime(field("timestamp")));
-  const flaw = timeFlaw(moment.ms, nowMs);
-  if (flaw !== undefined) return rejected(flaw);
+  const field = (name: Known): string => (table.indexes[name] < 0 ? "" : fields[table.indexes[name]]!);
+  const time = importTimestamp([field("timestamp")], nowMs);
+  if ("is" in time) return time;
   const properties = propertiesOf(table, fields, field("properties").trim());
   if (properties === undefined) return rejected("properties is not the JSON text of an object");
   const uuid = usableUuid(field("uuid").trim()) ?? ownUuid(JSON.stringify([table.names, fields]));
   const head = `{"uuid":"${uuid}","event":${JSON.stringify(field("event"))}`;
   const id = `"distinct_id":${JSON.stringify(field("distinct_id"))}`;
-  const time = `"timestamp":${JSON.stringify(moment.text)}`;
-  return { is: "made", text: `${head},${id},${time},"properties":${properties}}` };
+  const timestamp = `"timestamp":${JSON.stringify(time.text)}`;
+  return { is: "rewritten", text: `${head},${id},${timestamp},"properties":${properties}}` };
 }
 
-/**
- * The column `properties` as it is, with the other columns put in front; it wins where both name a
- * property.
- */
+/** The JSON in the column `properties` with the other columns put in front; the JSON wins over an equal name. */
 function propertiesOf(table: CsvTable, fields: readonly string[], given: string): string | undefined {
-  let own: Members = new Map();
+  let own: RawFields = new Map();
   if (given !== "") {
     try {
       const value = JSON.parse(given) as unknown;
@@ -82,13 +80,13 @@ function propertiesOf(table: CsvTable, fields: readonly string[], given: string)
     } catch {
       return undefined;
     }
-    own = readMembers(given);
+    own = parseRawFields(given);
   }
-  const taken = new Set(Object.values(table.places));
+  const taken = new Set(Object.values(table.indexes));
   let head = "";
-  for (const [place, name] of table.names.entries()) {
-    const value = fields[place]!;
-    if (taken.has(place) || value === "" || own.has(name)) continue;
+  for (const [index, name] of table.names.entries()) {
+    const value = fields[index]!;
+    if (taken.has(index) || value === "" || own.has(name)) continue;
     head += `${head === "" ? "" : ","}${JSON.stringify(name)}:${JSON.stringify(value)}`;
   }
   if (head === "") return given === "" ? "{}" : given;

@@ -1,11 +1,17 @@
-// When an event happened, as the many systems write it. Never guesses: what it cannot read for certain is
-// no time.
+// Timestamps of exported events. A text that can be read in two ways is not a timestamp.
+
+import { type RecordOutcome, rejected } from "./record.ts";
 
 const minuteMs = 60_000;
 const dayMs = 86_400_000;
 const monthDays = [31, 28, 31, 30, 31, 30, 31, 31, 30, 31, 30, 31];
 
-export interface Moment {
+/** How far ahead of the clock a timestamp may lie before the server would replace it, in ms. */
+const aheadMsMax = 23 * 3_600_000;
+/** The earliest time that ClickHouse's DateTime64 holds. */
+const earliestMs = Date.UTC(1900, 0, 1);
+
+export interface Timestamp {
   /** Milliseconds since 1970, UTC. */
   ms: number;
   /** RFC 3339, with every digit of the fraction that was given. */
@@ -14,7 +20,7 @@ export interface Moment {
 
 /**
  * Milliseconds since 1970 of an RFC 3339 time (`2024-05-01T10:00:00.123+02:00`); NaN for any other text.
- * Reads characters by hand: it is asked for every event of a file.
+ * It reads characters without a regular expression, since it runs for every event of a file.
  */
 export function rfc3339Ms(text: string): number {
   if (text.length < 20 || text.charCodeAt(4) !== 0x2d || text.charCodeAt(7) !== 0x2d) return Number.NaN;
@@ -36,7 +42,7 @@ export function rfc3339Ms(text: string): number {
   return day * dayMs + clock + Math.floor(fractionMs) - offsetMs(text, at);
 }
 
-/** Reads `Z` or `±HH:MM` that ends the text; NaN for anything else. */
+/** The offset `Z` or `±HH:MM` at the end of the text, in ms; NaN for anything else. */
 function offsetMs(text: string, at: number): number {
   const sign = text.charCodeAt(at);
   if (sign === 0x5a) return text.length === at + 1 ? 0 : Number.NaN;
@@ -56,7 +62,7 @@ function twoDigits(text: string, at: number): number {
   return isDigit(tens) && isDigit(ones) ? (tens - 0x30) * 10 + ones - 0x30 : Number.NaN;
 }
 
-/** A leap second is the next minute's first. */
+/** Milliseconds since midnight. A leap second counts as the first second of the next minute. */
 function clockMs(hours: number, minutes: number, seconds: number): number {
   if (!(hours <= 23 && minutes <= 59 && seconds <= 60)) return Number.NaN;
   return ((hours * 60 + minutes) * 60 + seconds) * 1000;
@@ -77,10 +83,37 @@ function dayOf(year: number, month: number, day: number): number {
 }
 
 /**
+ * The first value that is a timestamp; otherwise the rejection: none can be read, or the server would replace it.
+ * `nowMs`: when the import began.
+ */
+export function importTimestamp(values: readonly unknown[], nowMs: number): Timestamp | RecordOutcome {
+  let unreadable: unknown;
+  for (const value of values) {
+    const time = readTimestamp(value);
+    const flaw = time && timeFlaw(time.ms, nowMs);
+    if (time !== undefined) return flaw === undefined ? time : rejected(flaw);
+    unreadable ??= value;
+  }
+  return rejected(unreadableTime(unreadable));
+}
+
+/** Why the server would replace this time; undefined when it would not. */
+export function timeFlaw(ms: number, nowMs: number): string | undefined {
+  if (ms > nowMs + aheadMsMax) return "the timestamp lies in the future";
+  return ms < earliestMs ? "the timestamp lies before 1900" : undefined;
+}
+
+function unreadableTime(value: unknown): string {
+  if (value === undefined || value === null || value === "") return "no timestamp";
+  const text = JSON.stringify(value);
+  return `cannot read the timestamp ${text.length > 60 ? `${text.slice(0, 60)}…` : text}`;
+}
+
+/**
  * Reads a timestamp of an export: RFC 3339; dates, and times with a space, without seconds or zone (UTC),
  * with `UTC`, `+02` or `+0200`; RFC 2822; numbers of seconds, ms, µs or ns, told apart by their size.
  */
-export function readMoment(value: unknown): Moment | undefined {
+export function readTimestamp(value: unknown): Timestamp | undefined {
   if (typeof value === "number") return fromNumber(value);
   if (typeof value !== "string") return undefined;
   const ms = rfc3339Ms(value);
@@ -95,7 +128,7 @@ const timePart = /(?:[Tt ]+(\d\d):(\d\d)(?::(\d\d)(?:[.,](\d{1,9})\d*)?)?)?/;
 const zonePart = / ?(Z|z|UTC|GMT|[+-]\d\d(?::?\d\d)?)?/;
 const parts = new RegExp(`^${datePart.source}${timePart.source}${zonePart.source}$`);
 
-function fromParts(text: string): Moment | undefined {
+function fromParts(text: string): Timestamp | undefined {
   const found = parts.exec(text);
   if (found === null) return undefined;
   const [, year, , month, day, hours = "00", minutes = "00", seconds = "00", fraction, zone = "Z"] = found;
@@ -114,13 +147,13 @@ function zoneText(zone: string): string {
 const mailDate =
   /^(?:[A-Z][a-z]{2}, )?\d{1,2} [A-Z][a-z]{2} \d{4} \d\d:\d\d(?::\d\d)? (?:[+-]\d{4}|GMT|UT|UTC|Z)$/;
 
-function fromMailDate(text: string): Moment | undefined {
+function fromMailDate(text: string): Timestamp | undefined {
   return mailDate.test(text) ? fromMs(Date.parse(text)) : undefined;
 }
 
-function fromNumber(value: number): Moment | undefined {
+function fromNumber(value: number): Timestamp | undefined {
   const size = Math.abs(value);
-  // 1e10 seconds lie in the year 2286, 1e10 ms in 1970: nobody exports either.
+  // 1e10 seconds are in the year 2286, 1e10 ms in April 1970: exports have neither.
   if (size <= 1e10) return fromMs(Math.round(value * 1000));
   if (size < 1e14) return fromMs(Math.floor(value));
   if (size < 1e17) return fromMs(Math.floor(value / 1e3));
@@ -129,9 +162,9 @@ function fromNumber(value: number): Moment | undefined {
 
 const lastMs = Date.UTC(9999, 11, 31, 23, 59, 59, 999);
 
-function fromMs(ms: number): Moment | undefined {
+function fromMs(ms: number): Timestamp | undefined {
   if (!(ms >= -lastMs && ms <= lastMs)) return undefined;
   const text = new Date(ms).toISOString();
-  // Years before 0 are written with six digits: no event happened then.
+  // toISOString writes years before 0 with six digits; no event has such a time.
   return text.length === 24 ? { ms, text } : undefined;
 }

@@ -1,5 +1,5 @@
-// CSV by RFC 4180: records whose quoted fields may hold separators, quotes and newlines. Never holds more
-// than one record and one chunk; never decides what a column means.
+// CSV as in RFC 4180: quoted fields may contain separators, quotes and newlines. At most one record and one
+// chunk are in memory.
 
 import { importLimits } from "../limits.ts";
 import { tooLong } from "./lines.ts";
@@ -13,13 +13,13 @@ export class CsvReader implements RecordReader {
   readonly #separator: number;
   readonly #bytesMax: number;
   /** A quote opens a field only at its start; elsewhere it is a character like any other. */
-  #at: "start" | "plain" | "quoted" | "closed" = "start";
+  #state: "start" | "plain" | "quoted" | "closed" = "start";
   #pieces: Buffer[] = [];
   #length = 0;
   #line = 1;
   #recordLine = 1;
 
-  constructor(separator: string, bytesMax: number = importLimits.importRecordBytesMax) {
+  constructor(separator: string, bytesMax: number = importLimits.recordBytesMax) {
     this.#separator = separator.charCodeAt(0);
     this.#bytesMax = bytesMax;
   }
@@ -36,30 +36,30 @@ export class CsvReader implements RecordReader {
   }
 
   *end(): Generator<FileRecord> {
-    const open = this.#at === "quoted";
+    const open = this.#state === "quoted";
     if (!this.#close(nothing, 0, 0)) return;
     if (open) this.#record.flaw = "the file ends inside a quoted field";
     yield this.#record;
   }
 
-  /** Where the newline lies that ends the open record; -1 when it is not in these bytes. */
+  /** The index of the newline that ends the open record; -1 when it is not in these bytes. */
   #recordEnd(bytes: Buffer, from: number): number {
-    let at = this.#at;
-    for (let place = from; place < bytes.length; place++) {
-      const byte = bytes[place]!;
+    let state = this.#state;
+    for (let index = from; index < bytes.length; index++) {
+      const byte = bytes[index]!;
       if (byte === 0x0a) {
         this.#line++;
-        if (at !== "quoted") {
-          this.#at = "start";
-          return place;
+        if (state !== "quoted") {
+          this.#state = "start";
+          return index;
         }
-      } else if (at === "quoted") {
-        if (byte === quote) at = "closed";
-      } else if (byte === quote && at !== "plain") at = "quoted";
-      else if (byte === this.#separator) at = "start";
-      else at = "plain";
+      } else if (state === "quoted") {
+        if (byte === quote) state = "closed";
+      } else if (byte === quote && state !== "plain") state = "quoted";
+      else if (byte === this.#separator) state = "start";
+      else state = "plain";
     }
-    this.#at = at;
+    this.#state = state;
     return -1;
   }
 
@@ -69,7 +69,7 @@ export class CsvReader implements RecordReader {
     else this.#pieces = [];
   }
 
-  /** Notes the record that ends here; false when its line is empty. */
+  /** Fills #record with the record that ends here; false when its line is empty. */
   #close(bytes: Buffer, from: number, end: number): boolean {
     const record = this.#record;
     record.line = this.#recordLine;
@@ -90,7 +90,7 @@ export class CsvReader implements RecordReader {
   }
 }
 
-/** One record's fields; undefined when something stands behind a closing quote. */
+/** The fields of one record; undefined when a character follows a closing quote. */
 export function splitFields(text: string, separator: string): string[] | undefined {
   const fields: string[] = [];
   let at = 0;
@@ -117,13 +117,4 @@ function closingQuote(text: string, from: number): number {
     if (text.charCodeAt(at + 1) !== quote) return at;
   }
   return text.length;
-}
-
-/** A record's text from its fields, quoted where they must be. */
-export function joinFields(fields: readonly string[], separator: string): string {
-  return fields
-    .map((field) =>
-      /["\r\n]/.test(field) || field.includes(separator) ? `"${field.replaceAll('"', '""')}"` : field,
-    )
-    .join(separator);
 }

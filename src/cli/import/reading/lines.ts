@@ -1,4 +1,4 @@
-// A file as lines. Never holds more of it than one line and one chunk.
+// A file as lines. At most one line and one chunk are in memory.
 
 import { importLimits } from "../limits.ts";
 import type { FileRecord, RecordReader } from "../formats/record.ts";
@@ -14,7 +14,7 @@ export class LineReader implements RecordReader {
   #piecesBytes = 0;
   #line = 0;
 
-  constructor(bytesMax: number = importLimits.importRecordBytesMax) {
+  constructor(bytesMax: number = importLimits.recordBytesMax) {
     this.#bytesMax = bytesMax;
   }
 
@@ -36,7 +36,7 @@ export class LineReader implements RecordReader {
 
   #keep(piece: Buffer): void {
     this.#piecesBytes += piece.length;
-    // Only its length matters once it is too long.
+    // Of a line that is too long only the length is kept.
     if (this.#piecesBytes <= this.#bytesMax) this.#pieces.push(piece);
     else this.#pieces = [];
   }
@@ -50,7 +50,7 @@ export class LineReader implements RecordReader {
     return whole.length === length ? this.#found(whole, 0, length) : this.#tooLong(length);
   }
 
-  /** Notes the line without the space around it; false when nothing is left. */
+  /** Fills #record with the line, trimmed; false when nothing is left. */
   #found(source: Buffer, start: number, end: number): boolean {
     let from = start;
     let to = end;

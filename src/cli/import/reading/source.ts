@@ -1,12 +1,12 @@
-// A file's bytes, inflated as they are read. Never holds more than a few chunks, and never takes a file
-// that ends too early for a whole one.
+// A file's bytes, inflated as they are read; a few chunks are in memory at a time. Compressed data that ends too
+// early is an error.
 
 import { open, stat } from "node:fs/promises";
 import { Readable } from "node:stream";
 import { createGunzip } from "node:zlib";
 import { UserError } from "../../../core/fault.ts";
-import { importLimits } from "../limits.ts";
 import { reasonOf } from "../../../core/log.ts";
+import { importLimits } from "../limits.ts";
 
 const chunkBytes = 256 * 1024;
 const byteOrderMark = Buffer.from([0xef, 0xbb, 0xbf]);
@@ -14,15 +14,18 @@ const byteOrderMark = Buffer.from([0xef, 0xbb, 0xbf]);
 export const standardInput = "-";
 
 export interface FileSource {
-  /** The first inflated bytes, at least importHeadBytesMin unless the file is shorter. */
+  /** The first inflated bytes, at least headBytesMin unless there are fewer. */
   head: Buffer;
-  /** `head` is all there is. */
+  /** Whether `head` is the whole file. */
   whole: boolean;
-  /** What follows the head. */
+  /** The bytes after the head. */
   rest: AsyncGenerator<Buffer>;
 }
 
-/** The size of a file in bytes, before anything is read; undefined for standard input. */
+/**
+ * The size of a file in bytes, compressed as it is; undefined for standard input and pipes.
+ * @throws UserError when there is no such file, or it is a directory.
+ */
 export async function fileBytesOf(path: string): Promise<number | undefined> {
   if (path === standardInput) return undefined;
   const found = await stat(path).catch((thrown: unknown) => {
@@ -32,18 +35,18 @@ export async function fileBytesOf(path: string): Promise<number | undefined> {
   return found.isFile() ? found.size : undefined;
 }
 
-export interface SourceOptions {
-  /** Hears how many bytes were read, before inflating. */
+interface SourceOptions {
+  /** Called with the number of bytes read, before inflating. */
   onBytes(count: number): void;
-  /** What standard input is. */
+  /** Standard input. */
   input(): ReadableStream<Uint8Array>;
-  /** Ends the waiting for standard input. */
+  /** Ends a wait for standard input. */
   stop: AbortSignal;
 }
 
 /**
  * Opens a file or standard input.
- * @throws UserError in one line for whatever keeps it from being read.
+ * @throws UserError in one line when it cannot be read.
  */
 export async function openSource(path: string, options: SourceOptions): Promise<FileSource> {
   const raw = path === standardInput ? readInput(options) : readFile(path, options.onBytes);
@@ -51,7 +54,7 @@ export async function openSource(path: string, options: SourceOptions): Promise<
   const pieces: Buffer[] = [];
   let length = 0;
   let whole = false;
-  while (length < importLimits.importHeadBytesMin && !whole) {
+  while (length < importLimits.headBytesMin && !whole) {
     const { done, value } = await inflated.next();
     if (done) whole = true;
     else {
@@ -68,7 +71,7 @@ async function* readFile(path: string, onBytes: (count: number) => void): AsyncG
   const file = await open(path, "r");
   try {
     for (;;) {
-      // A new buffer each time: readers keep the piece of a record that a chunk ends in.
+      // Not reused: readers keep slices of a chunk for a record that continues in the next one.
       const { buffer, bytesRead } = await file.read(Buffer.allocUnsafe(chunkBytes), 0, chunkBytes, null);
       if (bytesRead === 0) return;
       onBytes(bytesRead);
@@ -81,7 +84,7 @@ async function* readFile(path: string, onBytes: (count: number) => void): AsyncG
 
 async function* readInput({ input, onBytes, stop }: SourceOptions): AsyncGenerator<Buffer> {
   const reader = input().getReader();
-  // Nobody knows when the next bytes come: who is told to stop must not wait for them.
+  // The next bytes may never come, so an abort must cancel the read.
   const onStop = (): void => void reader.cancel().catch(() => {});
   stop.addEventListener("abort", onStop, { once: true });
   try {
@@ -97,7 +100,7 @@ async function* readInput({ input, onBytes, stop }: SourceOptions): AsyncGenerat
   }
 }
 
-/** Content decides, not the name: downloads are inflated on the way, or not, as it happens. */
+/** Goes by the content, not by the name: HTTP clients may inflate a download without renaming it. */
 async function* inflate(path: string, raw: AsyncGenerator<Buffer>): AsyncGenerator<Buffer> {
   try {
     const first = await atLeast(raw, 4);
@@ -113,14 +116,14 @@ async function* inflate(path: string, raw: AsyncGenerator<Buffer>): AsyncGenerat
   }
 }
 
-/** A frame, or a skippable one as some tools put in front. */
+/** Whether the bytes begin a zstd frame, or a skippable frame, which some tools write first. */
 function isZstd(first: Buffer): boolean {
   if (first.length < 4) return false;
   const magic = first.readUInt32LE(0);
   return magic === 0xfd2fb528 || (magic & 0xfffffff0) >>> 0 === 0x184d2a50;
 }
 
-/** Reads on until there are `count` bytes, or the end. */
+/** At least `count` bytes, unless the file ends before. */
 async function atLeast(chunks: AsyncGenerator<Buffer>, count: number): Promise<Buffer> {
   let bytes: Buffer = Buffer.alloc(0);
   while (bytes.length < count) {
@@ -136,7 +139,7 @@ async function* prepend(first: Buffer, rest: AsyncGenerator<Buffer>): AsyncGener
   yield* rest;
 }
 
-/** Through node:zlib, which goes on with the next member of a file that was put together from several. */
+/** Uses node:zlib, which also reads files of several gzip members. */
 async function* gunzipped(chunks: AsyncGenerator<Buffer>): AsyncGenerator<Buffer> {
   const raw = Readable.from(chunks, { objectMode: false, highWaterMark: chunkBytes });
   const inflating = createGunzip({ chunkSize: chunkBytes });
@@ -149,7 +152,7 @@ async function* gunzipped(chunks: AsyncGenerator<Buffer>): AsyncGenerator<Buffer
   }
 }
 
-/** Through the web stream: node:zlib takes a frame that ends too early for a whole one. */
+/** Uses the web stream: node:zlib accepts a frame that ends too early. */
 async function* unzstd(chunks: AsyncGenerator<Buffer>): AsyncGenerator<Buffer> {
   const raw = new ReadableStream<Uint8Array<ArrayBuffer>>({
     async pull(controller) {
@@ -165,7 +168,7 @@ async function* unzstd(chunks: AsyncGenerator<Buffer>): AsyncGenerator<Buffer> {
 function refusalOf(thrown: unknown): string {
   const code = (thrown as { code?: unknown }).code;
   if (code === "ENOENT") return "no such file";
-  if (code === "EACCES" || code === "EPERM") return "may not be read";
+  if (code === "EACCES" || code === "EPERM") return "permission denied";
   if (code === "EISDIR") return "a directory; name the files in it";
   const reason = reasonOf(thrown);
   if (code === "Z_BUF_ERROR" || reason === "unexpected end of file")

@@ -1,18 +1,21 @@
 import { afterAll, beforeEach, expect, test } from "bun:test";
 import { mkdirSync, readFileSync, readdirSync, writeFileSync } from "node:fs";
 import {
-  type Bond,
+  type JournalIdentity,
   mendIdentity,
   readJournalIdentity,
   writeIdentity,
 } from "../../../../src/capture/journal/identity/journal_identity.ts";
+import { UserError } from "../../../../src/core/fault.ts";
+import { summedJson } from "../../../../src/core/json/summed_json.ts";
 import { openLog } from "../../../../src/core/log.ts";
 import { cleanUp } from "../../../support/cleanup.ts";
 import { makeFolder } from "../../../support/folder.ts";
+import { identityOf } from "../../../support/journal.ts";
 
 afterAll(cleanUp);
 
-const identity = { name: "0190f1f2-0000-7000-8000-000000000001", number: 12 };
+const identity = identityOf();
 let lines: string[] = [];
 beforeEach(() => void (lines = []));
 const log = openLog({ level: "warn", format: "json", write: (line) => void lines.push(line) });
@@ -83,20 +86,11 @@ test("files of two journals end the start with both names", async () => {
   );
 });
 
-const bond: Bond = {
-  database: "0190f1f2-0000-7000-8000-00000000000d",
-  postgres: "embedded",
-  holder: "b",
-  earlier: "a",
-  life: 2,
-  renamed: identity.name,
-  home: { host: "h", path: "/data", inodes: "1 2" },
-};
-
 test("a journal that was renewed in a process that died between its two files is the newer one", async () => {
   const folder = await newFolder();
   const older = readFileSync(`${folder}/identity.copy.json`);
-  const renewed = { name: "0190f1f2-0000-7000-8000-000000000002", number: 13, bond };
+  const name = "0190f1f2-0000-7000-8000-000000000002";
+  const renewed = identityOf({ name, number: 13, life: 2, renamed: identity.name });
   await writeIdentity(folder, renewed);
   for (const file of ["identity.json", "identity.copy.json"]) {
     writeFileSync(`${folder}/${file}`, older);
@@ -107,20 +101,30 @@ test("a journal that was renewed in a process that died between its two files is
   expect(lines).toEqual([]);
 });
 
-test("a bond that is not whole makes its file a damaged one", async () => {
+test("an identity that is not whole makes its file a damaged one", async () => {
   for (const wrong of [{ life: "2" }, { home: null }, { holder: 7 }, { postgres: "p".repeat(5000) }]) {
     const folder = makeFolder();
-    await writeIdentity(folder, { ...identity, bond: { ...bond, ...(wrong as Partial<Bond>) } });
+    await writeIdentity(folder, identityOf(wrong as Partial<JournalIdentity>));
     expect(readJournalIdentity(folder)).toBeUndefined();
   }
 });
 
-test("an earlier version's identity is read, and gets its copy", async () => {
-  const folder = makeFolder();
-  writeFileSync(`${folder}/identity.json`, JSON.stringify(identity));
-  expect(await mendIdentity(folder, log)).toEqual(identity);
-  expect(readdirSync(folder).toSorted()).toEqual(["identity.copy.json", "identity.json"]);
-  writeFileSync(`${folder}/identity.json`, "");
-  expect(readJournalIdentity(folder)).toEqual(identity);
+test("a journal that another version wrote is refused in one line that says what to do, and left as it is", async () => {
+  const { name, number } = identity;
+  for (const text of [
+    JSON.stringify({ name, number }),
+    summedJson({ ...identity }),
+    summedJson({ format: 2, number }),
+  ]) {
+    const folder = makeFolder();
+    for (const file of ["identity.json", "identity.copy.json"]) writeFileSync(`${folder}/${file}`, text);
+    const said =
+      `another version of this program wrote ${folder}, and this one cannot read it; ` +
+      "let that version flush it, or start with an empty DATA_DIR";
+    expect(() => readJournalIdentity(folder)).toThrow(new UserError(said));
+    await expect(mendIdentity(folder, log)).rejects.toThrow(new UserError(said));
+    expect(readdirSync(folder).toSorted()).toEqual(["identity.copy.json", "identity.json"]);
+    expect(readFileSync(`${folder}/identity.json`, "utf8")).toBe(text);
+  }
   expect(lines).toEqual([]);
 });

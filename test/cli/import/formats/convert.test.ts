@@ -2,34 +2,34 @@ import { describe, expect, test } from "bun:test";
 import { join } from "node:path";
 import { Converter, isTooDeep } from "../../../../src/cli/import/formats/convert.ts";
 import { detectFileKind, readerOf } from "../../../../src/cli/import/formats/detect.ts";
-import { UuidSource } from "../../../../src/cli/import/formats/identity.ts";
-import { eventLines, fixtures } from "../desk.ts";
+import { UuidSource } from "../../../../src/cli/import/formats/uuid_source.ts";
+import { eventLines, fixtures } from "../setup.ts";
 
 const nowMs = Date.UTC(2026, 0, 1);
 
 /** What becomes of each record: its text (with its uuid in front), or why it goes nowhere. */
-export function fatesOf(text: string | Uint8Array): string[] {
+export function outcomesOf(text: string | Uint8Array): string[] {
   const bytes = Buffer.from(text as string);
   const kind = detectFileKind(bytes, true, "auto", "FILE");
   const [reader, converter] = [readerOf(kind), new Converter(kind, new UuidSource(), nowMs)];
-  const fates: string[] = [];
+  const outcomes: string[] = [];
   for (const records of [reader.read(bytes), reader.end()]) {
     for (const record of records) {
-      const fate = converter.convert(record);
-      if (fate?.is === "made") fates.push(fate.text);
-      else if (fate?.is === "kept") {
+      const outcome = converter.convert(record);
+      if (outcome?.is === "rewritten") outcomes.push(outcome.text);
+      else if (outcome?.is === "verbatim") {
         const raw = record.source.toString("utf8", record.from, record.to);
-        fates.push(fate.uuid === undefined ? raw : `{"uuid":"${fate.uuid}",${raw.slice(1)}`);
-      } else if (fate !== undefined) fates.push(`${fate.is}: ${fate.reason}`);
+        outcomes.push(outcome.uuid === undefined ? raw : `{"uuid":"${outcome.uuid}",${raw.slice(1)}`);
+      } else if (outcome !== undefined) outcomes.push(`${outcome.is}: ${outcome.reason}`);
     }
   }
-  return fates;
+  return outcomes;
 }
 
 async function fixture(name: string): Promise<Record<string, unknown>[]> {
-  const fates = fatesOf(await Bun.file(join(fixtures, "import", name)).bytes());
-  return fates.map((fate) =>
-    fate.startsWith("{") ? (JSON.parse(fate) as Record<string, unknown>) : { fate },
+  const outcomes = outcomesOf(await Bun.file(join(fixtures, "import", name)).bytes());
+  return outcomes.map((outcome) =>
+    outcome.startsWith("{") ? (JSON.parse(outcome) as Record<string, unknown>) : { outcome },
   );
 }
 
@@ -39,25 +39,25 @@ describe("a batch item", () => {
   test("goes as it lies, with a uuid in front", () => {
     const raw =
       '{ "event":"a", "timestamp":"2020-01-01T00:00:00+01:00", "properties":{"z":1.0,"a":1e5, "b":[ ]} }';
-    const [fate] = fatesOf(raw);
-    expect(fate).toEndWith(raw.slice(1));
-    expect(JSON.parse(fate!)).toMatchObject({
+    const [outcome] = outcomesOf(raw);
+    expect(outcome).toEndWith(raw.slice(1));
+    expect(JSON.parse(outcome!)).toMatchObject({
       uuid: Bun.randomUUIDv5(raw, "5b1f7d0e-3c0a-5d4f-9a6c-8e2b7f41d905"),
     });
   });
 
   test("with a uuid goes untouched", () => {
     const raw = `{"uuid":"0188F0A0-0000-7000-8000-000000000001",${row}}`;
-    expect(fatesOf(raw)).toEqual([raw]);
+    expect(outcomesOf(raw)).toEqual([raw]);
   });
 
   test("gets a uuid instead of one that names nothing", () => {
     for (const uuid of ["null", '""', '"x"', "7", '"00000000-0000-0000-0000-000000000000"']) {
-      const made = JSON.parse(fatesOf(`{"uuid":${uuid},${row}}`)[0]!) as Record<string, unknown>;
+      const made = JSON.parse(outcomesOf(`{"uuid":${uuid},${row}}`)[0]!) as Record<string, unknown>;
       expect(made["uuid"]).toMatch(/^[0-9a-f]{8}-[0-9a-f]{4}-5/);
       expect(made["event"]).toBe("a");
     }
-    const bare = fatesOf(`{${row},"uuid":"0188f0a0000070008000000000000001"}`)[0]!;
+    const bare = outcomesOf(`{${row},"uuid":"0188f0a0000070008000000000000001"}`)[0]!;
     expect(bare).toBe(
       '{"uuid":"0188f0a0-0000-7000-8000-000000000001","timestamp":"2020-01-01T00:00:00Z",' +
         '"event":"a","distinct_id":"d"}',
@@ -66,41 +66,45 @@ describe("a batch item", () => {
 
   test("keeps its properties' bytes when something else has to be mended", () => {
     const properties = '{ "n": 1.0, "big":12345678901234567890, "e" : 1e5 }';
-    const [fate] = fatesOf(`{"event":"a","timestamp":1577836800,"offset":500,"properties": ${properties} }`);
-    expect(fate).toEndWith(`"timestamp":"2020-01-01T00:00:00.000Z","event":"a","properties":${properties}}`);
-    expect(fate).not.toContain("offset");
+    const [outcome] = outcomesOf(
+      `{"event":"a","timestamp":1577836800,"offset":500,"properties": ${properties} }`,
+    );
+    expect(outcome).toEndWith(
+      `"timestamp":"2020-01-01T00:00:00.000Z","event":"a","properties":${properties}}`,
+    );
+    expect(outcome).not.toContain("offset");
   });
 
   test("is rejected when the server would give it another time", () => {
-    expect(fatesOf('{"event":"a"}')).toEqual(["rejected: no timestamp"]);
-    expect(fatesOf('{"event":"a","timestamp":null}')).toEqual(["rejected: no timestamp"]);
-    expect(fatesOf('{"event":"a","timestamp":"soon"}')).toEqual([
+    expect(outcomesOf('{"event":"a"}')).toEqual(["rejected: no timestamp"]);
+    expect(outcomesOf('{"event":"a","timestamp":null}')).toEqual(["rejected: no timestamp"]);
+    expect(outcomesOf('{"event":"a","timestamp":"soon"}')).toEqual([
       'rejected: cannot read the timestamp "soon"',
     ]);
     const future = '{"event":"a","timestamp":"2026-01-02T00:00:00Z"}';
-    expect(fatesOf(future)).toEqual(["rejected: the timestamp lies in the future"]);
-    expect(fatesOf(future.replace("2026", "1899"))).toEqual(["rejected: the timestamp lies before 1900"]);
-    expect(fatesOf(future.replace("02T", "01T"))[0]).toStartWith('{"uuid"');
+    expect(outcomesOf(future)).toEqual(["rejected: the timestamp lies in the future"]);
+    expect(outcomesOf(future.replace("2026", "1899"))).toEqual(["rejected: the timestamp lies before 1900"]);
+    expect(outcomesOf(future.replace("02T", "01T"))[0]).toStartWith('{"uuid"');
   });
 
   test("is rejected when it is none", () => {
-    const fates = fatesOf(`{${row}}\n{"a":\n[1]\n7\n{${row}} x\n`);
-    expect(fates[1]).toStartWith("rejected: not JSON: ");
-    expect(fates.slice(2, 4)).toEqual(["rejected: not a JSON object", "rejected: not a JSON object"]);
-    expect(fates[4]).toStartWith("rejected: not JSON: ");
+    const outcomes = outcomesOf(`{${row}}\n{"a":\n[1]\n7\n{${row}} x\n`);
+    expect(outcomes[1]).toStartWith("rejected: not JSON: ");
+    expect(outcomes.slice(2, 4)).toEqual(["rejected: not a JSON object", "rejected: not a JSON object"]);
+    expect(outcomes[4]).toStartWith("rejected: not JSON: ");
   });
 
   test("is rejected when it is not UTF-8, and not when it holds U+FFFD", () => {
     const bytes = Buffer.from(`{${row},"x":"??"}\n{${row},"x":"\ufffd"}\n`);
     bytes.write("\xe9", bytes.indexOf("??"), "latin1");
-    expect(fatesOf(bytes).map((fate) => fate.slice(0, 9))).toEqual(["rejected:", '{"uuid":"']);
+    expect(outcomesOf(bytes).map((outcome) => outcome.slice(0, 9))).toEqual(["rejected:", '{"uuid":"']);
   });
 
   test("is rejected when it is nested deeper than the server reads", () => {
     const nested = (depth: number): string =>
       `{${row},"properties":{"x":${"[".repeat(depth)}${"]".repeat(depth)}}}`;
-    expect(fatesOf(nested(118))[0]).toStartWith('{"uuid"');
-    expect(fatesOf(nested(119))).toEqual(["rejected: nested deeper than 120"]);
+    expect(outcomesOf(nested(118))[0]).toStartWith('{"uuid"');
+    expect(outcomesOf(nested(119))).toEqual(["rejected: nested deeper than 120"]);
     expect(isTooDeep(JSON.stringify({ a: "[".repeat(500), b: Array.from({ length: 300 }, () => []) }))).toBe(
       false,
     );
@@ -109,7 +113,7 @@ describe("a batch item", () => {
 
 describe("an export of PostHog", () => {
   test("keeps uuids, properties to the byte, and what was known of the person", async () => {
-    const lines = fatesOf(await Bun.file(join(fixtures, "import/posthog.jsonl")).bytes());
+    const lines = outcomesOf(await Bun.file(join(fixtures, "import/posthog.jsonl")).bytes());
     expect(lines[0]).toBe(
       '{"uuid":"0188f0a0-0000-7000-8000-000000000001","event":"$pageview","distinct_id":"ada",' +
         '"timestamp":"2023-06-01T10:00:00.123456Z",' +
@@ -125,7 +129,7 @@ describe("an export of PostHog", () => {
 
 describe("an export of Mixpanel", () => {
   test("keeps values as written, renames what has a usual name, drops what is Mixpanel's own", async () => {
-    const [signedUp] = fatesOf(await Bun.file(join(fixtures, "import/mixpanel.jsonl")).bytes());
+    const [signedUp] = outcomesOf(await Bun.file(join(fixtures, "import/mixpanel.jsonl")).bytes());
     expect(signedUp!.slice(46)).toBe(
       ',"event":"Signed up","distinct_id":"ada","timestamp":"2020-10-13T17:48:31.000Z","properties":{' +
         '"plan":"pro","price":1.50,"big":12345678901234567890,"$geoip_city_name":"Paris",' +
@@ -151,13 +155,13 @@ describe("an export of Mixpanel", () => {
       distinct_id: "ada",
       properties: { alias: "ada@example.com" },
     });
-    expect(rows[4]).toEqual({ fate: "rejected: no timestamp" });
+    expect(rows[4]).toEqual({ outcome: "rejected: no timestamp" });
     expect(rows[5]).not.toHaveProperty("distinct_id");
   });
 
   test("gives events with the same $insert_id the same uuid", async () => {
     const line = (await Bun.file(join(fixtures, "import/mixpanel.jsonl")).text()).split("\n")[0]!;
-    const [first, second, third] = fatesOf(
+    const [first, second, third] = outcomesOf(
       [line, line.replace('"pro"', '"free"'), line.replace("ins-1", "x")].join("\n"),
     );
     expect(first!.slice(0, 46)).toBe(second!.slice(0, 46));
@@ -199,7 +203,7 @@ describe("an export of Amplitude", () => {
         analytics_source: "amplitude",
       },
     });
-    expect(rows[1]).toEqual({ fate: "skipped: Amplitude's session_start" });
+    expect(rows[1]).toEqual({ outcome: "skipped: Amplitude's session_start" });
     expect(rows[2]).toMatchObject({
       event: "bought",
       distinct_id: "d-1",
@@ -208,7 +212,7 @@ describe("an export of Amplitude", () => {
     expect(rows[2]).not.toHaveProperty("properties.$amplitude_session_id");
     const group = { $group_type: "company", $group_key: "acme", $group_set: { seats: 12 } };
     expect(rows[3]).toMatchObject({ event: "$groupidentify", properties: group });
-    expect(rows[4]).toEqual({ fate: 'rejected: cannot read the timestamp "yesterday"' });
+    expect(rows[4]).toEqual({ outcome: 'rejected: cannot read the timestamp "yesterday"' });
   });
 });
 
@@ -247,19 +251,19 @@ describe("an export of Segment", () => {
       distinct_id: "anon-1",
       properties: { alias: "ada" },
     });
-    expect(rows[6]).toEqual({ fate: "rejected: a track call without event" });
+    expect(rows[6]).toEqual({ outcome: "rejected: a track call without event" });
   });
 });
 
 describe("CSV", () => {
   test("becomes events whose other columns are properties", async () => {
     const text = await Bun.file(join(fixtures, "import/events.csv")).text();
-    const fates = fatesOf(text);
-    expect(fates[0]!.slice(46)).toBe(
+    const outcomes = outcomesOf(text);
+    expect(outcomes[0]!.slice(46)).toBe(
       ',"event":"signed up","distinct_id":"ada","timestamp":"2024-01-02T03:04:05Z",' +
         '"properties":{"note":"two\\r\\nlines, and \\"quotes\\"","n": 1.0, "plan": "pro"}}',
     );
-    expect(fates.slice(1)).toEqual([
+    expect(outcomes.slice(1)).toEqual([
       '{"uuid":"0188f0a0-0000-7000-8000-000000000009","event":"logged in","distinct_id":"grace",' +
         '"timestamp":"2024-01-02T03:04:06Z","properties":{}}',
       "rejected: 2 fields, but the header has 7",
@@ -269,15 +273,15 @@ describe("CSV", () => {
 
   test("rows that are equal under another header are other events", () => {
     const rowText = "a,d,2024-01-01,x\n";
-    const [first] = fatesOf(`event,distinct_id,timestamp,plan\n${rowText}`);
-    const [second] = fatesOf(`event,distinct_id,timestamp,tier\n${rowText}`);
+    const [first] = outcomesOf(`event,distinct_id,timestamp,plan\n${rowText}`);
+    const [second] = outcomesOf(`event,distinct_id,timestamp,tier\n${rowText}`);
     expect(first!.slice(0, 46)).not.toBe(second!.slice(0, 46));
   });
 });
 
 test("equal lines are different events, and the same ones in every run", () => {
   const lines = eventLines(1).repeat(3);
-  const fates = fatesOf(lines);
-  expect(new Set(fates).size).toBe(3);
-  expect(fatesOf(lines)).toEqual(fates);
+  const outcomes = outcomesOf(lines);
+  expect(new Set(outcomes).size).toBe(3);
+  expect(outcomesOf(lines)).toEqual(outcomes);
 });

@@ -1,7 +1,7 @@
 import { describe, expect, test } from "bun:test";
 import { join } from "node:path";
 import { detectFileKind, type Format } from "../../../../src/cli/import/formats/detect.ts";
-import { eventLines, fixtures } from "../desk.ts";
+import { eventLines, fixtures } from "../setup.ts";
 
 function kindOf(text: string | Uint8Array, format: Format = "auto"): string {
   const { layout, dialect } = detectFileKind(Buffer.from(text as string), true, format, "FILE");
@@ -20,21 +20,21 @@ describe("auto", () => {
 
   test("knows batch items, however they lie", () => {
     const line = eventLines(1).trim();
-    expect(kindOf(eventLines(3))).toBe("plain jsonl");
-    expect(kindOf(line)).toBe("plain jsonl");
-    expect(kindOf(`\n\n  ${line}\n`)).toBe("plain jsonl");
-    expect(kindOf(`[${line}]`)).toBe("plain json");
-    expect(kindOf(`{"api_key":"k","batch":[${line}]}`)).toBe("plain json");
-    expect(kindOf(`{"results":[${line}]}\n`)).toBe("plain json");
-    expect(kindOf(JSON.stringify({ results: [JSON.parse(line)] }, null, 2))).toBe("plain json");
+    expect(kindOf(eventLines(3))).toBe("batch jsonl");
+    expect(kindOf(line)).toBe("batch jsonl");
+    expect(kindOf(`\n\n  ${line}\n`)).toBe("batch jsonl");
+    expect(kindOf(`[${line}]`)).toBe("batch json");
+    expect(kindOf(`{"api_key":"k","batch":[${line}]}`)).toBe("batch json");
+    expect(kindOf(`{"results":[${line}]}\n`)).toBe("batch json");
+    expect(kindOf(JSON.stringify({ results: [JSON.parse(line)] }, null, 2))).toBe("batch json");
   });
 
   test("takes a row with a list of its own for a row", () => {
-    expect(kindOf('{"event":"a","results":[1],"timestamp":"2020-01-01T00:00:00Z"}\n')).toBe("plain jsonl");
+    expect(kindOf('{"event":"a","results":[1],"timestamp":"2020-01-01T00:00:00Z"}\n')).toBe("batch jsonl");
   });
 
   test("takes a broken first line for a line", () => {
-    expect(kindOf(`{"event":\n${eventLines(2)}`)).toBe("plain jsonl");
+    expect(kindOf(`{"event":\n${eventLines(2)}`)).toBe("batch jsonl");
   });
 
   test("knows CSV by its header, with any separator", () => {
@@ -42,7 +42,7 @@ describe("auto", () => {
       const header = ["Timestamp", "event", '"distinct_id"', "plan"].join(separator);
       const kind = detectFileKind(Buffer.from(`${header}\r\n1,2,3,4`), true, "auto", "FILE");
       expect(kind.layout).toBe("csv");
-      expect(kind.table?.places).toEqual({
+      expect(kind.table?.indexes).toEqual({
         event: 1,
         distinct_id: 2,
         timestamp: 0,
@@ -53,16 +53,16 @@ describe("auto", () => {
   });
 
   test("finds nothing in an empty file", () => {
-    expect(kindOf("")).toBe("plain jsonl");
-    expect(kindOf(" \n")).toBe("plain jsonl");
+    expect(kindOf("")).toBe("batch jsonl");
+    expect(kindOf(" \n")).toBe("batch jsonl");
   });
 });
 
 describe("a format that is given", () => {
   test("decides", () => {
-    expect(kindOf('{"event_type":"a","event_time":"2020-01-01"}', "jsonl")).toBe("plain jsonl");
-    expect(kindOf("[]", "jsonl")).toBe("plain jsonl");
-    expect(kindOf("{}", "json")).toBe("plain json");
+    expect(kindOf('{"event_type":"a","event_time":"2020-01-01"}', "jsonl")).toBe("batch jsonl");
+    expect(kindOf("[]", "jsonl")).toBe("batch jsonl");
+    expect(kindOf("{}", "json")).toBe("batch json");
     expect(kindOf('[{"a":1}]', "mixpanel")).toBe("mixpanel json");
     expect(kindOf('{"a":1}\n{"a":2}', "segment")).toBe("segment jsonl");
   });

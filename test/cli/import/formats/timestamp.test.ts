@@ -1,6 +1,6 @@
 import { describe, expect, test } from "bun:test";
 import fc from "fast-check";
-import { readMoment, rfc3339Ms } from "../../../../src/cli/import/formats/timestamp.ts";
+import { readTimestamp, rfc3339Ms } from "../../../../src/cli/import/formats/timestamp.ts";
 
 describe("rfc3339Ms", () => {
   test("agrees with the platform on every time of the years 1 to 9999", () => {
@@ -40,7 +40,7 @@ describe("rfc3339Ms", () => {
   });
 });
 
-describe("readMoment", () => {
+describe("readTimestamp", () => {
   test.each([
     ["2023-10-15 14:30:00.123456", "2023-10-15T14:30:00.123456Z"],
     ["2023-10-15 14:30:00", "2023-10-15T14:30:00Z"],
@@ -59,12 +59,14 @@ describe("readMoment", () => {
     [1697380200123456, "2023-10-15T14:30:00.123Z"],
     [1697380200123456000, "2023-10-15T14:30:00.123Z"],
   ])("reads %p as %p", (value, text) => {
-    expect(readMoment(value)?.text).toBe(text);
-    expect(readMoment(value)?.ms).toBe(Date.parse(text));
+    expect(readTimestamp(value)?.text).toBe(text);
+    expect(readTimestamp(value)?.ms).toBe(Date.parse(text));
   });
 
   test("leaves RFC 3339 as it is written", () => {
-    expect(readMoment("2009-03-22T10:30:00.1234567+01:00")?.text).toBe("2009-03-22T10:30:00.1234567+01:00");
+    expect(readTimestamp("2009-03-22T10:30:00.1234567+01:00")?.text).toBe(
+      "2009-03-22T10:30:00.1234567+01:00",
+    );
   });
 
   test("does not guess", () => {
@@ -80,7 +82,7 @@ describe("readMoment", () => {
       Number.NaN,
       1e300,
     ]) {
-      expect(readMoment(value)).toBeUndefined();
+      expect(readTimestamp(value)).toBeUndefined();
     }
   });
 });

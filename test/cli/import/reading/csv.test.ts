@@ -1,7 +1,16 @@
 import { describe, expect, test } from "bun:test";
 import fc from "fast-check";
-import { CsvReader, joinFields, splitFields } from "../../../../src/cli/import/reading/csv.ts";
+import { CsvReader, splitFields } from "../../../../src/cli/import/reading/csv.ts";
 import { chopped, type Found, readAll } from "../reading.ts";
+
+/** A record's text from its fields, quoted where they must be. */
+function joinFields(fields: readonly string[], separator: string): string {
+  return fields
+    .map((field) =>
+      /["\r\n]/.test(field) || field.includes(separator) ? `"${field.replaceAll('"', '""')}"` : field,
+    )
+    .join(separator);
+}
 
 function read(text: string, cuts: number[] = [], bytesMax?: number): Found[] {
   return readAll(new CsvReader(",", bytesMax), chopped(Buffer.from(text), cuts));

@@ -1,11 +1,11 @@
 import { afterAll, beforeAll, describe, expect, test } from "bun:test";
 import { gzipSync, zstdCompressSync } from "node:zlib";
 import { openSource, fileBytesOf, standardInput } from "../../../../src/cli/import/reading/source.ts";
-import { Desk, eventLines } from "../desk.ts";
+import { ImportSetup, eventLines } from "../setup.ts";
 
-let desk: Desk;
-beforeAll(async () => void (desk = await Desk.open()));
-afterAll(async () => await desk.close());
+let setup: ImportSetup;
+beforeAll(async () => void (setup = await ImportSetup.open()));
+afterAll(async () => await setup.close());
 
 const never = new AbortController().signal;
 const noInput = (): ReadableStream<Uint8Array> => new ReadableStream();
@@ -28,7 +28,7 @@ const text = eventLines(20_000);
 
 describe("a file", () => {
   test("is read whole, and its bytes are counted", async () => {
-    const got = await read(await desk.write("plain.jsonl", text));
+    const got = await read(await setup.write("plain.jsonl", text));
     expect(got.text).toBe(text);
     expect(got.rawBytes).toBe(text.length);
   });
@@ -43,7 +43,7 @@ describe("a file", () => {
       "e.gz": Buffer.from(text),
     };
     for (const [name, bytes] of Object.entries(packed)) {
-      const got = await read(await desk.write(name, bytes));
+      const got = await read(await setup.write(name, bytes));
       expect(got.text === text).toBe(true);
       expect(got.rawBytes).toBe(bytes.length);
     }
@@ -51,27 +51,27 @@ describe("a file", () => {
 
   test("that ends too early is told from a whole one", async () => {
     for (const bytes of [gzipSync(text), zstdCompressSync(text)]) {
-      const path = await desk.write("cut", bytes.subarray(0, bytes.length - 20));
+      const path = await setup.write("cut", bytes.subarray(0, bytes.length - 20));
       await expect(read(path)).rejects.toThrow(`${path}: the compressed data ends too early`);
     }
   });
 
   test("that is damaged is told from a whole one", async () => {
     const bytes = Buffer.concat([gzipSync(text), Buffer.from("garbage behind it")]);
-    const path = await desk.write("damaged", bytes);
+    const path = await setup.write("damaged", bytes);
     await expect(read(path)).rejects.toThrow(`${path}: the compressed data is damaged`);
   });
 
   test("loses its byte order mark, and may be empty", async () => {
-    expect((await read(await desk.write("bom", "\ufeffabc"))).text).toBe("abc");
-    expect((await read(await desk.write("empty", ""))).text).toBe("");
-    expect((await read(await desk.write("empty.gz", gzipSync("")))).text).toBe("");
+    expect((await read(await setup.write("bom", "\ufeffabc"))).text).toBe("abc");
+    expect((await read(await setup.write("empty", ""))).text).toBe("");
+    expect((await read(await setup.write("empty.gz", gzipSync("")))).text).toBe("");
   });
 
   test("that is missing or a folder is refused in a sentence", async () => {
-    await expect(fileBytesOf(desk.path("none"))).rejects.toThrow(`${desk.path("none")}: no such file`);
-    await expect(fileBytesOf(desk.folder)).rejects.toThrow(
-      `${desk.folder}: a directory; name the files in it`,
+    await expect(fileBytesOf(setup.path("none"))).rejects.toThrow(`${setup.path("none")}: no such file`);
+    await expect(fileBytesOf(setup.folder)).rejects.toThrow(
+      `${setup.folder}: a directory; name the files in it`,
     );
   });
 });

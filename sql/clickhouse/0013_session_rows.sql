@@ -1,2 +1,0 @@
--- What session_facts has taken over.
-DROP TABLE IF EXISTS session_rows;

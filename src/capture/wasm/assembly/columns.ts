@@ -1,0 +1,342 @@
+// The columns of plain events: what event.ts reads into a row and block.ts appends, a slice of the index at a time. An
+// event that would be altered, warned about or ignored is named as not plain.
+
+import {
+  BODY,
+  CHANGES_MAX,
+  DISTINCT_ID_MAX,
+  EARLIEST,
+  ENTRIES,
+  ENTROPY,
+  ENTRY_BYTES,
+  EVENT_BYTES_MAX,
+  EVENT_NAMES,
+  FIELD_ALTERED,
+  FIELD_DISTINCT_ID,
+  FIELD_EVENT,
+  FIELD_IDENTITY,
+  FIELD_OFFSET,
+  FIELD_PROPERTIES,
+  FIELD_PROPERTIES_DISTINCT_ID,
+  FIELD_TIMESTAMP,
+  FIELD_TRAITS,
+  FIELD_UUID,
+  FIRST_YEAR,
+  GRADE_EMPTY,
+  GRADE_SOUND,
+  GRADE_WRONG,
+  IDS,
+  KEYS_MAX,
+  KEYS_USED,
+  KEY_SLOTS,
+  KEY_TABLE,
+  LACKING,
+  LACKS_UUID,
+  MODE_PERSONLESS,
+  NAMED_IDENTIFY,
+  NAMED_IMPERSONAL,
+  NAMES_MAX,
+  NAMES_USED,
+  NAME_LIST,
+  NAME_OF,
+  NAME_SLOTS,
+  NAME_TABLE,
+  NEXT,
+  OUT_CREATED,
+  OUT_EVENT,
+  OUT_HISTORICAL,
+  OUT_IDS,
+  OUT_IDS_LENGTH,
+  OUT_PROJECT,
+  OUT_PROPERTIES,
+  OUT_PROPERTIES_LENGTH,
+  OUT_TIMESTAMP,
+  OUT_UUID,
+  ROWS_MAX,
+  SLICE_CHANGES_MAX,
+  SLOW,
+  SLOW_LIST,
+  TIMES,
+  TOLD,
+  TRAITS_UNUSUAL,
+  TRAIT_PROCESS_PERSON_PROFILE,
+  UUIDS,
+  WHO,
+  YEARS,
+  YEARS_MAX,
+  YEAR_LIST,
+  YEAR_TABLE,
+  YEAR_TABLE_LENGTH,
+} from "./constants";
+import { Told, isNumber, judgeIdentity } from "./identity";
+import { byte, quote } from "./json";
+import { end, slotOf } from "./scan";
+import {
+  copy,
+  hashOf,
+  isUnescaped,
+  isoMicros,
+  readUuid,
+  sameText,
+  varuint,
+  wholeNumber,
+  yearOf,
+} from "./values";
+
+let nameCount: u32 = 0;
+let yearCount: u32 = 0;
+
+/** The number of an event's name within this slice; NAMES_MAX when there are too many. */
+function nameNumber(from: u32, length: u32): u32 {
+  const hash = hashOf(from, length);
+  let slot = (hash ^ (hash >>> 15)) & (NAME_SLOTS - 1);
+  for (let tries = 0; tries < 8; tries++) {
+    const number = <u32>load<u8>(NAME_TABLE + slot);
+    if (number == 0) {
+      if (nameCount == NAMES_MAX) return NAMES_MAX;
+      store<u8>(NAME_TABLE + slot, <u8>(nameCount + 1));
+      store<u32>(NAME_LIST + (nameCount << 3), from - BODY);
+      store<u32>(NAME_LIST + (nameCount << 3), length, 4);
+      return nameCount++;
+    }
+    const known = NAME_LIST + ((number - 1) << 3);
+    if (load<u32>(known, 4) == length && sameText(load<u32>(known) + BODY, from, length)) return number - 1;
+    slot = (slot + 1) & (NAME_SLOTS - 1);
+  }
+  return NAMES_MAX;
+}
+
+/** The number of a year within this slice; YEARS_MAX when there are too many, or it is out of the table. */
+// @ts-ignore: decorator
+@inline
+function yearNumber(micros: i64): u32 {
+  const year = yearOf(micros) - FIRST_YEAR;
+  if (year >= YEAR_TABLE_LENGTH) return YEARS_MAX;
+  const number = <u32>load<u8>(YEAR_TABLE + year);
+  if (number != 0) return number - 1;
+  if (yearCount == YEARS_MAX) return YEARS_MAX;
+  store<u8>(YEAR_TABLE + year, <u8>(yearCount + 1));
+  store<u32>(YEAR_LIST + yearCount * 12, year + FIRST_YEAR);
+  store<u32>(YEAR_LIST + yearCount * 12, 0, 4);
+  return yearCount++;
+}
+
+/** The time of an event in microseconds; i64.MIN_VALUE when it is unusual. */
+function eventMicros(entry: u32, received: i64, skew: i64, latest: i64): i64 {
+  let micros = received;
+  const timeEnd = end(entry, FIELD_TIMESTAMP) + BODY;
+  if (end(entry, FIELD_OFFSET) != 0) {
+    // What posthog-js says of events that waited for others: so many milliseconds ago.
+    const ago = wholeNumber(load<u32>(entry + (FIELD_OFFSET << 2)) + BODY, end(entry, FIELD_OFFSET) + BODY);
+    if (ago < 0) return i64.MIN_VALUE;
+    micros -= ago * 1000;
+    return micros < EARLIEST ? i64.MIN_VALUE : micros;
+  }
+  if (timeEnd == BODY) return micros;
+  const time = load<u32>(entry + (FIELD_TIMESTAMP << 2)) + BODY;
+  if (byte(time) != quote) return i64.MIN_VALUE;
+  micros = isoMicros(time + 1, timeEnd - 1);
+  if (micros == i64.MIN_VALUE) return micros;
+  micros -= skew;
+  return micros < EARLIEST || micros > latest ? i64.MIN_VALUE : micros;
+}
+
+/** Notes the distinct id of an event under `place`; false when it is unusual. */
+function judgeId(entry: u32, place: u32): bool {
+  let id = load<u32>(entry + (FIELD_DISTINCT_ID << 2)) + BODY;
+  let idEnd = end(entry, FIELD_DISTINCT_ID) + BODY;
+  if (idEnd == BODY || byte(id) == 0x6e) {
+    id = load<u32>(entry + (FIELD_PROPERTIES_DISTINCT_ID << 2)) + BODY;
+    idEnd = end(entry, FIELD_PROPERTIES_DISTINCT_ID) + BODY;
+  }
+  if (byte(id) == quote) {
+    id++;
+    idEnd--;
+    if (byte(id) <= 0x20 || byte(id) >= 0x80 || !isUnescaped(id, idEnd)) return false;
+    // Of anything else only numbers: they are their own text.
+  } else if (!isNumber(byte(id))) return false;
+  const length = idEnd - id;
+  if (<i32>length < 1 || length > DISTINCT_ID_MAX) return false;
+  // "$posthog_cookieless": sixteen of its nineteen letters tell it from others well enough.
+  if (length == 19 && load<u64>(id) == 0x676f6874736f7024 && load<u64>(id, 8) == 0x6c65696b6f6f635f)
+    return false;
+  store<u32>(IDS + (place << 3), id);
+  store<u32>(IDS + (place << 3), length, 4);
+  return true;
+}
+
+/** Appends `place` to the list of those of a year. */
+function listYear(year: u32, place: u32): void {
+  const list = YEAR_LIST + year * 12;
+  store<u16>(NEXT + (place << 1), 0);
+  if (load<u32>(list, 4) == 0) store<u32>(list, place + 1, 4);
+  else store<u16>(NEXT + ((load<u32>(list, 8) - 1) << 1), <u16>(place + 1));
+  store<u32>(list, place + 1, 8);
+}
+
+/** Judges one event; when it is plain, its time, id, uuid and name are noted under `place`. */
+// @ts-ignore: decorator
+@inline
+function judgeOne(entry: u32, place: u32, received: i64, skew: i64, latest: i64): bool {
+  if (load<u32>(entry, 4) - load<u32>(entry) > EVENT_BYTES_MAX) return false;
+  const traits = load<u32>(entry + (FIELD_TRAITS << 2));
+  if ((traits & TRAITS_UNUSUAL) != 0 || load<u32>(entry + (FIELD_ALTERED << 2)) != 0) return false;
+  const profile = (traits >>> (TRAIT_PROCESS_PERSON_PROFILE << 1)) & 3;
+  if (profile == GRADE_WRONG) return false;
+  const name = load<u32>(entry + (FIELD_EVENT << 2)) + BODY;
+  const length = end(entry, FIELD_EVENT) + BODY - name - 2;
+  if (byte(name) != quote || <i32>length < 1 || !isUnescaped(name + 1, name + 1 + length)) return false;
+  const named = slotOf(EVENT_NAMES, name + 1, length);
+  if (named == 0) return false;
+  if (named > 0 && named < NAMED_IMPERSONAL && ((traits >>> ((<u32>(named - 1)) << 1)) & 3) != GRADE_SOUND)
+    return false;
+  // "$snapsho"
+  if (byte(name + 1) == 0x24 && load<u64>(name + 1) == 0x6f687370616e7324) return false;
+  if (!judgeId(entry, place)) return false;
+  const properties = byte(load<u32>(entry + (FIELD_PROPERTIES << 2)) + BODY);
+  if (end(entry, FIELD_PROPERTIES) != 0 && properties != 0x7b && properties != 0x6e) return false;
+  const micros = eventMicros(entry, received, skew, latest);
+  if (micros == i64.MIN_VALUE) return false;
+  const uuidEnd = end(entry, FIELD_UUID) + BODY;
+  if (
+    uuidEnd != BODY &&
+    !readUuid(load<u32>(entry + (FIELD_UUID << 2)) + BODY, uuidEnd, UUIDS + (place << 4))
+  ) {
+    return false;
+  }
+  const number = nameNumber(name + 1, length);
+  if (number == NAMES_MAX) return false;
+  if (load<u32>(entry + (FIELD_IDENTITY << 2)) != 0 || named >= NAMED_IDENTIFY) {
+    if (!judgeIdentity(entry, place, named, profile)) return false;
+    Told.any = 1;
+  } else {
+    const who = WHO + (place << 4);
+    v128.store(who, i64x2.splat(0));
+    if (profile == GRADE_EMPTY) {
+      store<u8>(who, <u8>MODE_PERSONLESS, 11);
+      Told.any = 1;
+    }
+  }
+  // Last, since a year that was numbered has to have an event.
+  const year = yearNumber(micros);
+  if (year == YEARS_MAX) return false;
+  store<u8>(NAME_OF + place, <u8>number);
+  store<u8>(LACKS_UUID + place, uuidEnd == BODY ? 1 : 0);
+  store<i64>(TIMES + (place << 3), micros);
+  listYear(year, place);
+  return true;
+}
+
+/** One event more might have a name, a year, changes or keys that there is no number or place for. */
+// @ts-ignore: decorator
+@inline
+function isFull(): bool {
+  return (
+    nameCount == NAMES_MAX ||
+    yearCount == YEARS_MAX ||
+    Told.changes + CHANGES_MAX > SLICE_CHANGES_MAX ||
+    Told.keys + CHANGES_MAX > KEYS_MAX
+  );
+}
+
+/**
+ * Judges the entries from `first` on, until `count`, ROWS_MAX of them, or about `bytesMax` of the body are through, or
+ * a table is full: the next slice begins with empty ones.
+ * @returns how many. YEARS tells how many years the plain ones are of (listed as year, first place, last place),
+ *   SLOW how many are not plain (listed by place), LACKING how many plain ones have no uuid, NAMES_USED and KEYS_USED
+ *   how many names of events and keys of properties there are, TOLD whether any says something of a
+ *   person or group.
+ */
+export function judge(first: u32, count: u32, bytesMax: u32, received: f64, skew: f64, latest: f64): u32 {
+  memory.fill(NAME_TABLE, 0, NAME_SLOTS);
+  memory.fill(YEAR_TABLE, 0, YEAR_TABLE_LENGTH);
+  if (Told.keys > 0) memory.fill(KEY_TABLE, 0, KEY_SLOTS * 2);
+  Told.keys = 0;
+  Told.any = 0;
+  Told.changes = 0;
+  Told.groups = 0;
+  nameCount = 0;
+  yearCount = 0;
+  let slow: u32 = 0;
+  let lacking: u32 = 0;
+  let place: u32 = 0;
+  const most = min(count - first, ROWS_MAX);
+  const goal = load<u32>(ENTRIES + first * ENTRY_BYTES) + bytesMax;
+  for (; place < most; place++) {
+    const entry = ENTRIES + (first + place) * ENTRY_BYTES;
+    if (load<u32>(entry) > goal || isFull()) break;
+    if (judgeOne(entry, place, <i64>received, <i64>skew, <i64>latest))
+      lacking += <u32>byte(LACKS_UUID + place);
+    else store<u16>(SLOW_LIST + (slow++ << 1), <u16>place);
+  }
+  store<u32>(SLOW, slow);
+  store<u32>(LACKING, lacking);
+  store<u32>(YEARS, yearCount);
+  store<u32>(NAMES_USED, nameCount);
+  store<u32>(KEYS_USED, Told.keys);
+  store<u32>(TOLD, Told.any);
+  return place;
+}
+
+/** A new UUIDv7 in ClickHouse's order from its turn and six random bytes. */
+// @ts-ignore: decorator
+@inline
+function newUuid(out: u32, micros: i64, turn: u32, random: u32): void {
+  const millis: u64 = micros > 0 ? <u64>(micros / 1000) : 0;
+  const chance = load<u64>(random) & 0xfffffffffff;
+  store<u64>(out, (millis << 16) | 0x7000 | (<u64>((turn >>> 18) & 0x0fff)));
+  store<u64>(out, 0x8000000000000000 | ((<u64>(turn & 0x3ffff)) << 44) | chance, 8);
+}
+
+/**
+ * Writes the plain events of one year, in their order, as the columns at OUT_…; those without a uuid take
+ * their six bytes of ENTROPY, and their turn from that of the slice's first entry, `turn`.
+ * @returns how many. OUT_IDS_LENGTH and OUT_PROPERTIES_LENGTH tell the bytes of those columns.
+ */
+export function writeColumns(
+  first: u32,
+  year: u32,
+  project: u32,
+  created: f64,
+  historical: u32,
+  turn: u32,
+): u32 {
+  let rows: u32 = 0;
+  let ids: u32 = OUT_IDS;
+  let properties: u32 = OUT_PROPERTIES;
+  let next = load<u32>(YEAR_LIST + year * 12, 4);
+  while (next != 0) {
+    const place = next - 1;
+    const entry = ENTRIES + (first + place) * ENTRY_BYTES;
+    const micros = load<i64>(TIMES + (place << 3));
+    if (byte(LACKS_UUID + place) != 0) {
+      newUuid(OUT_UUID + (rows << 4), micros, turn + place, ENTROPY + place * 6);
+    } else v128.store(OUT_UUID + (rows << 4), v128.load(UUIDS + (place << 4)));
+    store<u32>(OUT_PROJECT + (rows << 2), project);
+    store<u8>(OUT_EVENT + rows, byte(NAME_OF + place));
+    const length = load<u32>(IDS + (place << 3), 4);
+    ids = varuint(ids, length);
+    copy(ids, load<u32>(IDS + (place << 3)), length);
+    ids += length;
+    const from = load<u32>(entry + (FIELD_PROPERTIES << 2));
+    if (end(entry, FIELD_PROPERTIES) == 0 || byte(from + BODY) == 0x6e) {
+      // None, or null: an empty object.
+      store<u8>(properties, 2);
+      store<u16>(properties, 0x7d7b, 1);
+      properties += 3;
+    } else {
+      const size = end(entry, FIELD_PROPERTIES) - from;
+      properties = varuint(properties, size);
+      copy(properties, from + BODY, size);
+      properties += size;
+    }
+    store<i64>(OUT_TIMESTAMP + (rows << 3), micros);
+    store<i64>(OUT_CREATED + (rows << 3), <i64>created);
+    store<u8>(OUT_HISTORICAL + rows, <u8>historical);
+    next = <u32>load<u16>(NEXT + (place << 1));
+    rows++;
+  }
+  store<u32>(OUT_IDS_LENGTH, ids - OUT_IDS);
+  store<u32>(OUT_PROPERTIES_LENGTH, properties - OUT_PROPERTIES);
+  return rows;
+}

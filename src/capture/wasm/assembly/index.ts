@@ -1,0 +1,6 @@
+// What the server calls of the module; see ../README.md.
+
+export { judge, writeColumns } from "./columns";
+export { writeIdentity } from "./identity_columns";
+export { scan } from "./scan";
+export { single } from "./single";

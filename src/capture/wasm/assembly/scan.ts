@@ -1,0 +1,195 @@
+// The scan of plain items: writes the same index as body_scanner.ts. Any other item is left to it.
+
+import {
+  BODY,
+  COUNT,
+  ENTRIES,
+  ENTRY_BYTES,
+  EXPECTS,
+  FIELD_DISTINCT_ID,
+  FIELD_EVENT,
+  FIELD_IDENTITY,
+  FIELD_ORDINAL,
+  FIELD_PROPERTIES,
+  FIELD_PROPERTIES_DISTINCT_ID,
+  FIELD_TRAITS,
+  FIRST_IDENTITY,
+  FIRST_TRAIT,
+  GRADE_ABSENT,
+  GRADE_EMPTY,
+  GRADE_SOUND,
+  GRADE_WRONG,
+  ITEM_KEYS,
+  KEY_LENGTH_MAX,
+  KEY_SLOT,
+  KIND_FLAG,
+  KIND_OBJECT,
+  KIND_TEXT,
+  KIND_TEXT_OR_NUMBER,
+  NAMES,
+  NAME_BYTES,
+  NO_SLOT,
+  PROPERTY_KEYS,
+  TRAIT_KINDS,
+} from "./constants";
+import { Last, blanks, byte, isDigit, pastString, quote, skip } from "./json";
+
+/** The project keys of the open item: its own and the one in its properties, [from, to). */
+export class KeyPlaces {
+  static ownFrom: u32 = 0;
+  static ownTo: u32 = 0;
+  static innerFrom: u32 = 0;
+  static innerTo: u32 = 0;
+}
+
+/** The slot of a key: by its length and second byte to the names there are, then by their bytes. */
+// @ts-ignore: decorator
+@inline
+export function slotOf(table: u32, from: u32, length: u32): i32 {
+  if (length > KEY_LENGTH_MAX) return NO_SLOT;
+  let place = <u32>load<u8>(table + (length << 8) + <u32>byte(from + 1));
+  while (place != 0) {
+    const name = NAMES + place * NAME_BYTES;
+    const low = i8x16.bitmask(i8x16.eq(v128.load(from), v128.load(name, 16)));
+    const high = i8x16.bitmask(i8x16.eq(v128.load(from, 16), v128.load(name, 32)));
+    const wanted: u32 = length >= 32 ? 0xffffffff : (1 << length) - 1;
+    if ((((<u32>low) | ((<u32>high) << 16)) & wanted) == wanted) return load<i32>(name);
+    place = load<u32>(name, 4);
+  }
+  return NO_SLOT;
+}
+
+// @ts-ignore: decorator
+@inline
+function grade(kind: u8, first: u8, size: u32): u32 {
+  const isText = kind == KIND_TEXT || kind == KIND_TEXT_OR_NUMBER;
+  if (first == quote && isText) return size > 2 ? GRADE_SOUND : GRADE_EMPTY;
+  if (first == 0x6e) return GRADE_ABSENT;
+  if (kind == KIND_OBJECT) return first == 0x7b ? GRADE_SOUND : GRADE_WRONG;
+  if (kind == KIND_FLAG) return first == 0x74 ? GRADE_SOUND : first == 0x66 ? GRADE_EMPTY : GRADE_WRONG;
+  return kind == KIND_TEXT_OR_NUMBER && (first == 0x2d || isDigit(first)) ? GRADE_SOUND : GRADE_WRONG;
+}
+
+// @ts-ignore: decorator
+@inline
+export function note(entry: u32, slot: i32, first: u8, from: u32, to: u32): void {
+  if (slot >= FIRST_TRAIT) {
+    const which = <u32>(slot - FIRST_TRAIT);
+    const place = entry + (FIELD_TRAITS << 2);
+    const others = load<u32>(place) & ~((<u32>3) << (which << 1));
+    store<u32>(place, others | (grade(byte(TRAIT_KINDS + which), first, to - from) << (which << 1)));
+    return;
+  }
+  store<u32>(entry + ((<u32>slot) << 2), from - BODY);
+  store<u32>(entry + ((<u32>slot) << 2), to - BODY, 4);
+  if (slot >= FIRST_IDENTITY) store<u32>(entry + (FIELD_IDENTITY << 2), 1);
+}
+
+/** Behind an object's closing bracket, its members noted in `entry`; 0 when anything is unusual. */
+export function members(table: u32, from: u32, depth: u32, entry: u32): u32 {
+  let at = blanks(from + 1);
+  if (byte(at) == 0x7d) return at + 1;
+  for (;;) {
+    if (byte(at) != quote) return 0;
+    const key = at + 1;
+    Last.escaped = false;
+    at = pastString(key);
+    if (at == 0 || Last.escaped) return 0;
+    const slot = slotOf(table, key, at - key);
+    at = blanks(at + 1);
+    if (byte(at) != 0x3a) return 0;
+    at = blanks(at + 1);
+    const first = byte(at);
+    const start = at;
+    if (slot == FIELD_PROPERTIES) {
+      if (load<u32>(entry + (FIELD_PROPERTIES << 2), 4) != 0) return 0;
+      at = first == 0x7b ? members(PROPERTY_KEYS, at, depth + 1, entry) : skip(at, depth);
+    } else if (first == quote) {
+      at = pastString(at + 1);
+      if (at != 0) at++;
+    } else at = skip(at, depth);
+    if (at == 0) return 0;
+    if (slot == KEY_SLOT) {
+      if (first == quote) {
+        if (table == PROPERTY_KEYS) {
+          KeyPlaces.innerFrom = start;
+          KeyPlaces.innerTo = at;
+        } else {
+          KeyPlaces.ownFrom = start;
+          KeyPlaces.ownTo = at;
+        }
+      }
+    } else if (slot != NO_SLOT) note(entry, slot, first, start, at);
+    at = blanks(at);
+    const c = byte(at);
+    if (c == 0x7d) return at + 1;
+    if (c != 0x2c) return 0;
+    at = blanks(at + 1);
+  }
+  return 0;
+}
+
+// @ts-ignore: decorator
+@inline
+function same(a: u32, b: u32, length: u32): bool {
+  for (let i: u32 = 0; i < length; i++) if (byte(a + i) != byte(b + i)) return false;
+  return true;
+}
+
+// @ts-ignore: decorator
+@inline
+export function end(entry: u32, slot: u32): u32 {
+  return load<u32>(entry + (slot << 2), 4);
+}
+
+/**
+ * Indexes plain items from `from` on, about up to `goal`: each an object with a name and an id, and no other key
+ * than the one known, [keyFrom, keyTo). Stops before the first that is none, or before the closing bracket.
+ * @returns where it stopped; COUNT tells how many entries it wrote from entry `count` on, EXPECTS whether the last
+ *   had a comma behind it.
+ */
+export function scan(
+  from: u32,
+  goal: u32,
+  count: u32,
+  countMax: u32,
+  ordinal: u32,
+  keyFrom: u32,
+  keyTo: u32,
+): u32 {
+  let at = from;
+  let done: u32 = 0;
+  let expects: u32 = 0;
+  while (at < goal && count + done < countMax && byte(at) == 0x7b) {
+    const entry = ENTRIES + (count + done) * ENTRY_BYTES;
+    for (let at: u32 = 0; at < ENTRY_BYTES; at += 16) v128.store(entry + at, i64x2.splat(0));
+    KeyPlaces.ownTo = 0;
+    KeyPlaces.innerTo = 0;
+    const to = members(ITEM_KEYS, at, 2, entry);
+    if (to == 0) break;
+    if (KeyPlaces.ownTo == 0) {
+      KeyPlaces.ownFrom = KeyPlaces.innerFrom;
+      KeyPlaces.ownTo = KeyPlaces.innerTo;
+    }
+    if (KeyPlaces.ownTo != 0) {
+      const length = KeyPlaces.ownTo - KeyPlaces.ownFrom;
+      if (length != keyTo - keyFrom || !same(KeyPlaces.ownFrom, keyFrom, length)) break;
+    }
+    if (end(entry, FIELD_EVENT) == 0) break;
+    if (end(entry, FIELD_DISTINCT_ID) + end(entry, FIELD_PROPERTIES_DISTINCT_ID) == 0) break;
+    let next = blanks(to);
+    const c = byte(next);
+    if (c == 0x2c) next = blanks(next + 1);
+    else if (c != 0x5d) break;
+    store<u32>(entry, at - BODY);
+    store<u32>(entry, to - BODY, 4);
+    store<u32>(entry + (FIELD_ORDINAL << 2), ordinal + done);
+    at = next;
+    done++;
+    expects = c == 0x2c ? 1 : 0;
+    if (expects == 0) break;
+  }
+  store<u32>(COUNT, done);
+  store<u32>(EXPECTS, expects);
+  return at;
+}

@@ -1,0 +1,44 @@
+// Records that are /batch items already. Their bytes are sent as they are; a row is rewritten only where the
+// server would otherwise replace the event's time or uuid. `properties` is not changed.
+
+import { isUuid } from "../../../core/id.ts";
+import { type RawFields, parseRawFields, writeRawFields } from "../reading/raw_fields.ts";
+import { type RecordOutcome, type JsonRecord, rejected } from "./record.ts";
+import { importTimestamp, rfc3339Ms, timeFlaw } from "./timestamp.ts";
+
+const nilUuid = "00000000-0000-0000-0000-000000000000";
+
+/** `nowMs`: when the import began, the same in every run of it. */
+export function mapBatchItem(record: JsonRecord, nowMs: number): RecordOutcome {
+  const { value } = record;
+  const ms = typeof value["timestamp"] === "string" ? rfc3339Ms(value["timestamp"]) : Number.NaN;
+  const uuidFits = value["uuid"] === undefined || usableUuid(value["uuid"]) === value["uuid"];
+  if (Number.isNaN(ms) || !uuidFits || value["offset"] !== undefined) return rewrite(record, nowMs);
+  const flaw = timeFlaw(ms, nowMs);
+  if (flaw !== undefined) return rejected(flaw);
+  return { is: "verbatim", uuid: value["uuid"] === undefined ? record.ownUuid() : undefined };
+}
+
+/** Replaces `uuid` and `timestamp` and drops `offset`; every other field stays as written. */
+function rewrite(record: JsonRecord, nowMs: number): RecordOutcome {
+  const time = importTimestamp([record.value["timestamp"]], nowMs);
+  if ("is" in time) return time;
+  const row = parseRawFields(record.text);
+  // The server would subtract `offset` from its own clock.
+  for (const name of ["uuid", "timestamp", "offset"]) row.delete(name);
+  const uuid = usableUuid(record.value["uuid"]) ?? record.ownUuid();
+  const head: RawFields = new Map([
+    ["uuid", JSON.stringify(uuid)],
+    ["timestamp", JSON.stringify(time.text)],
+  ]);
+  return { is: "rewritten", text: writeRawFields(new Map([...head, ...row])) };
+}
+
+/** A uuid with dashes, from one with or without them; undefined for the nil uuid and for anything else. */
+export function usableUuid(value: unknown): string | undefined {
+  if (typeof value !== "string" || value === nilUuid) return undefined;
+  if (isUuid(value)) return value;
+  if (!/^[0-9a-f]{32}$/i.test(value)) return undefined;
+  const dashed = value.replace(/^(.{8})(.{4})(.{4})(.{4})/, "$1-$2-$3-$4-");
+  return dashed === nilUuid ? undefined : dashed;
+}

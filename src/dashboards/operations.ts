@@ -1,0 +1,150 @@
+// Dashboards over HTTP: insights side by side.
+
+import type { AccessProject, Gate } from "../access/gate.ts";
+import { requireScopes } from "../access/scope.ts";
+import { pageParameters, parameter } from "../http/fields/query.ts";
+import { listSchema, reply } from "../http/fields/schema.ts";
+import { notFound, present, rowIdOf } from "../http/found.ts";
+import { type Asked, mounted, projectOperation } from "../http/operation.ts";
+import { pageReply } from "../http/pages/page.ts";
+import { slicedJson } from "../http/pages/sliced.ts";
+import type { Postgres } from "../storage/postgres/postgres.ts";
+import {
+  type Dashboard,
+  dashboardBody,
+  type DashboardUpdate,
+  dashboardModel,
+  dashboardRowModel,
+} from "./model.ts";
+import {
+  createDashboard,
+  getDashboard,
+  listDashboards,
+  listTiles,
+  removeDashboard,
+  updateDashboard,
+} from "./store.ts";
+
+export interface DashboardParts {
+  sql: Postgres;
+  /** Shows insights of a project by id, as their room does; `run`: with their results. */
+  insights: (project_id: number, ids: readonly number[], run: boolean) => Promise<Map<number, object>>;
+}
+
+const shownOne = reply("The dashboard.", dashboardModel);
+/** Levels below a dashboard where rows of results lie: tiles, tile, insight, result, row. */
+const rowsBelow = 5;
+
+export function dashboardRoutes({ gate, ...parts }: DashboardParts & { gate: Gate }) {
+  return mounted(gate, "Dashboards", [...listOperations(parts), ...oneOperations(parts)]);
+}
+
+function listOperations(parts: DashboardParts) {
+  const { sql } = parts;
+  return [
+    projectOperation({
+      method: "GET",
+      path: "dashboards/",
+      scope: "dashboard:read",
+      summary: "List dashboards, pinned ones first, then newest first",
+      query: pageParameters("Rows"),
+      replies: { 200: reply("The dashboards.", listSchema(dashboardRowModel)) },
+      answer: async ({ project, query, url }) => {
+        const { count, dashboards } = await listDashboards(sql, project.id, query);
+        return pageReply(url, query, count, dashboards);
+      },
+    }),
+    projectOperation({
+      method: "POST",
+      path: "dashboards/",
+      scope: "dashboard:write",
+      summary: "Create a dashboard",
+      description: "Insights come onto it by their own `dashboards`.",
+      body: dashboardBody,
+      replies: { 201: shownOne },
+      answer: async ({ access, project, body }) => {
+        const id = await createDashboard(sql, body, { project_id: project.id, user_id: access.user.id });
+        return await show(parts, project.id, id, false);
+      },
+    }),
+  ];
+}
+
+function oneOperations(parts: DashboardParts) {
+  const { sql } = parts;
+  const path = "dashboards/:id/";
+  const change = {
+    path,
+    scope: "dashboard:write",
+    // A deleted one is there to be brought back.
+    find: async ({ project, params }: Asked<"project", typeof path>) =>
+      present(await getDashboard(sql, project.id, rowIdOf(params.id), { deletedToo: true })),
+    body: dashboardBody,
+    replies: { 200: shownOne },
+    answer: async ({ project, found, body }: Changing) => {
+      if (found.deleted && body.deleted !== false) throw notFound();
+      await updateDashboard(sql, project.id, found.id, body);
+      return await show(parts, project.id, found.id, false);
+    },
+  } as const;
+  return [
+    projectOperation({
+      method: "GET",
+      path,
+      scope: "dashboard:read",
+      summary: "Get a dashboard and its insights",
+      description: "With `refresh`, the key needs the scope `insight:read` as well.",
+      query: {
+        refresh: parameter("true or blocking: with the insights' results, computed now.", isRefreshed),
+      },
+      replies: { 200: shownOne },
+      answer: async ({ access, project, params, query: { refresh } }) => {
+        if (refresh) requireScopes(access.key.scopes, ["insight:read"]);
+        const id = rowIdOf(params.id);
+        present(await getDashboard(sql, project.id, id));
+        return await slicedJson(await show(parts, project.id, id, refresh), rowsBelow);
+      },
+    }),
+    projectOperation({
+      method: "PATCH",
+      summary: "Change a dashboard, delete it or bring it back",
+      ...change,
+    }),
+    projectOperation({ method: "PUT", summary: "Change a dashboard, as PATCH does", ...change }),
+    projectOperation({
+      method: "DELETE",
+      path,
+      scope: "dashboard:write",
+      summary: "Delete a dashboard; PATCH with deleted: false brings it back",
+      replies: { 204: { description: "It is gone. Its insights are not." } },
+      answer: async ({ project, params }) => {
+        if (!(await removeDashboard(sql, project.id, rowIdOf(params.id)))) throw notFound();
+      },
+    }),
+  ];
+}
+
+interface Changing {
+  project: AccessProject;
+  found: Dashboard;
+  body: DashboardUpdate;
+}
+
+/** Whether the request asks for results. */
+function isRefreshed(query: URLSearchParams, name: string): boolean {
+  return !["false", "force_cache"].includes(query.get(name) ?? "false");
+}
+
+async function show({ sql, insights }: DashboardParts, project_id: number, id: number, run: boolean) {
+  const dashboard = present(await getDashboard(sql, project_id, id, { deletedToo: true }));
+  const tiles = await listTiles(sql, id);
+  const ids = tiles.map(({ insight_id }) => insight_id);
+  const shown = await insights(project_id, ids, run);
+  return {
+    ...dashboard,
+    tiles: tiles.flatMap(({ id: tile_id, insight_id }) => {
+      const insight = shown.get(insight_id);
+      return insight ? [{ id: tile_id, insight }] : [];
+    }),
+  };
+}

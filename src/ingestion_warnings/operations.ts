@@ -1,0 +1,73 @@
+// Ingestion warnings over HTTP: the answer to "200, but where is my event?".
+
+import type { Gate } from "../access/gate.ts";
+import type { Clock } from "../core/clock.ts";
+import { isoWithFraction } from "../http/fields/field_time.ts";
+import { momentParameter, pageParameters, textParameter } from "../http/fields/query.ts";
+import { reply } from "../http/fields/schema.ts";
+import { mounted, projectOperation } from "../http/operation.ts";
+import { pageLinks } from "../http/pages/page.ts";
+import { shownInTurns, slicedJson } from "../http/pages/sliced.ts";
+import { type ClickHouse, readsUntil } from "../storage/clickhouse/clickhouse.ts";
+import { warningsModel } from "./model.ts";
+import { type StoredWarning, type TypeCount, countWarnings, listWarnings } from "./store.ts";
+
+export interface WarningParts {
+  clickhouse: ClickHouse;
+  clock: Clock;
+}
+
+export function ingestionWarningRoutes({ gate, clickhouse, clock }: WarningParts & { gate: Gate }) {
+  return mounted(gate, "Ingestion warnings", [
+    projectOperation({
+      method: "GET",
+      path: "ingestion_warnings/",
+      scope: "query:read",
+      summary: "List what became of ignored and altered events, newest first",
+      query: {
+        type: textParameter("Only warnings of this type."),
+        event: textParameter("Only warnings about events of this name."),
+        distinct_id: textParameter("Only warnings about events of this distinct id."),
+        after: momentParameter("Only later warnings: ISO 8601, or relative like -7d.", clock),
+        before: momentParameter("Only earlier warnings, likewise.", clock),
+        ...pageParameters("Warnings"),
+      },
+      replies: { 200: reply("The warnings, and how many events each type concerns.", warningsModel) },
+      answer: async ({ project, query, request, url }) => {
+        const filter = { ...query, project_id: project.id };
+        const reader = readsUntil(clickhouse, request.signal);
+        const types = await countWarnings(reader, filter);
+        const count = types.reduce((sum, { rows }) => sum + Number(rows), 0);
+        const listed = query.offset < count ? await listWarnings(reader, filter, query) : [];
+        return await slicedJson({
+          count,
+          ...pageLinks(url, query, count),
+          types: types.map(typeReply),
+          results: await shownInTurns(listed, warningReply),
+        });
+      },
+    }),
+  ]);
+}
+
+function typeReply({ type, count, first_seen, last_seen }: TypeCount) {
+  return {
+    type,
+    count: Number(count),
+    first_seen: isoWithFraction(first_seen),
+    last_seen: isoWithFraction(last_seen),
+  };
+}
+
+function warningReply({ count, details, timestamp, ...rest }: StoredWarning) {
+  const { type, event, distinct_id } = rest;
+  const said = JSON.parse(details) as Record<string, unknown>;
+  return {
+    type,
+    event,
+    distinct_id,
+    timestamp: isoWithFraction(timestamp),
+    count: Number(count),
+    details: said,
+  };
+}

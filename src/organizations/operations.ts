@@ -1,0 +1,110 @@
+// Organizations over HTTP. To a user who is not its member, an organization does not exist.
+
+import type { Access, AccessOrganization, Gate } from "../access/gate.ts";
+import { Fault } from "../core/fault.ts";
+import { pageParameters } from "../http/fields/query.ts";
+import { gone, listSchema, reply } from "../http/fields/schema.ts";
+import { notFound, present } from "../http/found.ts";
+import { mounted, operationsOf } from "../http/operation.ts";
+import { pageReply } from "../http/pages/page.ts";
+import type { Postgres } from "../storage/postgres/postgres.ts";
+import { membershipLevels, organizationBody, organizationModel, type OrganizationUpdate } from "./model.ts";
+import {
+  createOrganization,
+  getOrganization,
+  listOrganizations,
+  removeOrganization,
+  updateOrganization,
+} from "./store.ts";
+
+const operation = operationsOf("organizations");
+const firstProjectName = "Default project";
+const heldKey = "API keys with scoped organizations cannot create organizations.";
+const shownOne = { 200: reply("The organization.", organizationModel) };
+
+export function organizationRoutes({ gate, sql }: { gate: Gate; sql: Postgres }) {
+  return mounted(gate, "Organizations", [...listOperations(sql), ...oneOperations(sql)]);
+}
+
+function listOperations(sql: Postgres) {
+  return [
+    operation({
+      method: "GET",
+      path: "",
+      scope: "organization:read",
+      summary: "List organizations",
+      query: pageParameters("Rows"),
+      replies: { 200: reply("The user's organizations.", listSchema(organizationModel)) },
+      answer: async ({ access, query, url }) => {
+        const reader = { user_id: access.user.id, scoped_organizations: access.key.scoped_organizations };
+        const { count, organizations } = await listOrganizations(sql, reader, query);
+        return pageReply(url, query, count, organizations);
+      },
+    }),
+    operation({
+      method: "POST",
+      path: "",
+      scope: "organization:write",
+      summary: "Create an organization, with a first project",
+      description: "The key's user becomes its owner, and it becomes the user's current organization.",
+      find: ({ access }) => {
+        if (access.key.scoped_organizations.length > 0) throw new Fault("permission_denied", heldKey);
+      },
+      body: organizationBody,
+      replies: { 201: reply("The organization.", organizationModel) },
+      answer: async ({ access, body }) => {
+        const owner_id = access.user.id;
+        const id = await createOrganization(sql, { ...body, owner_id, project_name: firstProjectName });
+        return present(await getOrganization(sql, id, owner_id));
+      },
+    }),
+  ];
+}
+
+function oneOperations(sql: Postgres) {
+  const path = ":organization_id/";
+  const scope = "organization:write";
+  const change = {
+    path,
+    scope,
+    find: ({ own }: { own: () => AccessOrganization }) => requireLevel(own(), membershipLevels.admin),
+    body: organizationBody,
+    replies: shownOne,
+    answer: async ({ access, found, body }: Changing) =>
+      present(await updateOrganization(sql, found.id, access.user.id, body)),
+  } as const;
+  return [
+    operation({
+      method: "GET",
+      path,
+      scope: "organization:read",
+      summary: "Get an organization",
+      replies: shownOne,
+      answer: async ({ access, own }) => present(await getOrganization(sql, own().id, access.user.id)),
+    }),
+    operation({ method: "PATCH", summary: "Change an organization", ...change }),
+    operation({ method: "PUT", summary: "Change an organization, naming it again", ...change }),
+    operation({
+      method: "DELETE",
+      path,
+      scope,
+      summary: "Delete an organization, with its projects and all that is theirs",
+      replies: gone,
+      answer: async ({ access, own }) => {
+        const { id } = requireLevel(own(), membershipLevels.owner);
+        if (!(await removeOrganization(sql, id, access.user.id))) throw notFound();
+      },
+    }),
+  ];
+}
+
+interface Changing {
+  access: Access;
+  found: AccessOrganization;
+  body: OrganizationUpdate;
+}
+
+function requireLevel(own: AccessOrganization, level: number): AccessOrganization {
+  if (own.membership_level >= level) return own;
+  throw new Fault("permission_denied", "Your organization access level is insufficient.");
+}

@@ -1,0 +1,182 @@
+// Personal API keys over HTTP: a user's own, by a key that may do everything. A key issues and changes only keys that
+// reach no further than itself.
+
+import type { Access, Gate } from "../access/gate.ts";
+import { Fault } from "../core/fault.ts";
+import { pageParameters } from "../http/fields/query.ts";
+import { gone, listSchema, reply } from "../http/fields/schema.ts";
+import { notFound, present } from "../http/found.ts";
+import { mounted, operationsOf } from "../http/operation.ts";
+import { pageReply } from "../http/pages/page.ts";
+import type { Postgres } from "../storage/postgres/postgres.ts";
+import { personalKeyLimits } from "./limits.ts";
+import {
+  isWithin,
+  issuedKeyModel,
+  type PersonalKey,
+  personalKeyBody,
+  type PersonalKeyUpdate,
+  personalKeyModel,
+  wrongScope,
+} from "./model.ts";
+import {
+  getKey,
+  isMemberOfAll,
+  issueKeyWithin,
+  listKeysPage,
+  reachesAll,
+  revokeKey,
+  rollKey,
+  updateKey,
+} from "./store.ts";
+
+const operation = operationsOf("keys");
+const shownOne = { 200: reply("The key, without its value.", personalKeyModel) };
+
+export function personalKeyRoutes({ gate, sql }: { gate: Gate; sql: Postgres }) {
+  return mounted(gate, "Personal API keys", [
+    ...listOperations(sql),
+    ...readOperations(sql),
+    ...changeOperations(sql),
+  ]);
+}
+
+function listOperations(sql: Postgres) {
+  return [
+    operation({
+      method: "GET",
+      path: "",
+      scope: "*",
+      summary: "List one's personal API keys, newest first",
+      query: pageParameters("Rows"),
+      replies: { 200: reply("The keys, without their values.", listSchema(personalKeyModel)) },
+      answer: async ({ access, query, url }) => {
+        const { count, keys } = await listKeysPage(sql, access.user.id, query);
+        return pageReply(url, query, count, keys);
+      },
+    }),
+    operation({
+      method: "POST",
+      path: "",
+      scope: "*",
+      summary: "Issue a personal API key",
+      description: "Its value is in this reply and in no other.",
+      body: personalKeyBody,
+      replies: { 201: reply("The key, with its value.", issuedKeyModel) },
+      answer: async ({ access, body }) => {
+        await checkReach(sql, access, body);
+        if (!isWithin(body, access.key)) throw tooWide();
+        const issued = await issueKeyWithin(sql, access.user.id, body, personalKeyLimits.personalKeysMax);
+        if (!issued) throw new Fault("invalid_input", tooMany);
+        return issued;
+      },
+    }),
+  ];
+}
+
+function readOperations(sql: Postgres) {
+  return [
+    operation({
+      method: "GET",
+      path: "@current/",
+      scope: null,
+      summary: "Get the key that asks",
+      replies: shownOne,
+      answer: async ({ access }) => present(await getKey(sql, access.key.id, access.user.id)),
+    }),
+    operation({
+      method: "GET",
+      path: ":id/",
+      scope: "*",
+      summary: "Get a personal API key",
+      replies: shownOne,
+      answer: async ({ access, params }) => present(await findKey(sql, access, params.id)),
+    }),
+  ];
+}
+
+function changeOperations(sql: Postgres) {
+  const one = {
+    scope: "*",
+    find: ({ access, params }: { access: Access; params: { id: string } }) =>
+      findTouchable(sql, access, params.id),
+  } as const;
+  const change = {
+    ...one,
+    path: ":id/",
+    body: personalKeyBody,
+    replies: shownOne,
+    answer: async ({ access, found, body }: Changing) => {
+      await checkReach(sql, access, body);
+      if (!isWithin({ ...found, ...body }, access.key)) throw tooWide();
+      return present(await updateKey(sql, found.id, access.user.id, body));
+    },
+  } as const;
+  return [
+    operation({ method: "PATCH", summary: "Change a personal API key", ...change }),
+    operation({
+      method: "PUT",
+      summary: "Change a personal API key, naming its label and scopes",
+      ...change,
+    }),
+    operation({
+      ...one,
+      method: "DELETE",
+      path: ":id/",
+      summary: "Revoke a personal API key, at once",
+      description: "Of several servers, one that nobody could tell lets it read for three seconds more.",
+      replies: gone,
+      answer: async ({ access, found }) => {
+        if (!(await revokeKey(sql, found.id, access.user.id))) throw notFound();
+      },
+    }),
+    operation({
+      ...one,
+      method: "POST",
+      path: ":id/roll/",
+      summary: "Give a personal API key a new value; the old one stops at once",
+      replies: { 200: reply("The key, with its new value.", issuedKeyModel) },
+      answer: async ({ access, found }) => present(await rollKey(sql, found.id, access.user.id)),
+    }),
+  ];
+}
+
+interface Changing {
+  access: Access;
+  found: PersonalKey;
+  body: PersonalKeyUpdate;
+}
+
+const tooMany =
+  `You can only have ${personalKeyLimits.personalKeysMax} personal API keys. ` +
+  "Remove an existing key before creating a new one.";
+
+/** Ids are random letters and digits; anything else names no key, and some of it Postgres would not take. */
+async function findKey(sql: Postgres, access: Access, id: string): Promise<PersonalKey | undefined> {
+  return /^[0-9A-Za-z]{1,64}$/.test(id ?? "") ? await getKey(sql, id, access.user.id) : undefined;
+}
+
+async function findTouchable(sql: Postgres, access: Access, id: string): Promise<PersonalKey> {
+  const key = present(await findKey(sql, access, id));
+  if (!isWithin(key, access.key)) throw tooWide();
+  return key;
+}
+
+/** What the schema cannot say: scopes that exist, projects and organizations of the user. */
+async function checkReach(sql: Postgres, { user }: Access, input: PersonalKeyUpdate): Promise<void> {
+  const { scopes = [], scoped_teams = [], scoped_organizations = [] } = input;
+  const wrong = wrongScope(scopes);
+  if (wrong !== undefined) throw new Fault("invalid_input", `Invalid scope: ${wrong}`, { attr: "scopes" });
+  if (scoped_teams.length > 0 && !(await reachesAll(sql, user.id, scoped_teams))) {
+    const detail = "You must be a member of all teams that you are scoping the key to.";
+    throw new Fault("invalid_input", detail, { attr: "scoped_teams" });
+  }
+  if (scoped_organizations.length > 0 && !(await isMemberOfAll(sql, user.id, scoped_organizations))) {
+    const detail = "You must be a member of all organizations that you are scoping the key to.";
+    throw new Fault("invalid_input", detail, { attr: "scoped_organizations" });
+  }
+}
+
+function tooWide(): Fault {
+  return new Fault("permission_denied", "API key does not reach as far as the key that is asked for.");
+}

@@ -1,0 +1,150 @@
+// Persons over HTTP.
+
+import type { Gate } from "../access/gate.ts";
+import type { Clock } from "../core/clock.ts";
+import { flagParameter, pageParameters, parameter, textParameter } from "../http/fields/query.ts";
+import { gone, listSchema, reply } from "../http/fields/schema.ts";
+import { notFound, present, uuidOf } from "../http/found.ts";
+import { mounted, projectOperation } from "../http/operation.ts";
+import { begunTexts } from "../http/pages/sliced.ts";
+import { pageReply, streamedPage } from "../http/pages/page.ts";
+import { type ClickHouse, readsUntil } from "../storage/clickhouse/clickhouse.ts";
+import type { Postgres } from "../storage/postgres/postgres.ts";
+import { CountCache } from "../work/count_cache.ts";
+import { orderDeletion } from "./deletion/store.ts";
+import { countPersons, listMainIds, searchMainIds } from "./listing/store.ts";
+import { distinctIdModel, personModel, personText } from "./model.ts";
+import { listDistinctIds } from "./reading/large_store.ts";
+import { personBlocks } from "./reading/page.ts";
+import { type Person, findMainId, findPersonByDistinctId, findPersonByUuid } from "./reading/store.ts";
+
+export interface PersonParts {
+  sql: Postgres;
+  clickhouse: ClickHouse;
+  clock: Clock;
+}
+
+interface Counted extends PersonParts {
+  counts: CountCache;
+}
+
+export function personRoutes({ gate, ...parts }: PersonParts & { gate: Gate }) {
+  const counted = { ...parts, counts: new CountCache(parts.clock) };
+  return mounted(gate, "Persons", [...listOperations(counted), ...oneOperations(counted)]);
+}
+
+const nobody = "Person not found.";
+
+function listOperations(parts: Counted) {
+  const { clickhouse } = parts;
+  return [
+    projectOperation({
+      method: "GET",
+      path: "persons/",
+      scope: "person:read",
+      summary: "List persons, by their main distinct ids",
+      query: {
+        distinct_id: textParameter("Only the person of this distinct id."),
+        search: parameter(
+          "Only persons with an id, an e-mail address or a name that holds this.",
+          (query, name) => query.get(name)?.trim() || undefined,
+        ),
+        ...pageParameters("Persons"),
+      },
+      replies: { 200: reply("The persons.", listSchema(personModel)) },
+      answer: async ({ project, query, request, url }) => {
+        const { distinct_id, search } = query;
+        const reader = readsUntil(clickhouse, request.signal);
+        const { count, persons } = distinct_id
+          ? await onePage(findPersonByDistinctId(reader, project.id, distinct_id), query.offset)
+          : await somePage(parts, reader, project.id, search, query);
+        return await streamedPage(url, query, count, persons);
+      },
+    }),
+    projectOperation({
+      method: "GET",
+      path: "persons/:uuid/distinct_ids/",
+      scope: "person:read",
+      summary: "List a person's distinct ids, the main one first",
+      find: async ({ project, params: { uuid } }) =>
+        present(await findMainId(clickhouse, project.id, uuidOf(uuid, nobody)), nobody),
+      query: pageParameters("Distinct ids"),
+      replies: { 200: reply("The distinct ids.", listSchema(distinctIdModel)) },
+      answer: async ({ project, found: main_id, query, url }) => {
+        const { count, distinct_ids } = await listDistinctIds(clickhouse, project.id, main_id, query);
+        return pageReply(url, query, count, distinct_ids);
+      },
+    }),
+  ];
+}
+
+function oneOperations({ sql, clickhouse, clock, counts }: Counted) {
+  return [
+    projectOperation({
+      method: "GET",
+      path: "persons/:uuid/",
+      scope: "person:read",
+      summary: "Get a person",
+      replies: { 200: reply("The person.", personModel) },
+      answer: async ({ project, params: { uuid } }) => {
+        const person = present(await findPersonByUuid(clickhouse, project.id, uuidOf(uuid, nobody)), nobody);
+        return new Response(personText(person), { headers: { "content-type": "application/json" } });
+      },
+    }),
+    projectOperation({
+      method: "DELETE",
+      path: "persons/:uuid/",
+      scope: "person:write",
+      summary: "Delete a person",
+      description:
+        "Its properties, and which ids belong together; with `delete_events=true` also all its events that " +
+        "arrived until now. What arrives later under one of its ids is a new person's.",
+      query: { delete_events: flagParameter("true: its events as well.") },
+      replies: gone,
+      answer: async ({ access, project, params: { uuid }, query: { delete_events = false } }) => {
+        const person_id = uuidOf(uuid, nobody);
+        const main_id = present(await findMainId(clickhouse, project.id, person_id), nobody);
+        const by = { user_id: access.user.id, key_id: access.key.id };
+        const order = { project_id: project.id, person_id, main_id, delete_events, ...by };
+        if (!(await orderDeletion(sql, clickhouse, order, clock.now() * 1000))) throw notFound(nobody);
+        counts.forget(project.id);
+      },
+    }),
+  ];
+}
+
+interface Shown {
+  count: number;
+  /** JSON objects with a comma before each of them. */
+  persons: AsyncGenerator<Uint8Array, void>;
+}
+
+async function onePage(finding: Promise<Person | undefined>, offset: number): Promise<Shown> {
+  const person = await finding;
+  const persons = person && offset === 0 ? [person] : [];
+  return { count: person ? 1 : 0, persons: await begunTexts(single(persons), personText) };
+}
+
+async function* single(persons: Person[]): AsyncGenerator<Person[], void> {
+  yield persons;
+}
+
+async function somePage(
+  { clickhouse, counts }: Counted,
+  asked: ClickHouse,
+  project_id: number,
+  search: string | undefined,
+  page: { limit: number; offset: number },
+): Promise<Shown> {
+  const textsOf = (mains: string[]) => begunTexts(personBlocks(asked, project_id, mains), personText);
+  if (search !== undefined) {
+    const { count, mains } = await searchMainIds(asked, project_id, search, page);
+    return { count, persons: await textsOf(mains) };
+  }
+  // The count is others' as well: it is taken to its end.
+  const [count, persons] = await Promise.all([
+    counts.count(project_id, "all", () => countPersons(clickhouse, project_id)),
+    listMainIds(asked, project_id, page).then(textsOf),
+  ]);
+  return { count, persons };
+}

@@ -1,0 +1,153 @@
+// Projects over HTTP.
+
+import type { Access, AccessProject, Gate } from "../access/gate.ts";
+import { refuseHeldToProjects } from "../access/scope.ts";
+import { currentOrganization } from "../access/store.ts";
+import { Fault } from "../core/fault.ts";
+import { pageParameters } from "../http/fields/query.ts";
+import { gone, listSchema, reply } from "../http/fields/schema.ts";
+import { notFound, present } from "../http/found.ts";
+import { mounted, operationsOf, projectOperation } from "../http/operation.ts";
+import { pageReply } from "../http/pages/page.ts";
+import type { Postgres } from "../storage/postgres/postgres.ts";
+import { type Project, projectBody, type ProjectUpdate, projectModel } from "./model.ts";
+import {
+  createProject,
+  getProject,
+  listProjects,
+  removeProject,
+  resetProjectKey,
+  updateProject,
+} from "./store.ts";
+
+export interface ProjectParts {
+  sql: Postgres;
+  /** After how many days all events expire; a project may say fewer. Undefined: events are kept. */
+  eventRetentionDays?: number | undefined;
+}
+
+const adminLevel = 8;
+const missing = "Project not found.";
+const shownOne = { 200: reply("The project.", projectModel) };
+const operation = operationsOf("projects");
+
+export function projectRoutes({ gate, ...parts }: ProjectParts & { gate: Gate }) {
+  return mounted(gate, "Projects", [...listOperations(parts), ...oneOperations(parts)]);
+}
+
+function listOperations(parts: ProjectParts) {
+  const { sql } = parts;
+  return [
+    operation({
+      method: "GET",
+      path: "",
+      scope: "project:read",
+      summary: "List projects",
+      query: pageParameters("Rows"),
+      replies: { 200: reply("The projects.", listSchema(projectModel)) },
+      answer: async ({ access, query, url }) => {
+        const { scoped_teams, scoped_organizations } = access.key;
+        const reader = { user_id: access.user.id, scoped_teams, scoped_organizations };
+        const { count, projects } = await listProjects(sql, reader, query);
+        return pageReply(url, query, count, projects);
+      },
+    }),
+    operation({
+      method: "POST",
+      path: "",
+      scope: "project:write",
+      summary: "Create a project",
+      description: "In the user's current organization; it becomes the user's current project.",
+      find: ({ access }) => homeOf(sql, access),
+      body: projectBody,
+      replies: { 201: reply("The project.", projectModel) },
+      answer: async ({ access, found: organization_id, body }) => {
+        refuseLongerRetention(parts, body);
+        return await createProject(sql, { ...body, organization_id, maker_id: access.user.id });
+      },
+    }),
+  ];
+}
+
+function oneOperations(parts: ProjectParts) {
+  const { sql } = parts;
+  const change = {
+    path: "",
+    scope: "project:write",
+    body: projectBody,
+    replies: shownOne,
+    answer: async ({ project, body }: { project: AccessProject; body: ProjectUpdate }) =>
+      present(await changeProject(parts, project, body), missing),
+  } as const;
+  return [
+    projectOperation({
+      method: "GET",
+      path: "",
+      scope: "project:read",
+      summary: "Get a project",
+      replies: shownOne,
+      answer: async ({ project: { id } }) => present(await getProject(sql, id), missing),
+    }),
+    projectOperation({ method: "PATCH", summary: "Change a project", ...change }),
+    projectOperation({ method: "PUT", summary: "Change a project, as PATCH does", ...change }),
+    projectOperation({
+      method: "DELETE",
+      path: "",
+      scope: "project:write",
+      summary: "Delete a project and all that is its own",
+      replies: gone,
+      answer: async ({ project }) => {
+        if (!(await removeProject(sql, requireAdmin(project)))) throw notFound(missing);
+      },
+    }),
+    projectOperation({
+      method: "PATCH",
+      path: "reset_token/",
+      scope: "project:write",
+      summary: "Give a project a new API key",
+      description: "The old one stops within 30 seconds.",
+      replies: shownOne,
+      answer: async ({ project }) => present(await resetProjectKey(sql, requireAdmin(project)), missing),
+    }),
+  ];
+}
+
+/** Deleting events is deleting a part of the project: who may do the one may do the other. */
+async function changeProject(
+  parts: ProjectParts,
+  project: AccessProject,
+  changes: ProjectUpdate,
+): Promise<Project | undefined> {
+  const { event_retention_days: days } = changes;
+  // A reply that is sent back whole changes nothing.
+  if (days !== undefined && days !== (await getProject(parts.sql, project.id))?.event_retention_days) {
+    requireAdmin(project);
+    refuseLongerRetention(parts, changes);
+  }
+  return await updateProject(parts.sql, project.id, changes);
+}
+
+function refuseLongerRetention(
+  { eventRetentionDays }: ProjectParts,
+  { event_retention_days: days = null }: ProjectUpdate,
+): void {
+  if (days === null || eventRetentionDays === undefined || days <= eventRetentionDays) return;
+  const detail = `Ensure this value is less than or equal to ${eventRetentionDays}, the server's own retention.`;
+  throw new Fault("max_value", detail, { attr: "event_retention_days" });
+}
+
+/** The organization a new project goes to. */
+async function homeOf(sql: Postgres, access: Access): Promise<string> {
+  refuseHeldToProjects(access);
+  const organization = await currentOrganization(sql, access);
+  if (!organization) throw new Fault("not_found", "Current organization not found.");
+  if ((organization.membership_level ?? 0) < adminLevel) {
+    throw new Fault("permission_denied", "Your organization access level is insufficient.");
+  }
+  return organization.id;
+}
+
+function requireAdmin({ id, membership_level }: AccessProject): number {
+  if (membership_level >= adminLevel) return id;
+  throw new Fault("permission_denied", "You don't have sufficient permissions in the project.");
+}

@@ -1,0 +1,154 @@
+// Session recordings over HTTP: listed, read, marked as seen, deleted.
+
+import type { Gate } from "../access/gate.ts";
+import { momentParameter, pageParameters, parameter, textParameter } from "../http/fields/query.ts";
+import { gone, listSchema, reply } from "../http/fields/schema.ts";
+import { mounted, projectOperation } from "../http/operation.ts";
+import { pageReply } from "../http/pages/page.ts";
+import { slicedJson } from "../http/pages/sliced.ts";
+import { CountCache } from "../work/count_cache.ts";
+import { promptOperations, type PromptParts } from "./ai/operations.ts";
+import { readIds, readPersonFilter } from "./filter.ts";
+import { markDeleted, markViewed } from "./mark/store.ts";
+import { bulkBody, bulkModel, recordingBody, recordingModel } from "./model.ts";
+import {
+  type RecordingReaderOptions,
+  existing,
+  findRow,
+  getRecording,
+  listPage,
+  recordingNotFound,
+} from "./recording_reader.ts";
+import { sharingOperations } from "./sharing/operations.ts";
+import { sharedRoutes } from "./sharing/route.ts";
+import { snapshotOperations } from "./snapshots/operations.ts";
+import { ReadingBudget } from "./snapshots/reading_budget.ts";
+import { emptyRecording } from "./store.ts";
+
+export type RecordingParts = RecordingReaderOptions & PromptParts;
+
+interface Counted extends RecordingParts {
+  counts: CountCache;
+}
+
+export function sessionRecordingRoutes({ gate, ...parts }: RecordingParts & { gate: Gate }) {
+  const counted = { ...parts, counts: new CountCache(parts.clock) };
+  // One for all who read what was recorded, with a key or through a link.
+  const reading = { ...parts, budget: new ReadingBudget() };
+  return mounted(gate, "Session recordings", [
+    ...listOperations(counted),
+    ...oneOperations(counted),
+    ...sharingOperations(parts),
+    ...snapshotOperations(reading),
+    ...promptOperations(parts),
+  ]).use(sharedRoutes(reading));
+}
+
+const shownOne = { 200: reply("The recording.", recordingModel) };
+
+function listOperations(parts: Counted) {
+  const { sql, clock, counts } = parts;
+  return [
+    projectOperation({
+      method: "GET",
+      path: "session_recordings/",
+      scope: "session_recording:read",
+      summary: "List session recordings, newest first",
+      query: {
+        date_from: momentParameter(
+          "Only recordings that began then or later: ISO 8601, or relative like -3d.",
+          clock,
+        ),
+        date_to: momentParameter("Only recordings that began earlier, likewise.", clock),
+        distinct_id: textParameter("Only recordings of this distinct id."),
+        person_uuid: textParameter("Only recordings of this person.", { type: "string", format: "uuid" }),
+        session_ids: parameter("Only these: a JSON list, or ids with commas between.", readIds),
+        ...pageParameters("Recordings"),
+      },
+      replies: { 200: reply("The recordings.", listSchema(recordingModel)) },
+      answer: async ({ access, project, query, url }) => {
+        const viewer = { project_id: project.id, user_id: access.user.id };
+        const wanted = {
+          // Relative moments are the same question again and again.
+          written: JSON.stringify([url.searchParams.get("date_from"), url.searchParams.get("date_to")]),
+          from: query.date_from,
+          to: query.date_to,
+          session_ids: query.session_ids,
+          ...(await readPersonFilter(parts, project.id, query)),
+        };
+        const { count, recordings } = await listPage(parts, viewer, wanted, query);
+        return await slicedJson({ ...pageReply(url, query, count, recordings) });
+      },
+    }),
+    projectOperation({
+      method: "POST",
+      path: "session_recordings/bulk_delete/",
+      scope: "session_recording:write",
+      summary: "Delete up to 100 session recordings",
+      body: bulkBody,
+      replies: { 200: reply("How many were deleted.", bulkModel) },
+      answer: async ({ access, project, body }) => {
+        const asked = [...new Set(body.session_recording_ids)];
+        const found = await existing(parts, project.id, asked);
+        const ids = found.map(({ session_id }) => session_id);
+        const by = { user_id: access.user.id, at: new Date(clock.now()) };
+        const deleted = await markDeleted(sql, project.id, ids, by);
+        counts.forget(project.id);
+        return {
+          success: true,
+          deleted_count: deleted.length,
+          total_requested: asked.length,
+          not_found_count: asked.length - deleted.length,
+        };
+      },
+    }),
+  ];
+}
+
+function oneOperations(parts: Counted) {
+  const { sql, clock, counts } = parts;
+  return [
+    projectOperation({
+      method: "GET",
+      path: "session_recordings/:id/",
+      scope: "session_recording:read",
+      summary: "Get a session recording",
+      replies: shownOne,
+      answer: ({ access, project, params }) =>
+        getRecording(parts, { project_id: project.id, user_id: access.user.id }, params.id),
+    }),
+    projectOperation({
+      method: "PATCH",
+      path: "session_recordings/:id/",
+      scope: "session_recording:write",
+      summary: "Change a session recording",
+      description: "One without pieces has no moments, shown as 1970; it may be marked all the same.",
+      find: async ({ project, params: { id } }) =>
+        (await findRow(parts, project.id, id)) ?? emptyRecording(id),
+      body: recordingBody,
+      replies: shownOne,
+      answer: async ({ access, project, params: { id }, found, body: { viewed } }) => {
+        const viewer = { project_id: project.id, user_id: access.user.id };
+        if (viewed !== undefined) await markViewed(sql, project.id, viewer.user_id, id, viewed);
+        return await getRecording(parts, viewer, id, found);
+      },
+    }),
+    projectOperation({
+      method: "DELETE",
+      path: "session_recordings/:id/",
+      scope: "session_recording:write",
+      summary: "Delete a session recording",
+      description:
+        "It is gone from every reply at once, and from the disk within a day; so are pieces that come later.",
+      find: ({ project, params: { id } }) => findRow(parts, project.id, id),
+      replies: gone,
+      answer: async ({ access, project, params: { id } }) => {
+        const by = { user_id: access.user.id, at: new Date(clock.now()) };
+        const deleted = await markDeleted(sql, project.id, [id], by);
+        // Another request was faster.
+        if (deleted.length === 0) throw recordingNotFound();
+        counts.forget(project.id);
+      },
+    }),
+  ];
+}

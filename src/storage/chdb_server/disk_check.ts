@@ -1,0 +1,62 @@
+// Whether the engine's files hold what it wrote. It takes a write(2) that fails for one that succeeded: on a full disk
+// an INSERT or a merge makes a part of cut files and reports no error. It counts those failures, though, and each start
+// sets such parts aside. So the process ends itself at the first one, before any statement is answered.
+
+import { writeSync } from "node:fs";
+import { chdbServerLimits } from "./limits.ts";
+import type { Engine } from "./chdb.ts";
+
+export class DiskCheck {
+  readonly #engine: Engine;
+  #failedAtOpen = 0;
+  /** Statements that write and whose files were not checked yet. */
+  #unchecked = 0;
+  #current = Promise.resolve();
+  #next: Promise<void> | undefined;
+  #timer: NodeJS.Timeout | undefined;
+
+  constructor(engine: Engine) {
+    this.#engine = engine;
+  }
+
+  /** On a full disk opening fails to write a note to the lock file, which nobody reads. */
+  async start(): Promise<void> {
+    this.#failedAtOpen = await this.#engine.failedWrites();
+    // The parts that a merge replaces are kept for 480 s (`old_parts_lifetime`): a start within them loses nothing.
+    this.#timer = setInterval(() => void this.#check().catch(() => {}), chdbServerLimits.diskCheckMs).unref();
+  }
+
+  stop(): void {
+    clearInterval(this.#timer);
+  }
+
+  /** Runs a statement; resolves or rejects only when no write has failed by then. */
+  async run<T>(isRead: boolean, statement: () => Promise<T>): Promise<T> {
+    if (!isRead) this.#unchecked++;
+    try {
+      return await statement();
+    } finally {
+      // A read may have found rows in memory that a write under way has lost on disk.
+      if (this.#unchecked > 0) await this.#check();
+      if (!isRead) this.#unchecked--;
+    }
+  }
+
+  /** Asks anew: a question under way may be older than the failure. One question serves all who wait for it. */
+  #check(): Promise<void> {
+    this.#next ??= this.#current.then(() => {
+      const asking = this.#ask();
+      this.#current = asking.catch(() => {});
+      this.#next = undefined;
+      return asking;
+    });
+    return this.#next;
+  }
+
+  async #ask(): Promise<void> {
+    if ((await this.#engine.failedWrites()) === this.#failedAtOpen) return;
+    writeSync(2, "a write to the disk failed: the engine starts again without what it could not write\n");
+    // A crash: an orderly end might write, and delete, more.
+    process.kill(process.pid, "SIGKILL");
+  }
+}

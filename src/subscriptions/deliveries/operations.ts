@@ -1,0 +1,54 @@
+// A subscription's deliveries over HTTP: what was sent, and one asked for now. Nothing is sent here.
+
+import { openRateLimit } from "../../access/rate.ts";
+import type { Clock } from "../../core/clock.ts";
+import { Fault } from "../../core/fault.ts";
+import { pageParameters } from "../../http/fields/query.ts";
+import { listSchema, reply } from "../../http/fields/schema.ts";
+import { present, rowIdOf } from "../../http/found.ts";
+import { projectOperation } from "../../http/operation.ts";
+import { pageReply } from "../../http/pages/page.ts";
+import type { Postgres } from "../../storage/postgres/postgres.ts";
+import { subscriptionLimits } from "../limits.ts";
+import { deliveryModel } from "../model.ts";
+import { addTestDelivery, findSubscription, listDeliveries } from "../store.ts";
+
+export function deliveryOperations({ sql, clock }: { sql: Postgres; clock: Clock }) {
+  const testRate = openRateLimit(subscriptionLimits.testDeliveriesPerMinuteMax, clock);
+  return [
+    projectOperation({
+      method: "GET",
+      path: "subscriptions/:id/deliveries/",
+      scope: "subscription:read",
+      summary: "List a subscription's deliveries, newest first",
+      find: async ({ project, params }) =>
+        present(await findSubscription(sql, project.id, rowIdOf(params.id))),
+      query: pageParameters("Deliveries"),
+      replies: { 200: reply("The deliveries.", listSchema(deliveryModel)) },
+      answer: async ({ found, query, url }) => {
+        const { count, deliveries } = await listDeliveries(sql, found.id, query);
+        return pageReply(url, query, count, deliveries);
+      },
+    }),
+    projectOperation({
+      method: "POST",
+      path: "subscriptions/:id/test_delivery/",
+      scope: "subscription:write",
+      summary: "Deliver now, beside the schedule",
+      description:
+        "Retried like any other delivery; next_delivery_date stays. " +
+        `A project may ask for ${subscriptionLimits.testDeliveriesPerMinuteMax} in a minute, then it is throttled.`,
+      find: async ({ project, params }) =>
+        present(await findSubscription(sql, project.id, rowIdOf(params.id))),
+      replies: { 201: reply("The delivery that is under way.", deliveryModel) },
+      answer: async ({ project, found }) => {
+        if (found.deleted) throw new Fault("invalid_input", "The subscription is deleted.");
+        testRate.take(String(project.id));
+        const made = await addTestDelivery(sql, found.id, new Date(clock.now()));
+        if (made) return made;
+        const detail = `${subscriptionLimits.testDeliveriesMax} test deliveries are under way already.`;
+        throw new Fault("conflict", detail);
+      },
+    }),
+  ];
+}

@@ -1,0 +1,202 @@
+// Subscriptions over HTTP. Nothing is sent here: the deliverer finds what is due or asked for.
+
+import type { Addresses } from "../access/address.ts";
+import type { Gate } from "../access/gate.ts";
+import type { Clock } from "../core/clock.ts";
+import { Fault } from "../core/fault.ts";
+import { missingReference } from "../http/fields/field_fault.ts";
+import { flagParameter, pageParameters, referenceParameter } from "../http/fields/query.ts";
+import { listSchema, reply } from "../http/fields/schema.ts";
+import { present, rowIdOf } from "../http/found.ts";
+import { type Asked, mounted, projectOperation } from "../http/operation.ts";
+import { pageReply } from "../http/pages/page.ts";
+import type { Postgres } from "../storage/postgres/postgres.ts";
+import { deliveryOperations } from "./deliveries/operations.ts";
+import { subscriptionLimits } from "./limits.ts";
+import {
+  checkFields,
+  checkTarget,
+  scheduleFields,
+  type Subscription,
+  subscriptionBody,
+  type SubscriptionUpdate,
+  subscriptionModel,
+  type SubscriptionInput,
+  type TargetType,
+  webUrlOf,
+} from "./model.ts";
+import { nextOccurrence, type Schedule } from "./schedule.ts";
+import {
+  createSubscription,
+  findMissing,
+  listSubscriptions,
+  type Revision,
+  reviseSubscription,
+  shownOf,
+  type StoredSubscription,
+  findSubscription,
+} from "./store.ts";
+
+export interface SubscriptionParts {
+  sql: Postgres;
+  clock: Clock;
+  addresses: Addresses;
+}
+
+const shownOne = { 200: reply("The subscription.", subscriptionModel) };
+
+export function subscriptionRoutes({ gate, ...parts }: SubscriptionParts & { gate: Gate }) {
+  return mounted(gate, "Subscriptions", [
+    ...listOperations(parts),
+    ...oneOperations(parts),
+    ...deliveryOperations(parts),
+  ]);
+}
+
+function listOperations(parts: SubscriptionParts) {
+  const { sql } = parts;
+  return [
+    projectOperation({
+      method: "GET",
+      path: "subscriptions/",
+      scope: "subscription:read",
+      summary: "List subscriptions, newest first",
+      query: {
+        deleted: { ...flagParameter("true: the deleted ones instead."), read: readDeleted },
+        insight: referenceParameter("Only those of this insight.", readReference),
+        dashboard: referenceParameter("Only those of this dashboard.", readReference),
+        ...pageParameters("Subscriptions"),
+      },
+      replies: { 200: reply("The subscriptions.", listSchema(subscriptionModel)) },
+      answer: async ({ project, query, url }) => {
+        const filter = { ...query, project_id: project.id };
+        const { count, subscriptions } = await listSubscriptions(sql, filter, query);
+        return pageReply(url, query, count, subscriptions);
+      },
+    }),
+    projectOperation({
+      method: "POST",
+      path: "subscriptions/",
+      scope: "subscription:write",
+      summary: "Create a subscription",
+      description: "Sends nothing yet: the first delivery is at next_delivery_date.",
+      body: subscriptionBody,
+      replies: { 201: reply("The subscription.", subscriptionModel) },
+      answer: async ({ access, project, body }) => {
+        const input = body as SubscriptionInput;
+        await checkInput(parts, project.id, input, input);
+        const now = parts.clock.now();
+        const dates = { created_at: new Date(now), next_delivery_date: nextDate(input, now) };
+        const made = await createSubscription(sql, {
+          ...input,
+          ...dates,
+          project_id: project.id,
+          user_id: access.user.id,
+        });
+        if (made) return made;
+        const detail = `A project can have at most ${subscriptionLimits.subscriptionsPerProjectMax} subscriptions.`;
+        throw new Fault("invalid_input", detail);
+      },
+    }),
+  ];
+}
+
+function oneOperations(parts: SubscriptionParts) {
+  const { sql } = parts;
+  const change = {
+    path: "subscriptions/:id/",
+    scope: "subscription:write",
+    find: async ({ project, params }: Asked<"project", "subscriptions/:id/">) =>
+      present(await findSubscription(sql, project.id, rowIdOf(params.id))),
+    body: subscriptionBody,
+    replies: shownOne,
+    answer: ({ found, body }: { found: StoredSubscription; body: object }) =>
+      changeSubscription(parts, found, body as SubscriptionUpdate),
+  } as const;
+  return [
+    projectOperation({
+      method: "GET",
+      path: "subscriptions/:id/",
+      scope: "subscription:read",
+      summary: "Get a subscription",
+      replies: shownOne,
+      answer: async ({ project, params }) =>
+        shownOf(present(await findSubscription(sql, project.id, rowIdOf(params.id)))),
+    }),
+    projectOperation({
+      method: "PATCH",
+      summary: "Change or delete a subscription",
+      description:
+        '`{"deleted": true}` deletes it. A change gives one that was disabled after failures another chance.',
+      ...change,
+    }),
+    projectOperation({
+      method: "PUT",
+      summary: "Change a subscription, naming what has no default",
+      ...change,
+    }),
+  ];
+}
+
+function readDeleted(query: URLSearchParams, name: string): boolean {
+  return /^(true|t|yes|y|on|1)$/i.test(query.get(name) ?? "");
+}
+
+/** @throws Fault invalid_input for an id that is no whole number. */
+function readReference(query: URLSearchParams, name: string): number | undefined {
+  const text = query.get(name);
+  if (text === null || text === "") return undefined;
+  const number = /^\d{1,10}$/.test(text) ? Number(text) : Number.NaN;
+  if (number <= 2_147_483_647) return number;
+  throw new Fault("invalid_input", "A valid integer is required.", { attr: name });
+}
+
+/** `whole`: what the subscription will be, as far as its target goes. */
+async function checkInput(
+  { sql, addresses }: SubscriptionParts,
+  project_id: number,
+  changes: SubscriptionUpdate,
+  whole: { target_type: TargetType; target_value: string },
+): Promise<void> {
+  const missing = await findMissing(sql, project_id, changes);
+  if (missing) throw missingReference(missing, changes[missing] ?? "");
+  if (changes.target_type !== undefined || changes.target_value !== undefined) {
+    checkTarget(whole.target_type, whole.target_value);
+    const url = whole.target_type === "email" ? undefined : webUrlOf(whole.target_value);
+    const refusal = url && (await addresses.resolvedRefusalOf(url.hostname));
+    if (refusal !== undefined) throw new Fault("invalid_input", refusal, { attr: "target_value" });
+  }
+  checkFields(changes);
+}
+
+async function changeSubscription(
+  parts: SubscriptionParts,
+  before: StoredSubscription,
+  changes: SubscriptionUpdate,
+): Promise<Subscription> {
+  const { id, project_id } = before;
+  await checkInput(parts, project_id, changes, { ...before, ...changes });
+  return present(
+    await reviseSubscription(parts.sql, project_id, id, (now) => revision(now, changes, parts.clock.now())),
+  );
+}
+
+/** The next date moves when the schedule does, and when the subscription comes back to life. */
+function revision(before: StoredSubscription, changes: SubscriptionUpdate, now: number): Revision {
+  const after = { ...before, ...changes };
+  const moved = scheduleFields.some((name) => changes[name] !== undefined && !isSame(name, before, after));
+  const slept = before.deleted || before.disabled_at !== null;
+  const woken = slept && !after.deleted && Object.keys(changes).length > 0;
+  return moved || woken ? { changes, next: nextDate(after, now) } : { changes };
+}
+
+function isSame(name: (typeof scheduleFields)[number], before: Schedule, after: Schedule): boolean {
+  if (name !== "start_date" && name !== "until_date") return Bun.deepEquals(before[name], after[name]);
+  const [one, other] = [before[name], after[name]];
+  return one === null || other === null ? one === other : Date.parse(one) === Date.parse(other);
+}
+
+function nextDate(schedule: Schedule, now: number): Date | null {
+  const next = nextOccurrence(schedule, now + subscriptionLimits.deliveryLeadMs);
+  return next === undefined ? null : new Date(next);
+}

@@ -1,0 +1,97 @@
+// Relations between limits that the code, or the reason of a limit, depends on.
+
+import { expect, test } from "bun:test";
+import { accessLimits } from "../../src/access/limits.ts";
+import { runLimits } from "../../src/batch_exports/runs/limits.ts";
+import { cookielessLimits } from "../../src/capture/cookieless/limits.ts";
+import { eventLimits } from "../../src/capture/event/limits.ts";
+import { journalLimits } from "../../src/capture/journal/limits.ts";
+import {
+  batchId,
+  flushedLanes,
+  flushesAtOnce,
+  segmentId,
+} from "../../src/capture/journal/segments/segment.ts";
+import { captureLimits } from "../../src/capture/limits.ts";
+import { receiveLimits } from "../../src/capture/receive/limits.ts";
+import { v1Limits } from "../../src/capture/v1/limits.ts";
+import { workerLimits } from "../../src/capture/workers/limits.ts";
+import { importLimits } from "../../src/cli/import/limits.ts";
+import { limits } from "../../src/core/limits.ts";
+import { retentionLimits } from "../../src/event_retention/limits.ts";
+import { chdbServerLimits } from "../../src/storage/chdb_server/limits.ts";
+import { clickhouseLimits } from "../../src/storage/clickhouse/limits.ts";
+import { storageLimits } from "../../src/storage/limits.ts";
+import { channelLimits } from "../../src/subscriptions/channels/limits.ts";
+import { deliveryLimits } from "../../src/subscriptions/deliveries/limits.ts";
+import { workLimits } from "../../src/work/limits.ts";
+
+/** Holds that the values rise, each strictly. */
+function expectRising(...values: number[]): void {
+  for (const [i, value] of values.slice(1).entries()) expect(values[i]!).toBeLessThan(value);
+}
+
+test("a batch number has 11 bits of place and 12 of journal, and fits 64 bits until 2089", () => {
+  expect(journalLimits.segmentBatchesMax).toBe(2 ** 11);
+  expect(journalLimits.journalsCountMax).toBe(2 ** 12);
+  const last = segmentId(Date.UTC(2089, 0), journalLimits.journalsCountMax - 1);
+  const batch = batchId(last, journalLimits.segmentBatchesMax - 1);
+  expect(BigInt.asUintN(64, batch)).toBe(batch);
+  expect(batch >> 11n).toBe(last);
+  expect(last & 0xfffn).toBe(0xfffn);
+});
+
+test("a segment holds what the reserve of the disk and an INSERT allow", () => {
+  expect(journalLimits.diskReserveBytesMax).toBe(4 * journalLimits.historicalSegmentBytesMax);
+  expectRising(journalLimits.diskReserveBytesMin, journalLimits.diskReserveBytesMax);
+  expectRising(captureLimits.batchBytesMax, 256 * 1024 * 1024);
+  expect(captureLimits.insertPartitionsMax).toBeLessThanOrEqual(journalLimits.segmentBatchesMax);
+  expect(captureLimits.snapshotBytesMax).toBeLessThanOrEqual(journalLimits.snapshotSegmentBytesMax);
+});
+
+test("a living process is seen before others give it up", () => {
+  expectRising(2 * captureLimits.watermarkMs, journalLimits.journalAliveMs, storageLimits.journalUnseenMsMax);
+  expectRising(2 * runLimits.exportBeatMs, runLimits.exportLeaseMs);
+  expectRising(runLimits.exportEndTriesMax ** 2 * runLimits.exportEndRetryMs, runLimits.exportLeaseMs);
+  expectRising(retentionLimits.expiryStatementMsMax, retentionLimits.expiryLeaseMs);
+  expectRising(channelLimits.webhookMsMax, deliveryLimits.deliveryClaimMs);
+  expectRising(channelLimits.smtpSendMsMax, deliveryLimits.deliveryClaimMs);
+});
+
+test("what ends in order waits less long than what waits for it", () => {
+  expectRising(chdbServerLimits.frontEndMsMax, limits.childStopMsMax, limits.stopMsMax);
+  expectRising(channelLimits.smtpSendMsMax, limits.stopMsMax);
+  // A revoked key stops working within 5 s, and an unknown one has its answer within 5 s.
+  expectRising(accessLimits.foundAgeMsMax, 5000);
+  expectRising(accessLimits.keysReadMsMax, 5000);
+  expect(cookielessLimits.saltMadeAheadMs).toBeGreaterThan(-cookielessLimits.cookielessDayBeginsMs);
+});
+
+test("a reply lists every ignored event of a v1 request and of an import's body", () => {
+  expect(v1Limits.v1EventsMax).toBeLessThanOrEqual(eventLimits.ignoredListMax);
+  expect(importLimits.bodyRowsMax).toBeLessThanOrEqual(eventLimits.ignoredListMax);
+  expectRising(limits.eventBytesMax, importLimits.recordBytesMax, importLimits.bodyBytesMax);
+  expect(v1Limits.v1InflatedBytesMax).toBeLessThanOrEqual(limits.inflatedBytesMax);
+});
+
+test("shares of the memory for bodies rise with how short the bodies are", () => {
+  const { bodyMemoryShare, bodyMemoryLongShare, bodyMemoryUsualShare } = workLimits;
+  expectRising(bodyMemoryShare, bodyMemoryLongShare, bodyMemoryUsualShare, 1);
+  expectRising(captureLimits.arenaBodyBytesMin, limits.wholeBodyBytesMax, workLimits.bodyMemoryBytes);
+  expectRising(receiveLimits.receiveBytesMin, receiveLimits.receiveBytesMax);
+});
+
+test("the embedded engine has places, memory and texts for all that this program sends it", () => {
+  const { readSmallPlaces, readLargePlaces, readExportPlaces, readFlushPlaces } = clickhouseLimits;
+  const { readLargeBytesMax, readExportBytesMax, readFlushBytesMax } = clickhouseLimits;
+  const reads =
+    readSmallPlaces * limits.readSmallBytesMax +
+    readLargePlaces * readLargeBytesMax +
+    readExportPlaces * readExportBytesMax +
+    readFlushPlaces * readFlushBytesMax;
+  expect(reads).toBe(1_200_000_000);
+  const flushes = flushesAtOnce.live + flushesAtOnce.historical;
+  expect(workerLimits.workersUnaskedMax * flushes).toBeLessThan(storageLimits.frontStatementsMax);
+  expect(flushedLanes.length).toBeLessThan(clickhouseLimits.clickhouseConnectionsMax);
+  expectRising(clickhouseLimits.clickhouseParamBytesMax, chdbServerLimits.frontParamBytesMax);
+});

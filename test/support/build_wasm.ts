@@ -1,0 +1,116 @@
+// Builds the WebAssembly of src/capture/wasm: `bun run build:wasm` writes assembly/constants.ts and fast.wasm anew.
+
+import { resolve } from "node:path";
+import {
+  entryLength,
+  envelope,
+  field,
+  firstIdentity,
+  firstTrait,
+  grade,
+  keySlot,
+  valueKind,
+  noSlot,
+  trait,
+} from "../../src/capture/scan/event_fields.ts";
+import { op } from "../../src/capture/event/changes.ts";
+import {
+  firstYear,
+  groupTypeBytes,
+  groupTypeLengthMax,
+  keyLengthMax,
+  keysMax,
+  layout,
+  nameBytes,
+  singleKey,
+  singleNumbers,
+  sliceChangesMax,
+  yearsKnown,
+} from "../../src/capture/wasm/layout.ts";
+import { named, traitsUnusual } from "../../src/capture/wasm/fast_path_rules.ts";
+import { personMode } from "../../src/capture/event/row.ts";
+import { timestampMicrosMin } from "../../src/capture/scan/timestamp.ts";
+import { captureLimits } from "../../src/capture/limits.ts";
+import { eventLimits } from "../../src/capture/event/limits.ts";
+import { limits } from "../../src/core/limits.ts";
+
+const folder = resolve(import.meta.dir, "../../src/capture/wasm");
+const compiler = resolve(import.meta.dir, "../../node_modules/assemblyscript/bin/asc.js");
+export const modulePath = `${folder}/fast.wasm`;
+export const constantsPath = `${folder}/assembly/constants.ts`;
+
+function lines(type: string, values: Record<string, number>, prefix = ""): string[] {
+  return Object.entries(values).map(
+    ([name, value]) => `export const ${prefix}${name.replace("$", "").toUpperCase()}: ${type} = ${value};`,
+  );
+}
+
+/** The text of assembly/constants.ts. */
+export function constantsText(): string {
+  const own = {
+    ENTRY_BYTES: entryLength * 4,
+    KEY_LENGTH_MAX: keyLengthMax,
+    NAME_BYTES: nameBytes,
+    DEPTH_MAX: limits.jsonDepthMax,
+    EVENT_BYTES_MAX: limits.eventBytesMax,
+    DISTINCT_ID_MAX: captureLimits.distinctIdCharsMax,
+    ROWS_MAX: captureLimits.sliceRowsMax,
+    NAMES_MAX: 250,
+    NAME_SLOTS: 1024,
+    YEARS_MAX: 250,
+    FIRST_YEAR: firstYear,
+    YEAR_TABLE_LENGTH: yearsKnown,
+    TRAITS_UNUSUAL: traitsUnusual,
+    SINGLE_KEY: singleKey,
+    SINGLE_BYTES: singleNumbers * 4,
+    KEYS_MAX: keysMax,
+    KEY_SLOTS: keysMax * 2,
+    KEY_BYTES_MAX: captureLimits.changeKeyBytesMax,
+    CHANGES_MAX: captureLimits.changesMax,
+    CHANGES_BYTES_MAX: captureLimits.changesBytesMax,
+    SLICE_CHANGES_MAX: sliceChangesMax,
+    GROUP_TYPE_BYTES: groupTypeBytes,
+    GROUP_TYPE_LENGTH_MAX: groupTypeLengthMax,
+    GROUP_KEY_CHARS_MAX: limits.groupKeyCharsMax,
+    GROUP_KEY_BYTES_MAX: limits.groupKeyCharsMax * 4,
+    GROUP_MEMBERS_MAX: eventLimits.groupMembersMax,
+  };
+  return [
+    "// Places of fields, the layout of memory and bounds, as the server has them: written by `bun run build:wasm`.",
+    "",
+    "/** Where the index of events lies: given by whoever makes an instance. */",
+    "export declare const ENTRIES: u32;",
+    ...lines("u32", layout),
+    ...lines("u32", own),
+    ...lines("u32", grade, "GRADE_"),
+    ...lines("u32", op, "OP_"),
+    ...lines("u32", personMode, "MODE_"),
+    ...lines("u32", trait, "TRAIT_"),
+    ...lines("u8", valueKind, "KIND_"),
+    ...lines("i32", field, "FIELD_"),
+    ...lines("i32", named, "NAMED_"),
+    ...lines("i32", {
+      NO_SLOT: noSlot,
+      KEY_SLOT: keySlot,
+      ENVELOPE_BATCH: envelope.batch,
+      FIRST_TRAIT: firstTrait,
+      FIRST_IDENTITY: firstIdentity,
+    }),
+    ...lines("i64", { EARLIEST: timestampMicrosMin }),
+    "",
+  ].join("\n");
+}
+
+/** Compiles the module as asconfig.json says, with the committed constants. */
+export async function compileModule(outFile: string): Promise<void> {
+  const command = [process.execPath, compiler, "--config", "asconfig.json", "--outFile", outFile];
+  const child = Bun.spawn(command, { cwd: folder, stdout: "pipe", stderr: "pipe" });
+  const said = await new Response(child.stderr).text();
+  if ((await child.exited) !== 0) throw new Error(`the module was not built: ${said}`);
+}
+
+if (import.meta.main) {
+  await Bun.write(constantsPath, constantsText());
+  await compileModule(modulePath);
+  process.stdout.write(`${modulePath}: ${Bun.file(modulePath).size} bytes\n`);
+}
