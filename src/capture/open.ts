@@ -28,7 +28,7 @@ import { Quarantine } from "./journal/quarantine.ts";
 import type { Damage } from "./journal/recovery/recovery.ts";
 import { recentMinutes } from "./store.ts";
 import { type MergeTaker, typeRow } from "./flush/merge_row.ts";
-import { type Sharing, WarningBook } from "./warnings/warning_book.ts";
+import { type SharedBook, WarningBook } from "./warnings/warning_book.ts";
 
 export interface OpenCaptureOptions {
   dataDir: string;
@@ -41,7 +41,7 @@ export interface OpenCaptureOptions {
   /** Where Postgres is: host:port/name, without user and password; by default embedded. */
   postgres?: string;
   /** In a worker: worker 1, which keeps what must be known as a whole. */
-  shared?: Sharing & { merges: MergeTaker };
+  shared?: SharedBook & { merges: MergeTaker };
   flushIntervalMs: number;
   journalBytesMax: number;
   stores: Stores;

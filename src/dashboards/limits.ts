@@ -1,4 +1,4 @@
-// Bounds of dashboards, with their units and reasons.
+// Limits of dashboards.
 
 export const dashboardLimits = {
   /** Dashboards of one project, without deleted ones. */

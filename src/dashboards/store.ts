@@ -1,4 +1,4 @@
-// Where dashboards rest. Never reaches beyond one project, and never changes an insight.
+// The table of dashboards. Every statement is limited to one project.
 
 import { Fault } from "../core/fault.ts";
 import { dashboardLimits } from "./limits.ts";
@@ -6,6 +6,7 @@ import { limits } from "../core/limits.ts";
 import { isoOf } from "../http/fields/field_time.ts";
 import { shownInTurns } from "../http/pages/sliced.ts";
 import type { Postgres } from "../storage/postgres/postgres.ts";
+import { userJson } from "../storage/postgres/rows.ts";
 import type { Dashboard, DashboardUpdate, DashboardInput, User } from "./model.ts";
 
 interface DashboardRow {
@@ -23,16 +24,11 @@ interface DashboardRow {
 function columns(sql: Postgres) {
   return sql`
     d.id, d.name, d.description, d.pinned, d.tags, d.deleted, d.created_at, d.updated_at,
-    CASE WHEN u.id IS NULL THEN NULL ELSE json_build_object(
-      'id', u.id, 'uuid', u.uuid, 'distinct_id', u.distinct_id, 'first_name', u.first_name,
-      'last_name', u.last_name, 'email', u.email, 'is_email_verified', coalesce(u.is_email_verified, false),
-      'hedgehog_config', coalesce(u.hedgehog_config, '{}'),
-      'role_at_organization', coalesce(u.role_at_organization, '')
-    ) END AS created_by
+    ${userJson(sql, "u")} AS created_by
     FROM dashboards d LEFT JOIN users u ON u.id = d.created_by`;
 }
 
-/** A page of a project's dashboards, pinned ones first, then newest first, and how many there are. */
+/** A page of a project's dashboards, pinned first, then newest first, and how many there are. */
 export async function listDashboards(
   sql: Postgres,
   project_id: number,
@@ -46,7 +42,7 @@ export async function listDashboards(
   return { count: counted?.count ?? 0, dashboards: await shownInTurns(rows, dashboardOf) };
 }
 
-/** One of the project's dashboards; a deleted one only where it is asked for. */
+/** A dashboard of the project; a deleted one only with `deletedToo`. */
 export async function getDashboard(
   sql: Postgres,
   project_id: number,
@@ -59,7 +55,7 @@ export async function getDashboard(
   return row && dashboardOf(row);
 }
 
-/** Its tiles in the order they came, without those of deleted insights. */
+/** The dashboard's tiles, oldest first, without those of deleted insights. */
 export async function listTiles(
   sql: Postgres,
   dashboard_id: number,
@@ -70,7 +66,10 @@ export async function listTiles(
     WHERE t.dashboard_id = ${dashboard_id} ORDER BY t.id LIMIT ${limits.insightsPerDashboardMax}`;
 }
 
-/** @throws Fault invalid_input when the project has dashboardLimits.dashboardsPerProjectMax dashboards. */
+/**
+ * Resolves to the new dashboard's id.
+ * @throws Fault invalid_input when the project has dashboardLimits.dashboardsPerProjectMax dashboards.
+ */
 export async function createDashboard(
   sql: Postgres,
   { name, description, pinned, tags, deleted }: DashboardInput,
@@ -87,7 +86,7 @@ export async function createDashboard(
   throw new Fault("invalid_input", detail);
 }
 
-/** Changes what is given; a deleted one too. Without changes nothing is written. */
+/** Changes the given fields, of a deleted dashboard too. Without changes nothing is written. */
 export async function updateDashboard(
   sql: Postgres,
   project_id: number,
@@ -100,7 +99,7 @@ export async function updateDashboard(
     WHERE id = ${id} AND project_id = ${project_id}`;
 }
 
-/** False when it was gone already. Its tiles stay, and are there again when it is brought back. */
+/** Marks a dashboard as deleted; false when it was already. Its tiles remain, and return when it is restored. */
 export async function removeDashboard(sql: Postgres, project_id: number, id: number): Promise<boolean> {
   const rows = await sql`
     UPDATE dashboards SET deleted = true, updated_at = now()

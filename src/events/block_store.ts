@@ -1,7 +1,8 @@
-// A page of events whose properties are long: keys and sizes first, so that what is too much is refused before
-// the reply begins, then the properties block by block, whatever the page's limit is.
+// Reads a page of events with long properties. Keys and sizes come first, so that a page that is too large is refused
+// before the reply begins; then properties, block by block.
 
 import { blocksOf, checkFits } from "../http/pages/page.ts";
+import { begun } from "../http/pages/sliced.ts";
 import type { ClickHouse } from "../storage/clickhouse/clickhouse.ts";
 import {
   type EventKey,
@@ -12,17 +13,43 @@ import {
   propertiesText,
   sizesText,
 } from "../storage/events/stored_properties.ts";
-import { eventHead, eventTail, type PageQuestion, eventQueryOptions } from "./page_store.ts";
+import { queryOptions } from "../storage/clickhouse/query_options.ts";
+
+/** The FROM clause and its parameters that select the events of a page. */
+export interface PageQuestion {
+  from: string;
+  params: Record<string, unknown>;
+}
+
+/**
+ * SQL expressions for an event's JSON in a reply: the text before its properties, and the text after them. ClickHouse
+ * writes it, since parsing and writing a thousand events here would delay capture. `properties` stay the client's
+ * text: parsing would round long numbers and drop repeated keys.
+ */
+const eventHead = `concat(
+  ',{"id":"', toString(uuid), '","uuid":"', toString(uuid),
+  '","event":', toJSONString(event), ',"distinct_id":', toJSONString(distinct_id), ',"properties":')`;
+
+const eventTail = `concat(
+  ',"timestamp":"', ${isoText("timestamp")}, '","created_at":"', ${isoText("created_at")},
+  '","person_id":"', toString(person_id), '","historical_migration":', toString(historical_migration), '}')`;
+
+export const eventText = `concat(${eventHead}, if(properties = '', '{}', properties), ${eventTail})`;
+
+/** `2024-01-02T03:04:05.600000Z`; a zero fraction is left out. */
+function isoText(moment: string): string {
+  return `concat(replaceOne(replaceOne(toString(${moment}), '.000000', ''), ' ', 'T'), 'Z')`;
+}
 
 interface KeyedEvent extends EventKey {
-  /** Its JSON before its properties, with a comma, and behind them. */
+  /** The event's JSON before and after its properties; `head` begins with a comma. */
   head: string;
   tail: string;
 }
 
 /**
- * The first block is read before this resolves. An event that is deleted while the page is sent is left out.
- * @throws Fault with `limit` as its attr where the properties are longer than limits.pageBytesMax.
+ * The page's events in blocks. The first block is read before this resolves. An event deleted meanwhile is left out.
+ * @throws Fault with attr `limit` when the properties exceed limits.pageBytesMax.
  */
 export async function blockedEvents(
   clickhouse: ClickHouse,
@@ -33,22 +60,17 @@ export async function blockedEvents(
     `SELECT ${keyColumns}, ${eventHead} AS head, ${eventTail} AS tail ${from}`,
     params,
     {
-      ...eventQueryOptions,
-      settings: { ...eventQueryOptions.settings, output_format_json_escape_forward_slashes: 0 },
+      ...queryOptions,
+      settings: { ...queryOptions.settings, output_format_json_escape_forward_slashes: 0 },
     },
   );
   const sizes = await sizesOf(clickhouse, project_id, events);
   checkFits([...sizes.values()]);
   const blocks = blocksOf(events, (one) => sizes.get(one)!);
-  const pieces = readBlocks(clickhouse, project_id, blocks);
-  const first = await pieces.next();
-  return (async function* () {
-    if (!first.done) yield first.value;
-    yield* pieces;
-  })();
+  return await begun(readBlocks(clickhouse, project_id, blocks));
 }
 
-/** What each event takes in the reply, in that order. */
+/** Bytes of each event in the reply, in the same order. */
 async function sizesOf(
   clickhouse: ClickHouse,
   project_id: number,
@@ -57,7 +79,7 @@ async function sizesOf(
   const sizes = await clickhouse.query<{ uuid: string; bytes: string }>(
     sizesText,
     keyParams(project_id, events),
-    eventQueryOptions,
+    queryOptions,
   );
   const bytesOf = new Map(sizes.map(({ uuid, bytes }) => [uuid, Number(bytes)]));
   return new Map(
@@ -70,25 +92,16 @@ async function* readBlocks(
   project_id: number,
   blocks: readonly KeyedEvent[][],
 ): AsyncGenerator<Uint8Array, void> {
-  const settings = { ...eventQueryOptions.settings, ...propertiesSettings };
+  const options = { ...queryOptions, settings: { ...queryOptions.settings, ...propertiesSettings } };
   for (const block of blocks) {
-    const answer = await clickhouse.bytes(
-      `${propertiesText} FORMAT RowBinary`,
-      keyParams(project_id, block),
-      {
-        ...eventQueryOptions,
-        settings,
-      },
-    );
+    const params = keyParams(project_id, block);
+    const answer = await clickhouse.bytes(`${propertiesText} FORMAT RowBinary`, params, options);
     const found = propertiesIn(answer);
     for (const { uuid, head, tail } of block) {
       const properties = found.get(uuid);
       if (!properties) continue;
-      yield Buffer.concat([
-        Buffer.from(head),
-        properties.length > 0 ? properties : noProperties,
-        Buffer.from(tail),
-      ]);
+      const shown = properties.length > 0 ? properties : noProperties;
+      yield Buffer.concat([Buffer.from(head), shown, Buffer.from(tail)]);
     }
   }
 }

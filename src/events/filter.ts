@@ -1,11 +1,11 @@
-// Which properties a query string asks for, and what is said of filters that the engine refuses. Never ignores one.
+// Parses the property filters of a query string, and turns the engine's errors about them into faults.
 
 import { Fault } from "../core/fault.ts";
 import { checkPropertyFilters, type PropertyFilter } from "../storage/events/property_filter.ts";
 import { ClickHouseError, isTooHeavy } from "../storage/clickhouse/clickhouse.ts";
 
 /**
- * The property filters in the query key `properties`: a JSON list, all of which must hold, or a group.
+ * The property filters in the query key `properties`: a JSON list whose filters must all match, or a group.
  * @throws Fault with `properties`, or a path below it, as its attr.
  */
 export function readPropertyFilters(query: URLSearchParams): PropertyFilter[] {
@@ -20,7 +20,7 @@ export function readPropertyFilters(query: URLSearchParams): PropertyFilter[] {
   return checkPropertyFilters(value);
 }
 
-/** What the engine says of filters that are the asker's to mend; anything else stays what it is. */
+/** A fault for an error of the engine that the client's filters caused; any other error as it is. */
 export function refusalOf(thrown: unknown): unknown {
   if (!(thrown instanceof ClickHouseError)) return thrown;
   if (thrown.type === "CANNOT_COMPILE_REGEXP") {
@@ -28,6 +28,6 @@ export function refusalOf(thrown: unknown): unknown {
     return new Fault("invalid_input", detail, { attr: "properties" });
   }
   if (!isTooHeavy(thrown)) return thrown;
-  const detail = "These filters take more than they may. Narrow them with event, after or before.";
+  const detail = "These filters need too much time or memory. Narrow them with event, after or before.";
   return new Fault("invalid_input", detail, { attr: "properties" });
 }

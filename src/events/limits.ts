@@ -1,6 +1,6 @@
-// Bounds of the list of events, with their units and reasons.
+// Limits of the list of events.
 
 export const eventListLimits = {
-  /** Events of the days a page lies in: from so many on their keys are read first, and then what the page holds. */
+  /** Events on the days of a page above which its keys are read first, and its properties in blocks. */
   pageSpanRowsMax: 100_000,
 };

@@ -1,8 +1,6 @@
-// Events read back from ClickHouse, newest first. Never parses their properties: the client's text goes out
-// as it came in.
+// Queries in ClickHouse for events, newest first. Properties are not parsed: a reply has the client's text.
 
 import { eventListLimits } from "./limits.ts";
-import { limits } from "../core/limits.ts";
 import { type ClickHouse, isTooBig } from "../storage/clickhouse/clickhouse.ts";
 import { type Conditions, conditionsOf } from "../storage/events/conditions.ts";
 import {
@@ -10,34 +8,32 @@ import {
   type PropertyFilter,
   readsPersons,
 } from "../storage/events/property_filter.ts";
-import { blockedEvents } from "./block_store.ts";
-import { eventText, type PageQuestion, eventQueryOptions } from "./page_store.ts";
+import { blockedEvents, eventText, type PageQuestion } from "./block_store.ts";
+import { queryOptions, wholePageOptions } from "../storage/clickhouse/query_options.ts";
 
-/**
- * Which events: absent fields do not filter. Moments as `YYYY-MM-DD hh:mm:ss.uuuuuu` in UTC, both exclusive.
- */
+/** Absent fields do not filter. `after` and `before` are `YYYY-MM-DD hh:mm:ss.uuuuuu` in UTC, both exclusive. */
 export interface EventFilter {
   project_id: number;
   event?: string | undefined;
   distinct_id?: string | undefined;
   after?: string | undefined;
   before?: string | undefined;
-  /** All of them must hold. */
+  /** All filters must match. */
   properties?: readonly PropertyFilter[] | undefined;
-  /** What relative dates in those count from, in ms since 1970. */
+  /** The time that relative dates in `properties` count from, in ms since 1970. */
   now?: number | undefined;
 }
 
 export interface EventPage {
-  /** All events that match. */
+  /** The number of events that match. */
   count: number;
-  /** Those of the page: JSON objects with a comma before each of them; of a long page block by block. */
+  /** The page's events: JSON objects, each with a comma before it. A page of long events comes in blocks. */
   events: Uint8Array | AsyncGenerator<Uint8Array, void>;
 }
 
 /**
- * The page of `limit` events after the first `offset`, ordered by timestamp and uuid, both falling.
- * @throws Fault with `limit` as its attr, naming one that fits, where their properties are too long for one reply.
+ * The page of `limit` events after the first `offset`, newest timestamp first, then by uuid descending.
+ * @throws Fault with attr `limit`, which names a limit that fits, when the properties are too long for one reply.
  */
 export async function listEvents(
   clickhouse: ClickHouse,
@@ -45,13 +41,13 @@ export async function listEvents(
   { limit, offset }: { limit: number; offset: number },
 ): Promise<EventPage> {
   const { where, params } = conditions(filter);
-  // Whatever needs no persons does not pay for looking them up.
+  // `stored_events` avoids the join with persons.
   const source = readsPersons(filter.properties ?? []) ? "events" : "stored_events";
   const days = await clickhouse.query<DayCount>(
     `SELECT toString(toDate32(timestamp)) AS day, toUInt64(count()) AS count
      FROM ${source} WHERE ${where} GROUP BY day ORDER BY day DESC`,
     params,
-    eventQueryOptions,
+    queryOptions,
   );
   const count = totalOf(days);
   const span = pageSpan(days, limit, offset);
@@ -75,20 +71,15 @@ export async function listEvents(
   return { count, events: whole ?? (await blockedEvents(clickhouse, filter.project_id, page)) };
 }
 
-/** The page in one statement, as the engine writes it; undefined where that takes more memory than a small read may. */
+/** The page read in one statement; undefined when that exceeds limits.readSmallBytesMax. */
 async function wholeEvents(
   clickhouse: ClickHouse,
   { from, params }: PageQuestion,
 ): Promise<Uint8Array | undefined> {
-  const settings = {
-    ...eventQueryOptions.settings,
-    output_format_json_escape_forward_slashes: 0,
-    max_memory_usage: limits.readSmallBytesMax,
-    max_result_bytes: limits.pageWholeBytesMax,
-  };
+  const settings = { ...wholePageOptions.settings, output_format_json_escape_forward_slashes: 0 };
   try {
     return await clickhouse.bytes(`SELECT ${eventText} AS line ${from} FORMAT RawBLOB`, params, {
-      ...eventQueryOptions,
+      ...wholePageOptions,
       settings,
     });
   } catch (thrown) {
@@ -97,17 +88,15 @@ async function wholeEvents(
   }
 }
 
-/** How many events one day has; the engine writes 64-bit numbers as text. */
+/** Events of one day. ClickHouse writes 64-bit numbers as text. */
 export interface DayCount {
   day: string;
   count: string | number;
 }
 
 /**
- * The days a page lies in, how many events they have, and how far into the newest it begins; undefined for a page
- * past the end.
- * Days are in the sorting key: only these are read with their properties, however many events the project
- * has.
+ * The days of a page, the number of events on them, and the page's offset within them; undefined past the end. Days
+ * are part of the sorting key, so properties are read for these days only, however many events the project has.
  * @param days newest first
  */
 export function pageSpan(

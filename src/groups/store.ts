@@ -1,8 +1,8 @@
 // Groups read back from ClickHouse, in the order of their types and keys; `$groupidentify` makes them.
 
-import { limits } from "../core/limits.ts";
 import { blocksOf, checkFits } from "../http/pages/page.ts";
 import { type ClickHouse, isTooBig, type QueryOptions } from "../storage/clickhouse/clickhouse.ts";
+import { queryOptions, wholePageOptions } from "../storage/clickhouse/query_options.ts";
 import { conditionsOf } from "../storage/events/conditions.ts";
 
 export interface Group {
@@ -14,17 +14,12 @@ export interface Group {
   created_at: string;
 }
 
-const queryOptions: QueryOptions = {
-  timeoutMs: limits.querySecondsMax * 1000 + limits.engineSaysMsMax,
-  settings: { max_execution_time: limits.querySecondsMax, date_time_output_format: "simple", max_threads: 1 },
-};
-
 export interface GroupFilter {
   group_type?: string | undefined;
   group_key?: string | undefined;
 }
 
-/** Groups of types that the project has. */
+/** The keys of groups that match, of group types that the project has. */
 function matching(project_id: number, filter: GroupFilter) {
   const { where, params } = conditionsOf(project_id, { ...filter }, {});
   const known = "group_type IN (SELECT group_type FROM group_types WHERE project_id = {project_id:UInt32})";
@@ -33,7 +28,7 @@ function matching(project_id: number, filter: GroupFilter) {
   return { keys, params };
 }
 
-/** How many groups match. */
+/** The number of groups that match. */
 export async function countGroups(
   clickhouse: ClickHouse,
   project_id: number,
@@ -53,7 +48,7 @@ export interface GroupKey {
   group_key: string;
 }
 
-/** The keys of the page of groups that match, in their order. */
+/** The keys on a page of groups that match, sorted by type and key. */
 export async function listGroupKeys(
   clickhouse: ClickHouse,
   project_id: number,
@@ -69,8 +64,8 @@ export async function listGroupKeys(
 }
 
 /**
- * These groups, block by block where they hold much, in the order of their types and keys.
- * @throws Fault with `limit` as its attr where their properties are longer than httpLimits.pageBytesMax.
+ * These groups, sorted by type and key: in one block when they are small, in several when they are large.
+ * @throws Fault with attr `limit` when their properties exceed httpLimits.pageBytesMax.
  */
 export async function* groupBlocks(
   clickhouse: ClickHouse,
@@ -78,13 +73,7 @@ export async function* groupBlocks(
   keys: readonly GroupKey[],
 ): AsyncGenerator<Group[], void> {
   if (keys.length === 0) return;
-  const settings = {
-    ...queryOptions.settings,
-    max_memory_usage: limits.readSmallBytesMax,
-    max_result_bytes: limits.pageWholeBytesMax,
-  };
-  const wholeOptions = { ...queryOptions, settings };
-  const whole = await readGroups(clickhouse, project_id, keys, wholeOptions).catch((thrown: unknown) => {
+  const whole = await readGroups(clickhouse, project_id, keys, wholePageOptions).catch((thrown: unknown) => {
     if (!isTooBig(thrown)) throw thrown;
     return undefined;
   });
@@ -111,7 +100,7 @@ function keyParams(project_id: number, keys: readonly GroupKey[]): Record<string
   return { project_id, types: keys.map((one) => one.group_type), keys: keys.map((one) => one.group_key) };
 }
 
-/** The view folds the properties of these keys alone. */
+/** The view folds the properties of these groups only. */
 async function readGroups(
   clickhouse: ClickHouse,
   project_id: number,
@@ -126,7 +115,7 @@ async function readGroups(
   );
 }
 
-/** Bytes of what is kept of each of these groups; changes that the engine has not merged yet count each. */
+/** Bytes of stored properties of each group, by nameOf(). Rows that are not merged yet count separately. */
 async function keptBytes(
   clickhouse: ClickHouse,
   project_id: number,

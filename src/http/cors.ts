@@ -1,9 +1,8 @@
-// What lets a web page of any origin call the public endpoints, and read why it was refused. Never for anything that
-// takes a personal key.
+// CORS headers, which let web pages of any origin use the public endpoints. The management API has none.
 
 /**
- * Headers that every reply of a public endpoint carries, refusals included: a page that may not read a
- * refusal cannot say why it was refused. The origin is mirrored, since `*` is not allowed with credentials.
+ * Headers of every reply of a public endpoint, refusals included, so that a page can read why it was refused. The
+ * origin is mirrored, since `*` is not allowed with credentials.
  */
 export function corsHeaders(request: Request): Record<string, string> {
   const origin = request.headers.get("origin");
@@ -11,7 +10,7 @@ export function corsHeaders(request: Request): Record<string, string> {
   return { "access-control-allow-origin": origin, "access-control-allow-credentials": "true", vary };
 }
 
-/** The same reply, readable by any page; once is as good as twice. */
+/** The reply with CORS headers; applying it twice changes nothing. */
 export function withCors(request: Request, response: Response): Response {
   const { headers } = response;
   for (const [name, value] of Object.entries(corsHeaders(request))) {
@@ -21,10 +20,7 @@ export function withCors(request: Request, response: Response): Response {
   return response;
 }
 
-/**
- * The answer to OPTIONS. Whatever headers the page wants to send are allowed: SDKs add their own, and their
- * users more.
- */
+/** The reply to OPTIONS. Any request header is allowed, since SDKs and their users add their own. */
 export function preflight(request: Request): Response {
   const headers = corsHeaders(request);
   const asked = request.headers.get("access-control-request-headers");

@@ -1,20 +1,19 @@
-// Hands a request to another process of this server, and its answer back, byte for byte. Decides nothing, and asks
-// nobody but that process.
+// Forwards a request to another process of this server, and returns its reply unchanged.
 
 import { Fault } from "../core/fault.ts";
 import { limits } from "../core/limits.ts";
 import { problemResponse } from "./problem.ts";
 
-/** Headers of one connection, not of what it carries. */
+/** Headers that belong to one connection, not to the message. */
 const ofConnection = ["connection", "keep-alive", "transfer-encoding", "upgrade", "expect", "te"];
 
-/** `origin`: http://127.0.0.1:PORT. The other process sees the host its client asked for. */
+/** @param origin http://127.0.0.1:PORT. The other process sees the Host header of the client. */
 export function forwardTo(origin: string): (request: Request) => Promise<Response> {
   return async (request) => {
     try {
       const { method, url } = request;
       const headers = carried(request.headers);
-      // Who speaks HTTP/1.0 may name no host.
+      // A request of HTTP/1.0 may have no Host header.
       if (!headers.has("host")) headers.set("host", "localhost");
       const reply = await fetch(`${origin}${url.startsWith("/") ? url : url.slice(url.indexOf("/", 8))}`, {
         method,
@@ -23,7 +22,7 @@ export function forwardTo(origin: string): (request: Request) => Promise<Respons
         signal: request.signal,
         redirect: "manual",
         decompress: false,
-        // Whatever proxy the environment names is none for what stays within this machine.
+        // The environment's proxy must not be used within this machine.
         proxy: false,
       });
       const body = isShort(reply, method) ? await reply.arrayBuffer() : reply.body;
@@ -35,7 +34,7 @@ export function forwardTo(origin: string): (request: Request) => Promise<Respons
   };
 }
 
-/** Whether it has a body that is worth no stream, whose length would not be told. */
+/** Whether the body is short enough to send whole; a stream would lose its content-length. */
 function isShort({ headers, status }: Response, method: string): boolean {
   const bytes = Number(headers.get("content-length") ?? 0);
   return bytes > 0 && bytes <= limits.replySliceBytes && method !== "HEAD" && status !== notModified;

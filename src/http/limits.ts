@@ -1,30 +1,30 @@
-// Bounds of HTTP requests and replies, with their units and reasons.
+// Limits of HTTP requests and replies.
 
 export const httpLimits = {
-  /** How long a connection may stay silent, in seconds: slow uploads live, dead clients go. */
+  /** Seconds for which a connection may send nothing: slow uploads continue, dead clients are closed. */
   idleSecondsMax: 60,
-  /** Segments of a path: the longest address has 9, and files of posthog-js lie no deeper. */
+  /** Segments of a path: the longest route has 9, and files of posthog-js are no deeper. */
   pathSegmentsMax: 16,
-  /** The longest page anybody gets, in rows; how many bytes they may take together, see pageBytesMax. */
+  /** Rows of a page; pageBytesMax bounds their bytes. */
   pageMax: 10_000,
   /** Rows before a page: more than any list has, and exact in every store's numbers. */
   pageOffsetMax: 1_000_000_000_000,
-  /** How long an answer about what is stored is used, in ms: journals tell once a second. */
+  /** How long an answer of `/_stored` is shared, in ms: journals report once a second. */
   storedAgainMs: 200,
-  /** Values one label of a metric may take; further ones are counted as "other". */
+  /** Values of one label of a metric; further values are counted as "other". */
   labelValuesMax: 200,
-  /** A management request's body, in bytes: parsing more would hold up a capture beside it. */
+  /** Bytes of the body of a management request: parsing a longer one would delay capture. */
   managementBodyBytesMax: 1_048_576,
-  /** Blanks around a text that are taken off before its length counts; with more it is refused unread. */
+  /** White space around a text that is trimmed before its length counts; a text with more is refused. */
   blanksAroundMax: 1000,
-  /** How old what `/metrics` says of readiness may be, in ms. */
+  /** Age of the readiness that `/metrics` shows, in ms. */
   readinessAgeMsMax: 1000,
-  /** How long `/metrics` waits for it, in ms: who watches must not be held up by what he watches. */
+  /** How long `/metrics` waits for readiness, in ms: a part that hangs must not delay monitoring. */
   readinessWaitMs: 250,
-  /** Properties in one block of a page, in bytes: in memory once in the engine, and once on its way to the client. */
+  /** Bytes of properties in one block of a page; a block is in memory in the engine and in this process. */
   pageBlockBytes: 4_194_304,
-  /** Properties on one page, in bytes: more is a 400 that names a limit that fits. */
+  /** Bytes of properties on one page; a longer page is refused with 400 and a limit that fits. */
   pageBytesMax: 67_108_864,
-  /** How long a start waits for the port that workers of an earlier life may still hold, in ms. */
+  /** How long a start waits for a port that workers of the previous process may still hold, in ms. */
   portMsMax: 2000,
 };

@@ -15,20 +15,20 @@ export interface Listening {
   /** e.g. http://127.0.0.1:8000 */
   url: string;
   port: number;
-  /** Accepts nothing new; resolves when what is in flight has its answer. */
+  /** Accepts no new connections; resolves when requests in progress are answered. */
   stop(): Promise<void>;
 }
 
-/** An application that is found by any name: of one letter, too, or of none, as health checks of HTTP/1.0 ask. */
+/** An application that serves any Host header, also of one character, and none, as HTTP/1.0 health checks send. */
 export function openApplication() {
-  // Elysia's default looks for the path behind the eleventh character.
+  // By default, Elysia looks for the path after the eleventh character.
   const app = new Elysia({ handler: { standardHostname: false } }).headers(plainHeaders);
   return app.wrap((handle, request) =>
     request.url.startsWith("/") ? () => handle(placed(request)) : handle,
   );
 }
 
-/** The same request with an address that is whole. */
+/** The request with an absolute address. */
 function placed(request: Request): Request {
   return standsFor(new Request(`http://localhost${request.url}`, request), request);
 }
@@ -37,53 +37,50 @@ export interface ListenOptions {
   host: string;
   port: number;
   bodyBytesMax: number;
-  /** Other processes of this server listen there as well: each connection goes to one of them. */
+  /** Other processes of this server listen there too; each connection goes to one of them. */
   shared?: boolean;
-  /** Told of the server, for those who ask who is at the other end. */
+  /** Gets the server, to look up addresses of clients. */
   peers?: Peers;
 }
 
-/** @throws UserError when the address cannot be had. */
+/** @throws UserError when the address cannot be bound. */
 export function listen(
   app: AnyElysia,
   { host, port, bodyBytesMax, shared = false, peers }: ListenOptions,
 ): Listening {
   app.compile();
   const paths = app.routes.map(({ path }) => path);
-  const server = bind(host, port, {
+  const options: Bun.Serve.Options<undefined> = {
     hostname: host,
     port,
-    // Bun's default would let a second server take every other connection of the first one, silently.
+    // With Bun's default, a second server would silently take every other connection of the first.
     reusePort: shared,
-    // Bun's page for programmers shows source text to whoever asks.
+    // Bun's error page shows source code to any client.
     development: false,
-    // Ours answers first, with a body that says why; Bun's own would be an empty 413.
+    // The application refuses first, with a body that says why; Bun would send an empty 413.
     maxRequestBodySize: bodyBytesMax * (limits.drainFactor + 1),
     idleTimeout: httpLimits.idleSecondsMax,
     ...targetRoutes(paths, (request) => app.fetch(request)),
-  });
+  };
+  let server: Bun.Server<undefined>;
+  try {
+    server = Bun.serve(options);
+  } catch (thrown) {
+    throw cannotListen(host, port, thrown);
+  }
   peers?.accept(server);
   const bound = server.port ?? port;
   const shown = host.includes(":") ? `[${host}]` : host;
   return { url: `http://${shown}:${bound}`, port: bound, stop: () => server.stop() };
 }
 
-/** @throws UserError when the address cannot be had. */
-function bind(host: string, port: number, options: Bun.Serve.Options<undefined>): Bun.Server<undefined> {
-  try {
-    return Bun.serve(options);
-  } catch (thrown) {
-    throw cannotListen(host, port, thrown);
-  }
-}
-
 /**
- * Makes sure that nobody listens where this server is going to. Where several processes of one server listen, the
- * system would let a stranger of the same user share the port, silently.
- * @throws UserError when somebody does.
+ * Checks that nobody listens on the address. Where several processes of one server share it, the system would also let
+ * another program of the same user share it silently.
+ * @throws UserError when the address is in use.
  */
 export async function findFree(host: string, port: number): Promise<void> {
-  // The system gives out no port that somebody has.
+  // For port 0 the system picks a free port.
   if (port === 0) return;
   for (let waited = 0; ; waited += againMs) {
     try {
@@ -98,7 +95,7 @@ export async function findFree(host: string, port: number): Promise<void> {
 
 const againMs = 100;
 
-/** Answers the same on the loopback device, for other processes of this server. */
+/** Serves the application on the loopback interface, for other processes of this server. */
 export function listenInside(app: AnyElysia, bodyBytesMax: number): Listening {
   const server = Bun.serve({
     hostname: "127.0.0.1",
@@ -106,7 +103,7 @@ export function listenInside(app: AnyElysia, bodyBytesMax: number): Listening {
     fetch: (request) => app.fetch(request),
     maxRequestBodySize: bodyBytesMax * (limits.drainFactor + 1),
     development: false,
-    // Kept open by who asks, for as long as it lives.
+    // The processes that call it keep their connections open.
     idleTimeout: 0,
   });
   const port = server.port ?? 0;

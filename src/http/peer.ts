@@ -1,6 +1,6 @@
-// Who is at the other end of a request's connection, as the server that accepted it knows.
+// The client's IP address of a request, as the server that accepted the connection knows it.
 
-/** The servers of this process, asked in turn; filled while they are made. */
+/** The servers of this process; each registers when it starts to listen. */
 export class Peers {
   readonly #servers: Bun.Server<undefined>[] = [];
 
@@ -8,7 +8,7 @@ export class Peers {
     this.#servers.push(server);
   }
 
-  /** An IP address; undefined once the request is answered, or when it came by another way. */
+  /** An IP address; undefined once the request is answered, or when it did not come through these servers. */
   of(request: Request): string | undefined {
     const received = originals.get(request) ?? request;
     for (const server of this.#servers) {
@@ -21,7 +21,7 @@ export class Peers {
 
 const originals = new WeakMap<Request, Request>();
 
-/** Notes that `copy` stands for a request as it was received: the runtime knows only that one's connection. */
+/** Records that `copy` replaces a request: the runtime knows the connection of the received one only. */
 export function standsFor(copy: Request, received: Request): Request {
   originals.set(copy, originals.get(received) ?? received);
   return copy;

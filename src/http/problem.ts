@@ -1,5 +1,5 @@
-// How a refusal looks on the wire: the one place where a fault's code becomes a status. Never shows the text
-// of an unexpected error to a client.
+// Replies to refused requests: the one place where a fault's code gets a status. The text of an unexpected error is
+// not shown to clients.
 
 import { Fault, type FaultCode } from "../core/fault.ts";
 import { type Log, reasonOf } from "../core/log.ts";
@@ -10,7 +10,7 @@ import { ClickHouseError, isTooHeavy } from "../storage/clickhouse/clickhouse.ts
 type ProblemType =
   "authentication_error" | "invalid_request" | "server_error" | "throttled_error" | "validation_error";
 
-/** Every code there is. */
+/** Status and type of every code. */
 export const problems: Readonly<Record<FaultCode, { status: number; type: ProblemType }>> = {
   parse_error: { status: 400, type: "invalid_request" },
   no_data: { status: 400, type: "validation_error" },
@@ -54,12 +54,12 @@ export const problems: Readonly<Record<FaultCode, { status: number; type: Proble
   error: { status: 500, type: "server_error" },
 };
 
-/** On every reply: a browser takes it for what its content type says, whatever a client's text in it looks like. */
+/** On every reply: browsers must not guess a type from a client's text in it. */
 export const plainHeaders = { "x-content-type-options": "nosniff" } as const;
 
 /**
- * The reply to a refused request: `{type, code, detail, attr}` with the headers the fault asks for. `more`: fields that
- * other clients look for.
+ * The reply to a refused request: `{type, code, detail, attr}` with the headers of the fault. `more` has fields that
+ * other clients expect.
  */
 export function problemResponse(fault: Fault, more: Record<string, string> = {}): Response {
   const { status, type } = problems[fault.code];
@@ -71,7 +71,7 @@ export function problemResponse(fault: Fault, more: Record<string, string> = {})
   return new Response(JSON.stringify({ type, code, detail, attr, ...more }), { status, headers });
 }
 
-/** What the application knows of a route; Elysia's own list fits. */
+/** A route of the application; elements of Elysia's own list fit. */
 export interface KnownRoute {
   method: string;
   path: string;
@@ -79,21 +79,19 @@ export interface KnownRoute {
 
 export interface ProblemOptions {
   log: Log;
-  /** Asked only when a path is not found, to tell a wrong method from a wrong path. */
+  /** The routes; read only when a path is not found, to tell a wrong method from a wrong path. */
   routes: () => readonly KnownRoute[];
 }
 
-/** What Elysia hands to `onError`, as far as it matters here. */
+/** The parts of Elysia's `onError` context that are used here. */
 export interface Failure {
   error: unknown;
-  /** Elysia's own name for what went wrong. */
+  /** Elysia's code of the error. */
   code: string | number;
   request: Request;
 }
 
-/**
- * Makes the application's `onError`: every failure becomes a problem, and an unexpected one a log line too.
- */
+/** Makes the application's `onError`. Every failure becomes a problem reply; an unexpected one is logged too. */
 export function openProblems({ log, routes }: ProblemOptions): (failure: Failure) => Response {
   return ({ error, code, request }) => {
     if (!URL.canParse(request.url)) {
@@ -107,7 +105,7 @@ export function openProblems({ log, routes }: ProblemOptions): (failure: Failure
     if (expected) return problemFor(request, expected);
     const away = storeFault(error);
     if (away) {
-      log.warn("a request found a store away", {
+      log.warn("a request found a store unavailable", {
         path: new URL(request.url).pathname,
         reason: reasonOf(error),
       });
@@ -123,19 +121,19 @@ export function openProblems({ log, routes }: ProblemOptions): (failure: Failure
   };
 }
 
-/** The reply to a refused request; any page may read it, unless it is of the management API. */
+/** The reply to a refused request, with CORS headers unless it is of the management API. */
 export function problemFor(request: Request, fault: Fault): Response {
   const response = problemResponse(fault);
   if (!request.headers.has("origin") || isManagementPath(pathOf(request.url))) return response;
   return withCors(request, response);
 }
 
-/** Whether a page asks whether it may send a request, which is refused by itself if need be. */
+/** Whether it is a CORS preflight of a public endpoint; the request itself may be refused later. */
 function asksFirst({ headers, url }: Request): boolean {
   return headers.has("access-control-request-method") && !isManagementPath(pathOf(url));
 }
 
-/** What an OPTIONS request asks for: the methods of an address, and nothing of what is there. */
+/** The reply to OPTIONS: the methods of the path. */
 function allowed({ allow = "" }: Fault): Response {
   return new Response(null, { status: 204, headers: { allow } });
 }
@@ -148,8 +146,7 @@ function expectedFault(
 ): Fault | undefined {
   if (error instanceof Fault) return error;
   if (code === "NOT_FOUND") return unknownEndpoint(request, routes());
-  if (code === "PARSE")
-    return new Fault("parse_error", "The body cannot be read as what its content type says.");
+  if (code === "PARSE") return new Fault("parse_error", "The body does not match its content type.");
   if (code === "VALIDATION")
     return new Fault("invalid_input", "The request does not have the expected form.");
   return undefined;
@@ -180,10 +177,10 @@ function matches(pattern: readonly string[], asked: readonly string[]): boolean 
     .every((segment, i) => (segment.startsWith(":") ? asked[i] !== "" : segment === asked[i]));
 }
 
-/** A store that is away or too slow is no fault of ours or the client's: it is told to come back. */
+/** A fault for a store that is unreachable or too slow: neither our error nor the client's. */
 function storeFault(error: unknown): Fault | undefined {
   if (error instanceof ClickHouseError) {
-    // Retrying it would only make things worse.
+    // No Retry-After: a retry would load the engine again.
     if (isTooHeavy(error)) return new Fault("invalid_input", heavyQuery);
     const detail =
       error.type === "TIMEOUT"
@@ -200,13 +197,13 @@ function storeFault(error: unknown): Fault | undefined {
   return undefined;
 }
 
-const heavyQuery = "The query takes more than it may. Narrow it, for example with after and before.";
+const heavyQuery = "The query needs too much time or memory. Narrow it, for example with after and before.";
 
-/** What says "not now"; anything else the engine says of a query of ours is our own mistake. */
+/** ClickHouse's errors that a retry may overcome; any other is an error of this server. */
 const clickhouseAway: ReadonlySet<string> = new Set([
   "ABORTED",
   "ALL_CONNECTION_TRIES_FAILED",
-  // Of all statements together: one alone that takes too much was told above.
+  // The memory of all statements together; a single heavy statement is handled above.
   "MEMORY_LIMIT_EXCEEDED",
   "NETWORK",
   "NETWORK_ERROR",
@@ -216,7 +213,7 @@ const clickhouseAway: ReadonlySet<string> = new Set([
   "UNKNOWN",
 ]);
 
-/** Codes of the client and of the server that say "not now". */
+/** Codes of Postgres and of its client that a retry may overcome. */
 const postgresAway: ReadonlySet<string> = new Set([
   "CONNECTION_CLOSED",
   "CONNECTION_DESTROYED",

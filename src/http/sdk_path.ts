@@ -1,6 +1,6 @@
-// Addresses that SDKs ask, from web pages too, and the ways their slashes are repeated. Knows no route.
+// Paths that SDKs request, from web pages too, and their spellings with repeated slashes.
 
-/** First segments of what SDKs ask: events, recordings, configuration, flags, scripts. */
+/** First segments of these paths: events, recordings, configuration, flags, scripts. */
 const roots: ReadonlySet<string> = new Set([
   "array",
   "batch",
@@ -14,7 +14,7 @@ const roots: ReadonlySet<string> = new Set([
   "static",
   "track",
 ]);
-/** The same below /api/, where the management API is. */
+/** Second segments of these paths below /api/, where the management API is too. */
 const belowApi: ReadonlySet<string> = new Set([
   "early_access_features",
   "product_tours",
@@ -22,33 +22,33 @@ const belowApi: ReadonlySet<string> = new Set([
   "web_experiments",
 ]);
 
-/** Whether SDKs ask this path, or one below it; single slashes only. */
+/** Whether SDKs request this path, or one below it. The path must have single slashes. */
 export function isSdkPath(path: string): boolean {
   const [, first = "", second = ""] = path.split("/", 3);
   return first === "api" ? belowApi.has(second) : roots.has(first);
 }
 
-/** Whether a path is one of the management API, which takes personal keys and no page may read. */
+/** Whether the path belongs to the management API, which takes personal keys and is closed to web pages. */
 export function isManagementPath(path: string): boolean {
   const single = withSingleSlashes(path);
   return (single === "/api" || single.startsWith("/api/")) && !isSdkPath(single);
 }
 
-/** The path of a request's address, as it is there. Who speaks HTTP/1.0 may name no host. */
+/** The path in a request's URL, unchanged. A request of HTTP/1.0 may have a URL without a host. */
 export function pathOf(url: string): string {
   const from = url.startsWith("/") ? 0 : url.indexOf("/", url.indexOf("://") + 3);
   const to = url.indexOf("?", from);
   return to < 0 ? url.slice(from) : url.slice(from, to);
 }
 
-/** The path with each run of slashes as one. */
+/** The path with each run of slashes replaced by one. */
 export function withSingleSlashes(path: string): string {
   return path.replace(/\/{2,}/g, "/");
 }
 
 /**
- * Patterns of a router for paths with repeated slashes, by their segments `:s1`, `:s2` …: up to four slashes in
- * front (a host that was written with some behind it), up to two elsewhere. What SDKs ask has four segments at most.
+ * Router patterns for paths with repeated slashes, with segments `:s1`, `:s2` …: up to four slashes in front, as of a
+ * host configured with trailing slashes, and up to two elsewhere. SDK paths have four segments at most.
  */
 export function repeatedSlashPatterns(): string[] {
   const patterns: string[] = [];
@@ -62,7 +62,7 @@ export function repeatedSlashPatterns(): string[] {
   return patterns.filter((pattern) => pattern.includes("//"));
 }
 
-/** `start` with the segments from number `from` on behind it, one or two slashes between them. */
+/** `start` followed by the segments from number `from` on, with one or two slashes between them. */
 function pathsOf(start: string, from: number, segments: number): string[] {
   if (from > segments) return [start];
   return ["/", "//"].flatMap((slashes) => pathsOf(`${start}${slashes}:s${from}`, from + 1, segments));

@@ -1,13 +1,10 @@
-// Ingestion warnings read back from ClickHouse, newest first. Never writes any: capture does.
+// Queries in ClickHouse for ingestion warnings, newest first. Capture writes them.
 
-import { limits } from "../core/limits.ts";
-import type { ClickHouse, QueryOptions } from "../storage/clickhouse/clickhouse.ts";
+import type { ClickHouse } from "../storage/clickhouse/clickhouse.ts";
+import { queryOptions } from "../storage/clickhouse/query_options.ts";
 import { type Conditions, conditionsOf } from "../storage/events/conditions.ts";
 
-/**
- * Which warnings: absent fields do not filter. Moments as `YYYY-MM-DD hh:mm:ss.uuuuuu` in UTC, both
- * exclusive.
- */
+/** Absent fields do not filter. `after` and `before` are `YYYY-MM-DD hh:mm:ss.uuuuuu` in UTC, both exclusive. */
 export interface WarningFilter {
   project_id: number;
   type?: string | undefined;
@@ -30,20 +27,14 @@ export interface StoredWarning {
 
 export interface TypeCount {
   type: string;
-  /** Rows, and the events they stand for. */
+  /** `rows` counts stored warnings, `count` the events that they stand for. */
   rows: string;
   count: string;
   first_seen: string;
   last_seen: string;
 }
 
-const queryOptions: QueryOptions = {
-  timeoutMs: limits.querySecondsMax * 1000 + limits.engineSaysMsMax,
-  // One thread: a reader who waits a little longer costs capture nothing, all cores at once would.
-  settings: { max_execution_time: limits.querySecondsMax, date_time_output_format: "simple", max_threads: 1 },
-};
-
-/** Every type that matches, the most frequent first. */
+/** The types that match, the most frequent first. */
 export async function countWarnings(clickhouse: ClickHouse, filter: WarningFilter): Promise<TypeCount[]> {
   const { where, params } = conditions(filter);
   return await clickhouse.query<TypeCount>(

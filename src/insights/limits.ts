@@ -1,10 +1,10 @@
-// Bounds of insights, with their units and reasons.
+// Limits of insights.
 
 export const insightLimits = {
-  /** Insights of one project, without deleted ones; PostHog's largest teams have a few thousand. */
+  /** Insights of one project, without deleted ones. PostHog's largest teams have a few thousand. */
   insightsPerProjectMax: 10_000,
   /** Dashboards that show one insight. */
   dashboardsOfInsightMax: 100,
-  /** How long a dashboard's insights may be run for one reply, in seconds; the rest is said to be late. */
+  /** Seconds for running the insights of one dashboard in a reply; later ones show an error. */
   dashboardSecondsMax: 30,
 };

@@ -1,4 +1,4 @@
-// Insights for whoever delivers them: read and computed, one failing query at a time. Never throws over a query.
+// Reads and computes insights for subscriptions. A failing query gives a result with `error`; it does not throw.
 
 import { Fault } from "../core/fault.ts";
 import type { Postgres } from "../storage/postgres/postgres.ts";
@@ -8,20 +8,20 @@ import { getDashboardInsights, getInsight, getInsights, type InsightRow } from "
 export interface InsightResult {
   id: number;
   short_id: string;
-  /** Its own name, or one made from its query. */
+  /** The insight's name, or one derived from its query. */
   name: string;
   kind: string;
-  /** hour, day, week or month; null where the kind has none. */
+  /** hour, day, week or month; null for a kind without intervals. */
   interval: string | null;
-  /** ISO 8601 in the project's zone; null where the query failed. */
+  /** ISO 8601 in the project's time zone; null when the query failed. */
   date_from: string | null;
   date_to: string | null;
   timezone: string | null;
-  /** As PostHog shapes them for this kind; empty where the query failed. */
+  /** In PostHog's format for this kind; empty when the query failed. */
   results: unknown[];
-  /** Of a list of events. */
+  /** Column names of a list of events. */
   columns?: string[];
-  /** Why there are no results, in a sentence for people. */
+  /** Why there are no results, as a sentence to show. */
   error?: string;
 }
 
@@ -31,10 +31,10 @@ export interface DashboardResult {
   insights: InsightResult[];
 }
 
-export interface InsightReader {
-  /** undefined when the project has no such insight, or it is deleted. Throws when Postgres is away. */
+export interface InsightResultReader {
+  /** Undefined when the project has no such insight, or it is deleted. @throws when Postgres is unreachable. */
   insight(project_id: number, id: number): Promise<InsightResult | undefined>;
-  /** Likewise; insights one after the other in the dashboard's order. */
+  /** Undefined and errors as above. Insights are computed one after another, in the dashboard's order. */
   dashboard(project_id: number, id: number): Promise<DashboardResult | undefined>;
 }
 
@@ -44,7 +44,7 @@ export function openInsightReader({
 }: {
   sql: Postgres;
   queries: InsightQueries;
-}): InsightReader {
+}): InsightResultReader {
   return {
     insight: async (project_id, id) => {
       const row = await getInsight(sql, project_id, id);
@@ -75,7 +75,7 @@ async function read(queries: InsightQueries, row: InsightRow): Promise<InsightRe
     const read = { id, short_id, name, kind, interval, date_from, date_to, timezone, results };
     return columns ? { ...read, columns } : read;
   } catch (thrown) {
-    // A store that is away says so in its own words, which are not for a reader's eyes.
+    // Other errors may contain a store's own words, which are not shown.
     const error = thrown instanceof Fault ? thrown.detail : "The event store cannot be reached.";
     const nothing = { interval: null, date_from: null, date_to: null, timezone: null, results: [] };
     return { id, short_id, name, kind: kindOf(queries, query), ...nothing, error };

@@ -1,4 +1,4 @@
-// An insight as a reply shows it, with or without its result. Never runs more than it is asked to.
+// Insights as replies show them, with or without results.
 
 import type { Clock } from "../core/clock.ts";
 import { Fault } from "../core/fault.ts";
@@ -8,7 +8,7 @@ import type { Postgres } from "../storage/postgres/postgres.ts";
 import type { Insight } from "./model.ts";
 import { getInsights, type InsightRow } from "./store.ts";
 
-/** What a query answers, as far as an insight shows it. */
+/** The answer to a query, as far as an insight shows it. */
 export interface InsightAnswer {
   kind: string;
   interval: string | null;
@@ -21,11 +21,11 @@ export interface InsightAnswer {
   hasMore?: boolean;
 }
 
-/** Who knows queries. */
+/** The query engine, as insights use it. */
 export interface InsightQueries {
-  /** @throws Fault for what is wrong in it. */
+  /** @throws Fault for an invalid query. */
   check(query: unknown, attr?: string): { kind: string; title: string };
-  /** Ends when nobody waits for it. @throws Fault when it cannot be answered. */
+  /** `abort` ends the query when no client waits for it. @throws Fault when it cannot be answered. */
   run(project_id: number, query: unknown, attr?: string, abort?: AbortSignal): Promise<InsightAnswer>;
 }
 
@@ -44,7 +44,7 @@ const notRun: Shown = {
   query_status: null,
 };
 
-/** `shown`: its result, where its query was run. */
+/** @param shown the result, if the query was run. */
 export function presentInsight(row: InsightRow, shown: Shown = notRun): Insight {
   const { id, short_id, name, derived_name, query, deleted, description, tags, favorited, tiles } = row;
   return {
@@ -69,8 +69,8 @@ export function presentInsight(row: InsightRow, shown: Shown = notRun): Insight 
 }
 
 /**
- * Runs its query. One that is refused is said to have failed, and why.
- * @throws whatever says that a store is away or everybody is busy: asking again later helps.
+ * Runs the insight's query. A refused query gives a result that says why it failed.
+ * @throws the error of an unreachable or busy store, which a retry may overcome.
  */
 export async function resultOf(
   queries: InsightQueries,
@@ -104,7 +104,10 @@ export interface InsightShowing {
   clock: Clock;
 }
 
-/** Shows insights to other rooms: those of the ids that there are, by id; one after the other, where they are run. */
+/**
+ * Returns a function that shows insights to other rooms: those that exist, by id. With `run`, their queries run one
+ * after another, for at most `dashboardSecondsMax`.
+ */
 export function openInsightShow({ sql, queries, clock }: InsightShowing) {
   return async (project_id: number, ids: readonly number[], run: boolean): Promise<Map<number, Insight>> => {
     const end = clock.elapsed() + insightLimits.dashboardSecondsMax * 1000;

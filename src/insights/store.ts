@@ -7,7 +7,7 @@ import { limits } from "../core/limits.ts";
 import { missingReference } from "../http/fields/field_fault.ts";
 import { checkFits } from "../http/pages/page.ts";
 import type { Postgres, PostgresTransaction } from "../storage/postgres/postgres.ts";
-import { rowBytes } from "../storage/postgres/counted_page.ts";
+import { rowBytes, userJson } from "../storage/postgres/rows.ts";
 import type { InsightUpdate, InsightInput, User } from "./model.ts";
 
 export interface InsightRow {
@@ -38,17 +38,10 @@ export interface InsightFilter {
 }
 
 function columns(sql: Postgres) {
-  const user = (name: "u" | "m") => sql`
-    CASE WHEN ${sql(name)}.id IS NULL THEN NULL ELSE json_build_object(
-      'id', ${sql(name)}.id, 'uuid', ${sql(name)}.uuid, 'distinct_id', ${sql(name)}.distinct_id,
-      'first_name', ${sql(name)}.first_name, 'last_name', ${sql(name)}.last_name, 'email', ${sql(name)}.email,
-      'is_email_verified', coalesce(${sql(name)}.is_email_verified, false),
-      'hedgehog_config', coalesce(${sql(name)}.hedgehog_config, '{}'),
-      'role_at_organization', coalesce(${sql(name)}.role_at_organization, '')) END`;
   return sql`
     i.id, i.project_id, i.short_id, i.name, i.derived_name, i.description, i.query, i.tags, i.favorited, i.deleted,
     i.created_at, i.updated_at, i.last_modified_at,
-    ${user("u")} AS created_by, ${user("m")} AS last_modified_by,
+    ${userJson(sql, "u")} AS created_by, ${userJson(sql, "m")} AS last_modified_by,
     coalesce((
       SELECT json_agg(json_build_object('id', t.id, 'dashboard_id', t.dashboard_id) ORDER BY t.id)
       FROM dashboard_tiles t JOIN dashboards d ON d.id = t.dashboard_id AND NOT d.deleted
@@ -59,8 +52,8 @@ function columns(sql: Postgres) {
 }
 
 /**
- * A page of a project's insights, newest first, and how many there are.
- * @throws Fault with `limit` as its attr where they are longer than httpLimits.pageBytesMax.
+ * A page of a project's insights, newest first, and how many match.
+ * @throws Fault with attr `limit` when they exceed httpLimits.pageBytesMax.
  */
 export async function listInsights(
   sql: Postgres,
@@ -68,7 +61,7 @@ export async function listInsights(
   { short_id, search, favorited, dashboard }: InsightFilter,
   page: { limit: number; offset: number },
 ): Promise<{ count: number; insights: InsightRow[] }> {
-  // What a pattern would read as a wildcard is meant as a letter.
+  // Escapes the wildcards of ILIKE.
   const pattern = search === undefined ? null : `%${search.replace(/[\\%_]/g, String.raw`\$&`)}%`;
   const where = sql`
     i.project_id = ${project_id} AND NOT i.deleted
@@ -87,7 +80,7 @@ export async function listInsights(
   return { count: counted?.count ?? 0, insights };
 }
 
-/** One of the project's insights; a deleted one only where it is asked for. */
+/** An insight of the project; a deleted one only with `deletedToo`. */
 export async function getInsight(
   sql: Postgres,
   project_id: number,
@@ -100,7 +93,7 @@ export async function getInsight(
   return row;
 }
 
-/** False when it was gone already. Its tiles stay, and show again when it is brought back. */
+/** Marks an insight as deleted; false when it was already. Its tiles remain, and show again when it is restored. */
 export async function removeInsight(
   sql: Postgres,
   id: number,
@@ -112,7 +105,7 @@ export async function removeInsight(
   return rows.length > 0;
 }
 
-/** Those of these ids that there are, in no order. */
+/** The insights with these ids, in no order. */
 export async function getInsights(
   sql: Postgres,
   project_id: number,
@@ -126,13 +119,14 @@ export async function getInsights(
 export interface InsightMaker {
   project_id: number;
   user_id: number;
-  /** Made from the query. */
+  /** The name derived from the query. */
   derived_name: string;
 }
 
 /**
- * @throws Fault does_not_exist for a dashboard that is not the project's, invalid_input when the project has
- *   insightLimits.insightsPerProjectMax insights.
+ * Resolves to the new insight's id.
+ * @throws Fault does_not_exist for a dashboard that the project does not have; invalid_input when the project has
+ * insightLimits.insightsPerProjectMax insights.
  */
 export async function createInsight(
   sql: Postgres,
@@ -158,10 +152,7 @@ export async function createInsight(
   });
 }
 
-/**
- * Changes what is given; a deleted one too.
- * @throws Fault, as createInsight.
- */
+/** Changes the given fields, of a deleted insight too. @throws Fault as createInsight. */
 export async function updateInsight(
   sql: Postgres,
   id: number,
@@ -181,7 +172,7 @@ export async function updateInsight(
   });
 }
 
-/** Exactly these dashboards show it from now on; tiles that stay keep their ids. */
+/** Makes exactly these dashboards show the insight; tiles that remain keep their ids. */
 async function putOnDashboards(
   sql: PostgresTransaction,
   project_id: number,
@@ -211,7 +202,7 @@ async function putOnDashboards(
   throw new Fault("invalid_input", detail, { attr: "dashboards" });
 }
 
-/** A dashboard's name and the ids of the insights it shows, in its order; undefined when there is none. */
+/** A dashboard's name and the ids of its insights, in its order; undefined when there is no such dashboard. */
 export async function getDashboardInsights(
   sql: Postgres,
   project_id: number,

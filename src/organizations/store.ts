@@ -1,5 +1,5 @@
-// Where organizations rest. Never leaves one half made or half gone: it comes with its first project and its
-// owner, and goes with all that hangs on it, in one statement each.
+// The table of organizations. An organization is created with its first project and its owner in one statement, and
+// deleted with everything that belongs to it in one statement.
 
 import { newProjectKey, newUuid } from "../core/id.ts";
 import { shownInTurns } from "../http/pages/sliced.ts";
@@ -15,7 +15,7 @@ import {
   slugOf,
 } from "./model.ts";
 
-/** An organization as its maker wants it; all but the name may be left out. */
+/** An organization to create; every field but the name is optional. */
 export type NewOrganization = Partial<OrganizationInput> & {
   name: string;
   owner_id: number;
@@ -23,8 +23,8 @@ export type NewOrganization = Partial<OrganizationInput> & {
 };
 
 /**
- * Makes an organization with one project; its maker becomes its owner, and both become the maker's current
- * ones. The caller has checked the name (1 to 64 characters, trimmed).
+ * Creates an organization with one project. The user becomes its owner, and both become the user's current ones.
+ * Resolves to its id. The name must be checked before: 1 to 64 characters, trimmed.
  */
 export async function createOrganization(sql: Postgres, founding: NewOrganization): Promise<string> {
   const {
@@ -37,7 +37,7 @@ export async function createOrganization(sql: Postgres, founding: NewOrganizatio
   const { enforce_2fa = null, is_ai_data_processing_approved = null } = founding;
   const id = newUuid();
   let slug = slugOf(name);
-  // Names are not unique, slugs are; four random letters collide once in a million tries.
+  // Slugs are unique, names are not. Four random letters collide once in a million tries.
   for (let tries = 0; tries < 10; tries += 1) {
     const [made] = await sql<{ id: string }[]>`
       WITH organization AS (
@@ -82,13 +82,13 @@ interface OrganizationRow {
   teams: Organization["teams"];
 }
 
-/** Who asks, and which organizations their key is held to (empty: none in particular). */
+/** The user, and the organizations that their key is restricted to; empty for no restriction. */
 export interface OrganizationReader {
   user_id: number;
   scoped_organizations: string[];
 }
 
-/** The organizations a reader may see, oldest first, and how many there are. */
+/** A page of the organizations that a reader may see, oldest first, and how many there are. */
 export async function listOrganizations(
   sql: Postgres,
   reader: OrganizationReader,
@@ -103,7 +103,7 @@ export async function listOrganizations(
   return { count, organizations: await shownInTurns(rows, organizationOf) };
 }
 
-/** An organization as one of its members sees it; undefined for strangers. */
+/** An organization as a member sees it; undefined for others. */
 export async function getOrganization(
   sql: Postgres,
   id: string,
@@ -118,7 +118,7 @@ export async function getOrganization(
 }
 
 /**
- * Changes what is given of an organization its user administers; undefined when they do not or it is gone.
+ * Changes the given fields of an organization whose admin the user is; undefined when they are not, or it is gone.
  * Without changes nothing is written.
  */
 export async function updateOrganization(
@@ -141,8 +141,9 @@ export async function updateOrganization(
 }
 
 /**
- * Ends an organization its user owns, with its projects and all that hangs on them. Keys held to nothing else
- * go too: without their restriction they would open everything. False when it was gone already.
+ * Deletes an organization that the user owns, with its projects and everything in them. Keys restricted to nothing
+ * else are deleted too, since without the restriction they would give access to everything. False when there is no
+ * such organization.
  */
 export async function removeOrganization(sql: Postgres, id: string, user_id: number): Promise<boolean> {
   const rows = await sql`
@@ -172,13 +173,13 @@ export async function removeOrganization(sql: Postgres, id: string, user_id: num
   return rows.length > 0;
 }
 
-/** The organization made first; where things go when nobody says where. */
+/** The oldest organization, the default where none is named. */
 export async function oldestOrganizationId(sql: Postgres): Promise<string | undefined> {
   const [row] = await sql<{ id: string }[]>`SELECT id FROM organizations ORDER BY created_at, id LIMIT 1`;
   return row?.id;
 }
 
-/** What a reply shows, of organization `o` and the asking user's membership `m`. */
+/** Columns of a reply, for organization `o` and the user's membership `m`. */
 function columns(sql: Postgres) {
   return sql`
     o.*, m.level AS membership_level,
@@ -190,7 +191,7 @@ function columns(sql: Postgres) {
      FROM projects p WHERE p.organization_id = o.id) AS teams`;
 }
 
-/** Whether the user's level in organization `id` is enough, asked again in the statement that changes it. */
+/** Whether the user's level in the organization suffices; checked again in the statement that changes it. */
 function mayWith(sql: Postgres, user_id: number, level: number) {
   return sql`EXISTS (
     SELECT FROM organization_memberships m

@@ -1,8 +1,8 @@
-// Bounds of personal API keys, with their units and reasons.
+// Limits of personal API keys.
 
 export const personalKeyLimits = {
-  /** Personal keys a user may issue over HTTP; PostHog's number. */
+  /** Keys that a user may create over HTTP; PostHog's number. */
   personalKeysMax: 10,
-  /** Organizations or projects one key may be held to. */
+  /** Organizations or projects that one key may be restricted to. */
   keyScopesMax: 100,
 };

@@ -1,4 +1,4 @@
-// Where personal keys rest, as hashes. Never gives a key back: it is seen once, by the caller of issueKey.
+// The table of personal API keys, stored as hashes. A key's value is known only to the caller of issueKey or rollKey.
 
 import { hashKey, maskKey, newPersonalKey, randomBase62 } from "../core/id.ts";
 import { shownInTurns } from "../http/pages/sliced.ts";
@@ -19,15 +19,7 @@ interface KeyRow {
   last_rolled_at: Date | null;
 }
 
-/** A key's own id; not secret. */
-export function newKeyId(): string {
-  return randomBase62(22);
-}
-
-/**
- * Makes a key for a user. `value` is the key itself, shown now and never again.
- * @throws Error when the user is gone.
- */
+/** Creates a key for a user. `value` is the key itself, which is not stored. @throws Error when the user is gone. */
 export async function issueKey(
   sql: Postgres,
   user_id: number,
@@ -38,7 +30,7 @@ export async function issueKey(
   return issued;
 }
 
-/** The same, unless the user has `keysMax` keys already: then undefined. However many ask at once. */
+/** As issueKey, but undefined when the user has `keysMax` keys already, also under concurrent calls. */
 export async function issueKeyWithin(
   sql: Postgres,
   user_id: number,
@@ -50,7 +42,7 @@ export async function issueKeyWithin(
   const [row] = await sql<KeyRow[]>`
     INSERT INTO personal_api_keys
       (id, user_id, label, secure_value, mask_value, scopes, scoped_teams, scoped_organizations)
-    SELECT ${newKeyId()}, ${user_id}, ${label}, ${hashKey(value)}, ${maskKey(value)},
+    SELECT ${randomBase62(22)}, ${user_id}, ${label}, ${hashKey(value)}, ${maskKey(value)},
       ${scopes}::text[], ${scoped_teams}::integer[], ${scoped_organizations}::uuid[]
     WHERE CASE WHEN ${keysMax}::integer IS NULL THEN true ELSE has_key_place(${user_id}, ${keysMax}) END
     RETURNING *`;
@@ -75,9 +67,7 @@ export async function getKey(sql: Postgres, id: string, user_id: number): Promis
   return row && keyOf(row);
 }
 
-/**
- * Changes what is given of a user's key; undefined when there is none. Without changes nothing is written.
- */
+/** Changes the given fields of a user's key; undefined when there is none. Without changes nothing is written. */
 export async function updateKey(
   sql: Postgres,
   id: string,
@@ -97,7 +87,7 @@ export async function updateKey(
   return row && keyOf(row);
 }
 
-/** Gives a user's key a new value; the old one is refused from here on. Undefined when there is none. */
+/** Gives a user's key a new value; the old value is refused from then on. Undefined when there is none. */
 export async function rollKey(
   sql: Postgres,
   id: string,
@@ -127,7 +117,7 @@ export async function isMemberOfAll(
   return row?.missing === false;
 }
 
-/** Whether all these projects are there, in organizations the user is a member of. */
+/** Whether all these projects exist, in organizations that the user is a member of. */
 export async function reachesAll(sql: Postgres, user_id: number, projects: number[]): Promise<boolean> {
   const [row] = await sql<{ missing: boolean }[]>`
     SELECT EXISTS (
@@ -139,7 +129,7 @@ export async function reachesAll(sql: Postgres, user_id: number, projects: numbe
   return row?.missing === false;
 }
 
-/** Every key with its user's e-mail address, oldest first; for whoever holds the database. */
+/** Every key with its user's e-mail address, oldest first; for commands of the operator. */
 export async function listAllKeys(sql: Postgres): Promise<(PersonalKey & { email: string })[]> {
   const rows = await sql<(KeyRow & { email: string })[]>`
     SELECT k.*, u.email FROM personal_api_keys k JOIN users u ON u.id = k.user_id
@@ -148,8 +138,9 @@ export async function listAllKeys(sql: Postgres): Promise<(PersonalKey & { email
 }
 
 /**
- * Ends a key, everywhere: for what changes anything at once, for reads as soon as they are told, which takes a moment.
- * False when there was none; of any user if null.
+ * Deletes a key; false when there is none. Requests that change something are refused at once, reads once their caches
+ * are notified, which takes a moment.
+ * @param user_id null for a key of any user.
  */
 export async function revokeKey(sql: Postgres, id: string, user_id: number | null): Promise<boolean> {
   const rows = await sql`
@@ -158,7 +149,7 @@ export async function revokeKey(sql: Postgres, id: string, user_id: number | nul
   return rows.length > 0;
 }
 
-/** The active user of this address, or the first one made when none is named. */
+/** The active user with this e-mail address; without one, the user created first. */
 export async function findUserId(sql: Postgres, email: string | undefined): Promise<number | undefined> {
   const [row] = await sql<{ id: number }[]>`
     SELECT id FROM users

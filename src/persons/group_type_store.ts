@@ -1,12 +1,12 @@
-// Where types of groups rest: places are given and freed in Postgres, in the order of merges, and mirrored to
-// ClickHouse. Events and groups name their types: a place that is given again shows none of them under another name.
+// The group types of projects. Places are given and freed in Postgres, in the order of merges, and copied to
+// ClickHouse. Events and groups store the name of their type, so a reused place shows no groups of its former type.
 
 import { limits } from "../core/limits.ts";
 import type { ClickHouse } from "../storage/clickhouse/clickhouse.ts";
 import type { Postgres, PostgresTransaction as Transaction } from "../storage/postgres/postgres.ts";
 import { lockMerges } from "./merge_lock_store.ts";
 
-/** A type of groups that was seen for the first time by some process. */
+/** A group type that a process saw for the first time. */
 export interface SightedType {
   project_id: number;
   name: string;
@@ -14,26 +14,26 @@ export interface SightedType {
 
 /** A type that got no place. */
 export interface RefusedType extends SightedType {
-  /** The project allows others only; otherwise it has too many. */
+  /** True: the project does not allow it. False: all places are taken. */
   barred: boolean;
 }
 
-/** A project's types, for capture. */
+/** A project's group types, for capture. */
 export interface ProjectGroupTypes {
   project_id: number;
-  /** Those with a place. */
+  /** Types that have a place. */
   names: string[];
-  /** null: any. */
+  /** null: any type is allowed. */
   allowed: string[] | null;
 }
 
 export interface GroupType {
   name: string;
-  /** From 0 to 4. */
+  /** 0 to 4. */
   place: number;
 }
 
-/** The types of groups of every project that has some, or allows some only. */
+/** The group types of every project that has some, or allows certain types only. */
 export async function listGroupTypes(sql: Postgres): Promise<ProjectGroupTypes[]> {
   return await sql<ProjectGroupTypes[]>`
     SELECT coalesce(t.project_id, p.id) AS project_id, coalesce(t.names, '{}') AS names, p.allowed
@@ -43,13 +43,13 @@ export async function listGroupTypes(sql: Postgres): Promise<ProjectGroupTypes[]
     ) p ON p.id = t.project_id`;
 }
 
-/** A project's types, by their places. */
+/** A project's group types by place. */
 export async function groupTypesOf(sql: Postgres, project_id: number): Promise<GroupType[]> {
   return await sql<GroupType[]>`
     SELECT name, place FROM group_types WHERE project_id = ${project_id} ORDER BY place`;
 }
 
-/** Gives each type the first free place, one after the other: who comes first has it. */
+/** Gives each type the first free place, in order. Resolves to the types that got none. */
 export async function addTypes(
   transaction: Transaction,
   types: readonly SightedType[],
@@ -75,7 +75,7 @@ export async function addTypes(
   return refused;
 }
 
-/** Copies to ClickHouse the types that a transaction wrote. Again does no harm: the version decides. */
+/** Copies the types of a version to ClickHouse. It may be repeated: the version decides. */
 export async function mirrorTypes(sql: Postgres, clickhouse: ClickHouse, version: string): Promise<void> {
   const types = await sql<(GroupType & { project_id: number })[]>`
     SELECT project_id, name, place FROM group_types WHERE version = ${version}::bigint`;
@@ -85,8 +85,8 @@ export async function mirrorTypes(sql: Postgres, clickhouse: ClickHouse, version
 }
 
 /**
- * Frees a place; false when none of the project's types has it. What rests of the type's groups is not shown until a
- * type of the same name has a place again.
+ * Frees a place; false when no type has it. Groups of the type remain stored, and are shown again when a type of the
+ * same name gets a place.
  */
 export async function deleteGroupType(
   sql: Postgres,
@@ -100,7 +100,7 @@ export async function deleteGroupType(
       DELETE FROM group_types WHERE project_id = ${project_id} AND place = ${place}
       RETURNING name, nextval('merge_versions')::text AS version`;
     if (!gone) return false;
-    // Before it is committed: a deletion that ClickHouse did not hear of did not take place.
+    // Written before the commit: if ClickHouse fails, the deletion is rolled back.
     await writeRow(clickhouse, { ...gone, project_id, place, is_deleted: 1 });
     return true;
   });

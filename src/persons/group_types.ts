@@ -1,6 +1,7 @@
-// The types of groups each project has and allows, in memory beside the keys. Capture asks here and never waits: a type
-// nobody knows yet is announced in the journal, and Postgres decides.
+// A cache of each project's group types, which capture asks without waiting. An unknown type is announced in the
+// journal; Postgres decides whether it gets a place.
 
+import { isTextAt } from "../core/bytes.ts";
 import { limits } from "../core/limits.ts";
 import { personLimits } from "./limits.ts";
 import type { Log } from "../core/log.ts";
@@ -8,7 +9,7 @@ import type { Postgres } from "../storage/postgres/postgres.ts";
 import { type Ticking, every } from "../work/tick.ts";
 import { type ProjectGroupTypes, type SightedType, listGroupTypes } from "./group_type_store.ts";
 
-/** A text as bytes, from a body. */
+/** A name as bytes of a body. */
 interface Bytes {
   source: Uint8Array;
   from: number;
@@ -16,13 +17,13 @@ interface Bytes {
 }
 
 interface Known {
-  /** Decided, and allowed. */
+  /** Types that have a place and are allowed. */
   types: Uint8Array[];
-  /** Places that are taken, by whatever types. */
+  /** Number of places taken. */
   taken: number;
-  /** undefined: any. */
+  /** undefined: any type is allowed. */
   allowed: Uint8Array[] | undefined;
-  /** Announced by this process since it last read what is decided. */
+  /** Types announced by this process since it last read the table. */
   announced: Uint8Array[];
 }
 
@@ -30,12 +31,12 @@ export class KnownGroupTypes {
   #projects = new Map<number, Known>();
   readonly #announce: (type: SightedType) => void;
 
-  /** `announce` is told of a type that is not decided; now and then again, until it is. */
+  /** `announce` is called for an undecided type, once after each reading of the table, until it is decided. */
   constructor(announce: (type: SightedType) => void) {
     this.#announce = announce;
   }
 
-  /** True when the type is one of the project's, or may become one: then it is announced. */
+  /** Whether the type belongs to the project or may get a place; in the latter case it is announced. */
   admit(project_id: number, type: Bytes): boolean {
     let known = this.#projects.get(project_id);
     if (!known) this.#projects.set(project_id, (known = newKnown()));
@@ -50,18 +51,18 @@ export class KnownGroupTypes {
     return true;
   }
 
-  /** True when the project allows only others. */
+  /** Whether the project allows certain types only, and not this one. */
   bars(project_id: number, type: Bytes): boolean {
     const allowed = this.#projects.get(project_id)?.allowed;
     return allowed !== undefined && !isAmong(allowed, type);
   }
 
-  /** The project's types, as Postgres last said. */
+  /** The project's types at the last reading. */
   decided(project_id: number): readonly Uint8Array[] {
     return this.#projects.get(project_id)?.types ?? [];
   }
 
-  /** What Postgres says now. */
+  /** Replaces the cache with what Postgres has now. */
   learn(projects: readonly ProjectGroupTypes[]): void {
     const learnt = new Map<number, Known>();
     const encoder = new TextEncoder();
@@ -80,18 +81,11 @@ function newKnown(): Known {
   return { types: [], taken: 0, allowed: undefined, announced: [] };
 }
 
-function isAmong(names: readonly Uint8Array[], type: Bytes): boolean {
-  for (const name of names) if (isSame(name, type)) return true;
-  return false;
+function isAmong(names: readonly Uint8Array[], { source, from, to }: Bytes): boolean {
+  return names.some((name) => isTextAt(source, from, to, name));
 }
 
-function isSame(name: Uint8Array, { source, from, to }: Bytes): boolean {
-  if (name.length !== to - from) return false;
-  for (let i = 0; i < name.length; i++) if (name[i] !== source[from + i]) return false;
-  return true;
-}
-
-/** Reads the types now, and again every few seconds; what it cannot read stays as it was. */
+/** Reads the types now and every `groupTypesAgeMsMax`; after a failure the earlier ones remain. */
 export function followGroupTypes(types: KnownGroupTypes, sql: Postgres, log: Log): Ticking {
   const read = async () => types.learn(await listGroupTypes(sql));
   void read().catch(() => {});

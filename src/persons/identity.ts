@@ -1,10 +1,12 @@
-// Who a distinct id is: its computed person id, and which ids are nobody's. Asks no store.
+// The person id of a distinct id, and the distinct ids that are placeholders.
 
 import { bytesOf } from "../core/bytes.ts";
 
 const namespace = Buffer.from("5b1f0c1e7d0e4a539a3c6f2f5d0e8b77", "hex");
 
-/** The person id of a distinct id that was never merged: UUIDv5 of "<project>:<distinct id>", as ClickHouse has it. */
+/**
+ * The person id of a distinct id that was not merged: UUIDv5 of "<project>:<distinct id>", as computed in ClickHouse.
+ */
 export function ownPersonId(project_id: number, distinct_id: string): string {
   const hash = new Bun.CryptoHasher("sha1").update(namespace).update(bytesOf(`${project_id}:${distinct_id}`));
   const bytes = hash.digest().subarray(0, 16);
@@ -14,7 +16,7 @@ export function ownPersonId(project_id: number, distinct_id: string): string {
   return [hex.slice(0, 8), hex.slice(8, 12), hex.slice(12, 16), hex.slice(16, 20), hex.slice(20)].join("-");
 }
 
-/** What posthog-js sends as the id of every visitor without a cookie: the server makes an id of its own for each. */
+/** Sent by posthog-js as the distinct id of every visitor without a cookie. The server computes an id for each. */
 export const cookielessSentinel = "$posthog_cookieless";
 
 const placeholders = "anonymous guest distinctid distinct_id id not_authenticated email undefined true false";
@@ -36,7 +38,7 @@ function quotedWays(text: string): string[] {
   return [text, `'${text}'`, `"${text}"`];
 }
 
-/** Placeholders that clients send by mistake: merging them would make one person of everybody. */
+/** Placeholders that clients send by mistake: merging them would join all their users. */
 export function isIllegalId(distinct_id: string): boolean {
   const trimmed = distinct_id.trim();
   return trimmed === "" || illegal.has(trimmed) || illegalInAnyCase.has(trimmed.toLowerCase());

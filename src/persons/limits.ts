@@ -1,31 +1,31 @@
-// Bounds of persons and their deletion, with their units and reasons.
+// Limits of persons and their deletion.
 
 export const personLimits = {
-  /** How old the table of known types may get before it is read again, in ms. */
+  /** Age at which the cached group types are read again, in ms. */
   groupTypesAgeMsMax: 10_000,
-  /** Merged ids mirrored to ClickHouse in one insert. */
+  /** Merged ids copied to ClickHouse in one insert. */
   mirrorRowsMax: 20_000,
-  /** A person's properties in a reply, in bytes, as PostHog keeps; the latest changed come first. */
+  /** Bytes of a person's properties in a reply, the latest changed first; PostHog stores as much. */
   personBytesMax: 655_360,
-  /** Keys of a person of many ids that are looked at, the latest changed: more than anybody reads. */
+  /** Keys read of a person with many ids, the latest changed first. */
   personKeysMax: 10_000,
-  /** A person's distinct ids in a reply; the others are listed page by page. */
+  /** Distinct ids of a person in a reply; the others are listed page by page. */
   distinctIdsShownMax: 1000,
-  /** Readings of such persons at once, each on two threads of the engine; how many may wait, and how long, in ms. */
+  /** Readings of persons with many ids at once, each on two engine threads; how many may wait, and how long, in ms. */
   largePersonReadsMax: 2,
   largePersonReadsWaitingMax: 64,
   largePersonWaitMs: 30_000,
-  /** Merged ids of one page of persons that are read one by one, some 3 MB; of more the engine picks what counts. */
+  /** Merged ids read for one page of persons, about 3 MB. Beyond them, ClickHouse selects the changes that count. */
   mergedIdsReadMax: 20_000,
-  /** One statement of a deletion, in ms: all parts of a large table may be touched. */
+  /** Timeout of one statement of a deletion, in ms: it may touch all parts of a large table. */
   deletionMsMax: 600_000,
-  /** How often ordered deletions are looked at, in ms, and how many at once. */
+  /** How often pending deletions are looked for, in ms, and how many are taken at once. */
   deletionLookMs: 2000,
   deletionsAtOnce: 100,
-  /** After how many days a journal that was never seen again holds no deletion up. */
+  /** Days after which a journal that was not seen again no longer delays a deletion. */
   journalGoneDays: 30,
-  /** How long a deleted project's key may still work in some process, in seconds, with time to arrive. */
+  /** Seconds for which a deleted project's key may still work in some process, and its events be on their way. */
   goneKeySeconds: 60,
-  /** Changes of persons folded between other requests' turns: a few ms. */
+  /** Changes folded between turns of the event loop: a few ms. */
   changesFoldedMax: 2000,
 };

@@ -1,10 +1,10 @@
-// Merges decided: which ids come under which, in order, and which may not. Pure: what is stored comes in, what
-// changes goes out.
+// Decides merges in order: which id comes under which main id, and which merges are refused. Pure: stored rows come
+// in, changes go out.
 
 /** What asks for a merge; the numbers rest in the journal. A sighted type of groups travels with them. */
 export const mergeKind = { none: 0, identify: 1, alias: 2, dangerous: 3, group_type: 4 } as const;
 
-/** "from" is merged into "into", whose person id stays. */
+/** `from` is merged into `into`, whose person id remains. */
 export interface Merge {
   project_id: number;
   /** One of mergeKind: identify, alias or dangerous. */
@@ -16,7 +16,7 @@ export interface Merge {
   created_at: number;
 }
 
-/** An id that is merged already. */
+/** A row of a merged id. */
 export interface KnownId {
   project_id: number;
   distinct_id: string;
@@ -37,23 +37,23 @@ export interface Moved {
 }
 
 export interface Change extends Moved {
-  /** True when it is a main id that is none any more: it goes with all that is under it. Otherwise it is new. */
+  /** True for a former main id, which moves with all ids under it; false for a new row. */
   stored: boolean;
 }
 
-/** A person as far as these merges matter: its main id, and where it went. */
+/** An id of these merges; a root of the tree is a main id. */
 interface Node extends SightedId {
   stored: boolean;
   identified: boolean;
   parent: Node | undefined;
-  /** Of the merge that made it what it is: under its parent, or a main id. */
+  /** Of the merge that put it under its parent or made it a main id. */
   at: number;
   created_at: number;
 }
 
 /**
- * Merges of one transaction on their way to a decision, in steps that may be taken slice by slice: all are sighted,
- * then what is stored of their ids is learnt, then each is decided in order, then what changes is told.
+ * Plans the merges of one transaction. Steps, each possible in slices: sight() all merges, learn() the stored rows of
+ * their ids, decide() each merge in order, then ask changeOf() each of `sighted`.
  */
 export class MergePlan {
   /** Merges that would join two identified persons. */
@@ -61,27 +61,27 @@ export class MergePlan {
   readonly #nodes = new Map<number, Map<string, Node>[]>();
   readonly #sighted: Node[] = [];
 
-  /** Notes whose ids matter. */
+  /** Records the ids of a merge. */
   sight({ project_id, from, into }: Merge): void {
     this.#nodeOf(project_id, from);
     this.#nodeOf(project_id, into);
   }
 
-  /** Every id of the merges sighted, once; behind them main ids that were learnt of. */
+  /** Every id of the merges once, then main ids from learn(). */
   get sighted(): readonly SightedId[] {
     return this.#sighted;
   }
 
-  /** Takes what is stored of a sighted id: of those that are not merged yet there is nothing. */
+  /** Takes the stored row of a sighted id; an id that is not merged has none. */
   learn({ project_id, distinct_id, main_id }: KnownId): void {
     const main = this.#nodeOf(project_id, main_id);
     main.stored = true;
     main.identified = true;
-    // From here on the id is looked up as its main one; what stood for it before is nobody's.
-    this.#shelf(project_id, distinct_id).set(distinct_id, main);
+    // The id now stands for its main id; the node it had is dropped.
+    this.#mapOf(project_id, distinct_id).set(distinct_id, main);
   }
 
-  /** Decides a sighted merge, behind all that were decided before. */
+  /** Decides a merge, after all earlier ones. */
   decide(merge: Merge): void {
     const from = rootOf(this.#nodeOf(merge.project_id, merge.from));
     const into = rootOf(this.#nodeOf(merge.project_id, merge.into));
@@ -90,7 +90,7 @@ export class MergePlan {
     else join(from, into, merge);
   }
 
-  /** Tells what became of one of `sighted`: to be asked when all is decided. */
+  /** The change to store for one of `sighted`, undefined for none. To be called after every merge is decided. */
   changeOf({ project_id, id }: SightedId): Change | undefined {
     const node = this.#nodeOf(project_id, id);
     const isChanged = node.parent !== undefined || (node.identified && !node.stored);
@@ -101,7 +101,7 @@ export class MergePlan {
   }
 
   #nodeOf(project_id: number, id: string): Node {
-    const ids = this.#shelf(project_id, id);
+    const ids = this.#mapOf(project_id, id);
     let node = ids.get(id);
     if (!node) {
       node = { project_id, id, stored: false, identified: false, parent: undefined, at: 0, created_at: 0 };
@@ -111,20 +111,20 @@ export class MergePlan {
     return node;
   }
 
-  /** One map of 200,000 ids would take 17 ms the moment it grows. */
-  #shelf(project_id: number, id: string): Map<string, Node> {
-    let shelves = this.#nodes.get(project_id);
-    if (!shelves) {
-      shelves = Array.from({ length: shelvesEach }, () => new Map<string, Node>());
-      this.#nodes.set(project_id, shelves);
+  /** Sixteen small maps: a single map of 200,000 ids would take 17 ms to grow once. */
+  #mapOf(project_id: number, id: string): Map<string, Node> {
+    let maps = this.#nodes.get(project_id);
+    if (!maps) {
+      maps = Array.from({ length: mapsPerProject }, () => new Map<string, Node>());
+      this.#nodes.set(project_id, maps);
     }
-    // An empty id has no last letter.
-    return shelves[(id.charCodeAt(id.length - 1) || 0) % shelvesEach]!;
+    // charCodeAt is NaN for an empty id.
+    return maps[(id.charCodeAt(id.length - 1) || 0) % mapsPerProject]!;
   }
 }
 
-/** Of one project: by an id's last letter, which tells apart what numbers and UUIDs are. */
-const shelvesEach = 16;
+/** Maps of one project, chosen by an id's last character, which varies most in numbers and UUIDs. */
+const mapsPerProject = 16;
 
 /** An identified person is not merged into another by an ordinary call: shared devices would join strangers. */
 function isRefused({ kind }: Merge, from: Node, into: Node): boolean {
@@ -142,7 +142,7 @@ function join(from: Node, into: Node, { at, created_at }: Merge): void {
   into.created_at = created_at;
 }
 
-/** The person it belongs to now; shortens the way there, keeping when it came under that person. */
+/** The root of a node. It shortens the path, and keeps the time at which the id came under that root. */
 function rootOf(node: Node): Node {
   let top = node;
   while (top.parent?.parent) top = top.parent;

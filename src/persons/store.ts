@@ -1,8 +1,7 @@
-// Where merges rest: decided in Postgres, one transaction for each journal segment, mirrored to ClickHouse. Never
-// applies a segment twice.
+// Merges of persons: decided in Postgres, one transaction for each journal segment, and copied to ClickHouse. A
+// segment is applied once, however often it is sent.
 
-import { limits } from "../core/limits.ts";
-import { personLimits } from "./limits.ts";
+import { copyRows } from "./copy_rows.ts";
 import { inTurns } from "../work/turns.ts";
 import type { ClickHouse } from "../storage/clickhouse/clickhouse.ts";
 import { ByteColumn, writeBlockHead, writeColumnHead } from "../storage/native/native.ts";
@@ -17,19 +16,19 @@ import { lockMerges } from "./merge_lock_store.ts";
 import { type KnownId, type Merge, type Moved, type SightedId, MergePlan } from "./merge.ts";
 
 export interface Applied {
-  /** The transaction's number; its rows are mirrored by it. */
+  /** Version of the rows that this transaction wrote, for mirrorMerges. */
   version: string;
   refused: Merge[];
-  /** Types beyond the five that a project may have, or not among those it allows. */
+  /** Group types that got no place: the project has five already, or does not allow them. */
   refusedTypes: RefusedType[];
 }
 
-/** A segment's merges, some at a time: few are in memory at once. */
+/** A segment's merges in slices, so that few are in memory at once. */
 type MergesInOrder = AsyncIterable<readonly Merge[]> | Iterable<readonly Merge[]>;
 
 /**
- * Applies a segment's merges in order, and then its types, which may be filled while merges are read. A segment that
- * was applied already changes nothing and refuses nothing. All or none of it, also when the process dies.
+ * Applies a segment's merges in order, then its group types; `types` may still be filled while merges are read. A
+ * segment that was applied before changes and refuses nothing. It is one transaction: all or nothing.
  */
 export async function applyMerges(
   sql: Postgres,
@@ -49,35 +48,35 @@ export async function applyMerges(
       return { version: done?.version ?? "0", refused: [], refusedTypes: [] };
     }
     const { version } = begun;
-    // By index, id by id: what the planner guesses of an array's length would make it read the whole table each
-    // time. So would a plan that was kept from when the table was empty.
+    // Forces look-ups by index, id by id. The planner misjudges the length of an array and would read the whole table
+    // each time, as would a cached plan from when the table was empty.
     await transaction`
       SELECT set_config('enable_hashjoin', 'off', true), set_config('enable_mergejoin', 'off', true),
         set_config('enable_seqscan', 'off', true), set_config('plan_cache_mode', 'force_custom_plan', true)`;
     const grown = await watchGrowth(transaction);
     const refused: Merge[] = [];
-    let lot: Merge[] = [];
+    let slice: Merge[] = [];
     let isChain = false;
     const write = async () => {
-      const written = await writeMerges(transaction, lot, version);
+      const written = await writeMerges(transaction, slice, version);
       for (const one of written.refused) refused.push(one);
-      // A person of thousands of ids that moves on and on is moved once more only, not lot by lot.
-      isChain = written.moved * 2 > lot.length;
-      await grown(lot.length);
-      lot = [];
+      // A person with thousands of ids that is merged again and again is then moved once, not once a slice.
+      isChain = written.moved * 2 > slice.length;
+      await grown(slice.length);
+      slice = [];
     };
     for await (const some of merges) {
-      for (const one of some) lot.push(one);
+      for (const one of some) slice.push(one);
       if (!isChain) await write();
     }
-    if (lot.length > 0) await write();
+    if (slice.length > 0) await write();
     return { version, refused, refusedTypes: await addTypes(transaction, types, version) };
   });
 }
 
 /**
- * Tells the planner how large the table is whenever it may have doubled: a table that was emptied has no rows in its
- * eyes until it is analyzed, and of one without rows any index seems as good as another.
+ * Runs ANALYZE whenever the table may have doubled. Without it, the planner believes that an emptied table has no
+ * rows, and picks any index.
  */
 async function watchGrowth(transaction: Transaction): Promise<(merges: number) => Promise<void>> {
   const [table] = await transaction<{ rows: number }[]>`
@@ -94,7 +93,7 @@ async function watchGrowth(transaction: Transaction): Promise<(merges: number) =
   };
 }
 
-/** Statement by statement in slices: a long text would be made, and a long answer read, in one turn of the loop. */
+/** Runs in slices: encoding or parsing a long statement at once would hold the event loop. */
 async function writeMerges(
   transaction: Transaction,
   merges: readonly Merge[],
@@ -123,7 +122,7 @@ async function writeMerges(
   return { refused: plan.refused, moved };
 }
 
-/** What is stored of these ids. */
+/** The stored rows of these ids. */
 async function knownOf(transaction: Transaction, ids: readonly SightedId[]): Promise<KnownId[]> {
   const projects = arrayText(ids.map(({ project_id }) => project_id));
   const names = arrayText(ids.map(({ id }) => id));
@@ -136,8 +135,8 @@ async function knownOf(transaction: Transaction, ids: readonly SightedId[]): Pro
 }
 
 /**
- * Main ids that are none any more, with all that is under them: returns how many ids. None of them is the main id of
- * a row of add().
+ * Moves former main ids, and all ids under them, to their new main id. None of them is the main id of a row of add().
+ * Returns the number of ids moved.
  */
 async function move(transaction: Transaction, moved: readonly Moved[], version: string): Promise<number> {
   if (moved.length === 0) return 0;
@@ -163,7 +162,7 @@ async function add(transaction: Transaction, added: readonly Moved[], version: s
     FROM ${rowsOf(transaction, added)}`;
 }
 
-/** Rows as a table `w`: a column a parameter, which costs a fraction of what JSON does on both sides. */
+/** Rows as a table `w`, one parameter for each column: much cheaper than JSON on both sides. */
 function rowsOf(transaction: Transaction, rows: readonly Moved[]): PostgresFragment {
   return transaction`unnest(
     ${arrayText(rows.map(({ project_id }) => project_id))}::text::integer[],
@@ -176,28 +175,16 @@ function rowsOf(transaction: Transaction, rows: readonly Moved[]): PostgresFragm
 
 type MirroredId = Moved & { version: number };
 
-/** Copies to ClickHouse what a transaction wrote, as it is now. Again does no harm: the version decides. */
+/** Copies the rows of a version to ClickHouse, as they are now. It may be repeated: the version decides. */
 export async function mirrorMerges(sql: Postgres, clickhouse: ClickHouse, version: string): Promise<void> {
   const rows = sql<MirroredId[]>`
     SELECT project_id, distinct_id, main_id, merged_at, created_at, version
     FROM merged_ids WHERE version = ${version}::bigint`;
-  let blocks: Uint8Array[] = [];
-  let rowsWaiting = 0;
-  const insert = async () => {
-    if (rowsWaiting > 0) await clickhouse.insertNative("merged_ids", { bytes: blocks });
-    [blocks, rowsWaiting] = [[], 0];
-  };
-  // Each few rows are read, and made a block, in a turn of their own.
-  for await (const some of rows.cursor(limits.mergesAtOnceMax)) {
-    if (some.length > 0) blocks.push(mergedBlock(some));
-    rowsWaiting += some.length;
-    if (rowsWaiting >= personLimits.mirrorRowsMax) await insert();
-  }
-  await insert();
+  await copyRows(rows, clickhouse, "merged_ids", mergedBlock);
   await mirrorTypes(sql, clickhouse, version);
 }
 
-/** Forgets a segment that its journal has forgotten. */
+/** Forgets a segment after its journal has deleted it. */
 export async function forgetSegment(sql: Postgres, name: string): Promise<void> {
   await sql`DELETE FROM merge_segments WHERE name = ${name}`;
 }

@@ -1,4 +1,4 @@
-// Bounds of projects, with their units and reasons.
+// Limits of projects.
 
 export const projectLimits = {
   /** Projects of one organization: every reply about it lists them all. */

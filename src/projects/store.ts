@@ -1,4 +1,4 @@
-// Where projects rest. Never shows a user a project of an organization they are not a member of.
+// The table of projects. Users see the projects of organizations that they are members of.
 
 import { Fault } from "../core/fault.ts";
 import { newProjectKey, newUuid } from "../core/id.ts";
@@ -24,21 +24,21 @@ interface ProjectRow {
   updated_at: Date;
 }
 
-/** Who asks, and what their key is held to (empty: nothing). */
+/** The user, and what their key is restricted to; empty for no restriction. */
 export interface ProjectReader {
   user_id: number;
   scoped_teams: number[];
   scoped_organizations: string[];
 }
 
-/** The projects a reader may see, oldest first, and how many there are. */
+/** A page of the projects that a reader may see, oldest first, and how many there are. */
 export async function listProjects(
   sql: Postgres,
   reader: ProjectReader,
   page: { limit: number; offset: number },
 ): Promise<{ count: number; projects: Project[] }> {
   const { user_id, scoped_teams, scoped_organizations } = reader;
-  // Asked of everybody, Postgres would plan anew at each request, for longer than it looks.
+  // A condition that does not restrict would make Postgres plan the query anew at each request.
   const ofTeams = scoped_teams.length > 0 ? sql`AND p.id = ANY(${scoped_teams}::integer[])` : sql``;
   const ofOrganizations =
     scoped_organizations.length > 0
@@ -53,7 +53,7 @@ export async function listProjects(
   return { count, projects: await shownInTurns(rows, projectOf) };
 }
 
-/** Every project there is, oldest first; for whoever holds the database. */
+/** Every project, oldest first; for commands of the operator. */
 export async function listAllProjects(sql: Postgres): Promise<Project[]> {
   const rows = await sql<ProjectRow[]>`SELECT * FROM projects ORDER BY id`;
   return rows.map(projectOf);
@@ -64,20 +64,20 @@ export async function getProject(sql: Postgres, id: number): Promise<Project | u
   return row && projectOf(row);
 }
 
-/** A project as it is asked for; all but the name may be left out. */
+/** A project to create; every field but the name is optional. */
 export type NewProject = Partial<ProjectInput> & {
   organization_id: string;
   name: string;
-  /** Its maker, whose current project it becomes. */
+  /** The user whose current project it becomes. */
   maker_id?: number;
-  /** A key to have instead of a made one. */
+  /** The project's key; by default a new one. */
   api_token?: string;
 };
 
 /**
- * Makes a project; without `api_token` it gets a key of its own.
- * @throws Fault conflict when another project has that key, does_not_exist when the organization is gone,
- *   invalid_input when it has projectLimits.projectsPerOrganizationMax projects.
+ * Creates a project.
+ * @throws Fault conflict when another project has the key; does_not_exist when the organization is gone; invalid_input
+ * when it has projectLimits.projectsPerOrganizationMax projects.
  */
 export async function createProject(sql: Postgres, founding: NewProject): Promise<Project> {
   const { organization_id, name, maker_id = null, api_token = newProjectKey() } = founding;
@@ -113,7 +113,7 @@ export async function createProject(sql: Postgres, founding: NewProject): Promis
 }
 
 /**
- * Gives a project a new key; the old one stops as in removeProject. Undefined when there is no such project.
+ * Gives a project a new key; the old one stops working as in removeProject. Undefined when there is no such project.
  */
 export async function resetProjectKey(sql: Postgres, id: number): Promise<Project | undefined> {
   const [row] = await sql<ProjectRow[]>`
@@ -121,7 +121,7 @@ export async function resetProjectKey(sql: Postgres, id: number): Promise<Projec
   return row && projectOf(row);
 }
 
-/** Changes what is given; undefined when there is no such project. Without changes nothing is written. */
+/** Changes the given fields; undefined when there is no such project. Without changes nothing is written. */
 export async function updateProject(
   sql: Postgres,
   id: number,
@@ -148,9 +148,9 @@ export async function updateProject(
 }
 
 /**
- * False when it was gone already. Its key stops at once where the change is heard, and within 30 s
- * everywhere. Personal keys held to nothing else go too: without their restriction they would open
- * everything.
+ * Deletes a project; false when there is none. Its key stops working at once where the change is notified, and within
+ * 30 s everywhere. Personal keys restricted to nothing else are deleted too, since without the restriction they would
+ * give access to everything.
  */
 export async function removeProject(sql: Postgres, id: number): Promise<boolean> {
   const rows = await sql`

@@ -9,7 +9,7 @@ import type { ClickHouse } from "../storage/clickhouse/clickhouse.ts";
 import { findDistinctIds } from "./store.ts";
 
 /**
- * A list of ids in the query key `name`: JSON, or with commas between; undefined when there is none.
+ * The ids in the query key `name`, as a JSON list or separated by commas; undefined when it is absent or empty.
  * @throws Fault with `name` as its attr.
  */
 export function readIds(query: URLSearchParams, name: string): string[] | undefined {
@@ -34,8 +34,8 @@ function listIn(text: string): string[] | undefined {
 }
 
 /**
- * What `distinct_id` and `person_uuid` ask for; nothing when neither is there.
- * @throws Fault invalid_input for a person that is no UUID.
+ * The distinct ids or the person that `distinct_id` and `person_uuid` ask for; empty when neither is given.
+ * @throws Fault invalid_input for a person that is not a UUID.
  */
 export async function readPersonFilter(
   { clickhouse }: RecordingReaderOptions,
@@ -51,14 +51,18 @@ export async function readPersonFilter(
     throw new Fault("invalid_input", `“${person}” is not a valid UUID.`, { attr: "person_uuid" });
   }
   const person_main_id = await findMainId(clickhouse, project_id, person);
-  // It may have hundreds of thousands of ids, which the engine knows.
+  // Filtering by main id happens in ClickHouse: a person may have hundreds of thousands of distinct ids.
   if (person_main_id !== undefined) return { distinct_ids: asked, person_main_id };
-  const theirs = await findUntold(clickhouse, project_id, person.toLowerCase());
-  return { distinct_ids: asked ? theirs.filter((id) => id === distinct_id) : theirs };
+  const ids = await findWithoutEvents(clickhouse, project_id, person.toLowerCase());
+  return { distinct_ids: asked ? ids.filter((id) => id === distinct_id) : ids };
 }
 
-/** Of a person that no event told of, the recorded ids whose own person it is, unless merged. */
-async function findUntold(clickhouse: ClickHouse, project_id: number, person: string): Promise<string[]> {
+/** Recorded distinct ids whose own person this is, unless merged into another: for a person without events. */
+async function findWithoutEvents(
+  clickhouse: ClickHouse,
+  project_id: number,
+  person: string,
+): Promise<string[]> {
   const own = await findDistinctIds(clickhouse, project_id, person);
   if (own.length === 0) return [];
   const mains = await findMainIds(clickhouse, project_id, own);

@@ -1,35 +1,37 @@
-// Bounds of session recordings that several of its parts keep, with their units and reasons.
+// Limits of session recordings.
 
 export const sessionRecordingLimits = {
-  /** Recordings deleted by one request; PostHog's number. */
+  /** Recordings that one request may delete; PostHog's number. */
   recordingsDeletedAtOnceMax: 100,
-  /** The newest rows whose days a list looks at; further back, it compares all recordings: that takes longer. */
+  /** Newest rows that a list reads to find the days of its page. Beyond them, the list compares all recordings. */
   recordingRowsComparedMax: 100_000,
-  /** What part of a page is read beyond it, for those that began before midnight. */
+  /**
+   * Extra recordings read for the first page, as a divisor of the limit: some began before midnight and are dropped.
+   */
   recordingsRecycledShare: 12,
   /** Ids that a list of recordings may be narrowed to. */
   recordingIdsAskedMax: 1000,
   /** Properties of persons on one page of recordings, in UTF-16 units: twenty-five of the largest persons. */
   recordingsPageCharsMax: 16 * 1024 * 1024,
-  /** Deleted recordings that lists leave out by name until ClickHouse has hidden them, which takes seconds. */
+  /** Deleted recordings that lists exclude by id until ClickHouse has hidden them, which takes seconds. */
   recordingsUnhiddenMax: 10_000,
-  /** Recordings deleted lately that lists leave out by name, for pieces that came late: 40 kB of each question. */
+  /** Recently deleted recordings that lists exclude by id, since late pieces may arrive: 40 kB in each query. */
   recordingsLateLeftOutMax: 1000,
-  /** A recording goes on while its last piece is younger than this, in ms; PostHog's number. */
+  /** A recording is ongoing while its last piece is younger than this, in ms; PostHog's number. */
   recordingOngoingMs: 300_000,
-  /** How often deleted recordings are looked for in ClickHouse, in ms. */
+  /** How often deleted recordings are hidden in ClickHouse, in ms. */
   recordingHideMs: 5000,
-  /** Deleted recordings hidden in one go. */
+  /** Deleted recordings hidden in one pass. */
   recordingsHiddenAtOnceMax: 1000,
-  /** How long after a deletion late pieces of its session are looked for, in ms: sessions end within a day. */
+  /** How long late pieces of a deleted recording are looked for, in ms: a session ends within a day. */
   recordingLateMsMax: 2 * 86_400_000,
-  /** How often they are looked for, in ms. */
+  /** How often late pieces are looked for, in ms. */
   recordingLateLookMs: 600_000,
   /**
-   * How long hidden rows may rest before the files they are in are written anew, in ms: it costs a rewrite of
-   * whole parts, and everything deleted must be gone within a day.
+   * Age of hidden rows at which their parts are rewritten, in ms. A rewrite copies whole parts, so it is rare; deleted
+   * data must be gone within a day.
    */
   recordingRemovalAgeMs: 6 * 3_600_000,
-  /** How long hiding or removing may take, in ms: parts of many gigabytes are written anew. */
+  /** Timeout of hiding or removing, in ms: parts of many gigabytes are rewritten. */
   recordingRemovalMsMax: 3_600_000,
 };

@@ -7,8 +7,8 @@ import type { Person } from "../persons/reading/store.ts";
 import type { RecordingPerson } from "./model.ts";
 
 /**
- * `seen_at`: when the recording began, ISO 8601; a person that no event told of was first seen then.
- * @param known undefined for a distinct id that no event had.
+ * @param seen_at start of the recording, ISO 8601: the creation time of a person without events.
+ * @param known the person of the distinct id; undefined when no event has it.
  */
 export function personOf(
   project_id: number,
@@ -31,7 +31,7 @@ export function personOf(
 
 const distinctIdsShownMax = 10;
 
-/** A number for those who need one: the uuid's first 48 bits, so that every program can hold it. */
+/** The first 48 bits of the uuid: a numeric id that fits a double. */
 function numberOf(uuid: string): number {
   return Number.parseInt(uuid.replaceAll("-", "").slice(0, 12), 16);
 }

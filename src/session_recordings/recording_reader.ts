@@ -38,7 +38,7 @@ function readSessionId(id: string): string {
   return id;
 }
 
-/** Those of these sessions that were recorded and not deleted since. */
+/** The recordings of these sessions, without deleted ones. */
 export async function existing(
   { sql, clickhouse }: RecordingReaderOptions,
   project_id: number,
@@ -51,7 +51,7 @@ export async function existing(
   return rows.filter(({ session_id }) => !deleted.has(session_id));
 }
 
-/** @throws Fault not_found when there is no such recording, or none any more. */
+/** The recording's row. @throws Fault not_found when it does not exist or is deleted. */
 export async function getRow(
   options: RecordingReaderOptions,
   project_id: number,
@@ -63,8 +63,8 @@ export async function getRow(
 }
 
 /**
- * The recording, or undefined for a session without pieces: they may be on their way.
- * @throws Fault not_found when it is deleted, or its id is none.
+ * The recording's row; undefined for a session without pieces, since they may be on their way.
+ * @throws Fault not_found when it is deleted or the id is invalid.
  */
 export async function findRow(
   { sql, clickhouse }: RecordingReaderOptions,
@@ -80,7 +80,7 @@ export async function findRow(
   return row;
 }
 
-/** `known`: its row, if that was read already. @throws Fault not_found, as getRow. */
+/** The recording as replies show it. `known` is its row, if already read. @throws Fault not_found as in getRow. */
 export async function getRecording(
   options: RecordingReaderOptions,
   viewer: Viewer,
@@ -93,7 +93,7 @@ export async function getRecording(
   return recording;
 }
 
-/** What is asked for: resolved, and as it was written, where "-3d" is the same question again and again. */
+/** A filter with its times resolved; `written` has the dates as in the query, a key under which counts are cached. */
 export interface WantedRecordings extends Omit<RecordingFilter, "project_id" | "without"> {
   written: string;
 }
@@ -113,7 +113,7 @@ export async function listPage(
   });
   const filter = { ...wanted, project_id, without };
   const shown = async () => {
-    const persons = new PersonsAhead(clickhouse, project_id);
+    const persons = new PersonPrefetch(clickhouse, project_id);
     const rows = await listRecordings(clickhouse, filter, page, (ids) => persons.ask(ids));
     return await shownRecordings(options, viewer, rows, persons);
   };
@@ -126,8 +126,8 @@ export async function listPage(
   return { count, recordings };
 }
 
-/** Persons, asked for before it is known of whom exactly they are wanted. */
-class PersonsAhead {
+/** Starts reading persons before it is known exactly which are needed. */
+class PersonPrefetch {
   readonly #clickhouse: ClickHouse;
   readonly #project_id: number;
   #asked = new Set<string>();
@@ -141,7 +141,7 @@ class PersonsAhead {
   ask(distinct_ids: readonly string[]): void {
     this.#asked = new Set(distinct_ids);
     this.#found = findPersonsOfPage(this.#clickhouse, this.#project_id, distinct_ids);
-    // Whoever reads them hears of it; nobody does, when something else fails first.
+    // A rejection reaches whoever calls `of`. If nobody does, it must not count as unhandled.
     this.#found.catch(() => {});
   }
 
@@ -154,14 +154,14 @@ class PersonsAhead {
 }
 
 /**
- * Rows as replies show them; what was deleted a moment ago is left out.
- * @throws Fault max_value when they are too large together, naming how many are not.
+ * Rows as replies show them, without recordings deleted in the meantime.
+ * @throws Fault max_value when their persons exceed the size of a page; it names a limit that fits.
  */
 async function shownRecordings(
   { sql, clickhouse, clock }: RecordingReaderOptions,
   { project_id, user_id }: Viewer,
   rows: readonly RecordingRow[],
-  ahead = new PersonsAhead(clickhouse, project_id),
+  ahead = new PersonPrefetch(clickhouse, project_id),
 ): Promise<Recording[]> {
   const ids = rows.map(({ session_id }) => session_id);
   const [viewed, deleted, persons] = await Promise.all([
@@ -209,7 +209,7 @@ async function shownRecordings(
   return shown;
 }
 
-/** Each recording shows all properties of its person: of somebody's many sessions, the same ones again and again. */
+/** @throws Fault max_value: every recording carries all properties of its person, often the same person's. */
 function refuseLarge(rows: readonly RecordingRow[], persons: ReadonlyMap<string, Person>): void {
   let chars = 0;
   for (const [i, { distinct_id }] of rows.entries()) {

@@ -1,5 +1,5 @@
-// Makes deleted recordings go away: hidden from every query within seconds, gone from ClickHouse's files within a day.
-// Never deletes what nobody asked to delete.
+// The worker that removes deleted recordings: hidden from every query within seconds, gone from ClickHouse's files
+// within a day.
 
 import type { Clock } from "../core/clock.ts";
 import { sessionRecordingLimits } from "./limits.ts";
@@ -19,7 +19,7 @@ export interface RemovalOptions {
 
 export interface Removal {
   start(): void;
-  /** Resolves when nothing of it runs any more. */
+  /** Resolves when the running pass has ended. */
   close(): Promise<void>;
 }
 
@@ -42,7 +42,7 @@ export function openRemoval(options: RemovalOptions): Removal {
   };
 }
 
-/** Hides what is deleted and still there, late pieces as well. Resolves to how many sessions that were. */
+/** Hides deleted recordings and their late pieces. Resolves to the number of sessions that had any. */
 export async function hideDeleted({ sql, clickhouse, clock, log }: RemovalOptions): Promise<number> {
   const deletions = await listDeletions(sql, {
     since: new Date(clock.now() - sessionRecordingLimits.recordingLateMsMax),
@@ -57,13 +57,13 @@ export async function hideDeleted({ sql, clickhouse, clock, log }: RemovalOption
       log.info("hid deleted recordings", { project_id, recordings: remains.length });
     }
     hidden += remains.length;
-    // What was not there needs no hiding, and no rewriting of files: it counts as hidden now all the same.
+    // A recording without rows is recorded as hidden too, without a rewrite of files.
     await noteHidden(sql, project_id, session_ids, remains, new Date(clock.now()));
   }
   return hidden;
 }
 
-/** Rewrites files when something in them was hidden long enough ago. Resolves to how many deletions are through. */
+/** Rewrites files when the oldest hidden rows are old enough. Resolves to the number of deletions completed. */
 export async function removeOld({ sql, clickhouse, clock, log }: RemovalOptions): Promise<number> {
   const oldest = await oldestHidden(sql);
   if (!oldest || oldest.getTime() > clock.now() - sessionRecordingLimits.recordingRemovalAgeMs) return 0;

@@ -1,14 +1,14 @@
-// Recordings as ClickHouse has them: which there are, and what their pieces tell. Never reads what was recorded.
+// Queries in ClickHouse for recordings: their metadata, not their content.
 
-import { limits } from "../core/limits.ts";
 import { sessionRecordingLimits } from "./limits.ts";
-import type { ClickHouse, QueryOptions } from "../storage/clickhouse/clickhouse.ts";
+import type { ClickHouse } from "../storage/clickhouse/clickhouse.ts";
+import { queryOptions } from "../storage/clickhouse/query_options.ts";
 
 export interface RecordingRow {
   session_hash: string;
   session_id: string;
   distinct_id: string;
-  /** `YYYY-MM-DD hh:mm:ss.uuuuuu` in UTC, like the other moments. */
+  /** `YYYY-MM-DD hh:mm:ss.uuuuuu` in UTC, like `end_time` and `last_received_at`. */
   start_time: string;
   end_time: string;
   last_received_at: string;
@@ -27,7 +27,7 @@ export interface RecordingRow {
   activity_score: number;
 }
 
-/** What is known of a session without pieces: it has no moment, which the beginning of time stands for. */
+/** The row of a session without pieces. Its times are the epoch. */
 export function emptyRecording(session_id: string): RecordingRow {
   const none = "1970-01-01 00:00:00.000000";
   return {
@@ -53,14 +53,7 @@ export function emptyRecording(session_id: string): RecordingRow {
   };
 }
 
-export const recordingQueryOptions: QueryOptions = {
-  // The engine gives up first and says why; the client only guards against an engine that says nothing.
-  timeoutMs: limits.querySecondsMax * 1000 + limits.engineSaysMsMax,
-  // One thread: a reader who waits a little longer costs capture nothing, all cores at once would.
-  settings: { max_execution_time: limits.querySecondsMax, date_time_output_format: "simple", max_threads: 1 },
-};
-
-/** Those of these sessions that were recorded, in no order. */
+/** The recordings of these sessions, in no order. */
 export async function findRecordings(
   clickhouse: ClickHouse,
   project_id: number,
@@ -73,7 +66,7 @@ export async function findRecordings(
        AND session_hash IN (SELECT sipHash64(arrayJoin({session_ids:Array(String)})))
        AND session_id IN {session_ids:Array(String)}`,
     { project_id, session_ids },
-    recordingQueryOptions,
+    queryOptions,
   );
 }
 
@@ -81,7 +74,7 @@ const columns = `session_hash, session_id, distinct_id, start_time, end_time, la
   recording_duration, active_seconds, inactive_seconds, click_count, keypress_count, mouse_activity_count,
   console_log_count, console_warn_count, console_error_count, start_url, snapshot_source, storage, activity_score`;
 
-/** By the hashes of their sessions, in no order. */
+/** The recordings with these session hashes, in no order. */
 export async function readRows(
   clickhouse: ClickHouse,
   project_id: number,
@@ -92,11 +85,11 @@ export async function readRows(
     `SELECT ${columns} FROM session_recordings
      WHERE project_id = {project_id:UInt32} AND session_hash IN {hashes:Array(UInt64)}`,
     { project_id, hashes: hashes.map(BigInt) },
-    recordingQueryOptions,
+    queryOptions,
   );
 }
 
-/** The distinct ids of recordings whose own person this is, though no event told of it. */
+/** Recorded distinct ids whose own person this is: for a person without events. */
 export async function findDistinctIds(
   clickhouse: ClickHouse,
   project_id: number,
@@ -113,12 +106,12 @@ export async function findDistinctIds(
       start: person_id.replaceAll("-", "").slice(0, 12),
       limit: sessionRecordingLimits.recordingIdsAskedMax,
     },
-    recordingQueryOptions,
+    queryOptions,
   );
   return rows.map(({ distinct_id }) => distinct_id);
 }
 
-/** Those of these sessions of which ClickHouse still finds anything. */
+/** The sessions among these that have rows in ClickHouse. */
 export async function findRemains(
   clickhouse: ClickHouse,
   project_id: number,
@@ -136,18 +129,18 @@ export async function findRemains(
        WHERE project_id = {project_id:UInt32} AND session_hash IN ${asked}
      )`,
     { project_id, session_ids },
-    recordingQueryOptions,
+    queryOptions,
   );
   return rows.map(({ session_id }) => session_id);
 }
 
-/** Each with what names a session there beside its hash. */
+/** Tables of recordings, each with the condition that is needed beside the session hash. */
 const tables = {
   snapshot_chunks: "AND session_id IN {session_ids:Array(String)}",
   session_recording_days: "",
 };
 
-/** Marks all rows of these sessions as deleted: from then on no query finds them. */
+/** Marks all rows of these sessions as deleted, so that no query finds them. */
 export async function hideSessions(
   clickhouse: ClickHouse,
   project_id: number,
@@ -164,17 +157,17 @@ export async function hideSessions(
   }
 }
 
-/** A deletion's own condition must be plain values: the engine may carry it out later. */
+/** A deletion takes plain values only: the engine may run it later. */
 async function hashesOf(clickhouse: ClickHouse, session_ids: readonly string[]): Promise<bigint[]> {
   const rows = await clickhouse.query<{ hash: string }>(
     "SELECT sipHash64(arrayJoin({session_ids:Array(String)})) AS hash",
     { session_ids },
-    recordingQueryOptions,
+    queryOptions,
   );
   return rows.map(({ hash }) => BigInt(hash));
 }
 
-/** Writes anew what holds rows that are marked as deleted, without them; files of before last some minutes more. */
+/** Rewrites parts without their deleted rows. The old files stay on disk for some minutes. */
 export async function removeHidden(clickhouse: ClickHouse): Promise<void> {
   for (const table of Object.keys(tables)) {
     const options = {

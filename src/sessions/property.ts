@@ -1,5 +1,4 @@
-// The properties a session has: what each is called, what it is, and which values it can have when these are fixed.
-// Never says where it rests.
+// The session properties: name, type, and the values of those whose values are fixed.
 
 import type { PropertyType } from "./model.ts";
 
@@ -8,8 +7,8 @@ export interface SessionProperty {
   type: PropertyType;
 }
 
-/** Texts, which are looked up among the project's sessions. */
-export const textNames = [
+/** Properties of type String whose values are read from the project's sessions. */
+const textNames = [
   "$entry_current_url",
   "$entry_pathname",
   "$entry_hostname",
@@ -42,7 +41,7 @@ export const textNames = [
 ] as const;
 export type TextName = (typeof textNames)[number];
 
-/** Values that are the same for every project. */
+/** Values that are the same in every project. */
 const fixedValues: Readonly<Record<string, readonly string[]>> = {
   $channel_type: [
     "Affiliate",
@@ -67,7 +66,7 @@ const fixedValues: Readonly<Record<string, readonly string[]>> = {
   $is_bounce: ["1", "0"],
 };
 
-export const sessionProperties: readonly SessionProperty[] = [
+const sessionProperties: readonly SessionProperty[] = [
   { name: "$start_timestamp", type: "DateTime" },
   { name: "$end_timestamp", type: "DateTime" },
   ...textNames.map((name) => ({ name, type: "String" as const })),
@@ -80,14 +79,14 @@ export const sessionProperties: readonly SessionProperty[] = [
   { name: "$vitals_lcp", type: "Numeric" },
 ];
 
-/** Numbers, as a filter would compare them. */
+/** Whether a filter compares the property as a number. */
 export function isNumerical({ type }: SessionProperty): boolean {
   return type === "Numeric" || type === "Duration";
 }
 
 /**
- * The properties with every word of `search` in their name, whatever its case; none of it finds all. A word is
- * letters, digits and underscores.
+ * The properties whose name contains every word of `search`, in any case; all properties when it has no word. A word
+ * consists of letters, digits and underscores.
  */
 export function findProperties(search: string, numerical: boolean | undefined): SessionProperty[] {
   const words = search.toLowerCase().match(/[\p{L}\p{N}_]+/gu) ?? [];
@@ -97,7 +96,7 @@ export function findProperties(search: string, numerical: boolean | undefined): 
   });
 }
 
-/** The fixed values with `part` in them, whatever its case; undefined for a property without fixed ones. */
+/** The fixed values that contain `part`, in any case; undefined for a property without fixed values. */
 export function findFixedValues(name: string, part: string): string[] | undefined {
   const values = Object.hasOwn(fixedValues, name) ? fixedValues[name] : undefined;
   return values?.filter((value) => value.toLowerCase().includes(part.toLowerCase()));

@@ -1,10 +1,10 @@
-// Values of session properties, from the sessions that events told of. Never looks beyond one project.
+// Queries in ClickHouse for the values of session properties.
 
-import { limits } from "../core/limits.ts";
-import type { ClickHouse, QueryOptions } from "../storage/clickhouse/clickhouse.ts";
+import type { ClickHouse } from "../storage/clickhouse/clickhouse.ts";
+import { queryOptions } from "../storage/clickhouse/query_options.ts";
 import type { TextName } from "./property.ts";
 
-/** What each property is of a row of `sessions`; those not named here are an ad's click ids. */
+/** The column of `sessions` of each property. The other properties are click ids of ads. */
 const columns: Partial<Record<TextName, string>> = {
   $entry_current_url: "entry_url",
   $entry_pathname: "entry_pathname",
@@ -22,22 +22,15 @@ const columns: Partial<Record<TextName, string>> = {
   $entry_utm_content: "entry_utm_content",
 };
 
-const queryOptions: QueryOptions = {
-  // The engine gives up first and says why; the client only guards against an engine that says nothing.
-  timeoutMs: limits.querySecondsMax * 1000 + limits.engineSaysMsMax,
-  // One thread: a reader who waits a little longer costs capture nothing, all cores at once would.
-  settings: { max_execution_time: limits.querySecondsMax, max_threads: 1 },
-};
-
 export interface ValueFilter {
   project_id: number;
   property: TextName;
-  /** Only values with this in them, whatever its case. */
+  /** Part of the values wanted, in any case; empty for all. */
   part: string;
   limit: number;
 }
 
-/** The values that occur, those of most sessions first. */
+/** Values of the property, those of the most sessions first. */
 export async function listValues(
   clickhouse: ClickHouse,
   { project_id, property, part, limit }: ValueFilter,

@@ -5,7 +5,7 @@ import { isoOf } from "../http/fields/field_time.ts";
 import { checkFits } from "../http/pages/page.ts";
 import { shownInTurns } from "../http/pages/sliced.ts";
 import type { Postgres } from "../storage/postgres/postgres.ts";
-import { rowBytes } from "../storage/postgres/counted_page.ts";
+import { rowBytes, userJson } from "../storage/postgres/rows.ts";
 import { withoutAddress } from "./channels/address_list.ts";
 import { subscriptionLimits } from "./limits.ts";
 import type {
@@ -43,12 +43,7 @@ function columns(sql: Postgres) {
     s.next_delivery_date, s.disabled_at,
     to_char(s.start_date AT TIME ZONE 'UTC', 'YYYY-MM-DD"T"HH24:MI:SS.US"Z"') AS start_date,
     to_char(s.until_date AT TIME ZONE 'UTC', 'YYYY-MM-DD"T"HH24:MI:SS.US"Z"') AS until_date,
-    CASE WHEN u.id IS NULL THEN NULL ELSE json_build_object(
-      'id', u.id, 'uuid', u.uuid, 'distinct_id', u.distinct_id, 'first_name', u.first_name,
-      'last_name', u.last_name, 'email', u.email, 'is_email_verified', coalesce(u.is_email_verified, false),
-      'hedgehog_config', coalesce(u.hedgehog_config, '{}'),
-      'role_at_organization', coalesce(u.role_at_organization, '')
-    ) END AS created_by`;
+    ${userJson(sql, "u")} AS created_by`;
 }
 
 interface SubscriptionFilter {

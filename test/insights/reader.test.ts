@@ -1,7 +1,7 @@
 import { afterAll, beforeAll, expect, test } from "bun:test";
 import { bootstrap } from "../../src/accounts/bootstrap.ts";
 import { systemClock } from "../../src/core/clock.ts";
-import { type InsightReader, openInsightReader } from "../../src/insights/reader.ts";
+import { type InsightResultReader, openInsightReader } from "../../src/insights/reader.ts";
 import { createInsight, removeInsight } from "../../src/insights/store.ts";
 import { openQueryEngine } from "../../src/query/engine.ts";
 import { ClickHouseError } from "../../src/storage/clickhouse/clickhouse.ts";
@@ -12,7 +12,7 @@ import { openMadeStores, storesStartMsMax } from "../support/stores.ts";
 afterAll(cleanUp, storesStartMsMax);
 
 let stores: Stores;
-let reader: InsightReader;
+let reader: InsightResultReader;
 let project_id = 0;
 let user_id = 0;
 

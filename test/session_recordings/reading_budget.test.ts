@@ -4,7 +4,7 @@ import { expect, test } from "bun:test";
 import { limits } from "../../src/core/limits.ts";
 import { snapshotLimits } from "../../src/session_recordings/snapshots/limits.ts";
 import { ReadingBudget } from "../../src/session_recordings/snapshots/reading_budget.ts";
-import { type Parts, sendParts, streamOf } from "../../src/session_recordings/snapshots/sent_slices.ts";
+import { type Parts, sendParts, streamOf } from "../../src/session_recordings/snapshots/slice_stream.ts";
 
 const staying = new AbortController().signal;
 

@@ -2,7 +2,7 @@
 
 import { afterAll, beforeAll, expect, test } from "bun:test";
 import { blobsOf } from "../../src/session_recordings/snapshots/blobs.ts";
-import { findEvents } from "../../src/session_recordings/snapshots/event_places.ts";
+import { findEvents } from "../../src/session_recordings/snapshots/event_offsets.ts";
 import { expandEvent } from "../../src/session_recordings/snapshots/expand.ts";
 import { ask } from "../support/ask.ts";
 import { cleanUp } from "../support/cleanup.ts";
@@ -158,7 +158,7 @@ test("blobs never change their pieces when more come", () => {
   });
   const chunks = [400_000, 600_000, 100_000, 5_000_000, 1, 2].map((size, n) => chunk(n, size));
   const keys = (count: number) =>
-    blobsOf(chunks.slice(0, count)).map((blob) => blob.chunks.map(({ uuid }) => uuid));
+    blobsOf(chunks.slice(0, count)).map((blob) => blob.pieces.map(({ uuid }) => uuid));
   expect(keys(6)).toEqual([["0", "1"], ["2"], ["3"], ["4", "5"]]);
   for (let count = 1; count < 6; count++) {
     const flat = keys(6).flatMap((uuids, key) => uuids.map((uuid) => [uuid, key]));

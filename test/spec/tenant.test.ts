@@ -1,6 +1,6 @@
 import { afterAll, beforeAll, describe, expect, test } from "bun:test";
 import type { ApiDocument, Content } from "../../src/http/docs/document.ts";
-import type { JsonSchema } from "../../src/http/docs/sample.ts";
+import type { JsonSchema } from "../../src/http/docs/example.ts";
 import { startMsMax } from "../support/accounts.ts";
 import { cleanUp } from "../support/cleanup.ts";
 import {

@@ -4,7 +4,7 @@ import { Journal, type JournalOptions } from "../../src/capture/journal/journal.
 import type { JournalIdentity } from "../../src/capture/journal/identity/journal_identity.ts";
 import { emptyRow, newUuidBytes } from "../../src/capture/event/row.ts";
 import type { LaneName } from "../../src/capture/journal/segments/segment.ts";
-import { FactsBook } from "../../src/capture/recordings/snapshot_facts.ts";
+import { FactsCollector } from "../../src/capture/recordings/snapshot_facts.ts";
 import { bytesOf } from "../../src/core/bytes.ts";
 import type { Clock } from "../../src/core/clock.ts";
 import { silentLog } from "../../src/core/log.ts";
@@ -44,7 +44,7 @@ export function appendTo(journal: Journal, lane: LaneName, place: number): void 
     return journal.merges.append({ ...row, created_at: journal.stamp(), timestamp: journal.stamp() });
   }
   if (lane === "recordings") {
-    const { facts } = new FactsBook();
+    const { facts } = new FactsCollector();
     const ids = { session_id: `session ${place}`, window_id: "w", distinct_id: text("d"), source: "web" };
     const data = { data: text(`[${place}]`), own: true, facts };
     const row = { project_id: 1, uuid: newUuid(place), ...ids, ...data, timestamp, expires_at: timestamp };

@@ -6,7 +6,7 @@ import { exportLimits } from "../limits.ts";
 import { Fault } from "../../core/fault.ts";
 import type { Postgres, PostgresTransaction } from "../../storage/postgres/postgres.ts";
 import { checkFits } from "../../http/pages/page.ts";
-import { rowBytes } from "../../storage/postgres/counted_page.ts";
+import { rowBytes } from "../../storage/postgres/rows.ts";
 import type { DestinationType, Settings } from "../destinations/config.ts";
 import { type FilePlace, filePlace, placesMeet } from "../destinations/objects/file_place.ts";
 import type { ExportModel, Run } from "../model.ts";

@@ -1,7 +1,7 @@
 // A block: rows of one lane and year, as columns, until they are sealed into a journal frame. Never awaits.
 
 import { captureLimits } from "../limits.ts";
-import { ByteColumn, writeBlockHead, writeColumnHead } from "../../storage/native/native.ts";
+import { ByteColumn, writeBlockHead, writeColumnHead, writeRowKeys } from "../../storage/native/native.ts";
 import { type ColumnFill, cutBlock } from "../../storage/native/native_cut.ts";
 import { Dictionary } from "./dictionary.ts";
 import { IdentityColumns } from "./identity_columns.ts";
@@ -95,10 +95,7 @@ export class Block implements LaneBlock<Row> {
     plain("created_at", microsType, this.#createdAt);
     plain("historical_migration", "Bool", this.#historical);
     this.#identity.encode(out, this.rows);
-    writeColumnHead(out, "_batch", "UInt64");
-    out.u64Repeated(batch, this.rows);
-    writeColumnHead(out, "_row", "UInt32");
-    for (let row = 0; row < this.rows; row++) out.u32(firstRow + row);
+    writeRowKeys(out, this.rows, batch, firstRow);
   }
 
   /** Empties the columns and keeps their memory. */

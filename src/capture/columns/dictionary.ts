@@ -1,7 +1,7 @@
 // A block's dictionary of names that repeat: events, property keys, types of groups; each once.
 
 import { ByteColumn, writeLowCardinality } from "../../storage/native/native.ts";
-import { type Offsets, writeLowCardinalityArrays } from "../../storage/native/native_arrays.ts";
+import { type ArrayOffsets, writeLowCardinalityArrays } from "../../storage/native/native_arrays.ts";
 import { keysMax } from "../wasm/layout.ts";
 
 /** Names that were numbered elsewhere, at most keysMax of them. */
@@ -61,7 +61,7 @@ export class Dictionary {
     writeLowCardinality(out, this.#keys.filled(), this.#count, this.#indexes, rows);
   }
 
-  encodeArrays(out: ByteColumn, offsets: Offsets): void {
+  encodeArrays(out: ByteColumn, offsets: ArrayOffsets): void {
     writeLowCardinalityArrays(out, offsets, this.#keys.filled(), this.#count, this.#indexes);
   }
 

@@ -2,7 +2,7 @@
 // events without cost nothing. Never looks into a value.
 
 import { ByteColumn, writeColumnHead } from "../../storage/native/native.ts";
-import { Offsets } from "../../storage/native/native_arrays.ts";
+import { ArrayOffsets } from "../../storage/native/native_arrays.ts";
 import { Dictionary } from "./dictionary.ts";
 import { layout } from "../wasm/layout.ts";
 import type { Row } from "../event/row.ts";
@@ -11,11 +11,11 @@ import type { ColumnBatch } from "../wasm/scan_arena.ts";
 export class IdentityColumns {
   #used = false;
   readonly #mode = new ByteColumn();
-  readonly #changes = new Offsets();
+  readonly #changes = new ArrayOffsets();
   readonly #keys = new Dictionary();
   readonly #ops = new ByteColumn();
   readonly #values = new ByteColumn();
-  readonly #groups = new Offsets();
+  readonly #groups = new ArrayOffsets();
   readonly #groupTypes = new Dictionary();
   readonly #groupKeys = new ByteColumn();
 
@@ -87,7 +87,7 @@ export class IdentityColumns {
     out.raw(this.#mode.bytes, 0, this.#mode.length);
     writeColumnHead(out, "pk", "Array(LowCardinality(String))");
     this.#keys.encodeArrays(out, this.#changes);
-    const arrays = (name: string, type: string, offsets: Offsets, items: ByteColumn) => {
+    const arrays = (name: string, type: string, offsets: ArrayOffsets, items: ByteColumn) => {
       writeColumnHead(out, name, type);
       offsets.encode(out);
       out.raw(items.bytes, 0, items.length);

@@ -1,4 +1,4 @@
-// Bounds of recordings as they are captured, with their units and reasons.
+// Limits of capturing recordings.
 
 export const recordingLimits = {
   /**
@@ -14,6 +14,6 @@ export const recordingLimits = {
   snapshotTextBytesMax: 65_536,
   /** The name of the recorder (web, mobile), in characters. */
   snapshotSourceCharsMax: 32,
-  /** Characters of a recording's first address that are kept; PostHog's number. */
+  /** Characters of a recording's first address; PostHog's number. */
   startUrlCharsMax: 512,
 };

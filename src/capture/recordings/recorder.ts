@@ -26,7 +26,7 @@ export interface RecorderOptions extends SnapshotSending {
 }
 
 export class Recorder {
-  /** Snapshots taken. */
+  /** Number of snapshots taken. */
   taken = 0;
   /** True when some were ignored because the project records no sessions: their sender may stop. */
   unwanted = false;

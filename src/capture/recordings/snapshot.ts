@@ -10,7 +10,7 @@ import type { Reason } from "../event/outcome.ts";
 import { type Row, emptyRow, uuidFromText } from "../event/row.ts";
 import type { ByteRange } from "../scan/byte_range.ts";
 import type { EventIndex } from "../scan/event_index.ts";
-import { type SnapshotFacts, textAt } from "./snapshot_facts.ts";
+import { type SnapshotFacts, textAt, type ValueRange } from "./snapshot_facts.ts";
 import { SnapshotWalker } from "./snapshot_walker.ts";
 
 /** A chunk of a recording. Its timestamp is its arrival, which decides the partition. */
@@ -24,7 +24,7 @@ export interface SnapshotRow {
   /** The recorder's name; by default `web`. */
   source: string;
   facts: SnapshotFacts;
-  /** JSON text of an rrweb event or an array of them. */
+  /** JSON text of one rrweb event or an array of them. */
   data: ByteRange;
   /** Whether the row owns the bytes of `data`; otherwise they are the body's. */
   own: boolean;
@@ -112,7 +112,7 @@ export class SnapshotReading {
   #judge(): void {
     const { bytes } = this.#index;
     const { sessionId, windowId, source, data, facts } = this.#walk;
-    const textOf = (place: { from: number; to: number }) => (place.to === 0 ? "" : textAt(bytes, place));
+    const textOf = (range: ValueRange) => (range.to === 0 ? "" : textAt(bytes, range));
     const session_id = textOf(sessionId);
     if (session_id === "" || session_id.length > limits.sessionIdCharsMax) {
       this.outcome = "missing_session_id";

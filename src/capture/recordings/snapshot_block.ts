@@ -1,7 +1,7 @@
 // Chunks of recordings as columns, until they are sealed into a frame.
 
 import { captureLimits } from "../limits.ts";
-import { ByteColumn, writeBlockHead, writeColumnHead } from "../../storage/native/native.ts";
+import { ByteColumn, writeBlockHead, writeColumnHead, writeRowKeys } from "../../storage/native/native.ts";
 import { Pieces } from "../../storage/native/native_pieces.ts";
 import type { LaneBlock } from "../journal/lane_block.ts";
 import type { SnapshotRow } from "./snapshot.ts";
@@ -83,10 +83,7 @@ export class SnapshotBlock implements LaneBlock<SnapshotRow> {
       if (name === "data") for (const piece of this.#data.list()) out.raw(piece);
       else out.raw(this.#columns[name].bytes, 0, this.#columns[name].length);
     }
-    writeColumnHead(out, "_batch", "UInt64");
-    for (let row = 0; row < this.rows; row++) out.u64(batch);
-    writeColumnHead(out, "_row", "UInt32");
-    for (let row = 0; row < this.rows; row++) out.u32(firstRow + row);
+    writeRowKeys(out, this.rows, batch, firstRow);
   }
 
   clear(): void {

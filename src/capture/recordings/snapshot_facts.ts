@@ -37,14 +37,14 @@ const mediaInteraction = 7;
 const drag = 12;
 const mouseSources = new Set([mouseMove, mouseInteraction, scroll, touchMove]);
 const activeSources = new Set([...mouseSources, viewportResize, input, mediaInteraction, drag]);
-/** rrweb's mouse interactions that are clicks: click, context menu, double click, touch end. */
+/** rrweb's mouse interactions that count as clicks: click, context menu, double click, and touch end. */
 const clickTypes = new Set([2, 3, 4, 9]);
 
-/** rrweb did not exist before this. */
+/** Earlier times are invalid: rrweb did not exist. */
 const earliestMillis = Date.UTC(2015, 0, 1);
 
-/** A raw value as [from, to) of the body; to = 0 means absent. */
-export interface TextPlace {
+/** A raw value as [from, to) of the body; to = 0 when it is absent. */
+export interface ValueRange {
   from: number;
   to: number;
 }
@@ -56,12 +56,12 @@ export interface OpenEvent {
   hasData: boolean;
   source: number;
   dataType: number;
-  readonly href: TextPlace;
-  readonly plugin: TextPlace;
-  readonly level: TextPlace;
+  readonly href: ValueRange;
+  readonly plugin: ValueRange;
+  readonly level: ValueRange;
 }
 
-export class FactsBook {
+export class FactsCollector {
   readonly facts: SnapshotFacts = {
     events: 0,
     first: Number.NaN,
@@ -121,7 +121,7 @@ export class FactsBook {
     event.level.to = 0;
   }
 
-  /** Counts the open event. */
+  /** Ends the event, and counts it. */
   close(): void {
     const { facts, event } = this;
     const at = event.timestamp;
@@ -185,8 +185,8 @@ function oddNumber(bytes: Uint8Array, from: number, to: number): number {
   return Number(decoder.decode(bytes.subarray(from, to)));
 }
 
-/** A raw value as a text; empty when it is none, or too long. */
-export function textAt(bytes: Uint8Array, { from, to }: TextPlace): string {
+/** A raw value as a text; empty when it is not one, or longer than `snapshotTextBytesMax`. */
+export function textAt(bytes: Uint8Array, { from, to }: ValueRange): string {
   if (bytes[from] !== 0x22 || to - from > recordingLimits.snapshotTextBytesMax) return "";
   for (let at = from + 1; at < to - 1; at++) {
     if (bytes[at] === 0x5c) return JSON.parse(decoder.decode(bytes.subarray(from, to))) as string;

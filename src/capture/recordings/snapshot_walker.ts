@@ -1,9 +1,9 @@
 // Walks through a snapshot's properties in slices: one pass that finds the session, the recording's events and facts
 // about them. It builds no objects. The scan has checked the bytes, and most of them are skipped.
 
-import { bytesOf } from "../../core/bytes.ts";
+import { bytesOf, isTextAt } from "../../core/bytes.ts";
 import { JsonSkipper, pastGap } from "../../core/json/json_skipper.ts";
-import { FactsBook, type TextPlace, type SnapshotFacts, numberAt } from "./snapshot_facts.ts";
+import { FactsCollector, type ValueRange, type SnapshotFacts, numberAt } from "./snapshot_facts.ts";
 
 /** Levels: the snapshot's properties, the array of events, an event, its data, the data's payload. */
 const inPiece = 0;
@@ -18,7 +18,7 @@ const inKey = 1;
 const atValue = 2;
 const inValue = 3;
 
-/** Members that matter. */
+/** Members that are read. */
 const which = {
   none: 0,
   session_id: 1,
@@ -60,20 +60,20 @@ const known: readonly Known[] = [
 ];
 
 export class SnapshotWalker {
-  readonly sessionId: TextPlace = { from: 0, to: 0 };
-  readonly windowId: TextPlace = { from: 0, to: 0 };
-  readonly source: TextPlace = { from: 0, to: 0 };
-  /** The recording's events; of several members, the last. */
-  readonly data: TextPlace = { from: 0, to: 0 };
+  readonly sessionId: ValueRange = { from: 0, to: 0 };
+  readonly windowId: ValueRange = { from: 0, to: 0 };
+  readonly source: ValueRange = { from: 0, to: 0 };
+  /** The recording's events as sent; of several such members the last counts. */
+  readonly data: ValueRange = { from: 0, to: 0 };
   readonly #skipper = new JsonSkipper();
-  readonly #book = new FactsBook();
+  readonly #collector = new FactsCollector();
   #bytes: Uint8Array = new Uint8Array(0);
   #latest = 0;
   #at = 0;
   #level: number = inPiece;
   #next: number = atNext;
   #key: number = which.none;
-  /** Where the open key or value begins. */
+  /** Start of the current key or value. */
   #from = 0;
   /** Whether the data is one event, without an array around it. */
   #single = false;
@@ -82,7 +82,7 @@ export class SnapshotWalker {
   open(bytes: Uint8Array, from: number, latest: number): void {
     this.#bytes = bytes;
     this.#latest = latest;
-    this.#book.clear(bytes, latest);
+    this.#collector.clear(bytes, latest);
     this.sessionId.to = 0;
     this.windowId.to = 0;
     this.source.to = 0;
@@ -93,7 +93,7 @@ export class SnapshotWalker {
   }
 
   get facts(): SnapshotFacts {
-    return this.#book.facts;
+    return this.#collector.facts;
   }
 
   /** Reads about `bytesMax` further bytes; returns true at the end of the object. */
@@ -137,12 +137,7 @@ export class SnapshotWalker {
   }
 
   #keyNamed(from: number, to: number): number {
-    const bytes = this.#bytes;
-    next: for (const [name, one] of known[this.#level]!) {
-      if (name.length !== to - from) continue;
-      for (let i = 0; i < name.length; i++) if (bytes[from + i] !== name[i]) continue next;
-      return one;
-    }
+    for (const [name, one] of known[this.#level]!) if (isTextAt(this.#bytes, from, to, name)) return one;
     return which.none;
   }
 
@@ -165,25 +160,25 @@ export class SnapshotWalker {
     if (this.#level === inItems) {
       this.#key = which.none;
       if (!isObject) return inPiece;
-      this.#book.open();
+      this.#collector.open();
       return inEvent;
     }
     if (this.#key === which.data) return this.#insideData(isObject, first === 0x5b);
     if (!isObject) return inPiece;
     if (this.#key === which.eventData) {
-      this.#book.openData();
+      this.#collector.openData();
       return inData;
     }
     if (this.#key !== which.payload) return inPiece;
-    this.#book.event.level.to = 0;
+    this.#collector.event.level.to = 0;
     return inPayload;
   }
 
   #insideData(isObject: boolean, isArray: boolean): number {
-    this.#book.clear(this.#bytes, this.#latest);
+    this.#collector.clear(this.#bytes, this.#latest);
     this.data.from = this.#at;
     this.#single = isObject;
-    if (isObject) this.#book.open();
+    if (isObject) this.#collector.open();
     return isObject ? inEvent : isArray ? inItems : inPiece;
   }
 
@@ -192,7 +187,7 @@ export class SnapshotWalker {
     this.#at++;
     const level = this.#level;
     if (level === inPiece) return true;
-    if (level === inEvent) this.#book.close();
+    if (level === inEvent) this.#collector.close();
     const ended = level === inItems || (level === inEvent && this.#single);
     if (ended) this.data.to = this.#at;
     this.#level = ended ? inPiece : level - 1;
@@ -201,7 +196,7 @@ export class SnapshotWalker {
 
   /** Notes the value that was skipped. */
   #note(from: number, to: number): void {
-    const { event } = this.#book;
+    const { event } = this.#collector;
     switch (this.#key) {
       case which.none:
         return;
@@ -235,7 +230,7 @@ export class SnapshotWalker {
   }
 }
 
-function put(place: TextPlace, from: number, to: number): void {
-  place.from = from;
-  place.to = to;
+function put(range: ValueRange, from: number, to: number): void {
+  range.from = from;
+  range.to = to;
 }

@@ -1,10 +1,10 @@
-// The v1 capture protocol: a batch whose key, clock and SDK stand in headers, and which is answered event by event. The
-// batch is written anew as one that /batch takes, and goes its way; nothing is kept here.
+// Answers POST requests of the v1 capture protocol: key, clock and SDK are in headers, and the reply has a result for
+// each event. The batch is translated to one for /batch, and goes through the same pipeline.
 
 import { bytesOf } from "../../core/bytes.ts";
 import { free } from "../../core/chunks.ts";
 import { yieldToEventLoop } from "../../core/clock.ts";
-import { Fault } from "../../core/fault.ts";
+import { Fault, type FaultCode } from "../../core/fault.ts";
 import { v1Limits } from "./limits.ts";
 import { ReceivedBody, indexBytesFor } from "../receive/received_body.ts";
 import type { UploadBounds } from "../receive/upload.ts";
@@ -16,16 +16,15 @@ import type { MemoryLease } from "../../work/memory_budget.ts";
 import { type AnswerOptions, captureRefusal } from "../receive/single_event_request.ts";
 import type { ArenaPool } from "../receive/arena_pool.ts";
 import { readIso } from "../scan/timestamp.ts";
-import { v1Fields } from "./problem.ts";
 import { resultBytesMax, resultsText } from "./results.ts";
 import { Translation, type TranslationOptions, uuidChars } from "./translation.ts";
 
-/** SDKs send what language models do to the second one, in the same form. */
+/** SDKs send events of language models to the second path, in the same format. */
 export const v1Paths = ["/i/v1/analytics/events", "/i/v1/ai/events"];
 
 export interface V1Options extends AnswerOptions {
   bodyBytesMax: number;
-  /** The client's address, if it is known. */
+  /** The client's IP address, if it is known. */
   addressOf(request: Request): string | undefined;
   uploadBounds?: UploadBounds;
 }
@@ -38,7 +37,7 @@ export interface V1Context {
 
 const noQuery = new URLSearchParams();
 
-/** Answers one POST. */
+/** Answers one POST request. */
 export async function answerV1(request: Request, context: V1Context): Promise<Response> {
   const { options, arenas } = context;
   const started = options.clock.elapsed();
@@ -60,7 +59,24 @@ export async function answerV1(request: Request, context: V1Context): Promise<Re
   return response;
 }
 
-/** A request's id is a uuid; it is sent back. */
+/** Codes that PostHog names differently. */
+const tags: Partial<Record<FaultCode, string>> = {
+  no_data: "empty_body",
+  invalid_payload: "request_parsing_error",
+  missing_api_key: "missing_authorization",
+  invalid_api_key: "invalid_api_token",
+  upload_timeout: "body_read_timeout",
+  unavailable: "service_unavailable",
+  journal_share_exceeded: "service_unavailable",
+  changes_share_exceeded: "service_unavailable",
+};
+
+/** Fields of a refusal beside those of every fault: PostHog's, which its SDKs show. */
+function v1Fields({ code, detail }: Fault): { error: string; error_description: string } {
+  return { error: tags[code] ?? code, error_description: detail };
+}
+
+/** A request's id is a uuid; the reply repeats it. */
 const requestIdCharsMax = 64;
 
 /** Takes the batch of a request in; returns its results. @throws Fault for one that is refused whole. */
@@ -97,7 +113,7 @@ async function assign(key: string, { keys }: V1Options, lease: MemoryLease): Pro
   lease.assign(keys.find(key) ?? (await keys.admit(key)));
 }
 
-/** Writes a body anew, and frees it. @throws Fault when it is no v1 batch. */
+/** Translates a body, and frees it. @throws Fault when it is not a v1 batch. */
 async function translated(
   body: ReceivedBody,
   options: TranslationOptions,
@@ -128,12 +144,12 @@ function checkBatch(index: EventIndex): void {
   }
   const [first] = index.ignored.list;
   if (first) {
-    const detail = `batch[${first.index}] is no object, and has no uuid: nothing of the batch is kept.`;
+    const detail = `batch[${first.index}] is not an object and has no uuid: nothing of the batch is kept.`;
     throw new Fault("missing_event_uuid", detail);
   }
 }
 
-/** The project key of the Authorization header. @throws Fault missing_api_key. */
+/** The project key in the Authorization header. @throws Fault missing_api_key. */
 function bearerOf({ headers }: Request): string {
   const sent = headers.get("authorization") ?? "";
   const key = sent.slice(0, scheme.length).toLowerCase() === scheme ? sent.slice(scheme.length).trim() : "";
@@ -144,7 +160,7 @@ function bearerOf({ headers }: Request): string {
 
 const scheme = "bearer ";
 
-/** `$lib` and `$lib_version` as PostHog-Sdk-Info names them (`name/version`), as JSON; empty when it does not. */
+/** `$lib` and `$lib_version` from the header PostHog-Sdk-Info (`name/version`), as JSON members; empty without it. */
 function sdkOf({ headers }: Request): string {
   const info = headers.get("posthog-sdk-info") ?? "";
   const slash = info.lastIndexOf("/");
@@ -153,7 +169,7 @@ function sdkOf({ headers }: Request): string {
   return `"$lib":${JSON.stringify(name)},"$lib_version":${JSON.stringify(version)}`;
 }
 
-/** When the client sent it by its own clock, in microseconds since 1970; NaN when it does not say. */
+/** When the client sent the request by its own clock, in microseconds since 1970; NaN when it does not say. */
 function sentAtOf({ headers }: Request): number {
   const text = bytesOf(headers.get("posthog-request-timestamp") ?? "");
   return readIso(text, 0, text.length);

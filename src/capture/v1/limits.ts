@@ -1,13 +1,13 @@
-// Bounds of the v1 capture protocol, with their units and reasons.
+// Limits of the v1 capture protocol.
 
 export const v1Limits = {
   /**
-   * Events of one request of the v1 protocol, since each has its own answer: 50,000 make one of 6 MB. Below
-   * ignoredListMax, so that every ignored one is listed. SDKs send 100 to 1,000.
+   * Events of one request: 50,000 make a reply of 6 MB, since each has its own result. Less than ignoredListMax, so
+   * that every ignored event is listed. SDKs send 100 to 1,000.
    */
   v1EventsMax: 50_000,
-  /** The same request after inflating, in bytes, as PostHog's: it is in memory twice for a moment. */
+  /** Bytes of a request after inflating; PostHog's number. The request is in memory twice for a moment. */
   v1InflatedBytesMax: 52_428_800,
-  /** PostHog-Sdk-Info, in characters, which goes into every event of the request; real ones have 20. */
+  /** Characters of PostHog-Sdk-Info, which is copied to every event of the request; real ones have 20. */
   sdkInfoCharsMax: 200,
 };

@@ -1,6 +1,6 @@
-// The `options` of a v1 event, as the properties they stand for. Knows which there are, and what each may look like.
+// The `options` of a v1 event, and the properties that they become.
 
-/** Options by name, the property that each stands for, and what it must be. */
+/** The property and the reader of each option. */
 const known = {
   cookieless_mode: ["$cookieless_mode", flagOf],
   disable_skew_correction: ["$ignore_sent_at", flagOf],
@@ -8,15 +8,15 @@ const known = {
   process_person_profile: ["$process_person_profile", flagOf],
 } as const;
 
-/** A property that an option stands for, and its JSON. */
+/** A property that an option becomes, with its value as JSON. */
 export type OptionProperty = readonly [name: (typeof known)[keyof typeof known][0], json: string];
 
 const none: readonly OptionProperty[] = [];
 
 /**
- * The properties that the raw JSON of options at [from, to) stands for, each with its JSON. Options that are not known
- * count for nothing. Undefined when they are no object, or one of them is not what it must be: then nobody can tell
- * what was wanted of the event.
+ * The properties that the options at [from, to) become; the bytes are raw JSON. Unknown options are skipped. Undefined
+ * when the options are not an object, or one has an invalid value: the event is then refused, since its sender's
+ * intent is unknown.
  */
 export function readOptions(source: Buffer, from: number, to: number): readonly OptionProperty[] | undefined {
   if (to - from <= 2) return to === 0 || source[from] === 0x7b ? none : undefined;
@@ -34,7 +34,7 @@ export function readOptions(source: Buffer, from: number, to: number): readonly 
   return read;
 }
 
-/** As PostHog reads it: also numbers, and the words and digits for it. */
+/** A flag as PostHog reads it: a boolean, a number, or a text for one. */
 function flagOf(value: unknown): string | undefined {
   if (typeof value === "boolean") return String(value);
   if (typeof value === "number") return String(value !== 0);
@@ -43,7 +43,7 @@ function flagOf(value: unknown): string | undefined {
   return word === "false" || word === "0" ? "false" : undefined;
 }
 
-/** A text, or a whole number as one. */
+/** A text, or a whole number as a text. */
 function textOf(value: unknown): string | undefined {
   if (Number.isSafeInteger(value)) return `"${String(value)}"`;
   return typeof value === "string" ? JSON.stringify(value) : undefined;

@@ -1,4 +1,4 @@
-// What the sender of a v1 batch is answered: one result for each event, under its uuid as it was written.
+// The reply to a v1 batch: one result for each event, by its uuid as it was sent.
 
 import { yieldToEventLoop } from "../../core/clock.ts";
 import { captureLimits } from "../limits.ts";
@@ -6,17 +6,18 @@ import type { Reason, Warning } from "../event/outcome.ts";
 import { uuidChars } from "./translation.ts";
 
 export interface Fates {
-  /** The uuids as they were written, 36 bytes each, in the order of the batch. */
+  /** The uuids as they were sent, 36 bytes each, in the order of the batch. */
   uuids: Uint8Array;
-  /** Why events were not taken, by their place in the batch. */
+  /** Reasons of ignored events, by index in the batch. */
   ignored: ReadonlyMap<number, Reason>;
-  /** The first thing that is odd about events that were taken. */
+  /** The first warning of each accepted event that has one, by index in the batch. */
   warned: ReadonlyMap<number, Warning>;
 }
 
 /**
- * `{"results": {"<uuid>": {"result": "ok" | "warning" | "drop", "details"?: "<reason>"}}}` as text; others get their
- * turn between slices. An event that may be sent again never shows here: where one cannot be kept now, all are refused.
+ * `{"results": {"<uuid>": {"result": "ok", "details"?: "<reason>"}}}` as text; a result is ok, warning or drop. Yields
+ * to the event loop between slices. No result asks for a retry: if an event cannot be stored now, the request is
+ * refused.
  */
 export async function resultsText({ uuids, ignored, warned }: Fates): Promise<string> {
   const source = Buffer.from(uuids.buffer, uuids.byteOffset, uuids.length);
@@ -39,5 +40,5 @@ function resultOf(reason: Reason | undefined, warning: Warning | undefined): str
   return warning ? `{"result":"warning","details":"${warning}"}` : '{"result":"ok"}';
 }
 
-/** What one result takes at the most, in bytes: names of reasons and warnings have 60 characters at the most. */
+/** Bytes of one result at most: names of reasons and warnings have up to 60 characters. */
 export const resultBytesMax = 160;

@@ -1,10 +1,9 @@
-// Members put at the end of raw JSON objects, in place of those of the same name in them. All else of an object stays
-// byte for byte.
+// Appends members to raw JSON objects, and removes earlier members of the same names. Other bytes stay unchanged.
 
 import { bytesOf } from "../../core/bytes.ts";
 import { Members } from "../../core/json/json_skipper.ts";
 
-/** Every name that may be put into an object. */
+/** Names of members that may be appended. */
 const names = [
   "$lib",
   "$lib_version",
@@ -21,7 +20,7 @@ const keyOf = new Map(names.map((name) => [name, bytesOf(`"${name}":`)]));
 const quoted = names.map((name) => `"${name}"`);
 const nameBytesMax = Math.max(...names.map(({ length }) => length));
 
-/** One member to put; its value lies in `from` at [start, end). */
+/** A member to append; its value is `from` at [start, end). */
 interface Put {
   name: Name;
   from: Buffer;
@@ -34,36 +33,42 @@ export class Splice {
   readonly #always: Uint8Array;
   readonly #alwaysNames: readonly string[];
   readonly #puts: Put[] = [];
-  /** Some of the names stand where the next objects lie: SDKs take them out, so that nearly always none does. */
+  /**
+   * Whether one of the names occurs in the slice of `look()`. SDKs do not send them as properties, so it is nearly
+   * always false.
+   */
   #mayHave = true;
 
-  /** `source`: where the objects lie. `always`: members that are put into each, as JSON without brackets. */
+  /**
+   * @param source holds the objects.
+   * @param always members appended to each object, as JSON without braces.
+   */
   constructor(source: Buffer, always: string) {
     this.#source = source;
     this.#always = bytesOf(always);
     this.#alwaysNames = Object.keys(JSON.parse(`{${always}}`) as object);
   }
 
-  /** The next objects lie at [from, to). */
+  /** Searches the bytes [from, to), which hold the next objects, for the names. */
   look(from: number, to: number): void {
-    const stretch = this.#source.subarray(from, to);
-    this.#mayHave = quoted.some((name) => stretch.includes(name));
+    const slice = this.#source.subarray(from, to);
+    this.#mayHave = quoted.some((name) => slice.includes(name));
   }
 
-  /** Puts a member into the next object, besides those that go into each. */
+  /** Appends a member to the next object. */
   add(name: Name, json: string): void {
     const from = Buffer.from(json);
     this.#puts.push({ name, from, start: 0, end: from.length });
   }
 
-  /** The same for a value that lies in the source. */
+  /** Appends a member whose value is in the source to the next object. */
   addRaw(name: Name, start: number, end: number): void {
     this.#puts.push({ name, from: this.#source, start, end });
   }
 
   /**
-   * Writes the raw value at [from, to) with the members at its end, where to = 0 and null stand for an empty object;
-   * anything else than an object is written as it is. Returns where it ends in `out`.
+   * Writes the raw value at [from, to) with the members appended; to = 0 and null count as an empty object, and a
+   * value that is not an object is copied unchanged. Returns the end in `out`.
    */
   write(from: number, to: number, out: Buffer, at: number): number {
     const source = this.#source;
@@ -92,7 +97,9 @@ export class Splice {
     return end;
   }
 
-  /** Copies an object up to its closing bracket, but for members that are put anew; returns where it ends. */
+  /**
+   * Copies an object without its closing brace and without members that are appended anew; returns the end in `out`.
+   */
   #copyObject(from: number, to: number, out: Buffer, at: number): number {
     if (!this.#mayHave) return at + this.#source.copy(out, at, from, to - 1);
     const source = this.#source;
@@ -114,7 +121,7 @@ export class Splice {
   }
 }
 
-/** Nothing but an object's opening bracket and white space. */
+/** Whether the bytes are an opening brace and white space only. */
 function isOpening(bytes: Uint8Array, from: number, to: number): boolean {
   let at = to - 1;
   while (at > from && bytes[at]! <= 0x20) at--;

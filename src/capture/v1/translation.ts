@@ -1,5 +1,5 @@
-// A batch of the v1 protocol, written anew as the body that /batch takes: what it says beside an event's properties
-// goes into them. Works in slices on what the scan has indexed; judges nothing of an event but its options.
+// Translates a v1 batch to a body for /batch: v1 members of an event, such as options, become properties. It works in
+// slices on the index of the scan, and checks uuids, sizes and options only.
 
 import { bytesOf } from "../../core/bytes.ts";
 import { Fault } from "../../core/fault.ts";
@@ -14,12 +14,12 @@ import type { EventIndex } from "../scan/event_index.ts";
 import { type OptionProperty, readOptions } from "./options.ts";
 import { Splice } from "./splice.ts";
 
-/** Members of an event that stand in its properties elsewhere. */
+/** Members of a v1 event that become properties, with their slots in #ranges. */
 const beside = { session_id: 0, window_id: 2, options: 4 } as const;
 const besideKeys = knownKeys(beside);
 const texts = ["session_id", "window_id"] as const;
 
-/** Members that /batch reads where they are. */
+/** Members that /batch reads in the same place. */
 const carried: readonly (readonly [place: number, text: Uint8Array])[] = [
   [field.event, bytesOf(',"event":')],
   [field.distinct_id, bytesOf(',"distinct_id":')],
@@ -32,20 +32,20 @@ const uuidText = bytesOf('{"uuid":');
 const propertiesText = bytesOf(',"properties":');
 const nothing = bytesOf("null");
 
-/** Bytes written for each event beside its own: the names above, and those of the options with their values. */
+/** Bytes written for each event beside its own: the names above, and option properties with values. */
 const writtenBytesMax = 512;
 
 export interface TranslationOptions {
   /** The project API key. */
   key: string;
-  /** Members that go into every event's properties, as JSON without brackets; may be empty. */
+  /** Members appended to the properties of every event, as JSON without braces; may be empty. */
   sdk: string;
 }
 
 export class Translation {
-  /** The uuids as they were written, 36 bytes each, in the order of the batch. */
+  /** The uuids as they were sent, 36 bytes each, in the order of the batch. */
   readonly uuids: Uint8Array;
-  /** Events that stand for nothing in what is written, and why, by their place in the batch. */
+  /** Reasons of refused events, by index in the batch; the new body has null in their place. */
   readonly refused = new Map<number, Reason>();
   readonly #index: EventIndex;
   readonly #source: Buffer;
@@ -76,13 +76,13 @@ export class Translation {
     return index.bytes.length + index.count * perEvent + key.length * 6 + writtenBytesMax;
   }
 
-  /** The new body, once it is through. */
+  /** The new body, once advance() has returned true. */
   get body(): Buffer {
     return this.#out.subarray(0, this.#length);
   }
 
   /**
-   * Translates a slice; true when the batch is through.
+   * Translates a slice; true when the batch is complete.
    * @throws Fault missing_event_uuid, invalid_event_uuid, duplicate_event_uuid.
    */
   advance(): boolean {
@@ -100,7 +100,7 @@ export class Translation {
     return true;
   }
 
-  /** Where the slice ends that begins with the next event; looks at its bytes. */
+  /** The end of the slice that begins with the next event. Its bytes are searched for names of appended members. */
   #sliceEnd(): number {
     const { entries, count } = this.#index;
     const from = entries[this.#next * entryLength + field.item]!;
@@ -121,13 +121,16 @@ export class Translation {
     if (to === 0 || isEmpty || bytes[from] === 0x6e)
       throw new Fault("missing_event_uuid", `${place} has no uuid: nothing of the batch is kept.`);
     if (bytes[from] !== 0x22 || !uuidFromText(bytes, from + 1, to - 1, this.#uuid))
-      throw new Fault("invalid_event_uuid", `The uuid of ${place} is no UUID: nothing of the batch is kept.`);
+      throw new Fault(
+        "invalid_event_uuid",
+        `The uuid of ${place} is not a UUID: nothing of the batch is kept.`,
+      );
     this.#source.copy(this.uuids, this.#next * uuidChars, from + 1, to - 1);
     const value = this.#source.toString("latin1", from + 1, to - 1).toLowerCase();
     if (this.#seen.size === this.#seen.add(value).size)
       throw new Fault(
         "duplicate_event_uuid",
-        `The uuid of ${place} is another's too: nothing of the batch is kept.`,
+        `The uuid of ${place} occurs twice: nothing of the batch is kept.`,
       );
   }
 
@@ -165,7 +168,7 @@ export class Translation {
     this.#length = splice.write(from, to, this.#out, this.#length);
   }
 
-  /** Notes where the members of an item lie that /batch does not know; its properties are passed over. */
+  /** Finds the members that /batch does not know, and stores their ranges. The properties are skipped. */
   #look(item: number, propertiesFrom: number, propertiesTo: number): void {
     const { bytes } = this.#index;
     this.#ranges.fill(0);
@@ -178,7 +181,7 @@ export class Translation {
     }
   }
 
-  /** Writes a member of an entry, if it has it. */
+  /** Writes a member of an entry, if the entry has it. */
   #member(text: Uint8Array, place: number): void {
     const { entries } = this.#index;
     const [from, to] = [entries[place]!, entries[place + 1]!];

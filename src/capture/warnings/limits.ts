@@ -1,4 +1,4 @@
-// Bounds of ingestion warnings and spikes, with their units and reasons.
+// Limits of ingestion warnings and spikes.
 
 export const warningLimits = {
   /** Characters of an SDK's own warning, which names the page it comes from. */

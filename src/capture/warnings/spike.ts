@@ -9,7 +9,7 @@ export interface Spike {
   /** The beginning of its first minute, and of the minute after its last; in milliseconds since 1970. */
   start: number;
   end: number | undefined;
-  /** Events in its busiest minute so far. */
+  /** Events of its busiest minute so far. */
   peak: number;
   /** Mean events a minute in the hour before it, or since the project's first event if that is later. */
   baseline: number;
@@ -39,7 +39,7 @@ export class SpikeWatch {
   /** False until the hour before the start is seeded: events are counted, and no spike is found. */
   armed = false;
 
-  /** Counts `events` of a project at `now` (ms); returns the spike that begins with them, if one does. */
+  /** Counts `events` of a project at `now` (ms); returns the spike that starts with them, if one does. */
   count(project_id: number, events: number, now: number): Spike | undefined {
     this.#advance(now);
     const watched = this.#watch(project_id);
@@ -79,7 +79,7 @@ export class SpikeWatch {
     return this.#ended.splice(0);
   }
 
-  /** How many projects are watched. */
+  /** Number of projects watched. */
   get size(): number {
     return this.#projects.size;
   }

@@ -1,11 +1,11 @@
 // A warning as a row, and rows of warnings as columns until they are sealed into a frame.
 
-import { ByteColumn, writeBlockHead, writeColumnHead } from "../../storage/native/native.ts";
+import { ByteColumn, writeBlockHead, writeColumnHead, writeRowKeys } from "../../storage/native/native.ts";
 import type { LaneBlock } from "../journal/lane_block.ts";
 
 export interface WarningRow {
   project_id: number;
-  /** A Reason, a Warning, or a kind of spike. */
+  /** A Reason, a Warning, or a type of spike. */
   type: string;
   /** JSON text of an object. */
   details: string;
@@ -42,8 +42,8 @@ export class WarningBlock implements LaneBlock<WarningRow> {
 
   append(row: WarningRow): number {
     const before = this.#bytes();
-    if (this.rows === 0) this.oldest = row.timestamp;
     const columns = this.#columns;
+    if (this.rows === 0) this.oldest = row.timestamp;
     columns.project_id.u32(row.project_id);
     for (const name of ["type", "details", "event", "distinct_id"] as const) columns[name].text(row[name]);
     columns.count.u64(BigInt(row.count));
@@ -58,10 +58,7 @@ export class WarningBlock implements LaneBlock<WarningRow> {
       writeColumnHead(out, name, columnTypes[name]);
       out.raw(this.#columns[name].bytes, 0, this.#columns[name].length);
     }
-    writeColumnHead(out, "_batch", "UInt64");
-    out.u64Repeated(batch, this.rows);
-    writeColumnHead(out, "_row", "UInt32");
-    for (let row = 0; row < this.rows; row++) out.u32(firstRow + row);
+    writeRowKeys(out, this.rows, batch, firstRow);
   }
 
   clear(): void {

@@ -10,29 +10,29 @@ import type { Lane } from "../journal/lane.ts";
 import type { Outcomes, Reason, Warning } from "../event/outcome.ts";
 import type { Repaired } from "../decode/repair.ts";
 import { type Spike, SpikeWatch } from "./spike.ts";
-import { type Admitting, WarningQuota, type Unlisted, minuteMicros } from "./warning_quota.ts";
+import { type WarningLimiter, WarningQuota, type Unlisted, minuteMicros } from "./warning_quota.ts";
 import type { WarningRow } from "./warning.ts";
 
 export interface WarningBookOptions {
   lane: Lane<WarningRow>;
-  /** Counts a spike that began. */
+  /** Counts a spike in the metrics. */
   spiked(): void;
-  /** In a worker: worker 1, which counts for all. */
-  shared?: Sharing;
+  /** The process that counts for several, including this one; without it, this process counts alone. */
+  shared?: SharedBook;
   clock: Clock;
   log: Log;
 }
 
-/** What one process counts for several. */
-export interface Sharing extends Admitting {
+/** The part of the book that one process keeps for all. */
+export interface SharedBook extends WarningLimiter {
   /** Counts live events that were accepted. */
   count(project_id: number, events: number): void;
 }
 
-/** What a request leaves to warn about. */
-export interface RequestWarnings {
+/** The outcomes of one answered request. */
+export interface RequestOutcomes {
   project_id: number;
-  /** The body that the outcomes' entries point into. */
+  /** The body that entries of the outcomes point into. */
   bytes: Uint8Array;
   ignored: Outcomes<Reason>;
   warned: Outcomes<Warning>;
@@ -43,7 +43,7 @@ export interface RequestWarnings {
 export class WarningBook {
   readonly #options: WarningBookOptions;
   readonly #own = new WarningQuota();
-  readonly #quota: Admitting;
+  readonly #quota: WarningLimiter;
   readonly #spikes = new SpikeWatch();
 
   constructor(options: WarningBookOptions) {
@@ -52,10 +52,10 @@ export class WarningBook {
   }
 
   /**
-   * Lists the first examples of each type and counts the rest. Resolves when the listed ones are on disk, or could not
-   * be written, which the lane logs.
+   * Lists the first examples of each type, and counts the rest. Resolves when the listed ones are on disk, or the
+   * journal has logged its failure; metrics count the events in either case.
    */
-  async note({ project_id, bytes, ignored, warned, repaired }: RequestWarnings): Promise<void> {
+  async note({ project_id, bytes, ignored, warned, repaired }: RequestOutcomes): Promise<void> {
     if (ignored.total + warned.total === 0) return;
     const now = this.#options.clock.now() * 1000;
     const listing: (number | Promise<number>)[] = [];
@@ -149,7 +149,7 @@ export class WarningBook {
         event: "",
         distinct_id: "",
         count,
-        // The minute's last moment, so that it is found by the minute's own bounds.
+        // The minute's last microsecond, so that a query for the minute finds it.
         timestamp: (minute + 1) * minuteMicros - 1,
       });
     }
@@ -166,8 +166,8 @@ export class WarningBook {
   #spike(type: "spike_detected" | "spike_ended", spike: Spike, at: number): void {
     const { project_id, start, end, peak, baseline } = spike;
     const message =
-      `More than ${warningLimits.spikeFactor} times the usual live events of a minute, and more than ` +
-      `${warningLimits.spikeEventsMin}. All of them are kept.`;
+      `More than ${warningLimits.spikeFactor} times the usual number of live events in a minute, and more than ` +
+      `${warningLimits.spikeEventsMin}. All of them are stored.`;
     const ends = end === undefined ? null : isoOf(end);
     const details = JSON.stringify({ message, start: isoOf(start), end: ends, peak, baseline });
     this.#options.lane.append({

@@ -13,11 +13,11 @@ export interface Unlisted {
   count: number;
 }
 
-/** Decides how many warnings may be listed: this process, or one that does so for several. */
-export interface Admitting {
-  /** Counts warnings; returns how many of them may be listed one by one. `now` in microseconds. */
+/** Grants places for warnings: this process, or one that does so for several. */
+export interface WarningLimiter {
+  /** Counts `count` warnings; returns how many of them may be listed. `now` in microseconds. */
   admit(project_id: number, type: string, count: number, now: number): number | Promise<number>;
-  /** Removes and returns the counts of minutes other than that of `now` (microseconds); of all for Infinity. */
+  /** Removes and returns the counts of minutes other than that of `now` (microseconds); Infinity returns all. */
   take(now: number): Unlisted[];
 }
 
@@ -25,7 +25,7 @@ interface Entry extends Unlisted {
   listed: number;
 }
 
-export class WarningQuota implements Admitting {
+export class WarningQuota implements WarningLimiter {
   readonly #open = new Map<string, Entry>();
   #past: Unlisted[] = [];
 

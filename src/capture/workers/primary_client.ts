@@ -7,9 +7,9 @@ import type { Rpc } from "../../work/rpc.ts";
 import { CommitWaiters } from "../journal/commit_waiters.ts";
 import type { MergeRow, MergeTaker } from "../flush/merge_row.ts";
 import { type Unlisted, minuteMicros } from "../warnings/warning_quota.ts";
-import type { Sharing } from "../warnings/warning_book.ts";
+import type { SharedBook } from "../warnings/warning_book.ts";
 
-export class PrimaryClient implements Sharing {
+export class PrimaryClient implements SharedBook {
   readonly merges: MergeTaker;
   readonly #link: Rpc;
   /** Live events by project since the last message. */

@@ -4,7 +4,7 @@ import { existsSync, readdirSync } from "node:fs";
 import { workerLimits } from "./limits.ts";
 import { coresHere } from "../../core/machine.ts";
 import type { Log } from "../../core/log.ts";
-import type { Metrics, Readings } from "../../http/metrics/metrics.ts";
+import type { Metrics, MetricsRead } from "../../http/metrics/metrics.ts";
 import { type Ticking, every } from "../../work/tick.ts";
 import type { Answers } from "../../work/rpc.ts";
 import type { MergeRow } from "../flush/merge_row.ts";
@@ -82,7 +82,7 @@ export class WorkerPool {
     await Promise.all(this.#members.map((member) => member.gone()));
   }
 
-  async #read(): Promise<Readings[]> {
+  async #read(): Promise<MetricsRead[]> {
     return (await Promise.all(this.#members.map((member) => member.read()))).flat();
   }
 

@@ -6,7 +6,7 @@ import { fileURLToPath } from "node:url";
 import { sleep } from "../../core/clock.ts";
 import { limits } from "../../core/limits.ts";
 import { type Log, reasonOf } from "../../core/log.ts";
-import { type Readings, countedBy } from "../../http/metrics/metrics.ts";
+import { type MetricsRead, countedBy } from "../../http/metrics/metrics.ts";
 import { type Child, type ChildPlan, type ChildProcess, startChild } from "../../storage/embedded/child.ts";
 import { type Answers, type Rpc, openRpc } from "../../work/rpc.ts";
 import type { WorkerConfig } from "./worker_config.ts";
@@ -28,9 +28,9 @@ export class WorkerProcess {
   #child: Child | undefined;
   #stopping = false;
   /** Metrics of its earlier processes. */
-  #before: Readings = {};
+  #before: MetricsRead = {};
   /** The latest metrics of the current process, or the last one. */
-  #last: Readings = {};
+  #last: MetricsRead = {};
 
   constructor(options: WorkerProcessOptions) {
     this.#options = options;
@@ -54,9 +54,9 @@ export class WorkerProcess {
   }
 
   /** Its metrics. While the process is away, the last ones, with what it left in the journal. */
-  async read(): Promise<Readings[]> {
+  async read(): Promise<MetricsRead[]> {
     try {
-      if (this.#link) this.#last = (await this.#link.ask("metrics")) as Readings;
+      if (this.#link) this.#last = (await this.#link.ask("metrics")) as MetricsRead;
     } catch {
       // It has just died, or is busy: the last metrics are used.
     }
@@ -190,8 +190,8 @@ function leftBytes(folder: string): number {
   }
 }
 
-function pendingOf(events: number, bytes: number): Readings {
-  const gauge = (name: string, value: number): Readings => ({
+function pendingOf(events: number, bytes: number): MetricsRead {
+  const gauge = (name: string, value: number): MetricsRead => ({
     [name]: { kind: "gauge", lines: [[name, value]] },
   });
   return {

@@ -4,14 +4,14 @@
 import Type from "typebox";
 import { hoisted, modelNamed, type Models } from "./models.ts";
 import { operationIdOf } from "./names.ts";
-import { type JsonSchema, sampleOf } from "./sample.ts";
+import { type JsonSchema, exampleOf } from "./example.ts";
 
 export interface ApiDocument {
   openapi: string;
   info: { title: string; version: string; description?: string };
   servers?: { url: string }[];
   tags?: { name: string }[];
-  /** What every operation asks for that says nothing else. */
+  /** Security of operations that set none themselves. */
   security?: Record<string, string[]>[];
   paths: Record<string, Record<string, ApiOperation>>;
   components: Record<string, Record<string, unknown>>;
@@ -23,7 +23,7 @@ export interface ApiOperation {
   description?: string;
   tags?: string[];
   deprecated?: boolean;
-  /** Only where it is not what all others ask for. */
+  /** Only where it differs from the document's. */
   security?: Record<string, string[]>[];
   "x-required-scopes"?: string[];
   parameters?: { name: string; in: string; schema?: JsonSchema; required?: boolean; description?: string }[];
@@ -35,7 +35,7 @@ export type Content = Record<string, { schema?: JsonSchema; example?: unknown }>
 
 export type ApiReply = { $ref: string } | { description: string; content?: Content };
 
-/** How every refusal looks. */
+/** The model of every refusal. */
 const problemModel = Type.Object({
   type: Type.String(),
   code: Type.String({ description: "For programs." }),
@@ -45,50 +45,48 @@ const problemModel = Type.Object({
   }),
 });
 
-/** Replies that operations name by reference, by status: name, when, and `type code detail` of an example. */
+/** Shared replies by status: name, description, and `type code` of the example. */
 const refusals = {
-  400: [
-    "BadRequest",
-    "The request says something wrong; `attr` names the field.",
-    "validation_error required",
-  ],
-  401: ["Unauthenticated", "No API key, or one nobody has.", "authentication_error not_authenticated"],
+  400: ["BadRequest", "The request is invalid; `attr` names the field.", "validation_error required"],
+  401: ["Unauthenticated", "No API key, or an unknown one.", "authentication_error not_authenticated"],
   403: [
     "Forbidden",
-    "The key lacks the scope, or its user may not.",
+    "The key lacks the scope, or its user the right.",
     "authentication_error permission_denied",
   ],
-  404: ["NotFound", "There is no such thing, or not for this key.", "invalid_request not_found"],
+  404: ["NotFound", "It does not exist, or the key gives no access to it.", "invalid_request not_found"],
   413: [
     "TooLarge",
     "The body is as large as BODY_BYTES_MAX, or larger.",
     "invalid_request payload_too_large",
   ],
-  429: ["Throttled", "Too many requests; `Retry-After` says when to come back.", "throttled_error throttled"],
-  503: ["Unavailable", "Not now; `Retry-After` says when to come back.", "server_error unavailable"],
+  429: ["Throttled", "Too many requests; `Retry-After` says when to retry.", "throttled_error throttled"],
+  503: [
+    "Unavailable",
+    "Temporarily unavailable; `Retry-After` says when to retry.",
+    "server_error unavailable",
+  ],
 } as const;
 
-/** What a person reads in the examples of these. */
+/** Details of the examples. */
 const details: Record<string, string> = {
   required: "This field is required.",
   not_authenticated: "Authentication credentials were not provided.",
   permission_denied: "API key missing required scope 'project:read'",
   not_found: "Not found.",
-  payload_too_large: "The body is larger than it may be.",
+  payload_too_large: "The body is too large.",
   throttled: "Request was throttled. Expected available in 43 seconds.",
   unavailable: "The account store cannot be reached. Please retry.",
 };
 
 type Refusal = keyof typeof refusals;
 
-/** One entry of an operation's `responses`: a refusal, said in one place. */
+/** A reference to a shared refusal, for an operation's `responses`. */
 export function refusal(status: Refusal): { $ref: string } {
   return { $ref: `#/components/responses/${refusals[status][0]}` };
 }
 
-/**
- * Completes what the routes said of themselves into a whole OpenAPI 3.1 document. Changes what it is given.
- */
+/** Completes the routes' descriptions into an OpenAPI 3.1 document; changes `document`. */
 export function completeDocument(document: ApiDocument): ApiDocument {
   const models: Models = { Problem: JSON.parse(JSON.stringify(problemModel)) as JsonSchema };
   const operations = Object.entries(document.paths).flatMap(([path, methods]) =>
@@ -126,20 +124,20 @@ function problem([, text, types]: readonly [string, string, string]): ApiReply {
 function completeOperation(method: string, path: string, operation: ApiOperation): void {
   operation.operationId = operationIdOf(method, path, answersList(operation));
   for (const parameter of operation.parameters ?? []) {
-    const told = parameter.in === "path" ? homes[parameter.name] : undefined;
-    if (told !== undefined) parameter.description ??= told;
+    const text = parameter.in === "path" ? homes[parameter.name] : undefined;
+    if (text !== undefined) parameter.description ??= text;
   }
   const required = operation.security?.[0]?.["personal_api_key"];
   if (required) tellScopes(path, operation, required);
 }
 
-/** Which scopes a key needs, and how it is refused. */
+/** Describes the scopes that a key needs, and adds the refusals. */
 function tellScopes(path: string, operation: ApiOperation, required: string[]): void {
   const named = required.map((scope) => `\`${scope}\``).join(", ");
   const asked =
-    named === "" ? "Any personal API key will do." : `Scope${required.length > 1 ? "s" : ""}: ${named}.`;
+    named === "" ? "Any personal API key works." : `Scope${required.length > 1 ? "s" : ""}: ${named}.`;
   operation.description = [operation.description, asked].filter(Boolean).join("\n\n");
-  // The document says once that a key is needed.
+  // The document states the authentication once.
   delete operation.security;
   operation["x-required-scopes"] = required;
   const possible: Refusal[] = [401, 403, 429, 503];
@@ -153,7 +151,7 @@ const homes: Record<string, string> = {
   organization_id: "An organization's id, or `@current`: the one that the key's user chose last.",
 };
 
-/** Whether the parameter can be wrong. */
+/** Whether a value of the parameter may be invalid. */
 function isWanting({ in: place }: { in: string }): boolean {
   return place === "query";
 }
@@ -171,15 +169,15 @@ function answerOf({ responses }: ApiOperation): JsonSchema {
 
 function hoistModels(method: string, operation: ApiOperation, models: Models): void {
   for (const media of Object.values(operation.requestBody?.content ?? {})) {
-    media.example ??= sampleOf(media.schema ?? {});
+    media.example ??= exampleOf(media.schema ?? {});
     if (media.schema) asRequest(method, media.schema);
   }
   for (const media of mediaOf(operation)) if (media.schema) media.schema = hoisted(media.schema, models);
 }
 
 /**
- * A ThingRequest that changes a thing becomes a PatchedThing. Defaults are told in words alone: generated clients send
- * those of fields that nobody named, or want every such field to be named.
+ * Names a request's model by its method, and moves defaults into descriptions: generated clients would send default
+ * values of fields that the user did not set, or require those fields.
  */
 function asRequest(method: string, schema: JsonSchema): void {
   if (method === "patch" && schema.title !== undefined) {
@@ -189,14 +187,14 @@ function asRequest(method: string, schema: JsonSchema): void {
     const { default: value, description } = field;
     delete field.default;
     if (value === undefined || value === null || method === "patch") continue;
-    const told = `Unless told: \`${JSON.stringify(value)}\`.`;
-    field.description = [description, told].filter(Boolean).join(" ");
+    const text = `Default: \`${JSON.stringify(value)}\`.`;
+    field.description = [description, text].filter(Boolean).join(" ");
   }
 }
 
 function giveExamples(operation: ApiOperation, models: Models): void {
   for (const media of mediaOf(operation)) {
-    if (media.schema && !("example" in media)) media.example = sampleOf(media.schema, models);
+    if (media.schema && !("example" in media)) media.example = exampleOf(media.schema, models);
   }
 }
 

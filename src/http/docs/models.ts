@@ -1,26 +1,26 @@
 // Models of the API's description, each said once: a schema with a title is a component, and wherever it stands is a
 // reference to it.
 
-import type { JsonSchema } from "./sample.ts";
+import type { JsonSchema } from "./example.ts";
 
 export type Models = Record<string, JsonSchema>;
 
-/** Where a schema holds others, by how. */
+/** Keywords whose value is a schema, a list of schemas, or schemas by name. */
 const single = ["items", "additionalProperties"] as const;
 const listed = ["anyOf", "oneOf", "allOf"] as const;
 const named = ["properties", "patternProperties"] as const;
 
-/** What is said of a place, not of the model that stands there. */
+/** Keywords that belong to the use of a model, not to the model. */
 const ofPlace = ["readOnly", "default"] as const;
 
-/** A reference to the model of this name, which some route shows whole. */
+/** A reference to the model of this name, which some route must define. */
 export function modelNamed(name: string): { $ref: string } {
   return { $ref: `#/components/schemas/${name}` };
 }
 
 /**
- * The schema with a reference in the place of every model that has a title; those come into `models`.
- * @throws Error where two that differ have one title: one of them is to be renamed.
+ * The schema with every titled model replaced by a reference; the models are added to `models`.
+ * @throws Error when two different models have the same title.
  */
 export function hoisted(schema: JsonSchema, models: Models): JsonSchema {
   const { title, ...said } = schema;
@@ -32,7 +32,7 @@ export function hoisted(schema: JsonSchema, models: Models): JsonSchema {
   }
   const model = withInner(said, models);
   const known = models[title];
-  if (known && !Bun.deepEquals(known, model)) throw new Error(`two models are called ${title}`);
+  if (known && !Bun.deepEquals(known, model)) throw new Error(`two different models are titled ${title}`);
   models[title] = model;
   return place;
 }

@@ -8,7 +8,7 @@ const verbs: Record<string, string> = {
   delete: "destroy",
 };
 
-/** Where PostHog's words are not what the answer looks like, by the last word of the path. */
+/** Verbs where PostHog's differ from the form of the answer, by the last word of the path. */
 const reading: Record<string, string> = {
   logs: "retrieve",
   values: "retrieve",
@@ -16,13 +16,13 @@ const reading: Record<string, string> = {
   sharing: "list",
 };
 
-/** What is done with a project itself; whatever else lies below one is named without it. */
+/** Actions on a project itself; other paths below a project are named without it. */
 const ofProjects = new Set(["reset_token"]);
 
 /**
- * E.g. `batch_exports_runs_list` of GET /api/projects/{project_id}/batch_exports/{id}/runs/. The other homes of the
- * same come first: `environments_batch_exports_runs_list`.
- * @param isList whether it answers several things.
+ * For example `batch_exports_runs_list` for GET /api/projects/{project_id}/batch_exports/{id}/runs/. Ids of paths
+ * elsewhere begin with their home: `environments_batch_exports_runs_list`.
+ * @param isList whether the answer has several things.
  */
 export function operationIdOf(method: string, path: string, isList: boolean): string {
   const words = path

@@ -1,5 +1,4 @@
-// Whether the process lives, whether its parts answer, and what it has counted. Never says more of a failure
-// than its code: anybody may ask.
+// Health, readiness and metrics endpoints. A failure is shown as a short code only, since anybody may read it.
 
 import { createHash, timingSafeEqual } from "node:crypto";
 import { Elysia } from "elysia";
@@ -11,19 +10,19 @@ import { limits } from "../../core/limits.ts";
 import { type Log, reasonOf } from "../../core/log.ts";
 import type { Registry } from "./metrics.ts";
 
-/** Resolves when the part is well, throws when it is not. Held to `limits.healthMsMax`. */
+/** Resolves when the part works, rejects otherwise; limited to `limits.healthMsMax`. */
 export type HealthCheck = () => Promise<void>;
 
 export interface HealthOptions {
-  /** By the name each part has in the reply, in the order they are shown. */
+  /** The checks by the name that replies show, in that order. */
   checks: Readonly<Record<string, HealthCheck>>;
-  /** Every event that was taken before this moment, in ms, can be read. */
+  /** Every event accepted before this time, in ms since 1970, can be read. */
   storedUntil(): Promise<number>;
   /** What `/metrics` shows. */
   metrics(): string | Promise<string>;
-  /** What `/metrics` asks for as a bearer token; anybody may read it unless given. */
+  /** The bearer token that `/metrics` requires; undefined opens it to anybody. */
   metricsToken?: string | undefined;
-  /** Where readiness is shown among it, part by part. */
+  /** Where the readiness of each part is registered as a metric. */
   registry: Registry;
   clock: Clock;
   log: Log;
@@ -33,7 +32,7 @@ export interface HealthOptions {
 export interface PartHealth {
   part: string;
   ok: boolean;
-  /** A short code, when it is not. */
+  /** Why it is not ready: a code of at most 40 characters. */
   error?: string;
 }
 
@@ -47,7 +46,7 @@ export function healthRoutes(options: HealthOptions) {
   const look = async () => void Object.assign(known, { parts: await readiness(), at: clock.elapsed() });
   const shown = async (): Promise<string> => {
     const isOld = clock.elapsed() - known.at > httpLimits.readinessAgeMsMax;
-    // A part that hangs shows as it was, until its check is given up.
+    // A part that hangs shows its last state until its check times out.
     if (isOld) await withinMs(look(), httpLimits.readinessWaitMs).catch(() => {});
     return await metrics();
   };
@@ -75,8 +74,8 @@ export function healthRoutes(options: HealthOptions) {
 }
 
 /**
- * Tells how far reading is behind capturing: `{"stored_until": moment, "now": moment}`, or 503 where that is not known
- * just now. Those who ask within httpLimits.storedAgainMs share an answer, so that asking costs Postgres little.
+ * Answers `{"stored_until": time, "now": time}`, which shows how far reading lags behind capture, or 503 when it is
+ * not known. Requests within httpLimits.storedAgainMs share one answer, to spare Postgres.
  */
 function openStored(
   storedUntil: () => Promise<number>,
@@ -97,7 +96,7 @@ function openStored(
 }
 
 /**
- * Compares digests, so that neither the time taken nor the length tells anything of the token.
+ * Compares digests, so that the time taken tells nothing about the token.
  * @throws Fault not_authenticated, authentication_failed
  */
 function requireBearer(request: Request, token: string): void {
@@ -113,10 +112,7 @@ function digest(text: string): Buffer {
   return createHash("sha256").update(text).digest();
 }
 
-/**
- * Checks every part at once. Those who ask while a check runs share its answer, so that asking costs stores
- * little.
- */
+/** Checks every part at once. Requests during a check share its result, to spare the stores. */
 export function openReadiness(
   checks: HealthOptions["checks"],
   checkMsMax: number,

@@ -1,4 +1,4 @@
-// What is counted, and how Prometheus reads it. Counting is adding to a number; never waits, never throws.
+// Metrics and their text format for Prometheus. Counting is an addition: it does not wait or throw.
 
 import { httpLimits } from "../limits.ts";
 
@@ -21,14 +21,14 @@ export class Gauge {
     this.#read = () => value;
   }
 
-  /** From now on, what `read` returns whenever somebody looks. */
+  /** Makes the gauge read its value from `read` whenever it is shown. */
   follow(read: () => number): void {
     this.#read = read;
   }
 }
 
 export class Histogram {
-  /** Upper bounds of the buckets, rising; what is larger falls into the last, unbounded one. */
+  /** Upper bounds of the buckets, ascending; larger values fall into the last, unbounded bucket. */
   readonly bounds: readonly number[];
   readonly counts: Float64Array;
   sum = 0;
@@ -57,8 +57,8 @@ export class Counters<Value extends string> {
   }
 
   /**
-   * The counter of one value; keep it where counting is hot. Past `httpLimits.labelValuesMax` values: that of
-   * "other".
+   * The counter of a value; on a hot path, keep a reference to it. Beyond `httpLimits.labelValuesMax` values it is the
+   * counter of "other".
    */
   of(value: Value): Counter {
     const known = this.byValue.get(value);
@@ -69,7 +69,7 @@ export class Counters<Value extends string> {
     return counter;
   }
 
-  /** All values together. */
+  /** The sum over all values. */
   get value(): number {
     let sum = 0;
     for (const counter of this.byValue.values()) sum += counter.value;
@@ -79,22 +79,22 @@ export class Counters<Value extends string> {
 
 type MetricKind = "counter" | "gauge" | "histogram";
 
-/** What a metric shows: its lines' names, labels included, and their numbers. All kinds add up line by line. */
-export interface MetricReading {
+/** The lines of one metric: names with labels, and numbers. Lines of several processes are added. */
+export interface MetricLines {
   kind: MetricKind;
   lines: [line: string, value: number][];
 }
 
-/** Readings by the metric's name. */
-export type Readings = Record<string, MetricReading>;
+/** Lines by the metric's name. */
+export type MetricsRead = Record<string, MetricLines>;
 
 interface Metric {
   kind: MetricKind;
   help: string;
-  read(): MetricReading["lines"];
+  read(): MetricLines["lines"];
 }
 
-/** Metrics by name, in the order they were made. */
+/** Metrics by name, in the order of registration. */
 export class Registry {
   readonly #metrics = new Map<string, Metric>();
 
@@ -107,7 +107,7 @@ export class Registry {
   counters<Value extends string>(name: string, help: string, label: string, values?: readonly Value[]) {
     const counters = new Counters<Value>(label, values);
     const lineOf = (value: string) => `${name}{${label}="${escapeLabel(value)}"}`;
-    const read = (): MetricReading["lines"] =>
+    const read = (): MetricLines["lines"] =>
       [...counters.byValue].map(([value, counter]) => [lineOf(value), counter.value]);
     this.#register(name, { kind: "counter", help, read });
     return counters;
@@ -119,26 +119,26 @@ export class Registry {
     return gauge;
   }
 
-  /** What `read` returns whenever somebody looks; a counter's must never fall. */
+  /** A metric whose value `read` returns whenever it is shown; the value of a counter must not decrease. */
   followed(kind: "counter" | "gauge", name: string, help: string, read: () => number): void {
     this.#register(name, { kind, help, read: () => [[name, read()]] });
   }
 
-  /** A gauge that is always 1: what it tells is in its labels. */
+  /** A gauge that is always 1; its labels carry the information. */
   constant(name: string, help: string, labels: Readonly<Record<string, string>>): void {
-    const told = Object.entries(labels).map(([label, value]) => `${label}="${escapeLabel(value)}"`);
-    const line = `${name}{${told.join(",")}}`;
+    const pairs = Object.entries(labels).map(([label, value]) => `${label}="${escapeLabel(value)}"`);
+    const line = `${name}{${pairs.join(",")}}`;
     this.#register(name, { kind: "gauge", help, read: () => [[line, 1]] });
   }
 
-  /** One gauge for each value of a label: what `read` returns whenever somebody looks. */
+  /** One gauge for each value of a label; `read` returns them whenever they are shown. */
   gauges(
     name: string,
     help: string,
     label: string,
     read: () => Iterable<[value: string, now: number]>,
   ): void {
-    const lines = (): MetricReading["lines"] =>
+    const lines = (): MetricLines["lines"] =>
       Array.from(read(), ([value, now]) => [`${name}{${label}="${escapeLabel(value)}"}`, now]);
     this.#register(name, { kind: "gauge", help, read: lines });
   }
@@ -149,15 +149,15 @@ export class Registry {
     return histogram;
   }
 
-  /** What every metric shows now, for somebody else to add up. */
-  read(): Readings {
+  /** The lines of every metric now, to be added to those of other processes. */
+  read(): MetricsRead {
     return Object.fromEntries(
       [...this.#metrics].map(([name, { kind, read }]) => [name, { kind, lines: read() }]),
     );
   }
 
-  /** Prometheus's text format, version 0.0.4: what was read here, and `others` with it, line by line. */
-  render(others: readonly Readings[] = []): string {
+  /** Prometheus's text format, version 0.0.4: the metrics here with those of `others` added line by line. */
+  render(others: readonly MetricsRead[] = []): string {
     const text: string[] = [];
     for (const [name, { kind, help, read }] of this.#metrics) {
       text.push(`# HELP ${name} ${help}`, `# TYPE ${name} ${kind}`);
@@ -168,7 +168,7 @@ export class Registry {
   }
 
   #register(name: string, metric: Metric): void {
-    if (this.#metrics.has(name)) throw new Error(`metric ${name} is there twice`);
+    if (this.#metrics.has(name)) throw new Error(`metric ${name} is registered twice`);
     this.#metrics.set(name, metric);
   }
 }
@@ -177,7 +177,7 @@ export type MetricLane = "live" | "historical" | "recordings";
 
 export type Metrics = ReturnType<typeof openMetrics>;
 
-/** Every metric of the program, at zero. Further ones may be made with `registry`. */
+/** The metrics of the program, at zero. `registry` takes further ones. */
 export function openMetrics() {
   const registry = new Registry();
   const lanes: readonly MetricLane[] = ["live", "historical", "recordings"];
@@ -186,18 +186,18 @@ export function openMetrics() {
     eventsReceived: registry.counter("sluice_events_received_total", "Events found in accepted requests."),
     eventsAccepted: registry.counters<MetricLane>(
       "sluice_events_accepted_total",
-      "Events taken into a lane.",
+      "Events accepted, by lane.",
       "lane",
       lanes,
     ),
     eventsIgnored: registry.counters<string>(
       "sluice_events_ignored_total",
-      "Events not taken, by reason; received = accepted + ignored.",
+      "Events ignored, by reason; received = accepted + ignored.",
       "reason",
     ),
     eventsWarned: registry.counters<string>(
       "sluice_events_warned_total",
-      "Events taken that were altered or lack what their kind needs, by warning.",
+      "Events accepted with a change or a missing property, by warning.",
       "warning",
     ),
     requestsRefused: registry.counters<string>(
@@ -211,8 +211,11 @@ export function openMetrics() {
       "lane",
       lanes,
     ),
-    journalPendingEvents: registry.gauge("sluice_journal_pending_events", "Events kept and not yet stored."),
-    journalPendingBytes: registry.gauge("sluice_journal_pending_bytes", "Bytes of them on disk."),
+    journalPendingEvents: registry.gauge(
+      "sluice_journal_pending_events",
+      "Events in the journal that are not yet stored.",
+    ),
+    journalPendingBytes: registry.gauge("sluice_journal_pending_bytes", "Bytes of these events on disk."),
     flushSeconds: registry.histogram(
       "sluice_flush_seconds",
       "Time from sealing a segment to ClickHouse's confirmation.",
@@ -227,8 +230,8 @@ export function openMetrics() {
   };
 }
 
-function readHistogram(name: string, { bounds, counts, sum }: Histogram): MetricReading["lines"] {
-  const lines: MetricReading["lines"] = [];
+function readHistogram(name: string, { bounds, counts, sum }: Histogram): MetricLines["lines"] {
+  const lines: MetricLines["lines"] = [];
   let total = 0;
   bounds.forEach((bound, i) => {
     total += counts[i] ?? 0;
@@ -239,8 +242,8 @@ function readHistogram(name: string, { bounds, counts, sum }: Histogram): Metric
   return lines;
 }
 
-/** Lines of one metric from several sources, in the order they first appear. */
-function addUp(sources: readonly MetricReading["lines"][]): Map<string, number> {
+/** The sums of lines of one metric from several processes, in order of first appearance. */
+function addUp(sources: readonly MetricLines["lines"][]): Map<string, number> {
   const sums = new Map<string, number>();
   for (const lines of sources) {
     for (const [line, value] of lines) sums.set(line, (sums.get(line) ?? 0) + value);
@@ -249,11 +252,11 @@ function addUp(sources: readonly MetricReading["lines"][]): Map<string, number> 
 }
 
 /**
- * What stays of a process that ended: what it counted. With that of `before`, which ended earlier; a gauge showed what
- * was, and is not any more.
+ * The counts of a process that ended, added to `before`, those of processes that ended earlier. Gauges are dropped,
+ * since they showed a state that is gone.
  */
-export function countedBy(ended: Readings, before: Readings): Readings {
-  const kept: Readings = { ...before };
+export function countedBy(ended: MetricsRead, before: MetricsRead): MetricsRead {
+  const kept: MetricsRead = { ...before };
   for (const [name, { kind, lines }] of Object.entries(ended)) {
     if (kind === "gauge") continue;
     kept[name] = { kind, lines: [...addUp([before[name]?.lines ?? [], lines])] };

@@ -1,5 +1,5 @@
-// What Prometheus asks of every process, in its own names: of the server's processes (the first and its capture
-// workers, added up), not of the embedded stores. Read when somebody looks.
+// Standard Prometheus metrics of a process, summed over the first process and its capture workers; without the
+// embedded stores. They are read on request.
 
 import { readdirSync, readFileSync } from "node:fs";
 import type { Clock } from "../../core/clock.ts";
@@ -7,8 +7,8 @@ import { readVersion } from "../../core/version.ts";
 import type { Registry } from "./metrics.ts";
 
 /**
- * CPU time, memory and open files of this process; each worker tells its own.
- * @param proc where Linux shows a process to itself. Elsewhere open files are not shown.
+ * Registers CPU time, memory and open files of this process.
+ * @param proc Linux's /proc folder of the process; without it there are no metrics of open files.
  */
 export function followProcess(registry: Registry, proc = "/proc/self"): void {
   registry.followed("counter", "process_cpu_seconds_total", "CPU time of the server's processes.", () => {
@@ -28,12 +28,12 @@ export function followProcess(registry: Registry, proc = "/proc/self"): void {
   registry.followed(
     "gauge",
     "process_max_fds",
-    "The most file descriptors they may open.",
+    "Limit of open file descriptors of a process.",
     () => openFilesMax(proc) ?? 0,
   );
 }
 
-/** What is told once for all workers: adding it up would make no sense. */
+/** Registers metrics of the server as a whole, which must not be summed over workers. */
 export function followServer(registry: Registry, clock: Clock): void {
   const built = { version: readVersion(), bun: Bun.version };
   registry.constant("sluice_build_info", "The version that runs, and the Bun it runs on; always 1.", built);
@@ -45,14 +45,14 @@ export function followServer(registry: Registry, clock: Clock): void {
 /** Undefined where the system does not tell. */
 function openFiles(proc: string): number | undefined {
   try {
-    // Reading the folder opens one more.
+    // Reading the folder opens one file itself.
     return readdirSync(`${proc}/fd`).length - 1;
   } catch {
     return undefined;
   }
 }
 
-/** "Max open files  1024  524288  files": the first number is what holds now. */
+/** The soft limit, the first number of the line "Max open files  1024  524288  files". */
 function openFilesMax(proc: string): number | undefined {
   try {
     const text = readFileSync(`${proc}/limits`, "utf8");

@@ -4,17 +4,17 @@ import type { Clock } from "../../core/clock.ts";
 import { Fault } from "../../core/fault.ts";
 
 const relative = /^-(\d{1,4})([hdwmqy])$/;
-// A plus that was not escaped in a query string arrives as a blank.
+// A plus that is not escaped in a query string arrives as a space.
 const iso =
   /^(\d{4}-\d\d-\d\d)(?:[T ](\d\d:\d\d)(?::(\d\d)(?:[.,](\d{1,9}))?)?(?:Z|([+\- ])(\d\d):?(\d\d))?)?$/i;
 
-/** What ClickHouse's DateTime64 holds; beyond it, the nearest moment means the same to any reader. */
+/** The range of ClickHouse's DateTime64. Times beyond it become the nearest bound, which selects the same rows. */
 const earliest = "1900-01-01 00:00:00.000000";
 const latest = "2299-12-31 23:59:59.999999";
 
 /**
- * The moment in the query key `name` as `YYYY-MM-DD hh:mm:ss.uuuuuu` in UTC; undefined when it is absent or
- * empty. Relative: hours, days, weeks, months, quarters or years before now. Without a zone: UTC.
+ * The time in the query key `name` as `YYYY-MM-DD hh:mm:ss.uuuuuu` in UTC; undefined when it is absent or empty.
+ * Relative units are hours, days, weeks, months, quarters and years before now. A time without a zone is UTC.
  * @throws Fault invalid_input with `name` as its attr.
  */
 export function readMoment(query: URLSearchParams, name: string, clock: Clock): string | undefined {
@@ -44,7 +44,7 @@ function relativeMoment(text: string, now: number): string | undefined {
   return inRange(at, "");
 }
 
-/** The 31st becomes the last day of a shorter month, not the first days of the one after it. */
+/** The 31st becomes the last day of a shorter month. */
 function goBackMonths(at: Date, count: number): void {
   const day = at.getUTCDate();
   at.setUTCDate(1);
@@ -68,16 +68,13 @@ function isoMoment(text: string): string | undefined {
   ] = found;
   if (Number(hours) > 14 || Number(rest) > 59) return undefined;
   const local = new Date(`${day}T${minutes}:${seconds}Z`);
-  // Date turns 30 February into 1 March; a date that does not come back as it was given does not exist.
+  // Date turns 30 February into 1 March; the comparison detects days that do not exist.
   if (Number.isNaN(local.getTime()) || local.toISOString().slice(0, 10) !== day) return undefined;
   const ahead = (Number(hours) * 60 + Number(rest)) * 60_000 * (sign === "-" ? -1 : 1);
   return inRange(new Date(local.getTime() - ahead), fraction);
 }
 
-/**
- * `fraction`: digits after the second; without them those of `at`. Microseconds are kept, finer digits
- * dropped.
- */
+/** @param fraction digits after the second; without them, those of `at`. Digits beyond microseconds are dropped. */
 function inRange(at: Date, fraction: string): string {
   if (Number.isNaN(at.getTime())) return earliest;
   const text = at.toISOString();

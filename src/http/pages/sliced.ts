@@ -5,7 +5,7 @@ import { limits } from "../../core/limits.ts";
 
 const headers = { "content-type": "application/json" };
 
-/** A JSON reply of these parts, which are joined; long ones are neither copied nor sent in one go. */
+/** A JSON reply of these parts joined. A long one is sent in slices, without a copy. */
 export function slicedReply(parts: readonly Uint8Array[]): Response {
   const bytes = parts.reduce((sum, part) => sum + part.length, 0);
   if (bytes <= limits.replySliceBytes) return new Response(Buffer.concat(parts, bytes), { headers });
@@ -13,9 +13,9 @@ export function slicedReply(parts: readonly Uint8Array[]): Response {
 }
 
 /**
- * A JSON reply whose middle comes piece by piece, the next one asked for when the last one is on its way: what is
- * held of it is a piece. One that fails half way cuts the connection, so that no client takes what it has for the
- * whole. A short one is sent as a whole.
+ * A JSON reply whose middle is generated while it is sent: the next piece is requested when the last was taken, so
+ * that one piece is in memory. A failure half way closes the connection, so that no client takes the part for the
+ * whole. A short reply is sent whole.
  */
 export async function streamedReply(
   head: Uint8Array,
@@ -51,7 +51,7 @@ function sentAsRead(slices: Generator<Uint8Array, undefined> | AsyncGenerator<Ui
         else controller.enqueue(value);
         await yieldToEventLoop();
       },
-      // Its client has left: what is read for it ends.
+      // The client disconnected: the generator ends.
       cancel: async () => void (await slices.return(undefined)),
     },
     { highWaterMark: 0 },
@@ -60,8 +60,8 @@ function sentAsRead(slices: Generator<Uint8Array, undefined> | AsyncGenerator<Ui
 }
 
 /**
- * The object as a JSON reply, written member by member and element by element down to `levels` below it: what lies
- * deeper is written in one go.
+ * The object as a JSON reply, written member by member and element by element down to `levels` levels; deeper values
+ * are written in one step.
  */
 export async function slicedJson(value: Readonly<Record<string, unknown>>, levels = 2): Promise<Response> {
   const parts: Uint8Array[] = [];
@@ -77,7 +77,7 @@ export async function slicedJson(value: Readonly<Record<string, unknown>>, level
   return slicedReply(parts);
 }
 
-/** `show` of each row, with others' turns in between. */
+/** Applies `show` to each row, and yields to the event loop in between. */
 export async function shownInTurns<Row, Shown>(
   rows: readonly Row[],
   show: (row: Row) => Shown,
@@ -90,7 +90,7 @@ export async function shownInTurns<Row, Shown>(
   return shown;
 }
 
-/** A long page of a list as a sliced reply; anything else is left to whoever sends it. */
+/** A long page of a list as a sliced reply; undefined for any other value. */
 export async function longPageReply(value: unknown): Promise<Response | undefined> {
   if (!isPlainObject(value) || value instanceof Response) return undefined;
   const { results } = value;
@@ -129,7 +129,7 @@ function* elementsOf(list: readonly unknown[], levels: number): Generator<string
 function* membersOf(value: Readonly<Record<string, unknown>>, levels: number): Generator<string, undefined> {
   let before = "{";
   for (const [name, member] of Object.entries(value)) {
-    // What JSON has no word for is left out of an object.
+    // JSON.stringify omits these members.
     if (member === undefined || typeof member === "function" || typeof member === "symbol") continue;
     yield `${before}${JSON.stringify(name)}:`;
     yield* piecesOf(member, levels);
@@ -138,24 +138,30 @@ function* membersOf(value: Readonly<Record<string, unknown>>, levels: number): G
   yield before === "{" ? "{}" : "}";
 }
 
-/** Whether its members are what JSON shows of it. */
+/** Whether JSON shows the object's own members. */
 function isPlain(value: unknown): value is Readonly<Record<string, unknown>> {
   return typeof value === "object" && value !== null && !("toJSON" in value);
 }
 
 /**
- * Rows as JSON texts with a comma before each of them, some at a time: others have their turn in between. The first
- * block is read before this resolves, so that what is wrong with it has a status of its own.
+ * Rows as JSON texts, each with a comma before it, in slices; yields to the event loop in between. The first block is
+ * read before this resolves, so that its failure can still set the status.
  */
 export async function begunTexts<Row>(
   blocks: AsyncGenerator<Row[], void>,
   textOf: (row: Row) => string,
 ): Promise<AsyncGenerator<Uint8Array, void>> {
-  const texts = textsOf(blocks, textOf);
-  const first = await texts.next();
+  return await begun(textsOf(blocks, textOf));
+}
+
+/** The same pieces, the first of which is ready when this resolves. */
+export async function begun<Piece>(
+  pieces: AsyncGenerator<Piece, void>,
+): Promise<AsyncGenerator<Piece, void>> {
+  const first = await pieces.next();
   return (async function* () {
     if (!first.done) yield first.value;
-    yield* texts;
+    yield* pieces;
   })();
 }
 

@@ -1,8 +1,8 @@
-// Deleting for good: persons with all that is known of them, and what is left of deleted projects. Never forgets an
-// order: it is written down first, carried out at once, and again when nothing older can arrive any more.
+// Deletion of persons with all their data, and of the data of deleted projects. An order is stored first and carried
+// out at once. It is carried out again when no older event can arrive any more.
 
 import { newUuid } from "../../core/id.ts";
-import { limits } from "../../core/limits.ts";
+import { copyRows } from "../copy_rows.ts";
 import { personLimits } from "../limits.ts";
 import type { ClickHouse } from "../../storage/clickhouse/clickhouse.ts";
 import { ByteColumn, writeBlockHead, writeColumnHead } from "../../storage/native/native.ts";
@@ -12,13 +12,13 @@ export interface DeletionOrder {
   project_id: number;
   person_id: string;
   main_id: string;
-  /** Its events too. */
+  /** Whether the person's events are deleted too. */
   delete_events: boolean;
   user_id: number;
   key_id: string;
 }
 
-/** An order as it rests, without the ids that it is about. */
+/** An order as stored; its distinct ids are in person_deletion_ids. */
 interface Order {
   id: string;
   project_id: number;
@@ -30,8 +30,8 @@ interface Order {
 const options = { timeoutMs: personLimits.deletionMsMax };
 
 /**
- * Writes the order down, undoes the person's merges, and carries it out; `now` in microseconds. False when the person
- * has become part of another meanwhile: then nothing is done.
+ * Stores the order, undoes the person's merges, and deletes its data. `now` is in microseconds. False when the person
+ * was merged into another in the meantime; then nothing is done.
  */
 export async function orderDeletion(
   sql: Postgres,
@@ -64,7 +64,7 @@ export async function orderDeletion(
   return written !== undefined;
 }
 
-/** Every step may be repeated. What arrived after the order is fed to the derived tables again. */
+/** Every step may be repeated. Events that arrived after the order are fed to the derived tables again. */
 async function deletePerson(sql: Postgres, clickhouse: ClickHouse, order: Order): Promise<void> {
   const { id, project_id, ordered_at } = order;
   const [next] = await sql<{ version: string }[]>`SELECT nextval('merge_versions')::text AS version`;
@@ -72,7 +72,7 @@ async function deletePerson(sql: Postgres, clickhouse: ClickHouse, order: Order)
     DELETE FROM merged_ids m USING person_deletion_ids d
     WHERE d.deletion_id = ${id}::bigint AND m.project_id = ${project_id} AND m.distinct_id = d.distinct_id
       AND m.created_at <= ${ordered_at}::bigint`;
-  // A name of its own, so that two processes that carry out one order do not take the ids from each other.
+  // A name for this attempt, since two processes may carry out one order at the same time.
   const attempt = newUuid();
   await copyIds(sql, clickhouse, order, attempt);
   await carryOut(clickhouse, order, { attempt, version: next?.version });
@@ -80,7 +80,7 @@ async function deletePerson(sql: Postgres, clickhouse: ClickHouse, order: Order)
   await sql`UPDATE person_deletions SET begun_at = coalesce(begun_at, now()) WHERE id = ${id}::bigint`;
 }
 
-/** Copies the ids to where ClickHouse finds them, some at a time. */
+/** Copies the ids of an order to a table in ClickHouse, in slices. */
 async function copyIds(
   sql: Postgres,
   clickhouse: ClickHouse,
@@ -89,18 +89,9 @@ async function copyIds(
 ): Promise<void> {
   const ids = sql<{ distinct_id: string }[]>`
     SELECT distinct_id FROM person_deletion_ids WHERE deletion_id = ${id}::bigint`;
-  let blocks: Uint8Array[] = [];
-  let rowsWaiting = 0;
-  const insert = async () => {
-    if (rowsWaiting > 0) await clickhouse.insertNative("deleting_ids", { bytes: blocks });
-    [blocks, rowsWaiting] = [[], 0];
-  };
-  for await (const some of ids.cursor(limits.mergesAtOnceMax)) {
-    if (some.length > 0) blocks.push(idBlock(attempt, project_id, some));
-    rowsWaiting += some.length;
-    if (rowsWaiting >= personLimits.mirrorRowsMax) await insert();
-  }
-  await insert();
+  await copyRows(ids, clickhouse, "deleting_ids", (rows: { distinct_id: string }[]) =>
+    idBlock(attempt, project_id, rows),
+  );
 }
 
 function idBlock(attempt: string, project_id: number, rows: readonly { distinct_id: string }[]): Uint8Array {
@@ -115,7 +106,7 @@ function idBlock(attempt: string, project_id: number, rows: readonly { distinct_
   return out.filled();
 }
 
-/** The statements in ClickHouse; the ids never travel with one. */
+/** Runs the statements in ClickHouse. They name the table of ids; ids are not sent with each. */
 async function carryOut(
   clickhouse: ClickHouse,
   { project_id, ordered_at, delete_events }: Order,
@@ -165,10 +156,7 @@ async function carryOut(
   );
 }
 
-/**
- * Carries out again what must be: orders that were begun and are complete now, since every journal has passed them,
- * and those whose process died before it had begun. Resolves to how many were finished.
- */
+/** Carries out again the orders that every journal has passed. Resolves to the number of orders finished. */
 export async function finishDeletions(sql: Postgres, clickhouse: ClickHouse): Promise<number> {
   const orders = await sql<(Order & { passed: boolean })[]>`
     SELECT id::text, project_id, delete_events, ordered_at,
@@ -193,8 +181,8 @@ export async function finishDeletions(sql: Postgres, clickhouse: ClickHouse): Pr
 }
 
 /**
- * Removes the rows of projects that are gone from every table that has a project: at once, and again when the
- * journals have passed the time until which their keys may have worked. Resolves to the projects finished.
+ * Deletes the rows of deleted projects from every table with a project_id: at once, and again when the journals have
+ * passed the time until which their keys may have worked. Resolves to the projects finished.
  */
 export async function removeGoneProjects(sql: Postgres, clickhouse: ClickHouse): Promise<number[]> {
   const orders = await sql<{ project_id: number; begun: boolean; passed: boolean }[]>`

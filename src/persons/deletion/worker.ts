@@ -1,5 +1,4 @@
-// Finishes deletions that were ordered: looks every few seconds whether the journals have passed them. Never decides
-// what goes.
+// The worker that finishes deletions of persons and projects, once the journals have passed them.
 
 import { personLimits } from "../limits.ts";
 import type { Log } from "../../core/log.ts";
@@ -20,7 +19,7 @@ export function openDeletions({ sql, clickhouse, log }: DeletionOptions) {
     const persons = await finishDeletions(sql, clickhouse);
     if (persons > 0) log.info("deleted persons for good", { persons });
     const projects = await removeGoneProjects(sql, clickhouse);
-    if (projects.length > 0) log.info("deleted the data of projects that are gone", { projects });
+    if (projects.length > 0) log.info("deleted the data of deleted projects", { projects });
   };
   return {
     start: () => void (ticking = every(personLimits.deletionLookMs, "finishing deletions", look, log)),

@@ -1,16 +1,16 @@
 // Which persons are on a page, and how many there are, as ClickHouse has them.
 
 import type { ClickHouse } from "../../storage/clickhouse/clickhouse.ts";
-import { personQueryOptions } from "../reading/query_options.ts";
+import { queryOptions } from "../../storage/clickhouse/query_options.ts";
 
-/** Keys by which people look for a person. */
+/** Properties that a search looks at. */
 const searchedKeys = ["email", "Email", "name", "Name", "username", "Username"];
 
 const holds = (text: string) => `positionCaseInsensitiveUTF8(${text}, {search:String}) > 0`;
 
 /**
- * Ids or their current e-mail addresses and names that hold the text, by the main ids of their persons. Looked for in
- * every stored row first, and of what is found so in what it is now: folding all takes ten times as long.
+ * Main ids of persons with a distinct id, e-mail address or name that contains the text. Stored rows are searched
+ * first, and only their keys are folded to current values: folding all takes ten times as long.
  */
 const found = `(SELECT if(m.main_id = '', c.distinct_id, m.main_id) AS main
   FROM (
@@ -30,7 +30,7 @@ const found = `(SELECT if(m.main_id = '', c.distinct_id, m.main_id) AS main
     SELECT distinct_id, main_id FROM merged_ids FINAL WHERE project_id = {project_id:UInt32}
   ) AS m ON c.distinct_id = m.distinct_id)`;
 
-/** Ids that are persons of their own, or main ids. */
+/** Main ids: distinct ids that were seen and are not merged into another. */
 const mains = `SELECT distinct_id FROM seen
   WHERE project_id = {project_id:UInt32} AND distinct_id NOT IN (
     SELECT distinct_id FROM merged_ids FINAL WHERE project_id = {project_id:UInt32} AND main_id != distinct_id
@@ -41,27 +41,27 @@ interface Page {
   offset: number;
 }
 
-/** How many persons there are. */
+/** The number of persons of a project. */
 export async function countPersons(clickhouse: ClickHouse, project_id: number): Promise<number> {
   const rows = await clickhouse.query<{ count: string }>(
     `SELECT count() AS count FROM (${mains} GROUP BY distinct_id)`,
     { project_id },
-    personQueryOptions,
+    queryOptions,
   );
   return Number(rows[0]?.count ?? 0);
 }
 
-/** The main ids on a page, in their own order. */
+/** The main ids on a page, sorted. */
 export async function listMainIds(clickhouse: ClickHouse, project_id: number, page: Page): Promise<string[]> {
   const rows = await clickhouse.query<{ distinct_id: string }>(
     `${mains} GROUP BY distinct_id ORDER BY distinct_id LIMIT {limit:UInt64} OFFSET {offset:UInt64}`,
     { project_id, limit: page.limit, offset: page.offset },
-    { ...personQueryOptions, settings: { ...personQueryOptions.settings, optimize_aggregation_in_order: 1 } },
+    { ...queryOptions, settings: { ...queryOptions.settings, optimize_aggregation_in_order: 1 } },
   );
   return rows.map(({ distinct_id }) => distinct_id);
 }
 
-/** The same of persons with an id, an e-mail address or a name that holds the text, and how many those are. */
+/** A page of the main ids of persons that match the search, sorted, and how many match. */
 export async function searchMainIds(
   clickhouse: ClickHouse,
   project_id: number,
@@ -72,7 +72,7 @@ export async function searchMainIds(
     `SELECT count() AS count, arraySlice(groupArray(distinct_id), {offset:UInt64} + 1, {limit:UInt64}) AS mains
      FROM (${mains} AND distinct_id IN ${found} GROUP BY distinct_id ORDER BY distinct_id)`,
     { project_id, search, keys: searchedKeys, limit: page.limit, offset: page.offset },
-    personQueryOptions,
+    queryOptions,
   );
   return { count: Number(answer?.count ?? 0), mains: answer?.mains ?? [] };
 }

@@ -1,29 +1,28 @@
-// A person's properties from what is kept of each key: the same as the view person_properties, for a few persons at
-// a time. Pure.
+// Folds the stored changes of each key into a person's properties, with the same result as the view person_properties.
 
 import { personLimits } from "../limits.ts";
 
-/** A row of person_props, folded by the engine. */
+/** A row of person_props, aggregated by ClickHouse. */
 export interface KeptChange {
   distinct_id: string;
   key: string;
-  /** 0 the latest set or unset, 1 the first set once, 2 the latest. */
+  /** 0: the latest set or unset; 1: the first set_once; 2: the latest set_once. */
   kind: number;
-  /** As it rests: negated and turned round for kind 1. */
+  /** As stored: for kind 1, `at` is negated and the bits of `tie` are inverted, so that max() finds the first. */
   at: string;
   tie: string;
-  /** 0 set, 1 once, 2 unset. */
+  /** 0 set, 1 set_once, 2 unset. */
   op: number;
-  /** Raw JSON. */
+  /** JSON text. */
   value: string;
 }
 
-/** When an id came under its person's main id, in microseconds; undefined for a main id. */
+/** When a distinct id was merged into its main id, in microseconds; undefined for a main id. */
 export type MergedAt = (distinct_id: string) => number | undefined;
 
 interface Change {
   senior: number;
-  /** What decides among those that are not senior: the earlier merged the stronger. */
+  /** Order among changes made before the merge: an id merged earlier wins. */
   weak: number;
   at: number;
   tie: bigint;
@@ -34,7 +33,7 @@ interface Change {
 
 const tieMax = (1n << 128n) - 1n;
 
-/** JSON text of an object: the latest changed first, as far as personLimits.personBytesMax go. */
+/** JSON text of an object, the latest changed key first, cut at personLimits.personBytesMax. */
 export function foldProperties(rows: readonly KeptChange[], mergedAt: MergedAt): string {
   const members: { key: string; at: number; value: string }[] = [];
   for (const [key, kept] of Map.groupBy(rows, (row) => row.key)) {
@@ -83,7 +82,7 @@ function isAfter(one: Change, other: Change): boolean {
   return one.at === other.at ? one.tie > other.tie : one.at > other.at;
 }
 
-/** Whether it joined the person earlier. */
+/** Whether `one` joined the person earlier than `other`. */
 function enters(one: Change, other: Change): boolean {
   if (one.entered !== other.entered) return one.entered < other.entered;
   if (one.senior !== other.senior) return one.senior < other.senior;

@@ -1,30 +1,30 @@
-// Persons of many distinct ids, as ClickHouse folds them: it picks what can count of their changes, and tells how many
-// ids there are and the first of them. Their ids never travel.
+// Reads persons with many distinct ids. ClickHouse selects the changes that count, counts the ids and returns the
+// first of them, so that the ids themselves need not be sent.
 
 import { Fault } from "../../core/fault.ts";
 import { personLimits } from "../limits.ts";
 import type { ClickHouse, QueryOptions } from "../../storage/clickhouse/clickhouse.ts";
 import { Semaphore } from "../../work/semaphore.ts";
 import type { KeptChange } from "./fold.ts";
-import { personQueryOptions } from "./query_options.ts";
+import { queryOptions } from "../../storage/clickhouse/query_options.ts";
 
 export interface LargePerson {
   main_id: string;
-  /** As Person.distinct_ids. */
+  /** As in Person.distinct_ids. */
   distinct_ids: string[];
   distinct_ids_count: number;
   /** `YYYY-MM-DD hh:mm:ss.uuuuuu` in UTC. */
   created_at: string;
   is_identified: boolean;
-  /** Enough of what is kept of its ids to come to the same as all of it. */
+  /** The stored changes that decide; folding them gives the same properties as folding all. */
   changes: KeptChange[];
-  /** When an id of these changes was merged, in microseconds. */
+  /** When each distinct id of these changes was merged, in microseconds. */
   mergedAt: Map<string, number>;
 }
 
 const own = "project_id = {project_id:UInt32}";
 
-/** All ids of the persons whose main ids the expression lists. */
+/** All distinct ids of the persons whose main ids the SQL expression lists. */
 function idsOf(mains: string): string {
   return `(SELECT distinct_id FROM merged_ids FINAL WHERE ${own} AND main_id IN ${mains}
     UNION ALL SELECT arrayJoin(${mains}))`;
@@ -35,7 +35,7 @@ const wanted = "{mains:Array(String)}";
 const merges = `(SELECT distinct_id, main_id, toUnixTimestamp64Micro(merged_at) AS merged
   FROM merged_ids FINAL WHERE ${own} AND main_id IN ${wanted})`;
 
-/** Ids that were seen, each with its main id. */
+/** Distinct ids that were seen, each with its main id. */
 const seenIds = `(SELECT s.distinct_id AS distinct_id, if(m.main_id = '', s.distinct_id, m.main_id) AS main,
     m.main_id != '' AS is_merged, s.first AS first
   FROM (
@@ -45,8 +45,8 @@ const seenIds = `(SELECT s.distinct_id AS distinct_id, if(m.main_id = '', s.dist
   LEFT ANY JOIN ${merges} AS m ON s.distinct_id = m.distinct_id)`;
 
 /**
- * What is kept of their ids, with what decides among it, as in the view person_properties: kind 0 the latest of a key
- * counts, otherwise the first that entered.
+ * Stored changes of these ids, with ranks as in the view person_properties: of kind 0 the latest of a key counts, of
+ * the other kinds the first to join the person.
  */
 const changes = `(SELECT p.distinct_id AS distinct_id, if(m.main_id = '', p.distinct_id, m.main_id) AS main,
     p.key AS key, p.kind AS kind, p.w AS w, m.merged AS merged,
@@ -64,10 +64,10 @@ const changes = `(SELECT p.distinct_id AS distinct_id, if(m.main_id = '', p.dist
 
 const change = "(distinct_id, w, kind, merged)";
 
-/** Of a person's keys the latest changed, since no more of them are shown. */
+/** Only the latest changed keys of a person, since a reply shows no more. */
 const latestKeys = `ORDER BY main, moment DESC LIMIT ${personLimits.personKeysMax} BY main`;
 
-/** Of each key of each person the latest set or unset, and the first set once. */
+/** For each person and key: the latest set or unset, and the first set_once. */
 const decisive = `SELECT main, key,
     arrayJoin(arraySlice([last, first], 1 + (lasts = 0), (lasts > 0) + (firsts > 0))) AS one
   FROM (
@@ -76,8 +76,8 @@ const decisive = `SELECT main, key,
     FROM ${changes} GROUP BY main, key ${latestKeys}
   )`;
 
-/** Of each key that was unset last, the first set once behind that. */
-const behindUnsets = `SELECT main, key, one FROM (
+/** For each key whose latest change is an unset: the first set_once after it. */
+const afterUnsets = `SELECT main, key, one FROM (
     SELECT main, key, argMin(${change}, entry) AS one, max(abs(at)) AS moment
     FROM ${changes} AS c
     INNER JOIN (
@@ -92,25 +92,25 @@ interface DecisiveRow extends KeptChange {
   merged: string;
 }
 
-/** Of each ClickHouse. */
-const places = new WeakMap<ClickHouse, Semaphore>();
+/** One semaphore for each ClickHouse. */
+const semaphores = new WeakMap<ClickHouse, Semaphore>();
 
 /**
- * By their main ids, in no order; those that do not exist are left out. Few are read at once: each keeps the engine
- * busy for a second, and many at a time would all come too late.
- * @throws Fault unavailable when too many wait already, or for too long.
+ * Persons by their main ids, in no order; ids without a person are left out. Few run at once: each uses the engine for
+ * about a second.
+ * @throws Fault unavailable when too many wait, or the wait is too long.
  */
 export async function readLarge(
   clickhouse: ClickHouse,
   project_id: number,
   mains: readonly string[],
 ): Promise<LargePerson[]> {
-  let line = places.get(clickhouse);
-  if (!line) {
-    line = new Semaphore(personLimits.largePersonReadsMax, personLimits.largePersonReadsWaitingMax);
-    places.set(clickhouse, line);
+  let semaphore = semaphores.get(clickhouse);
+  if (!semaphore) {
+    semaphore = new Semaphore(personLimits.largePersonReadsMax, personLimits.largePersonReadsWaitingMax);
+    semaphores.set(clickhouse, semaphore);
   }
-  return await line.run({ msMax: personLimits.largePersonWaitMs, busy }, () =>
+  return await semaphore.run({ msMax: personLimits.largePersonWaitMs, busy }, () =>
     readNow(clickhouse, project_id, mains),
   );
 }
@@ -125,9 +125,9 @@ async function readNow(
   project_id: number,
   mains: readonly string[],
 ): Promise<LargePerson[]> {
-  // Rows come in the order of the ids: folding them takes no memory.
-  const settings = { ...personQueryOptions.settings, optimize_aggregation_in_order: 1 };
-  const options = { ...personQueryOptions, settings };
+  // Rows are stored in the order of ids, so aggregation needs little memory.
+  const settings = { ...queryOptions.settings, optimize_aggregation_in_order: 1 };
+  const options = { ...queryOptions, settings };
   const [persons, kept] = await Promise.all([
     clickhouse.query<{ main: string; ids: string; shown: [number, string][]; first: string; merged: number }>(
       `SELECT main, count() AS ids, min(first) AS first, max(is_merged) AS merged,
@@ -138,13 +138,13 @@ async function readNow(
     ),
     readDecisive(clickhouse, { project_id, mains }, decisive, options),
   ]);
-  // Rarely is a property unset and set once later: only then all is looked at again.
+  // A set_once after an unset is rare, so it is read only for persons that have an unset.
   const unset = new Set(kept.filter(({ kind, op }) => kind === 0 && op === 2).map(({ main }) => main));
-  const behind =
+  const afterUnset =
     unset.size === 0
       ? []
-      : await readDecisive(clickhouse, { project_id, mains: [...unset] }, behindUnsets, options);
-  const changesOf = Map.groupBy([...kept, ...behind], ({ main }) => main);
+      : await readDecisive(clickhouse, { project_id, mains: [...unset] }, afterUnsets, options);
+  const changesOf = Map.groupBy([...kept, ...afterUnset], ({ main }) => main);
   return persons.map(({ main, ids, shown, first, merged }) => {
     const theirs = changesOf.get(main) ?? [];
     return {
@@ -159,7 +159,9 @@ async function readNow(
   });
 }
 
-/** Bytes of what is kept of each of these persons; changes that the engine has not merged yet count each. */
+/**
+ * Bytes of stored changes of each person, by main id. Rows that ClickHouse has not merged yet are counted separately.
+ */
 export async function keptBytes(
   clickhouse: ClickHouse,
   project_id: number,
@@ -174,7 +176,7 @@ export async function keptBytes(
      LEFT ANY JOIN ${merges} AS m ON p.distinct_id = m.distinct_id
      GROUP BY main`,
     { project_id, mains },
-    personQueryOptions,
+    queryOptions,
   );
   return new Map(rows.map(({ main, bytes }) => [main, Number(bytes)]));
 }
@@ -206,13 +208,13 @@ export async function listDistinctIds(
     clickhouse.query<{ count: string }>(
       `SELECT uniqExact(distinct_id) AS count FROM seen WHERE ${own} AND distinct_id IN ${idsOf(wanted)}`,
       params,
-      personQueryOptions,
+      queryOptions,
     ),
     clickhouse.query<{ distinct_id: string }>(
       `SELECT distinct_id FROM seen WHERE ${own} AND distinct_id IN ${idsOf(wanted)} GROUP BY distinct_id
        ORDER BY distinct_id != {main_id:String}, distinct_id LIMIT {limit:UInt64} OFFSET {offset:UInt64}`,
       { ...params, main_id, limit: page.limit, offset: page.offset },
-      personQueryOptions,
+      queryOptions,
     ),
   ]);
   return { count: Number(counted[0]?.count ?? 0), distinct_ids: rows.map((row) => row.distinct_id) };

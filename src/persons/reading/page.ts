@@ -1,33 +1,22 @@
-// A page of persons, whatever they hold: read in one go where they are small, block by block where they are not.
+// Reads a page of persons: in one query when they are small, in blocks when they are large.
 
-import { limits } from "../../core/limits.ts";
 import { personLimits } from "../limits.ts";
 import { blocksOf, checkFits } from "../../http/pages/page.ts";
-import { type ClickHouse, isTooBig, type QueryOptions } from "../../storage/clickhouse/clickhouse.ts";
+import { type ClickHouse, isTooBig } from "../../storage/clickhouse/clickhouse.ts";
 import { keptBytes } from "./large_store.ts";
-import { personQueryOptions } from "./query_options.ts";
+import { wholePageOptions } from "../../storage/clickhouse/query_options.ts";
 import { findPersons, type Person, readPersons } from "./store.ts";
 
-/** What a page may take that is read in one go. */
-const wholeOptions: QueryOptions = {
-  ...personQueryOptions,
-  settings: {
-    ...personQueryOptions.settings,
-    max_memory_usage: limits.readSmallBytesMax,
-    max_result_bytes: limits.pageWholeBytesMax,
-  },
-};
-
 /**
- * Persons by their main ids, in that order; those that do not exist are left out.
- * @throws Fault with `limit` as its attr where their properties are longer than httpLimits.pageBytesMax.
+ * Persons by their main ids, in that order; ids without a person are left out.
+ * @throws Fault with attr `limit` when their properties exceed httpLimits.pageBytesMax.
  */
 export async function* personBlocks(
   clickhouse: ClickHouse,
   project_id: number,
   mains: readonly string[],
 ): AsyncGenerator<Person[], void> {
-  const whole = await readPersons(clickhouse, project_id, mains, undefined, wholeOptions).catch(
+  const whole = await readPersons(clickhouse, project_id, mains, undefined, wholePageOptions).catch(
     (thrown: unknown) => {
       if (!isTooBig(thrown)) throw thrown;
       return undefined;
@@ -39,14 +28,14 @@ export async function* personBlocks(
   }
   const bytes = await keptBytes(clickhouse, project_id, mains);
   const sizeOf = (main: string) => bytes.get(main) ?? 0;
-  // More than that is not shown of a person.
+  // A reply shows at most `personBytesMax` of each person.
   checkFits(mains.map((main) => Math.min(sizeOf(main), personLimits.personBytesMax)));
   for (const block of blocksOf(mains, sizeOf)) yield await readPersons(clickhouse, project_id, block);
 }
 
 /**
- * The persons of the distinct ids on a page, by those; of some there is none.
- * @throws Fault with `limit` as its attr where their properties are longer than httpLimits.pageBytesMax.
+ * The persons of the distinct ids on a page, by distinct id; ids without a person are absent.
+ * @throws Fault with attr `limit` when their properties exceed httpLimits.pageBytesMax.
  */
 export async function findPersonsOfPage(
   clickhouse: ClickHouse,

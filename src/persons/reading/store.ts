@@ -1,5 +1,5 @@
-// Persons read back from ClickHouse: one by one of its ids, or a page of them. Never folds more persons than it shows,
-// and never reads all ids of a person that has thousands.
+// Queries in ClickHouse for persons: by distinct id, by uuid, or a page of them. Only the persons shown are folded.
+// Persons with thousands of ids are read by large_store.ts.
 
 import { yieldToEventLoop } from "../../core/clock.ts";
 import { personLimits } from "../limits.ts";
@@ -7,13 +7,13 @@ import type { ClickHouse, QueryOptions } from "../../storage/clickhouse/clickhou
 import { ownPersonId } from "../identity.ts";
 import { type KeptChange, foldProperties } from "./fold.ts";
 import { type LargePerson, readLarge } from "./large_store.ts";
-import { personQueryOptions } from "./query_options.ts";
+import { queryOptions } from "../../storage/clickhouse/query_options.ts";
 
 export interface Person {
   uuid: string;
-  /** The main one first, then the others in the order of their bytes: personLimits.distinctIdsShownMax at most. */
+  /** The main id first, then the others sorted by bytes; at most personLimits.distinctIdsShownMax. */
   distinct_ids: string[];
-  /** All of them. */
+  /** Number of all distinct ids. */
   distinct_ids_count: number;
   /** JSON text of an object. */
   properties: string;
@@ -26,15 +26,15 @@ interface MergedId {
   distinct_id: string;
   main_id: string;
   merged_at: string;
-  /** 1: of an id that was asked for; 0: of one under a main id that is wanted. */
+  /** 1: a row of an id that was asked for; 0: a row under one of their main ids. */
   asked: number;
 }
 
-/** Bounds of one reading; smaller ones for tests. */
+/** Limits of one reading; tests use smaller ones. */
 export interface ReadingBounds {
-  /** Merged ids of one person that are read one by one; of one that has more, the engine picks what counts. */
+  /** Merged ids of one person; a person with more is read by large_store.ts. */
   idsEachMax: number;
-  /** The same of all persons of one reading. */
+  /** Merged ids of all persons together. */
   idsMax: number;
 }
 
@@ -52,7 +52,7 @@ export async function findPersonByDistinctId(
   return (await findPersons(clickhouse, project_id, [distinct_id])).get(distinct_id);
 }
 
-/** The persons of distinct ids, by those; of some there is none. */
+/** The persons of distinct ids, by distinct id; ids without a person are absent. */
 export async function findPersons(
   clickhouse: ClickHouse,
   project_id: number,
@@ -61,7 +61,7 @@ export async function findPersons(
 ): Promise<Map<string, Person>> {
   if (distinct_ids.length === 0) return new Map();
   const merging = clickhouse.query<MergedId>(
-    // An id that was never merged is in no row.
+    // An id that was never merged has no row.
     `SELECT distinct_id, main_id, toUnixTimestamp64Micro(merged_at) AS merged_at, 1 AS asked
      FROM merged_ids FINAL
      WHERE project_id = {project_id:UInt32} AND distinct_id IN {distinct_ids:Array(String)}
@@ -77,7 +77,7 @@ export async function findPersons(
      LIMIT {each:UInt32} BY main_id
      LIMIT {all:UInt32}`,
     { project_id, distinct_ids, each: bounds.idsEachMax + 1, all: bounds.idsMax + 1 },
-    personQueryOptions,
+    queryOptions,
   );
   const own = readKept(clickhouse, project_id, distinct_ids);
   const [merged, kept] = await Promise.all([merging, own]);
@@ -92,7 +92,7 @@ export async function findPersons(
   return new Map(found.filter((pair): pair is [string, Person] => pair[1] !== undefined));
 }
 
-/** The person of a uuid; undefined when there is none, or when it has become part of another. */
+/** The person of a uuid; undefined when there is none, or when it was merged into another. */
 export async function findPersonByUuid(
   clickhouse: ClickHouse,
   project_id: number,
@@ -114,14 +114,14 @@ export async function findMainId(
     `SELECT distinct_id FROM seen
      WHERE project_id = {project_id:UInt32} AND own_person_id = {uuid:UUID} LIMIT 1`,
     { project_id, uuid },
-    personQueryOptions,
+    queryOptions,
   );
   if (!own) return undefined;
   const mains = await findMainIds(clickhouse, project_id, [own.distinct_id]);
   return mains.get(own.distinct_id) === own.distinct_id ? own.distinct_id : undefined;
 }
 
-/** The main id of each distinct id: its own, unless it was merged. */
+/** The main id of each distinct id: the id itself unless it was merged. */
 export async function findMainIds(
   clickhouse: ClickHouse,
   project_id: number,
@@ -131,20 +131,20 @@ export async function findMainIds(
     `SELECT distinct_id, main_id FROM merged_ids FINAL
      WHERE project_id = {project_id:UInt32} AND distinct_id IN {distinct_ids:Array(String)}`,
     { project_id, distinct_ids },
-    personQueryOptions,
+    queryOptions,
   );
   const mains = new Map(distinct_ids.map((id) => [id, id]));
   for (const { distinct_id, main_id } of rows) mains.set(distinct_id, main_id);
   return mains;
 }
 
-/** Persons by their main ids, in that order; those that do not exist are left out. */
+/** Persons by their main ids, in that order; ids without a person are left out. */
 export async function readPersons(
   clickhouse: ClickHouse,
   project_id: number,
   mains: readonly string[],
   bounds: ReadingBounds = defaultBounds,
-  options: QueryOptions = personQueryOptions,
+  options: QueryOptions = queryOptions,
 ): Promise<Person[]> {
   if (mains.length === 0) return [];
   const merging = clickhouse.query<MergedId>(
@@ -154,7 +154,7 @@ export async function readPersons(
      LIMIT {each:UInt32} BY main_id
      LIMIT {all:UInt32}`,
     { project_id, mains, each: bounds.idsEachMax + 1, all: bounds.idsMax + 1 },
-    personQueryOptions,
+    queryOptions,
   );
   const [merged, kept] = await Promise.all([merging, readKept(clickhouse, project_id, mains, options)]);
   const wanted = { ids: mains, mains, merged, kept, bounds, options };
@@ -163,10 +163,10 @@ export async function readPersons(
 }
 
 interface Wanted {
-  /** Whose `kept` was read. */
+  /** Ids whose stored changes are in `kept`. */
   ids: readonly string[];
   mains: readonly string[];
-  /** What was merged into these main ids, and those themselves: as far as the bounds go. */
+  /** Rows of these main ids and of the ids merged into them, as far as `bounds` allow. */
   merged: readonly MergedId[];
   kept: readonly KeptChange[];
   bounds: ReadingBounds;
@@ -174,8 +174,8 @@ interface Wanted {
 }
 
 /**
- * What is kept of the ids was read while it was asked who was merged with them; of those others it is read now, if
- * there are any. Most ids were never merged, and have both in the time of one. Persons of too many ids are read apart.
+ * Reads the changes of ids that were merged with `ids`, and folds all. The changes of `ids` themselves were read at
+ * the same time as the merges, since most ids are not merged. Persons with too many ids are read by large_store.ts.
  */
 async function readWanted(
   clickhouse: ClickHouse,
@@ -200,15 +200,15 @@ async function readWanted(
   return persons;
 }
 
-/** What is kept of an id itself, in a row like those of its keys. */
+/** The kind of rows that tell when an id was first seen. */
 const idKind = 9;
 
-/** One statement for both tables: each has its price, however little it reads. */
+/** One statement for both tables, since every statement has a fixed cost. */
 function readKept(
   clickhouse: ClickHouse,
   project_id: number,
   ids: readonly string[],
-  options: QueryOptions = personQueryOptions,
+  options: QueryOptions = queryOptions,
 ): Promise<KeptChange[]> {
   return clickhouse.query<KeptChange>(
     `SELECT distinct_id, '' AS key, toUInt8(${idKind}) AS kind, toString(min(first)) AS at,
@@ -229,8 +229,8 @@ function readKept(
 }
 
 /**
- * By their main ids. `merged`: all ids that were merged into these main ids, and those themselves; `kept`: what is
- * kept of them all, and maybe of others. Others have their turn between some of them.
+ * Persons by their main ids. `merged` has the rows of these main ids and of all ids merged into them; `kept` has their
+ * stored changes and may have others. Yields to the event loop after `changesFoldedMax` changes.
  */
 async function foldPersons(
   project_id: number,
@@ -279,8 +279,8 @@ function largePerson(project_id: number, one: LargePerson): Person {
   return { uuid, distinct_ids, distinct_ids_count, properties, created_at, is_identified };
 }
 
-/** The engine's order of texts, which is not that of UTF-16 where surrogates meet what lies behind them. */
-export function byBytes(one: string, other: string): number {
+/** Compares as ClickHouse does, by UTF-8 bytes. UTF-16 order differs for surrogate pairs. */
+function byBytes(one: string, other: string): number {
   const end = Math.min(one.length, other.length);
   for (let at = 0; at < end; at++) {
     const [a, b] = [one.charCodeAt(at), other.charCodeAt(at)];

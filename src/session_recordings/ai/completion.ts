@@ -1,5 +1,5 @@
-// Asks a language model on a server that speaks OpenAI's chat completions. Waits and reads within bounds; never follows
-// a redirect with the key, and never shows the key or the server's own words to anybody.
+// Client of a server that speaks OpenAI's chat completions. Time and size are bounded. Redirects are refused, since
+// they would carry the key to another host; neither the key nor the server's error text is shown or logged.
 
 import { Fault } from "../../core/fault.ts";
 import { foreignText, secretsInUrl } from "../../core/foreign_text.ts";
@@ -9,7 +9,7 @@ import { type Log, reasonOf } from "../../core/log.ts";
 import { Semaphore } from "../../work/semaphore.ts";
 
 export interface ModelServer {
-  /** Without a last slash, e.g. https://api.openai.com/v1. */
+  /** Without a trailing slash, for example https://api.openai.com/v1. */
   url: string;
   key: string | undefined;
   model: string;
@@ -24,12 +24,12 @@ export interface Message {
 export type Completing = (project_id: number, messages: readonly Message[]) => Promise<unknown>;
 
 /**
- * Asks for what the model answers, read as JSON; a few at once, shared out by project.
- * @throws Fault unavailable when too many ask, or the server cannot be reached or refuses; invalid_input when its
- * answer is no JSON.
+ * Returns a function that sends messages and parses the answer as JSON. A few requests run at once.
+ * @throws Fault unavailable when too many requests wait, or the server cannot be reached or refuses; invalid_input
+ * when the answer is not JSON or is too long.
  */
 export function openCompleting(server: ModelServer, log: Log): Completing {
-  const places = new Semaphore(
+  const semaphore = new Semaphore(
     aiLimits.completionsAtOnceMax,
     aiLimits.completionsWaitingMax,
     limits.waitingShare,
@@ -39,7 +39,7 @@ export function openCompleting(server: ModelServer, log: Log): Completing {
     return new Fault("unavailable", detail, { retryAfterSeconds: 10 });
   };
   return (project_id, messages) =>
-    places.run({ owner: project_id, msMax: aiLimits.completionWaitMsMax, busy }, () =>
+    semaphore.run({ owner: project_id, msMax: aiLimits.completionWaitMsMax, busy }, () =>
       complete(server, messages, log),
     );
 }
@@ -55,7 +55,7 @@ async function complete(server: ModelServer, messages: readonly Message[], log: 
   }
 }
 
-/** What the server was sent, and must neither be answered nor logged. */
+/** Texts to remove from whatever is answered or logged: the key, and secrets in the URL. */
 export function secretsOf({ url, key }: ModelServer): string[] {
   return [key ?? "", ...secretsInUrl(url)];
 }
@@ -86,7 +86,7 @@ async function ask(server: ModelServer, messages: readonly Message[], log: Log):
     const said = (text: string) =>
       foreignText(text, { secrets, charsMax: aiLimits.completionReasonCharsMax });
     log.warn("the language model gave no answer", { url: said(url), reason: said(reasonOf(thrown)) });
-    // Asking again does not help: no Retry-After.
+    // A retry does not help, so there is no Retry-After.
     if (thrown instanceof OperatorsFault) throw new Fault("unavailable", wrongSettings);
     throw new Fault("unavailable", "The language model gave no answer. Please retry.", {
       retryAfterSeconds: 10,
@@ -94,15 +94,15 @@ async function ask(server: ModelServer, messages: readonly Message[], log: Log):
   }
 }
 
-/** The server refuses how it is asked, whoever asks: its key, its address or its model is wrong. */
+/** The server refuses every request: its key, address or model is set wrongly. */
 class OperatorsFault extends Error {}
 
-/** 401 and 403: the key. 404: the address or the model. */
+/** 401 and 403: the key is wrong. 404: the address or the model is wrong. */
 const operatorsFaults: ReadonlySet<number> = new Set([401, 403, 404]);
 const wrongSettings =
   "The language model refuses this server. Its operator has to correct OPENAI_API_KEY, _BASE_URL or _MODEL.";
 
-/** @throws Fault invalid_input past the bound; the rest is not waited for. */
+/** The body as text. @throws Fault invalid_input past `completionBytesMax`; the rest is not read. */
 async function readText(reply: Response): Promise<string> {
   const chunks: Uint8Array[] = [];
   let size = 0;

@@ -1,20 +1,20 @@
-// Bounds of the AI helpers, with their units and reasons.
+// Limits of the language model's helpers: filters and regular expressions from words.
 
 export const aiLimits = {
-  /** A prompt, in characters: all messages of it together. */
+  /** Characters of all messages of one prompt. */
   promptCharsMax: 20_000,
   promptMessagesMax: 50,
-  /** How long a language model may take, in ms: people wait for it. */
+  /** Time for one answer, in ms: a person waits for it. */
   completionMsMax: 30_000,
-  /** What it may answer, in bytes. */
+  /** Bytes of one answer. */
   completionBytesMax: 262_144,
-  /** Characters of why it gave none, in the log. */
+  /** Characters of a failure's reason in the log. */
   completionReasonCharsMax: 500,
-  /** Conditions in one set of filters that it may make, and values of one of them. */
+  /** Conditions in one set of filters of an answer, and values of one condition. */
   promptedFiltersMax: 50,
-  /** Characters of a text inside its answer; a regular expression is one. */
+  /** Characters of one text in an answer, such as a regular expression. */
   promptedTextCharsMax: 2000,
-  /** Questions to the language model at once; how many wait for that, and how long, in ms. */
+  /** Requests to the language model at once; requests that wait for one to end, and how long, in ms. */
   completionsAtOnceMax: 8,
   completionsWaitingMax: 64,
   completionWaitMsMax: 15_000,

@@ -1,8 +1,8 @@
-// What a language model is told before people's own words. Never holds anything of a project.
+// Instructions for the language model, sent before the user's words. They contain no data of a project.
 
 import { filtersModel, regexModel } from "./model.ts";
 
-/** The schema as the model is to follow it. */
+/** The JSON schema as text for the prompt. */
 function schemaText(schema: object): string {
   return JSON.stringify(schema);
 }

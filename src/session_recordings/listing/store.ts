@@ -1,23 +1,20 @@
-// Which recordings are on a page, and how many there are, as ClickHouse has them. Never reads what they tell, but
-// for the first page.
+// Queries in ClickHouse: which recordings are on a page of the list, and how many match.
 
 import { sessionRecordingLimits } from "../limits.ts";
 import type { ClickHouse } from "../../storage/clickhouse/clickhouse.ts";
-import { recordingQueryOptions, readRows, type RecordingRow } from "../store.ts";
+import { queryOptions } from "../../storage/clickhouse/query_options.ts";
+import { readRows, type RecordingRow } from "../store.ts";
 
-/**
- * Which recordings: absent fields do not filter. Moments as `YYYY-MM-DD hh:mm:ss.uuuuuu` in UTC; `from` is
- * inclusive, `to` exclusive.
- */
+/** Absent fields do not filter. Times are `YYYY-MM-DD hh:mm:ss.uuuuuu` in UTC; `from` is inclusive, `to` exclusive. */
 export interface RecordingFilter {
   project_id: number;
   from?: string | undefined;
   to?: string | undefined;
   distinct_ids?: readonly string[] | undefined;
-  /** Only those of the person with this main id, whichever ids it has. */
+  /** Main id of a person: only recordings of that person, under any of its distinct ids. */
   person_main_id?: string | undefined;
   session_ids?: readonly string[] | undefined;
-  /** Recordings that are deleted though ClickHouse still has them. */
+  /** Session ids to leave out: deleted recordings that ClickHouse may still hold. */
   without: readonly string[];
 }
 
@@ -26,32 +23,32 @@ interface Page {
   offset: number;
 }
 
-/** How many recordings match. */
+/** The number of recordings that match the filter. */
 export async function countRecordings(clickhouse: ClickHouse, filter: RecordingFilter): Promise<number> {
   const { from, to } = filter;
-  // Any row tells whose a recording is; when it began, all of them together.
+  // Every row has the distinct id, but the start of a recording is the minimum over all its rows.
   const { where, began, params } = conditions(filter, from === undefined && to === undefined);
   const rows = await clickhouse.query<{ count: string }>(
     `SELECT count() AS count FROM (
        SELECT 1 FROM session_recording_days WHERE ${where} GROUP BY session_hash ${began("HAVING min(start_time)")}
      )`,
     params,
-    recordingQueryOptions,
+    queryOptions,
   );
   return Number(rows[0]?.count ?? 0);
 }
 
 /**
- * The page of `limit` recordings after the first `offset`, by their start, the newest first.
- * @param told is told the distinct ids of what may be on the page, before that is read.
+ * The page of `limit` recordings after the first `offset`, newest start first.
+ * @param onCandidates is called with the distinct ids that may be on the page before their rows are read.
  */
 export async function listRecordings(
   clickhouse: ClickHouse,
   filter: RecordingFilter,
   page: Page,
-  told: (distinct_ids: string[]) => void,
+  onCandidates: (distinct_ids: string[]) => void,
 ): Promise<RecordingRow[]> {
-  const first = page.offset === 0 ? await firstPage(clickhouse, filter, page.limit, told) : undefined;
+  const first = page.offset === 0 ? await firstPage(clickhouse, filter, page.limit, onCandidates) : undefined;
   if (first) return first;
   const hashes = await findPage(clickhouse, filter, page);
   const places = new Map(hashes.map((hash, place) => [hash, place]));
@@ -60,8 +57,9 @@ export async function listRecordings(
 }
 
 /**
- * `bound` of the days that the latest rows are on: the first of them, and how many rows those are; fewer than asked for
- * are all. Whatever began since is on those days; what is on them and began earlier went over midnight.
+ * SQL of the days that hold the latest rows. `bound` is a pair: the first of these days, and the number of rows
+ * counted; fewer than the limit means that there are no others. Every recording that began since then has its rows on
+ * these days; a recording that began earlier went on past midnight.
  */
 function latestDays(filter: RecordingFilter): { bound: string; onThem: string } {
   const { where, since } = conditions(filter, filter.to === undefined);
@@ -73,17 +71,17 @@ function latestDays(filter: RecordingFilter): { bound: string; onThem: string } 
   return { bound, onThem: `${lately} AND day >= bound.1` };
 }
 
-/** Few recordings match: looking for the latest of them would read as much as looking at all of them. */
+/** Whether few recordings match: then reading all of them costs no more than looking for the latest. */
 function isNarrow({ distinct_ids, person_main_id, session_ids }: RecordingFilter): boolean {
   return [distinct_ids, person_main_id, session_ids].some((one) => one !== undefined);
 }
 
-/** Some more recordings than the page has are read; undefined when not enough of them began as late as it seemed. */
+/** Reads a few more recordings than the page needs; undefined when too few of them began on the latest days. */
 async function firstPage(
   clickhouse: ClickHouse,
   filter: RecordingFilter,
   limit: number,
-  told: (distinct_ids: string[]) => void,
+  onCandidates: (distinct_ids: string[]) => void,
 ): Promise<RecordingRow[] | undefined> {
   const asked = limit + Math.ceil(limit / sessionRecordingLimits.recordingsRecycledShare);
   const rows = asked * 2;
@@ -94,13 +92,13 @@ async function firstPage(
      FROM session_recording_days WHERE ${onThem}
      GROUP BY session_hash ORDER BY start DESC LIMIT {asked:UInt64}`,
     { ...conditions(filter, true).params, rows, asked },
-    recordingQueryOptions,
+    queryOptions,
   );
   const whole = taken.length < asked;
   if (whole && Number(taken[0]?.rows ?? 0) === rows) return undefined;
-  // Of the last one's moment there may be more than were taken.
+  // Other recordings may share the start of the last one, so rows of that time are not certain.
   const since = whole ? "" : taken.at(-1)!.start;
-  told([...new Set(taken.map(({ of_id }) => of_id))]);
+  onCandidates([...new Set(taken.map(({ of_id }) => of_id))]);
   const read = await readRows(clickhouse, filter.project_id, taken.map(hashOf));
   const { from = "" } = filter;
   const sure = read.filter(({ start_time }) => start_time > since && start_time >= from);
@@ -129,17 +127,13 @@ async function findPage(
   );
   const rowsMax = isNarrow(filter) ? 0 : sessionRecordingLimits.recordingRowsComparedMax;
   for (let rows = (offset + limit) * 2; rows <= rowsMax; rows *= 8) {
-    const found = await clickhouse.query<Found>(
-      lately,
-      { ...params, limit, offset, rows },
-      recordingQueryOptions,
-    );
+    const found = await clickhouse.query<Found>(lately, { ...params, limit, offset, rows }, queryOptions);
     if (found.length === limit) return found.map(hashOf);
   }
   const found = await clickhouse.query<Found>(
     select("", "", "1"),
     { ...params, limit, offset },
-    recordingQueryOptions,
+    queryOptions,
   );
   return found.map(hashOf);
 }
@@ -162,8 +156,8 @@ function moment(name: string): string {
 }
 
 /**
- * What holds for every row of a recording that matches.
- * @param byRow whether only its rows of the distinct ids asked for are wanted; all of it otherwise.
+ * The conditions of a filter as SQL with its parameters.
+ * @param byRow true: only the rows with the wanted distinct ids; false: all rows of recordings that have such a row.
  */
 function conditions(filter: RecordingFilter, byRow: boolean) {
   const { project_id, from, to, distinct_ids, person_main_id, session_ids, without } = filter;
@@ -192,7 +186,7 @@ function conditions(filter: RecordingFilter, byRow: boolean) {
     narrow("without", without.length > 0 ? without : undefined, `session_hash NOT IN ${hashes("without")}`),
   );
   const where = clauses.filter((clause) => clause !== "").join(" AND ");
-  // What has no row since then cannot have begun since then; what has one may have begun before.
+  // A recording that began since `from` has a row since `from`; the reverse does not hold, so HAVING checks the start.
   const since = `AND day >= toDate32(${moment("from")}) AND start_time >= ${moment("from")}`;
   const began = (start: string) => narrow("from", from, `${start} >= ${moment("from")}`);
   return { where, since: narrow("from", from, since), began, params };

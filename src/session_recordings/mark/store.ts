@@ -1,8 +1,8 @@
-// What people did with recordings: seen or deleted them. Never asks whether there is such a recording.
+// Tables of what users did with recordings: views and deletions. The recordings themselves are not checked.
 
 import type { Postgres } from "../../storage/postgres/postgres.ts";
 
-/** Those of these recordings that a user has seen. */
+/** The recordings among these that the user has viewed. */
 export async function findViewed(
   sql: Postgres,
   project_id: number,
@@ -33,7 +33,7 @@ export async function markViewed(
       WHERE project_id = ${project_id} AND user_id = ${user_id} AND session_id = ${session_id}`;
 }
 
-/** Those of these recordings that are deleted. */
+/** The recordings among these that are deleted. */
 export async function findDeleted(
   sql: Postgres,
   project_id: number,
@@ -47,8 +47,8 @@ export async function findDeleted(
 }
 
 /**
- * Recordings that are deleted and may be in ClickHouse, in the order of their ids: the latest that are not hidden yet,
- * and the latest since `since`, of which pieces may come late and not be looked for yet.
+ * Ids of deleted recordings that ClickHouse may still return, sorted: the latest `unhidden` that are not hidden yet,
+ * and the latest `late` deleted since `since`, of which late pieces may arrive.
  */
 export async function listLeftOut(
   sql: Postgres,
@@ -68,8 +68,8 @@ export async function listLeftOut(
 }
 
 /**
- * Deletes recordings as far as any reply is concerned; who did so, and when, stays on record. Who saw them and how
- * they were shared is forgotten. Resolves to those that were not deleted before.
+ * Marks recordings as deleted and removes their views and sharing. The user and the time stay on record. Resolves to
+ * the ids that were not deleted before.
  */
 export async function markDeleted(
   sql: Postgres,
@@ -100,8 +100,8 @@ export interface Deletion {
 }
 
 /**
- * Deletions whose recordings may be in ClickHouse: those not hidden yet, and those since `since` of which late
- * pieces may have come, if nobody looked for them since `checked`.
+ * Deletions to hide in ClickHouse, at most `limit`: those not hidden yet, and those since `since` whose late pieces
+ * were last looked for before `checked`.
  */
 export async function listDeletions(
   sql: Postgres,
@@ -113,7 +113,10 @@ export async function listDeletions(
     ORDER BY hidden_at IS NOT NULL, checked_at, deleted_at LIMIT ${limit}`;
 }
 
-/** `fresh`: those of them of which something was hidden just now, so that files hold it still. */
+/**
+ * Records that deletions were checked and hidden.
+ * @param fresh ids of which rows were hidden just now: their bytes are still in files.
+ */
 export async function noteHidden(
   sql: Postgres,
   project_id: number,
@@ -134,7 +137,7 @@ export async function noteHidden(
     FROM asked WHERE d.project_id = asked.project_id AND d.session_id = asked.session_id`;
 }
 
-/** When the longest hidden recording was hidden whose bytes are still there; undefined when there is none. */
+/** The earliest time of hiding among recordings whose bytes are still in files; undefined when there are none. */
 export async function oldestHidden(sql: Postgres): Promise<Date | undefined> {
   const [row] = await sql<{ hidden_at: Date | null }[]>`
     SELECT min(hidden_at) AS hidden_at FROM session_recording_deletions
@@ -142,7 +145,7 @@ export async function oldestHidden(sql: Postgres): Promise<Date | undefined> {
   return row?.hidden_at ?? undefined;
 }
 
-/** Everything hidden before `before` is gone from ClickHouse's files. */
+/** Records that what was hidden until `before` is gone from the files. Resolves to how many deletions that were. */
 export async function noteRemoved(sql: Postgres, before: Date, at: Date): Promise<number> {
   const rows = await sql`
     UPDATE session_recording_deletions SET removed_at = ${at}

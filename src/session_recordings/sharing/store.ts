@@ -1,4 +1,4 @@
-// Where it rests how recordings are shared. Never gives one token to two recordings.
+// The table of how recordings are shared; a token opens one recording.
 
 import { randomBase62 } from "../../core/id.ts";
 import { isoOf } from "../../http/fields/field_time.ts";
@@ -11,12 +11,12 @@ interface SharingRow {
   access_token: string;
 }
 
-/** As many random bits as a key: whoever guesses one sees a recording. */
+/** As many random bits as an API key, since the token alone opens the recording. */
 const tokenLength = 43;
 
 /**
- * How a recording is shared; not at all until somebody enables it, but from the first question on under one token.
- * @param enabled changes it; a token that is disabled opens nothing, and the next time is another one.
+ * The sharing of a recording. The first call makes a token, which is disabled until `enabled` is true.
+ * @param enabled true or false changes it. Disabling replaces the token, so the old one never works again.
  */
 export async function takeSharing(
   sql: Postgres,
@@ -32,11 +32,11 @@ export async function takeSharing(
       access_token = CASE WHEN s.enabled AND ${enabled === false} THEN excluded.access_token ELSE s.access_token END,
       enabled = coalesce(${enabled ?? null}::boolean, s.enabled)
     RETURNING created_at, enabled, access_token`;
-  if (!row) throw new Error("no sharing was kept");
+  if (!row) throw new Error("Postgres stored a sharing and returned none");
   return { created_at: isoOf(row.created_at), enabled: row.enabled, access_token: row.access_token };
 }
 
-/** Of a session without pieces: not shared, by a token that is kept nowhere. */
+/** The sharing of a session without pieces: disabled, with a token that is not stored. */
 export function unshared(now: Date): Sharing {
   return { created_at: isoOf(now), enabled: false, access_token: randomBase62(tokenLength) };
 }

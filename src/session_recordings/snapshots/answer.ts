@@ -1,14 +1,14 @@
-// A recording's events as an answer: a page of them by window with where to find the rest, or blobs of JSON lines.
+// Replies with a recording's events: a page of them by window with the address of the next, or blobs of JSON lines.
 
 import { Fault } from "../../core/fault.ts";
 import { limits } from "../../core/limits.ts";
 import { parameter, type QueryValues } from "../../http/fields/query.ts";
 import type { ClickHouse } from "../../storage/clickhouse/clickhouse.ts";
 import { type Blob, blobsOf, pageEnd, sourceOf } from "./blobs.ts";
-import { type ExpandedEvent, type ExpandedPieces, type PieceReading, readPieces } from "./pieces.ts";
+import { type ExpandedEvent, type ExpandedPieces, type PieceReading, expandPieces } from "./pieces.ts";
 import type { ReadingBudget } from "./reading_budget.ts";
-import { type Parts, sendParts, slicesOf, streamOf } from "./sent_slices.ts";
-import { type RecordedSession, listChunks } from "./store.ts";
+import { type Parts, sendParts, slicesOf, streamOf } from "./slice_stream.ts";
+import { type RecordedSession, listPieces } from "./store.ts";
 
 export interface SnapshotOptions {
   clickhouse: ClickHouse;
@@ -31,7 +31,7 @@ export async function answerSnapshots(
   { url, request: { signal } }: { url: URL; request: Request },
 ): Promise<Response> {
   const reading = { clickhouse, budget, session, gone: signal };
-  const blobs = await budget.within(signal, async () => blobsOf(await listChunks(clickhouse, session)));
+  const blobs = await budget.within(signal, async () => blobsOf(await listPieces(clickhouse, session)));
   const { blob_key, start_blob_key, end_blob_key } = query;
   const from = blob_key ?? start_blob_key ?? 0;
   const to = (blob_key ?? end_blob_key ?? blobs.length - 1) + 1;
@@ -56,13 +56,13 @@ function readKey(query: URLSearchParams, name: string): number | undefined {
 
 async function sendPage(reading: PieceReading, blobs: Blob[], from: number, url: URL): Promise<Response> {
   const to = pageEnd(blobs, from);
-  const { pieces, reservation } = await readPieces(reading, blobs.slice(from, to));
+  const { pieces, reservation } = await expandPieces(reading, blobs.slice(from, to));
   const next = to < blobs.length ? nextOf(url, to) : null;
   const parts = pageParts(blobs, byWindow(pieces), next);
   return sendParts(parts, "application/json", () => reservation.release());
 }
 
-/** In the order of their times: a retry may have brought an earlier piece late. */
+/** Events by window, sorted by timestamp: a retried request may store an earlier piece after a later one. */
 function byWindow(pieces: ExpandedPieces["pieces"]): Map<string, ExpandedEvent[]> {
   const windows = new Map<string, ExpandedEvent[]>();
   for (const { window_id, events } of pieces) {
@@ -111,18 +111,18 @@ function nextOf(url: URL, blob: number): string {
   return next.href;
 }
 
-/** One line an event: `[window_id, event]`. A blob is read when its reader has taken the one before it. */
+/** JSON lines, one event each: `[window_id, event]`. A blob is read when the client has taken the one before it. */
 async function sendLines(reading: PieceReading, blobs: readonly Blob[]): Promise<Response> {
   const { budget, session, gone } = reading;
-  let chunks = 0;
-  for (const blob of blobs) chunks += blob.pieces;
-  const listed = await budget.reserve(session.project_id, chunks * chunkBytes, gone);
+  let count = 0;
+  for (const blob of blobs) count += blob.count;
+  const listed = await budget.reserve(session.project_id, count * pieceRowBytes, gone);
   let place = 0;
   let open: { slices: Generator<Uint8Array, undefined>; release: () => void } | undefined;
   const openNext = async (): Promise<void> => {
     const blob = blobs[place++];
     if (!blob) return;
-    const { pieces, reservation } = await readPieces(reading, [blob]);
+    const { pieces, reservation } = await expandPieces(reading, [blob]);
     open = { slices: slicesOf(lineParts(pieces)), release: () => reservation.release() };
   };
   const release = (): void => {
@@ -141,7 +141,7 @@ async function sendLines(reading: PieceReading, blobs: readonly Blob[]): Promise
     return undefined;
   };
   try {
-    // Before the status is sent: so a refusal is one.
+    // The first blob is read before the status is sent, so that a refusal has its own status.
     await openNext();
   } catch (thrown) {
     release();
@@ -152,8 +152,8 @@ async function sendLines(reading: PieceReading, blobs: readonly Blob[]): Promise
   });
 }
 
-/** What a piece takes in a list, in bytes. */
-const chunkBytes = 400;
+/** Bytes that one piece takes in a list. */
+const pieceRowBytes = 400;
 
 function* lineParts(pieces: ExpandedPieces["pieces"]): Parts {
   for (const { window_id, events } of pieces) {

@@ -1,52 +1,52 @@
-// Pieces of a recording, grouped: blobs of about a megabyte by their key, and pages of some blobs. What comes later
-// never moves a piece from one blob to another.
+// Groups the pieces of a recording into blobs of about 1 MB, and blobs into pages. A new piece never changes which
+// blob an earlier piece is in, so blob keys stay valid.
 
 import { isoWithFraction } from "../../http/fields/field_time.ts";
 import { snapshotLimits } from "./limits.ts";
-import type { Chunk } from "./store.ts";
+import type { PieceRow } from "./store.ts";
 
-/** Pieces that follow each other; its key is its place. */
+/** Consecutive pieces. The key of a blob is its index. */
 export interface Blob extends Size {
-  chunks: Chunk[];
+  pieces: PieceRow[];
 }
 
 interface Size {
   bytes: number;
   events: number;
-  pieces: number;
+  count: number;
 }
 
 const blobMax: Size = {
   bytes: snapshotLimits.snapshotBlobBytesMax,
   events: snapshotLimits.snapshotPageEventsMax,
-  pieces: snapshotLimits.snapshotBlobChunksMax,
+  count: snapshotLimits.snapshotBlobPiecesMax,
 };
 
 const pageMax: Size = {
   bytes: snapshotLimits.snapshotPageBytesMax,
   events: snapshotLimits.snapshotPageEventsMax,
-  pieces: snapshotLimits.snapshotPageChunksMax,
+  count: snapshotLimits.snapshotPagePiecesMax,
 };
 
-/** Grouped in their order; a single piece may be larger than a blob. */
-export function blobsOf(chunks: readonly Chunk[]): Blob[] {
+/** The pieces in blobs, in order. A single piece may exceed the size of a blob. */
+export function blobsOf(pieces: readonly PieceRow[]): Blob[] {
   const blobs: Blob[] = [];
   let open: Blob | undefined;
-  for (const chunk of chunks) {
-    const one = { bytes: chunk.size, events: chunk.events, pieces: 1 };
+  for (const piece of pieces) {
+    const one = { bytes: piece.size, events: piece.events, count: 1 };
     if (!open || !fits(open, one, blobMax)) {
-      open = { chunks: [], bytes: 0, events: 0, pieces: 0 };
+      open = { pieces: [], bytes: 0, events: 0, count: 0 };
       blobs.push(open);
     }
-    open.chunks.push(chunk);
+    open.pieces.push(piece);
     add(open, one);
   }
   return blobs;
 }
 
-/** The end of the page that begins with blob `from`: one blob at least, if there is one. */
+/** The end (exclusive) of the page that starts with blob `from`: at least one blob, if there is one. */
 export function pageEnd(blobs: readonly Blob[], from: number): number {
-  const page: Size = { bytes: 0, events: 0, pieces: 0 };
+  const page: Size = { bytes: 0, events: 0, count: 0 };
   let to = from;
   for (; to < blobs.length && (to === from || fits(page, blobs[to]!, pageMax)); to++) add(page, blobs[to]!);
   return to;
@@ -56,20 +56,20 @@ function fits(open: Size, more: Size, max: Size): boolean {
   return (
     open.bytes + more.bytes <= max.bytes &&
     open.events + more.events <= max.events &&
-    open.pieces + more.pieces <= max.pieces
+    open.count + more.count <= max.count
   );
 }
 
 function add(open: Size, more: Size): void {
   open.bytes += more.bytes;
   open.events += more.events;
-  open.pieces += more.pieces;
+  open.count += more.count;
 }
 
-/** A blob as a page lists it. */
-export function sourceOf({ chunks }: Blob, place: number) {
-  let [first, last] = [chunks[0]?.first_at ?? "", ""];
-  for (const { first_at, last_at } of chunks) {
+/** A blob as replies list it. */
+export function sourceOf({ pieces }: Blob, place: number) {
+  let [first, last] = [pieces[0]?.first_at ?? "", ""];
+  for (const { first_at, last_at } of pieces) {
     if (first_at < first) first = first_at;
     if (last_at > last) last = last_at;
   }

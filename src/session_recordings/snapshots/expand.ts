@@ -1,31 +1,31 @@
-// An event that posthog-js compressed, as the parts of its text with the content inflated. What cannot be inflated, or
-// would take more than the page's budget, is handed on as it came: PostHog's own player inflates it itself.
+// Inflates events that posthog-js compressed. An event that cannot be inflated, or exceeds the page's budget, is sent
+// as it came: PostHog's player inflates it itself.
 
 import { bytesOf } from "../../core/bytes.ts";
 import { snapshotLimits } from "./limits.ts";
 import { yieldToEventLoop } from "../../core/clock.ts";
-import type { EventPlace } from "./event_places.ts";
-import { type ByteRange, MemberWalker } from "./member_walk.ts";
-import { type InflateBudget, inflateText } from "./packed_text.ts";
+import type { EventOffsets } from "./event_offsets.ts";
+import { type ValueOffsets, MemberWalker } from "./member_walker.ts";
+import { type InflateBudget, inflateText } from "./compressed_text.ts";
 
-interface Splice extends ByteRange {
-  /** What takes the place of the bytes [from, to); nothing for a member that goes. */
+interface Splice extends ValueOffsets {
+  /** Replaces the bytes [from, to); empty to remove a member. */
   by: Uint8Array;
 }
 
 const nothing = new Uint8Array(0);
-/** What is compressed by itself in incremental events. */
-const packedMembers = ["texts", "attributes", "removes", "adds"].map(bytesOf);
+/** Members of incremental events that posthog-js compresses separately. */
+const compressedMembers = ["texts", "attributes", "removes", "adds"].map(bytesOf);
 
-/** The event's JSON text in parts, to be joined. `bytes`: the piece it is in. */
+/** The event's JSON text in parts, to be joined. `bytes` is the piece that holds it. */
 export async function expandEvent(
   bytes: Uint8Array,
-  event: EventPlace,
+  event: EventOffsets,
   budget: InflateBudget,
 ): Promise<Uint8Array[]> {
   const asItCame = [bytes.subarray(event.from, event.to)];
-  if (!event.packed) return asItCame;
-  const { cv, data } = event.packed;
+  if (!event.compressed) return asItCame;
+  const { cv, data } = event.compressed;
   const inflated = await inflateData(bytes, data, budget);
   if (!inflated) return asItCame;
   const parts: Uint8Array[] = [];
@@ -38,16 +38,16 @@ export async function expandEvent(
   }
   parts.push(bytes.subarray(at, event.to));
   bytesJoined += event.to - at;
-  // Of thousands of short events, the parts would take more than their bytes.
+  // Short events are joined: the objects of thousands of parts would take more memory than their bytes.
   return bytesJoined <= joinedBytesMax ? [Buffer.concat(parts, bytesJoined)] : parts;
 }
 
 const joinedBytesMax = 16 * 1024;
 
-/** posthog-js compresses full snapshots whole, and the long members of incremental ones each by itself. */
+/** posthog-js compresses `data` of full snapshots whole, and the long members of incremental ones separately. */
 async function inflateData(
   bytes: Uint8Array,
-  data: ByteRange,
+  data: ValueOffsets,
   budget: InflateBudget,
 ): Promise<Splice[] | undefined> {
   const first = bytes[data.from];
@@ -56,7 +56,7 @@ async function inflateData(
     return by && [{ ...data, by }];
   }
   if (first !== 0x7b) return undefined;
-  const texts = await packedTexts(bytes, data);
+  const texts = await compressedTexts(bytes, data);
   if (!texts) return undefined;
   const splices: Splice[] = [];
   for (const range of texts) {
@@ -67,18 +67,18 @@ async function inflateData(
   return splices;
 }
 
-/** The members of `data` that are compressed texts; undefined when there are more than any recorder writes. */
-async function packedTexts(bytes: Uint8Array, data: ByteRange): Promise<ByteRange[] | undefined> {
-  const ranges: ByteRange[] = [];
+/** Ranges of the compressed members of `data`; undefined when there are more than any recorder writes. */
+async function compressedTexts(bytes: Uint8Array, data: ValueOffsets): Promise<ValueOffsets[] | undefined> {
+  const ranges: ValueOffsets[] = [];
   const members = new MemberWalker();
   members.open(bytes, data.from);
   for (;;) {
     const goal = members.at + snapshotLimits.snapshotWalkBytesMax;
     while (members.next(goal)) {
       if (members.through) return ranges;
-      const isPacked =
-        bytes[members.value.from] === 0x22 && packedMembers.some((name) => members.isNamed(name));
-      if (isPacked && ranges.push({ ...members.value }) > packedMembers.length) return undefined;
+      const isCompressed =
+        bytes[members.value.from] === 0x22 && compressedMembers.some((name) => members.isNamed(name));
+      if (isCompressed && ranges.push({ ...members.value }) > compressedMembers.length) return undefined;
     }
     if (members.at >= data.to) return ranges;
     await yieldToEventLoop();

@@ -1,43 +1,43 @@
-// Bounds of reading snapshots, with their units and reasons.
+// Limits of reading snapshots.
 
 export const snapshotLimits = {
-  /** Pieces of one recording that are shown: a day at one in two seconds. */
-  snapshotChunksShownMax: 50_000,
-  /** Bytes of one blob of a recording, before a single larger piece: what a player loads at once. */
+  /** Pieces shown of one recording: a day at one piece in two seconds. */
+  snapshotPiecesShownMax: 50_000,
+  /** Bytes of one blob, which a player loads at once. A single larger piece is a blob of its own. */
   snapshotBlobBytesMax: 1_048_576,
-  /** Bytes of one page of a recording; the rest is behind its `next`. */
+  /** Bytes of one page of a recording; `next` has the address of the following page. */
   snapshotPageBytesMax: 4_194_304,
   /**
-   * A piece that is shown, in bytes: browsers send less than 1 MB, or one full snapshot compressed; of a larger one its
-   * reader is told the size.
+   * Bytes of a piece that is shown: browsers send less than 1 MB, or one full snapshot compressed. For a larger piece
+   * the reply has its size only.
    */
   snapshotShownBytesMax: 8 * 1024 * 1024,
   /** Pieces of one blob, and of one page. */
-  snapshotBlobChunksMax: 1000,
-  snapshotPageChunksMax: 4000,
-  /** Events of a page, and of one piece: what it has beyond them is left out. Recorders send some hundreds a piece. */
+  snapshotBlobPiecesMax: 1000,
+  snapshotPagePiecesMax: 4000,
+  /** Events of one page and of one piece; further ones are left out. Recorders send some hundreds in a piece. */
   snapshotPageEventsMax: 32_768,
   /**
-   * What all compressed parts of a page may become together, in bytes: several times the largest page that a browser
-   * shows. Parts beyond it are handed on as they came.
+   * Bytes that all compressed parts of a page may inflate to: several times the largest page that a browser shows.
+   * Further parts are sent compressed, as they came.
    */
   snapshotPageInflatedBytesMax: 16 * 1024 * 1024,
-  /** What the smallest of these parts counts as, in bytes: to inflate one takes a few microseconds. */
+  /** Least cost of one part in that budget, in bytes: inflating takes a few microseconds. */
   snapshotInflateCostMin: 256,
-  /** Nesting of what is inflated: a browser's document is at most 512 deep, and rrweb needs two levels for one. */
+  /** Nesting of inflated JSON: a browser's document is at most 512 deep, and rrweb needs two levels for each. */
   snapshotDepthMax: 2048,
-  /** Bytes of it that are walked through or checked before other requests get their turn: a millisecond or two. */
+  /** Bytes walked or checked before the event loop gets a turn: one or two milliseconds. */
   snapshotWalkBytesMax: 64 * 1024,
-  /** Parts of a reply that are joined before other requests get their turn, likewise. */
+  /** Parts of a reply joined before the event loop gets a turn: one or two milliseconds. */
   snapshotPartsMax: 8192,
-  /** Pages that are read and expanded at once: the engine reads each on one core, and holds it several times over. */
+  /** Pages read and expanded at once: the engine uses one core for each, and several times the page in memory. */
   snapshotReadsMax: 1,
-  /** Readers who may wait for one of these places, or for bytes. */
+  /** Readers that wait for such a permit or for memory. */
   snapshotReadsWaitingMax: 200,
-  /** How long they wait before they are sent away, in ms. */
+  /** How long they wait before the request is refused, in ms. */
   snapshotReadWaitMsMax: 10_000,
   /** Bytes of all pages that are expanded or being sent: three of the largest. */
   snapshotReadsBytesMax: 192 * 1024 * 1024,
-  /** How long a reader may take to receive a page, in ms: it holds some of these bytes meanwhile. */
+  /** Time for a client to receive a page, in ms: the page holds part of this memory meanwhile. */
   snapshotSendMsMax: 60_000,
 };

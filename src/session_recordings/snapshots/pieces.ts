@@ -1,15 +1,15 @@
-// The pieces of some blobs, read and expanded: the texts of their events with what a player wants to know of them.
-// Their memory is bounded and reserved before it is used; other requests get their turn in between.
+// Reads the pieces of some blobs and inflates their events. Memory is reserved before it is used; the event loop gets
+// a turn in between.
 
 import { yieldToEventLoop } from "../../core/clock.ts";
 import { snapshotLimits } from "./limits.ts";
 import type { ClickHouse } from "../../storage/clickhouse/clickhouse.ts";
 import { isoWithFraction } from "../../http/fields/field_time.ts";
 import type { Blob } from "./blobs.ts";
-import { findEvents } from "./event_places.ts";
+import { findEvents } from "./event_offsets.ts";
 import { expandEvent } from "./expand.ts";
 import type { ReadingBudget, Reservation } from "./reading_budget.ts";
-import { type RecordedSession, readChunks } from "./store.ts";
+import { type RecordedSession, readPieces } from "./store.ts";
 
 /** An rrweb event: its JSON text in parts, to be joined. */
 export interface ExpandedEvent {
@@ -24,7 +24,7 @@ export interface ExpandedPiece {
 
 export interface ExpandedPieces {
   pieces: ExpandedPiece[];
-  /** To be released when nothing of it is needed any more. */
+  /** To be released when the pieces are no longer needed. */
   reservation: Reservation;
 }
 
@@ -32,12 +32,15 @@ export interface PieceReading {
   clickhouse: ClickHouse;
   budget: ReadingBudget;
   session: RecordedSession;
-  /** Whoever asks is there no longer. */
+  /** Aborted when the client disconnects. */
   gone: AbortSignal;
 }
 
-/** @throws Fault unavailable when there is no room for them. */
-export async function readPieces(reading: PieceReading, blobs: readonly Blob[]): Promise<ExpandedPieces> {
+/**
+ * Reads and expands the pieces of these blobs.
+ * @throws Fault unavailable when the memory cannot be reserved in time.
+ */
+export async function expandPieces(reading: PieceReading, blobs: readonly Blob[]): Promise<ExpandedPieces> {
   const { budget, session, gone } = reading;
   let [bytes, events] = [0, 0];
   for (const blob of blobs) {
@@ -60,7 +63,7 @@ export async function readPieces(reading: PieceReading, blobs: readonly Blob[]):
   }
 }
 
-/** What one event takes beside its text, in bytes: its parts and where they lie. */
+/** Bytes that one event takes beside its text: its parts and ranges. */
 const eventBytes = 400;
 
 async function expand(
@@ -68,24 +71,24 @@ async function expand(
   blobs: readonly Blob[],
   budget: { left: number },
 ): Promise<ExpandedPiece[]> {
-  const chunks = blobs.flatMap((blob) => blob.chunks);
-  const wanted = chunks.filter((chunk) => chunk.size <= snapshotLimits.snapshotShownBytesMax);
-  const read = await readChunks(clickhouse, session, wanted);
+  const rows = blobs.flatMap((blob) => blob.pieces);
+  const wanted = rows.filter(({ size }) => size <= snapshotLimits.snapshotShownBytesMax);
+  const read = await readPieces(clickhouse, session, wanted);
   const pieces: ExpandedPiece[] = [];
   let done = 0;
-  for (const { uuid, size, window_id, first_at } of chunks) {
+  for (const { uuid, size, window_id, first_at } of rows) {
     if (size > snapshotLimits.snapshotShownBytesMax) {
       pieces.push({ window_id, events: [leftOut(Date.parse(isoWithFraction(first_at)), size)] });
       continue;
     }
     const piece = read.get(uuid);
-    // Deleted while it was read.
+    // The piece was deleted after it was listed.
     if (!piece) continue;
     const { events, bytesLeftOut } = await findEvents(piece.data, snapshotLimits.snapshotPageEventsMax);
     const expanded: ExpandedEvent[] = [];
     for (const event of events) {
       expanded.push({ timestamp: event.timestamp, parts: await expandEvent(piece.data, event, budget) });
-      done += event.packed ? packedCost : 1;
+      done += event.compressed ? compressedCost : 1;
       if (done < costMax) continue;
       done = 0;
       await yieldToEventLoop();
@@ -97,15 +100,15 @@ async function expand(
   return pieces;
 }
 
-/** Work between other requests' turns, about a millisecond: in plain events. */
-const [costMax, packedCost, pieceCost] = [4000, 100, 20];
+/** Cost between turns of the event loop, about a millisecond; a plain event costs 1. */
+const [costMax, compressedCost, pieceCost] = [4000, 100, 20];
 
-/** A piece that is too large to be shown is alone in its blob. */
-function isTooLarge({ chunks }: Blob): boolean {
-  return chunks.length === 1 && chunks[0]!.size > snapshotLimits.snapshotShownBytesMax;
+/** A piece too large to be shown is alone in its blob. */
+function isTooLarge({ pieces }: Blob): boolean {
+  return pieces.length === 1 && pieces[0]!.size > snapshotLimits.snapshotShownBytesMax;
 }
 
-/** In place of what is not shown: an event of rrweb's own kind for its users, which players pass over. */
+/** Stands for content that is left out: a custom rrweb event (type 5), which players skip. */
 function leftOut(timestamp: number, bytes: number): ExpandedEvent {
   const text = JSON.stringify({ type: 5, timestamp, data: { tag: "left_out", payload: { bytes } } });
   return { timestamp, parts: [Buffer.from(text)] };

@@ -1,20 +1,20 @@
-// The budget of all readers of recordings: places for reading and expanding pages, and bytes of the pages in memory.
-// Both are waited for, for a limited time and in a queue of limited length.
+// Bounds what all readers of recordings use together: how many pages are read at once, and bytes of memory of pages
+// being expanded or sent. A reader without room waits, for a bounded time and in a bounded queue.
 
 import { Fault } from "../../core/fault.ts";
 import { snapshotLimits } from "./limits.ts";
 import { Semaphore } from "../../work/semaphore.ts";
 
 export interface ReadingBudgetOptions {
-  /** Bytes of all pages together; one project's have half of it. */
+  /** Bytes of all pages together; one project may use half of them. */
   bytesMax?: number;
-  /** How long a reader waits, in ms. */
+  /** Wait of a reader, in ms. */
   waitMsMax?: number;
 }
 
-/** Bytes of one page, until they are released. */
+/** Reserved bytes of one page. */
 export interface Reservation {
-  /** Gives back what turns out not to be needed. */
+  /** Reduces the reservation to `bytes`; larger numbers change nothing. */
   shrink(bytes: number): void;
   release(): void;
 }
@@ -28,9 +28,12 @@ interface Waiting {
 export class ReadingBudget {
   readonly #bytesMax: number;
   readonly #waitMsMax: number;
-  readonly #places = new Semaphore(snapshotLimits.snapshotReadsMax, snapshotLimits.snapshotReadsWaitingMax);
+  readonly #semaphore = new Semaphore(
+    snapshotLimits.snapshotReadsMax,
+    snapshotLimits.snapshotReadsWaitingMax,
+  );
   readonly #waiting = new Set<Waiting>();
-  /** Bytes that are reserved, by project. */
+  /** Reserved bytes by project. */
   readonly #reserved = new Map<number, number>();
   #bytes = 0;
 
@@ -39,7 +42,7 @@ export class ReadingBudget {
     this.#waitMsMax = waitMsMax ?? snapshotLimits.snapshotReadWaitMsMax;
   }
 
-  /** Bytes that are reserved now. */
+  /** Bytes reserved now. */
   get bytes(): number {
     return this.#bytes;
   }
@@ -49,7 +52,7 @@ export class ReadingBudget {
    * @throws Fault unavailable when none becomes free; what `read` throws.
    */
   async within<Read>(gone: AbortSignal, read: () => Promise<Read>): Promise<Read> {
-    return await this.#places.run({ abort: gone, msMax: this.#waitMsMax, busy }, read);
+    return await this.#semaphore.run({ abort: gone, msMax: this.#waitMsMax, busy }, read);
   }
 
   /** @throws Fault unavailable when so many bytes do not become free. */
@@ -80,7 +83,7 @@ export class ReadingBudget {
     await promise.finally(() => abort.removeEventListener("abort", onAbort));
   }
 
-  /** A page larger than a share is alone in its project. */
+  /** A page that exceeds a share may run alone in its project. */
   #take(project_id: number, bytes: number): boolean {
     const own = this.#reserved.get(project_id) ?? 0;
     if (this.#bytes > 0 && this.#bytes + bytes > this.#bytesMax) return false;
@@ -95,7 +98,7 @@ export class ReadingBudget {
     if (left > 0) this.#reserved.set(project_id, left);
     else this.#reserved.delete(project_id);
     this.#bytes -= bytes;
-    // In the order they came, but for those whose project has its share.
+    // First come, first served, except for projects that have their share.
     for (const waiting of this.#waiting) {
       if (!this.#take(waiting.project_id, waiting.bytes)) continue;
       this.#waiting.delete(waiting);

@@ -1,49 +1,42 @@
-// What was recorded, as ClickHouse has it: pieces of rrweb events. Never looks into them.
+// Queries in ClickHouse for pieces of recordings: JSON text of rrweb events, which is not parsed here.
 
-import { limits } from "../../core/limits.ts";
 import { snapshotLimits } from "./limits.ts";
-import type { ClickHouse, QueryOptions } from "../../storage/clickhouse/clickhouse.ts";
+import type { ClickHouse } from "../../storage/clickhouse/clickhouse.ts";
+import { queryOptions } from "../../storage/clickhouse/query_options.ts";
 
 export interface RecordedSession {
   project_id: number;
   session_id: string;
 }
 
-export interface Chunk {
+export interface PieceRow {
   uuid: string;
-  /** `YYYY-MM-DD hh:mm:ss.uuuuuu` in UTC, like the next. */
+  /** `YYYY-MM-DD hh:mm:ss.uuuuuu` in UTC, like `last_at`. */
   first_at: string;
   last_at: string;
-  /** Bytes of its data. */
+  /** Bytes of `data`. */
   size: number;
-  /** Events in it, as they were counted when it came. */
+  /** Events in the piece, counted at capture. */
   events: number;
-  /** Of a piece that is too large to be shown; else empty. */
+  /** Only of a piece too large to be shown; otherwise empty. */
   window_id: string;
 }
 
-export interface ChunkData {
+export interface PieceData {
   window_id: string;
-  /** JSON text of an event or an array of them. */
+  /** JSON text of one event or an array of events. */
   data: Uint8Array;
 }
-
-const queryOptions: QueryOptions = {
-  // The engine gives up first and says why; the client only guards against an engine that says nothing.
-  timeoutMs: limits.querySecondsMax * 1000 + limits.engineSaysMsMax,
-  // One thread: a reader who waits a little longer costs capture nothing, all cores at once would.
-  settings: { max_execution_time: limits.querySecondsMax, date_time_output_format: "simple", max_threads: 1 },
-};
 
 const ofSession = `project_id = {project_id:UInt32} AND session_hash = sipHash64({session_id:String})
   AND session_id = {session_id:String}`;
 
-/** A recording's pieces in the order in which they came: later ones only ever follow. */
-export async function listChunks(
+/** The pieces of a recording, oldest arrival first: a new piece is always the last. */
+export async function listPieces(
   clickhouse: ClickHouse,
   { project_id, session_id }: RecordedSession,
-): Promise<Chunk[]> {
-  return await clickhouse.query<Chunk>(
+): Promise<PieceRow[]> {
+  return await clickhouse.query<PieceRow>(
     `SELECT c.uuid AS uuid, min(c.first_at) AS first_at, max(c.last_at) AS last_at,
        argMin(c.size, (c.created_at, c.size)) AS size, argMin(c.event_count, (c.created_at, c.size)) AS events,
        if(size > {shown:UInt32}, argMin(c.window_id, (c.created_at, c.size)), '') AS window_id
@@ -54,7 +47,7 @@ export async function listChunks(
     {
       project_id,
       session_id,
-      limit: snapshotLimits.snapshotChunksShownMax,
+      limit: snapshotLimits.snapshotPiecesShownMax,
       shown: snapshotLimits.snapshotShownBytesMax,
     },
     queryOptions,
@@ -62,29 +55,29 @@ export async function listChunks(
 }
 
 /**
- * The data of these pieces, by their uuid. One that was sent twice with other content rests twice until its parts are
- * merged: the one of the listed size is read, so that nobody reads more than was listed.
+ * The data of these pieces by uuid. A piece sent twice with different content has two rows until ClickHouse merges its
+ * parts: only the row of the listed size is read, so that the reserved memory is not exceeded.
  */
-export async function readChunks(
+export async function readPieces(
   clickhouse: ClickHouse,
   { project_id, session_id }: RecordedSession,
-  chunks: readonly Chunk[],
-): Promise<Map<string, ChunkData>> {
-  if (chunks.length === 0) return new Map();
+  pieces: readonly PieceRow[],
+): Promise<Map<string, PieceData>> {
+  if (pieces.length === 0) return new Map();
   const rows = await clickhouse.bytes(
     `SELECT toString(uuid), window_id, data FROM snapshot_chunks
      WHERE ${ofSession} AND uuid IN (SELECT arrayJoin({uuids:Array(UUID)}))
        AND (uuid, size) IN (SELECT arrayJoin(arrayZip({uuids:Array(UUID)}, {sizes:Array(UInt32)})))
      LIMIT 1 BY uuid
      FORMAT RowBinary`,
-    { project_id, session_id, uuids: chunks.map(({ uuid }) => uuid), sizes: chunks.map(({ size }) => size) },
+    { project_id, session_id, uuids: pieces.map(({ uuid }) => uuid), sizes: pieces.map(({ size }) => size) },
     queryOptions,
   );
   return readRows(rows);
 }
 
-/** Rows of three texts in RowBinary: each its length, seven bits a byte, and its bytes. */
-function readRows(rows: Uint8Array): Map<string, ChunkData> {
+/** Parses RowBinary rows of three strings: each is its length as a varint, then its bytes. */
+function readRows(rows: Uint8Array): Map<string, PieceData> {
   const bytes = Buffer.from(rows.buffer, rows.byteOffset, rows.byteLength);
   let at = 0;
   const text = (): Buffer => {
@@ -98,7 +91,7 @@ function readRows(rows: Uint8Array): Map<string, ChunkData> {
     if (at > bytes.length) throw new Error("ClickHouse's answer ends within a row");
     return bytes.subarray(at - length, at);
   };
-  const read = new Map<string, ChunkData>();
+  const read = new Map<string, PieceData>();
   while (at < bytes.length) {
     const uuid = text().toString();
     const window_id = text().toString();

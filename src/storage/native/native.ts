@@ -123,6 +123,14 @@ export function writeColumnHead(out: ByteColumn, name: string, type: string): vo
   out.text(type);
 }
 
+/** Writes the two columns that name a stored row: the number of its batch, and its place in that. */
+export function writeRowKeys(out: ByteColumn, rows: number, batch: bigint, firstRow: number): void {
+  writeColumnHead(out, "_batch", "UInt64");
+  out.u64Repeated(batch, rows);
+  writeColumnHead(out, "_row", "UInt32");
+  for (let row = 0; row < rows; row++) out.u32(firstRow + row);
+}
+
 /**
  * A LowCardinality(String) column: `dictionary` holds `keys` String values one behind the other, `indexes` one u32 per
  * row. The narrowest index type that fits is written.

@@ -3,7 +3,7 @@
 import { type ByteColumn, writeLowCardinalityBody } from "./native.ts";
 
 /** A column's array offsets: where each row's items end. Rows without items may be left to `pad`. */
-export class Offsets {
+export class ArrayOffsets {
   /** Two words for each offset; the high one is 0, since a block has fewer items than 2^32. */
   #ends = new Uint32Array(512);
   #rows = 0;
@@ -53,7 +53,7 @@ export class Offsets {
 /** An Array(LowCardinality(String)) column: the version, the offsets, then dictionary and indexes. */
 export function writeLowCardinalityArrays(
   out: ByteColumn,
-  offsets: Offsets,
+  offsets: ArrayOffsets,
   dictionary: Uint8Array,
   keys: number,
   indexes: Uint32Array,

@@ -1,4 +1,4 @@
-// A page of rows with the count of all of them, and how long the rows of a page are before they are read.
+// A page of rows with the count of all of them.
 
 import type { Postgres, PostgresFragment } from "./postgres.ts";
 
@@ -27,10 +27,4 @@ export async function countedPage<Row>(
   if (first || page.offset === 0) return { count: first?.count ?? 0, rows };
   const [counted] = await sql<{ count: number }[]>`${count}`;
   return { count: counted?.count ?? 0, rows };
-}
-
-/** The bytes of each row of `page`, a whole SELECT, as text. */
-export async function rowBytes(sql: Postgres, page: PostgresFragment): Promise<number[]> {
-  const rows = await sql<{ bytes: number }[]>`SELECT octet_length(one::text) AS bytes FROM (${page}) AS one`;
-  return rows.map(({ bytes }) => bytes);
 }

@@ -1,7 +1,7 @@
 import { afterAll, beforeAll, expect, test } from "bun:test";
 import { Check } from "typebox/schema";
 import type { ApiDocument, ApiOperation, Content } from "../../../src/http/docs/document.ts";
-import type { JsonSchema } from "../../../src/http/docs/sample.ts";
+import type { JsonSchema } from "../../../src/http/docs/example.ts";
 import { startMsMax } from "../../support/accounts.ts";
 import { managementRoutes, type RunningApp, startApp } from "../../support/app.ts";
 import { cleanUp } from "../../support/cleanup.ts";
@@ -260,7 +260,7 @@ test("what a request says has its defaults in words: clients would send them, or
   );
   expect(defaults).toEqual([]);
   const { properties } = modelCalled("ProjectRequest");
-  expect(properties?.["timezone"]?.description).toBe('Unless told: `"UTC"`.');
+  expect(properties?.["timezone"]?.description).toBe('Default: `"UTC"`.');
   const patch = api.paths["/api/projects/{project_id}/insights/{id}/"]?.["patch"]?.requestBody;
   // What the page of the API would send for whoever only tries it out.
   expect(patch?.content["application/json"]?.example).toMatchObject({ deleted: false });

@@ -1,5 +1,5 @@
-// What posthog-js compressed: gzip's bytes, each written as one character of a JSON text. Inflated within a budget that
-// gzip's own length is held against before anything is inflated, and only to that length.
+// Texts that posthog-js compressed: gzip bytes, each written as one character of a JSON string. The length in gzip's
+// trailer is taken from a budget before inflating, and inflating stops at that length.
 
 import { isUtf8 } from "node:buffer";
 import { gunzip } from "node:zlib";
@@ -7,56 +7,61 @@ import { hexValue } from "../../core/bytes.ts";
 import { yieldToEventLoop } from "../../core/clock.ts";
 import { JsonCheck } from "../../core/json/json_check.ts";
 import { snapshotLimits } from "./limits.ts";
-import type { ByteRange } from "./member_walk.ts";
+import type { ValueOffsets } from "./member_walker.ts";
 
-/** Bytes that the parts of one page may still become. */
+/** Bytes that the compressed parts of one page may still inflate to. */
 export interface InflateBudget {
   left: number;
 }
 
 /**
- * The JSON text that the compressed text at `range` stands for; undefined when it is none, or past the budget. One that
- * does not become what it says uses up the budget: no recorder writes it, and others like it would cost as much.
+ * Inflates the JSON string at `range`. Resolves to its JSON text, or undefined when it is not gzip of JSON or exceeds
+ * the budget. A text whose real length differs from the declared one empties the budget: no recorder writes such
+ * texts, and more of them would cost as much again.
  */
 export async function inflateText(
   bytes: Uint8Array,
-  { from, to }: ByteRange,
+  { from, to }: ValueOffsets,
   budget: InflateBudget,
 ): Promise<Uint8Array | undefined> {
-  const packed = await latin1Of(bytes, from + 1, to - 1);
-  if (!packed || packed.length < gzipBytesMin || packed[0] !== 0x1f || packed[1] !== 0x8b) return undefined;
-  const size = packed.readUInt32LE(packed.length - 4);
+  const gzipped = await latin1Of(bytes, from + 1, to - 1);
+  if (!gzipped || gzipped.length < gzipBytesMin || gzipped[0] !== 0x1f || gzipped[1] !== 0x8b)
+    return undefined;
+  const size = gzipped.readUInt32LE(gzipped.length - 4);
   const cost = Math.max(size, snapshotLimits.snapshotInflateCostMin);
   if (cost > budget.left) return undefined;
   budget.left -= cost;
-  const inflated = packed.length <= shortBytesMax ? inflateShort(packed) : await inflateLong(packed, size);
+  const inflated = gzipped.length <= shortBytesMax ? inflateShort(gzipped) : await inflateLong(gzipped, size);
   if (inflated?.length !== size) budget.left = 0;
   else if (isUtf8(inflated) && (await isJson(inflated))) return inflated;
   return undefined;
 }
 
-/** Head and trail of gzip, and the shortest content. */
+/** Gzip's header and trailer, and the shortest content. */
 const gzipBytesMin = 20;
 /**
- * Bytes that are inflated on the spot, whatever they say they become: it is a thousand times as much at most. The
- * runtime's own way costs a tenth of zlib's here, and has no bound.
+ * Compressed bytes up to which the text is inflated synchronously: it expands to at most a thousand times as much.
+ * Bun.gunzipSync costs a tenth of zlib here, but has no output limit.
  */
 const shortBytesMax = 512;
 
-function inflateShort(packed: Buffer): Uint8Array | undefined {
+function inflateShort(gzipped: Buffer): Uint8Array | undefined {
   try {
-    return Bun.gunzipSync(packed as Uint8Array<ArrayBuffer>);
+    return Bun.gunzipSync(gzipped as Uint8Array<ArrayBuffer>);
   } catch {
     return undefined;
   }
 }
 
-/** In a thread of its own; `size`: what gzip says it becomes. */
-async function inflateLong(packed: Buffer, size: number): Promise<Uint8Array | undefined> {
+/**
+ * Inflates in zlib's thread pool.
+ * @param size the length that gzip declares.
+ */
+async function inflateLong(gzipped: Buffer, size: number): Promise<Uint8Array | undefined> {
   const options = { maxOutputLength: Math.max(1, size), chunkSize: Math.max(64, size + 1) };
   try {
     return await new Promise<Buffer>((resolve, reject) => {
-      gunzip(packed, options, (error, result) => (error ? reject(error) : resolve(result)));
+      gunzip(gzipped, options, (error, result) => (error ? reject(error) : resolve(result)));
     });
   } catch {
     return undefined;
@@ -72,7 +77,7 @@ async function isJson(bytes: Uint8Array): Promise<boolean> {
   }
 }
 
-/** The characters of a JSON text, without its quotes, as bytes; undefined when one of them is no byte. */
+/** The characters of a JSON string, without its quotes, as bytes; undefined when a character is above U+00FF. */
 async function latin1Of(bytes: Uint8Array, from: number, to: number): Promise<Buffer | undefined> {
   const out = Buffer.allocUnsafe(to - from);
   let length = 0;
@@ -100,10 +105,10 @@ async function latin1Of(bytes: Uint8Array, from: number, to: number): Promise<Bu
 
 const simpleEscapes: Readonly<Record<number, number>> = { 0x62: 8, 0x66: 12, 0x6e: 10, 0x72: 13, 0x74: 9 };
 
-/** The character that the escape at `at` stands for. */
+/** The code of the character that the escape at `at` stands for. */
 function escaped(bytes: Uint8Array, at: number): number {
-  const letter = bytes[at + 1]!;
-  if (letter !== 0x75) return simpleEscapes[letter] ?? letter;
+  const escape = bytes[at + 1]!;
+  if (escape !== 0x75) return simpleEscapes[escape] ?? escape;
   let code = 0;
   for (let digit = at + 2; digit < at + 6; digit++) code = code * 16 + hexValue[bytes[digit]!]!;
   return code;

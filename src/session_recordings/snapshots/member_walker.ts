@@ -1,27 +1,28 @@
-// The members of one JSON object, one after the other, as places in the bytes. Their grammar was checked when they were
-// captured or inflated. Builds no objects, and stops within a value of megabytes.
+// Walks the members of one JSON object as byte ranges, without building objects. The JSON was checked when it was
+// captured or inflated. The walk can pause inside a value of megabytes.
 
+import { isTextAt } from "../../core/bytes.ts";
 import { JsonSkipper, pastGap } from "../../core/json/json_skipper.ts";
 
 /** Bytes [from, to); to = 0 for none. */
-export interface ByteRange {
+export interface ValueOffsets {
   from: number;
   to: number;
 }
 
 export class MemberWalker {
-  /** Where the walk is; behind the object's closing bracket once it is `through`. */
+  /** Position of the walk; past the closing bracket once `through` is true. */
   at = 0;
   through = false;
-  /** The member that was passed last, quotes included. */
-  readonly key: ByteRange = { from: 0, to: 0 };
-  readonly value: ByteRange = { from: 0, to: 0 };
-  readonly #passing = new JsonSkipper();
+  /** The last member passed, with its quotes. */
+  readonly key: ValueOffsets = { from: 0, to: 0 };
+  readonly value: ValueOffsets = { from: 0, to: 0 };
+  readonly #skipper = new JsonSkipper();
   #bytes: Uint8Array = new Uint8Array(0);
   #within: "key" | "value" | undefined;
   #hasKey = false;
 
-  /** Begins with the object whose opening bracket is at `from`. */
+  /** Starts at the object whose opening bracket is at `from`. */
   open(bytes: Uint8Array, from: number): void {
     this.#bytes = bytes;
     this.at = from + 1;
@@ -30,7 +31,7 @@ export class MemberWalker {
     this.#hasKey = false;
   }
 
-  /** True past a member, or past the object: then it is `through`. False at the goal: to be called again. */
+  /** True after a member, or after the object, when `through` is set. False at `goal`: call again. */
   next(goal: number): boolean {
     while (this.at < goal) {
       if (this.#within === undefined) {
@@ -43,10 +44,10 @@ export class MemberWalker {
         }
         this.#within = this.#hasKey ? "value" : "key";
         this[this.#within].from = this.at;
-        this.#passing.begin(this.#bytes, this.at);
+        this.#skipper.begin(this.#bytes, this.at);
       }
-      const passed = this.#passing.go(goal);
-      this.at = this.#passing.at;
+      const passed = this.#skipper.go(goal);
+      this.at = this.#skipper.at;
       if (!passed) return false;
       this[this.#within].to = this.at;
       this.#hasKey = this.#within === "key";
@@ -56,11 +57,8 @@ export class MemberWalker {
     return false;
   }
 
-  /** Whether the key is this name; one written with escapes is none. */
+  /** Whether the key equals `name`. A key written with escapes never does. */
   isNamed(name: Uint8Array): boolean {
-    const { from, to } = this.key;
-    if (to - from !== name.length + 2) return false;
-    for (let i = 0; i < name.length; i++) if (this.#bytes[from + 1 + i] !== name[i]) return false;
-    return true;
+    return isTextAt(this.#bytes, this.key.from + 1, this.key.to - 1, name);
   }
 }

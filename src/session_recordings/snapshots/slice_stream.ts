@@ -1,14 +1,14 @@
-// A long reply, joined and sent a slice at a time as its reader takes it. What it holds is released when all of it is
-// taken, when its reader is gone, and when its reader takes too long.
+// Sends a long reply in slices as the client reads it. Its memory is released when the client has read it all,
+// disconnects, or takes too long.
 
 import { yieldToEventLoop } from "../../core/clock.ts";
 import { limits } from "../../core/limits.ts";
 import { snapshotLimits } from "./limits.ts";
 
-/** Texts and bytes that follow each other. */
+/** Texts and bytes of a reply, in order. */
 export type Parts = Generator<string | Uint8Array, undefined>;
 
-/** Sends the parts; `release` is called once. A reply of one slice is sent whole. */
+/** Responds with the parts joined. A reply of one slice is sent whole; `release` is called once. */
 export function sendParts(parts: Parts, type: string, release: () => void): Response {
   const headers = { "content-type": type, "cache-control": "no-store" };
   const slices = slicesOf(parts);
@@ -24,8 +24,8 @@ export function sendParts(parts: Parts, type: string, release: () => void): Resp
 }
 
 /**
- * A stream of what `next` gives until it gives nothing; `release` is called once, at the latest `msMax` milliseconds
- * after the start or after `next` called `renew`.
+ * A stream of the slices that `next` returns, until it returns undefined. `release` is called once, at the latest
+ * `msMax` milliseconds after the start or after `next` last called `renew`.
  */
 export function streamOf(
   next: (renew: () => void) => Uint8Array | undefined | Promise<Uint8Array | undefined>,
@@ -69,7 +69,7 @@ export function streamOf(
   });
 }
 
-/** Slices of at most `limits.replySliceBytes` and of at most `snapshotLimits.snapshotPartsMax` parts. */
+/** Joins parts into slices of at most `limits.replySliceBytes`, from at most `snapshotPartsMax` parts each. */
 export function* slicesOf(parts: Parts): Generator<Uint8Array, undefined> {
   let slice = Buffer.allocUnsafe(limits.replySliceBytes);
   let length = 0;

@@ -1,5 +1,4 @@
-// One example of what a schema describes, for readers of the API's description. Never an example that the
-// schema would refuse.
+// Makes an example value that a schema accepts.
 
 export interface JsonSchema {
   $ref?: string;
@@ -28,40 +27,40 @@ export interface JsonSchema {
 }
 
 /**
- * What the schema's author gave as an example, else the plainest value that fits.
- * @param models what references lead to, by name.
+ * The author's example, or the simplest value that fits.
+ * @param models the models that references name.
  */
-export function sampleOf(schema: JsonSchema, models: Record<string, JsonSchema> = {}): unknown {
+export function exampleOf(schema: JsonSchema, models: Record<string, JsonSchema> = {}): unknown {
   if (schema.example !== undefined) return schema.example;
   if (schema.examples?.length) return schema.examples[0];
   for (const given of [schema.const, schema.default, schema.enum?.[0]]) if (given !== undefined) return given;
-  const inner = (schema: JsonSchema) => sampleOf(schema, models);
+  const inner = (schema: JsonSchema) => exampleOf(schema, models);
   if (schema.$ref !== undefined) return inner(models[schema.$ref.split("/").at(-1) ?? ""] ?? {});
   const options = schema.anyOf ?? schema.oneOf;
   if (options?.length) return inner(options.find((one) => one.type !== "null") ?? options[0]!);
   if (schema.allOf) return Object.assign({}, ...schema.allOf.map(inner)) as unknown;
   const type = Array.isArray(schema.type) ? schema.type[0] : schema.type;
-  return samples[type ?? ""]?.(schema, inner) ?? null;
+  return examplesByType[type ?? ""]?.(schema, inner) ?? null;
 }
 
-type Sample = (schema: JsonSchema, inner: (schema: JsonSchema) => unknown) => unknown;
+type ExampleMaker = (schema: JsonSchema, inner: (schema: JsonSchema) => unknown) => unknown;
 
-const samples: Record<string, Sample> = {
+const examplesByType: Record<string, ExampleMaker> = {
   object: ({ properties = {} }, inner) =>
     Object.fromEntries(Object.entries(properties).map(([name, property]) => [name, inner(property)])),
   array: ({ items, minItems }, inner) => (items ? Array(minItems ?? 1).fill(inner(items)) : []),
-  string: sampleString,
-  integer: sampleNumber,
-  number: sampleNumber,
+  string: exampleString,
+  integer: exampleNumber,
+  number: exampleNumber,
   boolean: () => true,
 };
 
-function sampleNumber({ minimum, exclusiveMinimum, maximum }: JsonSchema): number {
+function exampleNumber({ minimum, exclusiveMinimum, maximum }: JsonSchema): number {
   const least = minimum ?? (exclusiveMinimum === undefined ? 1 : exclusiveMinimum + 1);
   return Math.min(Math.max(1, least), maximum ?? Number.MAX_SAFE_INTEGER);
 }
 
-function sampleString({ format, minLength = 0, maxLength }: JsonSchema): string {
+function exampleString({ format, minLength = 0, maxLength }: JsonSchema): string {
   return formats[format ?? ""] ?? "text".padEnd(minLength, "t").slice(0, maxLength);
 }
 

@@ -1,41 +1,41 @@
-// Where the rrweb events of a piece lie, and of each what replaying asks for: its time, and whether its recorder
-// compressed it. The bytes are never parsed: they go to the player as they came.
+// Finds the rrweb events of a piece as byte ranges, with the timestamp of each and whether its recorder compressed it.
+// Events are not parsed: the player gets their bytes as they came.
 
-import { bytesOf } from "../../core/bytes.ts";
+import { bytesOf, isTextAt } from "../../core/bytes.ts";
 import { yieldToEventLoop } from "../../core/clock.ts";
 import { JsonSkipper, pastGap } from "../../core/json/json_skipper.ts";
 import { limits } from "../../core/limits.ts";
 import { snapshotLimits } from "./limits.ts";
-import { type ByteRange, MemberWalker } from "./member_walk.ts";
+import { type ValueOffsets, MemberWalker } from "./member_walker.ts";
 
-export interface EventPlace extends ByteRange {
-  /** Milliseconds by the client's clock; 0 where it is no number. */
+export interface EventOffsets extends ValueOffsets {
+  /** Milliseconds of the client's clock; 0 when it is not a number. */
   timestamp: number;
-  /** Of an event that posthog-js compressed; undefined for any other. */
-  packed: PackedPlace | undefined;
+  /** Set for an event that posthog-js compressed. */
+  compressed: CompressedOffsets | undefined;
 }
 
-export interface PackedPlace {
-  /** The member that says so, with the comma that goes with it. */
-  cv: ByteRange;
-  data: ByteRange;
+export interface CompressedOffsets {
+  /** The `cv` member, which marks a compressed event, with one of its commas. */
+  cv: ValueOffsets;
+  data: ValueOffsets;
 }
 
-export interface PiecePlaces {
-  events: EventPlace[];
-  /** Bytes of the events behind the last of these, which are left out. */
+export interface PieceEvents {
+  events: EventOffsets[];
+  /** Bytes of the events past `eventsMax`. */
   bytesLeftOut: number;
 }
 
 const names = { timestamp: bytesOf("timestamp"), data: bytesOf("data"), cv: bytesOf("cv") };
-const packedForm = bytesOf('"2024-10"');
+const compressedForm = bytesOf('"2024-10"');
 
 /**
- * The first `eventsMax` events of a piece's JSON text: an event or an array of them; items that are no objects are left
- * out. Other requests get their turn between slices.
+ * The first `eventsMax` events of a piece: JSON text of one event or an array of them. Items that are not objects are
+ * skipped. Yields to the event loop between slices.
  */
-export async function findEvents(bytes: Uint8Array, eventsMax: number): Promise<PiecePlaces> {
-  const events: EventPlace[] = [];
+export async function findEvents(bytes: Uint8Array, eventsMax: number): Promise<PieceEvents> {
+  const events: EventOffsets[] = [];
   const walk = new EventWalker(bytes);
   for (;;) {
     const found = walk.next(walk.at + snapshotLimits.snapshotWalkBytesMax, eventsMax - events.length);
@@ -51,7 +51,7 @@ class EventWalker {
   through = false;
   readonly #bytes: Uint8Array;
   readonly #members = new MemberWalker();
-  readonly #passing = new JsonSkipper();
+  readonly #skipper = new JsonSkipper();
   #within: "event" | "other" | undefined;
   #open: OpenEvent = new OpenEvent(0);
 
@@ -59,15 +59,15 @@ class EventWalker {
     this.#bytes = bytes;
   }
 
-  /** The next events, at most `eventsMax`, to about `goal`. */
-  next(goal: number, eventsMax: number): EventPlace[] {
-    const found: EventPlace[] = [];
+  /** The next events up to about `goal`, at most `eventsMax`. */
+  next(goal: number, eventsMax: number): EventOffsets[] {
+    const found: EventOffsets[] = [];
     const bytes = this.#bytes;
     while (this.at < goal && !this.through) {
       if (this.#within === undefined && !this.#begin(goal, found.length < eventsMax)) break;
       if (this.#within === "other") {
-        const passed = this.#passing.go(goal);
-        this.at = this.#passing.at;
+        const passed = this.#skipper.go(goal);
+        this.at = this.#skipper.at;
         if (passed || this.at >= bytes.length) this.#within = undefined;
       } else if (this.#within === "event" && this.#readMembers(goal)) {
         found.push(this.#open.close(bytes, this.at));
@@ -77,10 +77,10 @@ class EventWalker {
     return found;
   }
 
-  /** An item begins; false when there is none before the goal, or no more of them are wanted. */
+  /** Starts the next item; false when there is none before `goal`, or `wanted` is false and it is an event. */
   #begin(goal: number, wanted: boolean): boolean {
     const bytes = this.#bytes;
-    // An opening bracket of the array around them is behind nothing.
+    // At the very start, an opening bracket is that of the array of events.
     this.at = pastGap(bytes, this.at === 0 && bytes[0] === 0x5b ? 1 : this.at, goal);
     if (this.at >= bytes.length || bytes[this.at] === 0x5d) {
       this.through = true;
@@ -93,7 +93,7 @@ class EventWalker {
       this.#open = new OpenEvent(this.at);
       this.#within = "event";
     } else {
-      this.#passing.begin(bytes, this.at);
+      this.#skipper.begin(bytes, this.at);
       this.#within = "other";
     }
     return true;
@@ -111,18 +111,18 @@ class EventWalker {
   }
 }
 
-/** An event while its members go by. */
+/** Collects what is needed of an event while its members are walked. */
 class OpenEvent {
   readonly #from: number;
-  readonly #timestamp: ByteRange = { from: 0, to: 0 };
-  readonly #data: ByteRange = { from: 0, to: 0 };
-  readonly #cv: ByteRange = { from: 0, to: 0 };
-  readonly #cvValue: ByteRange = { from: 0, to: 0 };
+  readonly #timestamp: ValueOffsets = { from: 0, to: 0 };
+  readonly #data: ValueOffsets = { from: 0, to: 0 };
+  readonly #cv: ValueOffsets = { from: 0, to: 0 };
+  readonly #cvValue: ValueOffsets = { from: 0, to: 0 };
   #datas = 0;
   #cvs = 0;
-  /** Behind the last member's value. */
+  /** End of the last member's value, `cv` excepted. */
   #behind = 0;
-  /** The cv member was the last one so far. */
+  /** Whether the last member was `cv`. */
   #afterCv = false;
 
   constructor(from: number) {
@@ -132,7 +132,7 @@ class OpenEvent {
   note(members: MemberWalker): void {
     const { key, value } = members;
     if (this.#afterCv) {
-      // The comma behind it goes with it.
+      // The comma after `cv` is removed with it.
       this.#cv.to = key.from;
       this.#afterCv = false;
     }
@@ -149,27 +149,24 @@ class OpenEvent {
     if (!this.#afterCv) this.#behind = value.to;
   }
 
-  close(bytes: Uint8Array, to: number): EventPlace {
-    // As the last member, it takes the comma before it along.
+  close(bytes: Uint8Array, to: number): EventOffsets {
+    // `cv` is the last member: the comma before it is removed with it.
     if (this.#afterCv && this.#behind > 0) this.#cv.from = this.#behind;
-    const known = this.#cvs === 1 && this.#datas === 1 && isSame(bytes, this.#cvValue, packedForm);
-    const packed = known ? { cv: this.#cv, data: this.#data } : undefined;
-    return { from: this.#from, to, timestamp: numberAt(bytes, this.#timestamp), packed };
+    const known =
+      this.#cvs === 1 &&
+      this.#datas === 1 &&
+      isTextAt(bytes, this.#cvValue.from, this.#cvValue.to, compressedForm);
+    const compressed = known ? { cv: this.#cv, data: this.#data } : undefined;
+    return { from: this.#from, to, timestamp: numberAt(bytes, this.#timestamp), compressed };
   }
 }
 
-function put(range: ByteRange, from: number, to: number): void {
+function put(range: ValueOffsets, from: number, to: number): void {
   range.from = from;
   range.to = to;
 }
 
-function isSame(bytes: Uint8Array, { from, to }: ByteRange, text: Uint8Array): boolean {
-  if (to - from !== text.length) return false;
-  for (let i = 0; i < text.length; i++) if (bytes[from + i] !== text[i]) return false;
-  return true;
-}
-
-function numberAt(bytes: Uint8Array, { from, to }: ByteRange): number {
+function numberAt(bytes: Uint8Array, { from, to }: ValueOffsets): number {
   const first = bytes[from] ?? 0;
   const isNumber = first === 0x2d || (first >= 0x30 && first <= 0x39);
   if (to === 0 || !isNumber || to - from > limits.snapshotNumberBytesMax) return 0;
