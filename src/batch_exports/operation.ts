@@ -1,13 +1,13 @@
 // What the operations on batch exports share: they are the same in projects and in organizations.
 
 import { present, uuidOf } from "../http/found.ts";
-import { type Asked, operationsOf } from "../http/operation.ts";
+import { type OperationRequest, operationsOf } from "../http/operation.ts";
 import type { Postgres } from "../storage/postgres/postgres.ts";
 import { getExport, type ExportScope, type StoredExport } from "./exports/store.ts";
 
 export const exportOperation = operationsOf("project", "organization");
 
-export type AskedOfExports = Asked<"project" | "organization">;
+export type AskedOfExports = OperationRequest<"project" | "organization">;
 type AskedOfOne = AskedOfExports & { params: { id: string } };
 
 /** The project or organization whose exports are asked for. */

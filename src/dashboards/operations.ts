@@ -5,7 +5,7 @@ import { requireScopes } from "../access/scope.ts";
 import { pageParameters, parameter } from "../http/fields/query.ts";
 import { listSchema, reply } from "../http/fields/schema.ts";
 import { notFound, present, rowIdOf } from "../http/found.ts";
-import { type Asked, mounted, projectOperation } from "../http/operation.ts";
+import { type OperationRequest, mounted, projectOperation } from "../http/operation.ts";
 import { pageReply } from "../http/pages/page.ts";
 import { slicedJson } from "../http/pages/sliced.ts";
 import type { Postgres } from "../storage/postgres/postgres.ts";
@@ -77,7 +77,7 @@ function oneOperations(parts: DashboardParts) {
     path,
     scope: "dashboard:write",
     // A deleted one is there to be brought back.
-    find: async ({ project, params }: Asked<"project", typeof path>) =>
+    find: async ({ project, params }: OperationRequest<"project", typeof path>) =>
       present(await getDashboard(sql, project.id, rowIdOf(params.id), { deletedToo: true })),
     body: dashboardBody,
     replies: { 200: shownOne },

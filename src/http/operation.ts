@@ -59,7 +59,7 @@ type Bodies<R extends Replies> = {
 type Input<M extends Method, B extends TObject> = M extends "POST" ? CreateInput<B> : UpdateInput<B>;
 
 /** A request past the gate. */
-export type Asked<H extends Home, P extends string = string> = Admitted[H] & {
+export type OperationRequest<H extends Home, P extends string = string> = Admitted[H] & {
   request: Request;
   /** As its client sees it; links begin with it. */
   url: URL;
@@ -84,13 +84,13 @@ interface OperationRecord<
   description?: string;
   deprecated?: boolean;
   /** What the path names: its 404 or 403 comes before the 400 of a query or body. */
-  find?: (asked: Asked<H, P>) => Awaitable<Found>;
+  find?: (asked: OperationRequest<H, P>) => Awaitable<Found>;
   query?: Q;
   body?: B;
   replies: R;
   /** A Response is sent as it is. */
   answer: (
-    asked: Asked<H, P> & { found: Found; query: QueryValues<Q>; body: Input<M, B> },
+    asked: OperationRequest<H, P> & { found: Found; query: QueryValues<Q>; body: Input<M, B> },
   ) => Awaitable<Bodies<R>[keyof Bodies<R>] | Response>;
 }
 

@@ -10,7 +10,7 @@ import {
 } from "../http/fields/query.ts";
 import { gone, listSchema, reply } from "../http/fields/schema.ts";
 import { notFound, present, rowIdOf } from "../http/found.ts";
-import { type Asked, mounted, projectOperation } from "../http/operation.ts";
+import { type OperationRequest, mounted, projectOperation } from "../http/operation.ts";
 import { pageReply } from "../http/pages/page.ts";
 import { shownInTurns, slicedJson } from "../http/pages/sliced.ts";
 import type { Postgres } from "../storage/postgres/postgres.ts";
@@ -89,7 +89,7 @@ function oneOperations(parts: InsightParts) {
     path,
     scope: writing,
     // A deleted one is there to be brought back.
-    find: async ({ project, params }: Asked<"project", typeof path>) =>
+    find: async ({ project, params }: OperationRequest<"project", typeof path>) =>
       present(await getInsight(sql, project.id, rowIdOf(params.id), { deletedToo: true })),
     body: insightBody,
     replies: shownOne,

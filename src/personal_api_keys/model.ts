@@ -57,7 +57,7 @@ export type PersonalKey = Static<typeof personalKeyModel>;
 export type PersonalKeyUpdate = UpdateInput<typeof personalKeyBody>;
 
 /** What a key reaches. */
-export interface Reach {
+export interface KeyAccess {
   scopes: readonly string[];
   scoped_teams: readonly number[];
   scoped_organizations: readonly string[];
@@ -77,7 +77,7 @@ export function wrongScope(scopes: readonly string[]): string | undefined {
 }
 
 /** Whether `inner` reaches nothing that `outer` does not. */
-export function isWithin(inner: Reach, outer: Reach): boolean {
+export function isWithin(inner: KeyAccess, outer: KeyAccess): boolean {
   return (
     inner.scopes.every((scope) => isScope(scope) && covers(outer.scopes, scope)) &&
     isHeldTo(inner.scoped_teams, outer.scoped_teams) &&

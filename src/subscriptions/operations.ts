@@ -8,7 +8,7 @@ import { missingReference } from "../http/fields/field_fault.ts";
 import { flagParameter, pageParameters, referenceParameter } from "../http/fields/query.ts";
 import { listSchema, reply } from "../http/fields/schema.ts";
 import { present, rowIdOf } from "../http/found.ts";
-import { type Asked, mounted, projectOperation } from "../http/operation.ts";
+import { type OperationRequest, mounted, projectOperation } from "../http/operation.ts";
 import { pageReply } from "../http/pages/page.ts";
 import type { Postgres } from "../storage/postgres/postgres.ts";
 import { deliveryOperations } from "./deliveries/operations.ts";
@@ -106,7 +106,7 @@ function oneOperations(parts: SubscriptionParts) {
   const change = {
     path: "subscriptions/:id/",
     scope: "subscription:write",
-    find: async ({ project, params }: Asked<"project", "subscriptions/:id/">) =>
+    find: async ({ project, params }: OperationRequest<"project", "subscriptions/:id/">) =>
       present(await findSubscription(sql, project.id, rowIdOf(params.id))),
     body: subscriptionBody,
     replies: shownOne,
