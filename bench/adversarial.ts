@@ -1,5 +1,5 @@
-// What does the worst body cost beside a normal one, and for how long does it keep everybody else waiting? Nothing
-// is asserted about what is stored: most of these events are refused, cut or made the same.
+// What does the worst body cost beside a normal one, and for how long does it delay other requests? What is stored is
+// not checked: most of these events are refused, cut or made equal.
 
 import { join } from "node:path";
 import { type Answer, type Scale, interleaved, median } from "./answer.ts";
@@ -11,23 +11,23 @@ import type { Stall } from "./stall_watch.ts";
 import { type SluiceStand, emptyTables, makeFolder, personalKey, removeFolder, withSluice } from "./stand.ts";
 
 interface Run extends Stall {
-  /** For each GB of what is read: inflated, where it was compressed. */
+  /** CPU-seconds for each GB that is read: inflated, where it was compressed. */
   cpu_s_per_gb: number;
-  /** Of that, the server's own process; the rest is the engine's. */
+  /** Of these, the server's own process; the others are the engine's. */
   server_cpu_s_per_gb: number;
 }
 
 const bodyBytesMax = 18_000_000;
-/** What each body may cost in a round, in CPU-seconds: the worst one would take as long as all others together. */
+/** CPU-seconds that each body may cost in a round: the worst one would take as long as all others together. */
 const costMax = 3;
-/** How long one body is given to come to rest before the next question is asked, in ms. */
+/** How long the server may take to come to rest before the next body is sent, in ms. */
 const restLookMs = 100;
 
 export async function adversarialBench(scale: Scale): Promise<Answer> {
   const { bytes } = scale;
   const sockets = makeFolder();
   const socket = join(sockets, "stall");
-  // Flushed as users have it: small inserts would cost what is not the body's fault.
+  // Flushed as users have it: small inserts would add a cost that the body does not cause.
   const environment = { STALL_SOCKET: socket, FLUSH_INTERVAL_MS: "1000" };
   const options = { preload: join(import.meta.dir, "stall_watch.ts"), environment };
   try {
@@ -39,7 +39,7 @@ export async function adversarialBench(scale: Scale): Promise<Answer> {
       const contestants = Object.entries(hostileBodies(each)).map(([name, body]) => {
         const { pack } = writePack(folder, [body]);
         const run = async () => {
-          // What the first turn cost, which warms it up, says how many later ones can be borne.
+          // The first turn, which warms up, shows how many more can be afforded.
           const cost = seen.get(name);
           const requests =
             cost === undefined ? 1 : Math.max(1, Math.min(requestsMax, Math.floor(costMax / cost)));
@@ -73,13 +73,14 @@ async function sent(
   const { cpu_s_per_gb, server_cpu_s_per_gb } = await costOf(pids, bytes, async () => {
     const report = await load(order);
     await sluice.rested(restLookMs);
+    await sluice.derived();
     stall = await stallOf(socket);
     return report;
   });
   return { cpu_s_per_gb, server_cpu_s_per_gb, ...stall };
 }
 
-/** Otherwise pieces of recordings would be left without a look. */
+/** Otherwise pieces of recordings would be ignored unread. */
 async function wantRecordings({ url }: SluiceStand): Promise<void> {
   const headers = { "content-type": "application/json", authorization: `Bearer ${personalKey}` };
   const body = JSON.stringify({ session_recording_opt_in: true });
@@ -97,7 +98,7 @@ function answerOf(runs: Record<string, Run[]>): Answer {
     name,
     "CPU-s/GB": median(all.map(({ cpu_s_per_gb }) => cpu_s_per_gb)),
     server: median(all.map(({ server_cpu_s_per_gb }) => server_cpu_s_per_gb)),
-    // What a body does, it does in every round; what the machine does, it does in some.
+    // A body causes the same in every round, the machine's pauses only in some.
     "stall, ms": least(all.map(({ wall_ms }) => wall_ms)),
     "of CPU, ms": least(all.map(({ cpu_ms }) => cpu_ms)),
   }));

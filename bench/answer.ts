@@ -5,13 +5,13 @@ export interface Ratio {
   value: number;
   goal?: number;
   stretch?: number;
-  /** Whether it is good to be above the goal; unless told, below. */
+  /** Whether values above the goal are good; by default those below are. */
   above?: boolean;
 }
 
 export interface Answer {
   question: string;
-  /** One line each; what is a number is a median of the rounds. */
+  /** One line each; numbers are medians of the rounds. */
   figures: ({ name: string } & Record<string, number | string>)[];
   ratios: Ratio[];
 }
@@ -19,9 +19,9 @@ export interface Answer {
 /** How much a run measures. */
 export interface Scale {
   rounds: number;
-  /** Of events, for each contestant and round. */
+  /** Bytes of events, for each contestant and round. */
   bytes: number;
-  /** Whether a first round is run and not counted: it compiles code and faults pages in for all later ones. */
+  /** Whether a first round is run and not counted, which compiles code and faults pages in for the others. */
   warm: boolean;
 }
 
@@ -37,7 +37,12 @@ export function median(values: number[]): number {
   return sorted.length % 2 === 1 ? sorted[half]! : (sorted[half - 1]! + sorted[half]!) / 2;
 }
 
-/** Runs the contestants in turn, round after round, so that what disturbs the machine disturbs all of them. */
+/** The value that this share of them does not exceed; 0 without values. */
+export function quantile(sorted: ArrayLike<number>, share: number): number {
+  return sorted[Math.min(sorted.length - 1, Math.floor(sorted.length * share))] ?? 0;
+}
+
+/** Runs the contestants in turn, round after round, so that disturbances of the machine reach all of them. */
 export async function interleaved<Run>(
   { rounds, warm }: Scale,
   contestants: Record<string, () => Promise<Run>>,

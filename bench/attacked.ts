@@ -1,5 +1,5 @@
-// Does any request of a stranger hold everybody else up, or take the machine's memory? Each attack is sent once, then
-// 24 times at once, while another project captures every 20 ms. Senders and probe share the server's cores.
+// Does any request of a stranger delay others, or take the machine's memory? Each attack is sent once, then 24 times at
+// once, while another project captures every 20 ms. Senders and probe share the server's cores.
 
 import { join } from "node:path";
 import type { Answer, Scale } from "./answer.ts";
@@ -9,7 +9,7 @@ import { memoryOf, treeOf } from "./process_tree.ts";
 import { type SluiceStand, personalKey, usualFlush, withSluice } from "./stand.ts";
 
 const atOnce = 24;
-/** How long memory is given to be returned, in ms, and how often it is looked at. */
+/** How long the server may take to return memory, in ms, and how often it is looked at. */
 const returnMs = 15_000;
 const lookMs = 50;
 /** What an attack may do: the probe's longest wait in ms, and growth of the whole tree in MB. */
@@ -22,7 +22,7 @@ interface Row {
   attack: Attack;
   count: number;
   probe: Seen;
-  /** MB: the most above what the tree had before, and what was left of it when it rested. */
+  /** MB: the most above what the tree had before, and what was still used after a rest. */
   growth: number;
   left: number;
   seconds: number;
@@ -61,12 +61,12 @@ async function rested(sluice: SluiceStand): Promise<void> {
 }
 
 interface Probe {
-  /** What was seen since it was last asked. */
+  /** What was seen since the last call. */
   tell(): Promise<Seen>;
   stop(): void;
 }
 
-/** It captures into a project of its own: what is refused to one must not be refused to another. */
+/** Captures into a project of its own: what is refused to one project must not be refused to another. */
 async function startProbe({ url }: SluiceStand): Promise<Probe> {
   const made = await fetch(`${url}/api/projects/`, {
     method: "POST",
@@ -110,7 +110,7 @@ async function attacked(sluice: SluiceStand, probe: Probe, attack: Attack, count
   await probe.tell();
   const started = performance.now();
   const answers = await Promise.all(Array.from({ length: count }, (_, i) => answered(attack, sluice.url, i)));
-  // What is done behind the answer counts as well: flushes, statements that nobody waits for any more.
+  // The work after the answer counts as well: flushes, and statements that no client waits for any more.
   await Bun.sleep(1000);
   const seen = await probe.tell();
   const seconds = (performance.now() - started) / 1000;
@@ -124,7 +124,7 @@ async function attacked(sluice: SluiceStand, probe: Probe, attack: Attack, count
   return { attack, count, probe: seen, growth: most - before, left, seconds, answers: tallied(answers) };
 }
 
-/** Its status, with the bytes read to the end. */
+/** The status of an answer, which is read to its end. */
 async function answered(attack: Attack, url: string, i: number): Promise<string> {
   try {
     const reply = await attack.send(url, i);
@@ -141,14 +141,14 @@ function tallied(answers: string[]): string {
   return [...counts].map(([answer, count]) => (count > 1 ? `${count} × ${answer}` : answer)).join(", ");
 }
 
-/** Of the server and all its children; what they share counts for each, before and after alike. */
+/** Memory of the server and all its children; shared pages count for each process, before and after alike. */
 function megabytesOf(root: number): number {
   let bytes = 0;
   for (const pid of treeOf([root])) {
     try {
       bytes += memoryOf(pid).now || 0;
     } catch {
-      // It has ended since.
+      // The process has ended meanwhile.
     }
   }
   return bytes / 1e6;

@@ -1,5 +1,5 @@
-// Requests that one stranger could stop everybody with: what each sends, and what it needs to be there before. Who
-// sends it decides what it may cost: nobody's key or the project's public one, or a personal key.
+// Requests with which one stranger might stop a server: what each sends, and what must be stored before. What an attack
+// may cost depends on the sender: without a key, with the public project key, or with a personal key.
 
 import { brotliCompressSync, constants, gzipSync } from "node:zlib";
 import { personalKey, projectKey } from "./stand.ts";
@@ -9,9 +9,9 @@ export type Sender = "public" | "personal";
 export interface Attack {
   name: string;
   sender: Sender;
-  /** One request; `i` tells those that are sent at once apart. */
+  /** One request; `i` distinguishes those that are sent at once. */
   send(url: string, i: number): Promise<Response>;
-  /** What has to be stored first; everything that is kept is waited for before the attack begins. */
+  /** What has to be stored first; the attack begins when all of it is. */
   prepare?(url: string): Promise<void>;
 }
 
@@ -209,7 +209,7 @@ function writers(): Attack[] {
   ];
 }
 
-/** Everything accepted of a body; waits when the server is behind. */
+/** Sends a body until all of it is accepted; waits when the server is behind. */
 async function kept(url: string, body: string): Promise<void> {
   for (;;) {
     const reply = await post(url, "/batch/", Buffer.from(body));
@@ -272,7 +272,7 @@ function once<Value>(make: () => Value): () => Value {
   return () => (made ??= make());
 }
 
-/** At its fastest level: what comes out is as small as at its slowest, nearly, and made in a moment. */
+/** At the fastest level: the result is nearly as small as at the slowest, and made in a moment. */
 function brotli(text: string): Buffer {
   return brotliCompressSync(text, { params: { [constants.BROTLI_PARAM_QUALITY]: 5 } });
 }
@@ -298,7 +298,7 @@ function wide(i: number, keys: number): string {
   return `{${Array.from({ length: keys }, (_, n) => `"k${i * keys + n}":${n}`).join(",")}}`;
 }
 
-/** Letters that hardly compress. */
+/** Characters that hardly compress. */
 function noise(letters: number): string {
   return Buffer.from(crypto.getRandomValues(new Uint8Array(65_536)))
     .toString("base64")

@@ -1,4 +1,4 @@
-// How much CPU does it take to lay rows into columns, and to seal columns as Native?
+// How much CPU does it take to append rows to columns, and to seal columns as Native?
 
 import { type Answer, type Scale, interleaved, median } from "./answer.ts";
 import { Block } from "../src/capture/columns/block.ts";

@@ -18,7 +18,7 @@ import {
 
 interface Run {
   per_s: number;
-  /** For a second of the server's own process, and of everything below it. */
+  /** CPU-seconds of the server's own process, and of all processes below it, for each second. */
   per_cpu_s: number;
   per_tree_cpu_s: number;
   p50_ms: number;

@@ -1,36 +1,41 @@
-// What a stretch of work costs: seconds, and CPU-seconds of whole process trees. And the one stretch most questions
-// ask for: bodies sent to a Sluice server, until they are in ClickHouse.
+// What a piece of work costs: seconds, and CPU-seconds of whole process trees. Most questions measure the same work:
+// bodies sent to a Sluice server, until they are in ClickHouse.
 
 import { type Answer, type Scale, interleaved, median } from "./answer.ts";
 import { type LoadOrder, type LoadReport, load } from "./load.ts";
 import type { Bodies } from "./material.ts";
 import { cpuSeconds, ownCpuSeconds, systemCpuSeconds } from "./process_tree.ts";
 import { type SluiceStand, type Stored, emptyTables, storedIn } from "./stand.ts";
+import type { Stores } from "../src/storage/stores.ts";
 
 export interface Cost {
-  /** MB of bodies a second until everything was where it rests. */
+  /** MB of bodies a second until all is stored. */
   mb_per_s: number;
-  /** The same until everything was acknowledged. */
+  /** The same until all is acknowledged. */
   acknowledged_mb_per_s: number;
   cpu_s_per_gb: number;
-  /** Of that, the process of the server itself, what of it was in the kernel, and the process of the engine. */
+  /** Of that, the server's own process, its time in the kernel, and the engine's process. */
   server_cpu_s_per_gb: number;
   server_system_cpu_s_per_gb: number;
   engine_cpu_s_per_gb: number;
-  /** The sender's, which is in none of the others. */
+  /** The sender's, which the others do not include. */
   sender_cpu_s_per_gb: number;
+  /** Of what is derived behind the flush, after all is stored. */
+  later_cpu_s_per_gb?: number;
+  /** All of it, and the cost of merges afterwards, where measured. */
+  settled_cpu_s_per_gb?: number;
 }
 
 export interface Measured {
   /** In ms since 1970. */
   started_ms: number;
-  /** Until the last answer. */
+  /** Seconds until the last answer. */
   seconds: number;
   /** The sender's. */
   cpu_s: number;
 }
 
-/** Runs, and tells what all below `roots` used meanwhile, for each GB of `bytes`. */
+/** Runs the work; returns what all processes below `roots` used meanwhile, for each GB of `bytes`. */
 export async function costOf(
   { roots, server, engine }: { roots: number[]; server?: number; engine?: number },
   bytes: number,
@@ -52,6 +57,42 @@ export async function costOf(
     sender_cpu_s_per_gb: cpu_s / gb,
   };
 }
+
+/**
+ * Lets the engine merge what was stored until it rests, and adds what that costs the trees below `roots`.
+ * @throws Error when it merges on for two minutes.
+ */
+export async function settled<Run extends Cost>(
+  run: Run,
+  { clickhouse }: Stores,
+  roots: number[],
+  bytes: number,
+): Promise<Run> {
+  const before = cpuSeconds(roots);
+  await clickhouse.command("SYSTEM START MERGES");
+  const began = performance.now();
+  for (let found = 0; found < settledLooks;) {
+    if (performance.now() - began > settleMsMax) throw new Error("merges did not come to rest");
+    const from = cpuSeconds(roots);
+    await Bun.sleep(settledLookMs);
+    const share = ((cpuSeconds(roots) - from) * 1000) / settledLookMs;
+    const merges = await clickhouse.query("SELECT 1 FROM system.merges LIMIT 1");
+    found = share < restingShare && merges.length === 0 ? found + 1 : 0;
+  }
+  const cpu = cpuSeconds(roots) - before;
+  await clickhouse.command("SYSTEM STOP MERGES");
+  return {
+    ...run,
+    settled_cpu_s_per_gb: run.cpu_s_per_gb + (run.later_cpu_s_per_gb ?? 0) + cpu / (bytes / 1e9),
+  };
+}
+
+const settledLookMs = 500;
+/** Looks in a row that must find no merge: the engine starts one every second or so. */
+const settledLooks = 6;
+const settleMsMax = 120_000;
+/** Share of a core: watching costs this much. */
+const restingShare = 0.15;
 
 export interface SluiceRun extends Cost {
   stored: Stored;
@@ -79,6 +120,9 @@ export async function sluiceRun(
     await sluice.rested();
     return report;
   });
+  const before = cpuSeconds(pids.roots);
+  await sluice.derived();
+  const later_cpu_s_per_gb = (cpuSeconds(pids.roots) - before) / (bodies.bytes / 1e9);
   if (report!.failed > 0) throw new Error(`${report!.failed} bodies were refused`);
   const stored = await storedIn(sluice.stores);
   if (stored.count !== String(bodies.events) || stored.uuids !== stored.count) {
@@ -86,7 +130,7 @@ export async function sluiceRun(
       `${bodies.events} events were sent, ${stored.count} with ${stored.uuids} uuids are stored`,
     );
   }
-  return { ...cost, stored, report: report! };
+  return { ...cost, later_cpu_s_per_gb, stored, report: report! };
 }
 
 /** Figures of each contestant: medians. */
@@ -102,6 +146,12 @@ export function figuresOf(runs: Record<string, Cost[]>) {
       "of it kernel": of((run) => run.server_system_cpu_s_per_gb),
       engine: of((run) => run.engine_cpu_s_per_gb),
       "(sender)": of((run) => run.sender_cpu_s_per_gb),
+      ...(all.every((run) => run.later_cpu_s_per_gb !== undefined) && {
+        "CPU-s/GB later": of((run) => run.later_cpu_s_per_gb!),
+      }),
+      ...(all.every((run) => run.settled_cpu_s_per_gb !== undefined) && {
+        "CPU-s/GB settled": of((run) => run.settled_cpu_s_per_gb!),
+      }),
     };
   });
 }

@@ -89,7 +89,7 @@ async function measured({ warm }: Scale, socket: string, nothing: string): Promi
   );
 }
 
-/** Paces while deliveries run, and not after: figures of a rest would flatter. */
+/** Sends captures while deliveries run, and not after: figures of an idle server would flatter. */
 async function paceUntil(url: string, end: Promise<unknown>): Promise<Paced> {
   let ended = false;
   const over = end.finally(() => {

@@ -1,5 +1,5 @@
-// What does it cost when every event is somebody else's? Few distinct ids beside as many as there are events, up to
-// a million. There are as many sessions in either.
+// What does it cost when every event has another distinct id? Few ids beside as many as there are events, up to a
+// million. Both have as many sessions.
 
 import { type Answer, type Scale } from "./answer.ts";
 import { compareBodies, sluiceRun } from "./cost.ts";

@@ -2,21 +2,21 @@
 
 export interface EventPlan {
   count: number;
-  /** They lie in so many months, from 2020-01 on. */
+  /** Their timestamps are in so many months, from 2020-01 on. */
   months?: number;
   /** Different distinct ids; 5,000 unless told. */
   distinctIds?: number;
-  /** Whether somebody else sends every event, instead of every session. */
+  /** Whether every event has a distinct id of its own, not every session. */
   strangers?: boolean;
   /** Sessions that go on at the same time, an event of each in turn; 1,000 unless told. */
   sessionsAtOnce?: number;
   /** The number of the first one: events of different numbers have different uuids. */
   first?: number;
-  /** A further property of so many letters. */
+  /** A further property of so many characters. */
   noteLetters?: number;
 }
 
-/** A session's events: as many as people's have. */
+/** Events of a session. */
 const sessionEvents = 12;
 
 const names = [
@@ -81,7 +81,7 @@ function eventText(i: number, plan: Omit<EventPlan, "count" | "first">): string 
   });
 }
 
-/** As good as random, and different for different numbers below 2^32. */
+/** Pseudo-random, and different for different numbers below 2^32. */
 function stirred(i: number): number {
   let x = Math.imul(i + 1, 0x9e3779b1);
   x ^= x >>> 16;

@@ -94,7 +94,7 @@ function medians(all: Cost[]): Cost {
   return { seconds: of("seconds"), engine_cpu_s: of("engine_cpu_s"), server_cpu_s: of("server_cpu_s") };
 }
 
-/** What a stretch costs that says itself how long it took. */
+/** The cost of work that reports its own duration. */
 async function costOf({ pid, enginePid }: SluiceStand, run: () => Promise<number>): Promise<Cost> {
   const [engine, server] = [ownCpuSeconds([enginePid]), ownCpuSeconds([pid])];
   const seconds = await run();
@@ -189,7 +189,7 @@ async function runOnce(sluice: SluiceStand, export_id: string, events: number): 
   const before = await sluice.metric("sluice_export_seconds_sum");
   await ask(sluice, "POST", `${export_id}/backfills/`, { start_at: start, end_at: end });
   for (;;) {
-    // Asked too often, the asking would be most of what the server does.
+    // Polling more often would be most of the server's work.
     await Bun.sleep(250);
     const { results } = (await ask(sluice, "GET", `${export_id}/backfills/`)) as {
       results: { status: string }[];

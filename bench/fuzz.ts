@@ -1,5 +1,5 @@
 // Does any body, however broken, get a 5xx, hang, or lose or invent an event? `bun bench/fuzz.ts [BODIES] [SEED]`
-// mutates as many bodies as told (100,000) and prints the seed; one that breaks a promise is printed, made small.
+// mutates as many bodies (100,000 by default) and prints the seed; a body that breaks a promise is reduced and printed.
 
 import fc from "fast-check";
 import { cleanUp } from "../test/support/cleanup.ts";
@@ -19,7 +19,7 @@ export interface Fuzzed {
   slowest_ms: number;
 }
 
-/** A body may take this long, in ms for each begun MB. */
+/** How long a body may take, in ms for each begun MB. */
 const msPerMb = 200;
 
 /** @throws with the seed and the smallest body that breaks a promise. */
@@ -48,13 +48,13 @@ export async function fuzz({
       (name) => counts[name]! - before[name]!,
     ) as [number, number, number];
     if (received !== accepted + ignored) throw new Error(`received ${received} = ${accepted} + ${ignored}?`);
-    // Arrays of what names no key are refused; everything else that was sent whole is counted whole.
+    // Arrays without a key are refused; all events of other bodies that were sent whole are counted.
     if (items !== undefined && reply.status === 200 && received !== items)
       throw new Error(`${received} of ${items} events were counted`);
     if (items && reply.status === 400) throw new Error(`a sound body was refused: ${await reply.text()}`);
     if (reply.status !== 200 && received > 0)
       throw new Error(`${reply.status}, but ${received} were counted`);
-    // A pause of the machine is no hang: what is slow must be slow again.
+    // A pause of the machine is no hang: a slow body must be slow again.
     const msMax = msPerMb * Math.max(1, Math.ceil(body.length / 1e6));
     for (let again = 0; again < 2 && ms > msMax; again++) [, ms] = await took();
     if (ms > msMax) throw new Error(`it took ${ms} ms`);

@@ -1,9 +1,9 @@
-// Bodies nobody sends by accident, each built to make one part of capture work hard.
+// Bodies that no client sends by accident, each built to make one part of capture work hard.
 
 import { bodyAround, eventTexts } from "./events.ts";
 import { projectKey } from "./stand.ts";
 
-/** Each of about `bytes`, by what is odd about it; the first one is not. */
+/** Bodies of about `bytes` each, by what is unusual about them; the first one is normal. */
 export function hostileBodies(bytes: number): Record<string, Uint8Array> {
   const plain = eventTexts({ count: Math.ceil(bytes / 552) });
   const normal = filled(bytes, (i) => plain[i % plain.length]!);
@@ -122,7 +122,7 @@ function snapshot(session: string, events: number): string {
   return event(`{${data}}`, "$snapshot");
 }
 
-/** Something new in each event, for whatever keeps or groups it. */
+/** Something new in each event, for all that keeps or groups values. */
 function manyOfEach(bytes: number): Record<string, Uint8Array> {
   const all = (item: (i: number) => string) => filled(bytes, item);
   const keys = (i: number, count: number) => Array.from({ length: count }, (_, n) => `"k${i * count + n}"`);
@@ -138,7 +138,7 @@ function manyOfEach(bytes: number): Record<string, Uint8Array> {
   };
 }
 
-/** What takes turns on the fast way and the slow one, or is read in many ways. */
+/** Bodies that change between the fast way and the slow one, or are read more than once. */
 function mixed(bytes: number): Record<string, Uint8Array> {
   const all = (item: (i: number) => string) => filled(bytes, item);
   const at = (i: number, more: string) => `${event("{}", "e", `d${i}`).slice(0, -1)},${more}}`;
@@ -162,7 +162,7 @@ const spellings = [
   "2024-05-05",
 ];
 
-/** As long as is taken, or as is read in one turn. */
+/** As long as is accepted, or as is read in one turn. */
 function nearlyTooLong(bytes: number): Record<string, Uint8Array> {
   const all = (item: (i: number) => string) => filled(bytes, item);
   return {
@@ -172,7 +172,7 @@ function nearlyTooLong(bytes: number): Record<string, Uint8Array> {
   };
 }
 
-/** What is around a body, as large as the body itself. */
+/** Members around a batch, as large as the batch itself. */
 function wrapped(plain: readonly string[]): Record<string, Uint8Array> {
   const part = (share: number) => bodyAround(plain.slice(0, Math.floor(plain.length * share)), projectKey);
   const letters = Buffer.from(part(0.7)).toString("base64");

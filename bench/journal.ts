@@ -1,5 +1,5 @@
-// How much do the journal's group commits take, in writers of one event and in bulk? Beside it, what the disk alone
-// says to fdatasync.
+// How long do the journal's group commits take, for writers of one event and in bulk? Beside it, fdatasync on the disk
+// alone.
 
 import { closeSync, fdatasyncSync, openSync, writeSync } from "node:fs";
 import { join } from "node:path";

@@ -21,7 +21,7 @@ interface Run {
 
 const livePerSecond = 500;
 const bodyBytes = 19_800_000;
-/** 80 MB/s: less than anybody's most, so that both contestants have the same to bear. */
+/** 80 MB/s: less than either server's most, so that both have the same load. */
 const bodiesPerSecond = 4;
 
 export async function latencyBench(scale: Scale): Promise<Answer> {

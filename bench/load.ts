@@ -1,9 +1,10 @@
-// Sends requests over raw sockets and counts answers. A process of its own, so that making requests does not
-// disturb who measures: its order is one line of JSON on standard input, its report one line on standard output.
+// Sends requests over raw sockets and counts answers. A process of its own, so that making requests does not disturb
+// the measuring process: one line of JSON on standard input has its work, one line on standard output its report.
 
 import { readFileSync } from "node:fs";
+import { quantile } from "./answer.ts";
 
-/** Bodies in one file, back to back, so that a million small ones are no million files. */
+/** Bodies in one file, back to back: a million small ones are not a million files. */
 export interface Pack {
   path: string;
   /** Where each body ends, in bytes. */
@@ -19,9 +20,9 @@ export interface LoadOrder {
   /** How many requests in all. */
   requests: number;
   connections: number;
-  /** Requests begin at this rate, whatever becomes of earlier ones; unless told, as fast as answers come. */
+  /** Requests begin at this rate, whether earlier ones are answered or not; by default as fast as answers come. */
   perSecond?: number;
-  /** Not to show the first answer that was none. */
+  /** Whether to leave the first answer that is not a 200 out of the report. */
   quiet?: boolean;
 }
 
@@ -29,7 +30,7 @@ export interface LoadReport {
   requests: number;
   /** Answers other than 200. */
   failed: number;
-  /** Of bodies. */
+  /** Bytes of bodies. */
   bytes: number;
   /** When the first request began, in ms since 1970. */
   started_ms: number;
@@ -39,11 +40,11 @@ export interface LoadReport {
   p50_ms: number;
   p99_ms: number;
   max_ms: number;
-  /** What the sender itself used. */
+  /** CPU-seconds of the sender itself. */
   cpu_s: number;
 }
 
-/** Runs an order in a process of its own. */
+/** Runs such work in a process of its own. */
 export async function load(order: LoadOrder): Promise<LoadReport> {
   return await startLoad(order).report;
 }
@@ -65,7 +66,7 @@ export function startLoad(order: LoadOrder): { report: Promise<LoadReport> } {
 interface Connection {
   socket: Bun.Socket<undefined>;
   request: Uint8Array;
-  /** Bytes of the request the socket took. */
+  /** Bytes of the request that the socket has taken. */
   written: number;
   reply: string;
   due: number;
@@ -102,7 +103,7 @@ class Sender {
     const seconds = (performance.now() - this.#started) / 1000;
     const { user, system } = process.cpuUsage(cpu);
     const took = this.#took.toSorted();
-    const at = (share: number) => took[Math.min(took.length - 1, Math.floor(took.length * share))] ?? 0;
+    const at = (share: number) => quantile(took, share);
     const sizes = bodies.ends.map((end, i) => end - (bodies.ends[i - 1] ?? 0));
     const bytes = Array.from({ length: requests }, (_, i) => sizes[i % sizes.length]!);
     return {
@@ -137,7 +138,7 @@ class Sender {
     this.#connections.push(connection);
   }
 
-  /** Gives what is due to connections that are free, and comes back when more is due. */
+  /** Sends what is due on free connections, and is called again when more is due. */
   #feed(): void {
     const { requests, perSecond } = this.#order;
     const now = performance.now();
@@ -151,7 +152,7 @@ class Sender {
     if (perSecond !== undefined && this.#begun < requests) {
       const next = this.#started + (this.#begun * 1000) / perSecond;
       const wait = next - performance.now();
-      // All connections busy: an answer feeds again.
+      // All connections are busy: the next answer continues.
       if (wait > 0) setTimeout(() => this.#feed(), wait);
     }
   }

@@ -1,5 +1,5 @@
-// A mail server that takes everything and keeps nothing, in a process of its own. Prints its port; when its standard
-// input ends, how many letters came and how many different readers they were for.
+// A mail server that accepts everything and stores nothing, in a process of its own. It prints its port; when its
+// standard input ends, it prints how many e-mails came, and for how many different recipients.
 
 import { SMTPServer } from "smtp-server";
 

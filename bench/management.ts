@@ -10,7 +10,7 @@ import { makeFolder, personalKey, projectKey, removeFolder, usualFlush, withSlui
 
 const authorization = `Bearer ${personalKey}`;
 const json = { "content-type": "application/json" };
-/** Events in the store before anything is measured, so that reading them is work. */
+/** Events in the store before the measurement, so that reading them takes work. */
 const storedEvents = 320_000;
 const fillEach = 32_000;
 const perSecond = 200;

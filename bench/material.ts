@@ -1,5 +1,5 @@
-// The same events in every shape that a contestant takes: bodies of /batch, lines of JSON, Native blocks. As files,
-// so that no process has to hold what another one sends.
+// The same events in every form that a contestant takes: bodies of /batch, lines of JSON, Native blocks. They are
+// files, so that no process holds what another one sends.
 
 import { closeSync, mkdirSync, openSync, writeFileSync, writeSync } from "node:fs";
 import { join } from "node:path";
@@ -10,10 +10,10 @@ import { type EngineStand, emptyTables, projectKey } from "./stand.ts";
 
 export interface Bodies {
   pack: Pack;
-  /** Of all of them together. */
+  /** Bytes of all of them together. */
   bytes: number;
   events: number;
-  /** Files of the same events as lines, one for each body; none unless asked for. */
+  /** Files of the same events as lines, one for each body; empty unless `lines` is set. */
   lines: string[];
 }
 
@@ -50,7 +50,7 @@ export function writeBodies(folder: string, plan: BodiesPlan): Bodies {
   return { ...pack.close(), events: each * count, lines: linesPaths };
 }
 
-/** Writes bodies that somebody else made. */
+/** Writes bodies that the caller made. */
 export function writePack(folder: string, bodies: Uint8Array[]): { pack: Pack; bytes: number } {
   mkdirSync(folder, { recursive: true });
   const pack = openPack(join(folder, `${crypto.randomUUID()}.pack`));
@@ -93,14 +93,19 @@ const jsonSettings = {
 } as const;
 
 /** E: the engine reads JSON by itself and stores it. */
-export async function insertLines({ stores }: EngineStand, linesPath: string, batch: number): Promise<void> {
-  const text = `INSERT INTO event_rows (${columns}) ${rowsOf(linesPath, batch)}`;
+export async function insertLines(
+  { stores }: EngineStand,
+  linesPath: string,
+  batch: number,
+  table = "event_rows",
+): Promise<void> {
+  const text = `INSERT INTO ${table} (${columns}) ${rowsOf(linesPath, batch)}`;
   await stores.clickhouse.command(text, undefined, { settings: jsonSettings, timeoutMs: 120_000 });
 }
 
 /**
- * Writes each body's events as Native, one file for each, where the engine may read them by name: in the order they
- * came, or in the one they will rest in, which spares the engine the sorting.
+ * Writes each body's events as Native, one file for each, where the engine may read them by name: in the order in which
+ * they came, or sorted as they are stored, which spares the engine the sorting.
  */
 export async function writeNative(
   engine: EngineStand,

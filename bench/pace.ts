@@ -1,18 +1,18 @@
-// Requests at a steady rate, and how long each took from the moment it was due: a server that falls behind shows
-// it, instead of slowing the one who asks.
+// Requests at a steady rate, and how long each took from the moment it was due: a server that falls behind shows it,
+// instead of slowing the sender down.
+
+import { quantile } from "./answer.ts";
 
 export interface Paced {
   asked: number;
-  /** Not answered with a 2xx. */
+  /** Answers that are not 2xx. */
   failed: number;
   p50_ms: number;
   p99_ms: number;
   max_ms: number;
 }
 
-/**
- * Asks `perSecond` times a second for `seconds`, or until `isOver`, without waiting for answers in between.
- */
+/** Sends `perSecond` requests a second for `seconds`, or until `isOver`, without waiting for answers in between. */
 export async function pace(
   perSecond: number,
   seconds: number,
@@ -41,7 +41,21 @@ export async function pace(
     open.add(asking);
   }
   await Promise.all(open);
-  took.sort((a, b) => a - b);
-  const at = (share: number) => took[Math.min(took.length - 1, Math.floor(took.length * share))] ?? 0;
-  return { asked: took.length, failed, p50_ms: at(0.5), p99_ms: at(0.99), max_ms: at(1) };
+  return { asked: took.length, failed, ...quantilesOf(took) };
+}
+
+/** Sends `count` requests, each when the one before was answered. */
+export async function oneByOne(count: number, ask: (i: number) => Promise<void>): Promise<Paced> {
+  const took: number[] = [];
+  for (let i = 0; i < count; i++) {
+    const started = performance.now();
+    await ask(i);
+    took.push(performance.now() - started);
+  }
+  return { asked: count, failed: 0, ...quantilesOf(took) };
+}
+
+function quantilesOf(took: number[]) {
+  const sorted = took.toSorted((a, b) => a - b);
+  return { p50_ms: quantile(sorted, 0.5), p99_ms: quantile(sorted, 0.99), max_ms: quantile(sorted, 1) };
 }

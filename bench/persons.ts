@@ -6,11 +6,12 @@ import { type Answer, type Scale, interleaved, median } from "./answer.ts";
 import { type SluiceRun, sluiceRun } from "./cost.ts";
 import { bodyAround, eventTexts } from "./events.ts";
 import { type Bodies, eventBytes, writePack } from "./material.ts";
+import { oneByOne } from "./pace.ts";
 import { type SluiceStand, emptyTables, personalKey, projectKey, withSluice } from "./stand.ts";
 
 type Change = (event: string, i: number) => string;
 
-/** A new person every so many events; one visitor comes back about twenty times. */
+/** A new person every so many events; one visitor returns about twenty times. */
 const changes: Record<string, Change> = {
   "no persons' changes": (event) => event,
   "$set of five keys": (event, i) =>
@@ -82,7 +83,7 @@ function changedBodies(folder: string, count: number, bytes: number, change: Cha
   return { ...writePack(folder, made), events: perBody * count, lines: [] };
 }
 
-/** Until the merges are through as well. */
+/** Waits until the merges are applied as well. */
 async function runWhole(
   sluice: SluiceStand,
   bodies: Bodies,
@@ -139,17 +140,12 @@ async function readingOne(sluice: SluiceStand, persons: number) {
 }
 
 async function timed({ url }: SluiceStand, ids: string[]): Promise<{ p50_ms: number; p99_ms: number }> {
-  const took: number[] = [];
-  for (const id of ids) {
-    const started = performance.now();
-    const reply = await fetch(`${url}/api/projects/1/persons/?distinct_id=${id}`, {
+  const { p50_ms, p99_ms } = await oneByOne(ids.length, async (i) => {
+    const reply = await fetch(`${url}/api/projects/1/persons/?distinct_id=${ids[i]}`, {
       headers: { authorization: `Bearer ${personalKey}` },
     });
     const { count } = (await reply.json()) as { count: number };
-    took.push(performance.now() - started);
-    if (count !== 1) throw new Error(`${id} was not found`);
-  }
-  took.sort((a, b) => a - b);
-  const at = (share: number) => took[Math.min(took.length - 1, Math.floor(took.length * share))]!;
-  return { p50_ms: at(0.5), p99_ms: at(0.99) };
+    if (count !== 1) throw new Error(`${ids[i]} was not found`);
+  });
+  return { p50_ms, p99_ms };
 }

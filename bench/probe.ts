@@ -1,5 +1,5 @@
-// A process of its own that captures every 20 ms and notes how long the longest answer took, counted from when the
-// request was due. It tells and begins anew for each line it reads; a bench that sends attacks cannot hold it up.
+// A process that captures every 20 ms and notes the longest time to an answer, counted from when the request was due.
+// For each line that it reads it reports and starts again; a bench that sends attacks cannot delay it.
 
 import { createInterface } from "node:readline";
 
@@ -12,7 +12,7 @@ interface Seen {
   refused: number;
   max_ms: number;
   p50_ms: number;
-  /** The longest that this process itself was not let run: the machine's own pauses, and its cores being taken. */
+  /** The longest time in which this process itself did not run: pauses of the machine, and busy cores. */
   pause_ms: number;
 }
 
@@ -61,7 +61,7 @@ for (let i = 0; ; i++) {
   await Bun.sleep(Math.max(0, due - performance.now()));
   const late = performance.now() - Math.max(due, asleep);
   if (late > pause) pause = late;
-  // After a pause the missed requests are not asked all at once: each of them would count the pause again.
+  // After a pause the missed requests are not sent all at once: each of them would count the pause again.
   if (late > everyMs) due = performance.now();
   void ask(i, due);
 }

@@ -9,7 +9,7 @@ interface Process {
   pid: number;
   parent: number;
   seconds: number;
-  /** Of them, those in the kernel on its own behalf. */
+  /** Of these, in the kernel. */
   systemSeconds: number;
 }
 
@@ -26,7 +26,7 @@ function readProcess(pid: number): Process | undefined {
   }
 }
 
-/** `roots` and everything below them. */
+/** `roots` and all processes below them. */
 export function treeOf(roots: number[]): number[] {
   const all = readdirSync("/proc")
     .filter((name) => /^\d+$/.test(name))
@@ -36,7 +36,7 @@ export function treeOf(roots: number[]): number[] {
   return [...found];
 }
 
-/** CPU-seconds of `roots` and everything below them, dead children included. */
+/** CPU-seconds of `roots` and all processes below them, ended children included. */
 export function cpuSeconds(roots: number[]): number {
   return treeOf(roots).reduce((sum, pid) => sum + (readProcess(pid)?.seconds ?? 0), 0);
 }

@@ -1,5 +1,5 @@
-// What does it cost when ten thousand projects send, instead of one? Bodies of 20 kB, each with the next key, and three
-// whole sessions in it, of somebody who is in no other: so there are as many sessions and persons with one key as with many.
+// What does it cost when ten thousand projects send, instead of one? Bodies of 20 kB, each with the next key, and with
+// three whole sessions of people who are in no other body: so one key and many keys have as many sessions and persons.
 
 import { readFileSync } from "node:fs";
 import { join } from "node:path";

@@ -3,7 +3,7 @@
 
 import { gzipSync } from "node:zlib";
 import type { Answer, Scale } from "./answer.ts";
-import { pace, type Paced } from "./pace.ts";
+import { oneByOne, pace, type Paced } from "./pace.ts";
 import { cpuSeconds } from "./process_tree.ts";
 import { personalKey, projectKey, type SluiceStand, usualFlush, withSluice } from "./stand.ts";
 
@@ -131,7 +131,7 @@ async function checkStored({ stores }: SluiceStand, sent: number): Promise<void>
   if (Number(row?.count) !== sent) throw new Error(`${sent} chunks were sent, ${row?.count} are stored`);
 }
 
-/** Recordings of three chunks each, over 90 days. */
+/** Recordings of three pieces each, over 90 days. */
 async function makeRecordings({ stores }: SluiceStand, recordings: number): Promise<void> {
   const each = Math.min(recordings, 100_000);
   for (let first = 0; first < recordings; first += each) {
@@ -158,16 +158,4 @@ async function get(url: string, query: string): Promise<void> {
   const { count, results } = (await reply.json()) as { count: number; results: unknown[] };
   if (results.length !== Math.min(listed, count))
     throw new Error(`a list has ${results.length} of ${count} recordings`);
-}
-
-async function oneByOne(count: number, ask: (i: number) => Promise<void>): Promise<Paced> {
-  const took: number[] = [];
-  for (let i = 0; i < count; i++) {
-    const started = performance.now();
-    await ask(i);
-    took.push(performance.now() - started);
-  }
-  took.sort((a, b) => a - b);
-  const at = (share: number) => took[Math.min(took.length - 1, Math.floor(took.length * share))] ?? 0;
-  return { asked: count, failed: 0, p50_ms: at(0.5), p99_ms: at(0.99), max_ms: at(1) };
 }

@@ -10,14 +10,15 @@ const looks = 4;
 const restingShare = 0.1;
 
 /**
- * Waits for it. What is measured right after much was loaded is measured beside merges.
+ * Waits until the server is at rest: after a load, merges would be measured too.
  * @returns how long it took, in seconds.
- * @throws Error when it works on for `secondsMax`.
+ * @throws Error when it still works after `secondsMax`.
  */
 export async function rest(sluice: SluiceStand, secondsMax = 180): Promise<number> {
   const began = performance.now();
   const elapsed = () => (performance.now() - began) / 1000;
   await sluice.rested();
+  await sluice.derived();
   for (let found = 0; found < looks;) {
     if (elapsed() > secondsMax) throw new Error(`the server did not come to rest within ${secondsMax} s`);
     const [before, from] = [cpuSeconds([sluice.pid]), performance.now()];

@@ -9,6 +9,7 @@ import { attackedBench } from "./attacked.ts";
 import { batchBench } from "./batch.ts";
 import { blockBench } from "./block.ts";
 import { captureBench } from "./capture.ts";
+import { consolesBench } from "./consoles.ts";
 import { deliveriesBench } from "./deliveries.ts";
 import { distinctIdsBench } from "./distinct_ids.ts";
 import { exportsBench } from "./exports.ts";
@@ -27,7 +28,7 @@ import { sizesBench } from "./sizes.ts";
 import { trendsBench } from "./trends.ts";
 import { workersBench } from "./workers.ts";
 
-/** Each by its name; in the order of the way that bytes go. */
+/** The questions by name, in the order of the stages that they measure. */
 export const questions: Record<string, (scale: Scale) => Promise<Answer>> = {
   scan: scanBench,
   block: blockBench,
@@ -46,6 +47,7 @@ export const questions: Record<string, (scale: Scale) => Promise<Answer>> = {
   memory: memoryBench,
   persons: personsBench,
   management: managementBench,
+  consoles: consolesBench,
   trends: trendsBench,
   recordings: recordingsBench,
   deliveries: deliveriesBench,

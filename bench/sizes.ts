@@ -14,7 +14,7 @@ const sizes = [
   ["20 MB", 19_800_000],
 ] as const;
 
-/** Small bodies cost more: fewer of them say as much. */
+/** Fewer bytes of small bodies: each byte costs more. */
 const requestsMax = 10_000;
 
 export async function sizesBench(scale: Scale): Promise<Answer> {

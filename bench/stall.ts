@@ -1,11 +1,11 @@
-// What stall_watch.ts noted, in a server or in a process that does nothing: of that one it is the machine's.
+// What stall_watch.ts noted, in a server or in an idle process; the stalls of the latter are the machine's.
 
 import { resolve } from "node:path";
 import type { Stall } from "./stall_watch.ts";
 
 export const stallWatch = resolve(import.meta.dir, "stall_watch.ts");
 
-/** Runs with a process beside that does nothing but watch its own turns: those are the machine's. */
+/** Runs with an idle process beside that only watches its own turns: its stalls are the machine's. */
 export async function besideNothing<Result>(
   socket: string,
   run: (socket: string) => Promise<Result>,
@@ -20,7 +20,7 @@ export async function besideNothing<Result>(
   }
 }
 
-/** What was noted since it was asked the last time. */
+/** What was noted since the last call. */
 export async function stallOf(socket: string): Promise<Stall> {
   return (await (await fetch("http://stall/", { unix: socket })).json()) as Stall;
 }

@@ -1,16 +1,16 @@
-// Loaded into a server before it starts: notes the longest time between two turns of its event loop, and tells
-// whoever asks the socket named in STALL_SOCKET, beginning anew. Run by itself it is a process that does nothing
-// else: what it notes then is the machine's own, which a virtual one may be when its host takes its cores away
-// without saying so. Such a pause counts as CPU of whatever thread it falls upon.
+// Loaded into a server before it starts: notes the longest time between two turns of its event loop, and sends it to a
+// client of the socket STALL_SOCKET, starting again each time. Run by itself it is an idle process, whose stalls are
+// the machine's own: a virtual machine is paused when its host takes the cores away. Such a pause counts as CPU of the
+// thread that it falls upon.
 
 import { dlopen, ptr } from "bun:ffi";
 
 export interface Stall {
-  /** By the clock: other processes' turns on the core are in it. */
+  /** By the clock, which includes the turns of other processes on the core. */
   wall_ms: number;
   /** CPU of the loop's own thread in one turn. */
   cpu_ms: number;
-  /** Turns of more than `longMs` of it: one or two of thousands are the machine's, not the program's. */
+  /** Turns of more than `longMs` of it: one or two in thousands are the machine's, not the program's. */
   long_turns: number;
 }
 

@@ -1,5 +1,5 @@
-// What is measured, started and ended: a Sluice server, a bare server, an engine alone. Each on a folder of its own
-// below the system's temporary one.
+// Starts and ends what is measured: a Sluice server, a bare server, an engine alone. Each has a folder of its own below
+// the system's temporary one.
 
 import { mkdtempSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";
@@ -19,7 +19,7 @@ export function makeFolder(): string {
 
 let makeBeginning: () => string | Promise<string> = makeFolder;
 
-/** From now on servers and engines begin on folders made like this instead of empty ones. */
+/** From now on servers and engines start on copies made by this function, not on empty folders. */
 export function beginOn(make: () => Promise<string>): void {
   makeBeginning = make;
 }
@@ -42,17 +42,19 @@ export interface SluiceStand extends Stand {
   stores: Stores;
   /** Resolves when every accepted event is in ClickHouse; asked every `lookMs`. */
   rested(lookMs?: number): Promise<void>;
+  /** Resolves when the sessions of all of them are derived as well. */
+  derived(): Promise<void>;
   metric(name: string): Promise<number>;
 }
 
-/** For questions about live events: what users have. */
+/** For questions about live events: the setting that users have. */
 export const usualFlush: SluiceOptions = { environment: { FLUSH_INTERVAL_MS: "1000" } };
 
 export interface SluiceOptions {
   environment?: Record<string, string>;
   /** Loaded into the server's process before it starts. */
   preload?: string;
-  /** Whether its ClickHouse merges parts beside; unless told it does not, so that no round pays for another's. */
+  /** Whether its ClickHouse merges parts; by default it does not, so that no round pays for another's. */
   merges?: boolean;
 }
 
@@ -70,9 +72,9 @@ export async function startSluice(options: SluiceOptions = {}): Promise<SluiceSt
       DATA_DIR: dataDir,
       LOG_LEVEL: "error",
       LOG_FORMAT: "json",
-      // Whatever the machine: figures of one are compared with those of another.
+      // The same on every machine, since figures of one are compared with those of another.
       WORKERS: "1",
-      // Of an import's last seconds, less is spent on waiting for more of it.
+      // Short, so that less of an import's last seconds is spent on waiting for more.
       FLUSH_INTERVAL_MS: "100",
       BOOTSTRAP_PROJECT_API_KEY: projectKey,
       BOOTSTRAP_PERSONAL_API_KEY: personalKey,
@@ -98,6 +100,9 @@ export async function startSluice(options: SluiceOptions = {}): Promise<SluiceSt
     metric,
     rested: async (lookMs = 10) => {
       while ((await metric("sluice_journal_pending_events")) > 0) await Bun.sleep(lookMs);
+    },
+    derived: async () => {
+      while ((await metric("sluice_sessions_pending_events")) > 0) await Bun.sleep(50);
     },
     stop: async () => {
       await stores.close();
@@ -133,11 +138,15 @@ export interface EngineStand {
   stop(): Promise<void>;
 }
 
+/** A second table of events, without the views that derive from it. */
+export const tableAlone = "event_rows_alone";
+
 /** The embedded stores without a server before them, with the same tables. */
 export async function startEngine(): Promise<EngineStand> {
   const dataDir = await makeBeginning();
   const stores = await openStores({ dataDir, log: silentLog, requireReachable: true });
   await migrate(stores, { log: silentLog });
+  await stores.clickhouse.command(`CREATE TABLE ${tableAlone} AS event_rows`);
   await stores.clickhouse.command("SYSTEM STOP MERGES");
   const stop = async () => {
     await stores.close();
@@ -159,16 +168,16 @@ export interface Stored {
   properties: string;
 }
 
-/** What is in the table, in three numbers that tell whether it is the same as elsewhere. */
-export async function storedIn({ clickhouse }: Stores): Promise<Stored> {
+/** Three numbers that show whether two tables have the same content. */
+export async function storedIn({ clickhouse }: Stores, table = "event_rows"): Promise<Stored> {
   const [found] = await clickhouse.query<Stored>(
     `SELECT toString(count()) AS count, toString(uniqExact(uuid)) AS uuids,
-       toString(sum(cityHash64(properties))) AS properties FROM event_rows`,
+       toString(sum(cityHash64(properties))) AS properties FROM ${table}`,
   );
   return found!;
 }
 
-/** Empties everything that events went into. */
+/** Empties all tables of events. */
 export async function emptyTables({ clickhouse }: Stores): Promise<void> {
   const tables = await clickhouse.query<{ name: string }>(
     `SELECT name FROM system.tables WHERE database = currentDatabase() AND engine LIKE '%MergeTree'
@@ -190,7 +199,7 @@ async function printed(stream: ReadableStream<Uint8Array>, pattern: RegExp): Pro
   throw new Error(`the server did not start: ${text}`);
 }
 
-/** Runs with a server and a folder for bodies, and takes both away again. */
+/** Runs `work` with a server and a folder for bodies, and removes both afterwards. */
 export async function withSluice<Result>(
   run: (sluice: SluiceStand, folder: string) => Promise<Result>,
   options: SluiceOptions = {},

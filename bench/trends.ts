@@ -61,7 +61,7 @@ export async function trendsBench(scale: Scale): Promise<Answer> {
   });
 }
 
-/** A tenth of the events at a time; each year is one part in the end. */
+/** Inserts a tenth of the events at a time; each year is one part in the end. */
 async function fill({ stores: { clickhouse } }: SluiceStand, events: number): Promise<void> {
   const each = events / 10;
   const patience = { timeoutMs: 600_000 };

@@ -9,7 +9,7 @@ import { treeOf } from "./process_tree.ts";
 import { type SluiceStand, makeFolder, removeFolder, startSluice, usualFlush } from "./stand.ts";
 
 interface Run extends SluiceRun {
-  /** Of the server's own process and its workers', behind the run. */
+  /** Of the server's own process and its workers', after the run. */
   pss_mb: number;
 }
 
@@ -45,7 +45,7 @@ function captured(sluice: SluiceStand, bodies: Bodies): Promise<Run> {
   return weighed(sluice, sluiceRun(sluice, bodies, { path: "/capture/", connections: 64 }));
 }
 
-/** From so many connections that both workers have some. */
+/** So many connections that both workers have some. */
 function imported(sluice: SluiceStand, bodies: Bodies): Promise<Run> {
   return weighed(sluice, sluiceRun(sluice, bodies, { connections: 6 }));
 }
@@ -60,7 +60,7 @@ function isWorker(pid: number): boolean {
   return readFileSync(`/proc/${pid}/cmdline`, "utf8").includes("workers/worker.ts");
 }
 
-/** In bytes: what several processes share is a part of each. */
+/** In bytes; pages that several processes share are divided among them. */
 function pssOf(pid: number): number {
   return Number(/^Pss:\s+(\d+) kB$/m.exec(readFileSync(`/proc/${pid}/smaps_rollup`, "utf8"))?.[1]) * 1024;
 }

@@ -1,13 +1,13 @@
 // Opens and connects the parts of the server, and closes them in reverse order.
 
 import { resolve } from "node:path";
-import { type Addresses, openAddresses } from "./access/address.ts";
+import { openAddresses } from "./access/address.ts";
 import { openClientAddress } from "./access/client_address.ts";
 import { openGate } from "./access/gate.ts";
-import { type ProjectKeys, openProjectKeys } from "./access/project_keys.ts";
-import { openKeyCache, type KeyCache } from "./access/key_cache.ts";
+import { openProjectKeys } from "./access/project_keys.ts";
+import { openKeyCache } from "./access/key_cache.ts";
 import { openSecrets } from "./access/secret.ts";
-import { openBatchExports, type OpenedExports } from "./batch_exports/open.ts";
+import { openBatchExports } from "./batch_exports/open.ts";
 import { batchExportRoutes } from "./batch_exports/operations.ts";
 import {
   captureCounts,
@@ -18,7 +18,7 @@ import {
   refusalCounts,
 } from "./capture/counts.ts";
 import { readJournalIdentity } from "./capture/journal/identity/journal_identity.ts";
-import { type OpenedCapture, openCapture } from "./capture/open.ts";
+import { openCapture } from "./capture/open.ts";
 import { captureRoutes } from "./capture/route.ts";
 import { WorkerPool, leftBehind, workersOf } from "./capture/workers/worker_pool.ts";
 import { requestKeyOf } from "./capture/receive/request_key.ts";
@@ -26,8 +26,12 @@ import type { Bootstrapped } from "./accounts/bootstrap.ts";
 import { prepare } from "./accounts/prepare.ts";
 import { markServed } from "./accounts/store.ts";
 import type { Config } from "./config.ts";
+import { type OpenedConsole, openConsole } from "./console/open.ts";
+import { sendPlayer, wantsPage } from "./console/page.ts";
+import { consoleRoutes } from "./console/route.ts";
 import { systemClock } from "./core/clock.ts";
 import { limits } from "./core/limits.ts";
+import { withoutLast } from "./core/trim.ts";
 import type { UserError } from "./core/fault.ts";
 import type { Log } from "./core/log.ts";
 import { dashboardRoutes } from "./dashboards/operations.ts";
@@ -40,29 +44,26 @@ import { type Listening, findFree, listen, listenInside, openApplication } from 
 import { type Metrics, openMetrics } from "./http/metrics/metrics.ts";
 import { reachedAt } from "./http/pages/page.ts";
 import { Peers } from "./http/peer.ts";
-import { longPageReply } from "./http/pages/sliced.ts";
 import { followProcess, followServer } from "./http/metrics/process_metrics.ts";
 import { openProblems } from "./http/problem.ts";
 import { linkRoutes } from "./subscriptions/links/route.ts";
-import { type OpenedSubscriptions, openSubscriptions } from "./subscriptions/open.ts";
+import { openSubscriptions } from "./subscriptions/open.ts";
 import { subscriptionRoutes } from "./subscriptions/operations.ts";
 import { ingestionWarningRoutes } from "./ingestion_warnings/operations.ts";
-import { openInsightReader } from "./insights/reader.ts";
 import { insightRoutes } from "./insights/operations.ts";
-import { openInsightShow } from "./insights/show.ts";
+import { openInsightReader, openInsightShow } from "./insights/show.ts";
 import { organizationRoutes } from "./organizations/operations.ts";
 import { openDeletions } from "./persons/deletion/worker.ts";
 import { personRoutes } from "./persons/operations.ts";
 import { personalKeyRoutes } from "./personal_api_keys/operations.ts";
 import { projectRoutes } from "./projects/operations.ts";
-import { openQueryEngine, type QueryEngine } from "./query/engine.ts";
+import { openQueryEngine } from "./query/engine.ts";
 import { queryRoutes } from "./query/operations.ts";
 import { remoteConfigRoutes } from "./remote_config/route.ts";
 import { openRemoval } from "./session_recordings/remove.ts";
 import { sessionRecordingRoutes } from "./session_recordings/operations.ts";
 import { sessionRoutes } from "./sessions/operations.ts";
-import { installedFolder, openScripts } from "./static/bundle.ts";
-import { staticRoutes } from "./static/route.ts";
+import { installedFolder, openScripts, staticRoutes } from "./static/route.ts";
 import { isSameDatabase, databaseOf, readConnection } from "./storage/embedded/connection.ts";
 import { tellLeftBehind } from "./storage/embedded/left_behind.ts";
 import { pingPostgres } from "./storage/postgres/postgres.ts";
@@ -75,9 +76,10 @@ export interface App {
   url: string;
   /** The accounts of the first start; undefined later. */
   bootstrapped: Bootstrapped | undefined;
+  /** Opens the console once, signed in with the key of the first start; undefined later. */
+  signInUrl: string | undefined;
   /** To be called after the keys were shown: later starts do not show keys. */
   shown(): Promise<void>;
-  /** All routes. */
   routes: readonly DescribedRoute[];
   /** Resolves to the reason when the server must stop. */
   broken: Promise<UserError>;
@@ -113,10 +115,9 @@ async function openParts(config: Config, log: Log, closers: Closers): Promise<Om
   const metrics = openMetrics();
   followServer(metrics.registry, systemClock);
   followProcess(metrics.registry);
-  const { stores, prepared, recent, capture, keys } = await openCapturing(
-    { config, dataDir, count, metrics, log },
-    closers,
-  );
+  const opening: Opening = { config, dataDir, metrics, log };
+  const capturing = await openCapturing(opening, count, closers);
+  const { stores, prepared, capture } = capturing;
   const memory = openBodyMemory(config.bodyBytesMax, count);
   followMemory(metrics, memory);
   const pool = new WorkerPool({ workers: planned, capture, metrics, log });
@@ -125,9 +126,11 @@ async function openParts(config: Config, log: Log, closers: Closers): Promise<Om
   followJournal(metrics, capture);
   followDisk(metrics, capture);
   const site = { url: config.siteUrl };
-  const rooms = openRooms({ config, dataDir, stores, metrics, log, siteUrl: () => site.url ?? "" });
+  const rooms = openRooms(opening, stores, () => site.url ?? "");
   const peers = new Peers();
-  const parts: Parts = { stores, keys, recent, capture, pool, memory, peers, ...rooms, metrics, config, log };
+  const processes = async () => [metrics.registry.read(), ...(await pool.read())];
+  const consoleRoom = openConsole({ ...stores, metrics: processes, clock: systemClock, log });
+  const parts: Parts = { ...opening, ...capturing, ...rooms, pool, memory, peers, consoleRoom };
   const working = workers(parts);
   for (const worker of working) closers.push(() => worker.close());
   let closing = false;
@@ -143,23 +146,29 @@ async function openParts(config: Config, log: Log, closers: Closers): Promise<Om
   closers.push(prepared.whenReady(() => void start()));
   const app = routes(parts);
   const server = await serve(app, { ...config, dataDir }, { count, pool, peers, closers });
+  // Before the server waits for its requests: a stream would never end by itself.
+  closers.push(() => consoleRoom.streams.close());
   site.url ??= server.url;
   const { bootstrapped } = prepared;
+  const key = bootstrapped?.personalApiKey;
+  const signInUrl = key && `${withoutLast(site.url, "/")}/#code=${consoleRoom.signIn.offer(key)}`;
   const shown = async () => void (bootstrapped && (await markServed(stores.sql)));
-  return { url: server.url, bootstrapped, shown, broken: capture.broken, routes: app.routes };
+  return { url: server.url, bootstrapped, signInUrl, shown, broken: capture.broken, routes: app.routes };
 }
 
-interface CapturingOptions {
+interface Opening {
   config: Config;
   dataDir: string;
-  /** Processes that capture, this one included. */
-  count: number;
   metrics: Metrics;
   log: Log;
 }
 
-/** The stores with their tables and first accounts, the journal, and the project keys. */
-async function openCapturing({ config, dataDir, count, metrics, log }: CapturingOptions, closers: Closers) {
+/**
+ * The stores with their tables and first accounts, the journal, and the project keys.
+ * @param count processes that capture, this one included.
+ */
+async function openCapturing(opening: Opening, count: number, closers: Closers) {
+  const { config, dataDir, metrics, log } = opening;
   const { databaseUrl, clickhouseUrl } = config;
   const postgres = databaseOf(databaseUrl);
   const identity = readJournalIdentity(`${dataDir}/journal`);
@@ -201,18 +210,12 @@ async function openCapturing({ config, dataDir, count, metrics, log }: Capturing
   return { stores, prepared, recent, capture, keys };
 }
 
-interface RoomOptions {
-  config: Config;
-  dataDir: string;
-  stores: Stores;
-  metrics: Metrics;
-  log: Log;
-  /** The URL at which people reach this server; known once it listens. */
-  siteUrl: () => string;
-}
-
-/** The parts that queries, subscriptions and exports share or own. */
-function openRooms({ config, dataDir, stores: { sql, clickhouse }, metrics, log, siteUrl }: RoomOptions) {
+/**
+ * The parts that queries, subscriptions and exports share or own.
+ * @param siteUrl the URL at which people reach this server; known once it listens.
+ */
+function openRooms({ config, dataDir, metrics, log }: Opening, stores: Stores, siteUrl: () => string) {
+  const { sql, clickhouse } = stores;
   const { smtpUrl, emailFrom, exportFileDir, secretKey } = config;
   const clock = systemClock;
   const engine = openQueryEngine({ sql, clickhouse, clock });
@@ -262,21 +265,14 @@ interface Serving {
   closers: Closers;
 }
 
-interface Parts {
-  stores: Stores;
-  keys: ProjectKeys;
-  recent: KeyCache;
-  capture: OpenedCapture;
+type Rooms = ReturnType<typeof openRooms>;
+type Capturing = Awaited<ReturnType<typeof openCapturing>>;
+
+interface Parts extends Opening, Rooms, Capturing {
   pool: WorkerPool;
   memory: MemoryBudget;
   peers: Peers;
-  exports: OpenedExports;
-  subscriptions: OpenedSubscriptions;
-  engine: QueryEngine;
-  addresses: Addresses;
-  metrics: Metrics;
-  config: Config;
-  log: Log;
+  consoleRoom: OpenedConsole;
 }
 
 /** Work in the background; started when the stores are ready. */
@@ -286,7 +282,6 @@ interface Worker {
   close(): Promise<void>;
 }
 
-/** The background work of all rooms. */
 function workers({ stores, exports, subscriptions, metrics, config, log }: Parts): Worker[] {
   const { sql, clickhouse } = stores;
   const own = { sql, clickhouse, clock: systemClock, log };
@@ -314,7 +309,7 @@ function health({ stores: { sql, clickhouse }, capture, pool, metrics, config, l
 
 function routes(parts: Parts) {
   const { stores, keys, recent, capture, memory, peers, exports, subscriptions } = parts;
-  const { engine, addresses, metrics, config, log } = parts;
+  const { engine, addresses, consoleRoom, metrics, config, log } = parts;
   const { sql, clickhouse } = stores;
   const clock = systemClock;
   const gate = openGate({ sql, clock, log, recent, memory, requestsPerMinute: config.managementRateLimit });
@@ -340,35 +335,33 @@ function routes(parts: Parts) {
   const { siteUrl } = config;
   const scripts = openScripts(installedFolder());
   const library = () => scripts.find("array.js")?.plain();
+  const player = (request: Request) => (wantsPage(request) ? sendPlayer(request) : undefined);
   const app = openApplication();
   if (siteUrl !== undefined) app.onRequest(({ request }) => reachedAt(request, siteUrl));
   const problem = openProblems({ log, routes: () => app.routes });
-  return (
-    app
-      .onError((failure) => problem(failure))
-      .use(health(parts))
-      .use(docsRoutes({ routes: () => app.routes }))
-      .use(capturing)
-      .use(remoteConfigRoutes({ gate, keys, tokenOf: (request) => requestKeyOf(request, memory), library }))
-      .use(staticRoutes({ scripts }))
-      // Applies to the routes below; the routes above have no long lists.
-      .mapResponse(async ({ response }) => await longPageReply(response))
-      .use(organizationRoutes({ gate, sql }))
-      .use(projectRoutes({ gate, sql, eventRetentionDays: config.eventRetentionDays }))
-      .use(personalKeyRoutes({ gate, sql }))
-      .use(batchExportRoutes({ gate, ...exports.parts }))
-      .use(eventRoutes({ gate, clickhouse, clock }))
-      .use(personRoutes({ gate, sql, clickhouse, clock }))
-      .use(groupRoutes({ gate, sql, clickhouse, clock }))
-      .use(ingestionWarningRoutes({ gate, clickhouse, clock }))
-      .use(queryRoutes({ gate, engine }))
-      .use(insightRoutes({ gate, sql, queries: engine }))
-      .use(dashboardRoutes({ gate, sql, insights: openInsightShow({ sql, queries: engine, clock }) }))
-      .use(subscriptionRoutes({ gate, sql, clock, addresses }))
-      .use(linkRoutes({ sql, links: subscriptions.links, pictures: subscriptions.pictures }))
-      .use(sessionRoutes({ gate, clickhouse }))
-      .use(sessionRecordingRoutes({ gate, sql, clickhouse, clock, log, server: config.modelServer }))
-  );
+  return app
+    .onError((failure) => problem(failure))
+    .use(health(parts))
+    .use(docsRoutes({ routes: () => app.routes }))
+    .use(consoleRoutes({ gate, ...consoleRoom, openMetrics: config.metricsToken === undefined, log }))
+    .use(capturing)
+    .use(remoteConfigRoutes({ gate, keys, tokenOf: (request) => requestKeyOf(request, memory), library }))
+    .use(staticRoutes({ scripts }))
+    .use(organizationRoutes({ gate, sql }))
+    .use(projectRoutes({ gate, sql, eventRetentionDays: config.eventRetentionDays }))
+    .use(personalKeyRoutes({ gate, sql }))
+    .use(batchExportRoutes({ gate, ...exports.parts }))
+    .use(eventRoutes({ gate, clickhouse, clock }))
+    .use(personRoutes({ gate, sql, clickhouse, clock }))
+    .use(groupRoutes({ gate, sql, clickhouse, clock }))
+    .use(ingestionWarningRoutes({ gate, clickhouse, clock }))
+    .use(queryRoutes({ gate, engine }))
+    .use(insightRoutes({ gate, sql, queries: engine }))
+    .use(dashboardRoutes({ gate, sql, insights: openInsightShow({ sql, queries: engine }, clock) }))
+    .use(subscriptionRoutes({ gate, sql, clock, addresses }))
+    .use(linkRoutes({ sql, links: subscriptions.links, pictures: subscriptions.pictures }))
+    .use(sessionRoutes({ gate, clickhouse }))
+    .use(sessionRecordingRoutes({ gate, sql, clickhouse, clock, log, server: config.modelServer, player }));
 }
 
 /** The type for Eden clients. Routes that are mounted in a loop are not in it. */

@@ -4,56 +4,23 @@ import { wrongNetwork } from "./access/client_address.ts";
 import { UserError } from "./core/fault.ts";
 import { wrongKey } from "./core/id.ts";
 import { limits } from "./core/limits.ts";
-import { type LogFormat, type LogLevel, logLevels } from "./core/log.ts";
+import { logLevels } from "./core/log.ts";
 import { withoutLast } from "./core/trim.ts";
 
 const captureAcks = ["journal", "stored", "memory"] as const;
-type CaptureAck = (typeof captureAcks)[number];
 
-export interface Config {
-  host: string;
-  port: number;
-  dataDir: string;
-  databaseUrl: string | undefined;
-  clickhouseUrl: string | undefined;
-  captureAck: CaptureAck;
-  flushIntervalMs: number;
-  workers: number | undefined;
-  managementRateLimit: number | undefined;
-  exportFileDir: string | undefined;
-  bodyBytesMax: number;
-  journalBytesMax: number;
-  bootstrapProjectApiKey: string | undefined;
-  bootstrapPersonalApiKey: string | undefined;
-  bootstrapEmail: string | undefined;
-  allowPrivateDestinations: boolean;
-  secretKey: string | undefined;
-  siteUrl: string | undefined;
-  smtpUrl: string | undefined;
-  emailFrom: string | undefined;
-  /** The language model's server; undefined without its URL and without a key. */
-  modelServer: { url: string; key: string | undefined; model: string } | undefined;
-  recordingRetentionDays: number;
-  /** Days after which events expire; undefined: never, except in projects with a setting of their own. */
-  eventRetentionDays: number | undefined;
-  /** Addresses and networks of proxies whose X-Forwarded-For is trusted. */
-  trustedProxies: string[];
-  /** The bearer token of /metrics; undefined: anybody may read them. */
-  metricsToken: string | undefined;
-  logLevel: LogLevel;
-  logFormat: LogFormat;
-}
+export type Config = ReturnType<typeof readConfig>;
 
-export type Environment = Record<string, string | undefined>;
+type Environment = Record<string, string | undefined>;
 
 /**
  * Reads the variables of the README's configuration table.
  * @param terminal whether logs go to a terminal, which decides the default of LOG_FORMAT.
  * @throws UserError with one line for each wrong value.
  */
-export function readConfig(environment: Environment, terminal = false): Config {
+export function readConfig(environment: Environment, terminal = false) {
   const read = new Reader(environment);
-  const config: Config = {
+  const config = {
     host: read.text("HOST") ?? "127.0.0.1",
     port: read.integer("PORT", 8000, 0, 65_535),
     dataDir: read.text("DATA_DIR") ?? "./data",
@@ -74,11 +41,14 @@ export function readConfig(environment: Environment, terminal = false): Config {
     siteUrl: read.url("SITE_URL", ["http:", "https:"]),
     smtpUrl: read.url("SMTP_URL", ["smtp:", "smtps:"]),
     emailFrom: read.sender("EMAIL_FROM"),
+    /** The language model's server; undefined without its URL and without a key. */
     modelServer: readModelServer(read),
     recordingRetentionDays: read.integer("RECORDING_RETENTION_DAYS", 90, 1, 3650),
+    /** Days after which events expire; undefined: never, except in projects with a setting of their own. */
     eventRetentionDays: read.optionalInteger("EVENT_RETENTION_DAYS", 1, limits.retentionDaysMax),
+    /** Addresses and networks of proxies whose X-Forwarded-For is trusted. */
     trustedProxies: read.networks("TRUSTED_PROXIES"),
-    // 16 random characters cannot be guessed over a network.
+    /** The bearer token of /metrics; undefined: anybody may read them. 16 random characters cannot be guessed. */
     metricsToken: read.key("METRICS_TOKEN", 16, 256),
     logLevel: read.choice("LOG_LEVEL", logLevels) ?? "info",
     logFormat: read.choice("LOG_FORMAT", ["pretty", "json"] as const) ?? (terminal ? "pretty" : "json"),
@@ -96,7 +66,7 @@ export function readConfig(environment: Environment, terminal = false): Config {
   return config;
 }
 
-function readModelServer(read: Reader): Config["modelServer"] {
+function readModelServer(read: Reader) {
   const url = read.url("OPENAI_BASE_URL", ["http:", "https:"]);
   const key = read.text("OPENAI_API_KEY");
   const model = read.text("OPENAI_MODEL") ?? "gpt-4o-mini";
@@ -135,12 +105,13 @@ class Reader {
   }
 
   optionalInteger(name: string, min: number, max: number): number | undefined {
-    const text = this.text(name);
-    if (text === undefined) return undefined;
-    const value = /^\d+$/.test(text) ? Number(text) : Number.NaN;
-    if (value >= min && value <= max) return value;
-    this.wrong(`${name}: expected a whole number from ${min} to ${max}, got "${text}"`);
-    return undefined;
+    const isRight = (text: string) => /^\d+$/.test(text) && Number(text) >= min && Number(text) <= max;
+    const text = this.#checked(
+      name,
+      isRight,
+      (text) => `a whole number from ${min} to ${max}, got "${text}"`,
+    );
+    return text === undefined ? undefined : Number(text);
   }
 
   /** Addresses and networks, separated by commas or blanks. */
@@ -154,11 +125,9 @@ class Reader {
   }
 
   choice<T extends string>(name: string, choices: readonly T[]): T | undefined {
-    const text = this.text(name);
-    if (text === undefined) return undefined;
-    const found = choices.find((choice) => choice === text);
-    if (!found) this.wrong(`${name}: expected one of ${choices.join(", ")}, got "${text}"`);
-    return found;
+    const isRight = (text: string) => (choices as readonly string[]).includes(text);
+    return this.#checked(name, isRight, (text) => `one of ${choices.join(", ")}, got "${text}"`) as
+      T | undefined;
   }
 
   flag(name: string): boolean {
@@ -166,12 +135,10 @@ class Reader {
   }
 
   url(name: string, protocols: readonly string[]): string | undefined {
-    const text = this.text(name);
-    if (text === undefined) return undefined;
-    if (URL.canParse(text) && protocols.includes(new URL(text).protocol)) return text;
+    const isRight = (text: string) => URL.canParse(text) && protocols.includes(new URL(text).protocol);
     // The value may contain a password, so it is not in the message.
-    this.wrong(`${name}: expected a URL starting with ${protocols.map((p) => `${p}//`).join(" or ")}`);
-    return undefined;
+    const expected = () => `a URL starting with ${protocols.map((p) => `${p}//`).join(" or ")}`;
+    return this.#checked(name, isRight, expected);
   }
 
   key(name: string, charsMin?: number, charsMax?: number): string | undefined {
@@ -184,26 +151,36 @@ class Reader {
 
   /** A key for encryption, which must not be guessable: `openssl rand -hex 32` makes one. */
   secret(name: string): string | undefined {
-    const text = this.text(name);
-    if (text === undefined || text.length >= secretCharsMin) return text;
-    this.wrong(`${name}: expected at least ${secretCharsMin} characters, better 64 random ones`);
-    return undefined;
+    const expected = () => `at least ${secretCharsMin} characters, better 64 random ones`;
+    return this.#checked(name, ({ length }) => length >= secretCharsMin, expected);
   }
 
   email(name: string): string | undefined {
-    const text = this.text(name);
-    if (text === undefined || /^[^\s@]+@[^\s@]+$/.test(text)) return text;
-    this.wrong(`${name}: expected an e-mail address, got "${text}"`);
-    return undefined;
+    const isRight = (text: string) => /^[^\s@]+@[^\s@]+$/.test(text);
+    return this.#checked(name, isRight, (text) => `an e-mail address, got "${text}"`);
   }
 
   /** An address, or a name and an address: `Reports <reports@example.com>`. */
   sender(name: string): string | undefined {
+    const isRight = (text: string) =>
+      // oxlint-disable-next-line no-control-regex
+      /^(?:[^\x00-\x1f<>@]*<[^\s<>@]+@[^\s<>@]+>|[^\s<>@]+@[^\s<>@]+)$/.test(text);
+    return this.#checked(
+      name,
+      isRight,
+      (text) => `an e-mail address, or a name and <an address>, got "${text}"`,
+    );
+  }
+
+  /** The text; when it is not right, undefined and an error that says what is expected. */
+  #checked(
+    name: string,
+    isRight: (text: string) => boolean,
+    expected: (text: string) => string,
+  ): string | undefined {
     const text = this.text(name);
-    // oxlint-disable-next-line no-control-regex
-    if (text === undefined || /^(?:[^\x00-\x1f<>@]*<[^\s<>@]+@[^\s<>@]+>|[^\s<>@]+@[^\s<>@]+)$/.test(text))
-      return text;
-    this.wrong(`${name}: expected an e-mail address, or a name and <an address>, got "${text}"`);
+    if (text === undefined || isRight(text)) return text;
+    this.wrong(`${name}: expected ${expected(text)}`);
     return undefined;
   }
 }

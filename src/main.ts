@@ -1,12 +1,15 @@
 #!/usr/bin/env bun
 // The entry: runs the named command, prints a failure in one line, and ends the process.
 
+import { backupCommand } from "./cli/backup.ts";
 import type { CliContext, Command } from "./cli/command.ts";
 import { importCommand } from "./cli/import.ts";
 import { journalCommand } from "./cli/journal.ts";
 import { keyCommand } from "./cli/key.ts";
 import { migrateCommand } from "./cli/migrate.ts";
+import { moveCommand } from "./cli/move.ts";
 import { projectCommand } from "./cli/project.ts";
+import { restoreCommand } from "./cli/restore.ts";
 import { serveCommand } from "./cli/serve.ts";
 import { readConfig } from "./config.ts";
 import { UserError } from "./core/fault.ts";
@@ -20,6 +23,9 @@ const commands: Command[] = [
   keyCommand,
   importCommand,
   journalCommand,
+  backupCommand,
+  restoreCommand,
+  moveCommand,
 ];
 
 const help = `sluice: a product-analytics event server

@@ -18,7 +18,11 @@ function filesBelow(folder: string, ending = ".ts"): string[] {
 
 /** AssemblyScript: a program of its own, held to the same sizes. */
 const assembly = filesBelow("src/capture/wasm/assembly");
-const sources = filesBelow("src").filter((path) => !assembly.includes(path));
+const sources = [...filesBelow("src"), ...filesBelow("src", ".tsx")].filter(
+  (path) => !assembly.includes(path),
+);
+/** What browsers run: bundled as a program of its own. */
+const pages = sources.filter((path) => path.startsWith("src/console/app/"));
 const everything = [...sources, ...filesBelow("test"), ...filesBelow("bench")];
 const text = new Map(
   [...everything, ...assembly].map((path) => [path, readFileSync(join(root, path), "utf8")]),
@@ -69,7 +73,7 @@ const floors = [
   "persons",
   "rooms",
   "config",
-  "bootstrap",
+  "accounts",
   "app",
   "cli",
   "main",
@@ -109,9 +113,20 @@ test("no file imports itself round a corner", () => {
 
 test("every source file can be reached from the door or is an entry of its own", () => {
   const entries = ["src/storage/chdb_server/server.ts", "src/subscriptions/report/png_worker.ts"];
-  const reached = new Set(["src/main.ts", "src/capture/workers/worker.ts", ...entries]);
+  const bundles = ["src/console/app/main.tsx", "src/console/app/player.tsx"];
+  const reached = new Set(["src/main.ts", "src/capture/workers/worker.ts", ...entries, ...bundles]);
   for (const path of reached) for (const { from, to } of ownImports) if (from === path) reached.add(to);
   expect(sources.filter((path) => !reached.has(path))).toEqual([]);
+});
+
+test("pages and server are programs apart: neither imports the other", () => {
+  const isPage = (path: string) => pages.includes(path);
+  const across = ownImports.filter(({ from, to }) => isPage(from) !== isPage(to));
+  expect(across.map(({ from, to }) => `${from} imports ${to}`)).toEqual([]);
+});
+
+test("pages show texts as texts", () => {
+  expect(placesOf(/innerHTML|outerHTML|insertAdjacentHTML|document\.write|\beval\(/i, pages)).toEqual([]);
 });
 
 test("each package has its knowers, and nobody else imports it", () => {
@@ -126,7 +141,10 @@ test("each package has its knowers, and nobody else imports it", () => {
     nodemailer: /^src\/subscriptions\/channels\/smtp\.ts$/,
     "@elysiajs/swagger": /^src\/http\/docs\/docs\.ts$/,
     "ipaddr.js": /^src\/access\/(client_)?address\.ts$/,
-    tldts: /^src\/capture\/cookieless\/site\.ts$/,
+    preact: /^src\/console\/app\//,
+    uplot: /^src\/console\/app\/ui\/chart\.tsx$/,
+    rrweb: /^src\/console\/app\/player\.tsx$/,
+    tldts: /^src\/capture\/cookieless\/visitor\.ts$/,
   };
   const strangers = sources.flatMap((path) =>
     importsOf(path)
@@ -147,8 +165,10 @@ test("each power lives in one place", () => {
   const entries = ["src/main.ts", "src/storage/chdb_server/server.ts", "src/capture/workers/worker.ts"];
   expect(placesOf(/process\.env\b/, except(sources, ...entries))).toEqual([]);
   expect(placesOf(/process\.exit\b/, except(sources, ...entries))).toEqual([]);
-  expect(placesOf(/Date\.now\(|new Date\(\)/, except(sources, "src/core/clock.ts"))).toEqual([]);
-  expect(placesOf(/\bconsole\./, sources)).toEqual([]);
+  expect(
+    placesOf(/Date\.now\(|new Date\(\)/, except(sources, "src/core/clock.ts", "src/console/app/clock.ts")),
+  ).toEqual([]);
+  expect(placesOf(/\bconsole\.\w/, sources)).toEqual([]);
   expect(
     placesOf(
       /\b(SELECT .*FROM|INSERT INTO|UPDATE \w+ SET|DELETE FROM)\b/,
@@ -179,7 +199,10 @@ const expressionMakers = [
 ];
 
 test("the time of a regular expression grows no faster than the text it is tried on", () => {
-  const slow = sources.flatMap((path) =>
+  // Where tags stand, an expression cannot be told from them by eye or by this test: it has a file without.
+  const tagged = sources.filter((path) => path.endsWith(".tsx"));
+  expect(placesOf(/[(=,:?&|!]\s*\/[^/*>]/, tagged)).toEqual([]);
+  const slow = except(sources, ...tagged).flatMap((path) =>
     regexLiterals(text.get(path)!)
       .filter(({ source }) => !heldShort[path]?.includes(source))
       .flatMap((literal) => {
@@ -268,12 +291,10 @@ test("files fit a sitting, functions a screen, lines a window", () => {
 });
 
 /** The length that nine files in ten keep to. The aim is 210. */
-const p90LinesMax = 225;
+const p90LinesMax = 210;
 
 /** Functions that are still too long, with their lines: to be parted. */
-const longStill: Record<string, number> = {
-  "src/subscriptions/deliveries/work.ts openDeliveryWork": 95,
-};
+const longStill: Record<string, number> = {};
 
 /** Functions and methods of more than 70 lines, found by their indentation: the formatter keeps it true. */
 function longFunctions(code: string): { name: string; lines: number }[] {
@@ -307,28 +328,27 @@ test("functions are measured with signatures of one line and of several", () => 
 
 test("names say what things are", () => {
   const vague =
-    /^(util|utils|helper|helpers|common|misc|manager|handler|processor|base|abstract|impl|info|tmp|index)\.ts$/;
+    /^(util|utils|helper|helpers|common|misc|manager|handler|processor|base|abstract|impl|info|tmp|index)\.tsx?$/;
   expect(sources.filter((path) => vague.test(path.split("/").at(-1)!))).toEqual([]);
   const names =
     /\b(?:class|interface|type|function|const) (\w*(?:Util|Helper|Manager|Processor|Impl|Info|V2)\w*|(?:do|process)[A-Z]\w*)\b/;
   expect(placesOf(names, sources)).toEqual([]);
 });
 
-/** Exported names that still have two meanings, to be renamed. */
-const namesTwice = new Set<string>(["User"]);
-
-test("an exported name has one meaning", () => {
-  const exported = new Map<string, Set<string>>();
-  for (const path of sources) {
-    for (const [, name] of text
-      .get(path)!
-      .matchAll(/^export (?:async |abstract )?(?:type|interface|class|function\*?|const|let) (\w+)/gm)) {
-      exported.set(name!, (exported.get(name!) ?? new Set()).add(path));
+test("an exported name has one meaning in its program", () => {
+  const twiceIn = (paths: string[]): string[] => {
+    const exported = new Map<string, Set<string>>();
+    for (const path of paths) {
+      for (const [, name] of text
+        .get(path)!
+        .matchAll(/^export (?:async |abstract )?(?:type|interface|class|function\*?|const|let) (\w+)/gm)) {
+        exported.set(name!, (exported.get(name!) ?? new Set()).add(path));
+      }
     }
-  }
-  const twice = [...exported].filter(([, paths]) => paths.size > 1).map(([name]) => name);
-  expect(twice.filter((name) => !namesTwice.has(name))).toEqual([]);
-  expect([...namesTwice].filter((name) => !twice.includes(name))).toEqual([]);
+    return [...exported].filter(([, paths]) => paths.size > 1).map(([name]) => name);
+  };
+  const twice = [...twiceIn(except(sources, ...pages)), ...twiceIn(pages)];
+  expect(twice).toEqual([]);
 });
 
 /** Words the glossary has replaced, as whole names of files or of what they export. */
@@ -345,7 +365,10 @@ const retiredStill: string[] = [];
 
 test("no retired word names a file or what a file exports", () => {
   const found = sources.flatMap((path) => {
-    const file = path.split("/").at(-1)!.replace(/\.ts$/, "");
+    const file = path
+      .split("/")
+      .at(-1)!
+      .replace(/\.tsx?$/, "");
     const own = retiredNames.test(file) || retiredParts.test(file);
     const inCapture = path.startsWith("src/capture/") && retiredInCapture.test(file);
     const names = [

@@ -5,7 +5,7 @@ import ipaddr from "ipaddr.js";
 import { withinMs } from "../core/deadline.ts";
 import { accessLimits } from "./limits.ts";
 
-export interface AddressOptions {
+interface AddressOptions {
   /** Allows private addresses: a setting of the operator. */
   allowPrivate: boolean;
   /** All addresses of a name; the system's resolver by default. */
@@ -37,6 +37,7 @@ export interface Addresses {
   lookedAt(host: string): Promise<string | undefined>;
 }
 
+/** The rules for addresses; see Addresses. */
 export function openAddresses({ allowPrivate, resolve = resolveName }: AddressOptions): Addresses {
   const refusalOf = (host: string): string | undefined => {
     const plain = plainHost(host);

@@ -9,14 +9,14 @@ export function wrongNetwork(text: string): string | undefined {
   return networkOf(text) ? undefined : `"${text}" is no IP address and no network like 10.0.0.0/8`;
 }
 
-export interface ClientAddressOptions {
+interface ClientAddressOptions {
   /** Addresses and networks of proxies, as wrongNetwork() takes them. */
   trustedProxies: readonly string[];
   log: Log;
 }
 
 /** `peer`: the address of the connection's other end; undefined when unknown. */
-export type ClientAddress = (peer: string | undefined, headers: Headers) => string | undefined;
+type ClientAddress = (peer: string | undefined, headers: Headers) => string | undefined;
 
 /**
  * Each trusted proxy appends the address of its client to X-Forwarded-For: the client is the last entry that is not a
@@ -41,7 +41,8 @@ export function openClientAddress({ trustedProxies, log }: ClientAddressOptions)
       warn(client.toString());
       return client.toString();
     }
-    for (const entry of lastEntries(forwarded)) {
+    // From right to left.
+    for (const entry of forwarded.split(",").slice(-accessLimits.forwardedEntriesMax).toReversed()) {
       const before = addressOf(entry);
       if (!before) break;
       client = before;
@@ -52,11 +53,6 @@ export function openClientAddress({ trustedProxies, log }: ClientAddressOptions)
 }
 
 type Address = ReturnType<typeof ipaddr.process>;
-
-/** From right to left. */
-function lastEntries(header: string): string[] {
-  return header.split(",").slice(-accessLimits.forwardedEntriesMax).toReversed();
-}
 
 /** An entry as proxies write it, with or without port or brackets. IPv4 in IPv6 becomes IPv4. */
 function addressOf(text: string): Address | undefined {

@@ -1,20 +1,20 @@
-// Who may: every operation names its scope, and a request gets past the gate or is refused, in this order: no valid
-// key, scope, the key's own restriction, project or organization. The route still finds its body unread.
+// The gate: checks every request to an operation, in this order: a valid key, its scope, its restriction to projects
+// and organizations, and whether the project or organization exists. The route still finds its body unread.
 
 import { Elysia } from "elysia";
+import { bytesOf } from "../core/bytes.ts";
 import { type Clock, yieldToEventLoop } from "../core/clock.ts";
 import { withinMs } from "../core/deadline.ts";
 import { Fault } from "../core/fault.ts";
 import { hashKey, isUuid } from "../core/id.ts";
+import { formFault, shapeFault } from "../core/json/json_shape.ts";
 import { accessLimits } from "./limits.ts";
 import { limits } from "../core/limits.ts";
 import { type Log, reasonOf } from "../core/log.ts";
 import type { Postgres } from "../storage/postgres/postgres.ts";
 import { chargeBody, type MemoryBudget } from "../work/memory_budget.ts";
-import { keyInForm, keyInHeader, keyInJson, keyInQuery, type PresentedKey, keyRefusal } from "./key.ts";
 import { type Budget, openRateLimit, type RateLimit } from "./rate.ts";
 import {
-  type Access,
   admitOrganization,
   admitProject,
   findOwn,
@@ -32,88 +32,69 @@ export interface GateOptions {
   sql: Postgres;
   clock: Clock;
   log: Log;
-  /** What reads are let in by; unless given, Postgres is asked each time, as it always is for anything else. */
+  /** Cached look-ups for reads; without them, and for all other requests, Postgres is asked each time. */
   recent?: Pick<KeyCache, keyof CachedKey | "forget"> | undefined;
-  /** Of one personal key, in any 60 seconds; none unless told. */
+  /** Requests of one personal key in any 60 seconds; unlimited by default. */
   requestsPerMinute?: number | undefined;
-  /** What bodies of requests take is acquired from it; unless given, they are bounded one by one only. */
+  /** The budget from which bodies of requests are acquired; without it each body is only bounded by itself. */
   memory?: MemoryBudget | undefined;
 }
 
-/** Where routes about one project hang: PostHog's older and newer spelling of the same thing. */
+/** Where routes about one project are mounted: PostHog's older and newer spelling of the same thing. */
 export const projectHomes = ["/api/projects/:project_id", "/api/environments/:project_id"] as const;
 
 export type Gate = ReturnType<typeof openGate>;
 
 /**
  * The plugin under every operation. A route names exactly one of these options:
- * - `scope: "project:read"` — gives the route `access`; null asks for a valid key and no scope.
- * - `project_scope: "query:read"` — for paths with `:project_id` (a number or `@current`); also gives
- *   `project`. A route that writes what shows other data names the scope to read that data as well:
- *   `["insight:write", "query:read"]`.
- * - `organization_scope: "batch_export:read"` — for paths with `:organization_id` (a UUID or `@current`);
- *   also gives `organization`.
- * - `account_scope: "organization:read"` — for the organizations themselves: as `scope`, but closed to keys
- *   that are held to projects. `own()` gives the one of `:organization_id`; what the key does not reach
- *   is not there.
- * Bodies stay unread (`parse: "none"`), so that a stranger's bad JSON is answered as a stranger's. Requests
- * that are refused here take nothing from the key's budget.
+ * - `scope: "project:read"` gives the route `access`; null asks for a valid key and no scope.
+ * - `project_scope: "query:read"`, for paths with `:project_id` (a number or `@current`), also gives `project`. A
+ *   route that writes what shows other data names the scope to read that data as well: `["insight:write",
+ *   "query:read"]`.
+ * - `organization_scope: "batch_export:read"`, for paths with `:organization_id` (a UUID or `@current`), also gives
+ *   `organization`.
+ * - `account_scope: "organization:read"`, for the organizations themselves, is as `scope`, but refuses keys that are
+ *   restricted to projects. `own()` gives the organization of `:organization_id`, or a 404 when the key does not
+ *   reach it.
+ * Bodies stay unread (`parse: "none"`), so that bad JSON without a valid key is a 401, not a 400. Requests that are
+ * refused here do not count towards the key's rate limit.
  */
 export function openGate(options: GateOptions) {
   const { clock, recent, requestsPerMinute } = options;
-  const asked = uncachedKeys(options.sql);
+  const uncached = uncachedKeys(options.sql);
   const rate = requestsPerMinute === undefined ? undefined : openRateLimit(requestsPerMinute, clock);
-  const admit = (context: GateContext, ...required: Scope[]) =>
-    admitHolder(options, recent && isRead(context.request) ? recent : asked, context, rate, required);
-  const after = (required: Scope | null) => (recent ? forgetful(recent, required) : {});
-  const count = ({ set }: GateContext, { key }: Access) => {
-    if (rate) showBudget(set, rate.take(key.id));
+  /** `admit` returns what the route is given, or throws a Fault. */
+  const option = <Given>(admit: (found: Found, params: Record<string, string>) => Given) => {
+    return (needed: Scope | null | readonly [Scope, ...Scope[]]) => {
+      const required = [needed ?? []].flat();
+      return {
+        parse: unread,
+        // OpenAPI 3.1 lets any scheme name what it requires.
+        detail: { security: [{ personal_api_key: required }] },
+        ...(recent && changesAccess(required) && { afterHandle: forgetting(recent) }),
+        resolve: async (context: GateContext) => {
+          const keys = recent && isRead(context.request) ? recent : uncached;
+          const found = await admitHolder(options, keys, context, rate, required);
+          const given = admit(found, context.params ?? {});
+          if (rate) showBudget(context.set, rate.take(found.holder.key.id));
+          return given;
+        },
+      };
+    };
   };
   return new Elysia({ name: "gate" }).macro({
-    scope: (required: Scope | null) => ({
-      parse: unread,
-      detail: operation(...(required === null ? [] : [required])),
-      ...after(required),
-      resolve: async (context: GateContext) => {
-        const { holder: access } = await admit(context, ...(required === null ? [] : [required]));
-        count(context, access);
-        return { access };
-      },
-    }),
-    project_scope: (required: Scope | readonly [Scope, ...Scope[]]) => ({
-      parse: unread,
-      detail: operation(...[required].flat()),
-      ...after([required].flat()[0]!),
-      resolve: async (context: GateContext) => {
-        const { holder: access, project: found } = await admit(context, ...[required].flat());
-        const project = admitProject(access, context.params?.["project_id"] ?? "", found);
-        count(context, access);
-        return { access, project };
-      },
-    }),
-    organization_scope: (required: Scope) => ({
-      parse: unread,
-      detail: operation(required),
-      ...after(required),
-      resolve: async (context: GateContext) => {
-        const { holder: access, organization: found } = await admit(context, required);
-        const id = context.params?.["organization_id"] ?? "";
-        const organization = admitOrganization(access, id, found);
-        count(context, access);
-        return { access, organization };
-      },
-    }),
-    account_scope: (required: Scope) => ({
-      parse: unread,
-      detail: operation(required),
-      ...after(required),
-      resolve: async (context: GateContext) => {
-        const { holder: access, organization: found } = await admit(context, required);
-        refuseHeldToProjects(access);
-        count(context, access);
-        const id = context.params?.["organization_id"] ?? "";
-        return { access, own: () => findOwn(access, id, found) };
-      },
+    scope: option(({ holder: access }) => ({ access })),
+    project_scope: option(({ holder: access, project }, { project_id = "" }) => ({
+      access,
+      project: admitProject(access, project_id, project),
+    })),
+    organization_scope: option(({ holder: access, organization }, { organization_id = "" }) => ({
+      access,
+      organization: admitOrganization(access, organization_id, organization),
+    })),
+    account_scope: option(({ holder: access, organization }, { organization_id = "" }) => {
+      refuseHeldToProjects(access);
+      return { access, own: () => findOwn(access, organization_id, organization) };
     }),
   });
 }
@@ -122,15 +103,17 @@ function isRead({ method }: Request): boolean {
   return method === "GET" || method === "HEAD";
 }
 
-/** Others are told by Postgres a moment later; this server's next answer is right without. */
-function forgetful(recent: Pick<KeyCache, "forget">, required: Scope | null) {
-  if (!changesStanding(required)) return {};
-  return { afterHandle: ({ request }: GateContext) => void (isRead(request) || recent.forget()) };
+/**
+ * Empties this server's cache at once, so that its next answer is right; other servers hear of the change from
+ * Postgres.
+ */
+function forgetting(recent: Pick<KeyCache, "forget">) {
+  return ({ request }: GateContext) => void (isRead(request) || recent.forget());
 }
 
-/** Whether a route may change who may do what, to judge by the scope it asks for. */
-function changesStanding(required: Scope | null): boolean {
-  return required === "*" || /^(organization|organization_member|project|user):write$/.test(required ?? "");
+/** Whether a route may change access rights, judged by the first scope it requires. */
+function changesAccess([required = ""]: readonly Scope[] | [""]): boolean {
+  return required === "*" || /^(organization|organization_member|project|user):write$/.test(required);
 }
 
 // Elysia takes the word in a macro, as it does in a route, but its types know it only there.
@@ -143,30 +126,25 @@ interface GateContext {
   set: { headers: Record<string, string | number> };
 }
 
-/** On every answer to a key whose requests are counted. */
+/** Shows the budget of a key whose requests are counted, on every answer. */
 function showBudget(set: GateContext["set"], { limit, remaining, resetSeconds }: Budget): void {
   set.headers["x-ratelimit-limit"] = String(limit);
   set.headers["x-ratelimit-remaining"] = String(remaining);
   set.headers["x-ratelimit-reset"] = String(resetSeconds);
 }
 
-/** What the API's description says of a guarded route: OpenAPI 3.1 lets any scheme name what it requires. */
-function operation(...required: Scope[]) {
-  return { security: [{ personal_api_key: required }] };
-}
-
 async function admitHolder(
   options: GateOptions,
-  standing: CachedKey,
+  keys: CachedKey,
   { request, set, params }: GateContext,
   rate: RateLimit | undefined,
   required: readonly Scope[],
 ): Promise<Found> {
-  if (options.memory) chargeBody(request, options.memory);
+  if (options.memory && !isRead(request)) chargeBody(request, options.memory);
   const presented = await findPresentedKey(request, options.memory);
   if (!presented) throw new Fault("not_authenticated", "Authentication credentials were not provided.");
   const named = namedIn(params ?? {});
-  const found = await standing.holderOf(hashKey(presented.key), named);
+  const found = await keys.holderOf(hashKey(presented.key), named);
   if (!found) throw new Fault("authentication_failed", keyRefusal(presented.place));
   const { holder } = found;
   noteUse(options, holder);
@@ -175,7 +153,7 @@ async function admitHolder(
   return found;
 }
 
-/** The ids a path gives, where they can be any: beyond these Postgres would call them errors. */
+/** The ids in a path, as far as they are valid: Postgres answers others with an error. */
 function namedIn({ project_id = "", organization_id = "" }: Record<string, string>): Named {
   const number = projectNumber(project_id);
   const isCurrent = organization_id === "@current";
@@ -222,7 +200,7 @@ async function keyInBody(
   }
 }
 
-/** Of many that come at once, one long text is read in a turn of the loop. */
+/** Of many long texts that arrive at once, each turn of the event loop reads one. */
 async function textOf(request: Request): Promise<string> {
   try {
     const text = await withinMs(request.clone().text(), limits.managementBodyMsMax);
@@ -233,16 +211,67 @@ async function textOf(request: Request): Promise<string> {
   }
 }
 
-/** Written beside the request, which neither waits for it nor fails with it. */
+/** Notes the use of a key in the background; the request neither waits for it nor fails with it. */
 function noteUse({ sql, clock, log }: GateOptions, { key }: KeyHolder): void {
   const now = clock.now();
   const stale = now - accessLimits.keyUseNoteMs;
   const before = key.last_used_at;
   if (before !== null && before.getTime() > stale) return;
-  // Those who are let in by the same finding need not note it again.
+  // Requests that were admitted by the same cached look-up need not note it again.
   key.last_used_at = new Date(now);
   noteKeyUse(sql, key.id, key.last_used_at, new Date(stale)).catch((reason: unknown) => {
     key.last_used_at = before;
     log.warn("the use of a personal key was not noted", { key_id: key.id, reason: reasonOf(reason) });
   });
+}
+
+interface PresentedKey {
+  key: string;
+  place: "Authorization header" | "body" | "query string";
+}
+
+// The scheme is case-sensitive and white space around the key is allowed, as clients of this API expect.
+const bearer = /^Bearer\s+(\S.+)$/;
+
+/** The key of an Authorization header; undefined for other schemes. */
+export function keyInHeader(authorization: string | null): PresentedKey | undefined {
+  const key = authorization === null ? undefined : bearer.exec(authorization)?.[1]?.trim();
+  return key ? { key, place: "Authorization header" } : undefined;
+}
+
+/**
+ * The key in the field `personal_api_key` of a JSON body. A body that is not JSON, or too complex to be parsed before
+ * the client is known, holds no key.
+ */
+export function keyInJson(text: string): PresentedKey | undefined {
+  if (!text.includes("personal_api_key") || shapeFault(bytesOf(text))) return undefined;
+  let body: unknown;
+  try {
+    body = JSON.parse(text);
+  } catch {
+    return undefined;
+  }
+  if (typeof body !== "object" || body === null || !("personal_api_key" in body)) return undefined;
+  return present(body.personal_api_key, "body");
+}
+
+/** The key in the field `personal_api_key` of a form; undefined when the form has too many fields. */
+export function keyInForm(text: string): PresentedKey | undefined {
+  if (formFault(bytesOf(text))) return undefined;
+  return present(new URLSearchParams(text).get("personal_api_key"), "body");
+}
+
+/** The key in `?personal_api_key=`. */
+export function keyInQuery(query: URLSearchParams): PresentedKey | undefined {
+  return present(query.get("personal_api_key"), "query string");
+}
+
+function present(value: unknown, place: PresentedKey["place"]): PresentedKey | undefined {
+  const key = typeof value === "string" ? value.trim() : "";
+  return key ? { key, place } : undefined;
+}
+
+/** The detail of the 401 for a key that does not exist. */
+export function keyRefusal(place: PresentedKey["place"]): string {
+  return `Personal API key found in request ${place} is invalid.`;
 }

@@ -4,9 +4,8 @@ import type { Clock } from "../core/clock.ts";
 import { withinMs } from "../core/deadline.ts";
 import { accessLimits } from "./limits.ts";
 import type { Postgres } from "../storage/postgres/postgres.ts";
-import { type Found, findKeyHolder, listenToAccess, type Named } from "./store.ts";
+import { type Found, findKeyHolder, listenTo, type Named } from "./store.ts";
 
-/** The look-up of a key. */
 export interface CachedKey {
   /** The holder of the key that is stored as `secure_value`, and the project and organization named. */
   holderOf(secure_value: string, named: Named): Promise<Found | undefined>;
@@ -15,9 +14,7 @@ export interface CachedKey {
 export interface KeyCache extends CachedKey {
   /** To be called after a change of access: later look-ups ask Postgres. */
   forget(): void;
-  /** Cached look-ups. */
   size(): number;
-  /** Stops listening. */
   close(): Promise<void>;
 }
 
@@ -26,33 +23,28 @@ export function uncachedKeys(sql: Postgres): CachedKey {
   return { holderOf: (secure_value, named) => findKeyHolder(sql, secure_value, named) };
 }
 
-export interface KeyCacheOptions {
-  sql: Postgres;
-  clock: Clock;
-}
-
 /**
  * A cache of at most accessLimits.foundMax look-ups, each for accessLimits.foundAgeMsMax, emptied when Postgres reports
  * a change. A look-up that found nothing, or nothing open to the holder, is not cached.
  */
-export function openKeyCache({ sql, clock }: KeyCacheOptions): KeyCache {
-  const standing = new Remembered(uncachedKeys(sql), clock);
-  const unlisten = listenToAccess(sql, () => standing.forget());
-  return Object.assign(standing, {
+export function openKeyCache({ sql, clock }: { sql: Postgres; clock: Clock }): KeyCache {
+  const cache = new Remembered(uncachedKeys(sql), clock);
+  const unlisten = listenTo(sql, "sluice_access", () => cache.forget());
+  return Object.assign(cache, {
     // A failure is ignored: when Postgres is gone there is nothing to stop.
     close: () => withinMs(unlisten(), accessLimits.keysReadMsMax).catch(() => {}),
   });
 }
 
 export class Remembered implements CachedKey {
-  readonly #asked: CachedKey;
+  readonly #uncached: CachedKey;
   readonly #clock: Clock;
   readonly #found = new Map<string, { found: Found; askedAt: number }>();
   /** The result of a look-up that began before a change is not cached. */
   #changes = 0;
 
-  constructor(asked: CachedKey, clock: Clock) {
-    this.#asked = asked;
+  constructor(uncached: CachedKey, clock: Clock) {
+    this.#uncached = uncached;
     this.#clock = clock;
   }
 
@@ -63,10 +55,11 @@ export class Remembered implements CachedKey {
     const known = this.#found.get(question);
     if (known && now - known.askedAt < accessLimits.foundAgeMsMax) return known.found;
     const changes = this.#changes;
-    const found = await this.#asked.holderOf(secure_value, named);
+    const found = await this.#uncached.holderOf(secure_value, named);
     this.#found.delete(question);
     if (!found || !isReached(found, named) || changes !== this.#changes) return found;
-    if (this.#found.size >= accessLimits.foundMax) this.#forgetOldest();
+    const [oldest] = this.#found.keys();
+    if (this.#found.size >= accessLimits.foundMax && oldest !== undefined) this.#found.delete(oldest);
     this.#found.set(question, { found, askedAt: now });
     return found;
   }
@@ -78,13 +71,6 @@ export class Remembered implements CachedKey {
 
   size(): number {
     return this.#found.size;
-  }
-
-  #forgetOldest(): void {
-    for (const question of this.#found.keys()) {
-      this.#found.delete(question);
-      return;
-    }
   }
 }
 

@@ -1,9 +1,8 @@
-// The capture keys, in memory: which project a key belongs to, answered without asking a store. Never forgets
-// a known key because Postgres is away, and never calls a key unknown without having asked Postgres after it
-// came.
+// The capture keys, in memory: the project of a key is found without asking a store. A known key stays known while
+// Postgres is away; a key is called unknown only after Postgres was asked for it.
 
 import { readFileSync } from "node:fs";
-import { open, rename } from "node:fs/promises";
+import { rename, writeFile } from "node:fs/promises";
 import { type Clock, sleep } from "../core/clock.ts";
 import { wrongKey } from "../core/id.ts";
 import { withinMs } from "../core/deadline.ts";
@@ -13,35 +12,35 @@ import { limits } from "../core/limits.ts";
 import { type Log, reasonOf } from "../core/log.ts";
 import { readSummedJson, summedJson } from "../core/json/summed_json.ts";
 import type { Postgres } from "../storage/postgres/postgres.ts";
-import { type KeyEntry, type ProjectKeySource, projectKeySource } from "./store.ts";
+import { type KeyEntry, type ProjectKeySource, projectKeySource } from "./project_key_store.ts";
 
 export interface ProjectKeys {
   /** The project of a known key; for the hot path. */
   find(key: string): number | undefined;
   /**
-   * The project of a key, asking Postgres when it is not known yet.
-   * @throws Fault invalid_api_key (misshapen, or no project has it), or unavailable when Postgres cannot be
-   * asked.
+   * The project of a key; Postgres is asked when the key is not known yet.
+   * @throws Fault invalid_api_key when the key is malformed or no project has it, unavailable when Postgres cannot be
+   *   asked.
    */
   admit(key: string): Promise<number>;
-  /** Whether a project wants its sessions recorded; for one whose key was found or admitted. */
+  /** Whether a project records sessions; for a project whose key was found or admitted. */
   records(project_id: number): boolean;
-  /** How a project takes events without a cookie; for one whose key was found or admitted. */
+  /** How a project handles cookieless events; for a project whose key was found or admitted. */
   cookieless(project_id: number): CookielessSetting;
   close(): Promise<void>;
 }
 
 export interface CookielessSetting {
   enabled: boolean;
-  /** The project's: the day of an event that names no zone of its own. */
+  /** The project's time zone, for events that name none. */
   timezone: string;
 }
 
-export interface ProjectKeysOptions {
+interface ProjectKeysOptions {
   sql: Postgres;
   /**
-   * The id of the database whose keys these are; undefined while it is not known. Another one's are not taken: its
-   * projects have the same numbers.
+   * The id of the database whose keys these are; undefined while it is not known. Keys of another database are not
+   * taken, since its projects have the same numbers.
    */
   database(): string | undefined;
   /** Where the table is saved, so that capture starts while Postgres is away. */
@@ -57,18 +56,19 @@ export function openProjectKeys({ sql, database, ...rest }: ProjectKeysOptions):
 
 export interface KeyTableOptions extends Omit<ProjectKeysOptions, "sql" | "database"> {
   source: ProjectKeySource;
-  /** Half of how old the table may get, in ms: a read that fails is tried once more before that. */
+  /** Half of the age that the table may reach, in ms: a read that fails is repeated once before that. */
   refreshMs?: number;
   readMsMax?: number;
 }
 
+/** The same with a source of keys and intervals of one's own; openProjectKeys() reads Postgres. */
 export async function openKeyTable(options: KeyTableOptions): Promise<ProjectKeys> {
   const table = new KeyTable(options);
   await table.open();
   return table;
 }
 
-/** Why a key cannot be a project key, whatever Postgres says; undefined when it may be one. */
+/** Why a text cannot be a project key, without asking Postgres; undefined when it may be one. */
 export function misshapenKey(key: string): string | undefined {
   if (key === "") return "empty";
   if (Buffer.byteLength(key) > limits.projectKeyBytesMax) return "too_long";
@@ -78,7 +78,7 @@ export function misshapenKey(key: string): string | undefined {
   return undefined;
 }
 
-/** Why a project cannot be given this key, as a person is told; undefined when it can. */
+/** Why a project cannot be given this key, for the person who chose it; undefined when it can. */
 export function wrongProjectKey(key: string): string | undefined {
   const reason = misshapenKey(key);
   if (reason === "personal_api_key") return "must not begin with phx_, as personal API keys do";
@@ -93,14 +93,13 @@ class KeyTable implements ProjectKeys {
   readonly #readMsMax: number;
   readonly #refreshMs: number;
   #keys = new Map<string, KeyEntry>();
-  #recording: ReadonlySet<number> = new Set();
-  /** Of projects where it is not as usual. */
-  #cookieless: ReadonlyMap<number, CookielessSetting> = new Map();
+  /** By project. */
+  #settings: ReadonlyMap<number, ProjectSetting> = new Map();
   /** Reads follow each other, so that an older answer never overwrites a newer one. */
   #reads: Promise<void> = Promise.resolve();
   #refreshQueued = false;
   /** Unknown keys waiting for the next round of look-ups. */
-  #asked = new Set<string>();
+  #unknown = new Set<string>();
   #round: Promise<void> | undefined;
   #roundEndedAt = Number.NEGATIVE_INFINITY;
   #unlisten: () => Promise<void> = async () => {};
@@ -120,7 +119,7 @@ class KeyTable implements ProjectKeys {
   async open(): Promise<void> {
     this.#take(readSavedKeys(this.#path, this.#log));
     this.#unlisten = this.#source.listen(() => void this.#refresh());
-    // Told or not, nothing here gets older than it may.
+    // Reads the table again even when no change is reported.
     this.#timer = setInterval(() => void this.#refresh(), this.#refreshMs);
     this.#timer.unref();
     await this.#refresh();
@@ -131,11 +130,11 @@ class KeyTable implements ProjectKeys {
   }
 
   records(project_id: number): boolean {
-    return this.#recording.has(project_id);
+    return this.#settings.get(project_id)?.records ?? false;
   }
 
   cookieless(project_id: number): CookielessSetting {
-    return this.#cookieless.get(project_id) ?? usualCookieless;
+    return this.#settings.get(project_id)?.cookieless ?? usualCookieless;
   }
 
   async admit(key: string): Promise<number> {
@@ -144,8 +143,8 @@ class KeyTable implements ProjectKeys {
     if (wrong) throw new Fault("invalid_api_key", `Provided API key is not valid: ${wrong}`);
     const known = this.find(trimmed);
     if (known !== undefined) return known;
-    if (this.#closed || this.#asked.size >= accessLimits.keysAskedMax) throw unavailable();
-    this.#asked.add(trimmed);
+    if (this.#closed || this.#unknown.size >= accessLimits.keysAskedMax) throw unavailable();
+    this.#unknown.add(trimmed);
     await (this.#round ??= this.#lookUp());
     const found = this.find(trimmed);
     if (found === undefined) throw new Fault("invalid_api_key", unknownKey);
@@ -161,7 +160,7 @@ class KeyTable implements ProjectKeys {
     await this.#reads;
   }
 
-  /** Reads the whole table. A refresh asked for while another waits its turn is that one; never rejects. */
+  /** Reads the whole table; calls while a read is queued share it. Does not reject. */
   #refresh(): Promise<void> {
     if (this.#refreshQueued || this.#closed) return this.#reads;
     this.#refreshQueued = true;
@@ -175,17 +174,17 @@ class KeyTable implements ProjectKeys {
     }).catch(() => {});
   }
 
-  /** One round for all unknown keys that came before it starts. */
+  /** One look-up for all unknown keys that came before it starts. */
   async #lookUp(): Promise<void> {
     await this.#reads;
     const wait = this.#roundEndedAt + accessLimits.keysReadGapMsMin - this.#clock.elapsed();
     if (wait > 0) await sleep(Math.min(wait, accessLimits.keysReadGapMsMin));
     await this.#inTurn(async () => {
-      const asked = [...this.#asked];
-      this.#asked.clear();
+      const unknown = [...this.#unknown];
+      this.#unknown.clear();
       this.#round = undefined;
       try {
-        const entries = await this.#ask(() => this.#source.some(asked));
+        const entries = await this.#ask(() => this.#source.some(unknown));
         for (const entry of entries) this.#keys.set(entry.api_token, entry);
         this.#take(this.#keys);
         if (entries.length > 0) await this.#save();
@@ -199,11 +198,7 @@ class KeyTable implements ProjectKeys {
 
   #take(keys: Map<string, KeyEntry>): void {
     this.#keys = keys;
-    this.#recording = new Set([...keys.values()].filter(({ records }) => records).map(({ id }) => id));
-    const unusual = [...keys.values()].filter(
-      (entry) => !Bun.deepEquals(cookielessOf(entry), usualCookieless),
-    );
-    this.#cookieless = new Map(unusual.map((entry) => [entry.id, cookielessOf(entry)]));
+    this.#settings = new Map([...keys.values()].map((entry) => [entry.id, settingOf(entry)]));
   }
 
   #inTurn(read: () => Promise<void>): Promise<void> {
@@ -252,26 +247,30 @@ function unavailable(): Fault {
 type Keys = ReadonlyMap<string, KeyEntry>;
 
 function sameKeys(left: Keys, right: Keys): boolean {
-  if (left.size !== right.size) return false;
-  for (const [key, entry] of left) {
-    const other = right.get(key);
-    if (!other || !Bun.deepEquals(savedEntry(other), savedEntry(entry))) return false;
-  }
-  return true;
+  return left.size === right.size && Bun.deepEquals(savedKeys(left), savedKeys(right));
 }
 
 const usualCookieless: CookielessSetting = { enabled: true, timezone: "UTC" };
 
-function cookielessOf({ cookieless = true, timezone = "UTC" }: KeyEntry): CookielessSetting {
-  return { enabled: cookieless, timezone };
+interface ProjectSetting {
+  records: boolean;
+  cookieless: CookielessSetting;
 }
 
-/** A key's project as it is saved. */
-function savedEntry({ id, records = false, cookieless = true, timezone = "UTC" }: KeyEntry) {
-  return { id, records, cookieless, timezone };
+function settingOf({ records = false, cookieless = true, timezone = "UTC" }: KeyEntry): ProjectSetting {
+  return { records, cookieless: { enabled: cookieless, timezone } };
 }
 
-/** What savedEntry() made; undefined for anything else. */
+/** The keys in the form in which they are saved. */
+function savedKeys(keys: Keys) {
+  const saved = [...keys.values()].map(
+    ({ api_token, id, records = false, cookieless = true, timezone = "UTC" }) =>
+      [api_token, { id, records, cookieless, timezone }] as const,
+  );
+  return Object.fromEntries(saved);
+}
+
+/** The entry that savedKeys() wrote; undefined for anything else. */
 function readEntry(api_token: string, saved: unknown): KeyEntry | undefined {
   if (typeof saved !== "object" || saved === null) return undefined;
   const { id, records, cookieless, timezone } = saved as Record<string, unknown>;
@@ -295,16 +294,9 @@ function readSavedKeys(path: string, log: Log): Map<string, KeyEntry> {
   }
 }
 
-/** A reader of `path` sees the old table or this one, whatever dies in between. */
+/** A reader of `path` sees the old table or the new one, even after a crash. */
 async function saveKeys(path: string, keys: Keys): Promise<void> {
-  const saved = [...keys.values()].map((entry) => [entry.api_token, savedEntry(entry)]);
   const fresh = `${path}.fresh`;
-  const file = await open(fresh, "w", 0o600);
-  try {
-    await file.writeFile(summedJson({ keys: Object.fromEntries(saved) }));
-    await file.datasync();
-  } finally {
-    await file.close();
-  }
+  await writeFile(fresh, summedJson({ keys: savedKeys(keys) }), { mode: 0o600, flush: true });
   await rename(fresh, path);
 }

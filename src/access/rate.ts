@@ -7,7 +7,6 @@ import { accessLimits } from "./limits.ts";
 
 /** The state of a key's budget, for its client. */
 export interface Budget {
-  /** Requests per window. */
   limit: number;
   remaining: number;
   /** Whole seconds until the oldest counted request leaves the window; 0 when there is none. */
@@ -23,6 +22,7 @@ export interface RateLimit {
   keysCount(): number;
 }
 
+/** @param limit admitted requests of one key in any accessLimits.rateWindowMs. */
 export function openRateLimit(limit: number, clock: Clock): RateLimit {
   // In the order of their newest request, so that silent keys are found at the front.
   const windows = new Map<string, Window>();
@@ -68,42 +68,30 @@ function throttled(seconds: number): Fault {
   return new Fault("throttled", detail, { retryAfterSeconds: seconds });
 }
 
-/** Timestamps in order, in a ring that doubles when full, up to twice the requests of one window. */
+/** Timestamps in order. Those that were removed stay in front until they are half of all. */
 class Window {
-  #moments = new Float64Array(16);
+  #moments: number[] = [];
   #first = 0;
-  size = 0;
+
+  get size(): number {
+    return this.#moments.length - this.#first;
+  }
 
   oldest(): number {
     return this.#moments[this.#first] ?? 0;
   }
 
   newest(): number {
-    return this.size === 0 ? -Infinity : (this.#moments[this.#placeOf(this.size - 1)] ?? 0);
+    return this.size === 0 ? -Infinity : this.#moments.at(-1)!;
   }
 
   /** Removes the timestamps at or before `moment`. */
   forget(moment: number): void {
-    while (this.size > 0 && this.oldest() <= moment) {
-      this.#first = this.#placeOf(1);
-      this.size -= 1;
-    }
+    while (this.size > 0 && this.oldest() <= moment) this.#first++;
+    if (this.#first > this.size) this.#first -= this.#moments.splice(0, this.#first).length;
   }
 
   add(moment: number): void {
-    if (this.size === this.#moments.length) this.#grow();
-    this.#moments[this.#placeOf(this.size)] = moment;
-    this.size += 1;
-  }
-
-  #placeOf(nth: number): number {
-    return (this.#first + nth) % this.#moments.length;
-  }
-
-  #grow(): void {
-    const larger = new Float64Array(this.#moments.length * 2);
-    for (let i = 0; i < this.size; i += 1) larger[i] = this.#moments[this.#placeOf(i)] ?? 0;
-    this.#moments = larger;
-    this.#first = 0;
+    this.#moments.push(moment);
   }
 }

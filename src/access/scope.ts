@@ -106,7 +106,7 @@ export function admitOrganization(
   return { ...organization, membership_level };
 }
 
-/** For routes that need access to whole organizations. */
+/** @throws Fault permission_denied for a key that is restricted to projects. */
 export function refuseHeldToProjects({ key }: Access): void {
   if (key.scoped_teams.length === 0) return;
   const detail = "API keys with scoped projects are only supported on project-based endpoints.";

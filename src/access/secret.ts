@@ -2,20 +2,11 @@
 // keys nor secrets.
 
 import { createCipheriv, createDecipheriv, createHash, hkdfSync, randomBytes } from "node:crypto";
-import {
-  closeSync,
-  existsSync,
-  fsyncSync,
-  linkSync,
-  openSync,
-  readFileSync,
-  unlinkSync,
-  writeSync,
-} from "node:fs";
+import { existsSync, linkSync, readFileSync, unlinkSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { UserError } from "../core/fault.ts";
 
-export interface SecretOptions {
+interface SecretOptions {
   /** SECRET_KEY. Without it, a key is generated once in DATA_DIR/secret.key, readable by its owner only. */
   secretKey?: string | undefined;
   dataDir: string;
@@ -80,13 +71,7 @@ function keyInFile(path: string): Buffer {
 function makeOnce(path: string): void {
   if (existsSync(path)) return;
   const draft = `${path}.${process.pid}`;
-  const file = openSync(draft, "w", 0o600);
-  try {
-    writeSync(file, `${randomBytes(32).toString("hex")}\n`);
-    fsyncSync(file);
-  } finally {
-    closeSync(file);
-  }
+  writeFileSync(draft, `${randomBytes(32).toString("hex")}\n`, { mode: 0o600, flush: true });
   try {
     linkSync(draft, path);
   } catch (thrown) {

@@ -53,13 +53,10 @@ export interface Found {
 }
 
 type KeyRow = KeyHolder["key"] &
-  KeyHolder["user"] & {
+  Omit<KeyHolder["user"], "id"> & {
     user_id: number;
-    project_id: number | null;
-    project_organization_id: string;
-    project_level: number | null;
-    organization_id: string | null;
-    organization_level: number | null;
+    project: ReachedProject | null;
+    organization: ReachedOrganization | null;
   };
 
 /** The active user's key that is stored as `secure_value`; project and organization regardless of membership. */
@@ -72,8 +69,7 @@ export async function findKeyHolder(
   const [row] = await sql<KeyRow[]>`
     SELECT k.id, k.scopes, k.scoped_teams, k.scoped_organizations, k.last_used_at,
            u.id AS user_id, u.uuid, u.email, u.current_organization_id, u.current_project_id,
-           p.id AS project_id, p.organization_id AS project_organization_id, p.level AS project_level,
-           o.id AS organization_id, o.level AS organization_level
+           to_json(p) AS project, to_json(o) AS organization
     FROM personal_api_keys k
     JOIN users u ON u.id = k.user_id
     LEFT JOIN LATERAL (
@@ -89,18 +85,8 @@ export async function findKeyHolder(
       key: { id, scopes, scoped_teams, scoped_organizations, last_used_at },
       user: { id: user_id, uuid, email, current_organization_id, current_project_id },
     },
-    project:
-      row.project_id === null
-        ? undefined
-        : {
-            id: row.project_id,
-            organization_id: row.project_organization_id,
-            membership_level: row.project_level,
-          },
-    organization:
-      row.organization_id === null
-        ? undefined
-        : { id: row.organization_id, membership_level: row.organization_level },
+    project: row.project ?? undefined,
+    organization: row.organization ?? undefined,
   };
 }
 
@@ -108,21 +94,21 @@ export async function findKeyHolder(
 
 function projectById(sql: Postgres, id: number | null) {
   return sql`
-    SELECT p.id, p.organization_id, m.level FROM projects p
+    SELECT p.id, p.organization_id, m.level AS membership_level FROM projects p
     LEFT JOIN organization_memberships m ON m.organization_id = p.organization_id AND m.user_id = u.id
     WHERE p.id = ${id}::integer`;
 }
 
 function organizationById(sql: Postgres, id: string | null) {
   return sql`
-    SELECT o.id, m.level FROM organizations o
+    SELECT o.id, m.level AS membership_level FROM organizations o
     LEFT JOIN organization_memberships m ON m.organization_id = o.id AND m.user_id = u.id
     WHERE o.id = ${id}::uuid`;
 }
 
 function itsProject(sql: Postgres) {
   return sql`
-    SELECT p.id, p.organization_id, m.level FROM projects p
+    SELECT p.id, p.organization_id, m.level AS membership_level FROM projects p
     JOIN organization_memberships m ON m.organization_id = p.organization_id AND m.user_id = u.id
     WHERE (k.scoped_teams = '{}' OR p.id = ANY(k.scoped_teams))
       AND (k.scoped_organizations = '{}' OR p.organization_id = ANY(k.scoped_organizations))
@@ -132,7 +118,7 @@ function itsProject(sql: Postgres) {
 
 function itsOrganization(sql: Postgres) {
   return sql`
-    SELECT o.id, m.level FROM organizations o
+    SELECT o.id, m.level AS membership_level FROM organizations o
     JOIN organization_memberships m ON m.organization_id = o.id AND m.user_id = u.id
     WHERE k.scoped_organizations = '{}' OR o.id = ANY(k.scoped_organizations)
     ORDER BY o.id = u.current_organization_id DESC NULLS LAST, o.created_at, o.id
@@ -149,91 +135,24 @@ export async function noteKeyUse(sql: Postgres, id: string, at: Date, unless_aft
 /** The organization of `@current`: the user's current one, else the oldest the key may access. */
 export async function currentOrganization(
   sql: Postgres,
-  { key, user }: KeyHolder,
+  { key }: KeyHolder,
 ): Promise<ReachedOrganization | undefined> {
   const [row] = await sql<ReachedOrganization[]>`
-    SELECT o.id, m.level AS membership_level
-    FROM organizations o
-    JOIN organization_memberships m ON m.organization_id = o.id AND m.user_id = ${user.id}
-    WHERE ${key.scoped_organizations.length === 0} OR o.id = ANY(${key.scoped_organizations}::uuid[])
-    ORDER BY o.id = ${user.current_organization_id}::uuid DESC NULLS LAST, o.created_at, o.id
-    LIMIT 1`;
+    SELECT o.* FROM personal_api_keys k JOIN users u ON u.id = k.user_id,
+      LATERAL (${itsOrganization(sql)}) o WHERE k.id = ${key.id}`;
   return row;
 }
 
 /**
- * Calls back after any change of access, and whenever listening (re)starts, since changes may have been missed. It
- * reconnects by itself when Postgres comes back. Returns the function that stops it.
+ * Calls back after any change that the channel tells of, and whenever listening (re)starts, since changes may have been
+ * missed. It reconnects by itself when Postgres comes back. Returns the function that stops it.
  */
-export function listenToAccess(sql: Postgres, changed: () => void): () => Promise<void> {
-  return listenTo(sql, "sluice_access", changed);
-}
-
-function listenTo(sql: Postgres, channel: string, changed: () => void): () => Promise<void> {
+export function listenTo(
+  sql: Postgres,
+  channel: "sluice_access" | "sluice_project_keys",
+  changed: () => void,
+): () => Promise<void> {
   // The client repeats a first attempt that fails, as it does when a connection breaks later.
   const listening = sql.listen(channel, changed, changed).catch(() => undefined);
   return async () => (await listening)?.unlisten();
-}
-
-/** The source of project keys. */
-export interface ProjectKeySource {
-  /** Every key with its project. */
-  all(): Promise<KeyEntry[]>;
-  /** Those of `keys` that exist. */
-  some(keys: string[]): Promise<KeyEntry[]>;
-  /**
-   * Calls back after a change of any key, and whenever listening (re)starts, since changes may have been missed. It
-   * reconnects by itself when Postgres comes back. Returns the function that stops it.
-   */
-  listen(changed: () => void): () => Promise<void>;
-}
-
-export interface KeyEntry {
-  api_token: string;
-  id: number;
-  /** Whether the project's sessions are recorded; false by default. */
-  records?: boolean;
-  /** Whether its cookieless events are accepted; true by default. */
-  cookieless?: boolean;
-  /** Its time zone; UTC by default. */
-  timezone?: string;
-}
-
-/** A key, or nulls when the database has none. */
-interface DatabaseKey {
-  database: string;
-  api_token: string | null;
-  id: number;
-  records: boolean;
-  cookieless: boolean;
-  timezone: string;
-}
-
-/** @param database the id of the database that is expected; reads fail while another one, or none, is connected. */
-export function projectKeySource(sql: Postgres, database: () => string | undefined): ProjectKeySource {
-  const own = async (rows: Promise<DatabaseKey[]>): Promise<KeyEntry[]> => {
-    const read = await rows;
-    if (read[0]?.database !== database())
-      throw new Error("Postgres is not known to be the one of these keys");
-    // A left join: without any key there is one row of nulls.
-    return read.flatMap(({ api_token, id, records, cookieless, timezone }) =>
-      api_token === null ? [] : { api_token, id, records, cookieless, timezone },
-    );
-  };
-  return {
-    all: () =>
-      own(sql<DatabaseKey[]>`
-        SELECT i.id::text AS database, ${columns(sql)} FROM database_identity i LEFT JOIN projects p ON true`),
-    some: (keys) =>
-      own(sql<DatabaseKey[]>`
-        SELECT i.id::text AS database, ${columns(sql)}
-        FROM database_identity i LEFT JOIN projects p ON p.api_token = ANY(${keys}::text[])`),
-    listen: (changed) => listenTo(sql, "sluice_project_keys", changed),
-  };
-}
-
-function columns(sql: Postgres) {
-  return sql`
-    p.api_token, p.id, p.session_recording_opt_in AS records, p.cookieless_server_hash_mode <> 0 AS cookieless,
-    p.timezone`;
 }

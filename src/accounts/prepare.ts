@@ -7,7 +7,6 @@ import { migrate } from "../storage/migrate.ts";
 import type { Stores } from "../storage/stores.ts";
 import { every } from "../work/tick.ts";
 import { type Bootstrapped, type BootstrapInput, bootstrap } from "./bootstrap.ts";
-import { accountLimits } from "./limits.ts";
 
 interface Prepared {
   /** The accounts of the first start; undefined later. */
@@ -63,9 +62,12 @@ function startLater(retry: () => Promise<unknown>, start: () => void, log: Log):
     log.info("the stores are ready");
     start();
   };
-  const ticking = every(accountLimits.prepareAgainMs, "preparing the stores", tick, log);
+  const ticking = every(prepareAgainMs, "preparing the stores", tick, log);
   return () => ticking.close();
 }
+
+/** The time between two tries to prepare stores that do not answer, in ms. */
+const prepareAgainMs = 2000;
 
 function warnUnreachable(thrown: unknown, log: Log): void {
   log.warn("the stores are not ready; capturing into the journal until they are", {

@@ -6,8 +6,7 @@ import type { Postgres } from "../storage/postgres/postgres.ts";
 /** The level of an owner's membership. */
 const ownerLevel = 15;
 
-/** The values of the first accounts. */
-export interface FirstAccounts {
+interface FirstAccounts {
   organization_name: string;
   slug: string;
   project_name: string;

@@ -17,7 +17,7 @@ import { exportLimits } from "./limits.ts";
 import { linkedListSchema } from "../http/fields/schema.ts";
 import { destinationTypes } from "./destinations/config.ts";
 
-export const runStatuses = [
+const runStatuses = [
   "Starting",
   "Running",
   "Completed",
@@ -63,10 +63,10 @@ const destination = Type.Object(
     type: Type.String({ description: `One of ${destinationTypes.join(", ")}.` }),
     config: Type.Record(Type.String(), Type.Unknown(), {
       default: {},
-      description: "What this type of destination is told. Secrets are taken and never shown.",
+      description: "The settings of this type of destination. Secrets are accepted and never shown.",
     }),
   },
-  // An export's own fields are complained of before what is wrong in here.
+  // The export's own fields are refused before the fields in here.
   { title: "BatchExportDestination", examples: [destinationExample], "x-checked-last": true },
 );
 
@@ -78,10 +78,10 @@ const schemaModel = Type.Object(
     values: Type.Record(Type.String(), Type.Unknown()),
     hogql_query: Type.String(),
   },
-  { title: "BatchExportSchema", description: "What native_query selects." },
+  { title: "BatchExportSchema", description: "The columns that native_query selects." },
 );
 
-const intervals = `hour, day, week, or "every N minutes" with N from 1 to ${exportLimits.exportMinutesMax}.`;
+const intervals = `hour, day, week, or "every N minutes" with N from 1 to ${exportLimits.minutesMax}.`;
 
 export const exportModel = model("BatchExport", {
   id: readOnly(uuid()),
@@ -100,7 +100,7 @@ export const exportModel = model("BatchExport", {
   start_at: nullable(moment(), { default: null, description: "No run before it." }),
   end_at: nullable(moment(), { default: null, description: "No run after it." }),
   latest_runs: readOnly(Type.Array(runModel, { description: "The newest ten." })),
-  native_query: nullable(Type.String({ maxLength: exportLimits.exportQueryCharsMax }), {
+  native_query: nullable(Type.String({ maxLength: exportLimits.queryCharsMax }), {
     default: null,
     description:
       "What to select of events or persons: which columns, which rows. Moments are written in UTC, as those of the " +
@@ -116,9 +116,8 @@ export const exportModel = model("BatchExport", {
 });
 export type BatchExport = Static<typeof exportModel>;
 
-const alias = nullable(Type.String({ maxLength: exportLimits.exportQueryCharsMax }), { default: null });
+const alias = nullable(Type.String({ maxLength: exportLimits.queryCharsMax }), { default: null });
 
-/** The fields of an export that a request may set. */
 export const exportBody = model("BatchExportRequest", {
   ...writable(exportModel).properties,
   hogql_query: Type.Optional(alias),
@@ -140,7 +139,7 @@ export const unpauseBody = model("BatchExportUnpauseRequest", {
 });
 export const cancelledModel = model("BatchExportCancelled", { cancelled: Type.Boolean() });
 
-/** Moments are checked by the room itself, since they must have an offset. */
+/** Moments are checked by the room, since they must have an offset. */
 const momentShown = { type: "string", format: "date-time" };
 export const backfillBody = model("BatchExportBackfillRequest", {
   start_at: nullable(Type.Unknown({ "x-shown": momentShown }), {
@@ -156,7 +155,7 @@ export const backfillBody = model("BatchExportBackfillRequest", {
 });
 
 const progressModel = model("BatchExportBackfillProgress", {
-  total_runs: nullable(Type.Integer({ description: "Null until the first data was looked for." })),
+  total_runs: nullable(Type.Integer({ description: "Null until the first data is known." })),
   finished_runs: Type.Integer(),
   progress: nullable(Type.Number({ description: "From 0 to 1." })),
 });

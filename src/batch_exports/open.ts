@@ -3,18 +3,17 @@
 import { existsSync } from "node:fs";
 import { resolve } from "node:path";
 import type { Metrics } from "../http/metrics/metrics.ts";
-import { exportCounts } from "./counts.ts";
 import { whyNoFiles } from "./destinations/objects/file.ts";
 import type { BatchExportParts } from "./operations.ts";
-import { type ExportWorkerOptions, openExportWorker } from "./runs/worker.ts";
+import type { RunCounts } from "./runs/attempt.ts";
+import { ExportWorker, type ExportWorkerOptions } from "./runs/worker.ts";
 
-export type BatchExportOptions = Omit<ExportWorkerOptions, "counts"> & { metrics: Metrics };
+type BatchExportOptions = Omit<ExportWorkerOptions, "counts"> & { metrics: Metrics };
 
 export interface OpenedExports {
   start(): void;
   /** Stops running runs and releases them to other processes. */
   close(): Promise<void>;
-  /** The parts of its operations. */
   parts: BatchExportParts;
 }
 
@@ -25,7 +24,7 @@ export function openBatchExports({ metrics, ...options }: BatchExportOptions): O
       exportFileDir,
     });
   }
-  const worker = openExportWorker({ ...options, exportFileDir, counts: exportCounts(metrics) });
+  const worker = new ExportWorker({ ...options, exportFileDir, counts: exportCounts(metrics) });
   const { sql, clickhouse, clock, addresses, secrets } = options;
   const parts = {
     sql,
@@ -38,4 +37,24 @@ export function openBatchExports({ metrics, ...options }: BatchExportOptions): O
     wake: worker.wake.bind(worker),
   };
   return { start: () => worker.start(), close: () => worker.close(), parts };
+}
+
+function exportCounts({ registry }: Metrics): RunCounts {
+  const ended = registry.counters<string>(
+    "sluice_export_attempts_total",
+    "Attempts at runs of batch exports, by how they ended.",
+    "status",
+    ["Completed", "Failed", "FailedRetryable"],
+  );
+  const rows = registry.counter("sluice_export_rows_total", "Rows that completed runs delivered.");
+  const seconds = registry.histogram(
+    "sluice_export_seconds",
+    "Time an attempt took.",
+    [0.1, 0.25, 0.5, 1, 2.5, 5, 10, 30, 60, 300, 1800, 7200],
+  );
+  return {
+    ended: (status) => ended.of(status).add(),
+    rows: (count) => rows.add(count),
+    seconds: (value) => seconds.observe(value),
+  };
 }

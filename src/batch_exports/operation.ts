@@ -1,4 +1,4 @@
-// What the operations on batch exports share: they are the same in projects and in organizations.
+// What the operations on batch exports share, which are the same in projects and in organizations.
 
 import { present, uuidOf } from "../http/found.ts";
 import { type OperationRequest, operationsOf } from "../http/operation.ts";
@@ -7,17 +7,17 @@ import { getExport, type ExportScope, type StoredExport } from "./exports/store.
 
 export const exportOperation = operationsOf("project", "organization");
 
-export type AskedOfExports = OperationRequest<"project" | "organization">;
-type AskedOfOne = AskedOfExports & { params: { id: string } };
+export type ExportRequest = OperationRequest<"project" | "organization">;
+type OneExportRequest = ExportRequest & { params: { id: string } };
 
 /** The project or organization whose exports are asked for. */
-export function scopeOf({ project, organization }: AskedOfExports): ExportScope {
+export function scopeOf({ project, organization }: ExportRequest): ExportScope {
   return project ? { project_id: project.id } : { organization_id: organization.id };
 }
 
 /** The export that a path names. @throws Fault not_found */
-export async function exportOf(sql: Postgres, asked: AskedOfOne): Promise<StoredExport> {
-  return present(await getExport(sql, scopeOf(asked), uuidOf(asked.params.id)));
+export async function exportOf(sql: Postgres, request: OneExportRequest): Promise<StoredExport> {
+  return present(await getExport(sql, scopeOf(request), uuidOf(request.params.id)));
 }
 
 /** A moment of a query as Postgres reads it. */

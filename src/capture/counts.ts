@@ -1,4 +1,4 @@
-// What capture counts, as the operator's metrics. Counting is adding to a number; decides nothing.
+// What capture counts, as the operator's metrics.
 
 import type { FaultCode } from "../core/fault.ts";
 import type { Metrics } from "../http/metrics/metrics.ts";
@@ -6,7 +6,7 @@ import type { MemoryBudget } from "../work/memory_budget.ts";
 import type { OpenCaptureOptions, OpenedCapture } from "./open.ts";
 import type { CaptureCounts } from "./pipeline.ts";
 
-/** What becomes of events that are on their way into ClickHouse. Warnings travel likewise and are no events. */
+/** Metrics of events on their way into ClickHouse; warnings travel the same way and are not counted as events. */
 export function flushCounts(metrics: Metrics): OpenCaptureOptions["counts"] {
   const quarantined = metrics.registry.counter(
     "sluice_events_quarantined_total",
@@ -42,7 +42,7 @@ export function flushCounts(metrics: Metrics): OpenCaptureOptions["counts"] {
   };
 }
 
-/** What becomes of events that come in. */
+/** Metrics of events that come in. */
 export function captureCounts(metrics: Metrics): CaptureCounts {
   return {
     received: (events) => metrics.eventsReceived.add(events),
@@ -56,6 +56,7 @@ export function captureCounts(metrics: Metrics): CaptureCounts {
 export function followJournal(metrics: Metrics, { journal }: OpenedCapture): void {
   metrics.journalPendingEvents.follow(() => journal.pending().events);
   metrics.journalPendingBytes.follow(() => journal.pending().bytes);
+  metrics.sessionsPendingEvents.follow(() => journal.heldEvents);
 }
 
 /** The same for the disk, which all journals of a server share: to be followed once. */

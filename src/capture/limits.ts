@@ -1,9 +1,9 @@
-// Bounds of capture that several of its stages keep, with their units and reasons.
+// Bounds that several stages of capture keep, with their units and reasons.
 
 export const captureLimits = {
   /** distinct_id, in characters: PostHog cuts there too. */
   distinctIdCharsMax: 200,
-  /** Rows of one INSERT: the engine makes one part a partition of it with certainty, at a memory cost it can bear. */
+  /** Rows of one INSERT: for so many the engine is certain to make one part a partition, with the memory it has. */
   batchRowsMax: 200_000,
   /** Native bytes of one INSERT, well under the engine's 256 MiB block squashing bound. */
   batchBytesMax: 96 * 1024 * 1024,
@@ -21,11 +21,11 @@ export const captureLimits = {
   /** The same where they go the slow way. */
   slowSliceBytesMax: 256 * 1024,
   slowSliceRowsMax: 500,
-  /** Bodies from this many bytes on have an arena of their own; shorter ones share one, each within one turn. */
+  /** Bodies of at least so many bytes have an arena of their own; shorter ones share one, each within one turn. */
   arenaBodyBytesMin: 16 * 1024,
-  /** Less difference than this between a client's clock and ours is transit, not skew, in µs: left alone. */
+  /** A smaller difference between a client's clock and ours is transit, not skew, and is not corrected, in µs. */
   skewMicrosMin: 10_000_000,
-  /** How often a journal says how far it has come, in ms. */
+  /** How often a journal publishes its watermark, in ms. */
   watermarkMs: 1000,
   /** Ignored or altered events listed one by one, per type, project and minute; the rest is one row. */
   warningsPerMinuteMax: 100,
@@ -33,7 +33,7 @@ export const captureLimits = {
   warningTalliesMax: 20_000,
   /** Characters of a client's value that a warning quotes. */
   warningValueCharsMax: 200,
-  /** Bytes of one event that are looked at to say more of it in a warning; usual ones have fewer. */
+  /** Bytes of one event that are searched for the place of a repair; usual events have fewer. */
   warningLookBytesMax: 64 * 1024,
   /** Person and group properties one event may change: far more than anybody sends by hand. */
   changesMax: 1000,
@@ -41,13 +41,17 @@ export const captureLimits = {
   changeKeyBytesMax: 400,
   /** All of them together, in bytes: PostHog trims a person to as much. */
   changesBytesMax: 524_288,
-  /** The trailing minutes; also how long a spike may last before it is what is usual. */
+  /** Members of one event's $groups that are read: far more than types can be kept. */
+  groupMembersMax: 64,
+  /** Ignored events listed one by one in a verbose reply; the rest is only counted. */
+  ignoredListMax: 100_000,
+  /** The minutes with which a minute is compared; a spike that lasts longer becomes the usual rate. */
   spikeMinutes: 60,
   /** Projects watched for spikes at once, about 600 bytes each; those idle for an hour are forgotten. */
   spikeProjectsMax: 10_000,
-  /** How often minutes that have passed are looked at (warnings counted, spikes ended), in ms. */
+  /** How often minutes that are over are evaluated (warnings counted, spikes ended), in ms. */
   minuteLookMs: 1000,
-  /** How often somebody looks how much is free, in ms; what is written in between is counted. */
+  /** How often the free space of the disk is read, in ms; what is written in between is counted. */
   diskLookMs: 250,
   /** A piece of a recording, in bytes: browsers send less than 1 MB unless one page alone is bigger. */
   snapshotBytesMax: 32 * 1024 * 1024,

@@ -1,5 +1,5 @@
-// What capture takes and answers, as the API's description tells it. Never checks anything: the scanner does
-// that, on bytes.
+// What capture takes and answers, for the API's description. Bodies are not checked against it: the scan does that, on
+// bytes.
 
 import Type, { type TSchema } from "typebox";
 import { model } from "../http/fields/field.ts";
@@ -107,7 +107,7 @@ function flag(name: string, description: string) {
   };
 }
 
-/** The two paths that are described; the others are older names of the same. */
+/** The two paths that are described; the other paths are older names of them. */
 export const captureOperations: Readonly<Record<string, Record<string, unknown>>> = {
   "/capture/": {
     ...shared,

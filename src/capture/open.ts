@@ -15,12 +15,11 @@ import type { Stores } from "../storage/stores.ts";
 import { type Ticking, every } from "../work/tick.ts";
 import { takeOverJournals, leftOf } from "./journal/recovery/orphan_journals.ts";
 import { type Salts, openSalts } from "./cookieless/salts.ts";
-import { DiskRoom } from "./journal/disk_room.ts";
+import { DiskRoom } from "./journal/journal_room.ts";
 import { Flush, type FlushCounts } from "./flush/flush.ts";
 import { Journal } from "./journal/journal.ts";
 import { writeDurably } from "./journal/segments/files.ts";
 import { journalLimits } from "./journal/limits.ts";
-import { logCopy } from "./journal/identity/journal_home.ts";
 import { type JournalPair, openPair } from "./journal/identity/journal_pair.ts";
 import { leaveJournals } from "./journal/identity/store.ts";
 import { MergeFlush } from "./flush/merges.ts";
@@ -86,7 +85,7 @@ export async function openCapture(options: OpenCaptureOptions): Promise<OpenedCa
   const room = new DiskRoom({ folder, log });
   await room.look();
   const journal = openJournal(options, folder, pair.number, room);
-  if (!shared) logCopy(pair.copiedFrom, { dataDir, postgres, log });
+  if (!shared) pair.logCopy();
   await settle(pair, journal);
   const book = new WarningBook({
     lane: journal.warnings,
@@ -154,7 +153,7 @@ function openLooks(room: DiskRoom, book: WarningBook, log: Log): Ticking[] {
   ];
 }
 
-/** The flush of rows and that of merges. */
+/** The flush of rows, and the flush of merges. */
 function openFlushes(
   { dataDir, ownDir = dataDir, stores: { sql, clickhouse }, counts, clock, log }: OpenCaptureOptions,
   journal: Journal,
@@ -231,7 +230,7 @@ async function checkJournal(journal: Journal): Promise<void> {
   await writeDurably(`${journal.folder}/check`, new Uint8Array(journalLimits.journalProbeBytes).fill(1));
 }
 
-/** A new type of groups goes the way of merges: its number must be decided in order as well. */
+/** A new group type travels in the lane of merges, since its place must be decided in order as well. */
 function announce(journal: Journal, project_id: number, into: string): void {
   journal.merging.append(typeRow(project_id, into, journal.stamp()));
 }

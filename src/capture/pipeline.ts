@@ -6,22 +6,21 @@ import { Fault } from "../core/fault.ts";
 import { captureLimits } from "./limits.ts";
 import type { MemoryLease } from "../work/memory_budget.ts";
 import type { ProjectKeys } from "../access/project_keys.ts";
-import { isHistorical, isNoBatch, keyOf } from "./event/body_key.ts";
 import type { Salts } from "./cookieless/salts.ts";
-import { visitingOf } from "./cookieless/visiting.ts";
-import { readEventTime } from "./event/event.ts";
-import type { GroupTypes } from "./event/groups.ts";
+import { refuseVisits } from "./cookieless/visit.ts";
+import type { GroupTypes } from "./event/changes.ts";
 import type { Journal } from "./journal/journal.ts";
 import { type Appending, appendEvents } from "./columns/append_events.ts";
 import { Outcomes, type Reason, type Warning } from "./event/outcome.ts";
 import { Recorder } from "./recordings/recorder.ts";
 import { repairBody } from "./decode/repair.ts";
 import { BodyScanner } from "./scan/body_scanner.ts";
+import { readEventTime } from "./scan/timestamp.ts";
 import type { EventLaneName } from "./journal/segments/segment.ts";
-import type { EventIndex } from "./scan/event_index.ts";
-import { RepairableFault } from "./scan/json_lexer.ts";
-import { CommitGroups } from "./journal/commit_waiters.ts";
-import { UsedLanes } from "./journal/used_lanes.ts";
+import { type EventIndex, isHistorical, isNoBatch, keyOf } from "./scan/event_index.ts";
+import { RepairableFault } from "../core/json/json_walker.ts";
+import { CommitGroups } from "./journal/lane.ts";
+import type { EventLane } from "./journal/journal.ts";
 import type { ReceivedBody } from "./receive/received_body.ts";
 import type { WarningBook } from "./warnings/warning_book.ts";
 
@@ -41,7 +40,7 @@ export interface CaptureOptions {
   counts: CaptureCounts;
   clock: Clock;
   groupTypes: GroupTypes;
-  /** Of the days whose events without a cookie are taken. */
+  /** The salts of the days whose cookieless events are accepted. */
   salts: Salts;
   /** When an answer may be sent: rows on disk, in ClickHouse, or only in memory. */
   ack: "journal" | "stored" | "memory";
@@ -50,28 +49,28 @@ export interface CaptureOptions {
 
 /** A body, and what its request says beside it. */
 export interface Sent {
-  /** It is closed by whoever received it, once the promise is settled. */
+  /** Closed by its receiver, once the promise of capture() is settled. */
   body: ReceivedBody;
   /** When the client sent it by its own clock, in microseconds since 1970; NaN when only the body may say. */
   sent_at: number;
   /** Events without a name are `$identify` calls (/engage). */
   nameless: boolean;
-  /** Sent where batches go: an object that is neither a batch nor an event lacks its `batch`. */
+  /** Sent to a path for batches: an object that is neither a batch nor an event is refused for its missing `batch`. */
   asBatch?: boolean;
-  /** Why items stand for nothing that are no objects, by their place in the batch. */
+  /** Why items that are not objects are ignored, by their place in the batch. */
   refused?: ReadonlyMap<number, Reason>;
-  /** Where the first warning of each event is noted, by its place in the batch. */
+  /** The first warning of each event is noted here, by the event's place in the batch. */
   warnings?: Map<number, Warning>;
-  /** What the request holds; long recordings are copied, and their copies acquired from it. */
+  /** The request's lease; memory for copies of long recordings is acquired from it. */
   lease?: MemoryLease;
-  /** The client's address, if it is known; asked only for events without a cookie, and never kept. */
+  /** The client's address, if it is known; read only for cookieless events, and not stored. */
   address?: () => string | undefined;
 }
 
 export interface Captured {
   /** Events and snapshots. */
   accepted: number;
-  /** Whether snapshots were left because the project wants none. */
+  /** Whether snapshots were ignored because the project records no sessions. */
   recordingsUnwanted: boolean;
   ignored: Outcomes<Reason>;
   warned: Outcomes<Warning>;
@@ -79,21 +78,22 @@ export interface Captured {
 
 /**
  * Takes one body in: scan, authorize, append, commit, report. When it resolves, every accepted event is as safe as
- * `ack` says, and counted; and so is what is told of ignored and altered ones.
+ * `ack` says, and events and warnings are counted.
  * @throws Fault for a body refused whole; then nothing of it is kept.
  */
 export async function capture(sent: Sent, options: CaptureOptions): Promise<Captured> {
   if (sent.body.bytes.length === 0) throw new Fault("no_data", "The request has no body.");
   if (options.journal.full) throw journalFull();
   const received = options.clock.now() * 1000;
-  // A short body of a known project goes from scan to append in one turn: each further one costs as much as its scan.
+  // A short body of a known project goes from scan to append in one turn of the event loop: each further turn costs as
+  // much as its scan.
   const scanning = scan(sent);
   const scanner = scanning instanceof BodyScanner ? scanning : await scanning;
   const authorizing = authorize(scanner.index, sent, options.keys);
   const project_id = typeof authorizing === "number" ? authorizing : await authorizing;
   const taking = begin(scanner, { project_id, received }, sent, options);
   const appending = appendEvents(taking);
-  // What is told of odd events is read out of the body later.
+  // Warnings are read out of the body later.
   if (scanner.index.ignored.total + taking.warned.total > 0) scanner.index.detach();
   const accepted = typeof appending === "number" ? appending : await appending;
   await commit(taking, accepted, options.ack);
@@ -112,7 +112,7 @@ function scan(sent: Sent): BodyScanner | Promise<BodyScanner> {
   return scanOn(scanner).catch((thrown: unknown) => scanRepaired(thrown, sent));
 }
 
-/** Scans the first slice, or all of a short body; true when it is through. */
+/** Scans the first slice, or all of a short body; true when all of it is scanned. */
 export function scanFirst(scanner: BodyScanner): boolean {
   const { index } = scanner;
   let isThrough: boolean;
@@ -123,7 +123,7 @@ export function scanFirst(scanner: BodyScanner): boolean {
   return isThrough;
 }
 
-/** Goes on behind the first slice; others get their turn between slices. */
+/** Scans what follows the first slice, and yields to the event loop between slices. */
 export async function scanOn(scanner: BodyScanner): Promise<BodyScanner> {
   do await yieldToEventLoop();
   while (!scanner.advance(captureLimits.sliceBytesMax));
@@ -153,30 +153,66 @@ interface Taking extends Appending {
   lanes: UsedLanes;
 }
 
+/**
+ * Prepares the append: the lane, the client's clock skew, how cookieless events are handled.
+ * @throws Fault as JournalRoom.laneFor() and refuseVisits().
+ */
 function begin(
   scanner: BodyScanner,
   { project_id, received }: { project_id: number; received: number },
   sent: Sent,
   options: CaptureOptions,
 ): Taking {
-  const { journal, keys, groupTypes, recordingRetentionDays: retentionDays } = options;
+  const { journal, keys, groupTypes, salts, recordingRetentionDays: retentionDays } = options;
   const { index } = scanner;
-  const { nameless, lease } = sent;
+  const { nameless, lease, address } = sent;
   const historical_migration = isHistorical(index);
   const lanes = new UsedLanes(journal, project_id, historical_migration);
   const skew = skewOf(index, received, sent.sent_at);
-  const visiting = visitingOf(options, project_id, received, index, sent.address);
+  const visiting = { ...keys.cookieless(project_id), salts: salts.days, address };
+  const now = received / 1000;
+  // Nearly always all salts are there, and the entries need not be searched.
+  if (visiting.enabled && (now < salts.wholeFrom || now >= salts.wholeUntil)) refuseVisits(index);
   const groups = new CommitGroups();
   const wanted = keys.records(project_id);
   return {
     scanner,
     sending: { project_id, historical_migration, received, skew, nameless, groupTypes, visiting },
-    warned: new Outcomes<Warning>(sent.warnings),
+    warned: Object.assign(new Outcomes<Warning>(), { firsts: sent.warnings }),
     lanes,
     groups,
     journal,
-    recorder: new Recorder({ project_id, received, journal, wanted, retentionDays, lease, groups }),
+    newRecorder: () => new Recorder({ project_id, received, journal, wanted, retentionDays, lease, groups }),
   };
+}
+
+/**
+ * The lanes that the events of one body go to: one, unless the project meanwhile has so much pending that its further
+ * events go to the historical lane.
+ */
+class UsedLanes {
+  readonly #journal: Journal;
+  readonly #project_id: number;
+  readonly #used: EventLane[];
+
+  /** @throws Fault as JournalRoom.laneFor(). */
+  constructor(journal: Journal, project_id: number, isHistorical: boolean) {
+    this.#journal = journal;
+    this.#project_id = project_id;
+    this.#used = [journal.room.laneFor(project_id, isHistorical)];
+  }
+
+  /** The lane for the next rows. It refuses nothing: a body that was begun is taken to its end. */
+  next(): EventLane {
+    const { live, historical, room } = this.#journal;
+    if (this.#used.at(-1) === live && room.isAhead(this.#project_id)) this.#used.push(historical);
+    return this.#used.at(-1)!;
+  }
+
+  /** Resolves when all rows of these lanes that are on disk now are in ClickHouse. */
+  async stored(): Promise<void> {
+    await Promise.all(this.#used.map((lane) => this.#journal.stored(lane)));
+  }
 }
 
 /** Resolves when all rows are as safe as `ack` says. @throws Fault unavailable when some could not be written. */
@@ -189,47 +225,34 @@ async function commit(
   const committing = groups.commit();
   if (ack === "memory") return void committing.catch(() => {});
   await committing;
-  if (ack === "stored") await Promise.all([accepted > 0 && lanes.stored(), recorder.stored()]);
+  if (ack === "stored") await Promise.all([accepted > 0 && lanes.stored(), recorder?.stored()]);
 }
 
-/** Counts what became of the events, and has warnings noted. */
+/** Counts the outcomes of the events, and writes the warnings. */
 async function report(taking: Taking, accepted: number, options: CaptureOptions): Promise<Captured> {
   const { warned, recorder, sending } = taking;
   const { project_id, historical_migration } = sending;
   const { bytes, ignored, repaired } = taking.scanner.index;
   const { counts, book, ack } = options;
-  const { taken } = recorder;
+  const { taken = 0, unwanted = false } = recorder ?? {};
+  counts.received(accepted + taken + ignored.total);
   counts.accepted(historical_migration ? "historical" : "live", accepted);
-  countFates(counts, { accepted, taken, ignored, warned });
+  if (taken > 0) counts.accepted("recordings", taken);
   if (!historical_migration && accepted > 0) book.count(project_id, accepted);
   if (ignored.total + warned.total > 0) {
+    for (const [reason, events] of ignored.counts) counts.ignored(reason, events);
+    for (const [warning, events] of warned.counts) counts.warned(warning, events);
     const noted = book.note({ project_id, bytes, ignored, warned, repaired });
     if (ack !== "memory") await noted;
   }
   if (repaired && ack !== "memory") free(bytes);
-  return { accepted: accepted + taken, recordingsUnwanted: recorder.unwanted, ignored, warned };
-}
-
-/** What became of a body's events, but for the lane they went to. */
-interface Fates {
-  accepted: number;
-  /** Snapshots that were taken. */
-  taken: number;
-  ignored: Outcomes<Reason>;
-  warned: Outcomes<Warning>;
-}
-
-function countFates(counts: CaptureCounts, { accepted, taken, ignored, warned }: Fates): void {
-  counts.received(accepted + taken + ignored.total);
-  if (taken > 0) counts.accepted("recordings", taken);
-  for (const [reason, events] of ignored.counts) counts.ignored(reason, events);
-  for (const [warning, events] of warned.counts) counts.warned(warning, events);
+  return { accepted: accepted + taken, recordingsUnwanted: unwanted, ignored, warned };
 }
 
 /**
- * How far the client's clock is ahead, when it says what it shows and the difference is more than transit.
- * A batch says so in `sent_at`, or else its request's query or form; a single event's own `sent_at` is
- * none of these.
+ * How far the client's clock is ahead, in microseconds; 0 when it is unknown, or the difference is no more than
+ * transit. A batch has the clock in its `sent_at`, or else in its request's query or form. A single event's `sent_at`
+ * does not count.
  */
 function skewOf(index: EventIndex, received: number, otherwise: number): number {
   const own = index.shape === "batch" ? index.member("sent_at") : undefined;

@@ -1,65 +1,56 @@
-// How events are sent: POST on any of PostHog's capture paths, or GET as a pixel, with and without a slash.
+// The capture routes: POST on any of PostHog's capture paths, or GET as a pixel, with and without a slash at the end.
 
 import { Elysia } from "elysia";
 import { yieldToEventLoop } from "../core/clock.ts";
 import { Fault } from "../core/fault.ts";
 import { captureLimits } from "./limits.ts";
 import { corsHeaders, preflight } from "../http/cors.ts";
-import { ReceivedBody } from "./receive/received_body.ts";
-import { type UploadBounds, announcedBytes, receiveShort } from "./receive/upload.ts";
+import { receiveLimits } from "./receive/limits.ts";
+import { ArenaPool, ReceivedBody } from "./receive/received_body.ts";
+import { announcedBytes, receiveShort } from "./receive/upload.ts";
 import { looksLikeJson } from "./decode/decode.ts";
-import { firstKey } from "./receive/first_key.ts";
-import { type MemoryBudget, type MemoryLease, exhausted } from "../work/memory_budget.ts";
+import { type MemoryLease, exhausted } from "../work/memory_budget.ts";
 import { captureOperations } from "./model.ts";
-import { type Sent, capture } from "./pipeline.ts";
-import { captureReply, replyHeaders } from "./receive/reply.ts";
+import { capture } from "./pipeline.ts";
+import { BodyScanner } from "./scan/body_scanner.ts";
+import { earlyKeyOf } from "./scan/event_index.ts";
+import { captureRefusal, captureReply, replyHeaders } from "./receive/reply.ts";
 import {
   type AnswerOptions,
+  type Kind,
   type SingleEventContext,
   SingleEventRequest,
-  captureRefusal,
-} from "./receive/single_event_request.ts";
-import { SingleEvents } from "./receive/single_event.ts";
-import { ArenaPool } from "./receive/arena_pool.ts";
+  SingleEvents,
+} from "./receive/single_event.ts";
 import { answerV1, v1Paths } from "./v1/answer.ts";
 import { v1Operation } from "./v1/model.ts";
 
-export interface CaptureRouteOptions extends AnswerOptions {
-  bodyBytesMax: number;
-  /** Of all request bodies of this process. */
-  memory: MemoryBudget;
-  /** The client's address, if it is known. */
-  addressOf(request: Request): string | undefined;
-  /** How long an upload may take, where not as usual. */
-  uploadBounds?: UploadBounds;
-}
-
 /** What all requests share. */
-interface CaptureContext extends SingleEventContext<Kind> {
-  options: CaptureRouteOptions;
+interface CaptureContext extends SingleEventContext {
   arenas: ArenaPool;
   /** Announced bodies of fewer bytes are received whole and appended in one turn. */
   shortBytes: number;
 }
 
 /**
- * Browsers send recordings to /s, SDKs' wrappers of language models theirs to /i/v0/ai/batch; what is in a body
- * decides, not where it went.
+ * Browsers send recordings to /s, and SDKs' wrappers of language models send events to /i/v0/ai/batch. Whether a body
+ * holds events or recordings follows from the body, not from the path.
  */
 const paths = ["/capture", "/batch", "/e", "/track", "/engage", "/i/v0/e", "/i/v0/ai/batch", "/s"];
 
 const spellings: ReadonlySet<string> = new Set([...paths, ...v1Paths].flatMap((path) => [path, `${path}/`]));
 const methods: ReadonlySet<string> = new Set(["POST", "GET", "HEAD", "OPTIONS"]);
 
-/** Whether captureRoutes answer it. */
+/** Whether captureRoutes() answer the request. */
 export function isCapture({ method, url }: Request): boolean {
-  // Who speaks HTTP/1.0 may name no host.
+  // A request of HTTP/1.0 may have a URL without a host.
   return methods.has(method) && spellings.has(url.startsWith("/") ? (url.split("?")[0] ?? "") : pathOf(url));
 }
 
-export function captureRoutes(options: CaptureRouteOptions) {
+/** The routes of `paths` and of the v1 protocol; `options` are shared by all requests. */
+export function captureRoutes(options: AnswerOptions) {
   const app = new Elysia({ name: "capture" });
-  // A POST is taken before an application that uses these routes looks for its own: the same answer, for a third less.
+  // A POST is answered before Elysia looks for its route: the reply is the same, and costs a third less.
   const posts = new Map<string, (request: Request) => Promise<Response>>();
   app.wrap((handle, request) => (request.method === "POST" && posts.get(pathOf(request.url))) || handle);
   const hook = { parse: "none", detail: { hide: true } } as const;
@@ -94,9 +85,6 @@ export function captureRoutes(options: CaptureRouteOptions) {
   return app;
 }
 
-/** What a path says of the bodies sent there. */
-type Kind = Required<Pick<Sent, "nameless" | "asBatch">>;
-
 function answer(request: Request, kind: Kind, context: CaptureContext): Promise<Response> {
   const { options } = context;
   const announced = announcedBytes(request);
@@ -113,13 +101,13 @@ function answer(request: Request, kind: Kind, context: CaptureContext): Promise<
   });
 }
 
-/** `short`: its body, if that is here, and counted; then it has no query. */
+/** @param short a short body that is here already and whose memory is counted; its request has no query. */
 async function answerAny(
   request: Request,
   { nameless, asBatch }: Kind,
   { options, arenas }: CaptureContext,
   started: number,
-  short?: { from: SingleEventRequest<Kind>; body: ReceivedBody },
+  short?: { from: SingleEventRequest; body: ReceivedBody },
 ): Promise<Response> {
   const lease = options.memory.open();
   const body = short?.body ?? new ReceivedBody(arenas);
@@ -127,9 +115,9 @@ async function answerAny(
   try {
     if (!short || !looksLikeJson(body.bytes)) {
       if (request.method === "GET" && !query.get("data")) throw withoutData();
-      const first = (piece: Uint8Array) => lookAhead(piece, options, lease);
+      const first = (piece: Uint8Array) => lookAhead(piece, { options, arenas }, lease);
       await body.receive({ request, query, options, first, wire: short && body.bytes }, lease);
-      // Of many that came in one turn, one is scanned in the next.
+      // Of many long bodies that arrive in one turn of the event loop, each further turn scans one.
       if (body.bytes.length > captureLimits.slowSliceBytesMax) await yieldToEventLoop();
     }
     const sent_at = sentAtOf(body.sent_at ?? query.get("sent_at") ?? query.get("_"));
@@ -142,7 +130,7 @@ async function answerAny(
   } catch (thrown) {
     return captureRefusal(thrown, request, options);
   } finally {
-    // Warnings are read out of it later where nobody waits for them.
+    // With "memory", warnings are read out of the body after the reply.
     body.close(options.ack === "memory");
     lease.close();
     if (short) options.memory.releaseShort(short.from.announced);
@@ -157,21 +145,45 @@ function withoutData(): Fault {
 }
 
 /**
- * Looks for the key in the first bytes of a long body: what is held for it is its project's from then on.
- * @throws Fault invalid_api_key when no project has it: then nothing more of it is received or inflated.
+ * Looks for the key in the first piece of a long body. From then on the body's memory counts for its project.
+ * @throws Fault invalid_api_key when no project has the key: the rest of the body is not received or inflated.
  */
 function lookAhead(
   piece: Uint8Array,
-  { keys }: CaptureRouteOptions,
+  { options: { keys }, arenas }: Pick<CaptureContext, "options" | "arenas">,
   lease: MemoryLease,
 ): Promise<void> | undefined {
-  const key = looksLikeJson(piece) ? firstKey(piece) : undefined;
+  const key = looksLikeJson(piece) ? firstKey(piece, arenas) : undefined;
   if (key === undefined) return undefined;
   const known = keys.find(key);
   if (known === undefined) return keys.admit(key).then((project_id) => lease.assign(project_id));
   lease.assign(known);
   return undefined;
 }
+
+/**
+ * The key that decides the project of a body, if its first piece tells it for certain: a batch's own, or that of the
+ * first event in an array that names one. Undefined when the key lies further on, or the bytes are not JSON.
+ */
+export function firstKey(piece: Uint8Array, { short: fast }: ArenaPool): string | undefined {
+  const held = fast.hold(piece.subarray(0, fast.body.length));
+  const key = keyIn(new BodyScanner(held, { fast, indexesAll: true }, fast.open()));
+  if (key !== undefined || piece.length <= held.length) return key;
+  return keyIn(new BodyScanner(piece.subarray(0, receiveLimits.firstPieceBytes), { indexesAll: true }, 0));
+}
+
+function keyIn(scanner: BodyScanner): string | undefined {
+  try {
+    while (earlyKeyOf(scanner.index) === undefined && !scanner.advance(lookBytes));
+  } catch (thrown) {
+    // The piece ends within a value, or is malformed: the scan of the whole body tells which.
+    if (!(thrown instanceof Fault)) throw thrown;
+  }
+  return earlyKeyOf(scanner.index);
+}
+
+/** Bytes after which the key may be known: most bodies begin with it. */
+const lookBytes = 4096;
 
 function pathOf(url: string): string {
   const from = url.indexOf("/", 8);
@@ -187,7 +199,8 @@ function queryOf(url: string): URLSearchParams {
 }
 
 /**
- * Milliseconds later than 2020, as microseconds; anything else (also seconds) only keeps caches away: NaN.
+ * A time in ms since 1970, from 2021 on, as microseconds; NaN for any other text (also seconds), which clients send to
+ * bypass caches.
  */
 function sentAtOf(text: string | null): number {
   const millis = text && /^\d{1,15}$/.test(text) ? Number(text) : Number.NaN;

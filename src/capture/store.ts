@@ -1,8 +1,9 @@
-// Where capture's own facts rest in ClickHouse: which batches it has, and what recent minutes held. Never holds events
-// back.
+// Capture's statements in ClickHouse: batches inserted, found and derived again, sessions derived, counts of recent
+// minutes.
 
 import { captureLimits } from "./limits.ts";
 import type { ClickHouse, NativeBody } from "../storage/clickhouse/clickhouse.ts";
+import { sessionsOf } from "../storage/events/sessions.ts";
 
 /**
  * Writes batches as one INSERT: the engine makes a part of each partition they are of, one after the other. When it
@@ -65,7 +66,31 @@ const derivations: Readonly<Record<string, string>> = {
     GROUP BY c.project_id, day, c.session_hash, c.distinct_id`,
 };
 
-/** Live events of the last `minutes`, by project and minute since 1970: what the watch for spikes missed. */
+/** Of so many parts, into which the places of rows in their batches divide these, one. */
+export interface BatchPart {
+  parts: number;
+  part: number;
+}
+
+/**
+ * Folds the events of stored batches, or of a part of them, into session_facts, in one pass over all of them. Doing so
+ * again changes nothing; `abort` ends the wait for it.
+ */
+export async function deriveSessions(
+  clickhouse: ClickHouse,
+  batches: bigint[],
+  { parts, part }: BatchPart = { parts: 1, part: 0 },
+  abort?: AbortSignal,
+): Promise<void> {
+  const own = "_batch IN {batches:Array(UInt64)}";
+  const which = parts === 1 ? own : `${own} AND _row % {parts:UInt32} = {part:UInt32}`;
+  const options = { timeoutMs: captureLimits.insertMsMax, ...(abort && { abort }) };
+  await clickhouse.command(sessionsOf(which), { batches, parts, part }, options);
+}
+
+/**
+ * Live events of the last `minutes`, by project and minute since 1970: what the spike watch missed before the start.
+ */
 export async function recentMinutes(
   clickhouse: ClickHouse,
   now: number,

@@ -4,9 +4,7 @@ import type { Config } from "../config.ts";
 
 export interface CliContext {
   config: Config;
-  /** One line to standard output. */
   print(line: string): void;
-  /** One line to standard error. */
   printError(line: string): void;
   /** Whether standard error is a terminal, which can show a progress bar. */
   terminal: boolean;

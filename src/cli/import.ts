@@ -1,11 +1,12 @@
 // `sluice import`: sends the events in files to a project through /batch.
 
+import { setTimeout } from "node:timers/promises";
 import { systemClock } from "../core/clock.ts";
 import type { CliContext, Command } from "./command.ts";
 import { bodyLimits } from "./import/body.ts";
-import { readImportOptions } from "./import/options.ts";
+import { type ImportParts, readImportOptions } from "./import/options.ts";
 import type { Readability } from "./import/readable.ts";
-import { type ImportEnd, type ImportParts, runImport } from "./import/run.ts";
+import { type ImportEnd, runImport } from "./import/run.ts";
 import { formatCount, totalOf } from "./import/counts.ts";
 
 const help = `Usage: bun run sluice import FILE… [options]
@@ -125,13 +126,7 @@ function reasons(counts: Readonly<Record<string, number>>): string {
     : ` (${sorted.map(([reason, count]) => `${reason} ${formatCount(count)}`).join(", ")})`;
 }
 
+/** Ends early, without an error, when `stop` aborts. */
 async function pause(ms: number, stop: AbortSignal): Promise<void> {
-  if (stop.aborted) return;
-  const { promise, resolve } = Promise.withResolvers<void>();
-  const timer = setTimeout(resolve, ms);
-  const onStop = (): void => resolve();
-  stop.addEventListener("abort", onStop, { once: true });
-  await promise;
-  clearTimeout(timer);
-  stop.removeEventListener("abort", onStop);
+  await setTimeout(ms, undefined, { signal: stop }).catch(() => {});
 }

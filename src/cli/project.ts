@@ -48,7 +48,9 @@ async function create(words: Arguments, context: CliContext): Promise<number> {
     throw new UserError("--organization must be a UUID", 2);
 
   const project = await withAccounts(context, async (sql) => {
-    const organization_id = organization ?? (await oldestOrganization(sql));
+    const organization_id = organization ?? (await oldestOrganizationId(sql));
+    if (organization_id === undefined)
+      throw new UserError("there is no organization yet: start the server once to make one");
     return createOrExplain(sql, { organization_id, name, ...(api_token === undefined ? {} : { api_token }) });
   });
   context.print(words.values["json"] ? JSON.stringify(project) : lineOf(project));
@@ -63,13 +65,6 @@ async function list(words: Arguments, context: CliContext): Promise<number> {
   if (words.values["json"]) context.print(JSON.stringify(projects));
   else for (const project of projects) context.print(lineOf(project));
   return 0;
-}
-
-async function oldestOrganization(sql: Postgres): Promise<string> {
-  const id = await oldestOrganizationId(sql);
-  if (id === undefined)
-    throw new UserError("there is no organization yet: start the server once to make one");
-  return id;
 }
 
 async function createOrExplain(

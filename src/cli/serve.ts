@@ -1,8 +1,7 @@
 // `sluice serve`: runs the server until a signal, and prints its address and first keys.
 
-import { openApp } from "../app.ts";
+import { type App, openApp } from "../app.ts";
 import { type LogFields, openLog } from "../core/log.ts";
-import type { Bootstrapped } from "../accounts/bootstrap.ts";
 import { checkPositionals, readArguments } from "./args.ts";
 import type { CliContext, Command } from "./command.ts";
 
@@ -27,7 +26,7 @@ async function run(args: string[], { config, print }: CliContext): Promise<numbe
   for (const signal of ["SIGTERM", "SIGINT"] as const) process.on(signal, () => stop.resolve(signal));
   const app = await openApp(config, log);
   const greet = config.logFormat === "json" ? greetJson : greetPretty;
-  greet(app.url, app.bootstrapped, print);
+  greet(app, print);
   await app.shown();
   const signal = await Promise.race([stop.promise, app.broken]);
   log.info("stopping", typeof signal === "string" ? { signal } : { reason: signal.message });
@@ -37,14 +36,18 @@ async function run(args: string[], { config, print }: CliContext): Promise<numbe
   return 0;
 }
 
-/** One line of JSON. Logs are stored and shipped, so the personal key is not in it. */
-function greetJson(url: string, made: Bootstrapped | undefined, print: (line: string) => void): void {
+/**
+ * One line of JSON. Logs are stored and shipped, so the personal key is not in it; the link that signs in is, since it
+ * is worth nothing once it was opened, or after an hour.
+ */
+function greetJson({ url, bootstrapped: made, signInUrl }: App, print: (line: string) => void): void {
   const fields: LogFields = { url };
   if (made?.projectApiKey) fields["project_api_key"] = made.projectApiKey;
   if (made?.personalApiKey) {
     fields["personal_api_key"] =
       'not shown in JSON logs; issue one with: bun run sluice key issue --label me --scopes "*"';
   }
+  if (signInUrl) fields["console"] = signInUrl;
   openLog({ level: "info", format: "json", write: print }).info("Sluice is listening", fields);
 }
 
@@ -52,8 +55,9 @@ function greetJson(url: string, made: Bootstrapped | undefined, print: (line: st
  * Prints what a person needs to send a first event. It is one write: a script that waits for the first line can
  * read the rest at once. Keys from the environment are not printed.
  */
-function greetPretty(url: string, made: Bootstrapped | undefined, print: (line: string) => void): void {
+function greetPretty({ url, bootstrapped: made, signInUrl }: App, print: (line: string) => void): void {
   const lines = [`Sluice is listening on ${url}`];
+  if (signInUrl) lines.push(`console (opens once, within an hour):    ${signInUrl}`);
   if (made) {
     const { projectApiKey, personalApiKey } = made;
     if (projectApiKey) lines.push(`project API key (for SDKs):              ${projectApiKey}`);

@@ -2,7 +2,6 @@
 
 const encoder = new TextEncoder();
 
-/** A text as UTF-8. */
 export function bytesOf(text: string): Uint8Array {
   return encoder.encode(text);
 }
@@ -19,4 +18,19 @@ export const hexValue = new Uint8Array(256).fill(255);
 for (let value = 0; value < 16; value++) {
   hexValue[value.toString(16).charCodeAt(0)] = value;
   hexValue[value.toString(16).toUpperCase().charCodeAt(0)] = value;
+}
+
+/** Compares as ClickHouse does, by UTF-8 bytes. UTF-16 order differs for surrogate pairs. */
+export function byBytes(one: string, other: string): number {
+  const end = Math.min(one.length, other.length);
+  for (let at = 0; at < end; at++) {
+    const [a, b] = [one.charCodeAt(at), other.charCodeAt(at)];
+    if (a !== b) return rank(a) - rank(b);
+  }
+  return one.length - other.length;
+}
+
+function rank(unit: number): number {
+  if (unit < 0xd800) return unit;
+  return unit < 0xe000 ? unit + 0x2000 : unit - 0x800;
 }

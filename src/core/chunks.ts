@@ -6,7 +6,6 @@ import { limits } from "./limits.ts";
 
 /** Collects chunks and copies small ones together, since each object costs some hundred bytes. */
 export class Chunks {
-  /** The bytes so far. */
   size = 0;
   readonly #pieces: Uint8Array[] = [];
   #open: Uint8Array = nothing;
@@ -52,7 +51,6 @@ export async function joined(pieces: readonly Uint8Array[]): Promise<Uint8Array>
   return whole;
 }
 
-/** The bytes of all pieces together. */
 export function bytesIn(pieces: readonly Uint8Array[]): number {
   return pieces.reduce((sum, piece) => sum + piece.length, 0);
 }

@@ -12,12 +12,25 @@ export const systemClock: Clock = {
   elapsed: () => performance.now(),
 };
 
-/** Resolves after `ms`; with `unref` it does not keep the process alive. */
-export function sleep(ms: number, unref = false): Promise<void> {
-  return new Promise((resolve) => {
-    const timer = setTimeout(resolve, ms);
-    if (unref) timer.unref();
-  });
+export function sleep(ms: number): Promise<void> {
+  return new Promise((resolve) => void setTimeout(resolve, ms));
+}
+
+/** A unit of time by its letter: hours, days, weeks, months, quarters and years. */
+export type TimeUnit = "h" | "d" | "w" | "m" | "q" | "y";
+
+const hoursOf: Partial<Record<TimeUnit, number>> = { h: 1, d: 24, w: 168 };
+const monthsOf: Partial<Record<TimeUnit, number>> = { m: 1, q: 3, y: 12 };
+
+/** So many units before `now`, in UTC; the 31st becomes the last day of a shorter month. */
+export function ago(now: number, count: number, unit: TimeUnit): Date {
+  const at = new Date(now);
+  at.setUTCHours(at.getUTCHours() - count * (hoursOf[unit] ?? 0));
+  const day = at.getUTCDate();
+  at.setUTCMonth(at.getUTCMonth() - count * (monthsOf[unit] ?? 0), 1);
+  const last = new Date(Date.UTC(at.getUTCFullYear(), at.getUTCMonth() + 1, 0)).getUTCDate();
+  at.setUTCDate(Math.min(day, last));
+  return at;
 }
 
 /** The callers of yieldToEventLoop(), in their order. */

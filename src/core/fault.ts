@@ -1,52 +1,59 @@
 // An expected refusal of a request. Its HTTP status is in http/problem.ts.
 
-export type FaultCode =
-  // the request as a whole
-  | "parse_error"
-  | "no_data"
-  | "invalid_payload"
-  | "empty_batch"
-  | "missing_event_uuid"
-  | "invalid_event_uuid"
-  | "duplicate_event_uuid"
-  | "payload_too_large"
-  | "unsupported_media_type"
-  | "method_not_allowed"
-  | "not_found"
-  | "upload_timeout"
-  // who is asking
-  | "not_authenticated"
-  | "authentication_failed"
-  | "missing_api_key"
-  | "invalid_api_key"
-  | "permission_denied"
-  | "throttled"
-  // one field of a body or a query
-  | "required"
-  | "null"
-  | "blank"
-  | "max_length"
-  | "max_value"
-  | "min_value"
-  | "invalid_input"
-  | "invalid_choice"
-  | "does_not_exist"
-  | "incorrect_type"
-  | "not_a_list"
-  | "not_a_dict"
-  | "empty"
-  | "min_length"
-  | "max_string_length"
-  | "null_characters_not_allowed"
-  | "surrogate_characters_not_allowed"
-  // us
-  | "conflict"
-  | "unavailable"
-  | "journal_share_exceeded"
-  | "changes_share_exceeded"
-  | "error";
+/** Every code, by what is refused: what a reply calls its type. */
+export const faultCodes = {
+  /** The request as a whole. */
+  invalid_request: [
+    "parse_error",
+    "payload_too_large",
+    "unsupported_media_type",
+    "method_not_allowed",
+    "not_found",
+    "upload_timeout",
+  ],
+  /** Who is asking. */
+  authentication_error: [
+    "not_authenticated",
+    "authentication_failed",
+    "missing_api_key",
+    "invalid_api_key",
+    "permission_denied",
+  ],
+  throttled_error: ["throttled"],
+  /** What a body or a query says. */
+  validation_error: [
+    "no_data",
+    "invalid_payload",
+    "empty_batch",
+    "missing_event_uuid",
+    "invalid_event_uuid",
+    "duplicate_event_uuid",
+    "required",
+    "null",
+    "blank",
+    "max_length",
+    "max_value",
+    "min_value",
+    "invalid_input",
+    "invalid_choice",
+    "does_not_exist",
+    "incorrect_type",
+    "not_a_list",
+    "not_a_dict",
+    "empty",
+    "min_length",
+    "max_string_length",
+    "null_characters_not_allowed",
+    "surrogate_characters_not_allowed",
+  ],
+  /** Us. */
+  server_error: ["conflict", "unavailable", "journal_share_exceeded", "changes_share_exceeded", "error"],
+} as const;
 
-export interface FaultOptions {
+export type FaultType = keyof typeof faultCodes;
+export type FaultCode = (typeof faultCodes)[FaultType][number];
+
+interface FaultOptions {
   /** The field at fault; nested names join with `__`. */
   attr?: string | null;
   /** Sent as Retry-After, in whole seconds. */

@@ -1,7 +1,7 @@
 // Texts of other servers, made safe to store, log and show: bounded, storable, and without the secrets that the servers
 // were sent.
 
-export interface Foreign {
+interface Foreign {
   /** Secrets that the server was sent: keys, passwords, tokens, names of users. */
   secrets: readonly string[];
   /** The length of the result, in characters. */
@@ -10,7 +10,6 @@ export interface Foreign {
 
 /** Characters that are read; the rest is dropped. Several times what is kept. */
 const readCharsMax = 16_384;
-/** Replaces a secret. */
 const hidden = "[hidden]";
 /** A shorter secret is hidden only as a word of its own, since it occurs in many words. */
 const secretCharsMin = 4;
@@ -28,7 +27,7 @@ export function foreignText(text: string, { secrets, charsMax }: Foreign): strin
   for (const secret of known.filter(({ length }) => length < secretCharsMin))
     clean = withoutWord(clean, secret);
   const spelled = known.filter(({ length }) => length >= secretCharsMin).flatMap(spellingsOf);
-  for (const one of longestFirst(spelled)) clean = clean.replaceAll(one, hidden);
+  for (const one of spelled.toSorted((a, b) => b.length - a.length)) clean = clean.replaceAll(one, hidden);
   clean = withoutTail(clean, spelled);
   for (const shape of credentialShapes) clean = clean.replace(shape, `$1${hidden}`);
   const bare = clean.replace(unprintable, "");
@@ -86,10 +85,6 @@ const credentialShapes = [
   /\b((?:bearer|basic|digest|negotiate|sharedkey|sharedkeylite|aws4-hmac-sha256) )[\w.~+/=:-]{16,}/gi,
   /\b((?:signature|sig|credential|x-amz-signature|x-amz-credential|x-amz-security-token)=)[\w.~+/=:%-]{8,}/gi,
 ];
-
-function longestFirst(texts: readonly string[]): string[] {
-  return texts.toSorted((a, b) => b.length - a.length);
-}
 
 /** A secret in each encoding in which servers repeat it. */
 function spellingsOf(secret: string): string[] {

@@ -10,16 +10,20 @@ export const limits = {
   eventBytesMax: 1_000_000,
   /** JSON nesting: enough for any real event, and any parser downstream takes it. */
   jsonDepthMax: 128,
+  /** The deepest nesting of any JSON that json_walker.ts takes. */
+  jsonDepthMost: 2048,
   /** A body after inflating, in bytes: five times the default wire limit, as in PostHog. */
   inflatedBytesMax: 104_857_600,
   /** Bytes copied in one turn of the event loop: about a millisecond into untouched memory. */
   copyBytesMax: 1024 * 1024,
   /**
-   * The index of a body's events, in bytes, memory only as far as used: for 190,000 of them, or 100 MB of 550 bytes
-   * each. A body with more is looked at twice: laid in parts, when all of it is known to be sound.
+   * The index of a body's events, in bytes; memory is taken as it is used. Enough for 190,000 events, or 100 MB of 550
+   * bytes each. A body with more is scanned twice, and appended in parts once all of it is known to be valid.
    */
   indexBytesMax: 32 * 1024 * 1024,
-  /** How much of a refused upload is read and dropped, in body limits, so that its connection can go on. */
+  /**
+   * How much of a refused upload is read and dropped, in multiples of the body limit, so that its connection survives.
+   */
   drainFactor: 4,
   /** A management page by default, as in PostHog. */
   pageDefault: 100,
@@ -45,18 +49,18 @@ export const limits = {
   groupTypesMax: 5,
   /** Merges read, decided or written in one statement and one turn of the event loop: one to three ms. */
   mergesAtOnceMax: 1000,
-  /** How deep its JSON may be nested: twice what any field takes, whose own refusal says more. */
+  /** JSON nesting of a management body: twice what any field takes, so that a field's own refusal comes first. */
   managementDepthMax: 256,
   /**
-   * Members, objects and arrays in it, elements in its arrays, and fields of a form: a megabyte of them takes 50 ms to
-   * parse and ten times that to check, so many less than 10 and 50.
+   * Members, objects, arrays and elements of a management body, and fields of a form: a megabyte of them takes 50 ms to
+   * parse and ten times that to check; so many take less than 10 and 50 ms.
    */
   managementPartsMax: 20_000,
-  /** How long such a body may take, in ms: a megabyte over a bad line, not a byte now and then for ever. */
+  /** How long a management body may take to arrive, in ms: enough for a megabyte over a bad line. */
   managementBodyMsMax: 20_000,
   /** Characters of a wrong value that its refusal shows. */
   valueShownCharsMax: 200,
-  /** A body that is searched for a personal key, in bytes: a management request is small. */
+  /** A body that is searched for a personal key, in bytes: management requests are small. */
   keyBodyBytesMax: 1_048_576,
   /** A longer text is parsed in a turn of its own, in characters or bytes: a megabyte takes some 5 ms. */
   parseAtOnceCharsMax: 65_536,
@@ -66,11 +70,7 @@ export const limits = {
   insightsPerDashboardMax: 100,
   /** Tags of an insight or a dashboard. */
   tagsMax: 50,
-  /**
-   * Memory of one read in ClickHouse, in bytes, and how many such reads run at once. A read starts in a small place and
-   * is repeated in a large one if its memory does not suffice, so that small reads do not wait behind large ones.
-   * Exports and the flush have places of their own. All places together: 1.2 GB.
-   */
+  /** Memory of one small read in ClickHouse, in bytes: see storage/clickhouse/limits.ts. */
   readSmallBytesMax: 56_000_000,
   /** How much longer than its time limit a read is waited for, in ms: the engine needs it to report the time-out. */
   engineSaysMsMax: 5000,
@@ -96,7 +96,7 @@ export const limits = {
   /** How many times a claim is tried when other processes were faster. */
   claimLooksMax: 3,
   /**
-   * How long a child process may take to stop before it is killed, in ms: time to finish an insert and to write a
+   * How long a child process may take to stop before it is killed, in ms: time to finish an insert and write a
    * checkpoint.
    */
   childStopMsMax: 20_000,

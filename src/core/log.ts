@@ -8,14 +8,9 @@ export type LogLevel = (typeof logLevels)[number];
 export type LogFormat = "pretty" | "json";
 export type LogFields = Record<string, unknown>;
 
-export interface Log {
-  debug(message: string, fields?: LogFields): void;
-  info(message: string, fields?: LogFields): void;
-  warn(message: string, fields?: LogFields): void;
-  error(message: string, fields?: LogFields): void;
-}
+export type Log = Record<Exclude<LogLevel, "silent">, (message: string, fields?: LogFields) => void>;
 
-export interface LogOptions {
+interface LogOptions {
   level: LogLevel;
   format: LogFormat;
   /** Writes one line, given without its newline; standard error by default. */

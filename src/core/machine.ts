@@ -10,12 +10,8 @@ export function coresHere(quotaPath = "/sys/fs/cgroup/cpu.max"): number {
 
 /** "200000 100000" means two cores; "max 100000", or no file, means no quota. */
 function quotaOf(path: string): number {
-  try {
-    const [quota, period] = readFileSync(path, "utf8").trim().split(" ").map(Number);
-    return quota && period ? quota / period : Number.POSITIVE_INFINITY;
-  } catch {
-    return Number.POSITIVE_INFINITY;
-  }
+  const [quota, period] = textOf(path).trim().split(" ").map(Number);
+  return quota && period ? quota / period : Number.POSITIVE_INFINITY;
 }
 
 /** The files with the memory limit, one for each version of control groups, below `root`. */
@@ -56,9 +52,5 @@ function textOf(path: string): string {
 
 /** The id of the running system since its last boot; undefined where it has none. */
 export function bootId(path = "/proc/sys/kernel/random/boot_id"): string | undefined {
-  try {
-    return readFileSync(path, "utf8").trim().slice(0, 36) || undefined;
-  } catch {
-    return undefined;
-  }
+  return textOf(path).trim().slice(0, 36) || undefined;
 }

@@ -16,3 +16,17 @@ export function withoutFirst(text: string, marks: string): string {
 export function withoutEnds(text: string, marks: string): string {
   return withoutFirst(withoutLast(text, marks), marks);
 }
+
+/** Without blanks at its ends, as Python finds them: not the byte order mark, but the separators of ASCII. */
+export function trimmed(text: string): string {
+  let [start, end] = [0, text.length];
+  while (start < end && isBlank(text, start)) start++;
+  while (end > start && isBlank(text, end - 1)) end--;
+  return text.slice(start, end);
+}
+
+function isBlank(text: string, at: number): boolean {
+  const code = text.charCodeAt(at);
+  if (code < 0x80) return code === 0x20 || (code >= 0x09 && code <= 0x0d) || (code >= 0x1c && code <= 0x1f);
+  return code === 0x85 || (code !== 0xfeff && text[at]!.trim() === "");
+}

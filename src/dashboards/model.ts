@@ -1,4 +1,4 @@
-// What a dashboard looks like in a reply, and what of it can be set. Its insights look as their own room says.
+// What a dashboard looks like in a reply, and what of it can be set. Its insights are described in their own room.
 
 import Type, { type Static } from "typebox";
 import { limits } from "../core/limits.ts";
@@ -28,7 +28,7 @@ const properties = {
   updated_at: readOnly(moment()),
 };
 
-/** As lists show it. */
+/** A dashboard as lists show it. */
 export const dashboardRowModel = model("DashboardBasic", properties);
 
 export const dashboardModel = model("Dashboard", {
@@ -45,9 +45,7 @@ export const dashboardModel = model("Dashboard", {
 });
 
 export type Dashboard = Static<typeof dashboardRowModel>;
-export type User = Static<typeof userModel>;
 
-/** What a request may say of a dashboard. */
 export const dashboardBody = writable(dashboardModel);
 
 export type DashboardInput = CreateInput<typeof dashboardBody>;

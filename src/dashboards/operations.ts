@@ -1,21 +1,15 @@
 // Dashboards over HTTP: insights side by side.
 
-import type { AccessProject, Gate } from "../access/gate.ts";
+import type { Gate } from "../access/gate.ts";
 import { requireScopes } from "../access/scope.ts";
 import { pageParameters, parameter } from "../http/fields/query.ts";
 import { listSchema, reply } from "../http/fields/schema.ts";
 import { notFound, present, rowIdOf } from "../http/found.ts";
-import { type OperationRequest, mounted, projectOperation } from "../http/operation.ts";
+import { mounted, projectOperation } from "../http/operation.ts";
 import { pageReply } from "../http/pages/page.ts";
 import { slicedJson } from "../http/pages/sliced.ts";
 import type { Postgres } from "../storage/postgres/postgres.ts";
-import {
-  type Dashboard,
-  dashboardBody,
-  type DashboardUpdate,
-  dashboardModel,
-  dashboardRowModel,
-} from "./model.ts";
+import { dashboardBody, dashboardModel, dashboardRowModel } from "./model.ts";
 import {
   createDashboard,
   getDashboard,
@@ -25,9 +19,9 @@ import {
   updateDashboard,
 } from "./store.ts";
 
-export interface DashboardParts {
+interface DashboardParts {
   sql: Postgres;
-  /** Shows insights of a project by id, as their room does; `run`: with their results. */
+  /** Shows insights of a project by id; `run`: with their results. */
   insights: (project_id: number, ids: readonly number[], run: boolean) => Promise<Map<number, object>>;
 }
 
@@ -50,8 +44,8 @@ function listOperations(parts: DashboardParts) {
       query: pageParameters("Rows"),
       replies: { 200: reply("The dashboards.", listSchema(dashboardRowModel)) },
       answer: async ({ project, query, url }) => {
-        const { count, dashboards } = await listDashboards(sql, project.id, query);
-        return pageReply(url, query, count, dashboards);
+        const { count, rows } = await listDashboards(sql, project.id, query);
+        return pageReply(url, query, count, rows);
       },
     }),
     projectOperation({
@@ -59,7 +53,7 @@ function listOperations(parts: DashboardParts) {
       path: "dashboards/",
       scope: "dashboard:write",
       summary: "Create a dashboard",
-      description: "Insights come onto it by their own `dashboards`.",
+      description: "Insights are put on it by their own `dashboards`.",
       body: dashboardBody,
       replies: { 201: shownOne },
       answer: async ({ access, project, body }) => {
@@ -73,20 +67,6 @@ function listOperations(parts: DashboardParts) {
 function oneOperations(parts: DashboardParts) {
   const { sql } = parts;
   const path = "dashboards/:id/";
-  const change = {
-    path,
-    scope: "dashboard:write",
-    // A deleted one is there to be brought back.
-    find: async ({ project, params }: OperationRequest<"project", typeof path>) =>
-      present(await getDashboard(sql, project.id, rowIdOf(params.id), { deletedToo: true })),
-    body: dashboardBody,
-    replies: { 200: shownOne },
-    answer: async ({ project, found, body }: Changing) => {
-      if (found.deleted && body.deleted !== false) throw notFound();
-      await updateDashboard(sql, project.id, found.id, body);
-      return await show(parts, project.id, found.id, false);
-    },
-  } as const;
   return [
     projectOperation({
       method: "GET",
@@ -107,10 +87,21 @@ function oneOperations(parts: DashboardParts) {
     }),
     projectOperation({
       method: "PATCH",
+      path,
+      scope: "dashboard:write",
       summary: "Change a dashboard, delete it or bring it back",
-      ...change,
+      put: "Change a dashboard, as PATCH does",
+      // A deleted dashboard is found too, so that it can be restored.
+      find: async ({ project, params }) =>
+        present(await getDashboard(sql, project.id, rowIdOf(params.id), { deletedToo: true })),
+      body: dashboardBody,
+      replies: { 200: shownOne },
+      answer: async ({ project, found, body }) => {
+        if (found.deleted && body.deleted !== false) throw notFound();
+        await updateDashboard(sql, project.id, found.id, body);
+        return await show(parts, project.id, found.id, false);
+      },
     }),
-    projectOperation({ method: "PUT", summary: "Change a dashboard, as PATCH does", ...change }),
     projectOperation({
       method: "DELETE",
       path,
@@ -122,12 +113,6 @@ function oneOperations(parts: DashboardParts) {
       },
     }),
   ];
-}
-
-interface Changing {
-  project: AccessProject;
-  found: Dashboard;
-  body: DashboardUpdate;
 }
 
 /** Whether the request asks for results. */

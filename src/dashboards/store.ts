@@ -1,45 +1,37 @@
 // The table of dashboards. Every statement is limited to one project.
 
 import { Fault } from "../core/fault.ts";
-import { dashboardLimits } from "./limits.ts";
 import { limits } from "../core/limits.ts";
-import { isoOf } from "../http/fields/field_time.ts";
-import { shownInTurns } from "../http/pages/sliced.ts";
+import { shownRow, type Stored } from "../http/fields/field_time.ts";
+import type { Page } from "../http/pages/page.ts";
 import type { Postgres } from "../storage/postgres/postgres.ts";
-import { userJson } from "../storage/postgres/rows.ts";
-import type { Dashboard, DashboardUpdate, DashboardInput, User } from "./model.ts";
+import { type Counted, countedPage, userJson } from "../storage/postgres/rows.ts";
+import type { Dashboard, DashboardUpdate, DashboardInput } from "./model.ts";
 
-interface DashboardRow {
-  id: number;
-  name: string | null;
-  description: string | null;
-  pinned: boolean;
-  tags: string[];
-  deleted: boolean;
-  created_at: Date;
-  updated_at: Date;
-  created_by: User | null;
-}
+/** Dashboards of one project, without deleted ones. */
+const dashboardsPerProjectMax = 2000;
+
+type DashboardRow = Stored<Dashboard, "created_at" | "updated_at">;
 
 function columns(sql: Postgres) {
   return sql`
     d.id, d.name, d.description, d.pinned, d.tags, d.deleted, d.created_at, d.updated_at,
-    ${userJson(sql, "u")} AS created_by
-    FROM dashboards d LEFT JOIN users u ON u.id = d.created_by`;
+    ${userJson(sql, "u")} AS created_by`;
+}
+
+function source(sql: Postgres) {
+  return sql`FROM dashboards d LEFT JOIN users u ON u.id = d.created_by`;
 }
 
 /** A page of a project's dashboards, pinned first, then newest first, and how many there are. */
 export async function listDashboards(
   sql: Postgres,
   project_id: number,
-  page: { limit: number; offset: number },
-): Promise<{ count: number; dashboards: Dashboard[] }> {
-  const [counted] = await sql<{ count: number }[]>`
-    SELECT count(*)::integer AS count FROM dashboards WHERE project_id = ${project_id} AND NOT deleted`;
-  const rows = await sql<DashboardRow[]>`
-    SELECT ${columns(sql)} WHERE d.project_id = ${project_id} AND NOT d.deleted
-    ORDER BY d.pinned DESC, d.id DESC LIMIT ${page.limit} OFFSET ${page.offset}`;
-  return { count: counted?.count ?? 0, dashboards: await shownInTurns(rows, dashboardOf) };
+  page: Page,
+): Promise<Counted<Dashboard>> {
+  const seen = sql`${source(sql)} WHERE d.project_id = ${project_id} AND NOT d.deleted`;
+  const listing = { columns: columns(sql), seen, order: sql`d.pinned DESC, d.id DESC`, page };
+  return await countedPage(sql, { ...listing, show: shownRow<DashboardRow> });
 }
 
 /** A dashboard of the project; a deleted one only with `deletedToo`. */
@@ -50,9 +42,9 @@ export async function getDashboard(
   { deletedToo = false }: { deletedToo?: boolean } = {},
 ): Promise<Dashboard | undefined> {
   const [row] = await sql<DashboardRow[]>`
-    SELECT ${columns(sql)}
+    SELECT ${columns(sql)} ${source(sql)}
     WHERE d.project_id = ${project_id} AND d.id = ${id} AND (${deletedToo} OR NOT d.deleted)`;
-  return row && dashboardOf(row);
+  return row && shownRow(row);
 }
 
 /** The dashboard's tiles, oldest first, without those of deleted insights. */
@@ -68,7 +60,7 @@ export async function listTiles(
 
 /**
  * Resolves to the new dashboard's id.
- * @throws Fault invalid_input when the project has dashboardLimits.dashboardsPerProjectMax dashboards.
+ * @throws Fault invalid_input when the project has dashboardsPerProjectMax dashboards.
  */
 export async function createDashboard(
   sql: Postgres,
@@ -79,10 +71,10 @@ export async function createDashboard(
     INSERT INTO dashboards (project_id, name, description, pinned, tags, deleted, created_by)
     SELECT ${project_id}, ${name}, ${description}, ${pinned}, ${tags}, ${deleted}, ${user_id}
     WHERE (SELECT count(*) FROM dashboards WHERE project_id = ${project_id} AND NOT deleted)
-      < ${dashboardLimits.dashboardsPerProjectMax}
+      < ${dashboardsPerProjectMax}
     RETURNING id`;
   if (made) return made.id;
-  const detail = `A project can have at most ${dashboardLimits.dashboardsPerProjectMax} dashboards.`;
+  const detail = `A project can have at most ${dashboardsPerProjectMax} dashboards.`;
   throw new Fault("invalid_input", detail);
 }
 
@@ -105,8 +97,4 @@ export async function removeDashboard(sql: Postgres, project_id: number, id: num
     UPDATE dashboards SET deleted = true, updated_at = now()
     WHERE id = ${id} AND project_id = ${project_id} AND NOT deleted RETURNING id`;
   return rows.length > 0;
-}
-
-function dashboardOf({ created_at, updated_at, ...row }: DashboardRow): Dashboard {
-  return { ...row, created_at: isoOf(created_at), updated_at: isoOf(updated_at) };
 }

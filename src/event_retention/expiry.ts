@@ -1,5 +1,6 @@
-// Which events have expired: whole days (UTC), by project.
+// Which events have expired: whole days (UTC), by project; and whether the clock may be relied on.
 
+import type { Clock } from "../core/clock.ts";
 import { limits } from "../core/limits.ts";
 import { retentionLimits } from "./limits.ts";
 
@@ -39,4 +40,31 @@ export function expiryOfSome(now: number, own: readonly OwnRetention[]): Expiry 
  */
 export function passDueSince(now: number): number {
   return Math.max(now - retentionLimits.expiryPassMs, keptFrom(now, 0));
+}
+
+/**
+ * Whether the clock has run steadily for a while, so that deletions may rely on it. Otherwise a machine whose clock is
+ * set ahead would delete everything.
+ */
+export class SteadyClock {
+  readonly #clock: Clock;
+  #now: number;
+  #elapsed: number;
+  #steadySince: number;
+
+  constructor(clock: Clock) {
+    this.#clock = clock;
+    this.#now = clock.now();
+    this.#elapsed = clock.elapsed();
+    this.#steadySince = this.#elapsed;
+  }
+
+  /** To be called regularly: whether the clock was not set between any two calls of the last ten minutes. */
+  isSteady(): boolean {
+    const [now, elapsed] = [this.#clock.now(), this.#clock.elapsed()];
+    const skew = Math.abs(now - this.#now - (elapsed - this.#elapsed));
+    if (skew > retentionLimits.expirySkewMsMax) this.#steadySince = elapsed;
+    [this.#now, this.#elapsed] = [now, elapsed];
+    return elapsed - this.#steadySince >= retentionLimits.expirySteadyMs;
+  }
 }

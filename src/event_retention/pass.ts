@@ -7,18 +7,7 @@ import type { Log } from "../core/log.ts";
 import type { ClickHouse } from "../storage/clickhouse/clickhouse.ts";
 import type { Postgres } from "../storage/postgres/postgres.ts";
 import { type Expiry, expiryOfAll, expiryOfSome, type OwnRetention } from "./expiry.ts";
-import {
-  countExpiredSessions,
-  deleteExpiredEvents,
-  deleteExpiredSessions,
-  expiringTables,
-  findExpiredEvents,
-  findMasked,
-  freeBytes,
-  type MaskedPartition,
-  removeMasked,
-  unfinishedDeletion,
-} from "./store.ts";
+import { expiringTables, ExpiredRows, type MaskedPartition } from "./store.ts";
 import { giveTurn, keepTurn, listOwnRetentions, noteMasked, noteUnmasked, takeTurn } from "./turn_store.ts";
 
 export interface PassOptions {
@@ -28,9 +17,7 @@ export interface PassOptions {
   log: Log;
   /** After how many days all events expire; undefined: only those of projects with their own retention. */
   retentionDays: number | undefined;
-  /** The process that makes the pass, a UUID. */
   owner: string;
-  /** Counts expired events. */
   expired(events: number): void;
   /** Stops the pass before its next statement; the engine finishes the present one. */
   stopping: AbortSignal;
@@ -44,18 +31,19 @@ export type Looked =
 
 /** Makes a pass if one is due and no other process makes it. */
 export async function expireEvents(options: PassOptions): Promise<Looked> {
-  const { sql, clickhouse, clock, owner } = options;
+  const { sql, clickhouse, clock, owner, stopping } = options;
   const turn = await takeTurn(sql, owner, clock.now());
   if (!turn) return { is: "not due" };
   let passed_at: number | undefined;
   try {
-    const reason = await unfinishedDeletion(clickhouse);
+    const rows = new ExpiredRows(clickhouse, stopping);
+    const reason = await rows.unfinishedDeletion();
     if (reason !== undefined) return { is: "waiting", reason };
     const now = clock.now();
-    const deleted = await new Pass(options, now).deleteExpired();
+    const deleted = await deleteExpired(options, rows, now);
     const hasMasked = turn.masked_since !== null || deleted.events + deleted.sessions > 0;
     const oldest = Math.min(turn.masked_since ?? now, now);
-    const rewritten = hasMasked ? await removeGathered(options, oldest) : 0;
+    const rewritten = hasMasked ? await removeGathered(options, rows, oldest) : 0;
     passed_at = now;
     return { is: "passed", ...deleted, rewritten };
   } finally {
@@ -63,66 +51,60 @@ export async function expireEvents(options: PassOptions): Promise<Looked> {
   }
 }
 
-class Pass {
-  readonly #options: PassOptions;
-  readonly #now: number;
-  #events = 0;
-  #sessions = 0;
-
-  constructor(options: PassOptions, now: number) {
-    this.#options = options;
-    this.#now = now;
-  }
-
-  /** Rows that were deleted. */
-  async deleteExpired(): Promise<{ events: number; sessions: number }> {
-    const { sql, retentionDays } = this.#options;
-    if (retentionDays !== undefined) await this.#expire(expiryOfAll(this.#now, retentionDays));
-    let last: OwnRetention | undefined;
-    do {
-      const own = await listOwnRetentions(sql, retentionDays, last);
-      if (own.length > 0) await this.#expire(expiryOfSome(this.#now, own));
-      last = own.length < retentionLimits.expiryProjectsMax ? undefined : own.at(-1);
-    } while (last);
-    return { events: this.#events, sessions: this.#sessions };
-  }
-
-  /** Events first: rows that are derived from them meanwhile go with the sessions, or with the next pass. */
-  async #expire(expiry: Expiry): Promise<void> {
-    const { clickhouse, expired, stopping: abort } = this.#options;
-    for (const { year, rows } of await findExpiredEvents(clickhouse, expiry, { abort })) {
-      await this.#mayDelete();
-      await deleteExpiredEvents(clickhouse, expiry, year, { abort });
-      expired(rows);
-      this.#events += rows;
+/** Deletes what has expired; resolves to the rows that were deleted. */
+async function deleteExpired(
+  options: PassOptions,
+  rows: ExpiredRows,
+  now: number,
+): Promise<{ events: number; sessions: number }> {
+  const { sql, retentionDays, expired } = options;
+  const deleted = { events: 0, sessions: 0 };
+  const mayDelete = async (): Promise<void> => {
+    await stillMine(options);
+    await noteMasked(sql, now);
+  };
+  // Events first: rows that are derived from them meanwhile go with the sessions, or with the next pass.
+  const expire = async (expiry: Expiry): Promise<void> => {
+    for (const { year, rows: events } of await rows.findEvents(expiry)) {
+      await mayDelete();
+      await rows.deleteEvents(expiry, year);
+      expired(events);
+      deleted.events += events;
     }
-    const sessions = await countExpiredSessions(clickhouse, expiry, { abort });
+    const sessions = await rows.countSessions(expiry);
     if (sessions === 0) return;
-    await this.#mayDelete();
-    await deleteExpiredSessions(clickhouse, expiry, { abort });
-    this.#sessions += sessions;
-  }
-
-  async #mayDelete(): Promise<void> {
-    await stillMine(this.#options);
-    await noteMasked(this.#options.sql, this.#now);
-  }
+    await mayDelete();
+    await rows.deleteSessions(expiry);
+    deleted.sessions += sessions;
+  };
+  if (retentionDays !== undefined) await expire(expiryOfAll(now, retentionDays));
+  let last: OwnRetention | undefined;
+  do {
+    const own = await listOwnRetentions(sql, retentionDays, last);
+    if (own.length > 0) await expire(expiryOfSome(now, own));
+    last = own.length < retentionLimits.expiryProjectsMax ? undefined : own.at(-1);
+  } while (last);
+  return deleted;
 }
 
 /**
  * Rewrites the files in which many rows are deleted, or all with deleted rows once some are old. Resolves to their
  * number.
  */
-async function removeGathered(options: PassOptions, masked_since: number): Promise<number> {
-  const { sql, clickhouse, clock, stopping: abort } = options;
+async function removeGathered(
+  options: PassOptions,
+  rows: ExpiredRows,
+  masked_since: number,
+): Promise<number> {
+  const { sql, clock } = options;
   const isOld = masked_since <= clock.now() - retentionLimits.expiryMaskedMsMax;
   let [rewritten, left] = [0, 0];
   for (const table of expiringTables) {
-    for (const found of await findMasked(clickhouse, table, { abort })) {
+    for (const found of await rows.findMasked(table)) {
       const isDue = isOld || found.masked * retentionLimits.expiryMaskedShare >= found.rows;
-      if (isDue && (await hasRoom(options, found))) {
+      if (isDue && hasRoom(options, found, await rows.freeBytes())) {
         await stillMine(options);
-        await removeMasked(clickhouse, table, found.partition, { abort });
+        await rows.removeMasked(table, found.partition);
         rewritten++;
       } else left++;
     }
@@ -132,11 +114,7 @@ async function removeGathered(options: PassOptions, masked_since: number): Promi
 }
 
 /** The new files exist beside the old ones for a while. A rewrite without space would block further deletions. */
-async function hasRoom(
-  { clickhouse, log, stopping: abort }: PassOptions,
-  { partition, bytes_left }: MaskedPartition,
-): Promise<boolean> {
-  const free = await freeBytes(clickhouse, { abort });
+function hasRoom({ log }: PassOptions, { partition, bytes_left }: MaskedPartition, free: number): boolean {
   if (bytes_left * retentionLimits.expiryRoomFactor <= free) return true;
   const bytes = { free_bytes: free, new_bytes: bytes_left };
   log.warn("no room to write files anew without expired events; they stay deleted", { partition, ...bytes });

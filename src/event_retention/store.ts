@@ -7,82 +7,120 @@ import type { Expiry } from "./expiry.ts";
 
 /** Tables whose rows expire. The first is partitioned by the year of its timestamp, the other one is not. */
 export const expiringTables = ["event_rows", "session_facts"] as const;
-export type ExpiringTable = (typeof expiringTables)[number];
+type ExpiringTable = (typeof expiringTables)[number];
 
-/** What a statement of a pass needs: a time limit, and the signal that ends it. */
-export type RetentionAsk = Pick<QueryOptions, "abort">;
-
-const reading = { timeoutMs: retentionLimits.expiryStatementMsMax, settings: { max_threads: 1 } };
-const writing = {
-  timeoutMs: retentionLimits.expiryStatementMsMax,
-  settings: { lightweight_deletes_sync: 2, mutations_sync: 1 },
+const settings = {
+  deleting: { lightweight_deletes_sync: 2, mutations_sync: 1 },
+  reading: { max_threads: 1 },
 };
 
-/** How many rows of events have expired, by year. Each version of a replaced row counts. */
-export async function findExpiredEvents(
-  clickhouse: ClickHouse,
-  expiry: Expiry,
-  asking: RetentionAsk = {},
-): Promise<{ year: number; rows: number }[]> {
-  const { text, params } = conditionOf(expiry, "timestamp");
-  // Days in the table's sort key are wrong before 1970, and the index would leave rows out.
-  const found = await clickhouse.query<{ year: number; rows: string }>(
-    `SELECT toYear(timestamp) AS year, count() AS rows FROM event_rows
-     WHERE _partition_id >= '1970' AND timestamp < fromUnixTimestamp64Micro({latest:Int64}, 'UTC') AND ${text}
-     GROUP BY year
-     UNION ALL
-     SELECT toYear(timestamp) AS year, count() AS rows FROM event_rows
-     WHERE _partition_id < '1970' AND ${text}
-     GROUP BY year`,
-    { ...params, latest: expiry.before },
-    { ...reading, ...asking },
-  );
-  return found
-    .map(({ year, rows }) => ({ year, rows: Number(rows) }))
-    .toSorted((one, other) => one.year - other.year);
+/** The statements of one pass; `abort` ends the present one. */
+export class ExpiredRows {
+  readonly #clickhouse: ClickHouse;
+  readonly #reading: QueryOptions;
+  readonly #writing: QueryOptions;
+
+  constructor(clickhouse: ClickHouse, abort: AbortSignal) {
+    const bounds = { timeoutMs: retentionLimits.expiryStatementMsMax, abort };
+    this.#clickhouse = clickhouse;
+    this.#reading = { ...bounds, settings: settings.reading };
+    this.#writing = { ...bounds, settings: settings.deleting };
+  }
+
+  /** How many rows of events have expired, by year. Each version of a replaced row counts. */
+  async findEvents(expiry: Expiry): Promise<{ year: number; rows: number }[]> {
+    const { text, params } = conditionOf(expiry, "timestamp");
+    // Days in the table's sort key are wrong before 1970, and the index would leave rows out.
+    const found = await this.#clickhouse.query<{ year: number; rows: string }>(
+      `SELECT toYear(timestamp) AS year, count() AS rows FROM event_rows
+       WHERE _partition_id >= '1970' AND timestamp < fromUnixTimestamp64Micro({latest:Int64}, 'UTC') AND ${text}
+       GROUP BY year
+       UNION ALL
+       SELECT toYear(timestamp) AS year, count() AS rows FROM event_rows
+       WHERE _partition_id < '1970' AND ${text}
+       GROUP BY year`,
+      { ...params, latest: expiry.before },
+      this.#reading,
+    );
+    return found
+      .map(({ year, rows }) => ({ year, rows: Number(rows) }))
+      .toSorted((one, other) => one.year - other.year);
+  }
+
+  /** Marks the expired events of a year as deleted: queries no longer find them. */
+  async deleteEvents(expiry: Expiry, year: number): Promise<void> {
+    const { text, params } = conditionOf(expiry, "timestamp");
+    const statement = `DELETE FROM event_rows IN PARTITION {year:UInt16} WHERE ${text}`;
+    await this.#clickhouse.command(statement, { ...params, year }, this.#writing);
+  }
+
+  /**
+   * How many rows of sessions have expired: those whose last event has. A session has several rows until they merge; of
+   * a session that goes on after the cutoff some may be deleted earlier, and the others describe the events that are
+   * left.
+   */
+  async countSessions(expiry: Expiry): Promise<number> {
+    const { text, params } = conditionOf(expiry, "end_time");
+    const statement = `SELECT count() AS rows FROM session_facts WHERE ${text}`;
+    const [found] = await this.#clickhouse.query<{ rows: string }>(statement, params, this.#reading);
+    return Number(found?.rows ?? 0);
+  }
+
+  /** The same for sessions. */
+  async deleteSessions(expiry: Expiry): Promise<void> {
+    const { text, params } = conditionOf(expiry, "end_time");
+    await this.#clickhouse.command(`DELETE FROM session_facts WHERE ${text}`, params, this.#writing);
+  }
+
+  async findMasked(table: ExpiringTable): Promise<MaskedPartition[]> {
+    const parts = "system.parts WHERE active AND database = currentDatabase() AND table = {name:String}";
+    const found = await this.#clickhouse.query<Record<"partition" | "rows" | "masked" | "bytes", string>>(
+      `SELECT m.partition AS partition, m.rows AS rows, m.masked AS masked, s.bytes AS bytes
+       FROM (
+         SELECT _partition_id AS partition, count() AS rows, countIf(_row_exists = 0) AS masked
+         FROM {table:Identifier}
+         WHERE _partition_id IN (SELECT partition_id FROM ${parts} AND has_lightweight_delete)
+         GROUP BY partition HAVING masked > 0
+       ) AS m
+       LEFT JOIN (
+         SELECT partition_id, sum(bytes_on_disk) AS bytes FROM ${parts} GROUP BY partition_id
+       ) AS s ON m.partition = s.partition_id
+       ORDER BY partition`,
+      { table, name: table },
+      { ...this.#reading, settings: { ...settings.reading, apply_deleted_mask: 0 } },
+    );
+    return found.map(({ partition, ...numbers }) => {
+      const [rows, masked, bytes] = [Number(numbers.rows), Number(numbers.masked), Number(numbers.bytes)];
+      return { partition, rows, masked, bytes_left: Math.ceil((bytes * (rows - masked)) / rows) };
+    });
+  }
+
+  async freeBytes(): Promise<number> {
+    const statement = "SELECT max(free_space) AS free FROM system.disks";
+    const [disk] = await this.#clickhouse.query<{ free: string }>(statement, undefined, this.#reading);
+    return Number(disk?.free ?? 0);
+  }
+
+  /** Rewrites a partition's files without deleted rows; the old files stay for some minutes. */
+  async removeMasked(table: ExpiringTable, partition: string): Promise<void> {
+    const statement = "ALTER TABLE {table:Identifier} APPLY DELETED MASK IN PARTITION ID {partition:String}";
+    await this.#clickhouse.command(statement, { table, partition }, this.#writing);
+  }
+
+  /** Why the engine has not carried out earlier deletions yet ("" while it works on them); undefined when it has. */
+  async unfinishedDeletion(): Promise<string | undefined> {
+    const [found] = await this.#clickhouse.query<{ reason: string }>(
+      `SELECT max(latest_fail_reason) AS reason FROM system.mutations
+       WHERE database = currentDatabase() AND table IN {tables:Array(String)} AND NOT is_done
+       HAVING count() > 0`,
+      { tables: [...expiringTables] },
+      this.#reading,
+    );
+    return found?.reason;
+  }
 }
 
-/** Marks the expired events of a year as deleted: queries no longer find them. */
-export async function deleteExpiredEvents(
-  clickhouse: ClickHouse,
-  expiry: Expiry,
-  year: number,
-  asking: RetentionAsk = {},
-): Promise<void> {
-  const { text, params } = conditionOf(expiry, "timestamp");
-  const statement = `DELETE FROM event_rows IN PARTITION {year:UInt16} WHERE ${text}`;
-  await clickhouse.command(statement, { ...params, year }, { ...writing, ...asking });
-}
-
-/**
- * How many rows of sessions have expired: those whose last event has. A session has several rows until they merge; of a
- * session that goes on after the cutoff some may be deleted earlier, and the others describe the events that are left.
- */
-export async function countExpiredSessions(
-  clickhouse: ClickHouse,
-  expiry: Expiry,
-  asking: RetentionAsk = {},
-): Promise<number> {
-  const { text, params } = conditionOf(expiry, "end_time");
-  const [found] = await clickhouse.query<{ rows: string }>(
-    `SELECT count() AS rows FROM session_facts WHERE ${text}`,
-    params,
-    { ...reading, ...asking },
-  );
-  return Number(found?.rows ?? 0);
-}
-
-/** The same for sessions. */
-export async function deleteExpiredSessions(
-  clickhouse: ClickHouse,
-  expiry: Expiry,
-  asking: RetentionAsk = {},
-): Promise<void> {
-  const { text, params } = conditionOf(expiry, "end_time");
-  await clickhouse.command(`DELETE FROM session_facts WHERE ${text}`, params, { ...writing, ...asking });
-}
-
-/** The condition of expired rows by their timestamp column, compared as numbers: see findExpiredEvents. */
+/** The condition of expired rows by their timestamp column, compared as numbers: see findEvents(). */
 function conditionOf(
   { before, projects }: Expiry,
   column: "timestamp" | "end_time",
@@ -99,75 +137,8 @@ function conditionOf(
 
 export interface MaskedPartition {
   partition: string;
-  /** All rows in its files. */
   rows: number;
-  /** Deleted rows in its files. */
   masked: number;
   /** The approximate size of its files without them, in bytes. */
   bytes_left: number;
-}
-
-/** Partitions with deleted rows in their files. */
-export async function findMasked(
-  clickhouse: ClickHouse,
-  table: ExpiringTable,
-  asking: RetentionAsk = {},
-): Promise<MaskedPartition[]> {
-  const parts = "system.parts WHERE active AND database = currentDatabase() AND table = {name:String}";
-  const found = await clickhouse.query<{ partition: string; rows: string; masked: string; bytes: string }>(
-    `SELECT m.partition AS partition, m.rows AS rows, m.masked AS masked, s.bytes AS bytes
-     FROM (
-       SELECT _partition_id AS partition, count() AS rows, countIf(_row_exists = 0) AS masked
-       FROM {table:Identifier}
-       WHERE _partition_id IN (SELECT partition_id FROM ${parts} AND has_lightweight_delete)
-       GROUP BY partition HAVING masked > 0
-     ) AS m
-     LEFT JOIN (
-       SELECT partition_id, sum(bytes_on_disk) AS bytes FROM ${parts} GROUP BY partition_id
-     ) AS s ON m.partition = s.partition_id
-     ORDER BY partition`,
-    { table, name: table },
-    { ...reading, ...asking, settings: { ...reading.settings, apply_deleted_mask: 0 } },
-  );
-  return found.map(({ partition, ...numbers }) => {
-    const [rows, masked, bytes] = [Number(numbers.rows), Number(numbers.masked), Number(numbers.bytes)];
-    return { partition, rows, masked, bytes_left: Math.ceil((bytes * (rows - masked)) / rows) };
-  });
-}
-
-/** Free bytes of ClickHouse's largest disk. */
-export async function freeBytes(clickhouse: ClickHouse, asking: RetentionAsk = {}): Promise<number> {
-  const [disk] = await clickhouse.query<{ free: string }>(
-    "SELECT max(free_space) AS free FROM system.disks",
-    undefined,
-    { ...reading, ...asking },
-  );
-  return Number(disk?.free ?? 0);
-}
-
-/** Rewrites a partition's files without deleted rows; the old files stay for some minutes. */
-export async function removeMasked(
-  clickhouse: ClickHouse,
-  table: ExpiringTable,
-  partition: string,
-  asking: RetentionAsk = {},
-): Promise<void> {
-  const where = "IN PARTITION ID {partition:String}";
-  await clickhouse.command(
-    `ALTER TABLE {table:Identifier} APPLY DELETED MASK ${where}`,
-    { table, partition },
-    { ...writing, ...asking },
-  );
-}
-
-/** Why the engine has not carried out earlier deletions yet ("" while it works on them); undefined when it has. */
-export async function unfinishedDeletion(clickhouse: ClickHouse): Promise<string | undefined> {
-  const [found] = await clickhouse.query<{ reason: string }>(
-    `SELECT max(latest_fail_reason) AS reason FROM system.mutations
-     WHERE database = currentDatabase() AND table IN {tables:Array(String)} AND NOT is_done
-     HAVING count() > 0`,
-    { tables: [...expiringTables] },
-    reading,
-  );
-  return found?.reason;
 }

@@ -39,7 +39,7 @@ export async function noteMasked(sql: Postgres, now: number): Promise<void> {
   await sql`UPDATE event_expiry SET masked_since = least(masked_since, ${new Date(now)})`;
 }
 
-/** Notes that files hold no deleted rows. */
+/** Notes that no file holds deleted rows any more. */
 export async function noteUnmasked(sql: Postgres): Promise<void> {
   await sql`UPDATE event_expiry SET masked_since = NULL`;
 }

@@ -10,9 +10,9 @@ import type { ClickHouse } from "../storage/clickhouse/clickhouse.ts";
 import type { Postgres } from "../storage/postgres/postgres.ts";
 import { type Ticking, every } from "../work/tick.ts";
 import { expireEvents } from "./pass.ts";
-import { SteadyClock } from "./steady_clock.ts";
+import { SteadyClock } from "./expiry.ts";
 
-export interface EventRetentionOptions {
+interface EventRetentionOptions {
   sql: Postgres;
   clickhouse: ClickHouse;
   clock: Clock;

@@ -2,7 +2,7 @@
 // before the reply begins; then properties, block by block.
 
 import { blocksOf, checkFits } from "../http/pages/page.ts";
-import { begun } from "../http/pages/sliced.ts";
+import { begun } from "../work/turns.ts";
 import type { ClickHouse } from "../storage/clickhouse/clickhouse.ts";
 import {
   type EventKey,
@@ -41,6 +41,9 @@ function isoText(moment: string): string {
   return `concat(replaceOne(replaceOne(toString(${moment}), '.000000', ''), ' ', 'T'), 'Z')`;
 }
 
+/** JSON as clients expect it: with plain slashes. */
+export const plainSlashes = { output_format_json_escape_forward_slashes: 0 };
+
 interface KeyedEvent extends EventKey {
   /** The event's JSON before and after its properties; `head` begins with a comma. */
   head: string;
@@ -49,7 +52,7 @@ interface KeyedEvent extends EventKey {
 
 /**
  * The page's events in blocks. The first block is read before this resolves. An event deleted meanwhile is left out.
- * @throws Fault with attr `limit` when the properties exceed limits.pageBytesMax.
+ * @throws Fault with attr `limit` when the properties exceed httpLimits.pageBytesMax.
  */
 export async function blockedEvents(
   clickhouse: ClickHouse,
@@ -59,10 +62,7 @@ export async function blockedEvents(
   const events = await clickhouse.query<KeyedEvent>(
     `SELECT ${keyColumns}, ${eventHead} AS head, ${eventTail} AS tail ${from}`,
     params,
-    {
-      ...queryOptions,
-      settings: { ...queryOptions.settings, output_format_json_escape_forward_slashes: 0 },
-    },
+    { ...queryOptions, settings: { ...queryOptions.settings, ...plainSlashes } },
   );
   const sizes = await sizesOf(clickhouse, project_id, events);
   checkFits([...sizes.values()]);

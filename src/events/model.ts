@@ -1,4 +1,4 @@
-// What an event looks like in a reply. Never how it rests.
+// What an event looks like in a reply.
 
 import Type from "typebox";
 import { model } from "../http/fields/field.ts";

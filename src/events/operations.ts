@@ -1,23 +1,16 @@
 // Events over HTTP. They are sent as the store wrote them: none becomes an object.
 
-import type { Gate } from "../access/gate.ts";
-import type { Clock } from "../core/clock.ts";
+import { Fault } from "../core/fault.ts";
 import { momentParameter, pageParameters, parameter, textParameter } from "../http/fields/query.ts";
 import { listSchema, reply } from "../http/fields/schema.ts";
-import { mounted, projectOperation } from "../http/operation.ts";
-import { pageParts, streamedPage } from "../http/pages/page.ts";
-import { slicedReply } from "../http/pages/sliced.ts";
-import { type ClickHouse, readsUntil } from "../storage/clickhouse/clickhouse.ts";
-import { readPropertyFilters, refusalOf } from "./filter.ts";
+import { mounted, projectOperation, type RoomParts } from "../http/operation.ts";
+import { streamedPage } from "../http/pages/page.ts";
+import { ClickHouseError, isTooHeavy, readsUntil } from "../storage/clickhouse/clickhouse.ts";
+import { checkPropertyFilters, type PropertyFilter } from "../storage/events/property_filter.ts";
 import { eventModel } from "./model.ts";
 import { listEvents } from "./store.ts";
 
-export interface EventParts {
-  clickhouse: ClickHouse;
-  clock: Clock;
-}
-
-export function eventRoutes({ gate, clickhouse, clock }: EventParts & { gate: Gate }) {
+export function eventRoutes({ gate, clickhouse, clock }: RoomParts<"gate" | "clickhouse" | "clock">) {
   return mounted(gate, "Events", [
     projectOperation({
       method: "GET",
@@ -42,9 +35,36 @@ export function eventRoutes({ gate, clickhouse, clock }: EventParts & { gate: Ga
         const { count, events } = await listEvents(reader, filter, query).catch((thrown: unknown) => {
           throw query.properties.length > 0 ? refusalOf(thrown) : thrown;
         });
-        if (events instanceof Uint8Array) return slicedReply(pageParts(url, query, count, events));
         return await streamedPage(url, query, count, events);
       },
     }),
   ]);
+}
+
+/**
+ * The property filters in the query key `properties`: a JSON list whose filters must all match, or a group.
+ * @throws Fault with `properties`, or a path below it, as its attr.
+ */
+function readPropertyFilters(query: URLSearchParams): PropertyFilter[] {
+  const text = query.get("properties")?.trim();
+  if (!text) return [];
+  let value: unknown;
+  try {
+    value = JSON.parse(text);
+  } catch {
+    throw new Fault("invalid_input", "Expected a JSON list of property filters.", { attr: "properties" });
+  }
+  return checkPropertyFilters(value);
+}
+
+/** A fault for an error of the engine that the client's filters caused; any other error as it is. */
+function refusalOf(thrown: unknown): unknown {
+  if (!(thrown instanceof ClickHouseError)) return thrown;
+  if (thrown.type === "CANNOT_COMPILE_REGEXP") {
+    const detail = "A regular expression in the filters is not valid (RE2 syntax).";
+    return new Fault("invalid_input", detail, { attr: "properties" });
+  }
+  if (!isTooHeavy(thrown)) return thrown;
+  const detail = "These filters need too much time or memory. Narrow them with event, after or before.";
+  return new Fault("invalid_input", detail, { attr: "properties" });
 }

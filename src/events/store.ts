@@ -1,6 +1,5 @@
 // Queries in ClickHouse for events, newest first. Properties are not parsed: a reply has the client's text.
 
-import { eventListLimits } from "./limits.ts";
 import { type ClickHouse, isTooBig } from "../storage/clickhouse/clickhouse.ts";
 import { type Conditions, conditionsOf } from "../storage/events/conditions.ts";
 import {
@@ -8,27 +7,25 @@ import {
   type PropertyFilter,
   readsPersons,
 } from "../storage/events/property_filter.ts";
-import { blockedEvents, eventText, type PageQuestion } from "./block_store.ts";
+import { blockedEvents, eventText, type PageQuestion, plainSlashes } from "./block_store.ts";
 import { queryOptions, wholePageOptions } from "../storage/clickhouse/query_options.ts";
 
 /** Absent fields do not filter. `after` and `before` are `YYYY-MM-DD hh:mm:ss.uuuuuu` in UTC, both exclusive. */
-export interface EventFilter {
+interface EventFilter {
   project_id: number;
   event?: string | undefined;
   distinct_id?: string | undefined;
   after?: string | undefined;
   before?: string | undefined;
-  /** All filters must match. */
   properties?: readonly PropertyFilter[] | undefined;
   /** The time that relative dates in `properties` count from, in ms since 1970. */
   now?: number | undefined;
 }
 
-export interface EventPage {
-  /** The number of events that match. */
+interface EventPage {
   count: number;
-  /** The page's events: JSON objects, each with a comma before it. A page of long events comes in blocks. */
-  events: Uint8Array | AsyncGenerator<Uint8Array, void>;
+  /** The page's events: JSON objects, each with a comma before it, in one piece or, if they are long, in blocks. */
+  events: AsyncGenerator<Uint8Array, void>;
 }
 
 /**
@@ -49,9 +46,9 @@ export async function listEvents(
     params,
     queryOptions,
   );
-  const count = totalOf(days);
+  const count = days.reduce((sum, day) => sum + Number(day.count), 0);
   const span = pageSpan(days, limit, offset);
-  if (!span) return { count, events: new Uint8Array(0) };
+  if (!span) return { count, events: inOnePiece(new Uint8Array(0)) };
   const page: PageQuestion = {
     from: `FROM events
      WHERE ${where}
@@ -67,25 +64,29 @@ export async function listEvents(
       offset: span.offset,
     },
   };
-  const whole = span.rows > eventListLimits.pageSpanRowsMax ? undefined : await wholeEvents(clickhouse, page);
-  return { count, events: whole ?? (await blockedEvents(clickhouse, filter.project_id, page)) };
+  const whole = span.rows > pageSpanRowsMax ? undefined : await wholeEvents(clickhouse, page);
+  const events = whole ? inOnePiece(whole) : await blockedEvents(clickhouse, filter.project_id, page);
+  return { count, events };
 }
+
+/** Events on the days of a page above which its keys are read first, and its properties in blocks. */
+const pageSpanRowsMax = 100_000;
 
 /** The page read in one statement; undefined when that exceeds limits.readSmallBytesMax. */
 async function wholeEvents(
   clickhouse: ClickHouse,
   { from, params }: PageQuestion,
 ): Promise<Uint8Array | undefined> {
-  const settings = { ...wholePageOptions.settings, output_format_json_escape_forward_slashes: 0 };
-  try {
-    return await clickhouse.bytes(`SELECT ${eventText} AS line ${from} FORMAT RawBLOB`, params, {
-      ...wholePageOptions,
-      settings,
-    });
-  } catch (thrown) {
-    if (isTooBig(thrown)) return undefined;
-    throw thrown;
-  }
+  const options = { ...wholePageOptions, settings: { ...wholePageOptions.settings, ...plainSlashes } };
+  const text = `SELECT ${eventText} AS line ${from} FORMAT RawBLOB`;
+  return await clickhouse.bytes(text, params, options).catch((thrown: unknown) => {
+    if (!isTooBig(thrown)) throw thrown;
+    return undefined;
+  });
+}
+
+async function* inOnePiece(events: Uint8Array): AsyncGenerator<Uint8Array, void> {
+  yield events;
 }
 
 /** Events of one day. ClickHouse writes 64-bit numbers as text. */
@@ -118,10 +119,6 @@ export function pageSpan(
   }
   const oldest = days.at(-1)?.day;
   return last && oldest ? of(oldest, last) : undefined;
-}
-
-function totalOf(days: readonly DayCount[]): number {
-  return days.reduce((sum, { count }) => sum + Number(count), 0);
 }
 
 function conditions(filter: EventFilter): Conditions {

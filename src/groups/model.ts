@@ -1,4 +1,4 @@
-// What a group looks like in a reply. Never how it rests.
+// What a group and its type look like in a reply.
 
 import Type from "typebox";
 import { model } from "../http/fields/field.ts";
@@ -11,7 +11,7 @@ export const groupModel = model("Group", {
   created_at: Type.String({ format: "date-time" }),
 });
 
-export const groupTypeModel = model("GroupType", {
+const groupTypeModel = model("GroupType", {
   group_type: Type.String(),
   group_type_index: Type.Integer({
     description: "From 0 to 4: what `math_group_type_index` of a query names.",

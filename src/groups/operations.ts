@@ -1,29 +1,24 @@
 // Groups and their types over HTTP.
 
-import type { Gate } from "../access/gate.ts";
-import type { Clock } from "../core/clock.ts";
 import { isoOfStored } from "../http/fields/field_time.ts";
 import { pageParameters, textParameter } from "../http/fields/query.ts";
 import { gone, listSchema, reply } from "../http/fields/schema.ts";
 import { notFound } from "../http/found.ts";
-import { mounted, projectOperation } from "../http/operation.ts";
+import { mounted, projectOperation, type RoomParts } from "../http/operation.ts";
 import { begunTexts } from "../http/pages/sliced.ts";
 import { streamedPage } from "../http/pages/page.ts";
 import { deleteGroupType, groupTypesOf } from "../persons/group_type_store.ts";
-import { type ClickHouse, readsUntil } from "../storage/clickhouse/clickhouse.ts";
-import type { Postgres } from "../storage/postgres/postgres.ts";
+import { readsUntil } from "../storage/clickhouse/clickhouse.ts";
 import { CountCache } from "../work/count_cache.ts";
 import { groupModel, groupTypesModel } from "./model.ts";
 import { countGroups, type Group, groupBlocks, listGroupKeys } from "./store.ts";
 
-export interface GroupParts {
-  sql: Postgres;
-  clickhouse: ClickHouse;
-  clock: Clock;
-}
-
-export function groupRoutes({ gate, ...parts }: GroupParts & { gate: Gate }) {
-  const { sql, clickhouse, clock } = parts;
+export function groupRoutes({
+  gate,
+  sql,
+  clickhouse,
+  clock,
+}: RoomParts<"gate" | "sql" | "clickhouse" | "clock">) {
   const counts = new CountCache(clock);
   return mounted(gate, "Groups", [
     projectOperation({
@@ -39,12 +34,12 @@ export function groupRoutes({ gate, ...parts }: GroupParts & { gate: Gate }) {
       replies: { 200: reply("The groups.", listSchema(groupModel)) },
       answer: async ({ project, query: { limit, offset, ...filter }, request, url }) => {
         const page = { limit, offset };
-        const asked = readsUntil(clickhouse, request.signal);
+        const abortable = readsUntil(clickhouse, request.signal);
         // Others use the count as well: it is read to its end.
         const [count, groups] = await Promise.all([
           counts.count(project.id, JSON.stringify(filter), () => countGroups(clickhouse, project.id, filter)),
-          listGroupKeys(asked, project.id, filter, page).then((keys) =>
-            begunTexts(groupBlocks(asked, project.id, keys), groupText),
+          listGroupKeys(abortable, project.id, filter, page).then((keys) =>
+            begunTexts(groupBlocks(abortable, project.id, keys), groupText),
           ),
         ]);
         return await streamedPage(url, page, count, groups);

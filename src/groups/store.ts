@@ -14,7 +14,7 @@ export interface Group {
   created_at: string;
 }
 
-export interface GroupFilter {
+interface GroupFilter {
   group_type?: string | undefined;
   group_key?: string | undefined;
 }
@@ -43,7 +43,7 @@ export async function countGroups(
   return Number(rows[0]?.count ?? 0);
 }
 
-export interface GroupKey {
+interface GroupKey {
   group_type: string;
   group_key: string;
 }

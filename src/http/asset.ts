@@ -3,6 +3,7 @@
 import { readFile } from "node:fs/promises";
 import { promisify } from "node:util";
 import { gzip } from "node:zlib";
+import { bytesOf } from "../core/bytes.ts";
 
 export interface Asset {
   type: string;
@@ -18,25 +19,25 @@ export function fileAsset(path: string, type: string): Asset {
   return assetOf(type, () => readFile(path));
 }
 
-export function textAsset(text: string, type: string): Asset {
-  const bytes = new TextEncoder().encode(text);
-  return assetOf(type, () => Promise.resolve(bytes));
+export function textAsset(type: string, text: string): Asset {
+  return assetOf(type, () => Promise.resolve(bytesOf(text)));
 }
 
-function assetOf(type: string, plain: () => Promise<Uint8Array>): Asset {
+/** `plain` is called for each reply without gzip. */
+export function assetOf(type: string, plain: () => Promise<Uint8Array>): Asset {
   let compressed: Promise<Uint8Array> | undefined;
   return { type, plain, gzipped: () => (compressed ??= plain().then((bytes) => compress(bytes))) };
 }
 
-/** Answers with the asset, or with 304 when the client has it. `extra`: headers of every answer, Cache-Control too. */
+/** Answers with the asset, or with 304 when the client has it. `extra`: headers of every answer, an ETag too. */
 export async function sendAsset(
   asset: Asset,
-  etag: string,
   request: Request,
   extra: Readonly<Record<string, string>>,
 ): Promise<Response> {
-  const headers: Record<string, string> = { etag, vary: "accept-encoding", ...extra };
-  if (request.headers.get("if-none-match")?.includes(etag)) {
+  const headers: Record<string, string> = { vary: "accept-encoding", ...extra };
+  const etag = headers["etag"];
+  if (etag !== undefined && request.headers.get("if-none-match")?.includes(etag)) {
     return new Response(null, { status: 304, headers });
   }
   headers["content-type"] = asset.type;

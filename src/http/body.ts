@@ -11,54 +11,26 @@ import { httpLimits } from "./limits.ts";
 import { limits } from "../core/limits.ts";
 import { reasonOf } from "../core/log.ts";
 import { budgetOf, type MemoryLease } from "../work/memory_budget.ts";
-import type { UpdateInput, CreateInput } from "./fields/field.ts";
-import { checkChanges, checkFields, checkReplacement, isFree, plainRule } from "./fields/field_check.ts";
+import { checkFields, type Input, isFree, plainRule, type Purpose } from "./fields/field_check.ts";
 import type { Rule } from "./fields/field_rule.ts";
 import { formFault, shapeFault } from "../core/json/json_shape.ts";
 
 /**
- * A body that makes a thing.
- * @throws Fault parse_error, unsupported_media_type, payload_too_large, upload_timeout, or the first wrong
- *   field's.
+ * The fields of a body; no body at all is an empty object, whatever its content type.
+ * @throws Fault parse_error, unsupported_media_type, payload_too_large, upload_timeout, or the first wrong field's.
  */
-export async function readFields<Schema extends TObject>(
+export async function readFields<Schema extends TObject, For extends Purpose = "make">(
   request: Request,
   schema: Schema,
-): Promise<CreateInput<Schema>> {
-  return checkFields(schema, await readBody(request, schema as Rule));
-}
-
-/**
- * A body that replaces a thing: it must name what has no default; the rest, where it is not named, stays.
- * @throws Fault, as readFields.
- */
-export async function readReplacement<Schema extends TObject>(
-  request: Request,
-  schema: Schema,
-): Promise<UpdateInput<Schema>> {
-  return checkReplacement(schema, await readBody(request, schema as Rule));
-}
-
-/**
- * A body that changes a thing: what it does not name stays.
- * @throws Fault, as readFields.
- */
-export async function readChanges<Schema extends TObject>(
-  request: Request,
-  schema: Schema,
-): Promise<UpdateInput<Schema>> {
-  return checkChanges(schema, await readBody(request, schema as Rule));
-}
-
-/** No body at all is an empty object, whatever its content type. */
-async function readBody(request: Request, rule: Rule): Promise<unknown> {
+  purpose?: For,
+): Promise<Input<Schema, For>> {
   const lease = budgetOf(request)?.open();
   try {
     const bytes = await receive(request, limits.managementBodyMsMax, lease);
-    if (bytes.length === 0) return {};
-    // Of many that come at once, one long body is read in a turn of the loop.
+    // Of many long bodies that arrive at once, each turn of the event loop reads one.
     if (bytes.length > limits.parseAtOnceCharsMax) await yieldToEventLoop();
-    return await readAs(request, rule, bytes);
+    const body = bytes.length === 0 ? {} : await readAs(request, schema as Rule, bytes);
+    return checkFields(schema, body, purpose);
   } finally {
     lease?.close();
   }
@@ -85,7 +57,7 @@ function readJson(bytes: Uint8Array): unknown {
     return JSON.parse(new TextDecoder("utf-8", { fatal: true }).decode(bytes));
   } catch (thrown) {
     const reason = thrown instanceof SyntaxError ? reasonOf(thrown) : "the body is not UTF-8";
-    // The parser's own words begin alike.
+    // The parser's own message begins with the same words.
     throw new Fault("parse_error", `JSON parse error - ${reason.replace(/^JSON Parse error: /i, "")}`);
   }
 }
@@ -109,8 +81,8 @@ async function readParts(bytes: Uint8Array, type: string): Promise<URLSearchPara
 }
 
 /**
- * A form as the object that JSON would have been: a list is a name that repeats, nothing is an empty text,
- * and what has members is JSON.
+ * The fields of a form as the object that JSON would have been: a repeated name is a list, an empty text is null, and
+ * fields with members are JSON.
  */
 export function fieldsOfForm(rule: Rule, form: URLSearchParams): Record<string, unknown> {
   const fields: Record<string, unknown> = {};
@@ -160,7 +132,7 @@ export async function receive(
     if (thrown instanceof Fault) throw thrown;
     throw new Fault("upload_timeout", "The client stopped sending data.");
   } finally {
-    // Ends what may still be waiting for a chunk; of a body that is through there is nothing to end.
+    // Ends a read that may still wait for a chunk; a body that was read to its end has none.
     void reader.cancel().catch(() => undefined);
   }
 }

@@ -1,5 +1,5 @@
-// Binds the application to its address, and refuses targets of requests that two readers could take for two addresses:
-// dot segments, backslashes, two Host headers.
+// Binds the application to its address, and refuses requests whose target could be read in two ways: dot segments,
+// backslashes, two Host headers.
 
 import { type AnyElysia, Elysia } from "elysia";
 import { sleep } from "../core/clock.ts";
@@ -19,7 +19,7 @@ export interface Listening {
   stop(): Promise<void>;
 }
 
-/** An application that serves any Host header, also of one character, and none, as HTTP/1.0 health checks send. */
+/** An application that serves any Host header, even of one character, and none, as HTTP/1.0 health checks send. */
 export function openApplication() {
   // By default, Elysia looks for the path after the eleventh character.
   const app = new Elysia({ handler: { standardHostname: false } }).headers(plainHeaders);
@@ -28,16 +28,15 @@ export function openApplication() {
   );
 }
 
-/** The request with an absolute address. */
 function placed(request: Request): Request {
   return standsFor(new Request(`http://localhost${request.url}`, request), request);
 }
 
-export interface ListenOptions {
+interface ListenOptions {
   host: string;
   port: number;
   bodyBytesMax: number;
-  /** Other processes of this server listen there too; each connection goes to one of them. */
+  /** Whether other processes of this server listen on the port too; each connection then goes to one of them. */
   shared?: boolean;
   /** Gets the server, to look up addresses of clients. */
   peers?: Peers;
@@ -121,9 +120,9 @@ type Answer = (request: Request) => Response | Promise<Response>;
 /** A request as Bun's router hands it over: the segments of its path, percent-decoded, in their order. */
 type RoutedRequest = Request & { params: Record<string, string> };
 
-export interface TargetRoutes {
+interface TargetRoutes {
   routes: Record<string, (request: RoutedRequest) => Response | Promise<Response>>;
-  /** For what none of `routes` takes. */
+  /** For all that `routes` do not take. */
   fetch: Answer;
 }
 
@@ -133,9 +132,9 @@ export interface TargetRoutes {
  * `request.url` does not show it: Bun resolves `.`, `..` and their spellings with %2e, and turns `\` into `/`, before
  * any handler runs. Bun's own router matches the path as it came, so a pattern for each count of segments shows it.
  *
- * @param paths of the application; those without parameters are taken as they stand, and cost no look at segments.
+ * @param paths of the application; the segments of those without parameters need not be checked.
  */
-export function targetRoutes(paths: Iterable<string>, answer: Answer): TargetRoutes {
+function targetRoutes(paths: Iterable<string>, answer: Answer): TargetRoutes {
   const known: Answer = (request) => (namesHosts(request) ? problemFor(request, twoHosts) : answer(request));
   const looked = (request: RoutedRequest) =>
     isPlain(request) ? known(request) : problemFor(request, notPlain);
@@ -158,18 +157,18 @@ export function targetRoutes(paths: Iterable<string>, answer: Answer): TargetRou
     routes[bare] = known;
     routes[`${bare}/`] = known;
   }
-  // An empty segment elsewhere, or more of them than any address has.
+  // An empty segment elsewhere, or more segments than any address has.
   return { routes, fetch: (request) => problemFor(request, unknown) };
 }
 
-/** The same request of the address with single slashes; undefined when SDKs ask no such address. */
+/** The same request with single slashes in its path; undefined when SDKs request no such path. */
 function singled(request: Request): Request | undefined {
   const { url } = request;
   const path = pathOf(url);
   const single = withSingleSlashes(path);
   if (!isSdkPath(single)) return undefined;
   const from = url.startsWith("/") ? 0 : url.indexOf("/", url.indexOf("://") + 3);
-  // Who speaks HTTP/1.0 may name no host.
+  // A request of HTTP/1.0 may name no host.
   const host = url.slice(0, from) || "http://localhost";
   return new Request(`${host}${single}${url.slice(from + path.length)}`, request);
 }
@@ -181,11 +180,11 @@ function isPlain({ params, url }: RoutedRequest): boolean {
     if (segment === "." || segment === "..") return false;
     if (segment.includes("\\")) backslashes += segment.split("\\").length - 1;
   }
-  // One that was sent as %5C is a character of its segment, and still in the address.
+  // A backslash that was sent as %5C is a character of its segment, and is still in the address.
   return backslashes === 0 || backslashes === url.split("?", 1)[0]!.split(/%5c/i).length - 1;
 }
 
-/** The runtime joins headers of one name by commas, which no host has. */
+/** Whether there are two Host headers: the runtime joins them by a comma, which no host has. */
 function namesHosts({ headers }: Request): boolean {
   return headers.get("host")?.includes(",") ?? false;
 }

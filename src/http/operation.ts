@@ -11,17 +11,31 @@ import {
   projectHomes,
 } from "../access/gate.ts";
 import type { Scope } from "../access/scope.ts";
-import { readChanges, readFields, readReplacement } from "./body.ts";
+import type { Clock } from "../core/clock.ts";
+import { limits } from "../core/limits.ts";
+import type { ClickHouse } from "../storage/clickhouse/clickhouse.ts";
+import type { Postgres } from "../storage/postgres/postgres.ts";
+import { readFields } from "./body.ts";
 import type { CreateInput, UpdateInput } from "./fields/field.ts";
+import type { Purpose } from "./fields/field_check.ts";
 import { describedQuery, type Query, type QueryValues, readQuery } from "./fields/query.ts";
 import { type Reply, requestBody } from "./fields/schema.ts";
 import { requestUrl } from "./pages/page.ts";
+import { slicedJson } from "./pages/sliced.ts";
 
-/** Where operations are mounted, and the option of the gate that admits to them. */
+interface AllParts {
+  gate: Gate;
+  sql: Postgres;
+  clickhouse: ClickHouse;
+  clock: Clock;
+}
+
+/** What a room's operations are made with. */
+export type RoomParts<Names extends keyof AllParts> = Pick<AllParts, Names>;
+
+/** Where operations are mounted, and the gate's option for them. */
 const homes = {
-  /** In one project. */
   project: { gate: "project_scope", paths: projectHomes },
-  /** In one organization. */
   organization: { gate: "organization_scope", paths: ["/api/organizations/:organization_id"] },
   /** About the projects that a key reaches. */
   projects: { gate: "scope", paths: ["/api/projects", "/api/environments"] },
@@ -34,7 +48,7 @@ const homes = {
 type Home = keyof typeof homes;
 type HomePath<H extends Home> = (typeof homes)[H]["paths"][number];
 
-/** What the gate knows of a request that it let in. */
+/** What the gate gives a request that it admits. */
 interface Admitted {
   project: { access: Access; project: AccessProject; organization?: undefined };
   organization: { access: Access; organization: AccessOrganization; project?: undefined };
@@ -47,10 +61,10 @@ type Method = "GET" | "POST" | "PUT" | "PATCH" | "DELETE";
 type Success = 200 | 201 | 204;
 type Awaitable<Value> = Value | Promise<Value>;
 
-/** What an operation answers, by status. The last success is the status of what `answer` returns. */
+/** The replies of an operation by status. The last success is the status of what `answer` returns. */
 type Replies = { readonly [status: number]: Reply<TSchema> | { description: string } | { $ref: string } };
 
-/** A body as JSON, by status. */
+/** The bodies of replies by status, as types. */
 type Bodies<R extends Replies> = {
   [S in keyof R & Success]: R[S] extends Reply<infer Schema> ? Static<Schema> : void;
 };
@@ -58,10 +72,9 @@ type Bodies<R extends Replies> = {
 /** POST makes a thing, PUT replaces and PATCH changes one. */
 type Input<M extends Method, B extends TObject> = M extends "POST" ? CreateInput<B> : UpdateInput<B>;
 
-/** A request past the gate. */
 export type OperationRequest<H extends Home, P extends string = string> = Admitted[H] & {
   request: Request;
-  /** As its client sees it; links begin with it. */
+  /** The URL as its client sees it; links begin with it. */
   url: URL;
   params: Record<keyof ResolvePath<`/${P}`>, string>;
 };
@@ -74,42 +87,45 @@ interface OperationRecord<
   B extends TObject,
   R extends Replies,
   Found,
+  Put extends string | undefined,
 > {
   method: M;
-  /** Behind the home, e.g. `insights/:id/`. */
+  /** The path behind the home, e.g. `insights/:id/`. */
   path: P;
-  /** null: any valid key. Of several, each is needed. */
+  /** The scope that a key needs, of several all; null: any valid key. */
   scope: Scope | null | readonly [Scope, ...Scope[]];
   summary: string;
+  /** For a PATCH: the summary of a PUT that does the same, with a body that has every field without a default. */
+  put?: Put;
   description?: string;
   deprecated?: boolean;
-  /** What the path names: its 404 or 403 comes before the 400 of a query or body. */
-  find?: (asked: OperationRequest<H, P>) => Awaitable<Found>;
+  /** Finds what the path names: its 404 or 403 comes before the 400 of a query or body. */
+  find?: (request: OperationRequest<H, P>) => Awaitable<Found>;
   query?: Q;
   body?: B;
   replies: R;
   /** A Response is sent as it is. */
   answer: (
-    asked: OperationRequest<H, P> & { found: Found; query: QueryValues<Q>; body: Input<M, B> },
+    request: OperationRequest<H, P> & { found: Found; query: QueryValues<Q>; body: Input<M, B> },
   ) => Awaitable<Bodies<R>[keyof Bodies<R>] | Response>;
 }
 
-/** A record whose types are known to whoever mounts it. */
-export interface Operation<H extends Home = Home, Name extends string = string, Route = unknown> {
-  /** E.g. `GET groups/`. Of each operation another type, so that a list of them keeps all. */
+/** An operation whose types are known where it is mounted. */
+interface Operation<H extends Home = Home, Name extends string = string, Route = unknown> {
+  /** E.g. `GET groups/`. It makes the type of each operation distinct, so that a list of them keeps all. */
   name: Name;
   homes: readonly H[];
   record: ErasedRecord;
-  /** Only a type. */
+  /** Exists in the type only. */
   route?: Route;
 }
 
 interface ErasedRecord extends Omit<
-  OperationRecord<Home, Method, string, Query, TObject, Replies, unknown>,
+  OperationRecord<Home, Method, string, Query, TObject, Replies, unknown, string | undefined>,
   "answer" | "find"
 > {
-  find?: (asked: object) => unknown;
-  answer: (asked: object) => unknown;
+  find?: (request: object) => unknown;
+  answer: (request: object) => unknown;
 }
 
 type RouteOf<
@@ -132,7 +148,6 @@ type RouteOf<
   }
 >;
 
-/** Makes operations of these homes. */
 export function operationsOf<const H extends Home>(...homes: readonly H[]) {
   return <
     const M extends Method,
@@ -141,9 +156,10 @@ export function operationsOf<const H extends Home>(...homes: readonly H[]) {
     Q extends Query = Record<never, never>,
     B extends TObject = TObject,
     Found = undefined,
+    Put extends string | undefined = undefined,
   >(
-    record: OperationRecord<H, M, P, Q, B, R, Found>,
-  ): Operation<H, `${M} ${P}`, RouteOf<H, M, P, Q, B, R>> => {
+    record: OperationRecord<H, M, P, Q, B, R, Found, Put>,
+  ): Operation<H, `${M} ${P}`, RouteOf<H, Put extends string ? M | "PUT" : M, P, Q, B, R>> => {
     const name = `${record.method} ${record.path}` as const;
     return { name, homes, record: record as unknown as ErasedRecord };
   };
@@ -157,7 +173,7 @@ type Intersection<Union> = (Union extends unknown ? (one: Union) => void : never
   ? All
   : never;
 
-/** Routes of these operations, as a typed client sees them. */
+/** The routes of these operations, as a typed client sees them. */
 type RoutesOf<O extends readonly Operation[]> =
   Intersection<NonNullable<O[number]["route"]>> extends infer Routes extends Record<string, unknown>
     ? Routes
@@ -167,7 +183,8 @@ type RoutesOf<O extends readonly Operation[]> =
 export function mounted<const O extends readonly Operation[]>(gate: Gate, tag: string, operations: O) {
   const app = new Elysia({ name: tag });
   for (const [home, { gate: option, paths }] of Object.entries(homes)) {
-    const records = operations.filter((one) => one.homes.includes(home as Home)).map(({ record }) => record);
+    const own = operations.filter((one) => one.homes.includes(home as Home));
+    const records = own.flatMap(({ record }) => withPut(record));
     for (const prefix of records.length > 0 ? paths : []) {
       const plugin = new Elysia({ name: `${tag} of ${prefix}`, prefix, tags: [tag] }).use(gate);
       for (const record of records) {
@@ -180,6 +197,11 @@ export function mounted<const O extends readonly Operation[]>(gate: Gate, tag: s
   return app as unknown as MountedElysia<RoutesOf<O>>;
 }
 
+function withPut(record: ErasedRecord): ErasedRecord[] {
+  const { put, description: _, ...rest } = record;
+  return put === undefined ? [record] : [record, { ...rest, method: "PUT", summary: put }];
+}
+
 type Plain<App> =
   App extends Elysia<infer Base, infer S, infer D, infer M, infer _> ? [Base, S, D, M] : never;
 type MountedElysia<Routes extends Record<string, unknown>> = Elysia<
@@ -190,7 +212,7 @@ type MountedElysia<Routes extends Record<string, unknown>> = Elysia<
   Routes
 >;
 
-/** All that the gate may have resolved; of another home it is undefined. */
+/** What the gate may have resolved; undefined for an operation of another home. */
 type Context = Record<"access" | "project" | "organization" | "own", unknown> & {
   request: Request;
   /** Undefined where the path has none; a segment is undefined where it cannot be decoded. */
@@ -206,22 +228,24 @@ function handlerOf(record: ErasedRecord) {
     const params = Object.fromEntries(
       Object.entries(segments ?? {}).map(([name, text]) => [name, text ?? ""]),
     );
-    const asked = { access, project, organization, own, request, params, url };
-    const found = await find?.(asked);
+    const operationRequest = { access, project, organization, own, request, params, url };
+    const found = await find?.(operationRequest);
     const query = readQuery(parameters, url.searchParams);
-    const body = schema && (await readInput(record.method, request, schema));
-    const answered = await answer({ ...asked, found, query, body });
+    const body = schema && (await readFields(request, schema, purposes[record.method]));
+    const answered = await answer({ ...operationRequest, found, query, body });
+    if (isLongPage(answered)) return await slicedJson(answered);
     if (answered instanceof Response || success === 200) return answered;
     return success === 204 ? status(204) : status(success, answered);
   };
 }
 
-async function readInput(method: Method, request: Request, schema: TObject): Promise<unknown> {
-  if (method === "PATCH") return await readChanges(request, schema);
-  return method === "PUT" ? await readReplacement(request, schema) : await readFields(request, schema);
+const purposes: Partial<Record<Method, Purpose>> = { PATCH: "change", PUT: "replace" };
+
+function isLongPage(answered: unknown): answered is { results: unknown[] } {
+  const { results } = Object(answered) as { results?: unknown };
+  return Array.isArray(results) && results.length > limits.rowsShownAtOnceMax;
 }
 
-/** What the API's description says of it. */
 function detailOf(record: ErasedRecord) {
   const { method, summary, description, deprecated, query, body, replies } = record;
   return {

@@ -1,58 +1,35 @@
 // Replies to refused requests: the one place where a fault's code gets a status. The text of an unexpected error is
 // not shown to clients.
 
-import { Fault, type FaultCode } from "../core/fault.ts";
+import { Fault, type FaultCode, faultCodes, type FaultType } from "../core/fault.ts";
 import { type Log, reasonOf } from "../core/log.ts";
 import { preflight, withCors } from "./cors.ts";
 import { isManagementPath, pathOf } from "./sdk_path.ts";
 import { ClickHouseError, isTooHeavy } from "../storage/clickhouse/clickhouse.ts";
 
-type ProblemType =
-  "authentication_error" | "invalid_request" | "server_error" | "throttled_error" | "validation_error";
+/** The status of each type of fault, and of the codes that have another. */
+const statuses: Readonly<Record<FaultType, number> & Partial<Record<FaultCode, number>>> = {
+  invalid_request: 400,
+  not_found: 404,
+  method_not_allowed: 405,
+  upload_timeout: 408,
+  payload_too_large: 413,
+  unsupported_media_type: 415,
+  authentication_error: 401,
+  permission_denied: 403,
+  throttled_error: 429,
+  validation_error: 400,
+  server_error: 503,
+  conflict: 409,
+  error: 500,
+};
 
 /** Status and type of every code. */
-export const problems: Readonly<Record<FaultCode, { status: number; type: ProblemType }>> = {
-  parse_error: { status: 400, type: "invalid_request" },
-  no_data: { status: 400, type: "validation_error" },
-  invalid_payload: { status: 400, type: "validation_error" },
-  empty_batch: { status: 400, type: "validation_error" },
-  missing_event_uuid: { status: 400, type: "validation_error" },
-  invalid_event_uuid: { status: 400, type: "validation_error" },
-  duplicate_event_uuid: { status: 400, type: "validation_error" },
-  payload_too_large: { status: 413, type: "invalid_request" },
-  unsupported_media_type: { status: 415, type: "invalid_request" },
-  method_not_allowed: { status: 405, type: "invalid_request" },
-  not_found: { status: 404, type: "invalid_request" },
-  upload_timeout: { status: 408, type: "invalid_request" },
-  not_authenticated: { status: 401, type: "authentication_error" },
-  authentication_failed: { status: 401, type: "authentication_error" },
-  missing_api_key: { status: 401, type: "authentication_error" },
-  invalid_api_key: { status: 401, type: "authentication_error" },
-  permission_denied: { status: 403, type: "authentication_error" },
-  throttled: { status: 429, type: "throttled_error" },
-  required: { status: 400, type: "validation_error" },
-  null: { status: 400, type: "validation_error" },
-  blank: { status: 400, type: "validation_error" },
-  max_length: { status: 400, type: "validation_error" },
-  max_value: { status: 400, type: "validation_error" },
-  min_value: { status: 400, type: "validation_error" },
-  invalid_input: { status: 400, type: "validation_error" },
-  invalid_choice: { status: 400, type: "validation_error" },
-  does_not_exist: { status: 400, type: "validation_error" },
-  incorrect_type: { status: 400, type: "validation_error" },
-  not_a_list: { status: 400, type: "validation_error" },
-  not_a_dict: { status: 400, type: "validation_error" },
-  empty: { status: 400, type: "validation_error" },
-  min_length: { status: 400, type: "validation_error" },
-  max_string_length: { status: 400, type: "validation_error" },
-  null_characters_not_allowed: { status: 400, type: "validation_error" },
-  surrogate_characters_not_allowed: { status: 400, type: "validation_error" },
-  conflict: { status: 409, type: "server_error" },
-  unavailable: { status: 503, type: "server_error" },
-  journal_share_exceeded: { status: 503, type: "server_error" },
-  changes_share_exceeded: { status: 503, type: "server_error" },
-  error: { status: 500, type: "server_error" },
-};
+export const problems = Object.fromEntries(
+  Object.entries(faultCodes).flatMap(([type, codes]) =>
+    codes.map((code) => [code, { status: statuses[code] ?? statuses[type as FaultType], type }]),
+  ),
+) as Readonly<Record<FaultCode, { status: number; type: FaultType }>>;
 
 /** On every reply: browsers must not guess a type from a client's text in it. */
 export const plainHeaders = { "x-content-type-options": "nosniff" } as const;
@@ -72,34 +49,31 @@ export function problemResponse(fault: Fault, more: Record<string, string> = {})
 }
 
 /** A route of the application; elements of Elysia's own list fit. */
-export interface KnownRoute {
-  method: string;
-  path: string;
-}
-
-export interface ProblemOptions {
-  log: Log;
-  /** The routes; read only when a path is not found, to tell a wrong method from a wrong path. */
-  routes: () => readonly KnownRoute[];
-}
+type KnownRoute = Record<"method" | "path", string>;
+type Routes = () => readonly KnownRoute[];
 
 /** The parts of Elysia's `onError` context that are used here. */
-export interface Failure {
+interface Failure {
   error: unknown;
   /** Elysia's code of the error. */
   code: string | number;
   request: Request;
 }
 
-/** Makes the application's `onError`. Every failure becomes a problem reply; an unexpected one is logged too. */
-export function openProblems({ log, routes }: ProblemOptions): (failure: Failure) => Response {
+/**
+ * Makes the application's `onError`. Every failure becomes a problem reply; an unexpected one is logged too.
+ * @param routes read only when a path is not found, to tell a wrong method from a wrong path.
+ */
+export function openProblems({ log, routes }: { log: Log; routes: Routes }): (failure: Failure) => Response {
   return ({ error, code, request }) => {
     if (!URL.canParse(request.url)) {
       return problemResponse(new Fault("parse_error", "The Host header names no host."));
     }
     const expected = expectedFault(error, code, request, routes);
     if (expected && request.method === "OPTIONS") {
-      if (asksFirst(request)) return preflight(request);
+      // A CORS preflight of a public endpoint; the request itself may be refused later.
+      const asksFirst = request.headers.has("access-control-request-method");
+      if (asksFirst && !isManagementPath(pathOf(request.url))) return preflight(request);
       if (expected.code === "method_not_allowed") return allowed(expected);
     }
     if (expected) return problemFor(request, expected);
@@ -128,11 +102,6 @@ export function problemFor(request: Request, fault: Fault): Response {
   return withCors(request, response);
 }
 
-/** Whether it is a CORS preflight of a public endpoint; the request itself may be refused later. */
-function asksFirst({ headers, url }: Request): boolean {
-  return headers.has("access-control-request-method") && !isManagementPath(pathOf(url));
-}
-
 /** The reply to OPTIONS: the methods of the path. */
 function allowed({ allow = "" }: Fault): Response {
   return new Response(null, { status: 204, headers: { allow } });
@@ -142,7 +111,7 @@ function expectedFault(
   error: unknown,
   code: string | number,
   request: Request,
-  routes: ProblemOptions["routes"],
+  routes: Routes,
 ): Fault | undefined {
   if (error instanceof Fault) return error;
   if (code === "NOT_FOUND") return unknownEndpoint(request, routes());
@@ -153,10 +122,10 @@ function expectedFault(
 }
 
 function unknownEndpoint(request: Request, routes: readonly KnownRoute[]): Fault {
-  const asked = segmentsOf(new URL(request.url).pathname);
+  const requested = segmentsOf(new URL(request.url).pathname);
   const methods = new Set<string>();
   for (const { method, path } of routes) {
-    if (!matches(segmentsOf(path), asked)) continue;
+    if (!matches(segmentsOf(path), requested)) continue;
     methods.add(method);
     if (method === "GET") methods.add("HEAD");
   }
@@ -169,12 +138,12 @@ function segmentsOf(path: string): string[] {
   return path.replace(/\/$/, "").split("/");
 }
 
-function matches(pattern: readonly string[], asked: readonly string[]): boolean {
+function matches(pattern: readonly string[], requested: readonly string[]): boolean {
   const rest = pattern.at(-1) === "*" ? pattern.length - 1 : undefined;
-  if (rest === undefined ? pattern.length !== asked.length : asked.length < rest) return false;
+  if (rest === undefined ? pattern.length !== requested.length : requested.length < rest) return false;
   return pattern
     .slice(0, rest)
-    .every((segment, i) => (segment.startsWith(":") ? asked[i] !== "" : segment === asked[i]));
+    .every((segment, i) => (segment.startsWith(":") ? requested[i] !== "" : segment === requested[i]));
 }
 
 /** A fault for a store that is unreachable or too slow: neither our error nor the client's. */

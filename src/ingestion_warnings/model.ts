@@ -1,4 +1,4 @@
-// What an ingestion warning looks like in a reply. Never how it rests.
+// What an ingestion warning looks like in a reply.
 
 import Type from "typebox";
 import { listSchema, listTitle } from "../http/fields/schema.ts";

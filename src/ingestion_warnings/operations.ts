@@ -1,23 +1,21 @@
 // Ingestion warnings over HTTP: the answer to "200, but where is my event?".
 
-import type { Gate } from "../access/gate.ts";
-import type { Clock } from "../core/clock.ts";
 import { isoWithFraction } from "../http/fields/field_time.ts";
 import { momentParameter, pageParameters, textParameter } from "../http/fields/query.ts";
 import { reply } from "../http/fields/schema.ts";
-import { mounted, projectOperation } from "../http/operation.ts";
+import { mounted, projectOperation, type RoomParts } from "../http/operation.ts";
 import { pageLinks } from "../http/pages/page.ts";
-import { shownInTurns, slicedJson } from "../http/pages/sliced.ts";
-import { type ClickHouse, readsUntil } from "../storage/clickhouse/clickhouse.ts";
+import { slicedJson } from "../http/pages/sliced.ts";
+import { shownInTurns } from "../work/turns.ts";
+import { readsUntil } from "../storage/clickhouse/clickhouse.ts";
 import { warningsModel } from "./model.ts";
 import { type StoredWarning, type TypeCount, countWarnings, listWarnings } from "./store.ts";
 
-export interface WarningParts {
-  clickhouse: ClickHouse;
-  clock: Clock;
-}
-
-export function ingestionWarningRoutes({ gate, clickhouse, clock }: WarningParts & { gate: Gate }) {
+export function ingestionWarningRoutes({
+  gate,
+  clickhouse,
+  clock,
+}: RoomParts<"gate" | "clickhouse" | "clock">) {
   return mounted(gate, "Ingestion warnings", [
     projectOperation({
       method: "GET",
@@ -59,15 +57,11 @@ function typeReply({ type, count, first_seen, last_seen }: TypeCount) {
   };
 }
 
-function warningReply({ count, details, timestamp, ...rest }: StoredWarning) {
-  const { type, event, distinct_id } = rest;
-  const said = JSON.parse(details) as Record<string, unknown>;
+function warningReply(warning: StoredWarning) {
   return {
-    type,
-    event,
-    distinct_id,
-    timestamp: isoWithFraction(timestamp),
-    count: Number(count),
-    details: said,
+    ...warning,
+    timestamp: isoWithFraction(warning.timestamp),
+    count: Number(warning.count),
+    details: JSON.parse(warning.details) as Record<string, unknown>,
   };
 }

@@ -5,7 +5,7 @@ import { queryOptions } from "../storage/clickhouse/query_options.ts";
 import { type Conditions, conditionsOf } from "../storage/events/conditions.ts";
 
 /** Absent fields do not filter. `after` and `before` are `YYYY-MM-DD hh:mm:ss.uuuuuu` in UTC, both exclusive. */
-export interface WarningFilter {
+interface WarningFilter {
   project_id: number;
   type?: string | undefined;
   event?: string | undefined;
@@ -47,6 +47,7 @@ export async function countWarnings(clickhouse: ClickHouse, filter: WarningFilte
   );
 }
 
+/** A page of the warnings that match. */
 export async function listWarnings(
   clickhouse: ClickHouse,
   filter: WarningFilter,

@@ -1,4 +1,4 @@
-// What an insight looks like in a reply, and what of it can be set. Never knows what its query means.
+// What an insight looks like in a reply, and what of it can be set. Its query is checked by the query room.
 
 import Type, { type Static } from "typebox";
 import { insightLimits } from "./limits.ts";
@@ -37,7 +37,7 @@ const tileModel = model("DashboardTileBasic", {
 
 export const insightModel = model("Insight", {
   id: readOnly(Type.Integer()),
-  short_id: readOnly(Type.String({ description: "What its address on the web would end in." })),
+  short_id: readOnly(Type.String({ description: "The last part of its address on the web." })),
   name: nullable(text({ maxLength: 400, blank: true }), { default: null }),
   derived_name: readOnly(nullable(Type.String({ description: "Made from the query." }))),
   query: Type.Unknown({
@@ -85,9 +85,7 @@ export const insightModel = model("Insight", {
 });
 
 export type Insight = Static<typeof insightModel>;
-export type User = Static<typeof userModel>;
 
-/** What a request may say of an insight. */
 export const insightBody = writable(insightModel);
 
 export type InsightInput = CreateInput<typeof insightBody>;

@@ -1,6 +1,6 @@
-// Insights over HTTP: queries that are kept.
+// Insights over HTTP: saved queries.
 
-import type { Access, Gate } from "../access/gate.ts";
+import type { Gate } from "../access/gate.ts";
 import {
   flagParameter,
   pageParameters,
@@ -10,27 +10,22 @@ import {
 } from "../http/fields/query.ts";
 import { gone, listSchema, reply } from "../http/fields/schema.ts";
 import { notFound, present, rowIdOf } from "../http/found.ts";
-import { type OperationRequest, mounted, projectOperation } from "../http/operation.ts";
+import { mounted, projectOperation } from "../http/operation.ts";
 import { pageReply } from "../http/pages/page.ts";
-import { shownInTurns, slicedJson } from "../http/pages/sliced.ts";
-import type { Postgres } from "../storage/postgres/postgres.ts";
+import { slicedJson } from "../http/pages/sliced.ts";
 import { type Insight, insightBody, type InsightUpdate, insightModel } from "./model.ts";
-import { type InsightQueries, presentInsight, resultOf } from "./show.ts";
+import { type InsightParts, resultOf } from "./show.ts";
 import {
   createInsight,
   getInsight,
   type InsightRow,
   listInsights,
+  presentInsight,
   removeInsight,
   updateInsight,
 } from "./store.ts";
 
-export interface InsightParts {
-  sql: Postgres;
-  queries: InsightQueries;
-}
-
-/** An insight's reader gets what its query answers: a writer of queries must be allowed to ask them. */
+/** Whoever reads an insight sees what its query answers: whoever writes one must be allowed to query. */
 const writing = ["insight:write", "query:read"] as const;
 const shownOne = { 200: reply("The insight.", insightModel) };
 
@@ -60,8 +55,8 @@ function listOperations({ sql, queries }: InsightParts) {
       },
       replies: { 200: reply("The insights.", listSchema(insightModel)) },
       answer: async ({ project, query, url }) => {
-        const { count, insights } = await listInsights(sql, project.id, query, query);
-        return pageReply(url, query, count, await shownInTurns(insights, (row) => presentInsight(row)));
+        const { count, rows } = await listInsights(sql, project.id, query, query);
+        return pageReply(url, query, count, rows);
       },
     }),
     projectOperation({
@@ -85,16 +80,6 @@ function listOperations({ sql, queries }: InsightParts) {
 function oneOperations(parts: InsightParts) {
   const { sql, queries } = parts;
   const path = "insights/:id/";
-  const change = {
-    path,
-    scope: writing,
-    // A deleted one is there to be brought back.
-    find: async ({ project, params }: OperationRequest<"project", typeof path>) =>
-      present(await getInsight(sql, project.id, rowIdOf(params.id), { deletedToo: true })),
-    body: insightBody,
-    replies: shownOne,
-    answer: ({ access, found, body }: Changing) => changeInsight(parts, found, access.user.id, body),
-  } as const;
   return [
     projectOperation({
       method: "GET",
@@ -112,10 +97,17 @@ function oneOperations(parts: InsightParts) {
     }),
     projectOperation({
       method: "PATCH",
+      path,
+      scope: writing,
       summary: "Change an insight, put it on dashboards, delete it or bring it back",
-      ...change,
+      put: "Change an insight, as PATCH does",
+      // A deleted one is there to be brought back.
+      find: async ({ project, params }) =>
+        present(await getInsight(sql, project.id, rowIdOf(params.id), { deletedToo: true })),
+      body: insightBody,
+      replies: shownOne,
+      answer: ({ access, found, body }) => changeInsight(parts, found, access.user.id, body),
     }),
-    projectOperation({ method: "PUT", summary: "Change an insight, as PATCH does", ...change }),
     projectOperation({
       method: "DELETE",
       path,
@@ -128,12 +120,6 @@ function oneOperations(parts: InsightParts) {
       },
     }),
   ];
-}
-
-interface Changing {
-  access: Access;
-  found: InsightRow;
-  body: InsightUpdate;
 }
 
 async function changeInsight(

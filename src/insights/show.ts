@@ -1,15 +1,22 @@
-// Insights as replies show them, with or without results.
+// What an insight's query answers, and insights as dashboards and subscriptions show them.
 
 import type { Clock } from "../core/clock.ts";
 import { Fault } from "../core/fault.ts";
 import { insightLimits } from "./limits.ts";
-import { isoOf } from "../http/fields/field_time.ts";
 import type { Postgres } from "../storage/postgres/postgres.ts";
 import type { Insight } from "./model.ts";
-import { getInsights, type InsightRow } from "./store.ts";
+import {
+  getDashboardInsights,
+  getInsight,
+  getInsights,
+  type InsightRow,
+  notRun,
+  presentInsight,
+  type QueryResult,
+} from "./store.ts";
 
 /** The answer to a query, as far as an insight shows it. */
-export interface InsightAnswer {
+interface InsightAnswer {
   kind: string;
   interval: string | null;
   date_from: string;
@@ -29,43 +36,9 @@ export interface InsightQueries {
   run(project_id: number, query: unknown, attr?: string, abort?: AbortSignal): Promise<InsightAnswer>;
 }
 
-type Shown = Pick<
-  Insight,
-  "result" | "columns" | "hasMore" | "last_refresh" | "timezone" | "is_cached" | "query_status"
->;
-
-const notRun: Shown = {
-  result: null,
-  columns: null,
-  hasMore: null,
-  last_refresh: null,
-  timezone: null,
-  is_cached: false,
-  query_status: null,
-};
-
-/** @param shown the result, if the query was run. */
-export function presentInsight(row: InsightRow, shown: Shown = notRun): Insight {
-  const { id, short_id, name, derived_name, query, deleted, description, tags, favorited, tiles } = row;
-  return {
-    id,
-    short_id,
-    name,
-    derived_name,
-    query,
-    deleted,
-    dashboards: tiles.map(({ dashboard_id }) => dashboard_id),
-    dashboard_tiles: tiles.map((tile) => ({ ...tile, deleted: false })),
-    description,
-    tags,
-    favorited,
-    ...shown,
-    created_at: isoOf(row.created_at),
-    created_by: row.created_by,
-    updated_at: isoOf(row.updated_at),
-    last_modified_at: isoOf(row.last_modified_at),
-    last_modified_by: row.last_modified_by,
-  };
+export interface InsightParts {
+  sql: Postgres;
+  queries: InsightQueries;
 }
 
 /**
@@ -76,7 +49,7 @@ export async function resultOf(
   queries: InsightQueries,
   { project_id, query }: InsightRow,
   abort?: AbortSignal,
-): Promise<Shown> {
+): Promise<QueryResult> {
   try {
     const answer = await queries.run(project_id, query, undefined, abort);
     return {
@@ -94,32 +67,101 @@ export async function resultOf(
   }
 }
 
-function failed(error_message: string): Shown {
+function failed(error_message: string): QueryResult {
   return { ...notRun, query_status: { complete: true, error: true, error_message } };
-}
-
-export interface InsightShowing {
-  sql: Postgres;
-  queries: InsightQueries;
-  clock: Clock;
 }
 
 /**
  * Returns a function that shows insights to other rooms: those that exist, by id. With `run`, their queries run one
  * after another, for at most `dashboardSecondsMax`.
  */
-export function openInsightShow({ sql, queries, clock }: InsightShowing) {
+export function openInsightShow({ sql, queries }: InsightParts, clock: Clock) {
   return async (project_id: number, ids: readonly number[], run: boolean): Promise<Map<number, Insight>> => {
     const end = clock.elapsed() + insightLimits.dashboardSecondsMax * 1000;
+    const late = failed("The dashboard's other insights took too long.");
     const shown = new Map<number, Insight>();
     for (const row of await getInsights(sql, project_id, ids)) {
-      const late = clock.elapsed() > end;
-      const result = late ? failed("The dashboard's other insights took too long.") : await maybeRun(row);
-      shown.set(row.id, presentInsight(row, run ? result : notRun));
+      const inTime = run && clock.elapsed() <= end;
+      shown.set(row.id, presentInsight(row, inTime ? await resultOf(queries, row) : run ? late : notRun));
     }
     return shown;
-    async function maybeRun(row: InsightRow): Promise<Shown> {
-      return run ? await resultOf(queries, row) : notRun;
-    }
   };
+}
+
+interface InsightResult {
+  id: number;
+  short_id: string;
+  /** The insight's name, or one derived from its query. */
+  name: string;
+  kind: string;
+  /** hour, day, week or month; null for a kind without intervals. */
+  interval: string | null;
+  /** ISO 8601 in the project's time zone; null when the query failed. */
+  date_from: string | null;
+  date_to: string | null;
+  timezone: string | null;
+  /** In PostHog's format for this kind; empty when the query failed. */
+  results: unknown[];
+  columns?: string[];
+  /** Why there are no results, as a sentence to show. */
+  error?: string;
+}
+
+interface DashboardResult {
+  id: number;
+  name: string;
+  insights: InsightResult[];
+}
+
+export interface InsightResultReader {
+  /** Undefined when the project has no such insight, or it is deleted. @throws when Postgres is unreachable. */
+  insight(project_id: number, id: number): Promise<InsightResult | undefined>;
+  /** Undefined and errors as above. Insights are computed one after another, in the dashboard's order. */
+  dashboard(project_id: number, id: number): Promise<DashboardResult | undefined>;
+}
+
+export function openInsightReader({ sql, queries }: InsightParts): InsightResultReader {
+  return {
+    insight: async (project_id, id) => {
+      const row = await getInsight(sql, project_id, id);
+      return row && (await read(queries, row));
+    },
+    dashboard: async (project_id, id) => {
+      const found = await getDashboardInsights(sql, project_id, id);
+      if (!found) return undefined;
+      const rows = new Map(
+        (await getInsights(sql, project_id, found.insight_ids)).map((row) => [row.id, row]),
+      );
+      const insights: InsightResult[] = [];
+      for (const insight_id of found.insight_ids) {
+        const row = rows.get(insight_id);
+        if (row) insights.push(await read(queries, row));
+      }
+      return { id: found.id, name: found.name || `Dashboard ${found.id}`, insights };
+    },
+  };
+}
+
+async function read(queries: InsightQueries, row: InsightRow): Promise<InsightResult> {
+  const { id, short_id, project_id, query } = row;
+  const name = row.name || row.derived_name || `Insight ${short_id}`;
+  try {
+    const answer = await queries.run(project_id, query);
+    const { kind, interval, date_from, date_to, timezone, results, columns } = answer;
+    const read = { id, short_id, name, kind, interval, date_from, date_to, timezone, results };
+    return columns ? { ...read, columns } : read;
+  } catch (thrown) {
+    // Other errors may contain a store's own words, which are not shown.
+    const error = thrown instanceof Fault ? thrown.detail : "The event store cannot be reached.";
+    const nothing = { interval: null, date_from: null, date_to: null, timezone: null, results: [] };
+    return { id, short_id, name, kind: kindOf(queries, query), ...nothing, error };
+  }
+}
+
+function kindOf(queries: InsightQueries, query: unknown): string {
+  try {
+    return queries.check(query).kind;
+  } catch {
+    return "unknown";
+  }
 }

@@ -1,36 +1,50 @@
-// Where insights rest, and which dashboards show them.
+// Insights in Postgres, and which dashboards show them.
 
 import { Fault } from "../core/fault.ts";
 import { randomBase62 } from "../core/id.ts";
 import { insightLimits } from "./limits.ts";
 import { limits } from "../core/limits.ts";
 import { missingReference } from "../http/fields/field_fault.ts";
-import { checkFits } from "../http/pages/page.ts";
+import { shownRow, type Stored } from "../http/fields/field_time.ts";
+import { checkFits, type Page } from "../http/pages/page.ts";
 import type { Postgres, PostgresTransaction } from "../storage/postgres/postgres.ts";
-import { rowBytes, userJson } from "../storage/postgres/rows.ts";
-import type { InsightUpdate, InsightInput, User } from "./model.ts";
+import { type Counted, countedPage, userJson } from "../storage/postgres/rows.ts";
+import type { Insight, InsightUpdate, InsightInput } from "./model.ts";
 
-export interface InsightRow {
-  id: number;
-  project_id: number;
-  short_id: string;
-  name: string | null;
-  derived_name: string | null;
-  description: string | null;
-  query: unknown;
-  tags: string[];
-  favorited: boolean;
-  deleted: boolean;
-  created_at: Date;
-  updated_at: Date;
-  last_modified_at: Date;
-  created_by: User | null;
-  last_modified_by: User | null;
-  tiles: { id: number; dashboard_id: number }[];
+/** The part of a reply that the query answers. */
+export type QueryResult = Pick<
+  Insight,
+  "result" | "columns" | "hasMore" | "last_refresh" | "timezone" | "is_cached" | "query_status"
+>;
+
+export type InsightRow = Stored<
+  Omit<Insight, keyof QueryResult | "dashboards" | "dashboard_tiles">,
+  "created_at" | "updated_at" | "last_modified_at"
+> & { project_id: number; tiles: { id: number; dashboard_id: number }[] };
+
+export const notRun: QueryResult = {
+  result: null,
+  columns: null,
+  hasMore: null,
+  last_refresh: null,
+  timezone: null,
+  is_cached: false,
+  query_status: null,
+};
+
+/** @param result the query's, if it was run. */
+export function presentInsight(insight: InsightRow, result: QueryResult = notRun): Insight {
+  const { project_id: _, tiles, ...row } = insight;
+  return {
+    ...shownRow(row),
+    dashboards: tiles.map(({ dashboard_id }) => dashboard_id),
+    dashboard_tiles: tiles.map((tile) => ({ ...tile, deleted: false })),
+    ...result,
+  };
 }
 
 /** Absent fields do not filter. */
-export interface InsightFilter {
+interface InsightFilter {
   short_id?: string | undefined;
   search?: string | undefined;
   favorited?: boolean | undefined;
@@ -45,7 +59,11 @@ function columns(sql: Postgres) {
     coalesce((
       SELECT json_agg(json_build_object('id', t.id, 'dashboard_id', t.dashboard_id) ORDER BY t.id)
       FROM dashboard_tiles t JOIN dashboards d ON d.id = t.dashboard_id AND NOT d.deleted
-      WHERE t.insight_id = i.id), '[]') AS tiles
+      WHERE t.insight_id = i.id), '[]') AS tiles`;
+}
+
+function source(sql: Postgres) {
+  return sql`
     FROM insights i
     LEFT JOIN users u ON u.id = i.created_by
     LEFT JOIN users m ON m.id = i.last_modified_by`;
@@ -59,25 +77,25 @@ export async function listInsights(
   sql: Postgres,
   project_id: number,
   { short_id, search, favorited, dashboard }: InsightFilter,
-  page: { limit: number; offset: number },
-): Promise<{ count: number; insights: InsightRow[] }> {
+  page: Page,
+): Promise<Counted<Insight>> {
   // Escapes the wildcards of ILIKE.
   const pattern = search === undefined ? null : `%${search.replace(/[\\%_]/g, String.raw`\$&`)}%`;
-  const where = sql`
-    i.project_id = ${project_id} AND NOT i.deleted
+  const seen = sql`
+    ${source(sql)}
+    WHERE i.project_id = ${project_id} AND NOT i.deleted
     AND (${short_id ?? null}::text IS NULL OR i.short_id = ${short_id ?? null})
     AND (${favorited ?? null}::boolean IS NULL OR i.favorited = ${favorited ?? null})
     AND (${dashboard ?? null}::integer IS NULL OR EXISTS (
       SELECT FROM dashboard_tiles t WHERE t.insight_id = i.id AND t.dashboard_id = ${dashboard ?? null}))
     AND (${pattern}::text IS NULL OR i.name ILIKE ${pattern} OR i.derived_name ILIKE ${pattern}
       OR i.description ILIKE ${pattern})`;
-  const [counted] = await sql<{ count: number }[]>`
-    SELECT count(*)::integer AS count FROM insights i WHERE ${where}`;
-  const asked = sql`
-    SELECT ${columns(sql)} WHERE ${where} ORDER BY i.id DESC LIMIT ${page.limit} OFFSET ${page.offset}`;
-  checkFits(await rowBytes(sql, asked));
-  const insights = await sql<InsightRow[]>`${asked}`;
-  return { count: counted?.count ?? 0, insights };
+  const listing = { columns: columns(sql), seen, order: sql`i.id DESC`, page };
+  return await countedPage(sql, {
+    ...listing,
+    show: (row: InsightRow) => presentInsight(row),
+    check: checkFits,
+  });
 }
 
 /** An insight of the project; a deleted one only with `deletedToo`. */
@@ -88,7 +106,7 @@ export async function getInsight(
   { deletedToo = false }: { deletedToo?: boolean } = {},
 ): Promise<InsightRow | undefined> {
   const [row] = await sql<InsightRow[]>`
-    SELECT ${columns(sql)}
+    SELECT ${columns(sql)} ${source(sql)}
     WHERE i.project_id = ${project_id} AND i.id = ${id} AND (${deletedToo} OR NOT i.deleted)`;
   return row;
 }
@@ -112,11 +130,11 @@ export async function getInsights(
   ids: readonly number[],
 ): Promise<InsightRow[]> {
   return await sql<InsightRow[]>`
-    SELECT ${columns(sql)}
+    SELECT ${columns(sql)} ${source(sql)}
     WHERE i.project_id = ${project_id} AND i.id = ANY(${[...ids]}::integer[]) AND NOT i.deleted`;
 }
 
-export interface InsightMaker {
+interface InsightMaker {
   project_id: number;
   user_id: number;
   /** The name derived from the query. */

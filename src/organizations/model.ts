@@ -1,5 +1,4 @@
-// What an organization looks like in a reply, what of it can be set, and how its slug is made. Never asks a
-// store.
+// What an organization looks like in a reply, what of it can be set, and how its slug is made.
 
 import Type, { type Static } from "typebox";
 import { randomBase62 } from "../core/id.ts";
@@ -59,21 +58,17 @@ export const organizationModel = model("Organization", {
   is_ai_data_processing_approved: nullable(flag(), { default: null }),
 });
 
-/** What a request may say of an organization. */
 export const organizationBody = writable(organizationModel);
 
 export type OrganizationInput = CreateInput<typeof organizationBody>;
 export type OrganizationUpdate = UpdateInput<typeof organizationBody>;
 export type Organization = Static<typeof organizationModel>;
 
-/** What a membership's level means. */
 export const membershipLevels = { member: 1, admin: 8, owner: 15 } as const;
 
 const slugCharsMax = 48;
 
-/**
- * The name in small ASCII letters, digits, `_` and single hyphens; a random one when nothing is left of it.
- */
+/** The name in small ASCII letters, digits, `_` and single hyphens; a random slug when nothing is left of it. */
 export function slugOf(name: string): string {
   const words = name
     .normalize("NFKD")
@@ -85,7 +80,7 @@ export function slugOf(name: string): string {
   return plain || randomBase62(8).toLowerCase();
 }
 
-/** Another slug for a name whose own is taken. */
+/** Another slug, for a name whose slug is taken. */
 export function otherSlug(slug: string): string {
   return `${slug.slice(0, slugCharsMax - 5)}-${randomBase62(4).toLowerCase()}`;
 }

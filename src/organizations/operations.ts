@@ -1,14 +1,14 @@
 // Organizations over HTTP. To a user who is not its member, an organization does not exist.
 
-import type { Access, AccessOrganization, Gate } from "../access/gate.ts";
+import type { AccessOrganization } from "../access/gate.ts";
 import { Fault } from "../core/fault.ts";
 import { pageParameters } from "../http/fields/query.ts";
 import { gone, listSchema, reply } from "../http/fields/schema.ts";
 import { notFound, present } from "../http/found.ts";
-import { mounted, operationsOf } from "../http/operation.ts";
+import { mounted, operationsOf, type RoomParts } from "../http/operation.ts";
 import { pageReply } from "../http/pages/page.ts";
 import type { Postgres } from "../storage/postgres/postgres.ts";
-import { membershipLevels, organizationBody, organizationModel, type OrganizationUpdate } from "./model.ts";
+import { membershipLevels, organizationBody, organizationModel } from "./model.ts";
 import {
   createOrganization,
   getOrganization,
@@ -22,7 +22,7 @@ const firstProjectName = "Default project";
 const heldKey = "API keys with scoped organizations cannot create organizations.";
 const shownOne = { 200: reply("The organization.", organizationModel) };
 
-export function organizationRoutes({ gate, sql }: { gate: Gate; sql: Postgres }) {
+export function organizationRoutes({ gate, sql }: RoomParts<"gate" | "sql">) {
   return mounted(gate, "Organizations", [...listOperations(sql), ...oneOperations(sql)]);
 }
 
@@ -37,8 +37,8 @@ function listOperations(sql: Postgres) {
       replies: { 200: reply("The user's organizations.", listSchema(organizationModel)) },
       answer: async ({ access, query, url }) => {
         const reader = { user_id: access.user.id, scoped_organizations: access.key.scoped_organizations };
-        const { count, organizations } = await listOrganizations(sql, reader, query);
-        return pageReply(url, query, count, organizations);
+        const { count, rows } = await listOrganizations(sql, reader, query);
+        return pageReply(url, query, count, rows);
       },
     }),
     operation({
@@ -64,15 +64,6 @@ function listOperations(sql: Postgres) {
 function oneOperations(sql: Postgres) {
   const path = ":organization_id/";
   const scope = "organization:write";
-  const change = {
-    path,
-    scope,
-    find: ({ own }: { own: () => AccessOrganization }) => requireLevel(own(), membershipLevels.admin),
-    body: organizationBody,
-    replies: shownOne,
-    answer: async ({ access, found, body }: Changing) =>
-      present(await updateOrganization(sql, found.id, access.user.id, body)),
-  } as const;
   return [
     operation({
       method: "GET",
@@ -82,13 +73,23 @@ function oneOperations(sql: Postgres) {
       replies: shownOne,
       answer: async ({ access, own }) => present(await getOrganization(sql, own().id, access.user.id)),
     }),
-    operation({ method: "PATCH", summary: "Change an organization", ...change }),
-    operation({ method: "PUT", summary: "Change an organization, naming it again", ...change }),
+    operation({
+      method: "PATCH",
+      path,
+      scope,
+      summary: "Change an organization",
+      put: "Change an organization; its name is required",
+      find: ({ own }) => requireLevel(own(), membershipLevels.admin),
+      body: organizationBody,
+      replies: shownOne,
+      answer: async ({ access, found, body }) =>
+        present(await updateOrganization(sql, found.id, access.user.id, body)),
+    }),
     operation({
       method: "DELETE",
       path,
       scope,
-      summary: "Delete an organization, with its projects and all that is theirs",
+      summary: "Delete an organization, its projects and all their data",
       replies: gone,
       answer: async ({ access, own }) => {
         const { id } = requireLevel(own(), membershipLevels.owner);
@@ -96,12 +97,6 @@ function oneOperations(sql: Postgres) {
       },
     }),
   ];
-}
-
-interface Changing {
-  access: Access;
-  found: AccessOrganization;
-  body: OrganizationUpdate;
 }
 
 function requireLevel(own: AccessOrganization, level: number): AccessOrganization {

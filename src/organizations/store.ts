@@ -2,9 +2,9 @@
 // deleted with everything that belongs to it in one statement.
 
 import { newProjectKey, newUuid } from "../core/id.ts";
-import { shownInTurns } from "../http/pages/sliced.ts";
-import { isoOf } from "../http/fields/field_time.ts";
-import { countedPage } from "../storage/postgres/counted_page.ts";
+import { shownRow, type Stored } from "../http/fields/field_time.ts";
+import type { Page } from "../http/pages/page.ts";
+import { type Counted, countedPage } from "../storage/postgres/rows.ts";
 import type { Postgres } from "../storage/postgres/postgres.ts";
 import {
   membershipLevels,
@@ -16,7 +16,7 @@ import {
 } from "./model.ts";
 
 /** An organization to create; every field but the name is optional. */
-export type NewOrganization = Partial<OrganizationInput> & {
+type NewOrganization = Partial<OrganizationInput> & {
   name: string;
   owner_id: number;
   project_name: string;
@@ -27,25 +27,14 @@ export type NewOrganization = Partial<OrganizationInput> & {
  * Resolves to its id. The name must be checked before: 1 to 64 characters, trimmed.
  */
 export async function createOrganization(sql: Postgres, founding: NewOrganization): Promise<string> {
-  const {
-    name,
-    owner_id,
-    project_name,
-    logo_media_id = null,
-    is_member_join_email_enabled = true,
-  } = founding;
-  const { enforce_2fa = null, is_ai_data_processing_approved = null } = founding;
+  const { owner_id, project_name, ...fields } = founding;
   const id = newUuid();
-  let slug = slugOf(name);
+  let slug = slugOf(fields.name);
   // Slugs are unique, names are not. Four random letters collide once in a million tries.
   for (let tries = 0; tries < 10; tries += 1) {
     const [made] = await sql<{ id: string }[]>`
       WITH organization AS (
-        INSERT INTO organizations (id, name, slug, logo_media_id, is_member_join_email_enabled, enforce_2fa,
-          is_ai_data_processing_approved)
-        VALUES (${id}, ${name}, ${slug}, ${logo_media_id}, ${is_member_join_email_enabled}, ${enforce_2fa},
-          ${is_ai_data_processing_approved})
-        ON CONFLICT (slug) DO NOTHING RETURNING id
+        INSERT INTO organizations ${sql({ ...fields, id, slug })} ON CONFLICT (slug) DO NOTHING RETURNING id
       ), membership AS (
         INSERT INTO organization_memberships (organization_id, user_id, level)
         SELECT id, ${owner_id}, ${membershipLevels.owner} FROM organization
@@ -59,31 +48,15 @@ export async function createOrganization(sql: Postgres, founding: NewOrganizatio
       )
       SELECT id FROM organization`;
     if (made) return made.id;
-    slug = otherSlug(slugOf(name));
+    slug = otherSlug(slugOf(fields.name));
   }
   throw new Error(`no free slug for an organization after ten tries`);
 }
 
-interface OrganizationRow {
-  id: string;
-  name: string;
-  slug: string;
-  logo_media_id: string | null;
-  plugins_access_level: number;
-  available_product_features: unknown[];
-  is_member_join_email_enabled: boolean;
-  customer_id: string | null;
-  enforce_2fa: boolean | null;
-  is_ai_data_processing_approved: boolean | null;
-  created_at: Date;
-  updated_at: Date;
-  membership_level: number;
-  member_count: number;
-  teams: Organization["teams"];
-}
+type OrganizationRow = Stored<Organization, "created_at" | "updated_at">;
 
 /** The user, and the organizations that their key is restricted to; empty for no restriction. */
-export interface OrganizationReader {
+interface OrganizationReader {
   user_id: number;
   scoped_organizations: string[];
 }
@@ -92,15 +65,14 @@ export interface OrganizationReader {
 export async function listOrganizations(
   sql: Postgres,
   reader: OrganizationReader,
-  page: { limit: number; offset: number },
-): Promise<{ count: number; organizations: Organization[] }> {
+  page: Page,
+): Promise<Counted<Organization>> {
   const seen = sql`
     FROM organizations o
     JOIN organization_memberships m ON m.organization_id = o.id AND m.user_id = ${reader.user_id}
     WHERE (${reader.scoped_organizations.length === 0} OR o.id = ANY(${reader.scoped_organizations}::uuid[]))`;
   const listing = { columns: columns(sql), seen, order: sql`o.created_at, o.id`, page };
-  const { count, rows } = await countedPage<OrganizationRow>(sql, listing);
-  return { count, organizations: await shownInTurns(rows, organizationOf) };
+  return await countedPage(sql, { ...listing, show: organizationOf });
 }
 
 /** An organization as a member sees it; undefined for others. */
@@ -179,16 +151,21 @@ export async function oldestOrganizationId(sql: Postgres): Promise<string | unde
   return row?.id;
 }
 
-/** Columns of a reply, for organization `o` and the user's membership `m`. */
+/** Columns of a reply in its order, for organization `o` and the user's membership `m`. */
 function columns(sql: Postgres) {
   return sql`
-    o.*, m.level AS membership_level,
-    (SELECT count(*)::integer FROM organization_memberships c JOIN users u ON u.id = c.user_id
-     WHERE c.organization_id = o.id AND u.is_active) AS member_count,
+    o.id, o.name, o.slug, o.logo_media_id, o.created_at, o.updated_at, m.level AS membership_level,
+    o.plugins_access_level,
     (SELECT coalesce(json_agg(json_build_object(
        'id', p.id, 'uuid', p.uuid, 'organization', p.organization_id, 'project_id', p.id,
        'api_token', p.api_token, 'name', p.name, 'timezone', p.timezone) ORDER BY p.id), '[]')
-     FROM projects p WHERE p.organization_id = o.id) AS teams`;
+     FROM projects p WHERE p.organization_id = o.id) AS teams,
+    '[]'::json AS projects,
+    o.available_product_features, o.is_member_join_email_enabled, '{"instance_tag":"none"}' AS metadata,
+    o.customer_id, o.enforce_2fa,
+    (SELECT count(*)::text FROM organization_memberships c JOIN users u ON u.id = c.user_id
+     WHERE c.organization_id = o.id AND u.is_active) AS member_count,
+    o.is_ai_data_processing_approved`;
 }
 
 /** Whether the user's level in the organization suffices; checked again in the statement that changes it. */
@@ -198,24 +175,12 @@ function mayWith(sql: Postgres, user_id: number, level: number) {
     WHERE m.organization_id = organizations.id AND m.user_id = ${user_id} AND m.level >= ${level})`;
 }
 
+/** A row as a reply; an organization's projects are a part of its teams. */
 function organizationOf(row: OrganizationRow): Organization {
-  return {
-    id: row.id,
-    name: row.name,
-    slug: row.slug,
-    logo_media_id: row.logo_media_id,
-    created_at: isoOf(row.created_at),
-    updated_at: isoOf(row.updated_at),
-    membership_level: row.membership_level,
-    plugins_access_level: row.plugins_access_level,
-    teams: row.teams,
-    projects: row.teams.map(({ id, organization, name }) => ({ id, organization_id: organization, name })),
-    available_product_features: row.available_product_features,
-    is_member_join_email_enabled: row.is_member_join_email_enabled,
-    metadata: JSON.stringify({ instance_tag: "none" }),
-    customer_id: row.customer_id,
-    enforce_2fa: row.enforce_2fa,
-    member_count: String(row.member_count),
-    is_ai_data_processing_approved: row.is_ai_data_processing_approved,
-  };
+  const projects = row.teams.map(({ id, organization, name }) => ({
+    id,
+    organization_id: organization,
+    name,
+  }));
+  return { ...shownRow(row), projects };
 }

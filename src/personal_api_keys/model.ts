@@ -1,6 +1,5 @@
-// What a personal API key looks like in a reply, what of it can be set, and which key is wider than which.
-// Never
-// holds the key itself, but in the reply that issues it.
+// What a personal API key looks like in a reply, what of it can be set, and which key reaches further than which. Only
+// the reply that issues a key holds the key itself.
 
 import Type, { type Static } from "typebox";
 import { covers, isScope } from "../access/scope.ts";
@@ -35,12 +34,12 @@ export const personalKeyModel = model("PersonalAPIKey", {
   scoped_teams: Type.Array(integer(), {
     maxItems: personalKeyLimits.keyScopesMax,
     default: [],
-    description: "Projects it is held to; empty: every project of its user.",
+    description: "Projects it is restricted to; empty: every project of its user.",
   }),
   scoped_organizations: Type.Array(uuid(), {
     maxItems: personalKeyLimits.keyScopesMax,
     default: [],
-    description: "Organizations it is held to; empty: every organization of its user.",
+    description: "Organizations it is restricted to; empty: every organization of its user.",
   }),
 });
 
@@ -50,28 +49,18 @@ export const issuedKeyModel = model("IssuedPersonalAPIKey", {
   value: Type.String({ description: "The key. Shown now and never again." }),
 });
 
-/** What a request may say of a key. */
 export const personalKeyBody = writable(personalKeyModel);
 
 export type PersonalKey = Static<typeof personalKeyModel>;
 export type PersonalKeyUpdate = UpdateInput<typeof personalKeyBody>;
 
-/** What a key reaches. */
-export interface KeyAccess {
-  scopes: readonly string[];
-  scoped_teams: readonly number[];
-  scoped_organizations: readonly string[];
-}
+type KeyAccess = Pick<PersonalKey, "scopes" | "scoped_teams" | "scoped_organizations">;
 
-/** A key as it is asked for. */
-export interface PersonalKeyInput {
-  label: string;
-  scopes: string[];
-  scoped_teams?: number[];
-  scoped_organizations?: string[];
-}
+/** The input for a new key. */
+export type PersonalKeyInput = Pick<PersonalKey, "label" | "scopes"> &
+  Partial<Pick<PersonalKey, "scoped_teams" | "scoped_organizations">>;
 
-/** The first of `scopes` that no key can hold. */
+/** The first of `scopes` that does not exist. */
 export function wrongScope(scopes: readonly string[]): string | undefined {
   return scopes.find((scope) => !isScope(scope));
 }
@@ -85,7 +74,7 @@ export function isWithin(inner: KeyAccess, outer: KeyAccess): boolean {
   );
 }
 
-/** An empty list holds a key to nothing in particular: it is the widest. */
+/** Whether `outer` allows all that `inner` does; an empty list is no restriction. */
 function isHeldTo<One>(inner: readonly One[], outer: readonly One[]): boolean {
   return outer.length === 0 || (inner.length > 0 && inner.every((one) => outer.includes(one)));
 }

@@ -1,12 +1,12 @@
 // Personal API keys over HTTP: a user's own, by a key that may do everything. A key issues and changes only keys that
 // reach no further than itself.
 
-import type { Access, Gate } from "../access/gate.ts";
+import type { Access } from "../access/gate.ts";
 import { Fault } from "../core/fault.ts";
 import { pageParameters } from "../http/fields/query.ts";
 import { gone, listSchema, reply } from "../http/fields/schema.ts";
 import { notFound, present } from "../http/found.ts";
-import { mounted, operationsOf } from "../http/operation.ts";
+import { mounted, operationsOf, type RoomParts } from "../http/operation.ts";
 import { pageReply } from "../http/pages/page.ts";
 import type { Postgres } from "../storage/postgres/postgres.ts";
 import { personalKeyLimits } from "./limits.ts";
@@ -33,7 +33,7 @@ import {
 const operation = operationsOf("keys");
 const shownOne = { 200: reply("The key, without its value.", personalKeyModel) };
 
-export function personalKeyRoutes({ gate, sql }: { gate: Gate; sql: Postgres }) {
+export function personalKeyRoutes({ gate, sql }: RoomParts<"gate" | "sql">) {
   return mounted(gate, "Personal API keys", [
     ...listOperations(sql),
     ...readOperations(sql),
@@ -51,8 +51,8 @@ function listOperations(sql: Postgres) {
       query: pageParameters("Rows"),
       replies: { 200: reply("The keys, without their values.", listSchema(personalKeyModel)) },
       answer: async ({ access, query, url }) => {
-        const { count, keys } = await listKeysPage(sql, access.user.id, query);
-        return pageReply(url, query, count, keys);
+        const { count, rows } = await listKeysPage(sql, access.user.id, query);
+        return pageReply(url, query, count, rows);
       },
     }),
     operation({
@@ -101,30 +101,27 @@ function changeOperations(sql: Postgres) {
     find: ({ access, params }: { access: Access; params: { id: string } }) =>
       findTouchable(sql, access, params.id),
   } as const;
-  const change = {
-    ...one,
-    path: ":id/",
-    body: personalKeyBody,
-    replies: shownOne,
-    answer: async ({ access, found, body }: Changing) => {
-      await checkReach(sql, access, body);
-      if (!isWithin({ ...found, ...body }, access.key)) throw tooWide();
-      return present(await updateKey(sql, found.id, access.user.id, body));
-    },
-  } as const;
   return [
-    operation({ method: "PATCH", summary: "Change a personal API key", ...change }),
     operation({
-      method: "PUT",
-      summary: "Change a personal API key, naming its label and scopes",
-      ...change,
+      ...one,
+      method: "PATCH",
+      path: ":id/",
+      summary: "Change a personal API key",
+      put: "Change a personal API key; label and scopes are required",
+      body: personalKeyBody,
+      replies: shownOne,
+      answer: async ({ access, found, body }) => {
+        await checkReach(sql, access, body);
+        if (!isWithin({ ...found, ...body }, access.key)) throw tooWide();
+        return present(await updateKey(sql, found.id, access.user.id, body));
+      },
     }),
     operation({
       ...one,
       method: "DELETE",
       path: ":id/",
       summary: "Revoke a personal API key, at once",
-      description: "Of several servers, one that nobody could tell lets it read for three seconds more.",
+      description: "A server that is not notified in time lets the key read for at most three seconds more.",
       replies: gone,
       answer: async ({ access, found }) => {
         if (!(await revokeKey(sql, found.id, access.user.id))) throw notFound();
@@ -141,17 +138,11 @@ function changeOperations(sql: Postgres) {
   ];
 }
 
-interface Changing {
-  access: Access;
-  found: PersonalKey;
-  body: PersonalKeyUpdate;
-}
-
 const tooMany =
   `You can only have ${personalKeyLimits.personalKeysMax} personal API keys. ` +
   "Remove an existing key before creating a new one.";
 
-/** Ids are random letters and digits; anything else names no key, and some of it Postgres would not take. */
+/** Ids are random letters and digits. Any other text names no key, and Postgres refuses some of them. */
 async function findKey(sql: Postgres, access: Access, id: string): Promise<PersonalKey | undefined> {
   return /^[0-9A-Za-z]{1,64}$/.test(id ?? "") ? await getKey(sql, id, access.user.id) : undefined;
 }
@@ -162,7 +153,7 @@ async function findTouchable(sql: Postgres, access: Access, id: string): Promise
   return key;
 }
 
-/** What the schema cannot say: scopes that exist, projects and organizations of the user. */
+/** Checks what the schema cannot: that the scopes exist, and the projects and organizations are the user's. */
 async function checkReach(sql: Postgres, { user }: Access, input: PersonalKeyUpdate): Promise<void> {
   const { scopes = [], scoped_teams = [], scoped_organizations = [] } = input;
   const wrong = wrongScope(scopes);

@@ -4,7 +4,6 @@
 import { limits } from "../core/limits.ts";
 import type { ClickHouse } from "../storage/clickhouse/clickhouse.ts";
 import type { Postgres, PostgresTransaction as Transaction } from "../storage/postgres/postgres.ts";
-import { lockMerges } from "./merge_lock_store.ts";
 
 /** A group type that a process saw for the first time. */
 export interface SightedType {
@@ -33,6 +32,17 @@ export interface GroupType {
   place: number;
 }
 
+/** An arbitrary number that no other lock uses. */
+const lockKey = "7308332182925";
+
+/**
+ * Waits for the lock under which merges and group types are decided, one process at a time; the end of the transaction
+ * releases it.
+ */
+export async function lockMerges(transaction: Transaction): Promise<void> {
+  await transaction`SELECT pg_advisory_xact_lock(${lockKey}::bigint)`;
+}
+
 /** The group types of every project that has some, or allows certain types only. */
 export async function listGroupTypes(sql: Postgres): Promise<ProjectGroupTypes[]> {
   return await sql<ProjectGroupTypes[]>`
@@ -57,31 +67,30 @@ export async function addTypes(
 ): Promise<RefusedType[]> {
   const refused: RefusedType[] = [];
   for (const { project_id, name } of types) {
+    const barred = transaction`EXISTS (
+      SELECT 1 FROM projects WHERE id = ${project_id} AND NOT ${name} = ANY(allowed_group_types))`;
     await transaction`
       INSERT INTO group_types (project_id, name, place, version)
       SELECT ${project_id}::integer, ${name}, min(f.place), ${version}::bigint
       FROM generate_series(0, ${limits.groupTypesMax - 1}::integer) AS f(place)
       WHERE NOT EXISTS (SELECT 1 FROM group_types g WHERE g.project_id = ${project_id} AND g.place = f.place)
-        AND NOT EXISTS (
-          SELECT 1 FROM projects WHERE id = ${project_id} AND NOT ${name} = ANY(allowed_group_types))
+        AND NOT ${barred}
       HAVING count(*) > 0
       ON CONFLICT (project_id, name) DO NOTHING`;
     const [found] = await transaction<{ kept: boolean; barred: boolean }[]>`
       SELECT EXISTS (SELECT 1 FROM group_types WHERE project_id = ${project_id} AND name = ${name}) AS kept,
-        EXISTS (
-          SELECT 1 FROM projects WHERE id = ${project_id} AND NOT ${name} = ANY(allowed_group_types)) AS barred`;
+        ${barred} AS barred`;
     if (found?.kept !== true) refused.push({ project_id, name, barred: found?.barred === true });
   }
   return refused;
 }
 
-/** Copies the types of a version to ClickHouse. It may be repeated: the version decides. */
-export async function mirrorTypes(sql: Postgres, clickhouse: ClickHouse, version: string): Promise<void> {
-  const types = await sql<(GroupType & { project_id: number })[]>`
-    SELECT project_id, name, place FROM group_types WHERE version = ${version}::bigint`;
-  for (const { project_id, name, place } of types) {
-    await writeRow(clickhouse, { project_id, name, place, version, is_deleted: 0 });
-  }
+/** Copies the types of a version, or all, to ClickHouse. It may be repeated: the version decides. */
+export async function mirrorTypes(sql: Postgres, clickhouse: ClickHouse, version?: string): Promise<void> {
+  const types = await sql<Omit<TypeRow, "is_deleted">[]>`
+    SELECT project_id, name, place, version::text FROM group_types
+    ${version === undefined ? sql`` : sql`WHERE version = ${version}::bigint`}`;
+  for (const type of types) await writeRow(clickhouse, { ...type, is_deleted: 0 });
 }
 
 /**

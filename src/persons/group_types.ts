@@ -39,7 +39,8 @@ export class KnownGroupTypes {
   /** Whether the type belongs to the project or may get a place; in the latter case it is announced. */
   admit(project_id: number, type: Bytes): boolean {
     let known = this.#projects.get(project_id);
-    if (!known) this.#projects.set(project_id, (known = newKnown()));
+    if (!known)
+      this.#projects.set(project_id, (known = { types: [], taken: 0, allowed: undefined, announced: [] }));
     if (isAmong(known.types, type)) return true;
     if (known.taken >= limits.groupTypesMax) return false;
     if (known.allowed && !isAmong(known.allowed, type)) return false;
@@ -75,10 +76,6 @@ export class KnownGroupTypes {
     }
     this.#projects = learnt;
   }
-}
-
-function newKnown(): Known {
-  return { types: [], taken: 0, allowed: undefined, announced: [] };
 }
 
 function isAmong(names: readonly Uint8Array[], { source, from, to }: Bytes): boolean {

@@ -22,13 +22,8 @@ export const cookielessSentinel = "$posthog_cookieless";
 const placeholders = "anonymous guest distinctid distinct_id id not_authenticated email undefined true false";
 const exactPlaceholders = [
   "[object Object]",
-  "NaN",
-  "None",
-  "none",
-  "null",
-  "0",
-  "undefined",
   cookielessSentinel,
+  ..."NaN None none null 0 undefined".split(" "),
 ];
 
 const illegal = new Set(exactPlaceholders.flatMap(quotedWays));

@@ -1,7 +1,7 @@
 // Decides merges in order: which id comes under which main id, and which merges are refused. Pure: stored rows come
 // in, changes go out.
 
-/** What asks for a merge; the numbers rest in the journal. A sighted type of groups travels with them. */
+/** What asks for a merge; the numbers are stored in the journal. A new group type travels in the same lane. */
 export const mergeKind = { none: 0, identify: 1, alias: 2, dangerous: 3, group_type: 4 } as const;
 
 /** `from` is merged into `into`, whose person id remains. */
@@ -28,10 +28,7 @@ export interface SightedId {
   readonly id: string;
 }
 
-export interface Moved {
-  project_id: number;
-  distinct_id: string;
-  main_id: string;
+export interface Moved extends KnownId {
   merged_at: number;
   created_at: number;
 }

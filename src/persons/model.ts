@@ -5,7 +5,7 @@ import { model } from "../http/fields/field.ts";
 import { isUuid } from "../core/id.ts";
 import { isoOfStored } from "../http/fields/field_time.ts";
 import { personLimits } from "./limits.ts";
-import type { Person } from "./reading/store.ts";
+import type { Person } from "./reading/fold.ts";
 
 export const distinctIdModel = Type.String({ title: "DistinctId" });
 
@@ -27,17 +27,17 @@ export const personModel = model("Person", {
 /** A person as JSON. Its properties go out as they came in. */
 export function personText(person: Person): string {
   const { uuid, distinct_ids, distinct_ids_count, properties, created_at, is_identified } = person;
-  const name = nameOf(distinct_ids, properties);
+  const name = nameOf(JSON.parse(properties) as Record<string, unknown>, distinct_ids);
   const head = JSON.stringify({ id: uuid, uuid, name, distinct_ids, distinct_ids_count });
   const tail = JSON.stringify({ created_at: isoOfStored(created_at), is_identified });
   return `${head.slice(0, -1)},"properties":${properties},${tail.slice(1)}`;
 }
 
-function nameOf(distinct_ids: readonly string[], properties: string): string {
-  const read = JSON.parse(properties) as Record<string, unknown>;
+/** An e-mail address or a name; else a distinct id, one that is no UUID where there is one. */
+export function nameOf(properties: Record<string, unknown>, distinct_ids: readonly string[]): string {
   for (const key of ["email", "name", "username"]) {
-    const value = read[key];
-    if (typeof value === "string" && value !== "") return value;
+    const value = properties[key];
+    if (typeof value === "string" && value.trim() !== "") return value;
   }
   return distinct_ids.find((id) => !isUuid(id)) ?? distinct_ids[0] ?? "";
 }

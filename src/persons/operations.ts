@@ -7,26 +7,26 @@ import { gone, listSchema, reply } from "../http/fields/schema.ts";
 import { notFound, present, uuidOf } from "../http/found.ts";
 import { mounted, projectOperation } from "../http/operation.ts";
 import { begunTexts } from "../http/pages/sliced.ts";
-import { pageReply, streamedPage } from "../http/pages/page.ts";
+import { type Page, pageReply, streamedPage } from "../http/pages/page.ts";
 import { type ClickHouse, readsUntil } from "../storage/clickhouse/clickhouse.ts";
+import { type ProjectReads, readsOf } from "../storage/clickhouse/query_options.ts";
 import type { Postgres } from "../storage/postgres/postgres.ts";
 import { CountCache } from "../work/count_cache.ts";
 import { orderDeletion } from "./deletion/store.ts";
 import { countPersons, listMainIds, searchMainIds } from "./listing/store.ts";
 import { distinctIdModel, personModel, personText } from "./model.ts";
+import type { Person } from "./reading/fold.ts";
 import { listDistinctIds } from "./reading/large_store.ts";
 import { personBlocks } from "./reading/page.ts";
-import { type Person, findMainId, findPersonByDistinctId, findPersonByUuid } from "./reading/store.ts";
+import { findMainId, findPersons, readPersons } from "./reading/store.ts";
 
-export interface PersonParts {
+interface PersonParts {
   sql: Postgres;
   clickhouse: ClickHouse;
   clock: Clock;
 }
 
-interface Counted extends PersonParts {
-  counts: CountCache;
-}
+type Counted = PersonParts & { counts: CountCache };
 
 export function personRoutes({ gate, ...parts }: PersonParts & { gate: Gate }) {
   const counted = { ...parts, counts: new CountCache(parts.clock) };
@@ -46,7 +46,7 @@ function listOperations(parts: Counted) {
       query: {
         distinct_id: textParameter("Only the person of this distinct id."),
         search: parameter(
-          "Only persons with an id, an e-mail address or a name that holds this.",
+          "Only persons with a distinct id, an e-mail address or a name that contains this text.",
           (query, name) => query.get(name)?.trim() || undefined,
         ),
         ...pageParameters("Persons"),
@@ -54,10 +54,10 @@ function listOperations(parts: Counted) {
       replies: { 200: reply("The persons.", listSchema(personModel)) },
       answer: async ({ project, query, request, url }) => {
         const { distinct_id, search } = query;
-        const reader = readsUntil(clickhouse, request.signal);
+        const reads = readsOf(readsUntil(clickhouse, request.signal), project.id);
         const { count, persons } = distinct_id
-          ? await onePage(findPersonByDistinctId(reader, project.id, distinct_id), query.offset)
-          : await somePage(parts, reader, project.id, search, query);
+          ? await onePage(reads, distinct_id, query.offset)
+          : await somePage(parts, reads, search, query);
         return await streamedPage(url, query, count, persons);
       },
     }),
@@ -67,11 +67,15 @@ function listOperations(parts: Counted) {
       scope: "person:read",
       summary: "List a person's distinct ids, the main one first",
       find: async ({ project, params: { uuid } }) =>
-        present(await findMainId(clickhouse, project.id, uuidOf(uuid, nobody)), nobody),
+        present(await findMainId(readsOf(clickhouse, project.id), uuidOf(uuid, nobody)), nobody),
       query: pageParameters("Distinct ids"),
       replies: { 200: reply("The distinct ids.", listSchema(distinctIdModel)) },
       answer: async ({ project, found: main_id, query, url }) => {
-        const { count, distinct_ids } = await listDistinctIds(clickhouse, project.id, main_id, query);
+        const { count, distinct_ids } = await listDistinctIds(
+          readsOf(clickhouse, project.id),
+          main_id,
+          query,
+        );
         return pageReply(url, query, count, distinct_ids);
       },
     }),
@@ -87,8 +91,10 @@ function oneOperations({ sql, clickhouse, clock, counts }: Counted) {
       summary: "Get a person",
       replies: { 200: reply("The person.", personModel) },
       answer: async ({ project, params: { uuid } }) => {
-        const person = present(await findPersonByUuid(clickhouse, project.id, uuidOf(uuid, nobody)), nobody);
-        return new Response(personText(person), { headers: { "content-type": "application/json" } });
+        const reads = readsOf(clickhouse, project.id);
+        const main_id = present(await findMainId(reads, uuidOf(uuid, nobody)), nobody);
+        const [person] = await readPersons(reads, [main_id]);
+        return jsonReply(personText(present(person, nobody)));
       },
     }),
     projectOperation({
@@ -103,7 +109,7 @@ function oneOperations({ sql, clickhouse, clock, counts }: Counted) {
       replies: gone,
       answer: async ({ access, project, params: { uuid }, query: { delete_events = false } }) => {
         const person_id = uuidOf(uuid, nobody);
-        const main_id = present(await findMainId(clickhouse, project.id, person_id), nobody);
+        const main_id = present(await findMainId(readsOf(clickhouse, project.id), person_id), nobody);
         const by = { user_id: access.user.id, key_id: access.key.id };
         const order = { project_id: project.id, person_id, main_id, delete_events, ...by };
         if (!(await orderDeletion(sql, clickhouse, order, clock.now() * 1000))) throw notFound(nobody);
@@ -113,14 +119,18 @@ function oneOperations({ sql, clickhouse, clock, counts }: Counted) {
   ];
 }
 
+function jsonReply(text: string): Response {
+  return new Response(text, { headers: { "content-type": "application/json" } });
+}
+
+/** The number of persons, and those of a page as JSON objects with a comma before each. */
 interface Shown {
   count: number;
-  /** JSON objects with a comma before each of them. */
   persons: AsyncGenerator<Uint8Array, void>;
 }
 
-async function onePage(finding: Promise<Person | undefined>, offset: number): Promise<Shown> {
-  const person = await finding;
+async function onePage(reads: ProjectReads, distinct_id: string, offset: number): Promise<Shown> {
+  const person = (await findPersons(reads, [distinct_id])).get(distinct_id);
   const persons = person && offset === 0 ? [person] : [];
   return { count: person ? 1 : 0, persons: await begunTexts(single(persons), personText) };
 }
@@ -131,20 +141,20 @@ async function* single(persons: Person[]): AsyncGenerator<Person[], void> {
 
 async function somePage(
   { clickhouse, counts }: Counted,
-  asked: ClickHouse,
-  project_id: number,
+  reads: ProjectReads,
   search: string | undefined,
-  page: { limit: number; offset: number },
+  page: Page,
 ): Promise<Shown> {
-  const textsOf = (mains: string[]) => begunTexts(personBlocks(asked, project_id, mains), personText);
+  const textsOf = (mains: string[]) => begunTexts(personBlocks(reads, mains), personText);
   if (search !== undefined) {
-    const { count, mains } = await searchMainIds(asked, project_id, search, page);
+    const { count, mains } = await searchMainIds(reads, search, page);
     return { count, persons: await textsOf(mains) };
   }
-  // The count is others' as well: it is taken to its end.
+  const { project_id } = reads;
+  // Other requests use the count as well: it is read to its end.
   const [count, persons] = await Promise.all([
-    counts.count(project_id, "all", () => countPersons(clickhouse, project_id)),
-    listMainIds(asked, project_id, page).then(textsOf),
+    counts.count(project_id, "all", () => countPersons(readsOf(clickhouse, project_id))),
+    listMainIds(reads, page).then(textsOf),
   ]);
   return { count, persons };
 }

@@ -1,7 +1,7 @@
 // Merges of persons: decided in Postgres, one transaction for each journal segment, and copied to ClickHouse. A
 // segment is applied once, however often it is sent.
 
-import { copyRows } from "./copy_rows.ts";
+import { limits } from "../core/limits.ts";
 import { inTurns } from "../work/turns.ts";
 import type { ClickHouse } from "../storage/clickhouse/clickhouse.ts";
 import { ByteColumn, writeBlockHead, writeColumnHead } from "../storage/native/native.ts";
@@ -11,8 +11,8 @@ import type {
   PostgresTransaction as Transaction,
 } from "../storage/postgres/postgres.ts";
 import { arrayText } from "../storage/postgres/array_text.ts";
-import { type RefusedType, type SightedType, addTypes, mirrorTypes } from "./group_type_store.ts";
-import { lockMerges } from "./merge_lock_store.ts";
+import { type RefusedType, type SightedType, addTypes, lockMerges, mirrorTypes } from "./group_type_store.ts";
+import { personLimits } from "./limits.ts";
 import { type KnownId, type Merge, type Moved, type SightedId, MergePlan } from "./merge.ts";
 
 export interface Applied {
@@ -23,17 +23,15 @@ export interface Applied {
   refusedTypes: RefusedType[];
 }
 
-/** A segment's merges in slices, so that few are in memory at once. */
-type MergesInOrder = AsyncIterable<readonly Merge[]> | Iterable<readonly Merge[]>;
-
 /**
  * Applies a segment's merges in order, then its group types; `types` may still be filled while merges are read. A
- * segment that was applied before changes and refuses nothing. It is one transaction: all or nothing.
+ * segment that was applied before changes and refuses nothing. It is one transaction: all or nothing. Merges come in
+ * slices, so that few are in memory at once.
  */
 export async function applyMerges(
   sql: Postgres,
   name: string,
-  merges: MergesInOrder,
+  merges: AsyncIterable<readonly Merge[]> | Iterable<readonly Merge[]>,
   types: readonly SightedType[],
 ): Promise<Applied> {
   return await sql.begin(async (transaction) => {
@@ -108,16 +106,9 @@ async function writeMerges(
   for await (const some of inTurns(merges)) for (const one of some) plan.decide(one);
   for await (const ids of inTurns(plan.sighted)) {
     const changes = ids.map((id) => plan.changeOf(id)).filter((change) => change !== undefined);
-    moved += await move(
-      transaction,
-      changes.filter(({ stored }) => stored),
-      version,
-    );
-    await add(
-      transaction,
-      changes.filter(({ stored }) => !stored),
-      version,
-    );
+    const known = Map.groupBy(changes, ({ stored }) => stored);
+    moved += await move(transaction, known.get(true) ?? [], version);
+    await add(transaction, known.get(false) ?? [], version);
   }
   return { refused: plan.refused, moved };
 }
@@ -175,12 +166,12 @@ function rowsOf(transaction: Transaction, rows: readonly Moved[]): PostgresFragm
 
 type MirroredId = Moved & { version: number };
 
-/** Copies the rows of a version to ClickHouse, as they are now. It may be repeated: the version decides. */
-export async function mirrorMerges(sql: Postgres, clickhouse: ClickHouse, version: string): Promise<void> {
+/** Copies the rows of a version, or all, to ClickHouse, as they are now. It may be repeated: the version decides. */
+export async function mirrorMerges(sql: Postgres, clickhouse: ClickHouse, version?: string): Promise<void> {
   const rows = sql<MirroredId[]>`
     SELECT project_id, distinct_id, main_id, merged_at, created_at, version
-    FROM merged_ids WHERE version = ${version}::bigint`;
-  await copyRows(rows, clickhouse, "merged_ids", mergedBlock);
+    FROM merged_ids ${version === undefined ? sql`` : sql`WHERE version = ${version}::bigint`}`;
+  await copyRows(rows, clickhouse, "merged_ids", mergedColumns);
   await mirrorTypes(sql, clickhouse, version);
 }
 
@@ -189,20 +180,55 @@ export async function forgetSegment(sql: Postgres, name: string): Promise<void> 
   await sql`DELETE FROM merge_segments WHERE name = ${name}`;
 }
 
+/** Forgets all segments whose names end so: those of a journal that has none. */
+export async function forgetSegments(sql: Postgres, ending: string): Promise<void> {
+  await sql`DELETE FROM merge_segments WHERE right(name, ${ending.length}::integer) = ${ending}`;
+}
+
 const microsType = "DateTime64(6, 'UTC')";
 
-function mergedBlock(rows: readonly MirroredId[]): Uint8Array {
-  const out = new ByteColumn(rows.length * 96);
-  writeBlockHead(out, 6, rows.length);
-  const column = (name: string, type: string, write: (row: MirroredId) => void) => {
-    writeColumnHead(out, name, type);
-    for (const row of rows) write(row);
+const mergedColumns: NativeColumns<MirroredId> = [
+  ["project_id", "UInt32", (out, row) => out.u32(row.project_id)],
+  ["distinct_id", "String", (out, row) => out.text(row.distinct_id)],
+  ["main_id", "String", (out, row) => out.text(row.main_id)],
+  ["merged_at", microsType, (out, row) => out.i64(row.merged_at)],
+  ["created_at", microsType, (out, row) => out.i64(row.created_at)],
+  ["version", "UInt64", (out, row) => out.i64(row.version)],
+];
+
+/** Name, type, and what writes a row's value. */
+type NativeColumns<Row> = readonly (readonly [string, string, (out: ByteColumn, row: Row) => void])[];
+
+/**
+ * Inserts all rows of a Postgres query into a table of ClickHouse, `personLimits.mirrorRowsMax` or a little more at a
+ * time, in blocks that are each read and encoded in their own turn of the event loop.
+ */
+export async function copyRows<Row>(
+  query: { cursor(rows: number): AsyncIterable<Row[]> },
+  clickhouse: ClickHouse,
+  table: string,
+  columns: NativeColumns<Row>,
+): Promise<void> {
+  let blocks: Uint8Array[] = [];
+  let waiting = 0;
+  const insert = async () => {
+    if (waiting > 0) await clickhouse.insertNative(table, { bytes: blocks });
+    [blocks, waiting] = [[], 0];
   };
-  column("project_id", "UInt32", (row) => out.u32(row.project_id));
-  column("distinct_id", "String", (row) => out.text(row.distinct_id));
-  column("main_id", "String", (row) => out.text(row.main_id));
-  column("merged_at", microsType, (row) => out.i64(row.merged_at));
-  column("created_at", microsType, (row) => out.i64(row.created_at));
-  column("version", "UInt64", (row) => out.i64(row.version));
+  for await (const rows of query.cursor(limits.mergesAtOnceMax)) {
+    if (rows.length > 0) blocks.push(nativeBlock(rows, columns));
+    waiting += rows.length;
+    if (waiting >= personLimits.mirrorRowsMax) await insert();
+  }
+  await insert();
+}
+
+function nativeBlock<Row>(rows: readonly Row[], columns: NativeColumns<Row>): Uint8Array {
+  const out = new ByteColumn(rows.length * 96);
+  writeBlockHead(out, columns.length, rows.length);
+  for (const [name, type, write] of columns) {
+    writeColumnHead(out, name, type);
+    for (const row of rows) write(out, row);
+  }
   return out.filled();
 }

@@ -55,7 +55,6 @@ export const projectModel = model("Project", {
 
 export type Project = Static<typeof projectModel>;
 
-/** What a request may say of a project. */
 export const projectBody = writable(projectModel);
 
 export type ProjectInput = CreateInput<typeof projectBody>;

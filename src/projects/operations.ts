@@ -20,9 +20,9 @@ import {
   updateProject,
 } from "./store.ts";
 
-export interface ProjectParts {
+interface ProjectParts {
   sql: Postgres;
-  /** After how many days all events expire; a project may say fewer. Undefined: events are kept. */
+  /** After how many days all events expire; a project may set fewer. Undefined: events are kept. */
   eventRetentionDays?: number | undefined;
 }
 
@@ -48,8 +48,8 @@ function listOperations(parts: ProjectParts) {
       answer: async ({ access, query, url }) => {
         const { scoped_teams, scoped_organizations } = access.key;
         const reader = { user_id: access.user.id, scoped_teams, scoped_organizations };
-        const { count, projects } = await listProjects(sql, reader, query);
-        return pageReply(url, query, count, projects);
+        const { count, rows } = await listProjects(sql, reader, query);
+        return pageReply(url, query, count, rows);
       },
     }),
     operation({
@@ -71,14 +71,6 @@ function listOperations(parts: ProjectParts) {
 
 function oneOperations(parts: ProjectParts) {
   const { sql } = parts;
-  const change = {
-    path: "",
-    scope: "project:write",
-    body: projectBody,
-    replies: shownOne,
-    answer: async ({ project, body }: { project: AccessProject; body: ProjectUpdate }) =>
-      present(await changeProject(parts, project, body), missing),
-  } as const;
   return [
     projectOperation({
       method: "GET",
@@ -88,13 +80,21 @@ function oneOperations(parts: ProjectParts) {
       replies: shownOne,
       answer: async ({ project: { id } }) => present(await getProject(sql, id), missing),
     }),
-    projectOperation({ method: "PATCH", summary: "Change a project", ...change }),
-    projectOperation({ method: "PUT", summary: "Change a project, as PATCH does", ...change }),
+    projectOperation({
+      method: "PATCH",
+      path: "",
+      scope: "project:write",
+      summary: "Change a project",
+      put: "Change a project, as PATCH does",
+      body: projectBody,
+      replies: shownOne,
+      answer: async ({ project, body }) => present(await changeProject(parts, project, body), missing),
+    }),
     projectOperation({
       method: "DELETE",
       path: "",
       scope: "project:write",
-      summary: "Delete a project and all that is its own",
+      summary: "Delete a project and all its data",
       replies: gone,
       answer: async ({ project }) => {
         if (!(await removeProject(sql, requireAdmin(project)))) throw notFound(missing);
@@ -112,14 +112,14 @@ function oneOperations(parts: ProjectParts) {
   ];
 }
 
-/** Deleting events is deleting a part of the project: who may do the one may do the other. */
+/** Whoever may delete events may delete the project: a shorter retention deletes events. */
 async function changeProject(
   parts: ProjectParts,
   project: AccessProject,
   changes: ProjectUpdate,
 ): Promise<Project | undefined> {
   const { event_retention_days: days } = changes;
-  // A reply that is sent back whole changes nothing.
+  // The value that is already set changes nothing.
   if (days !== undefined && days !== (await getProject(parts.sql, project.id))?.event_retention_days) {
     requireAdmin(project);
     refuseLongerRetention(parts, changes);

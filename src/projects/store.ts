@@ -2,30 +2,26 @@
 
 import { Fault } from "../core/fault.ts";
 import { newProjectKey, newUuid } from "../core/id.ts";
-import { projectLimits } from "./limits.ts";
-import { isoOf } from "../http/fields/field_time.ts";
-import { shownInTurns } from "../http/pages/sliced.ts";
-import { countedPage } from "../storage/postgres/counted_page.ts";
+import { shownRow, type Stored } from "../http/fields/field_time.ts";
+import type { Page } from "../http/pages/page.ts";
+import { type Counted, countedPage } from "../storage/postgres/rows.ts";
 import type { Postgres } from "../storage/postgres/postgres.ts";
 import type { Project, ProjectUpdate, ProjectInput } from "./model.ts";
 
-interface ProjectRow {
-  id: number;
-  uuid: string;
-  organization_id: string;
-  name: string;
-  api_token: string;
-  timezone: string;
-  session_recording_opt_in: boolean;
-  cookieless_server_hash_mode: number;
-  allowed_group_types: string[] | null;
-  event_retention_days: number | null;
-  created_at: Date;
-  updated_at: Date;
+/** Projects of one organization: every reply about it lists them all. */
+const projectsPerOrganizationMax = 1000;
+
+type ProjectRow = Stored<Project, "created_at" | "updated_at">;
+
+/** The columns of a reply, for project `p`. */
+function columns(sql: Postgres) {
+  return sql`
+    p.id, p.uuid, p.organization_id AS organization, p.name, p.api_token, p.timezone, p.session_recording_opt_in,
+    p.cookieless_server_hash_mode, p.allowed_group_types, p.event_retention_days, p.created_at, p.updated_at`;
 }
 
 /** The user, and what their key is restricted to; empty for no restriction. */
-export interface ProjectReader {
+interface ProjectReader {
   user_id: number;
   scoped_teams: number[];
   scoped_organizations: string[];
@@ -35,8 +31,8 @@ export interface ProjectReader {
 export async function listProjects(
   sql: Postgres,
   reader: ProjectReader,
-  page: { limit: number; offset: number },
-): Promise<{ count: number; projects: Project[] }> {
+  page: Page,
+): Promise<Counted<Project>> {
   const { user_id, scoped_teams, scoped_organizations } = reader;
   // A condition that does not restrict would make Postgres plan the query anew at each request.
   const ofTeams = scoped_teams.length > 0 ? sql`AND p.id = ANY(${scoped_teams}::integer[])` : sql``;
@@ -48,24 +44,23 @@ export async function listProjects(
     FROM projects p
     JOIN organization_memberships m ON m.organization_id = p.organization_id AND m.user_id = ${user_id}
     WHERE true ${ofTeams} ${ofOrganizations}`;
-  const [columns, order] = [sql`p.*`, sql`p.id`];
-  const { count, rows } = await countedPage<ProjectRow>(sql, { columns, seen, order, page });
-  return { count, projects: await shownInTurns(rows, projectOf) };
+  const listing = { columns: columns(sql), seen, order: sql`p.id`, page };
+  return await countedPage(sql, { ...listing, show: shownRow<ProjectRow> });
 }
 
 /** Every project, oldest first; for commands of the operator. */
 export async function listAllProjects(sql: Postgres): Promise<Project[]> {
-  const rows = await sql<ProjectRow[]>`SELECT * FROM projects ORDER BY id`;
-  return rows.map(projectOf);
+  const rows = await sql<ProjectRow[]>`SELECT ${columns(sql)} FROM projects p ORDER BY p.id`;
+  return rows.map(shownRow);
 }
 
 export async function getProject(sql: Postgres, id: number): Promise<Project | undefined> {
-  const [row] = await sql<ProjectRow[]>`SELECT * FROM projects WHERE id = ${id}`;
-  return row && projectOf(row);
+  const [row] = await sql<ProjectRow[]>`SELECT ${columns(sql)} FROM projects p WHERE p.id = ${id}`;
+  return row && shownRow(row);
 }
 
 /** A project to create; every field but the name is optional. */
-export type NewProject = Partial<ProjectInput> & {
+type NewProject = Partial<ProjectInput> & {
   organization_id: string;
   name: string;
   /** The user whose current project it becomes. */
@@ -77,7 +72,7 @@ export type NewProject = Partial<ProjectInput> & {
 /**
  * Creates a project.
  * @throws Fault conflict when another project has the key; does_not_exist when the organization is gone; invalid_input
- * when it has projectLimits.projectsPerOrganizationMax projects.
+ * when it has projectsPerOrganizationMax projects.
  */
 export async function createProject(sql: Postgres, founding: NewProject): Promise<Project> {
   const { organization_id, name, maker_id = null, api_token = newProjectKey() } = founding;
@@ -93,20 +88,20 @@ export async function createProject(sql: Postgres, founding: NewProject): Promis
       FROM organizations
       WHERE id = ${organization_id}
         AND (SELECT count(*) FROM projects p WHERE p.organization_id = ${organization_id})
-          < ${projectLimits.projectsPerOrganizationMax}
+          < ${projectsPerOrganizationMax}
       ON CONFLICT (api_token) DO NOTHING
       RETURNING *
     ), maker AS (
       UPDATE users SET current_organization_id = project.organization_id, current_project_id = project.id
       FROM project WHERE users.id = ${maker_id}::integer
     )
-    SELECT * FROM project`;
-  if (row) return projectOf(row);
+    SELECT ${columns(sql)} FROM project p`;
+  if (row) return shownRow(row);
   const [taken] = await sql`SELECT 1 FROM projects WHERE api_token = ${api_token}`;
   if (taken) throw new Fault("conflict", "Another project has this API key.", { attr: "api_token" });
   const [full] = await sql`SELECT 1 FROM organizations WHERE id = ${organization_id}`;
   if (full) {
-    const detail = `An organization can have at most ${projectLimits.projectsPerOrganizationMax} projects.`;
+    const detail = `An organization can have at most ${projectsPerOrganizationMax} projects.`;
     throw new Fault("invalid_input", detail);
   }
   throw new Fault("does_not_exist", "The organization does not exist.", { attr: "organization" });
@@ -117,8 +112,9 @@ export async function createProject(sql: Postgres, founding: NewProject): Promis
  */
 export async function resetProjectKey(sql: Postgres, id: number): Promise<Project | undefined> {
   const [row] = await sql<ProjectRow[]>`
-    UPDATE projects SET api_token = ${newProjectKey()}, updated_at = now() WHERE id = ${id} RETURNING *`;
-  return row && projectOf(row);
+    UPDATE projects p SET api_token = ${newProjectKey()}, updated_at = now() WHERE id = ${id}
+    RETURNING ${columns(sql)}`;
+  return row && shownRow(row);
 }
 
 /** Changes the given fields; undefined when there is no such project. Without changes nothing is written. */
@@ -128,23 +124,9 @@ export async function updateProject(
   changes: ProjectUpdate,
 ): Promise<Project | undefined> {
   if (Object.keys(changes).length === 0) return await getProject(sql, id);
-  const { name = null, timezone = null, session_recording_opt_in = null, allowed_group_types } = changes;
-  const { event_retention_days, cookieless_server_hash_mode = null } = changes;
   const [row] = await sql<ProjectRow[]>`
-    UPDATE projects SET
-      name = coalesce(${name}::text, name),
-      timezone = coalesce(${timezone}::text, timezone),
-      session_recording_opt_in = coalesce(${session_recording_opt_in}::boolean, session_recording_opt_in),
-      cookieless_server_hash_mode =
-        coalesce(${cookieless_server_hash_mode}::smallint, cookieless_server_hash_mode),
-      allowed_group_types = CASE WHEN ${allowed_group_types !== undefined} THEN
-        ${allowed_group_types ?? null}::text[] ELSE allowed_group_types END,
-      event_retention_days = CASE WHEN ${event_retention_days !== undefined} THEN
-        ${event_retention_days ?? null}::integer ELSE event_retention_days END,
-      updated_at = now()
-    WHERE id = ${id}
-    RETURNING *`;
-  return row && projectOf(row);
+    UPDATE projects p SET ${sql(changes)}, updated_at = now() WHERE id = ${id} RETURNING ${columns(sql)}`;
+  return row && shownRow(row);
 }
 
 /**
@@ -164,21 +146,4 @@ export async function removeProject(sql: Postgres, id: number): Promise<boolean>
     )
     DELETE FROM projects WHERE id = ${id} RETURNING id`;
   return rows.length > 0;
-}
-
-function projectOf(row: ProjectRow): Project {
-  return {
-    id: row.id,
-    uuid: row.uuid,
-    organization: row.organization_id,
-    name: row.name,
-    api_token: row.api_token,
-    timezone: row.timezone,
-    session_recording_opt_in: row.session_recording_opt_in,
-    cookieless_server_hash_mode: row.cookieless_server_hash_mode,
-    allowed_group_types: row.allowed_group_types,
-    event_retention_days: row.event_retention_days,
-    created_at: isoOf(row.created_at),
-    updated_at: isoOf(row.updated_at),
-  };
 }

@@ -2,18 +2,9 @@
 
 import { Fault } from "../core/fault.ts";
 import { checkFields } from "../http/fields/field_check.ts";
-import { checkPropertyFilters } from "../storage/events/property_filter.ts";
-import {
-  type CheckedEvents,
-  type CheckedFunnels,
-  type CheckedQuery,
-  type CheckedRetention,
-  type CheckedTrends,
-  type Entity,
-  isTotal,
-  type Series,
-} from "./checked.ts";
+import { checkPropertyFilters, type PropertyFilter } from "../storage/events/property_filter.ts";
 import { columnsOf, isNewestFirst } from "./events/columns.ts";
+import { queryLimits } from "./limits.ts";
 import {
   type EventsNode,
   type EventsQuery,
@@ -28,7 +19,42 @@ import {
   trendsModel,
 } from "./model.ts";
 
-const kinds = ["TrendsQuery", "FunnelsQuery", "RetentionQuery", "EventsQuery"];
+/** The events of a name, or of any name, with certain properties. */
+export interface Entity {
+  /** undefined: any. */
+  event: string | undefined;
+  name: string;
+  custom_name: string | null;
+  filters: PropertyFilter[];
+}
+
+export interface Series extends Entity {
+  node: EventsNode;
+  math: Math;
+}
+
+/** Of each: `attr`, the name of the query in a fault, and `filters`, which apply to every event of the query. */
+export type CheckedTrends = ReturnType<typeof checkTrends>;
+export type CheckedFunnels = ReturnType<typeof checkFunnels>;
+export type CheckedRetention = ReturnType<typeof checkRetention>;
+export type CheckedEvents = ReturnType<typeof checkEvents>;
+export type CheckedQuery = CheckedTrends | CheckedFunnels | CheckedRetention | CheckedEvents;
+
+const totals = new Set(["BoldNumber", "ActionsPie", "ActionsBarValue", "ActionsTable", "WorldMap"]);
+
+/** Whether a display shows one number for each line, and not one for each interval. */
+export function isTotal(display: string | null | undefined): boolean {
+  return totals.has(display ?? "");
+}
+
+type Fields = Record<string, unknown>;
+
+const checks = new Map<unknown, (value: Fields, attr: string) => CheckedQuery>([
+  ["TrendsQuery", (value, attr) => checkTrends(fieldsOf(trendsModel, value, attr), attr)],
+  ["FunnelsQuery", (value, attr) => checkFunnels(fieldsOf(funnelsModel, value, attr), attr)],
+  ["RetentionQuery", (value, attr) => checkRetention(fieldsOf(retentionModel, value, attr), attr)],
+  ["EventsQuery", (value, attr) => checkEvents(fieldsOf(eventsModel, value, attr), attr)],
+]);
 const wrappers = new Set<unknown>(["InsightVizNode", "DataTableNode"]);
 
 /**
@@ -44,30 +70,20 @@ export function checkQuery(value: unknown, attr = "query"): CheckedQuery {
   if (wrappers.has(kind) && !attr.endsWith("__source__source")) {
     return checkQuery(value["source"], `${attr}__source`);
   }
-  switch (kind) {
-    case "TrendsQuery":
-      return checkTrends(fieldsOf(trendsModel, value, attr), attr);
-    case "FunnelsQuery":
-      return checkFunnels(fieldsOf(funnelsModel, value, attr), attr);
-    case "RetentionQuery":
-      return checkRetention(fieldsOf(retentionModel, value, attr), attr);
-    case "EventsQuery":
-      return checkEvents(fieldsOf(eventsModel, value, attr), attr);
-    default: {
-      if (kind === undefined) {
-        throw new Fault("required", "This field is required.", { attr: `${attr}__kind` });
-      }
-      const text = (typeof kind === "string" ? kind : JSON.stringify(kind)).slice(0, 100);
-      const detail = `"${text}" is not a valid choice. These are: ${kinds.join(", ")}.`;
-      throw new Fault("invalid_choice", detail, { attr: `${attr}__kind` });
-    }
+  const check = checks.get(kind);
+  if (check) return check(value, attr);
+  if (kind === undefined) {
+    throw new Fault("required", "This field is required.", { attr: `${attr}__kind` });
   }
+  const text = (typeof kind === "string" ? kind : JSON.stringify(kind)).slice(0, 100);
+  const detail = `"${text}" is not a valid choice. These are: ${[...checks.keys()].join(", ")}.`;
+  throw new Fault("invalid_choice", detail, { attr: `${attr}__kind` });
 }
 
 /** checkFields, with the field of a fault named below `attr`. */
 function fieldsOf<Schema extends Parameters<typeof checkFields>[0]>(
   schema: Schema,
-  value: Record<string, unknown>,
+  value: Fields,
   attr: string,
 ) {
   try {
@@ -79,28 +95,19 @@ function fieldsOf<Schema extends Parameters<typeof checkFields>[0]>(
   }
 }
 
-function checkTrends(query: TrendsQuery, attr: string): CheckedTrends {
+function checkTrends(query: TrendsQuery, attr: string) {
   refuseSampling(query, attr);
   const { trendsFilter: filter, compareFilter } = query;
   const at = `${attr}__trendsFilter`;
-  refuse(filter?.formula, `${at}__formula`, "A formula");
-  refuse(filter?.formulas, `${at}__formulas`, "A formula");
-  refuse(filter?.formulaNodes, `${at}__formulaNodes`, "A formula");
-  if ((filter?.smoothingIntervals ?? 1) > 1) {
-    refuse(true, `${at}__smoothingIntervals`, "Smoothing");
-  }
-  refuse(compareFilter?.compare_to, `${attr}__compareFilter__compare_to`, "Comparing with another period");
+  refuse(filter, at, { formula: "A formula", formulas: "A formula", formulaNodes: "A formula" });
+  if ((filter?.smoothingIntervals ?? 1) > 1) refuse(filter, at, { smoothingIntervals: "Smoothing" });
+  refuse(compareFilter, `${attr}__compareFilter`, { compare_to: "Comparing with another period" });
   const series = query.series.map((node, i) => seriesOf(node, `${attr}__series__${i}`));
   for (const [i, { node }] of series.entries()) refuseMath(query, node, `${attr}__series__${i}__math`, attr);
-  return {
-    kind: "TrendsQuery",
-    attr,
-    query,
-    interval: (query.interval ?? "day") as Interval,
-    series,
-    filters: checkPropertyFilters(query.properties, `${attr}__properties`),
-    breakdown: breakdownOf(query, attr),
-  };
+  const interval = (query.interval ?? "day") as Interval;
+  const filters = filtersOf(query, attr);
+  const breakdown = breakdownOf(query, attr);
+  return { kind: "TrendsQuery" as const, attr, query, interval, series, filters, breakdown };
 }
 
 const mathsOfProperty = new Set(["sum", "avg", "min", "max", "median", "p75", "p90", "p95", "p99"]);
@@ -127,117 +134,110 @@ function refuseMath(query: TrendsQuery, node: EventsNode, at: string, attr: stri
   }
 }
 
-function breakdownOf(
-  { breakdownFilter: filter }: TrendsQuery,
-  attr: string,
-): CheckedTrends["breakdown"] | undefined {
+function breakdownOf({ breakdownFilter: filter }: TrendsQuery, attr: string) {
   if (!filter) return undefined;
   const at = `${attr}__breakdownFilter`;
-  refuse(filter.breakdown_histogram_bin_count, `${at}__breakdown_histogram_bin_count`, "A histogram");
+  refuse(filter, at, { breakdown_histogram_bin_count: "A histogram" });
   const named = isGiven(filter.breakdowns) ? filter.breakdowns : filter.breakdown;
   const list: unknown[] = Array.isArray(named) ? named : isGiven(named) ? [named] : [];
   if (list.length === 0) return undefined;
   const field = isGiven(filter.breakdowns) ? `${at}__breakdowns` : `${at}__breakdown`;
-  if (list.length > 1) refuse(true, field, "A breakdown by several properties");
+  if (list.length > 1) throw unsupported("A breakdown by several properties", field);
   const [one] = list;
   const property = isDictionary(one) ? one["property"] : one;
   if (isDictionary(one) && (one["type"] ?? "event") !== "event") {
-    refuse(true, `${field}__0__type`, "A breakdown by anything but an event's property");
+    throw unsupported("A breakdown by anything but an event's property", `${field}__0__type`);
   }
   if (typeof property !== "string" || property.includes("\0")) {
     throw new Fault("invalid_input", "Not a valid property name.", { attr: field });
   }
   return {
     property,
-    limit: filter.breakdown_limit ?? undefined,
+    limit: filter.breakdown_limit ?? queryLimits.breakdownValuesDefault,
     other: filter.breakdown_hide_other_aggregation !== true,
   };
 }
 
-function checkFunnels(query: FunnelsQuery, attr: string): CheckedFunnels {
+function checkFunnels(query: FunnelsQuery, attr: string) {
   refuseSampling(query, attr);
   refuseBreakdown(query, attr);
-  const at = `${attr}__funnelsFilter`;
-  refuse(query.funnelsFilter?.exclusions, `${at}__exclusions`, "An exclusion");
-  refuse(query.funnelsFilter?.funnelAggregateByHogQL, `${at}__funnelAggregateByHogQL`, "Aggregating by SQL");
+  refuse(query.funnelsFilter, `${attr}__funnelsFilter`, {
+    exclusions: "An exclusion",
+    funnelAggregateByHogQL: "Aggregating by SQL",
+  });
   const series = query.series.map((node, i) => seriesOf(node, `${attr}__series__${i}`));
-  for (const [i, { node }] of series.entries()) {
-    if ((node.math ?? "total") !== "total")
-      refuse(true, `${attr}__series__${i}__math`, "Math on a funnel's step");
+  for (const [i, { math }] of series.entries()) {
+    if (math !== "total") throw unsupported("Math on a funnel's step", `${attr}__series__${i}__math`);
   }
-  const filters = checkPropertyFilters(query.properties, `${attr}__properties`);
-  return { kind: "FunnelsQuery", attr, query, series, filters };
+  return { kind: "FunnelsQuery" as const, attr, query, series, filters: filtersOf(query, attr) };
 }
 
-function checkRetention(query: RetentionQuery, attr: string): CheckedRetention {
+function checkRetention(query: RetentionQuery, attr: string) {
   refuseSampling(query, attr);
   refuseBreakdown(query, attr);
   const { retentionFilter: filter } = query;
   const at = `${attr}__retentionFilter`;
-  refuse(filter.cumulative, `${at}__cumulative`, "Cumulative retention");
-  return {
-    kind: "RetentionQuery",
-    attr,
-    query,
-    target: entityOf(filter.targetEntity, `${at}__targetEntity`),
-    returning: entityOf(filter.returningEntity, `${at}__returningEntity`),
-    filters: checkPropertyFilters(query.properties, `${attr}__properties`),
-  };
+  refuse(filter, at, { cumulative: "Cumulative retention" });
+  const target = entityOf(filter.targetEntity, `${at}__targetEntity`);
+  const returning = entityOf(filter.returningEntity, `${at}__returningEntity`);
+  const filters = filtersOf(query, attr);
+  return { kind: "RetentionQuery" as const, attr, query, target, returning, filters };
 }
 
-function checkEvents(query: EventsQuery, attr: string): CheckedEvents {
-  refuse(query.where, `${attr}__where`, "SQL");
-  refuse(query.personId, `${attr}__personId`, "Filtering by person");
-  refuse(query.actionId, `${attr}__actionId`, "An action");
-  const filters = [
-    ...checkPropertyFilters(query.properties, `${attr}__properties`),
-    ...checkPropertyFilters(query.fixedProperties, `${attr}__fixedProperties`),
-  ];
+function checkEvents(query: EventsQuery, attr: string) {
+  refuse(query, attr, { where: "SQL", personId: "Filtering by person", actionId: "An action" });
+  const filters = filtersOf(query, attr);
   const newestFirst = isNewestFirst(query.orderBy, attr);
   const columns = columnsOf(query.select, attr);
-  return { kind: "EventsQuery", attr, query, filters, columns, newestFirst };
+  return { kind: "EventsQuery" as const, attr, query, filters, columns, newestFirst };
 }
 
 function seriesOf(node: EventsNode, attr: string): Series {
   const event = node.event ?? undefined;
-  return {
-    node,
-    math: (node.math ?? "total") as Math,
-    event,
-    name: event ?? "All events",
-    custom_name: node.custom_name ?? null,
-    filters: [
-      ...checkPropertyFilters(node.properties, `${attr}__properties`),
-      ...checkPropertyFilters(node.fixedProperties, `${attr}__fixedProperties`),
-    ],
-  };
+  const custom_name = node.custom_name ?? null;
+  const filters = filtersOf(node, attr);
+  const math = (node.math ?? "total") as Math;
+  return { node, math, event, name: event ?? "All events", custom_name, filters };
 }
 
 /** An entity of retention; page views when the query names none. */
 function entityOf(entity: RetentionQuery["retentionFilter"]["targetEntity"], attr: string): Entity {
   const event = entity ? (entity.id ?? undefined) : "$pageview";
-  const filters = checkPropertyFilters(entity?.properties, `${attr}__properties`);
-  return { event, name: event ?? "All events", custom_name: null, filters };
+  return { event, name: event ?? "All events", custom_name: null, filters: filtersOf(entity ?? {}, attr) };
+}
+
+function filtersOf(
+  { properties, fixedProperties }: { properties?: unknown; fixedProperties?: unknown },
+  attr: string,
+): PropertyFilter[] {
+  return [
+    ...checkPropertyFilters(properties, `${attr}__properties`),
+    ...checkPropertyFilters(fixedProperties, `${attr}__fixedProperties`),
+  ];
 }
 
 function refuseSampling(query: TrendsQuery | FunnelsQuery | RetentionQuery, attr: string): void {
-  if (query.samplingFactor !== 1) refuse(query.samplingFactor, `${attr}__samplingFactor`, "Sampling");
-  const groups = `${attr}__aggregation_group_type_index`;
-  refuse(query.aggregation_group_type_index ?? undefined, groups, "Counting groups");
+  if (query.samplingFactor !== 1) refuse(query, attr, { samplingFactor: "Sampling" });
+  refuse(query, attr, { aggregation_group_type_index: "Counting groups" });
 }
 
-function refuseBreakdown(query: FunnelsQuery | RetentionQuery, attr: string): void {
-  const { breakdown, breakdowns } = query.breakdownFilter ?? {};
-  refuse(
-    isGiven(breakdown) ? breakdown : breakdowns,
-    `${attr}__breakdownFilter`,
-    "A breakdown of this query",
-  );
+function refuseBreakdown({ breakdownFilter: filter }: FunnelsQuery | RetentionQuery, attr: string): void {
+  if (isGiven(filter?.breakdown) || isGiven(filter?.breakdowns))
+    throw unsupported("A breakdown of this query", `${attr}__breakdownFilter`);
 }
 
-/** @throws Fault when a field that is not supported has a value. */
-function refuse(value: unknown, attr: string, what: string): void {
-  if (isGiven(value)) throw new Fault("invalid_input", `${what} is not supported.`, { attr });
+/**
+ * @param names fields that are not supported, and what to call them.
+ * @throws Fault when one of them has a value.
+ */
+function refuse(filter: object | null | undefined, attr: string, names: Record<string, string>): void {
+  for (const [name, what] of Object.entries(names)) {
+    if (isGiven((filter as Fields | null | undefined)?.[name])) throw unsupported(what, `${attr}__${name}`);
+  }
+}
+
+function unsupported(what: string, attr: string): Fault {
+  return new Fault("invalid_input", `${what} is not supported.`, { attr });
 }
 
 function isGiven(value: unknown): boolean {
@@ -245,6 +245,6 @@ function isGiven(value: unknown): boolean {
   return !(Array.isArray(value) && value.length === 0);
 }
 
-function isDictionary(value: unknown): value is Record<string, unknown> {
+function isDictionary(value: unknown): value is Fields {
   return typeof value === "object" && value !== null && !Array.isArray(value);
 }

@@ -52,17 +52,18 @@ export function dateSpanOf(
   if (Temporal.ZonedDateTime.compare(from, to) >= 0) {
     throw new Fault("invalid_input", "date_from must be before date_to.", { attr: `${attr}__date_from` });
   }
-  const zone = today.timezone;
-  const [low, high] = [earliest, latest].map((day) => Temporal.PlainDate.from(day).toZonedDateTime(zone));
-  if (
-    low &&
-    high &&
-    (from.epochMilliseconds < low.epochMilliseconds || to.epochMilliseconds > high.epochMilliseconds)
-  ) {
+  const { timezone } = today;
+  const isBefore = Temporal.ZonedDateTime.compare(from, dayStartIn(timezone, earliest)) < 0;
+  if (isBefore || Temporal.ZonedDateTime.compare(to, dayStartIn(timezone, latest)) > 0) {
     const detail = `Only dates from ${earliest} to ${latest} can be queried.`;
     throw new Fault("invalid_input", detail, { attr: `${attr}__date_from` });
   }
   return { from, to };
+}
+
+/** The start of a day; by default of the first one that can be queried. */
+export function dayStartIn(timezone: string, day = earliest): Moment {
+  return Temporal.PlainDate.from(day).toZonedDateTime(timezone);
 }
 
 export function nowOf({ now, timezone }: Today): Moment {
@@ -71,8 +72,9 @@ export function nowOf({ now, timezone }: Today): Moment {
 
 function allFrom(first: number | undefined, now: Moment): Moment {
   if (first === undefined) return now.startOfDay();
-  const at = Temporal.Instant.fromEpochMilliseconds(first).toZonedDateTimeISO(now.timeZoneId);
-  const low = Temporal.PlainDate.from(earliestOfAll).toZonedDateTime(now.timeZoneId);
+  const timezone = now.timeZoneId;
+  const at = nowOf({ now: first, timezone });
+  const low = dayStartIn(timezone, earliestOfAll);
   const from = Temporal.ZonedDateTime.compare(at, low) < 0 ? low : at;
   // When all events are in the future, the span is today.
   return Temporal.ZonedDateTime.compare(from, now) > 0 ? now.startOfDay() : from.startOfDay();
@@ -123,20 +125,18 @@ function relativeMoment(
   return position === "Start" ? start : start.add(durationOf(unit, 1));
 }
 
+const intervalOf: Record<string, Interval> = { h: "hour", d: "day", w: "week", m: "month" };
+const monthsOf: Record<string, number> = { q: 3, y: 12 };
+
 function durationOf(unit: string, count: number): Temporal.DurationLike {
-  if (unit === "h") return { hours: count };
-  if (unit === "d") return { days: count };
-  if (unit === "w") return { weeks: count };
-  return { months: count * (unit === "y" ? 12 : unit === "q" ? 3 : 1) };
+  const interval = intervalOf[unit];
+  return interval ? { [`${interval}s`]: count } : { months: count * monthsOf[unit]! };
 }
 
 function startOfUnit(unit: string, at: Moment): Moment {
-  if (unit === "h") return startOf("hour", at);
-  if (unit === "d") return startOf("day", at);
-  if (unit === "w") return startOf("week", at);
-  const month = startOf("month", at);
-  if (unit === "q") return month.subtract({ months: (month.month - 1) % 3 });
-  return unit === "y" ? month.subtract({ months: month.month - 1 }) : month;
+  const start = startOf(intervalOf[unit] ?? "month", at);
+  const months = monthsOf[unit];
+  return months ? start.subtract({ months: (start.month - 1) % months }) : start;
 }
 
 /** The start of the bucket of a moment. Weeks begin on Sundays. */
@@ -167,10 +167,8 @@ export function bucketsOf(interval: Interval, { from, to }: DateSpan): Moment[] 
 
 /** The start of the bucket that is `count` intervals after `start`, or before it when negative. */
 export function addIntervals(interval: Interval, start: Moment, count: number): Moment {
-  if (interval === "hour") return start.add({ hours: count });
-  if (interval === "day") return start.add({ days: count }).startOfDay();
-  if (interval === "week") return start.add({ weeks: count }).startOfDay();
-  return start.add({ months: count }).startOfDay();
+  const moved = start.add({ [`${interval}s`]: count });
+  return interval === "hour" ? moved : moved.startOfDay();
 }
 
 /** `YYYY-MM-DD hh:mm:ss.uuuuuu` in UTC, as ClickHouse reads it. */

@@ -6,15 +6,13 @@ import { limits } from "../core/limits.ts";
 import { type ClickHouse, readsUntil } from "../storage/clickhouse/clickhouse.ts";
 import type { Postgres } from "../storage/postgres/postgres.ts";
 import { Semaphore } from "../work/semaphore.ts";
-import type { QueryAnswer, QueryContext } from "./answer.ts";
-import { checkQuery } from "./check.ts";
-import { type CheckedQuery } from "./checked.ts";
+import { type CheckedQuery, checkQuery } from "./check.ts";
 import { zonedIso } from "./date_range.ts";
 import { answerEvents } from "./events/events.ts";
 import { answerFunnels } from "./funnel/funnel.ts";
 import { queryLimits } from "./limits.ts";
 import { answerRetention } from "./retention/retention.ts";
-import { firstEventMs, openQueryRunner, timezoneOf } from "./store.ts";
+import { openQueryRunner, type QueryAnswer, type QueryContext, timezoneOf } from "./store.ts";
 import { titleOf } from "./title.ts";
 import { answerTrends } from "./trends/trends.ts";
 
@@ -53,18 +51,12 @@ export function openQueryEngine({ sql, clickhouse, clock }: EngineOptions): Quer
     queryLimits.queriesWaitingMax,
     limits.workingShare,
   );
-  const runChecked = async (
-    project_id: number,
-    checked: CheckedQuery,
-    abort: AbortSignal | undefined,
-  ): Promise<QueryResult> => {
+  const runChecked = async (project_id: number, checked: CheckedQuery, abort?: AbortSignal) => {
     const timezone = await timezoneOf(sql, project_id);
     if (timezone === undefined) throw new Fault("not_found", "Project not found.");
     const now = clock.now();
     const run = openQueryRunner(abort ? readsUntil(clickhouse, abort) : clickhouse, clock);
-    const first = () => firstEventMs(run, project_id);
-    const context = { run, project_id, timezone, now, firstEventMs: first };
-    const { span, interval, ...answered } = await answer(checked, context);
+    const { span, interval, ...answered } = await answer(checked, { run, project_id, timezone, now });
     return {
       ...answered,
       interval: interval ?? null,

@@ -1,12 +1,12 @@
-// What a query may say: the schemas its body is checked against. Never shows what a result looks like inside,
-// which depends on its kind.
+// The schemas of queries, against which bodies are checked. The shape of a result depends on its kind and is not
+// described.
 
 import Type, { type Static, type TSchema } from "typebox";
 import { queryLimits } from "./limits.ts";
 import { choice, flag, integer, model, moment, nullable, text, timezone } from "../http/fields/field.ts";
 
 const maybe = <Schema extends TSchema>(schema: Schema) => Type.Optional(nullable(schema));
-/** Anything; looked at by whoever knows what it means. */
+/** Anything; checked where it is used. */
 const free = () => Type.Optional(Type.Unknown());
 
 export const maths = [
@@ -89,8 +89,6 @@ export const trendsModel = model("TrendsQuery", {
   ),
 });
 
-const windowUnits = ["second", "minute", "hour", "day", "week", "month"] as const;
-
 export const funnelsModel = model("FunnelsQuery", {
   kind: choice(["FunnelsQuery"]),
   series: Type.Array(node, { minItems: 2, maxItems: queryLimits.querySeriesMax }),
@@ -101,7 +99,7 @@ export const funnelsModel = model("FunnelsQuery", {
       funnelOrderType: maybe(choice(["ordered"])),
       funnelVizType: maybe(choice(["steps"])),
       funnelWindowInterval: maybe(integer({ minimum: 1, maximum: 100_000 })),
-      funnelWindowIntervalUnit: maybe(choice(windowUnits)),
+      funnelWindowIntervalUnit: maybe(choice(["second", "minute", "hour", "day", "week", "month"])),
       exclusions: free(),
       funnelAggregateByHogQL: free(),
     }),
@@ -115,14 +113,12 @@ const entity = model("RetentionEntity", {
   properties: free(),
 });
 
-const periods = ["Hour", "Day", "Week", "Month"] as const;
-
 export const retentionModel = model("RetentionQuery", {
   kind: choice(["RetentionQuery"]),
   ...every,
   breakdownFilter,
   retentionFilter: model("RetentionFilter", {
-    period: maybe(choice(periods)),
+    period: maybe(choice(["Hour", "Day", "Week", "Month"])),
     totalIntervals: maybe(integer({ minimum: 1, maximum: queryLimits.retentionIntervalsMax })),
     retentionType: maybe(choice(["retention_recurring", "retention_first_time"])),
     targetEntity: maybe(entity),
@@ -159,7 +155,7 @@ export type DateRange = Static<typeof dateRange>;
 
 const bare = [trendsModel, funnelsModel, retentionModel, eventsModel];
 
-/** Of any kind; which one it is checked against depends on its own. */
+/** A query of any kind; `kind` decides the schema it is checked against. */
 const queryModel = Type.Union(
   [
     ...bare,
@@ -181,7 +177,7 @@ const exampleQuery = {
   dateRange: { date_from: "-7d" },
 };
 
-/** What a request to run a query says. */
+/** The body of a request to run a query. */
 export const queryBody = model("QueryRequest", {
   query: Type.Unknown({
     "x-shown": queryModel,
@@ -189,7 +185,7 @@ export const queryBody = model("QueryRequest", {
   }),
 });
 
-/** What it answers; an EventsQuery answers its columns too. */
+/** The reply to a query; for an EventsQuery it has its columns too. */
 export const queryReply = model("QueryResponse", {
   results: Type.Array(Type.Unknown(), { description: "As PostHog shapes them for this kind of query." }),
   timezone: timezone(),

@@ -1,4 +1,4 @@
-// Queries over HTTP. None is kept: saved queries are insights.
+// Queries over HTTP, run at once. Saved queries are insights.
 
 import type { Gate } from "../access/gate.ts";
 import { reply } from "../http/fields/schema.ts";

@@ -5,6 +5,7 @@ import type { Clock } from "../core/clock.ts";
 import { Fault } from "../core/fault.ts";
 import { limits } from "../core/limits.ts";
 import { type ClickHouse, ClickHouseError, isTooHeavy } from "../storage/clickhouse/clickhouse.ts";
+import { queryOptions } from "../storage/clickhouse/query_options.ts";
 import type { Postgres } from "../storage/postgres/postgres.ts";
 import {
   compilePropertyFilters,
@@ -12,9 +13,9 @@ import {
   propertyText,
   readsPersons,
 } from "../storage/events/property_filter.ts";
-import type { Entity } from "./checked.ts";
-import { clickhouseTime, type DateSpan } from "./date_range.ts";
-import type { Interval } from "./model.ts";
+import type { CheckedQuery, Entity } from "./check.ts";
+import { clickhouseTime, type DateSpan, dateSpanOf } from "./date_range.ts";
+import type { DateRange, Interval } from "./model.ts";
 
 /**
  * Runs a statement and returns its rows. All statements of one query share limits.querySecondsMax.
@@ -22,6 +23,7 @@ import type { Interval } from "./model.ts";
  */
 export type QueryRunner = <Row>(text: string, params: Record<string, unknown>) => Promise<Row[]>;
 
+/** A runner for the statements of one query, whose time starts now. */
 export function openQueryRunner(clickhouse: ClickHouse, clock: Clock): QueryRunner {
   const end = clock.elapsed() + limits.querySecondsMax * 1000;
   return async <Row>(text: string, params: Record<string, unknown>) => {
@@ -32,11 +34,9 @@ export function openQueryRunner(clickhouse: ClickHouse, clock: Clock): QueryRunn
         // ClickHouse's own limit ends first, with a reason; the client's is for a server that does not answer.
         timeoutMs: leftMs + limits.engineSaysMsMax,
         settings: {
+          ...queryOptions.settings,
           max_execution_time: Math.ceil(leftMs / 1000),
-          // One thread: a query on all cores would delay captures.
-          max_threads: 1,
           do_not_merge_across_partitions_select_final: 1,
-          date_time_output_format: "simple",
         },
       });
     } catch (thrown) {
@@ -67,7 +67,7 @@ export async function timezoneOf(sql: Postgres, project_id: number): Promise<str
 }
 
 /** The time of the project's first event, in ms since 1970; undefined when it has none. */
-export async function firstEventMs(run: QueryRunner, project_id: number): Promise<number | undefined> {
+async function firstEventMs(run: QueryRunner, project_id: number): Promise<number | undefined> {
   const [row] = await run<{ first: string; count: string }>(
     `SELECT toUnixTimestamp64Milli(min(timestamp)) AS first, count() AS count
      FROM event_rows WHERE project_id = {project_id:UInt32}`,
@@ -76,28 +76,49 @@ export async function firstEventMs(run: QueryRunner, project_id: number): Promis
   return row && Number(row.count) > 0 ? Number(row.first) : undefined;
 }
 
-/** The project of a query, and the time at which it is answered. */
-export interface QueryScope {
+/** What the code of each kind of query receives. */
+export interface QueryContext {
+  run: QueryRunner;
   project_id: number;
   timezone: string;
-  /** In ms since 1970. */
+  /** The time at which it is answered, in ms since 1970. */
   now: number;
 }
 
-/** The events of a statement. */
-export interface EventsScope extends QueryScope {
-  filters: PropertyFilter[];
+/** What the code of each kind of query returns. */
+export interface QueryAnswer {
+  kind: CheckedQuery["kind"];
+  interval: Interval | undefined;
   span: DateSpan;
+  /** In PostHog's format for this kind of query. */
+  results: unknown[];
+  /** The following are there for a list of events only. */
+  columns?: string[];
+  types?: string[];
+  hasMore?: boolean;
+  limit?: number;
+  offset?: number;
+}
+
+/** The span of a query. @throws Fault, as dateSpanOf. */
+export async function spanOf(
+  context: QueryContext,
+  { query: { dateRange }, attr }: { query: { dateRange?: DateRange }; attr: string },
+  hourly = false,
+): Promise<DateSpan> {
+  const { run, project_id } = context;
+  const first = dateRange?.date_from === "all" ? await firstEventMs(run, project_id) : undefined;
+  return dateSpanOf(dateRange, context, { first, attr: `${attr}__dateRange`, hourly });
 }
 
 /** The parameters of a statement that is being composed. */
-export interface Draft extends Pick<QueryScope, "now" | "timezone"> {
+export interface Draft extends Pick<QueryContext, "now" | "timezone"> {
   params: Record<string, unknown>;
   /** How many sets of filters there are: it makes the names of their parameters unique. */
   filters: number;
 }
 
-export function newDraft({ project_id, now, timezone }: QueryScope): Draft {
+export function newDraft({ project_id, now, timezone }: QueryContext): Draft {
   return { params: { project_id, tz: timezone }, filters: 0, now, timezone };
 }
 

@@ -1,6 +1,6 @@
 // The title of a query without a name.
 
-import type { CheckedQuery, Series } from "./checked.ts";
+import type { CheckedQuery, Series } from "./check.ts";
 
 const words: Record<string, string> = {
   total: "count",
@@ -15,7 +15,8 @@ const words: Record<string, string> = {
 
 /** At most 400 characters, like `signed up count & bought unique users`. */
 export function titleOf(checked: CheckedQuery): string {
-  return cut(plainTitle(checked));
+  const characters = [...plainTitle(checked)];
+  return characters.length > 400 ? `${characters.slice(0, 399).join("")}…` : characters.join("");
 }
 
 function plainTitle(checked: CheckedQuery): string {
@@ -41,9 +42,4 @@ function seriesTitle(series: Series): string {
 
 function shown({ name, custom_name }: { name: string; custom_name: string | null }): string {
   return custom_name ?? (name === "$pageview" ? "Pageview" : name);
-}
-
-function cut(text: string): string {
-  const characters = [...text];
-  return characters.length > 400 ? `${characters.slice(0, 399).join("")}…` : text;
 }

@@ -1,51 +1,14 @@
 // The configuration of SDKs: which features are on, and how they may send. Only what the server does is on.
 
-/** As posthog-js and the mobile SDKs read it. Missing features count as off, except autocapture and surveys. */
-export interface RemoteConfig {
-  supportedCompression: readonly string[];
-  /** With false an SDK does not request flags. */
-  hasFeatureFlags: boolean;
-  /** When it is missing, posthog-js keeps autocapture off for new visitors. */
-  autocapture_opt_out: boolean;
-  autocaptureExceptions: boolean;
-  errorTracking: { autocaptureExceptions: boolean; suppressionRules: readonly never[] };
-  capturePerformance: boolean;
-  captureDeadClicks: boolean;
-  heatmaps: boolean;
-  productTours: boolean;
-  /** When it is missing, posthog-js waits for surveys and does not call its callbacks. */
-  surveys: boolean;
-  logs: { captureConsoleLogs: boolean };
-  conversations: boolean;
-  sessionRecording: false | SessionRecordingConfig;
-  /** The path for events; by default /e/. */
-  analytics: { endpoint: string };
-  /** With true, autocapture sends `$elements_chain` as one text instead of a list of objects. */
-  elementsChainAsString: boolean;
-  defaultIdentifiedOnly: boolean;
-  siteApps: readonly never[];
-  toolbarParams: Readonly<Record<string, never>>;
-  isAuthenticated: boolean;
-}
-
-/** How a browser records its sessions; the recorder has defaults for the rest. */
-export interface SessionRecordingConfig {
-  /** The path for snapshots. */
-  endpoint: string;
-  consoleLogRecordingEnabled: boolean;
-  recorderVersion: "v2";
-}
-
-const sessionRecording: SessionRecordingConfig = {
-  endpoint: "/s/",
-  consoleLogRecordingEnabled: true,
-  recorderVersion: "v2",
-};
-
-/** The configuration of a project without recordings. */
-const withoutRecordings: RemoteConfig = {
+/**
+ * The configuration of a project without recordings, as posthog-js and the mobile SDKs read it. Missing features count
+ * as off, except autocapture and surveys.
+ */
+const withoutRecordings = {
   supportedCompression: ["gzip", "gzip-js"],
+  /** With false an SDK does not request flags. */
   hasFeatureFlags: false,
+  /** When it is missing, posthog-js keeps autocapture off for new visitors. */
   autocapture_opt_out: false,
   autocaptureExceptions: false,
   errorTracking: { autocaptureExceptions: false, suppressionRules: [] },
@@ -53,11 +16,14 @@ const withoutRecordings: RemoteConfig = {
   captureDeadClicks: false,
   heatmaps: false,
   productTours: false,
+  /** When it is missing, posthog-js waits for surveys and does not call its callbacks. */
   surveys: false,
   logs: { captureConsoleLogs: false },
   conversations: false,
   sessionRecording: false,
+  /** The path for events; by default /e/. */
   analytics: { endpoint: "/i/v0/e/" },
+  /** With true, autocapture sends `$elements_chain` as one text instead of a list of objects. */
   elementsChainAsString: true,
   defaultIdentifiedOnly: true,
   siteApps: [],
@@ -65,13 +31,16 @@ const withoutRecordings: RemoteConfig = {
   isAuthenticated: false,
 };
 
+/** How a browser records its sessions; the recorder has defaults for the rest. `endpoint`: the path for snapshots. */
+const sessionRecording = { endpoint: "/s/", consoleLogRecordingEnabled: true, recorderVersion: "v2" };
+
 /** `records`: whether the project wants recordings. */
-export function remoteConfig(records: boolean): RemoteConfig {
+export function remoteConfig(records: boolean) {
   return records ? { ...withoutRecordings, sessionRecording } : withoutRecordings;
 }
 
 /** The configuration of the project with this key. */
-export function namedConfig(token: string, records: boolean): RemoteConfig & { token: string } {
+export function namedConfig(token: string, records: boolean) {
   return { token, ...remoteConfig(records) };
 }
 
@@ -84,16 +53,8 @@ export function remoteConfigScript(token: string, records: boolean): string {
   );
 }
 
-export interface NoFlags {
-  flags: Readonly<Record<string, never>>;
-  featureFlags: Readonly<Record<string, never>>;
-  featureFlagPayloads: Readonly<Record<string, never>>;
-  errorsWhileComputingFlags: false;
-  requestId: string;
-}
-
 /** The reply of a project without flags, with `flags` for newer SDKs and the fields for older ones. */
-export function noFlags(requestId: string): NoFlags {
+export function noFlags(requestId: string) {
   return {
     flags: {},
     featureFlags: {},

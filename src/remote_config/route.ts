@@ -6,9 +6,9 @@ import type { Gate } from "../access/gate.ts";
 import type { ProjectKeys } from "../access/project_keys.ts";
 import { Fault } from "../core/fault.ts";
 import { newUuid } from "../core/id.ts";
+import { type Asset, assetOf, sendAsset } from "../http/asset.ts";
 import { preflight, withCors } from "../http/cors.ts";
 import { problemResponse } from "../http/problem.ts";
-import { ScriptBundles } from "./script_bundles.ts";
 import {
   emptyLists,
   namedConfig,
@@ -19,7 +19,7 @@ import {
   remoteConfigScript,
 } from "./model.ts";
 
-export interface RemoteConfigRoutes {
+interface RemoteConfigRoutes {
   gate: Gate;
   keys: ProjectKeys;
   /** The project key that a request for flags names, in its query or its body. */
@@ -30,7 +30,10 @@ export interface RemoteConfigRoutes {
 
 /** The same as PostHog's: a change of settings reaches every page within five minutes. */
 const cached = { "cache-control": "public, max-age=300" };
-const scriptHeaders = { "content-type": "text/javascript; charset=utf-8", ...cached };
+const scriptType = "text/javascript; charset=utf-8";
+
+/** Compressed scripts of a configuration and posthog-js that are cached, 120 kB each. */
+const scriptsMax = 64;
 
 export function remoteConfigRoutes({ gate, keys, tokenOf, library }: RemoteConfigRoutes) {
   const app = new Elysia({ name: "remote_config" });
@@ -45,38 +48,54 @@ export function remoteConfigRoutes({ gate, keys, tokenOf, library }: RemoteConfi
   };
   open("/array/:token/config.js", async (_, token) => {
     const { key, records } = await known(keys, token);
-    return new Response(remoteConfigScript(key, records), { headers: scriptHeaders });
+    const headers = { "content-type": scriptType, ...cached };
+    return new Response(remoteConfigScript(key, records), { headers });
   });
-  const bundles = new ScriptBundles();
+  const scriptOf = openScripts();
   // Newer snippets load the configuration and posthog-js in one script.
   open("/array/:token/array.js", async (request, token) => {
     const { key, records } = await known(keys, token);
     const script = library();
     if (!script) throw new Fault("not_found", "posthog-js is not installed beside this server.");
-    return await bundles.reply(request, remoteConfigScript(key, records), await script, scriptHeaders);
+    return await sendAsset(scriptOf(remoteConfigScript(key, records), await script), request, cached);
   });
   open("/array/:token/config", async (_, token) => {
     const { key, records } = await known(keys, token);
-    return json(namedConfig(key, records), { headers: cached });
+    return Response.json(namedConfig(key, records), { headers: cached });
   });
   // Older SDKs expect the configuration beside the flags: in /decide always, in /flags with config=true.
   const flagsWithConfig = async (request: Request) => {
     const records = await wantsRecordings(keys, await tokenOf(request));
-    return json({ ...remoteConfig(records), ...noFlags(newUuid()) });
+    return Response.json({ ...remoteConfig(records), ...noFlags(newUuid()) });
   };
   open("/flags/", (request) =>
-    queryOf(request).get("config") === "true" ? flagsWithConfig(request) : json(noFlags(newUuid())),
+    queryOf(request).get("config") === "true" ? flagsWithConfig(request) : Response.json(noFlags(newUuid())),
   );
   open("/decide/", flagsWithConfig);
   for (const [path, empty] of Object.entries(emptyLists)) {
     open(`${path}/`, async (request) => {
       const token = queryOf(request).get("token");
       if (token !== null) await keys.admit(token);
-      return json(empty);
+      return Response.json(empty);
     });
   }
   refuseUnkept(open);
   return app.use(definitionRoutes(gate));
+}
+
+/** A configuration's script followed by posthog-js, which must not change. */
+function openScripts(): (config: string, library: Uint8Array) => Asset {
+  /** By the configuration's script; the least recently used one is first. */
+  const scripts = new Map<string, Asset>();
+  return (config, library) => {
+    const whole = async () => Buffer.concat([Buffer.from(config), library]);
+    const script = scripts.get(config) ?? assetOf(scriptType, whole);
+    scripts.delete(config);
+    scripts.set(config, script);
+    const [oldest] = scripts.keys();
+    if (scripts.size > scriptsMax && oldest !== undefined) scripts.delete(oldest);
+    return script;
+  };
 }
 
 /** 404 with CORS headers: SDKs retry after 5xx, 408 and 429, and when a page may not read the answer. */
@@ -123,20 +142,12 @@ async function wantsRecordings(keys: ProjectKeys, token: string | undefined): Pr
 
 /** Adds CORS headers, to faults as well. */
 async function shared(request: Request, answer: () => Promise<Response> | Response): Promise<Response> {
-  return withCors(request, await refusing(answer));
-}
-
-async function refusing(answer: () => Promise<Response> | Response): Promise<Response> {
   try {
-    return await answer();
+    return withCors(request, await answer());
   } catch (thrown) {
     if (!(thrown instanceof Fault)) throw thrown;
-    return problemResponse(thrown);
+    return withCors(request, problemResponse(thrown));
   }
-}
-
-function json(value: object, init: ResponseInit = {}): Response {
-  return Response.json(value, init);
 }
 
 function queryOf(request: Request): URLSearchParams {

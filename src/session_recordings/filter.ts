@@ -4,8 +4,8 @@ import { Fault } from "../core/fault.ts";
 import { sessionRecordingLimits } from "./limits.ts";
 import { isUuid } from "../core/id.ts";
 import { findMainId, findMainIds } from "../persons/reading/store.ts";
-import type { RecordingReaderOptions, WantedRecordings } from "./recording_reader.ts";
-import type { ClickHouse } from "../storage/clickhouse/clickhouse.ts";
+import type { ProjectReads } from "../storage/clickhouse/query_options.ts";
+import type { RecordingFilter } from "./listing/store.ts";
 import { findDistinctIds } from "./store.ts";
 
 /**
@@ -38,33 +38,28 @@ function listIn(text: string): string[] | undefined {
  * @throws Fault invalid_input for a person that is not a UUID.
  */
 export async function readPersonFilter(
-  { clickhouse }: RecordingReaderOptions,
-  project_id: number,
+  reads: ProjectReads,
   {
     distinct_id,
     person_uuid: person,
   }: { distinct_id?: string | undefined; person_uuid?: string | undefined },
-): Promise<Pick<WantedRecordings, "distinct_ids" | "person_main_id">> {
-  const asked = distinct_id === undefined ? undefined : [distinct_id];
-  if (person === undefined) return { distinct_ids: asked };
+): Promise<Pick<RecordingFilter, "distinct_ids" | "person_main_id">> {
+  const requested = distinct_id === undefined ? undefined : [distinct_id];
+  if (person === undefined) return { distinct_ids: requested };
   if (!isUuid(person)) {
     throw new Fault("invalid_input", `“${person}” is not a valid UUID.`, { attr: "person_uuid" });
   }
-  const person_main_id = await findMainId(clickhouse, project_id, person);
+  const person_main_id = await findMainId(reads, person);
   // Filtering by main id happens in ClickHouse: a person may have hundreds of thousands of distinct ids.
-  if (person_main_id !== undefined) return { distinct_ids: asked, person_main_id };
-  const ids = await findWithoutEvents(clickhouse, project_id, person.toLowerCase());
-  return { distinct_ids: asked ? ids.filter((id) => id === distinct_id) : ids };
+  if (person_main_id !== undefined) return { distinct_ids: requested, person_main_id };
+  const ids = await findWithoutEvents(reads, person.toLowerCase());
+  return { distinct_ids: requested ? ids.filter((id) => id === distinct_id) : ids };
 }
 
 /** Recorded distinct ids whose own person this is, unless merged into another: for a person without events. */
-async function findWithoutEvents(
-  clickhouse: ClickHouse,
-  project_id: number,
-  person: string,
-): Promise<string[]> {
-  const own = await findDistinctIds(clickhouse, project_id, person);
+async function findWithoutEvents(reads: ProjectReads, person: string): Promise<string[]> {
+  const own = await findDistinctIds(reads, person);
   if (own.length === 0) return [];
-  const mains = await findMainIds(clickhouse, project_id, own);
+  const mains = await findMainIds(reads, own);
   return own.filter((id) => mains.get(id) === id);
 }

@@ -1,10 +1,10 @@
-// What a session recording looks like in a reply, and what of it can be said. Never how it rests.
+// What session recordings, their events and their sharing look like in replies, and what of them can be set.
 
 import Type, { type Static } from "typebox";
-import { flag, model, moment, uuid } from "../http/fields/field.ts";
+import { flag, model, moment, nullable, readOnly, uuid, writable } from "../http/fields/field.ts";
 import { sessionRecordingLimits } from "./limits.ts";
 
-export const minimalPersonModel = model("MinimalPerson", {
+const minimalPersonModel = model("MinimalPerson", {
   id: Type.Integer(),
   name: Type.String({ description: "Its e-mail address, name or username, or else its distinct id." }),
   distinct_ids: Type.String({ description: "Up to ten, with commas between." }),
@@ -39,9 +39,11 @@ export const recordingModel = model("SessionRecording", {
 export type Recording = Static<typeof recordingModel>;
 export type RecordingPerson = Static<typeof minimalPersonModel>;
 
-/** What a request may say of a recording. Its person is taken and stays who it is. */
+/** What a request may set. `person` is accepted and has no effect. */
 export const recordingBody = model("SessionRecordingRequest", {
-  person: Type.Unknown({ description: "Taken; a recording's person follows from its distinct id." }),
+  person: Type.Unknown({
+    description: "Accepted without effect: a recording's person follows from its distinct id.",
+  }),
   viewed: flag({ description: "Whether the key's user has seen it." }),
 });
 
@@ -58,3 +60,32 @@ export const bulkModel = model("SessionRecordingBulkDelete", {
   total_requested: Type.Integer(),
   not_found_count: Type.Integer(),
 });
+
+/** A recording's events, in rrweb's format. */
+export const snapshotsModel = model("SessionRecordingSnapshots", {
+  sources: Type.Array(
+    model("SessionRecordingSource", {
+      source: Type.String({ examples: ["blob_v2"] }),
+      start_timestamp: moment(),
+      end_timestamp: moment(),
+      blob_key: Type.String({ examples: ["0"] }),
+    }),
+    { description: "All blobs of the recording; ?source=blob_v2&blob_key= gives one as JSON lines." },
+  ),
+  snapshot_data_by_window_id: Type.Record(
+    Type.String(),
+    Type.Array(Type.Record(Type.String(), Type.Unknown()), { description: "rrweb events, by their time." }),
+  ),
+  next: nullable(Type.String({ format: "uri" }), { description: "The rest of a long recording." }),
+});
+
+/** How a recording is shared: whoever has the token may see it. */
+export const sharingModel = model("SharingConfiguration", {
+  created_at: readOnly(moment()),
+  enabled: flag({ default: false }),
+  access_token: readOnly(Type.String({ description: "What /shared/<access_token>/ opens, while enabled." })),
+});
+
+export type Sharing = Static<typeof sharingModel>;
+
+export const sharingBody = writable(sharingModel);

@@ -3,9 +3,11 @@
 import type { Gate } from "../access/gate.ts";
 import { momentParameter, pageParameters, parameter, textParameter } from "../http/fields/query.ts";
 import { gone, listSchema, reply } from "../http/fields/schema.ts";
+import { notFound } from "../http/found.ts";
 import { mounted, projectOperation } from "../http/operation.ts";
 import { pageReply } from "../http/pages/page.ts";
 import { slicedJson } from "../http/pages/sliced.ts";
+import { readsOf } from "../storage/clickhouse/query_options.ts";
 import { CountCache } from "../work/count_cache.ts";
 import { promptOperations, type PromptParts } from "./ai/operations.ts";
 import { readIds, readPersonFilter } from "./filter.ts";
@@ -17,23 +19,21 @@ import {
   findRow,
   getRecording,
   listPage,
-  recordingNotFound,
+  nowhere,
 } from "./recording_reader.ts";
 import { sharingOperations } from "./sharing/operations.ts";
-import { sharedRoutes } from "./sharing/route.ts";
+import { sharedRoutes, type SharedParts } from "./sharing/route.ts";
 import { snapshotOperations } from "./snapshots/operations.ts";
 import { ReadingBudget } from "./snapshots/reading_budget.ts";
 import { emptyRecording } from "./store.ts";
 
-export type RecordingParts = RecordingReaderOptions & PromptParts;
+type RecordingParts = RecordingReaderOptions & PromptParts & Pick<SharedParts, "player">;
 
-interface Counted extends RecordingParts {
-  counts: CountCache;
-}
+type Counted = RecordingParts & { counts: CountCache };
 
 export function sessionRecordingRoutes({ gate, ...parts }: RecordingParts & { gate: Gate }) {
   const counted = { ...parts, counts: new CountCache(parts.clock) };
-  // One for all who read what was recorded, with a key or through a link.
+  // One budget for all who read recordings, with a key or through a link.
   const reading = { ...parts, budget: new ReadingBudget() };
   return mounted(gate, "Session recordings", [
     ...listOperations(counted),
@@ -47,7 +47,7 @@ export function sessionRecordingRoutes({ gate, ...parts }: RecordingParts & { ga
 const shownOne = { 200: reply("The recording.", recordingModel) };
 
 function listOperations(parts: Counted) {
-  const { sql, clock, counts } = parts;
+  const { sql, clickhouse, clock, counts } = parts;
   return [
     projectOperation({
       method: "GET",
@@ -69,12 +69,12 @@ function listOperations(parts: Counted) {
       answer: async ({ access, project, query, url }) => {
         const viewer = { project_id: project.id, user_id: access.user.id };
         const wanted = {
-          // Relative moments are the same question again and again.
+          // The dates as written are the key for counts: relative dates resolve to another time in each request.
           written: JSON.stringify([url.searchParams.get("date_from"), url.searchParams.get("date_to")]),
           from: query.date_from,
           to: query.date_to,
           session_ids: query.session_ids,
-          ...(await readPersonFilter(parts, project.id, query)),
+          ...(await readPersonFilter(readsOf(clickhouse, project.id), query)),
         };
         const { count, recordings } = await listPage(parts, viewer, wanted, query);
         return await slicedJson({ ...pageReply(url, query, count, recordings) });
@@ -88,8 +88,8 @@ function listOperations(parts: Counted) {
       body: bulkBody,
       replies: { 200: reply("How many were deleted.", bulkModel) },
       answer: async ({ access, project, body }) => {
-        const asked = [...new Set(body.session_recording_ids)];
-        const found = await existing(parts, project.id, asked);
+        const requested = [...new Set(body.session_recording_ids)];
+        const found = await existing(parts, project.id, requested);
         const ids = found.map(({ session_id }) => session_id);
         const by = { user_id: access.user.id, at: new Date(clock.now()) };
         const deleted = await markDeleted(sql, project.id, ids, by);
@@ -97,8 +97,8 @@ function listOperations(parts: Counted) {
         return {
           success: true,
           deleted_count: deleted.length,
-          total_requested: asked.length,
-          not_found_count: asked.length - deleted.length,
+          total_requested: requested.length,
+          not_found_count: requested.length - deleted.length,
         };
       },
     }),
@@ -122,7 +122,7 @@ function oneOperations(parts: Counted) {
       path: "session_recordings/:id/",
       scope: "session_recording:write",
       summary: "Change a session recording",
-      description: "One without pieces has no moments, shown as 1970; it may be marked all the same.",
+      description: "A session without recorded data has times of 1970; it can be marked all the same.",
       find: async ({ project, params: { id } }) =>
         (await findRow(parts, project.id, id)) ?? emptyRecording(id),
       body: recordingBody,
@@ -146,7 +146,7 @@ function oneOperations(parts: Counted) {
         const by = { user_id: access.user.id, at: new Date(clock.now()) };
         const deleted = await markDeleted(sql, project.id, [id], by);
         // Another request was faster.
-        if (deleted.length === 0) throw recordingNotFound();
+        if (deleted.length === 0) throw notFound(nowhere);
         counts.forget(project.id);
       },
     }),

@@ -1,9 +1,9 @@
 // The person of a recording.
 
-import { isUuid } from "../core/id.ts";
 import { isoOfStored } from "../http/fields/field_time.ts";
 import { ownPersonId } from "../persons/identity.ts";
-import type { Person } from "../persons/reading/store.ts";
+import { nameOf } from "../persons/model.ts";
+import type { Person } from "../persons/reading/fold.ts";
 import type { RecordingPerson } from "./model.ts";
 
 /**
@@ -20,7 +20,8 @@ export function personOf(
   const distinct_ids = (known?.distinct_ids ?? []).slice(0, distinctIdsShownMax);
   const properties = JSON.parse(known?.properties ?? "{}") as Record<string, unknown>;
   return {
-    id: numberOf(uuid),
+    // The first 48 bits of the uuid: a numeric id that fits a double.
+    id: Number.parseInt(uuid.replaceAll("-", "").slice(0, 12), 16),
     name: nameOf(properties, [...distinct_ids, distinct_id]),
     distinct_ids: (distinct_ids.length > 0 ? distinct_ids : [distinct_id]).join(","),
     properties,
@@ -30,16 +31,3 @@ export function personOf(
 }
 
 const distinctIdsShownMax = 10;
-
-/** The first 48 bits of the uuid: a numeric id that fits a double. */
-function numberOf(uuid: string): number {
-  return Number.parseInt(uuid.replaceAll("-", "").slice(0, 12), 16);
-}
-
-function nameOf(properties: Record<string, unknown>, distinct_ids: readonly string[]): string {
-  for (const name of ["email", "name", "username"]) {
-    const value = properties[name];
-    if (typeof value === "string" && value.trim() !== "") return value;
-  }
-  return distinct_ids.find((id) => !isUuid(id)) ?? distinct_ids[0] ?? "";
-}

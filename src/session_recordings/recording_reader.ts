@@ -6,10 +6,13 @@ import { limits } from "../core/limits.ts";
 import { sessionRecordingLimits } from "./limits.ts";
 import { isoOfStored } from "../http/fields/field_time.ts";
 import type { ClickHouse } from "../storage/clickhouse/clickhouse.ts";
+import { type ProjectReads, readsOf } from "../storage/clickhouse/query_options.ts";
 import type { Postgres } from "../storage/postgres/postgres.ts";
 import { findDeleted, findViewed, listLeftOut } from "./mark/store.ts";
 import { findPersonsOfPage } from "../persons/reading/page.ts";
-import type { Person } from "../persons/reading/store.ts";
+import type { Person } from "../persons/reading/fold.ts";
+import { notFound, present } from "../http/found.ts";
+import type { Page } from "../http/pages/page.ts";
 import type { CountCache } from "../work/count_cache.ts";
 import { countRecordings, listRecordings, type RecordingFilter } from "./listing/store.ts";
 import type { Recording } from "./model.ts";
@@ -22,32 +25,38 @@ export interface RecordingReaderOptions {
   clock: Clock;
 }
 
-export interface Viewer {
+interface Viewer {
   project_id: number;
   user_id: number;
 }
 
-export function recordingNotFound(): Fault {
-  return new Fault("not_found", "Recording not found");
-}
+export const nowhere = "Recording not found";
 
 /** @throws Fault not_found for an id that no recorder can have given. */
 function readSessionId(id: string): string {
   if (id === "" || id.length > limits.sessionIdCharsMax || id.includes("\0") || !id.isWellFormed())
-    throw recordingNotFound();
+    throw notFound(nowhere);
   return id;
+}
+
+async function findWithDeleted(
+  { sql, clickhouse }: RecordingReaderOptions,
+  project_id: number,
+  session_ids: readonly string[],
+): Promise<[RecordingRow[], Set<string>]> {
+  return await Promise.all([
+    findRecordings(readsOf(clickhouse, project_id), session_ids),
+    findDeleted(sql, project_id, session_ids),
+  ]);
 }
 
 /** The recordings of these sessions, without deleted ones. */
 export async function existing(
-  { sql, clickhouse }: RecordingReaderOptions,
+  options: RecordingReaderOptions,
   project_id: number,
   session_ids: readonly string[],
 ): Promise<RecordingRow[]> {
-  const [rows, deleted] = await Promise.all([
-    findRecordings(clickhouse, project_id, session_ids),
-    findDeleted(sql, project_id, session_ids),
-  ]);
+  const [rows, deleted] = await findWithDeleted(options, project_id, session_ids);
   return rows.filter(({ session_id }) => !deleted.has(session_id));
 }
 
@@ -57,9 +66,7 @@ export async function getRow(
   project_id: number,
   id: string,
 ): Promise<RecordingRow> {
-  const [row] = await existing(options, project_id, [readSessionId(id)]);
-  if (!row) throw recordingNotFound();
-  return row;
+  return present(await findRow(options, project_id, id), nowhere);
 }
 
 /**
@@ -67,16 +74,12 @@ export async function getRow(
  * @throws Fault not_found when it is deleted or the id is invalid.
  */
 export async function findRow(
-  { sql, clickhouse }: RecordingReaderOptions,
+  options: RecordingReaderOptions,
   project_id: number,
   id: string,
 ): Promise<RecordingRow | undefined> {
-  const session_ids = [readSessionId(id)];
-  const [[row], deleted] = await Promise.all([
-    findRecordings(clickhouse, project_id, session_ids),
-    findDeleted(sql, project_id, session_ids),
-  ]);
-  if (deleted.size > 0) throw recordingNotFound();
+  const [[row], deleted] = await findWithDeleted(options, project_id, [readSessionId(id)]);
+  if (deleted.size > 0) throw notFound(nowhere);
   return row;
 }
 
@@ -88,69 +91,57 @@ export async function getRecording(
   known?: RecordingRow,
 ): Promise<Recording> {
   const row = known ?? (await getRow(options, viewer.project_id, id));
-  const [recording] = await shownRecordings(options, viewer, [row]);
-  if (!recording) throw recordingNotFound();
-  return recording;
+  return present((await shownRecordings(options, viewer, [row]))[0], nowhere);
 }
 
 /** A filter with its times resolved; `written` has the dates as in the query, a key under which counts are cached. */
-export interface WantedRecordings extends Omit<RecordingFilter, "project_id" | "without"> {
+interface WantedRecordings extends Omit<RecordingFilter, "without"> {
   written: string;
 }
 
+/** A page of the recordings that match, and how many there are. @throws Fault as shownRecordings(). */
 export async function listPage(
   options: RecordingReaderOptions & { counts: CountCache },
   viewer: Viewer,
   { written, ...wanted }: WantedRecordings,
-  page: { limit: number; offset: number },
+  page: Page,
 ): Promise<{ count: number; recordings: Recording[] }> {
   const { sql, clickhouse, clock, counts } = options;
   const { project_id } = viewer;
-  const without = await listLeftOut(sql, project_id, {
-    since: new Date(clock.now() - sessionRecordingLimits.recordingLateMsMax),
-    unhidden: sessionRecordingLimits.recordingsUnhiddenMax,
-    late: sessionRecordingLimits.recordingsLateLeftOutMax,
-  });
-  const filter = { ...wanted, project_id, without };
+  const reads = readsOf(clickhouse, project_id);
+  const without = await listLeftOut(sql, project_id, clock.now());
+  const filter = { ...wanted, without };
   const shown = async () => {
-    const persons = new PersonPrefetch(clickhouse, project_id);
-    const rows = await listRecordings(clickhouse, filter, page, (ids) => persons.ask(ids));
+    const persons = prefetchPersons(reads);
+    const rows = await listRecordings(reads, filter, page, persons.ask);
     return await shownRecordings(options, viewer, rows, persons);
   };
   const { distinct_ids, person_main_id, session_ids } = wanted;
   const question = JSON.stringify([written, distinct_ids, person_main_id, session_ids, without]);
   const [count, recordings] = await Promise.all([
-    counts.count(project_id, question, () => countRecordings(clickhouse, filter)),
+    counts.count(project_id, question, () => countRecordings(reads, filter)),
     shown(),
   ]);
   return { count, recordings };
 }
 
 /** Starts reading persons before it is known exactly which are needed. */
-class PersonPrefetch {
-  readonly #clickhouse: ClickHouse;
-  readonly #project_id: number;
-  #asked = new Set<string>();
-  #found: Promise<Map<string, Person>> = Promise.resolve(new Map());
-
-  constructor(clickhouse: ClickHouse, project_id: number) {
-    this.#clickhouse = clickhouse;
-    this.#project_id = project_id;
-  }
-
-  ask(distinct_ids: readonly string[]): void {
-    this.#asked = new Set(distinct_ids);
-    this.#found = findPersonsOfPage(this.#clickhouse, this.#project_id, distinct_ids);
-    // A rejection reaches whoever calls `of`. If nobody does, it must not count as unhandled.
-    this.#found.catch(() => {});
-  }
-
-  async of(distinct_ids: readonly string[]): Promise<Map<string, Person>> {
-    const others = distinct_ids.filter((id) => !this.#asked.has(id));
-    const more = findPersonsOfPage(this.#clickhouse, this.#project_id, others);
-    const [ahead, behind] = await Promise.all([this.#found, more]);
-    return new Map([...ahead, ...behind]);
-  }
+function prefetchPersons(reads: ProjectReads) {
+  let requested = new Set<string>();
+  let found = Promise.resolve(new Map<string, Person>());
+  return {
+    ask: (distinct_ids: readonly string[]) => {
+      requested = new Set(distinct_ids);
+      found = findPersonsOfPage(reads, distinct_ids);
+      // A rejection reaches whoever calls `of`. If nobody does, it must not count as unhandled.
+      found.catch(() => {});
+    },
+    of: async (distinct_ids: readonly string[]) => {
+      const others = distinct_ids.filter((id) => !requested.has(id));
+      const [ahead, behind] = await Promise.all([found, findPersonsOfPage(reads, others)]);
+      return new Map([...ahead, ...behind]);
+    },
+  };
 }
 
 /**
@@ -161,7 +152,7 @@ async function shownRecordings(
   { sql, clickhouse, clock }: RecordingReaderOptions,
   { project_id, user_id }: Viewer,
   rows: readonly RecordingRow[],
-  ahead = new PersonPrefetch(clickhouse, project_id),
+  ahead = prefetchPersons(readsOf(clickhouse, project_id)),
 ): Promise<Recording[]> {
   const ids = rows.map(({ session_id }) => session_id);
   const [viewed, deleted, persons] = await Promise.all([
@@ -174,36 +165,29 @@ async function shownRecordings(
   const shown: Recording[] = [];
   let charsRead = 0;
   for (const row of rows) {
-    const { session_id, last_received_at, start_time, end_time, ...rest } = row;
+    const { session_hash: _, session_id, last_received_at, start_url, storage, ...others } = row;
+    const { distinct_id, snapshot_source, activity_score, ...stored } = others;
     if (deleted.has(session_id)) continue;
-    const person = persons.get(rest.distinct_id);
+    const person = persons.get(distinct_id);
     charsRead += person?.properties.length ?? 0;
     if (charsRead > limits.replySliceBytes) {
       charsRead = 0;
       await yieldToEventLoop();
     }
-    const seen_at = isoOfStored(start_time);
+    const start_time = isoOfStored(stored.start_time);
     shown.push({
       id: session_id,
-      distinct_id: rest.distinct_id,
+      distinct_id,
       viewed: viewed.has(session_id),
-      recording_duration: rest.recording_duration,
-      active_seconds: rest.active_seconds,
-      inactive_seconds: rest.inactive_seconds,
-      start_time: seen_at,
-      end_time: isoOfStored(end_time),
-      click_count: rest.click_count,
-      keypress_count: rest.keypress_count,
-      mouse_activity_count: rest.mouse_activity_count,
-      console_log_count: rest.console_log_count,
-      console_warn_count: rest.console_warn_count,
-      console_error_count: rest.console_error_count,
-      start_url: rest.start_url,
-      person: personOf(project_id, rest.distinct_id, seen_at, person),
-      storage: rest.storage,
-      snapshot_source: rest.snapshot_source,
+      ...stored,
+      start_time,
+      end_time: isoOfStored(stored.end_time),
+      start_url,
+      person: personOf(project_id, distinct_id, start_time, person),
+      storage,
+      snapshot_source,
       ongoing: Date.parse(isoOfStored(last_received_at)) >= ongoingSince,
-      activity_score: rest.activity_score,
+      activity_score,
     });
   }
   return shown;

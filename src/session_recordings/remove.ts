@@ -5,9 +5,10 @@ import type { Clock } from "../core/clock.ts";
 import { sessionRecordingLimits } from "./limits.ts";
 import type { Log } from "../core/log.ts";
 import type { ClickHouse } from "../storage/clickhouse/clickhouse.ts";
+import { readsOf } from "../storage/clickhouse/query_options.ts";
 import type { Postgres } from "../storage/postgres/postgres.ts";
 import { type Ticking, every } from "../work/tick.ts";
-import { type Deletion, listDeletions, noteHidden, noteRemoved, oldestHidden } from "./mark/store.ts";
+import { listDeletions, noteHidden, noteRemoved, oldestHidden } from "./mark/store.ts";
 import { findRemains, hideSessions, removeHidden } from "./store.ts";
 
 export interface RemovalOptions {
@@ -17,43 +18,29 @@ export interface RemovalOptions {
   log: Log;
 }
 
-export interface Removal {
-  start(): void;
-  /** Resolves when the running pass has ended. */
-  close(): Promise<void>;
-}
-
-export function openRemoval(options: RemovalOptions): Removal {
+export function openRemoval(options: RemovalOptions) {
   let ticking: Ticking | undefined;
+  const look = async () => {
+    await hideDeleted(options);
+    await removeOld(options);
+  };
+  const ms = sessionRecordingLimits.recordingHideMs;
   return {
-    start: () => {
-      const tick = async () => {
-        await hideDeleted(options);
-        await removeOld(options);
-      };
-      ticking = every(
-        sessionRecordingLimits.recordingHideMs,
-        "removing deleted recordings",
-        tick,
-        options.log,
-      );
-    },
+    start: () => void (ticking = every(ms, "removing deleted recordings", look, options.log)),
     close: async () => await ticking?.close(),
   };
 }
 
 /** Hides deleted recordings and their late pieces. Resolves to the number of sessions that had any. */
 export async function hideDeleted({ sql, clickhouse, clock, log }: RemovalOptions): Promise<number> {
-  const deletions = await listDeletions(sql, {
-    since: new Date(clock.now() - sessionRecordingLimits.recordingLateMsMax),
-    checked: new Date(clock.now() - sessionRecordingLimits.recordingLateLookMs),
-    limit: sessionRecordingLimits.recordingsHiddenAtOnceMax,
-  });
   let hidden = 0;
-  for (const [project_id, session_ids] of byProject(deletions)) {
-    const remains = await findRemains(clickhouse, project_id, session_ids);
+  const deletions = await listDeletions(sql, clock.now());
+  for (const [project_id, own] of Map.groupBy(deletions, (deletion) => deletion.project_id)) {
+    const reads = readsOf(clickhouse, project_id);
+    const session_ids = own.map(({ session_id }) => session_id);
+    const remains = await findRemains(reads, session_ids);
     if (remains.length > 0) {
-      await hideSessions(clickhouse, project_id, remains);
+      await hideSessions(reads, remains);
       log.info("hid deleted recordings", { project_id, recordings: remains.length });
     }
     hidden += remains.length;
@@ -72,12 +59,4 @@ export async function removeOld({ sql, clickhouse, clock, log }: RemovalOptions)
   const removed = await noteRemoved(sql, before, new Date(clock.now()));
   log.info("removed deleted recordings from the disk", { recordings: removed });
   return removed;
-}
-
-function byProject(deletions: readonly Deletion[]): Map<number, string[]> {
-  const projects = new Map<number, string[]>();
-  for (const { project_id, session_id } of deletions) {
-    projects.set(project_id, [...(projects.get(project_id) ?? []), session_id]);
-  }
-  return projects;
 }

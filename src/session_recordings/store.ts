@@ -2,29 +2,14 @@
 
 import { sessionRecordingLimits } from "./limits.ts";
 import type { ClickHouse } from "../storage/clickhouse/clickhouse.ts";
-import { queryOptions } from "../storage/clickhouse/query_options.ts";
+import type { ProjectReads } from "../storage/clickhouse/query_options.ts";
+import type { Recording } from "./model.ts";
 
-export interface RecordingRow {
+/** A recording as stored, named as in replies. Times are `YYYY-MM-DD hh:mm:ss.uuuuuu` in UTC. */
+export interface RecordingRow extends Omit<Recording, "id" | "viewed" | "person" | "ongoing"> {
   session_hash: string;
   session_id: string;
-  distinct_id: string;
-  /** `YYYY-MM-DD hh:mm:ss.uuuuuu` in UTC, like `end_time` and `last_received_at`. */
-  start_time: string;
-  end_time: string;
   last_received_at: string;
-  recording_duration: number;
-  active_seconds: number;
-  inactive_seconds: number;
-  click_count: number;
-  keypress_count: number;
-  mouse_activity_count: number;
-  console_log_count: number;
-  console_warn_count: number;
-  console_error_count: number;
-  start_url: string;
-  snapshot_source: string;
-  storage: string;
-  activity_score: number;
 }
 
 /** The row of a session without pieces. Its times are the epoch. */
@@ -33,13 +18,13 @@ export function emptyRecording(session_id: string): RecordingRow {
   return {
     session_hash: "0",
     session_id,
-    distinct_id: "",
-    start_time: none,
-    end_time: none,
     last_received_at: none,
+    distinct_id: "",
     recording_duration: 0,
     active_seconds: 0,
     inactive_seconds: 0,
+    start_time: none,
+    end_time: none,
     click_count: 0,
     keypress_count: 0,
     mouse_activity_count: 0,
@@ -53,83 +38,52 @@ export function emptyRecording(session_id: string): RecordingRow {
   };
 }
 
+const selected = `SELECT ${Object.keys(emptyRecording("")).join(", ")} FROM session_recordings
+  WHERE project_id = {project_id:UInt32}`;
+const ofSessions = `session_hash IN (SELECT sipHash64(arrayJoin({session_ids:Array(String)})))
+  AND session_id IN {session_ids:Array(String)}`;
+
 /** The recordings of these sessions, in no order. */
 export async function findRecordings(
-  clickhouse: ClickHouse,
-  project_id: number,
+  reads: ProjectReads,
   session_ids: readonly string[],
 ): Promise<RecordingRow[]> {
   if (session_ids.length === 0) return [];
-  return await clickhouse.query<RecordingRow>(
-    `SELECT ${columns} FROM session_recordings
-     WHERE project_id = {project_id:UInt32}
-       AND session_hash IN (SELECT sipHash64(arrayJoin({session_ids:Array(String)})))
-       AND session_id IN {session_ids:Array(String)}`,
-    { project_id, session_ids },
-    queryOptions,
-  );
+  return await reads.query<RecordingRow>(`${selected} AND ${ofSessions}`, { session_ids });
 }
 
-const columns = `session_hash, session_id, distinct_id, start_time, end_time, last_received_at,
-  recording_duration, active_seconds, inactive_seconds, click_count, keypress_count, mouse_activity_count,
-  console_log_count, console_warn_count, console_error_count, start_url, snapshot_source, storage, activity_score`;
-
 /** The recordings with these session hashes, in no order. */
-export async function readRows(
-  clickhouse: ClickHouse,
-  project_id: number,
-  hashes: readonly string[],
-): Promise<RecordingRow[]> {
+export async function readRows(reads: ProjectReads, hashes: readonly string[]): Promise<RecordingRow[]> {
   if (hashes.length === 0) return [];
-  return await clickhouse.query<RecordingRow>(
-    `SELECT ${columns} FROM session_recordings
-     WHERE project_id = {project_id:UInt32} AND session_hash IN {hashes:Array(UInt64)}`,
-    { project_id, hashes: hashes.map(BigInt) },
-    queryOptions,
-  );
+  const params = { hashes: hashes.map(BigInt) };
+  return await reads.query<RecordingRow>(`${selected} AND session_hash IN {hashes:Array(UInt64)}`, params);
 }
 
 /** Recorded distinct ids whose own person this is: for a person without events. */
-export async function findDistinctIds(
-  clickhouse: ClickHouse,
-  project_id: number,
-  person_id: string,
-): Promise<string[]> {
-  const rows = await clickhouse.query<{ distinct_id: string }>(
+export async function findDistinctIds(reads: ProjectReads, person_id: string): Promise<string[]> {
+  const rows = await reads.query<{ distinct_id: string }>(
     `SELECT DISTINCT distinct_id FROM session_recording_days
      WHERE project_id = {project_id:UInt32}
        AND substring(lower(hex(SHA1(concat(unhex('5b1f0c1e7d0e4a539a3c6f2f5d0e8b77'), toString(project_id), ':',
          distinct_id)))), 1, 12) = {start:String}
-     LIMIT {limit:UInt64}`,
-    {
-      project_id,
-      start: person_id.replaceAll("-", "").slice(0, 12),
-      limit: sessionRecordingLimits.recordingIdsAskedMax,
-    },
-    queryOptions,
+     LIMIT ${sessionRecordingLimits.recordingIdsAskedMax}`,
+    { start: person_id.replaceAll("-", "").slice(0, 12) },
   );
   return rows.map(({ distinct_id }) => distinct_id);
 }
 
 /** The sessions among these that have rows in ClickHouse. */
-export async function findRemains(
-  clickhouse: ClickHouse,
-  project_id: number,
-  session_ids: readonly string[],
-): Promise<string[]> {
-  const asked = "(SELECT sipHash64(arrayJoin({session_ids:Array(String)})))";
-  const rows = await clickhouse.query<{ session_id: string }>(
-    `SELECT DISTINCT session_id FROM snapshot_chunks
-     WHERE project_id = {project_id:UInt32} AND session_hash IN ${asked}
-       AND session_id IN {session_ids:Array(String)}
+export async function findRemains(reads: ProjectReads, session_ids: readonly string[]): Promise<string[]> {
+  const rows = await reads.query<{ session_id: string }>(
+    `SELECT DISTINCT session_id FROM snapshot_chunks WHERE project_id = {project_id:UInt32} AND ${ofSessions}
      UNION DISTINCT
      SELECT arrayJoin({session_ids:Array(String)}) AS session_id
      WHERE sipHash64(session_id) IN (
        SELECT session_hash FROM session_recording_days
-       WHERE project_id = {project_id:UInt32} AND session_hash IN ${asked}
+       WHERE project_id = {project_id:UInt32}
+         AND session_hash IN (SELECT sipHash64(arrayJoin({session_ids:Array(String)})))
      )`,
-    { project_id, session_ids },
-    queryOptions,
+    { session_ids },
   );
   return rows.map(({ session_id }) => session_id);
 }
@@ -140,40 +94,30 @@ const tables = {
   session_recording_days: "",
 };
 
+const timeoutMs = sessionRecordingLimits.recordingRemovalMsMax;
+
 /** Marks all rows of these sessions as deleted, so that no query finds them. */
-export async function hideSessions(
-  clickhouse: ClickHouse,
-  project_id: number,
-  session_ids: readonly string[],
-): Promise<void> {
-  const params = { project_id, session_ids, hashes: await hashesOf(clickhouse, session_ids) };
+export async function hideSessions(reads: ProjectReads, session_ids: readonly string[]): Promise<void> {
+  // A deletion takes plain values only: the engine may run it later.
+  const rows = await reads.query<{ hash: string }>(
+    "SELECT sipHash64(arrayJoin({session_ids:Array(String)})) AS hash",
+    { session_ids },
+  );
+  const params = { project_id: reads.project_id, session_ids, hashes: rows.map(({ hash }) => BigInt(hash)) };
   for (const [table, named] of Object.entries(tables)) {
-    await clickhouse.command(
+    await reads.clickhouse.command(
       `DELETE FROM ${table}
        WHERE project_id = {project_id:UInt32} AND session_hash IN {hashes:Array(UInt64)} ${named}`,
       params,
-      { timeoutMs: sessionRecordingLimits.recordingRemovalMsMax, settings: { lightweight_deletes_sync: 2 } },
+      { timeoutMs, settings: { lightweight_deletes_sync: 2 } },
     );
   }
-}
-
-/** A deletion takes plain values only: the engine may run it later. */
-async function hashesOf(clickhouse: ClickHouse, session_ids: readonly string[]): Promise<bigint[]> {
-  const rows = await clickhouse.query<{ hash: string }>(
-    "SELECT sipHash64(arrayJoin({session_ids:Array(String)})) AS hash",
-    { session_ids },
-    queryOptions,
-  );
-  return rows.map(({ hash }) => BigInt(hash));
 }
 
 /** Rewrites parts without their deleted rows. The old files stay on disk for some minutes. */
 export async function removeHidden(clickhouse: ClickHouse): Promise<void> {
   for (const table of Object.keys(tables)) {
-    const options = {
-      timeoutMs: sessionRecordingLimits.recordingRemovalMsMax,
-      settings: { mutations_sync: 1 },
-    };
+    const options = { timeoutMs, settings: { mutations_sync: 1 } };
     await clickhouse.command(`ALTER TABLE ${table} APPLY DELETED MASK`, undefined, options);
   }
 }

@@ -1,12 +1,12 @@
-// What the look-ups of session properties answer. Never how sessions rest.
+// What the look-ups of session properties answer.
 
 import Type from "typebox";
 import { model } from "../http/fields/field.ts";
 
-export const propertyTypes = ["String", "Numeric", "DateTime", "Boolean", "Duration"] as const;
+const propertyTypes = ["String", "Numeric", "DateTime", "Boolean", "Duration"] as const;
 export type PropertyType = (typeof propertyTypes)[number];
 
-export const definitionModel = model("SessionPropertyDefinition", {
+const definitionModel = model("SessionPropertyDefinition", {
   id: Type.String({ description: "The name again." }),
   name: Type.String({ examples: ["$entry_utm_source"] }),
   is_numerical: Type.Boolean(),

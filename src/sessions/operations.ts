@@ -1,21 +1,20 @@
-// Session properties over HTTP: which there are, and which values they have.
+// Session properties over HTTP: their names, and the values they have.
 
-import type { Gate } from "../access/gate.ts";
 import { flagParameter, limitParameter, textParameter } from "../http/fields/query.ts";
 import { reply } from "../http/fields/schema.ts";
-import { mounted, projectOperation } from "../http/operation.ts";
-import { type ClickHouse, readsUntil } from "../storage/clickhouse/clickhouse.ts";
+import { mounted, projectOperation, type RoomParts } from "../http/operation.ts";
+import { readsUntil } from "../storage/clickhouse/clickhouse.ts";
 import { definitionsModel, valuesModel } from "./model.ts";
 import {
   findFixedValues,
   findProperties,
   isNumerical,
-  isTextName,
   type SessionProperty,
+  textExpressions,
 } from "./property.ts";
 import { listValues } from "./store.ts";
 
-export function sessionRoutes({ gate, clickhouse }: { gate: Gate; clickhouse: ClickHouse }) {
+export function sessionRoutes({ gate, clickhouse }: RoomParts<"gate" | "clickhouse">) {
   return mounted(gate, "Sessions", [
     projectOperation({
       method: "GET",
@@ -41,7 +40,7 @@ export function sessionRoutes({ gate, clickhouse }: { gate: Gate; clickhouse: Cl
         key: textParameter(
           "The property's name: without one no values are listed. Numbers and moments have no list.",
         ),
-        value: textParameter("Only values with this in them."),
+        value: textParameter("Only values that contain this text."),
         limit: limitParameter("Values"),
       },
       replies: { 200: reply("The values.", valuesModel) },
@@ -49,8 +48,9 @@ export function sessionRoutes({ gate, clickhouse }: { gate: Gate; clickhouse: Cl
         const { key: property = "", value: part = "", limit } = query;
         const fixed = findFixedValues(property, part);
         if (fixed) return fixed.slice(0, limit).map((name) => ({ name }));
-        if (!isTextName(property)) return [];
-        const filter = { project_id: project.id, property, part, limit };
+        const expression = Object.hasOwn(textExpressions, property) ? textExpressions[property] : undefined;
+        if (expression === undefined) return [];
+        const filter = { project_id: project.id, expression, part, limit };
         const values = await listValues(readsUntil(clickhouse, request.signal), filter);
         return values.map((name) => ({ name }));
       },

@@ -7,39 +7,33 @@ export interface SessionProperty {
   type: PropertyType;
 }
 
-/** Properties of type String whose values are read from the project's sessions. */
-const textNames = [
-  "$entry_current_url",
-  "$entry_pathname",
-  "$entry_hostname",
-  "$end_current_url",
-  "$end_pathname",
-  "$end_hostname",
-  "$last_external_click_url",
-  "$entry_referrer",
-  "$entry_referring_domain",
-  "$entry_utm_source",
-  "$entry_utm_campaign",
-  "$entry_utm_medium",
-  "$entry_utm_term",
-  "$entry_utm_content",
-  "$entry_gclid",
-  "$entry_gad_source",
-  "$entry_gclsrc",
-  "$entry_dclid",
-  "$entry_gbraid",
-  "$entry_wbraid",
-  "$entry_fbclid",
-  "$entry_msclkid",
-  "$entry_twclid",
-  "$entry_li_fat_id",
-  "$entry_mc_cid",
-  "$entry_igshid",
-  "$entry_ttclid",
-  "$entry__kx",
-  "$entry_irclid",
-] as const;
-export type TextName = (typeof textNames)[number];
+/** The column of `sessions` of each property of type String whose values are read from the project's sessions. */
+const columns = {
+  $entry_current_url: "entry_url",
+  $entry_pathname: "entry_pathname",
+  $entry_hostname: "entry_hostname",
+  $end_current_url: "exit_url",
+  $end_pathname: "exit_pathname",
+  $end_hostname: "exit_hostname",
+  $last_external_click_url: "last_external_click_url",
+  $entry_referrer: "entry_referrer",
+  $entry_referring_domain: "entry_referring_domain",
+  $entry_utm_source: "entry_utm_source",
+  $entry_utm_campaign: "entry_utm_campaign",
+  $entry_utm_medium: "entry_utm_medium",
+  $entry_utm_term: "entry_utm_term",
+  $entry_utm_content: "entry_utm_content",
+};
+
+/** Click ids of ads, which are in one column. */
+const clickIds =
+  "gclid gad_source gclsrc dclid gbraid wbraid fbclid msclkid twclid li_fat_id mc_cid igshid ttclid _kx irclid";
+
+/** An expression for the values of each of these properties. */
+export const textExpressions: Readonly<Record<string, string>> = {
+  ...columns,
+  ...Object.fromEntries(clickIds.split(" ").map((id) => [`$entry_${id}`, `entry_click_ids['${id}']`])),
+};
 
 /** Values that are the same in every project. */
 const fixedValues: Readonly<Record<string, readonly string[]>> = {
@@ -69,7 +63,7 @@ const fixedValues: Readonly<Record<string, readonly string[]>> = {
 const sessionProperties: readonly SessionProperty[] = [
   { name: "$start_timestamp", type: "DateTime" },
   { name: "$end_timestamp", type: "DateTime" },
-  ...textNames.map((name) => ({ name, type: "String" as const })),
+  ...Object.keys(textExpressions).map((name) => ({ name, type: "String" as const })),
   { name: "$channel_type", type: "String" },
   { name: "$pageview_count", type: "Numeric" },
   { name: "$autocapture_count", type: "Numeric" },
@@ -100,8 +94,4 @@ export function findProperties(search: string, numerical: boolean | undefined): 
 export function findFixedValues(name: string, part: string): string[] | undefined {
   const values = Object.hasOwn(fixedValues, name) ? fixedValues[name] : undefined;
   return values?.filter((value) => value.toLowerCase().includes(part.toLowerCase()));
-}
-
-export function isTextName(name: string): name is TextName {
-  return (textNames as readonly string[]).includes(name);
 }

@@ -1,45 +1,44 @@
 // The files of posthog-js: the script that pages load, and the parts that it fetches when a feature is on.
 
+import { existsSync, readdirSync } from "node:fs";
+import { dirname, join } from "node:path";
 import { Elysia } from "elysia";
 import { Fault } from "../core/fault.ts";
-import { sendAsset } from "../http/asset.ts";
+import { readVersion } from "../core/version.ts";
+import { type Asset, fileAsset, sendAsset } from "../http/asset.ts";
 import { preflight, withCors } from "../http/cors.ts";
 import { problemResponse } from "../http/problem.ts";
-import type { Scripts } from "./bundle.ts";
 
-export interface StaticRoutes {
-  scripts: Scripts;
-}
-
-export function staticRoutes({ scripts }: StaticRoutes) {
+export function staticRoutes({ scripts }: { scripts: Scripts }) {
   const hidden = { detail: { hide: true } };
   return new Elysia({ name: "static" })
     .get(
       "/static/*",
       async ({ request, params }) =>
-        withCors(request, await answer(scripts, request, readAsked(params["*"]))),
+        withCors(request, await answer(scripts, request, readScriptRequest(params["*"]))),
       hidden,
     )
     .options("/static/*", ({ request }) => preflight(request), hidden);
 }
 
 /** Newer posthog-js asks for /static/<its version>/… first: served while the major version is the same. */
-interface Asked {
+interface ScriptRequest {
   version: string | undefined;
   script: string;
 }
 
-function readAsked(path: string): Asked {
+function readScriptRequest(path: string): ScriptRequest {
   const slash = path.lastIndexOf("/");
   return { version: slash < 0 ? undefined : path.slice(0, slash), script: path.slice(slash + 1) };
 }
 
-async function answer(scripts: Scripts, request: Request, asked: Asked): Promise<Response> {
-  if (asked.script === "toolbar.js") return new Response(noToolbar, { headers: toolbarHeaders });
-  const fits = asked.version === undefined || isSameMajor(asked.version, scripts.version);
-  const script = fits ? scripts.find(asked.script) : undefined;
-  if (!script) return problemResponse(new Fault("not_found", missing(scripts, asked)));
-  return await sendAsset(script, `W/"${scripts.version}"`, request, cached);
+async function answer(scripts: Scripts, request: Request, wanted: ScriptRequest): Promise<Response> {
+  if (wanted.script === "toolbar.js") return new Response(noToolbar, { headers: toolbarHeaders });
+  const fits =
+    wanted.version === undefined || wanted.version.split(".")[0] === scripts.version?.split(".")[0];
+  const script = fits ? scripts.find(wanted.script) : undefined;
+  if (!script) return problemResponse(new Fault("not_found", missing(scripts, wanted)));
+  return await sendAsset(script, request, { ...cached, etag: `W/"${scripts.version}"` });
 }
 
 const cached = { "cache-control": "public, max-age=3600" };
@@ -55,14 +54,37 @@ window.ph_load_toolbar = function () {
   } catch (_) {}
 };
 `;
-const toolbarHeaders = { ...cached, "content-type": "text/javascript; charset=utf-8" };
+const scriptType = "text/javascript; charset=utf-8";
+const toolbarHeaders = { ...cached, "content-type": scriptType };
 
-function isSameMajor(asked: string, installed: string | undefined): boolean {
-  return installed !== undefined && asked.split(".")[0] === installed.split(".")[0];
+function missing({ version }: Scripts, wanted: ScriptRequest): string {
+  if (version === undefined) return "posthog-js is not installed beside this server.";
+  if (wanted.version !== undefined) return `The scripts here are those of posthog-js ${version}.`;
+  return `posthog-js ${version} has no script named ${wanted.script.slice(0, 100)}.`;
 }
 
-function missing({ version }: Scripts, asked: Asked): string {
-  if (version === undefined) return "posthog-js is not installed beside this server.";
-  if (asked.version !== undefined) return `The scripts here are those of posthog-js ${version}.`;
-  return `posthog-js ${version} has no script named ${asked.script.slice(0, 100)}.`;
+export interface Scripts {
+  /** Of posthog-js; undefined when the package is not installed. */
+  version: string | undefined;
+  /** A script or a source map by its file name, e.g. `array.js`. */
+  find(name: string): Asset | undefined;
+}
+
+/** `folder`: of the posthog-js package; undefined: no scripts. */
+export function openScripts(folder: string | undefined): Scripts {
+  if (folder === undefined || !existsSync(join(folder, "dist"))) {
+    return { version: undefined, find: () => undefined };
+  }
+  const names = readdirSync(join(folder, "dist")).filter((name) => /^[\w.-]+\.js(\.map)?$/.test(name));
+  const typeOf = (name: string) => (name.endsWith(".map") ? "application/json" : scriptType);
+  const scripts = new Map(names.map((name) => [name, fileAsset(join(folder, "dist", name), typeOf(name))]));
+  return { version: readVersion(folder), find: (name) => scripts.get(name) };
+}
+
+export function installedFolder(): string | undefined {
+  try {
+    return dirname(Bun.resolveSync("posthog-js/package.json", import.meta.dir));
+  } catch {
+    return undefined;
+  }
 }

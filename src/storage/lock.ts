@@ -23,6 +23,7 @@ export function ownDataDir(dataDir: string): Owning {
   const folder = makeFolder(dataDir);
   let holding = owned.get(folder);
   if (!holding) {
+    refuseHalfRestored(folder);
     holding = { database: lock(folder), owners: 0 };
     owned.set(folder, holding);
     // The file of an earlier owner may hold our process id: in a container ids are the same after each start.
@@ -41,6 +42,17 @@ export function ownDataDir(dataDir: string): Owning {
       holding.database.close();
     },
   };
+}
+
+/** The file that is there while a restore fills the folder: nobody else may own it until then. */
+export function restoringPath(dataDir: string): string {
+  return join(dataDir, "restoring");
+}
+
+/** @throws UserError when a restore of the folder was cut short, or lasts. */
+export function refuseHalfRestored(dataDir: string): void {
+  if (!existsSync(restoringPath(dataDir))) return;
+  throw new UserError(`DATA_DIR ${dataDir} holds half a restore: empty it, then restore again`);
 }
 
 /** Whether a part of this process owns the folder. */

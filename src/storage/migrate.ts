@@ -8,31 +8,27 @@ import { UserError } from "../core/fault.ts";
 import { storageLimits } from "./limits.ts";
 import { type Log, reasonOf } from "../core/log.ts";
 import { type ClickHouse, ClickHouseError } from "./clickhouse/clickhouse.ts";
+import { checkEngine } from "./clickhouse/engine_check.ts";
 import type { Postgres } from "./postgres/postgres.ts";
 import { statementsOf } from "./clickhouse/statement.ts";
 import type { Stores } from "./stores.ts";
 
-export interface MigrateOptions {
+interface MigrateOptions {
   log: Log;
   /** Folders of `NNNN_name.sql`; by default this program's own. */
   postgresDir?: string;
   clickhouseDir?: string;
 }
 
-/** How many files were applied. */
-export interface Migrated {
-  postgres: number;
-  clickhouse: number;
-}
-
 /**
- * Applies the files that are missing, Postgres first. Processes that start at once take turns.
+ * Applies the files that are missing, Postgres first, and resolves to how many there were. Processes that start at
+ * once take turns.
  * @throws UserError naming the file at fault; any other error when a store does not answer.
  */
 export async function migrate(
   { sql, clickhouse }: Pick<Stores, "sql" | "clickhouse">,
   options: MigrateOptions,
-): Promise<Migrated> {
+): Promise<{ postgres: number; clickhouse: number }> {
   const postgresFiles = readFolder(options.postgresDir ?? packageFolder("postgres"));
   const clickhouseFiles = readFolder(options.clickhouseDir ?? packageFolder("clickhouse"));
   return exclusively(sql, async (connection) => ({
@@ -51,7 +47,32 @@ interface Migration {
   checksum: string;
 }
 
-type Applied = Pick<Migration, "version" | "name" | "checksum">;
+export type AppliedMigration = Pick<Migration, "version" | "name" | "checksum">;
+
+/** What a store has of the migrations, in order. */
+export async function appliedMigrations(
+  { sql, clickhouse }: Pick<Stores, "sql" | "clickhouse">,
+  store: "postgres" | "clickhouse",
+): Promise<AppliedMigration[]> {
+  const text = "SELECT version, name, checksum FROM schema_migrations";
+  const found =
+    store === "postgres"
+      ? await sql.unsafe<AppliedMigration[]>(text)
+      : await clickhouse.query<AppliedMigration>(`${text} FINAL`);
+  const plain = found.map(({ version, name, checksum }) => ({ version, name, checksum }));
+  return plain.toSorted((a, b) => a.version - b.version);
+}
+
+/**
+ * The paths of this program's files that made a store with these migrations.
+ * @throws UserError when they are another program's.
+ */
+export function filesOfMigrations(store: "postgres" | "clickhouse", applied: AppliedMigration[]): string[] {
+  const folder = packageFolder(store);
+  const files = readFolder(folder);
+  pendingOf(files, applied, store === "postgres" ? "Postgres" : "ClickHouse");
+  return files.slice(0, applied.length).map(({ name }) => join(folder, name));
+}
 
 function packageFolder(store: string): string {
   return fileURLToPath(new URL(`../../sql/${store}`, import.meta.url));
@@ -75,7 +96,7 @@ function readFolder(folder: string): Migration[] {
 }
 
 /** The files that are not applied yet. @throws UserError when those that were applied are not this program's. */
-function pendingOf(files: Migration[], applied: Applied[], store: string): Migration[] {
+function pendingOf(files: Migration[], applied: AppliedMigration[], store: string): Migration[] {
   const done = applied.toSorted((a, b) => a.version - b.version);
   const other = done.find(({ version, name }) => files[version - 1] && files[version - 1]?.name !== name);
   if (other) {
@@ -133,7 +154,7 @@ async function migratePostgres(connection: Reserved, files: Migration[], log: Lo
       checksum text NOT NULL,
       applied_at timestamptz NOT NULL DEFAULT now()
     )`;
-  const applied = await connection<Applied[]>`SELECT version, name, checksum FROM schema_migrations`;
+  const applied = await connection<AppliedMigration[]>`SELECT version, name, checksum FROM schema_migrations`;
   const pending = pendingOf(files, applied, "Postgres");
   for (const { version, name, path, text, checksum } of pending) {
     // Not sql.begin(), which would take another connection than the one that holds the lock.
@@ -162,6 +183,8 @@ function isStatementError(thrown: unknown): boolean {
 async function migrateClickHouse(clickhouse: ClickHouse, files: Migration[], log: Log): Promise<number> {
   const options = { timeoutMs: storageLimits.migrateMsMax };
   await clickhouse.createDatabase();
+  // The embedded one comes with us.
+  if (!clickhouse.embedded) await checkEngine(clickhouse);
   await clickhouse.command(`
     CREATE TABLE IF NOT EXISTS schema_migrations (
       version UInt32,
@@ -171,7 +194,7 @@ async function migrateClickHouse(clickhouse: ClickHouse, files: Migration[], log
     ) ENGINE = ReplacingMergeTree ORDER BY version
     SETTINGS fsync_after_insert = 1, fsync_part_directory = 1, min_rows_to_fsync_after_merge = 1,
       old_parts_lifetime = 480`);
-  const applied = await clickhouse.query<Applied>(
+  const applied = await clickhouse.query<AppliedMigration>(
     "SELECT version, name, checksum FROM schema_migrations FINAL",
   );
   const pending = pendingOf(files, applied, "ClickHouse");

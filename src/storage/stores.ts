@@ -10,7 +10,7 @@ import { type ClickHouse, openClickHouse } from "./clickhouse/clickhouse.ts";
 import { type Connection, readConnection, removeConnection, writeConnection } from "./embedded/connection.ts";
 import { type EmbeddedStore, startEmbeddedClickHouse } from "./embedded/clickhouse.ts";
 import { startEmbeddedPostgres } from "./embedded/postgres.ts";
-import { type Owning, lastOwner, ownDataDir, ownsDataDir } from "./lock.ts";
+import { type Owning, lastOwner, ownDataDir, ownsDataDir, refuseHalfRestored } from "./lock.ts";
 import { type Postgres, openPostgres, pingPostgres } from "./postgres/postgres.ts";
 
 export interface Stores {
@@ -19,7 +19,7 @@ export interface Stores {
   close(): Promise<void>;
 }
 
-export interface StoreOptions {
+interface StoreOptions {
   dataDir: string;
   /** By default the embedded one. */
   databaseUrl?: string;
@@ -65,17 +65,11 @@ export async function openStores(options: StoreOptions): Promise<Stores> {
  */
 export async function attachStores(options: StoreOptions): Promise<Stores> {
   if (options.databaseUrl && options.clickhouseUrl) {
-    return reachable(
-      connectStores(options, {}, async () => {}),
-      options,
-    );
+    return reachable(connectStores(options, {}), options);
   }
   const connection = await findOwner(options.dataDir);
   if (!connection) return openStores({ ...options, requireReachable: true });
-  return reachable(
-    connectStores(options, connection, async () => {}),
-    options,
-  );
+  return reachable(connectStores(options, connection), options);
 }
 
 /** The same for Postgres alone; an embedded one is initialized if needed, unless `existing` is set. */
@@ -132,11 +126,7 @@ export function joinStores(
 ): Stores {
   const { database_url: databaseUrl, clickhouse_url: clickhouseUrl, embedded } = connection;
   const options = { dataDir: "", log, databaseUrl, ...(!embedded && { clickhouseUrl }) };
-  return connectStores(
-    { ...options, connectionsMax: storageLimits.workerConnectionsMax },
-    connection,
-    async () => {},
-  );
+  return connectStores({ ...options, connectionsMax: storageLimits.workerConnectionsMax }, connection);
 }
 
 interface Embedded {
@@ -171,15 +161,15 @@ async function startEmbedded(options: StoreOptions): Promise<Embedded> {
 }
 
 /** Opens clients of remote and embedded stores; `after` runs when they are closed. */
-function connectStores(options: StoreOptions, connection: Connection, after: () => Promise<void>): Stores {
+function connectStores(options: StoreOptions, connection: Connection, after?: () => Promise<void>): Stores {
   const { log, connectionsMax } = options;
   const [databaseUrl, clickhouseUrl] = urlsOf(options, connection);
   const sql = openPostgres(databaseUrl, { log, ...(connectionsMax !== undefined && { connectionsMax }) });
-  const clickhouse = openClickHouse(clickhouseUrl, { log, embedded: !options.clickhouseUrl });
+  const clickhouse = openClickHouse(clickhouseUrl, { embedded: !options.clickhouseUrl });
   const close = async (): Promise<void> => {
     await sql.end({ timeout: limits.connectMsMax / 1000 });
     await clickhouse.close();
-    await after();
+    await after?.();
   };
   let closing: Promise<void> | undefined;
   return { sql, clickhouse, close: () => (closing ??= close()) };
@@ -198,6 +188,7 @@ function urlsOf(options: StoreOptions, connection: Connection): [string, string]
 /** The stores of the process that owns the folder; undefined when no process does. */
 async function findOwner(dataDir: string): Promise<Connection | undefined> {
   if (ownsDataDir(dataDir)) return readConnection(dataDir);
+  refuseHalfRestored(dataDir);
   for (let waited = 0; ; waited += ownerAgainMs) {
     try {
       ownDataDir(dataDir).release();

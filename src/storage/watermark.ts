@@ -4,13 +4,14 @@ import { storageLimits } from "./limits.ts";
 import type { Postgres } from "./postgres/postgres.ts";
 
 /** Watermarks, in ms. */
-export interface Watermarks {
+interface Watermarks {
   /** Every event that arrived before it is stored, as far as living journals report. */
   through: number;
   /** Journals not seen for storageLimits.journalUnseenMsMax. */
   unseen: string[];
 }
 
+/** @param now ms since 1970. */
 export async function readWatermarks(sql: Postgres, now: number): Promise<Watermarks> {
   const oldest = new Date(now - storageLimits.journalUnseenMsMax);
   // A journal that has not reported yet holds nothing older than its own creation, but for clock differences.

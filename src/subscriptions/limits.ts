@@ -27,4 +27,56 @@ export const subscriptionLimits = {
   deliveryReadsWaitingMax: 1000,
   /** How long the links of an email work, in ms: half a year. */
   emailLinkMs: 180 * 86_400_000,
+  /** How long a webhook may take to answer, in ms. */
+  webhookMsMax: 15_000,
+  /** How long a mail server may take to connect and to greet, in ms. */
+  smtpConnectMsMax: 10_000,
+  /** How long a mail server may send nothing, in ms. */
+  smtpSilenceMsMax: 15_000,
+  /** How long one email may take, in ms: less than a graceful stop waits. */
+  smtpSendMsMax: 25_000,
+  /** How long an idle connection is kept for the next email, in ms. */
+  smtpIdleMs: 2000,
+  /** How often writing the end of an attempt is tried, and the pause between in ms, times the number of tries. */
+  deliveryEndTriesMax: 4,
+  deliveryEndRetryMs: 250,
+  /** The time between two looks for due subscriptions, in ms: deliveries must start within ten seconds. */
+  deliveryLookMs: 1000,
+  /** Subscriptions that one transaction turns into deliveries. */
+  dueAtOnceMax: 200,
+  /** Attempts at the same time in one process: they mostly wait for other servers. */
+  deliveriesAtOnceMax: 16,
+  /** How long a result that was read for one delivery is used for others of the same insight, in ms. */
+  deliveryReadAgeMs: 30_000,
+  /** Results that are cached for that. */
+  deliveryReadsKeptMax: 100,
+  /** How long making one report may take, in ms: a dashboard of ten heavy insights that wait for each other. */
+  reportMsMax: 300_000,
+  /** How long a process's claim on a delivery holds unless it is extended, in ms; longer than any send. */
+  deliveryClaimMs: 60_000,
+  /** The waits between attempts at one delivery, in ms, each ± 20 %; after the last one it has failed. */
+  deliveryRetriesMs: [10_000, 60_000, 300_000, 1_200_000, 3_600_000],
+  /** Consecutive failures of scheduled deliveries, caused by the target, that disable a subscription. */
+  deliveryFailuresMax: 5,
+  /** Deliveries of one subscription that are kept: three months of daily ones. */
+  deliveriesKeptMax: 100,
+  /** Insights of a dashboard in one delivery: mail clients cut longer emails. */
+  reportInsightsMax: 10,
+  /** Lines of one chart: more colours cannot be told apart. */
+  reportSeriesMax: 8,
+  /** Bars of one chart. */
+  reportBarsMax: 12,
+  /** Figures above one chart. */
+  reportFiguresMax: 4,
+  /** Rows and columns of one table in a delivery. */
+  reportRowsMax: 31,
+  reportColumnsMax: 6,
+  /** Rows of each table when a delivery has several insights. */
+  dashboardRowsMax: 8,
+  /** Characters of one label or cell in a delivery. */
+  reportCellCharsMax: 120,
+  /** How long drawing one chart may take, in ms; usually it takes 20. */
+  pictureMsMax: 10_000,
+  /** Cached PNGs of charts, about 40 kB each. */
+  picturesKeptMax: 64,
 };

@@ -1,8 +1,6 @@
-// What a subscription and its deliveries look like in a reply, and what of a subscription can be set. Never how
-// they rest.
+// What a subscription and its deliveries look like in a reply, and what of a subscription can be set.
 
 import Type, { type Static } from "typebox";
-import { Fault } from "../core/fault.ts";
 import { subscriptionLimits } from "./limits.ts";
 import {
   type UpdateInput,
@@ -21,9 +19,9 @@ import {
 } from "../http/fields/field.ts";
 import { userModel } from "../http/fields/user.ts";
 import { addressesIn, isAddress } from "./channels/address_list.ts";
-import { frequencies, type Frequency, type Schedule, type Weekday, weekdays } from "./schedule.ts";
+import { frequencies, type Schedule, weekdays } from "./schedule.ts";
 
-export const targetTypes = ["email", "slack", "webhook"] as const;
+const targetTypes = ["email", "slack", "webhook"] as const;
 export type TargetType = (typeof targetTypes)[number];
 
 export const subscriptionModel = model("Subscription", {
@@ -66,36 +64,25 @@ export const subscriptionModel = model("Subscription", {
     default: null,
   }),
   timezone: nullable(
-    timezone({ description: "Whose wall clock start_date's time keeps through changes; null: UTC." }),
+    timezone({ description: "The time zone in which start_date keeps its time of day; null: UTC." }),
     { default: null },
   ),
 });
 
 export type Subscription = Static<typeof subscriptionModel>;
 
-/** What a request may say of a subscription. */
 export const subscriptionBody = writable(subscriptionModel);
 
-/** The words a schema's choices allow, which its type only knows as texts. */
-interface Chosen {
-  target_type: TargetType;
-  frequency: Frequency;
-  byweekday: Weekday[] | null;
-}
-
-export type SubscriptionInput = Omit<CreateInput<typeof subscriptionBody>, keyof Chosen> & Chosen;
-export type SubscriptionUpdate = Omit<UpdateInput<typeof subscriptionBody>, keyof Chosen> & Partial<Chosen>;
-
-export const deliveryStatuses = ["pending", "retrying", "delivered", "failed"] as const;
-export type DeliveryStatus = (typeof deliveryStatuses)[number];
+export type SubscriptionInput = CreateInput<typeof subscriptionBody>;
+export type SubscriptionUpdate = UpdateInput<typeof subscriptionBody>;
 
 export const deliveryModel = model("SubscriptionDelivery", {
   id: Type.Integer(),
-  status: choice(deliveryStatuses),
-  error: nullable(Type.String({ description: "Why it failed, or what the last attempt met." })),
+  status: choice(["pending", "retrying", "delivered", "failed"]),
+  error: nullable(Type.String({ description: "Why it failed, or why the last attempt did." })),
   delivered_at: nullable(moment()),
   due_at: moment(),
-  test: Type.Boolean({ description: "Asked for by test_delivery, beside the schedule." }),
+  test: Type.Boolean({ description: "Requested by test_delivery, outside the schedule." }),
   attempts: Type.Integer(),
   next_attempt_at: nullable(moment()),
   created_at: moment(),
@@ -103,7 +90,7 @@ export const deliveryModel = model("SubscriptionDelivery", {
 
 export type Delivery = Static<typeof deliveryModel>;
 
-/** What of a subscription says when it falls due. */
+/** The fields that decide when a subscription is due. */
 export const scheduleFields = [
   "frequency",
   "interval",
@@ -115,27 +102,8 @@ export const scheduleFields = [
   "timezone",
 ] as const satisfies readonly (keyof Schedule)[];
 
-/**
- * What the schema cannot say of one field. Whether a host may be reached is the route's to ask.
- * @throws Fault invalid_input.
- */
-export function checkSubscription(fields: SubscriptionUpdate): void {
-  if (fields.bysetpos === 0) {
-    const detail = "Ensure this value is between 1 and 366, or between -366 and -1.";
-    throw new Fault("invalid_input", detail, { attr: "bysetpos" });
-  }
-}
-
-/**
- * Whether the target's value is one of its type.
- * @throws Fault invalid_input on target_value.
- */
-export function checkTarget(type: TargetType, value: string): void {
-  const wrong = wrongTarget(type, value);
-  if (wrong !== undefined) throw new Fault("invalid_input", wrong, { attr: "target_value" });
-}
-
-function wrongTarget(type: TargetType, value: string): string | undefined {
+/** What is wrong with a target; undefined when its value is one of its type. */
+export function wrongTarget(type: TargetType, value: string): string | undefined {
   if (type === "email") {
     const addresses = addressesIn(value);
     const wrong = addresses.find((one) => !isAddress(one));

@@ -1,4 +1,4 @@
-// Subscriptions over HTTP. Nothing is sent here: the deliverer finds what is due or asked for.
+// Subscriptions over HTTP. The worker of deliveries finds what is due or asked for.
 
 import type { Addresses } from "../access/address.ts";
 import type { Gate } from "../access/gate.ts";
@@ -7,23 +7,21 @@ import { Fault } from "../core/fault.ts";
 import { missingReference } from "../http/fields/field_fault.ts";
 import { flagParameter, pageParameters, referenceParameter } from "../http/fields/query.ts";
 import { listSchema, reply } from "../http/fields/schema.ts";
-import { present, rowIdOf } from "../http/found.ts";
+import { present } from "../http/found.ts";
 import { type OperationRequest, mounted, projectOperation } from "../http/operation.ts";
 import { pageReply } from "../http/pages/page.ts";
 import type { Postgres } from "../storage/postgres/postgres.ts";
 import { deliveryOperations } from "./deliveries/operations.ts";
 import { subscriptionLimits } from "./limits.ts";
 import {
-  checkSubscription,
-  checkTarget,
   scheduleFields,
   type Subscription,
   subscriptionBody,
   type SubscriptionUpdate,
   subscriptionModel,
-  type SubscriptionInput,
   type TargetType,
   webUrlOf,
+  wrongTarget,
 } from "./model.ts";
 import { nextOccurrence, type Schedule } from "./schedule.ts";
 import {
@@ -34,10 +32,10 @@ import {
   reviseSubscription,
   shownOf,
   type StoredSubscription,
-  findSubscription,
+  subscriptionOf,
 } from "./store.ts";
 
-export interface SubscriptionParts {
+interface SubscriptionParts {
   sql: Postgres;
   clock: Clock;
   addresses: Addresses;
@@ -62,7 +60,11 @@ function listOperations(parts: SubscriptionParts) {
       scope: "subscription:read",
       summary: "List subscriptions, newest first",
       query: {
-        deleted: { ...flagParameter("true: the deleted ones instead."), read: readDeleted },
+        deleted: {
+          ...flagParameter("true: the deleted ones instead."),
+          read: (query: URLSearchParams, name: string) =>
+            /^(true|t|yes|y|on|1)$/i.test(query.get(name) ?? ""),
+        },
         insight: referenceParameter("Only those of this insight.", readReference),
         dashboard: referenceParameter("Only those of this dashboard.", readReference),
         ...pageParameters("Subscriptions"),
@@ -83,12 +85,11 @@ function listOperations(parts: SubscriptionParts) {
       body: subscriptionBody,
       replies: { 201: reply("The subscription.", subscriptionModel) },
       answer: async ({ access, project, body }) => {
-        const input = body as SubscriptionInput;
-        await checkInput(parts, project.id, input, input);
+        await checkInput(parts, project.id, body, body);
         const now = parts.clock.now();
-        const dates = { created_at: new Date(now), next_delivery_date: nextDate(input, now) };
+        const dates = { created_at: new Date(now), next_delivery_date: nextDate(body, now) };
         const made = await createSubscription(sql, {
-          ...input,
+          ...body,
           ...dates,
           project_id: project.id,
           user_id: access.user.id,
@@ -106,12 +107,11 @@ function oneOperations(parts: SubscriptionParts) {
   const change = {
     path: "subscriptions/:id/",
     scope: "subscription:write",
-    find: async ({ project, params }: OperationRequest<"project", "subscriptions/:id/">) =>
-      present(await findSubscription(sql, project.id, rowIdOf(params.id))),
+    find: (asked: OperationRequest<"project", "subscriptions/:id/">) => subscriptionOf(sql, asked),
     body: subscriptionBody,
     replies: shownOne,
-    answer: ({ found, body }: { found: StoredSubscription; body: object }) =>
-      changeSubscription(parts, found, body as SubscriptionUpdate),
+    answer: ({ found, body }: { found: StoredSubscription; body: SubscriptionUpdate }) =>
+      changeSubscription(parts, found, body),
   } as const;
   return [
     projectOperation({
@@ -120,8 +120,7 @@ function oneOperations(parts: SubscriptionParts) {
       scope: "subscription:read",
       summary: "Get a subscription",
       replies: shownOne,
-      answer: async ({ project, params }) =>
-        shownOf(present(await findSubscription(sql, project.id, rowIdOf(params.id)))),
+      answer: async (request) => shownOf(await subscriptionOf(sql, request)),
     }),
     projectOperation({
       method: "PATCH",
@@ -132,14 +131,10 @@ function oneOperations(parts: SubscriptionParts) {
     }),
     projectOperation({
       method: "PUT",
-      summary: "Change a subscription, naming what has no default",
+      summary: "Change a subscription; fields without a default are required",
       ...change,
     }),
   ];
-}
-
-function readDeleted(query: URLSearchParams, name: string): boolean {
-  return /^(true|t|yes|y|on|1)$/i.test(query.get(name) ?? "");
 }
 
 /** @throws Fault invalid_input for an id that is no whole number. */
@@ -151,7 +146,7 @@ function readReference(query: URLSearchParams, name: string): number | undefined
   throw new Fault("invalid_input", "A valid integer is required.", { attr: name });
 }
 
-/** `whole`: what the subscription will be, as far as its target goes. */
+/** @param whole the subscription as it will be, as far as its target goes. */
 async function checkInput(
   { sql, addresses }: SubscriptionParts,
   project_id: number,
@@ -161,12 +156,15 @@ async function checkInput(
   const missing = await findMissing(sql, project_id, changes);
   if (missing) throw missingReference(missing, changes[missing] ?? "");
   if (changes.target_type !== undefined || changes.target_value !== undefined) {
-    checkTarget(whole.target_type, whole.target_value);
+    const wrong = wrongTarget(whole.target_type, whole.target_value);
+    if (wrong !== undefined) throw new Fault("invalid_input", wrong, { attr: "target_value" });
     const url = whole.target_type === "email" ? undefined : webUrlOf(whole.target_value);
     const refusal = url && (await addresses.resolvedRefusalOf(url.hostname));
     if (refusal !== undefined) throw new Fault("invalid_input", refusal, { attr: "target_value" });
   }
-  checkSubscription(changes);
+  if (changes.bysetpos !== 0) return;
+  const detail = "Ensure this value is between 1 and 366, or between -366 and -1.";
+  throw new Fault("invalid_input", detail, { attr: "bysetpos" });
 }
 
 async function changeSubscription(
@@ -181,13 +179,13 @@ async function changeSubscription(
   );
 }
 
-/** The next date moves when the schedule does, and when the subscription comes back to life. */
+/** The next date changes when the schedule changes, or the subscription is restored or enabled again. */
 function revision(before: StoredSubscription, changes: SubscriptionUpdate, now: number): Revision {
   const after = { ...before, ...changes };
   const moved = scheduleFields.some((name) => changes[name] !== undefined && !isSame(name, before, after));
-  const slept = before.deleted || before.disabled_at !== null;
-  const woken = slept && !after.deleted && Object.keys(changes).length > 0;
-  return moved || woken ? { changes, next: nextDate(after, now) } : { changes };
+  const wasInactive = before.deleted || before.disabled_at !== null;
+  const isRevived = wasInactive && !after.deleted && Object.keys(changes).length > 0;
+  return moved || isRevived ? { changes, next: nextDate(after, now) } : { changes };
 }
 
 function isSame(name: (typeof scheduleFields)[number], before: Schedule, after: Schedule): boolean {

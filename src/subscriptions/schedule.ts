@@ -1,7 +1,7 @@
 // When a subscription is due: the recurrence rules of RFC 5545, as far as the fields of a subscription express them.
 
 export const frequencies = ["daily", "weekly", "monthly", "yearly"] as const;
-export type Frequency = (typeof frequencies)[number];
+type Frequency = (typeof frequencies)[number];
 
 export const weekdays = [
   "monday",
@@ -12,7 +12,7 @@ export const weekdays = [
   "saturday",
   "sunday",
 ] as const;
-export type Weekday = (typeof weekdays)[number];
+type Weekday = (typeof weekdays)[number];
 
 export interface Schedule {
   frequency: Frequency;
@@ -95,7 +95,6 @@ export function summaryOf({
   return `${every} on the ${position} ${day}`;
 }
 
-/** A day of the local calendar. */
 interface LocalDay {
   /** Days since 1 January 1970. */
   day: number;
@@ -124,45 +123,41 @@ function ruleOf({ frequency, interval, byweekday, bysetpos, start_date, timezone
   const named = new Set((byweekday ?? []).map((name) => weekdays.indexOf(name)));
   const isNamed = (day: number): boolean => named.has(weekdayOf(day));
   const rest = { start, momentOf, position: named.size > 0 && bysetpos ? bysetpos : null };
-  const monday = start.day - weekdayOf(start.day);
-  const months = start.year * 12 + start.month;
-  switch (frequency) {
-    case "daily":
-      return {
-        ...rest,
-        period: (k) => ({ from: start.day + k * interval, to: start.day + k * interval + 1 }),
-        periodBefore: (day) => Math.max(0, Math.floor((day - start.day) / interval) - 1),
-        matches: named.size > 0 ? isNamed : () => true,
-      };
-    case "weekly":
-      return {
-        ...rest,
-        period: (k) => {
-          const from = monday + 7 * k * interval;
-          return { from: Math.max(from, start.day), to: from + 7 };
-        },
-        periodBefore: (day) => Math.max(0, Math.floor((day - monday) / (7 * interval)) - 1),
-        matches: named.size > 0 ? isNamed : (day) => weekdayOf(day) === weekdayOf(start.day),
-      };
-    case "monthly":
-      return {
-        ...rest,
-        period: (k) => monthSpan(months + k * interval, 1),
-        periodBefore: (day) => {
-          const { year, month } = localDay(day);
-          return Math.max(0, Math.floor((year * 12 + month - months) / interval) - 1);
-        },
-        matches: named.size > 0 ? isNamed : (day) => localDay(day).date === start.date,
-      };
-    case "yearly":
-      return {
-        ...rest,
-        period: (k) => monthSpan((start.year + k * interval) * 12, 12),
-        periodBefore: (day) => Math.max(0, Math.floor((localDay(day).year - start.year) / interval) - 1),
-        matches: named.size > 0 ? isNamed : (day) => isAnniversary(localDay(day), start),
-      };
+  const shared = { ...rest, matches: named.size > 0 ? isNamed : unnamed[frequency](start) };
+  if (frequency === "daily" || frequency === "weekly") {
+    const length = frequency === "daily" ? 1 : 7;
+    const first = frequency === "daily" ? start.day : start.day - weekdayOf(start.day);
+    return {
+      ...shared,
+      period: (k) => {
+        const from = first + k * length * interval;
+        return { from: Math.max(from, start.day), to: from + length };
+      },
+      periodBefore: (day) => Math.max(0, Math.floor((day - first) / (length * interval)) - 1),
+    };
   }
+  const length = frequency === "monthly" ? 1 : 12;
+  const first = start.year * 12 + (frequency === "monthly" ? start.month : 0);
+  return {
+    ...shared,
+    period: (k) => monthSpan(first + k * length * interval, length),
+    periodBefore: (day) => {
+      const { year, month } = localDay(day);
+      return Math.max(0, Math.floor((year * 12 + month - first) / (length * interval)) - 1);
+    },
+  };
 }
+
+/** The days of a rule without weekdays: those like its start. */
+const unnamed: Record<Frequency, (start: LocalDay) => (day: number) => boolean> = {
+  daily: () => () => true,
+  weekly: (start) => (day) => weekdayOf(day) === weekdayOf(start.day),
+  monthly: (start) => (day) => localDay(day).date === start.date,
+  yearly: (start) => (day) => {
+    const { month, date } = localDay(day);
+    return month === start.month && date === start.date;
+  },
+};
 
 function daysIn({ matches, position }: Rule, from: number, to: number): number[] {
   const days: number[] = [];
@@ -211,8 +206,4 @@ function localDay(day: number): LocalDay {
 /** 0 is Monday. */
 function weekdayOf(day: number): number {
   return (((day + 3) % 7) + 7) % 7;
-}
-
-function isAnniversary(day: LocalDay, start: LocalDay): boolean {
-  return day.month === start.month && day.date === start.date;
 }

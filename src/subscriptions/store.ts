@@ -1,49 +1,34 @@
-// The SQL of subscriptions and of the list of their deliveries.
+// The SQL of subscriptions.
 
-import { newUuid } from "../core/id.ts";
-import { isoOf } from "../http/fields/field_time.ts";
+import { shownRow } from "../http/fields/field_time.ts";
+import { present, rowIdOf } from "../http/found.ts";
 import { checkFits } from "../http/pages/page.ts";
-import { shownInTurns } from "../http/pages/sliced.ts";
+import { shownInTurns } from "../work/turns.ts";
 import type { Postgres } from "../storage/postgres/postgres.ts";
 import { rowBytes, userJson } from "../storage/postgres/rows.ts";
 import { withoutAddress } from "./channels/address_list.ts";
 import { subscriptionLimits } from "./limits.ts";
-import type {
-  Delivery,
-  DeliveryStatus,
-  Subscription,
-  SubscriptionUpdate,
-  SubscriptionInput,
-  TargetType,
-} from "./model.ts";
-import { type Schedule, summaryOf } from "./schedule.ts";
+import type { Subscription, SubscriptionUpdate, SubscriptionInput } from "./model.ts";
+import { summaryOf } from "./schedule.ts";
 
 /** A subscription as stored, with the columns that replies do not show. */
-export interface StoredSubscription extends Schedule {
-  id: number;
+export type StoredSubscription = Omit<Subscription, "created_at" | "next_delivery_date"> & {
   project_id: number;
-  dashboard_id: number | null;
-  insight_id: number | null;
-  target_type: TargetType;
-  target_value: string;
-  title: string | null;
-  invite_message: string | null;
-  deleted: boolean;
   created_at: Date;
-  created_by: Subscription["created_by"];
   next_delivery_date: Date | null;
   disabled_at: Date | null;
-}
+};
 
 /** Times from clients are read as text: a Date would round their microseconds. */
 function columns(sql: Postgres) {
+  const shape = 'YYYY-MM-DD"T"HH24:MI:SS.US"Z"';
   return sql`
-    s.id, s.project_id, s.dashboard_id, s.insight_id, s.target_type, s.target_value, s.frequency, s.interval,
-    s.byweekday, s.bysetpos, s.count, s.timezone, s.title, s.invite_message, s.deleted, s.created_at,
-    s.next_delivery_date, s.disabled_at,
-    to_char(s.start_date AT TIME ZONE 'UTC', 'YYYY-MM-DD"T"HH24:MI:SS.US"Z"') AS start_date,
-    to_char(s.until_date AT TIME ZONE 'UTC', 'YYYY-MM-DD"T"HH24:MI:SS.US"Z"') AS until_date,
-    ${userJson(sql, "u")} AS created_by`;
+    s.id, s.project_id, s.dashboard_id AS dashboard, s.insight_id AS insight, s.target_type, s.target_value,
+    s.frequency, s.interval, s.byweekday, s.bysetpos, s.count,
+    replace(to_char(s.start_date AT TIME ZONE 'UTC', ${shape}), '.000000Z', 'Z') AS start_date,
+    replace(to_char(s.until_date AT TIME ZONE 'UTC', ${shape}), '.000000Z', 'Z') AS until_date,
+    s.created_at, ${userJson(sql, "u")} AS created_by, s.deleted, s.title, '' AS summary, s.next_delivery_date,
+    s.invite_message, s.timezone, s.disabled_at`;
 }
 
 interface SubscriptionFilter {
@@ -76,7 +61,7 @@ export async function listSubscriptions(
 }
 
 /** A subscription of the project, deleted or not; undefined when there is none. */
-export async function findSubscription(
+async function findSubscription(
   sql: Postgres,
   project_id: number,
   id: number,
@@ -87,16 +72,19 @@ export async function findSubscription(
   return row;
 }
 
-interface SubscriptionReferences {
-  insight?: number | null | undefined;
-  dashboard?: number | null | undefined;
+/** The subscription that a path names. @throws Fault not_found */
+export async function subscriptionOf(
+  sql: Postgres,
+  { project, params }: { project: { id: number }; params: { id: string } },
+): Promise<StoredSubscription> {
+  return present(await findSubscription(sql, project.id, rowIdOf(params.id)));
 }
 
 /** Which reference is missing or deleted in the project; undefined when both exist. */
 export async function findMissing(
   sql: Postgres,
   project_id: number,
-  { insight = null, dashboard = null }: SubscriptionReferences,
+  { insight = null, dashboard = null }: Pick<SubscriptionUpdate, "insight" | "dashboard">,
 ): Promise<"dashboard" | "insight" | undefined> {
   if (insight === null && dashboard === null) return undefined;
   const [found] = await sql<{ insight: boolean; dashboard: boolean }[]>`
@@ -181,92 +169,10 @@ function columnsOf(changes: SubscriptionUpdate): Record<string, string | number 
   return set;
 }
 
-interface DeliveryRow {
-  id: number;
-  status: DeliveryStatus;
-  error: string | null;
-  delivered_at: Date | null;
-  due_at: Date;
-  test: boolean;
-  attempts: number;
-  next_attempt_at: Date | null;
-  created_at: Date;
-}
-
-/** A page of a subscription's deliveries, newest first, and how many there are in all. */
-export async function listDeliveries(
-  sql: Postgres,
-  subscription_id: number,
-  page: { limit: number; offset: number },
-): Promise<{ count: number; deliveries: Delivery[] }> {
-  const [counted] = await sql<{ count: number }[]>`
-    SELECT count(*)::integer AS count FROM subscription_deliveries WHERE subscription_id = ${subscription_id}`;
-  const rows = await sql<DeliveryRow[]>`
-    SELECT id, status, error, delivered_at, due_at, test, attempts, next_attempt_at, created_at
-    FROM subscription_deliveries WHERE subscription_id = ${subscription_id}
-    ORDER BY id DESC LIMIT ${page.limit} OFFSET ${page.offset}`;
-  return { count: counted?.count ?? 0, deliveries: await shownInTurns(rows, shownDelivery) };
-}
-
-/** Adds a delivery that is due now; undefined when subscriptionLimits.testDeliveriesMax are unfinished. */
-export async function addTestDelivery(
-  sql: Postgres,
-  subscription_id: number,
-  now: Date,
-): Promise<Delivery | undefined> {
-  const [row] = await sql<DeliveryRow[]>`
-    INSERT INTO subscription_deliveries (uuid, subscription_id, due_at, test, next_attempt_at, created_at)
-    SELECT ${newUuid()}, ${subscription_id}, ${now}::timestamptz, true, ${now}::timestamptz, ${now}::timestamptz
-    WHERE (SELECT count(*) FROM subscription_deliveries
-           WHERE subscription_id = ${subscription_id} AND test AND next_attempt_at IS NOT NULL)
-      < ${subscriptionLimits.testDeliveriesMax}
-    RETURNING id, status, error, delivered_at, due_at, test, attempts, next_attempt_at, created_at`;
-  return row && shownDelivery(row);
-}
-
-function shownDelivery(row: DeliveryRow): Delivery {
-  return {
-    id: row.id,
-    status: row.status,
-    error: row.error,
-    delivered_at: row.delivered_at && isoOf(row.delivered_at),
-    due_at: isoOf(row.due_at),
-    test: row.test,
-    attempts: row.attempts,
-    next_attempt_at: row.next_attempt_at && isoOf(row.next_attempt_at),
-    created_at: isoOf(row.created_at),
-  };
-}
-
-/** Writes `….000000Z` as `…Z`. */
-function shortMoment(text: string): string {
-  return text.replace(".000000Z", "Z");
-}
-
-/** A subscription as replies show it. */
+/** As replies show it. The summary has its place in the row, and is written here. */
 export function shownOf(row: StoredSubscription): Subscription {
-  return {
-    id: row.id,
-    dashboard: row.dashboard_id,
-    insight: row.insight_id,
-    target_type: row.target_type,
-    target_value: row.target_value,
-    frequency: row.frequency,
-    interval: row.interval,
-    byweekday: row.byweekday && [...row.byweekday],
-    bysetpos: row.bysetpos,
-    count: row.count,
-    start_date: shortMoment(row.start_date),
-    until_date: row.until_date && shortMoment(row.until_date),
-    created_at: isoOf(row.created_at),
-    created_by: row.created_by,
-    deleted: row.deleted,
-    title: row.title,
-    summary: summaryOf(row),
-    next_delivery_date: row.next_delivery_date && isoOf(row.next_delivery_date),
-    invite_message: row.invite_message,
-    timezone: row.timezone,
-  };
+  const { project_id: _project, disabled_at: _disabled, ...shown } = row;
+  return { ...shownRow(shown), summary: summaryOf(row) };
 }
 
 /** Removes a recipient from an e-mail subscription, and deletes it with the last one. False when nothing changed. */

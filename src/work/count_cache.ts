@@ -20,8 +20,7 @@ interface Counted {
 }
 
 /**
- * Small counts are exact: only one of `workLimits.countKeptMin` or more is cached, for `workLimits.countKeptMs` at
- * most.
+ * Small counts are exact: only a count of at least `workLimits.countKeptMin` is cached, for `workLimits.countKeptMs`.
  */
 export class CountCache {
   readonly #clock: Clock;
@@ -33,21 +32,22 @@ export class CountCache {
   }
 
   /**
-   * @param asked identifies the question within the project.
+   * The count of a question.
+   * @param question identifies it within the project.
    * @throws whatever `take` throws, unless a count is cached.
    */
-  async count(project_id: number, asked: string, take: () => Promise<number>): Promise<number> {
-    const question = asked.length <= questionCharsMax ? asked : hashKey(asked);
+  async count(project_id: number, question: string, take: () => Promise<number>): Promise<number> {
+    const key = question.length <= questionCharsMax ? question : hashKey(question);
     const counted = this.#of(project_id);
-    const kept = counted.kept.get(question);
+    const kept = counted.kept.get(key);
     const age = kept ? this.#clock.elapsed() - kept.at : Number.POSITIVE_INFINITY;
-    if (!kept || age > workLimits.countKeptMs) return await this.#take(counted, question, take);
-    if (age > workLimits.countFreshMs && !counted.again.has(question)) {
-      counted.again.add(question);
+    if (!kept || age > workLimits.countKeptMs) return await this.#take(counted, key, take);
+    if (age > workLimits.countFreshMs && !counted.again.has(key)) {
+      counted.again.add(key);
       // A failure here is not reported: the first request without a cached count gets it.
-      void this.#take(counted, question, take)
+      void this.#take(counted, key, take)
         .catch(() => {})
-        .finally(() => counted.again.delete(question));
+        .finally(() => counted.again.delete(key));
     }
     return kept.count;
   }

@@ -86,7 +86,6 @@ export class FairShare {
   }
 }
 
-/** One that waits for a place. */
 export interface FairWaiter {
   owner: Owner;
   /** As in FairShare.mayTake(); 1 by default. */

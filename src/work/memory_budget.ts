@@ -4,7 +4,7 @@ import { Fault } from "../core/fault.ts";
 import { limits } from "../core/limits.ts";
 import { workLimits } from "./limits.ts";
 
-export interface MemoryBudgetOptions {
+interface MemoryBudgetOptions {
   /** Bytes of all bodies together. */
   bytesMax: number;
   /** Bytes of one project's bodies, and of all bodies whose project is not known. */
@@ -41,7 +41,6 @@ export class MemoryBudget {
     this.#longBytesMax = bytesMax * workLimits.bodyMemoryLongShare;
   }
 
-  /** Bytes held now. */
   get held(): number {
     return this.#held;
   }
@@ -144,7 +143,6 @@ export class MemoryLease {
     this.#budget = budget;
   }
 
-  /** Bytes it holds. */
   get bytes(): number {
     return this.#bytes;
   }
@@ -197,7 +195,6 @@ export class MemoryLease {
     this.#project = project_id;
   }
 
-  /** Returns everything; a second call does nothing. */
   close(): void {
     if (this.#closed) return;
     this.release(this.#bytes);

@@ -1,15 +1,15 @@
 // Retries with backoff until it succeeds or is told to stop.
 
+import { setTimeout } from "node:timers/promises";
 import { workLimits } from "./limits.ts";
 import { type Log, reasonOf } from "../core/log.ts";
 
-export interface RetryOptions {
+interface RetryOptions {
   /** Ends the retries, and a pause at once. */
   stopping: AbortSignal;
   log: Log;
   /** The log message of a failure: a warning for the first and every twentieth. */
   saying: string;
-  /** Fields logged with it. */
   about?: Record<string, unknown>;
 }
 
@@ -27,13 +27,8 @@ export async function retryUntilDone<T>(step: () => Promise<T>, how: RetryOption
   return undefined;
 }
 
-async function pause(attempt: number, stopping: AbortSignal): Promise<void> {
+async function pause(attempt: number, signal: AbortSignal): Promise<void> {
   const ms = Math.min(workLimits.retryMsMax, workLimits.retryMsMin * 2 ** Math.min(attempt, 20));
-  const { promise, resolve } = Promise.withResolvers<void>();
-  const wake = () => resolve();
-  const timer = setTimeout(wake, ms / 2 + (Math.random() * ms) / 2);
-  stopping.addEventListener("abort", wake);
-  await promise;
-  stopping.removeEventListener("abort", wake);
-  clearTimeout(timer);
+  // Rejects when it is aborted.
+  await setTimeout(ms / 2 + (Math.random() * ms) / 2, undefined, { signal }).catch(() => {});
 }

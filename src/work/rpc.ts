@@ -34,7 +34,7 @@ interface Message {
 
 /** `write` takes one line without its newline. */
 export function openRpc(write: (line: string) => void, answers: Answers): Rpc {
-  const asked = new Map<number, PromiseWithResolvers<unknown>>();
+  const calls = new Map<number, PromiseWithResolvers<unknown>>();
   let lastId = 0;
   let ended = false;
 
@@ -53,8 +53,8 @@ export function openRpc(write: (line: string) => void, answers: Answers): Rpc {
   };
 
   const settle = ({ id = 0, content, failure, code }: Message): void => {
-    const waiting = asked.get(id);
-    asked.delete(id);
+    const waiting = calls.get(id);
+    calls.delete(id);
     if (failure === undefined) waiting?.resolve(content);
     else waiting?.reject(Object.assign(new Error(failure), { code }));
   };
@@ -63,15 +63,15 @@ export function openRpc(write: (line: string) => void, answers: Answers): Rpc {
     tell: (kind, content) => send({ kind, content }),
     ask: async (kind, content, msMax = workLimits.linkMsMax) => {
       if (ended) throw new Error("the other process is gone");
-      if (asked.size >= workLimits.linkAsksMax) throw new Error("too much is asked of the other process");
+      if (calls.size >= workLimits.linkAsksMax) throw new Error("too much is asked of the other process");
       const id = ++lastId;
       const waiting = Promise.withResolvers<unknown>();
-      asked.set(id, waiting);
+      calls.set(id, waiting);
       try {
         send({ kind, id, content });
         return await withinMs(waiting.promise, msMax);
       } finally {
-        asked.delete(id);
+        calls.delete(id);
       }
     },
     take: (line) => {
@@ -81,7 +81,7 @@ export function openRpc(write: (line: string) => void, answers: Answers): Rpc {
     },
     end: () => {
       ended = true;
-      for (const waiting of asked.values()) waiting.reject(new Error("the other process is gone"));
+      for (const waiting of calls.values()) waiting.reject(new Error("the other process is gone"));
     },
   };
 }

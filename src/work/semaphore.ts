@@ -6,9 +6,8 @@ interface Waiter extends FairWaiter {
   begin(): void;
 }
 
-export interface SemaphoreWait {
+interface SemaphoreWait {
   owner?: Owner;
-  /** Ends the wait. */
   abort?: AbortSignal;
   /** How long a place is waited for, in ms; for ever by default. */
   msMax?: number;

@@ -1,4 +1,4 @@
-// Long lists in slices, with a turn of the event loop for others between two slices.
+// Long lists in slices, with a turn of the event loop for others between two slices; streams that have begun.
 
 import { yieldToEventLoop } from "../core/clock.ts";
 import { limits } from "../core/limits.ts";
@@ -13,4 +13,32 @@ export async function* inTurns<One>(
     if (from > 0) await yieldToEventLoop();
     yield all.slice(from, Math.min(length, from + size));
   }
+}
+
+/** Applies `show` to each row, and yields to the event loop in between. */
+export async function shownInTurns<Row, Shown>(
+  rows: readonly Row[],
+  show: (row: Row) => Shown,
+): Promise<Shown[]> {
+  const shown: Shown[] = [];
+  for (const row of rows) {
+    if (shown.length > 0 && shown.length % limits.rowsShownAtOnceMax === 0) await yieldToEventLoop();
+    shown.push(show(row));
+  }
+  return shown;
+}
+
+/** The same pieces, the first of which is ready when this resolves: its failure can still set a reply's status. */
+export async function begun<Piece>(
+  pieces: AsyncGenerator<Piece, void>,
+): Promise<AsyncGenerator<Piece, void>> {
+  const first = await pieces.next();
+  return (async function* () {
+    try {
+      if (!first.done) yield first.value;
+      yield* pieces;
+    } finally {
+      await pieces.return();
+    }
+  })();
 }

@@ -3,13 +3,12 @@
 export class Wakeup {
   readonly #waiting = new Set<() => void>();
 
-  /** Ends every wait. */
   wake(): void {
     for (const resolve of this.#waiting) resolve();
     this.#waiting.clear();
   }
 
-  /** Resolves when somebody says wake(), or after `ms`. */
+  /** Resolves at the next wake(), or after `ms`. */
   async wait(ms: number): Promise<void> {
     const { promise, resolve } = Promise.withResolvers<void>();
     const timer = setTimeout(resolve, ms);

@@ -8,7 +8,7 @@ import {
   openKeyTable,
   type ProjectKeys,
 } from "../../src/access/project_keys.ts";
-import type { KeyEntry, ProjectKeySource } from "../../src/access/store.ts";
+import type { KeyEntry, ProjectKeySource } from "../../src/access/project_key_store.ts";
 import { systemClock } from "../../src/core/clock.ts";
 import { Fault } from "../../src/core/fault.ts";
 import { accessLimits } from "../../src/access/limits.ts";

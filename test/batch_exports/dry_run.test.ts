@@ -27,7 +27,7 @@ beforeAll(async () => {
   later(() => accounts.close());
   const { sql, dataDir } = accounts;
   // Nobody listens there: what does not name a query needs no engine.
-  const clickhouse = openClickHouse("http://default:x@127.0.0.1:9/sluice", { log });
+  const clickhouse = openClickHouse("http://default:x@127.0.0.1:9/sluice");
   later(() => clickhouse.close());
   const routes = batchExportRoutes({
     gate: openGate({ sql, clock: systemClock, log }),
@@ -175,7 +175,7 @@ test("a query is taken while the engine cannot be asked", async () => {
 });
 
 test("the engine is told no name that nobody has looked at", async () => {
-  const clickhouse = openClickHouse("http://default:x@127.0.0.1:9/sluice", { log });
+  const clickhouse = openClickHouse("http://default:x@127.0.0.1:9/sluice");
   later(() => clickhouse.close());
   const addresses = openAddresses({ allowPrivate: false, resolve: async () => [] });
   const endpoint_url = "https://answers-differently.example.com";

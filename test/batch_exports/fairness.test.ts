@@ -4,9 +4,9 @@ import { afterAll, beforeAll, beforeEach, expect, test } from "bun:test";
 import { openAddresses } from "../../src/access/address.ts";
 import { openSecrets } from "../../src/access/secret.ts";
 import { bootstrap } from "../../src/accounts/bootstrap.ts";
-import { type ExportWorker, openExportWorker } from "../../src/batch_exports/runs/worker.ts";
+import { ExportWorker } from "../../src/batch_exports/runs/worker.ts";
 import { Fault } from "../../src/core/fault.ts";
-import { runLimits } from "../../src/batch_exports/runs/limits.ts";
+import { exportLimits } from "../../src/batch_exports/limits.ts";
 import { silentLog } from "../../src/core/log.ts";
 import { createProject } from "../../src/projects/store.ts";
 import type { Stores } from "../../src/storage/stores.ts";
@@ -54,7 +54,7 @@ beforeEach(async () => {
 });
 
 function openProcess(): ExportWorker {
-  const worker = openExportWorker({
+  const worker = new ExportWorker({
     sql: stores.sql,
     clickhouse: stores.clickhouse,
     secrets: openSecrets({ dataDir }),
@@ -92,7 +92,7 @@ async function countRuns(status: string, project_id: number): Promise<number> {
 test("eighteen exports to a listener that never answers leave places to other projects", async () => {
   await Promise.all(Array.from({ length: 18 }, () => make(hanging())));
   const worker = openProcess();
-  const share = runLimits.exportRunsAtOnceMax / 2;
+  const share = exportLimits.runsAtOnceMax / 2;
   await until(async () => (await countRuns("Running", 1)) === share);
   // They hang, and meanwhile runs of others begin and end, one project's after the other's.
   for (const project_id of others) {
@@ -153,10 +153,10 @@ test("destinations that never answer can be tried out a few at a time, and leave
       (thrown: unknown) => (thrown instanceof Fault ? thrown.code : "failed"),
     ),
   );
-  await until(() => Promise.resolve(silent.connections() - before >= runLimits.probesAtOnceMax / 2));
+  await until(() => Promise.resolve(silent.connections() - before >= exportLimits.probesAtOnceMax / 2));
   expect(await Promise.race(asked)).toBe("unavailable");
   const other = await worker.probe({ type: "NoOp", config: {} } as never, others[0]!);
   expect(other).toBeUndefined();
-  expect(silent.connections() - before).toBe(runLimits.probesAtOnceMax / 2);
+  expect(silent.connections() - before).toBe(exportLimits.probesAtOnceMax / 2);
   await worker.close();
 });

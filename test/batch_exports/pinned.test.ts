@@ -5,7 +5,7 @@ import { afterAll, beforeAll, expect, test } from "bun:test";
 import { type Addresses, openAddresses } from "../../src/access/address.ts";
 import { openSecrets } from "../../src/access/secret.ts";
 import { bootstrap } from "../../src/accounts/bootstrap.ts";
-import { openExportWorker } from "../../src/batch_exports/runs/worker.ts";
+import { ExportWorker } from "../../src/batch_exports/runs/worker.ts";
 import { silentLog } from "../../src/core/log.ts";
 import type { Stores } from "../../src/storage/stores.ts";
 import { azureAccount, azureKey, startAzure } from "../support/azure.ts";
@@ -44,7 +44,7 @@ beforeAll(async () => {
       return "127.0.0.1";
     },
   };
-  const worker = openExportWorker({
+  const worker = new ExportWorker({
     sql: stores.sql,
     clickhouse: stores.clickhouse,
     secrets: openSecrets({ dataDir }),

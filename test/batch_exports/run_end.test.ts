@@ -1,7 +1,7 @@
 // The end of a run that cannot be written: nothing runs for ever, and nothing is delivered again and again.
 
 import { afterAll, beforeAll, expect, test } from "bun:test";
-import { runLimits } from "../../src/batch_exports/runs/limits.ts";
+import { exportLimits } from "../../src/batch_exports/limits.ts";
 import { cleanUp } from "../support/cleanup.ts";
 import { endedRuns } from "../support/exports.ts";
 import { type ExportProcess, noon, openExportProcess } from "../support/export_process.ts";
@@ -67,13 +67,13 @@ test("a run whose processes keep dying counts their attempts, and is given up wi
       VALUES (gen_random_uuid(), ${id}, 'Running', ${attempts},
         ${new Date(noon - (lease ? 1 : 2))}, ${new Date(noon)},
         ${new Date(noon)}, ${new Date(noon)}, ${new Date(noon)}, ${lease && crypto.randomUUID()}, ${lease})`;
-  await made(runLimits.exportAttemptsMax - 1, new Date(noon - 1));
+  await made(exportLimits.attemptsMax - 1, new Date(noon - 1));
   // One that was given back when its process stopped in good order has lost nothing.
-  await made(runLimits.exportAttemptsMax - 1, null);
+  await made(exportLimits.attemptsMax - 1, null);
   exports.open();
   const runs = await endedRuns(exports.stores, id, 3);
   const given_up = runs.find(({ status }) => status === "Failed")!;
-  expect(given_up.attempts).toBe(runLimits.exportAttemptsMax);
+  expect(given_up.attempts).toBe(exportLimits.attemptsMax);
   expect(given_up.latest_error).toContain("ended while it ran");
   expect(runs.map(({ status }) => status).toSorted()).toEqual(["Completed", "Completed", "Failed"]);
   expect(sink.posted.length).toBe(2);

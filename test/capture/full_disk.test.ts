@@ -132,22 +132,34 @@ test.skipIf(!canMount)(
     // The stores stay behind, so that the journal fills up.
     const server = await startServer({ FLUSH_INTERVAL_MS: "3600000" }, `${disk}/data`);
     expect(await readiness(server)).toEqual([200, { part: "journal", ok: true }]);
-    const acknowledged = await sendUntilRefused(server, 0);
+    let acknowledged = await sendUntilRefused(server, 0);
     expect(acknowledged).toBeGreaterThan(0);
-    expect(freeBytes(disk)).toBeGreaterThan(15 * 1024 * 1024);
-    const [status, journal] = await readiness(server);
-    expect([status, journal]).toEqual([503, { part: "journal", ok: false, error: "DISK_LOW" }]);
+    // Of a reserve of 16 MiB the stores may have used some: a full segment is stored meanwhile.
+    expect(freeBytes(disk)).toBeGreaterThan(10 * 1024 * 1024);
+    // A segment that was full goes into the stores and makes room, once or twice.
+    const refill = async () => void (acknowledged += await sendUntilRefused(server, acknowledged));
+    await until(async () => {
+      const [status, journal] = await readiness(server);
+      if (status === 503) expect(journal).toEqual({ part: "journal", ok: false, error: "DISK_LOW" });
+      else await refill();
+      return status === 503;
+    });
     // A group that would have taken some of the reserve was refused whole: so much may be left.
     expect(await metric(server, "sluice_disk_free_bytes")).toBeLessThan(32 * 1024 * 1024);
-    await until(async () => (await metric(server, 'sluice_ready{part="journal"}')) === 0);
-    for (let i = 0; i < 300; i++) {
-      const reply = await post(server, "/capture/", {
-        api_key: projectKey,
-        event: "refused",
-        distinct_id: "d",
-      });
-      expect(reply.status).toBe(503);
+    await until(async () => {
+      const isReady = (await metric(server, 'sluice_ready{part="journal"}')) === 1;
+      if (isReady) await refill();
+      return !isReady;
+    });
+    for (let refused = 0; refused < 300;) {
+      const reply = await post(server, "/capture/", { api_key: projectKey, event: "kept", distinct_id: "d" });
       await reply.arrayBuffer();
+      if (reply.status === 503) refused++;
+      else {
+        expect(reply.status).toBe(200);
+        acknowledged++;
+        await refill();
+      }
     }
     expect(
       readdirSync(`${server.dataDir}/journal`).filter((name) => name.endsWith(".segment")).length,

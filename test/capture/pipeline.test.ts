@@ -1,10 +1,9 @@
 import { afterAll, expect, test } from "bun:test";
 import { captureLimits } from "../../src/capture/limits.ts";
 import { yieldToEventLoop } from "../../src/core/clock.ts";
-import { DiskRoom, NoRoom } from "../../src/capture/journal/disk_room.ts";
+import { DiskRoom, NoRoom } from "../../src/capture/journal/journal_room.ts";
 import { type Captured, capture } from "../../src/capture/pipeline.ts";
-import { ArenaPool } from "../../src/capture/receive/arena_pool.ts";
-import { ReceivedBody } from "../../src/capture/receive/received_body.ts";
+import { ArenaPool, ReceivedBody } from "../../src/capture/receive/received_body.ts";
 import { entryLength } from "../../src/capture/scan/event_fields.ts";
 import { silentLog } from "../../src/core/log.ts";
 import { limits } from "../../src/core/limits.ts";

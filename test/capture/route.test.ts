@@ -3,6 +3,9 @@
 import { afterAll, expect, test } from "bun:test";
 import { connect } from "node:net";
 import { gzipSync } from "node:zlib";
+import { ArenaPool } from "../../src/capture/receive/received_body.ts";
+import { firstKey } from "../../src/capture/route.ts";
+import { bytesOf } from "../../src/core/bytes.ts";
 import type { Clock } from "../../src/core/clock.ts";
 import { cleanUp, later } from "../support/cleanup.ts";
 import { type Desk, key, openDesk } from "../support/capture.ts";
@@ -251,4 +254,36 @@ test("what the client's clock showed comes from the batch, or else from the quer
   await left.send(`/batch/?_=${now + 9000}`, batch);
   await left.send("/e/", { ...own, api_key: key, sent_at: iso });
   expect(await behind(left)).toEqual([-3600, -3600, -3600, -3600, -3600]);
+});
+
+const first = (text: string) => firstKey(bytesOf(text), new ArenaPool(1 << 20));
+const long = "x".repeat(1_000_000);
+
+test("a batch's own key is found before its events, and theirs do not count", () => {
+  expect(first(`{"api_key":"k","batch":[{"event":"${long}`)).toBe("k");
+  expect(first(`\ufeff { "sent_at" : null , "token" : "k" , "batch":[`)).toBe("k");
+  expect(first(`{"a":{"api_key":"other"},"api_\\u006bey":"k\\u0031",`)).toBe("k1");
+  expect(first(`{"batch":[{"api_key":"other","properties":{"token":"other"}}],"api_key":"k"}`)).toBe("k");
+  expect(first(`{"batch":[{"api_key":"other","properties":{"token":"other"}}`)).toBeUndefined();
+  expect(first(`{"batch":[{"event":"${long}"}],"api_key":"k"}`)).toBeUndefined();
+  expect(first(`{"api_key":"","batch":[`)).toBeUndefined();
+  expect(first(`{"api_key":7,"token":"k","batch":[`)).toBe("k");
+});
+
+test("an array's first event that names a key decides: its own before that of its properties", () => {
+  expect(first(`[{"properties":{"token":"k"},"event":"e"},{"event":"${long}`)).toBe("k");
+  expect(first(`[{"properties":{"token":"inner"},"api_key":"own"},{"event":"`)).toBe("own");
+  expect(first(`[7,{"event":"e"},{"$token":"k"},{"token":"other"}]`)).toBe("k");
+  // The event is not over: its own key may follow.
+  expect(first(`[{"properties":{"token":"inner"},"event":"${long}`)).toBeUndefined();
+  for (const text of ["[]", "[", "[{}]", "[{},", "[[[{}]]]", '[{"token":""}]']) {
+    expect(first(text)).toBeUndefined();
+  }
+});
+
+test("bytes that are no JSON, or nested deeper than events may be, name no key", () => {
+  const none = ["", " ", "7", '"k"', "{", "{}", "{]", '{"api_key"', '{"api_key":', '{"api_key":"k', "}{"];
+  for (const text of [...none, "[".repeat(100_000), '{"a":'.repeat(100_000), `{"api_key":"${long}"}`]) {
+    expect(first(text)).toBeUndefined();
+  }
 });

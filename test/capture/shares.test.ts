@@ -145,7 +145,7 @@ test("live events of a project whose changes would keep others waiting go behind
   expect((await desk.send("/batch/", wide(key, 1500))).status).toBe(200);
   const { live, historical } = desk.journal;
   const first = live.usage.of(own).changes;
-  // Events weigh as well, and a slice is laid whole.
+  // Events weigh as well, and a slice is appended whole.
   expect(first).toBeGreaterThan(perProject * 0.6);
   expect(first).toBeLessThan(perProject * 1.3);
   expect(first + historical.usage.of(own).changes).toBe(1_500_000);

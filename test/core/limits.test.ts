@@ -2,16 +2,10 @@
 
 import { expect, test } from "bun:test";
 import { accessLimits } from "../../src/access/limits.ts";
-import { runLimits } from "../../src/batch_exports/runs/limits.ts";
+import { exportLimits } from "../../src/batch_exports/limits.ts";
 import { cookielessLimits } from "../../src/capture/cookieless/limits.ts";
-import { eventLimits } from "../../src/capture/event/limits.ts";
 import { journalLimits } from "../../src/capture/journal/limits.ts";
-import {
-  batchId,
-  flushedLanes,
-  flushesAtOnce,
-  segmentId,
-} from "../../src/capture/journal/segments/segment.ts";
+import { batchId, flushedLanes, laneKinds, segmentId } from "../../src/capture/journal/segments/segment.ts";
 import { captureLimits } from "../../src/capture/limits.ts";
 import { receiveLimits } from "../../src/capture/receive/limits.ts";
 import { v1Limits } from "../../src/capture/v1/limits.ts";
@@ -22,8 +16,7 @@ import { retentionLimits } from "../../src/event_retention/limits.ts";
 import { chdbServerLimits } from "../../src/storage/chdb_server/limits.ts";
 import { clickhouseLimits } from "../../src/storage/clickhouse/limits.ts";
 import { storageLimits } from "../../src/storage/limits.ts";
-import { channelLimits } from "../../src/subscriptions/channels/limits.ts";
-import { deliveryLimits } from "../../src/subscriptions/deliveries/limits.ts";
+import { subscriptionLimits } from "../../src/subscriptions/limits.ts";
 import { workLimits } from "../../src/work/limits.ts";
 
 /** Holds that the values rise, each strictly. */
@@ -51,16 +44,16 @@ test("a segment holds what the reserve of the disk and an INSERT allow", () => {
 
 test("a living process is seen before others give it up", () => {
   expectRising(2 * captureLimits.watermarkMs, journalLimits.journalAliveMs, storageLimits.journalUnseenMsMax);
-  expectRising(2 * runLimits.exportBeatMs, runLimits.exportLeaseMs);
-  expectRising(runLimits.exportEndTriesMax ** 2 * runLimits.exportEndRetryMs, runLimits.exportLeaseMs);
+  expectRising(2 * exportLimits.beatMs, exportLimits.leaseMs);
+  expectRising(exportLimits.endTriesMax ** 2 * exportLimits.endRetryMs, exportLimits.leaseMs);
   expectRising(retentionLimits.expiryStatementMsMax, retentionLimits.expiryLeaseMs);
-  expectRising(channelLimits.webhookMsMax, deliveryLimits.deliveryClaimMs);
-  expectRising(channelLimits.smtpSendMsMax, deliveryLimits.deliveryClaimMs);
+  expectRising(subscriptionLimits.webhookMsMax, subscriptionLimits.deliveryClaimMs);
+  expectRising(subscriptionLimits.smtpSendMsMax, subscriptionLimits.deliveryClaimMs);
 });
 
 test("what ends in order waits less long than what waits for it", () => {
   expectRising(chdbServerLimits.endMsMax, limits.childStopMsMax, limits.stopMsMax);
-  expectRising(channelLimits.smtpSendMsMax, limits.stopMsMax);
+  expectRising(subscriptionLimits.smtpSendMsMax, limits.stopMsMax);
   // A revoked key stops working within 5 s, and an unknown one has its answer within 5 s.
   expectRising(accessLimits.foundAgeMsMax, 5000);
   expectRising(accessLimits.keysReadMsMax, 5000);
@@ -68,8 +61,8 @@ test("what ends in order waits less long than what waits for it", () => {
 });
 
 test("a reply lists every ignored event of a v1 request and of an import's body", () => {
-  expect(v1Limits.v1EventsMax).toBeLessThanOrEqual(eventLimits.ignoredListMax);
-  expect(importLimits.bodyRowsMax).toBeLessThanOrEqual(eventLimits.ignoredListMax);
+  expect(v1Limits.v1EventsMax).toBeLessThanOrEqual(captureLimits.ignoredListMax);
+  expect(importLimits.bodyRowsMax).toBeLessThanOrEqual(captureLimits.ignoredListMax);
   expectRising(limits.eventBytesMax, importLimits.recordBytesMax, importLimits.bodyBytesMax);
   expect(v1Limits.v1InflatedBytesMax).toBeLessThanOrEqual(limits.inflatedBytesMax);
 });
@@ -90,7 +83,7 @@ test("the embedded engine has places, memory and texts for all that this program
     readExportPlaces * readExportBytesMax +
     readFlushPlaces * readFlushBytesMax;
   expect(reads).toBe(1_200_000_000);
-  const flushes = flushesAtOnce.live + flushesAtOnce.historical;
+  const flushes = laneKinds.live.flushesAtOnce + laneKinds.historical.flushesAtOnce;
   expect(workerLimits.workersUnaskedMax * flushes).toBeLessThan(storageLimits.engineStatementsMax);
   expect(flushedLanes.length).toBeLessThan(clickhouseLimits.clickhouseConnectionsMax);
   expectRising(clickhouseLimits.clickhouseParamBytesMax, chdbServerLimits.paramBytesMax);

@@ -1,4 +1,5 @@
-// kill -9 while letters are handed over: no reader gets one twice for a date, and what nobody can know is told.
+// kill -9 while e-mails are handed over: nobody gets one twice for a date, and a send of unknown outcome is shown as
+// such.
 
 import { expect, test } from "bun:test";
 import { ask } from "../support/ask.ts";
@@ -14,7 +15,7 @@ cleanUpEach();
 const home = "/api/projects/1";
 const [readers] = inLongForm([150], [60]) as [number];
 
-/** At which letter, and whether its server had heard that it was taken. */
+/** At which e-mail, and whether the server had read that it was accepted. */
 const kills = inLongForm<[letters: number, answered: boolean]>(
   [
     [1, false],
@@ -52,8 +53,8 @@ async function subscribe(server: Server, insight: number): Promise<void> {
 }
 
 /**
- * Resolves when the server was killed in the middle of its `letters`-th letter since now: before it hears that the
- * letter was taken, or just after.
+ * Resolves when the server was killed in the middle of e-mail number `letters` from now on: before it reads that the
+ * e-mail was accepted, or just after.
  */
 function killedAt(mail: MailSink, server: Server, letters: number, answered: boolean): Promise<void> {
   const { promise, resolve } = Promise.withResolvers<void>();

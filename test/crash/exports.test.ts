@@ -78,7 +78,7 @@ beforeAll(async () => {
   await rested(server);
   await server.end("SIGTERM");
   // The same rows again, spread over the intervals by their arrival.
-  const clickhouse = openClickHouse(front.url, { log: silentLog });
+  const clickhouse = openClickHouse(front.url);
   later(() => clickhouse.close());
   await clickhouse.command(
     `INSERT INTO event_rows (uuid, project_id, event, distinct_id, properties, timestamp, created_at,

@@ -26,7 +26,7 @@ async function load(
       distinct_id: `d${i}`,
       uuid,
       timestamp: new Date(Date.UTC(2020 + ((batch + i) % 5), 3)).toISOString(),
-      properties: { batch, filler: "x".repeat(200) },
+      properties: { batch, $session_id: `${historical} ${batch}`, filler: "x".repeat(200) },
     }));
     try {
       const body = { api_key: projectKey, historical_migration: historical, batch: events };
@@ -67,6 +67,11 @@ test(
     expect(found.size).toBe(stored.length);
     expect([...acknowledged].filter((uuid) => !found.has(uuid))).toEqual([]);
     expect(stored.filter((uuid) => !sent.has(uuid))).toEqual([]);
+    // Each session knows all of its events, though some were stored by a process that died before it derived them.
+    const derived = "SELECT session_id AS session, event_count AS events FROM sessions ORDER BY session";
+    const counted = `SELECT JSONExtractString(properties, '$session_id') AS session, count() AS events
+       FROM events GROUP BY session ORDER BY session`;
+    expect(await clickhouse.query(derived)).toEqual(await clickhouse.query(counted));
     expect(await server.end("SIGTERM")).toBe(0);
   },
   180_000 + kills * 10_000,

@@ -6,7 +6,7 @@ import { cleanUpEach } from "../support/cleanup.ts";
 import { killsOf } from "../support/kills.ts";
 import { makeStoresFolder } from "../support/made_stores.ts";
 import { type Server, metric, projectKey, rested, startServer, storesOf, until } from "../support/server.ts";
-import { isAlive, postAnew, serving, workersOf } from "../support/workers.ts";
+import { isAlive, postAnew, serving, workersOf, workersServing } from "../support/workers.ts";
 
 cleanUpEach();
 
@@ -108,7 +108,7 @@ test("what a worker counted before it was killed stays counted, and its journal'
   expect(counted).toBe(sent.size);
   const [worker] = workersOf(server);
   process.kill(worker!, "SIGKILL");
-  await until(async () => (await metric(server, "sluice_workers")) === 1 || workersOf(server)[0] !== worker);
+  await until(async () => (await workersServing(server)) === 1 || workersOf(server)[0] !== worker);
   await serving(server, 2);
   expect(await metric(server, "sluice_events_received_total")).toBe(counted);
   await rested(server);

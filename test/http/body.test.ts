@@ -2,7 +2,7 @@ import { expect, test } from "bun:test";
 import Type from "typebox";
 import { Fault } from "../../src/core/fault.ts";
 import { httpLimits } from "../../src/http/limits.ts";
-import { readChanges, readFields, readReplacement, receive } from "../../src/http/body.ts";
+import { readFields, receive } from "../../src/http/body.ts";
 import { chargeBody, MemoryBudget } from "../../src/work/memory_budget.ts";
 import { flag, integer, nullable, text } from "../../src/http/fields/field.ts";
 
@@ -33,12 +33,12 @@ test("JSON is read, with and without parameters of its type", async () => {
   const whole = { name: "a", count: null, open: true, days: [], config: {} };
   expect(await readFields(request('{"name":" a "}'), schema)).toEqual(whole);
   expect(await readFields(request('{"name":"a"}', "Application/JSON; charset=utf-8"), schema)).toEqual(whole);
-  expect(await readReplacement(request('{"name":"a"}'), schema)).toEqual({ name: "a" });
+  expect(await readFields(request('{"name":"a"}'), schema, "replace")).toEqual({ name: "a" });
 });
 
 test("no body is an empty object, whatever its type", async () => {
-  expect(await readChanges(request(undefined), schema)).toEqual({});
-  expect(await readChanges(request("", "text/plain"), schema)).toEqual({});
+  expect(await readFields(request(undefined), schema, "change")).toEqual({});
+  expect(await readFields(request("", "text/plain"), schema, "change")).toEqual({});
   expect(await refusal(request(undefined))).toMatchObject({ code: "required", attr: "name" });
 });
 
@@ -64,7 +64,9 @@ test("a form is read as the JSON it stands for", async () => {
   const form = "name=a&count=2&open=off&days=mo&days=tu&config=%7B%22a%22%3A1%7D&other=1";
   const whole = { name: "a", count: 2, open: false, days: ["mo", "tu"], config: { a: 1 } };
   expect(await readFields(request(form, "application/x-www-form-urlencoded"), schema)).toEqual(whole);
-  expect(await readChanges(request("count=&open=", "application/x-www-form-urlencoded"), schema)).toEqual({
+  expect(
+    await readFields(request("count=&open=", "application/x-www-form-urlencoded"), schema, "change"),
+  ).toEqual({
     count: null,
   });
   const parts = new FormData();

@@ -4,7 +4,7 @@
 import { afterAll, beforeAll, expect, test } from "bun:test";
 import { limits } from "../../src/core/limits.ts";
 import { fieldsOfForm } from "../../src/http/body.ts";
-import { checkChanges } from "../../src/http/fields/field_check.ts";
+import { checkFields } from "../../src/http/fields/field_check.ts";
 import type { Rule } from "../../src/http/fields/field_rule.ts";
 import { managementRoutes, type RunningApp, startApp } from "../support/app.ts";
 import { ask, problemOf } from "../support/ask.ts";
@@ -89,7 +89,7 @@ test("no field's own check grows faster than its text", async () => {
     for (const field of Object.keys(schema.properties ?? {})) {
       const take = (value: unknown) => {
         try {
-          checkChanges(schema as Parameters<typeof checkChanges>[0], { [field]: value });
+          checkFields(schema as Parameters<typeof checkFields>[0], { [field]: value }, "change");
         } catch {
           // Refused, as most are.
         }
@@ -111,7 +111,11 @@ test("no field's own check grows faster than its text", async () => {
 /** Whether the field's own check lets the value through, so that its room has to bear it. */
 function passes(schema: Rule, field: string, json: string): boolean {
   try {
-    checkChanges(schema as Parameters<typeof checkChanges>[0], { [field]: JSON.parse(json) as unknown });
+    checkFields(
+      schema as Parameters<typeof checkFields>[0],
+      { [field]: JSON.parse(json) as unknown },
+      "change",
+    );
     return true;
   } catch {
     return false;

@@ -2,13 +2,15 @@ import { afterAll, beforeAll, expect, test } from "bun:test";
 import { Elysia } from "elysia";
 import { openGate } from "../../src/access/gate.ts";
 import { systemClock } from "../../src/core/clock.ts";
+import { limits } from "../../src/core/limits.ts";
 import { silentLog } from "../../src/core/log.ts";
 import { describe as describeRoutes } from "../../src/http/docs/docs.ts";
 import { model, text, writable } from "../../src/http/fields/field.ts";
 import { limitParameter, textParameter } from "../../src/http/fields/query.ts";
-import { gone, reply } from "../../src/http/fields/schema.ts";
+import { gone, listSchema, reply } from "../../src/http/fields/schema.ts";
 import { notFound } from "../../src/http/found.ts";
 import { mounted, operationsOf, projectOperation } from "../../src/http/operation.ts";
+import { pageReply } from "../../src/http/pages/page.ts";
 import { openProblems } from "../../src/http/problem.ts";
 import { issueKey } from "../../src/personal_api_keys/store.ts";
 import { type FirstAccounts, openFirstAccounts, startMsMax } from "../support/accounts.ts";
@@ -27,17 +29,6 @@ afterAll(() => accounts.close());
 
 function openRoom() {
   const gate = openGate({ sql: accounts.sql, clock: systemClock, log: silentLog });
-  const change = {
-    path: "things/:id/",
-    scope: "insight:write",
-    find: ({ params: { id } }: { params: { id: string } }) => {
-      if (id !== "1") throw notFound("No such thing.");
-      return { id: 1 };
-    },
-    query: { limit: limitParameter("Things") },
-    body: writable(thing),
-    replies: { 200: reply("It.", thing) },
-  } as const;
   return mounted(gate, "Things", [
     operationsOf(
       "project",
@@ -61,16 +52,32 @@ function openRoom() {
       answer: ({ body }) => body,
     }),
     projectOperation({
-      ...change,
       method: "PATCH",
+      path: "things/:id/",
+      scope: "insight:write",
       summary: "Change a thing",
+      description: "What is not given stays.",
+      put: "Replace a thing",
+      find: ({ params: { id } }) => {
+        if (id !== "1") throw notFound("No such thing.");
+        return { id: 1 };
+      },
+      query: { limit: limitParameter("Things") },
+      body: writable(thing),
+      replies: { 200: reply("It.", thing) },
       answer: ({ body, found }) => ({ name: `${found.id} ${Object.keys(body).join()}`, color: "-" }),
     }),
     projectOperation({
-      ...change,
-      method: "PUT",
-      summary: "Replace a thing",
-      answer: ({ body, found }) => ({ name: `${found.id} ${Object.keys(body).join()}`, color: "-" }),
+      method: "GET",
+      path: "pages/",
+      scope: "insight:read",
+      summary: "List numbered things",
+      query: { limit: limitParameter("Things") },
+      replies: { 200: reply("The things.", listSchema(thing)) },
+      answer: ({ query: { limit }, url }) => {
+        const page = { limit, offset: 0 };
+        return pageReply(url, page, limit, things(limit));
+      },
     }),
     projectOperation({
       method: "DELETE",
@@ -81,6 +88,10 @@ function openRoom() {
       answer: () => undefined,
     }),
   ]);
+}
+
+function things(count: number) {
+  return Array.from({ length: count }, (_, i) => ({ name: `é\n${i}`, color: "red" }));
 }
 
 async function ask(method: string, path: string, body?: unknown, key = accounts.personal_api_key) {
@@ -113,6 +124,13 @@ test("POST fills defaults in, PUT wants what has none, PATCH takes what is given
   expect((await ask("PUT", one, { color: "blue" }))[1]?.["code"]).toBe("required");
 });
 
+test("a page is sent as JSON would have it, a long one in slices too", async () => {
+  for (const limit of [1, limits.rowsShownAtOnceMax, limits.rowsShownAtOnceMax + 1]) {
+    const page = { count: limit, next: null, previous: null, results: things(limit) };
+    expect(await ask("GET", `/api/projects/@current/pages/?limit=${limit}`)).toEqual([200, page]);
+  }
+});
+
 test("what is deleted answers without a body", async () => {
   expect(await ask("DELETE", one)).toEqual([204, undefined]);
 });
@@ -142,6 +160,9 @@ test("its part of the description comes from the same record", async () => {
       content: { "application/json": { schema: { $ref: "#/components/schemas/PatchedThing" } } },
     },
   });
+  expect(patch?.description).toStartWith("What is not given stays.");
+  const put = paths["/api/projects/{project_id}/things/{id}/"]?.["put"];
+  expect(put).toMatchObject({ summary: "Replace a thing", description: "Scope: `insight:write`." });
   expect(patch?.parameters?.map(({ name }) => name).toSorted()).toEqual(["id", "limit", "project_id"]);
   expect(Object.keys(patch?.responses ?? {})).toEqual(["200", "400", "401", "403", "404", "429", "503"]);
 });

@@ -1,8 +1,7 @@
 import { afterAll, beforeAll, expect, test } from "bun:test";
 import { openCapture } from "../../src/capture/open.ts";
 import { capture } from "../../src/capture/pipeline.ts";
-import { ArenaPool } from "../../src/capture/receive/arena_pool.ts";
-import { ReceivedBody } from "../../src/capture/receive/received_body.ts";
+import { ArenaPool, ReceivedBody } from "../../src/capture/receive/received_body.ts";
 import { bytesOf } from "../../src/core/bytes.ts";
 import { systemClock } from "../../src/core/clock.ts";
 import { silentLog } from "../../src/core/log.ts";

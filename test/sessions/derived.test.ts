@@ -1,6 +1,7 @@
 // Sessions, persons and groups derived from events: the same whether a batch is derived once or twice.
 
 import { afterAll, beforeAll, expect, test } from "bun:test";
+import { deriveSessions } from "../../src/capture/store.ts";
 import { silentLog } from "../../src/core/log.ts";
 import type { ClickHouse } from "../../src/storage/clickhouse/clickhouse.ts";
 import { migrate } from "../../src/storage/migrate.ts";
@@ -35,14 +36,17 @@ const events = `
     if(person_mode = 2, ['company'], []) AS gt,
     if(person_mode = 2, [toString(number % 3)], []) AS gk`;
 
-async function store(clickhouse: ClickHouse, from: number, to: number): Promise<void> {
+async function store(clickhouse: ClickHouse, from: number, to: number, parts = 1): Promise<void> {
   const columns =
-    "uuid, project_id, event, distinct_id, properties, timestamp, created_at, _batch, person_mode, pk, pw, pv, gt, gk";
+    "uuid, project_id, event, distinct_id, properties, timestamp, created_at, _batch, _row, person_mode, pk, pw, pv, gt, gk";
   await clickhouse.command(
-    `INSERT INTO event_rows (${columns}) SELECT ${columns.replace("project_id", "1").replace("_batch", "i")} FROM (${events}
+    `INSERT INTO event_rows (${columns}) SELECT ${columns.replace("project_id", "1").replace("_batch, _row", "i, i")} FROM (${events}
      FROM numbers({from:UInt64}, {rows:UInt64}))`,
     { from, rows: to - from },
   );
+  // Each row is a batch of its own here.
+  const batches = Array.from({ length: to - from }, (_, i) => BigInt(from + i));
+  for (let part = 0; part < parts; part++) await deriveSessions(clickhouse, batches, { parts, part });
 }
 
 beforeAll(async () => {
@@ -50,8 +54,8 @@ beforeAll(async () => {
   for (const each of stores) await migrate(each, { log: silentLog });
   [twice, once] = stores.map(({ clickhouse }) => clickhouse) as [ClickHouse, ClickHouse];
   await store(twice, 0, 3000);
-  // Half of them once more: a batch whose outcome was in doubt.
-  await store(twice, 1500, 4000);
+  // Half of them once more: a batch whose outcome was in doubt; and derived in parts.
+  await store(twice, 1500, 4000, 4);
   await store(once, 0, 4000);
 }, 2 * storesStartMsMax);
 

@@ -1,5 +1,5 @@
 import { expect, test } from "bun:test";
-import { findFixedValues, findProperties, isTextName } from "../../src/sessions/property.ts";
+import { findFixedValues, findProperties, textExpressions } from "../../src/sessions/property.ts";
 
 function names(search: string, numerical?: boolean): string[] {
   return findProperties(search, numerical).map(({ name }) => name);
@@ -33,5 +33,5 @@ test("channels and yes or no have fixed values", () => {
   expect(findFixedValues("$is_bounce", "")).toEqual(["1", "0"]);
   expect(findFixedValues("$entry_utm_source", "")).toBeUndefined();
   expect(findFixedValues("constructor", "")).toBeUndefined();
-  expect(isTextName("constructor")).toBe(false);
+  expect(Object.hasOwn(textExpressions, "constructor")).toBe(false);
 });

@@ -1,7 +1,6 @@
 import { afterAll, expect, test } from "bun:test";
 import { mkdirSync, writeFileSync } from "node:fs";
-import { installedFolder, openScripts } from "../../src/static/bundle.ts";
-import { staticRoutes } from "../../src/static/route.ts";
+import { installedFolder, openScripts, staticRoutes } from "../../src/static/route.ts";
 import { cleanUp } from "../support/cleanup.ts";
 import { makeFolder } from "../support/folder.ts";
 

@@ -375,6 +375,7 @@ function wireContract(subject: () => Subject): void {
       [{}, { body: "INSERT INTO texts (id) VALUES (7)" }],
       [{ query: "INSERT INTO texts FORMAT TSV" }, gzipped("8\teight\n")],
       [{}, gzipped("INSERT INTO texts SELECT 9, 'nine'")],
+      [{ query: "INSERT INTO texts FORMAT TSV" }, zstandard("10\tten\n")],
     ];
     for (const [search, init] of bodies) {
       const response = await ask({ database: "sluice", ...search }, init);
@@ -385,7 +386,7 @@ function wireContract(subject: () => Subject): void {
       { body: "SELECT id, name FROM texts ORDER BY id FORMAT CSV" },
     );
     expect(await stored.text()).toBe(
-      `1,"a;b"\n2,"é"\n3,"x, 'y"""\n4,"four"\n5,";"\n6,"inline; '"\n7,""\n8,"eight"\n9,"nine"\n`,
+      `1,"a;b"\n2,"é"\n3,"x, 'y"""\n4,"four"\n5,";"\n6,"inline; '"\n7,""\n8,"eight"\n9,"nine"\n10,"ten"\n`,
     );
   });
 
@@ -460,6 +461,10 @@ function wireContract(subject: () => Subject): void {
       expect([query, response.headers.get("x-clickhouse-exception-code")]).toEqual([query, code]);
     }
   });
+}
+
+function zstandard(text: string): RequestInit {
+  return { body: Bun.zstdCompressSync(Buffer.from(text)), headers: { "content-encoding": "zstd" } };
 }
 
 function gzipped(text: string): RequestInit {

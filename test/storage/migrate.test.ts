@@ -31,9 +31,7 @@ async function emptyStores() {
   const connection = readConnection(lenderDir);
   const again = () => {
     const sql = openPostgres((connection?.database_url ?? "").replace(/\/\w+$/, `/${name}`), { log });
-    const clickhouse = openClickHouse((connection?.clickhouse_url ?? "").replace(/\/\w+$/, `/${name}`), {
-      log,
-    });
+    const clickhouse = openClickHouse((connection?.clickhouse_url ?? "").replace(/\/\w+$/, `/${name}`));
     later(async () => {
       await sql.end();
       await clickhouse.close();

@@ -1,7 +1,7 @@
 // Subscriptions as their users meet them: a server of its own, real events, a real mailbox, a real listener.
 
 import { afterAll, beforeAll, expect, test } from "bun:test";
-import { deliveryLimits } from "../../src/subscriptions/deliveries/limits.ts";
+import { subscriptionLimits } from "../../src/subscriptions/limits.ts";
 import { ask } from "../support/ask.ts";
 import { noBrowser, openBrowser, openSite, visit } from "../support/browser.ts";
 import { cleanUp } from "../support/cleanup.ts";
@@ -138,7 +138,7 @@ test("a webhook gets the numbers and the picture when its date comes, within ten
   await until(() => Promise.resolve(web.posted.length > 0));
   await until(async () => (await lastDelivery(path))?.["status"] === "delivered");
   // Nobody told it that something is due: it looked by itself, as often as that takes.
-  expect(deliveryLimits.deliveryLookMs).toBeLessThanOrEqual(5000);
+  expect(subscriptionLimits.deliveryLookMs).toBeLessThanOrEqual(5000);
   const { created_at } = (await lastDelivery(path)) ?? {};
   expect(Date.parse(created_at as string)).toBeGreaterThanOrEqual(due);
   const { body } = web.posted[0]!;

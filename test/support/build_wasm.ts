@@ -31,7 +31,6 @@ import { named, traitsUnusual } from "../../src/capture/wasm/fast_path_rules.ts"
 import { personMode } from "../../src/capture/event/row.ts";
 import { timestampMicrosMin } from "../../src/capture/scan/timestamp.ts";
 import { captureLimits } from "../../src/capture/limits.ts";
-import { eventLimits } from "../../src/capture/event/limits.ts";
 import { limits } from "../../src/core/limits.ts";
 
 const folder = resolve(import.meta.dir, "../../src/capture/wasm");
@@ -73,7 +72,7 @@ export function constantsText(): string {
     GROUP_TYPE_LENGTH_MAX: groupTypeLengthMax,
     GROUP_KEY_CHARS_MAX: limits.groupKeyCharsMax,
     GROUP_KEY_BYTES_MAX: limits.groupKeyCharsMax * 4,
-    GROUP_MEMBERS_MAX: eventLimits.groupMembersMax,
+    GROUP_MEMBERS_MAX: captureLimits.groupMembersMax,
   };
   return [
     "// Places of fields, the layout of memory and bounds, as the server has them: written by `bun run build:wasm`.",

@@ -6,8 +6,9 @@ import type { CookielessSetting, ProjectKeys } from "../../src/access/project_ke
 import type { UploadBounds } from "../../src/capture/receive/upload.ts";
 import { Salts } from "../../src/capture/cookieless/salts.ts";
 import { Journal } from "../../src/capture/journal/journal.ts";
-import type { DiskRoom } from "../../src/capture/journal/disk_room.ts";
-import { type CaptureRouteOptions, captureRoutes } from "../../src/capture/route.ts";
+import type { DiskRoom } from "../../src/capture/journal/journal_room.ts";
+import type { AnswerOptions } from "../../src/capture/receive/single_event.ts";
+import { captureRoutes } from "../../src/capture/route.ts";
 import { readSegment } from "../../src/capture/journal/segments/segment_reader.ts";
 import { WarningBook } from "../../src/capture/warnings/warning_book.ts";
 import { type Clock, systemClock } from "../../src/core/clock.ts";
@@ -24,7 +25,7 @@ export interface Desk {
   journal: Journal;
   book: WarningBook;
   /** What its routes hand to the pipeline. */
-  options: CaptureRouteOptions;
+  options: AnswerOptions;
   /** received, accepted, ignored, spikes, refused …, and each reason by its name. */
   counts: Record<string, number>;
   send(path: string, body?: unknown, headers?: Record<string, string>): Promise<Response>;
@@ -79,7 +80,7 @@ export function openDesk(options: DeskOptions = {}): Desk {
   const count = (name: string, more = 1): void => void (counts[name] = (counts[name] ?? 0) + more);
   const spiked = () => count("spikes");
   const book = new WarningBook({ lane: journal.warnings, spiked, clock, log: silentLog });
-  const routeOptions: CaptureRouteOptions = {
+  const routeOptions: AnswerOptions = {
     journal,
     book,
     groupTypes: { admit: () => true, bars: () => false, decided: () => [] },

@@ -4,14 +4,14 @@
 import fc from "fast-check";
 import { Block } from "../../src/capture/columns/block.ts";
 import type { Sending } from "../../src/capture/event/event.ts";
-import { CommitGroups, CommitWaiters } from "../../src/capture/journal/commit_waiters.ts";
-import type { EventLane } from "../../src/capture/journal/journal_room.ts";
+import { CommitGroups, CommitWaiters } from "../../src/capture/journal/lane.ts";
+import type { EventLane } from "../../src/capture/journal/journal.ts";
 import type { Journal } from "../../src/capture/journal/journal.ts";
-import { appendEvents } from "../../src/capture/columns/append_events.ts";
+import { appendEvents, takeTurns } from "../../src/capture/columns/append_events.ts";
 import { entryLength } from "../../src/capture/scan/event_fields.ts";
 import { Outcomes, type Warning } from "../../src/capture/event/outcome.ts";
 import { yearOf } from "../../src/capture/columns/partition.ts";
-import { type Row, takeTurns } from "../../src/capture/event/row.ts";
+import type { Row } from "../../src/capture/event/row.ts";
 import { Recorder } from "../../src/capture/recordings/recorder.ts";
 import { BodyScanner } from "../../src/capture/scan/body_scanner.ts";
 import { type ColumnBatch, ScanArena } from "../../src/capture/wasm/scan_arena.ts";
@@ -28,12 +28,12 @@ const received = Date.UTC(2026, 0, 15, 12) * 1000;
 const arena = new ScanArena(1 << 20);
 const shared = new ScanArena(1 << 20, true);
 
-/** What became of a body: the complaint, or all that the scan says and the rows that were laid. */
+/** What became of a body: the complaint, or all of the scan's result and the rows that were appended. */
 export type Outcome = Record<string, unknown>;
 
 /**
  * `fast`: in an arena; `isShared`: in one that is the body's only until the first turn of others.
- * `indexBytesMax`: of longer indexes the parts are laid, and their entries not told.
+ * `indexBytesMax`: longer indexes are appended in parts, and their entries are not in the result.
  */
 export async function outcomeOf(
   body: Uint8Array,
@@ -76,7 +76,15 @@ export async function outcomeOf(
   // Turns begin at 0, so that the same event has the same.
   takeTurns(0x40000000 - takeTurns(0));
   const lanes = { next: () => lane as unknown as EventLane };
-  const columns = appendEvents({ scanner, sending, warned, lanes, groups, journal, recorder });
+  const columns = appendEvents({
+    scanner,
+    sending,
+    warned,
+    lanes,
+    groups,
+    journal,
+    newRecorder: () => recorder,
+  });
   if (isShared && typeof columns !== "number") throw new Error("a short body was not laid at once");
   await columns;
   return {
@@ -157,18 +165,18 @@ function shownUuid(text: string): string {
   return text[14] === "7" ? text.slice(0, 25) : text;
 }
 
-/** Rows that were laid the fast way, and what they said of persons and groups. */
+/** Rows that were appended the fast way, and what they said of persons and groups. */
 let laidFast = 0;
 let laidChanges = 0;
 let laidGroups = 0;
 /** Bodies of one event that were scanned as such. */
 let laidSingles = 0;
-/** Bodies that were laid in parts. */
+/** Bodies that were appended in parts. */
 let laidParts = 0;
 
 function scannedAlone(body: Uint8Array): boolean {
   arena.hold(body);
-  return arena.single();
+  return arena.open() === 1;
 }
 
 export function laidCounts() {

@@ -4,11 +4,7 @@
 import { type Addresses, openAddresses } from "../../src/access/address.ts";
 import { openSecrets } from "../../src/access/secret.ts";
 import { bootstrap } from "../../src/accounts/bootstrap.ts";
-import {
-  type ExportWorker,
-  type ExportWorkerOptions,
-  openExportWorker,
-} from "../../src/batch_exports/runs/worker.ts";
+import { ExportWorker, type ExportWorkerOptions } from "../../src/batch_exports/runs/worker.ts";
 import { silentLog } from "../../src/core/log.ts";
 import type { Stores } from "../../src/storage/stores.ts";
 import { later } from "./cleanup.ts";
@@ -44,7 +40,7 @@ export async function openExportProcess(): Promise<ExportProcess> {
     stores,
     dataDir,
     open: (options = {}) => {
-      const worker = openExportWorker({
+      const worker = new ExportWorker({
         sql: stores.sql,
         clickhouse: stores.clickhouse,
         secrets: openSecrets({ dataDir }),

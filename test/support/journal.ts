@@ -54,7 +54,7 @@ export function appendTo(journal: Journal, lane: LaneName, place: number): void 
   Object.assign(row, { project_id: 1, event: text("kept"), distinct_id: text(`d${place}`) });
   Object.assign(row, { properties: text(`{"place":${place}}`), timestamp, created_at: journal.stamp() });
   row.uuid.set(newUuid(place));
-  journal.lane(lane === "historical").append(row);
+  journal[lane === "historical" ? lane : "live"].append(row);
 }
 
 function newUuid(place: number): Uint8Array {

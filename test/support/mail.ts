@@ -19,7 +19,7 @@ export interface MailSink {
   connections: number;
   /** An answer other than "taken" for the next RCPT or DATA: "rcpt 550 No such user". */
   refusals: string[];
-  /** What happens when a whole letter is there, before it is answered. */
+  /** What happens when a whole e-mail has arrived, before it is answered. */
   beforeAnswer: (to: string) => Promise<void> | void;
   close(): Promise<void>;
 }

@@ -85,7 +85,7 @@ const wraps: Wrap[] = [
   ["form", (bytes) => Buffer.from(`data=${encodeURIComponent(text(bytes))}`)],
 ];
 
-/** Where, what, and how: a byte is changed, put in, taken out, or a stretch is repeated. */
+/** Where, what, and how: a byte is changed, inserted or removed, or a range of bytes is repeated. */
 const change = fc.tuple(fc.nat(), fc.nat({ max: 255 }), fc.constantFrom("set", "put", "cut", "again"));
 
 function changed(bytes: Uint8Array, changes: readonly [number, number, string][]): Uint8Array {

@@ -7,6 +7,23 @@ export type NativeRow = Record<string, unknown>;
 /** The rows of the one block in `bytes`: texts, numbers, uuids as text, arrays. @throws on anything left over. */
 export function readRows(bytes: Uint8Array): NativeRow[] {
   const read = new Reader(bytes);
+  const rows = readBlock(read);
+  if (read.at !== bytes.length) throw new Error("bytes are left behind the block");
+  const shown = (value: unknown) => (typeof value === "bigint" ? Number(value) : value);
+  return rows.map((row) =>
+    Object.fromEntries(Object.entries(row).map(([name, value]) => [name, shown(value)])),
+  );
+}
+
+/** The rows of blocks that stand one behind the other, UInt64 as bigint. @throws when the last one is cut short. */
+export function readBlocks(bytes: Uint8Array): NativeRow[] {
+  const read = new Reader(bytes);
+  const rows: NativeRow[] = [];
+  while (read.at < bytes.length) for (const row of readBlock(read)) rows.push(row);
+  return rows;
+}
+
+function readBlock(read: Reader): NativeRow[] {
   const columns = read.varuint();
   const count = read.varuint();
   const rows = Array.from({ length: count }, (): NativeRow => ({}));
@@ -15,7 +32,6 @@ export function readRows(bytes: Uint8Array): NativeRow[] {
     const values = readColumn(read, read.text().replace(/\/\*.*$/, ""), count);
     for (const [i, row] of rows.entries()) row[name] = values[i];
   }
-  if (read.at !== bytes.length) throw new Error("bytes are left behind the block");
   return rows;
 }
 
@@ -25,7 +41,8 @@ function readColumn(read: Reader, type: string, count: number): unknown[] {
   if (type === "UUID") return each(() => uuidOf(read.take(16)));
   if (type === "UInt8" || type === "Int8" || type === "Bool") return each(() => read.take(1)[0]);
   if (type === "UInt32") return each(() => read.number(4));
-  if (type === "UInt64" || type.startsWith("DateTime64")) return each(() => read.signed());
+  if (type === "UInt64") return each(() => BigInt.asUintN(64, read.long()));
+  if (type.startsWith("DateTime64")) return each(() => Number(read.long()));
   if (type === "LowCardinality(String)") {
     read.take(8);
     return readNames(read, count);
@@ -73,9 +90,9 @@ class Reader {
     return this.take(width).reduceRight((value, byte) => value * 256 + byte, 0);
   }
 
-  signed(): number {
+  long(): bigint {
     const bytes = this.take(8);
-    return Number(new DataView(bytes.buffer, bytes.byteOffset, 8).getBigInt64(0, true));
+    return new DataView(bytes.buffer, bytes.byteOffset, 8).getBigInt64(0, true);
   }
 
   varuint(): number {

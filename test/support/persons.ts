@@ -2,8 +2,9 @@
 
 import { expect } from "bun:test";
 import { listMainIds } from "../../src/persons/listing/store.ts";
-import { type ReadingBounds, readPersons as readMany } from "../../src/persons/reading/store.ts";
+import { type Reading, readPersons as readMany } from "../../src/persons/reading/store.ts";
 import type { ClickHouse } from "../../src/storage/clickhouse/clickhouse.ts";
+import { readsOf } from "../../src/storage/clickhouse/query_options.ts";
 
 export interface ReadPerson {
   distinct_ids: string[];
@@ -43,10 +44,11 @@ export async function readPersons(clickhouse: ClickHouse, project_id: number): P
 export async function askPersons(
   clickhouse: ClickHouse,
   project_id: number,
-  bounds?: ReadingBounds,
+  bounds?: Reading,
 ): Promise<ReadPerson[]> {
-  const mains = await listMainIds(clickhouse, project_id, { limit: 1000, offset: 0 });
-  const persons = (await readMany(clickhouse, project_id, mains, bounds)).map((person) => ({
+  const reads = readsOf(clickhouse, project_id);
+  const mains = await listMainIds(reads, { limit: 1000, offset: 0 });
+  const persons = (await readMany(reads, mains, bounds)).map((person) => ({
     distinct_ids: person.distinct_ids.toSorted(),
     properties: JSON.parse(person.properties) as Record<string, unknown>,
     created_at: Date.parse(`${person.created_at.replace(" ", "T")}Z`) * 1000,

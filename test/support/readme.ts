@@ -105,13 +105,14 @@ function oneByOne(text: string): string {
   return text.replaceAll(" && ", "\n");
 }
 
-export function openMachine(): Machine {
+/** `more`: stand-ins of a page's own, which go before the machine's commands. */
+export function openMachine(more: Readonly<Record<string, string>> = {}): Machine {
   const folder = makeFolder();
   const commands = join(folder, "commands");
   const dockerLog = join(folder, "docker.log");
   mkdirSync(commands);
   writeFileSync(dockerLog, "");
-  for (const [name, text] of Object.entries(standIns)) {
+  for (const [name, text] of Object.entries({ ...standIns, ...more })) {
     writeFileSync(join(commands, name), `#!/usr/bin/env bash${text}\n`);
     chmodSync(join(commands, name), 0o755);
   }

@@ -179,9 +179,10 @@ export async function metric(server: Server, name: string): Promise<number> {
   return line === undefined ? 0 : Number(line.slice(name.length + 1));
 }
 
-/** Waits until every accepted event has left the journal. */
+/** Waits until every accepted event has left the journal, and its session is derived. */
 export async function rested(server: Server): Promise<void> {
-  await until(async () => (await metric(server, "sluice_journal_pending_events")) === 0);
+  const pending = ["sluice_journal_pending_events", "sluice_sessions_pending_events"];
+  for (const name of pending) await until(async () => (await metric(server, name)) === 0);
 }
 
 /** Asks until it is so, less often the longer it takes; a test's own time limit ends what never comes. */

@@ -92,7 +92,7 @@ export async function addDashboard(sql: Postgres, project_id: number): Promise<n
 export interface Delivering extends OpenedSubscriptions {
   /** What /metrics says. */
   metrics(): string;
-  /** Opens a link of a letter. */
+  /** Opens a link of an e-mail. */
   open(url: string, method?: string): Promise<Response>;
   /** Looks for what is due, and waits until nothing is under way. */
   turn(): Promise<void>;
@@ -104,7 +104,7 @@ export interface DeliveringOptions {
   reader?: ReportReader;
 }
 
-/** The work of a server process on the desk's Postgres; several may be open. */
+/** The work of a server process on the same Postgres; several may be open. */
 export function openDelivering(desk: SubscriptionDesk, options: DeliveringOptions = {}): Delivering {
   const { sql, clock, accounts } = desk;
   const metrics = openMetrics();

@@ -31,7 +31,12 @@ export function isAlive(pid: number): boolean {
 
 /** Resolves when so many workers serve. */
 export async function serving(server: Server, workers: number): Promise<void> {
-  await until(async () => (await metric(server, "sluice_workers")) === workers);
+  await until(async () => (await workersServing(server)) === workers);
+}
+
+/** How many workers serve; undefined if the connection that asked was given to a worker that is killed meanwhile. */
+export async function workersServing(server: Server): Promise<number | undefined> {
+  return await metric(server, "sluice_workers").catch(() => undefined);
 }
 
 /** On a connection of its own, which the system gives to any of the workers. */

@@ -1,5 +1,6 @@
 import { expect, test } from "bun:test";
-import { inTurns } from "../../src/work/turns.ts";
+import { limits } from "../../src/core/limits.ts";
+import { inTurns, shownInTurns } from "../../src/work/turns.ts";
 import { countTurns } from "../support/turns.ts";
 
 test("a long list comes in slices, and others have their turn between two of them", async () => {
@@ -21,4 +22,14 @@ test("what is added to a list meanwhile is in no slice", async () => {
     all.push(9);
   }
   expect(seen).toEqual([1, 2, 3]);
+});
+
+test("rows are shown a few hundred at a time, in their order", async () => {
+  const rows = Array.from({ length: 4 * limits.rowsShownAtOnceMax + 1 }, (_, i) => i);
+  let shown: number[] = [];
+  const turns = await countTurns(async () => {
+    shown = await shownInTurns(rows, (row) => row * 2);
+  });
+  expect(shown).toEqual(rows.map((row) => row * 2));
+  expect(turns).toBeGreaterThanOrEqual(4);
 });

@@ -1,12 +1,13 @@
 // The range of a backfill, and the intervals in it.
 
 import { Fault } from "../../core/fault.ts";
+import type { StoredExport } from "../exports/store.ts";
 import { exportLimits } from "../limits.ts";
 import { shown } from "../../http/fields/field_fault.ts";
 import { isoTimeOf } from "../../http/fields/field_time.ts";
 import { alignedBefore, intervalMs, intervalsIn } from "../runs/interval.ts";
 
-export interface Range {
+interface Range {
   /** Null: from the first data on. */
   start: Date | null;
   /** Null: until now. */
@@ -35,19 +36,16 @@ export function readRange(body: { start_at?: unknown; end_at?: unknown }, now: D
  * Where a backfill of this range ends. Without an end it goes until now, but leaves an interval that has not ended to
  * the schedule, if the schedule will run it.
  */
-export function endOfRange({ start, end }: Range, of: Scheduled, now: Date): Date {
+export function endOfRange(
+  { start, end }: Range,
+  of: Pick<StoredExport, "interval" | "paused" | "end_at">,
+  now: Date,
+): Date {
   if (end) return end;
   const lengthMs = intervalMs(of.interval);
   const grid = alignedBefore(now.getTime(), lengthMs);
   const goesOn = !of.paused && (of.end_at === null || Date.parse(of.end_at) >= grid + lengthMs);
   return goesOn && !(start && start.getTime() >= grid) ? new Date(grid) : now;
-}
-
-/** The fields of an export that decide whether its schedule goes on. */
-export interface Scheduled {
-  interval: string;
-  paused: boolean;
-  end_at: string | null;
 }
 
 /** The number of runs in the range; null while its start is unknown. @throws Fault when there are too many. */

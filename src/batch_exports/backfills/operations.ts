@@ -1,4 +1,4 @@
-// Backfills over HTTP. A range without any data is taken, and its runs export nothing.
+// Backfills over HTTP. A range without any data is accepted, and its runs export nothing.
 
 import type { Clock } from "../../core/clock.ts";
 import { Fault } from "../../core/fault.ts";
@@ -16,7 +16,7 @@ import {
   cancelledModel,
   startedBackfillModel,
 } from "../model.ts";
-import { type AskedOfExports, exportOf, exportOperation } from "../operation.ts";
+import { type ExportRequest, exportOf, exportOperation } from "../operation.ts";
 import { cursorPage, readCursor } from "../runs/cursor.ts";
 import { endOfRange, readRange, runsIn } from "./backfill.ts";
 import { cancelBackfill, createBackfill, getBackfill, listBackfills } from "./store.ts";
@@ -24,7 +24,7 @@ import { cancelBackfill, createBackfill, getBackfill, listBackfills } from "./st
 export interface BackfillParts {
   sql: Postgres;
   clock: Clock;
-  /** Says that there is something to run. */
+  /** Tells the worker that there is something to run. */
   wake: () => void;
 }
 
@@ -37,7 +37,7 @@ export function backfillOperations(parts: BackfillParts) {
       path: "batch_exports/:id/backfills/",
       scope: "batch_export:read",
       summary: "List an export's backfills, newest first",
-      find: (asked) => exportOf(sql, asked),
+      find: (request) => exportOf(sql, request),
       query: {
         cursor: parameter("From a page's links.", readCursor),
         limit: limitParameter("Backfills", exportLimits.backfillsPageDefault),
@@ -52,18 +52,18 @@ export function backfillOperations(parts: BackfillParts) {
       scope: "batch_export:read",
       summary: "Get a backfill, with its progress",
       replies: { 200: reply("It.", backfillModel) },
-      answer: (asked) => backfillOf(sql, asked),
+      answer: (request) => backfillOf(sql, request),
     }),
     exportOperation({
       method: "POST",
       path: "batch_exports/:id/backfills/:backfill_id/cancel/",
       scope: "batch_export:write",
-      summary: "Cancel a backfill and what of it runs",
+      summary: "Cancel a backfill and its runs",
       replies: { 200: reply("It is cancelled.", cancelledModel), 400: refusal(400) },
-      answer: async (asked) => {
-        const { id } = await backfillOf(sql, asked);
+      answer: async (request) => {
+        const { id } = await backfillOf(sql, request);
         if (await cancelBackfill(sql, id, new Date(clock.now()))) return { cancelled: true };
-        const { status } = await backfillOf(sql, asked);
+        const { status } = await backfillOf(sql, request);
         throw new Fault("invalid_input", `Cannot cancel a backfill that is in '${status}' status`);
       },
     }),
@@ -79,7 +79,7 @@ function startOperations(parts: BackfillParts) {
       "it, one after the other, beginning at once. Without `start_at` it begins with the first data; without " +
       "`end_at` it goes until now, and leaves the interval that has not ended to the schedule of an export that " +
       "is not paused.",
-    find: (asked: AskedOfExports & { params: { id: string } }) => exportOf(parts.sql, asked),
+    find: (request: ExportRequest & { params: { id: string } }) => exportOf(parts.sql, request),
     body: backfillBody,
     replies: { 200: reply("It was started.", startedBackfillModel) },
     answer: async ({ found, body }: { found: StoredExport; body: Parameters<typeof readRange>[0] }) =>
@@ -113,7 +113,6 @@ async function startBackfill(
     batch_export_id: id,
     start_at: range.start,
     end_at: range.end,
-    range_start: range.start,
     range_end: end,
     interval,
     total_runs: runsIn({ start: range.start, end }, interval, now),
@@ -125,8 +124,8 @@ async function startBackfill(
 
 async function backfillOf(
   sql: Postgres,
-  asked: AskedOfExports & { params: { id: string; backfill_id: string } },
+  request: ExportRequest & { params: { id: string; backfill_id: string } },
 ) {
-  const { id } = await exportOf(sql, asked);
-  return present(await getBackfill(sql, id, uuidOf(asked.params.backfill_id)));
+  const { id } = await exportOf(sql, request);
+  return present(await getBackfill(sql, id, uuidOf(request.params.backfill_id)));
 }

@@ -1,33 +1,24 @@
 // The backfills of an export in Postgres.
 
 import { newUuid } from "../../core/id.ts";
-import { shownInTurns } from "../../http/pages/sliced.ts";
-import { isoOf } from "../../http/fields/field_time.ts";
+import { shownInTurns } from "../../work/turns.ts";
+import { type Stored, shownRow } from "../../http/fields/field_time.ts";
 import type { Postgres } from "../../storage/postgres/postgres.ts";
 import type { Cursor, Ordered } from "../runs/cursor.ts";
-import type { Backfill, RunStatus } from "../model.ts";
+import { fromCursor } from "../runs/list_store.ts";
+import type { Backfill } from "../model.ts";
 
-interface BackfillRow {
-  id: string;
+type BackfillRow = Stored<
+  Omit<Backfill, "progress"> & Omit<Backfill["progress"], "progress">,
+  "start_at" | "end_at" | "created_at" | "finished_at" | "last_updated_at"
+>;
+
+interface BackfillInput {
   batch_export_id: string;
-  project_id: number;
+  /** The range in the request; a start of null is the first data. */
   start_at: Date | null;
   end_at: Date | null;
-  status: RunStatus;
-  created_at: Date;
-  finished_at: Date | null;
-  last_updated_at: Date;
-  total_runs: number | null;
-  finished_runs: number;
-}
-
-export interface BackfillInput {
-  batch_export_id: string;
-  /** The range in the request. */
-  start_at: Date | null;
-  end_at: Date | null;
-  /** The range that is run; a start of null is the first data. */
-  range_start: Date | null;
+  /** Where the range that is run ends. */
   range_end: Date;
   /** The length of its runs, in the spelling of exports. */
   interval: string;
@@ -35,7 +26,6 @@ export interface BackfillInput {
   total_runs: number | null;
 }
 
-/** The id of a new backfill. */
 export async function createBackfill(sql: Postgres, input: BackfillInput, now: Date): Promise<string> {
   const id = newUuid();
   await sql`
@@ -43,7 +33,7 @@ export async function createBackfill(sql: Postgres, input: BackfillInput, now: D
       id, batch_export_id, start_at, end_at, range_start, range_end, "interval", total_runs, created_at,
       last_updated_at)
     VALUES (
-      ${id}, ${input.batch_export_id}, ${input.start_at}, ${input.end_at}, ${input.range_start}, ${input.range_end},
+      ${id}, ${input.batch_export_id}, ${input.start_at}, ${input.end_at}, ${input.start_at}, ${input.range_end},
       ${input.interval}, ${input.total_runs}, ${now}, ${now})`;
   return id;
 }
@@ -55,19 +45,13 @@ export async function listBackfills(
   limit: number,
   cursor: Cursor | undefined,
 ): Promise<Ordered<Backfill>[]> {
-  const place = cursor && sql`(${cursor.key}::text::timestamptz, ${cursor.id}::uuid)`;
-  const beyond = place
-    ? cursor?.backwards
-      ? sql`(b.created_at, b.id) > ${place}`
-      : sql`(b.created_at, b.id) < ${place}`
-    : sql`true`;
-  const order = cursor?.backwards ? sql`b.created_at, b.id` : sql`b.created_at DESC, b.id DESC`;
+  const { beyond, order } = fromCursor(sql, [sql`b.created_at`, sql`b.id`], true, cursor);
   const rows = await sql<(BackfillRow & { order_key: string })[]>`
     SELECT ${columns(sql)}, b.created_at::text AS order_key
     FROM batch_export_backfills b JOIN batch_exports e ON e.id = b.batch_export_id
     WHERE b.batch_export_id = ${batch_export_id} AND ${beyond}
     ORDER BY ${order} LIMIT ${limit + 1}`;
-  return await shownInTurns(rows, (row) => ({ row: backfillOf(row), order_key: row.order_key }));
+  return await shownInTurns(rows, ({ order_key, ...row }) => ({ row: backfillOf(row), order_key }));
 }
 
 export async function getBackfill(
@@ -99,24 +83,14 @@ export async function cancelBackfill(sql: Postgres, id: string, now: Date): Prom
 
 function columns(sql: Postgres) {
   return sql`
-    b.*, e.project_id,
+    b.id, e.project_id AS team, b.batch_export_id AS batch_export, b.start_at, b.end_at, b.status, b.created_at,
+    b.finished_at, b.last_updated_at, b.total_runs,
     (SELECT count(*)::integer FROM batch_export_runs r
      WHERE r.backfill_id = b.id AND r.status NOT IN ('Starting', 'Running', 'FailedRetryable')) AS finished_runs`;
 }
 
-function backfillOf(row: BackfillRow): Backfill {
-  const { total_runs, finished_runs } = row;
+function backfillOf({ total_runs, finished_runs, ...row }: BackfillRow): Backfill {
   const done = total_runs === 0 ? 1 : finished_runs / (total_runs ?? 1);
-  return {
-    id: row.id,
-    team: row.project_id,
-    batch_export: row.batch_export_id,
-    start_at: row.start_at && isoOf(row.start_at),
-    end_at: row.end_at && isoOf(row.end_at),
-    status: row.status,
-    created_at: isoOf(row.created_at),
-    finished_at: row.finished_at && isoOf(row.finished_at),
-    last_updated_at: isoOf(row.last_updated_at),
-    progress: { total_runs, finished_runs, progress: total_runs === null ? null : Math.min(1, done) },
-  };
+  const progress = { total_runs, finished_runs, progress: total_runs === null ? null : Math.min(1, done) };
+  return { ...shownRow(row), progress };
 }

@@ -1,101 +1,18 @@
-// The types of destinations and their fields: which are secret, which say where data goes, and their defaults.
+// The types of destinations and their fields: types of values, rules, secrets, defaults, and which say where data goes.
 
 import { secretsInUrl } from "../../core/foreign_text.ts";
+import type { FileFormat } from "./objects/object_key.ts";
+import * as rules from "./value.ts";
 
-export const destinationTypes = ["S3", "AzureBlob", "Postgres", "HTTP", "File", "NoOp"] as const;
-export type DestinationType = (typeof destinationTypes)[number];
-
-export const fileFormats = ["Parquet", "JSONLines", "CSV"] as const;
-export type FileFormat = (typeof fileFormats)[number];
-
-/** The compressions of each format, by the names in requests. */
-export const compressions = {
-  Parquet: ["zstd", "lz4", "snappy", "gzip", "brotli"],
-  JSONLines: ["gzip", "brotli"],
-  CSV: ["gzip", "brotli"],
-} as const satisfies Record<FileFormat, readonly string[]>;
-export type Compression = (typeof compressions)[FileFormat][number];
-
-/** Events by their exact names; an empty list filters nothing. */
-export interface EventChoice {
-  include_events: string[];
-  exclude_events: string[];
+interface Kinds {
+  str: string;
+  int: number;
+  bool: boolean;
+  list: string[];
 }
-
-/** The fields of all file destinations. */
-export interface FileChoice extends EventChoice {
-  file_format: FileFormat;
-  compression: Compression | null;
-  /** Files are split at about this size, in megabytes; null: one file for each run. */
-  max_file_size_mb: number | null;
-  /** In CSV, an apostrophe is put before cells that spreadsheets would take for formulas. */
-  escape_formulas: boolean;
-}
-
-export interface S3Config extends FileChoice {
-  bucket_name: string;
-  region: string;
-  /** May contain {year}, {month}, … of the interval. */
-  prefix: string;
-  /** Both or neither; without them requests are not signed. */
-  aws_access_key_id: string | null;
-  aws_secret_access_key: string | null;
-  /** http(s)://host[:port][/path]; null: Amazon's own. */
-  endpoint_url: string | null;
-  encryption: "AES256" | "aws:kms" | null;
-  kms_key_id: string | null;
-  use_virtual_style_addressing: boolean;
-}
-
-export interface AzureBlobConfig extends FileChoice {
-  account_name: string;
-  account_key: string;
-  container_name: string;
-  prefix: string;
-  /** null: https://<account_name>.blob.core.windows.net */
-  endpoint_url: string | null;
-}
-
-export interface PostgresConfig extends EventChoice {
-  user: string;
-  password: string;
-  host: string;
-  port: number;
-  database: string;
-  schema: string;
-  table_name: string;
-  has_self_signed_cert: boolean;
-}
-
-export interface HttpConfig extends EventChoice {
-  url: string;
-  token: string;
-}
-
-export interface FileConfig extends FileChoice {
-  /** A folder below EXPORT_FILE_DIR. */
-  path: string;
-  prefix: string;
-}
-
-export interface NoOpConfig {
-  arg: string;
-}
-
-/** A destination with all its fields, the secrets too. */
-export type Destination =
-  | { type: "S3"; config: S3Config }
-  | { type: "AzureBlob"; config: AzureBlobConfig }
-  | { type: "Postgres"; config: PostgresConfig }
-  | { type: "HTTP"; config: HttpConfig }
-  | { type: "File"; config: FileConfig }
-  | { type: "NoOp"; config: NoOpConfig };
-
-/** The fields in a request. */
-export type Settings = Record<string, unknown>;
 
 export interface Field {
-  kind: "str" | "int" | "bool" | "list";
+  kind: keyof Kinds;
   required?: true;
   /** Stored encrypted, and in no reply. */
   secret?: true;
@@ -106,64 +23,106 @@ export interface Field {
    * elsewhere.
    */
   place?: true;
+  /** What a value of the right type must be. */
+  rule?: rules.ValueRule;
 }
 
-const optional: Field = { kind: "str", otherwise: null };
-const events: Record<string, Field> = {
+const required = { kind: "str", required: true } as const;
+const optional = { kind: "str", otherwise: null } as const;
+/** Events by their exact names; an empty list filters nothing. */
+const events = {
   exclude_events: { kind: "list", otherwise: [] },
   include_events: { kind: "list", otherwise: [] },
-};
-const files: Record<string, Field> = {
+} as const;
+const files = {
   ...events,
   file_format: { kind: "str", otherwise: "JSONLines" },
   compression: optional,
-  max_file_size_mb: { kind: "int", otherwise: null },
+  /** Files are split at about this size, in megabytes; null: one file for each run. */
+  max_file_size_mb: { kind: "int", otherwise: null, rule: rules.fileMegabytes },
   // The name is that of other CSV writers. Off by default, since it alters the data.
+  /** In CSV, an apostrophe is put before cells that spreadsheets would take for formulas. */
   escape_formulas: { kind: "bool", otherwise: false },
-};
-const prefix: Field = { kind: "str", otherwise: "" };
+} as const;
+/** May contain {year}, {month}, … of the interval. */
+const prefix = { kind: "str", otherwise: "", rule: rules.keyPrefix } as const;
+const endpoint = { ...optional, place: true, rule: rules.webAddress(true) } as const;
 
-export const destinationFields: Readonly<Record<DestinationType, Readonly<Record<string, Field>>>> = {
+const fields = {
   S3: {
-    bucket_name: { kind: "str", required: true },
+    bucket_name: { ...required, rule: rules.bucketName },
     // For a bucket in another region S3 names it, and ClickHouse asks there.
-    region: { kind: "str", otherwise: "us-east-1" },
+    region: { kind: "str", otherwise: "us-east-1", rule: rules.regionName },
     prefix,
-    aws_access_key_id: { ...optional, secret: true },
-    aws_secret_access_key: { ...optional, secret: true },
-    endpoint_url: { ...optional, place: true },
-    encryption: optional,
-    kms_key_id: optional,
+    /** Both or neither; without them requests are not signed. */
+    aws_access_key_id: { ...optional, secret: true, rule: rules.visible },
+    aws_secret_access_key: { ...optional, secret: true, rule: rules.visible },
+    /** http(s)://host[:port][/path]; null: Amazon's own. */
+    endpoint_url: endpoint,
+    encryption: { ...optional, rule: rules.encryption },
+    kms_key_id: { ...optional, rule: rules.visible },
     use_virtual_style_addressing: { kind: "bool", otherwise: false },
     ...files,
   },
   AzureBlob: {
-    account_name: { kind: "str", required: true, place: true },
-    account_key: { kind: "str", required: true, secret: true },
-    container_name: { kind: "str", required: true },
-    prefix,
-    endpoint_url: { ...optional, place: true },
+    account_name: { ...required, place: true, rule: rules.accountName },
+    account_key: { ...required, secret: true, rule: rules.base64 },
+    container_name: { ...required, rule: rules.containerName },
+    prefix: { ...prefix, rule: rules.containerPrefix },
+    /** null: https://<account_name>.blob.core.windows.net */
+    endpoint_url: endpoint,
     ...files,
   },
   Postgres: {
-    user: { kind: "str", required: true, secret: true },
-    password: { kind: "str", required: true, secret: true },
-    host: { kind: "str", required: true, place: true },
-    database: { kind: "str", required: true },
-    port: { kind: "int", otherwise: 5432, place: true },
-    schema: { kind: "str", otherwise: "public" },
-    table_name: { kind: "str", otherwise: "events" },
+    user: { ...required, secret: true, rule: rules.filled },
+    password: { ...required, secret: true },
+    host: { ...required, place: true, rule: rules.filled },
+    database: { ...required, rule: rules.name },
+    port: { kind: "int", otherwise: 5432, place: true, rule: rules.portNumber },
+    schema: { kind: "str", otherwise: "public", rule: rules.name },
+    table_name: { kind: "str", otherwise: "events", rule: rules.name },
     has_self_signed_cert: { kind: "bool", otherwise: false },
     ...events,
   },
   HTTP: {
-    url: { kind: "str", required: true, place: true },
-    token: { kind: "str", required: true, secret: true },
+    url: { ...required, place: true, rule: rules.webAddress(false) },
+    token: { ...required, secret: true, rule: rules.ascii },
     ...events,
   },
-  File: { path: { kind: "str", otherwise: "" }, prefix, ...files },
+  File: {
+    /** A folder below EXPORT_FILE_DIR. */
+    path: { kind: "str", otherwise: "", rule: rules.folderPath },
+    prefix: { ...prefix, rule: rules.folderPrefix },
+    ...files,
+  },
   NoOp: { arg: { kind: "str", otherwise: "" } },
+} as const satisfies Record<string, Record<string, Field>>;
+
+export type DestinationType = keyof typeof fields;
+export const destinationTypes = Object.keys(fields) as DestinationType[];
+export const destinationFields: Readonly<Record<DestinationType, Readonly<Record<string, Field>>>> = fields;
+
+type ValueOf<F extends Field> = Kinds[F["kind"]] | (F extends { otherwise: null } ? null : never);
+type ValuesOf<Fields extends Record<string, Field>> = {
+  [Name in keyof Fields]: Name extends "file_format" ? FileFormat : ValueOf<Fields[Name]>;
 };
+type ConfigOf<Type extends DestinationType> = ValuesOf<(typeof fields)[Type]>;
+
+export type EventChoice = ValuesOf<typeof events>;
+export type FileChoice = ValuesOf<typeof files>;
+export type S3Config = ConfigOf<"S3">;
+export type AzureBlobConfig = ConfigOf<"AzureBlob">;
+export type PostgresConfig = ConfigOf<"Postgres">;
+export type HttpConfig = ConfigOf<"HTTP">;
+export type FileConfig = ConfigOf<"File">;
+
+/** A destination with all its fields, the secrets too. */
+export type Destination = {
+  [Type in DestinationType]: { type: Type; config: ConfigOf<Type> };
+}[DestinationType];
+
+/** The fields in a request. */
+export type Settings = Record<string, unknown>;
 
 /** Values that a destination is sent and that must not be shown when its answer repeats them. */
 export function destinationSecrets({ type, config }: Destination): string[] {
@@ -182,4 +141,15 @@ export function fullDestination(type: DestinationType, shown: Settings, secrets:
     config[name] = (secret ? secrets[name] : shown[name]) ?? structuredClone(otherwise);
   }
   return { type, config } as unknown as Destination;
+}
+
+/** The field that says where a destination's data goes, and its host; undefined where there is none. */
+export function hostOf(
+  type: DestinationType,
+  settings: Settings,
+): { field: string; host: string } | undefined {
+  if (type === "Postgres") return { field: "host", host: String(settings["host"]) };
+  const field = type === "HTTP" ? "url" : "endpoint_url";
+  const url = settings[field];
+  return typeof url === "string" ? { field, host: new URL(url).hostname } : undefined;
 }

@@ -1,7 +1,7 @@
 // Why a delivery failed, and whether a retry may help. What is shown holds no secret and can be stored.
 
 import { foreignText } from "../../core/foreign_text.ts";
-import { destinationLimits } from "./limits.ts";
+import { exportLimits } from "../limits.ts";
 import { reasonOf } from "../../core/log.ts";
 import { ClickHouseError } from "../../storage/clickhouse/clickhouse.ts";
 
@@ -46,7 +46,7 @@ export function shownFailure(
 ): { message: string; final: boolean } {
   const { message, final } = exportError(thrown);
   return {
-    message: foreignText(message, { secrets, charsMax: destinationLimits.exportReasonCharsMax }),
+    message: foreignText(message, { secrets, charsMax: exportLimits.reasonCharsMax }),
     final,
   };
 }

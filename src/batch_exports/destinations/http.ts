@@ -1,12 +1,12 @@
 // An HTTP destination: events in batches of capture. They stream through this process, since ClickHouse would send one
 // endless body; one batch at a time is in memory.
 
-import { destinationLimits } from "./limits.ts";
+import type { ForeignAnswer } from "../../access/post.ts";
 import { exportLimits } from "../limits.ts";
 import { type ExportWork, type Means, rowStream } from "../source/delivery.ts";
 import type { HttpConfig } from "./config.ts";
 import { ExportError } from "./failure.ts";
-import { post, type Posted } from "./post.ts";
+import { isPassing, post, retryAfterMs } from "./post.ts";
 import { selectionOf } from "../source/store.ts";
 
 /** @returns how many events the destination accepted. */
@@ -42,22 +42,14 @@ async function take(
     work.abort.throwIfAborted();
     const reply = await post(url, body, headers, work);
     if (reply.status >= 200 && reply.status < 300) return;
-    const again = isPassing(reply.status);
-    if (!again || tried >= destinationLimits.exportPostAttemptsMax) throw refusal(url, reply, !again);
-    await Bun.sleep(
-      Math.min(
-        destinationLimits.exportPostMsMax,
-        reply.retryAfterMs ?? exportLimits.exportRetryMsMin * tried,
-      ),
-    );
+    const again = isPassing(reply);
+    if (!again || tried >= exportLimits.postAttemptsMax) throw refusal(url, reply, !again);
+    const pauseMs = retryAfterMs(reply) ?? exportLimits.retryMsMin * tried;
+    await Bun.sleep(Math.min(exportLimits.postMsMax, pauseMs));
   }
 }
 
-function isPassing(status: number): boolean {
-  return status === 408 || status === 425 || status === 429 || status >= 500;
-}
-
-function refusal(url: URL, { status, text }: Posted, final: boolean): ExportError {
+function refusal(url: URL, { status, text }: ForeignAnswer, final: boolean): ExportError {
   return new ExportError(`${url.host} answered ${status}${text && `: ${text.trim()}`}`, final);
 }
 
@@ -90,8 +82,8 @@ async function* batchesOf(chunks: AsyncIterable<Uint8Array>): AsyncGenerator<Uin
   let bytes = 0;
   for await (const line of linesOf(chunks)) {
     if (
-      lines.length >= destinationLimits.exportPostRowsMax ||
-      (lines.length > 0 && bytes + line.length > destinationLimits.exportPostBytesMax)
+      lines.length >= exportLimits.postRowsMax ||
+      (lines.length > 0 && bytes + line.length > exportLimits.postBytesMax)
     ) {
       yield lines;
       lines = [];

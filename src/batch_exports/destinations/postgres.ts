@@ -48,7 +48,7 @@ async function connected<T>(
   use: (sql: Postgres) => Promise<T>,
 ): Promise<T> {
   const { host, port, user, password, database, has_self_signed_cert: selfSigned } = config;
-  const refusal = addresses.refusalOf(host) ?? (await addresses.resolvedRefusalOf(host));
+  const refusal = await addresses.resolvedRefusalOf(host);
   if (refusal !== undefined) throw new ExportError(refusal, true);
   let sql: Postgres | undefined;
   const end = (): void => void sql?.end({ timeout: 0 }).catch(() => {});

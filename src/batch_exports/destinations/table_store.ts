@@ -3,11 +3,9 @@
 
 import { once } from "node:events";
 import type { Postgres } from "../../storage/postgres/postgres.ts";
+import type { PostgresConfig } from "./config.ts";
 
-export interface TargetTable {
-  schema: string;
-  table_name: string;
-}
+type TargetTable = Pick<PostgresConfig, "schema" | "table_name">;
 
 /** The columns of a table that we create, in order, and its key. */
 const created = {
@@ -27,7 +25,7 @@ const created = {
   },
 } as const;
 
-/** The key of a model's rows. */
+/** The columns that identify a row of a model. */
 export function identityOf(model: keyof typeof created): readonly string[] {
   return created[model].identity;
 }
@@ -55,21 +53,18 @@ export async function createTable(
   });
 }
 
-export interface CopiedRows {
-  /** Their columns, in order. */
+interface CopiedRows {
   columns: readonly string[];
-  /** The columns of their key. */
   identity: readonly string[];
   /** The rows in Postgres's text format. */
   chunks: AsyncIterable<Uint8Array>;
-  /** The expected number of rows. */
   expected: number;
 }
 
 /**
  * Copies rows into the table, in place of those with the same key. All of them or none.
  * @returns how many.
- * @throws CountError when their number differs from the expected one; then nothing has changed.
+ * @throws Error when their number differs from the expected one; then nothing has changed.
  */
 export async function replaceRows(sql: Postgres, table: TargetTable, rows: CopiedRows): Promise<number> {
   const { columns, identity, chunks, expected } = rows;
@@ -97,7 +92,7 @@ export async function replaceRows(sql: Postgres, table: TargetTable, rows: Copie
     await Promise.race([finished, failed]);
     const [counted] = await tx<{ rows: number }[]>`SELECT count(*)::integer AS rows FROM sluice_rows`;
     const copied = counted?.rows ?? 0;
-    if (copied !== expected) throw new CountError(copied, expected);
+    if (copied !== expected) throw new Error(`ClickHouse gave ${copied} of ${expected} rows`);
     // A second transaction waits here, and then finds the rows of the first.
     await tx`SELECT pg_advisory_xact_lock(hashtextextended(${lockOf(table)}, 0))`;
     await tx.unsafe("ANALYZE sluice_rows");
@@ -105,14 +100,6 @@ export async function replaceRows(sql: Postgres, table: TargetTable, rows: Copie
     await tx.unsafe(`INSERT INTO ${place} (${names}) SELECT ${names} FROM sluice_rows`);
     return copied;
   });
-}
-
-/** ClickHouse returned more or fewer rows than it had counted. */
-export class CountError extends Error {
-  constructor(rows: number, expected: number) {
-    super(`ClickHouse gave ${rows} of ${expected} rows`);
-    this.name = "CountError";
-  }
 }
 
 function lockOf({ schema, table_name }: TargetTable): string {

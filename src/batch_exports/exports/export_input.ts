@@ -14,7 +14,7 @@ import {
 } from "../../storage/events/property_filter.ts";
 import { destinationFields } from "../destinations/config.ts";
 import { readDestination, type SplitDestination } from "../destinations/check.ts";
-import { hostOf } from "../destinations/value.ts";
+import { hostOf } from "../destinations/config.ts";
 import type { ExportUpdate, ExportModel } from "../model.ts";
 import { compileQuery } from "../query/compile.ts";
 import { whyNoPattern, whyNot } from "../query/check_store.ts";
@@ -29,13 +29,8 @@ export interface Checks {
   whyNoFiles: string | undefined;
 }
 
-/** An export ready to be stored, and its destination with unencrypted secrets. */
-export interface CheckedExport {
-  fields: ExportFields;
-  destination: SplitDestination;
-}
-
 /**
+ * An export ready to be stored, and its destination with unencrypted secrets.
  * @param changes a checked body: all fields for a new export, the changed ones for a stored one.
  * @throws Fault for the first wrong field; the export's own fields are checked before its destination's.
  */
@@ -43,7 +38,7 @@ export async function checkExport(
   checks: Checks,
   changes: ExportUpdate,
   stored?: StoredExport,
-): Promise<CheckedExport> {
+): Promise<{ fields: ExportFields; destination: SplitDestination }> {
   const own = await checkOwnPart(checks, changes, stored);
   const destination = await checkDestinationPart(checks, changes, stored);
   if (destination.type === "HTTP" && own.model !== "events") {
@@ -147,8 +142,7 @@ async function checkQuery(clickhouse: ClickHouse, text: string, model: ExportMod
 
 /** Checked here, so that a wrong query fails the request and not every run. */
 async function checkPatterns(clickhouse: ClickHouse, filters: unknown): Promise<void> {
-  const patterns = patternsIn(checkPropertyFilters(filters, "filters"));
-  const reason = await whyNoPattern(clickhouse, patterns);
+  const reason = await whyNoPattern(clickhouse, patternsIn(checkPropertyFilters(filters, "filters")));
   if (reason !== undefined) throw new Fault("invalid_input", reason, { attr: "filters" });
 }
 
@@ -162,14 +156,14 @@ function modelOf(model: string | null | undefined): ExportModel {
 function intervalOf(interval: string | undefined): string {
   if (interval === "hour" || interval === "day" || interval === "week") return interval;
   const minutes = Number(/^every ([1-9]\d{0,3}) minutes$/.exec(interval ?? "")?.[1]);
-  if (interval !== undefined && minutes <= exportLimits.exportMinutesMax) return interval;
+  if (interval !== undefined && minutes <= exportLimits.minutesMax) return interval;
   throw new Fault("invalid_choice", `"${shown(interval)}" is not a valid choice.`, { attr: "interval" });
 }
 
 /** The query under either name; a blank one counts as none. */
 function queryOf(changes: ExportUpdate, stored: StoredExport | undefined): string | null {
   const { native_query, hogql_query } = changes;
-  const said = native_query ?? hogql_query ?? (native_query === undefined ? hogql_query : native_query);
+  const said = native_query ?? (hogql_query === undefined ? native_query : hogql_query);
   return said === undefined ? (stored?.native_query ?? null) : said || null;
 }
 

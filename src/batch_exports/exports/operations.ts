@@ -1,4 +1,4 @@
-// Exports over HTTP: listed, made, changed, removed. A destination is contacted only when a dry run asks for it.
+// Exports over HTTP: listed, created, changed, deleted. A destination is contacted only when a dry run asks for it.
 
 import type { Clock } from "../../core/clock.ts";
 import { Fault } from "../../core/fault.ts";
@@ -20,7 +20,7 @@ import {
   exportModel,
   organizationExportBody,
 } from "../model.ts";
-import { type AskedOfExports, exportOf, exportOperation, scopeOf } from "../operation.ts";
+import { type ExportRequest, exportOf, exportOperation, scopeOf } from "../operation.ts";
 import { checkExport, type Checks } from "./export_input.ts";
 import { shownExport, shownExports } from "./reply.ts";
 import {
@@ -39,11 +39,11 @@ import {
 export interface ExportParts extends Checks {
   sql: Postgres;
   clock: Clock;
-  /** Tries a destination of a project out; why it does not work, or undefined when it does. */
+  /** Tests a project's destination; resolves to why it does not work, or to undefined when it does. */
   probe: (destination: Destination, project_id: number) => Promise<string | undefined>;
 }
 
-/** The operations on exports themselves, but for pausing. */
+/** The operations on exports, except pausing. */
 export function exportOperations(parts: ExportParts) {
   return [...readOperations(parts), ...createOperations(parts), ...changeOperations(parts)];
 }
@@ -60,9 +60,9 @@ function readOperations({ sql }: ExportParts) {
       summary: "List batch exports, newest first",
       query: pageParameters("Rows"),
       replies: { 200: reply("The exports.", listSchema(exportModel)) },
-      answer: async (asked) => {
-        const { query, url } = asked;
-        const { count, exports } = await listExports(sql, scopeOf(asked), query);
+      answer: async (request) => {
+        const { query, url } = request;
+        const { count, exports } = await listExports(sql, scopeOf(request), query);
         const shown = await begunTexts(shownBlocks(sql, exports), (one) => JSON.stringify(one));
         return await streamedPage(url, query, count, shown);
       },
@@ -73,12 +73,12 @@ function readOperations({ sql }: ExportParts) {
       scope: "batch_export:read",
       summary: "Get a batch export",
       replies: shownOne,
-      answer: async (asked) => shownExport(await showExport(sql, await exportOf(sql, asked))),
+      answer: async (request) => shownExport(await showExport(sql, await exportOf(sql, request))),
     }),
   ];
 }
 
-/** With their runs: ten times as many rows, so that some are read when others are sent. */
+/** Exports with their runs are ten times as many rows: some are read while others are sent. */
 async function* shownBlocks(
   sql: Postgres,
   exports: readonly StoredExport[],
@@ -104,8 +104,8 @@ function createOperations(parts: ExportParts) {
       200: reply("Of a dry run: the destination answered; the export as it would be.", exportModel),
       201: reply("The export.", exportModel),
     },
-    answer: async (asked: AskedOfExports & { query: { dry_run: boolean }; body: ExportInput }) =>
-      await create(parts, asked, asked.body, asked.query.dry_run),
+    answer: async (request: ExportRequest & { query: { dry_run: boolean }; body: ExportInput }) =>
+      await create(parts, request, request.body, request.query.dry_run),
   } as const;
   return [
     projectOperation({ ...make, body: exportBody }),
@@ -115,15 +115,15 @@ function createOperations(parts: ExportParts) {
 
 async function create(
   parts: ExportParts,
-  asked: AskedOfExports,
+  request: ExportRequest,
   input: ExportInput,
   isDry: boolean,
 ): Promise<BatchExport | Response> {
   const { sql, clock, probe } = parts;
-  const project_id = await projectFor(sql, asked, input.team_id);
+  const project_id = await projectFor(sql, request, input.team_id);
   const { fields, destination } = await checkExport(parts, input);
   const now = new Date(clock.now());
-  const founding = { ...fields, project_id, created_by: asked.access.user.id, now };
+  const founding = { ...fields, project_id, created_by: request.access.user.id, now };
   if (isDry) {
     if (!(await withPlace(sql, fields, undefined, (tx) => canCreate(tx, founding)))) throw tooMany();
     const { type, config, secrets } = destination;
@@ -142,7 +142,7 @@ function tooMany(): Fault {
   return new Fault("invalid_input", "This project has as many batch exports as it can have.");
 }
 
-/** What a dry run shows of what is not there. */
+/** The parts of an export that a dry run shows although nothing was created. */
 function wouldBe(now: Date) {
   return {
     id: "00000000-0000-0000-0000-000000000000",
@@ -161,7 +161,7 @@ function isDryRun(query: URLSearchParams, name: string): boolean {
 
 async function projectFor(
   sql: Postgres,
-  { project, organization, access }: AskedOfExports,
+  { project, organization, access }: ExportRequest,
   named: number | undefined,
 ): Promise<number> {
   if (project) return project.id;
@@ -171,17 +171,17 @@ async function projectFor(
   throw new Fault("invalid_input", "This organization has no project.", { attr: "team_id" });
 }
 
-type AskedOfOne = AskedOfExports & { params: { id: string } };
+type OneExportRequest = ExportRequest & { params: { id: string } };
 
 function changeOperations(parts: ExportParts) {
   const { sql, clock } = parts;
   const replace = {
     path,
     scope: "batch_export:write",
-    find: (asked: AskedOfOne) => exportOf(sql, asked),
+    find: (request: OneExportRequest) => exportOf(sql, request),
     body: exportBody,
     replies: shownOne,
-    answer: (asked: AskedOfOne & { body: ExportUpdate }) => change(parts, asked, asked.body),
+    answer: (request: OneExportRequest & { body: ExportUpdate }) => change(parts, request, request.body),
   } as const;
   return [
     exportOperation({
@@ -192,16 +192,20 @@ function changeOperations(parts: ExportParts) {
         "asked for again.",
       ...replace,
     }),
-    exportOperation({ method: "PUT", summary: "Change a batch export, naming it again", ...replace }),
+    exportOperation({
+      method: "PUT",
+      summary: "Change a batch export; fields without a default are required",
+      ...replace,
+    }),
     exportOperation({
       method: "DELETE",
       path,
       scope: "batch_export:write",
-      summary: "Delete a batch export, and cancel what of it runs",
+      summary: "Delete a batch export and cancel its runs",
       replies: gone,
-      answer: async (asked) => {
-        const id = uuidOf(asked.params.id);
-        if (!(await removeExport(sql, scopeOf(asked), id, new Date(clock.now())))) throw notFound();
+      answer: async (request) => {
+        const id = uuidOf(request.params.id);
+        if (!(await removeExport(sql, scopeOf(request), id, new Date(clock.now())))) throw notFound();
       },
     }),
   ];
@@ -209,17 +213,21 @@ function changeOperations(parts: ExportParts) {
 
 const attemptsMax = 5;
 
-/** Reads again what somebody else changed meanwhile, so that no change is lost. */
-async function change(parts: ExportParts, asked: AskedOfOne, changes: ExportUpdate): Promise<BatchExport> {
+/** Reads the export again when somebody else changed it meanwhile, so that no change is lost. */
+async function change(
+  parts: ExportParts,
+  request: OneExportRequest,
+  changes: ExportUpdate,
+): Promise<BatchExport> {
   const { sql, clock } = parts;
   for (let attempt = 0; attempt < attemptsMax; attempt++) {
-    const stored = await exportOf(sql, asked);
+    const stored = await exportOf(sql, request);
     if (Object.keys(changes).length === 0) return shownExport(await showExport(sql, stored));
     const { fields } = await checkExport(parts, changes, stored);
     const now = new Date(clock.now());
     const changed = await withPlace(sql, fields, stored, (tx) => updateExport(tx, stored, fields, now));
     if (changed) return shownExport(await showExport(sql, changed));
   }
-  await exportOf(sql, asked);
+  await exportOf(sql, request);
   throw new Fault("conflict", "The export was changed by somebody else at the same time. Please retry.");
 }

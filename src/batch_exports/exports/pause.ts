@@ -17,7 +17,7 @@ export function pauseOperations({ sql, clock, wake }: BackfillParts) {
       path: "batch_exports/:id/pause/",
       scope: "batch_export:write",
       summary: "Pause a batch export",
-      find: (asked) => exportOf(sql, asked),
+      find: (request) => exportOf(sql, request),
       replies: { 200: reply("It is paused.", pausedModel) },
       answer: async ({ found }) => {
         await setPaused(sql, found.id, true, new Date(clock.now()));
@@ -29,8 +29,8 @@ export function pauseOperations({ sql, clock, wake }: BackfillParts) {
       path: "batch_exports/:id/unpause/",
       scope: "batch_export:write",
       summary: "Let a batch export go on",
-      description: "What was missed meanwhile is run only with `backfill`.",
-      find: (asked) => exportOf(sql, asked),
+      description: "Intervals that were missed meanwhile are run only with `backfill`.",
+      find: (request) => exportOf(sql, request),
       body: unpauseBody,
       replies: { 200: reply("It goes on.", pausedModel) },
       answer: async ({ found, body: { backfill } }) => {
@@ -54,6 +54,6 @@ async function backfillMissed(sql: Postgres, stored: StoredExport, now: Date): P
   const end = new Date(alignedBefore(now.getTime(), lengthMs));
   if (start >= end) return;
   const total_runs = runsIn({ start, end }, interval, now);
-  const range = { start_at: start, end_at: end, range_start: start, range_end: end };
+  const range = { start_at: start, end_at: end, range_end: end };
   await createBackfill(sql, { batch_export_id: id, interval, total_runs, ...range }, now);
 }

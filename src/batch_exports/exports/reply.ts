@@ -48,7 +48,7 @@ function schemaOf({
   try {
     return { fields: writtenColumns(native_query, model), values: {}, hogql_query: native_query };
   } catch {
-    // Stored by a version that took it; its runs say what is wrong with it.
+    // An earlier version accepted the query; its runs report what is wrong with it.
     return null;
   }
 }

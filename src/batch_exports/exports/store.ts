@@ -32,7 +32,6 @@ export interface ExportFields {
   destination_secrets: Uint8Array;
 }
 
-/** An export as the table has it. */
 export interface StoredExport extends ExportFields {
   id: string;
   project_id: number;
@@ -56,22 +55,20 @@ export async function listExports(
 ): Promise<{ count: number; exports: StoredExport[] }> {
   const there = sql`FROM batch_exports e WHERE NOT e.deleted AND ${within(sql, place)}`;
   const [counted] = await sql<{ count: number }[]>`SELECT count(*)::integer AS count ${there}`;
-  const asked = sql`
+  const statement = sql`
     SELECT e.*, e.xmin::text AS revision, ${exact(sql)} ${there}
     ORDER BY e.created_at DESC, e.id DESC LIMIT ${page.limit} OFFSET ${page.offset}`;
   const placed = sql`SELECT e.* ${there}
     ORDER BY e.created_at DESC, e.id DESC LIMIT ${page.limit} OFFSET ${page.offset}`;
   checkFits(await rowBytes(sql, placed));
-  const rows = await sql<StoredExport[]>`${asked}`;
+  const rows = await sql<StoredExport[]>`${statement}`;
   return { count: counted?.count ?? 0, exports: rows };
 }
 
 /** These exports with their latest runs, in the same order. */
 export async function withRuns(sql: Postgres, rows: readonly StoredExport[]): Promise<ShownExport[]> {
-  const latest = await latestRuns(
-    sql,
-    rows.map(({ id }) => id),
-  );
+  const ids = rows.map(({ id }) => id);
+  const latest = await latestRuns(sql, ids);
   return rows.map((row) => ({ ...row, latest_runs: latest.get(row.id) ?? [] }));
 }
 
@@ -87,8 +84,8 @@ export async function getExport(
 }
 
 export async function showExport(sql: Postgres, stored: StoredExport): Promise<ShownExport> {
-  const latest = await latestRuns(sql, [stored.id]);
-  return { ...stored, latest_runs: latest.get(stored.id) ?? [] };
+  const [shown] = await withRuns(sql, [stored]);
+  return shown!;
 }
 
 /**

@@ -1,4 +1,4 @@
-// What was said while an export ran, over HTTP.
+// The log lines of exports and runs, over HTTP.
 
 import type { Clock } from "../../core/clock.ts";
 import { checkChoice, checkUuid, refuseUnstorable } from "../../http/fields/field_rule.ts";
@@ -16,10 +16,10 @@ import { type LogFilter, listLogs } from "./store.ts";
 export function logOperations({ sql, clock }: { sql: Postgres; clock: Clock }) {
   const query = logQuery(clock);
   const replies = { 200: reply("The lines.", listSchema(logModel)) };
-  const lines = async (url: URL, own: LogFilter, { after, before, ...asked }: QueryValues<typeof query>) => {
-    const filter = { ...asked, ...own, after: timestamptz(after), before: timestamptz(before) };
-    const { count, entries } = await listLogs(sql, { ...filter, levels: asked.level }, asked);
-    return pageReply(url, asked, count, entries);
+  const lines = async (url: URL, own: LogFilter, { after, before, ...page }: QueryValues<typeof query>) => {
+    const filter = { ...page, ...own, after: timestamptz(after), before: timestamptz(before) };
+    const { count, entries } = await listLogs(sql, { ...filter, levels: page.level }, page);
+    return pageReply(url, page, count, entries);
   };
   return [
     exportOperation({
@@ -27,7 +27,7 @@ export function logOperations({ sql, clock }: { sql: Postgres; clock: Clock }) {
       path: "batch_exports/:id/logs/",
       scope: "batch_export:read",
       summary: "Read an export's log, newest first",
-      find: (asked) => exportOf(sql, asked),
+      find: (request) => exportOf(sql, request),
       query: { ...query, instance_id: instanceParameter },
       replies,
       answer: ({ found: { id }, query, url }) =>
@@ -38,9 +38,9 @@ export function logOperations({ sql, clock }: { sql: Postgres; clock: Clock }) {
       path: "batch_exports/:id/runs/:run_id/logs/",
       scope: "batch_export:read",
       summary: "Read a run's log, newest first",
-      find: async (asked) => {
-        const { id } = await exportOf(sql, asked);
-        return { batch_export_id: id, run: present(await getRun(sql, id, uuidOf(asked.params.run_id))) };
+      find: async (request) => {
+        const { id } = await exportOf(sql, request);
+        return { batch_export_id: id, run: present(await getRun(sql, id, uuidOf(request.params.run_id))) };
       },
       query,
       replies,

@@ -1,13 +1,13 @@
 // The log of an export and its runs, for the export's owner. Its lines are shown: no secret may be written to it.
 
 import { storableText } from "../../core/foreign_text.ts";
-import { isoOf } from "../../http/fields/field_time.ts";
-import { shownInTurns } from "../../http/pages/sliced.ts";
+import { type Stored, shownRow } from "../../http/fields/field_time.ts";
+import { shownInTurns } from "../../work/turns.ts";
 import type { Postgres } from "../../storage/postgres/postgres.ts";
 import { exportLimits } from "../limits.ts";
 import type { LogEntry, LogEntryLevel } from "../model.ts";
 
-export interface NewLogEntry {
+interface NewLogEntry {
   batch_export_id: string;
   /** Null for what concerns the export itself. */
   run_id: string | null;
@@ -15,16 +15,17 @@ export interface NewLogEntry {
   message: string;
 }
 
+/** @param now ms since 1970. */
 export async function writeLog(sql: Postgres, line: NewLogEntry, now: number): Promise<void> {
   await sql`
     INSERT INTO batch_export_logs (batch_export_id, run_id, "timestamp", level, message)
     VALUES (${line.batch_export_id}, ${line.run_id}, ${new Date(now)}, ${line.level},
-      ${storableText(line.message, exportLimits.exportLineCharsMax)})`;
+      ${storableText(line.message, exportLimits.lineCharsMax)})`;
 }
 
-/** Deletes lines older than exportLimits.exportLogsAgeMsMax. */
+/** Deletes lines older than exportLimits.logsAgeMsMax. */
 export async function forgetLogs(sql: Postgres, now: number): Promise<void> {
-  await sql`DELETE FROM batch_export_logs WHERE "timestamp" < ${new Date(now - exportLimits.exportLogsAgeMsMax)}`;
+  await sql`DELETE FROM batch_export_logs WHERE "timestamp" < ${new Date(now - exportLimits.logsAgeMsMax)}`;
 }
 
 /** Absent fields do not filter. Moments are text for Postgres, both exclusive. */
@@ -35,10 +36,6 @@ export interface LogFilter {
   search?: string | undefined;
   after?: string | undefined;
   before?: string | undefined;
-}
-
-interface LogRow extends NewLogEntry {
-  timestamp: Date;
 }
 
 /** A page, newest first, and the count of all. */
@@ -58,17 +55,8 @@ export async function listLogs(
       AND l."timestamp" > coalesce(${after}::text::timestamptz, '-infinity')
       AND l."timestamp" < coalesce(${before}::text::timestamptz, 'infinity')`;
   const [counted] = await sql<{ count: number }[]>`SELECT count(*)::integer AS count ${found}`;
-  const rows = await sql<LogRow[]>`
-    SELECT l.* ${found} ORDER BY l."timestamp" DESC, l.id DESC LIMIT ${limit} OFFSET ${offset}`;
-  return { count: counted?.count ?? 0, entries: await shownInTurns(rows, entryOf) };
-}
-
-function entryOf(row: LogRow): LogEntry {
-  return {
-    log_source_id: row.batch_export_id,
-    instance_id: row.run_id,
-    timestamp: isoOf(row.timestamp),
-    level: row.level,
-    message: row.message,
-  };
+  const rows = await sql<Stored<LogEntry, "timestamp">[]>`
+    SELECT l.batch_export_id AS log_source_id, l.run_id AS instance_id, l."timestamp", l.level, l.message
+    ${found} ORDER BY l."timestamp" DESC, l.id DESC LIMIT ${limit} OFFSET ${offset}`;
+  return { count: counted?.count ?? 0, entries: await shownInTurns(rows, shownRow) };
 }

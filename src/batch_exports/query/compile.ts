@@ -4,9 +4,9 @@
 import { exportLimits } from "../limits.ts";
 import { withoutFirst, withoutLast } from "../../core/trim.ts";
 import type { ExportModel } from "../model.ts";
-import { queryFunction } from "./functions.ts";
+import { queryFunctions } from "./functions.ts";
 import { type Expression, type ParsedQuery, parseQuery, type Selected } from "./parse.ts";
-import { refuseQuery } from "./tokenize.ts";
+import { refuseQuery, refuseUnsupported } from "./tokenize.ts";
 
 /** For rows of the model's table, already limited to project and interval. */
 export interface CompiledQuery {
@@ -82,20 +82,17 @@ const ownNames = new Set(["project_id", "team_id", "_batch", "_row", "_version"]
 function aliasOf({ expression, alias, text }: Column, index: number, taken: Set<string>): string {
   if (alias !== undefined) {
     if (!aliasShape.test(alias)) {
-      refuseQuery(
-        `Unsupported HogQL query: the alias "${alias.slice(0, 64)}" must be 1 to 64 letters, digits, _ or $.`,
-      );
+      refuseUnsupported(`the alias "${alias.slice(0, 64)}" must be 1 to 64 letters, digits, _ or $.`);
     }
-    if (ownNames.has(alias.toLowerCase()))
-      refuseQuery(`Unsupported HogQL query: the alias "${alias}" is reserved.`);
-    if (taken.has(alias)) refuseQuery(`Unsupported HogQL query: the column "${alias}" is there twice.`);
+    if (ownNames.has(alias.toLowerCase())) refuseUnsupported(`the alias "${alias}" is reserved.`);
+    if (taken.has(alias)) refuseUnsupported(`the column "${alias}" is there twice.`);
     taken.add(alias);
     return alias;
   }
   const last = expression.kind === "field" ? (expression.path.at(-1) ?? "") : text;
   const joined = last.replace(/[^A-Za-z0-9_$]+/g, "_");
   const inner = withoutFirst(joined, "_");
-  const before = isDigit(inner[0]) ? 1 : 0;
+  const before = /^[0-9]/.test(inner) ? 1 : 0;
   const underscores = "_".repeat(Math.min(2, Math.max(before, joined.length - inner.length)));
   const plain = withoutLast(`${underscores}${inner}`, "_").slice(0, 56);
   const stem = aliasShape.test(plain) && !ownNames.has(plain.toLowerCase()) ? plain : `column_${index + 1}`;
@@ -105,36 +102,23 @@ function aliasOf({ expression, alias, text }: Column, index: number, taken: Set<
   return free;
 }
 
-function isDigit(char = ""): boolean {
-  return char >= "0" && char <= "9";
-}
-
 /** Column → expression. A column in neither list does not exist. */
 const columnsOf: Record<ExportModel, ReadonlyMap<string, string>> = {
   events: new Map([
-    ["uuid", "uuid"],
-    ["event", "event"],
-    ["distinct_id", "distinct_id"],
-    ["person_id", "person_id"],
-    ["properties", "properties"],
+    ...same("uuid event distinct_id person_id properties timestamp created_at historical_migration"),
     ["elements_chain", "JSONExtractString(properties, '$elements_chain')"],
-    ["timestamp", "timestamp"],
-    ["created_at", "created_at"],
     ["_inserted_at", "created_at"],
-    ["historical_migration", "historical_migration"],
   ]),
   persons: new Map([
+    ...same("person_id distinct_id properties person_version person_distinct_id_version created_at"),
+    ...same("_inserted_at is_deleted"),
     ["id", "person_id"],
-    ["person_id", "person_id"],
-    ["distinct_id", "distinct_id"],
-    ["properties", "properties"],
-    ["person_version", "person_version"],
-    ["person_distinct_id_version", "person_distinct_id_version"],
-    ["created_at", "created_at"],
-    ["_inserted_at", "_inserted_at"],
-    ["is_deleted", "is_deleted"],
   ]),
 };
+
+function same(names: string): [string, string][] {
+  return names.split(" ").map((name) => [name, name]);
+}
 
 const stars: Record<ExportModel, readonly string[]> = {
   events: ["uuid", "event", "distinct_id", "person_id", "properties", "timestamp", "created_at"],
@@ -157,8 +141,8 @@ class Compiler {
   }
 
   sqlOf(expression: Expression): string {
-    if (++this.#parts > exportLimits.exportQueryPartsMax) {
-      refuseQuery(`Unsupported HogQL query: it has more than ${exportLimits.exportQueryPartsMax} parts.`);
+    if (++this.#parts > exportLimits.queryPartsMax) {
+      refuseUnsupported(`it has more than ${exportLimits.queryPartsMax} parts.`);
     }
     switch (expression.kind) {
       case "string":
@@ -192,11 +176,10 @@ class Compiler {
 
   #number(text: string): string {
     const value = Number(text);
-    if (!Number.isFinite(value))
-      refuseQuery(`Unsupported HogQL query: the number ${text.slice(0, 50)} is too large.`);
+    if (!Number.isFinite(value)) refuseUnsupported(`the number ${text.slice(0, 50)} is too large.`);
     if (!/^-?\d+$/.test(text)) return this.#bind("Float64", value);
     if (!Number.isSafeInteger(value) && (BigInt(text) > int64Max || BigInt(text) < -int64Max)) {
-      refuseQuery(`Unsupported HogQL query: the number ${text.slice(0, 50)} is too large.`);
+      refuseUnsupported(`the number ${text.slice(0, 50)} is too large.`);
     }
     return this.#bind("Int64", String(BigInt(text)));
   }
@@ -213,17 +196,17 @@ class Compiler {
   }
 
   #call(name: string, args: readonly Expression[]): string {
-    const found = queryFunction(name);
+    const found = queryFunctions.get(name.toLowerCase());
     const shown = name.slice(0, 64);
-    if (!found) refuseQuery(`Unsupported HogQL query: the function ${shown} is not supported.`);
+    if (!found) refuseUnsupported(`the function ${shown} is not supported.`);
     const { argsMin, argsMax, grows } = found;
     if (args.length < argsMin || args.length > argsMax) {
       const expected = argsMin === argsMax ? String(argsMin) : `${argsMin} to ${argsMax}`;
-      refuseQuery(`Unsupported HogQL query: ${shown} takes ${expected} arguments, not ${args.length}.`);
+      refuseUnsupported(`${shown} takes ${expected} arguments, not ${args.length}.`);
     }
-    if (grows && ++this.#growing > exportLimits.exportQueryGrowthMax) {
-      const most = exportLimits.exportQueryGrowthMax;
-      refuseQuery(`Unsupported HogQL query: more than ${most} functions that make texts longer.`);
+    if (grows && ++this.#growing > exportLimits.queryGrowthMax) {
+      const most = exportLimits.queryGrowthMax;
+      refuseUnsupported(`more than ${most} functions that make texts longer.`);
     }
     const inner = args.map((one) => this.sqlOf(one));
     return found.sql ? found.sql(inner) : `${found.name}(${inner.join(", ")})`;
@@ -255,7 +238,7 @@ class Compiler {
     const inner = list.map((one) => {
       const { kind } = one;
       if (kind !== "string" && kind !== "number" && kind !== "word") {
-        refuseQuery("Unsupported HogQL query: IN takes a list of texts or numbers.");
+        refuseUnsupported("IN takes a list of texts or numbers.");
       }
       return this.#compared(one, left);
     });
@@ -284,9 +267,6 @@ function isProperty(one: Expression): boolean {
 }
 
 function isNumeric(one: Expression): boolean {
-  return one.kind === "number" || (one.kind === "binary" && counting.has(one.sign)) || isNegative(one);
-}
-
-function isNegative(one: Expression): boolean {
-  return one.kind === "unary" && one.sign === "-";
+  if (one.kind === "binary") return counting.has(one.sign);
+  return one.kind === "number" || (one.kind === "unary" && one.sign === "-");
 }

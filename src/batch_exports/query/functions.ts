@@ -1,7 +1,7 @@
 // The functions that a native_query may call. They read their arguments only: no table, file, address or server. Those
 // that lengthen a text are marked.
 
-export interface QueryFunction {
+interface QueryFunction {
   /** ClickHouse's spelling. */
   name: string;
   argsMin: number;
@@ -12,15 +12,17 @@ export interface QueryFunction {
   sql?: (args: readonly string[]) => string;
 }
 
-const known = new Map<string, QueryFunction>();
+/** By their names in small letters; a function that is not here must not be called. */
+export const queryFunctions = new Map<string, QueryFunction>();
 
 function allow(argsMin: number, argsMax: number, names: string, grows = false): void {
-  for (const name of names.split(" ")) known.set(name.toLowerCase(), { name, argsMin, argsMax, grows });
+  for (const name of names.split(" "))
+    queryFunctions.set(name.toLowerCase(), { name, argsMin, argsMax, grows });
 }
 
 /** A function with a name of our own. */
 function rename(name: string, args: number, sql: QueryFunction["sql"] & {}): void {
-  known.set(name.toLowerCase(), { name, argsMin: args, argsMax: args, grows: false, sql });
+  queryFunctions.set(name.toLowerCase(), { name, argsMin: args, argsMax: args, grows: false, sql });
 }
 
 const any = 100;
@@ -77,12 +79,3 @@ allow(1, any, "least greatest");
 // Hashes.
 allow(1, any, "cityHash64 sipHash64 xxHash64");
 allow(1, 1, "MD5 SHA1 SHA256 SHA512");
-
-/** By its name in any case; undefined for a function that must not be called. */
-export function queryFunction(name: string): QueryFunction | undefined {
-  return known.get(name.toLowerCase());
-}
-
-export function queryFunctionNames(): string[] {
-  return [...known.values()].map(({ name }) => name);
-}

@@ -2,7 +2,14 @@
 // are checked later.
 
 import { exportLimits } from "../limits.ts";
-import { refuseParse, refuseQuery, shownToken, QueryTokens } from "./tokenize.ts";
+import {
+  type QueryToken,
+  refuseParse,
+  refuseQuery,
+  refuseUnsupported,
+  shownToken,
+  queryTokens,
+} from "./tokenize.ts";
 
 export type Expression =
   | { kind: "string"; value: string }
@@ -37,93 +44,130 @@ export function parseQuery(text: string): ParsedQuery {
   return new Parser(text).query();
 }
 
+/** Keywords: a name only when quoted. */
+const reserved = new Set(
+  "select from where as and or not in is null like ilike between case when then else end union".split(" "),
+);
 const joins = new Set(
   "join inner left right full cross outer any asof semi anti array global natural paste".split(" "),
 );
 const unions = new Set(["union", "intersect", "except"]);
-const comparisons = new Set(["=", "==", "!=", "<>", "<", "<=", ">", ">="]);
+const comparisons = ["=", "==", "!=", "<>", "<", "<=", ">", ">="];
+const tests = ["like", "ilike", "in", "between"];
 
 class Parser {
   readonly #text: string;
-  readonly #words: QueryTokens;
+  readonly #tokens: QueryToken[];
+  #at = 0;
   #depth = 0;
 
   constructor(text: string) {
     this.#text = text;
-    this.#words = new QueryTokens(text);
+    this.#tokens = queryTokens(text);
   }
 
   query(): ParsedQuery {
-    if (this.#words.isWord("with")) this.#refuseInner();
-    if (!this.#words.takeWord("select")) {
-      if (this.#words.isSign("(")) this.#refuseInner();
-      refuseQuery("Unsupported HogQL query: it must begin with SELECT.");
+    this.#refuseInner("with");
+    if (!this.#take("select")) {
+      this.#refuseInner("(");
+      refuseUnsupported("it must begin with SELECT.");
     }
-    if (this.#words.isWord("distinct")) refuseQuery("Unsupported HogQL query: DISTINCT is not supported.");
-    const selected = [this.#selected()];
-    while (this.#words.takeSign(",")) selected.push(this.#selected());
-    if (selected.length > exportLimits.exportColumnsMax) {
-      refuseQuery(`Unsupported HogQL query: more than ${exportLimits.exportColumnsMax} columns.`);
+    if (this.#is("distinct")) refuseUnsupported("DISTINCT is not supported.");
+    const selected = this.#separated(() => this.#selected());
+    if (selected.length > exportLimits.columnsMax) {
+      refuseUnsupported(`more than ${exportLimits.columnsMax} columns.`);
     }
-    const table = this.#words.takeWord("from") ? this.#table() : undefined;
+    const table = this.#take("from") ? this.#table() : undefined;
     if (table?.endsWith("()")) return { selected, table, where: undefined };
-    const where = this.#words.takeWord("where") ? this.#expression() : undefined;
+    const where = this.#take("where") ? this.#expression() : undefined;
     this.#finish();
     return { selected, table, where };
   }
 
+  get #here(): QueryToken {
+    // The token `end` is never taken, so there is always one.
+    return this.#tokens[this.#at]!;
+  }
+
+  #is(...keys: string[]): boolean {
+    return this.#here.key !== "" && keys.includes(this.#here.key);
+  }
+
+  /** Takes one of these signs and words, in small letters; undefined when another token is here. */
+  #take(...keys: string[]): string | undefined {
+    return this.#is(...keys) ? this.#tokens[this.#at++]?.key : undefined;
+  }
+
+  #expect(key: string): void {
+    if (!this.#take(key)) this.#refuseHere(/^[a-z]/.test(key) ? key.toUpperCase() : `"${key}"`);
+  }
+
+  /** `any`: also a keyword, as after a dot. */
+  #name(what: string, any = false): string {
+    const { kind, key, text } = this.#here;
+    if (kind !== "quoted" && (kind !== "name" || (!any && reserved.has(key)))) this.#refuseHere(what);
+    this.#at++;
+    return text;
+  }
+
+  #refuseHere(expected: string): never {
+    refuseParse(`expected ${expected}, found ${shownToken(this.#here)}`, this.#here.at);
+  }
+
+  #separated<Part>(part: () => Part): Part[] {
+    const parts = [part()];
+    while (this.#take(",")) parts.push(part());
+    return parts;
+  }
+
   #selected(): Selected {
-    const { at } = this.#words.here();
-    if (this.#words.takeSign("*")) return { expression: undefined, alias: undefined, text: "*" };
+    const { at } = this.#here;
+    if (this.#take("*")) return { expression: undefined, alias: undefined, text: "*" };
     const expression = this.#expression();
-    const text = this.#text.slice(at, this.#words.lastEnd());
-    const alias = this.#words.takeWord("as") ? this.#words.name("an alias") : undefined;
-    return { expression, alias, text };
+    const text = this.#text.slice(at, this.#tokens[this.#at - 1]?.end);
+    return { expression, alias: this.#take("as") ? this.#name("an alias") : undefined, text };
   }
 
   #table(): string {
-    if (this.#words.isSign("(")) this.#refuseInner();
-    const path = [this.#words.name("a table")];
-    while (this.#words.takeSign(".")) path.push(this.#words.name("a table"));
+    this.#refuseInner("(");
+    const path = [this.#name("a table")];
+    while (this.#take(".")) path.push(this.#name("a table"));
     // A table function is refused by its name; its arguments do not matter.
-    if (this.#words.isSign("(")) return `${path.join(".")}()`;
-    return path.join(".");
+    return this.#is("(") ? `${path.join(".")}()` : path.join(".");
   }
 
   #finish(): void {
-    const here = this.#words.here();
-    if (here.kind === "end") return;
-    const word = here.kind === "name" && !here.quoted ? here.text.toLowerCase() : "";
-    if (unions.has(word)) refuseQuery("UNIONs are not supported");
-    if (joins.has(word) || this.#words.isSign(",")) refuseQuery("JOINs are not supported");
-    if (this.#words.isSign(";"))
-      refuseQuery("Unsupported HogQL query: one statement only, without a semicolon.");
-    if (word !== "")
-      refuseQuery(`Unsupported HogQL query: ${word.toUpperCase().slice(0, 50)} is not supported.`);
-    refuseParse(`unexpected ${shownToken(here)}`, here.at);
+    const { kind, key, at } = this.#here;
+    if (kind === "end") return;
+    if (unions.has(key)) refuseQuery("UNIONs are not supported");
+    if (joins.has(key) || key === ",") refuseQuery("JOINs are not supported");
+    if (key === ";") refuseUnsupported("one statement only, without a semicolon.");
+    if (kind === "name") refuseUnsupported(`${key.toUpperCase().slice(0, 50)} is not supported.`);
+    refuseParse(`unexpected ${shownToken(this.#here)}`, at);
   }
 
   /** Lowest precedence first: OR, AND, NOT, comparisons, ||, sums, products, signs. */
   #expression(): Expression {
-    if (++this.#depth > exportLimits.exportQueryDepthMax) {
-      refuseQuery(`Unsupported HogQL query: nested deeper than ${exportLimits.exportQueryDepthMax} levels.`);
+    if (++this.#depth > exportLimits.queryDepthMax) {
+      refuseUnsupported(`nested deeper than ${exportLimits.queryDepthMax} levels.`);
     }
-    let left = this.#conjunction();
-    while (this.#words.takeWord("or"))
-      left = { kind: "binary", sign: "OR", left, right: this.#conjunction() };
+    const found = this.#chain(["or"], () => this.#chain(["and"], () => this.#negation()));
     this.#depth--;
-    return left;
+    return found;
   }
 
-  #conjunction(): Expression {
-    let left = this.#negation();
-    while (this.#words.takeWord("and")) left = { kind: "binary", sign: "AND", left, right: this.#negation() };
+  /** Operands with these operators between them; the left one binds first. */
+  #chain(signs: string[], operand: () => Expression): Expression {
+    let left = operand();
+    for (let sign = this.#take(...signs); sign; sign = this.#take(...signs)) {
+      left = { kind: "binary", sign: sign.toUpperCase(), left, right: operand() };
+    }
     return left;
   }
 
   #negation(): Expression {
     let times = 0;
-    while (this.#words.takeWord("not")) times++;
+    while (this.#take("not")) times++;
     const inner = this.#comparison();
     // NOT NOT x equals x as a condition, but not as a value.
     if (times === 0) return inner;
@@ -134,129 +178,109 @@ class Parser {
   #comparison(): Expression {
     let left = this.#joined();
     for (;;) {
-      const sign = this.#words.takeSignOf(comparisons);
-      if (sign !== undefined) left = { kind: "binary", sign: plainSign(sign), left, right: this.#joined() };
-      else if (this.#words.takeWord("is")) {
-        const not = this.#words.takeWord("not");
-        this.#words.expectWord("null");
+      const sign = this.#take(...comparisons);
+      if (sign) left = { kind: "binary", sign: plainSign(sign), left, right: this.#joined() };
+      else if (this.#take("is")) {
+        const not = this.#take("not") !== undefined;
+        this.#expect("null");
         left = { kind: "null_test", not, inner: left };
-      } else if (this.#words.isWord("not") && /^(i?like|in|between)$/i.test(this.#words.next().text)) {
-        this.#words.skip();
+      } else if (this.#is("not") && tests.includes(this.#tokens[this.#at + 1]?.key ?? "")) {
+        this.#at++;
         left = this.#tested(left, true);
-      } else if (["like", "ilike", "in", "between"].some((word) => this.#words.isWord(word))) {
-        left = this.#tested(left, false);
-      } else return left;
+      } else if (this.#is(...tests)) left = this.#tested(left, false);
+      else return left;
     }
   }
 
   #tested(left: Expression, not: boolean): Expression {
-    if (this.#words.takeWord("in")) return { kind: "in", not, left, list: this.#list() };
-    if (this.#words.takeWord("between")) {
+    if (this.#take("in")) return { kind: "in", not, left, list: this.#list() };
+    if (this.#take("between")) {
       const low = this.#joined();
-      this.#words.expectWord("and");
+      this.#expect("and");
       const high = this.#joined();
       const least: Expression = { kind: "binary", sign: ">=", left, right: low };
       const most: Expression = { kind: "binary", sign: "<=", left, right: high };
       const both: Expression = { kind: "binary", sign: "AND", left: least, right: most };
       return not ? { kind: "unary", sign: "NOT", inner: both } : both;
     }
-    const like = this.#words.takeWord("ilike") ? "ILIKE" : (this.#words.expectWord("like"), "LIKE");
+    const like = this.#take("like", "ilike")!.toUpperCase();
     return { kind: "binary", sign: not ? `NOT ${like}` : like, left, right: this.#joined() };
   }
 
   #list(): Expression[] {
-    const close = this.#words.takeSign("[") ? "]" : (this.#words.expectSign("("), ")");
-    if (this.#words.isWord("select") || this.#words.isWord("with")) this.#refuseInner();
-    const list = [this.#expression()];
-    while (this.#words.takeSign(",")) list.push(this.#expression());
-    this.#words.expectSign(close);
+    const close = this.#take("[") ? "]" : (this.#expect("("), ")");
+    this.#refuseInner("select", "with");
+    const list = this.#separated(() => this.#expression());
+    this.#expect(close);
     return list;
   }
 
   #joined(): Expression {
     const first = this.#sum();
     const args = [first];
-    while (this.#words.takeSign("||")) args.push(this.#sum());
+    while (this.#take("||")) args.push(this.#sum());
     return args.length > 1 ? { kind: "call", name: "concat", args } : first;
   }
 
   #sum(): Expression {
-    let left = this.#product();
-    for (let sign = this.#words.takeSignOf(sums); sign; sign = this.#words.takeSignOf(sums)) {
-      left = { kind: "binary", sign, left, right: this.#product() };
-    }
-    return left;
-  }
-
-  #product(): Expression {
-    let left = this.#signed();
-    for (let sign = this.#words.takeSignOf(products); sign; sign = this.#words.takeSignOf(products)) {
-      left = { kind: "binary", sign, left, right: this.#signed() };
-    }
-    return left;
+    return this.#chain(["+", "-"], () => this.#chain(["*", "/", "%"], () => this.#signed()));
   }
 
   #signed(): Expression {
-    if (!this.#words.takeSign("-")) return this.#single();
-    const { kind, text } = this.#words.here();
-    if (kind === "number") {
-      this.#words.skip();
-      return { kind: "number", text: `-${text}` };
-    }
-    return { kind: "unary", sign: "-", inner: this.#single() };
+    if (!this.#take("-")) return this.#single();
+    const { kind, text } = this.#here;
+    if (kind !== "number") return { kind: "unary", sign: "-", inner: this.#single() };
+    this.#at++;
+    return { kind: "number", text: `-${text}` };
   }
 
   #single(): Expression {
-    const token = this.#words.here();
-    if (token.kind === "string" || token.kind === "number") this.#words.skip();
-    if (token.kind === "string") return { kind: "string", value: token.text };
-    if (token.kind === "number") return { kind: "number", text: token.text };
-    if (this.#words.takeSign("(")) {
-      if (this.#words.isWord("select") || this.#words.isWord("with")) this.#refuseInner();
+    const { kind, text, at } = this.#here;
+    if (kind === "string" || kind === "number") this.#at++;
+    if (kind === "string") return { kind, value: text };
+    if (kind === "number") return { kind, text };
+    if (this.#take("(")) {
+      this.#refuseInner("select", "with");
       const inner = this.#expression();
-      this.#words.expectSign(")");
+      this.#expect(")");
       return inner;
     }
     for (const value of ["NULL", "true", "false"] as const) {
-      if (this.#words.takeWord(value.toLowerCase())) return { kind: "word", value };
+      if (this.#take(value.toLowerCase())) return { kind: "word", value };
     }
-    if (token.kind !== "name") refuseParse(`unexpected ${shownToken(token)}`, token.at);
-    if (this.#words.isWord("select")) this.#refuseInner();
-    const name = this.#words.name("an expression");
-    if (!token.quoted && this.#words.takeSign("(")) return { kind: "call", name, args: this.#arguments() };
+    if (kind !== "name" && kind !== "quoted") refuseParse(`unexpected ${shownToken(this.#here)}`, at);
+    this.#refuseInner("select");
+    const name = this.#name("an expression");
+    if (kind === "name" && this.#take("(")) return { kind: "call", name, args: this.#arguments() };
     return this.#field(name);
   }
 
   #arguments(): Expression[] {
-    if (this.#words.takeSign(")")) return [];
-    if (this.#words.isWord("select") || this.#words.isWord("with")) this.#refuseInner();
-    const args = [this.#expression()];
-    while (this.#words.takeSign(",")) args.push(this.#expression());
-    this.#words.expectSign(")");
+    if (this.#take(")")) return [];
+    this.#refuseInner("select", "with");
+    const args = this.#separated(() => this.#expression());
+    this.#expect(")");
     return args;
   }
 
   #field(first: string): Expression {
     const path = [first];
     for (;;) {
-      if (this.#words.takeSign(".")) path.push(this.#words.name("a name", true));
-      else if (this.#words.takeSign("[")) {
-        const key = this.#words.here();
-        if (key.kind !== "string") refuseParse("expected a text as the key", key.at);
-        this.#words.skip();
-        path.push(key.text);
-        this.#words.expectSign("]");
+      if (this.#take(".")) path.push(this.#name("a name", true));
+      else if (this.#take("[")) {
+        const { kind, text, at } = this.#here;
+        if (kind !== "string") refuseParse("expected a text as the key", at);
+        this.#at++;
+        path.push(text);
+        this.#expect("]");
       } else return { kind: "field", path };
     }
   }
 
-  #refuseInner(): never {
-    refuseQuery("Subqueries or CTEs are not supported");
+  #refuseInner(...beginnings: string[]): void {
+    if (this.#is(...beginnings)) refuseQuery("Subqueries or CTEs are not supported");
   }
 }
-
-const sums = new Set(["+", "-"]);
-const products = new Set(["*", "/", "%"]);
 
 function plainSign(sign: string): string {
   return sign === "==" ? "=" : sign === "<>" ? "!=" : sign;

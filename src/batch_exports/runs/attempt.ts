@@ -3,9 +3,9 @@
 import type { Secrets } from "../../access/secret.ts";
 import type { Clock } from "../../core/clock.ts";
 import { exportLimits } from "../limits.ts";
-import { runLimits } from "./limits.ts";
 import { type Log, reasonOf } from "../../core/log.ts";
 import type { Postgres } from "../../storage/postgres/postgres.ts";
+import { every, type Ticking } from "../../work/tick.ts";
 import { checkPropertyFilters, compilePropertyFilters } from "../../storage/events/property_filter.ts";
 import { choiceOf, columnsFor, deliver } from "./deliver.ts";
 import { ownColumns } from "../source/columns.ts";
@@ -21,10 +21,9 @@ import { backoffMs } from "./state.ts";
 import { type ClaimedRun, endRun, type Ending, keepRun, pauseFailing } from "./store.ts";
 import type { ExportSource, ExportStatement } from "../source/store.ts";
 
-/** The metrics of runs. */
 export interface RunCounts {
   /** An attempt ended with this status. */
-  ended(status: RunStatus, type: string): void;
+  ended(status: RunStatus): void;
   rows(count: number): void;
   /** The duration of an attempt, in seconds. */
   seconds(value: number): void;
@@ -40,30 +39,22 @@ export interface RunMeans extends Means {
   owner: string;
 }
 
-/** The reason with which an attempt is aborted. */
-type Stop = "released" | "lost";
-
 /**
- * Makes one attempt and writes the result. Never throws.
+ * Makes one attempt and writes the result; does not throw.
  * @param released aborts when the process ends: the run is released to other processes.
  */
 export async function attemptRun(run: ClaimedRun, means: RunMeans, released: AbortSignal): Promise<void> {
   const { clock, log, counts } = means;
   const abort = new AbortController();
-  let stopped: Stop | undefined;
-  const stop = (why: Stop): void => {
-    stopped ??= why;
-    abort.abort();
-  };
-  const onRelease = (): void => stop("released");
+  const stop = (): void => abort.abort();
   if (released.aborted) return;
-  released.addEventListener("abort", onRelease, { once: true });
-  const beat = heartbeat(run, means, () => stop("lost"));
+  released.addEventListener("abort", stop, { once: true });
+  const beat = heartbeat(run, means, stop);
   const began = clock.elapsed();
   try {
     const ending = await deliverRun(run, means, abort.signal);
-    if (stopped !== undefined || !(await writeEnd(run, means, ending, abort.signal))) return;
-    counts.ended(ending.status, run.destination_type);
+    if (abort.signal.aborted || !(await writeEnd(run, means, ending, abort.signal))) return;
+    counts.ended(ending.status);
     counts.rows(ending.records_completed ?? 0);
     counts.seconds((clock.elapsed() - began) / 1000);
     await tell(run, means, ending);
@@ -71,7 +62,7 @@ export async function attemptRun(run: ClaimedRun, means: RunMeans, released: Abo
     // Postgres is away: the lease expires, and the run is claimed again.
     log.warn("a run's end was not written", { run: run.id, reason: reasonOf(thrown) });
   } finally {
-    released.removeEventListener("abort", onRelease);
+    released.removeEventListener("abort", stop);
     await beat.close();
   }
 }
@@ -80,77 +71,49 @@ export async function attemptRun(run: ClaimedRun, means: RunMeans, released: Abo
  * Writes how an attempt ended: a run whose end is not written is delivered again. Retried when the store fails, the
  * last time without the error text, which may be the cause.
  * @returns false when the run is no longer ours.
- * @throws the store's error after runLimits.exportEndTriesMax tries, or once `abort` reports that the run is not ours.
+ * @throws the store's error after endTriesMax tries, or once `abort` reports that the run is not ours.
  */
 async function writeEnd(
   { id }: ClaimedRun,
   { sql, owner, clock, log }: RunMeans,
-  ending: Attempted,
+  ending: Ending,
   abort: AbortSignal,
 ): Promise<boolean> {
   for (let tried = 1; ; tried++) {
-    const last = tried === runLimits.exportEndTriesMax;
-    const latest_error = ending.latest_error !== null && last ? unstorableReason : ending.latest_error;
+    const last = tried === exportLimits.endTriesMax;
+    const latest_error =
+      ending.latest_error !== null && last
+        ? "The run failed, and why could not be stored"
+        : ending.latest_error;
     try {
-      return await endRun(
-        sql,
-        { id, attempts: ending.attempts },
-        owner,
-        { ...ending, latest_error },
-        clock.now(),
-      );
+      return await endRun(sql, id, owner, { ...ending, latest_error }, clock.now());
     } catch (thrown) {
       if (last || abort.aborted) throw thrown;
       log.warn("a run's end could not be written and is tried again", { run: id, reason: reasonOf(thrown) });
-      await Bun.sleep(runLimits.exportEndRetryMs * tried);
+      await Bun.sleep(exportLimits.endRetryMs * tried);
     }
   }
 }
 
-const unstorableReason = "The run failed, and why could not be stored";
-
 /** Extends the lease, and notices when the run is no longer ours. */
-function heartbeat(
-  run: ClaimedRun,
-  { sql, owner, clock }: RunMeans,
-  lost: () => void,
-): { close(): Promise<void> } {
-  let closed = false;
+function heartbeat(run: ClaimedRun, { sql, owner, clock, log }: RunMeans, lost: () => void): Ticking {
   let kept = clock.elapsed();
-  let wake = (): void => {};
   const beat = async (): Promise<void> => {
-    while (!closed) {
-      const { promise, resolve } = Promise.withResolvers<void>();
-      const timer = setTimeout(resolve, runLimits.exportBeatMs);
-      wake = resolve;
-      await promise;
-      clearTimeout(timer);
-      if (closed) return;
-      const mine = await keepRun(sql, run.id, owner, clock.now()).catch(() => undefined);
-      if (mine) kept = clock.elapsed();
-      // After a whole lease without an answer another process may have claimed it.
-      if (mine === false || clock.elapsed() - kept > runLimits.exportLeaseMs) return lost();
-    }
+    const mine = await keepRun(sql, run.id, owner, clock.now()).catch(() => undefined);
+    if (mine) kept = clock.elapsed();
+    // After a whole lease without an answer another process may have claimed it.
+    if (mine === false || clock.elapsed() - kept > exportLimits.leaseMs) lost();
   };
-  const beating = beat();
-  return {
-    close: () => {
-      closed = true;
-      wake();
-      return beating;
-    },
-  };
+  return every(exportLimits.beatMs, "a run's lease", beat, log);
 }
 
-type Attempted = Ending & { attempts: number };
-
-async function deliverRun(run: ClaimedRun, means: RunMeans, abort: AbortSignal): Promise<Attempted> {
+async function deliverRun(run: ClaimedRun, means: RunMeans, abort: AbortSignal): Promise<Ending> {
   const mark = `sluice export run ${run.id}`;
   const interval = intervalOf(run);
   const range = rangeText(interval);
   let secrets: string[] = [];
   try {
-    if (run.attempts >= runLimits.exportAttemptsMax) {
+    if (run.attempts >= exportLimits.attemptsMax) {
       throw new ExportError(
         `Given up: ${run.attempts} attempts failed, or their process ended while it ran`,
         true,
@@ -161,7 +124,8 @@ async function deliverRun(run: ClaimedRun, means: RunMeans, abort: AbortSignal):
       await say(run, means, "WARNING", "Its process is gone; another one takes it over from the beginning");
       await kill(means.clickhouse, mark).catch(() => {});
     }
-    const destination = destinationOf(run, means);
+    const hidden = means.secrets.open(run.destination_secrets);
+    const destination = fullDestination(run.destination_type, run.destination_config, hidden);
     secrets = destinationSecrets(destination);
     const source = sourceOf(run, destination, interval, means.clock.now());
     const rows = await deliver(destination, { ...means, source, mark, abort });
@@ -174,9 +138,9 @@ async function deliverRun(run: ClaimedRun, means: RunMeans, abort: AbortSignal):
     };
   } catch (thrown) {
     const { message, final } = shownFailure(thrown, secrets);
-    const attempts = Math.min(runLimits.exportAttemptsMax, run.attempts + 1);
-    const given_up = final || attempts >= runLimits.exportAttemptsMax;
-    const pause = backoffMs(attempts, exportLimits.exportRetryMsMin, runLimits.exportRetryMsMax);
+    const attempts = Math.min(exportLimits.attemptsMax, run.attempts + 1);
+    const given_up = final || attempts >= exportLimits.attemptsMax;
+    const pause = backoffMs(attempts, exportLimits.retryMsMin, exportLimits.retryMsMax);
     return {
       status: given_up ? "Failed" : "FailedRetryable",
       attempts,
@@ -189,39 +153,26 @@ async function deliverRun(run: ClaimedRun, means: RunMeans, abort: AbortSignal):
 }
 
 /** Logs how it ended, and pauses an export that keeps failing. */
-async function tell(run: ClaimedRun, means: RunMeans, ending: Attempted): Promise<void> {
-  const range = rangeText(intervalOf(run));
+async function tell(run: ClaimedRun, means: RunMeans, ending: Ending): Promise<void> {
+  const about = `Batch export for range ${rangeText(intervalOf(run))}`;
   const { clock, sql, log } = means;
-  switch (ending.status) {
-    case "Completed":
-      if (ending.records_completed === 0) {
-        const none = "Batch export will finish early as there is no data matching specified filters";
-        await say(run, means, "INFO", `${none} in range ${range}`);
-      }
-      await say(
-        run,
-        means,
-        "INFO",
-        `Batch export for range ${range} finished successfully with ${ending.records_completed} records exported`,
-      );
-      return;
-    case "FailedRetryable": {
-      const seconds = Math.round(((ending.next_attempt_at ?? 0) - clock.now()) / 1000);
-      const again = `attempt ${ending.attempts} failed; the next one begins in ${seconds} s`;
-      await say(run, means, "WARNING", `Batch export for range ${range}: ${again}: ${ending.latest_error}`);
-      return;
+  const { records_completed: rows, latest_error: error } = ending;
+  if (ending.status === "Completed") {
+    if (rows === 0) {
+      const none = "Batch export will finish early as there is no data matching specified filters";
+      await say(run, means, "INFO", `${none} in range ${rangeText(intervalOf(run))}`);
     }
-    default:
-      await say(
-        run,
-        means,
-        "ERROR",
-        `Batch export for range ${range} failed with a non-recoverable error: ${ending.latest_error}`,
-      );
-      log.warn("a batch export's run failed", { batch_export: run.batch_export_id, run: run.id });
-      if (await pauseFailing(sql, run.batch_export_id, clock.now())) {
-        await say(run, means, "ERROR", pausedText);
-      }
+    await say(run, means, "INFO", `${about} finished successfully with ${rows} records exported`);
+  } else if (ending.status === "FailedRetryable") {
+    const seconds = Math.round(((ending.next_attempt_at ?? 0) - clock.now()) / 1000);
+    const again = `attempt ${ending.attempts} failed; the next one begins in ${seconds} s`;
+    await say(run, means, "WARNING", `${about}: ${again}: ${error}`);
+  } else {
+    await say(run, means, "ERROR", `${about} failed with a non-recoverable error: ${error}`);
+    log.warn("a batch export's run failed", { batch_export: run.batch_export_id, run: run.id });
+    if (await pauseFailing(sql, run.batch_export_id, clock.now())) {
+      await say(run, means, "ERROR", pausedText);
+    }
   }
 }
 
@@ -236,11 +187,6 @@ async function say(
   await writeLog(sql, line, clock.now()).catch((thrown: unknown) => {
     log.debug("a line of an export's log was lost", { message, reason: reasonOf(thrown) });
   });
-}
-
-function destinationOf(run: ClaimedRun, { secrets }: RunMeans): Destination {
-  const hidden = secrets.open(run.destination_secrets);
-  return fullDestination(run.destination_type, run.destination_config, hidden);
 }
 
 function intervalOf({ data_interval_start, data_interval_end }: ClaimedRun): ExportInterval {
@@ -277,5 +223,5 @@ function rangeText({ start, end }: ExportInterval): string {
   return `${start === null ? "START" : isoText(start)} - ${isoText(end)}`;
 }
 
-const { exportFailuresMax, exportFailuresAmong } = runLimits;
-const pausedText = `Batch export paused: ${exportFailuresMax} of its last ${exportFailuresAmong} runs failed`;
+const { failuresMax, failuresAmong } = exportLimits;
+const pausedText = `Batch export paused: ${failuresMax} of its last ${failuresAmong} runs failed`;

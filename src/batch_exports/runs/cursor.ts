@@ -17,12 +17,6 @@ export interface Ordered<Row> {
   order_key: string;
 }
 
-export interface CursorPage<Row> {
-  next: string | null;
-  previous: string | null;
-  results: Row[];
-}
-
 const momentShape = /^(-?infinity|\d{4,6}-\d\d-\d\d \d\d:\d\d:\d\d(\.\d{1,6})?[+-]\d\d(:\d\d)?(:\d\d)?)$/;
 
 /** @throws Fault not_found for a cursor that this server did not make. */
@@ -42,7 +36,7 @@ export function cursorPage<Row extends { id: string }>(
   rows: readonly Ordered<Row>[],
   limit: number,
   cursor: Cursor | undefined,
-): CursorPage<Row> {
+) {
   const more = rows.length > limit;
   const shown = rows.slice(0, limit);
   const backwards = cursor?.backwards ?? false;

@@ -10,7 +10,7 @@ import {
 } from "../source/columns.ts";
 import { type ExportWorkSource, type ExportWork, measured, type Means, typed } from "../source/delivery.ts";
 import { azureStore } from "../destinations/objects/azure.ts";
-import type { Destination, EventChoice, FileChoice, S3Config } from "../destinations/config.ts";
+import type { Destination, EventChoice, FileChoice } from "../destinations/config.ts";
 import { fileStore, probeFolder } from "../destinations/objects/file.ts";
 import { deliverHttp, probeHttp } from "../destinations/http.ts";
 import { deliverPostgres, probePostgres } from "../destinations/postgres.ts";
@@ -35,33 +35,21 @@ export async function deliver(destination: Destination, work: ExportWorkSource):
 
 async function bring(destination: Destination, delivery: ExportWork): Promise<number> {
   const { type, config } = destination;
-  switch (type) {
-    case "S3":
-      return await intoObjects(delivery, await openS3(config, delivery), config);
-    case "AzureBlob":
-      return await intoObjects(delivery, azureStore(config), config);
-    case "File":
-      return await intoObjects(delivery, writtenByEngine(fileStore(config, delivery, delivery.mark)), config);
-    case "Postgres":
-      return await deliverPostgres(delivery, config);
-    case "HTTP":
-      return await deliverHttp(delivery, config);
-    case "NoOp":
-      return delivery.rows;
-  }
+  if (type === "Postgres") return await deliverPostgres(delivery, config);
+  if (type === "HTTP") return await deliverHttp(delivery, config);
+  if (type !== "NoOp")
+    await deliverObjects(delivery, await storeOf(destination, delivery), config, config.prefix);
+  return delivery.rows;
 }
 
-async function intoObjects(
-  work: ExportWork,
-  store: ObjectStore,
-  config: FileChoice & { prefix: string },
-): Promise<number> {
-  await deliverObjects(work, store, config, config.prefix);
-  return work.rows;
-}
-
-async function openS3(config: S3Config, means: Means): Promise<ObjectStore> {
-  return writtenByEngine(s3Store(config, await allow(means, s3Host(config))));
+/** Where a destination's files are written to. */
+async function storeOf(
+  { type, config }: Extract<Destination, { config: FileChoice }>,
+  work: Writing,
+): Promise<ObjectStore> {
+  if (type === "AzureBlob") return azureStore(config);
+  if (type === "File") return writtenByEngine(fileStore(config, work, work.mark));
+  return writtenByEngine(s3Store(config, await allow(work, s3Host(config))));
 }
 
 /**
@@ -97,29 +85,17 @@ export async function probe(destination: Destination, means: Means): Promise<voi
   const { type, config } = destination;
   const mark = `sluice probe ${crypto.randomUUID()}`;
   const work = { ...means, mark, abort: AbortSignal.timeout(probeMsMax) };
-  switch (type) {
-    case "S3":
-      return await probeObjects(work, await openS3(config, means), config.prefix);
-    case "AzureBlob":
-      return await probeObjects(work, azureStore(config), config.prefix);
-    case "File":
-      return probeFolder(config, means.exportFileDir);
-    case "Postgres":
-      return await probePostgres(config, means.addresses, work.abort);
-    case "HTTP":
-      return await probeHttp(config, means, work.abort);
-    case "NoOp":
-      return;
+  if (type === "Postgres") return await probePostgres(config, means.addresses, work.abort);
+  if (type === "HTTP") return await probeHttp(config, means, work.abort);
+  if (type === "File") return probeFolder(config, means.exportFileDir);
+  if (type === "NoOp") return;
+  const store = await storeOf(destination, work);
+  try {
+    await store.writeText(work, checkKey(config.prefix), "This file may be removed.");
+  } catch (thrown) {
+    throw await failureOf(thrown, store, work);
   }
 }
 
 /** Long enough for a slow store to refuse. */
 const probeMsMax = 30_000;
-
-async function probeObjects(work: Writing, store: ObjectStore, prefix: string): Promise<void> {
-  try {
-    await store.writeText(work, checkKey(prefix), "This file may be removed.");
-  } catch (thrown) {
-    throw await failureOf(thrown, store, work);
-  }
-}

@@ -32,7 +32,7 @@ export function alignedBefore(moment: number, lengthMs: number): number {
   return Math.floor(moment / lengthMs) * lengthMs;
 }
 
-export interface ExportSchedule {
+interface ExportSchedule {
   lengthMs: number;
   /** Intervals that end at or before it are scheduled already. */
   until: number;

@@ -1,35 +1,32 @@
 // Runs as their owners list, read and cancel them.
 
-import { shownInTurns } from "../../http/pages/sliced.ts";
-import { isoOf } from "../../http/fields/field_time.ts";
-import type { Postgres } from "../../storage/postgres/postgres.ts";
+import { shownInTurns } from "../../work/turns.ts";
+import { type Stored, shownRow } from "../../http/fields/field_time.ts";
+import type { Postgres, PostgresFragment } from "../../storage/postgres/postgres.ts";
 import type { Cursor, Ordered } from "./cursor.ts";
-import type { Run, RunStatus } from "../model.ts";
+import type { Run } from "../model.ts";
 
-interface RunRow {
-  id: string;
-  batch_export_id: string;
-  status: RunStatus;
-  records_completed: number | null;
-  records_total_count: number | null;
-  latest_error: string | null;
-  data_interval_start: Date | null;
-  data_interval_end: Date;
-  cursor: string | null;
-  created_at: Date;
-  finished_at: Date | null;
-  last_updated_at: Date;
+type RunRow = Stored<
+  Run,
+  "data_interval_start" | "data_interval_end" | "created_at" | "finished_at" | "last_updated_at"
+>;
+
+/** Of a run, as replies show it. */
+function columns(sql: Postgres) {
+  return sql`
+    r.id, r.status, r.records_completed, r.latest_error, r.data_interval_start, r.data_interval_end, r.cursor,
+    r.created_at, r.finished_at, r.last_updated_at, r.records_total_count, r.batch_export_id AS batch_export`;
 }
 
 /** The newest ten runs of each export. */
 export async function latestRuns(sql: Postgres, ids: readonly string[]): Promise<Map<string, Run[]>> {
   const rows = await sql<RunRow[]>`
-    SELECT r.* FROM unnest(${[...ids]}::uuid[]) AS e(id)
+    SELECT ${columns(sql)} FROM unnest(${[...ids]}::uuid[]) AS e(id)
     CROSS JOIN LATERAL (
       SELECT * FROM batch_export_runs WHERE batch_export_id = e.id ORDER BY created_at DESC, id DESC LIMIT 10
     ) r
     ORDER BY r.created_at DESC, r.id DESC`;
-  return Map.groupBy(rows.map(runOf), ({ batch_export }) => batch_export);
+  return Map.groupBy(rows.map(shownRow), ({ batch_export }) => batch_export);
 }
 
 /** Moments are text for Postgres, all inclusive. */
@@ -53,16 +50,9 @@ export async function listRuns(
   const { created_after = null, created_before = null, starts_from = null, ends_by = null } = filter;
   const key =
     filter.order === "created_at" ? sql`r.created_at` : sql`coalesce(r.data_interval_start, '-infinity')`;
-  // Rows before the cursor are read in reverse order.
-  const falling = filter.descending !== (cursor?.backwards ?? false);
-  const beyond = cursor
-    ? falling
-      ? sql`(${key}, r.id) < (${cursor.key}::text::timestamptz, ${cursor.id}::uuid)`
-      : sql`(${key}, r.id) > (${cursor.key}::text::timestamptz, ${cursor.id}::uuid)`
-    : sql`true`;
-  const order = falling ? sql`${key} DESC, r.id DESC` : sql`${key}, r.id`;
+  const { beyond, order } = fromCursor(sql, [key, sql`r.id`], filter.descending, cursor);
   const rows = await sql<(RunRow & { order_key: string })[]>`
-    SELECT r.*, (${key})::text AS order_key FROM batch_export_runs r
+    SELECT ${columns(sql)}, (${key})::text AS order_key FROM batch_export_runs r
     WHERE r.batch_export_id = ${filter.batch_export_id}
       AND r.created_at >= coalesce(${created_after}::text::timestamptz, '-infinity')
       AND r.created_at <= coalesce(${created_before}::text::timestamptz, 'infinity')
@@ -70,13 +60,30 @@ export async function listRuns(
       AND (${ends_by}::text IS NULL OR r.data_interval_end <= ${ends_by}::text::timestamptz)
       AND ${beyond}
     ORDER BY ${order} LIMIT ${limit + 1}`;
-  return await shownInTurns(rows, (row) => ({ row: runOf(row), order_key: row.order_key }));
+  return await shownInTurns(rows, ({ order_key, ...row }) => ({ row: shownRow(row), order_key }));
+}
+
+/** The rows beyond a cursor, and their order; those before it are read in reverse. */
+export function fromCursor(
+  sql: Postgres,
+  [key, id]: [PostgresFragment, PostgresFragment],
+  descending: boolean,
+  cursor: Cursor | undefined,
+): { beyond: PostgresFragment; order: PostgresFragment } {
+  const falling = descending !== (cursor?.backwards ?? false);
+  const sign = falling ? sql`<` : sql`>`;
+  const way = falling ? sql`DESC` : sql`ASC`;
+  const beyond = cursor
+    ? sql`(${key}, ${id}) ${sign} (${cursor.key}::text::timestamptz, ${cursor.id}::uuid)`
+    : sql`true`;
+  return { beyond, order: sql`${key} ${way}, ${id} ${way}` };
 }
 
 export async function getRun(sql: Postgres, batch_export_id: string, id: string): Promise<Run | undefined> {
   const [row] = await sql<RunRow[]>`
-    SELECT * FROM batch_export_runs WHERE id = ${id} AND batch_export_id = ${batch_export_id}`;
-  return row && runOf(row);
+    SELECT ${columns(sql)} FROM batch_export_runs r
+    WHERE r.id = ${id} AND r.batch_export_id = ${batch_export_id}`;
+  return row && shownRow(row);
 }
 
 /** False when it had ended already. The process that runs it notices at its next extension of the lease. */
@@ -87,21 +94,4 @@ export async function cancelRun(sql: Postgres, id: string, now: Date): Promise<b
     WHERE id = ${id} AND status IN ('Starting', 'Running', 'FailedRetryable')
     RETURNING id`;
   return rows.length > 0;
-}
-
-function runOf(row: RunRow): Run {
-  return {
-    id: row.id,
-    status: row.status,
-    records_completed: row.records_completed,
-    latest_error: row.latest_error,
-    data_interval_start: row.data_interval_start && isoOf(row.data_interval_start),
-    data_interval_end: isoOf(row.data_interval_end),
-    cursor: row.cursor,
-    created_at: isoOf(row.created_at),
-    finished_at: row.finished_at && isoOf(row.finished_at),
-    last_updated_at: isoOf(row.last_updated_at),
-    records_total_count: row.records_total_count,
-    batch_export: row.batch_export_id,
-  };
 }

@@ -1,4 +1,4 @@
-// Runs over HTTP: looked at, cancelled, run again. What is run again is a backfill of its interval.
+// Runs over HTTP: listed, cancelled, retried. A retry is a backfill of the run's interval.
 
 import type { Clock } from "../../core/clock.ts";
 import { Fault } from "../../core/fault.ts";
@@ -19,9 +19,9 @@ import {
   runPageModel,
   startedBackfillModel,
 } from "../model.ts";
-import { type AskedOfExports, exportOf, exportOperation, timestamptz } from "../operation.ts";
+import { type ExportRequest, exportOf, exportOperation, timestamptz } from "../operation.ts";
 import { cursorPage, readCursor } from "./cursor.ts";
-import { runLimits } from "./limits.ts";
+import { exportLimits } from "../limits.ts";
 import { cancelRun, getRun, listRuns, type RunFilter } from "./list_store.ts";
 
 export function runOperations(parts: BackfillParts) {
@@ -35,7 +35,7 @@ function readOperations({ sql, clock }: BackfillParts) {
       path: "batch_exports/:id/runs/",
       scope: "batch_export:read",
       summary: "List an export's runs, newest first",
-      find: (asked) => exportOf(sql, asked),
+      find: (request) => exportOf(sql, request),
       query: runQuery(clock),
       replies: { 200: reply("The runs.", runPageModel) },
       answer: async ({ found, query, url }) => {
@@ -50,7 +50,7 @@ function readOperations({ sql, clock }: BackfillParts) {
       scope: "batch_export:read",
       summary: "Get a run",
       replies: { 200: reply("The run.", runModel) },
-      answer: async (asked) => (await runOf(sql, asked)).run,
+      answer: async (request) => (await runOf(sql, request)).run,
     }),
   ];
 }
@@ -59,16 +59,22 @@ const orderings = new Set(["created_at", "-created_at", "data_interval_start", "
 
 function runQuery(clock: Clock) {
   return {
-    after: momentParameter("Runs made since: ISO 8601, or relative; -7d unless said.", clock),
-    before: momentParameter("Runs made until, likewise.", clock),
-    start: momentParameter("Runs whose interval begins then or later; leaves `after` unset.", clock),
-    end: momentParameter("Runs whose interval ends then or earlier; leaves `after` unset.", clock),
-    ordering: parameter("Falling with a minus before it; -created_at unless said.", readOrdering, {
+    after: momentParameter("Only runs created then or later: ISO 8601, or relative; -7d by default.", clock),
+    before: momentParameter("Only runs created then or earlier, likewise.", clock),
+    start: momentParameter(
+      "Only runs whose interval begins then or later; `after` then has no default.",
+      clock,
+    ),
+    end: momentParameter(
+      "Only runs whose interval ends then or earlier; `after` then has no default.",
+      clock,
+    ),
+    ordering: parameter("Descending with a minus before it; -created_at by default.", readOrdering, {
       type: "string",
       enum: [...orderings],
     }),
     cursor: parameter("From a page's links.", readCursor),
-    limit: limitParameter("Runs", runLimits.runsPageDefault),
+    limit: limitParameter("Runs", exportLimits.runsPageDefault),
   };
 }
 
@@ -107,10 +113,10 @@ function changeOperations({ sql, clock, wake }: BackfillParts) {
       scope: "batch_export:write",
       summary: "Cancel a run",
       replies: { 200: reply("It is cancelled.", cancelledModel), 400: refusal(400) },
-      answer: async (asked) => {
-        const { run } = await runOf(sql, asked);
+      answer: async (request) => {
+        const { run } = await runOf(sql, request);
         if (await cancelRun(sql, run.id, new Date(clock.now()))) return { cancelled: true };
-        const { status } = (await runOf(sql, asked)).run;
+        const { status } = (await runOf(sql, request)).run;
         throw new Fault("invalid_input", `Cannot cancel a run that is in '${status}' status`);
       },
     }),
@@ -120,8 +126,8 @@ function changeOperations({ sql, clock, wake }: BackfillParts) {
       scope: "batch_export:write",
       summary: "Run an interval again, as a backfill of its own",
       replies: { 200: reply("It was started.", startedBackfillModel), 400: refusal(400) },
-      answer: async (asked) => {
-        const { run, stored } = await runOf(sql, asked);
+      answer: async (request) => {
+        const { run, stored } = await runOf(sql, request);
         if (openStatuses.includes(run.status)) {
           throw new Fault("invalid_input", `Cannot retry a run that is in '${run.status}' status`);
         }
@@ -136,17 +142,17 @@ function changeOperations({ sql, clock, wake }: BackfillParts) {
 async function runAgain(sql: Postgres, stored: StoredExport, run: Run, now: Date): Promise<string> {
   const end = new Date(run.data_interval_end);
   const start = run.data_interval_start === null ? null : new Date(run.data_interval_start);
-  // The export's interval may be another one by now; the run's own length is what is run again.
+  // The export's interval may have changed: the retry has the length of the run.
   const interval = (start && intervalNamed(end.getTime() - start.getTime())) ?? stored.interval;
   const total_runs = start ? 1 : null;
-  const range = { start_at: start, end_at: end, range_start: start, range_end: end };
+  const range = { start_at: start, end_at: end, range_end: end };
   return await createBackfill(sql, { batch_export_id: stored.id, interval, total_runs, ...range }, now);
 }
 
 async function runOf(
   sql: Postgres,
-  asked: AskedOfExports & { params: { id: string; run_id: string } },
+  request: ExportRequest & { params: { id: string; run_id: string } },
 ): Promise<{ stored: StoredExport; run: Run }> {
-  const stored = await exportOf(sql, asked);
-  return { stored, run: present(await getRun(sql, stored.id, uuidOf(asked.params.run_id))) };
+  const stored = await exportOf(sql, request);
+  return { stored, run: present(await getRun(sql, stored.id, uuidOf(request.params.run_id))) };
 }

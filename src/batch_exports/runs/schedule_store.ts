@@ -1,6 +1,6 @@
 // Schedules and backfills in Postgres: each advances by one run at a time. All moments come from the caller's clock.
 
-import { runLimits } from "./limits.ts";
+import { exportLimits } from "../limits.ts";
 import type { Postgres } from "../../storage/postgres/postgres.ts";
 import type { ExportInterval } from "./interval.ts";
 import { openStatuses } from "../model.ts";
@@ -41,7 +41,7 @@ export async function scheduleRuns(
           SELECT FROM batch_export_runs r
           WHERE r.batch_export_id = e.id AND r.backfill_id IS NULL AND r.status IN ${sql(openStatuses)})
       ORDER BY row_number() OVER (PARTITION BY e.project_id ORDER BY e.scheduled_until, e.id), e.scheduled_until, e.id
-      LIMIT ${runLimits.exportsPerTickMax}`;
+      LIMIT ${exportLimits.exportsPerTickMax}`;
   let made = 0;
   for (const one of due) {
     const decided = decide(one);
@@ -101,7 +101,7 @@ export async function waitingBackfills(sql: Postgres): Promise<OpenBackfill[]> {
       AND NOT EXISTS (
         SELECT FROM batch_export_runs r WHERE r.backfill_id = b.id AND r.status IN ${sql(openStatuses)})
     ORDER BY row_number() OVER (PARTITION BY e.project_id ORDER BY b.created_at, b.id), b.created_at, b.id
-    LIMIT ${runLimits.exportsPerTickMax}`;
+    LIMIT ${exportLimits.exportsPerTickMax}`;
 }
 
 /** Sets the range of a backfill, once, and how many runs it means. */

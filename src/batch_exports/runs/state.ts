@@ -1,24 +1,19 @@
 // Which status of a run may follow which, and how long a failed run waits.
 
-import { type RunStatus, runStatuses } from "../model.ts";
+import { openStatuses, type RunStatus } from "../model.ts";
 
-const next: Readonly<Record<RunStatus, readonly RunStatus[]>> = {
-  Starting: ["Running", "Cancelled"],
-  // From Running to Running: another process takes the run over from one that is gone.
-  Running: ["Running", "Completed", "Failed", "FailedRetryable", "Cancelled"],
-  FailedRetryable: ["Running", "Cancelled"],
-  Completed: [],
-  Failed: [],
-  FailedBilling: [],
-  Cancelled: [],
-  TimedOut: [],
-  Terminated: [],
-  ContinuedAsNew: [],
+/** The statuses that each may follow. From Running to Running: another process takes over from one that is gone. */
+const before: Partial<Record<RunStatus, readonly RunStatus[]>> = {
+  Running: openStatuses,
+  Completed: ["Running"],
+  Failed: ["Running"],
+  FailedRetryable: ["Running"],
+  Cancelled: openStatuses,
 };
 
-/** The statuses that this one may follow: the condition of an UPDATE. */
-export function statusesBefore(status: RunStatus): RunStatus[] {
-  return runStatuses.filter((one) => next[one].includes(status));
+/** The condition of an UPDATE to this status. */
+export function statusesBefore(status: RunStatus): readonly RunStatus[] {
+  return before[status] ?? [];
 }
 
 /** The pause after the nth failed attempt, in ms: doubles each time, up to `lastMs`. */

@@ -2,14 +2,18 @@
 // caller's clock.
 
 import { limits } from "../../core/limits.ts";
-import { runLimits } from "./limits.ts";
+import { exportLimits } from "../limits.ts";
 import type { Postgres } from "../../storage/postgres/postgres.ts";
-import type { DestinationType, Settings } from "../destinations/config.ts";
+import type { DestinationType } from "../destinations/config.ts";
+import type { ExportFields } from "../exports/store.ts";
 import { openStatuses, type RunStatus } from "../model.ts";
 import { statusesBefore } from "./state.ts";
 
+/** What of an export its runs do not need. */
+type OwnOfExports = "name" | "interval" | "paused" | "last_paused_at" | "start_at" | "end_at";
+
 /** A run with everything that its delivery needs. Moments in ms since 1970. */
-export interface ClaimedRun {
+export interface ClaimedRun extends Omit<ExportFields, OwnOfExports> {
   id: string;
   batch_export_id: string;
   backfill_id: string | null;
@@ -22,13 +26,6 @@ export interface ClaimedRun {
   data_interval_start: Date | null;
   data_interval_end: Date;
   project_id: number;
-  name: string;
-  model: "events" | "persons";
-  native_query: string | null;
-  filters: unknown;
-  destination_type: DestinationType;
-  destination_config: Settings;
-  destination_secrets: Uint8Array;
 }
 
 /** Cancels runs of deleted exports and cancelled backfills that no process works on. */
@@ -53,7 +50,7 @@ export interface Due {
   unable: readonly DestinationType[];
 }
 
-export interface DueRun {
+interface DueRun {
   id: string;
   project_id: number;
   backfill: boolean;
@@ -83,19 +80,16 @@ export async function dueRuns(sql: Postgres, { now, through, unable }: Due, each
     LIMIT ${limits.claimCandidatesMax}`;
 }
 
-export interface Claim {
-  owner: string;
-  now: number;
-  ids: readonly string[];
-}
-
 /** Claims those of the runs that are still free, for `owner`, until the lease ends. */
-export async function claimRuns(sql: Postgres, { owner, now, ids }: Claim): Promise<ClaimedRun[]> {
+export async function claimRuns(
+  sql: Postgres,
+  { owner, now, ids }: { owner: string; now: number; ids: readonly string[] },
+): Promise<ClaimedRun[]> {
   const at = new Date(now);
   return await sql<ClaimedRun[]>`
     UPDATE batch_export_runs r
     SET status = 'Running', attempts = r.attempts + due.lost::integer, lease_owner = ${owner},
-      lease_until = ${new Date(now + runLimits.exportLeaseMs)}, last_updated_at = ${at}
+      lease_until = ${new Date(now + exportLimits.leaseMs)}, last_updated_at = ${at}
     FROM (
       SELECT r.id, r.status = 'Running' AS taken_over,
         r.status = 'Running' AND r.lease_until IS NOT NULL AS lost
@@ -108,13 +102,12 @@ export async function claimRuns(sql: Postgres, { owner, now, ids }: Claim): Prom
     ) due, batch_exports e
     WHERE r.id = due.id AND e.id = r.batch_export_id
     RETURNING r.id, r.batch_export_id, r.backfill_id, r.attempts, due.taken_over, r.data_interval_start,
-      r.data_interval_end, e.project_id, e.name, e.model, e.native_query, e.filters, e.destination_type,
+      r.data_interval_end, e.project_id, e.model, e.native_query, e.filters, e.destination_type,
       e.destination_config, e.destination_secrets`;
 }
 
 /**
- * Marks runs that were due for runLimits.exportUntakenMsMax and that no process seems to serve, this one included. They
- * stay due.
+ * Marks runs that were due for untakenMsMax and that no process seems to serve, this one included. They stay due.
  * @returns those that were not marked before.
  */
 export async function showUntaken(
@@ -128,7 +121,7 @@ export async function showUntaken(
     WHERE id IN (
       SELECT r.id FROM batch_export_runs r JOIN batch_exports e ON e.id = r.batch_export_id
       WHERE r.status IN ${sql(statusesBefore("Running"))}
-        AND r.next_attempt_at <= ${new Date(now - runLimits.exportUntakenMsMax)}
+        AND r.next_attempt_at <= ${new Date(now - exportLimits.untakenMsMax)}
         AND (r.lease_until IS NULL OR r.lease_until < ${at})
         AND r.data_interval_end <= ${new Date(through)} AND NOT e.deleted
         AND e.destination_type = ANY(${[...unable]}::text[]) AND r.latest_error IS DISTINCT FROM ${reason}
@@ -139,7 +132,7 @@ export async function showUntaken(
 /** Extends the lease of a run; false when it is no longer `owner`'s: cancelled, or claimed by another. */
 export async function keepRun(sql: Postgres, id: string, owner: string, now: number): Promise<boolean> {
   const kept = await sql`
-    UPDATE batch_export_runs r SET lease_until = ${new Date(now + runLimits.exportLeaseMs)}
+    UPDATE batch_export_runs r SET lease_until = ${new Date(now + exportLimits.leaseMs)}
     FROM batch_exports e
     WHERE r.id = ${id} AND r.lease_owner = ${owner} AND r.status = 'Running' AND e.id = r.batch_export_id
       AND NOT e.deleted AND NOT EXISTS (
@@ -148,6 +141,7 @@ export async function keepRun(sql: Postgres, id: string, owner: string, now: num
 }
 
 export interface Ending {
+  attempts: number;
   status: RunStatus;
   records_completed: number | null;
   records_total_count: number | null;
@@ -159,7 +153,7 @@ export interface Ending {
 /** Writes the result of an attempt; false when the run was no longer `owner`'s. */
 export async function endRun(
   sql: Postgres,
-  { id, attempts }: { id: string; attempts: number },
+  id: string,
   owner: string,
   ending: Ending,
   now: number,
@@ -168,7 +162,7 @@ export async function endRun(
   const open = openStatuses.includes(ending.status);
   const ended = await sql`
     UPDATE batch_export_runs
-    SET status = ${ending.status}, attempts = ${attempts}, records_completed = ${ending.records_completed},
+    SET status = ${ending.status}, attempts = ${ending.attempts}, records_completed = ${ending.records_completed},
       records_total_count = ${ending.records_total_count}, latest_error = ${ending.latest_error},
       next_attempt_at = ${new Date(ending.next_attempt_at ?? now)}, finished_at = ${open ? null : at},
       last_updated_at = ${at}, lease_owner = NULL, lease_until = NULL
@@ -194,11 +188,11 @@ export async function pauseFailing(sql: Postgres, batch_export_id: string, now: 
   return await sql.begin(async (tx) => {
     const paused = await tx`
       UPDATE batch_exports e SET paused = true, last_paused_at = ${at}, last_updated_at = ${at}
-      WHERE id = ${batch_export_id} AND NOT paused AND ${runLimits.exportFailuresMax} <= (
+      WHERE id = ${batch_export_id} AND NOT paused AND ${exportLimits.failuresMax} <= (
         SELECT count(*) FROM (
           SELECT status FROM batch_export_runs r
           WHERE r.batch_export_id = e.id AND r.last_updated_at > coalesce(e.last_paused_at, '-infinity')
-          ORDER BY last_updated_at DESC LIMIT ${runLimits.exportFailuresAmong}) last
+          ORDER BY last_updated_at DESC LIMIT ${exportLimits.failuresAmong}) last
         WHERE status = 'Failed')`;
     if (paused.count === 0) return false;
     await tx`

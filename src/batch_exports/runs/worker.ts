@@ -1,15 +1,10 @@
 // The worker of batch exports: creates the runs that are due, claims those that may start, and delivers them. Several
 // processes share the work; a run belongs to one of them.
 
-import type { Secrets } from "../../access/secret.ts";
-import type { Addresses } from "../../access/address.ts";
-import type { Clock } from "../../core/clock.ts";
 import { Fault } from "../../core/fault.ts";
 import { limits } from "../../core/limits.ts";
-import { runLimits } from "./limits.ts";
-import { type Log, reasonOf } from "../../core/log.ts";
-import type { ClickHouse } from "../../storage/clickhouse/clickhouse.ts";
-import type { Postgres } from "../../storage/postgres/postgres.ts";
+import { exportLimits } from "../limits.ts";
+import { reasonOf } from "../../core/log.ts";
 import { readWatermarks } from "../../storage/watermark.ts";
 import { FairShare } from "../../work/fair_share.ts";
 import { Semaphore } from "../../work/semaphore.ts";
@@ -20,7 +15,7 @@ import { whyNoFiles } from "../destinations/objects/file.ts";
 import { shownFailure } from "../destinations/failure.ts";
 import { alignedBefore, intervalMs, intervalsIn, nextDue, nextOfRange } from "./interval.ts";
 import { forgetLogs, writeLog } from "../logs/store.ts";
-import { attemptRun, type RunCounts } from "./attempt.ts";
+import { attemptRun, type RunMeans } from "./attempt.ts";
 import {
   cancelOrphans,
   type ClaimedRun,
@@ -41,46 +36,20 @@ import {
 } from "./schedule_store.ts";
 import { firstArrivalOf } from "../source/store.ts";
 
-export interface ExportWorkerOptions {
-  sql: Postgres;
-  clickhouse: ClickHouse;
-  secrets: Secrets;
-  addresses: Addresses;
-  exportFileDir: string | undefined;
-  counts: RunCounts;
-  clock: Clock;
-  log: Log;
-}
-
-export interface ExportWorker {
-  start(): void;
-  /** Looks for work now instead of at the next tick. */
-  wake(): void;
-  /**
-   * Tests a destination; why it does not work, or undefined when it does.
-   * @throws Fault unavailable when too many are being tested, of this project or in all.
-   */
-  probe(destination: Destination, project_id: number): Promise<string | undefined>;
-  /** Stops the running runs and releases them to other processes; resolves when none is left. */
-  close(): Promise<void>;
-}
-
-export function openExportWorker(options: ExportWorkerOptions): ExportWorker {
-  return new Worker(options);
-}
+export type ExportWorkerOptions = Omit<RunMeans, "owner">;
 
 /** The same text in every process, so that it is logged once. */
 const untakenReason =
   "No server takes this run: files are written by one that has EXPORT_FILE_DIR and the embedded ClickHouse";
 
-class Worker implements ExportWorker {
+export class ExportWorker {
   readonly #options: ExportWorkerOptions;
   readonly #owner = crypto.randomUUID();
   readonly #running = new Set<Promise<void>>();
-  readonly #places = new FairShare(runLimits.exportRunsAtOnceMax, limits.waitingShare);
+  readonly #places = new FairShare(exportLimits.runsAtOnceMax, limits.waitingShare);
   readonly #probes = new Semaphore(
-    runLimits.probesAtOnceMax,
-    runLimits.probesWaitingMax,
+    exportLimits.probesAtOnceMax,
+    exportLimits.probesWaitingMax,
     limits.waitingShare,
   );
   readonly #released = new AbortController();
@@ -98,9 +67,10 @@ class Worker implements ExportWorker {
   }
 
   start(): void {
-    this.#ticking ??= every(runLimits.exportTickMs, "batch exports", () => this.#turn(), this.#options.log);
+    this.#ticking ??= every(exportLimits.tickMs, "batch exports", () => this.#turn(), this.#options.log);
   }
 
+  /** Looks for work now instead of at the next tick. */
   wake(): void {
     if (!this.#ticking) return;
     void this.#turn().catch((thrown: unknown) => {
@@ -108,8 +78,12 @@ class Worker implements ExportWorker {
     });
   }
 
+  /**
+   * Tests a destination; why it does not work, or undefined when it does.
+   * @throws Fault unavailable when too many are being tested, of this project or in all.
+   */
   async probe(destination: Destination, project_id: number): Promise<string | undefined> {
-    const wait = { owner: project_id, msMax: runLimits.probeWaitMsMax, busy: tooManyProbes };
+    const wait = { owner: project_id, msMax: exportLimits.probeWaitMsMax, busy: tooManyProbes };
     return await this.#probes.run(wait, async () => {
       try {
         await probe(destination, this.#options);
@@ -120,6 +94,7 @@ class Worker implements ExportWorker {
     });
   }
 
+  /** Stops the running runs and releases them to other processes; resolves when none is left. */
   async close(): Promise<void> {
     this.#released.abort();
     await this.#ticking?.close();
@@ -230,7 +205,7 @@ class Worker implements ExportWorker {
     const waiting = (await dueRuns(sql, due, places.free)).map(({ id, project_id, backfill }) => ({
       id,
       owner: project_id,
-      weight: backfill ? runLimits.backfillWeight : 1,
+      weight: backfill ? exportLimits.backfillWeight : 1,
     }));
     const wanted = places.takeFor(waiting);
     if (wanted.length === 0) return true;
@@ -278,7 +253,7 @@ class Worker implements ExportWorker {
 
   async #forget(): Promise<void> {
     const { sql, clock } = this.#options;
-    if (clock.elapsed() - this.#forgotAt < runLimits.exportLogsLookMs) return;
+    if (clock.elapsed() - this.#forgotAt < exportLimits.logsLookMs) return;
     this.#forgotAt = clock.elapsed();
     await forgetLogs(sql, clock.now());
   }

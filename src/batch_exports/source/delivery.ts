@@ -36,7 +36,6 @@ export interface ExportWork extends Means {
   abort: AbortSignal;
   /** The days of the rows' timestamps. */
   days: readonly string[];
-  /** How many rows there are. */
   rows: number;
 }
 
@@ -46,7 +45,7 @@ type Settings = Record<string, string | number>;
 const reading: Settings = {
   max_threads: 1,
   max_insert_threads: 1,
-  max_memory_usage: String(exportLimits.exportMemoryBytesMax),
+  max_memory_usage: String(exportLimits.memoryBytesMax),
   max_execution_time: 0,
   output_format_json_escape_forward_slashes: 0,
   date_time_output_format: "simple",
@@ -54,7 +53,7 @@ const reading: Settings = {
 
 const readingOptions = { timeoutMs: limits.statementMsLongest };
 
-/** The rows of a small answer. */
+/** The rows of a short answer, held in memory. @throws ExportError */
 export async function ask<Row>(
   { clickhouse, abort }: Pick<ExportWork, "clickhouse" | "abort">,
   { text, params }: ExportStatement,
@@ -72,7 +71,6 @@ export async function ask<Row>(
     });
 }
 
-/** The rows of a SELECT in a format, as a stream. */
 export function rowStream(
   { clickhouse, abort }: ExportWork,
   { text, params }: ExportStatement,
@@ -148,7 +146,7 @@ export async function write(
     })
     .finally(() => (ended = true));
   const stop = async (): Promise<void> => {
-    for (let asked = 0; !ended && asked < killsMax; asked++) {
+    for (let kills = 0; !ended && kills < killsMax; kills++) {
       await kill(clickhouse, mark).catch(() => {});
       await Bun.sleep(killAgainMs);
     }
@@ -169,7 +167,7 @@ export async function write(
 const killAgainMs = 250;
 const killsMax = 40;
 
-/** Kills all statements with a mark. */
+/** Asks ClickHouse to kill the statements with this mark; resolves before they have ended. */
 export async function kill(clickhouse: ClickHouse, mark: string): Promise<void> {
   const { text, params } = killOf(mark);
   await clickhouse.command(text, params, { timeoutMs: limits.connectMsMax });

@@ -6,22 +6,18 @@ import type { EventChoice } from "../destinations/config.ts";
 import type { ExportInterval } from "../runs/interval.ts";
 import type { CompiledQuery } from "../query/compile.ts";
 
-/** SQL with its parameters. */
 export interface ExportStatement {
   text: string;
   params: Record<string, unknown>;
 }
-
-/** A condition over the model's columns. */
-export type Condition = ExportStatement;
 
 export interface ExportSource {
   project_id: number;
   model: "events" | "persons";
   interval: ExportInterval;
   choice: EventChoice;
-  /** All of them must hold. */
-  conditions: readonly Condition[];
+  /** Conditions over the model's columns that must all hold. */
+  conditions: readonly ExportStatement[];
   columns: readonly ExportColumn[];
   /** The compiled native_query, if any; `columns` are then its own. */
   own: CompiledQuery | undefined;
@@ -44,15 +40,22 @@ export interface Selection {
   identity: string;
 }
 
+/** A statement made of another one's text, with its parameters and more. */
+export function over(
+  { text, params }: ExportStatement,
+  around: (text: string) => string,
+  more: Record<string, unknown> = {},
+): ExportStatement {
+  return { text: around(text), params: { ...params, ...more } };
+}
+
 /** The days of the timestamps in the interval: FINAL has to read only these. */
 export function daysOf(source: ExportSource): ExportStatement {
   // Persons are sorted by their ids, so every interval reads all of them.
   if (source.model === "persons") return { text: "SELECT toString(today()) AS day", params: {} };
   const { where, params } = arrival(source);
-  return {
-    text: `SELECT DISTINCT toString(toDate(timestamp)) AS day FROM event_rows WHERE ${where} ORDER BY day`,
-    params,
-  };
+  const day = "toString(toDate(timestamp)) AS day";
+  return { text: `SELECT DISTINCT ${day} FROM event_rows WHERE ${where} ORDER BY day`, params };
 }
 
 /** All rows of the interval in a layout. `days`: the result of daysOf. */
@@ -86,7 +89,7 @@ export function selectionOf(source: ExportSource, layout: FileLayout, days: read
 /** The columns of a source, in its order, with the engine's types. */
 export function describeOf(source: ExportSource, days: readonly string[]): ExportStatement {
   const { select } = selectionOf(source, "columns", days);
-  return { text: `DESCRIBE TABLE (${select.text})`, params: select.params };
+  return over(select, (rows) => `DESCRIBE TABLE (${rows})`);
 }
 
 /** The number of rows, with the same conditions and interval. */
@@ -100,37 +103,27 @@ export function countOf(source: ExportSource, days: readonly string[]): ExportSt
 
 /** The number of rows, and about how many bytes they have in the layout. */
 export function sizeOf({ select }: Selection): ExportStatement {
-  return {
-    text: `SELECT count() AS rows, sum(byteSize(*)) AS bytes FROM (${select.text})`,
-    params: select.params,
-  };
+  return over(select, (rows) => `SELECT count() AS rows, sum(byteSize(*)) AS bytes FROM (${rows})`);
 }
 
-/** Some of the rows, as text. */
+/** The texts of up to `rows` rows of a selection. */
 export function sampleStatement({ select }: Selection, rows: number): ExportStatement {
-  return {
-    text: `SELECT toJSONString(tuple(*)) AS row FROM (${select.text} LIMIT {sample_rows:UInt64})`,
-    params: { ...select.params, sample_rows: rows },
-  };
+  const text = (all: string) =>
+    `SELECT toJSONString(tuple(*)) AS row FROM (${all} LIMIT {sample_rows:UInt64})`;
+  return over(select, text, { sample_rows: rows });
 }
 
 /** Which of `files` files have rows, and how many. */
 export function filesOf({ select, identity }: Selection, files: number): ExportStatement {
-  return {
-    text:
-      `SELECT ${identity} % {files:UInt64} AS file, count() AS rows FROM (${select.text}) ` +
-      "GROUP BY file ORDER BY file",
-    params: { ...select.params, files },
-  };
+  const file = `${identity} % {files:UInt64} AS file`;
+  const text = (rows: string) => `SELECT ${file}, count() AS rows FROM (${rows}) GROUP BY file ORDER BY file`;
+  return over(select, text, { files });
 }
 
-/** The rows of one of `files` files. */
+/** The rows that belong to one of `files` files. */
 export function fileOf({ select, identity }: Selection, files: number, file: string): ExportStatement {
   const where = `${identity} % {files:UInt64} = {file:UInt64}`;
-  return {
-    text: `SELECT * FROM (${select.text}) WHERE ${where}`,
-    params: { ...select.params, files, file },
-  };
+  return over(select, (rows) => `SELECT * FROM (${rows}) WHERE ${where}`, { files, file });
 }
 
 const heldColumns =
@@ -139,26 +132,19 @@ const heldColumns =
 
 /** Copies the persons of a source to a table, named by `held`. */
 export function holdOf(source: ExportSource, held: string, mark: string): ExportStatement {
-  const { text, params } = personRows({ ...source, held: undefined });
-  return {
-    text:
-      `INSERT INTO exported_person_rows (attempt, ${heldColumns}) ` +
-      `SELECT {held:UUID}, ${heldColumns} FROM ${text} ${marked(mark)}`,
-    params: { ...params, held },
-  };
+  const into = `INSERT INTO exported_person_rows (attempt, ${heldColumns})`;
+  const text = (rows: string) => `${into} SELECT {held:UUID}, ${heldColumns} FROM ${rows} ${marked(mark)}`;
+  return over(personRows({ ...source, held: undefined }), text, { held });
 }
 
-/** Drops that table. */
 export function dropHeldOf(held: string): ExportStatement {
   return { text: "ALTER TABLE exported_person_rows DROP PARTITION {held:UUID}", params: { held } };
 }
 
 /** Kills all statements with a mark, of any process. */
 export function killOf(mark: string): ExportStatement {
-  return {
-    text: "KILL QUERY WHERE Settings['log_comment'] = {mark:String} ASYNC FORMAT Null",
-    params: { mark },
-  };
+  const text = "KILL QUERY WHERE Settings['log_comment'] = {mark:String} ASYNC FORMAT Null";
+  return { text, params: { mark } };
 }
 
 /** ClickHouse keeps a statement's settings as they were sent, but not its text. */
@@ -171,15 +157,11 @@ export function marked(mark: string): string {
 export function firstArrivalOf(project_id: number, model: ExportSource["model"]): ExportStatement {
   const [rows, arrived] =
     model === "persons" ? ["person_distinct_ids", "changed_at"] : ["event_rows", "created_at"];
-  return {
-    text:
-      `SELECT count() AS rows, toString(toUnixTimestamp64Milli(min(${arrived}))) AS first FROM ${rows} ` +
-      "WHERE project_id = {project:UInt32}",
-    params: { project: project_id },
-  };
+  const first = `toString(toUnixTimestamp64Milli(min(${arrived}))) AS first`;
+  const text = `SELECT count() AS rows, ${first} FROM ${rows} WHERE project_id = {project:UInt32}`;
+  return { text, params: { project: project_id } };
 }
 
-/** An untyped cell of a table. */
 function cell({ sql, type }: ExportColumn): string {
   if (isMoment(type)) return `ifNull(concat(${isoSql(sql)}), '')`;
   return type === "String" ? `ifNull(${sql}, '')` : `ifNull(toString(${sql}), '')`;
@@ -245,8 +227,8 @@ function eventRows(source: ExportSource, days: readonly string[], view = "events
 }
 
 /**
- * Each id of the persons whose last change arrived in the interval, with their properties now, or at the time of the
- * copy.
+ * Each id of the persons whose last change arrived in the interval, with their properties as they are now, or were when
+ * copied.
  */
 function personRows(source: ExportSource): ExportStatement {
   const { held, project_id } = source;
@@ -262,7 +244,7 @@ function narrowed(
   rows: string,
   clauses: string[],
   params: Record<string, unknown>,
-  conditions: readonly Condition[],
+  conditions: readonly ExportStatement[],
 ): ExportStatement {
   const all = [...clauses, ...conditions.map(({ text }) => `(${text})`)];
   const joined = Object.assign({}, params, ...conditions.map((one) => one.params)) as Record<string, unknown>;

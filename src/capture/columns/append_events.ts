@@ -5,14 +5,13 @@ import { yieldToEventLoop } from "../../core/clock.ts";
 import { captureLimits } from "../limits.ts";
 import { mergeKind } from "../../persons/merge.ts";
 import { type Sending, readEvent } from "../event/event.ts";
-import type { CommitGroups } from "../journal/commit_waiters.ts";
-import type { Journal } from "../journal/journal.ts";
-import type { EventLane } from "../journal/journal_room.ts";
+import type { CommitGroups } from "../journal/lane.ts";
+import type { Journal, EventLane } from "../journal/journal.ts";
 import { entryLength, field } from "../scan/event_fields.ts";
 import { type Outcomes, type Reason, type Warning, warningBit, warnings } from "../event/outcome.ts";
 import type { MergeRow } from "../flush/merge_row.ts";
 import type { Recorder } from "../recordings/recorder.ts";
-import { type Row, emptyRow, takeTurns } from "../event/row.ts";
+import { type Row, emptyRow } from "../event/row.ts";
 import type { BodyScanner } from "../scan/body_scanner.ts";
 import type { EventIndex } from "../scan/event_index.ts";
 import type { ScanArena } from "../wasm/scan_arena.ts";
@@ -23,18 +22,19 @@ import { aheadMicrosMax } from "../scan/timestamp.ts";
 export interface Appending {
   scanner: BodyScanner;
   sending: Sending;
-  /** What is odd about rows that were taken is added here. */
+  /** Receives the warnings of rows that were appended. */
   warned: Outcomes<Warning>;
   /** Chooses the lane of the next slice. */
   lanes: { next(): EventLane };
   /** The groups that hold the rows. */
   groups: CommitGroups;
   journal: Journal;
-  /** Takes what is no event but a piece of a recording. */
-  recorder: Recorder;
+  /** Takes the pieces of recordings; made for the first one. */
+  recorder?: Recorder;
+  newRecorder(): Recorder;
 }
 
-/** What goes on from slice to slice. */
+/** What is kept from slice to slice. */
 interface Course extends Appending {
   index: EventIndex;
   lane: EventLane;
@@ -42,15 +42,15 @@ interface Course extends Appending {
 
 /**
  * Appends every event of a scanned body to its year's open block, and adds the others to index.ignored; within a slice
- * plain events come first. Returns how many were appended: at once for a short body, else when others had their turns
- * between slices.
+ * plain events come first. Returns the number of rows: at once for a short body, else as a promise, since the event
+ * loop gets turns between slices.
  */
 export function appendEvents(appending: Appending): number | Promise<number> {
   const { index } = appending.scanner;
   return index.isPartial ? appendParts(appending) : appendIndex(appending, index);
 }
 
-/** The same for a body that was indexed in part only: part by part. */
+/** The same for a body that is indexed in parts. */
 async function appendParts(appending: Appending): Promise<number> {
   const { scanner } = appending;
   let rows = 0;
@@ -63,23 +63,23 @@ async function appendParts(appending: Appending): Promise<number> {
 }
 
 function appendIndex(appending: Appending, index: EventIndex): number | Promise<number> {
-  const { journal, recorder } = appending;
+  const { journal } = appending;
   if (index.count === 0) return 0;
-  const course: Course = { ...appending, index, lane: appending.lanes.next() };
+  const course: Course = Object.assign(appending, { index, lane: appending.lanes.next() });
   if (index.fast && !index.isShared) return appendRest({ through: 0, rows: 0 }, course);
   const first = index.fast ? appendAtOnce(index.fast, course) : appendSlice(0, journal.stamp(), course);
-  const crowded = recorder.crowded || course.lane.crowded || journal.merging.crowded;
+  const crowded = course.recorder?.crowded || course.lane.crowded || journal.merging.crowded;
   return first.through === index.count && !crowded ? first.rows : appendRest(first, course);
 }
 
 /** Goes on behind the first slice, if there was one. */
 async function appendRest(first: Slice, course: Course): Promise<number> {
-  const { index, journal, recorder } = course;
+  const { index, journal } = course;
   let next = first.through;
   let accepted = first.rows;
   let writing: Promise<unknown> | undefined;
   for (;;) {
-    if (recorder.crowded) await recorder.makeRoom();
+    if (course.recorder?.crowded) await course.recorder.makeRoom();
     const lane = (course.lane = course.lanes.next());
     if (lane.crowded || journal.merging.crowded) {
       // Rows are appended to one group while the one before it is on its way to the disk.
@@ -101,7 +101,7 @@ async function appendRest(first: Slice, course: Course): Promise<number> {
 }
 
 interface Slice {
-  /** Entries that are dealt with. */
+  /** Entries that were appended, ignored or recorded. */
   through: number;
   rows: number;
 }
@@ -110,15 +110,16 @@ interface Slice {
 async function appendFast(fast: ScanArena, first: number, from: number, course: Course): Promise<Slice> {
   const { index, journal } = course;
   let created = from;
-  // Behind others' turn rows are stamped anew: the journal may have told that it has nothing older than now.
-  const letOthers = async () => {
+  // After a turn of the event loop rows are stamped anew: meanwhile the journal may have published a watermark that is
+  // later than the earlier stamp.
+  const nextTurn = async () => {
     await yieldToEventLoop();
     created = journal.stamp();
   };
   const { through, turn } = judgeSlice(fast, first, course);
   let rows = 0;
   for (let year = 0; year < fast.years; year += captureLimits.yearsAtOnceMax) {
-    if (year > 0) await letOthers();
+    if (year > 0) await nextTurn();
     const to = Math.min(fast.years, year + captureLimits.yearsAtOnceMax);
     rows += appendYears(fast, { first, turn, created, year, to }, course);
   }
@@ -137,12 +138,12 @@ async function appendFast(fast: ScanArena, first: number, from: number, course: 
     slowBytes += index.entries[at + field.item + 1]! - index.entries[at + field.item]!;
     if (slow < captureLimits.slowSliceRowsMax && slowBytes < captureLimits.slowSliceBytesMax) continue;
     [slow, slowBytes] = [0, 0];
-    await letOthers();
+    await nextTurn();
   }
   return { through, rows };
 }
 
-/** A short body the same way, whole and at once. */
+/** The same for a short body: all of it, without a promise. */
 function appendAtOnce(fast: ScanArena, course: Course): Slice {
   const { count } = course.index;
   const created = course.journal.stamp();
@@ -160,7 +161,7 @@ function appendAtOnce(fast: ScanArena, course: Course): Slice {
   return { through: count, rows };
 }
 
-/** How many entries are of this slice; `turn`: that of its first entry. */
+/** Judges the next slice; returns how many entries it has, and the turn of its first entry. */
 function judgeSlice(
   fast: ScanArena,
   first: number,
@@ -188,7 +189,7 @@ function appendYears(
   return rows;
 }
 
-/** One slice the slow way, before the first entry that is long. */
+/** One slice the slow way; it ends before the first long snapshot. */
 function appendSlice(first: number, created: number, course: Course): Slice {
   const { entries, count } = course.index;
   const last = Math.min(count, first + captureLimits.slowSliceRowsMax);
@@ -202,15 +203,28 @@ function appendSlice(first: number, created: number, course: Course): Slice {
   return { through: at - first, rows };
 }
 
-/** Filled anew for every event; used only between two awaits. */
+/**
+ * The next turn, of 30 bits. It rises from event to event, so that of two events of one moment without a uuid the later
+ * gets the higher uuid.
+ */
+let turns = crypto.getRandomValues(new Uint32Array(1))[0]! & 0x3fffffff;
+
+/** Takes `count` turns; returns the first. */
+export function takeTurns(count: number): number {
+  const first = turns;
+  turns = (turns + count) & 0x3fffffff;
+  return first;
+}
+
+/** Reused for every event; its values are valid until the next await. */
 const row = emptyRow();
 
-/** Entry number `which`, a long one: if it is a piece of a recording, others get their turn while it is read. */
+/** Appends entry number `which`, a long one; a piece of a recording is read in slices. */
 async function appendLong(which: number, created: number, turn: number, course: Course): Promise<Slice> {
   const at = which * entryLength;
   const read = readRow(at, created, turn, course);
   if (read !== "recording") return { through: 1, rows: finishRow(at, read, course) };
-  ignore(at, await course.recorder.takeLong(course.index, at), course);
+  ignore(at, await recorderOf(course).takeLong(course.index, at), course);
   return { through: 1, rows: 0 };
 }
 
@@ -218,8 +232,12 @@ async function appendLong(which: number, created: number, turn: number, course: 
 function appendOne(at: number, created: number, turn: number, course: Course): number {
   const read = readRow(at, created, turn, course);
   if (read !== "recording") return finishRow(at, read, course);
-  ignore(at, course.recorder.take(course.index, at), course);
+  ignore(at, recorderOf(course).take(course.index, at), course);
   return 0;
+}
+
+function recorderOf(course: Course): Recorder {
+  return (course.recorder ??= course.newRecorder());
 }
 
 function readRow(at: number, created: number, turn: number, course: Course): ReturnType<typeof readEvent> {
@@ -228,7 +246,7 @@ function readRow(at: number, created: number, turn: number, course: Course): Ret
   row.created_at = created;
   row.turn = turn;
   const read = readEvent(index, at, sending, row);
-  // A type of groups that is named for the first time is sent along with merges.
+  // A group type that is seen for the first time travels in the lane of merges.
   if (journal.merging.openRows !== openRows) groups.join(journal.merging);
   return read;
 }
@@ -259,7 +277,10 @@ function noteWarnings(index: EventIndex, at: number, warned: Outcomes<Warning>):
   }
 }
 
-/** An anonymous id comes under the identified one, an event's id under its alias, and dangerously the other way. */
+/**
+ * `$identify` merges the anonymous id into the event's id, an alias the event's id into the alias, and
+ * `$merge_dangerously` the alias into the event's id.
+ */
 function mergeOf({ project_id, merge, distinct_id, other_id, timestamp, created_at }: Row): MergeRow {
   const [own, other] = [rangeText(distinct_id), rangeText(other_id)];
   const [from, into] = merge === mergeKind.alias ? [own, other] : [other, own];

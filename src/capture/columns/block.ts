@@ -1,12 +1,12 @@
-// A block: rows of one lane and year, as columns, until they are sealed into a journal frame. Never awaits.
+// A block: rows of one lane and year, as columns, until they are sealed into a journal frame.
 
 import { captureLimits } from "../limits.ts";
 import { ByteColumn, writeBlockHead, writeColumnHead, writeRowKeys } from "../../storage/native/native.ts";
 import { type ColumnFill, cutBlock } from "../../storage/native/native_cut.ts";
 import { Dictionary } from "./dictionary.ts";
-import { IdentityColumns } from "./identity_columns.ts";
+import { IdentityColumns, tellsNothing } from "./identity_columns.ts";
 import { layout } from "../wasm/layout.ts";
-import type { LaneBlock } from "../journal/lane_block.ts";
+import type { LaneBlock } from "../journal/lane.ts";
 import type { Row } from "../event/row.ts";
 import type { ColumnBatch } from "../wasm/scan_arena.ts";
 
@@ -26,10 +26,11 @@ export class Block implements LaneBlock<Row> {
   readonly #timestamp = new ByteColumn();
   readonly #createdAt = new ByteColumn();
   readonly #historical = new ByteColumn();
-  readonly #identity = new IdentityColumns();
+  /** Made for the first row that needs them, so that other events cost nothing. */
+  #identity: IdentityColumns | undefined;
 
   get changes(): number {
-    return this.#identity.changes;
+    return this.#identity?.changes ?? 0;
   }
 
   append(row: Row): number {
@@ -43,14 +44,14 @@ export class Block implements LaneBlock<Row> {
     this.#timestamp.i64(row.timestamp);
     this.#createdAt.i64(row.created_at);
     this.#historical.u8(row.historical_migration ? 1 : 0);
-    const identityBytes = this.#identity.append(this.rows, row);
+    const identityBytes = tellsNothing(row) ? 0 : this.#columnsOfIdentity().append(this.rows, row);
     this.rows++;
     const idBytes = row.distinct_id.to - row.distinct_id.from;
     const textBytes = row.properties.to - row.properties.from + idBytes + this.#namesBytes() - before;
     return textBytes + identityBytes + captureLimits.rowBytesGuess;
   }
 
-  /** Takes plain rows that are columns already; returns about how many bytes they weigh. */
+  /** Takes plain rows that are columns already; returns about how many bytes they have. */
   appendColumns(columns: ColumnBatch): number {
     const { rows, bytes } = columns;
     const before = this.#namesBytes();
@@ -65,22 +66,26 @@ export class Block implements LaneBlock<Row> {
     take(this.#timestamp, layout.OUT_TIMESTAMP, rows * 8);
     take(this.#createdAt, layout.OUT_CREATED, rows * 8);
     take(this.#historical, layout.OUT_HISTORICAL, rows);
-    const identityBytes = this.#identity.appendColumns(this.rows, columns);
+    const identityBytes = columns.identity
+      ? this.#columnsOfIdentity().appendColumns(this.rows, columns, columns.identity)
+      : 0;
     this.rows += rows;
     const textBytes = columns.propertiesBytes + columns.idsBytes + this.#namesBytes() - before;
     return textBytes + identityBytes + rows * captureLimits.rowBytesGuess;
   }
 
-  /** Names of events and of what is changed, each once: they may be long. */
-  #namesBytes(): number {
-    return this.#event.bytes + this.#identity.namesBytes;
+  #columnsOfIdentity(): IdentityColumns {
+    return (this.#identity ??= new IdentityColumns());
   }
 
-  /**
-   * Writes the rows as one Native block; `batch` and the row numbers from `firstRow` are decided here, once.
-   */
+  /** Bytes of the names of events and of changed keys, each name once: they may be long. */
+  #namesBytes(): number {
+    return this.#event.bytes + (this.#identity?.namesBytes ?? 0);
+  }
+
+  /** Writes the rows as one Native block, under this batch and with row numbers from `firstRow` on. */
   encode(out: ByteColumn, batch: bigint, firstRow: number): void {
-    writeBlockHead(out, 10 + this.#identity.columns, this.rows);
+    writeBlockHead(out, 10 + (this.#identity?.columns ?? 0), this.rows);
     const plain = (name: string, type: string, column: ByteColumn) => {
       writeColumnHead(out, name, type);
       out.raw(column.bytes, 0, column.length);
@@ -94,7 +99,7 @@ export class Block implements LaneBlock<Row> {
     plain("timestamp", microsType, this.#timestamp);
     plain("created_at", microsType, this.#createdAt);
     plain("historical_migration", "Bool", this.#historical);
-    this.#identity.encode(out, this.rows);
+    this.#identity?.encode(out, this.rows);
     writeRowKeys(out, this.rows, batch, firstRow);
   }
 
@@ -104,7 +109,7 @@ export class Block implements LaneBlock<Row> {
     for (const column of [this.#uuid, this.#project, this.#distinctId, this.#properties]) column.length = 0;
     for (const column of [this.#timestamp, this.#createdAt, this.#historical]) column.length = 0;
     this.#event.clear();
-    this.#identity.clear();
+    this.#identity?.clear();
   }
 }
 

@@ -12,32 +12,29 @@ export interface Names {
   count: number;
 }
 
-/**
- * Names, each once: byte strings → 0, 1, 2 … in order of first sight, found by hash, compared by bytes.
- */
+/** Names, each once: byte strings → 0, 1, 2 … in order of first sight, found by hash, compared by bytes. */
 export class Dictionary {
   #slots = new Int32Array(64).fill(-1);
   readonly #keys = new ByteColumn();
   #starts = new Uint32Array(64);
   #ends = new Uint32Array(64);
   #hashes = new Uint32Array(64);
-  #count = 0;
+  /** The number of names. */
+  count = 0;
   #indexes = new Uint32Array(256);
   #rows = 0;
 
-  /** Of all names in it. */
+  /** Bytes of all names. */
   get bytes(): number {
     return this.#keys.length;
   }
 
   append(source: Uint8Array, from: number, to: number): void {
     if (this.#rows === this.#indexes.length) this.#indexes = grown(this.#indexes);
-    this.#indexes[this.#rows++] = this.#find(source, from, to);
+    this.#indexes[this.#rows++] = this.find(source, from, to);
   }
 
-  /**
-   * Appends many at once: the first `count` of `numbers` say which of `names` each is.
-   */
+  /** Appends many at once: the first `count` of `numbers` say which of `names` each is. */
   appendNumbered(numbers: Uint8Array | Uint16Array, count: number, names: Names): void {
     const { places, source } = names;
     while (this.#rows + count > this.#indexes.length) this.#indexes = grown(this.#indexes);
@@ -49,7 +46,7 @@ export class Dictionary {
       let index = found[number]!;
       if (index < 0) {
         const from = places[number * 2]!;
-        index = this.#find(source, from, from + places[number * 2 + 1]!);
+        index = this.find(source, from, from + places[number * 2 + 1]!);
         found[number] = index;
       }
       indexes[row++] = index;
@@ -58,30 +55,31 @@ export class Dictionary {
   }
 
   encode(out: ByteColumn, rows: number): void {
-    writeLowCardinality(out, this.#keys.filled(), this.#count, this.#indexes, rows);
+    writeLowCardinality(out, this.#keys.filled(), this.count, this.#indexes, rows);
   }
 
   encodeArrays(out: ByteColumn, offsets: ArrayOffsets): void {
-    writeLowCardinalityArrays(out, offsets, this.#keys.filled(), this.#count, this.#indexes);
+    writeLowCardinalityArrays(out, offsets, this.#keys.filled(), this.count, this.#indexes);
   }
 
   clear(): void {
-    if (this.#count > 0) this.#slots.fill(-1);
+    if (this.count > 0) this.#slots.fill(-1);
     this.#keys.length = 0;
-    this.#count = 0;
+    this.count = 0;
     this.#rows = 0;
   }
 
-  #find(source: Uint8Array, from: number, to: number): number {
+  /** The number of a name, which is added when it is new. */
+  find(source: Uint8Array, from: number, to: number): number {
     const mask = this.#slots.length - 1;
     const hash = hashOf(source, from, to);
     for (let slot = hash & mask; ; slot = (slot + 1) & mask) {
       const key = this.#slots[slot]!;
       if (key < 0) {
         this.#add(source, from, to, slot);
-        this.#hashes[this.#count - 1] = hash;
-        if (this.#count * 2 > this.#slots.length) this.#rehash();
-        return this.#count - 1;
+        this.#hashes[this.count - 1] = hash;
+        if (this.count * 2 > this.#slots.length) this.#rehash();
+        return this.count - 1;
       }
       if (this.#same(key, source, from, to)) return key;
     }
@@ -96,7 +94,7 @@ export class Dictionary {
   }
 
   #add(source: Uint8Array, from: number, to: number, slot: number): void {
-    const key = this.#count++;
+    const key = this.count++;
     if (key === this.#starts.length) {
       this.#starts = grown(this.#starts);
       this.#ends = grown(this.#ends);
@@ -111,7 +109,7 @@ export class Dictionary {
   #rehash(): void {
     this.#slots = new Int32Array(this.#slots.length * 2).fill(-1);
     const mask = this.#slots.length - 1;
-    for (let key = 0; key < this.#count; key++) {
+    for (let key = 0; key < this.count; key++) {
       let slot = this.#hashes[key]! & mask;
       while (this.#slots[slot]! >= 0) slot = (slot + 1) & mask;
       this.#slots[slot] = key;
@@ -119,7 +117,7 @@ export class Dictionary {
   }
 }
 
-/** Where appendNumbered() found each number's name; filled anew by every call. */
+/** Where appendNumbered() found the name of each number; overwritten by every call. */
 const found = new Int32Array(keysMax);
 
 function grown(values: Uint32Array): Uint32Array<ArrayBuffer> {
@@ -131,7 +129,7 @@ function grown(values: Uint32Array): Uint32Array<ArrayBuffer> {
 /** Differs from start to start, so that nobody can send names that all fall into one slot. */
 const hashSeed = crypto.getRandomValues(new Uint32Array(1))[0]!;
 
-/** FNV-1a from a secret seed, with a last stir. */
+/** FNV-1a from a secret seed, with a final mix. */
 function hashOf(source: Uint8Array, from: number, to: number): number {
   let hash = 0x811c9dc5 ^ hashSeed;
   for (let at = from; at < to; at++) hash = Math.imul(hash ^ source[at]!, 0x01000193);

@@ -1,12 +1,17 @@
-// The columns of who did it, within a block: written only when one of its rows has something for them, so that
-// events without cost nothing. Never looks into a value.
+// The columns of persons and groups in a block: written only when one of its rows has something for them, so that other
+// events cost nothing.
 
 import { ByteColumn, writeColumnHead } from "../../storage/native/native.ts";
 import { ArrayOffsets } from "../../storage/native/native_arrays.ts";
 import { Dictionary } from "./dictionary.ts";
 import { layout } from "../wasm/layout.ts";
 import type { Row } from "../event/row.ts";
-import type { ColumnBatch } from "../wasm/scan_arena.ts";
+import type { ColumnBatch, IdentityBatch } from "../wasm/scan_arena.ts";
+
+/** Whether these columns have nothing of a row. */
+export function tellsNothing({ person_mode, changes, groups }: Row): boolean {
+  return person_mode === 0 && changes.count === 0 && groups.count === 0;
+}
 
 export class IdentityColumns {
   #used = false;
@@ -19,7 +24,7 @@ export class IdentityColumns {
   readonly #groupTypes = new Dictionary();
   readonly #groupKeys = new ByteColumn();
 
-  /** Of persons and groups, in all rows. */
+  /** The number of changes of persons and groups in all rows. */
   get changes(): number {
     return this.#ops.length;
   }
@@ -33,10 +38,12 @@ export class IdentityColumns {
     return this.#used ? 6 : 0;
   }
 
-  /** Row number `rowNumber` (rising); rows with nothing to say may be left out. Returns about its bytes. */
+  /**
+   * Adds row number `rowNumber` (rising); rows that tellsNothing() may be left out. Returns about how many bytes it
+   * has.
+   */
   append(rowNumber: number, row: Row): number {
     const { changes, groups } = row;
-    if (row.person_mode === 0 && changes.count === 0 && groups.count === 0) return 0;
     this.#used = true;
     this.#padModes(rowNumber);
     this.#mode.u8(row.person_mode);
@@ -57,8 +64,7 @@ export class IdentityColumns {
   }
 
   /** The same for many rows that are columns already, from number `rowNumber` on. */
-  appendColumns(rowNumber: number, { rows, bytes, identity }: ColumnBatch): number {
-    if (!identity) return 0;
+  appendColumns(rowNumber: number, { rows, bytes }: ColumnBatch, identity: IdentityBatch): number {
     this.#used = true;
     this.#padModes(rowNumber);
     const take = (column: ByteColumn, from: number, size: number) => column.raw(bytes, from, from + size);

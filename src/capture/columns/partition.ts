@@ -1,5 +1,5 @@
-// Partitions of tables as ClickHouse computes them: were one row of a batch in another than the rest, the batch could
-// be stored by halves. Never reads a table.
+// Partitions of tables, computed as ClickHouse computes them: if one row of a batch were in another partition than the
+// rest, half of the batch could be stored without the other.
 
 const dayMicros = 86_400_000_000;
 let lastDay = Number.NaN;

@@ -1,5 +1,4 @@
-// Bounds of cookieless events: the days they may be of, and the lives of these days' salts; with their units and
-// reasons.
+// Bounds of cookieless events: their days, and how long the salts of these days live; with units and reasons.
 
 const hourMs = 3_600_000;
 

@@ -13,7 +13,7 @@ import { type SaltSource, saltSource } from "./store.ts";
 /** Salts by day (YYYY-MM-DD). */
 export type SaltsByDay = ReadonlyMap<string, Uint8Array>;
 
-export interface SaltsOptions {
+interface SaltsOptions {
   source: SaltSource;
   clock: Clock;
   log: Log;
@@ -23,10 +23,10 @@ export class Salts {
   readonly #source: SaltSource;
   readonly #clock: Clock;
   readonly #log: Log;
-  #days: SaltsByDay = new Map();
-  /** From when until when there is a salt for every accepted day, in milliseconds since 1970. */
-  #wholeFrom = 0;
-  #wholeUntil = 0;
+  days: SaltsByDay = new Map();
+  /** From when until when there is a salt for every day whose events are accepted, in milliseconds since 1970. */
+  wholeFrom = 0;
+  wholeUntil = 0;
   #ticking: Ticking | undefined;
   #failing = false;
 
@@ -47,21 +47,12 @@ export class Salts {
     );
   }
 
-  get days(): SaltsByDay {
-    return this.#days;
-  }
-
-  /** Whether there is a salt for every day whose events are accepted at `now`, in milliseconds since 1970. */
-  isWhole(now: number): boolean {
-    return now >= this.#wholeFrom && now < this.#wholeUntil;
-  }
-
   /** Forgets expired salts, and asks Postgres when one is missing. Does not reject. */
   async look(): Promise<void> {
     const now = this.#clock.now();
     const days = saltedDays(now);
-    const kept = new Map([...this.#days].filter(([day]) => days.includes(day)));
-    if (kept.size === this.#days.size && kept.size === days.length) return;
+    const kept = new Map([...this.days].filter(([day]) => days.includes(day)));
+    if (kept.size === this.days.size && kept.size === days.length) return;
     // Expired salts go first, whether Postgres answers or not.
     this.#take(kept, days, now);
     const fresh = days.map(() => crypto.getRandomValues(new Uint8Array(saltBytes)));
@@ -83,16 +74,16 @@ export class Salts {
 
   async close(): Promise<void> {
     await this.#ticking?.close();
-    this.#days = new Map();
-    this.#wholeUntil = 0;
+    this.days = new Map();
+    this.wholeUntil = 0;
   }
 
   #take(salts: SaltsByDay, days: readonly string[], now: number): void {
-    this.#days = salts;
+    this.days = salts;
     const missing = days.find((day) => !salts.has(day));
     const next = missing ? Date.parse(missing) : Date.parse(days.at(-1)!) + dayMs;
-    this.#wholeFrom = now - cookielessLimits.saltKeptMs;
-    this.#wholeUntil = next + cookielessLimits.cookielessDayBeginsMs;
+    this.wholeFrom = now - cookielessLimits.saltKeptMs;
+    this.wholeUntil = next + cookielessLimits.cookielessDayBeginsMs;
   }
 }
 

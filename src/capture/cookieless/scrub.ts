@@ -33,7 +33,7 @@ const droppedOfSets: ReadonlySet<number> = new Set([...secret, ...initial]);
 const replaced: ReadonlySet<number> = new Set([part.$distinct_id, part.$device_id, part.$session_id]);
 
 /** What an event says about its visitor; absent where it is no text. */
-export interface VisitorFacts {
+interface VisitorFacts {
   $ip?: string;
   $raw_user_agent?: string;
   $cookieless_extra?: string;
@@ -47,12 +47,15 @@ const decoder = new TextDecoder();
 /** Reads these members of the valid object at `from`; of two with the same name the last counts. */
 export function readVisitorFacts(bytes: Uint8Array, from: number): VisitorFacts {
   const found: VisitorFacts = {};
-  eachMember(bytes, from, partKeys, (slot, _key, value, end) => {
+  const members = new Members(bytes, from);
+  while (members.next()) {
+    const slot = slotIn(partKeys, bytes, members);
     const name = factNames.find((one) => part[one] === slot);
-    if (name === undefined) return;
+    if (name === undefined) continue;
+    const { value, end } = members;
     delete found[name];
     if (bytes[value] === 0x22) found[name] = JSON.parse(decoder.decode(bytes.subarray(value, end))) as string;
-  });
+  }
   return found;
 }
 
@@ -62,26 +65,15 @@ export function readVisitorFacts(bytes: Uint8Array, from: number): VisitorFacts 
  */
 export function scrub(bytes: Uint8Array, from: number, visitor: Visitor | undefined): Uint8Array {
   const out = new ByteColumn(pastValue(bytes, from) - from + addedBytes);
+  const added = visitor && { distinct_id: visitor.distinct_id };
   // In an array: a single object could be taken for a batch.
   out.u8(0x5b);
-  const put = opened(out);
-  eachMember(bytes, from, itemKeys, (slot, key, value, end) => {
-    const isObject = bytes[value] === 0x7b;
-    if (slot === field.distinct_id && visitor) return;
-    put();
-    if (slot === field.properties && isObject) {
-      out.raw(bytes, key, value);
-      scrubProperties(bytes, value, visitor, out);
-    } else if ((slot === field.own_set || slot === field.own_set_once) && isObject) {
-      out.raw(bytes, key, value);
-      scrubSet(bytes, value, out);
-    } else out.raw(bytes, key, end);
+  copyObject({ bytes, from, keys: itemKeys, added }, out, (slot, value) => {
+    if (slot === field.distinct_id && visitor) return true;
+    if (bytes[value] !== 0x7b) return false;
+    if (slot === field.properties) return () => scrubProperties(bytes, value, visitor, out);
+    return (slot === field.own_set || slot === field.own_set_once) && (() => scrubSet(bytes, value, out));
   });
-  if (visitor) {
-    put();
-    out.raw(bytesOf(`"distinct_id":${JSON.stringify(visitor.distinct_id)}`));
-  }
-  out.u8(0x7d);
   out.u8(0x5d);
   return out.filled();
 }
@@ -95,57 +87,58 @@ function scrubProperties(
   visitor: Visitor | undefined,
   out: ByteColumn,
 ): void {
-  const put = opened(out);
-  eachMember(bytes, from, partKeys, (slot, key, value, end) => {
-    if (dropped.has(slot) || (visitor && replaced.has(slot))) return;
-    put();
-    if ((slot === part.$set || slot === part.$set_once) && bytes[value] === 0x7b) {
-      out.raw(bytes, key, value);
-      scrubSet(bytes, value, out);
-    } else if (slot === part.distinct_id && visitor) {
-      out.raw(bytes, key, value);
-      out.raw(bytesOf(JSON.stringify(visitor.distinct_id)));
-    } else out.raw(bytes, key, end);
+  const added = visitor && {
+    $distinct_id: visitor.distinct_id,
+    $device_id: visitor.device_id,
+    $session_id: visitor.session_id,
+  };
+  copyObject({ bytes, from, keys: partKeys, added }, out, (slot, value) => {
+    if (dropped.has(slot) || (visitor && replaced.has(slot))) return true;
+    if (slot === part.distinct_id && visitor) {
+      return () => out.raw(bytesOf(JSON.stringify(visitor.distinct_id)));
+    }
+    const isSet = (slot === part.$set || slot === part.$set_once) && bytes[value] === 0x7b;
+    return isSet && (() => scrubSet(bytes, value, out));
   });
-  if (visitor) {
-    put();
-    const { distinct_id, device_id, session_id } = visitor;
-    const ids = { $distinct_id: distinct_id, $device_id: device_id, $session_id: session_id };
-    out.raw(bytesOf(JSON.stringify(ids).slice(1, -1)));
-  }
-  out.u8(0x7d);
 }
 
 function scrubSet(bytes: Uint8Array, from: number, out: ByteColumn): void {
-  const put = opened(out);
-  eachMember(bytes, from, partKeys, (slot, key, _value, end) => {
-    if (droppedOfSets.has(slot)) return;
-    put();
-    out.raw(bytes, key, end);
-  });
+  copyObject({ bytes, from, keys: partKeys }, out, (slot) => droppedOfSets.has(slot));
+}
+
+interface Copying {
+  bytes: Uint8Array;
+  /** Where the valid object begins. */
+  from: number;
+  keys: KnownKeys;
+  /** Members that are added at its end. */
+  added?: Readonly<Record<string, string>> | undefined;
+}
+
+/** Copies an object; `change` says by a member's slot and value whether it is left out, or writes another value. */
+function copyObject(
+  { bytes, from, keys, added }: Copying,
+  out: ByteColumn,
+  change: (slot: number, value: number) => boolean | (() => void),
+): void {
+  const members = new Members(bytes, from);
+  let next = 0x7b;
+  while (members.next()) {
+    const { key, value, end } = members;
+    const changed = change(slotIn(keys, bytes, members), value);
+    if (changed === true) continue;
+    out.u8(next);
+    next = 0x2c;
+    out.raw(bytes, key - 1, changed ? value : end);
+    if (changed) changed();
+  }
+  if (added || next === 0x7b) out.u8(next);
+  if (added) out.raw(bytesOf(JSON.stringify(added).slice(1, -1)));
   out.u8(0x7d);
 }
 
-/** Opens an object; returns a function to call before each member. */
-function opened(out: ByteColumn): () => void {
-  out.u8(0x7b);
-  let members = 0;
-  return () => {
-    if (members++ > 0) out.u8(0x2c);
-  };
-}
-
-/** Calls `visit` for each member of a valid object: its slot among `keys`, where key and value begin, where it ends. */
-function eachMember(
-  bytes: Uint8Array,
-  from: number,
-  keys: KnownKeys,
-  visit: (slot: number, key: number, value: number, end: number) => void,
-): void {
-  const members = new Members(bytes, from);
-  while (members.next()) {
-    const { key, keyEnd, value, end } = members;
-    const isEscaped = bytes.subarray(key, keyEnd).includes(0x5c);
-    visit((isEscaped ? slotOfEscaped : slotOf)(keys, bytes, key, keyEnd), key - 1, value, end);
-  }
+/** The slot among `keys` of the member that is open. */
+function slotIn(keys: KnownKeys, bytes: Uint8Array, { key, keyEnd }: Members): number {
+  const isEscaped = bytes.subarray(key, keyEnd).includes(0x5c);
+  return (isEscaped ? slotOfEscaped : slotOf)(keys, bytes, key, keyEnd);
 }

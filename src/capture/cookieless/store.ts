@@ -31,8 +31,9 @@ async function keepSalts(
   const rows = await sql<{ day: string; salt: string }[]>`
     SELECT day::text, encode(salt, 'hex') AS salt FROM cookieless_salts
     WHERE day >= ${days[0]!}::text::date AND day <= ${days.at(-1)!}::text::date`;
-  const { count } = await sql`DELETE FROM cookieless_salts WHERE day < ${days[0]!}::text::date`;
-  // Without this a deleted salt would stay on disk: autovacuum does not visit a table so small.
-  if (count > 0) await sql`VACUUM cookieless_salts`;
+  await sql`DELETE FROM cookieless_salts WHERE day < ${days[0]!}::text::date`;
+  // Without this a deleted salt would stay on disk: autovacuum does not visit a table so small. Always, since one that
+  // an open snapshot kept the last time is removed now.
+  await sql`VACUUM cookieless_salts`;
   return new Map(rows.map(({ day, salt }) => [day, new Uint8Array(Buffer.from(salt, "hex"))]));
 }

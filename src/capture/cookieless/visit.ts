@@ -1,18 +1,19 @@
 // Cookieless events: how they are recognized, why one is ignored, and what it is stored as.
 
+import { Fault } from "../../core/fault.ts";
 import { cookielessLimits } from "./limits.ts";
 import { cookielessSentinel } from "../../persons/identity.ts";
 import { sameName } from "../event/event_rules.ts";
 import { type Indexed, entryLength, field, grade, gradeIn, trait } from "../scan/event_fields.ts";
 import type { Reason } from "../event/outcome.ts";
+import type { EventIndex } from "../scan/event_index.ts";
 import { readString } from "../scan/json_value.ts";
 import type { Row } from "../event/row.ts";
 import { emptyRange, rangeText } from "../scan/byte_range.ts";
 import { dayIn, isTaken, mayBeTaken } from "./day.ts";
 import type { SaltsByDay } from "./salts.ts";
 import { readVisitorFacts, scrub } from "./scrub.ts";
-import { siteOf } from "./site.ts";
-import { distinctIdPrefix, visitorOf } from "./visitor.ts";
+import { distinctIdPrefix, siteOf, visitorOf } from "./visitor.ts";
 
 /** What all cookieless events of a request share. */
 export interface Visiting {
@@ -22,7 +23,7 @@ export interface Visiting {
   timezone: string;
   salts: SaltsByDay;
   /** The client's address; undefined when unknown. */
-  address: () => string | undefined;
+  address: (() => string | undefined) | undefined;
 }
 
 /** Whether the event of entry `at`, whose distinct id is in `row`, is cookieless. */
@@ -33,7 +34,7 @@ export function isVisit({ entries }: Indexed, at: number, { distinct_id }: Row):
   );
 }
 
-export interface VisitTime {
+interface VisitTime {
   /** The event's time, in microseconds since 1970. */
   timestamp: number;
   /** When the request arrived, in microseconds since 1970. */
@@ -70,7 +71,7 @@ export function readVisit(
     $timezone,
   } = readVisitorFacts(row.properties.source, row.properties.from);
   if (!$raw_user_agent?.trim()) return "cookieless_missing_user_agent";
-  const address = $ip?.trim() || visiting.address();
+  const address = $ip?.trim() || visiting.address?.();
   if (!address) return "cookieless_missing_ip";
   const site = siteOf($host ?? "");
   if (site === undefined) return "cookieless_missing_host";
@@ -84,15 +85,22 @@ export function readVisit(
   return scrub(bytes, item, visitorOf(salt, day, { ...traits, extra }));
 }
 
-/** Cookieless ids are not merged: such an id is another person's tomorrow. */
+/** Cookieless ids are not merged, since they last a day. */
 function refusalOf({ event }: Row): Reason | undefined {
   if (sameName(event, "$create_alias") || sameName(event, "$merge_dangerously"))
     return "cookieless_unsupported_event";
   return sameName(event, "$identify") ? "cookieless_stateless_no_identify" : undefined;
 }
 
+/** @throws Fault unavailable when the scanned body holds cookieless events: a day's salt is missing. */
+export function refuseVisits(index: EventIndex): void {
+  if (!(index.isPartial ? mayHoldVisits(index.bytes) : holdsVisits(index, index.count))) return;
+  const detail = "Events of visitors without a cookie cannot be taken right now. Send them again later.";
+  throw new Fault("unavailable", detail, { retryAfterSeconds: 5 });
+}
+
 /** Whether an index has cookieless events; looks at few bytes of each entry. */
-export function holdsVisits({ bytes, entries }: Indexed, count: number): boolean {
+function holdsVisits({ bytes, entries }: Indexed, count: number): boolean {
   for (let at = 0; at < count * entryLength; at += entryLength) {
     if (gradeIn(entries[at + field.traits]!, trait.$cookieless_mode) === grade.sound) return true;
     for (const place of [field.distinct_id, field.properties_distinct_id]) {

@@ -1,10 +1,11 @@
 // The ids of a cookieless visitor for a day: a keyed hash of what every request shows. Without the day's salt nobody
-// can compute them, or tell whose they are.
+// can compute them, or tell whose they are. The only file that knows tldts, which has the list of public suffixes.
 
+import { getDomain } from "tldts";
 import type { Day } from "./day.ts";
 
 /** What all events of a visitor on a day share. */
-export interface VisitorTraits {
+interface VisitorTraits {
   project_id: number;
   /** The client's. */
   address: string;
@@ -25,6 +26,7 @@ export interface Visitor {
 export const distinctIdPrefix = "cookieless_";
 const deviceIdPrefix = "cookielessd_";
 
+/** The ids of a visitor: a hash of the traits, keyed with the day's salt. */
 export function visitorOf(salt: Uint8Array, day: Day, traits: VisitorTraits): Visitor {
   const { project_id, address, site, user_agent, extra } = traits;
   const text = JSON.stringify([project_id, address, site, user_agent, extra]);
@@ -51,4 +53,21 @@ function sessionIdOf(millis: number, hash: Uint8Array): string {
   bytes[8] = (bytes[8]! & 0x3f) | 0x80;
   const hex = bytes.toString("hex");
   return [hex.slice(0, 8), hex.slice(8, 12), hex.slice(12, 16), hex.slice(16, 20), hex.slice(20)].join("-");
+}
+
+/** A DNS name has at most 253 characters, and a port six more. */
+const hostCharsMax = 260;
+
+/**
+ * The registrable domain of a host, with its port: www.example.co.uk and shop.example.co.uk are one site. A host
+ * without such a domain (an address, a local name) as it is.
+ * `host` is what browsers call location.host. Undefined when it is empty or too long.
+ */
+export function siteOf(host: string): string | undefined {
+  const trimmed = host.trim().toLowerCase();
+  if (trimmed === "" || trimmed.length > hostCharsMax) return undefined;
+  const url = URL.canParse(`http://${trimmed}`) ? new URL(`http://${trimmed}`) : undefined;
+  if (!url) return trimmed;
+  const domain = getDomain(url.hostname) ?? url.hostname;
+  return url.port ? `${domain}:${url.port}` : domain;
 }

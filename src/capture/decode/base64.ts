@@ -1,20 +1,10 @@
-// Base64, a slice at a time: MIME's alphabet and that of URLs, with or without line breaks. Each slice is checked and
-// cleaned here and decoded by the runtime.
+// Base64, a slice at a time: MIME's alphabet and that of URLs, with or without line breaks. The runtime decodes each
+// slice and skips what is no letter: that it skipped none is checked here.
 
 import { decodeLimits } from "./limits.ts";
 
-/** The letter to decode for each byte; below a space: line breaks, padding, and bytes that base64 does not have. */
-const letters = new Uint8Array(256);
-const skipped = 1;
-const padding = 2;
-for (const letter of "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789+/-_") {
-  letters[letter.charCodeAt(0)] = letter.charCodeAt(0);
-}
-// A plus that was not escaped in a form or query arrives as a space.
-letters[0x20] = 0x2b;
-letters[0x0a] = letters[0x0d] = skipped;
-letters[0x3d] = padding;
-
+const spelled = /^([A-Za-z0-9+/_-]*)(=*)$/;
+const beginning = /^[A-Za-z0-9+/_\-= \r\n]*$/;
 const lettersMin = 4;
 
 export class Base64 {
@@ -24,9 +14,9 @@ export class Base64 {
   readonly #out: Buffer;
   #at = 0;
   #length = 0;
-  /** Letters of the slice; those of an incomplete group of four stay for the next slice. */
-  #slice = new Uint8Array(0);
-  #kept = 0;
+  /** Letters of an incomplete group of four. */
+  #kept = "";
+  /** The padding was seen. */
   #ended = false;
 
   constructor(text: Uint8Array) {
@@ -44,58 +34,37 @@ export class Base64 {
   advance(lettersMax: number): boolean {
     if (!this.sound) return true;
     const to = Math.min(this.#text.length, this.#at + lettersMax);
-    if (
-      this.#kept === 0 &&
-      !this.#ended &&
-      (to - this.#at) % 4 === 0 &&
-      this.#decode(this.#text, this.#at, to)
-    ) {
-      this.#at = to;
-      return to === this.#text.length;
-    }
-    const count = this.#clean(to);
-    if (!this.sound) return true;
+    const slice = latin1(this.#text.subarray(this.#at, to));
     const ends = to === this.#text.length;
-    const whole = ends ? count : count - (count % 4);
-    this.#decode(this.#slice, 0, whole);
-    this.#slice.copyWithin(0, whole, count);
-    this.#kept = count - whole;
-    return ends;
+    this.#at = to;
+    const isWhole = this.#kept === "" && !this.#ended && slice.length % 4 === 0;
+    if (isWhole && this.#decode(slice)) return ends;
+    // A plus that was not escaped in a form or query arrives as a space.
+    const found = spelled.exec(slice.replaceAll(/[\r\n]/g, "").replaceAll(" ", "+"));
+    const [, more = "", padding = ""] = found ?? [];
+    this.sound = found !== null && (more === "" || !this.#ended);
+    if (padding !== "") this.#ended = true;
+    const letters = this.#kept + more;
+    const whole = ends ? letters.length : letters.length - (letters.length % 4);
+    this.#decode(letters.slice(0, whole));
+    this.#kept = letters.slice(whole);
+    return ends || !this.sound;
   }
 
-  /** Decodes these letters. False, and nothing is kept, when some are missing: the runtime skips what is no letter. */
-  #decode(from: Uint8Array, start: number, end: number): boolean {
-    const text = Buffer.from(from.buffer, from.byteOffset + start, end - start).toString("latin1");
-    const written = this.#out.write(text, this.#length, "base64");
-    if (written !== Math.floor(((end - start) * 3) / 4)) return false;
+  /** Decodes these letters. False, and nothing is kept, when some were none. */
+  #decode(letters: string): boolean {
+    const written = this.#out.write(letters, this.#length, "base64");
+    if (written !== Math.floor((letters.length * 3) / 4)) return false;
     this.#length += written;
     return true;
-  }
-
-  /** Copies the letters before `to` into the slice, behind those kept; returns how many there are. */
-  #clean(to: number): number {
-    const text = this.#text;
-    let count = this.#kept;
-    if (this.#slice.length < count + to - this.#at) {
-      const grown = new Uint8Array(count + to - this.#at + 4);
-      grown.set(this.#slice.subarray(0, count));
-      this.#slice = grown;
-    }
-    const slice = this.#slice;
-    for (let at = this.#at; at < to; at++) {
-      const letter = letters[text[at]!]!;
-      if (letter > padding && !this.#ended) slice[count++] = letter;
-      else if (letter === padding) this.#ended = true;
-      else if (letter !== skipped) this.sound = false;
-    }
-    this.#at = to;
-    return count;
   }
 }
 
 /** Whether the first letters of a text are letters of base64. */
 export function looksLikeBase64(text: Uint8Array): boolean {
-  const to = Math.min(text.length, decodeLimits.base64LookBytes);
-  for (let at = 0; at < to; at++) if (letters[text[at]!] === 0) return false;
-  return true;
+  return beginning.test(latin1(text.subarray(0, decodeLimits.base64LookBytes)));
+}
+
+function latin1(bytes: Uint8Array): string {
+  return Buffer.from(bytes.buffer, bytes.byteOffset, bytes.length).toString("latin1");
 }

@@ -20,7 +20,7 @@ export interface Hints {
   contentType: string | null;
 }
 
-export interface DecodeBounds {
+interface DecodeBounds {
   /** The size limit of each layer, in bytes; limits.inflatedBytesMax by default. */
   bytesMax?: number;
   /** The lease for all memory used here; that of `pieces` stays acquired. */
@@ -29,7 +29,7 @@ export interface DecodeBounds {
   first?: (piece: Uint8Array) => Promise<void> | undefined;
 }
 
-export interface Decoded {
+interface Decoded {
   /** The body, in one or several pieces. */
   pieces: Uint8Array[];
   /** A form's `sent_at` or `_`. */

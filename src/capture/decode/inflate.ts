@@ -12,7 +12,7 @@ import {
   inflateSync,
   zstdDecompressSync,
 } from "node:zlib";
-import { bytesIn, free } from "../../core/chunks.ts";
+import { free } from "../../core/chunks.ts";
 import { Fault } from "../../core/fault.ts";
 import { decodeLimits } from "./limits.ts";
 import { type MemoryLease, exhausted } from "../../work/memory_budget.ts";
@@ -20,15 +20,9 @@ import { Semaphore } from "../../work/semaphore.ts";
 
 export type Method = "gzip" | "deflate" | "deflate-raw" | "br" | "zstd";
 
-/** A stream that inflates what is written to it, in a thread of its own. */
-interface Inflater {
-  on(event: "data", listener: (piece: Uint8Array) => void): unknown;
-  on(event: "error", listener: (error: Error) => void): unknown;
-  on(event: "end", listener: () => void): unknown;
+/** A stream that inflates what is written to it, in a thread of its own, until its reader has done. */
+interface Inflater extends AsyncIterable<Uint8Array> {
   end(bytes: Uint8Array): unknown;
-  pause(): unknown;
-  resume(): unknown;
-  destroy(): unknown;
   /** Compressed bytes read so far. */
   readonly bytesWritten: number;
 }
@@ -62,7 +56,7 @@ const inlineBytesMax = 32 * 1024;
  */
 const inlineInflatedBytesMax = 256 * 1024;
 
-export interface InflateBounds {
+interface InflateBounds {
   /** The size limit of the result, in bytes. */
   bytesMax: number;
   /** The bytes on the wire, which limit the result through all layers; by default the compressed bytes. */
@@ -121,101 +115,47 @@ function inflateSmall(
 const threads = new Semaphore(decodeLimits.inflatesAtOnceMax, decodeLimits.inflatesWaitingMax);
 const noAbort = new AbortController().signal;
 
-async function inflateLarge(method: Method, bytes: Uint8Array, bounds: InflateBounds): Promise<Uint8Array[]> {
-  const inflation = new Inflation(method, bytes, bounds);
-  try {
-    return await inflation.run();
-  } finally {
-    inflation.leave();
-  }
+/** Waits for a thread; returns what releases it. */
+async function enterThread(): Promise<() => void> {
+  const leave = await threads.enter(noAbort);
+  if (!leave) throw exhausted();
+  return leave;
 }
 
-/** The inflation of one body. */
-class Inflation {
-  readonly #bytes: Uint8Array;
-  readonly #bounds: InflateBounds;
-  readonly #inflater: Inflater;
-  readonly #done = Promise.withResolvers<Uint8Array[]>();
-  readonly #pieces: Uint8Array[] = [];
-  #size = 0;
-  #over = false;
-  /** Gives the thread's place back. */
-  #leave: () => void = () => {};
-
-  constructor(method: Method, bytes: Uint8Array, bounds: InflateBounds) {
-    this.#bytes = bytes;
-    this.#bounds = bounds;
-    this.#inflater = methods[method].later({ chunkSize: decodeLimits.inflatePieceBytes });
-  }
-
-  async run(): Promise<Uint8Array[]> {
-    await this.#enter();
-    const inflater = this.#inflater;
-    inflater.on("data", (piece) => this.#take(piece));
-    inflater.on("error", (error) => this.#fail(error));
-    inflater.on("end", () => {
-      this.#over = true;
-      this.#done.resolve(this.#pieces);
-    });
-    inflater.end(this.#bytes);
-    return await this.#done.promise;
-  }
-
-  /** Releases the thread's place to others. */
-  leave(): void {
-    this.#leave();
-  }
-
-  async #enter(): Promise<void> {
-    const leave = await threads.enter(noAbort);
-    if (!leave) throw exhausted();
-    this.#leave = leave;
-  }
-
-  #take(piece: Uint8Array): void {
-    if (this.#over) return;
-    const { lease, first } = this.#bounds;
-    try {
-      // During this call the piece is in memory before it is acquired.
+async function inflateLarge(
+  method: Method,
+  bytes: Uint8Array,
+  { bytesMax, wireBytes = bytes.length, lease, first }: InflateBounds,
+): Promise<Uint8Array[]> {
+  const pieces: Uint8Array[] = [];
+  let size = 0;
+  let leave = await enterThread();
+  const inflater = methods[method].later({ chunkSize: decodeLimits.inflatePieceBytes });
+  try {
+    inflater.end(bytes);
+    for await (const piece of inflater) {
+      // During this turn the piece is in memory before it is acquired.
       lease.acquire(piece.length);
-      this.#pieces.push(piece);
-      this.#size += piece.length;
-      this.#check();
-      const looking = this.#pieces.length === 1 ? first?.(piece) : undefined;
-      if (looking) void this.#pause(looking);
-    } catch (thrown) {
-      this.#fail(thrown);
-    }
-  }
-
-  #check(): void {
-    const { bytesMax, wireBytes = this.#bytes.length } = this.#bounds;
-    if (this.#size > bytesMax) throw tooLarge(this.#bytes.length, bytesMax);
-    // Counts the bytes read so far: a bomb shows in its first megabyte.
-    const read = Math.min(this.#inflater.bytesWritten, wireBytes);
-    if (this.#size > inflatedBytesFor(read)) throw tooDense(read, this.#size);
-  }
-
-  /** Pauses until the first piece is checked; others use the thread meanwhile. */
-  async #pause(looking: Promise<void>): Promise<void> {
-    this.#inflater.pause();
-    this.#leave();
-    try {
+      pieces.push(piece);
+      size += piece.length;
+      if (size > bytesMax) throw tooLarge(bytes.length, bytesMax);
+      // Counts the bytes read so far: a bomb shows in its first megabyte.
+      const read = Math.min(inflater.bytesWritten, wireBytes);
+      if (size > inflatedBytesFor(read)) throw tooDense(read, size);
+      const looking = pieces.length === 1 ? first?.(piece) : undefined;
+      if (!looking) continue;
+      // Others use the thread while the first piece is checked.
+      leave();
       await looking;
-      await this.#enter();
-      this.#inflater.resume();
-    } catch (thrown) {
-      this.#fail(thrown);
+      leave = await enterThread();
     }
-  }
-
-  #fail(thrown: unknown): void {
-    if (this.#over) return;
-    this.#over = true;
-    this.#inflater.destroy();
-    this.#bounds.lease.release(bytesIn(this.#pieces));
-    for (const piece of this.#pieces.splice(0)) free(piece);
-    this.#done.reject(thrown);
+    return pieces;
+  } catch (thrown) {
+    lease.release(size);
+    for (const piece of pieces) free(piece);
+    throw thrown;
+  } finally {
+    leave();
   }
 }
 

@@ -49,8 +49,8 @@ export class LzString {
   #units: Uint16Array;
   #length = 0;
   /** The start and the length of each entry; the first three are the codes above. */
-  #starts: Uint32Array;
-  #lengths: Uint32Array;
+  readonly #starts: Uint32Array;
+  readonly #lengths: Uint32Array;
   #entries = 3;
   #width = 3;
   #room = 4;
@@ -69,7 +69,8 @@ export class LzString {
     this.#unitsMax = Math.floor(bytesMax / 2);
     // Untouched pages take no memory, while growing the arrays would copy everything at once.
     const units = text.length <= decodeLimits.unhintedLzBytesMax ? roomUnits : this.#unitsMax;
-    const entries = text.length <= decodeLimits.unhintedLzBytesMax ? 256 : text.length + 4;
+    // An entry costs three bits at the least, half a letter.
+    const entries = text.length * 2 + 4;
     this.#units = new Uint16Array(units);
     this.#starts = new Uint32Array(entries);
     this.#lengths = new Uint32Array(entries);
@@ -200,10 +201,6 @@ export class LzString {
   }
 
   #enter(start: number, length: number): void {
-    if (this.#entries === this.#starts.length) {
-      this.#starts = doubled(this.#starts);
-      this.#lengths = doubled(this.#lengths);
-    }
     this.#starts[this.#entries] = start;
     this.#lengths[this.#entries++] = length;
   }
@@ -225,10 +222,3 @@ export class LzString {
 }
 
 const encoder = new TextEncoder();
-
-function doubled(values: Uint32Array): Uint32Array {
-  const bigger = new Uint32Array(values.length * 2);
-  bigger.set(values);
-  free(new Uint8Array(values.buffer));
-  return bigger;
-}

@@ -6,7 +6,6 @@ import { captureLimits } from "../limits.ts";
 import { limits } from "../../core/limits.ts";
 import type { MemoryLease } from "../../work/memory_budget.ts";
 import { looksLikeJson } from "./decode.ts";
-import { brokenLength, halfAt, isHalf, soundLength } from "./utf8.ts";
 
 /** A repaired copy, and the places of its repairs. */
 export interface Repaired {
@@ -15,7 +14,7 @@ export interface Repaired {
   placeIn(from: number, to: number, kind: RepairKind): number;
 }
 
-export type RepairKind = "text" | "number";
+type RepairKind = "text" | "number";
 
 /**
  * The repaired copy of a body; undefined when nothing can be repaired, or the copy would exceed the size limit of a
@@ -25,16 +24,16 @@ export type RepairKind = "text" | "number";
 export async function repairBody(body: Uint8Array, lease?: MemoryLease): Promise<Repaired | undefined> {
   if (!looksLikeJson(body)) return undefined;
   const repair = new Repair(body);
-  while (!repair.measure(captureLimits.slowSliceBytesMax)) await yieldToEventLoop();
+  while (!repair.advance(captureLimits.slowSliceBytesMax)) await yieldToEventLoop();
   if (repair.places === 0 || repair.size > limits.inflatedBytesMax) return undefined;
   lease?.acquire(repair.memory);
   const repaired = repair.open();
   do await yieldToEventLoop();
-  while (!repair.write(captureLimits.slowSliceBytesMax));
+  while (!repair.advance(captureLimits.slowSliceBytesMax));
   return repaired;
 }
 
-/** Works in two passes: measure() until it returns true, then open(), then write() until it returns true. */
+/** Works in two passes, each advanced until that returns true: it measures the copy, then writes what open() made. */
 export class Repair {
   readonly #bytes: Uint8Array;
   /** Bytes of the copy so far; after measuring, of the whole copy. */
@@ -52,17 +51,12 @@ export class Repair {
     this.#bytes = bytes;
   }
 
-  /** Measures about `bytesMax` bytes more; true when all are measured. */
-  measure(bytesMax: number): boolean {
-    return this.#advance(bytesMax);
-  }
-
   /** Memory that open() takes, in bytes, beside the body's own. */
   get memory(): number {
     return this.size + markBytes(this.size);
   }
 
-  /** Allocates the copy, which write() fills. */
+  /** Allocates the copy, which the second pass fills. */
   open(): Repaired {
     const out = Buffer.allocUnsafeSlow(this.size);
     this.#out = out;
@@ -73,12 +67,8 @@ export class Repair {
     return { bytes: out, placeIn: (from, to, kind) => placeIn(out, marks, [from, to], kind) };
   }
 
-  /** Writes about `bytesMax` bytes more; true when all are written. */
-  write(bytesMax: number): boolean {
-    return this.#advance(bytesMax);
-  }
-
-  #advance(bytesMax: number): boolean {
+  /** Goes on for about `bytesMax` bytes; true when the pass is through. */
+  advance(bytesMax: number): boolean {
     const bytes = this.#bytes;
     const goal = Math.min(bytes.length, this.#at + bytesMax);
     while (this.#at < goal) {
@@ -216,4 +206,42 @@ function placeIn(
     }
   }
   return -1;
+}
+
+/** The length of the character at `at`, in bytes; 0 when it is not UTF-8. `at` is not ASCII. */
+function soundLength(bytes: Uint8Array, at: number): number {
+  const length = lengthBy(bytes[at]!);
+  return length > 0 && brokenLength(bytes, at) === length ? length : 0;
+}
+
+/** The length of a character with this first byte; 0 when no character has it. */
+function lengthBy(lead: number): number {
+  if (lead < 0xc2 || lead > 0xf4) return 0;
+  return lead < 0xe0 ? 2 : lead < 0xf0 ? 3 : 4;
+}
+
+/** The length of an incomplete character at `at`, as far as it is valid; at least 1. */
+function brokenLength(bytes: Uint8Array, at: number): number {
+  const lead = bytes[at]!;
+  const length = lengthBy(lead);
+  if (length === 0) return 1;
+  // Limits of the second byte: no overlong forms, no surrogates, nothing above U+10FFFF.
+  const least = lead === 0xe0 ? 0xa0 : lead === 0xf0 ? 0x90 : 0x80;
+  const most = lead === 0xed ? 0x9f : lead === 0xf4 ? 0x8f : 0xbf;
+  const second = at + 1 < bytes.length ? bytes[at + 1]! : 0;
+  if (second < least || second > most) return 1;
+  let sound = 2;
+  while (sound < length && at + sound < bytes.length && (bytes[at + sound]! & 0xc0) === 0x80) sound++;
+  return sound;
+}
+
+/** Whether the three bytes at `at` are a surrogate, as in CESU-8. */
+function isHalf(bytes: Uint8Array, at: number): boolean {
+  if (at + 2 >= bytes.length || bytes[at] !== 0xed) return false;
+  return (bytes[at + 1]! & 0xe0) === 0xa0 && (bytes[at + 2]! & 0xc0) === 0x80;
+}
+
+/** The surrogate at `at`: 0xd800 to 0xdfff. */
+function halfAt(bytes: Uint8Array, at: number): number {
+  return 0xd000 | ((bytes[at + 1]! & 0x3f) << 6) | (bytes[at + 2]! & 0x3f);
 }

@@ -3,7 +3,7 @@
 
 import { captureLimits } from "../limits.ts";
 
-export interface RepairedPlace {
+interface RepairedPlace {
   /** Names and list indexes, as `properties.list.1.price`. */
   field?: string;
   /** The beginning of the text, or the part around the repair. */

@@ -1,21 +1,26 @@
-// What an event says of its person and of a group: $set, $set_once, $unset and $group_set as keys, kinds and raw
-// texts. Keeps nothing from one event to the next, and makes no object for one.
+// What an event says of its person and of groups: $set, $set_once, $unset and $group_set as keys, kinds and raw texts;
+// the groups it belongs to, and the one whose properties it sets. The objects are reused for every event.
 
 import { captureLimits } from "../limits.ts";
+import { limits } from "../../core/limits.ts";
 import { ByteColumn } from "../../storage/native/native.ts";
+import { Dictionary } from "../columns/dictionary.ts";
 import { Members, pastGap, pastValue } from "../../core/json/json_skipper.ts";
 import { appendText } from "../scan/json_value.ts";
+import { type ByteRange, emptyRange, sameBytes } from "../scan/byte_range.ts";
 
-/** What is done to a key. The numbers are what rests in event_rows.pw. */
+/** What is done to a key. The numbers are stored in event_rows.pw. */
 export const op = { set: 0, once: 1, unset: 2, group: 3 } as const;
 
 const noBytes: Uint8Array = new Uint8Array(0);
-const slots = 4096;
+/** By op: a set and an unset of one key are one change, the later. */
+const kindOf = [0, 1, 0, 2];
+const kinds = 3;
 
-/** The changes of one event, each key and kind once; filled again for every event. */
+/** The changes of one event, each key and kind once; reused for every event. */
 export class EventChanges {
   count = 0;
-  /** True when some were left out, being too many, too long or too big. */
+  /** True when changes were left out, because there are too many or they are too long. */
   cut = false;
   readonly ops = new Uint8Array(captureLimits.changesMax);
   /** The bytes that a key and a value lie in, and where. */
@@ -29,9 +34,9 @@ export class EventChanges {
   readonly texts = new ByteColumn(256);
   #bytes = 0;
   readonly #members = new Members(new Uint8Array(0), 0);
-  readonly #slots = new Int16Array(slots);
-  readonly #ages = new Uint32Array(slots);
-  #age = 0;
+  readonly #keys = new Dictionary();
+  /** Where a key was noted for a kind of change; -1 where it was not. */
+  readonly #places = new Int16Array(captureLimits.changesMax * kinds).fill(-1);
 
   clear(): void {
     this.count = 0;
@@ -44,14 +49,15 @@ export class EventChanges {
     this.cut = false;
     this.#bytes = 0;
     this.texts.length = 0;
-    this.#age++;
+    this.#places.fill(-1, 0, this.#keys.count * kinds);
+    this.#keys.clear();
   }
 
   keySource(at: number): Uint8Array {
     return this.unescaped[at] === 1 ? this.texts.bytes : this.source;
   }
 
-  /** Every member of the object that begins at `at`. */
+  /** Notes every member of the object at `at`. */
   object(at: number, what: number): void {
     const members = this.#members.open(this.source, at);
     while (members.next()) {
@@ -61,7 +67,7 @@ export class EventChanges {
     }
   }
 
-  /** Every text of the list that begins at `at`; other items are passed over. */
+  /** Notes every text of the list at `at`; other items are skipped. */
   list(at: number): void {
     const { source } = this;
     let next = pastGap(source, at + 1, source.length);
@@ -83,8 +89,10 @@ export class EventChanges {
       return;
     }
     this.#readKey(count, from, to);
-    const place = this.#find(what);
-    if (place === count) this.count++;
+    const key = this.#keys.find(this.keySource(count), this.keyFrom[count]!, this.keyTo[count]!);
+    const known = this.#places[key * kinds + kindOf[what]!]!;
+    const place = known < 0 ? this.count++ : known;
+    this.#places[key * kinds + kindOf[what]!] = place;
     this.ops[place] = what;
     this.valueFrom[place] = valueFrom;
     this.valueTo[place] = valueTo;
@@ -103,35 +111,52 @@ export class EventChanges {
       return;
     }
   }
-
-  /** Where the key at `count` was noted before for the same kind of change; `count` when it was not. */
-  #find(what: number): number {
-    const { count } = this;
-    // A set and an unset of one key are one change: the later.
-    const kind = what === op.unset ? op.set : what;
-    const bytes = this.keySource(count);
-    const [from, to] = [this.keyFrom[count]!, this.keyTo[count]!];
-    let hash = 0x811c9dc5 ^ hashSeed ^ kind;
-    for (let at = from; at < to; at++) hash = Math.imul(hash ^ bytes[at]!, 0x01000193);
-    for (let slot = (hash ^ (hash >>> 15)) & (slots - 1); ; slot = (slot + 1) & (slots - 1)) {
-      if (this.#ages[slot] !== this.#age) {
-        this.#ages[slot] = this.#age;
-        this.#slots[slot] = count;
-        return count;
-      }
-      const known = this.#slots[slot]!;
-      const knownKind = this.ops[known] === op.unset ? op.set : this.ops[known];
-      if (knownKind === kind && this.#sameKey(known, bytes, from, to)) return known;
-    }
-  }
-
-  #sameKey(known: number, bytes: Uint8Array, from: number, to: number): boolean {
-    const start = this.keyFrom[known]!;
-    if (this.keyTo[known]! - start !== to - from) return false;
-    const other = this.keySource(known);
-    for (let i = 0; i < to - from; i++) if (bytes[from + i] !== other[start + i]) return false;
-    return true;
-  }
 }
 
-const hashSeed = crypto.getRandomValues(new Uint32Array(1))[0]!;
+/** Which types of groups a project may have. */
+export interface GroupTypes {
+  /** True when the type is one of the project's, or may become one. */
+  admit(project_id: number, type: ByteRange): boolean;
+  /** True when the project allows certain types only, and not this one. */
+  bars(project_id: number, type: ByteRange): boolean;
+  /** The types that have a place: they are admitted without an announcement. */
+  decided(project_id: number): readonly Uint8Array[];
+}
+
+/** An event's groups, each type once; reused for every event. */
+export class EventGroups {
+  count = 0;
+  /** True when the first is the group whose properties the event sets. */
+  identified = false;
+  /** True when a type was left out because all places are taken. */
+  cut = false;
+  /** True when a type was left out that the project does not allow. */
+  barred = false;
+  readonly types: ByteRange[] = Array.from({ length: limits.groupTypesMax + 1 }, emptyRange);
+  readonly keys: ByteRange[] = Array.from({ length: limits.groupTypesMax + 1 }, emptyRange);
+
+  clear(): void {
+    this.count = 0;
+    this.identified = false;
+    this.cut = false;
+    this.barred = false;
+  }
+
+  /** Leaves the group of this type out. */
+  refuse(project_id: number, type: ByteRange, types: GroupTypes): void {
+    if (types.bars(project_id, type)) this.barred = true;
+    else this.cut = true;
+  }
+
+  /** Takes the group in places[count]; the later of two of one type counts, unless the first is identified. */
+  keep(): void {
+    const type = this.types[this.count]!;
+    for (let other = 0; other < this.count; other++) {
+      if (!sameBytes(this.types[other]!, type)) continue;
+      if (other > 0 || !this.identified) Object.assign(this.keys[other]!, this.keys[this.count]);
+      return;
+    }
+    if (this.count < limits.groupTypesMax) this.count++;
+    else this.cut = true;
+  }
+}

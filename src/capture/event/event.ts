@@ -1,22 +1,22 @@
-// An event: one entry of the index, read into a row or found to be none.
+// Reads one entry of the index into a row, or finds out why it is not stored.
 
-import { bytesOf } from "../../core/bytes.ts";
+import { bytesOf, isTextAt } from "../../core/bytes.ts";
 import { captureLimits } from "../limits.ts";
 import { limits } from "../../core/limits.ts";
 import { type Reason, warningBit } from "./outcome.ts";
 import { type Row, newUuidBytes, uuidFromText } from "./row.ts";
-import { type GroupTypes } from "./groups.ts";
+import type { GroupTypes } from "./changes.ts";
 import { readEventIdentity } from "./identity.ts";
 import { type Visiting, isVisit, readVisit } from "../cookieless/visit.ts";
-import { checkEventRule } from "./event_rules.ts";
+import { checkEventRule, notStored } from "./event_rules.ts";
 import { field, grade, gradeIn, trait } from "../scan/event_fields.ts";
 import { readCompact, readString } from "../scan/json_value.ts";
 import type { Repaired } from "../decode/repair.ts";
 import type { EventIndex } from "../scan/event_index.ts";
 import { BodyScanner } from "../scan/body_scanner.ts";
-import { type ByteRange, cutText } from "../scan/byte_range.ts";
+import { type ByteRange, cutText, setBytes } from "../scan/byte_range.ts";
 import { sanitize } from "./sanitize.ts";
-import { aheadMicrosMax, readIso, readNumber, readSlowly, timestampMicrosMin } from "../scan/timestamp.ts";
+import { aheadMicrosMax, readEventTime, timestampMicrosMin } from "../scan/timestamp.ts";
 
 /** What is the same for every event of a request. */
 export interface Sending {
@@ -26,20 +26,17 @@ export interface Sending {
   received: number;
   /** How far the client's clock is ahead of ours, in microseconds; 0 when unknown or too little to matter. */
   skew: number;
-  /** Which types of groups the project may have; any, when nobody says. */
+  /** Which group types the project may have; any when absent. */
   groupTypes?: GroupTypes;
   /** Events without a name are `$identify` calls (/engage). */
   nameless?: boolean;
-  /** How events of visitors without a cookie are taken: none of them, when nobody says. */
+  /** How cookieless events are handled; when absent, they are ignored. */
   visiting?: Visiting;
-  /** It was such an event, and is written anew. */
+  /** Set for a cookieless event that was rewritten. */
   isScrubbed?: boolean;
 }
 
 const emptyObject = bytesOf("{}");
-const performanceEvent = bytesOf("$performance_event");
-const heatmap = bytesOf("$$heatmap");
-const clientWarning = bytesOf("$$client_ingestion_warning");
 const identifyEvent = bytesOf("$identify");
 const snapshotPrefix = bytesOf("$snapshot");
 const decoder = new TextDecoder();
@@ -57,25 +54,24 @@ export function readEvent(
 ): Reason | "recording" | undefined {
   const { bytes, entries } = index;
   const size = entries[at + field.item + 1]! - entries[at + field.item]!;
+  const nameFrom = entries[at + field.event]! + 1;
   row.warned = 0;
   if (
     entries[at + field.altered]! === 1 &&
-    // A larger one is not stored at all.
+    // A larger event is not stored at all.
     size <= limits.eventBytesMax &&
-    !beginsWith(bytes, entries[at + field.event]! + 1, snapshotPrefix)
+    !isTextAt(bytes, nameFrom, nameFrom + snapshotPrefix.length, snapshotPrefix)
   ) {
     sanitize(bytes, entries[at + field.item]!, entries[at + field.item + 1]!);
     row.warned = warningBit.unstorable_characters_replaced;
   }
   if (index.repaired) row.warned |= repairsIn(index.repaired, entries[at + field.item]!, size);
   if (sending.nameless && entries[at + field.event + 1] === 0) {
-    row.event.source = identifyEvent;
-    row.event.from = 0;
-    row.event.to = identifyEvent.length;
+    setBytes(row.event, identifyEvent, 0, identifyEvent.length);
   } else if (!readString(bytes, entries[at + field.event]!, entries[at + field.event + 1]!, row.event)) {
     return "missing_event_name";
   }
-  // Before its size is looked at: a recording's pieces have a bound of their own.
+  // Checked before the size: pieces of recordings have a bound of their own.
   if (startsWith(row.event, snapshotPrefix)) return "recording";
   if (size > limits.eventBytesMax) return "message_size_too_large";
   const name = notStored(row.event);
@@ -98,7 +94,7 @@ export function readEvent(
   return undefined;
 }
 
-/** Reads a visitor's event without a cookie as it is stored: scanned again, as a body of its own. */
+/** Reads a cookieless event in its rewritten form, which is scanned as a body of its own. */
 function readScrubbed(
   index: EventIndex,
   at: number,
@@ -124,17 +120,9 @@ function repairsIn(repaired: Repaired, from: number, size: number): number {
   return text | number;
 }
 
-/** SDKs send these beside a user's events: they are none of them. */
-function notStored(name: ByteRange): Reason | undefined {
-  if (name.source[name.from] !== 0x24) return undefined;
-  if (sameBytes(name, performanceEvent)) return "performance_event";
-  if (sameBytes(name, heatmap)) return "heatmap";
-  return sameBytes(name, clientWarning) ? "client_ingestion_warning" : undefined;
-}
-
 /**
- * The event's own distinct_id, or else the one in its properties; null counts as absent, numbers and the like
- * as their text, lists and objects as compact JSON.
+ * The event's own distinct_id, or else the one in its properties. Null counts as absent; numbers, true and false become
+ * their text, lists and objects compact JSON.
  */
 export function readDistinctId(index: EventIndex, at: number, row: Row): Reason | undefined {
   const { bytes, entries } = index;
@@ -146,7 +134,7 @@ export function readDistinctId(index: EventIndex, at: number, row: Row): Reason 
   }
   if (to === 0 || bytes[from] === 0x6e) return "missing_distinct_id";
   if (bytes[from] === 0x7b || bytes[from] === 0x5b) readCompact(bytes, from, to, out);
-  else if (bytes[from] !== 0x22) Object.assign(out, { source: bytes, from, to });
+  else if (bytes[from] !== 0x22) setBytes(out, bytes, from, to);
   else if (!readString(bytes, from, to, out)) return "empty_distinct_id";
   if (isBlank(out)) return "empty_distinct_id";
   if (cutText(out, captureLimits.distinctIdCharsMax)) row.warned |= warningBit.distinct_id_truncated;
@@ -156,7 +144,7 @@ export function readDistinctId(index: EventIndex, at: number, row: Row): Reason 
 function isBlank({ source, from, to }: ByteRange): boolean {
   for (let at = from; at < to; at++) {
     const byte = source[at]!;
-    // Above ASCII there is white space too (no-break and ideographic blanks): let the runtime judge.
+    // There is white space beyond ASCII (no-break and ideographic spaces): the runtime decides.
     if (byte >= 0x80) return decoder.decode(source.subarray(from, to)).trim() === "";
     if (byte > 0x20) return false;
   }
@@ -167,21 +155,17 @@ function readProperties(index: EventIndex, at: number, out: ByteRange): Reason |
   const { bytes, entries } = index;
   const [from, to] = [entries[at + field.properties]!, entries[at + field.properties + 1]!];
   if (to === 0 || bytes[from] === 0x6e) {
-    out.source = emptyObject;
-    out.from = 0;
-    out.to = emptyObject.length;
+    setBytes(out, emptyObject, 0, emptyObject.length);
     return undefined;
   }
   if (bytes[from] !== 0x7b) return "malformed_event_properties";
-  out.source = bytes;
-  out.from = from;
-  out.to = to;
+  setBytes(out, bytes, from, to);
   return undefined;
 }
 
 /**
- * The event's time: `offset` first, then `timestamp` less the client's skew, else now. One that cannot be
- * read, that no column holds, or that is more than 23 h ahead is now, with a warning.
+ * The event's time: now less `offset` if it has one, else `timestamp` less the client's skew, else now. A time that
+ * cannot be read, that no column holds, or that is more than 23 h ahead becomes now, with a warning.
  */
 function readTimestamp(index: EventIndex, at: number, sending: Sending, row: Row): number {
   const { bytes, entries } = index;
@@ -204,34 +188,17 @@ function readTimestamp(index: EventIndex, at: number, sending: Sending, row: Row
   return received;
 }
 
-/** A raw JSON value as a time, in microseconds since 1970; NaN when it is none. */
-export function readEventTime(bytes: Uint8Array, from: number, to: number): number {
-  if (bytes[from] !== 0x22) return readNumber(Number(decoder.decode(bytes.subarray(from, to))));
-  const micros = readIso(bytes, from + 1, to - 1);
-  if (!Number.isNaN(micros)) return micros;
-  return readSlowly(JSON.parse(decoder.decode(bytes.subarray(from, to))) as string);
-}
-
 function readUuid(index: EventIndex, at: number, row: Row): void {
   const { bytes, entries } = index;
   const [from, to] = [entries[at + field.uuid]!, entries[at + field.uuid + 1]!];
   if (to > 0 && bytes[from] !== 0x6e) {
     if (bytes[from] === 0x22 && uuidFromText(bytes, from + 1, to - 1, row.uuid)) return;
-    // An empty one counts as absent, as everywhere.
+    // An empty one counts as absent, without a warning.
     if (to - from !== 2) row.warned |= warningBit.invalid_event_uuid;
   }
   newUuidBytes(row.timestamp / 1000, row.uuid, row.turn);
 }
 
-function sameBytes(range: ByteRange, bytes: Uint8Array): boolean {
-  return range.to - range.from === bytes.length && startsWith(range, bytes);
-}
-
-function startsWith(range: ByteRange, bytes: Uint8Array): boolean {
-  return range.to - range.from >= bytes.length && beginsWith(range.source, range.from, bytes);
-}
-
-function beginsWith(source: Uint8Array, from: number, bytes: Uint8Array): boolean {
-  for (let i = 0; i < bytes.length; i++) if (source[from + i] !== bytes[i]) return false;
-  return true;
+function startsWith({ source, from, to }: ByteRange, bytes: Uint8Array): boolean {
+  return isTextAt(source, from, Math.min(to, from + bytes.length), bytes);
 }

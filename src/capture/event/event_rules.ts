@@ -1,5 +1,4 @@
-// What an event's kind needs: properties checked by what the scan noted of them. Never reads the properties
-// of other events.
+// The rules for events by their names: what such an event needs, checked by what the scan noted of its properties.
 
 import { limits } from "../../core/limits.ts";
 import {
@@ -19,29 +18,36 @@ import { type Reason, warningBit } from "./outcome.ts";
 import type { Row } from "./row.ts";
 import type { ByteRange } from "../scan/byte_range.ts";
 
-export interface EventRule {
+interface EventRule {
   /** Members that must be sound, and the warning when one is not: fields, or traits from firstTrait on. */
   needs: readonly (readonly [slot: number, bit: number, wanted: number])[];
-  /** The same of members that may be left out: only a wrong one is warned about. */
-  may?: readonly (readonly [slot: number, bit: number, wanted: number])[];
+  /** The same for optional members: only a wrong value gives a warning. */
+  may: readonly (readonly [slot: number, bit: number, wanted: number])[];
   /** It speaks of a person or group, which `$process_person_profile: false` forbids. */
   profile: boolean;
   /** A field that must be a text if it is there, and why the event is not taken otherwise. */
   id?: readonly [place: number, reason: Reason];
 }
 
-/** Kinds that need something, or must not be what they are not, by the name of the event. */
+/** Events that give a person a second id. */
+const aliasRule: EventRule = {
+  needs: [[field.alias, warningBit.missing_alias, wanted.text]],
+  may: [],
+  profile: true,
+  id: [field.alias, "invalid_alias"],
+};
+
+/** A kind that needs one property, a text. */
+function needing(which: number, bit: number): EventRule {
+  return { needs: [[firstTrait + which, bit, wanted.text]], may: [], profile: false };
+}
+
+const surveyRule = needing(trait.$survey_id, warningBit.missing_survey_id);
+
+/** The rules of names that have one. */
 export const rulesByName: Record<string, EventRule> = {
-  $create_alias: {
-    needs: [[field.alias, warningBit.missing_alias, wanted.text]],
-    profile: true,
-    id: [field.alias, "invalid_alias"],
-  },
-  $merge_dangerously: {
-    needs: [[field.alias, warningBit.missing_alias, wanted.text]],
-    profile: true,
-    id: [field.alias, "invalid_alias"],
-  },
+  $create_alias: aliasRule,
+  $merge_dangerously: aliasRule,
   // SDKs send an $identify without $set, and a $groupidentify without $group_set, of callers who gave no properties.
   $identify: {
     needs: [],
@@ -60,26 +66,11 @@ export const rulesByName: Record<string, EventRule> = {
     may: [[field.$group_set, warningBit.invalid_group_set, wanted.object]],
     profile: true,
   },
-  $pageview: {
-    needs: [[firstTrait + trait.$current_url, warningBit.missing_current_url, wanted.text]],
-    profile: false,
-  },
-  $screen: {
-    needs: [[firstTrait + trait.$screen_name, warningBit.missing_screen_name, wanted.text]],
-    profile: false,
-  },
-  "survey sent": {
-    needs: [[firstTrait + trait.$survey_id, warningBit.missing_survey_id, wanted.text]],
-    profile: false,
-  },
-  "survey shown": {
-    needs: [[firstTrait + trait.$survey_id, warningBit.missing_survey_id, wanted.text]],
-    profile: false,
-  },
-  "survey dismissed": {
-    needs: [[firstTrait + trait.$survey_id, warningBit.missing_survey_id, wanted.text]],
-    profile: false,
-  },
+  $pageview: needing(trait.$current_url, warningBit.missing_current_url),
+  $screen: needing(trait.$screen_name, warningBit.missing_screen_name),
+  "survey sent": surveyRule,
+  "survey shown": surveyRule,
+  "survey dismissed": surveyRule,
 };
 const names = Object.keys(rulesByName);
 const kinds = Object.values(rulesByName);
@@ -103,16 +94,14 @@ export function checkEventRule(index: Indexed, at: number, row: Row): Reason | u
   for (const [place, bit, what] of kind.needs) {
     if (gradeAt(index, at, place, what) !== grade.sound) row.warned |= bit;
   }
-  for (const [place, bit, what] of kind.may ?? nothing) {
+  for (const [place, bit, what] of kind.may) {
     if (gradeAt(index, at, place, what) === grade.wrong) row.warned |= bit;
   }
   return slot === groupIdentify && groupKeyIsLong(index, at) ? "group_key_too_long" : undefined;
 }
 
-const nothing = [] as const;
-
-/** The grade of a field of entry `at` that should be of a kind, or of a trait. */
-export function gradeAt({ bytes, entries }: Indexed, at: number, slot: number, what: number): number {
+/** The grade of a trait of entry `at`, or of a field that must be of a kind. */
+function gradeAt({ bytes, entries }: Indexed, at: number, slot: number, what: number): number {
   if (slot >= firstTrait) return gradeIn(entries[at + field.traits]!, slot - firstTrait);
   const [from, to] = [entries[at + slot]!, entries[at + slot + 1]!];
   return to === 0 ? grade.absent : gradeOf(what, bytes[from]!, to - from);
@@ -120,15 +109,20 @@ export function gradeAt({ bytes, entries }: Indexed, at: number, slot: number, w
 
 function groupKeyIsLong({ bytes, entries }: Indexed, at: number): boolean {
   const [from, to] = [entries[at + field.$group_key]!, entries[at + field.$group_key + 1]!];
-  return textIsLonger(bytes, from, to, limits.groupKeyCharsMax);
+  if (bytes[from] !== 0x22 || to - from - 2 <= limits.groupKeyCharsMax) return false;
+  const text = JSON.parse(new TextDecoder().decode(bytes.subarray(from, to))) as string;
+  return text.length > limits.groupKeyCharsMax;
 }
 
-function textIsLonger(bytes: Uint8Array, from: number, to: number, charsMax: number): boolean {
-  if (bytes[from] !== 0x22 || to - from - 2 <= charsMax) return false;
-  return (JSON.parse(new TextDecoder().decode(bytes.subarray(from, to))) as string).length > charsMax;
+/** Why an event is not stored that SDKs send beside a user's events; undefined for any other. */
+export function notStored(name: ByteRange): Reason | undefined {
+  if (name.source[name.from] !== 0x24) return undefined;
+  if (sameName(name, "$performance_event")) return "performance_event";
+  if (sameName(name, "$$heatmap")) return "heatmap";
+  return sameName(name, "$$client_ingestion_warning") ? "client_ingestion_warning" : undefined;
 }
 
-/** Whether an event has this name (of plain letters). */
+/** Whether an event has this name, which is ASCII. */
 export function sameName({ source, from, to }: ByteRange, name: string): boolean {
   if (to - from !== name.length) return false;
   for (let i = 0; i < name.length; i++) if (source[from + i] !== name.charCodeAt(i)) return false;

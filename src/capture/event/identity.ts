@@ -1,11 +1,9 @@
-// Whose event it is: the person mode, what it changes of its person, the groups it belongs to. Never asks a store.
+// Whose event it is: the person mode, the changes of its person, the groups it belongs to.
 
 import { captureLimits } from "../limits.ts";
-import { eventLimits } from "./limits.ts";
 import { isIllegalId } from "../../persons/identity.ts";
 import { mergeKind } from "../../persons/merge.ts";
-import { type EventChanges, op } from "./changes.ts";
-import type { GroupTypes } from "./groups.ts";
+import { type EventChanges, type GroupTypes, op } from "./changes.ts";
 import { sameName } from "./event_rules.ts";
 import { field, grade, gradeIn, trait } from "../scan/event_fields.ts";
 import { warningBit } from "./outcome.ts";
@@ -44,7 +42,7 @@ export function readEventIdentity(
   if (groups.barred) row.warned |= warningBit.group_type_not_allowed;
 }
 
-/** What is noted of entry `at` into `changes`; the event's own members win over those in its properties. */
+/** Notes the changes of entry `at`; the event's own members win over those in its properties. */
 function readChanges(index: EventIndex, at: number, changes: EventChanges): void {
   const { entries } = index;
   changes.begin(index.bytes);
@@ -75,18 +73,12 @@ function readGroups(
 ): void {
   const { bytes, entries } = index;
   const { groups } = row;
-  if (identifies && entries[at + field.$group_type + 1]! > 0) {
-    if (readKey(bytes, entries[at + field.$group_type]!, groups.types[0]!, false)) {
-      const from = entries[at + field.$group_key]!;
-      if (entries[at + field.$group_key + 1]! > 0 && readKey(bytes, from, groups.keys[0]!, true)) {
-        if (types && !types.admit(row.project_id, groups.types[0]!)) {
-          groups.refuse(row.project_id, groups.types[0]!, types);
-        } else {
-          groups.identified = true;
-          groups.count = 1;
-        }
-      }
-    }
+  const named = identifies && entries[at + field.$group_type + 1]! > 0;
+  const keyed = named && entries[at + field.$group_key + 1]! > 0;
+  const [type, key] = [entries[at + field.$group_type]!, entries[at + field.$group_key]!];
+  if (keyed && readGroup(bytes, type, key, row, types)) {
+    groups.identified = true;
+    groups.count = 1;
   }
   const from = entries[at + field.$groups]!;
   if (entries[at + field.$groups + 1]! > 0 && bytes[from] === 0x7b) readAttached(bytes, from, row, types);
@@ -95,21 +87,30 @@ function readGroups(
 function readAttached(bytes: Uint8Array, from: number, row: Row, types: GroupTypes | undefined): void {
   const { groups } = row;
   const attached = members.open(bytes, from);
-  for (let left: number = eventLimits.groupMembersMax; left > 0 && attached.next(); left--) {
-    const place = groups.count;
-    const typed = readKey(bytes, attached.key - 1, groups.types[place]!, false);
-    if (typed && readKey(bytes, attached.value, groups.keys[place]!, true)) {
-      if (types && !types.admit(row.project_id, groups.types[place]!)) {
-        groups.refuse(row.project_id, groups.types[place]!, types);
-      } else groups.keep();
-    }
+  for (let left: number = captureLimits.groupMembersMax; left > 0 && attached.next(); left--) {
+    if (readGroup(bytes, attached.key - 1, attached.value, row, types)) groups.keep();
   }
+}
+
+/** Adds a group to those of the row; false when it is none, or its type is refused. */
+function readGroup(
+  bytes: Uint8Array,
+  type: number,
+  key: number,
+  { groups, project_id }: Row,
+  types: GroupTypes | undefined,
+): boolean {
+  const [ownType, ownKey] = [groups.types[groups.count]!, groups.keys[groups.count]!];
+  if (!readKey(bytes, type, ownType, false) || !readKey(bytes, key, ownKey, true)) return false;
+  if (!types || types.admit(project_id, ownType)) return true;
+  groups.refuse(project_id, ownType, types);
+  return false;
 }
 
 /** Opened anew for every event with groups. */
 const members = new Members(new Uint8Array(0), 0);
 
-/** Ids are merged as they are stored: cut to the same length. */
+/** Ids are cut to the length at which they are stored. */
 function readMerge(index: EventIndex, at: number, row: Row): void {
   const identifies = sameName(row.event, "$identify");
   const dangerous = sameName(row.event, "$merge_dangerously");

@@ -1,8 +1,7 @@
-// What became of an event: not taken for a reason, or taken with a warning; closed lists, counted and listed.
-// Never an exception.
+// The outcome of an event: not taken, for a reason, or taken, perhaps with warnings. Both are closed lists. No error is
+// thrown for an event: the others of its request are taken.
 
 import { captureLimits } from "../limits.ts";
-import { eventLimits } from "./limits.ts";
 import { entryLength } from "../scan/event_fields.ts";
 
 /** Why an event was not taken. Names are PostHog's where it has one. */
@@ -67,7 +66,7 @@ export const warningBit = Object.fromEntries(warnings.map((name, i) => [name, 1 
   Record<Warning, number>
 >;
 
-/** One event to show for its outcome. */
+/** An event that is shown as an example of its outcome. */
 export interface Example<Type extends string> {
   type: Type;
   /** Its place in the batch. */
@@ -80,29 +79,25 @@ export interface Example<Type extends string> {
 
 /** The events of one request that share an outcome, by type. */
 export class Outcomes<Type extends string> {
-  // Most requests have none: nothing is made for them.
-  /** How many, by type, but for the running one's latest: a body may have millions of one type. */
+  // Made when there is a first one: most requests have none.
+  /** Counts by type, without the latest ones of #type: these are in #count, as a body may have millions of one type. */
   #counts: Map<Type, number> | undefined;
   #type: Type | undefined;
   #count = 0;
   #list: { index: number; reason: Type }[] | undefined;
   #examples: Example<Type>[] | undefined;
   total = 0;
-  readonly #firsts: Map<number, Type> | undefined;
+  /** The first type of each event is noted here, by its place in the batch. */
+  firsts: Map<number, Type> | undefined;
 
-  /** `firsts`: where the first type of each event is noted, by its place in the batch. */
-  constructor(firsts?: Map<number, Type>) {
-    this.#firsts = firsts;
-  }
-
-  /** How many, by type. */
+  /** Counts by type. */
   get counts(): ReadonlyMap<Type, number> {
     if (this.#type === undefined) return noCounts;
     this.#counts ??= new Map();
     return this.#counts.set(this.#type, this.#count);
   }
 
-  /** The first eventLimits.ignoredListMax of them. */
+  /** The first captureLimits.ignoredListMax of all. */
   get list(): readonly { index: number; reason: Type }[] {
     return this.#list ?? [];
   }
@@ -112,7 +107,10 @@ export class Outcomes<Type extends string> {
     return this.#examples ?? [];
   }
 
-  /** `entries` from `at` on: the event's entry of the scan's index. */
+  /**
+   * @param index the event's place in the batch.
+   * @param entries hold its entry of the scan's index from `at` on.
+   */
   add(index: number, type: Type, entries?: Int32Array, at = 0, uuid?: Uint8Array): void {
     if (type !== this.#type) {
       this.#count = this.counts.get(type) ?? 0;
@@ -120,9 +118,9 @@ export class Outcomes<Type extends string> {
     }
     this.#count++;
     this.total++;
-    if (this.#firsts && !this.#firsts.has(index)) this.#firsts.set(index, type);
+    if (this.firsts && !this.firsts.has(index)) this.firsts.set(index, type);
     const list = (this.#list ??= []);
-    if (list.length < eventLimits.ignoredListMax) list.push({ index, reason: type });
+    if (list.length < captureLimits.ignoredListMax) list.push({ index, reason: type });
     if (this.#count <= captureLimits.warningsPerMinuteMax) {
       const entry = entries?.slice(at, at + entryLength);
       (this.#examples ??= []).push({ type, index, entry, uuid: uuid?.slice() });

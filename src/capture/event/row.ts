@@ -1,11 +1,12 @@
-// A row: one event on its way into the columns. One object is filled again for every event.
+// A row: one event on its way into the columns. One object is reused for every event.
 
 import { hexValue } from "../../core/bytes.ts";
-import { EventChanges } from "./changes.ts";
-import { EventGroups } from "./groups.ts";
+import { EventChanges, EventGroups } from "./changes.ts";
 import { type ByteRange, emptyRange } from "../scan/byte_range.ts";
 
-/** Whose event it is: of a person, of nobody, of a person who tells of a group. Rests in event_rows. */
+/**
+ * Whose event it is: a person's, nobody's, or a person's that sets properties of its first group. Stored in event_rows.
+ */
 export const personMode = { full: 0, personless: 1, group: 2 } as const;
 
 export interface Row {
@@ -23,15 +24,15 @@ export interface Row {
   historical_migration: boolean;
   /** One of personMode. */
   person_mode: number;
-  /** What it says of its person, and of the group it identifies. */
+  /** The changes of its person, and of the group it identifies. */
   changes: EventChanges;
   groups: EventGroups;
   /** A merge it asks for, one of mergeKind, and the other id. */
   merge: number;
   other_id: ByteRange;
-  /** Among events of one moment without a uuid, the one with the higher turn is the later. Not stored either. */
+  /** Orders events of one moment without a uuid: the later has the higher turn. Not stored. */
   turn: number;
-  /** What is odd about it: bits of `warningBit`. Not stored with the row. */
+  /** Warnings about it: bits of `warningBit`. Not stored. */
   warned: number;
 }
 
@@ -56,8 +57,8 @@ export function emptyRow(): Row {
 }
 
 /**
- * Writes the 32 hex digits of a uuid (dashes anywhere they belong) at `from` into `out`, in ClickHouse's
- * order.
+ * Reads a uuid of 36 characters, with its dashes, into `out`, as 16 bytes in ClickHouse's order; false for any other
+ * text, which may have written a part of `out`.
  */
 export function uuidFromText(source: Uint8Array, from: number, to: number, out: Uint8Array): boolean {
   if (to - from !== 36) return false;
@@ -90,18 +91,9 @@ export function uuidText(uuid: Uint8Array): string {
 
 const entropy = new Uint8Array(8192);
 let entropyAt = entropy.length;
-/** 30 bits behind the time part rise from one uuid to the next: of events at one moment the later is the greater. */
-let sequence = crypto.getRandomValues(new Uint32Array(1))[0]! & 0x3fffffff;
 
-/** Takes the next turns, so many; returns the first. */
-export function takeTurns(count: number): number {
-  const first = sequence;
-  sequence = (sequence + count) & 0x3fffffff;
-  return first;
-}
-
-/** A new UUIDv7 in ClickHouse's order, its time part from `millis`, and then its turn. */
-export function newUuidBytes(millis: number, out: Uint8Array, turn = takeTurns(1)): void {
+/** A new UUIDv7 in ClickHouse's order, its time part from `millis`, and then its turn, which has 30 bits. */
+export function newUuidBytes(millis: number, out: Uint8Array, turn: number): void {
   if (entropyAt + 6 > entropy.length) {
     crypto.getRandomValues(entropy);
     entropyAt = 0;

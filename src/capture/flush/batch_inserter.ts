@@ -8,25 +8,17 @@ import { type ClickHouse, ClickHouseError } from "../../storage/clickhouse/click
 import { retryUntilDone } from "../../work/retry.ts";
 import { rebatch } from "../columns/block.ts";
 import type { Quarantine } from "../journal/quarantine.ts";
-import { type Batch, type LaneName, type Segment, batchId, laneTable } from "../journal/segments/segment.ts";
-import {
-  type LoadedBatch,
-  areWholeFile,
-  cutBatch,
-  readBatches,
-  planInserts,
-  fileRangesOf,
-} from "./insert_plan.ts";
-import { Spool } from "./spool.ts";
-import { deriveAgain, insertBatches, storedBatches } from "../store.ts";
+import { type Batch, type LaneName, type Segment, batchId, laneKinds } from "../journal/segments/segment.ts";
+import type { BatchSender } from "./batch_sender.ts";
+import { type LoadedBatch, cutBatch, planInserts, readBatches } from "./insert_plan.ts";
+import { deriveAgain, storedBatches } from "../store.ts";
 
 export interface BatchInserterOptions {
   clickhouse: ClickHouse;
   quarantine: Quarantine;
-  /** The path, without its ending, of files from which an embedded engine reads batches. */
-  spoolStem: string;
-  /** A segment id that was not used before. */
-  nextId(): bigint;
+  sender: BatchSender;
+  /** A segment id that was not used before and will not be again. */
+  nextId(): Promise<bigint>;
   counts: {
     stored(lane: LaneName, rows: number): void;
     quarantined(lane: LaneName, rows: number): void;
@@ -34,49 +26,38 @@ export interface BatchInserterOptions {
   };
   /** Called after each attempt: whether ClickHouse took the insert. */
   answered?: (isWell: boolean) => void;
-  /** Ends retries. */
   stopping: AbortSignal;
   clock: Clock;
   log: Log;
 }
 
-/** Where rows come from. */
 type Origin = Pick<Segment, "lane" | "oldest">;
 
 export class BatchInserter {
   readonly #options: BatchInserterOptions;
-  readonly #spool: Spool;
+  /** The batches of the present segment that are stored. */
+  #stored: bigint[] = [];
 
   constructor(options: BatchInserterOptions) {
     this.#options = options;
-    this.#spool = new Spool(options.spoolStem);
-  }
-
-  /** Frees memory, when nothing waits. */
-  rest(): void {
-    this.#spool.rest();
-  }
-
-  /** Deletes its file. */
-  async abandon(): Promise<void> {
-    await this.#spool.abandon();
   }
 
   /**
    * Inserts all of a segment, however long it takes; rows that ClickHouse refuses for good go to quarantine. Resolves
-   * to false when it was stopped before that.
+   * to the numbers under which its rows are stored; to undefined when it was stopped before that.
    */
-  async ship(segment: Segment): Promise<boolean> {
+  async ship(segment: Segment): Promise<bigint[] | undefined> {
     const { clock, counts } = this.#options;
+    this.#stored = [];
     for (const batches of planInserts(segment)) {
       const started = clock.elapsed();
       const send = (missing: Batch[]) => this.#insertFrom(segment, missing);
       const stored = await this.#deliver(segment, batches, segment.recovered, send);
-      if (stored === undefined) return false;
+      if (stored === undefined) return undefined;
       counts.stored(segment.lane, stored);
       counts.seconds((clock.elapsed() - started) / 1000);
     }
-    return true;
+    return this.#stored;
   }
 
   /**
@@ -89,8 +70,8 @@ export class BatchInserter {
     doubtful: boolean,
     send: (missing: B[]) => Promise<number>,
   ): Promise<number | undefined> {
-    const { clickhouse, stopping, log } = this.#options;
-    const table = laneTable[lane];
+    const { clickhouse, answered, stopping, log } = this.#options;
+    const table = laneKinds[lane].table;
     let doubt = doubtful;
     const step = async (): Promise<number> => {
       const ids = batches.map(({ id }) => id);
@@ -100,32 +81,28 @@ export class BatchInserter {
       const missing = batches.filter(({ id }) => !there.has(id));
       // After a failure from here on, the batches may have been stored all the same.
       doubt = true;
-      return rowsOf(batches) - rowsOf(missing) + (missing.length > 0 ? await send(missing) : 0);
+      const sent = missing.length > 0 ? await send(missing) : 0;
+      this.#stored.push(...ids);
+      return rowsOf(batches) - rowsOf(missing) + sent;
     };
-    return retryUntilDone(() => this.#watched(step), {
-      stopping,
-      log,
-      saying: "flush failed, trying again",
-      about: { lane },
-    });
-  }
-
-  async #watched<T>(step: () => Promise<T>): Promise<T> {
-    const { answered } = this.#options;
-    try {
-      const done = await step();
-      answered?.(true);
-      return done;
-    } catch (thrown) {
-      answered?.(false);
-      throw thrown;
-    }
+    const watched = async (): Promise<number> => {
+      try {
+        const stored = await step();
+        answered?.(true);
+        return stored;
+      } catch (thrown) {
+        answered?.(false);
+        throw thrown;
+      }
+    };
+    const saying = "flush failed, trying again";
+    return retryUntilDone(watched, { stopping, log, saying, about: { lane } });
   }
 
   /** One INSERT; if ClickHouse refuses it for good, its halves, down to the rows at fault. */
   async #insertFrom(segment: Segment, batches: Batch[]): Promise<number> {
     try {
-      await this.#send(segment, batches);
+      await this.#options.sender.send(segment, batches);
       return rowsOf(batches);
     } catch (thrown) {
       const refusal = this.#refusal(thrown);
@@ -142,7 +119,7 @@ export class BatchInserter {
 
   async #insertRows(origin: Origin, batch: LoadedBatch): Promise<number> {
     try {
-      await this.#sendBlocks(origin, [batch]);
+      await this.#options.sender.sendLoaded(origin.lane, [batch]);
       return batch.rows;
     } catch (thrown) {
       return await this.#split(origin, batch, this.#refusal(thrown));
@@ -162,8 +139,12 @@ export class BatchInserter {
     if (batch.rows === 1) return await this.#setAside(origin, batch, refusal);
     const middle = Math.ceil(batch.rows / 2);
     // Each half gets its own batch number: asking for one must not find the other.
-    const cut = (from: number, to: number) => cutBatch(batch, from, to, batchId(this.#options.nextId(), 0));
-    return await this.#both([cut(0, middle), cut(middle, batch.rows)], (half) =>
+    const [one, other] = [await this.#options.nextId(), await this.#options.nextId()];
+    const halves = [
+      cutBatch(batch, 0, middle, batchId(one, 0)),
+      cutBatch(batch, middle, batch.rows, batchId(other, 0)),
+    ];
+    return await this.#both(halves, (half) =>
       this.#deliver(origin, [half], false, () => this.#insertRows(origin, half)),
     );
   }
@@ -176,40 +157,6 @@ export class BatchInserter {
       stored += done;
     }
     return stored;
-  }
-
-  /** An embedded engine reads a file by name: the segment itself, if it holds nothing else. */
-  async #send(segment: Segment, batches: Batch[]): Promise<void> {
-    const { embedded } = this.#options.clickhouse;
-    if (!embedded) await this.#sendBlocks(segment, await readBatches(segment.path, batches));
-    else if (await areWholeFile(batches, segment)) await this.#sendFile(segment);
-    else await this.#sendSpooled(segment, () => this.#spool.copy(segment.path, fileRangesOf(batches)));
-  }
-
-  async #sendBlocks(origin: Origin, batches: LoadedBatch[]): Promise<void> {
-    const { clickhouse } = this.#options;
-    const bytes = batches.flatMap(({ blocks }) => blocks.map(({ native }) => native));
-    if (clickhouse.embedded) await this.#sendSpooled(origin, () => this.#spool.put(bytes));
-    else await insertBatches(clickhouse, laneTable[origin.lane], { bytes });
-  }
-
-  async #sendSpooled({ lane }: Origin, spool: () => Promise<string>): Promise<void> {
-    try {
-      await insertBatches(this.#options.clickhouse, laneTable[lane], { path: await spool() });
-    } catch (thrown) {
-      await this.#spool.abandon();
-      throw thrown;
-    }
-  }
-
-  async #sendFile(segment: Segment): Promise<void> {
-    try {
-      await insertBatches(this.#options.clickhouse, laneTable[segment.lane], { path: segment.path });
-    } catch (thrown) {
-      // The engine may still read the file.
-      segment.borrowed = true;
-      throw thrown;
-    }
   }
 
   async #setAside({ lane, oldest }: Origin, batch: LoadedBatch, error: ClickHouseError): Promise<number> {

@@ -1,55 +1,48 @@
 // The flush: sends sealed segments to ClickHouse, and removes each once ClickHouse has all of it.
 
 import { mkdirSync, rmSync } from "node:fs";
-import type { Clock } from "../../core/clock.ts";
 import { flushLimits } from "./limits.ts";
-import type { Log } from "../../core/log.ts";
-import type { ClickHouse } from "../../storage/clickhouse/clickhouse.ts";
 import { retryUntilDone } from "../../work/retry.ts";
 import type { Journal } from "../journal/journal.ts";
-import type { Quarantine } from "../journal/quarantine.ts";
-import {
-  type LaneName,
-  type Segment,
-  flushedLanes,
-  flushesAtOnce,
-  isNative,
-} from "../journal/segments/segment.ts";
+import { type LaneName, type Segment, flushedLanes, laneKinds } from "../journal/segments/segment.ts";
+import { SessionDeriver } from "./session_deriver.ts";
 import { BatchInserter, type BatchInserterOptions } from "./batch_inserter.ts";
+import { BatchSender } from "./batch_sender.ts";
 
 export type FlushCounts = BatchInserterOptions["counts"];
 
-export interface FlushOptions {
+interface FlushOptions extends Omit<BatchInserterOptions, "sender" | "nextId" | "answered" | "stopping"> {
   journal: Journal;
-  clickhouse: ClickHouse;
-  quarantine: Quarantine;
   /** A folder for files that an embedded engine reads by name; emptied at the start. */
   folder: string;
-  counts: FlushCounts;
-  clock: Clock;
-  log: Log;
 }
 
 export class Flush {
   readonly #options: FlushOptions;
   readonly #stopping = new AbortController();
-  /** Segments being flushed. */
   readonly #taken = new Set<Segment>();
   #draining = false;
   #loops: Promise<void>[] = [];
+  #deriving: Promise<void> | undefined;
+  readonly #sessions: SessionDeriver;
 
   constructor(options: FlushOptions) {
     this.#options = options;
+    const { journal, clickhouse, clock, log } = options;
+    this.#sessions = new SessionDeriver({ journal, clickhouse, stopping: this.#stopping.signal, clock, log });
   }
 
   /** Starts loops for each lane, so that an import never makes a live event wait. */
   start(): void {
-    const { folder } = this.#options;
+    const { clickhouse, folder } = this.#options;
     rmSync(folder, { recursive: true, force: true });
     mkdirSync(folder, { recursive: true, mode: 0o700 });
     this.#options.journal.room.isStoreAway = false;
+    this.#deriving = this.#sessions.run();
     this.#loops = flushedLanes.flatMap((lane) =>
-      Array.from({ length: flushesAtOnce[lane] }, (_, place) => this.#run(lane, this.#inserter(lane, place))),
+      Array.from({ length: laneKinds[lane].flushesAtOnce }, (_, place) =>
+        this.#run(lane, new BatchSender(clickhouse, `${folder}/${lane}-${place}`)),
+      ),
     );
   }
 
@@ -59,35 +52,40 @@ export class Flush {
     this.#options.journal.nudge();
     const timer = setTimeout(() => this.#stopping.abort(), ms);
     await Promise.all(this.#loops);
+    this.#sessions.drain();
+    await this.#deriving;
     clearTimeout(timer);
   }
 
-  #inserter(lane: LaneName, place: number): BatchInserter {
-    const { journal, clickhouse, quarantine, folder, counts, clock, log } = this.#options;
-    const spoolStem = `${folder}/${lane}-${place}`;
-    const nextId = () => journal.nextId();
-    const stopping = this.#stopping.signal;
-    const options = { clickhouse, quarantine, spoolStem, nextId, counts, stopping, clock, log };
+  #inserter(lane: LaneName, sender: BatchSender): BatchInserter {
+    const { journal } = this.#options;
+    const nextId = () => journal.lastingId();
+    const options = { ...this.#options, sender, nextId, stopping: this.#stopping.signal };
     const answered = (isWell: boolean): void => void (journal.room.isStoreAway = !isWell);
-    return new BatchInserter(isNative(lane) ? { ...options, answered } : options);
+    return new BatchInserter(laneKinds[lane].isNative ? { ...options, answered } : options);
   }
 
-  async #run(lane: LaneName, inserter: BatchInserter): Promise<void> {
+  async #run(lane: LaneName, sender: BatchSender): Promise<void> {
     const { journal } = this.#options;
+    const inserter = this.#inserter(lane, sender);
     while (!this.#stopping.signal.aborted) {
+      if (this.#sessions.isBehind(lane) && !this.#draining) {
+        await journal.sealedSoon(flushLimits.returnedLookMs);
+        continue;
+      }
       const segment = journal.nextSealed(lane, this.#taken);
       if (segment) await this.#segment(segment, inserter);
       else if (this.#draining) break;
       else {
-        inserter.rest();
+        sender.rest();
         // Deleted recordings must not stay in a file here; and on a full disk, nothing must.
-        if (lane === "recordings" || journal.tight) await inserter.abandon();
+        if (lane === "recordings" || journal.tight) await sender.abandon();
         journal.takeReturned();
-        // drain() may have been called meanwhile, and its nudge be over.
+        // drain() may have been called meanwhile; its nudge would be missed.
         if (!this.#draining) await journal.sealedSoon(flushLimits.returnedLookMs);
       }
     }
-    await inserter.abandon();
+    await sender.abandon();
   }
 
   async #segment(segment: Segment, inserter: BatchInserter): Promise<void> {
@@ -95,15 +93,14 @@ export class Flush {
     this.#taken.add(segment);
     try {
       const started = clock.elapsed();
-      if (!(await inserter.ship(segment))) return;
+      const batches = await inserter.ship(segment);
+      if (!batches) return;
       const changes = segment.batches.reduce((sum, batch) => sum + (batch.changes ?? 0), 0);
       journal.room.noteDerived(changes, clock.elapsed() - started);
-      await retryUntilDone(() => journal.finish(segment), {
-        stopping: this.#stopping.signal,
-        log,
-        saying: "flush failed, trying again",
-        about: { lane: segment.lane },
-      });
+      if (laneKinds[segment.lane].isNative) return this.#sessions.add(segment, batches);
+      const [stopping, about] = [this.#stopping.signal, { lane: segment.lane }];
+      const saying = "flush failed, trying again";
+      await retryUntilDone(() => journal.finish(segment), { stopping, log, saying, about });
     } finally {
       this.#taken.delete(segment);
     }

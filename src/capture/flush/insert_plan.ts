@@ -1,11 +1,11 @@
 // Plans the INSERTs of a segment, and reads and cuts batches. A batch is of one partition and so becomes one part,
 // stored whole or not at all; of the batches in one INSERT some may be stored and others not.
 
-import { type FileHandle, open, stat } from "node:fs/promises";
+import { open, stat } from "node:fs/promises";
 import { captureLimits } from "../limits.ts";
 import { rebatch } from "../columns/block.ts";
-import { type Batch, type Segment, isNative } from "../journal/segments/segment.ts";
-import type { FileRange } from "./spool.ts";
+import { readWhole } from "../journal/segments/files.ts";
+import { type Batch, type FileRange, type Segment, laneKinds } from "../journal/segments/segment.ts";
 
 /** A batch whose Native blocks are in memory. */
 export interface LoadedBatch {
@@ -40,7 +40,7 @@ export function planInserts({ batches }: Segment): Batch[][] {
 
 /** Whether the segment's file holds these batches and nothing else, so that the engine can read it as it is. */
 export async function areWholeFile(batches: Batch[], segment: Segment): Promise<boolean> {
-  if (!isNative(segment.lane) || batches.length !== segment.batches.length) return false;
+  if (!laneKinds[segment.lane].isNative || batches.length !== segment.batches.length) return false;
   const bytes = batches.reduce((sum, batch) => sum + batch.bytes, 0);
   return bytes === segment.bytes && (await stat(segment.path)).size === bytes;
 }
@@ -57,7 +57,7 @@ export function fileRangesOf(batches: Batch[]): FileRange[] {
   return ranges;
 }
 
-/** Reads the batches' blocks into memory. */
+/** Reads the Native blocks of batches from their segment's file. @throws when the file ends before. */
 export async function readBatches(path: string, batches: Batch[]): Promise<LoadedBatch[]> {
   const file = await open(path, "r");
   try {
@@ -74,14 +74,6 @@ export async function readBatches(path: string, batches: Batch[]): Promise<Loade
     return loaded;
   } finally {
     await file.close();
-  }
-}
-
-async function readWhole(file: FileHandle, into: Uint8Array, position: number): Promise<void> {
-  for (let done = 0; done < into.length;) {
-    const { bytesRead } = await file.read(into, done, into.length - done, position + done);
-    if (bytesRead === 0) throw new Error("a segment ends early");
-    done += bytesRead;
   }
 }
 

@@ -7,6 +7,23 @@ export const flushLimits = {
   quarantineRowsMax: 10_000,
   /** How often an idle flush looks for rows returned from quarantine, in ms. */
   returnedLookMs: 1000,
+  /** How often sessions are derived while events come and nothing waits, in ms: a step costs 20 ms, however small. */
+  sessionsEveryMs: 2000,
+  /** How long stored events wait at most for their sessions while others wait to be stored, in ms. */
+  sessionsLateMs: 30_000,
+  /** Bytes of segments that wait for their sessions: past this, sessions are derived whatever else waits. */
+  sessionsWaitingBytesMax: 1024 * 1024 * 1024,
+  /**
+   * Bytes of such segments past which no more of a lane are stored, so that events that are slow to derive wait where
+   * they count for their project's share, and not on the disk of all.
+   */
+  sessionsBehindBytesMax: { historical: 1536 * 1024 * 1024, live: 2048 * 1024 * 1024 },
+  /** Bytes of segments in one step; the engine holds its sessions in memory. */
+  sessionsStepBytesMax: 256 * 1024 * 1024,
+  /** Events whose sessions ClickHouse refuses to derive: past this, the next one waits for an operator. */
+  sessionsLeftOutMax: 1000,
+  /** Batches in one step: their numbers are a parameter of the statement. */
+  sessionsStepBatchesMax: 4096,
   /** Merges of one transaction that are decided at once: with more ids, garbage collection pauses the event loop. */
   mergesDecidedMax: 16_384,
 };

@@ -6,8 +6,7 @@ import { limits } from "../../core/limits.ts";
 import { type Merge, mergeKind } from "../../persons/merge.ts";
 import type { SightedType } from "../../persons/group_type_store.ts";
 import { ByteColumn } from "../../storage/native/native.ts";
-import type { Committing } from "../journal/commit_waiters.ts";
-import type { LaneBlock } from "../journal/lane_block.ts";
+import type { Committing, LaneBlock } from "../journal/lane.ts";
 
 /** A merge; or, with kind group_type, a type of groups that was seen: `into` is its name. */
 export interface MergeRow extends Merge {

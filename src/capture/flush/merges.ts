@@ -6,19 +6,24 @@ import { basename } from "node:path";
 import { flushLimits } from "./limits.ts";
 import type { Log } from "../../core/log.ts";
 import type { SightedType } from "../../persons/group_type_store.ts";
-import { type Applied, applyMerges, forgetSegment, mirrorMerges } from "../../persons/store.ts";
+import {
+  type Applied,
+  applyMerges,
+  forgetSegment,
+  forgetSegments,
+  mirrorMerges,
+} from "../../persons/store.ts";
 import type { ClickHouse } from "../../storage/clickhouse/clickhouse.ts";
 import type { Postgres } from "../../storage/postgres/postgres.ts";
 import { retryUntilDone } from "../../work/retry.ts";
 import type { Journal } from "../journal/journal.ts";
 import { readMergeRows } from "./merge_row.ts";
-import type { Segment } from "../journal/segments/segment.ts";
+import { type Segment, segmentEnding } from "../journal/segments/segment.ts";
 
-export interface MergeFlushOptions {
+interface MergeFlushOptions {
   journal: Journal;
   sql: Postgres;
   clickhouse: ClickHouse;
-  /** Called with the merges and types that were refused. */
   refused(applied: Applied): void;
   log: Log;
 }
@@ -27,6 +32,8 @@ export class MergeFlush {
   readonly #options: MergeFlushOptions;
   readonly #stopping = new AbortController();
   #draining = false;
+  /** Whether Postgres may know segments that are gone: their process was killed before it forgot them. */
+  #forgetful = true;
   #loop: Promise<void> = Promise.resolve();
 
   constructor(options: MergeFlushOptions) {
@@ -50,10 +57,15 @@ export class MergeFlush {
     const { journal } = this.#options;
     while (!this.#stopping.signal.aborted) {
       const segment = journal.nextSealed("merges");
-      if (segment) await this.#untilDone(() => this.#apply(segment));
+      if (segment) await retryUntilDone(() => this.#apply(segment), this.#retrying);
       else if (this.#draining) return;
-      else await journal.sealedSoon(flushLimits.returnedLookMs);
+      else if (!this.#forgetful || !(await this.#forgetRest()))
+        await journal.sealedSoon(flushLimits.returnedLookMs);
     }
+  }
+
+  get #retrying() {
+    return { stopping: this.#stopping.signal, log: this.#options.log, saying: "merges wait, trying again" };
   }
 
   /** Each step can be repeated: Postgres notes the segment's name, and ClickHouse's rows have versions. */
@@ -67,16 +79,23 @@ export class MergeFlush {
     const applied = await applyMerges(sql, name, readMergeRows(payloads, types), types);
     refused(applied);
     await mirrorMerges(sql, clickhouse, applied.version);
-    await journal.finish(segment);
-    await forgetSegment(sql, name).catch(() => {});
+    // Tried again by itself, as the file may be gone by then. The next start must know the name if it finds the file.
+    const finished = await retryUntilDone(() => journal.finish(segment).then(() => true), this.#retrying);
+    if (finished) await forgetSegment(sql, name).catch(() => (this.#forgetful = true));
   }
 
-  #untilDone(step: () => Promise<void>): Promise<void> {
-    const { log } = this.#options;
-    return retryUntilDone(step, {
-      stopping: this.#stopping.signal,
-      log,
-      saying: "merges wait, trying again",
-    });
+  /**
+   * While there is none: a segment that is still there may have been applied, and must be known then.
+   * @returns whether it succeeded; if not, it is tried again when nothing else is to be done.
+   */
+  async #forgetRest(): Promise<boolean> {
+    const { journal, sql } = this.#options;
+    const forgetting = forgetSegments(sql, segmentEnding(journal.number));
+    const done = await forgetting.then(
+      () => true,
+      () => false,
+    );
+    this.#forgetful = !done;
+    return done;
   }
 }

@@ -7,21 +7,21 @@ import type { Log } from "../../core/log.ts";
 import { RepeatedLog } from "../../work/repeated_log.ts";
 import { Wakeup } from "../../work/wakeup.ts";
 import { Block } from "../columns/block.ts";
-import type { DiskRoom } from "./disk_room.ts";
-import { syncFolder } from "./segments/files.ts";
-import { foundUsage } from "./recovery/found_usage.ts";
-import { type EventLane, JournalRoom, type Pending } from "./journal_room.ts";
-import { Lane, type LaneOptions } from "./lane.ts";
-import type { LaneBlock, LaneRow } from "./lane_block.ts";
-import { Ledger } from "./ledger.ts";
-import { type Damage, Recovery } from "./recovery/recovery.ts";
-import { SealedSegments } from "./sealed_segments.ts";
-import { type LaneName, type Segment, flushesAtOnce, segmentId } from "./segments/segment.ts";
-import { SegmentRecycler } from "./segments/segment_recycler.ts";
+import type { Row } from "../event/row.ts";
 import { MergeBlock, type MergeRow, type MergeTaker } from "../flush/merge_row.ts";
 import type { SnapshotRow } from "../recordings/snapshot.ts";
-import { SnapshotBlock } from "../recordings/snapshot_block.ts";
-import { WarningBlock, type WarningRow } from "../warnings/warning.ts";
+import { snapshotBlock } from "../recordings/snapshot_block.ts";
+import { type WarningRow, warningBlock } from "../warnings/warning.ts";
+import { type DiskRoom, JournalRoom, type Pending } from "./journal_room.ts";
+import { Lane, type LaneBlock, type LaneRow } from "./lane.ts";
+import { Ledger } from "./ledger.ts";
+import { type Damage, Recovery } from "./recovery/recovery.ts";
+import { syncFolder } from "./segments/files.ts";
+import { SealedSegments, SegmentRecycler } from "./segments/sealed_segments.ts";
+import { type LaneName, type Segment, laneKinds, segmentId } from "./segments/segment.ts";
+import { foundUsage } from "./segments/segment_reader.ts";
+
+export type EventLane = Lane<Row, Block>;
 
 export interface JournalOptions {
   folder: string;
@@ -31,7 +31,6 @@ export interface JournalOptions {
   bytesMax: number;
   /** Takes merges instead of this journal's own lane. */
   mergesTo?: MergeTaker;
-  /** Counts damage found at the start. */
   damaged?(damage: Damage): void;
   /** How much may be written; without it, all that is free. */
   room?: DiskRoom;
@@ -47,10 +46,8 @@ export class Journal {
   /** Where merges go: their lane, or another process's. */
   readonly merging: MergeTaker;
   readonly recordings: Lane<SnapshotRow>;
-  /** How much more may be taken, and from which project. */
-  readonly room: JournalRoom;
+  readonly room: JournalRoom<EventLane>;
   readonly folder: string;
-  /** Files found damaged since the start. */
   damagedFiles = 0;
   readonly #options: JournalOptions;
   #number: number;
@@ -58,6 +55,8 @@ export class Journal {
   readonly #recycler: SegmentRecycler;
   readonly #lookMs: number;
   readonly #sealed = new SealedSegments();
+  /** Segments whose rows are stored, until their sessions are derived. */
+  readonly #held = new Set<Segment>();
   #lastMillis = 0;
   #lastMicros = 0;
   readonly #wakeup = new Wakeup();
@@ -66,7 +65,6 @@ export class Journal {
   #timer: ReturnType<typeof setInterval> | undefined;
   /** For failures that may repeat with each group. */
   readonly #log: RepeatedLog;
-  #failedGroups = 0;
   #failedAtMs = Number.NEGATIVE_INFINITY;
 
   constructor(options: JournalOptions) {
@@ -81,25 +79,15 @@ export class Journal {
     );
     this.#log = new RepeatedLog(options.log, options.clock);
     this.#lookMs = Math.max(2, Math.min(100, options.flushIntervalMs / 10));
-    const events = () => new Block();
-    this.live = this.#openLane("live", journalLimits.liveSegmentBytesMax, events);
-    this.historical = this.#openLane("historical", journalLimits.historicalSegmentBytesMax, events);
-    this.warnings = this.#openLane(
-      "warnings",
-      journalLimits.warningSegmentBytesMax,
-      () => new WarningBlock(),
-    );
-    this.merges = this.#openLane("merges", journalLimits.mergeSegmentBytesMax, () => new MergeBlock());
+    this.live = this.#openLane("live", () => new Block());
+    this.historical = this.#openLane("historical", () => new Block());
+    this.warnings = this.#openLane("warnings", warningBlock);
+    this.merges = this.#openLane("merges", () => new MergeBlock());
     this.merging = options.mergesTo ?? this.merges;
-    const recordings = () => new SnapshotBlock();
-    this.recordings = this.#openLane("recordings", journalLimits.snapshotSegmentBytesMax, recordings);
+    this.recordings = this.#openLane("recordings", snapshotBlock);
     const { bytesMax } = options;
-    this.room = new JournalRoom({
-      lanes: this,
-      sealed: this.#sealed.lanes,
-      bytesMax,
-      isTight: () => this.tight,
-    });
+    const isTight = () => this.tight;
+    this.room = new JournalRoom({ lanes: this, sealed: this.#sealed.lanes, bytesMax, isTight });
   }
 
   /** Recovers what an earlier process left, then starts the clock that seals segments by age. */
@@ -125,10 +113,6 @@ export class Journal {
     await this.#ledger.close();
   }
 
-  lane(historical: boolean): EventLane {
-    return historical ? this.historical : this.live;
-  }
-
   /** The arrival time of a row, in microseconds: not before that of an earlier row, whatever the clock says. */
   stamp(): number {
     this.#lastMicros = Math.max(this.#lastMicros, this.#options.clock.now() * 1000);
@@ -144,6 +128,7 @@ export class Journal {
       }
       for (const segment of this.#sealed.lanes[lane.name]) watermark = Math.min(watermark, segment.oldest);
     }
+    for (const segment of this.#held) watermark = Math.min(watermark, segment.oldest);
     return watermark;
   }
 
@@ -156,7 +141,6 @@ export class Journal {
     return this.room.full;
   }
 
-  /** True when little room is left on the disk. */
   get tight(): boolean {
     return this.#options.room?.low === true;
   }
@@ -167,13 +151,9 @@ export class Journal {
     return this.watermark() >= now && this.pending().events === 0;
   }
 
-  /** Whether a group could not be written within the last journalFailingMs; as precise as it is asked often. */
+  /** Whether a group could not be written within the last journalFailingMs. */
   isFailing(): boolean {
-    const now = this.#options.clock.elapsed();
-    const failedGroups = this.#lanes.reduce((sum, lane) => sum + lane.failedGroups, 0);
-    if (failedGroups !== this.#failedGroups) this.#failedAtMs = now;
-    this.#failedGroups = failedGroups;
-    return now - this.#failedAtMs < journalLimits.journalFailingMs;
+    return this.#options.clock.elapsed() - this.#failedAtMs < journalLimits.journalFailingMs;
   }
 
   /** Logs, once a minute, how many requests were refused with a 503. */
@@ -203,13 +183,38 @@ export class Journal {
     await Promise.all(segments.map((segment) => this.#sealed.gone(segment)));
   }
 
+  /** Its rows are in ClickHouse; its file and the watermark wait for finish(), when all is derived from them. */
+  hold(segment: Segment): void {
+    this.#held.add(segment);
+    this[segment.lane].usage.free(segment.id);
+    this.#sealed.stored(segment);
+  }
+
   /** Removes a flushed segment. The order matters: a note in the ledger, the file, a sync of the folder. */
   async finish(segment: Segment): Promise<void> {
     await this.#ledger.note(segment, this.#lastMillis);
     await this.#recycler.keep(segment, this.tight);
     await syncFolder(this.folder);
-    this[segment.lane].usage.free(segment.id);
-    this.#sealed.remove(segment);
+    if (!this.#held.delete(segment)) {
+      this[segment.lane].usage.free(segment.id);
+      this.#sealed.stored(segment);
+    }
+    this.#sealed.paths.delete(segment.path);
+  }
+
+  get number(): number {
+    return this.#number;
+  }
+
+  /** Events that are stored and whose sessions are not derived yet. */
+  get heldEvents(): number {
+    return this.#held.values().reduce((sum, { rows }) => sum + rows, 0);
+  }
+
+  /** Whether events wait to be stored, or an import is coming in. */
+  get isBusy(): boolean {
+    const { live, historical } = this.#sealed.lanes;
+    return live.length + historical.length > 0 || (this.historical.segment?.rows ?? 0) > 0;
   }
 
   /** Gives further segments this number; their ids go on rising. */
@@ -221,6 +226,13 @@ export class Journal {
   nextId(): bigint {
     this.#lastMillis = Math.max(this.#lastMillis + 1, this.#options.clock.now());
     return segmentId(this.#lastMillis, this.#number);
+  }
+
+  /** The same for rows that are in no segment: no later process uses it again, even when its clock goes back. */
+  async lastingId(): Promise<bigint> {
+    const id = this.nextId();
+    await this.#ledger.noteMillis(this.#lastMillis);
+    return id;
   }
 
   /** Takes rows that an operator returned from quarantine (`sluice journal retry`). */
@@ -245,19 +257,22 @@ export class Journal {
     for (const segment of segments) this[segment.lane].usage.found(segment.id, foundUsage(segment));
   }
 
-  #openLane<R extends LaneRow, B extends LaneBlock<R>>(
-    name: LaneName,
-    segmentBytesMax: number,
-    openBlock: LaneOptions<R, B>["openBlock"],
-  ): Lane<R, B> {
+  #openLane<R extends LaneRow, B extends LaneBlock<R>>(name: LaneName, openBlock: () => B): Lane<R, B> {
     const { folder, room } = this.#options;
-    const log = this.#log;
-    const takeRoom = (bytes: number) => room?.take(bytes);
-    const onSealed = (segment: Segment) => this.#takeSealed(segment);
-    const own = { nextId: () => this.nextId(), takeRecycled: () => this.#recycler.take(name), onSealed };
-    const onSynced = (segment: Segment) => this.#ledger.synced(segment);
-    const bytesMax = Math.min(segmentBytesMax, room?.segmentBytesMax ?? segmentBytesMax);
-    return new Lane({ name, folder, log, segmentBytesMax: bytesMax, openBlock, takeRoom, onSynced, ...own });
+    const { segmentBytesMax } = laneKinds[name];
+    return new Lane({
+      name,
+      folder,
+      log: this.#log,
+      segmentBytesMax: Math.min(segmentBytesMax, room?.segmentBytesMax ?? segmentBytesMax),
+      openBlock,
+      nextId: () => this.nextId(),
+      takeRecycled: () => this.#recycler.take(name),
+      takeRoom: (bytes) => room?.take(bytes),
+      onSynced: (segment) => this.#ledger.marks.note(segment),
+      onSealed: (segment) => this.#takeSealed(segment),
+      onFailed: () => void (this.#failedAtMs = this.#options.clock.elapsed()),
+    });
   }
 
   get #lanes() {
@@ -272,12 +287,11 @@ export class Journal {
   }
 
   /**
-   * Seals segments by age, deletes recycled files that no lane wants, writes repeated log lines; on the journal's
-   * clock.
+   * Seals segments by age, deletes recycled files that no lane wants, writes repeated log lines. Called by the
+   * journal's clock.
    */
   async look(): Promise<void> {
     this.#sealByAge();
-    this.isFailing();
     this.#log.look();
     await this.#recycler.look(this.tight);
   }
@@ -286,7 +300,7 @@ export class Journal {
     for (const lane of this.#lanes) {
       const segment = lane.segment;
       // While the flush is behind, a segment goes on growing: fewer and bigger inserts.
-      const behind = this.#sealed.lanes[lane.name].length >= flushesAtOnce[lane.name];
+      const behind = this.#sealed.lanes[lane.name].length >= laneKinds[lane.name].flushesAtOnce;
       if (!segment || segment.rows === 0 || behind) continue;
       if (this.#isDue(segment)) void lane.seal();
     }

@@ -1,89 +1,63 @@
-// A lane: the open blocks of one kind of traffic, and their way onto the disk by group commit. Never talks to
-// a store.
+// A lane: the open blocks of one kind of traffic, their way onto the disk by group commit, and who waits for a group.
 
-import { type FileHandle, unlink } from "node:fs/promises";
 import { yieldToEventLoop, sleep } from "../../core/clock.ts";
+import { Fault } from "../../core/fault.ts";
+import { reasonOf } from "../../core/log.ts";
+import { LaneUsage } from "./journal_room.ts";
 import { journalLimits } from "./limits.ts";
-import { type Log, reasonOf } from "../../core/log.ts";
-import { Pieces } from "../../storage/native/native_pieces.ts";
-import { NoRoom } from "./disk_room.ts";
-import { openSegmentFile, syncFolder, writePieces } from "./segments/files.ts";
-import { writeFrame } from "./segments/frame.ts";
-import type { LaneBlock, LaneRow } from "./lane_block.ts";
-import { LaneUsage } from "./lane_usage.ts";
-import { writeNativeFrame } from "./segments/native_frame.ts";
-import {
-  type Batch,
-  type Frame,
-  type LaneName,
-  type Segment,
-  batchFor,
-  emptySegment,
-  frameOf,
-  isNative,
-  lanePartition,
-  noteFrame,
-  segmentHead,
-  segmentHeadBytes,
-  segmentName,
-} from "./segments/segment.ts";
-import { type CommitWaiter, CommitWaiters } from "./commit_waiters.ts";
+import { type FrameBlock, type LaneName, type Segment, laneKinds } from "./segments/segment.ts";
+import { SegmentWriter, type SegmentWriterOptions } from "./segments/segment_writer.ts";
 
-export interface LaneOptions<Row extends LaneRow, Block extends LaneBlock<Row> = LaneBlock<Row>> {
-  name: LaneName;
-  openBlock(): Block;
-  folder: string;
-  log: Log;
-  segmentBytesMax: number;
-  /** A new segment's id, greater than every earlier one of this journal. */
-  nextId(): bigint;
-  /** A file that may be written over, if there is one: then it is the lane's. */
-  takeRecycled(): string | undefined;
-  /** Takes so many bytes for writing. @throws NoRoom when that may not be. */
-  takeRoom(bytes: number): void;
-  /** Takes that a segment is synced as far as it says, before that is told; must be quick. */
-  onSynced(segment: Segment): void;
-  /** Takes a segment that will not change any more. */
-  onSealed(segment: Segment): void;
+export interface LaneRow {
+  project_id: number;
+  /** Decides the partition; in microseconds since 1970. */
+  timestamp: number;
 }
 
-interface Group<Block> {
-  blocks: Block[];
-  waiting: CommitWaiters;
+/** Rows of one partition as columns, until they are written. */
+export interface LaneBlock<Row extends LaneRow> extends FrameBlock {
+  /** Appends a row; returns about how many bytes it takes. */
+  append(row: Row): number;
+  /** Empties the columns and keeps their memory. */
+  clear(): void;
+}
+
+interface LaneOptions<Block> extends SegmentWriterOptions {
+  openBlock(): Block;
+  /** Called when a group could not be written. */
+  onFailed(): void;
 }
 
 export class Lane<Row extends LaneRow, Block extends LaneBlock<Row> = LaneBlock<Row>> {
   readonly name: LaneName;
   openRows = 0;
   openBytes = 0;
-  /** Groups that could not be written; only counted. */
-  failedGroups = 0;
-  /** What waits in it, by project. */
   readonly usage = new LaneUsage();
-  readonly #options: LaneOptions<Row, Block>;
+  readonly #options: LaneOptions<Block>;
+  readonly #writer: SegmentWriter;
   #open = new Map<number, Block>();
-  #spare: Block[] = [];
-  /** The group that rows appended now belong to, and whether anybody waits for it. */
+  #recycled: Block[] = [];
+  /** The group of rows that are appended now, and whether a request waits for it. */
   #group = new CommitWaiters();
   #isWanted = false;
-  #writing: Group<Block> | undefined;
+  #writing: { blocks: Block[]; waiting: CommitWaiters } | undefined;
   #running: Promise<void> | undefined;
   #sealWanted = false;
-  #asked = 0;
-  #file: FileHandle | undefined;
-  #segment: Segment | undefined;
-  /** Resolves when the growing segment's name is durable: while its first group is written. */
-  #named: Promise<void> | undefined;
-  readonly #frames = new Pieces(1 << 16);
+  #requests = 0;
 
-  constructor(options: LaneOptions<Row, Block>) {
+  constructor(options: LaneOptions<Block>) {
     this.name = options.name;
     this.#options = options;
+    const onSynced = (segment: Segment): void => {
+      this.usage.place(segment.id);
+      options.onSynced(segment);
+    };
+    this.#writer = new SegmentWriter({ ...options, onSynced });
   }
 
   /** The segment that still grows, if any. */
   get segment(): Segment | undefined {
-    return this.#segment;
+    return this.#writer.segment;
   }
 
   /** created_at of the oldest row that is not in a segment yet, in microseconds. */
@@ -102,14 +76,14 @@ export class Lane<Row extends LaneRow, Block extends LaneBlock<Row> = LaneBlock<
 
   /** Appends a row to its partition's open block. Nothing is promised until commit() resolves. */
   append(row: Row): void {
-    const block = this.#blockOf(lanePartition[this.name](row.timestamp));
+    const block = this.#blockOf(laneKinds[this.name].partitionOf(row.timestamp));
     const before = block.changes;
     this.#note(row.project_id, 1, block.append(row), block.changes - before);
   }
 
   /**
    * Lets `append` put many rows of a project into a partition's open block at once; it returns about how many bytes
-   * they weigh.
+   * they have.
    */
   appendMany(partition: number, rows: number, append: (block: Block) => number, project_id: number): void {
     const block = this.#blockOf(partition);
@@ -126,7 +100,7 @@ export class Lane<Row extends LaneRow, Block extends LaneBlock<Row> = LaneBlock<
   #blockOf(partition: number): Block {
     let block = this.#open.get(partition);
     if (!block) {
-      block = this.#spare.pop() ?? this.#options.openBlock();
+      block = this.#recycled.pop() ?? this.#options.openBlock();
       block.partition = partition;
       this.#open.set(partition, block);
     }
@@ -157,9 +131,9 @@ export class Lane<Row extends LaneRow, Block extends LaneBlock<Row> = LaneBlock<
   }
 
   #wantGroup(): CommitWaiters {
-    this.#asked++;
+    this.#requests++;
     this.#isWanted = true;
-    // Started behind all that is here to be read, so that requests that arrived together share one group.
+    // Started when all that has arrived is read, so that requests that arrived together share one group.
     this.#running ??= yieldToEventLoop().then(() => this.#run());
     return this.#group;
   }
@@ -174,22 +148,21 @@ export class Lane<Row extends LaneRow, Block extends LaneBlock<Row> = LaneBlock<
 
   async #run(): Promise<void> {
     while (this.#isWanted || this.#sealWanted) {
-      // All rows that waited when seal() was called are in this group: what comes meanwhile holds nothing up.
-      const [asked, sealing] = [this.#asked, this.#sealWanted];
-      this.#asked = 0;
+      // All rows that waited when seal() was called are in this group; later ones delay nothing.
+      const [requests, sealing] = [this.#requests, this.#sealWanted];
+      this.#requests = 0;
       this.#sealWanted = false;
       if (this.#isWanted) await this.#runGroup();
-      if (sealing) await this.#closeSegment();
-      // The answers to many bring many more: they share the next group with those that wait already.
-      if (asked >= journalLimits.gatherRequestsMin && !this.crowded) await sleep(journalLimits.gatherMs);
+      if (sealing) await this.#writer.close();
+      // Many answers bring as many new requests: these share the next group with those that wait already.
+      if (requests >= journalLimits.gatherRequestsMin && !this.crowded) await sleep(journalLimits.gatherMs);
     }
     this.#running = undefined;
   }
 
   async #runGroup(): Promise<void> {
-    const waiting = this.#group;
-    const group: Group<Block> = { blocks: [...this.#open.values()], waiting };
-    this.#writing = group;
+    const [blocks, waiting] = [[...this.#open.values()], this.#group];
+    this.#writing = { blocks, waiting };
     this.#group = new CommitWaiters();
     this.#isWanted = false;
     this.#open = new Map();
@@ -198,109 +171,100 @@ export class Lane<Row extends LaneRow, Block extends LaneBlock<Row> = LaneBlock<
     this.usage.begin();
     let written = false;
     try {
-      await this.#write(group.blocks);
+      await this.#writer.write(blocks);
       written = true;
     } catch (thrown) {
-      this.failedGroups++;
+      this.#options.onFailed();
       const reason = reasonOf(thrown);
       this.#options.log.error("journal write failed; its events were refused", { lane: this.name, reason });
     }
     this.#writing = undefined;
     this.usage.drop();
-    this.#recycle(group.blocks);
+    for (const block of blocks) {
+      block.clear();
+      if (this.#recycled.length < journalLimits.recycledBlocksMax) this.#recycled.push(block);
+    }
     if (written) waiting.keep();
     else waiting.refuse();
   }
+}
 
-  /** A file that failed is never trusted again: the rest of the group gets one try in a fresh segment. */
-  async #write(blocks: Block[]): Promise<void> {
-    let rest = blocks;
-    let failures = 0;
-    while (rest.length > 0) {
-      try {
-        const segment = this.#segment ?? (await this.#openSegment());
-        rest = rest.slice(await this.#writeInto(segment, rest));
-        if (rest.length > 0 || segment.bytes >= this.#options.segmentBytesMax) await this.#closeSegment();
-      } catch (thrown) {
-        // The file is as good as it was.
-        if (thrown instanceof NoRoom) throw thrown;
-        this.#options.log.warn("journal segment given up", { lane: this.name, reason: reasonOf(thrown) });
-        await this.#closeSegment();
-        if (++failures === 2) throw thrown;
-      }
+/** Called in the turn in which the group's end is known, without a promise. Neither method may throw. */
+export interface CommitWaiter {
+  /** The group is on the disk. */
+  kept(): void;
+  /** It could not be written: its rows are dropped. */
+  refused(fault: Fault): void;
+}
+
+export class CommitWaiters {
+  fault: Fault | undefined;
+  #isKept = false;
+  readonly #waiters: CommitWaiter[] = [];
+  #promised: PromiseWithResolvers<void> | undefined;
+
+  /**
+   * Resolves when the group is on the disk.
+   * @throws Fault unavailable when it could not be written.
+   */
+  get promise(): Promise<void> {
+    if (!this.#promised) {
+      this.#promised = Promise.withResolvers<void>();
+      this.#promised.promise.catch(() => {});
+      if (this.#isKept) this.#promised.resolve();
+      if (this.fault) this.#promised.reject(this.fault);
     }
+    return this.#promised.promise;
   }
 
-  /** Writes as many of `blocks` as the segment has places for, syncs, and only then counts them in. */
-  async #writeInto(segment: Segment, blocks: Block[]): Promise<number> {
-    const out = this.#frames;
-    out.clear();
-    const written: { batch: Batch; frame: Frame }[] = [];
-    let before = segment.rows;
-    for (const [i, block] of blocks.entries()) {
-      // Nobody else writes meanwhile: the group is closed, and there is one writer.
-      if (i % journalLimits.framesAtOnceMax === journalLimits.framesAtOnceMax - 1) await yieldToEventLoop();
-      const batch = batchFor(segment, block);
-      if (!batch) break;
-      const { rows, partition, oldest, changes } = block;
-      const head = { batch: batch.id, partition, rows, oldest, synced: segment.bytes, before };
-      const write = isNative(this.name) ? writeNativeFrame : writeFrame;
-      const place = await write(out, head, (payload) => block.encode(payload, batch.id, batch.rows));
-      before += rows;
-      const at = { offset: segment.bytes + place.offset, length: place.length };
-      written.push({ batch, frame: frameOf(at, rows, changes) });
-    }
-    this.#options.takeRoom(out.total);
-    const file = this.#file;
-    if (!file) throw new Error("the segment's file is closed");
-    await writePieces(file, out.list(), segment.bytes);
-    await file.datasync();
-    await this.#named;
-    const oldest = Math.min(...blocks.slice(0, written.length).map((block) => block.oldest));
-    if (segment.rows === 0) segment.oldest = oldest;
-    segment.bytes += out.total;
-    for (const { batch, frame } of written) noteFrame(segment, batch, frame);
-    this.usage.place(segment.id);
-    this.#options.onSynced(segment);
-    return written.length;
+  /** Before the group is written only. */
+  add(waiter: CommitWaiter): void {
+    this.#waiters.push(waiter);
   }
 
-  async #openSegment(): Promise<Segment> {
-    const id = this.#options.nextId();
-    const path = `${this.#options.folder}/${segmentName(this.name, id)}`;
-    const headBytes = isNative(this.name) ? 0 : segmentHeadBytes;
-    const spare = this.#options.takeRecycled();
-    const head = headBytes > 0 ? segmentHead(this.name, id) : undefined;
-    const file = await openSegmentFile(path, head, spare);
-    this.#named = syncFolder(this.#options.folder);
-    this.#named.catch(() => {});
-    this.#file = file;
-    this.#segment = emptySegment(this.name, id, path, headBytes);
-    return this.#segment;
+  keep(): void {
+    this.#isKept = true;
+    this.#promised?.resolve();
+    for (const waiter of this.#waiters) waiter.kept();
   }
 
-  async #closeSegment(): Promise<void> {
-    const [segment, file] = [this.#segment, this.#file];
-    this.#file = undefined;
-    if (!segment || !file) return;
-    // Bytes behind the last acknowledged frame are a refused group's: they must not come back after a restart.
-    await file.truncate(segment.bytes).catch((thrown: unknown) => {
-      const { path } = segment;
-      this.#options.log.warn("could not cut a segment's tail", { path, reason: reasonOf(thrown) });
-    });
-    await file.close().catch(() => {});
-    // Nobody was told of anything in an empty one.
-    if (segment.rows === 0) await unlink(segment.path).catch(() => {});
-    segment.batches = segment.batches.filter((batch) => batch.rows > 0);
-    // Handed over in one turn: at no moment is the segment nobody's, or the watermark would pass its rows.
-    this.#segment = undefined;
-    if (segment.rows > 0) this.#options.onSealed(segment);
+  refuse(): void {
+    const detail = "The journal cannot be written. Send the events again later.";
+    const fault = new Fault("unavailable", detail, { retryAfterSeconds: 5 });
+    this.fault = fault;
+    this.#promised?.reject(fault);
+    for (const waiter of this.#waiters) waiter.refused(fault);
+  }
+}
+
+export interface Committing {
+  /** The group that rows appended in this turn belong to. */
+  readonly group: CommitWaiters;
+  /** Writes that group, and resolves or rejects with it. */
+  commit(): Promise<void>;
+}
+
+/** The groups that hold the rows of one request: what it is answered depends on these and no others. */
+export class CommitGroups {
+  readonly #joined: { lane: Committing; group: CommitWaiters }[] = [];
+
+  join(lane: Committing): void {
+    const { group } = lane;
+    for (let i = this.#joined.length - 1; i >= 0; i--) if (this.#joined[i]!.group === group) return;
+    this.#joined.push({ lane, group });
   }
 
-  #recycle(blocks: Block[]): void {
-    for (const block of blocks) {
-      block.clear();
-      if (this.#spare.length < journalLimits.recycledBlocksMax) this.#spare.push(block);
-    }
+  /** Throws when one of the groups is known to have failed. @throws Fault unavailable. */
+  check(): void {
+    for (const { group } of this.#joined) if (group.fault) throw group.fault;
+  }
+
+  /**
+   * Resolves when all rows are on the disk.
+   * @throws Fault unavailable when some could not be written.
+   */
+  async commit(): Promise<void> {
+    for (const { lane, group } of this.#joined) if (lane.group === group) void lane.commit();
+    for (const { group } of this.#joined) await group.promise;
   }
 }

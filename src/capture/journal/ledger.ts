@@ -2,23 +2,30 @@
 // segment is noted before its file is removed, so that a crash in between neither sends it again nor, if the clock went
 // back, uses an id twice.
 //
-//   <file name> <ms of the newest id> <sum>             a finished segment; the file's first line has - for the name
+//   <file name> <ms of the newest id> <sum>             a finished segment; with - for the name only the newest id
 //   +<file name> <ms> <bytes> <rows> <sum>              a sealed segment; not synced by itself
 //
 // The sum is the CRC-32 of the line before its last blank, in hexadecimal.
 
-import { copyFileSync, existsSync, readFileSync, renameSync, rmSync, writeFileSync } from "node:fs";
+import {
+  copyFileSync,
+  existsSync,
+  readFileSync,
+  renameSync,
+  rmSync,
+  truncateSync,
+  writeFileSync,
+} from "node:fs";
 import { type FileHandle, open } from "node:fs/promises";
 import { basename, dirname } from "node:path";
 import { crc32 } from "node:zlib";
 import { isFull, syncFolderNow, writeDurably, writeDurablyNow } from "./segments/files.ts";
-import { type Segment, millisOfSegment } from "./segments/segment.ts";
+import { type LaneName, type Segment, byLane, millisOfSegment } from "./segments/segment.ts";
 import { type Extent, SyncedMarks } from "./segments/synced_marks.ts";
 
 /** Past this many bytes the ledger is rewritten. */
 const ledgerBytesMax = 1024 * 1024;
 
-/** What a segment must contain. */
 export interface Expected extends Extent {
   /**
    * What is known of further bytes. `sealed`: sound frames among them were refused. `synced`: none of them was
@@ -34,33 +41,51 @@ export interface Noted {
   expected: Map<string, Expected>;
   /** Lines and marks that cannot be read. */
   unreadable: number;
+  /**
+   * The newest segment of each lane that has anything acknowledged in it, or 0n; undefined when that is not certain.
+   */
+  newest: Record<LaneName, bigint> | undefined;
 }
 
 export class Ledger {
   readonly #path: string;
-  readonly #marks: SyncedMarks;
+  /** How far growing segments are synced. */
+  readonly marks: SyncedMarks;
   /** Notes of all lanes, one after the other: concurrent ones would open the file twice. */
   #notes: Promise<void> = Promise.resolve();
   #file: FileHandle | undefined;
   #bytes = 0;
-  /** Sealed segments that are not finished. */
+  /** True when a note failed: the file may end within a line, which would spoil the next one. */
+  #isTorn = false;
   readonly #sealed = new Map<string, Extent>();
 
   constructor(folder: string) {
     this.#path = `${folder}/ledger`;
-    this.#marks = new SyncedMarks(folder);
+    this.marks = new SyncedMarks(folder);
   }
 
   /** What the last process noted; empty on the first start. A torn last line is skipped. */
   read(): Noted {
-    const noted: Noted = { finished: [], lastMillis: 0, expected: new Map(), unreadable: 0 };
-    const marks = this.#marks.read();
+    const noted: Noted = {
+      finished: [],
+      lastMillis: 0,
+      expected: new Map(),
+      unreadable: 0,
+      newest: undefined,
+    };
+    const marks = this.marks.read();
     const lines = readLines(this.#path);
     for (const [name, { id, bytes, rows }] of marks.extents) {
       noted.lastMillis = Math.max(noted.lastMillis, millisOfSegment(id));
       noted.expected.set(name, { bytes, rows, behind: marks.exact ? "synced" : "least" });
     }
     noted.unreadable += marks.unreadable;
+    if (marks.exact && marks.unreadable === 0) {
+      const marked = [...marks.extents.values()];
+      noted.newest = byLane((name) =>
+        marked.reduce((id, one) => (one.lane === name && one.id > id ? one.id : id), 0n),
+      );
+    }
     // Each start writes a first line, and marks only after that.
     if (lines ? lines.length === 0 : marks.there) noted.unreadable++;
     for (const line of lines ?? []) {
@@ -83,7 +108,7 @@ export class Ledger {
 
   /**
    * Rewrites the ledger with the newest id and these segments; no finished segment's file may be left by then. From
-   * then on synced() takes notes. Returns false, and keeps the old file, when the disk has no room for a new one.
+   * then on marks are taken. Returns false, and keeps the old file, when the disk has no room for a new one.
    */
   restart(lastMillis: number, waiting: readonly Segment[] = []): boolean {
     this.#sealed.clear();
@@ -97,27 +122,27 @@ export class Ledger {
     } catch (thrown) {
       rmSync(aside, { force: true });
       if (!isFull(thrown)) throw thrown;
-      this.#marks.open();
+      cutTornLine(this.#path);
+      this.marks.open();
       return false;
     }
-    this.#marks.restart();
+    this.marks.restart();
     renameSync(aside, this.#path);
     syncFolderNow(dirname(this.#path));
     return true;
   }
 
-  /** Notes how far a growing segment is synced. Called for every group, so it does not wait. */
-  synced(segment: Segment): void {
-    this.#marks.note(segment);
-  }
-
-  /** Notes what a sealed segment must contain. */
   sealed({ path, bytes, rows }: Segment, lastMillis: number): void {
     if (rows === 0) return;
     const [name, extent] = [basename(path), { bytes, rows }];
     this.#sealed.set(name, extent);
     // Without the note recovery knows less of this segment; a failing disk is reported by the next group.
     this.#soon(() => this.#append(sealedLine(name, lastMillis, extent), lastMillis, false)).catch(() => {});
+  }
+
+  /** Notes the newest id; durable when it resolves. */
+  async noteMillis(lastMillis: number): Promise<void> {
+    await this.#soon(() => this.#append(summed(`- ${lastMillis}`), lastMillis, true));
   }
 
   /** Notes that a segment is finished; durable when it resolves. */
@@ -127,13 +152,13 @@ export class Ledger {
       this.#sealed.delete(name);
       await this.#append(summed(`${name} ${lastMillis}`), lastMillis, true);
     });
-    this.#marks.forget(segment);
+    this.marks.forget(segment);
   }
 
   async close(): Promise<void> {
     await this.#notes;
     await this.#closeFile();
-    this.#marks.close();
+    this.marks.close();
   }
 
   #soon(act: () => Promise<void>): Promise<void> {
@@ -143,11 +168,25 @@ export class Ledger {
   }
 
   async #append(line: string, lastMillis: number, durably: boolean): Promise<void> {
-    if (this.#bytes > ledgerBytesMax) await this.#restartLater(lastMillis);
+    if (this.#isTorn || this.#bytes > ledgerBytesMax) await this.#mend(lastMillis);
     this.#file ??= await open(this.#path, "a", 0o600);
-    await this.#file.write(line);
+    this.#isTorn = true;
+    for (let rest = Buffer.from(line); rest.length > 0;) {
+      rest = rest.subarray((await this.#file.write(rest)).bytesWritten);
+    }
     if (durably) await this.#file.datasync();
+    this.#isTorn = false;
     this.#bytes += line.length;
+  }
+
+  /** Rewrites the file; on a full disk it goes on as it is, without what a failed note left behind its last line. */
+  async #mend(lastMillis: number): Promise<void> {
+    try {
+      await this.#restartLater(lastMillis);
+    } catch (thrown) {
+      if (!isFull(thrown)) throw thrown;
+      cutTornLine(this.#path);
+    }
   }
 
   async #closeFile(): Promise<void> {
@@ -158,7 +197,7 @@ export class Ledger {
   async #restartLater(lastMillis: number): Promise<void> {
     await this.#closeFile();
     // First make durable that the marks of segments which the new file leaves out are gone.
-    this.#marks.sync();
+    this.marks.sync();
     await writeDurably(this.#path, this.#beginning(lastMillis));
     this.#bytes = 0;
   }
@@ -181,14 +220,16 @@ function sumOf(text: string): string {
   return crc32(text).toString(16).padStart(8, "0");
 }
 
+/** Cuts what is behind the last whole line, since it would spoil the next one. Needs no room. */
+function cutTornLine(path: string): void {
+  const bytes = readFileSync(path);
+  const end = bytes.lastIndexOf("\n") + 1;
+  if (end < bytes.length) truncateSync(path, end);
+}
+
 /** The complete lines; undefined when there is no such file. */
 function readLines(path: string): string[] | undefined {
-  try {
-    return readFileSync(path, "latin1").split("\n").slice(0, -1);
-  } catch (thrown) {
-    if ((thrown as NodeJS.ErrnoException).code !== "ENOENT") throw thrown;
-    return undefined;
-  }
+  return existsSync(path) ? readFileSync(path, "latin1").split("\n").slice(0, -1) : undefined;
 }
 
 const lineShape = /^(\+?)([\w.-]{1,100}) (\d{1,14})(?: (\d{1,10}) (\d{1,10}))?$/;

@@ -3,13 +3,13 @@
 
 import { mkdirSync, readFileSync, readdirSync, renameSync, rmSync, statSync } from "node:fs";
 import { reasonOf } from "../../core/log.ts";
-import { Pieces } from "../../storage/native/native_pieces.ts";
+import { Pieces } from "../../storage/native/native.ts";
 import { writeDurably } from "./segments/files.ts";
 import { writeFrame } from "./segments/frame.ts";
 import { type LaneName, returnedSuffix, segmentHead, segmentOf } from "./segments/segment.ts";
 import { readSegment } from "./segments/segment_reader.ts";
 
-export interface Quarantined {
+interface Quarantined {
   /** The batch number in hexadecimal; the argument of `journal retry` and `journal discard`. */
   id: string;
   lane: LaneName;
@@ -21,13 +21,10 @@ export interface Quarantined {
 }
 
 /** One refused row as a Native block, and where it belongs. */
-export interface Refused {
+export interface Refused extends Pick<Quarantined, "lane" | "partition" | "reason"> {
   batch: bigint;
-  lane: LaneName;
-  partition: number;
   oldest: number;
   native: Uint8Array;
-  reason: string;
 }
 
 export class Quarantine {
@@ -80,7 +77,6 @@ export class Quarantine {
     });
   }
 
-  /** Deletes rows. Returns how many. */
   discard(id: string | "all"): number {
     return this.#each(id, (one) => {
       rmSync(`${this.#folder}/${one}.segment`, { force: true });
@@ -110,12 +106,7 @@ function readNote(path: string, id: string): Quarantined {
     return note;
   } catch (thrown) {
     const reason = `the note ${path} cannot be read: ${reasonOf(thrown)}`;
-    return {
-      id,
-      lane: "live",
-      partition: 0,
-      reason,
-      at: statSync(path.replace(/json$/, "segment")).mtime.toISOString(),
-    };
+    const at = statSync(path.replace(/json$/, "segment")).mtime.toISOString();
+    return { id, lane: "live", partition: 0, reason, at };
   }
 }

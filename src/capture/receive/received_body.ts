@@ -1,4 +1,5 @@
-// The body of a request, received and unwrapped, and the memory it is in: whoever received it closes it.
+// The body of a request, received and unwrapped, and the memory it is in; its receiver closes it. The arenas for long
+// bodies are reused.
 
 import { bytesIn, copyPieces, free, joined } from "../../core/chunks.ts";
 import { captureLimits } from "../limits.ts";
@@ -8,8 +9,8 @@ import { type UploadBounds, receiveBody } from "./upload.ts";
 import { type Hints, decodeBody } from "../decode/decode.ts";
 import { BodyScanner } from "../scan/body_scanner.ts";
 import type { IndexOptions } from "../scan/event_index.ts";
-import type { ScanArena } from "../wasm/scan_arena.ts";
-import type { ArenaPool } from "./arena_pool.ts";
+import { ScanArena } from "../wasm/scan_arena.ts";
+import { receiveLimits } from "./limits.ts";
 
 interface Receiving {
   request: Request;
@@ -17,31 +18,34 @@ interface Receiving {
   options: { bodyBytesMax: number; uploadBounds?: UploadBounds };
   /** Looks at the first piece of a long body; what it throws ends its reception. */
   first: (piece: Uint8Array) => Promise<void> | undefined;
-  /** The body as it came, if it is here already and its memory is counted elsewhere. */
+  /** The body as it came, if it has arrived already and its memory is counted elsewhere. */
   wire?: Uint8Array | undefined;
-  /** What it may become, in bytes; limits.inflatedBytesMax unless told. */
+  /** The most bytes that it may inflate to; limits.inflatedBytesMax by default. */
   inflatedBytesMax?: number;
 }
 
 export class ReceivedBody {
   bytes: Uint8Array;
-  /** What a form around it says of when it was sent. */
+  /** `sent_at` of a form around it. */
   sent_at: string | null = null;
   readonly #arenas: ArenaPool;
   /** The arena that the bytes lie in; undefined for a short body, and when all were in use. */
   #arena: ScanArena | undefined;
-  /** Whether the shared arena holds it as one plain event; undefined when nobody has tried. */
-  #isSingle: boolean | undefined;
+  /**
+   * The result of the shared arena's open() for this body, which the arena then holds; undefined when it was not
+   * called.
+   */
+  #opened: number | undefined;
 
-  /** `isSingle`: what ScanArena.single() has just said of it, in the pool's shared arena. */
-  constructor(arenas: ArenaPool, bytes: Uint8Array = new Uint8Array(0), isSingle?: boolean) {
+  constructor(arenas: ArenaPool, bytes: Uint8Array = new Uint8Array(0), opened?: number) {
     this.#arenas = arenas;
     this.bytes = bytes;
-    this.#isSingle = isSingle;
+    this.#opened = opened;
   }
 
   /**
-   * Receives and unwraps a request's body. `lease` then holds it, and what its index is likely to take.
+   * Receives and unwraps a request's body. `lease` then has the bytes of the body and those that its index is likely to
+   * take.
    * @throws Fault as receiveBody() and decodeBody() do.
    */
   async receive(receiving: Receiving, lease: MemoryLease): Promise<void> {
@@ -59,10 +63,10 @@ export class ReceivedBody {
     lease.hold(this.bytes.length + indexBytesFor(this.bytes.length));
   }
 
-  /** Puts other bytes in place of its own, where the fast scan can work on them if they are long. */
+  /** Replaces the bytes; long ones are copied into an arena, where the fast scan works. */
   async replace(pieces: readonly Uint8Array[]): Promise<void> {
     const [first = new Uint8Array(0)] = pieces;
-    this.#isSingle = undefined;
+    this.#opened = undefined;
     const { body } = this.#arena ?? {};
     if (this.#arena && body?.buffer === first.buffer && body.byteOffset === first.byteOffset) {
       this.bytes = this.#arena.close(first.length);
@@ -79,7 +83,7 @@ export class ReceivedBody {
   }
 
   /**
-   * A scanner of the body. That of a short one works in memory that other requests use from their next turn on: see
+   * A scanner of the body. A short body is scanned in memory that other requests use from their next turn on: see
    * EventIndex.isShared.
    */
   scanner(options: IndexOptions = {}): BodyScanner {
@@ -89,13 +93,13 @@ export class ReceivedBody {
       return new BodyScanner(bytes, { ...options, fast });
     }
     const fast = this.#arenas.short;
-    const isSingle = this.#isSingle;
-    this.#isSingle = undefined;
-    const held = isSingle === undefined ? fast.hold(bytes) : fast.body.subarray(0, bytes.length);
-    return new BodyScanner(held, { ...options, fast }, isSingle);
+    const opened = this.#opened;
+    this.#opened = undefined;
+    const held = opened === undefined ? fast.hold(bytes) : fast.body.subarray(0, bytes.length);
+    return new BodyScanner(held, { ...options, fast }, opened);
   }
 
-  /** Gives its memory back; `keep`: its bytes are read later, and freed as garbage. */
+  /** Releases the memory. @param keep the bytes are still read later, and are garbage-collected. */
   close(keep = false): void {
     if (!keep) free(this.bytes);
     this.#giveBack();
@@ -121,7 +125,8 @@ export class ReceivedBody {
   }
 }
 
-function hintsOf({ headers }: Request, query: URLSearchParams): Hints {
+/** What a request's headers and query say of how its body is wrapped. */
+export function hintsOf({ headers }: Request, query: URLSearchParams): Hints {
   return {
     encoding: query.get("data") ? null : headers.get("content-encoding"),
     compression: query.get("compression"),
@@ -129,11 +134,81 @@ function hintsOf({ headers }: Request, query: URLSearchParams): Hints {
   };
 }
 
-/** What the index of a long body is likely to take, in bytes: one of tiny events takes more, up to its bound. */
+/** What the index of a long body is likely to take, in bytes. With tiny events it takes more, up to its bound. */
 export function indexBytesFor(bodyBytes: number): number {
   if (bodyBytes < captureLimits.arenaBodyBytesMin) return 0;
   return Math.min(limits.indexBytesMax, Math.ceil(bodyBytes / bodyBytesPerIndexByte));
 }
 
-/** A usual event has 552 bytes, its entry 176. */
+/** A usual event has 552 bytes, its entry in the index 176. */
 const bodyBytesPerIndexByte = 3;
+
+/** The pool of arenas: those that wait for the next long body, and how many there may be. */
+export class ArenaPool {
+  readonly #bodyBytesMax: number;
+  readonly #free: ScanArena[] = [];
+  #short: ScanArena | undefined;
+  #out = 0;
+  /** The one for inflated bodies that are longer than usual. */
+  #long: ScanArena | undefined;
+  #longOut = false;
+  #timer: ReturnType<typeof setTimeout> | undefined;
+
+  /** @param bodyBytesMax the longest usual body, in bytes; for longer ones there is one arena. */
+  constructor(bodyBytesMax: number) {
+    this.#bodyBytesMax = bodyBytesMax;
+  }
+
+  /** An arena for a body of so many bytes; undefined when all are in use: the body then goes into other memory. */
+  take(bytes: number): ScanArena | undefined {
+    if (bytes > this.#bodyBytesMax) return this.#takeLong(bytes);
+    if (this.#out >= receiveLimits.arenasMax) return undefined;
+    this.#out++;
+    clearTimeout(this.#timer);
+    return this.#free.pop() ?? new ScanArena(this.#bodyBytesMax);
+  }
+
+  /** At most one: each takes 130 MB. */
+  #takeLong(bytes: number): ScanArena | undefined {
+    if (this.#longOut) return undefined;
+    this.#longOut = true;
+    clearTimeout(this.#timer);
+    const kept = this.#long;
+    this.#long = undefined;
+    if (kept && kept.body.length >= bytes) return kept;
+    return new ScanArena(Math.max(bytes, limits.inflatedBytesMax));
+  }
+
+  /** The arena that all short bodies share: a request uses it within one turn, and does not give it back. */
+  get short(): ScanArena {
+    return (this.#short ??= new ScanArena(captureLimits.arenaBodyBytesMin, true));
+  }
+
+  give(arena: ScanArena): void {
+    if (arena.body.length > this.#bodyBytesMax) {
+      this.#longOut = false;
+      this.#long = arena;
+    } else {
+      this.#out--;
+      this.#free.push(arena);
+    }
+    this.#letGoAfter(receiveLimits.arenaIdleMs);
+  }
+
+  #letGoAfter(ms: number): void {
+    clearTimeout(this.#timer);
+    this.#timer = setTimeout(() => this.#letGo(), ms);
+    this.#timer.unref();
+  }
+
+  /**
+   * Frees one arena. The system gets the memory back when garbage is collected, which a server at rest does not do by
+   * itself, so a collection is forced. It takes 5 to 10 ms, so arenas are freed one by one.
+   */
+  #letGo(): void {
+    if (this.#long) this.#long = undefined;
+    else if (!this.#free.pop()) return;
+    Bun.gc(true);
+    this.#letGoAfter(receiveLimits.arenaGapMs);
+  }
+}

@@ -1,19 +1,20 @@
-// What a sender of events is answered once they are kept.
+// Replies to senders of events: that they are kept, or why they are not.
 
-import { corsHeaders } from "../../http/cors.ts";
-import { plainHeaders } from "../../http/problem.ts";
+import { Fault, type FaultCode } from "../../core/fault.ts";
+import { corsHeaders, withCors } from "../../http/cors.ts";
+import { plainHeaders, problemResponse } from "../../http/problem.ts";
 import type { Captured } from "../pipeline.ts";
 
-/** Says that recordings are over their quota, which here is none: posthog-js then pauses sending them. */
+/** Tells posthog-js that recordings are over their quota, so that it pauses sending them. */
 const noRecordings = '{"status":"Ok","quota_limited":["recordings"]}';
 const plain = '{"status":"Ok"}';
 
-/** All of it was taken, and nothing is to be told. */
+/** The reply when all events were taken and nothing else is to be said. */
 export function usualReply(request: Request): Response {
   return replied(request, plain);
 }
 
-/** `tellsAll`: with what became of each odd event. */
+/** The reply to a request that was taken. @param tellsAll lists ignored events and warnings (`?verbose=1`). */
 export function captureReply(request: Request, captured: Captured, tellsAll = false): Response {
   if (tellsAll) return replied(request, verbose(captured));
   return replied(request, captured.recordingsUnwanted ? noRecordings : plain);
@@ -25,7 +26,7 @@ function replied(request: Request, text: string): Response {
   return new Response(text, { headers });
 }
 
-/** With what lets a page read it. */
+/** Headers of a reply, with those that let a web page read it. */
 export function replyHeaders(request: Request): Record<string, string> {
   return { ...corsHeaders(request), "content-type": "application/json", ...plainHeaders };
 }
@@ -43,4 +44,25 @@ function verbose({ accepted, ignored, warned }: Captured): string {
     warnings: inOrder(warned.list),
     warnings_by_reason: Object.fromEntries(warned.counts),
   });
+}
+
+export interface RefusalOptions {
+  refused(code: FaultCode): void;
+  /** The answer to a request that failed for no fault of its own. */
+  failed(thrown: unknown, request: Request): Response;
+}
+
+/** The reply to a request that was refused or failed. @param more fields of its body beside the usual ones. */
+export function captureRefusal(
+  thrown: unknown,
+  request: Request,
+  { refused, failed }: RefusalOptions,
+  more?: (fault: Fault) => Record<string, string>,
+): Response {
+  if (!(thrown instanceof Fault)) return failed(thrown, request);
+  refused(thrown.code);
+  const problem = problemResponse(thrown, more?.(thrown));
+  // The rest of a late body is not waited for: its connection cannot be used again.
+  if (thrown.code === "upload_timeout") problem.headers.set("connection", "close");
+  return withCors(request, problem);
 }

@@ -1,6 +1,7 @@
 // The project key of a request that sends no events: SDKs that ask for their configuration put it where events have it.
 // Refuses a request only when there is no memory for its body: one that cannot be read names no key.
 
+import { yieldToEventLoop } from "../../core/clock.ts";
 import { Fault } from "../../core/fault.ts";
 import { limits } from "../../core/limits.ts";
 import { receiveLimits } from "./limits.ts";
@@ -8,7 +9,10 @@ import type { MemoryBudget } from "../../work/memory_budget.ts";
 import { joined } from "../../core/chunks.ts";
 import { receiveBody } from "./upload.ts";
 import { decodeBody } from "../decode/decode.ts";
-import { keyOfObject } from "./first_key.ts";
+import { BodyScanner } from "../scan/body_scanner.ts";
+import { itemKeyOf } from "../scan/event_index.ts";
+import { captureLimits } from "../limits.ts";
+import { hintsOf } from "./received_body.ts";
 
 const names = ["token", "api_key", "$token"];
 
@@ -18,24 +22,16 @@ const names = ["token", "api_key", "$token"];
  */
 export async function requestKeyOf(request: Request, memory: MemoryBudget): Promise<string | undefined> {
   const query = new URL(request.url).searchParams;
-  const asked = names.map((name) => query.get(name)).find((token) => token);
-  if (asked) return asked;
+  const inQuery = names.map((name) => query.get(name)).find((token) => token);
+  if (inQuery) return inQuery;
   const lease = memory.open();
   try {
     const inQuery = query.get("data");
-    const { headers } = request;
     const wire = inQuery
       ? Buffer.from(inQuery)
       : await receiveBody(request, { bytesMax: limits.keyBodyBytesMax, lease });
-    const hints = {
-      encoding: inQuery ? null : headers.get("content-encoding"),
-      compression: query.get("compression"),
-      contentType: headers.get("content-type"),
-    };
-    const { pieces } = await decodeBody(wire, hints, {
-      bytesMax: receiveLimits.keyBodyInflatedBytesMax,
-      lease,
-    });
+    const bounds = { bytesMax: receiveLimits.keyBodyInflatedBytesMax, lease };
+    const { pieces } = await decodeBody(wire, hintsOf(request, query), bounds);
     return await keyOfObject(await joined(pieces));
   } catch (thrown) {
     if (thrown instanceof Fault && thrown.code !== "unavailable") return undefined;
@@ -43,4 +39,19 @@ export async function requestKeyOf(request: Request, memory: MemoryBudget): Prom
   } finally {
     lease.close();
   }
+}
+
+/**
+ * The key that is a member of the object in `bytes`, where events have it; undefined without one, or when they are no
+ * such JSON. Others get their turn between slices.
+ */
+export async function keyOfObject(bytes: Uint8Array): Promise<string | undefined> {
+  const scanner = new BodyScanner(bytes, { indexesAll: true }, 0);
+  try {
+    while (!scanner.advance(captureLimits.sliceBytesMax)) await yieldToEventLoop();
+  } catch (thrown) {
+    if (!(thrown instanceof Fault)) throw thrown;
+    return undefined;
+  }
+  return scanner.index.shape === "event" ? itemKeyOf(scanner.index) : undefined;
 }

@@ -1,23 +1,43 @@
-// A short body that is one plain event: indexed, judged and appended in one turn, with no object made for it. Any other
-// body is left to the pipeline, with its index.
+// Requests with a short body and no query, as nearly all live ones are. A body that is one plain event is indexed,
+// judged and appended in the turn in which it arrives, without an object, and answered with its group, without a
+// promise. Any other body is passed to the pipeline.
 
 import { isUtf8 } from "node:buffer";
-import { type Envelope, isHistorical, keyOf } from "../event/body_key.ts";
+import type { MemoryBudget } from "../../work/memory_budget.ts";
 import { singleKey } from "../wasm/layout.ts";
 import type { Sending } from "../event/event.ts";
-import type { EventLane } from "../journal/journal_room.ts";
+import type { EventLane } from "../journal/journal.ts";
+import type { CommitWaiter } from "../journal/lane.ts";
+import { type Envelope, isHistorical, keyOf } from "../scan/event_index.ts";
 import { entryLength, envelope } from "../scan/event_fields.ts";
-import type { CaptureOptions } from "../pipeline.ts";
-import { takeTurns } from "../event/row.ts";
-import type { ArenaPool } from "./arena_pool.ts";
-import { ReceivedBody } from "./received_body.ts";
+import type { CaptureOptions, Sent } from "../pipeline.ts";
+import { takeTurns } from "../columns/append_events.ts";
+import { type ArenaPool, ReceivedBody } from "./received_body.ts";
+import { type RefusalOptions, captureRefusal, usualReply } from "./reply.ts";
+import type { Receiver, UploadBounds } from "./upload.ts";
 import type { ColumnBatch, ScanArena } from "../wasm/scan_arena.ts";
 import { aheadMicrosMax } from "../scan/timestamp.ts";
 
-/** Whose event it was and where it went; nothing is promised until its lane has committed. */
-export interface TakenEvent {
-  project_id: number;
-  historical_migration: boolean;
+export interface AnswerOptions extends CaptureOptions, RefusalOptions {
+  bodyBytesMax: number;
+  /** The budget of all request bodies of this process. */
+  memory: MemoryBudget;
+  /** The client's address, if it is known. */
+  addressOf(request: Request): string | undefined;
+  /** Bounds of an upload; the usual ones by default. */
+  uploadBounds?: UploadBounds;
+  seconds(value: number): void;
+}
+
+/** What a path says of the bodies sent to it. */
+export type Kind = Required<Pick<Sent, "nameless" | "asBatch">>;
+
+/** What all requests share. */
+export interface SingleEventContext {
+  options: AnswerOptions;
+  singles: SingleEvents;
+  /** Answers a short body that is not one plain event, counts it, and measures its time. */
+  answerShort(from: SingleEventRequest, body: ReceivedBody): Promise<Response>;
 }
 
 export class SingleEvents implements Envelope {
@@ -27,8 +47,8 @@ export class SingleEvents implements Envelope {
   readonly bytes: Uint8Array;
   readonly #arenas: ArenaPool;
   readonly #arena: ScanArena;
-  /** Whether the last body was one plain event; undefined when it was not scanned. */
-  #isSingle: boolean | undefined;
+  /** The result of the arena's open() for the last body; undefined when it was not called. */
+  #opened: number | undefined;
   readonly #options: CaptureOptions;
   readonly #sending: Sending;
   #columns: ColumnBatch | undefined;
@@ -45,18 +65,18 @@ export class SingleEvents implements Envelope {
   }
 
   /**
-   * Appends the event of a body shorter than limits.arenaBodyBytesMin; returns its lane and fills `taken`. Undefined,
-   * and nothing is appended, when it is anything else than one plain event of a known project, or when it has to wait.
+   * Appends the event of a body shorter than captureLimits.arenaBodyBytesMin; returns its lane and fills `taken`.
+   * Undefined, and nothing is appended, when the body is not one plain event of a known project, or has to wait.
    * @throws Fault as keyOf() and JournalRoom.laneFor() do.
    */
-  take(body: Uint8Array, taken: TakenEvent): EventLane | undefined {
-    this.#isSingle = undefined;
+  take(body: Uint8Array, taken: SingleEventRequest): EventLane | undefined {
+    this.#opened = undefined;
     const { journal, keys, clock } = this.#options;
     if (journal.full || !isUtf8(body)) return undefined;
     const arena = this.#arena;
     arena.hold(body);
-    this.#isSingle = arena.single();
-    if (!this.#isSingle) return undefined;
+    this.#opened = arena.open();
+    if (this.#opened !== 1) return undefined;
     const project_id = keys.find(keyOf(this));
     if (project_id === undefined) return undefined;
     const historical_migration = isHistorical(this);
@@ -75,9 +95,9 @@ export class SingleEvents implements Envelope {
     return lane;
   }
 
-  /** The body that take() has just left, with what is known of it; in the same turn. */
+  /** The body that take() has just declined, with the result of its open(); to be called in the same turn. */
   received(body: Uint8Array): ReceivedBody {
-    return new ReceivedBody(this.#arenas, body, this.#isSingle);
+    return new ReceivedBody(this.#arenas, body, this.#opened);
   }
 
   member(name: keyof typeof envelope): [number, number] | undefined {
@@ -88,10 +108,77 @@ export class SingleEvents implements Envelope {
     return this.#placeAt(singleKey);
   }
 
-  /** One of the pairs that single() writes behind the entry. */
+  /** One of the pairs that open() writes behind the entry. */
   #placeAt(number: number): [number, number] | undefined {
     const { entries } = this.#arena;
     const to = entries[entryLength + number + 1]!;
     return to > 0 ? [entries[entryLength + number]!, to] : undefined;
+  }
+}
+
+export class SingleEventRequest implements Receiver, CommitWaiter {
+  looksLeft = 0;
+  msMax = 0;
+  /** Whose event it is and where it goes, once it is taken. */
+  project_id = 0;
+  historical_migration = false;
+  readonly request: Request;
+  readonly kind: Kind;
+  /** Bytes of the body, which are acquired until it is answered. */
+  readonly announced: number;
+  /** By the clock's elapsed(). */
+  readonly started: number;
+  readonly #context: SingleEventContext;
+  readonly #answer: (response: Response | Promise<Response>) => void;
+
+  constructor(
+    request: Request,
+    kind: Kind,
+    announced: number,
+    started: number,
+    context: SingleEventContext,
+    answer: (response: Response | Promise<Response>) => void,
+  ) {
+    this.request = request;
+    this.kind = kind;
+    this.announced = announced;
+    this.started = started;
+    this.#context = context;
+    this.#answer = answer;
+  }
+
+  arrived(body: Uint8Array): void {
+    const { options, singles } = this.#context;
+    try {
+      const lane = options.ack === "journal" ? singles.take(body, this) : undefined;
+      if (lane) lane.join(this);
+      else this.#answer(this.#context.answerShort(this, singles.received(body)));
+    } catch (thrown) {
+      this.refused(thrown);
+    }
+  }
+
+  kept(): void {
+    const { project_id, historical_migration } = this;
+    const { options } = this.#context;
+    try {
+      options.counts.received(1);
+      options.counts.accepted(historical_migration ? "historical" : "live", 1);
+      if (!historical_migration) options.book.count(project_id, 1);
+      this.#end(usualReply(this.request));
+    } catch (thrown) {
+      this.refused(thrown);
+    }
+  }
+
+  refused(thrown: unknown): void {
+    this.#end(captureRefusal(thrown, this.request, this.#context.options));
+  }
+
+  #end(response: Response): void {
+    const { options } = this.#context;
+    options.memory.releaseShort(this.announced);
+    this.#answer(response);
+    options.seconds((options.clock.elapsed() - this.started) / 1000);
   }
 }

@@ -7,7 +7,7 @@ import { limits } from "../../core/limits.ts";
 import { receiveLimits } from "./limits.ts";
 import { type MemoryLease, exhausted } from "../../work/memory_budget.ts";
 
-/** Bounds that tests make smaller. */
+/** Time limits of an upload; tests make them smaller. */
 export interface UploadBounds {
   /** The longest silence, in ms. */
   stallMsMax: number;
@@ -20,7 +20,7 @@ const usual: UploadBounds = {
   wholeMsMax: receiveLimits.uploadMsMax,
 };
 
-/** How long a body its sender announced; NaN when it did not say. */
+/** The announced length of a body, in bytes; NaN without a Content-Length. */
 export function announcedBytes(request: Request): number {
   const header = request.headers.get("content-length");
   return header === null ? Number.NaN : Number(header);
@@ -28,21 +28,21 @@ export function announcedBytes(request: Request): number {
 
 /** How a body is received. */
 export interface Receiving {
-  /** It must be smaller. */
+  /** A body of so many bytes or more is refused. */
   bytesMax: number;
-  /** Its memory is acquired from it, before it is there. */
+  /** The body's memory is acquired from it before the body is received. */
   lease: MemoryLease;
   bounds?: UploadBounds | undefined;
-  /** Where a long one that was announced may be put; asked for when there is memory for it. */
+  /** Memory for a long body of announced length; called when its bytes are acquired. */
   roomFor?: (bytes: number) => Uint8Array | undefined;
-  /** Bytes that are acquired beside an announced one, for what is made of it later. */
+  /** Bytes acquired beside those of a body of announced length, for what is made of it later. */
   besideFor?: (bytes: number) => number;
-  /** Looks at the first chunk of a long one, before memory is acquired for the rest. */
+  /** Looks at the first chunk of a long body, before memory is acquired for the rest. */
   first?: (chunk: Uint8Array) => Promise<void> | undefined;
 }
 
 /**
- * Receives a request's body. Of a long one that finds no memory nothing is read until there is some.
+ * Receives a request's body. A long one is not read until there is memory for it.
  * @throws Fault payload_too_large, unavailable when there is no memory in time, or what `first` throws (the rest of the
  *   body is read and dropped, so that the connection survives), upload_timeout when the client went away or sent
  *   nothing for too long.
@@ -51,7 +51,9 @@ export async function receiveBody(request: Request, receiving: Receiving): Promi
   const announced = announcedBytes(request);
   if (announced <= limits.wholeBodyBytesMax && announced < receiving.bytesMax) {
     receiving.lease.acquire(announced);
-    return await receiveWhole(request, announced, receiving.bounds ?? usual);
+    return await new Promise((arrived, refused) => {
+      receiveShort(request, announced, receiving.bounds, { arrived, refused, looksLeft: 0, msMax: 0 });
+    });
   }
   if (!request.body) return new Uint8Array(0);
   return await new Upload(request.body, receiving).receive(announced);
@@ -59,26 +61,19 @@ export async function receiveBody(request: Request, receiving: Receiving): Promi
 
 const wholeBytesPerSecond = receiveLimits.wholeBodyBytesPerSecondMin;
 
-/**
- * Receives a body of so many announced bytes in one piece: a short one, which is nearly always here already.
- * @throws Fault upload_timeout as receiveBody().
- */
-function receiveWhole(request: Request, announced: number, bounds: UploadBounds): Promise<Uint8Array> {
-  return new Promise((resolve, reject) => {
-    receiveShort(request, announced, bounds, { arrived: resolve, late: reject, looksLeft: 0, msMax: 0 });
-  });
-}
-
-/** Gets a short body, or is told that it does not come (upload_timeout). */
+/** Receives a short body, or the fault upload_timeout when it does not come. */
 export interface Receiver {
   arrived(body: Uint8Array): void;
-  late(fault: Fault): void;
-  /** Kept by receiveShort(): after so many more looks it is late, and how long that is in ms. */
+  refused(fault: Fault): void;
+  /** Kept by receiveShort(): the number of looks until the body is late, and the time that is, in ms. */
   looksLeft: number;
   msMax: number;
 }
 
-/** The same without a promise: one of the receiver's two is called, once, in a later turn. */
+/**
+ * Receives a body of `announced` bytes in one piece, without a promise; nearly always it has arrived already. Calls one
+ * of the receiver's two methods, once, in a later turn.
+ */
 export function receiveShort(
   request: Request,
   announced: number,
@@ -89,14 +84,14 @@ export function receiveShort(
   receiver.looksLeft = Math.ceil(receiver.msMax / receiveLimits.uploadLookMs) + 1;
   waiting.add(receiver);
   looking ??= setInterval(look, receiveLimits.uploadLookMs);
-  // What comes or fails after the time is up has had its answer.
+  // After the time limit the request was answered already.
   request.bytes().then(
     (body) => waiting.delete(receiver) && receiver.arrived(body),
-    () => waiting.delete(receiver) && receiver.late(gone()),
+    () => waiting.delete(receiver) && receiver.refused(gone()),
   );
 }
 
-/** Those whose short body is not here yet share one timer, which runs while there are any: most never see it. */
+/** Receivers whose body has not arrived. They share one timer, which runs while there are any. */
 const waiting = new Set<Receiver>();
 let looking: ReturnType<typeof setInterval> | undefined;
 
@@ -104,18 +99,18 @@ function look(): void {
   for (const receiver of waiting) {
     if (--receiver.looksLeft > 0) continue;
     waiting.delete(receiver);
-    receiver.late(stalled(`${Math.round(receiver.msMax)} ms`));
+    receiver.refused(stalled(`${Math.round(receiver.msMax)} ms`));
   }
   if (waiting.size > 0) return;
   clearInterval(looking);
   looking = undefined;
 }
 
-/** Long bodies on their way. */
+/** Long bodies that are being received. */
 let uploads = 0;
 
-/** What one of so many receives before others get their turn: however many come at once, a turn takes no longer. */
-function stretchOf(count: number): number {
+/** Bytes that each of `count` uploads receives in one turn, so that a turn takes no longer when there are many. */
+function turnBytesFor(count: number): number {
   return Math.max(receiveLimits.receiveBytesMin, receiveLimits.receiveBytesMax / Math.max(1, count / 2));
 }
 
@@ -125,7 +120,7 @@ class Upload {
   readonly #receiving: Receiving;
   readonly #bounds: UploadBounds;
   readonly #chunks = new Chunks();
-  /** Where it is put, if its length was announced. */
+  /** Where the body is put, if its length was announced. */
   #room: Uint8Array | undefined;
   /** Why the rest of it is dropped. */
   #refused: Error | undefined;
@@ -156,19 +151,19 @@ class Upload {
 
   async #read(announced: number, stall: NodeJS.Timeout): Promise<Uint8Array> {
     const { bytesMax } = this.#receiving;
-    let left = stretchOf(uploads);
+    let left = turnBytesFor(uploads);
     for (;;) {
-      // What is not asked for is not received: a sender that keeps up would have all of its body in one turn.
+      // Only what is read is received; otherwise a fast sender's whole body would arrive in one turn.
       if (left <= 0) {
         await yieldToEventLoop();
-        left = stretchOf(uploads);
+        left = turnBytesFor(uploads);
       }
       const { value, done } = await this.#reader.read();
       if (this.#late) throw stalled(this.#late);
       if (done) break;
       stall.refresh();
       if (this.#size === 0) await this.#begin(value, announced);
-      // Its memory is given back when it was copied.
+      // The length is kept: the chunk is freed when it was copied.
       const { length } = value;
       if (this.#refused) free(value);
       else this.#put(value);
@@ -181,7 +176,7 @@ class Upload {
     return this.#room?.subarray(0, this.#size) ?? (await joined(this.#chunks.take()));
   }
 
-  /** An announced length is believed as far as memory goes: the bytes are put where they stay. */
+  /** Acquires memory for the announced length, so that the chunks are copied to their final place. */
   async #begin(chunk: Uint8Array, announced: number): Promise<void> {
     const { bytesMax, lease, roomFor, besideFor, first } = this.#receiving;
     try {

@@ -6,27 +6,23 @@ import { Fault } from "../../core/fault.ts";
 import { limits } from "../../core/limits.ts";
 import { recordingLimits } from "./limits.ts";
 import type { MemoryLease } from "../../work/memory_budget.ts";
-import type { CommitGroups } from "../journal/commit_waiters.ts";
+import type { CommitGroups } from "../journal/lane.ts";
 import type { Journal } from "../journal/journal.ts";
 import { field } from "../scan/event_fields.ts";
 import type { Reason } from "../event/outcome.ts";
 import type { EventIndex } from "../scan/event_index.ts";
 import { type SnapshotRow, type SnapshotSending, SnapshotReading, readSnapshot } from "./snapshot.ts";
 
-export interface RecorderOptions extends SnapshotSending {
+interface RecorderOptions extends SnapshotSending {
   journal: Journal;
-  /** Whether the project's sessions are recorded. */
   wanted: boolean;
-  /** How many days a recording is kept. */
   retentionDays: number;
   /** Memory for copies of long snapshots is acquired from it. */
   lease?: MemoryLease | undefined;
-  /** The groups of the request's rows. */
   groups: CommitGroups;
 }
 
 export class Recorder {
-  /** Number of snapshots taken. */
   taken = 0;
   /** True when some were ignored because the project records no sessions: their sender may stop. */
   unwanted = false;
@@ -66,7 +62,10 @@ export class Recorder {
   #keep(row: SnapshotRow | Reason): Reason | undefined {
     if (typeof row === "string") return row;
     const { journal, retentionDays, project_id, groups } = this.#options;
-    if (journal.room.recordingsFull) throw notKept();
+    if (journal.room.recordingsFull) {
+      const detail = "Recordings cannot be kept right now. Send them again later.";
+      throw new Fault("unavailable", detail, { retryAfterSeconds: 5 });
+    }
     const refusal = journal.room.recordingRefusal(project_id);
     if (refusal) throw refusal;
     row.timestamp = journal.stamp();
@@ -92,11 +91,6 @@ export class Recorder {
     const { journal } = this.#options;
     if (this.taken > 0) await journal.stored(journal.recordings);
   }
-}
-
-function notKept(): Fault {
-  const detail = "Recordings cannot be kept right now. Send them again later.";
-  return new Fault("unavailable", detail, { retryAfterSeconds: 5 });
 }
 
 const dayMicros = limits.dayMs * 1000;

@@ -1,4 +1,4 @@
-// Reads a snapshot, an event that carries a chunk of a session's recording, into a row of the lane of recordings. What
+// Reads a snapshot, an event that carries a piece of a session's recording, into a row of the lane of recordings. What
 // the recorder wrote is kept byte by byte.
 
 import { captureLimits } from "../limits.ts";
@@ -13,7 +13,7 @@ import type { EventIndex } from "../scan/event_index.ts";
 import { type SnapshotFacts, textAt, type ValueRange } from "./snapshot_facts.ts";
 import { SnapshotWalker } from "./snapshot_walker.ts";
 
-/** A chunk of a recording. Its timestamp is its arrival, which decides the partition. */
+/** A piece of a recording. Its timestamp is its arrival, which decides the partition. */
 export interface SnapshotRow {
   project_id: number;
   /** 16 bytes in ClickHouse's order. */
@@ -55,31 +55,29 @@ export function readSnapshot(index: EventIndex, at: number, sending: SnapshotSen
   return short.outcome!;
 }
 
-/** The stages of reading: the properties; then, where needed, a hash of the bytes, and a copy. */
-const stage = { walk: 0, hash: 1, copy: 2 } as const;
-
-/** Reads one snapshot in slices. */
+/** Reads one snapshot in slices: its properties; then, where needed, hashes and copies the recording's bytes. */
 export class SnapshotReading {
   /** The row, or the reason why it is ignored; set once advance() returned true. */
   outcome: SnapshotRow | Reason | undefined;
   readonly #walk = new SnapshotWalker();
   readonly #row: Row = emptyRow();
-  #stage: number = stage.walk;
   #index!: EventIndex;
   #at = 0;
   #sending!: SnapshotSending;
-  #taken!: SnapshotRow;
-  #hashes: [bigint, bigint] = [0n, 0n];
+  /** The row, once the properties are read. */
+  #taken: SnapshotRow | undefined;
+  /** Hashes of a piece without a uuid. */
+  #hashes: [bigint, bigint] | undefined;
+  /** The copy of a long piece. */
+  #copy: Buffer | undefined;
   /** Bytes hashed or copied so far. */
   #done = 0;
-  #copy = nothing;
 
-  /** Starts to read entry `at`. */
   open(index: EventIndex, at: number, sending: SnapshotSending): void {
     this.#index = index;
     this.#at = at;
     this.#sending = sending;
-    this.#stage = stage.walk;
+    this.#taken = undefined;
     this.outcome = this.#refused();
     if (this.outcome) return;
     const latest = sending.received / 1000 + recordingLimits.snapshotAheadMsMax;
@@ -101,10 +99,8 @@ export class SnapshotReading {
   /** Reads about `bytesMax` further bytes; returns true when it is done. */
   advance(bytesMax: number): boolean {
     if (this.outcome) return true;
-    if (this.#stage === stage.walk) {
-      if (this.#walk.advance(bytesMax)) this.#judge();
-    } else if (this.#stage === stage.hash) this.#hash(bytesMax);
-    else this.#copyOn(bytesMax);
+    if (this.#taken) this.#goOn(this.#taken, bytesMax);
+    else if (this.#walk.advance(bytesMax)) this.#judge();
     return this.outcome !== undefined;
   }
 
@@ -123,7 +119,7 @@ export class SnapshotReading {
       return;
     }
     const window_id = textOf(windowId);
-    this.#taken = {
+    const taken: SnapshotRow = {
       project_id: this.#sending.project_id,
       uuid: this.#row.uuid,
       session_id,
@@ -137,12 +133,15 @@ export class SnapshotReading {
       expires_at: 0,
     };
     this.#done = 0;
-    if (this.#isNamed()) this.#endHash();
-    else {
+    const size = data.to - data.from;
+    this.#copy = size > recordingLimits.snapshotSliceBytesMax ? Buffer.allocUnsafeSlow(size) : undefined;
+    this.#hashes = undefined;
+    if (!this.#isNamed()) {
       const seed = Bun.hash.xxHash64(`${session_id}\n${window_id}`);
       this.#hashes = [seed, seed ^ 0x5bd1e995n];
-      this.#stage = stage.hash;
     }
+    if (this.#hashes || this.#copy) this.#taken = taken;
+    else this.outcome = taken;
   }
 
   /** Reads the client's uuid; returns false when it sent none. */
@@ -153,54 +152,38 @@ export class SnapshotReading {
     return bytes[from] === 0x22 && uuidFromText(bytes, from + 1, to - 1, this.#row.uuid);
   }
 
-  /** A chunk without a uuid gets one from its content, so that a client's retry becomes one row too. */
-  #hash(bytesMax: number): void {
-    const { source, from, to } = this.#taken.data;
-    // In fixed slices, not by `bytesMax`, so that the hash does not depend on how the chunk was read.
-    for (
-      let left = bytesMax;
-      left > 0 && from + this.#done < to;
-      left -= recordingLimits.snapshotSliceBytesMax
-    ) {
+  /**
+   * A piece without a uuid gets one from its content, so that a client's retry becomes one row too. A long piece is
+   * copied, and the block then borrows the copy.
+   */
+  #goOn(taken: SnapshotRow, bytesMax: number): void {
+    const { source, from, to } = taken.data;
+    const sliceMax = recordingLimits.snapshotSliceBytesMax;
+    // In fixed slices, not by `bytesMax`, so that the hash does not depend on how the piece was read.
+    for (let left = bytesMax; left > 0 && from + this.#done < to; left -= sliceMax) {
       const begin = from + this.#done;
-      const content = source.subarray(begin, Math.min(to, begin + recordingLimits.snapshotSliceBytesMax));
-      const [one, other] = this.#hashes;
-      this.#hashes = [Bun.hash.xxHash64(content, one), Bun.hash.xxHash64(content, other)];
+      const content = source.subarray(begin, Math.min(to, begin + sliceMax));
+      if (this.#hashes) {
+        const [one, other] = this.#hashes;
+        this.#hashes = [Bun.hash.xxHash64(content, one), Bun.hash.xxHash64(content, other)];
+      }
+      this.#copy?.set(content, this.#done);
       this.#done += content.length;
     }
     if (from + this.#done < to) return;
-    const { uuid } = this.#row;
-    const view = new DataView(uuid.buffer, uuid.byteOffset, uuid.length);
-    view.setBigUint64(0, this.#hashes[0], true);
-    view.setBigUint64(8, this.#hashes[1], true);
-    this.#endHash();
-  }
-
-  #endHash(): void {
-    const { from, to } = this.#taken.data;
-    if (to - from <= recordingLimits.snapshotSliceBytesMax) {
-      this.outcome = this.#taken;
-      return;
+    if (this.#hashes) {
+      const { uuid } = this.#row;
+      const view = new DataView(uuid.buffer, uuid.byteOffset, uuid.length);
+      view.setBigUint64(0, this.#hashes[0], true);
+      view.setBigUint64(8, this.#hashes[1], true);
     }
-    this.#stage = stage.copy;
-    this.#done = 0;
-    this.#copy = Buffer.allocUnsafeSlow(to - from);
-  }
-
-  /** Copies a long chunk, which the block then borrows. */
-  #copyOn(bytesMax: number): void {
-    const { source, from, to } = this.#taken.data;
-    const begin = from + this.#done;
-    const content = source.subarray(begin, Math.min(to, begin + bytesMax));
-    this.#copy.set(content, this.#done);
-    this.#done += content.length;
-    if (from + this.#done < to) return;
-    this.#taken.data = { source: this.#copy, from: 0, to: this.#copy.length };
-    this.#taken.own = true;
-    this.outcome = this.#taken;
+    if (this.#copy) {
+      taken.data = { source: this.#copy, from: 0, to: this.#copy.length };
+      taken.own = true;
+    }
+    this.outcome = taken;
   }
 }
 
-const nothing = new Uint8Array(0);
 /** Reused for every short one. */
 const short = new SnapshotReading();

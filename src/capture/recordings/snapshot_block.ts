@@ -1,9 +1,7 @@
-// Chunks of recordings as columns, until they are sealed into a frame.
+// Pieces of recordings as columns, until they are sealed into a frame.
 
 import { captureLimits } from "../limits.ts";
-import { ByteColumn, writeBlockHead, writeColumnHead, writeRowKeys } from "../../storage/native/native.ts";
-import { Pieces } from "../../storage/native/native_pieces.ts";
-import type { LaneBlock } from "../journal/lane_block.ts";
+import { TableBlock } from "../journal/table_block.ts";
 import type { SnapshotRow } from "./snapshot.ts";
 
 const microsType = "DateTime64(6, 'UTC')";
@@ -31,22 +29,10 @@ const columnTypes = {
   size: "UInt32",
   data: "String",
 } as const;
-type Name = keyof typeof columnTypes;
-const names = Object.keys(columnTypes) as Name[];
 
-export class SnapshotBlock implements LaneBlock<SnapshotRow> {
-  readonly changes = 0;
-  partition = 0;
-  rows = 0;
-  oldest = 0;
-  readonly #columns = newColumns();
-  /** The column of data; bytes of long chunks are borrowed, not copied. */
-  readonly #data = new Pieces();
-
-  append(row: SnapshotRow): number {
+export function snapshotBlock() {
+  return new TableBlock<SnapshotRow, keyof typeof columnTypes>(columnTypes, (columns, row) => {
     const { facts, data } = row;
-    const columns = this.#columns;
-    if (this.rows === 0) this.oldest = row.timestamp;
     const size = data.to - data.from;
     columns.project_id.u32(row.project_id);
     columns.session_id.text(row.session_id);
@@ -69,30 +55,10 @@ export class SnapshotBlock implements LaneBlock<SnapshotRow> {
     columns.start_url.text(facts.startUrl);
     columns.snapshot_source.text(row.source);
     columns.size.u32(size);
-    this.#data.varuint(size);
-    if (row.own) this.#data.borrow(data.source.subarray(data.from, data.to));
-    else this.#data.copy(data.source, data.from, data.to);
-    this.rows++;
+    columns.data.varuint(size);
+    // Bytes of long pieces are borrowed, not copied.
+    if (row.own) columns.data.borrow(data.source.subarray(data.from, data.to));
+    else columns.data.copy(data.source, data.from, data.to);
     return size + captureLimits.rowBytesGuess;
-  }
-
-  encode(out: ByteColumn, batch: bigint, firstRow: number): void {
-    writeBlockHead(out, names.length + 2, this.rows);
-    for (const name of names) {
-      writeColumnHead(out, name, columnTypes[name]);
-      if (name === "data") for (const piece of this.#data.list()) out.raw(piece);
-      else out.raw(this.#columns[name].bytes, 0, this.#columns[name].length);
-    }
-    writeRowKeys(out, this.rows, batch, firstRow);
-  }
-
-  clear(): void {
-    this.rows = 0;
-    for (const name of names) this.#columns[name].length = 0;
-    this.#data.clear();
-  }
-}
-
-function newColumns(): Record<Name, ByteColumn> {
-  return Object.fromEntries(names.map((name) => [name, new ByteColumn()])) as Record<Name, ByteColumn>;
+  });
 }

@@ -49,33 +49,23 @@ export interface ValueRange {
   to: number;
 }
 
-/** The open event: its type and time, and the members of its data that matter. */
-export interface OpenEvent {
-  type: number;
-  timestamp: number;
-  hasData: boolean;
-  source: number;
-  dataType: number;
-  readonly href: ValueRange;
-  readonly plugin: ValueRange;
-  readonly level: ValueRange;
-}
+const noFacts: Omit<SnapshotFacts, "active"> = {
+  events: 0,
+  first: Number.NaN,
+  last: Number.NaN,
+  clicks: 0,
+  keypresses: 0,
+  mouseActivities: 0,
+  consoleLogs: 0,
+  consoleWarns: 0,
+  consoleErrors: 0,
+  startUrl: "",
+};
 
 export class FactsCollector {
-  readonly facts: SnapshotFacts = {
-    events: 0,
-    first: Number.NaN,
-    last: Number.NaN,
-    clicks: 0,
-    keypresses: 0,
-    mouseActivities: 0,
-    consoleLogs: 0,
-    consoleWarns: 0,
-    consoleErrors: 0,
-    active: new Set(),
-    startUrl: "",
-  };
-  readonly event: OpenEvent = {
+  readonly facts: SnapshotFacts = { ...noFacts, active: new Set() };
+  /** The open event: its type and time, and the members of its data that matter. */
+  readonly event = {
     type: Number.NaN,
     timestamp: Number.NaN,
     hasData: false,
@@ -94,16 +84,10 @@ export class FactsCollector {
     this.#bytes = bytes;
     this.#latest = latest;
     this.#startUrlAt = Number.POSITIVE_INFINITY;
-    const { facts } = this;
-    facts.first = Number.NaN;
-    facts.last = Number.NaN;
-    facts.events = facts.clicks = facts.keypresses = facts.mouseActivities = 0;
-    facts.consoleLogs = facts.consoleWarns = facts.consoleErrors = 0;
-    facts.active.clear();
-    facts.startUrl = "";
+    Object.assign(this.facts, noFacts);
+    this.facts.active.clear();
   }
 
-  /** Starts an event. */
   open(): void {
     this.event.type = Number.NaN;
     this.event.timestamp = Number.NaN;
@@ -121,7 +105,6 @@ export class FactsCollector {
     event.level.to = 0;
   }
 
-  /** Ends the event, and counts it. */
   close(): void {
     const { facts, event } = this;
     const at = event.timestamp;

@@ -18,46 +18,14 @@ const inKey = 1;
 const atValue = 2;
 const inValue = 3;
 
-/** Members that are read. */
-const which = {
-  none: 0,
-  session_id: 1,
-  window_id: 2,
-  source: 3,
-  data: 4,
-  type: 5,
-  timestamp: 6,
-  eventData: 7,
-  dataSource: 8,
-  href: 9,
-  plugin: 10,
-  payload: 11,
-  level: 12,
-} as const;
-
-type Known = readonly (readonly [Uint8Array, number])[];
-const named = (keys: Record<string, number>): Known =>
-  Object.entries(keys).map(([name, one]) => [bytesOf(name), one] as const);
-/** Their keys by level; an item of an array has no key. */
-const known: readonly Known[] = [
-  named({
-    $session_id: which.session_id,
-    $window_id: which.window_id,
-    $snapshot_data: which.data,
-    $snapshot_items: which.data,
-    $snapshot_source: which.source,
-  }),
+/** Keys of the members that are read, by level; an item of an array has no key. */
+const known = [
+  ["$session_id", "$window_id", "$snapshot_data", "$snapshot_items", "$snapshot_source"],
   [],
-  named({ type: which.type, timestamp: which.timestamp, data: which.eventData }),
-  named({
-    source: which.dataSource,
-    type: which.type,
-    href: which.href,
-    plugin: which.plugin,
-    payload: which.payload,
-  }),
-  named({ level: which.level }),
-];
+  ["type", "timestamp", "data"],
+  ["source", "type", "href", "plugin", "payload"],
+  ["level"],
+].map((names) => names.map((name) => ({ name, bytes: bytesOf(name) })));
 
 export class SnapshotWalker {
   readonly sessionId: ValueRange = { from: 0, to: 0 };
@@ -72,8 +40,8 @@ export class SnapshotWalker {
   #at = 0;
   #level: number = inPiece;
   #next: number = atNext;
-  #key: number = which.none;
-  /** Start of the current key or value. */
+  /** The current member; empty for one that is not read. */
+  #key = "";
   #from = 0;
   /** Whether the data is one event, without an array around it. */
   #single = false;
@@ -125,7 +93,6 @@ export class SnapshotWalker {
     }
   }
 
-  /** Starts to skip a key or a value. */
   #begin(what: number): void {
     this.#from = this.#at;
     this.#skipper.begin(this.#bytes, this.#at);
@@ -136,9 +103,10 @@ export class SnapshotWalker {
     return (this.#bytes[this.#at]! | 0x20) === 0x7d;
   }
 
-  #keyNamed(from: number, to: number): number {
-    for (const [name, one] of known[this.#level]!) if (isTextAt(this.#bytes, from, to, name)) return one;
-    return which.none;
+  #keyNamed(from: number, to: number): string {
+    for (const { name, bytes } of known[this.#level]!)
+      if (isTextAt(this.#bytes, from, to, bytes)) return name;
+    return "";
   }
 
   /** Starts a value: enters it, or skips it. */
@@ -158,18 +126,19 @@ export class SnapshotWalker {
   #inside(first: number | undefined): number {
     const isObject = first === 0x7b;
     if (this.#level === inItems) {
-      this.#key = which.none;
+      this.#key = "";
       if (!isObject) return inPiece;
       this.#collector.open();
       return inEvent;
     }
-    if (this.#key === which.data) return this.#insideData(isObject, first === 0x5b);
+    if (this.#key === "$snapshot_data" || this.#key === "$snapshot_items")
+      return this.#insideData(isObject, first === 0x5b);
     if (!isObject) return inPiece;
-    if (this.#key === which.eventData) {
+    if (this.#key === "data") {
       this.#collector.openData();
       return inData;
     }
-    if (this.#key !== which.payload) return inPiece;
+    if (this.#key !== "payload") return inPiece;
     this.#collector.event.level.to = 0;
     return inPayload;
   }
@@ -196,37 +165,35 @@ export class SnapshotWalker {
 
   /** Notes the value that was skipped. */
   #note(from: number, to: number): void {
+    if (this.#key === "") return;
     const { event } = this.#collector;
     switch (this.#key) {
-      case which.none:
-        return;
-      case which.type:
+      case "$session_id":
+        return put(this.sessionId, from, to);
+      case "$window_id":
+        return put(this.windowId, from, to);
+      case "$snapshot_source":
+        return put(this.source, from, to);
+      case "$snapshot_data":
+      case "$snapshot_items":
+        return put(this.data, from, to);
+      case "type":
         if (this.#level === inEvent) event.type = numberAt(this.#bytes, from, to);
         else event.dataType = numberAt(this.#bytes, from, to);
         return;
-      case which.timestamp:
+      case "timestamp":
         event.timestamp = numberAt(this.#bytes, from, to);
         return;
-      case which.dataSource:
+      case "source":
         event.source = numberAt(this.#bytes, from, to);
         return;
-      case which.href:
+      case "href":
         return put(event.href, from, to);
-      case which.plugin:
+      case "plugin":
         return put(event.plugin, from, to);
-      case which.level:
+      case "level":
         return put(event.level, from, to);
-      default:
-        this.#noteOwn(from, to);
     }
-  }
-
-  /** Notes a member of the snapshot itself. */
-  #noteOwn(from: number, to: number): void {
-    if (this.#key === which.session_id) put(this.sessionId, from, to);
-    else if (this.#key === which.window_id) put(this.windowId, from, to);
-    else if (this.#key === which.source) put(this.source, from, to);
-    else if (this.#key === which.data) put(this.data, from, to);
   }
 }
 

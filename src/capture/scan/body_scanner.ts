@@ -1,24 +1,25 @@
-// The scan: one pass over a body's bytes that checks the JSON grammar and writes the index of its events. It builds no
-// objects and never awaits; it works in slices, so that a long body, or one long event, holds nobody up.
+// The scan: one pass over a body's bytes that checks the JSON grammar and writes the index of its events. It makes no
+// objects, and works in slices, so that a long body or event delays no other request.
 
+import { isUtf8 } from "node:buffer";
 import { EventIndex, type IndexOptions } from "./event_index.ts";
-import { envelope, envelopeKeys, field, itemKeys, noSlot, propertyKeys } from "./event_fields.ts";
-import { FastPath, entryCost, itemBytesLeast } from "./fast_path.ts";
-import { captureLimits } from "../limits.ts";
-import { Utf8Check } from "../decode/utf8.ts";
-import { malformed, notUtf8 } from "./json_lexer.ts";
-import { JsonWalker, stopped } from "./json_walker.ts";
+import { envelope, envelopeKeys, field, itemKeys, noSlot, propertyKeys, slotOfKey } from "./event_fields.ts";
+import { JsonWalker, malformed, notUtf8, stopped } from "../../core/json/json_walker.ts";
+import type { ScanArena } from "../wasm/scan_arena.ts";
 
 /** What comes next. */
 const step = {
-  /** Bytes that nobody knows to be UTF-8; then the body's first byte. */
+  /** The check for UTF-8; then the body's first byte. */
   start: 0,
   opening: 11,
-  /** Within the array of events: an item, or behind one. */
+  /** Within the array of events: at an item, or behind one. */
   item: 1,
   noItem: 2,
   behindItem: 3,
-  /** Within an object that matters, its bracket just passed; a key; a value that stopped midway; behind one. */
+  /**
+   * Within an object that is indexed: behind its opening bracket; at a key; within a value that is not through; behind
+   * a value.
+   */
   first: 4,
   member: 5,
   value: 6,
@@ -29,41 +30,45 @@ const step = {
   done: 10,
 } as const;
 
-/** The objects that matter, by how deep they lie: the body's own, an item, its properties. */
+/** The objects that are indexed, by depth: the body's own, an item, its properties. */
 const level = { body: 0, item: 1, properties: 2 } as const;
 
 export class BodyScanner {
   readonly index: EventIndex;
-  readonly #walk: JsonWalker;
-  readonly #utf8: Utf8Check;
-  readonly #plain = new FastPath();
+  /** Made for the first byte that is scanned the slow way; a plain body needs none. */
+  #walk!: JsonWalker;
+  /** The next byte to scan; while the walker works, its place counts instead. */
+  #at = 0;
+  /** Bytes that are known to be UTF-8. */
+  #sound = 0;
   #step: number = step.start;
   #level: number = level.body;
   #expectItem = false;
   #itemsFrom = 0;
+  /** Items that still go the slow way before the fast one is tried again; the last time it was #patience. */
+  #slowItems = 0;
+  #patience = 0;
   /** The open member's slot, in a batch object's envelope too, and where its value begins. */
   #slot: number = noSlot;
   #outer: number = noSlot;
   #from = 0;
-  /** The same of the open `properties`, and the level they lie in. */
+  /** Where the value of the open `properties` begins, and its level. */
   #propertiesFrom = 0;
   #propertiesLevel: number = level.body;
 
   /**
-   * `bytes` are kept; with `fast` they are what it holds. `isSingle`: what its single() has said of them, which are
-   * then known to be UTF-8; undefined when it was not asked.
+   * @param bytes the body, not copied; with `options.fast` they are in its memory.
+   * @param opened the result of open() of that arena for these bytes, which are known to be UTF-8; undefined when it
+   *   was not called.
    */
-  constructor(bytes: Uint8Array, options?: IndexOptions, isSingle?: boolean) {
+  constructor(bytes: Uint8Array, options?: IndexOptions, opened?: number) {
     this.index = new EventIndex(bytes, options);
-    this.#utf8 = new Utf8Check(bytes);
-    this.#walk = new JsonWalker(bytes);
-    if (isSingle) this.#takeSingle();
-    else if (isSingle === false) this.#step = step.opening;
+    if (opened !== undefined) this.#open(opened);
   }
 
   /**
-   * Begins the next part of an index that isPartial; advance() is then through when the part is. False when there was
-   * none left.
+   * Begins the next part of an index that isPartial; advance() then returns true at the end of the part. False when no
+   * part is left.
    */
   nextPart(): boolean {
     const { index } = this;
@@ -71,7 +76,7 @@ export class BodyScanner {
     if (!index.isSecondPass) {
       index.isSecondPass = true;
       index.items = 0;
-      this.#walk.at = this.#itemsFrom;
+      this.#at = this.#itemsFrom;
       this.#expectItem = false;
       this.#step = step.item;
     }
@@ -80,49 +85,108 @@ export class BodyScanner {
   }
 
   /**
-   * Goes on for about `bytesMax` bytes, a quarter of them where they go the slow way, or limits.eventBytesMax more
-   * the fast way. True when the body is through.
+   * Scans about `bytesMax` bytes: a quarter of them the slow way, up to limits.eventBytesMax more the fast way. True
+   * when the body, or its part, is scanned.
    * @throws Fault invalid_payload, naming the byte, for anything that is not JSON in UTF-8.
    */
   advance(bytesMax: number): boolean {
     const { index } = this;
-    const walk = this.#walk;
     if (this.#step === step.start) {
-      if (!this.#utf8.advance(bytesMax * utf8Factor)) throw notUtf8();
-      if (!this.#utf8.through) return false;
-      const { fast } = index;
-      this.#step = step.opening;
-      if (fast && index.bytes.length < captureLimits.arenaBodyBytesMin && fast.single()) this.#takeSingle();
+      this.#checkUtf8(bytesMax * utf8Factor);
+      if (this.#sound < index.bytes.length) return false;
+      this.#open(index.fast?.open() ?? 0);
     }
     let left = bytesMax;
     while (this.#step !== step.done) {
-      if (this.#step === step.item && index.isFull && !index.makeRoom(walk.at)) return index.isSecondPass;
-      const before = walk.at;
+      if (this.#step === step.item && index.isFull && !index.makeRoom(this.#at)) return index.isSecondPass;
       const fast = this.#step === step.item ? index.fast : undefined;
-      const indexed = fast && this.#plain.isDue() ? this.#plain.index(fast, walk, left, index) : 0;
-      if (indexed > 0) this.#expectItem = this.#plain.comma;
-      left -= Math.max(walk.at - before, indexed * entryCost);
-      if (left <= 0) return false;
-      if (fast && index.isFull) continue;
-      const slowFrom = walk.at;
-      walk.goal = Math.min(index.bytes.length, slowFrom + Math.ceil(left / slowFactor));
-      while (this.#takeStep());
-      left -= Math.max(walk.at - slowFrom, itemBytesLeast) * slowFactor;
+      if (fast && --this.#slowItems < 0) {
+        left -= this.#takePlain(fast, left);
+        if (left <= 0) return this.#step === step.done;
+        if (index.isFull || this.#step === step.done) continue;
+      }
+      left -= this.#takeSlow(left);
       if (left <= 0) return this.#step === step.done;
     }
     return true;
   }
 
-  #takeSingle(): void {
-    this.index.takeSingle();
-    this.#step = step.done;
+  /** Checks about `bytesMax` bytes more. */
+  #checkUtf8(bytesMax: number): void {
+    const { bytes } = this.index;
+    let to = Math.min(bytes.length, this.#sound + bytesMax);
+    for (let back = 0; back < 3 && to < bytes.length && (bytes[to]! & 0xc0) === 0x80; back++) to--;
+    const whole = this.#sound === 0 && to === bytes.length;
+    if (!isUtf8(whole ? bytes : bytes.subarray(this.#sound, to))) throw notUtf8();
+    this.#sound = to;
   }
 
-  /** One step the slow way; false where an item is over, or the body, or the walk stops at its goal. */
+  /** Takes over what ScanArena.open() says of the body: it is one event, or a batch whose events begin there. */
+  #open(opened: number): void {
+    this.#step = opened === 0 ? step.opening : opened === 1 ? step.done : step.item;
+    if (opened === 1) this.index.takeSingle();
+    if (opened <= 1) return;
+    this.index.openItems("batch");
+    this.index.takeEnvelope(0);
+    this.#at = this.#itemsFrom = opened;
+  }
+
+  /**
+   * Indexes the plain items in about `bytesMax` bytes, and the end of a body behind them; returns what that cost. The
+   * item it stops before goes the slow way.
+   */
+  #takePlain(fast: ScanArena, bytesMax: number): number {
+    const { index } = this;
+    const { count, room, items, bytes } = index;
+    const from = this.#at;
+    const goal = from + bytesMax;
+    const most = Math.min(room, count + Math.ceil(bytesMax / entryCost));
+    this.#at = fast.scan(from, goal, [count, most], items, index.firstKey);
+    const { found } = fast;
+    index.count += found;
+    index.items += found;
+    if (found > 0) {
+      this.#expectItem = fast.comma;
+      if (!fast.comma && this.#endsPlain(fast)) {
+        this.#at = bytes.length;
+        this.#step = step.done;
+      }
+    }
+    // Where one item is unusual, the next ones are likely to be.
+    if (found > 0) this.#patience = 0;
+    else if (this.#at < goal) this.#patience = Math.min(slowItemsMax, this.#patience * 2 + 1);
+    this.#slowItems = this.#patience;
+    return Math.max(this.#at - from, found * entryCost);
+  }
+
+  /** Whether only usual members of a batch follow the events. */
+  #endsPlain(fast: ScanArena): boolean {
+    const { index } = this;
+    const isBatch = index.shape === "batch";
+    // The notes take the room of two entries.
+    if (index.isSecondPass || index.isPartial || index.count + 2 > index.room) return false;
+    if (!fast.ends(this.#at, index.count, isBatch)) return false;
+    if (isBatch) index.takeEnvelope(index.count);
+    return true;
+  }
+
+  /** Scans the slow way to the end of an item, or until about `bytesMax` bytes of cost are used; returns the cost. */
+  #takeSlow(bytesMax: number): number {
+    const { bytes } = this.index;
+    const walk = (this.#walk ??= new JsonWalker(bytes));
+    const from = this.#at;
+    walk.at = from;
+    walk.goal = Math.min(bytes.length, from + Math.ceil(bytesMax / slowFactor));
+    while (this.#takeStep());
+    this.#at = walk.at;
+    return Math.max(walk.at - from, itemBytesLeast) * slowFactor;
+  }
+
+  /** One step the slow way; false at the end of an item or of the body, and when the walker stops at its goal. */
   #takeStep(): boolean {
     switch (this.#step) {
       case step.opening:
-        return this.#open();
+        return this.#opening();
       case step.item:
         return this.#item();
       case step.first:
@@ -142,7 +206,7 @@ export class BodyScanner {
     }
   }
 
-  /** A value that stopped midway is through. */
+  /** Ends a value that was passed in several slices. */
   #passed(): true {
     const was = this.#step;
     if (was === step.value) this.#note(this.#slot, this.#from);
@@ -150,7 +214,7 @@ export class BodyScanner {
     return true;
   }
 
-  #open(): boolean {
+  #opening(): boolean {
     const walk = this.#walk;
     const { bytes } = this.index;
     if (walk.at === 0 && bytes[0] === 0xef && bytes[1] === 0xbb && bytes[2] === 0xbf) walk.at = 3;
@@ -223,7 +287,7 @@ export class BodyScanner {
     return true;
   }
 
-  /** Members one after the other; of the body's own object it shows only at the end whether they are a batch's. */
+  /** The members of an object. Only at its end the body's own object shows whether it is a batch. */
   #members(): boolean {
     const walk = this.#walk;
     const depth = this.#depth;
@@ -231,7 +295,7 @@ export class BodyScanner {
     const keys = inProperties ? propertyKeys : itemKeys;
     for (;;) {
       if (!walk.key()) return false;
-      const slot = walk.slot(keys);
+      const slot = slotOfKey(keys, walk);
       if (!inProperties && this.#opensMore(slot)) return true;
       const from = walk.at;
       if (!walk.skip(depth)) {
@@ -252,7 +316,7 @@ export class BodyScanner {
   #opensMore(slot: number): boolean {
     const walk = this.#walk;
     if (this.#level === level.body) {
-      this.#outer = walk.slot(envelopeKeys);
+      this.#outer = slotOfKey(envelopeKeys, walk);
       if (this.#outer === envelope.batch) {
         if (this.index.bytes[walk.at] !== 0x5b) throw malformed("batch is not an array");
         this.#openArray("batch");
@@ -269,13 +333,13 @@ export class BodyScanner {
     return true;
   }
 
-  /** How deep the open member's value lies, as depth is counted everywhere here. */
+  /** The depth of the open member's value. */
   get #depth(): number {
     if (this.#level === level.properties) return this.#propertiesLevel === level.body ? 1 : 3;
     return this.#level === level.body ? 0 : 2;
   }
 
-  /** Notes a member whose value begins at `from` and was just passed. */
+  /** Notes a member whose value begins at `from` and has just been passed. */
   #note(slot: number, from: number): void {
     const to = this.#walk.at;
     if (this.#level === level.properties) this.index.noteProperty(slot, from, to);
@@ -322,5 +386,14 @@ export class BodyScanner {
   }
 }
 
-/** Bytes checked for UTF-8 while one is scanned, and scanned fast while one goes the slow way. */
+/**
+ * How many bytes are checked for UTF-8 while one is scanned, and scanned the fast way while one is scanned the slow
+ * way.
+ */
 const [utf8Factor, slowFactor] = [8, 4];
+/** The least cost of an item the slow way, in bytes. */
+const itemBytesLeast = 32;
+/** The same the fast way: its entry is longer than that, and its memory is touched for the first time. */
+const entryCost = 64;
+/** The most items that go the slow way before the fast one is tried again. */
+const slowItemsMax = 64;

@@ -1,4 +1,6 @@
-// A text as bytes somewhere: pointed to, compared, cut. Never copies what it need not.
+// A text as a range of bytes: set, compared and cut without a copy.
+
+import { bytesOf } from "../../core/bytes.ts";
 
 export interface ByteRange {
   source: Uint8Array;
@@ -8,19 +10,23 @@ export interface ByteRange {
 
 const nothing = new Uint8Array(0);
 const decoder = new TextDecoder();
-const encoder = new TextEncoder();
 
 export function emptyRange(): ByteRange {
   return { source: nothing, from: 0, to: 0 };
 }
 
-export function setText(out: ByteRange, text: string): void {
-  out.source = encoder.encode(text);
-  out.from = 0;
-  out.to = out.source.length;
+export function setBytes(out: ByteRange, source: Uint8Array, from: number, to: number): void {
+  out.source = source;
+  out.from = from;
+  out.to = to;
 }
 
-/** True when it was longer. Only as many bytes are looked at as so many characters can have. */
+export function setText(out: ByteRange, text: string): void {
+  const source = bytesOf(text);
+  setBytes(out, source, 0, source.length);
+}
+
+/** Cuts the text to `charsMax` characters; true when it was longer. Looks at no more bytes than so many can have. */
 export function cutText(out: ByteRange, charsMax: number): boolean {
   if (out.to - out.from <= charsMax) return false;
   const end = Math.min(out.to, out.from + 4 * (charsMax + 1));
@@ -36,12 +42,6 @@ export function sameBytes(one: ByteRange, other: ByteRange): boolean {
     if (one.source[one.from + i] !== other.source[other.from + i]) return false;
   }
   return true;
-}
-
-export function copyRange(from: ByteRange, to: ByteRange): void {
-  to.source = from.source;
-  to.from = from.from;
-  to.to = from.to;
 }
 
 export function rangeText({ source, from, to }: ByteRange): string {

@@ -1,13 +1,14 @@
-// Which members of a body matter, and where the scan notes them. Tables and a look-up.
+// Which members of a body are indexed, and where the scan notes them.
 
 import { bytesOf } from "../../core/bytes.ts";
 import { ByteColumn } from "../../storage/native/native.ts";
+import type { JsonWalker } from "../../core/json/json_walker.ts";
 import { appendText } from "./json_value.ts";
 
 /**
- * Places in an event's entry of the index; each holds [from, to) of the raw value, quotes included, or 0, 0.
- * The last of two members with one name counts; a second `properties` starts all that lies in it anew.
- * Everything behind the scan reads these numbers and nothing else of it.
+ * Places in an event's entry of the index; each holds [from, to) of the raw value, quotes included, or 0, 0. The last
+ * of two members with one name counts; a second `properties` replaces all that was noted of the first. Later stages
+ * know an event by these numbers only.
  */
 export const field = {
   item: 0,
@@ -49,14 +50,11 @@ export interface Indexed {
   readonly entries: Int32Array;
 }
 
-/** The fields of who did it: [firstIdentity, entryLength) of an entry; those in `properties` come last. */
+/** The fields of persons and groups: [firstIdentity, entryLength) of an entry; those in `properties` come last. */
 export const firstIdentity = field.own_set;
 export const firstPropertyIdentity = field.$set;
 
-/**
- * Members of `properties` of which only it matters whether they are there and of the right kind; each has
- * two bits of an entry's `traits`.
- */
+/** Members of `properties` of which only presence and type matter; each has two bits of an entry's `traits`. */
 export const trait = {
   $current_url: 0,
   $screen_name: 1,
@@ -89,12 +87,7 @@ for (const which of [trait.$process_person_profile, trait.$ignore_sent_at, trait
   valueKindOf[which] = valueKind.flag;
 }
 
-/** The grade of a trait's raw value that begins with the byte `first` and is `size` bytes long. */
-export function gradeOfTrait(which: number, first: number, size: number): number {
-  return gradeOf(valueKindOf[which]!, first, size);
-}
-
-/** The grade of a raw value that should be of a kind. */
+/** The grade of a raw value that should be of a kind: it begins with the byte `first` and is `size` bytes long. */
 export function gradeOf(wanted: number, first: number, size: number): number {
   const mayBeText = wanted === valueKind.text || wanted === valueKind.text_or_number;
   if (first === 0x22 && mayBeText) return size > 2 ? grade.sound : grade.empty;
@@ -126,8 +119,7 @@ interface KnownKey {
 export interface KnownKeys {
   byLength: readonly (readonly KnownKey[])[];
   /**
-   * 1 where a key of this length (times 256) has this second byte: most others are told apart by that
-   * alone.
+   * 1 where a key of this length (times 256) has this second byte: nearly all other keys are told apart by that alone.
    */
   second: Uint8Array;
 }
@@ -188,14 +180,19 @@ export function slotOf({ byLength, second }: KnownKeys, bytes: Uint8Array, from:
   return noSlot;
 }
 
-/** A key written with escapes ("\u0065vent") is the same key: read it the slow way. */
+/** The slot of the key that the walker has just read. */
+export function slotOfKey(keys: KnownKeys, { bytes, keyFrom, keyTo, escapes }: JsonWalker): number {
+  return (escapes > 0 ? slotOfEscaped : slotOf)(keys, bytes, keyFrom, keyTo);
+}
+
+/** A key written with escapes ("\u0065vent") is the same key: it is decoded first. */
 export function slotOfEscaped(keys: KnownKeys, bytes: Uint8Array, from: number, to: number): number {
-  // The longest way to write a byte is an escape of six; a key that is longer still can be none of these.
+  // The longest spelling of a byte is an escape of six characters: a longer key matches no name.
   if (to - from >= keys.byLength.length * 6) return noSlot;
   plainKey.length = 0;
   appendText(bytes, from, to, plainKey);
   return slotOf(keys, plainKey.bytes, 0, plainKey.length);
 }
 
-/** Filled anew by every key with escapes. */
+/** Overwritten by every key with escapes. */
 const plainKey = new ByteColumn();

@@ -1,6 +1,7 @@
-// The index of a body's events: for each, where its fields lie; and which items are none. The scanner writes it,
-// whoever appends its events reads it. Nothing of a value is read here but its first byte.
+// The index of a body's events: where the fields of each lie, which items are no events, and the one project key that
+// the body names. The scanner writes it; append_events.ts reads it.
 
+import { Fault } from "../../core/fault.ts";
 import { limits } from "../../core/limits.ts";
 import { singleKey } from "../wasm/layout.ts";
 import {
@@ -10,18 +11,19 @@ import {
   firstIdentity,
   firstPropertyIdentity,
   firstTrait,
-  gradeOfTrait,
+  gradeOf,
   keySlot,
   noSlot,
+  valueKindOf,
 } from "./event_fields.ts";
 import { Outcomes, type Reason } from "../event/outcome.ts";
 import type { Repaired } from "../decode/repair.ts";
 import type { ScanArena } from "../wasm/scan_arena.ts";
 
-/** Room in a moved index, beside what is likely. */
-const recycledShare = 1.1;
+/** How much larger than estimated a moved index is made. */
+const movedShare = 1.1;
 
-export type BodyShape = "batch" | "event" | "array" | "other";
+type BodyShape = "batch" | "event" | "array" | "other";
 
 export interface IndexOptions {
   /** Items without an event name are indexed too: the path says what they are (/engage). */
@@ -30,11 +32,11 @@ export interface IndexOptions {
   indexesAll?: boolean;
   /** The fast scan in whose memory the bytes lie. */
   fast?: ScanArena | undefined;
-  /** Why items that are no objects are ignored, by their ordinal; malformed_event unless told. */
+  /** Why items that are no objects are ignored, by their ordinal; malformed_event by default. */
   refused?: ReadonlyMap<number, Reason> | undefined;
-  /** Of a repaired copy of a body: what was repaired. */
+  /** For a repaired copy of a body: what was repaired. */
   repaired?: Repaired | undefined;
-  /** Smaller in tests. */
+  /** The bound of the index; tests make it smaller. */
   indexBytesMax?: number;
 }
 
@@ -46,9 +48,9 @@ export class EventIndex {
   bytes: Uint8Array;
   /** entryLength numbers for each event found; read with `field`. */
   entries: Int32Array;
-  /** Events in `entries`: of this part, where there are parts. */
+  /** Events in `entries`; of the present part, where the index isPartial. */
   count = 0;
-  /** More events than one index may hold: the body is indexed again, part by part. */
+  /** Set when there are more events than one index may hold: the body is then indexed again, part by part. */
   isPartial = false;
   /** Second pass: items ignored in the first are not reported again. */
   isSecondPass = false;
@@ -113,15 +115,24 @@ export class EventIndex {
     return this.firstKey[1] > 0 ? this.firstKey : undefined;
   }
 
-  /** Takes over what ScanArena.single() has written of a body that is one event. */
+  /** Takes over what ScanArena.open() has written of a body that is one event. */
   takeSingle(): void {
     this.shape = "event";
+    this.takeEnvelope(0);
     this.count = 1;
     this.items = 1;
     const { entries } = this;
-    for (let at = 0; at < singleKey; at++) this.#envelope[at] = entries[entryLength + at]!;
     const key = entryLength + singleKey;
     if (entries[key + 1]! > 0) this.firstKey = [entries[key]!, entries[key + 1]!];
+  }
+
+  /** Takes over members of the body's own object, which the fast scan has noted behind entry number `which`. */
+  takeEnvelope(which: number): void {
+    const notes = (which + 1) * entryLength;
+    for (let at = 0; at < singleKey; at += 2) {
+      const to = this.entries[notes + at + 1]!;
+      if (to > 0) this.noteEnvelope(at, this.entries[notes + at]!, to);
+    }
   }
 
   /** Forgets what was found so far: only the last array of items counts. */
@@ -130,24 +141,24 @@ export class EventIndex {
     this.isPartial = false;
     this.count = 0;
     this.items = 0;
-    this.ignored.clear();
+    if (this.ignored.total > 0) this.ignored.clear();
     this.firstKey = none;
     this.itemKeysDiffer = false;
   }
 
-  /** One more entry wants more room. */
+  /** Whether there is no room for another entry. */
   get isFull(): boolean {
     return this.count >= this.room;
   }
 
-  /** Entries there is room for. */
+  /** The number of entries that fit. */
   get room(): number {
     return Math.floor(Math.min(this.entries.length, this.#numbersMax) / entryLength);
   }
 
   /**
-   * Makes room in the full index: it grows as far as it may, else it begins anew and isPartial. False when it is still
-   * moving, or is a part and stays full.
+   * Makes room in the full index: moves it to a larger one, or, at its bound, empties it and sets isPartial. False
+   * while it is being moved, and for a part, which stays full.
    */
   makeRoom(through: number): boolean {
     if (this.isSecondPass) return false;
@@ -158,12 +169,12 @@ export class EventIndex {
   }
 
   /**
-   * Moves a stretch of the full index to where there is room for as many entries as the whole body is likely to have,
-   * of which `through` bytes are; true when it is through.
+   * Copies a slice of the full index to a larger one, sized for the entries that the whole body is likely to have,
+   * judging by its first `through` bytes; true when all is copied.
    */
   #moveIndex(through: number): boolean {
     const used = this.count * entryLength;
-    const factor = Math.max(2, (this.bytes.length / through) * recycledShare);
+    const factor = Math.max(2, (this.bytes.length / through) * movedShare);
     this.#larger ??= new Int32Array(Math.min(this.#numbersMax, Math.ceil(this.entries.length * factor)));
     const to = Math.min(used, this.#moved + limits.copyBytesMax / Int32Array.BYTES_PER_ELEMENT);
     this.#larger.set(this.entries.subarray(this.#moved, to), this.#moved);
@@ -177,11 +188,6 @@ export class EventIndex {
 
   openEntry(from: number): void {
     const start = this.count * entryLength;
-    if (start + entryLength > this.entries.length) {
-      const larger = new Int32Array(this.entries.length * 2);
-      larger.set(this.entries);
-      this.entries = larger;
-    }
     this.entries.fill(0, start, start + entryLength);
     this.entries[start + field.item] = from;
     this.#ownKey = none;
@@ -211,29 +217,24 @@ export class EventIndex {
     if (to === 0) return;
     const [known, end] = this.firstKey;
     if (end === 0) this.firstKey = [from, to];
-    else if (!this.itemKeysDiffer) {
-      this.itemKeysDiffer = to - from !== end - known;
-      for (let i = 0; i < to - from && !this.itemKeysDiffer; i++) {
-        this.itemKeysDiffer = this.bytes[from + i] !== this.bytes[known + i];
-      }
-    }
+    else this.itemKeysDiffer ||= !sameBytes(this.bytes, from, to, this.bytes, known, end);
   }
 
-  /** The open entry is no event: it is counted by its reason, and the next one takes its place. */
+  /** Counts the open entry as ignored; the next one takes its place. */
   #ignore(reason: Reason): void {
     if (this.isSecondPass) return;
     const start = this.count * entryLength;
     this.ignored.add(this.entries[start + field.ordinal]!, reason, this.entries, start);
   }
 
-  /** An item was seen that is no object. */
+  /** Counts an item that is no object. */
   ignoreItem(): void {
     if (!this.isSecondPass)
       this.ignored.add(this.items, this.#options.refused?.get(this.items) ?? "malformed_event");
     this.items++;
   }
 
-  /** A `properties` begins: the last of two members with one name counts, as everywhere in JSON. */
+  /** Begins `properties`: notes of an earlier one are dropped, since the last of two members with one name counts. */
   openProperties(): void {
     const entry = this.count * entryLength;
     this.entries[entry + field.properties_distinct_id + 1] = 0;
@@ -278,6 +279,87 @@ export class EventIndex {
     const { entries } = this;
     const place = this.count * entryLength + field.traits;
     const others = entries[place]! & ~(3 << (which * 2));
-    entries[place] = others | (gradeOfTrait(which, first, size) << (which * 2));
+    entries[place] = others | (gradeOf(valueKindOf[which]!, first, size) << (which * 2));
   }
+}
+
+/** What the index says of the body as a whole. */
+export type Envelope = Pick<
+  EventIndex,
+  "bytes" | "shape" | "items" | "member" | "itemKey" | "itemKeysDiffer"
+>;
+
+/**
+ * The key of a body: a batch's own wins over its items'; otherwise all items must name the same.
+ * @throws Fault missing_api_key or invalid_api_key (401), invalid_payload when there is no event at all.
+ */
+export function keyOf(index: Envelope): string {
+  if (index.shape === "other")
+    throw new Fault("invalid_payload", "Malformed request data: expected an object or an array.");
+  if (index.items === 0) throw new Fault("invalid_payload", "The request holds no event.");
+  const ownKey = textOf(index, index.member("api_key"));
+  if (ownKey) return ownKey;
+  if (index.itemKeysDiffer) {
+    throw new Fault("invalid_api_key", "The events of one request must all name the same project API key.");
+  }
+  const itemKey = textOf(index, index.itemKey);
+  if (itemKey) return itemKey;
+  throw new Fault(
+    "missing_api_key",
+    "API key not provided. Send your project API key as api_key in the body.",
+  );
+}
+
+/** The key that the items name first. */
+export function itemKeyOf(index: Envelope): string | undefined {
+  return textOf(index, index.itemKey);
+}
+
+/** The key that decides the project of a body, if what is indexed so far tells it for certain. */
+export function earlyKeyOf(index: Envelope): string | undefined {
+  return textOf(index, index.shape === "array" ? index.itemKey : index.member("api_key"));
+}
+
+/** True when the body is one object that has neither a `batch` nor an `event`. */
+export function isNoBatch({ shape, count, ignored }: EventIndex): boolean {
+  return shape === "event" && count === 0 && ignored.counts.has("missing_event_name");
+}
+
+/** The text of a raw JSON string, trimmed; undefined for any other value, and for an empty one. */
+function textOf({ bytes }: Pick<Envelope, "bytes">, [from, to]: Place = none): string | undefined {
+  if (to === 0 || bytes[from] !== 0x22) return undefined;
+  const place = (bytes[to - 2]! + 31 * bytes[to - 3]! + 17 * (to - from)) % known.length;
+  const found = known[place];
+  if (found && sameBytes(bytes, from, to, found.raw, 0, found.raw.length)) return found.text;
+  const raw = bytes.slice(from, to);
+  const text = (JSON.parse(decoder.decode(raw)) as string).trim() || undefined;
+  if (raw.length <= knownBytesMax) known[place] = { raw, text };
+  return text;
+}
+
+/** Texts read lately, since most requests name one of few keys. Found by their last bytes and their length. */
+const known: ({ raw: Uint8Array; text: string | undefined } | undefined)[] = Array.from({ length: 256 });
+/** The longest key, with its quotes, in bytes. */
+const knownBytesMax = limits.projectKeyBytesMax + 2;
+const decoder = new TextDecoder();
+
+function sameBytes(
+  bytes: Uint8Array,
+  from: number,
+  to: number,
+  others: Uint8Array,
+  start: number,
+  end: number,
+): boolean {
+  if (to - from !== end - start) return false;
+  for (let i = 0; i < to - from; i++) if (bytes[from + i] !== others[start + i]) return false;
+  return true;
+}
+
+/** True when the body says that it is a migration. */
+export function isHistorical(index: Envelope): boolean {
+  const member = index.member("historical_migration");
+  if (!member) return false;
+  const text = decoder.decode(index.bytes.subarray(...member));
+  return text === "true" || text === '"true"';
 }

@@ -1,29 +1,29 @@
 // Values of JSON whose grammar the scan has checked already: texts, compact lists and objects, keys of groups.
 
-import { hexValue } from "../../core/bytes.ts";
+import { hexValue, isTextAt } from "../../core/bytes.ts";
 import { captureLimits } from "../limits.ts";
 import { limits } from "../../core/limits.ts";
 import type { ByteColumn } from "../../storage/native/native.ts";
-import { type ByteRange, setText } from "./byte_range.ts";
+import { type ByteRange, setBytes, setText } from "./byte_range.ts";
 import { Members, pastValue } from "../../core/json/json_skipper.ts";
 
 const decoder = new TextDecoder();
 
-/** A raw text's content; false when it is no text or empty. */
+/** Reads a raw text's content; false when it is not a text or is empty. */
 export function readString(bytes: Uint8Array, from: number, to: number, out: ByteRange): boolean {
   if (bytes[from] !== 0x22 || to - from <= 2) return false;
   for (let at = from + 1; at < to - 1; at++) {
-    if (bytes[at] === 0x5c) return unescapeString(bytes, from, to, out);
+    if (bytes[at] !== 0x5c) continue;
+    setText(out, JSON.parse(decoder.decode(bytes.subarray(from, to))) as string);
+    return out.to > 0;
   }
-  out.source = bytes;
-  out.from = from + 1;
-  out.to = to - 1;
+  setBytes(out, bytes, from + 1, to - 1);
   return true;
 }
 
-/** Appends what a text with escapes says, in UTF-8; [from, to) is without its quotes. */
+/** Appends the content of a text with escapes, in UTF-8; [from, to) is without its quotes. */
 export function appendText(bytes: Uint8Array, from: number, to: number, out: ByteColumn): void {
-  // No escape is shorter than what it says.
+  // No escape is shorter than the character it stands for.
   out.reserve(to - from);
   const text = out.bytes;
   let end = out.length;
@@ -52,7 +52,7 @@ export function appendText(bytes: Uint8Array, from: number, to: number, out: Byt
   out.length = end;
 }
 
-/** What the letter behind a backslash stands for; 0 when for itself. */
+/** The character that the letter behind a backslash stands for; 0 for the letter itself. */
 const shortEscapes = new Uint8Array(256);
 for (const [letter, code] of Object.entries({ b: 8, f: 12, n: 10, r: 13, t: 9 })) {
   shortEscapes[letter.charCodeAt(0)] = code;
@@ -75,9 +75,9 @@ function putCode(code: number, text: Uint8Array, from: number): number {
   return from + more + 1;
 }
 
-/** A raw list or object without the blanks between its parts, as far as a distinct id may be long. */
+/** Reads a raw list or object without white space between its parts, cut at the length of a distinct id. */
 export function readCompact(bytes: Uint8Array, from: number, to: number, out: ByteRange): void {
-  // Past this many bytes it is longer than a distinct id may be, and is cut.
+  // A distinct id has no more bytes than this; a longer text is cut.
   const text = new Uint8Array(Math.min(to - from, 4 * (captureLimits.distinctIdCharsMax + 1)));
   let length = 0;
   let quoted = false;
@@ -88,9 +88,7 @@ export function readCompact(bytes: Uint8Array, from: number, to: number, out: By
     text[length++] = byte;
     if (byte === 0x5c && length < text.length) text[length++] = bytes[++at]!;
   }
-  out.source = text;
-  out.from = 0;
-  out.to = length;
+  setBytes(out, text, 0, length);
 }
 
 /** The raw value of a member of the object at `from`, the last of that name; undefined without one. */
@@ -99,15 +97,9 @@ export function memberOf(bytes: Uint8Array, from: number, name: Uint8Array): [nu
   const members = new Members(bytes, from);
   while (members.next()) {
     const { key, keyEnd, value, end } = members;
-    const isNamed = keyEnd - key === name.length && name.every((byte, i) => bytes[key + i] === byte);
-    if (isNamed) found = [value, end];
+    if (isTextAt(bytes, key, keyEnd, name)) found = [value, end];
   }
   return found;
-}
-
-function unescapeString(bytes: Uint8Array, from: number, to: number, out: ByteRange): boolean {
-  setText(out, JSON.parse(decoder.decode(bytes.subarray(from, to))) as string);
-  return out.to > 0;
 }
 
 /** A text, or where told a number, that may name a group or its type; false when it cannot. */
@@ -117,8 +109,6 @@ export function readKey(bytes: Uint8Array, from: number, out: ByteRange, mayBeNu
   if (bytes[from] === 0x22) return readString(bytes, from, to, out);
   const number = bytes[from] === 0x2d || (bytes[from]! >= 0x30 && bytes[from]! <= 0x39);
   if (!number || !mayBeNumber) return false;
-  out.source = bytes;
-  out.from = from;
-  out.to = to;
+  setBytes(out, bytes, from, to);
   return true;
 }

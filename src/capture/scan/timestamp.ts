@@ -1,16 +1,24 @@
 // Times as clients write them, as microseconds since 1970 UTC. What cannot be read is NaN.
 
 const dayMicros = 86_400_000_000;
+const decoder = new TextDecoder();
 
 /** The earliest time ClickHouse's DateTime64 holds, and the latest a client's clock may be ahead, in µs. */
 export const timestampMicrosMin = Date.UTC(1900, 0, 1) * 1000;
 export const aheadMicrosMax = 23 * 3_600_000_000;
 
+/** A raw JSON value as a time, in microseconds since 1970; NaN when it is none. */
+export function readEventTime(bytes: Uint8Array, from: number, to: number): number {
+  if (bytes[from] !== 0x22) return readNumber(Number(decoder.decode(bytes.subarray(from, to))));
+  const micros = readIso(bytes, from + 1, to - 1);
+  if (!Number.isNaN(micros)) return micros;
+  return readSlowly(JSON.parse(decoder.decode(bytes.subarray(from, to))) as string);
+}
+
 /**
- * Reads an ISO 8601 time at `from` (exclusive end `to`) without making an object:
- * date, optional time with up to any number of fraction digits (kept to the microsecond), `Z`, `±hh`,
- * `±hhmm`, `±hh:mm`
- * or no zone (UTC). NaN for anything else; then readSlowly may still know it.
+ * Reads an ISO 8601 time at `from` (exclusive end `to`) without making an object: date, optional time with up to any
+ * number of fraction digits (kept to the microsecond), `Z`, `±hh`, `±hhmm`, `±hh:mm` or no zone (UTC). NaN for anything
+ * else; readSlowly() may still know it.
  */
 export function readIso(bytes: Uint8Array, from: number, to: number): number {
   const year = digits(bytes, from, 4, to);
@@ -66,9 +74,8 @@ function readZone(bytes: Uint8Array, from: number, to: number): number {
 }
 
 /**
- * What readIso does not know: numbers of seconds or milliseconds, e-mail dates, ISO 8601's basic, week and
- * ordinal spellings, and others the runtime reads, if they name their year. Never guesses a day: what
- * lacks one is its first.
+ * Reads what readIso() does not: numbers of seconds or milliseconds, e-mail dates, the basic, week and ordinal
+ * spellings of ISO 8601, and others that the runtime reads, if they name their year. A missing day counts as the first.
  */
 export function readSlowly(text: string): number {
   const trimmed = text.trim();
@@ -84,7 +91,7 @@ export function readSlowly(text: string): number {
   return Date.parse(zoned) * 1000;
 }
 
-/** `20240229`, `2024-W09-4` or `2024-060`; behind it the time. */
+/** `20240229`, `2024-W09-4` or `2024-060`, before the time. */
 const rareDate = /^(\d{4})(?:(\d\d)(\d\d)(?=T)|-?W(\d\d)-?([1-7])|-(\d{3}))(?=$|[T ])/i;
 const basicTime = /^T(\d\d)(\d\d)(\d\d)?/i;
 

@@ -5,33 +5,24 @@ import { bytesOf } from "../../core/bytes.ts";
 import { free } from "../../core/chunks.ts";
 import { yieldToEventLoop } from "../../core/clock.ts";
 import { Fault, type FaultCode } from "../../core/fault.ts";
+import { captureLimits } from "../limits.ts";
 import { v1Limits } from "./limits.ts";
-import { ReceivedBody, indexBytesFor } from "../receive/received_body.ts";
-import type { UploadBounds } from "../receive/upload.ts";
-import type { Warning } from "../event/outcome.ts";
+import { type ArenaPool, ReceivedBody, indexBytesFor } from "../receive/received_body.ts";
+import type { Reason, Warning } from "../event/outcome.ts";
 import { capture, scanFirst, scanOn } from "../pipeline.ts";
-import { replyHeaders } from "../receive/reply.ts";
+import { captureRefusal, replyHeaders } from "../receive/reply.ts";
 import type { EventIndex } from "../scan/event_index.ts";
 import type { MemoryLease } from "../../work/memory_budget.ts";
-import { type AnswerOptions, captureRefusal } from "../receive/single_event_request.ts";
-import type { ArenaPool } from "../receive/arena_pool.ts";
+import type { AnswerOptions } from "../receive/single_event.ts";
 import { readIso } from "../scan/timestamp.ts";
-import { resultBytesMax, resultsText } from "./results.ts";
 import { Translation, type TranslationOptions, uuidChars } from "./translation.ts";
 
 /** SDKs send events of language models to the second path, in the same format. */
 export const v1Paths = ["/i/v1/analytics/events", "/i/v1/ai/events"];
 
-export interface V1Options extends AnswerOptions {
-  bodyBytesMax: number;
-  /** The client's IP address, if it is known. */
-  addressOf(request: Request): string | undefined;
-  uploadBounds?: UploadBounds;
-}
-
 /** What all requests share. */
-export interface V1Context {
-  options: V1Options;
+interface V1Context {
+  options: AnswerOptions;
   arenas: ArenaPool;
 }
 
@@ -49,7 +40,7 @@ export async function answerV1(request: Request, context: V1Context): Promise<Re
   } catch (thrown) {
     response = captureRefusal(thrown, request, options, v1Fields);
   } finally {
-    // Warnings are read out of it later where nobody waits for them.
+    // With "memory", warnings are read out of the body after the reply.
     body.close(options.ack === "memory");
     lease.close();
     options.seconds((options.clock.elapsed() - started) / 1000);
@@ -82,7 +73,7 @@ const requestIdCharsMax = 64;
 /** Takes the batch of a request in; returns its results. @throws Fault for one that is refused whole. */
 async function take(
   request: Request,
-  options: V1Options,
+  options: AnswerOptions,
   body: ReceivedBody,
   lease: MemoryLease,
 ): Promise<string> {
@@ -108,8 +99,10 @@ async function take(
   return await resultsText({ uuids, ignored: reasons, warned: warnings });
 }
 
-/** What the request holds is its project's from here on. @throws Fault invalid_api_key as ProjectKeys.admit(). */
-async function assign(key: string, { keys }: V1Options, lease: MemoryLease): Promise<void> {
+/**
+ * Counts the request's memory for the key's project from here on. @throws Fault invalid_api_key as ProjectKeys.admit().
+ */
+async function assign(key: string, { keys }: AnswerOptions, lease: MemoryLease): Promise<void> {
   lease.assign(keys.find(key) ?? (await keys.admit(key)));
 }
 
@@ -174,3 +167,41 @@ function sentAtOf({ headers }: Request): number {
   const text = bytesOf(headers.get("posthog-request-timestamp") ?? "");
   return readIso(text, 0, text.length);
 }
+
+interface Fates {
+  /** The uuids as they were sent, 36 bytes each, in the order of the batch. */
+  uuids: Uint8Array;
+  /** Reasons of ignored events, by index in the batch. */
+  ignored: ReadonlyMap<number, Reason>;
+  /** The first warning of each accepted event that has one, by index in the batch. */
+  warned: ReadonlyMap<number, Warning>;
+}
+
+/**
+ * `{"results": {"<uuid>": {"result": "ok", "details"?: "<reason>"}}}` as text; a result is ok, warning or drop. Yields
+ * to the event loop between slices. No result asks for a retry: if an event cannot be stored now, the request is
+ * refused.
+ */
+async function resultsText({ uuids, ignored, warned }: Fates): Promise<string> {
+  const source = Buffer.from(uuids.buffer, uuids.byteOffset, uuids.length);
+  const slices: string[] = [];
+  const count = uuids.length / uuidChars;
+  for (let first = 0; first < count; first += captureLimits.sliceRowsMax) {
+    if (first > 0) await yieldToEventLoop();
+    let text = "";
+    for (let i = first; i < Math.min(count, first + captureLimits.sliceRowsMax); i++) {
+      const uuid = source.toString("latin1", i * uuidChars, (i + 1) * uuidChars);
+      text += `${i > 0 ? "," : ""}"${uuid}":${resultOf(ignored.get(i), warned.get(i))}`;
+    }
+    slices.push(text);
+  }
+  return `{"results":{${slices.join("")}}}`;
+}
+
+function resultOf(reason: Reason | undefined, warning: Warning | undefined): string {
+  if (reason) return `{"result":"drop","details":"${reason}"}`;
+  return warning ? `{"result":"warning","details":"${warning}"}` : '{"result":"ok"}';
+}
+
+/** Bytes of one result at most: names of reasons and warnings have up to 60 characters. */
+const resultBytesMax = 160;

@@ -6,7 +6,7 @@ export const v1Limits = {
    * that every ignored event is listed. SDKs send 100 to 1,000.
    */
   v1EventsMax: 50_000,
-  /** Bytes of a request after inflating; PostHog's number. The request is in memory twice for a moment. */
+  /** Bytes of a request after inflating; PostHog's number. For a moment the request is in memory twice. */
   v1InflatedBytesMax: 52_428_800,
   /** Characters of PostHog-Sdk-Info, which is copied to every event of the request; real ones have 20. */
   sdkInfoCharsMax: 200,

@@ -1,4 +1,4 @@
-// What the v1 protocol takes and answers, as the API's description tells it. Never checks anything.
+// What the v1 protocol takes and answers, for the API's description. Bodies are not checked against it.
 
 import Type from "typebox";
 import { choice, model } from "../../http/fields/field.ts";

@@ -1,4 +1,5 @@
-// Appends members to raw JSON objects, and removes earlier members of the same names. Other bytes stay unchanged.
+// The properties of a v1 event: those that its `options` become, and how members are appended to a raw JSON object, in
+// place of earlier ones of the same names. Other bytes stay unchanged.
 
 import { bytesOf } from "../../core/bytes.ts";
 import { Members } from "../../core/json/json_skipper.ts";
@@ -126,4 +127,56 @@ function isOpening(bytes: Uint8Array, from: number, to: number): boolean {
   let at = to - 1;
   while (at > from && bytes[at]! <= 0x20) at--;
   return at === from;
+}
+
+/** The property and the reader of each option. */
+const knownOptions = {
+  cookieless_mode: ["$cookieless_mode", flagOf],
+  disable_skew_correction: ["$ignore_sent_at", flagOf],
+  product_tour_id: ["$product_tour_id", textOf],
+  process_person_profile: ["$process_person_profile", flagOf],
+} as const;
+
+/** A property that an option becomes, with its value as JSON. */
+export type OptionProperty = readonly [
+  name: (typeof knownOptions)[keyof typeof knownOptions][0],
+  json: string,
+];
+
+const none: readonly OptionProperty[] = [];
+
+/**
+ * The properties that the options at [from, to) become; the bytes are raw JSON. Unknown options are skipped. Undefined
+ * when the options are not an object, or one has an invalid value: the event is then refused, since its sender's
+ * intent is unknown.
+ */
+export function readOptions(source: Buffer, from: number, to: number): readonly OptionProperty[] | undefined {
+  if (to - from <= 2) return to === 0 || source[from] === 0x7b ? none : undefined;
+  const sent = JSON.parse(source.toString("utf8", from, to)) as unknown;
+  if (sent === null) return none;
+  if (typeof sent !== "object" || Array.isArray(sent)) return undefined;
+  const read: OptionProperty[] = [];
+  for (const [name, [property, jsonOf]] of Object.entries(knownOptions)) {
+    const value = Object.hasOwn(sent, name) ? (sent as Record<string, unknown>)[name] : null;
+    if (value === null) continue;
+    const json = jsonOf(value);
+    if (json === undefined) return undefined;
+    read.push([property, json]);
+  }
+  return read;
+}
+
+/** A flag as PostHog reads it: a boolean, a number, or a text for one. */
+function flagOf(value: unknown): string | undefined {
+  if (typeof value === "boolean") return String(value);
+  if (typeof value === "number") return String(value !== 0);
+  const word = typeof value === "string" ? value.trim().toLowerCase() : "";
+  if (word === "true" || word === "1") return "true";
+  return word === "false" || word === "0" ? "false" : undefined;
+}
+
+/** A text, or a whole number as a text. */
+function textOf(value: unknown): string | undefined {
+  if (Number.isSafeInteger(value)) return `"${String(value)}"`;
+  return typeof value === "string" ? JSON.stringify(value) : undefined;
 }

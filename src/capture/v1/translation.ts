@@ -2,17 +2,15 @@
 // slices on the index of the scan, and checks uuids, sizes and options only.
 
 import { bytesOf } from "../../core/bytes.ts";
-import { Fault } from "../../core/fault.ts";
+import { Fault, type FaultCode } from "../../core/fault.ts";
 import { captureLimits } from "../limits.ts";
 import { limits } from "../../core/limits.ts";
-import { isHistorical } from "../event/body_key.ts";
 import { entryLength, field, knownKeys, slotOf } from "../scan/event_fields.ts";
 import type { Reason } from "../event/outcome.ts";
 import { Members } from "../../core/json/json_skipper.ts";
 import { uuidFromText } from "../event/row.ts";
-import type { EventIndex } from "../scan/event_index.ts";
-import { type OptionProperty, readOptions } from "./options.ts";
-import { Splice } from "./splice.ts";
+import { type EventIndex, isHistorical } from "../scan/event_index.ts";
+import { type OptionProperty, Splice, readOptions } from "./splice.ts";
 
 /** Members of a v1 event that become properties, with their slots in #ranges. */
 const beside = { session_id: 0, window_id: 2, options: 4 } as const;
@@ -119,19 +117,13 @@ export class Translation {
     const place = `batch[${this.#next}]`;
     const isEmpty = to - from === 2 && bytes[from] === 0x22;
     if (to === 0 || isEmpty || bytes[from] === 0x6e)
-      throw new Fault("missing_event_uuid", `${place} has no uuid: nothing of the batch is kept.`);
+      throw refusal("missing_event_uuid", `${place} has no uuid`);
     if (bytes[from] !== 0x22 || !uuidFromText(bytes, from + 1, to - 1, this.#uuid))
-      throw new Fault(
-        "invalid_event_uuid",
-        `The uuid of ${place} is not a UUID: nothing of the batch is kept.`,
-      );
+      throw refusal("invalid_event_uuid", `The uuid of ${place} is not a UUID`);
     this.#source.copy(this.uuids, this.#next * uuidChars, from + 1, to - 1);
     const value = this.#source.toString("latin1", from + 1, to - 1).toLowerCase();
     if (this.#seen.size === this.#seen.add(value).size)
-      throw new Fault(
-        "duplicate_event_uuid",
-        `The uuid of ${place} occurs twice: nothing of the batch is kept.`,
-      );
+      throw refusal("duplicate_event_uuid", `The uuid of ${place} occurs twice`);
   }
 
   #event(at: number): void {
@@ -198,3 +190,7 @@ export class Translation {
 
 /** Characters of a uuid. */
 export const uuidChars = 36;
+
+function refusal(code: FaultCode, what: string): Fault {
+  return new Fault(code, `${what}: nothing of the batch is kept.`);
+}

@@ -18,9 +18,7 @@ export interface Spike {
 interface Watched {
   /** Events of each of the last minutes, at the minute's number modulo captureLimits.spikeMinutes. */
   minutes: Float64Array;
-  /** Their sum. */
   sum: number;
-  /** Events of the current minute. */
   now: number;
   /** The first minute to compare with, in minutes since 1970. */
   since: number;
@@ -59,9 +57,7 @@ export class SpikeWatch {
     return watched.spike;
   }
 
-  /**
-   * Adds events of an earlier process, for a minute (since 1970) before the current one.
-   */
+  /** Adds events of an earlier process, for a minute (since 1970) before the current one. */
   seed(project_id: number, minute: number, events: number, now: number): void {
     this.#advance(now);
     const age = this.#minute - minute;
@@ -79,7 +75,6 @@ export class SpikeWatch {
     return this.#ended.splice(0);
   }
 
-  /** Number of projects watched. */
   get size(): number {
     return this.#projects.size;
   }

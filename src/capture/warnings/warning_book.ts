@@ -13,9 +13,8 @@ import { type Spike, SpikeWatch } from "./spike.ts";
 import { type WarningLimiter, WarningQuota, type Unlisted, minuteMicros } from "./warning_quota.ts";
 import type { WarningRow } from "./warning.ts";
 
-export interface WarningBookOptions {
+interface WarningBookOptions {
   lane: Lane<WarningRow>;
-  /** Counts a spike in the metrics. */
   spiked(): void;
   /** The process that counts for several, including this one; without it, this process counts alone. */
   shared?: SharedBook;
@@ -29,8 +28,7 @@ export interface SharedBook extends WarningLimiter {
   count(project_id: number, events: number): void;
 }
 
-/** The outcomes of one answered request. */
-export interface RequestOutcomes {
+interface RequestOutcomes {
   project_id: number;
   /** The body that entries of the outcomes point into. */
   bytes: Uint8Array;
@@ -74,7 +72,6 @@ export class WarningBook {
     if (listed.some((rows) => rows !== 0)) await this.#commit();
   }
 
-  /** Appends rows; returns how many. */
   #list(rows: WarningRow[]): number {
     for (const row of rows) this.#options.lane.append(row);
     return rows.length;
@@ -99,9 +96,7 @@ export class WarningBook {
     const now = this.#options.clock.now() * 1000;
     const tell = (type: Warning, project_id: number, about: object, distinct_id: string) => {
       if (this.#own.admit(project_id, type, 1, now) === 0) return;
-      const details = JSON.stringify({ message: sentences[type], ...about });
-      const row = { project_id, type, details, event: "", distinct_id, count: 1, timestamp: now };
-      this.#options.lane.append(row);
+      this.#append({ project_id, type, distinct_id, timestamp: now }, { message: sentences[type], ...about });
     };
     for (const merge of refused) {
       const { project_id, from, into } = merge;
@@ -142,23 +137,15 @@ export class WarningBook {
     for (const { project_id, type, minute, count } of unlisted) {
       const message = `${count} more in this minute, not listed one by one.`;
       const about = sentences[type as Reason | Warning];
-      this.#options.lane.append({
-        project_id,
-        type,
-        details: JSON.stringify({ message, about, count }),
-        event: "",
-        distinct_id: "",
-        count,
-        // The minute's last microsecond, so that a query for the minute finds it.
-        timestamp: (minute + 1) * minuteMicros - 1,
-      });
+      // The minute's last microsecond, so that a query for the minute finds it.
+      const timestamp = (minute + 1) * minuteMicros - 1;
+      this.#append({ project_id, type, count, timestamp }, { message, about, count });
     }
     const ended = now === Number.POSITIVE_INFINITY ? [] : this.#spikes.takeEnded(now);
     for (const spike of ended) this.#spike("spike_ended", spike, spike.end ?? now);
     if (unlisted.length + ended.length > 0) await this.#commit();
   }
 
-  /** Writes all counts that are still in memory. */
   async close(): Promise<void> {
     await this.look(Number.POSITIVE_INFINITY);
   }
@@ -169,15 +156,20 @@ export class WarningBook {
       `More than ${warningLimits.spikeFactor} times the usual number of live events in a minute, and more than ` +
       `${warningLimits.spikeEventsMin}. All of them are stored.`;
     const ends = end === undefined ? null : isoOf(end);
-    const details = JSON.stringify({ message, start: isoOf(start), end: ends, peak, baseline });
+    const details = { message, start: isoOf(start), end: ends, peak, baseline };
+    this.#append({ project_id, type, timestamp: at * 1000 }, details);
+  }
+
+  #append(
+    row: Pick<WarningRow, "project_id" | "type" | "timestamp"> & Partial<WarningRow>,
+    details: object,
+  ): void {
     this.#options.lane.append({
-      project_id,
-      type,
-      details,
       event: "",
       distinct_id: "",
       count: 1,
-      timestamp: at * 1000,
+      ...row,
+      details: JSON.stringify(details),
     });
   }
 

@@ -48,7 +48,6 @@ export class WarningQuota implements WarningLimiter {
     return listed;
   }
 
-  /** Adds warnings that another process counted and did not list. */
   add({ project_id, type, minute, count }: Unlisted): void {
     const entry = this.#open.get(`${project_id} ${type}`);
     const known =

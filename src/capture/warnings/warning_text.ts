@@ -13,7 +13,6 @@ import { uuidText } from "../event/row.ts";
 import { emptyRange, rangeText } from "../scan/byte_range.ts";
 import type { WarningRow } from "./warning.ts";
 
-/** One sentence for each type. */
 export const sentences: Readonly<Record<Reason | Warning, string>> = {
   missing_event_name: "The event was ignored: it has no name. Send a text as event.",
   missing_distinct_id: "The event was ignored: it has no distinct_id, and neither do its properties.",
@@ -148,7 +147,6 @@ export function warningText(
 const decoder = new TextDecoder();
 const messageKey = bytesOf("$$client_ingestion_warning_message");
 
-/** The message of an SDK's own warning. */
 function clientsMessage(bytes: Uint8Array, entry: Int32Array): string | undefined {
   const [from, to] = [entry[field.properties]!, entry[field.properties + 1]!];
   if (bytes[from] !== 0x7b || to - from > captureLimits.warningLookBytesMax) return undefined;

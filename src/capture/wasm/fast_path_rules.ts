@@ -1,5 +1,5 @@
-// What makes an event plain: one that is stored as it was sent, with nothing to be altered, warned about or merged.
-// The fast scan makes columns of those; anything not said to be plain here goes the slow way.
+// What makes an event plain: it is stored as it was sent, with nothing altered, warned about or merged. The fast scan
+// makes columns of plain events; all others go the slow way.
 
 import { rulesByName } from "../event/event_rules.ts";
 import { firstTrait, trait } from "../scan/event_fields.ts";
@@ -7,7 +7,9 @@ import { firstTrait, trait } from "../scan/event_fields.ts";
 /** Bits of an entry's traits that must be absent; of `$cookieless_mode` those of true and of what is no flag. */
 export const traitsUnusual = (3 << (trait.$ignore_sent_at * 2)) | (1 << (trait.$cookieless_mode * 2));
 
-/** Events that say of their person nothing, or must say what their name tells. */
+/**
+ * Names with a rule of their own: events that change no person, and those that set properties of a person or a group.
+ */
 export const named = { impersonal: 64, $identify: 65, $groupidentify: 66 } as const;
 
 /** Names that are judged by more: 0 = never plain, 1 + the trait that must be sound, or one of `named`. */

@@ -1,20 +1,20 @@
-// Where things lie in the memory that the fast scan works in, and the bounds it keeps. Numbers and nothing else; the
-// module is built with them, so a change here wants `bun run build:wasm`.
+// Where things lie in the memory of the fast scan, and its bounds. The module is built with these numbers: after a
+// change run `bun run build:wasm`.
 
 import { captureLimits } from "../limits.ts";
 import { limits } from "../../core/limits.ts";
 
-/** Keys longer than this are none of ours. */
+/** The longest name that is indexed, in bytes. */
 export const keyLengthMax = 31;
 /** A slot, the place of the next name of the same length and second letter, and the name. */
 export const nameBytes = 48;
 
-/** Types of groups longer than this, in bytes, are none that the fast way knows; each has so much room. */
+/** The longest group type that the fast path knows, in bytes, and the room for each. */
 export const groupTypeLengthMax = 64;
 export const groupTypeBytes = 96;
-/** Different keys of properties that a slice's events may change; it ends before there are more. */
+/** Different property keys that the events of a slice may change; the slice ends before there are more. */
 export const keysMax = 4096;
-/** Changes that a slice may list, far more than sites send; it ends before there are more. */
+/** Changes that a slice may list, far more than sites send; the slice ends before there are more. */
 export const sliceChangesMax = 64 * 1024;
 
 /** The years ClickHouse's DateTime64 has, from this one on. */

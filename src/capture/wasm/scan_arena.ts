@@ -14,7 +14,7 @@ import {
   sliceChangesMax,
 } from "./layout.ts";
 import type { Names } from "../columns/dictionary.ts";
-import type { GroupTypes } from "../event/groups.ts";
+import type { GroupTypes } from "../event/changes.ts";
 import {
   entryLength,
   type KnownKeys,
@@ -58,8 +58,8 @@ export interface IdentityBatch {
   groupKeysBytes: number;
 }
 
-/** What is the same for every event of a request that is judged. */
-export interface Judging {
+/** The part of a request that judge() needs. */
+interface Judging {
   /** In microseconds since 1970. */
   received: number;
   /** In microseconds. */
@@ -70,7 +70,8 @@ export interface Judging {
 
 interface FastExports {
   scan(...numbers: number[]): number;
-  single(bytes: number): number;
+  open(bytes: number): number;
+  ends(...numbers: number[]): number;
   judge(...numbers: number[]): number;
   writeColumns(...numbers: number[]): number;
   writeIdentity(year: number): number;
@@ -79,7 +80,7 @@ interface FastExports {
 let compiled: WebAssembly.Module | undefined;
 
 export class ScanArena {
-  /** Where a body belongs: at its beginning, followed by padding. */
+  /** Where a body is put: at the beginning, followed by padding. */
   readonly body: Uint8Array;
   /** The index the fast scan writes. */
   readonly entries: Int32Array;
@@ -88,8 +89,11 @@ export class ScanArena {
   readonly #fast: FastExports;
   readonly #columns: ColumnBatch;
   readonly #identity: IdentityBatch;
-  /** Of the body that lies in it. */
+  /** Bytes of the present body. */
   #length = 0;
+  #sentinelAt = 0;
+  /** The request whose events are judged. */
+  #judging: Judging | undefined;
 
   /** Several requests use it, each within one turn: see EventIndex.detach(). */
   readonly isShared: boolean;
@@ -100,10 +104,11 @@ export class ScanArena {
     compiled ??= new WebAssembly.Module(readFileSync(new URL("./fast.wasm", import.meta.url)));
     const entries = entriesAt(bodyBytesMax);
     const indexBytes = indexBytesFor(bodyBytesMax);
-    // No more than it takes: whatever is made here counts when the runtime decides how much garbage may gather.
+    // No larger than needed: the runtime counts this memory when it decides how much garbage may gather.
     const pages = Math.ceil((entries + indexBytes) / 65_536);
     const memory = new WebAssembly.Memory({ initial: pages, maximum: pages });
-    const instance = new WebAssembly.Instance(compiled, { env: { memory }, constants: { ENTRIES: entries } });
+    const env = { memory, writeTypes: () => this.#writeTypes() };
+    const instance = new WebAssembly.Instance(compiled, { env, constants: { ENTRIES: entries } });
     this.#fast = instance.exports as unknown as FastExports;
     this.#bytes = new Uint8Array(memory.buffer);
     this.#words = new Uint32Array(memory.buffer);
@@ -126,13 +131,13 @@ export class ScanArena {
     ]);
   }
 
-  /** Copies a body here, and ends it. */
+  /** Copies a body here; returns its bytes, as close() does. */
   hold(body: Uint8Array): Uint8Array {
     this.body.set(body);
     return this.close(body.length);
   }
 
-  /** Ends the body after so many bytes. */
+  /** Ends the body after so many bytes, which it returns. */
   close(bytes: number): Uint8Array {
     this.#length = bytes;
     this.#bytes.fill(0, layout.BODY + bytes, layout.BODY + bytes + paddingBytes);
@@ -143,7 +148,7 @@ export class ScanArena {
    * Indexes plain items from byte `from` of the body up to about `goal`, from entry number `count` up to `most`, and
    * from ordinal `items` on. Only those that name no other key than the raw one at [keyFrom, keyTo), and that end no
    * further than limits.eventBytesMax behind the goal.
-   * @returns where it stopped; `found` and `comma` say what of it came.
+   * @returns where it stopped; `found` and `comma` have more of its result.
    */
   scan(
     from: number,
@@ -153,18 +158,42 @@ export class ScanArena {
     [keyFrom, keyTo]: readonly [number, number],
   ): number {
     const { BODY } = layout;
-    // No JSON goes on behind a NUL: with one put there, an item that is too long stops the scan in time.
-    const curtain = BODY + Math.min(goal + limits.eventBytesMax, this.#length);
-    const hidden = this.#bytes[curtain]!;
-    this.#bytes[curtain] = 0;
+    const replaced = this.#putSentinel(goal + limits.eventBytesMax);
     const at = this.#fast.scan(BODY + from, BODY + goal, count, most, items, BODY + keyFrom, BODY + keyTo);
-    this.#bytes[curtain] = hidden;
+    this.#restore(replaced);
     return at - BODY;
   }
 
-  /** Indexes the whole body as one plain event, with single.ts's notes behind it; false when it is anything else. */
-  single(): boolean {
-    return this.#fast.single(this.#length) === 1;
+  /**
+   * Looks at the beginning of the body; single.ts's notes follow the first entry.
+   * @returns 1 when the whole of it is one plain event, which is then indexed; where the events of a batch begin; 0
+   *   when it is anything else, or unusual.
+   */
+  open(): number {
+    const replaced = this.#putSentinel(captureLimits.sliceBytesMax);
+    const opened = this.#fast.open(this.#length);
+    this.#restore(replaced);
+    return opened;
+  }
+
+  /** Whether the body ends as usual behind the array that closes at byte `from`; notes of a batch as open()'s. */
+  ends(from: number, count: number, isBatch: boolean): boolean {
+    const replaced = this.#putSentinel(from + captureLimits.sliceBytesMax);
+    const ended = this.#fast.ends(layout.BODY + from, this.#length, count, isBatch ? 1 : 0);
+    this.#restore(replaced);
+    return ended === 1;
+  }
+
+  /** A NUL at `from` stops the scan there, since it is not JSON; returns the byte to restore. */
+  #putSentinel(from: number): number {
+    this.#sentinelAt = layout.BODY + Math.min(from, this.#length);
+    const replaced = this.#bytes[this.#sentinelAt]!;
+    this.#bytes[this.#sentinelAt] = 0;
+    return replaced;
+  }
+
+  #restore(replaced: number): void {
+    this.#bytes[this.#sentinelAt] = replaced;
   }
 
   /** Items the last scan() indexed. */
@@ -172,22 +201,19 @@ export class ScanArena {
     return this.#words[layout.COUNT >> 2]!;
   }
 
-  /** The last of them had a comma behind it. */
+  /** Whether a comma followed the last of them. */
   get comma(): boolean {
     return this.#words[layout.EXPECTS >> 2] === 1;
   }
 
   /**
-   * Looks at a slice of entries, from number `first` on: which are plain, and of which years. `latest`
-   * in microseconds. Returns how many entries it looked at.
+   * Judges a slice of entries, from number `first` on: which are plain, and of which years. @param latest the latest
+   * plausible time, in microseconds.
+   * @returns how many entries the slice has.
    */
-  judge(
-    first: number,
-    count: number,
-    { received, skew, project_id, groupTypes }: Judging,
-    latest: number,
-  ): number {
-    this.#writeTypes(groupTypes?.decided(project_id) ?? []);
+  judge(first: number, count: number, judging: Judging, latest: number): number {
+    const { received, skew } = judging;
+    this.#judging = judging;
     const through = this.#fast.judge(first, count, captureLimits.sliceBytesMax, received, skew, latest);
     if (this.#words[layout.LACKING >> 2]! > 0) {
       crypto.getRandomValues(this.#bytes.subarray(layout.ENTROPY, layout.ENTROPY + through * 6));
@@ -252,10 +278,11 @@ export class ScanArena {
     return identity;
   }
 
-  /** Writes the types of groups that events may name and be plain. */
-  #writeTypes(types: readonly Uint8Array[]): void {
+  /** Writes the group types that plain events may name; called by the module when an event names one. */
+  #writeTypes(): void {
+    const { groupTypes, project_id } = this.#judging!;
     let count = 0;
-    for (const type of types) {
+    for (const type of groupTypes?.decided(project_id) ?? []) {
       if (type.length > groupTypeLengthMax || count === limits.groupTypesMax) continue;
       const at = layout.GROUP_TYPES + 16 + count * groupTypeBytes;
       this.#words[at >> 2] = type.length;
@@ -267,7 +294,7 @@ export class ScanArena {
   }
 }
 
-/** For the events of a body of so many bytes; one at the least, with single.ts's notes. */
+/** Bytes of the index for a body of so many bytes: at least one entry, with single.ts's notes. */
 function indexBytesFor(bodyBytesMax: number): number {
   const most = Math.min(limits.indexBytesMax, bodyBytesMax * indexShare);
   return Math.max(Math.ceil(most / 64) * 64, (entryLength + singleNumbers) * 4);

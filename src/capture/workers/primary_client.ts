@@ -4,7 +4,7 @@
 import { captureLimits } from "../limits.ts";
 import { workerLimits } from "./limits.ts";
 import type { Rpc } from "../../work/rpc.ts";
-import { CommitWaiters } from "../journal/commit_waiters.ts";
+import { CommitWaiters } from "../journal/lane.ts";
 import type { MergeRow, MergeTaker } from "../flush/merge_row.ts";
 import { type Unlisted, minuteMicros } from "../warnings/warning_quota.ts";
 import type { SharedBook } from "../warnings/warning_book.ts";
@@ -46,7 +46,6 @@ export class PrimaryClient implements SharedBook {
     return [];
   }
 
-  /** Sends the last counts. */
   close(): void {
     clearInterval(this.#timer);
     this.#sendLive();
@@ -103,11 +102,11 @@ class SentMerges implements MergeTaker {
     if (rows.length === 0) return Promise.resolve();
     this.group = new CommitWaiters();
     this.#rows = [];
-    const asked: Promise<unknown>[] = [];
+    const calls: Promise<unknown>[] = [];
     for (let from = 0; from < rows.length; from += workerLimits.sentMergesMax) {
-      asked.push(this.#link.ask("merges", rows.slice(from, from + workerLimits.sentMergesMax)));
+      calls.push(this.#link.ask("merges", rows.slice(from, from + workerLimits.sentMergesMax)));
     }
-    Promise.all(asked).then(
+    Promise.all(calls).then(
       () => group.keep(),
       () => group.refuse(),
     );

@@ -8,9 +8,11 @@ import { type ProjectKeys, openProjectKeys } from "../../access/project_keys.ts"
 import { openClientAddress } from "../../access/client_address.ts";
 import { systemClock } from "../../core/clock.ts";
 import { limits } from "../../core/limits.ts";
-import { type Log, openLog, reasonOf } from "../../core/log.ts";
-import { type Listening, listen } from "../../http/listen.ts";
+import { type Log, type LogLevel, openLog, reasonOf } from "../../core/log.ts";
+import { forwardTo } from "../../http/forward.ts";
+import { type Listening, listen, openApplication } from "../../http/listen.ts";
 import { Peers } from "../../http/peer.ts";
+import { openProblems } from "../../http/problem.ts";
 import { type Metrics, openMetrics } from "../../http/metrics/metrics.ts";
 import { followProcess } from "../../http/metrics/process_metrics.ts";
 import { ownDataDir } from "../../storage/lock.ts";
@@ -19,9 +21,39 @@ import { openBodyMemory } from "../../work/memory_budget.ts";
 import { type Rpc, openRpc } from "../../work/rpc.ts";
 import { captureCounts, flushCounts, followJournal, followMemory, refusalCounts } from "../counts.ts";
 import { type OpenedCapture, openCapture } from "../open.ts";
+import type { AnswerOptions } from "../receive/single_event.ts";
+import { captureRoutes, isCapture } from "../route.ts";
 import { PrimaryClient } from "./primary_client.ts";
-import type { WorkerConfig } from "./worker_config.ts";
-import { workerRoutes } from "./route.ts";
+
+/** The first line of a worker's standard input. It holds passwords, so it is neither an argument nor logged. */
+export interface WorkerConfig {
+  /** At least 2, as worker 1 is the server itself. */
+  number: number;
+  /** The folder with the quarantine of all workers. */
+  dataDir: string;
+  /** The folder with this worker's journal. */
+  ownDir: string;
+  databaseUrl: string;
+  /** Where that is, without user and password, or "embedded". */
+  postgres: string;
+  clickhouseUrl: string;
+  /** Whether ClickHouse is the embedded one, which reads batches by file name. */
+  embedded: boolean;
+  host: string;
+  port: number;
+  /** Where worker 1 answers all but captures: http://127.0.0.1:PORT. */
+  inside: string;
+  captureAck: "journal" | "stored" | "memory";
+  flushIntervalMs: number;
+  /** This worker's part of JOURNAL_BYTES_MAX. */
+  journalBytesMax: number;
+  /** How many workers there are: memory for bodies is divided among them. */
+  workers: number;
+  bodyBytesMax: number;
+  trustedProxies: readonly string[];
+  recordingRetentionDays: number;
+  logLevel: LogLevel;
+}
 
 interface Working {
   primary: PrimaryClient;
@@ -57,7 +89,7 @@ async function open(config: WorkerConfig, link: Rpc, metrics: Metrics, log: Log)
   followMemory(metrics, memory);
   const peers = new Peers();
   const clientAddress = openClientAddress({ trustedProxies: config.trustedProxies, log });
-  const app = workerRoutes({
+  const app = workerRoutes(config.inside, log, {
     ...config,
     memory,
     journal: capture.journal,
@@ -71,9 +103,20 @@ async function open(config: WorkerConfig, link: Rpc, metrics: Metrics, log: Log)
     counts: captureCounts(metrics),
     refused: refusalCounts(metrics, capture),
     seconds: (value) => metrics.captureSeconds.observe(value),
-    log,
   });
   return { primary, stores, keys, capture, server: listen(app, { ...config, shared: true, peers }) };
+}
+
+/** Captures, and everything else forwarded to worker 1, which answers at `inside`. */
+function workerRoutes(inside: string, log: Log, capture: Omit<AnswerOptions, "failed">) {
+  const app = openApplication();
+  const problem = openProblems({ log, routes: () => app.routes });
+  const failed: AnswerOptions["failed"] = (error, request) => problem({ error, code: "UNKNOWN", request });
+  const forward = forwardTo(inside);
+  return app
+    .onError((failure) => problem(failure))
+    .wrap((handle, request) => (isCapture(request) ? handle : forward))
+    .use(captureRoutes({ ...capture, failed }));
 }
 
 /** Stops accepting, answers requests in flight, sends worker 1 the last counts. */

@@ -10,10 +10,10 @@ import type { Answers } from "../../work/rpc.ts";
 import type { MergeRow } from "../flush/merge_row.ts";
 import type { OpenedCapture } from "../open.ts";
 import type { Unlisted } from "../warnings/warning_quota.ts";
+import type { WorkerConfig } from "./worker.ts";
 import { WorkerProcess } from "./worker_process.ts";
-import { type WorkerConfig, workerDir } from "./worker_config.ts";
 
-export interface WorkerPoolOptions {
+interface WorkerPoolOptions {
   /** How many, worker 1 included. */
   workers: Workers;
   /** Worker 1's own. */
@@ -23,7 +23,7 @@ export interface WorkerPoolOptions {
 }
 
 /** The part of the configuration that all workers share. */
-export type CommonConfig = Omit<WorkerConfig, "number" | "ownDir">;
+type CommonConfig = Omit<WorkerConfig, "number" | "ownDir">;
 
 export class WorkerPool {
   readonly #options: WorkerPoolOptions;
@@ -47,23 +47,26 @@ export class WorkerPool {
       const own = configOf(config, i + 2);
       return new WorkerProcess({ config: own, answers, isFlushing, log });
     });
-    const read = async () => void (await this.#read());
+    const read = async () => void (await this.read());
     if (count > 1)
       this.#reading = every(workerLimits.workerReadMs, "reading what workers counted", read, log);
     await Promise.all(this.#members.map((member) => member.start()));
     log.info("capture workers", { workers: count, ...why });
   }
 
-  /** Starts the flush of all workers. */
   flush(): void {
     this.#flushing = true;
     for (const member of this.#members) member.flush();
   }
 
-  /** The metrics of all workers, added up. */
   async metrics(): Promise<string> {
     const { metrics } = this.#options;
-    return metrics.registry.render(await this.#read());
+    return metrics.registry.render(await this.read());
+  }
+
+  /** The metrics of each further process. */
+  async read(): Promise<MetricsRead[]> {
+    return (await Promise.all(this.#members.map((member) => member.read()))).flat();
   }
 
   /** @throws when one of the workers that serve cannot write its journal. */
@@ -77,13 +80,8 @@ export class WorkerPool {
     await Promise.all(this.#members.map((member) => member.quiet()));
   }
 
-  /** Resolves when all processes have ended. */
   async gone(): Promise<void> {
     await Promise.all(this.#members.map((member) => member.gone()));
-  }
-
-  async #read(): Promise<MetricsRead[]> {
-    return (await Promise.all(this.#members.map((member) => member.read()))).flat();
   }
 
   #answers(): Answers {
@@ -123,18 +121,16 @@ export interface Workers {
   cores: number;
 }
 
-/** How many workers to start: as many as `asked`, by default as the machine has cores for. */
+/** How many workers to start: as many as `requested`, by default as the machine has cores for. */
 export function workersOf(
-  asked: number | undefined,
+  requested: number | undefined,
   cores = coresHere(),
   platform = process.platform,
 ): Workers {
-  const fitting = Math.max(
-    1,
-    Math.min(workerLimits.workersUnaskedMax, Math.floor(cores / workerLimits.coresPerWorker)),
-  );
-  const chosen_by = asked === undefined ? "the machine's cores" : "WORKERS";
-  const count = asked ?? fitting;
+  const { workersUnaskedMax, coresPerWorker } = workerLimits;
+  const fitting = Math.max(1, Math.min(workersUnaskedMax, Math.floor(cores / coresPerWorker)));
+  const chosen_by = requested === undefined ? "the machine's cores" : "WORKERS";
+  const count = requested ?? fitting;
   if (count === 1 || platform === "linux") return { count, chosen_by, cores };
   return { count: 1, chosen_by: "the system, which does not spread connections over processes", cores };
 }
@@ -147,4 +143,8 @@ export function leftBehind(dataDir: string, workers: number): string[] {
     .map(Number)
     .filter((number) => Number.isInteger(number) && number > workers);
   return numbers.toSorted((a, b) => a - b).map((number) => workerDir(dataDir, number));
+}
+
+function workerDir(dataDir: string, number: number): string {
+  return `${dataDir}/workers/${number}`;
 }

@@ -1,5 +1,5 @@
-// One worker as worker 1 sees it: started, asked, restarted when it dies, stopped. A worker that fails to start is
-// tried again and again; the others serve meanwhile.
+// One further worker, as worker 1 runs it: started, called, restarted when it ends, stopped. The start of a worker that
+// fails is repeated until it serves; the others serve meanwhile.
 
 import { readdirSync, statSync } from "node:fs";
 import { fileURLToPath } from "node:url";
@@ -9,13 +9,11 @@ import { type Log, reasonOf } from "../../core/log.ts";
 import { type MetricsRead, countedBy } from "../../http/metrics/metrics.ts";
 import { type Child, type ChildPlan, type ChildProcess, startChild } from "../../storage/embedded/child.ts";
 import { type Answers, type Rpc, openRpc } from "../../work/rpc.ts";
-import type { WorkerConfig } from "./worker_config.ts";
+import type { WorkerConfig } from "./worker.ts";
 
-export interface WorkerProcessOptions {
+interface WorkerProcessOptions {
   config: WorkerConfig;
-  /** What worker 1 answers the worker. */
   answers: Answers;
-  /** Whether the flush has started. */
   isFlushing(): boolean;
   log: Log;
 }
@@ -37,7 +35,6 @@ export class WorkerProcess {
     this.#name = `worker ${options.config.number}`;
   }
 
-  /** Whether it serves. */
   get serves(): boolean {
     return this.#link !== undefined;
   }
@@ -162,7 +159,6 @@ export class WorkerProcess {
     this.#farewell.resolve();
   }
 
-  /** Writes a worker's log line to this process's log. */
   #pass(log: Log, line: string): void {
     const { time: _, level, message, ...fields } = JSON.parse(line) as Record<string, unknown>;
     const say = log[level as keyof Log] ?? log.info;

@@ -1,7 +1,8 @@
 // Which bodies of an import the server has answered, in a file, so that the same command can resume. The file
 // names its inputs, and a resumed import compares the rows read again by their digest.
 
-import { open, rename, rm } from "node:fs/promises";
+import { rm } from "node:fs/promises";
+import { writeDurably } from "../../capture/journal/segments/files.ts";
 import { UserError } from "../../core/fault.ts";
 import { reasonOf } from "../../core/log.ts";
 import type { Body } from "./body.ts";
@@ -152,18 +153,9 @@ async function readState(path: string): Promise<State | undefined> {
   throw new UserError(`${path} is not a checkpoint of this command; move it away, or give another --state`);
 }
 
-/** Replaces the file atomically: a crash leaves the old file or the new one. */
 async function replaceFile(path: string, text: string): Promise<void> {
-  const part = `${path}.part`;
   try {
-    const file = await open(part, "w", 0o600);
-    try {
-      await file.writeFile(text);
-      await file.sync();
-    } finally {
-      await file.close();
-    }
-    await rename(part, path);
+    await writeDurably(path, text);
   } catch (thrown) {
     throw new UserError(
       `cannot write the checkpoint ${path} (${reasonOf(thrown)}); --state puts it elsewhere`,

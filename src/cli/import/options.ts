@@ -1,9 +1,11 @@
 // The arguments of `sluice import`, read and checked.
 
+import type { Clock } from "../../core/clock.ts";
 import { UserError } from "../../core/fault.ts";
 import { withoutLast } from "../../core/trim.ts";
 import type { Config } from "../../config.ts";
 import { readArguments } from "../args.ts";
+import type { BodyLimits } from "./body.ts";
 import { type Format, formats } from "./formats/detect.ts";
 import { importLimits } from "./limits.ts";
 import { standardInput } from "./reading/source.ts";
@@ -22,6 +24,22 @@ export interface ImportOptions {
   /** Whether to wait until the events can be read. */
   wait: boolean;
   json: boolean;
+}
+
+/** What an import uses from outside; tests replace it. */
+export interface ImportParts {
+  clock: Clock;
+  signal: AbortSignal;
+  terminal: boolean;
+  printError(line: string): void;
+  /** Writes to the terminal without a newline. */
+  draw(text: string): void;
+  /** Resolves after `ms`, or as soon as the signal fires. */
+  pause(ms: number, stop: AbortSignal): Promise<void>;
+  /** In [0, 1). */
+  random(): number;
+  input(): ReadableStream<Uint8Array>;
+  bodyLimits: BodyLimits;
 }
 
 /** @throws UserError with exit code 2. */

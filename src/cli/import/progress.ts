@@ -1,13 +1,12 @@
 // Shows the progress of an import: a bar on a terminal, otherwise a line at intervals.
 
-import type { Clock } from "../../core/clock.ts";
 import { importLimits } from "./limits.ts";
 import { formatCount } from "./counts.ts";
+import type { ImportParts } from "./options.ts";
 
 interface Progress {
   /** Bytes read from all files, before inflating. */
   bytes: number;
-  /** Records read. */
   records: number;
   /** Rows that the server has answered. */
   sent: number;
@@ -15,15 +14,9 @@ interface Progress {
   settled: number;
 }
 
-interface ReporterOptions {
+interface ReporterOptions extends Pick<ImportParts, "terminal" | "clock" | "printError" | "draw"> {
   /** Bytes of all files, before inflating; undefined when the size of one is not known. */
   bytesTotal: number | undefined;
-  terminal: boolean;
-  clock: Clock;
-  /** Prints one line. */
-  printError(line: string): void;
-  /** Writes to the terminal without a newline. */
-  draw(text: string): void;
 }
 
 const drawGapMs = 100;

@@ -1,25 +1,17 @@
 // After an import: waits until its events can be read, according to the server's `GET /_stored`.
 
-import type { Clock } from "../../core/clock.ts";
 import { importLimits } from "./limits.ts";
-
-interface WaitOptions {
-  /** Without a slash at its end. */
-  host: string;
-  clock: Clock;
-  /** Ends the wait. */
-  stop: AbortSignal;
-  pause(ms: number, stop: AbortSignal): Promise<void>;
-  /** Prints one line of progress. */
-  print(line: string): void;
-}
+import type { ImportParts } from "./options.ts";
 
 /** `unknown`: the server has no `/_stored`. `late`: no progress for importLimits.readableMsMax. */
 export type Readability = "readable" | "unknown" | "late" | "interrupted";
 
 /** Polls until everything sent before the first reply can be read, progress stops, or `stop` aborts. */
-export async function waitUntilReadable(options: WaitOptions): Promise<Readability> {
-  const { host, clock, stop, pause, print } = options;
+export async function waitUntilReadable(
+  host: string,
+  { clock, pause, printError: print }: Pick<ImportParts, "clock" | "pause" | "printError">,
+  stop: AbortSignal,
+): Promise<Readability> {
   // The server's time after it has answered the last body.
   let sentAt: number | undefined;
   let [furthest, movedAt, printedAt] = [Number.NEGATIVE_INFINITY, clock.elapsed(), clock.elapsed()];

@@ -1,6 +1,7 @@
 // The meaning of a server's reply to one body. A 200 that is not a capture reply counts as a refusal.
 
 import { importLimits } from "./limits.ts";
+import { jsonObject } from "./reading/raw_fields.ts";
 import { noCounts, type ImportCounts } from "./counts.ts";
 
 export type ReplyVerdict =
@@ -37,7 +38,7 @@ export function judgeReply(answer: ServerReply, rows: number): ReplyVerdict {
 }
 
 function judgeTaken(answer: ServerReply, rows: number): ReplyVerdict {
-  const reply = parsed(answer.body);
+  const reply = jsonObject(answer.body);
   if (reply === undefined || !(reply["status"] === 1 || /^ok$/i.test(String(reply["status"])))) {
     return {
       is: "refused",
@@ -71,19 +72,10 @@ function detailOf(answer: ServerReply): string {
   const target = answer.headers.get("location");
   if (answer.status >= 300 && answer.status < 400 && target)
     return `: it points to ${target}; give that as --host`;
-  const detail = parsed(answer.body)?.["detail"];
+  const detail = jsonObject(answer.body)?.["detail"];
   const text = typeof detail === "string" ? detail : answer.body.startsWith("<") ? "" : answer.body;
   const line = text.replace(/\s+/g, " ").trim().slice(0, 300);
   return line === "" ? "" : `: ${line}`;
-}
-
-function parsed(body: string): Record<string, unknown> | undefined {
-  try {
-    const value = JSON.parse(body) as unknown;
-    return typeof value === "object" && value !== null ? (value as Record<string, unknown>) : undefined;
-  } catch {
-    return undefined;
-  }
 }
 
 /** Retry-After in ms. Dates are not read, since clocks differ. */

@@ -1,36 +1,21 @@
 // One import, from its first file to its last answer. Reading goes on while bodies are being sent; in memory are
 // these bodies and one chunk. An import that ends early leaves a checkpoint.
 
-import type { Clock } from "../../core/clock.ts";
 import { UserError } from "../../core/fault.ts";
 import { hashKey } from "../../core/id.ts";
 import { reasonOf } from "../../core/log.ts";
-import { Bodies, type Body, type BodyLimits } from "./body.ts";
+import { Bodies, type Body } from "./body.ts";
 import { Checkpoint, type ImportInputs } from "./checkpoint.ts";
 import { Converter } from "./formats/convert.ts";
 import { detectFileKind, readerOf } from "./formats/detect.ts";
 import { UuidSource } from "./formats/uuid_source.ts";
-import type { ImportOptions } from "./options.ts";
+import type { ImportOptions, ImportParts } from "./options.ts";
 import { Reporter } from "./progress.ts";
-import type { FileRecord } from "./formats/record.ts";
+import type { FileRecord } from "./reading/file_record.ts";
 import { Sender, Stopped } from "./sender.ts";
 import { openSource, fileBytesOf, standardInput } from "./reading/source.ts";
 import { type Readability, waitUntilReadable } from "./readable.ts";
 import { addCounts, noCounts, totalOf, type ImportCounts } from "./counts.ts";
-
-/** What an import uses from outside; tests replace it. */
-export interface ImportParts {
-  clock: Clock;
-  /** Aborts the import. */
-  signal: AbortSignal;
-  terminal: boolean;
-  printError(line: string): void;
-  draw(text: string): void;
-  pause(ms: number, stop: AbortSignal): Promise<void>;
-  random(): number;
-  input(): ReadableStream<Uint8Array>;
-  bodyLimits: BodyLimits;
-}
 
 export interface ImportEnd {
   counts: ImportCounts;
@@ -48,7 +33,7 @@ export interface ImportEnd {
  */
 export async function runImport(options: ImportOptions, parts: ImportParts): Promise<ImportEnd> {
   const sizes = await Promise.all(options.files.map(fileBytesOf));
-  const inputs = await inputsOf(options, sizes, parts.bodyLimits);
+  const inputs = await inputsOf(options, sizes, parts);
   const path = options.dryRun ? undefined : options.state;
   const checkpoint = await Checkpoint.open(path, inputs, parts.clock.now());
   const bytesTotal = sizes.includes(undefined)
@@ -63,7 +48,7 @@ export async function runImport(options: ImportOptions, parts: ImportParts): Pro
 async function inputsOf(
   options: ImportOptions,
   sizes: readonly (number | undefined)[],
-  bodyLimits: BodyLimits,
+  { bodyLimits }: ImportParts,
 ): Promise<ImportInputs> {
   const files = options.files.map(async (path, index) => {
     const size = sizes[index] ?? null;
@@ -107,15 +92,7 @@ class Import {
     this.#checkpoint = checkpoint;
     this.#reporter = reporter;
     this.#bodies = new Bodies(options.apiKey, parts.bodyLimits);
-    this.#sender = new Sender({
-      host: options.host,
-      stop: this.#stop.signal,
-      pause: parts.pause,
-      random: parts.random,
-      onWait: (reason, waitMs, attempt) => reporter.wait(reason, waitMs, attempt),
-      onRejected: (file, line, reason) => reporter.reject(options.files[file]!, line, reason),
-      onIgnored: (file, line, reason) => reporter.ignore(options.files[file]!, line, reason),
-    });
+    this.#sender = new Sender(options, parts, reporter, this.#stop.signal);
   }
 
   async run(): Promise<ImportEnd> {
@@ -137,15 +114,16 @@ class Import {
     addCounts(counts, this.#checkpoint.counts);
     addCounts(counts, this.#unsent);
     const checkpoint = this.#saved ? this.#checkpoint.path : undefined;
-    return { counts, failure: this.#failureText(), checkpoint, readable };
+    const reason = this.#failure === undefined ? undefined : reasonOf(this.#failure);
+    const failure = this.#failure instanceof Stopped ? "interrupted" : reason;
+    return { counts, failure, checkpoint, readable };
   }
 
   async #readable(): Promise<Readability | undefined> {
     const { wait, dryRun, host } = this.#options;
     if (!wait || dryRun || this.#failure !== undefined || this.#checkpoint.counts.accepted === 0)
       return undefined;
-    const { clock, pause, printError } = this.#parts;
-    return await waitUntilReadable({ host, clock, stop: this.#stop.signal, pause, print: printError });
+    return await waitUntilReadable(host, this.#parts, this.#stop.signal);
   }
 
   async #readAll(): Promise<void> {
@@ -253,10 +231,5 @@ class Import {
     } catch (thrown) {
       this.#failure ??= thrown;
     }
-  }
-
-  #failureText(): string | undefined {
-    if (this.#failure === undefined) return undefined;
-    return this.#failure instanceof Stopped ? "interrupted" : reasonOf(this.#failure);
   }
 }

@@ -5,35 +5,32 @@ import { UserError } from "../../core/fault.ts";
 import { reasonOf } from "../../core/log.ts";
 import type { Body } from "./body.ts";
 import { importLimits } from "./limits.ts";
+import type { ImportOptions, ImportParts } from "./options.ts";
+import type { Reporter } from "./progress.ts";
 import { judgeReply, type ReplyVerdict } from "./reply.ts";
 import { addCounts, noCounts, type ImportCounts } from "./counts.ts";
-
-interface SenderOptions {
-  /** Without a slash at its end. */
-  host: string;
-  /** Ends the wait between attempts; a request in flight is completed. */
-  stop: AbortSignal;
-  /** Resolves after `ms`, or as soon as the signal fires. */
-  pause(ms: number, stop: AbortSignal): Promise<void>;
-  /** A number in [0, 1), the jitter of waits. */
-  random(): number;
-  /** Called for every attempt that will be repeated. */
-  onWait(reason: string, waitMs: number, attempt: number): void;
-  /** Called for a row that is too large even alone. */
-  onRejected(file: number, line: number, reason: string): void;
-  /** Called for ignored rows, as far as the server lists them. */
-  onIgnored(file: number, line: number, reason: string): void;
-}
 
 /** Thrown when the import is stopped before a body is accepted. */
 export class Stopped extends Error {}
 
 export class Sender {
-  readonly #options: SenderOptions;
+  readonly #options: ImportOptions;
+  readonly #parts: Pick<ImportParts, "pause" | "random">;
+  readonly #reporter: Reporter;
+  readonly #stop: AbortSignal;
   #reached = false;
 
-  constructor(options: SenderOptions) {
+  /** `stop` ends the wait between attempts; a request in flight is completed. */
+  constructor(
+    options: ImportOptions,
+    parts: Pick<ImportParts, "pause" | "random">,
+    reporter: Reporter,
+    stop: AbortSignal,
+  ) {
     this.#options = options;
+    this.#parts = parts;
+    this.#reporter = reporter;
+    this.#stop = stop;
   }
 
   /**
@@ -49,14 +46,14 @@ export class Sender {
     if (verdict.is === "taken") {
       for (const { index, reason } of verdict.ignored) {
         const { file, line } = body.originOf(from + index);
-        this.#options.onIgnored(file, line, reason);
+        this.#reporter.ignore(this.#options.files[file]!, line, reason);
       }
       return verdict.counts;
     }
     const counts = noCounts();
     if (to - from === 1) {
       const { file, line } = body.originOf(from);
-      this.#options.onRejected(file, line, `the server answered ${verdict.reason}`);
+      this.#reporter.reject(this.#options.files[file]!, line, `the server answered ${verdict.reason}`);
       counts.rejected = 1;
       return counts;
     }
@@ -71,7 +68,8 @@ export class Sender {
     from: number,
     to: number,
   ): Promise<Exclude<ReplyVerdict, { is: "later" | "refused" }>> {
-    const { host, stop, pause, random, onWait } = this.#options;
+    const { host } = this.#options;
+    const stop = this.#stop;
     for (let attempt = 1; ; attempt++) {
       if (stop.aborted) throw new Stopped();
       const verdict = await this.#post(body.bytes(from, to), to - from);
@@ -83,10 +81,11 @@ export class Sender {
         );
       }
       if (stop.aborted) throw new Stopped();
-      const backoffMs = Math.min(importLimits.waitMsMax, 500 * 2 ** (attempt - 1)) * (0.5 + random() / 2);
+      const backoffMs =
+        Math.min(importLimits.waitMsMax, 500 * 2 ** (attempt - 1)) * (0.5 + this.#parts.random() / 2);
       const waitMs = Math.max(backoffMs, verdict.waitMs);
-      onWait(verdict.reason, waitMs, attempt);
-      await pause(waitMs, stop);
+      this.#reporter.wait(verdict.reason, waitMs, attempt);
+      await this.#parts.pause(waitMs, stop);
     }
   }
 

@@ -1,4 +1,4 @@
-// How deep and how branched a JSON text or form is, counted in its bytes before it is parsed. The grammar is not
+// How deep and how branched a JSON text or form is, counted in its bytes before it is parsed; the grammar is not
 // checked.
 
 import { limits } from "../limits.ts";

@@ -1,10 +1,10 @@
 // The page that shows the API, and the files of Swagger UI that it loads.
 
-import { readFileSync } from "node:fs";
 import { dirname, join } from "node:path";
+import { readVersion } from "../../core/version.ts";
 import { type Asset, fileAsset, sendAsset, textAsset } from "../asset.ts";
 
-export interface Assets {
+interface Assets {
   page(request: Request): Promise<Response>;
   /** A file of the page; undefined for an unknown name. */
   answer(name: string, request: Request): Promise<Response | undefined>;
@@ -12,27 +12,25 @@ export interface Assets {
 
 /** `folder`: of the swagger-ui-dist package. */
 export function openAssets(folder: string): Assets {
-  const { version } = JSON.parse(readFileSync(join(folder, "package.json"), "utf8")) as { version: string };
   const file = (name: string, type: string): [string, Asset] => [name, fileAsset(join(folder, name), type)];
   const assets = new Map<string, Asset>([
     file("swagger-ui.css", "text/css; charset=utf-8"),
     file("swagger-ui-bundle.js", "text/javascript; charset=utf-8"),
     file("favicon-32x32.png", "image/png"),
-    ["page.js", textAsset(script, "text/javascript; charset=utf-8")],
+    ["page.js", textAsset("text/javascript; charset=utf-8", script)],
   ]);
-  const page = textAsset(html, "text/html; charset=utf-8");
+  const page = textAsset("text/html; charset=utf-8", html);
   // Changes with the package and with the texts below.
-  const etag = `"${version}-${Bun.hash(html + script).toString(36)}"`;
+  const headers = { ...guards, etag: `"${readVersion(folder)}-${Bun.hash(html + script).toString(36)}"` };
   return {
-    page: (request) => sendAsset(page, etag, request, { ...guards, "content-security-policy": policy }),
+    page: (request) => sendAsset(page, request, { ...headers, "content-security-policy": policy }),
     answer: async (name, request) => {
       const asset = assets.get(name);
-      return asset && (await sendAsset(asset, etag, request, guards));
+      return asset && (await sendAsset(asset, request, headers));
     },
   };
 }
 
-/** Where Swagger UI is installed. */
 export function installedAssets(): string {
   return dirname(Bun.resolveSync("swagger-ui-dist/package.json", import.meta.dir));
 }

@@ -15,44 +15,36 @@ export interface DescribedRoute {
 }
 
 /** What a route declares about itself, as far as the description uses it. */
-export interface RouteDetail {
+interface RouteDetail {
   hide?: boolean;
   /** The scopes that the gate requires, e.g. `[{ personal_api_key: ["project:read"] }]`. */
   security?: Record<string, string[]>[];
 }
 
-export interface DocsOptions {
-  /** Called on the first request for the description, when every room has mounted its routes. */
-  routes: () => readonly DescribedRoute[];
-}
-
-export function docsRoutes({ routes }: DocsOptions) {
+/** @param routes called on the first request for the description, when every room has mounted its routes. */
+export function docsRoutes({ routes }: { routes: () => readonly DescribedRoute[] }) {
   const hidden = { detail: { hide: true } };
   const assets = openAssets(installedAssets());
   let described: Promise<string> | undefined;
-  return (
-    new Elysia({ name: "docs" })
-      // People open the address that the server prints at its start.
-      .get("/", () => new Response(null, { status: 302, headers: { location: "/docs" } }), hidden)
-      .get("/docs", ({ request }) => assets.page(request), hidden)
-      .get(
-        "/docs/json",
-        async () => {
-          described ??= describe(routes()).then((document) => JSON.stringify(document));
-          return new Response(await described, { headers: jsonHeaders });
-        },
-        hidden,
-      )
-      .get(
-        "/docs/assets/:name",
-        async ({ request, params }) => {
-          const found = await assets.answer(params.name, request);
-          if (!found) throw new Fault("not_found", "The API page has no such file.");
-          return found;
-        },
-        hidden,
-      )
-  );
+  return new Elysia({ name: "docs" })
+    .get("/docs", ({ request }) => assets.page(request), hidden)
+    .get(
+      "/docs/json",
+      async () => {
+        described ??= describe(routes()).then((document) => JSON.stringify(document));
+        return new Response(await described, { headers: jsonHeaders });
+      },
+      hidden,
+    )
+    .get(
+      "/docs/assets/:name",
+      async ({ request, params }) => {
+        const found = await assets.answer(params.name, request);
+        if (!found) throw new Fault("not_found", "The API page has no such file.");
+        return found;
+      },
+      hidden,
+    );
 }
 
 /** Any page may read the description: client generators run in browsers too, and nothing in it is secret. */

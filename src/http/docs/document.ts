@@ -1,9 +1,8 @@
-// What every operation of the API's description shares: how a key is sent, how a refusal looks, which scope is asked
-// for.
+// What the operations of the API's description share: how a key is sent, how a refusal looks, which scope is required.
 
 import Type from "typebox";
+import { problems } from "../problem.ts";
 import { hoisted, modelNamed, type Models } from "./models.ts";
-import { operationIdOf } from "./names.ts";
 import { type JsonSchema, exampleOf } from "./example.ts";
 
 export interface ApiDocument {
@@ -33,9 +32,8 @@ export interface ApiOperation {
 
 export type Content = Record<string, { schema?: JsonSchema; example?: unknown }>;
 
-export type ApiReply = { $ref: string } | { description: string; content?: Content };
+type ApiReply = { $ref: string } | { description: string; content?: Content };
 
-/** The model of every refusal. */
 const problemModel = Type.Object({
   type: Type.String(),
   code: Type.String({ description: "For programs." }),
@@ -45,39 +43,46 @@ const problemModel = Type.Object({
   }),
 });
 
-/** Shared replies by status: name, description, and `type code` of the example. */
+/** Shared replies by status: name and description, then code and detail of the example. */
 const refusals = {
-  400: ["BadRequest", "The request is invalid; `attr` names the field.", "validation_error required"],
-  401: ["Unauthenticated", "No API key, or an unknown one.", "authentication_error not_authenticated"],
+  400: [
+    "BadRequest",
+    "The request is invalid; `attr` names the field.",
+    "required",
+    "This field is required.",
+  ],
+  401: [
+    "Unauthenticated",
+    "No API key, or an unknown one.",
+    "not_authenticated",
+    "Authentication credentials were not provided.",
+  ],
   403: [
     "Forbidden",
     "The key lacks the scope, or its user the right.",
-    "authentication_error permission_denied",
+    "permission_denied",
+    "API key missing required scope 'project:read'",
   ],
-  404: ["NotFound", "It does not exist, or the key gives no access to it.", "invalid_request not_found"],
+  404: ["NotFound", "It does not exist, or the key gives no access to it.", "not_found", "Not found."],
   413: [
     "TooLarge",
     "The body is as large as BODY_BYTES_MAX, or larger.",
-    "invalid_request payload_too_large",
+    "payload_too_large",
+    "The body is too large.",
   ],
-  429: ["Throttled", "Too many requests; `Retry-After` says when to retry.", "throttled_error throttled"],
+  429: [
+    "Throttled",
+    "Too many requests; `Retry-After` says when to retry.",
+    "throttled",
+    "Request was throttled. Expected available in 43 seconds.",
+  ],
   503: [
     "Unavailable",
     "Temporarily unavailable; `Retry-After` says when to retry.",
-    "server_error unavailable",
+    "unavailable",
+    "The account store cannot be reached. Please retry.",
   ],
 } as const;
-
-/** Details of the examples. */
-const details: Record<string, string> = {
-  required: "This field is required.",
-  not_authenticated: "Authentication credentials were not provided.",
-  permission_denied: "API key missing required scope 'project:read'",
-  not_found: "Not found.",
-  payload_too_large: "The body is too large.",
-  throttled: "Request was throttled. Expected available in 43 seconds.",
-  unavailable: "The account store cannot be reached. Please retry.",
-};
 
 type Refusal = keyof typeof refusals;
 
@@ -114,11 +119,9 @@ export function completeDocument(document: ApiDocument): ApiDocument {
   };
 }
 
-function problem([, text, types]: readonly [string, string, string]): ApiReply {
-  const [type, code = ""] = types.split(" ");
-  const schema = modelNamed("Problem");
-  const example = { type, code, detail: details[code], attr: code === "required" ? "name" : null };
-  return { description: text, content: { "application/json": { schema, example } } };
+function problem([, text, code, detail]: (typeof refusals)[Refusal]): ApiReply {
+  const example = { type: problems[code].type, code, detail, attr: code === "required" ? "name" : null };
+  return { description: text, content: { "application/json": { schema: modelNamed("Problem"), example } } };
 }
 
 function completeOperation(method: string, path: string, operation: ApiOperation): void {
@@ -142,7 +145,7 @@ function tellScopes(path: string, operation: ApiOperation, required: string[]): 
   operation["x-required-scopes"] = required;
   const possible: Refusal[] = [401, 403, 429, 503];
   if (path.includes("{")) possible.push(404);
-  if (operation.requestBody || operation.parameters?.some(isWanting)) possible.push(400);
+  if (operation.requestBody || operation.parameters?.some((one) => one.in === "query")) possible.push(400);
   for (const status of possible) operation.responses[status] ??= refusal(status);
 }
 
@@ -150,11 +153,6 @@ const homes: Record<string, string> = {
   project_id: "A project's id, or `@current`: the one that the key's user chose last.",
   organization_id: "An organization's id, or `@current`: the one that the key's user chose last.",
 };
-
-/** Whether a value of the parameter may be invalid. */
-function isWanting({ in: place }: { in: string }): boolean {
-  return place === "query";
-}
 
 function answersList(operation: ApiOperation): boolean {
   const { type, properties } = answerOf(operation);
@@ -201,6 +199,40 @@ function giveExamples(operation: ApiOperation, models: Models): void {
 function mediaOf({ requestBody, responses }: ApiOperation): Content[string][] {
   const replies = Object.values(responses).map((reply) => ("content" in reply ? reply.content : undefined));
   return [requestBody?.content, ...replies].flatMap((content) => Object.values(content ?? {}));
+}
+
+const verbs: Record<string, string> = {
+  post: "create",
+  put: "update",
+  patch: "partial_update",
+  delete: "destroy",
+};
+
+/** Verbs where PostHog's differ from the form of the answer, by the last word of the path. */
+const reading: Record<string, string> = {
+  logs: "retrieve",
+  values: "retrieve",
+  property_definitions: "retrieve",
+  sharing: "list",
+};
+
+/** Actions on a project itself; other paths below a project are named without it. */
+const ofProjects = new Set(["reset_token"]);
+
+/**
+ * For example `batch_exports_runs_list` for GET /api/projects/{project_id}/batch_exports/{id}/runs/. Ids of paths
+ * elsewhere begin with their home: `environments_batch_exports_runs_list`.
+ * @param isList whether the answer has several things.
+ */
+function operationIdOf(method: string, path: string, isList: boolean): string {
+  const words = path
+    .split("/")
+    .filter((word) => word !== "" && word !== "api" && !word.startsWith("{"))
+    .map((word) => word.replace(/\W/g, ""));
+  const last = words.at(-1) ?? "";
+  if (words[0] === "projects" && words.length > 1 && !ofProjects.has(words[1]!)) words.shift();
+  const verb = method === "get" ? (reading[last] ?? (isList ? "list" : "retrieve")) : verbs[method];
+  return [...words, verb ?? method].join("_");
 }
 
 const bearer =

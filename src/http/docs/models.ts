@@ -1,14 +1,11 @@
-// Models of the API's description, each said once: a schema with a title is a component, and wherever it stands is a
-// reference to it.
+// Models of the API's description: a schema with a title becomes a component, and every use of it a reference.
 
 import type { JsonSchema } from "./example.ts";
 
 export type Models = Record<string, JsonSchema>;
 
-/** Keywords whose value is a schema, a list of schemas, or schemas by name. */
-const single = ["items", "additionalProperties"] as const;
-const listed = ["anyOf", "oneOf", "allOf"] as const;
-const named = ["properties", "patternProperties"] as const;
+/** Keywords whose values are a client's data, which may look like a schema. */
+const ofClients: ReadonlySet<string> = new Set(["const", "default", "enum", "example", "examples"]);
 
 /** Keywords that belong to the use of a model, not to the model. */
 const ofPlace = ["readOnly", "default"] as const;
@@ -24,7 +21,8 @@ export function modelNamed(name: string): { $ref: string } {
  */
 export function hoisted(schema: JsonSchema, models: Models): JsonSchema {
   const { title, ...said } = schema;
-  if (title === undefined) return withInner(schema, models);
+  // A property may have this name; its value is then a schema.
+  if (typeof title !== "string") return withInner(schema, models);
   const place: JsonSchema = modelNamed(title);
   for (const keyword of ofPlace) {
     if (keyword in said) place[keyword] = said[keyword];
@@ -38,22 +36,10 @@ export function hoisted(schema: JsonSchema, models: Models): JsonSchema {
 }
 
 function withInner(schema: JsonSchema, models: Models): JsonSchema {
-  const inner: JsonSchema = { ...schema };
-  const one = (schema: JsonSchema) => hoisted(schema, models);
-  for (const keyword of single) {
-    const held = schema[keyword];
-    if (isSchema(held)) inner[keyword] = one(held);
-  }
-  for (const keyword of listed) if (schema[keyword]) inner[keyword] = schema[keyword].map(one);
-  for (const keyword of named) {
-    const held = schema[keyword];
-    if (!isSchema(held)) continue;
-    const entries = Object.entries(held as Record<string, JsonSchema>);
-    inner[keyword] = Object.fromEntries(entries.map(([name, schema]) => [name, one(schema)]));
-  }
-  return inner;
-}
-
-function isSchema(value: unknown): value is JsonSchema {
-  return typeof value === "object" && value !== null;
+  const inner = (held: unknown): unknown => {
+    if (Array.isArray(held)) return held.map(inner);
+    return typeof held === "object" && held !== null ? hoisted(held as JsonSchema, models) : held;
+  };
+  const entries = Object.entries(schema);
+  return Object.fromEntries(entries.map(([name, held]) => [name, ofClients.has(name) ? held : inner(held)]));
 }

@@ -10,7 +10,7 @@ import Type, {
 } from "typebox";
 
 /** What any field may say of itself. A field with a `default` may be left out when a thing is made. */
-export type FieldNotes = {
+type FieldNotes = {
   description?: string;
   examples?: unknown[];
   default?: unknown;
@@ -45,8 +45,8 @@ export function timezone(notes: FieldNotes = {}) {
   return Type.String({ format: "iana-timezone", ...notes });
 }
 
-export function choice<const Choices extends readonly string[]>(choices: Choices, notes: FieldNotes = {}) {
-  return Type.Enum(choices, { type: "string", ...notes });
+export function choice<const Choice extends string>(choices: readonly Choice[], notes: FieldNotes = {}) {
+  return Type.Enum<Choice[]>([...choices], { type: "string", ...notes });
 }
 
 /** An object that the API's description calls by this name, said once and referred to from everywhere. */
@@ -70,7 +70,7 @@ export function nullable<Schema extends TSchema>(
 }
 
 /** Marks a field that replies show and requests cannot set. */
-export interface ReadOnly {
+interface ReadOnly {
   readOnly: true;
 }
 

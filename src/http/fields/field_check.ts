@@ -1,7 +1,7 @@
-// A whole body against a resource's schema. The first wrong field in the schema's order is the one refused; what the
-// schema does not name is dropped.
+// Checks a whole body against a resource's schema. The first wrong field in the schema's order is refused; fields that
+// the schema does not name are dropped.
 
-import type { Static, TObject } from "typebox";
+import type { TObject } from "typebox";
 import type { UpdateInput, CreateInput } from "./field.ts";
 import { fieldFault, type FieldPath, typeNameOf } from "./field_fault.ts";
 import {
@@ -19,34 +19,23 @@ import {
 } from "./field_rule.ts";
 
 /**
- * What makes a thing: every field without a default is there, the others are filled in.
- * @throws Fault with the code, the text and the field of the first mistake.
+ * What a request does with a thing. "make": every field without a default is required, the others get their defaults.
+ * "replace": the same fields are required, the others stay. "change": no field is required.
  */
-export function checkFields<Schema extends TObject>(schema: Schema, body: unknown): CreateInput<Schema> {
-  return checkBody(schema as Rule, body, "make") as Static<Schema>;
-}
+export type Purpose = "make" | "replace" | "change";
 
-/**
- * What replaces a thing: what has no default was given; the rest, where it was not given, stays.
- * @throws Fault, as checkFields.
- */
-export function checkReplacement<Schema extends TObject>(schema: Schema, body: unknown): UpdateInput<Schema> {
-  return checkBody(schema as Rule, body, "replace") as UpdateInput<Schema>;
-}
+export type Input<Schema extends TObject, For extends Purpose> = For extends "make"
+  ? CreateInput<Schema>
+  : UpdateInput<Schema>;
 
-/**
- * What changes a thing: only what was given.
- * @throws Fault, as checkFields.
- */
-export function checkChanges<Schema extends TObject>(schema: Schema, body: unknown): UpdateInput<Schema> {
-  return checkBody(schema as Rule, body, "change") as UpdateInput<Schema>;
-}
-
-type Purpose = "make" | "replace" | "change";
-
-function checkBody(rule: Rule, body: unknown, purpose: Purpose): unknown {
+/** @throws Fault with the code, the text and the field of the first mistake. */
+export function checkFields<Schema extends TObject, For extends Purpose = "make">(
+  schema: Schema,
+  body: unknown,
+  purpose?: For,
+): Input<Schema, For> {
   if (body === null) throw fieldFault("null", "No data provided", []);
-  return checkObject(rule, body, [], purpose);
+  return checkObject(schema as Rule, body, [], purpose ?? "make") as Input<Schema, For>;
 }
 
 function checkObject(rule: Rule, value: unknown, path: FieldPath, purpose: Purpose): Record<string, unknown> {
@@ -75,7 +64,7 @@ function checkObject(rule: Rule, value: unknown, path: FieldPath, purpose: Purpo
 function checkValue(rule: Rule, value: unknown, path: FieldPath, purpose: Purpose): unknown {
   const { rule: own, orNull } = plainRule(rule);
   if (value === null) {
-    // A schema that says nothing takes anything, null too.
+    // A schema without rules takes anything, null too.
     if (orNull || isFree(own)) return null;
     throw fieldFault("null", "This field may not be null.", path);
   }
@@ -136,7 +125,7 @@ export function plainRule(rule: Rule): { rule: Rule; orNull: boolean } {
   return { rule: { enum: others.map((one) => one.const) }, orNull };
 }
 
-/** Whether the rule says nothing of what a value must be. */
+/** Whether the rule has no condition for the value. */
 export function isFree(rule: Rule): boolean {
   return rule.type === undefined && rule.enum === undefined;
 }

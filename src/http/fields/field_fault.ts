@@ -6,16 +6,17 @@ import { limits } from "../../core/limits.ts";
 /** Where a value stands: names and indices from the body down. */
 export type FieldPath = readonly string[];
 
+/** The fault of a wrong value, with its path as `attr`; null for the body itself. */
 export function fieldFault(code: FaultCode, detail: string, path: FieldPath): Fault {
   return new Fault(code, detail, { attr: path.length > 0 ? path.join("__") : null });
 }
 
-/** For a room that found that there is no such thing as a reference names. */
+/** The fault of a room for a reference to something that does not exist. */
 export function missingReference(attr: string, id: number | string): Fault {
   return new Fault("does_not_exist", `Invalid pk "${id}" - object does not exist.`, { attr });
 }
 
-/** What kind of value it is, as this API has always named kinds. */
+/** The type of a value, in the API's words. */
 export function typeNameOf(value: unknown): string {
   if (value === null) return "NoneType";
   if (Array.isArray(value)) return "list";
@@ -25,7 +26,7 @@ export function typeNameOf(value: unknown): string {
   return "dict";
 }
 
-/** A wrong value as a refusal repeats it, cut to `limits.valueShownCharsMax`. */
+/** A wrong value as a refusal shows it, cut to `limits.valueShownCharsMax`. */
 export function shown(value: unknown): string {
   const text = typeof value === "string" ? value : quoted(value, 3);
   return text.length > limits.valueShownCharsMax ? `${text.slice(0, limits.valueShownCharsMax)}…` : text;

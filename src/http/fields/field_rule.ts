@@ -1,14 +1,13 @@
-// One value against one rule: what is taken, what it becomes, what is said of a wrong one. The texts are those of
-// Django REST framework, since scripts written for that API read them.
+// One value against one rule: what is accepted, what it becomes, and the text for a wrong one. The texts are those of
+// Django REST framework, since scripts for that API read them.
 
 import type { Fault } from "../../core/fault.ts";
 import { httpLimits } from "../limits.ts";
 import { limits } from "../../core/limits.ts";
-import { withoutEnds, withoutLast } from "../../core/trim.ts";
+import { trimmed, withoutEnds, withoutLast } from "../../core/trim.ts";
 import { fieldFault, type FieldPath, typeNameOf, shown } from "./field_fault.ts";
 import { isoTimeOf, isTimezone } from "./field_time.ts";
 
-/** The keywords of a schema that are checked. */
 export interface Rule {
   type?: string;
   format?: string;
@@ -26,24 +25,11 @@ export interface Rule {
   required?: readonly string[];
   default?: unknown;
   "x-reference"?: boolean;
-  /** That it is there is asked in its turn, what is in it after all other fields. */
+  /** Its presence is checked in the schema's order, its content after all other fields. */
   "x-checked-last"?: boolean;
 }
 
-/** Without blanks at its ends, as Python finds them: not the byte order mark, but the separators of ASCII. */
-function trimmed(text: string): string {
-  let [start, end] = [0, text.length];
-  while (start < end && isBlank(text, start)) start++;
-  while (end > start && isBlank(text, end - 1)) end--;
-  return text.slice(start, end);
-}
-
-function isBlank(text: string, at: number): boolean {
-  const code = text.charCodeAt(at);
-  if (code < 0x80) return code === 0x20 || (code >= 0x09 && code <= 0x0d) || (code >= 0x1c && code <= 0x1f);
-  return code === 0x85 || (code !== 0xfeff && text[at]!.trim() === "");
-}
-
+/** The text, trimmed; numbers become text. @throws Fault */
 export function checkText(rule: Rule, value: unknown, path: FieldPath): string {
   if (typeof value !== "string" && typeof value !== "number") {
     throw fieldFault("invalid_input", "Not a valid string.", path);
@@ -57,7 +43,7 @@ export function checkText(rule: Rule, value: unknown, path: FieldPath): string {
     if (minLength > 0) throw fieldFault("blank", "This field may not be blank.", path);
     return text;
   }
-  // Code points are never more than UTF-16 units, and counting them is only worth it past the bound.
+  // A text has no more code points than UTF-16 units: they are counted only past the bound.
   const length = text.length > maxLength || minLength > 1 ? [...text].length : text.length;
   if (length > maxLength) throw tooLong(maxLength, path);
   if (length < minLength) {
@@ -86,6 +72,7 @@ export function refuseUnstorable(text: string, path: FieldPath): void {
 const textDigitsMax = 1000;
 const digits = /^[+-]?[\d_]+$/;
 
+/** @throws Fault for what is no whole number, or is out of the rule's bounds. */
 export function checkInteger(rule: Rule, value: unknown, path: FieldPath): number {
   if (typeof value === "string" && value.length > textDigitsMax) {
     throw fieldFault("max_string_length", "String value too large.", path);
@@ -125,7 +112,7 @@ function withinBounds(number: number, minimum: number, maximum: number, path: Fi
   return number;
 }
 
-/** A reference's own words: it is not out of range but names nothing. */
+/** A reference out of range is refused as one to nothing. */
 export function checkReference(value: unknown, path: FieldPath): number {
   const number = typeof value === "string" && value.length > textDigitsMax ? undefined : integerIn(value);
   if (number === undefined) {
@@ -138,6 +125,7 @@ export function checkReference(value: unknown, path: FieldPath): number {
   return number;
 }
 
+/** @throws Fault for what is no finite number, or is out of the rule's bounds. */
 export function checkNumber(rule: Rule, value: unknown, path: FieldPath): number {
   if (typeof value === "string" && value.length > textDigitsMax) {
     throw fieldFault("max_string_length", "String value too large.", path);
@@ -154,7 +142,7 @@ const yes = new Set<unknown>("t T y Y yes Yes YES true True TRUE on On ON 1".spl
 const no = new Set<unknown>("f F n N no No NO false False FALSE off Off OFF 0".split(" ")).add(0).add(false);
 const neither = new Set<unknown>(["null", "Null", "NULL", ""]);
 
-/** `orNull`: whether the words for nothing are taken. */
+/** @param orNull whether the words for null are accepted. */
 export function checkFlag(value: unknown, path: FieldPath, orNull: boolean): boolean | null {
   if (yes.has(value)) return true;
   if (no.has(value)) return false;
@@ -166,12 +154,14 @@ const wrongTime =
   "Datetime has wrong format. Use one of these formats instead: " +
   "YYYY-MM-DDThh:mm[:ss[.uuuuuu]][+HH:MM|-HH:MM|Z].";
 
+/** The moment as isoTimeOf() spells it. @throws Fault */
 export function checkMoment(value: unknown, path: FieldPath): string {
   const time = typeof value === "string" && value.length <= 64 ? isoTimeOf(value) : undefined;
   if (time === undefined) throw fieldFault("invalid_input", wrongTime, path);
   return time;
 }
 
+/** The UUID in small letters. @throws Fault */
 export function checkUuid(value: unknown, path: FieldPath): string {
   const hex =
     typeof value === "string" && value.length <= 64
@@ -184,6 +174,7 @@ export function checkUuid(value: unknown, path: FieldPath): string {
   return parts.join("-").toLowerCase();
 }
 
+/** @throws Fault for what is none of the choices. */
 export function checkChoice(choices: readonly unknown[], value: unknown, path: FieldPath): unknown {
   const word = typeof value === "string" ? value : shown(value);
   const found = choices.find((one) => String(one) === word);
@@ -191,6 +182,7 @@ export function checkChoice(choices: readonly unknown[], value: unknown, path: F
   return found;
 }
 
+/** @throws Fault for what is no name of the time zone database. */
 export function checkTimezone(value: unknown, path: FieldPath): string {
   if (typeof value !== "string" || !isTimezone(value)) throw notAChoice(value, path);
   return value;
@@ -200,7 +192,7 @@ function notAChoice(value: unknown, path: FieldPath): Error {
   return fieldFault("invalid_choice", `"${shown(value)}" is not a valid choice.`, path);
 }
 
-/** Any JSON: storable, and no deeper than what reads it back can bear. */
+/** Any JSON that can be stored, no deeper than its readers take. */
 export function checkFree(value: unknown, path: FieldPath): unknown {
   const waiting: { value: unknown; depth: number }[] = [{ value, depth: 0 }];
   for (let next = waiting.pop(); next; next = waiting.pop()) {

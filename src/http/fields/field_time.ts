@@ -8,8 +8,8 @@ const zone = String.raw`(?:([Zz])|([+-])(\d\d):?(\d\d)?)?`;
 const spelling = new RegExp(String.raw`^${day}[T ]${hour}\s*${zone}$`);
 
 /**
- * The moment as ISO 8601 in UTC, with microseconds only when there are some; undefined when the text is no
- * date and time. Without a zone: UTC.
+ * The moment as ISO 8601 in UTC, with microseconds only when there are some; undefined when the text is no date and
+ * time. A text without a zone is in UTC.
  */
 export function isoTimeOf(text: string): string | undefined {
   const found = spelling.exec(text.trim());
@@ -38,18 +38,36 @@ export function isoTimeOf(text: string): string | undefined {
   if (local.getUTCMonth() !== mo - 1 || local.getUTCDate() !== d) return undefined;
   const offset = (Number(ahead) * 60 + Number(aheadMinutes)) * (sign === "-" ? -1 : 1);
   local.setUTCHours(h, mi - offset, s);
-  // Beyond the years 1 to 9999 neither clients nor Postgres agree on a spelling.
+  // Outside the years 1 to 9999, clients and Postgres spell dates differently.
   if (local.getUTCFullYear() < 1 || local.getUTCFullYear() > 9999) return undefined;
   const microseconds = fraction.padEnd(6, "0");
   const tail = /^0+$/.test(microseconds) ? "Z" : `.${microseconds}Z`;
   return local.toISOString().slice(0, 19) + tail;
 }
 
-/** A moment as every reply spells it: microseconds, or no fraction where it would be zero. */
+/** A moment as every reply spells it: with microseconds, or without a fraction that would be zero. */
 export function isoOf(at: Date): string {
   const text = at.toISOString();
   return text.endsWith(".000Z") ? `${text.slice(0, -5)}Z` : `${text.slice(0, -1)}000Z`;
 }
+
+/** A row of a store as its reply shows it, moments as isoOf() spells them. */
+export function shownRow<Row extends object>(row: Row): Shown<Row> {
+  const shown = Object.entries(row).map(([name, value]) => [
+    name,
+    value instanceof Date ? isoOf(value) : value,
+  ]);
+  return Object.fromEntries(shown) as Shown<Row>;
+}
+
+type Shown<Row> = {
+  [Name in keyof Row]: Date extends Row[Name] ? Exclude<Row[Name], Date> | string : Row[Name];
+};
+
+/** The row of a reply with these moments: the inverse of shownRow(). */
+export type Stored<Reply, Moments extends keyof Reply> = {
+  [Name in keyof Reply]: Name extends Moments ? Date | Extract<Reply[Name], null> : Reply[Name];
+};
 
 /** A moment as ClickHouse writes it, `2024-01-02 03:04:05.600000`, as ISO 8601. */
 export function isoWithFraction(moment: string): string {

@@ -1,4 +1,4 @@
-// The query of an operation: each parameter says what it is for, how it is described and how it is read.
+// The parameters of an operation's query: each has its description and the function that reads it.
 
 import { limits } from "../../core/limits.ts";
 import type { Clock } from "../../core/clock.ts";
@@ -17,7 +17,7 @@ type QuerySchema = {
   anyOf?: QuerySchema[];
 };
 
-export interface Parameter<Value> {
+interface Parameter<Value> {
   description: string;
   schema: QuerySchema;
   /** @throws Fault with `name` as its attr, where a wrong value is refused. */
@@ -27,7 +27,6 @@ export interface Parameter<Value> {
 /** Parameters by name, in the order in which they are read. */
 export type Query = Readonly<Record<string, Parameter<unknown>>>;
 
-/** What was read of a query. */
 export type QueryValues<Parameters extends Query> = {
   [Name in keyof Parameters]: ReturnType<Parameters[Name]["read"]>;
 };
@@ -41,7 +40,7 @@ export function readQuery<Parameters extends Query>(
   return Object.fromEntries(entries) as QueryValues<Parameters>;
 }
 
-/** An operation's `parameters`. */
+/** The parameters as the API's description lists them. */
 export function describedQuery(parameters: Query) {
   return Object.entries(parameters).map(([name, { description, schema }]) => ({
     name,
@@ -52,7 +51,7 @@ export function describedQuery(parameters: Query) {
   }));
 }
 
-/** A text; one that is empty was not given. */
+/** A text; an empty one counts as absent. */
 export function textParameter(
   description: string,
   schema: QuerySchema = { type: "string" },
@@ -91,7 +90,6 @@ function readFlag(query: URLSearchParams, name: string): boolean | undefined {
   return text === "true" ? true : text === "false" ? false : undefined;
 }
 
-/** The id of another thing. */
 export function referenceParameter(
   description: string,
   read: Parameter<number | undefined>["read"],
@@ -108,7 +106,6 @@ export function limitParameter(rows: string, unasked: number = limits.pageDefaul
   });
 }
 
-/** `limit` and `offset`. */
 export function pageParameters(rows: string, unasked?: number) {
   const bounds = { minimum: 0, maximum: httpLimits.pageOffsetMax, default: 0 };
   return { limit: limitParameter(rows, unasked), offset: numberParameter(`${rows} before it.`, bounds) };

@@ -32,7 +32,7 @@ export function listTitle(result: TSchema): { title?: string } {
 export interface Reply<Schema extends TSchema> {
   description: string;
   content: { "application/json": { schema: Record<string, unknown> } };
-  /** Only a type. */
+  /** Exists in the type only. */
   body?: Schema;
 }
 
@@ -43,12 +43,12 @@ export function reply<Schema extends TSchema>(description: string, schema: Schem
 /** What most deletions answer. */
 export const gone = { 204: { description: "It is gone." } } as const;
 
-/** Every name: what TypeBox says of a record, and `additionalProperties` says to generators of clients. */
+/** A pattern for every name: TypeBox writes a record with it, client generators expect `additionalProperties`. */
 const anyName = "^.*$";
 
 /**
- * A schema as plain JSON, free of the markers a validator would look for. Where what is checked is not all there is
- * to say (others check it later), `x-shown` says the rest.
+ * A schema as plain JSON, without the markers of validators. The members of `x-shown` are added: they describe what is
+ * checked elsewhere.
  */
 function plainSchema(schema: TSchema): Record<string, unknown> {
   return JSON.parse(JSON.stringify(schema), (_, value: unknown) => {
@@ -63,8 +63,8 @@ function plainSchema(schema: TSchema): Record<string, unknown> {
 }
 
 /**
- * An operation's `requestBody`: the schema its body is checked against. Fields with a default may be left out, and all
- * of them where the request only changes a thing (`partial`).
+ * An operation's `requestBody`: the schema against which its body is checked. Fields with a default may be left out;
+ * with `partial`, for a request that changes a thing, any field may.
  */
 export function requestBody(schema: TObject, { partial = false }: { partial?: boolean } = {}) {
   const plain = plainSchema(schema);

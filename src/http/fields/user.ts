@@ -1,6 +1,6 @@
 // Who made a thing, as every reply shows them.
 
-import Type from "typebox";
+import Type, { type Static } from "typebox";
 import { model, uuid } from "./field.ts";
 
 export const userModel = model("UserBasic", {
@@ -14,3 +14,5 @@ export const userModel = model("UserBasic", {
   hedgehog_config: Type.Record(Type.String(), Type.Unknown()),
   role_at_organization: Type.String(),
 });
+
+export type User = Static<typeof userModel>;

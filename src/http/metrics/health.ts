@@ -11,7 +11,7 @@ import { type Log, reasonOf } from "../../core/log.ts";
 import type { Registry } from "./metrics.ts";
 
 /** Resolves when the part works, rejects otherwise; limited to `limits.healthMsMax`. */
-export type HealthCheck = () => Promise<void>;
+type HealthCheck = () => Promise<void>;
 
 export interface HealthOptions {
   /** The checks by the name that replies show, in that order. */
@@ -29,7 +29,7 @@ export interface HealthOptions {
   checkMsMax?: number;
 }
 
-export interface PartHealth {
+interface PartHealth {
   part: string;
   ok: boolean;
   /** Why it is not ready: a code of at most 40 characters. */

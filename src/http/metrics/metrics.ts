@@ -1,8 +1,8 @@
-// Metrics and their text format for Prometheus. Counting is an addition: it does not wait or throw.
+// Metrics and their text format for Prometheus. Counting neither waits nor throws.
 
 import { httpLimits } from "../limits.ts";
 
-export class Counter {
+class Counter {
   value = 0;
 
   add(count = 1): void {
@@ -10,7 +10,7 @@ export class Counter {
   }
 }
 
-export class Gauge {
+class Gauge {
   #read: () => number = () => 0;
 
   get value(): number {
@@ -69,7 +69,6 @@ export class Counters<Value extends string> {
     return counter;
   }
 
-  /** The sum over all values. */
   get value(): number {
     let sum = 0;
     for (const counter of this.byValue.values()) sum += counter.value;
@@ -80,12 +79,11 @@ export class Counters<Value extends string> {
 type MetricKind = "counter" | "gauge" | "histogram";
 
 /** The lines of one metric: names with labels, and numbers. Lines of several processes are added. */
-export interface MetricLines {
+interface MetricLines {
   kind: MetricKind;
   lines: [line: string, value: number][];
 }
 
-/** Lines by the metric's name. */
 export type MetricsRead = Record<string, MetricLines>;
 
 interface Metric {
@@ -106,9 +104,8 @@ export class Registry {
 
   counters<Value extends string>(name: string, help: string, label: string, values?: readonly Value[]) {
     const counters = new Counters<Value>(label, values);
-    const lineOf = (value: string) => `${name}{${label}="${escapeLabel(value)}"}`;
     const read = (): MetricLines["lines"] =>
-      [...counters.byValue].map(([value, counter]) => [lineOf(value), counter.value]);
+      [...counters.byValue].map(([value, counter]) => [lineOf(name, { [label]: value }), counter.value]);
     this.#register(name, { kind: "counter", help, read });
     return counters;
   }
@@ -126,9 +123,7 @@ export class Registry {
 
   /** A gauge that is always 1; its labels carry the information. */
   constant(name: string, help: string, labels: Readonly<Record<string, string>>): void {
-    const pairs = Object.entries(labels).map(([label, value]) => `${label}="${escapeLabel(value)}"`);
-    const line = `${name}{${pairs.join(",")}}`;
-    this.#register(name, { kind: "gauge", help, read: () => [[line, 1]] });
+    this.#register(name, { kind: "gauge", help, read: () => [[lineOf(name, labels), 1]] });
   }
 
   /** One gauge for each value of a label; `read` returns them whenever they are shown. */
@@ -139,7 +134,7 @@ export class Registry {
     read: () => Iterable<[value: string, now: number]>,
   ): void {
     const lines = (): MetricLines["lines"] =>
-      Array.from(read(), ([value, now]) => [`${name}{${label}="${escapeLabel(value)}"}`, now]);
+      Array.from(read(), ([value, now]) => [lineOf(name, { [label]: value }), now]);
     this.#register(name, { kind: "gauge", help, read: lines });
   }
 
@@ -173,7 +168,7 @@ export class Registry {
   }
 }
 
-export type MetricLane = "live" | "historical" | "recordings";
+type MetricLane = "live" | "historical" | "recordings";
 
 export type Metrics = ReturnType<typeof openMetrics>;
 
@@ -216,6 +211,10 @@ export function openMetrics() {
       "Events in the journal that are not yet stored.",
     ),
     journalPendingBytes: registry.gauge("sluice_journal_pending_bytes", "Bytes of these events on disk."),
+    sessionsPendingEvents: registry.gauge(
+      "sluice_sessions_pending_events",
+      "Stored events whose sessions are not yet derived.",
+    ),
     flushSeconds: registry.histogram(
       "sluice_flush_seconds",
       "Time from sealing a segment to ClickHouse's confirmation.",
@@ -264,6 +263,9 @@ export function countedBy(ended: MetricsRead, before: MetricsRead): MetricsRead 
   return kept;
 }
 
-function escapeLabel(value: string): string {
-  return value.replaceAll("\\", "\\\\").replaceAll("\n", "\\n").replaceAll('"', '\\"');
+function lineOf(name: string, labels: Readonly<Record<string, string>>): string {
+  const pairs = Object.entries(labels).map(([label, value]) => {
+    return `${label}="${value.replaceAll("\\", "\\\\").replaceAll("\n", "\\n").replaceAll('"', '\\"')}"`;
+  });
+  return `${name}{${pairs.join(",")}}`;
 }

@@ -1,6 +1,6 @@
 // Moments as a query string gives them: ISO 8601 in its usual spellings, or relative like -7d.
 
-import type { Clock } from "../../core/clock.ts";
+import { ago, type Clock, type TimeUnit } from "../../core/clock.ts";
 import { Fault } from "../../core/fault.ts";
 
 const relative = /^-(\d{1,4})([hdwmqy])$/;
@@ -33,24 +33,7 @@ const wrongMoment =
 function relativeMoment(text: string, now: number): string | undefined {
   const [, digits, unit] = relative.exec(text) ?? [];
   if (digits === undefined || unit === undefined) return undefined;
-  const count = Number(digits);
-  const at = new Date(now);
-  if (unit === "h") at.setUTCHours(at.getUTCHours() - count);
-  if (unit === "d") at.setUTCDate(at.getUTCDate() - count);
-  if (unit === "w") at.setUTCDate(at.getUTCDate() - 7 * count);
-  if (unit === "m") goBackMonths(at, count);
-  if (unit === "q") goBackMonths(at, 3 * count);
-  if (unit === "y") goBackMonths(at, 12 * count);
-  return inRange(at, "");
-}
-
-/** The 31st becomes the last day of a shorter month. */
-function goBackMonths(at: Date, count: number): void {
-  const day = at.getUTCDate();
-  at.setUTCDate(1);
-  at.setUTCMonth(at.getUTCMonth() - count);
-  const last = new Date(Date.UTC(at.getUTCFullYear(), at.getUTCMonth() + 1, 0)).getUTCDate();
-  at.setUTCDate(Math.min(day, last));
+  return inRange(ago(now, Number(digits), unit as TimeUnit), "");
 }
 
 function isoMoment(text: string): string | undefined {

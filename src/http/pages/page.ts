@@ -1,5 +1,6 @@
-// Lists, a page at a time: its links to its neighbours, and how many rows fit on it.
+// Lists, a page at a time: links to the neighbouring pages, and how many rows fit on a page.
 
+import { bytesOf } from "../../core/bytes.ts";
 import { Fault } from "../../core/fault.ts";
 import { withoutLast } from "../../core/trim.ts";
 import { httpLimits } from "../limits.ts";
@@ -12,18 +13,17 @@ export interface Page {
   offset: number;
 }
 
-export interface PageLinks {
+interface PageLinks {
   next: string | null;
   previous: string | null;
 }
 
-/** What every list answers. */
-export interface PageReply<Row> extends PageLinks {
+interface PageReply<Row> extends PageLinks {
   count: number;
   results: Row[];
 }
 
-/** Where people reach this server, for the requests of one that was told. */
+/** The site's URL, for requests of which reachedAt() was told. */
 const sites = new WeakMap<Request, string>();
 
 /** Links in this request's answer begin with `site`, e.g. https://sluice.example, whatever it says of its host. */
@@ -32,18 +32,18 @@ export function reachedAt(request: Request, site: string): void {
 }
 
 /**
- * Where a request was sent, as its client sees it, without the key it may carry: links are passed on. Where the server
- * was not told, its Host counts; a proxy that ends TLS says so in X-Forwarded-Proto. X-Forwarded-Host is not believed:
+ * The URL of a request as its client sees it, without the key it may carry, since links are passed on. Where no site is
+ * set, its Host counts; a proxy that ends TLS says so in X-Forwarded-Proto. X-Forwarded-Host is not believed, since
  * anybody can send it.
  */
 export function requestUrl(request: Request): URL {
-  const asked = new URL(request.url);
-  if (asked.searchParams.has("personal_api_key")) asked.searchParams.delete("personal_api_key");
+  const url = new URL(request.url);
+  if (url.searchParams.has("personal_api_key")) url.searchParams.delete("personal_api_key");
   const site = sites.get(request);
-  if (site !== undefined) return new URL(`${withoutLast(site, "/")}${asked.pathname}${asked.search}`);
+  if (site !== undefined) return new URL(`${withoutLast(site, "/")}${url.pathname}${url.search}`);
   const protocol = request.headers.get("x-forwarded-proto");
-  if (protocol === "https" || protocol === "http") asked.protocol = `${protocol}:`;
-  return asked;
+  if (protocol === "https" || protocol === "http") url.protocol = `${protocol}:`;
+  return url;
 }
 
 /** Absolute links that keep every other query key, sorted. */
@@ -53,49 +53,28 @@ export function pageLinks(url: URL, { limit, offset }: Page, count: number): Pag
   return { next, previous };
 }
 
-/** `count`: all rows there are; `results`: those of this page. */
+/** @param count all rows; `results`: those of this page. */
 export function pageReply<Row>(url: URL, page: Page, count: number, results: Row[]): PageReply<Row> {
   return { count, ...pageLinks(url, page, count), results };
 }
 
-/**
- * The same as finished JSON, for results that are JSON texts already and must not be changed by reading them.
- */
-export function pageText(url: URL, page: Page, count: number, results: readonly string[]): string {
-  const head = JSON.stringify({ count, ...pageLinks(url, page, count) });
-  return `${head.slice(0, -1)},"results":[${results.join(",")}]}`;
-}
-
-/**
- * The same in parts, for results that a store wrote as JSON itself: `results` are objects with a comma before each of
- * them.
- */
-export function pageParts(url: URL, page: Page, count: number, results: Uint8Array): Uint8Array[] {
-  const { head, tail } = pageEnds(url, page, count);
-  return [head, results.subarray(1), tail];
-}
-
-/** What stands before such results, and behind them. */
-export function pageEnds(url: URL, page: Page, count: number): { head: Uint8Array; tail: Uint8Array } {
-  const head = Buffer.from(pageText(url, page, count, []).slice(0, -2));
-  return { head, tail: Buffer.from("]}") };
-}
-
-/** The same sent as it is read, for results that come in such pieces. */
+/** The same page sent as it is read, for results that come as JSON in pieces, each with a comma before it. */
 export async function streamedPage(
   url: URL,
   page: Page,
   count: number,
   results: AsyncGenerator<Uint8Array, void>,
 ): Promise<Response> {
-  const { head, tail } = pageEnds(url, page, count);
-  return await streamedReply(head, withoutComma(results), tail);
+  const head = JSON.stringify({ count, ...pageLinks(url, page, count) });
+  return await streamedReply(
+    bytesOf(`${head.slice(0, -1)},"results":[`),
+    withoutComma(results),
+    bytesOf("]}"),
+  );
 }
 
 /** Results that come in pieces, without the comma that stands before the first. */
-export async function* withoutComma(
-  pieces: AsyncGenerator<Uint8Array, void>,
-): AsyncGenerator<Uint8Array, void> {
+async function* withoutComma(pieces: AsyncGenerator<Uint8Array, void>): AsyncGenerator<Uint8Array, void> {
   let isFirst = true;
   for await (const piece of pieces) {
     if (piece.length > 0) yield isFirst ? piece.subarray(1) : piece;
@@ -114,10 +93,11 @@ function pageUrl(url: URL, limit: number, offset: number): string {
 
 /**
  * @param sizes bytes of each row of the page, in its order.
- * @throws Fault with `limit` as its attr, naming how many rows fit, where all of them are longer than a page may be.
- *   One row always fits.
+ * @throws Fault with `limit` as its attr, naming how many rows fit, when all of them are longer than a page may be. One
+ *   row always fits.
  */
-export function checkFits(sizes: readonly number[], bytesMax: number = httpLimits.pageBytesMax): void {
+export function checkFits(sizes: readonly number[]): void {
+  const bytesMax = httpLimits.pageBytesMax;
   const fits = fitting(sizes, bytesMax);
   if (fits === undefined) return;
   const detail = `These rows are longer than the ${bytesMax} bytes of a page. Ask with limit=${fits}.`;
@@ -134,17 +114,13 @@ export function fitting(sizes: readonly number[], bytesMax: number): number | un
   return undefined;
 }
 
-/** The list cut into blocks of at most `bytesMax`, or of a single element that is longer. */
-export function blocksOf<One>(
-  list: readonly One[],
-  sizeOf: (one: One) => number,
-  bytesMax: number = httpLimits.pageBlockBytes,
-): One[][] {
+/** The list cut into blocks of at most httpLimits.pageBlockBytes, or of a single element that is longer. */
+export function blocksOf<One>(list: readonly One[], sizeOf: (one: One) => number): One[][] {
   const blocks: One[][] = [];
   let bytes = Number.POSITIVE_INFINITY;
   for (const one of list) {
     const size = sizeOf(one);
-    if (bytes + size > bytesMax) {
+    if (bytes + size > httpLimits.pageBlockBytes) {
       blocks.push([]);
       bytes = 0;
     }

@@ -2,6 +2,7 @@
 
 import { yieldToEventLoop } from "../../core/clock.ts";
 import { limits } from "../../core/limits.ts";
+import { begun } from "../../work/turns.ts";
 
 const headers = { "content-type": "application/json" };
 
@@ -77,32 +78,6 @@ export async function slicedJson(value: Readonly<Record<string, unknown>>, level
   return slicedReply(parts);
 }
 
-/** Applies `show` to each row, and yields to the event loop in between. */
-export async function shownInTurns<Row, Shown>(
-  rows: readonly Row[],
-  show: (row: Row) => Shown,
-): Promise<Shown[]> {
-  const shown: Shown[] = [];
-  for (const row of rows) {
-    if (shown.length > 0 && shown.length % limits.rowsShownAtOnceMax === 0) await yieldToEventLoop();
-    shown.push(show(row));
-  }
-  return shown;
-}
-
-/** A long page of a list as a sliced reply; undefined for any other value. */
-export async function longPageReply(value: unknown): Promise<Response | undefined> {
-  if (!isPlainObject(value) || value instanceof Response) return undefined;
-  const { results } = value;
-  return Array.isArray(results) && results.length > limits.rowsShownAtOnceMax
-    ? await slicedJson(value)
-    : undefined;
-}
-
-function isPlainObject(value: unknown): value is Readonly<Record<string, unknown>> {
-  return typeof value === "object" && value !== null;
-}
-
 function* slicesOf(parts: readonly Uint8Array[]): Generator<Uint8Array, undefined> {
   for (const part of parts) {
     for (let at = 0; at < part.length; at += limits.replySliceBytes) {
@@ -152,17 +127,6 @@ export async function begunTexts<Row>(
   textOf: (row: Row) => string,
 ): Promise<AsyncGenerator<Uint8Array, void>> {
   return await begun(textsOf(blocks, textOf));
-}
-
-/** The same pieces, the first of which is ready when this resolves. */
-export async function begun<Piece>(
-  pieces: AsyncGenerator<Piece, void>,
-): Promise<AsyncGenerator<Piece, void>> {
-  const first = await pieces.next();
-  return (async function* () {
-    if (!first.done) yield first.value;
-    yield* pieces;
-  })();
 }
 
 async function* textsOf<Row>(

@@ -2,13 +2,13 @@
 // out at once. It is carried out again when no older event can arrive any more.
 
 import { newUuid } from "../../core/id.ts";
-import { copyRows } from "../copy_rows.ts";
 import { personLimits } from "../limits.ts";
 import type { ClickHouse } from "../../storage/clickhouse/clickhouse.ts";
-import { ByteColumn, writeBlockHead, writeColumnHead } from "../../storage/native/native.ts";
-import type { Postgres } from "../../storage/postgres/postgres.ts";
+import { sessionsOf } from "../../storage/events/sessions.ts";
+import type { Postgres, PostgresFragment } from "../../storage/postgres/postgres.ts";
+import { copyRows } from "../store.ts";
 
-export interface DeletionOrder {
+interface DeletionOrder {
   project_id: number;
   person_id: string;
   main_id: string;
@@ -66,7 +66,7 @@ export async function orderDeletion(
 
 /** Every step may be repeated. Events that arrived after the order are fed to the derived tables again. */
 async function deletePerson(sql: Postgres, clickhouse: ClickHouse, order: Order): Promise<void> {
-  const { id, project_id, ordered_at } = order;
+  const { id, project_id, ordered_at, delete_events } = order;
   const [next] = await sql<{ version: string }[]>`SELECT nextval('merge_versions')::text AS version`;
   await sql`
     DELETE FROM merged_ids m USING person_deletion_ids d
@@ -74,97 +74,64 @@ async function deletePerson(sql: Postgres, clickhouse: ClickHouse, order: Order)
       AND m.created_at <= ${ordered_at}::bigint`;
   // A name for this attempt, since two processes may carry out one order at the same time.
   const attempt = newUuid();
-  await copyIds(sql, clickhouse, order, attempt);
-  await carryOut(clickhouse, order, { attempt, version: next?.version });
-  await clickhouse.command("ALTER TABLE deleting_ids DROP PARTITION {attempt:UUID}", { attempt }, options);
-  await sql`UPDATE person_deletions SET begun_at = coalesce(begun_at, now()) WHERE id = ${id}::bigint`;
-}
-
-/** Copies the ids of an order to a table in ClickHouse, in slices. */
-async function copyIds(
-  sql: Postgres,
-  clickhouse: ClickHouse,
-  { id, project_id }: Order,
-  attempt: string,
-): Promise<void> {
-  const ids = sql<{ distinct_id: string }[]>`
+  const copied = sql<{ distinct_id: string }[]>`
     SELECT distinct_id FROM person_deletion_ids WHERE deletion_id = ${id}::bigint`;
-  await copyRows(ids, clickhouse, "deleting_ids", (rows: { distinct_id: string }[]) =>
-    idBlock(attempt, project_id, rows),
-  );
-}
-
-function idBlock(attempt: string, project_id: number, rows: readonly { distinct_id: string }[]): Uint8Array {
-  const out = new ByteColumn(rows.length * 64);
-  writeBlockHead(out, 3, rows.length);
-  writeColumnHead(out, "attempt", "String");
-  for (let row = 0; row < rows.length; row++) out.text(attempt);
-  writeColumnHead(out, "project_id", "UInt32");
-  for (let row = 0; row < rows.length; row++) out.u32(project_id);
-  writeColumnHead(out, "distinct_id", "String");
-  for (const { distinct_id } of rows) out.text(distinct_id);
-  return out.filled();
-}
-
-/** Runs the statements in ClickHouse. They name the table of ids; ids are not sent with each. */
-async function carryOut(
-  clickhouse: ClickHouse,
-  { project_id, ordered_at, delete_events }: Order,
-  { attempt, version }: { attempt: string; version: string | undefined },
-): Promise<void> {
-  const params = { project_id, attempt, at: ordered_at };
+  await copyRows<{ distinct_id: string }>(copied, clickhouse, "deleting_ids", [
+    ["attempt", "String", (out) => out.text(attempt)],
+    ["project_id", "UInt32", (out) => out.u32(project_id)],
+    ["distinct_id", "String", (out, { distinct_id }) => out.text(distinct_id)],
+  ]);
+  // The statements name the table of ids; ids are not sent with each.
+  const params = { project_id, attempt, version: next?.version, at: ordered_at };
   const ids = "(SELECT distinct_id FROM deleting_ids WHERE attempt = {attempt:UUID})";
   const own = `project_id = {project_id:UInt32} AND distinct_id IN ${ids}`;
   const moment = "fromUnixTimestamp64Micro({at:Int64}, 'UTC')";
-  await clickhouse.command(
-    `INSERT INTO deleted_ids (project_id, id_hash, deleted_at)
-     SELECT {project_id:UInt32}, sipHash64(distinct_id), ${moment}
-     FROM deleting_ids WHERE attempt = {attempt:UUID}`,
-    params,
-    options,
-  );
-  await clickhouse.command(
-    `INSERT INTO merged_ids (project_id, distinct_id, main_id, merged_at, created_at, version, is_deleted)
-     SELECT project_id, distinct_id, '', merged_at, created_at, {version:UInt64}, 1
-     FROM merged_ids FINAL
-     WHERE ${own} AND created_at <= ${moment}`,
-    { ...params, version },
-    options,
-  );
-  for (const table of ["seen", "person_props"]) {
-    await clickhouse.command(`DELETE FROM ${table} WHERE ${own}`, params, options);
-  }
+  const fed = `uuid, project_id, event, distinct_id, properties, timestamp, created_at, historical_migration,
+    person_mode, pk, pw, pv, gt, gk`;
+  const deletions = [`seen WHERE ${own}`, `person_props WHERE ${own}`];
   if (delete_events) {
-    const deletions = [
+    deletions.push(
       `event_rows WHERE ${own} AND created_at <= ${moment}`,
       `session_facts WHERE project_id = {project_id:UInt32} AND substring(first_seen, 9) IN ${ids}`,
       `snapshot_chunks WHERE ${own} AND created_at <= ${moment}`,
       `session_recording_days WHERE ${own}`,
       `ingestion_warnings WHERE ${own} AND timestamp <= ${moment}`,
-    ];
-    for (const which of deletions) await clickhouse.command(`DELETE FROM ${which}`, params, options);
+    );
   }
-  await clickhouse.command(
-    `INSERT INTO event_feed
-       (uuid, project_id, event, distinct_id, properties, timestamp, created_at, historical_migration,
-        person_mode, pk, pw, pv, gt, gk)
-     SELECT uuid, project_id, event, distinct_id, properties, timestamp, created_at, historical_migration,
-        person_mode, pk, pw, pv, gt, gk
-     FROM event_rows WHERE ${own} AND created_at > ${moment}`,
-    params,
-    options,
-  );
+  const statements = [
+    `INSERT INTO deleted_ids (project_id, id_hash, deleted_at)
+     SELECT {project_id:UInt32}, sipHash64(distinct_id), ${moment}
+     FROM deleting_ids WHERE attempt = {attempt:UUID}`,
+    `INSERT INTO merged_ids (project_id, distinct_id, main_id, merged_at, created_at, version, is_deleted)
+     SELECT project_id, distinct_id, '', merged_at, created_at, {version:UInt64}, 1
+     FROM merged_ids FINAL
+     WHERE ${own} AND created_at <= ${moment}`,
+    ...deletions.map((which) => `DELETE FROM ${which}`),
+    `INSERT INTO event_feed (${fed}) SELECT ${fed} FROM event_rows WHERE ${own} AND created_at > ${moment}`,
+    // Of the rows deleted above some were of events that stay.
+    ...(delete_events ? [sessionsOf(`e.${own} AND created_at > ${moment}`)] : []),
+  ];
+  for (const statement of statements) await clickhouse.command(statement, params, options);
+  await clickhouse.command("ALTER TABLE deleting_ids DROP PARTITION {attempt:UUID}", { attempt }, options);
+  await sql`UPDATE person_deletions SET begun_at = coalesce(begun_at, now()) WHERE id = ${id}::bigint`;
+}
+
+/**
+ * Whether every journal has passed the moment, so that no older row arrives any more. A journal that was not seen for
+ * long does not count.
+ */
+function isPassed(sql: Postgres, moment: PostgresFragment): PostgresFragment {
+  return sql`NOT EXISTS (
+    SELECT 1 FROM journals
+    WHERE coalesce(watermark, created_at) <= ${moment}
+      AND coalesce(seen_at, created_at) > now() - make_interval(days => ${personLimits.journalGoneDays}))`;
 }
 
 /** Carries out again the orders that every journal has passed. Resolves to the number of orders finished. */
 export async function finishDeletions(sql: Postgres, clickhouse: ClickHouse): Promise<number> {
+  const passed = isPassed(sql, sql`to_timestamp(ordered_at / 1e6)`);
   const orders = await sql<(Order & { passed: boolean })[]>`
-    SELECT id::text, project_id, delete_events, ordered_at,
-      NOT EXISTS (
-        SELECT 1 FROM journals
-        WHERE coalesce(watermark, created_at) <= to_timestamp(ordered_at / 1e6)
-          AND coalesce(seen_at, created_at) > now() - make_interval(days => ${personLimits.journalGoneDays})
-      ) AS passed
+    SELECT id::text, project_id, delete_events, ordered_at, ${passed} AS passed
     FROM person_deletions
     WHERE finished_at IS NULL
     ORDER BY id LIMIT ${personLimits.deletionsAtOnce}`;
@@ -185,13 +152,9 @@ export async function finishDeletions(sql: Postgres, clickhouse: ClickHouse): Pr
  * passed the time until which their keys may have worked. Resolves to the projects finished.
  */
 export async function removeGoneProjects(sql: Postgres, clickhouse: ClickHouse): Promise<number[]> {
+  const keysEnd = sql`ordered_at + make_interval(secs => ${personLimits.goneKeySeconds})`;
   const orders = await sql<{ project_id: number; begun: boolean; passed: boolean }[]>`
-    SELECT project_id, begun_at IS NOT NULL AS begun,
-      NOT EXISTS (
-        SELECT 1 FROM journals
-        WHERE coalesce(watermark, created_at) <= ordered_at + make_interval(secs => ${personLimits.goneKeySeconds})
-          AND coalesce(seen_at, created_at) > now() - make_interval(days => ${personLimits.journalGoneDays})
-      ) AS passed
+    SELECT project_id, begun_at IS NOT NULL AS begun, ${isPassed(sql, keysEnd)} AS passed
     FROM project_deletions
     WHERE finished_at IS NULL
     ORDER BY project_id LIMIT ${personLimits.deletionsAtOnce}`;

@@ -7,13 +7,7 @@ import type { Postgres } from "../../storage/postgres/postgres.ts";
 import { type Ticking, every } from "../../work/tick.ts";
 import { finishDeletions, removeGoneProjects } from "./store.ts";
 
-export interface DeletionOptions {
-  sql: Postgres;
-  clickhouse: ClickHouse;
-  log: Log;
-}
-
-export function openDeletions({ sql, clickhouse, log }: DeletionOptions) {
+export function openDeletions({ sql, clickhouse, log }: { sql: Postgres; clickhouse: ClickHouse; log: Log }) {
   let ticking: Ticking | undefined;
   const look = async () => {
     const persons = await finishDeletions(sql, clickhouse);

@@ -1,7 +1,7 @@
 // Which persons are on a page, and how many there are, as ClickHouse has them.
 
-import type { ClickHouse } from "../../storage/clickhouse/clickhouse.ts";
-import { queryOptions } from "../../storage/clickhouse/query_options.ts";
+import type { Page } from "../../http/pages/page.ts";
+import { type ProjectReads, queryOptions } from "../../storage/clickhouse/query_options.ts";
 
 /** Properties that a search looks at. */
 const searchedKeys = ["email", "Email", "name", "Name", "username", "Username"];
@@ -36,26 +36,19 @@ const mains = `SELECT distinct_id FROM seen
     SELECT distinct_id FROM merged_ids FINAL WHERE project_id = {project_id:UInt32} AND main_id != distinct_id
   )`;
 
-interface Page {
-  limit: number;
-  offset: number;
-}
-
 /** The number of persons of a project. */
-export async function countPersons(clickhouse: ClickHouse, project_id: number): Promise<number> {
-  const rows = await clickhouse.query<{ count: string }>(
+export async function countPersons(reads: ProjectReads): Promise<number> {
+  const [row] = await reads.query<{ count: string }>(
     `SELECT count() AS count FROM (${mains} GROUP BY distinct_id)`,
-    { project_id },
-    queryOptions,
   );
-  return Number(rows[0]?.count ?? 0);
+  return Number(row?.count ?? 0);
 }
 
 /** The main ids on a page, sorted. */
-export async function listMainIds(clickhouse: ClickHouse, project_id: number, page: Page): Promise<string[]> {
-  const rows = await clickhouse.query<{ distinct_id: string }>(
+export async function listMainIds(reads: ProjectReads, { limit, offset }: Page): Promise<string[]> {
+  const rows = await reads.query<{ distinct_id: string }>(
     `${mains} GROUP BY distinct_id ORDER BY distinct_id LIMIT {limit:UInt64} OFFSET {offset:UInt64}`,
-    { project_id, limit: page.limit, offset: page.offset },
+    { limit, offset },
     { ...queryOptions, settings: { ...queryOptions.settings, optimize_aggregation_in_order: 1 } },
   );
   return rows.map(({ distinct_id }) => distinct_id);
@@ -63,16 +56,14 @@ export async function listMainIds(clickhouse: ClickHouse, project_id: number, pa
 
 /** A page of the main ids of persons that match the search, sorted, and how many match. */
 export async function searchMainIds(
-  clickhouse: ClickHouse,
-  project_id: number,
+  reads: ProjectReads,
   search: string,
-  page: Page,
+  { limit, offset }: Page,
 ): Promise<{ count: number; mains: string[] }> {
-  const [answer] = await clickhouse.query<{ count: string; mains: string[] }>(
+  const [answer] = await reads.query<{ count: string; mains: string[] }>(
     `SELECT count() AS count, arraySlice(groupArray(distinct_id), {offset:UInt64} + 1, {limit:UInt64}) AS mains
      FROM (${mains} AND distinct_id IN ${found} GROUP BY distinct_id ORDER BY distinct_id)`,
-    { project_id, search, keys: searchedKeys, limit: page.limit, offset: page.offset },
-    queryOptions,
+    { search, keys: searchedKeys, limit, offset },
   );
   return { count: Number(answer?.count ?? 0), mains: answer?.mains ?? [] };
 }

@@ -1,6 +1,20 @@
-// Folds the stored changes of each key into a person's properties, with the same result as the view person_properties.
+// A person as read, whose properties are folded from the stored changes of each key, with the same result as the view
+// person_properties.
 
 import { personLimits } from "../limits.ts";
+
+export interface Person {
+  uuid: string;
+  /** The main id first, then the others sorted by bytes; at most personLimits.distinctIdsShownMax. */
+  distinct_ids: string[];
+  /** Number of all distinct ids. */
+  distinct_ids_count: number;
+  /** JSON text of an object. */
+  properties: string;
+  /** `YYYY-MM-DD hh:mm:ss.uuuuuu` in UTC. */
+  created_at: string;
+  is_identified: boolean;
+}
 
 /** A row of person_props, aggregated by ClickHouse. */
 export interface KeptChange {
@@ -18,18 +32,20 @@ export interface KeptChange {
 }
 
 /** When a distinct id was merged into its main id, in microseconds; undefined for a main id. */
-export type MergedAt = (distinct_id: string) => number | undefined;
+type MergedAt = (distinct_id: string) => number | undefined;
 
 interface Change {
-  senior: number;
-  /** Order among changes made before the merge: an id merged earlier wins. */
-  weak: number;
+  /** Of two changes the one of the higher rank is the later; of those before the merge, an id merged earlier wins. */
+  rank: Order;
+  /** When it joined the person: the lower entry is the earlier. */
+  entry: Order;
   at: number;
-  tie: bigint;
   op: number;
   value: string;
-  entered: number;
 }
+
+/** As in large_store.ts, compared element by element. */
+type Order = readonly [number, number, number, bigint];
 
 const tieMax = (1n << 128n) - 1n;
 
@@ -57,13 +73,13 @@ function foldKey(rows: readonly KeptChange[], mergedAt: MergedAt): Change | unde
   for (const row of rows) {
     const change = changeOf(row, mergedAt(row.distinct_id));
     if (row.kind !== 0) onces.push(change);
-    else if (!last || isAfter(change, last)) last = change;
+    else if (!last || compare(change.rank, last.rank) > 0) last = change;
   }
   if (last?.op === 0) return last;
   const unset = last;
-  const later = unset ? onces.filter((once) => isAfter(once, unset)) : onces;
+  const later = unset ? onces.filter((once) => compare(once.rank, unset.rank) > 0) : onces;
   return later.reduce<Change | undefined>(
-    (first, one) => (first && !enters(one, first) ? first : one),
+    (first, one) => (first && compare(one.entry, first.entry) >= 0 ? first : one),
     undefined,
   );
 }
@@ -71,20 +87,13 @@ function foldKey(rows: readonly KeptChange[], mergedAt: MergedAt): Change | unde
 function changeOf({ kind, at, tie, op, value }: KeptChange, merged: number | undefined): Change {
   const micros = kind === 1 ? -Number(at) : Number(at);
   const number = kind === 1 ? tieMax - BigInt(tie) : BigInt(tie);
-  const senior = merged === undefined || micros >= merged ? 1 : 0;
-  const weak = senior ? 0 : -merged!;
-  return { senior, weak, at: micros, tie: number, op, value, entered: senior ? micros : merged! };
+  const isSenior = merged === undefined || micros >= merged;
+  const rank = [isSenior ? 1 : 0, isSenior ? 0 : -merged, micros, number] as const;
+  const entry = [isSenior ? micros : merged, rank[0], micros, number] as const;
+  return { rank, entry, at: micros, op, value };
 }
 
-function isAfter(one: Change, other: Change): boolean {
-  if (one.senior !== other.senior) return one.senior > other.senior;
-  if (one.weak !== other.weak) return one.weak > other.weak;
-  return one.at === other.at ? one.tie > other.tie : one.at > other.at;
-}
-
-/** Whether `one` joined the person earlier than `other`. */
-function enters(one: Change, other: Change): boolean {
-  if (one.entered !== other.entered) return one.entered < other.entered;
-  if (one.senior !== other.senior) return one.senior < other.senior;
-  return one.at === other.at ? one.tie < other.tie : one.at < other.at;
+function compare(one: Order, other: Order): number {
+  for (const [i, own] of one.entries()) if (own !== other[i]) return own > other[i]! ? 1 : -1;
+  return 0;
 }

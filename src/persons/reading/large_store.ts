@@ -2,25 +2,12 @@
 // first of them, so that the ids themselves need not be sent.
 
 import { Fault } from "../../core/fault.ts";
+import { ownPersonId } from "../identity.ts";
 import { personLimits } from "../limits.ts";
-import type { ClickHouse, QueryOptions } from "../../storage/clickhouse/clickhouse.ts";
+import type { QueryOptions } from "../../storage/clickhouse/clickhouse.ts";
+import { type ProjectReads, queryOptions } from "../../storage/clickhouse/query_options.ts";
 import { Semaphore } from "../../work/semaphore.ts";
-import type { KeptChange } from "./fold.ts";
-import { queryOptions } from "../../storage/clickhouse/query_options.ts";
-
-export interface LargePerson {
-  main_id: string;
-  /** As in Person.distinct_ids. */
-  distinct_ids: string[];
-  distinct_ids_count: number;
-  /** `YYYY-MM-DD hh:mm:ss.uuuuuu` in UTC. */
-  created_at: string;
-  is_identified: boolean;
-  /** The stored changes that decide; folding them gives the same properties as folding all. */
-  changes: KeptChange[];
-  /** When each distinct id of these changes was merged, in microseconds. */
-  mergedAt: Map<string, number>;
-}
+import { type KeptChange, type Person, foldProperties } from "./fold.ts";
 
 const own = "project_id = {project_id:UInt32}";
 
@@ -92,27 +79,22 @@ interface DecisiveRow extends KeptChange {
   merged: string;
 }
 
-/** One semaphore for each ClickHouse. */
-const semaphores = new WeakMap<ClickHouse, Semaphore>();
+/** Rows are stored in the order of ids, so aggregation needs little memory. */
+const options: QueryOptions = {
+  ...queryOptions,
+  settings: { ...queryOptions.settings, optimize_aggregation_in_order: 1 },
+};
+
+const semaphore = new Semaphore(personLimits.largePersonReadsMax, personLimits.largePersonReadsWaitingMax);
 
 /**
- * Persons by their main ids, in no order; ids without a person are left out. Few run at once: each uses the engine for
- * about a second.
+ * Persons by their main ids; ids without a person are absent. Few run at once: each uses the engine for about a
+ * second.
  * @throws Fault unavailable when too many wait, or the wait is too long.
  */
-export async function readLarge(
-  clickhouse: ClickHouse,
-  project_id: number,
-  mains: readonly string[],
-): Promise<LargePerson[]> {
-  let semaphore = semaphores.get(clickhouse);
-  if (!semaphore) {
-    semaphore = new Semaphore(personLimits.largePersonReadsMax, personLimits.largePersonReadsWaitingMax);
-    semaphores.set(clickhouse, semaphore);
-  }
-  return await semaphore.run({ msMax: personLimits.largePersonWaitMs, busy }, () =>
-    readNow(clickhouse, project_id, mains),
-  );
+export async function readLarge(reads: ProjectReads, mains: readonly string[]): Promise<Map<string, Person>> {
+  const wait = { msMax: personLimits.largePersonWaitMs, busy };
+  return await semaphore.run(wait, () => readNow(reads, mains));
 }
 
 function busy(): Fault {
@@ -120,54 +102,43 @@ function busy(): Fault {
   return new Fault("unavailable", detail, { retryAfterSeconds: 5 });
 }
 
-async function readNow(
-  clickhouse: ClickHouse,
-  project_id: number,
-  mains: readonly string[],
-): Promise<LargePerson[]> {
-  // Rows are stored in the order of ids, so aggregation needs little memory.
-  const settings = { ...queryOptions.settings, optimize_aggregation_in_order: 1 };
-  const options = { ...queryOptions, settings };
+async function readNow(reads: ProjectReads, mains: readonly string[]): Promise<Map<string, Person>> {
   const [persons, kept] = await Promise.all([
-    clickhouse.query<{ main: string; ids: string; shown: [number, string][]; first: string; merged: number }>(
+    reads.query<{ main: string; ids: string; shown: [number, string][]; first: string; merged: number }>(
       `SELECT main, count() AS ids, min(first) AS first, max(is_merged) AS merged,
          groupArraySorted(${personLimits.distinctIdsShownMax})((distinct_id != main, distinct_id)) AS shown
        FROM ${seenIds} GROUP BY main`,
-      { project_id, mains },
+      { mains },
       options,
     ),
-    readDecisive(clickhouse, { project_id, mains }, decisive, options),
+    readDecisive(reads, mains, decisive),
   ]);
   // A set_once after an unset is rare, so it is read only for persons that have an unset.
   const unset = new Set(kept.filter(({ kind, op }) => kind === 0 && op === 2).map(({ main }) => main));
-  const afterUnset =
-    unset.size === 0
-      ? []
-      : await readDecisive(clickhouse, { project_id, mains: [...unset] }, afterUnsets, options);
+  const afterUnset = unset.size === 0 ? [] : await readDecisive(reads, [...unset], afterUnsets);
   const changesOf = Map.groupBy([...kept, ...afterUnset], ({ main }) => main);
-  return persons.map(({ main, ids, shown, first, merged }) => {
-    const theirs = changesOf.get(main) ?? [];
-    return {
-      main_id: main,
-      distinct_ids: shown.map(([, id]) => id),
-      distinct_ids_count: Number(ids),
-      created_at: first,
-      is_identified: merged === 1,
-      changes: theirs,
-      mergedAt: new Map(theirs.map((one) => [one.distinct_id, Number(one.merged)])),
-    };
-  });
+  return new Map(
+    persons.map(({ main, ids, shown, first, merged }) => {
+      const theirs = changesOf.get(main) ?? [];
+      const mergedAt = new Map(theirs.map((one) => [one.distinct_id, Number(one.merged)]));
+      const person = {
+        uuid: ownPersonId(reads.project_id, main),
+        distinct_ids: shown.map(([, id]) => id),
+        distinct_ids_count: Number(ids),
+        properties: foldProperties(theirs, (id) => (id === main ? undefined : mergedAt.get(id))),
+        created_at: first,
+        is_identified: merged === 1,
+      };
+      return [main, person];
+    }),
+  );
 }
 
 /**
  * Bytes of stored changes of each person, by main id. Rows that ClickHouse has not merged yet are counted separately.
  */
-export async function keptBytes(
-  clickhouse: ClickHouse,
-  project_id: number,
-  mains: readonly string[],
-): Promise<Map<string, number>> {
-  const rows = await clickhouse.query<{ main: string; bytes: string }>(
+export async function keptBytes(reads: ProjectReads, mains: readonly string[]): Promise<Map<string, number>> {
+  const rows = await reads.query<{ main: string; bytes: string }>(
     `SELECT if(m.main_id = '', p.distinct_id, m.main_id) AS main, sum(p.bytes) AS bytes
      FROM (
        SELECT distinct_id, sum(length(w.4) + length(key)) AS bytes FROM person_props
@@ -175,46 +146,35 @@ export async function keptBytes(
      ) AS p
      LEFT ANY JOIN ${merges} AS m ON p.distinct_id = m.distinct_id
      GROUP BY main`,
-    { project_id, mains },
-    queryOptions,
+    { mains },
   );
   return new Map(rows.map(({ main, bytes }) => [main, Number(bytes)]));
 }
 
-function readDecisive(
-  clickhouse: ClickHouse,
-  params: { project_id: number; mains: readonly string[] },
-  rows: string,
-  options: QueryOptions,
-): Promise<DecisiveRow[]> {
-  return clickhouse.query<DecisiveRow>(
+function readDecisive(reads: ProjectReads, mains: readonly string[], rows: string): Promise<DecisiveRow[]> {
+  return reads.query<DecisiveRow>(
     `SELECT main, toString(key) AS key, one.1 AS distinct_id, one.3 AS kind, toString(one.2.1) AS at,
        toString(one.2.2) AS tie, one.2.3 AS op, one.2.4 AS value, toString(one.4) AS merged
      FROM (${rows})`,
-    params,
+    { mains },
     options,
   );
 }
 
 /** A page of a person's distinct ids, in the order of Person.distinct_ids, and how many there are. */
 export async function listDistinctIds(
-  clickhouse: ClickHouse,
-  project_id: number,
+  reads: ProjectReads,
   main_id: string,
-  page: { limit: number; offset: number },
+  { limit, offset }: { limit: number; offset: number },
 ): Promise<{ count: number; distinct_ids: string[] }> {
-  const params = { project_id, mains: [main_id] };
+  const params = { mains: [main_id] };
+  const seen = `FROM seen WHERE ${own} AND distinct_id IN ${idsOf(wanted)}`;
   const [counted, rows] = await Promise.all([
-    clickhouse.query<{ count: string }>(
-      `SELECT uniqExact(distinct_id) AS count FROM seen WHERE ${own} AND distinct_id IN ${idsOf(wanted)}`,
-      params,
-      queryOptions,
-    ),
-    clickhouse.query<{ distinct_id: string }>(
-      `SELECT distinct_id FROM seen WHERE ${own} AND distinct_id IN ${idsOf(wanted)} GROUP BY distinct_id
+    reads.query<{ count: string }>(`SELECT uniqExact(distinct_id) AS count ${seen}`, params),
+    reads.query<{ distinct_id: string }>(
+      `SELECT distinct_id ${seen} GROUP BY distinct_id
        ORDER BY distinct_id != {main_id:String}, distinct_id LIMIT {limit:UInt64} OFFSET {offset:UInt64}`,
-      { ...params, main_id, limit: page.limit, offset: page.offset },
-      queryOptions,
+      { ...params, main_id, limit, offset },
     ),
   ]);
   return { count: Number(counted[0]?.count ?? 0), distinct_ids: rows.map((row) => row.distinct_id) };

@@ -2,35 +2,23 @@
 
 import { personLimits } from "../limits.ts";
 import { blocksOf, checkFits } from "../../http/pages/page.ts";
-import { type ClickHouse, isTooBig } from "../../storage/clickhouse/clickhouse.ts";
+import { isTooBig } from "../../storage/clickhouse/clickhouse.ts";
+import { type ProjectReads, wholePageOptions } from "../../storage/clickhouse/query_options.ts";
+import type { Person } from "./fold.ts";
 import { keptBytes } from "./large_store.ts";
-import { wholePageOptions } from "../../storage/clickhouse/query_options.ts";
-import { findPersons, type Person, readPersons } from "./store.ts";
+import { findPersons, readPersons } from "./store.ts";
 
 /**
  * Persons by their main ids, in that order; ids without a person are left out.
  * @throws Fault with attr `limit` when their properties exceed httpLimits.pageBytesMax.
  */
 export async function* personBlocks(
-  clickhouse: ClickHouse,
-  project_id: number,
+  reads: ProjectReads,
   mains: readonly string[],
 ): AsyncGenerator<Person[], void> {
-  const whole = await readPersons(clickhouse, project_id, mains, undefined, wholePageOptions).catch(
-    (thrown: unknown) => {
-      if (!isTooBig(thrown)) throw thrown;
-      return undefined;
-    },
-  );
-  if (whole) {
-    yield whole;
-    return;
-  }
-  const bytes = await keptBytes(clickhouse, project_id, mains);
-  const sizeOf = (main: string) => bytes.get(main) ?? 0;
-  // A reply shows at most `personBytesMax` of each person.
-  checkFits(mains.map((main) => Math.min(sizeOf(main), personLimits.personBytesMax)));
-  for (const block of blocksOf(mains, sizeOf)) yield await readPersons(clickhouse, project_id, block);
+  const whole = await unlessTooBig(readPersons(reads, mains, { options: wholePageOptions }));
+  if (whole) yield whole;
+  else for (const block of await fittingBlocks(reads, mains)) yield await readPersons(reads, block);
 }
 
 /**
@@ -38,21 +26,29 @@ export async function* personBlocks(
  * @throws Fault with attr `limit` when their properties exceed httpLimits.pageBytesMax.
  */
 export async function findPersonsOfPage(
-  clickhouse: ClickHouse,
-  project_id: number,
+  reads: ProjectReads,
   distinct_ids: readonly string[],
 ): Promise<Map<string, Person>> {
-  try {
-    return await findPersons(clickhouse, project_id, distinct_ids);
-  } catch (thrown) {
-    if (!isTooBig(thrown)) throw thrown;
-  }
-  const bytes = await keptBytes(clickhouse, project_id, distinct_ids);
-  const sizeOf = (id: string) => bytes.get(id) ?? 0;
-  checkFits(distinct_ids.map((id) => Math.min(sizeOf(id), personLimits.personBytesMax)));
+  const whole = await unlessTooBig(findPersons(reads, distinct_ids));
+  if (whole) return whole;
   const found = new Map<string, Person>();
-  for (const block of blocksOf(distinct_ids, sizeOf)) {
-    for (const [id, person] of await findPersons(clickhouse, project_id, block)) found.set(id, person);
+  for (const block of await fittingBlocks(reads, distinct_ids)) {
+    for (const [id, person] of await findPersons(reads, block)) found.set(id, person);
   }
   return found;
+}
+
+async function unlessTooBig<Read>(reading: Promise<Read>): Promise<Read | undefined> {
+  return await reading.catch((thrown: unknown) => {
+    if (!isTooBig(thrown)) throw thrown;
+    return undefined;
+  });
+}
+
+/** @throws Fault when all of them exceed a page, of which a reply shows at most `personBytesMax` of each person. */
+async function fittingBlocks(reads: ProjectReads, ids: readonly string[]): Promise<string[][]> {
+  const bytes = await keptBytes(reads, ids);
+  const sizeOf = (id: string) => bytes.get(id) ?? 0;
+  checkFits(ids.map((id) => Math.min(sizeOf(id), personLimits.personBytesMax)));
+  return blocksOf(ids, sizeOf);
 }

@@ -3,20 +3,19 @@
 import { Fault } from "../../core/fault.ts";
 import { yieldToEventLoop } from "../../core/clock.ts";
 import { limits } from "../../core/limits.ts";
-import type { QueryAnswer, QueryContext } from "../answer.ts";
-import type { CheckedEvents } from "../checked.ts";
-import { parseDate, nowOf, dateSpanOf, type DateSpan } from "../date_range.ts";
+import type { CheckedEvents } from "../check.ts";
+import { dayStartIn, parseDate, nowOf, type DateSpan } from "../date_range.ts";
+import type { QueryAnswer, QueryContext } from "../store.ts";
 import { type Column, type EventRow, parseEvent } from "./columns.ts";
 import { eventRows } from "./store.ts";
 
 /** @throws Fault when it is too heavy, or its events are too large for one page. */
 export async function answerEvents(context: QueryContext, checked: CheckedEvents): Promise<QueryAnswer> {
-  const { query, attr, filters, columns, newestFirst } = checked;
+  const { query, attr, columns } = checked;
   const span = spanBetween(context, query, attr);
   const limit = query.limit ?? limits.pageDefault;
   const offset = query.offset ?? 0;
-  const event = query.event || undefined;
-  const rows = await eventRows({ ...context, event, filters, span, newestFirst, limit, offset });
+  const rows = await eventRows(context, checked, span, { limit, offset });
   return {
     kind: "EventsQuery",
     interval: undefined,
@@ -46,21 +45,17 @@ async function cellsOf(rows: readonly EventRow[], columns: readonly Column[]): P
 }
 
 /** `after` and `before` are exclusive; without them the last 24 hours. */
-function spanBetween(
-  { now, timezone }: QueryContext,
-  { after, before }: CheckedEvents["query"],
-  attr: string,
-): DateSpan {
-  const at = nowOf({ now, timezone });
-  const wrong = (name: string) =>
-    new Fault("invalid_input", "A date is needed, like 2024-01-31, 2024-01-31T12:00:00Z or -7d.", {
-      attr: `${attr}__${name}`,
-    });
-  const from = after && after !== "all" ? parseDate(after, at, "start") : undefined;
-  if (after && after !== "all" && !from) throw wrong("after");
-  const to = before ? parseDate(before, at, "start") : undefined;
-  if (before && !to) throw wrong("before");
-  const fallback = after === "all" ? undefined : at.subtract({ hours: 24 });
-  const whole = dateSpanOf({ date_from: "1970-01-03", date_to: "2099-12-31" }, { now, timezone }, { attr });
-  return { from: from?.add({ microseconds: 1 }) ?? fallback ?? whole.from, to: to ?? at.add({ days: 1 }) };
+function spanBetween(context: QueryContext, query: CheckedEvents["query"], attr: string): DateSpan {
+  const now = nowOf(context);
+  const read = (name: "after" | "before") => {
+    const text = query[name];
+    if (!text || (name === "after" && text === "all")) return undefined;
+    const at = parseDate(text, now, "start");
+    if (at) return at;
+    const detail = "A date is needed, like 2024-01-31, 2024-01-31T12:00:00Z or -7d.";
+    throw new Fault("invalid_input", detail, { attr: `${attr}__${name}` });
+  };
+  const first = query.after === "all" ? dayStartIn(context.timezone) : now.subtract({ hours: 24 });
+  const from = read("after")?.add({ microseconds: 1 }) ?? first;
+  return { from, to: read("before") ?? now.add({ days: 1 }) };
 }

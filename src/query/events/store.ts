@@ -4,7 +4,7 @@
 import { Fault } from "../../core/fault.ts";
 import { limits } from "../../core/limits.ts";
 import { queryLimits } from "../limits.ts";
-import { fitting } from "../../http/pages/page.ts";
+import { fitting, type Page } from "../../http/pages/page.ts";
 import {
   type EventKey,
   keyColumns,
@@ -12,16 +12,10 @@ import {
   propertiesText,
   sizesText,
 } from "../../storage/events/stored_properties.ts";
-import type { QueryContext } from "../answer.ts";
+import type { CheckedEvents } from "../check.ts";
+import type { DateSpan } from "../date_range.ts";
+import { newDraft, entityCondition, type QueryContext, spanCondition } from "../store.ts";
 import type { EventRow } from "./columns.ts";
-import { type EventsScope, newDraft, entityCondition, spanCondition } from "../store.ts";
-
-interface EventsParams extends EventsScope, Pick<QueryContext, "run"> {
-  event: string | undefined;
-  newestFirst: boolean;
-  limit: number;
-  offset: number;
-}
 
 /** An event without its properties. */
 type KeyedEvent = EventKey & Omit<EventRow, "properties">;
@@ -30,19 +24,26 @@ type KeyedEvent = EventKey & Omit<EventRow, "properties">;
  * Events ordered by timestamp and uuid; one more than `limit` when there are more.
  * @throws Fault when their properties are larger than queryLimits.queryPageBytesMax.
  */
-export async function eventRows(params: EventsParams): Promise<EventRow[]> {
-  const draft = newDraft(params);
-  const where = `${spanCondition(draft, params.span)} AND ${entityCondition(draft, params)}`;
-  const order = params.newestFirst ? "DESC" : "ASC";
-  const events = await params.run<KeyedEvent>(
+export async function eventRows(
+  context: QueryContext,
+  { query, filters, newestFirst }: CheckedEvents,
+  span: DateSpan,
+  { limit, offset }: Page,
+): Promise<EventRow[]> {
+  const { run, project_id } = context;
+  const draft = newDraft(context);
+  const entity = entityCondition(draft, { event: query.event || undefined, filters });
+  const where = `${spanCondition(draft, span)} AND ${entity}`;
+  const order = newestFirst ? "DESC" : "ASC";
+  const events = await run<KeyedEvent>(
     `SELECT ${keyColumns}, distinct_id, timestamp, created_at, person_id FROM events
      WHERE ${where} ORDER BY timestamp ${order}, uuid ${order} LIMIT {limit:UInt64} OFFSET {offset:UInt64}`,
-    { ...draft.params, limit: params.limit + 1, offset: params.offset },
+    { ...draft.params, limit: limit + 1, offset },
   );
   if (events.length === 0) return [];
-  const keys = keyParams(params.project_id, events);
+  const keys = keyParams(project_id, events);
   if (events.length * limits.eventBytesMax > queryLimits.queryPageBytesMax) {
-    const sizes = await params.run<{ uuid: string; bytes: string }>(sizesText, keys);
+    const sizes = await run<{ uuid: string; bytes: string }>(sizesText, keys);
     const bytesOf = new Map(sizes.map(({ uuid, bytes }) => [uuid, Number(bytes)]));
     const fits = fitting(
       events.map(({ uuid }) => bytesOf.get(uuid) ?? 0),
@@ -51,7 +52,7 @@ export async function eventRows(params: EventsParams): Promise<EventRow[]> {
     // The rows include one after the page, which tells whether there are more.
     if (fits !== undefined) throw tooBig(Math.max(1, fits - 1));
   }
-  const read = await params.run<{ uuid: string; properties: string }>(propertiesText, keys);
+  const read = await run<{ uuid: string; properties: string }>(propertiesText, keys);
   const properties = new Map(read.map((row) => [row.uuid, row.properties]));
   return events.flatMap((row) => {
     const own = properties.get(row.uuid);

@@ -1,8 +1,7 @@
 // Answers a FunnelsQuery: how many persons did one thing after the other.
 
-import type { QueryAnswer, QueryContext } from "../answer.ts";
-import type { CheckedFunnels } from "../checked.ts";
-import { dateSpanOf } from "../date_range.ts";
+import type { CheckedFunnels } from "../check.ts";
+import { type QueryAnswer, type QueryContext, spanOf } from "../store.ts";
 import { funnelRow } from "./store.ts";
 
 export interface FunnelStep {
@@ -37,21 +36,11 @@ const windowDefault = { count: 14, unit: "day" };
 
 /** @throws Fault when it is too heavy. */
 export async function answerFunnels(context: QueryContext, checked: CheckedFunnels): Promise<QueryAnswer> {
-  const { query, attr, series, filters } = checked;
-  const first = query.dateRange?.date_from === "all" ? await context.firstEventMs() : undefined;
-  const span = dateSpanOf(query.dateRange, context, { first, attr: `${attr}__dateRange` });
-  const { funnelWindowInterval, funnelWindowIntervalUnit } = query.funnelsFilter ?? {};
-  const seconds =
-    (funnelWindowInterval ?? windowDefault.count) *
-    (unitSeconds[funnelWindowIntervalUnit ?? windowDefault.unit] ?? 0);
-  const row = await funnelRow({
-    ...context,
-    steps: series,
-    filters,
-    span,
-    windowMicros: seconds * 1_000_000,
-  });
-  const results = series.map(({ event, name, custom_name }, order): FunnelStep => ({
+  const span = await spanOf(context, checked);
+  const { funnelWindowInterval: count, funnelWindowIntervalUnit: unit } = checked.query.funnelsFilter ?? {};
+  const seconds = (count ?? windowDefault.count) * (unitSeconds[unit ?? windowDefault.unit] ?? 0);
+  const row = await funnelRow(context, checked, span, seconds * 1_000_000);
+  const results = checked.series.map(({ event, name, custom_name }, order): FunnelStep => ({
     action_id: event ?? null,
     name,
     custom_name,

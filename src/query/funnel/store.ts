@@ -1,14 +1,8 @@
 // The statement of a funnel: how many persons reached each step, and how long it took them.
 
-import type { QueryContext } from "../answer.ts";
-import type { Entity } from "../checked.ts";
-import { type EventsScope, newDraft, filterCondition, entityCondition, spanCondition } from "../store.ts";
-
-interface FunnelParams extends EventsScope, Pick<QueryContext, "run"> {
-  steps: Entity[];
-  /** The most from the first step to the last, in µs, inclusive. */
-  windowMicros: number;
-}
+import type { CheckedFunnels } from "../check.ts";
+import type { DateSpan } from "../date_range.ts";
+import { newDraft, filterCondition, entityCondition, type QueryContext, spanCondition } from "../store.ts";
 
 /** By step: persons who reached it, and the seconds since the step before. */
 interface FunnelRow {
@@ -21,10 +15,15 @@ interface FunnelRow {
  * Folds over each person's events in order of time. For each step the fold keeps the latest time of the first step
  * from which the step was reached in time; an earlier one can never reach further. One event is one step;
  * events of the same microsecond count in the order of the funnel.
+ * @param windowMicros the most from the first step to the last, in µs, inclusive.
  */
-export async function funnelRow(params: FunnelParams): Promise<FunnelRow> {
-  const { steps, span, filters, windowMicros } = params;
-  const draft = newDraft(params);
+export async function funnelRow(
+  context: QueryContext,
+  { series: steps, filters }: CheckedFunnels,
+  span: DateSpan,
+  windowMicros: number,
+): Promise<FunnelRow> {
+  const draft = newDraft(context);
   const where = `${spanCondition(draft, span)} AND ${filterCondition(draft, filters)}`;
   const conditions = steps.map((step) => entityCondition(draft, step));
   const mask = conditions.map((condition, i) => `bitShiftLeft(toUInt32(${condition}), ${i})`).join(" + ");
@@ -38,7 +37,7 @@ export async function funnelRow(params: FunnelParams): Promise<FunnelRow> {
   const reached = `(${hits} AND (k = 1 OR ${inTime}))`;
   const origin = "toUnixTimestamp64Micro(toDateTime64({from:String}, 6, 'UTC')) - 1000000";
   const each = (list: string) => steps.map((_, i) => list.replaceAll("#", String(i + 1))).join(", ");
-  const [row] = await params.run<FunnelRow>(
+  const [row] = await context.run<FunnelRow>(
     `SELECT
        [${each("countIf(folded.1[#] > 0)")}] AS persons,
        [${each("avgOrNullIf(folded.3[#], folded.1[#] > 0) / 1000000")}] AS average_seconds,

@@ -1,9 +1,9 @@
 // Answers a RetentionQuery: of the persons who did something, how many came back.
 
-import type { QueryAnswer, QueryContext } from "../answer.ts";
-import type { CheckedRetention } from "../checked.ts";
+import type { CheckedRetention } from "../check.ts";
 import { addIntervals, zonedIso, dateSpanOf, startOf } from "../date_range.ts";
 import type { Interval } from "../model.ts";
+import type { QueryAnswer, QueryContext } from "../store.ts";
 import { retentionRows } from "./store.ts";
 
 export interface RetentionCohort {
@@ -23,27 +23,20 @@ export async function answerRetention(
   context: QueryContext,
   checked: CheckedRetention,
 ): Promise<QueryAnswer> {
-  const { query, attr, target, returning, filters } = checked;
-  const { retentionFilter: filter, dateRange } = query;
+  const { retentionFilter: filter, dateRange } = checked.query;
   const period = filter.period ?? "Day";
   const interval = period.toLowerCase() as Interval;
   const count = filter.totalIntervals ?? intervalsDefault;
   // The end comes from the query, and the start follows from the number of intervals.
   const until = dateRange?.date_to ? { date_from: "1970-01-03", date_to: dateRange.date_to } : undefined;
-  const { to } = dateSpanOf(until, context, { attr: `${attr}__dateRange`, hourly: interval === "hour" });
+  const { to } = dateSpanOf(until, context, {
+    attr: `${checked.attr}__dateRange`,
+    hourly: interval === "hour",
+  });
   const last = startOf(interval, to.subtract({ milliseconds: 1 }));
   const first = addIntervals(interval, last, 1 - count);
   const span = { from: first, to: addIntervals(interval, last, 1) };
-  const rows = await retentionRows({
-    ...context,
-    target,
-    returning,
-    filters,
-    interval,
-    first,
-    span,
-    firstTime: filter.retentionType === "retention_first_time",
-  });
+  const rows = await retentionRows(context, checked, interval, span);
   const results = Array.from({ length: count }, (_, start): RetentionCohort => ({
     label: `${period} ${start}`,
     date: zonedIso(addIntervals(interval, first, start)),

@@ -1,25 +1,16 @@
 // The statement of a retention table: persons by the interval they began in and the interval they came back in.
 
-import type { QueryContext } from "../answer.ts";
-import type { Entity } from "../checked.ts";
+import type { CheckedRetention } from "../check.ts";
+import type { DateSpan } from "../date_range.ts";
 import type { Interval } from "../model.ts";
 import {
-  type EventsScope,
   bucketIndex,
   newDraft,
   filterCondition,
   entityCondition,
+  type QueryContext,
   spanCondition,
 } from "../store.ts";
-
-interface RetentionParams extends EventsScope, Pick<QueryContext, "run"> {
-  target: Entity;
-  returning: Entity;
-  interval: Interval;
-  first: Temporal.ZonedDateTime;
-  /** Only persons who did the target event for the first time in that interval. */
-  firstTime: boolean;
-}
 
 /** `persons` began in interval `start` and came back `later` intervals after it; 0: all who began. */
 interface RetentionRow {
@@ -28,14 +19,20 @@ interface RetentionRow {
   persons: string | number;
 }
 
-export async function retentionRows(params: RetentionParams): Promise<RetentionRow[]> {
-  const { target, returning, filters, firstTime } = params;
-  const draft = newDraft(params);
-  const span = spanCondition(draft, params.span);
+/** @throws Fault when the query is too heavy. */
+export async function retentionRows(
+  context: QueryContext,
+  { query, target, returning, filters }: CheckedRetention,
+  interval: Interval,
+  { from, to }: DateSpan,
+): Promise<RetentionRow[]> {
+  const firstTime = query.retentionFilter.retentionType === "retention_first_time";
+  const draft = newDraft(context);
+  const span = spanCondition(draft, { from, to });
   const every = filterCondition(draft, filters);
   const begins = entityCondition(draft, target);
   const returns = entityCondition(draft, returning);
-  const index = `toInt32(${bucketIndex(draft, params.interval, params.first)})`;
+  const index = `toInt32(${bucketIndex(draft, interval, from)})`;
   // For the first time, events before the span are read too: persons in them began earlier.
   const where = firstTime
     ? `project_id = {project_id:UInt32} AND timestamp < toDateTime64({to:String}, 6, 'UTC')
@@ -47,7 +44,7 @@ export async function retentionRows(params: RetentionParams): Promise<RetentionR
     ? `if(countIf(${begins} AND NOT (${inSpan})) > 0, [], arraySlice(arraySort(${begun}), 1, 1))`
     : begun;
   const laters = "arrayMap(i -> i - start, arrayFilter(i -> i > start, returned))";
-  return await params.run<RetentionRow>(
+  return await context.run<RetentionRow>(
     `SELECT start, later, count() AS persons FROM (
        SELECT start, arrayJoin(arrayConcat([0], ${laters})) AS later
        FROM (

@@ -1,12 +1,10 @@
 // The statements of trends: one series over time, as numbers by bucket and breakdown value.
 
-import { propertyText } from "../../storage/events/property_filter.ts";
-import type { QueryContext } from "../answer.ts";
-import type { Series } from "../checked.ts";
-import { addIntervals } from "../date_range.ts";
+import { type PropertyFilter, propertyText } from "../../storage/events/property_filter.ts";
+import type { Series } from "../check.ts";
+import { addIntervals, type DateSpan } from "../date_range.ts";
 import type { EventsNode, Interval, Math } from "../model.ts";
 import {
-  type EventsScope,
   bucketIndex,
   type Draft,
   newDraft,
@@ -14,15 +12,25 @@ import {
   entityCondition,
   propertyNumber,
   eventTable,
+  type QueryContext,
   spanCondition,
 } from "../store.ts";
 
-/** One line, or one line for each value of a property. */
-export interface TrendParams extends EventsScope, Pick<QueryContext, "run"> {
+/** The events of one series in one period. */
+export interface TrendScope {
+  context: QueryContext;
   series: Series;
+  filters: PropertyFilter[];
+  span: DateSpan;
   /** undefined: one number for the whole span. */
   buckets: { interval: Interval; first: Temporal.ZonedDateTime; count: number } | undefined;
-  breakdown: { property: string; values: readonly (string | null)[]; other: boolean } | undefined;
+}
+
+/** One line for each value of a property, and one for all others when `other` is set. */
+interface Breakdown {
+  property: string;
+  values: readonly (string | null)[];
+  other: boolean;
 }
 
 /** `line`: the index of the breakdown's value; the number of values stands for all others. */
@@ -41,17 +49,18 @@ const personal: ReadonlySet<Math> = new Set<Math>([
   "first_matching_event_for_user",
 ]);
 
-export async function trendRows(params: TrendParams): Promise<TrendRow[]> {
-  const { series, buckets } = params;
+/** The numbers of one series, by bucket and line. @throws Fault when the query is too heavy. */
+export async function trendRows(scope: TrendScope, breakdown: Breakdown | undefined): Promise<TrendRow[]> {
+  const { context, series, buckets } = scope;
   const { math } = series;
   if ((math === "weekly_active" || math === "monthly_active") && buckets) {
-    return await activeRows(params, buckets, math === "weekly_active" ? 7 : 30);
+    return await activeRows(scope, buckets, math === "weekly_active" ? 7 : 30);
   }
-  const draft = newDraft(params);
-  const from = rowsOf(draft, params, math);
+  const draft = newDraft(context);
+  const from = rowsOf(draft, scope);
   const bucket = buckets ? bucketIndex(draft, buckets.interval, buckets.first) : "0";
-  const { line, only } = breakdownLine(draft, params);
-  return await params.run<TrendRow>(
+  const { line, only } = breakdownLine(draft, breakdown);
+  return await context.run<TrendRow>(
     `SELECT toInt32(${bucket}) AS bucket, toInt32(${line}) AS line,
        toFloat64(${aggregate(draft, math, series.node)}) AS value
      FROM ${from}${only} GROUP BY bucket, line`,
@@ -61,15 +70,15 @@ export async function trendRows(params: TrendParams): Promise<TrendRow[]> {
 
 /** The values of a breakdown with the most events, and whether there are more. */
 export async function breakdownValues(
-  params: Omit<TrendParams, "breakdown">,
+  scope: TrendScope,
   property: string,
   limit: number,
 ): Promise<{ values: (string | null)[]; more: boolean }> {
-  const draft = newDraft(params);
-  const from = rowsOf(draft, params, params.series.math);
+  const draft = newDraft(scope.context);
+  const from = rowsOf(draft, scope);
   draft.params["breakdown"] = property;
   draft.params["limit"] = limit + 1;
-  const rows = await params.run<{ value: string | null }>(
+  const rows = await scope.context.run<{ value: string | null }>(
     `SELECT ${propertyText("{breakdown:String}")} AS value
      FROM ${from} GROUP BY value ORDER BY count() DESC, value LIMIT {limit:UInt32}`,
     draft.params,
@@ -78,11 +87,8 @@ export async function breakdownValues(
 }
 
 /** The text after FROM: the events of a series, or the first one of each person. */
-function rowsOf(
-  draft: Draft,
-  { series, filters, span }: Pick<TrendParams, "series" | "filters" | "span">,
-  math: Math,
-): string {
+function rowsOf(draft: Draft, { series, filters, span }: TrendScope): string {
+  const { math } = series;
   const span_condition = spanCondition(draft, span);
   const all = { ...series, filters: [...filters, ...series.filters] };
   if (math !== "first_time_for_user" && math !== "first_matching_event_for_user") {
@@ -103,7 +109,7 @@ function rowsOf(
 }
 
 /** The expression of a row's line, and a condition that leaves out the others where they are not wanted. */
-function breakdownLine(draft: Draft, { breakdown }: TrendParams): { line: string; only: string } {
+function breakdownLine(draft: Draft, breakdown: Breakdown | undefined): { line: string; only: string } {
   if (!breakdown) return { line: "0", only: "" };
   const { property, values, other } = breakdown;
   draft.params["breakdown"] = property;
@@ -156,19 +162,18 @@ function aggregate(
 
 /** For each day, the persons who were active on it or on the `days` - 1 days before. */
 async function activeRows(
-  params: TrendParams,
-  buckets: NonNullable<TrendParams["buckets"]>,
+  { context, series, filters, span }: TrendScope,
+  buckets: NonNullable<TrendScope["buckets"]>,
   days: number,
 ): Promise<TrendRow[]> {
-  const { series, filters, span } = params;
-  const draft = newDraft(params);
+  const draft = newDraft(context);
   const reading = { from: addIntervals("day", buckets.first, 1 - days), to: span.to };
   const day = bucketIndex(draft, "day", buckets.first);
   const all = { ...series, filters: [...filters, ...series.filters] };
   const where = `${spanCondition(draft, reading)} AND ${entityCondition(draft, all)}`;
   draft.params["days"] = days;
   draft.params["count"] = buckets.count;
-  return await params.run<TrendRow>(
+  return await context.run<TrendRow>(
     `SELECT bucket, 0 AS line, toFloat64(uniqExact(person_id)) AS value FROM (
        SELECT person_id, arrayJoin(range(greatest(day, 0), least(day + {days:Int32}, {count:Int32}))) AS bucket
        FROM (SELECT DISTINCT person_id, toInt32(${day}) AS day FROM events WHERE ${where})

@@ -1,19 +1,12 @@
 // Answers a TrendsQuery: reads its numbers and makes the lines of the reply.
 
 import { Fault } from "../../core/fault.ts";
-import type { QueryAnswer, QueryContext } from "../answer.ts";
-import { type CheckedTrends, isTotal, type Series } from "../checked.ts";
-import {
-  addIntervals,
-  bucketsOf,
-  clickhouseTime,
-  type DateSpan,
-  dateSpanOf,
-  startOf,
-} from "../date_range.ts";
+import { type CheckedTrends, isTotal, type Series } from "../check.ts";
+import { addIntervals, bucketsOf, clickhouseTime, type DateSpan, startOf } from "../date_range.ts";
 import { queryLimits } from "../limits.ts";
 import type { Interval } from "../model.ts";
-import { breakdownValues, type TrendParams, type TrendRow, trendRows } from "./store.ts";
+import { type QueryAnswer, type QueryContext, spanOf } from "../store.ts";
+import { breakdownValues, type TrendRow, type TrendScope, trendRows } from "./store.ts";
 
 export interface TrendLine {
   /** The series it belongs to. */
@@ -45,19 +38,14 @@ interface Period {
 /** @throws Fault when it would have more numbers than queryLimits.queryNumbersMax, or is too heavy. */
 export async function answerTrends(context: QueryContext, checked: CheckedTrends): Promise<QueryAnswer> {
   const { query, attr, interval, series, breakdown } = checked;
-  const first = query.dateRange?.date_from === "all" ? await context.firstEventMs() : undefined;
   const total = isTotal(query.trendsFilter?.display);
-  const requested = dateSpanOf(query.dateRange, context, {
-    first,
-    attr: `${attr}__dateRange`,
-    hourly: interval === "hour",
-  });
+  const requested = await spanOf(context, checked, interval === "hour");
   const starts = total ? [] : bucketsOf(interval, requested);
   const span = total ? requested : { ...requested, from: startOf(interval, requested.from) };
-  const periods: Period[] = [{ label: undefined, span, starts }];
-  if (query.compareFilter?.compare === true) periods.push(previous(periods[0] as Period, interval));
-  if (periods.length === 2 && periods[0]) periods[0].label = "current";
-  const lines = series.length * (breakdown ? limitOf(breakdown) + 1 : 1) * periods.length;
+  const compares = query.compareFilter?.compare === true;
+  const current: Period = { label: compares ? "current" : undefined, span, starts };
+  const periods = compares ? [current, previous(current, interval)] : [current];
+  const lines = series.length * (breakdown ? breakdown.limit + 1 : 1) * periods.length;
   if (lines * starts.length > queryLimits.queryNumbersMax) {
     const detail =
       `The reply would hold up to ${lines * starts.length} numbers, more than ${queryLimits.queryNumbersMax}. ` +
@@ -66,14 +54,9 @@ export async function answerTrends(context: QueryContext, checked: CheckedTrends
   }
   const results: TrendLine[] = [];
   for (const [order, one] of series.entries()) {
-    for (const period of periods)
-      results.push(...(await linesOf(context, checked, one, order, period, interval)));
+    for (const period of periods) results.push(...(await linesOf(context, checked, one, order, period)));
   }
   return { kind: "TrendsQuery", interval, span, results };
-}
-
-function limitOf({ limit }: NonNullable<CheckedTrends["breakdown"]>): number {
-  return limit ?? queryLimits.breakdownValuesDefault;
 }
 
 /** The period of the same length directly before. */
@@ -90,24 +73,16 @@ function previous({ span, starts }: Period, interval: Interval): Period {
 
 async function linesOf(
   context: QueryContext,
-  { filters, breakdown, query, series: all }: CheckedTrends,
+  { filters, breakdown, query, series: all, interval }: CheckedTrends,
   series: Series,
   order: number,
   { span, starts, label: compare_label }: Period,
-  interval: Interval,
 ): Promise<TrendLine[]> {
   const [first] = starts;
-  const params: Omit<TrendParams, "breakdown"> = {
-    ...context,
-    series,
-    filters,
-    span,
-    buckets: first && { interval, first, count: starts.length },
-  };
-  const found = breakdown && (await breakdownValues(params, breakdown.property, limitOf(breakdown)));
-  const split = breakdown &&
-    found && { property: breakdown.property, values: found.values, other: breakdown.other };
-  const rows = await trendRows({ ...params, breakdown: split });
+  const buckets = first && { interval, first, count: starts.length };
+  const scope: TrendScope = { context, series, filters, span, buckets };
+  const found = breakdown && (await breakdownValues(scope, breakdown.property, breakdown.limit));
+  const rows = await trendRows(scope, breakdown && found && { ...breakdown, values: found.values });
   const values: (string | undefined)[] = found ? found.values.map((value) => value ?? noValue) : [undefined];
   if (found?.more && breakdown?.other) values.push(otherValues);
   return values.map((value, i) => {

@@ -21,7 +21,7 @@ export interface Message {
   content: string;
 }
 
-export type Completing = (project_id: number, messages: readonly Message[]) => Promise<unknown>;
+type Completing = (project_id: number, messages: readonly Message[]) => Promise<unknown>;
 
 /**
  * Returns a function that sends messages and parses the answer as JSON. A few requests run at once.
@@ -35,7 +35,7 @@ export function openCompleting(server: ModelServer, log: Log): Completing {
     limits.waitingShare,
   );
   const busy = () => {
-    const detail = "The language model is asked too much already. Please retry.";
+    const detail = "Too many requests to the language model wait already. Please retry.";
     return new Fault("unavailable", detail, { retryAfterSeconds: 10 });
   };
   return (project_id, messages) =>
@@ -45,13 +45,20 @@ export function openCompleting(server: ModelServer, log: Log): Completing {
 }
 
 async function complete(server: ModelServer, messages: readonly Message[], log: Log): Promise<unknown> {
-  const body = await ask(server, messages, log);
-  const content = contentOf(body);
-  if (content === undefined) throw wrongAnswer("Invalid response from the language model");
+  const wrong = "Invalid response from the language model";
+  const body = parsed(await ask(server, messages, log), wrong) as {
+    choices?: { message?: { content?: unknown } }[];
+  } | null;
+  const content = body?.choices?.[0]?.message?.content;
+  if (typeof content !== "string") throw wrongAnswer(wrong);
+  return parsed(content, "Invalid JSON response from the language model");
+}
+
+function parsed(text: string, wrong: string): unknown {
   try {
-    return JSON.parse(content);
+    return JSON.parse(text);
   } catch {
-    throw wrongAnswer("Invalid JSON response from the language model");
+    throw wrongAnswer(wrong);
   }
 }
 
@@ -66,6 +73,7 @@ export function wrongAnswer(detail: string): Fault {
 
 async function ask(server: ModelServer, messages: readonly Message[], log: Log): Promise<string> {
   const { url, key, model } = server;
+  let isRefused = false;
   try {
     const reply = await fetch(`${url}/chat/completions`, {
       method: "POST",
@@ -76,7 +84,7 @@ async function ask(server: ModelServer, messages: readonly Message[], log: Log):
     });
     if (!reply.ok) {
       await reply.body?.cancel();
-      if (operatorsFaults.has(reply.status)) throw new OperatorsFault(`it answered ${reply.status}`);
+      isRefused = operatorsFaults.has(reply.status);
       throw new Error(`it answered ${reply.status}`);
     }
     return await readText(reply);
@@ -87,17 +95,14 @@ async function ask(server: ModelServer, messages: readonly Message[], log: Log):
       foreignText(text, { secrets, charsMax: aiLimits.completionReasonCharsMax });
     log.warn("the language model gave no answer", { url: said(url), reason: said(reasonOf(thrown)) });
     // A retry does not help, so there is no Retry-After.
-    if (thrown instanceof OperatorsFault) throw new Fault("unavailable", wrongSettings);
+    if (isRefused) throw new Fault("unavailable", wrongSettings);
     throw new Fault("unavailable", "The language model gave no answer. Please retry.", {
       retryAfterSeconds: 10,
     });
   }
 }
 
-/** The server refuses every request: its key, address or model is set wrongly. */
-class OperatorsFault extends Error {}
-
-/** 401 and 403: the key is wrong. 404: the address or the model is wrong. */
+/** The server refuses every request. 401 and 403: the key is wrong. 404: the address or the model is wrong. */
 const operatorsFaults: ReadonlySet<number> = new Set([401, 403, 404]);
 const wrongSettings =
   "The language model refuses this server. Its operator has to correct OPENAI_API_KEY, _BASE_URL or _MODEL.";
@@ -112,14 +117,4 @@ async function readText(reply: Response): Promise<string> {
     chunks.push(chunk);
   }
   return Buffer.concat(chunks, size).toString();
-}
-
-function contentOf(body: string): string | undefined {
-  try {
-    const { choices } = JSON.parse(body) as { choices?: { message?: { content?: unknown } }[] };
-    const content = choices?.[0]?.message?.content;
-    return typeof content === "string" ? content : undefined;
-  } catch {
-    return undefined;
-  }
 }

@@ -1,16 +1,24 @@
-// What the two helpers take and answer, and whether an answer of a language model is one. Never trusts it further than
-// this: what does not fit exactly is refused.
+// What the two helpers take and answer, and the check of a language model's answer: what does not fit exactly is
+// refused.
 
-import Type, { type Static } from "typebox";
+import Type, { type Static, type TProperties, type TSchema } from "typebox";
 import { operators } from "../../storage/events/property_check.ts";
 import { Check } from "typebox/schema";
 import { aiLimits } from "./limits.ts";
-import { choice, model, text } from "../../http/fields/field.ts";
+import { choice, model, nullable, text } from "../../http/fields/field.ts";
 
 const short = { maxLength: aiLimits.promptedTextCharsMax };
-const exact = { additionalProperties: false };
 
-/** What may be said of a session: PostHog's kinds of properties and comparisons. */
+/** An object of these properties and no others. */
+function exact<Properties extends TProperties>(title: string, properties: Properties, more: object = {}) {
+  return Type.Object(properties, { additionalProperties: false, title, ...more });
+}
+
+function orNull<Schema extends TSchema>(schema: Schema, notes: object = {}) {
+  return Type.Optional(nullable(schema, notes));
+}
+
+/** What a filter may ask of a session: PostHog's kinds of properties and comparisons. */
 const kinds = [
   "meta",
   "event",
@@ -26,91 +34,58 @@ const kinds = [
   "data_warehouse_person_property",
 ] as const;
 
-const filterModel = Type.Object(
-  {
-    key: Type.String({ minLength: 1, ...short }),
-    type: Type.Enum(kinds, { type: "string" }),
-    value: Type.Array(Type.String(short), { maxItems: aiLimits.promptedFiltersMax }),
-    operator: Type.Enum([...operators, "min", "max"], { type: "string" }),
-  },
-  { ...exact, title: "AIFilter" },
-);
-const anyOrAll = Type.Enum(["AND", "OR"] as const, { type: "string" });
-const innerGroup = Type.Object(
-  { type: anyOrAll, values: Type.Array(filterModel, { maxItems: aiLimits.promptedFiltersMax }) },
-  { ...exact, title: "AIFilterGroup" },
-);
-const groupModel = Type.Object(
-  { type: anyOrAll, values: Type.Array(innerGroup, { maxItems: aiLimits.promptedFiltersMax }) },
-  { ...exact, title: "AIFilterGroups" },
-);
+const filterModel = exact("AIFilter", {
+  key: Type.String({ minLength: 1, ...short }),
+  type: choice(kinds),
+  value: Type.Array(Type.String(short), { maxItems: aiLimits.promptedFiltersMax }),
+  operator: choice([...operators, "min", "max"]),
+});
+
+function group<Schema extends TSchema>(title: string, of: Schema) {
+  return exact(title, {
+    type: choice(["AND", "OR"]),
+    values: Type.Array(of, { maxItems: aiLimits.promptedFiltersMax }),
+  });
+}
 
 const relativeOrDate =
   "^(-\\d{1,4}[hdwmqy]|\\d{4}-\\d\\d-\\d\\d([T ]\\d\\d:\\d\\d(:\\d\\d(\\.\\d{1,6})?)?Z?)?)$";
-const dateModel = Type.Union([Type.String({ pattern: relativeOrDate }), Type.Null()]);
+const date = Type.String({ pattern: relativeOrDate });
+const exampleFilter = { key: "console_error_count", type: "recording", value: ["0"], operator: "gt" };
+const exampleGroup = { type: "AND", values: [{ type: "AND", values: [exampleFilter] }] };
 
-export const filtersModel = Type.Object(
+export const filtersModel = exact(
+  "AIFilters",
   {
-    result: Type.Enum(["filter", "question"] as const, { type: "string" }),
-    data: Type.Object(
-      {
-        question: Type.Optional(
-          Type.Union([Type.String(short), Type.Null()], { description: "Asked back." }),
-        ),
-        date_from: Type.Optional(dateModel),
-        date_to: Type.Optional(dateModel),
-        filter_group: Type.Optional(Type.Union([groupModel, Type.Null()])),
-      },
-      { ...exact, title: "AIFiltersData" },
-    ),
+    result: choice(["filter", "question"]),
+    data: exact("AIFiltersData", {
+      question: orNull(Type.String(short), { description: "Asked back." }),
+      date_from: orNull(date),
+      date_to: orNull(date),
+      filter_group: orNull(group("AIFilterGroups", group("AIFilterGroup", filterModel))),
+    }),
   },
-  {
-    ...exact,
-    title: "AIFilters",
-    examples: [
-      {
-        result: "filter",
-        data: {
-          date_from: "-7d",
-          filter_group: {
-            type: "AND",
-            values: [
-              {
-                type: "AND",
-                values: [{ key: "console_error_count", type: "recording", value: ["0"], operator: "gt" }],
-              },
-            ],
-          },
-        },
-      },
-    ],
-  },
+  { examples: [{ result: "filter", data: { date_from: "-7d", filter_group: exampleGroup } }] },
 );
 
-export const regexModel = Type.Object(
-  {
-    result: Type.Enum(["success", "error"] as const, { type: "string" }),
-    data: Type.Object(
-      {
-        output: Type.String({ description: "The expression, or why there is none.", minLength: 1, ...short }),
-      },
-      { ...exact, title: "AIRegexData" },
-    ),
-  },
-  { ...exact, title: "AIRegex" },
-);
+export const regexModel = exact("AIRegex", {
+  result: choice(["success", "error"]),
+  data: exact("AIRegexData", {
+    output: Type.String({ description: "The expression, or why there is none.", minLength: 1, ...short }),
+  }),
+});
 
 export type Filters = Static<typeof filtersModel>;
-export type Regex = Static<typeof regexModel>;
+type Regex = Static<typeof regexModel>;
 
-/** A filter has conditions, a question is asked. */
+/** Whether the answer has conditions, or a question back. */
 export function isFilters(answer: unknown): answer is Filters {
   if (!Check(filtersModel, answer)) return false;
   const { result, data } = answer as Filters;
   return result === "filter" ? Boolean(data.filter_group) : Boolean(data.question);
 }
 
-/** An expression is one that can be read. It is never run here. */
+/** Whether the expression can be parsed. It is not run here. */
 export function isRegex(answer: unknown): answer is Regex {
   if (!Check(regexModel, answer)) return false;
   const { result, data } = answer as Regex;
@@ -125,7 +100,7 @@ function canBeRead(pattern: string): boolean {
   }
 }
 
-/** The prompts, once one of them is there. */
+/** A prompt has at least one message. */
 export const messagesPrompt = Type.Object({
   messages: Type.Array(
     model("AIMessage", {
@@ -138,20 +113,22 @@ export const messagesPrompt = Type.Object({
 
 export const regexPrompt = Type.Object({ regex: text({ maxLength: aiLimits.promptCharsMax }) });
 
-/** Nothing in them has to be there: without a prompt nothing is made. */
+const person = Type.Optional(Type.Unknown({ description: "Taken, and not used." }));
+
+/** No field is required: without a prompt nothing is made. */
 export const filtersBody = model("AIFiltersRequest", {
-  person: Type.Optional(Type.Unknown({ description: "Taken, and not used." })),
+  person,
   messages: Type.Optional(
     Type.Unknown({
       "x-shown": messagesPrompt.properties.messages,
-      description: "What was said so far: a list of {role: user or assistant, content}.",
+      description: "The messages so far: a list of {role: user or assistant, content}.",
       examples: [[{ role: "user", content: "visits from Paris with an error, last week" }]],
     }),
   ),
 });
 
 export const regexBody = model("AIRegexRequest", {
-  person: Type.Optional(Type.Unknown({ description: "Taken, and not used." })),
+  person,
   regex: Type.Optional(
     Type.Unknown({
       "x-shown": regexPrompt.properties.regex,

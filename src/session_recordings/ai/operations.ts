@@ -7,14 +7,7 @@ import type { Log } from "../../core/log.ts";
 import { checkFields } from "../../http/fields/field_check.ts";
 import { reply } from "../../http/fields/schema.ts";
 import { projectOperation } from "../../http/operation.ts";
-import {
-  type Completing,
-  type Message,
-  type ModelServer,
-  openCompleting,
-  secretsOf,
-  wrongAnswer,
-} from "./completion.ts";
+import { type Message, type ModelServer, openCompleting, secretsOf, wrongAnswer } from "./completion.ts";
 import {
   filtersBody,
   filtersModel,
@@ -29,15 +22,24 @@ import { filtersPrompt, patternPrompt } from "./prompt.ts";
 
 export interface PromptParts {
   log: Log;
-  /** Absent where nobody configured one. */
+  /** Undefined when no model is configured. */
   server: ModelServer | undefined;
 }
 
 export function promptOperations({ log, server }: PromptParts) {
   const completing = server && openCompleting(server, log);
-  const ask = async (project_id: number, messages: Message[]) =>
-    await configured(completing)(project_id, messages);
-  const clean = <T>(answer: T) => withoutSecrets(answer, server);
+  const secrets = server ? secretsOf(server) : [];
+  /** The model's answer, checked by `isOne`, and without secrets: its texts are the model's own words. */
+  const ask = async <Answer>(
+    project_id: number,
+    messages: Message[],
+    isOne: (answer: unknown) => answer is Answer,
+  ): Promise<Answer> => {
+    if (!completing) throw new Fault("invalid_input", "OpenAI API key is not configured");
+    const answer = await completing(project_id, messages);
+    if (!isOne(answer)) throw wrongAnswer("Invalid response from the language model");
+    return foreignValue(answer, { secrets, charsMax: aiLimits.promptedTextCharsMax }) as Answer;
+  };
   return [
     projectOperation({
       method: "POST",
@@ -48,12 +50,11 @@ export function promptOperations({ log, server }: PromptParts) {
       body: filtersBody,
       replies: { 200: reply(`The filters, or a question back; ${empty} messages.`, filtersModel) },
       answer: async ({ project, body }) => {
-        if (!("messages" in body)) return nothing();
+        if (!("messages" in body)) return new Response(null);
         const { messages } = checkFields(messagesPrompt, { messages: body.messages });
         refuseLong(messages);
-        const answer = await ask(project.id, [{ role: "system", content: filtersPrompt }, ...messages]);
-        if (!isFilters(answer)) throw wrongAnswer("Invalid response from the language model");
-        return clean(answer);
+        const prompt = [{ role: "system", content: filtersPrompt }, ...messages];
+        return await ask(project.id, prompt, isFilters);
       },
     }),
     projectOperation({
@@ -65,15 +66,14 @@ export function promptOperations({ log, server }: PromptParts) {
       body: regexBody,
       replies: { 200: reply(`The expression, or why there is none; ${empty} regex.`, regexModel) },
       answer: async ({ project, body }) => {
-        if (!("regex" in body)) return nothing();
+        if (!("regex" in body)) return new Response(null);
         if (body.regex === "") throw new Fault("invalid_input", "Missing required field: regex");
         const { regex } = checkFields(regexPrompt, { regex: body.regex });
-        const answer = await ask(project.id, [
+        const prompt = [
           { role: "system", content: patternPrompt },
           { role: "user", content: regex },
-        ]);
-        if (!isRegex(answer)) throw wrongAnswer("Invalid response from the language model");
-        return clean(answer);
+        ];
+        return await ask(project.id, prompt, isRegex);
       },
     }),
   ];
@@ -81,22 +81,6 @@ export function promptOperations({ log, server }: PromptParts) {
 
 const inDevelopment = "In development; needs a language model (OPENAI_BASE_URL, OPENAI_API_KEY).";
 const empty = "no body at all to a request without";
-
-/** Nobody asked for anything. */
-function nothing(): Response {
-  return new Response(null);
-}
-
-function configured(completing: Completing | undefined): Completing {
-  if (completing) return completing;
-  throw new Fault("invalid_input", "OpenAI API key is not configured");
-}
-
-/** A checked answer, whose texts are the model's own words. */
-function withoutSecrets<T>(answer: T, server: ModelServer | undefined): T {
-  const secrets = server ? secretsOf(server) : [];
-  return foreignValue(answer, { secrets, charsMax: aiLimits.promptedTextCharsMax }) as T;
-}
 
 function refuseLong(messages: readonly Message[]): void {
   const size = messages.reduce((sum, { content }) => sum + content.length, 0);

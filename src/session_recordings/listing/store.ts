@@ -1,13 +1,12 @@
 // Queries in ClickHouse: which recordings are on a page of the list, and how many match.
 
+import type { Page } from "../../http/pages/page.ts";
 import { sessionRecordingLimits } from "../limits.ts";
-import type { ClickHouse } from "../../storage/clickhouse/clickhouse.ts";
-import { queryOptions } from "../../storage/clickhouse/query_options.ts";
+import type { ProjectReads } from "../../storage/clickhouse/query_options.ts";
 import { readRows, type RecordingRow } from "../store.ts";
 
 /** Absent fields do not filter. Times are `YYYY-MM-DD hh:mm:ss.uuuuuu` in UTC; `from` is inclusive, `to` exclusive. */
 export interface RecordingFilter {
-  project_id: number;
   from?: string | undefined;
   to?: string | undefined;
   distinct_ids?: readonly string[] | undefined;
@@ -18,24 +17,18 @@ export interface RecordingFilter {
   without: readonly string[];
 }
 
-interface Page {
-  limit: number;
-  offset: number;
-}
-
 /** The number of recordings that match the filter. */
-export async function countRecordings(clickhouse: ClickHouse, filter: RecordingFilter): Promise<number> {
+export async function countRecordings(reads: ProjectReads, filter: RecordingFilter): Promise<number> {
   const { from, to } = filter;
   // Every row has the distinct id, but the start of a recording is the minimum over all its rows.
   const { where, began, params } = conditions(filter, from === undefined && to === undefined);
-  const rows = await clickhouse.query<{ count: string }>(
+  const [row] = await reads.query<{ count: string }>(
     `SELECT count() AS count FROM (
        SELECT 1 FROM session_recording_days WHERE ${where} GROUP BY session_hash ${began("HAVING min(start_time)")}
      )`,
     params,
-    queryOptions,
   );
-  return Number(rows[0]?.count ?? 0);
+  return Number(row?.count ?? 0);
 }
 
 /**
@@ -43,17 +36,15 @@ export async function countRecordings(clickhouse: ClickHouse, filter: RecordingF
  * @param onCandidates is called with the distinct ids that may be on the page before their rows are read.
  */
 export async function listRecordings(
-  clickhouse: ClickHouse,
+  reads: ProjectReads,
   filter: RecordingFilter,
   page: Page,
   onCandidates: (distinct_ids: string[]) => void,
 ): Promise<RecordingRow[]> {
-  const first = page.offset === 0 ? await firstPage(clickhouse, filter, page.limit, onCandidates) : undefined;
+  const first = page.offset === 0 ? await firstPage(reads, filter, page.limit, onCandidates) : undefined;
   if (first) return first;
-  const hashes = await findPage(clickhouse, filter, page);
-  const places = new Map(hashes.map((hash, place) => [hash, place]));
-  const rows = await readRows(clickhouse, filter.project_id, hashes);
-  return rows.sort((a, b) => places.get(a.session_hash)! - places.get(b.session_hash)!);
+  const hashes = await findPage(reads, filter, page);
+  return (await readRows(reads, hashes)).sort(byStart);
 }
 
 /**
@@ -78,7 +69,7 @@ function isNarrow({ distinct_ids, person_main_id, session_ids }: RecordingFilter
 
 /** Reads a few more recordings than the page needs; undefined when too few of them began on the latest days. */
 async function firstPage(
-  clickhouse: ClickHouse,
+  reads: ProjectReads,
   filter: RecordingFilter,
   limit: number,
   onCandidates: (distinct_ids: string[]) => void,
@@ -86,20 +77,19 @@ async function firstPage(
   const asked = limit + Math.ceil(limit / sessionRecordingLimits.recordingsRecycledShare);
   const rows = asked * 2;
   const { bound, onThem } = latestDays(filter);
-  const taken = await clickhouse.query<{ session_hash: string; of_id: string; start: string; rows: string }>(
+  const taken = await reads.query<{ session_hash: string; of_id: string; start: string; rows: string }>(
     `WITH ${bound}
      SELECT session_hash, any(distinct_id) AS of_id, min(start_time) AS start, bound.2 AS rows
      FROM session_recording_days WHERE ${onThem}
      GROUP BY session_hash ORDER BY start DESC LIMIT {asked:UInt64}`,
     { ...conditions(filter, true).params, rows, asked },
-    queryOptions,
   );
   const whole = taken.length < asked;
   if (whole && Number(taken[0]?.rows ?? 0) === rows) return undefined;
   // Other recordings may share the start of the last one, so rows of that time are not certain.
   const since = whole ? "" : taken.at(-1)!.start;
   onCandidates([...new Set(taken.map(({ of_id }) => of_id))]);
-  const read = await readRows(clickhouse, filter.project_id, taken.map(hashOf));
+  const read = await readRows(reads, taken.map(hashOf));
   const { from = "" } = filter;
   const sure = read.filter(({ start_time }) => start_time > since && start_time >= from);
   if (!whole && sure.length < limit) return undefined;
@@ -107,11 +97,7 @@ async function firstPage(
 }
 
 /** Further back, where only what is on the page is read; of all recordings, beyond a bound. */
-async function findPage(
-  clickhouse: ClickHouse,
-  filter: RecordingFilter,
-  { limit, offset }: Page,
-): Promise<string[]> {
+async function findPage(reads: ProjectReads, filter: RecordingFilter, page: Page): Promise<string[]> {
   const { where, began, params } = conditions(filter, false);
   const select = (bound: string, narrowed: string, having: string) => `${bound}
     SELECT session_hash, min(start_time) AS start FROM session_recording_days
@@ -126,16 +112,12 @@ async function findPage(
     "toDate32(start) >= bound.1",
   );
   const rowsMax = isNarrow(filter) ? 0 : sessionRecordingLimits.recordingRowsComparedMax;
+  const { limit, offset } = page;
   for (let rows = (offset + limit) * 2; rows <= rowsMax; rows *= 8) {
-    const found = await clickhouse.query<Found>(lately, { ...params, limit, offset, rows }, queryOptions);
+    const found = await reads.query<Found>(lately, { ...params, limit, offset, rows });
     if (found.length === limit) return found.map(hashOf);
   }
-  const found = await clickhouse.query<Found>(
-    select("", "", "1"),
-    { ...params, limit, offset },
-    queryOptions,
-  );
-  return found.map(hashOf);
+  return (await reads.query<Found>(select("", "", "1"), { ...params, limit, offset })).map(hashOf);
 }
 
 interface Found {
@@ -151,19 +133,16 @@ function byStart(a: RecordingRow, b: RecordingRow): number {
   return BigInt(a.session_hash) > BigInt(b.session_hash) ? -1 : 1;
 }
 
-function moment(name: string): string {
-  return `toDateTime64({${name}:String}, 6, 'UTC')`;
-}
+const moment = (name: string) => `toDateTime64({${name}:String}, 6, 'UTC')`;
 
 /**
  * The conditions of a filter as SQL with its parameters.
  * @param byRow true: only the rows with the wanted distinct ids; false: all rows of recordings that have such a row.
  */
 function conditions(filter: RecordingFilter, byRow: boolean) {
-  const { project_id, from, to, distinct_ids, person_main_id, session_ids, without } = filter;
+  const { from, to, distinct_ids, person_main_id, session_ids, without } = filter;
   const own = "project_id = {project_id:UInt32}";
-  const clauses = [own];
-  const params: Record<string, unknown> = { project_id };
+  const params: Record<string, unknown> = {};
   const narrow = (name: string, value: unknown, clause: string) => {
     if (value === undefined) return "";
     params[name] = value;
@@ -178,13 +157,14 @@ function conditions(filter: RecordingFilter, byRow: boolean) {
   const ofPerson = `distinct_id IN (
     SELECT distinct_id FROM merged_ids FINAL WHERE ${own} AND main_id = {person_main_id:String}
     UNION ALL SELECT {person_main_id:String})`;
-  clauses.push(
+  const clauses = [
+    own,
     narrow("to", to, `day <= toDate32(${moment("to")}) AND start_time < ${moment("to")}`),
     narrow("distinct_ids", distinct_ids, rowsOf(asked)),
     narrow("person_main_id", person_main_id, rowsOf(ofPerson)),
     narrow("session_ids", session_ids, `session_hash IN ${hashes("session_ids")}`),
     narrow("without", without.length > 0 ? without : undefined, `session_hash NOT IN ${hashes("without")}`),
-  );
+  ];
   const where = clauses.filter((clause) => clause !== "").join(" AND ");
   // A recording that began since `from` has a row since `from`; the reverse does not hold, so HAVING checks the start.
   const since = `AND day >= toDate32(${moment("from")}) AND start_time >= ${moment("from")}`;

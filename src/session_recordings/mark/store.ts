@@ -1,6 +1,7 @@
 // Tables of what users did with recordings: views and deletions. The recordings themselves are not checked.
 
 import type { Postgres } from "../../storage/postgres/postgres.ts";
+import { sessionRecordingLimits } from "../limits.ts";
 
 /** The recordings among these that the user has viewed. */
 export async function findViewed(
@@ -16,6 +17,7 @@ export async function findViewed(
   return new Set(rows.map(({ session_id }) => session_id));
 }
 
+/** Notes whether a user has viewed a recording. */
 export async function markViewed(
   sql: Postgres,
   project_id: number,
@@ -47,24 +49,25 @@ export async function findDeleted(
 }
 
 /**
- * Ids of deleted recordings that ClickHouse may still return, sorted: the latest `unhidden` that are not hidden yet,
- * and the latest `late` deleted since `since`, of which late pieces may arrive.
+ * Ids of deleted recordings that ClickHouse may still return, sorted: the latest that are not hidden yet, and the
+ * latest of which late pieces may arrive.
  */
-export async function listLeftOut(
-  sql: Postgres,
-  project_id: number,
-  { since, unhidden, late }: { since: Date; unhidden: number; late: number },
-): Promise<string[]> {
+export async function listLeftOut(sql: Postgres, project_id: number, now: number): Promise<string[]> {
   const rows = await sql<{ session_id: string }[]>`
     (SELECT session_id FROM session_recording_deletions
      WHERE project_id = ${project_id} AND hidden_at IS NULL
-     ORDER BY deleted_at DESC LIMIT ${unhidden})
+     ORDER BY deleted_at DESC LIMIT ${sessionRecordingLimits.recordingsUnhiddenMax})
     UNION
     (SELECT session_id FROM session_recording_deletions
-     WHERE project_id = ${project_id} AND deleted_at >= ${since}
-     ORDER BY deleted_at DESC LIMIT ${late})
+     WHERE project_id = ${project_id} AND deleted_at >= ${lateSince(now)}
+     ORDER BY deleted_at DESC LIMIT ${sessionRecordingLimits.recordingsLateLeftOutMax})
     ORDER BY session_id`;
   return rows.map(({ session_id }) => session_id);
+}
+
+/** Pieces may still arrive of recordings deleted since then. */
+function lateSince(now: number): Date {
+  return new Date(now - sessionRecordingLimits.recordingLateMsMax);
 }
 
 /**
@@ -94,23 +97,19 @@ export async function markDeleted(
   return rows.map(({ session_id }) => session_id);
 }
 
-export interface Deletion {
+interface Deletion {
   project_id: number;
   session_id: string;
 }
 
-/**
- * Deletions to hide in ClickHouse, at most `limit`: those not hidden yet, and those since `since` whose late pieces
- * were last looked for before `checked`.
- */
-export async function listDeletions(
-  sql: Postgres,
-  { since, checked, limit }: { since: Date; checked: Date; limit: number },
-): Promise<Deletion[]> {
+/** Deletions to hide in ClickHouse: those not hidden yet, and those whose late pieces are to be looked for again. */
+export async function listDeletions(sql: Postgres, now: number): Promise<Deletion[]> {
+  const checked = new Date(now - sessionRecordingLimits.recordingLateLookMs);
   return await sql<Deletion[]>`
     SELECT project_id, session_id FROM session_recording_deletions
-    WHERE hidden_at IS NULL OR (deleted_at >= ${since} AND checked_at < ${checked})
-    ORDER BY hidden_at IS NOT NULL, checked_at, deleted_at LIMIT ${limit}`;
+    WHERE hidden_at IS NULL OR (deleted_at >= ${lateSince(now)} AND checked_at < ${checked})
+    ORDER BY hidden_at IS NOT NULL, checked_at, deleted_at
+    LIMIT ${sessionRecordingLimits.recordingsHiddenAtOnceMax}`;
 }
 
 /**

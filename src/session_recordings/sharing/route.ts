@@ -1,4 +1,4 @@
-// What a shared recording shows to whoever has its token: all but its person.
+// What a shared recording shows to whoever has its token: all except its person.
 
 import { Elysia } from "elysia";
 import { readQuery } from "../../http/fields/query.ts";
@@ -9,16 +9,26 @@ import { answerSnapshots, snapshotQuery } from "../snapshots/answer.ts";
 import type { ReadingBudget } from "../snapshots/reading_budget.ts";
 import { findShared } from "./store.ts";
 
-/** Without a key: the token is one. */
-export function sharedRoutes(reader: RecordingReaderOptions & { budget: ReadingBudget }) {
+export interface SharedParts extends RecordingReaderOptions {
+  budget: ReadingBudget;
+  /** The page that plays a shared recording, for a browser; undefined for a program. */
+  player: (request: Request) => Promise<Response> | undefined;
+}
+
+/** Without a key, since the token is one. */
+export function sharedRoutes(reader: SharedParts) {
   const hidden = { detail: { hide: true } } as const;
   return new Elysia({ name: "shared" })
     .get(
       "/shared/:token/",
-      async ({ params, set }) => {
+      async ({ params, request, set }) => {
+        // The page itself requests this address as a program does, and shows when the token opens nothing.
+        const page = reader.player(request);
+        if (page) return await page;
         const { project_id, session_id } = await openShared(reader, params.token);
         set.headers["cache-control"] = "no-store";
-        // Nobody's user: nothing is marked as seen.
+        set.headers["vary"] = "accept";
+        // User 0 is nobody: nothing is marked as seen.
         const recording = await getRecording(reader, { project_id, user_id: 0 }, session_id);
         const { person: _, distinct_id: __, viewed: ___, ...shown } = recording;
         return shown;

@@ -3,13 +3,8 @@
 import { randomBase62 } from "../../core/id.ts";
 import { isoOf } from "../../http/fields/field_time.ts";
 import type { Postgres } from "../../storage/postgres/postgres.ts";
-import type { Sharing } from "./model.ts";
-
-interface SharingRow {
-  created_at: Date;
-  enabled: boolean;
-  access_token: string;
-}
+import type { Sharing } from "../model.ts";
+import type { RecordedSession } from "../snapshots/store.ts";
 
 /** As many random bits as an API key, since the token alone opens the recording. */
 const tokenLength = 43;
@@ -20,12 +15,11 @@ const tokenLength = 43;
  */
 export async function takeSharing(
   sql: Postgres,
-  recording: { project_id: number; session_id: string },
+  { project_id, session_id }: RecordedSession,
   now: Date,
   enabled?: boolean,
 ): Promise<Sharing> {
-  const { project_id, session_id } = recording;
-  const [row] = await sql<SharingRow[]>`
+  const [row] = await sql<(Omit<Sharing, "created_at"> & { created_at: Date })[]>`
     INSERT INTO session_recording_sharing AS s (project_id, session_id, access_token, created_at, enabled)
     VALUES (${project_id}, ${session_id}, ${randomBase62(tokenLength)}, ${now}, ${enabled ?? false})
     ON CONFLICT (project_id, session_id) DO UPDATE SET
@@ -33,7 +27,7 @@ export async function takeSharing(
       enabled = coalesce(${enabled ?? null}::boolean, s.enabled)
     RETURNING created_at, enabled, access_token`;
   if (!row) throw new Error("Postgres stored a sharing and returned none");
-  return { created_at: isoOf(row.created_at), enabled: row.enabled, access_token: row.access_token };
+  return { ...row, created_at: isoOf(row.created_at) };
 }
 
 /** The sharing of a session without pieces: disabled, with a token that is not stored. */
@@ -42,11 +36,8 @@ export function unshared(now: Date): Sharing {
 }
 
 /** The recording that a token opens; undefined when it opens none. */
-export async function findShared(
-  sql: Postgres,
-  access_token: string,
-): Promise<{ project_id: number; session_id: string } | undefined> {
-  const [row] = await sql<{ project_id: number; session_id: string }[]>`
+export async function findShared(sql: Postgres, access_token: string): Promise<RecordedSession | undefined> {
+  const [row] = await sql<RecordedSession[]>`
     SELECT project_id, session_id FROM session_recording_sharing
     WHERE access_token = ${access_token} AND enabled`;
   return row;

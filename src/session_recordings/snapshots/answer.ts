@@ -10,12 +10,12 @@ import type { ReadingBudget } from "./reading_budget.ts";
 import { type Parts, sendParts, slicesOf, streamOf } from "./slice_stream.ts";
 import { type RecordedSession, listPieces } from "./store.ts";
 
-export interface SnapshotOptions {
+interface SnapshotOptions {
   clickhouse: ClickHouse;
   budget: ReadingBudget;
 }
 
-/** Of one blob, or from one to another, both included; without a source, a page. */
+/** One blob, or the blobs from one key to another, both included; without a source, a page. */
 export const snapshotQuery = {
   source: parameter("blob_v2 for JSON lines.", readSource),
   blob_key: parameter("One blob of the sources.", readKey),
@@ -48,7 +48,7 @@ function readSource(query: URLSearchParams, name: string): string | undefined {
 
 function readKey(query: URLSearchParams, name: string): number | undefined {
   const text = query.get(name);
-  // Where one blob is named, the others do not count.
+  // With blob_key, the other keys are ignored.
   if (text === null || (name !== "blob_key" && query.has("blob_key"))) return undefined;
   if (/^\d{1,9}$/.test(text)) return Number(text);
   throw new Fault("invalid_input", "A valid integer is required.", { attr: name });
@@ -65,13 +65,10 @@ async function sendPage(reading: PieceReading, blobs: Blob[], from: number, url:
 /** Events by window, sorted by timestamp: a retried request may store an earlier piece after a later one. */
 function byWindow(pieces: ExpandedPieces["pieces"]): Map<string, ExpandedEvent[]> {
   const windows = new Map<string, ExpandedEvent[]>();
-  for (const { window_id, events } of pieces) {
-    const known = windows.get(window_id);
-    if (known) for (const event of events) known.push(event);
-    else windows.set(window_id, events);
-  }
-  for (const events of windows.values()) {
+  for (const [window_id, own] of Map.groupBy(pieces, (piece) => piece.window_id)) {
+    const events = own.flatMap((piece) => piece.events);
     if (!isInOrder(events)) events.sort((a, b) => a.timestamp - b.timestamp);
+    windows.set(window_id, events);
   }
   return windows;
 }
@@ -114,42 +111,46 @@ function nextOf(url: URL, blob: number): string {
 /** JSON lines, one event each: `[window_id, event]`. A blob is read when the client has taken the one before it. */
 async function sendLines(reading: PieceReading, blobs: readonly Blob[]): Promise<Response> {
   const { budget, session, gone } = reading;
-  let count = 0;
-  for (const blob of blobs) count += blob.count;
+  const count = blobs.reduce((sum, blob) => sum + blob.count, 0);
   const listed = await budget.reserve(session.project_id, count * pieceRowBytes, gone);
-  let place = 0;
-  let open: { slices: Generator<Uint8Array, undefined>; release: () => void } | undefined;
-  const openNext = async (): Promise<void> => {
-    const blob = blobs[place++];
-    if (!blob) return;
-    const { pieces, reservation } = await expandPieces(reading, [blob]);
-    open = { slices: slicesOf(lineParts(pieces)), release: () => reservation.release() };
-  };
+  let onBlob = () => {};
+  const slices = blobSlices(reading, blobs, () => onBlob());
   const release = (): void => {
-    open?.release();
-    open = undefined;
     listed.release();
+    // A blob that is being read now is released once it was read.
+    void slices.return(undefined);
   };
-  const next = async (renew: () => void): Promise<Uint8Array | undefined> => {
-    for (; open; await openNext()) {
-      const slice = open.slices.next().value;
-      if (slice) return slice;
-      open.release();
-      open = undefined;
-      renew();
-    }
-    return undefined;
-  };
-  try {
-    // The first blob is read before the status is sent, so that a refusal has its own status.
-    await openNext();
-  } catch (thrown) {
-    release();
+  // The first blob is read before the status is sent, so that a refusal has its own status.
+  let first = await slices.next().catch((thrown: unknown) => {
+    listed.release();
     throw thrown;
-  }
+  });
+  const next = async (renew: () => void): Promise<Uint8Array | undefined> => {
+    onBlob = renew;
+    const { value } = first.done ? await slices.next() : first;
+    first = { done: true, value: undefined };
+    return value ?? undefined;
+  };
   return new Response(streamOf(next, release), {
     headers: { "content-type": "application/jsonl", "cache-control": "no-store" },
   });
+}
+
+/** `onBlob` is called when a blob was taken. */
+async function* blobSlices(
+  reading: PieceReading,
+  blobs: readonly Blob[],
+  onBlob: () => void,
+): AsyncGenerator<Uint8Array, undefined> {
+  for (const blob of blobs) {
+    const { pieces, reservation } = await expandPieces(reading, [blob]);
+    try {
+      yield* slicesOf(lineParts(pieces));
+    } finally {
+      reservation.release();
+    }
+    onBlob();
+  }
 }
 
 /** Bytes that one piece takes in a list. */

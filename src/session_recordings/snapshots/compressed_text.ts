@@ -2,10 +2,12 @@
 // trailer is taken from a budget before inflating, and inflating stops at that length.
 
 import { isUtf8 } from "node:buffer";
-import { gunzip } from "node:zlib";
+import { promisify } from "node:util";
+import { gunzip, type ZlibOptions } from "node:zlib";
 import { hexValue } from "../../core/bytes.ts";
 import { yieldToEventLoop } from "../../core/clock.ts";
-import { JsonCheck } from "../../core/json/json_check.ts";
+import { Fault } from "../../core/fault.ts";
+import { JsonWalker } from "../../core/json/json_walker.ts";
 import { snapshotLimits } from "./limits.ts";
 import type { ValueOffsets } from "./member_walker.ts";
 
@@ -31,7 +33,7 @@ export async function inflateText(
   const cost = Math.max(size, snapshotLimits.snapshotInflateCostMin);
   if (cost > budget.left) return undefined;
   budget.left -= cost;
-  const inflated = gzipped.length <= shortBytesMax ? inflateShort(gzipped) : await inflateLong(gzipped, size);
+  const inflated = await inflate(gzipped, size);
   if (inflated?.length !== size) budget.left = 0;
   else if (isUtf8(inflated) && (await isJson(inflated))) return inflated;
   return undefined;
@@ -45,40 +47,46 @@ const gzipBytesMin = 20;
  */
 const shortBytesMax = 512;
 
-function inflateShort(gzipped: Buffer): Uint8Array | undefined {
-  try {
-    return Bun.gunzipSync(gzipped as Uint8Array<ArrayBuffer>);
-  } catch {
-    return undefined;
-  }
-}
-
 /**
- * Inflates in zlib's thread pool.
+ * Inflates, a long text in zlib's thread pool; undefined when it is not gzip or becomes longer than it says.
  * @param size the length that gzip declares.
  */
-async function inflateLong(gzipped: Buffer, size: number): Promise<Uint8Array | undefined> {
-  const options = { maxOutputLength: Math.max(1, size), chunkSize: Math.max(64, size + 1) };
+async function inflate(gzipped: Buffer<ArrayBuffer>, size: number): Promise<Uint8Array | undefined> {
   try {
-    return await new Promise<Buffer>((resolve, reject) => {
-      gunzip(gzipped, options, (error, result) => (error ? reject(error) : resolve(result)));
+    if (gzipped.length <= shortBytesMax) return Bun.gunzipSync(gzipped);
+    return await gunzipped(gzipped, {
+      maxOutputLength: Math.max(1, size),
+      chunkSize: Math.max(64, size + 1),
     });
   } catch {
     return undefined;
   }
 }
 
+const gunzipped = promisify<Buffer, ZlibOptions, Buffer>(gunzip);
+
 async function isJson(bytes: Uint8Array): Promise<boolean> {
-  const check = new JsonCheck(bytes, snapshotLimits.snapshotDepthMax);
-  for (;;) {
-    const known = check.advance(snapshotLimits.snapshotWalkBytesMax);
-    if (known !== undefined) return known;
-    await yieldToEventLoop();
+  const walk = new JsonWalker(bytes, snapshotLimits.snapshotDepthMax);
+  try {
+    walk.goal = Math.min(bytes.length, snapshotLimits.snapshotWalkBytesMax);
+    for (let isPast = walk.skip(0); !isPast; isPast = walk.resume()) {
+      await yieldToEventLoop();
+      walk.goal = Math.min(bytes.length, walk.at + snapshotLimits.snapshotWalkBytesMax);
+    }
+    walk.goal = bytes.length;
+    return walk.peek() === -1;
+  } catch (thrown) {
+    if (thrown instanceof Fault) return false;
+    throw thrown;
   }
 }
 
 /** The characters of a JSON string, without its quotes, as bytes; undefined when a character is above U+00FF. */
-async function latin1Of(bytes: Uint8Array, from: number, to: number): Promise<Buffer | undefined> {
+async function latin1Of(
+  bytes: Uint8Array,
+  from: number,
+  to: number,
+): Promise<Buffer<ArrayBuffer> | undefined> {
   const out = Buffer.allocUnsafe(to - from);
   let length = 0;
   for (let at = from; at < to;) {

@@ -2,9 +2,9 @@
 
 import { reply } from "../../http/fields/schema.ts";
 import { projectOperation } from "../../http/operation.ts";
+import { snapshotsModel } from "../model.ts";
 import { type RecordingReaderOptions, getRow } from "../recording_reader.ts";
 import { answerSnapshots, snapshotQuery } from "./answer.ts";
-import { snapshotsModel } from "./model.ts";
 import type { ReadingBudget } from "./reading_budget.ts";
 
 export function snapshotOperations(reader: RecordingReaderOptions & { budget: ReadingBudget }) {
@@ -13,7 +13,7 @@ export function snapshotOperations(reader: RecordingReaderOptions & { budget: Re
       method: "GET",
       path: "session_recordings/:id/snapshots/",
       scope: "session_recording:read",
-      summary: "Get what was recorded, as rrweb events",
+      summary: "Get the rrweb events of a session recording",
       description:
         "Without a source: events by window, a few megabytes a page. With ?source=blob_v2 and a blob_key (or " +
         "start_blob_key and end_blob_key): JSON lines, each [window_id, event]. What its recorder compressed is " +

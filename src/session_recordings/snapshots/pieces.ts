@@ -17,7 +17,7 @@ export interface ExpandedEvent {
   parts: Uint8Array[];
 }
 
-export interface ExpandedPiece {
+interface ExpandedPiece {
   window_id: string;
   events: ExpandedEvent[];
 }

@@ -5,13 +5,6 @@ import { Fault } from "../../core/fault.ts";
 import { snapshotLimits } from "./limits.ts";
 import { Semaphore } from "../../work/semaphore.ts";
 
-export interface ReadingBudgetOptions {
-  /** Bytes of all pages together; one project may use half of them. */
-  bytesMax?: number;
-  /** Wait of a reader, in ms. */
-  waitMsMax?: number;
-}
-
 /** Reserved bytes of one page. */
 export interface Reservation {
   /** Reduces the reservation to `bytes`; larger numbers change nothing. */
@@ -37,9 +30,13 @@ export class ReadingBudget {
   readonly #reserved = new Map<number, number>();
   #bytes = 0;
 
-  constructor({ bytesMax, waitMsMax }: ReadingBudgetOptions = {}) {
-    this.#bytesMax = bytesMax ?? snapshotLimits.snapshotReadsBytesMax;
-    this.#waitMsMax = waitMsMax ?? snapshotLimits.snapshotReadWaitMsMax;
+  /** `bytesMax`: of all pages together; one project may use half of them. `waitMsMax`: wait of a reader, in ms. */
+  constructor({
+    bytesMax = snapshotLimits.snapshotReadsBytesMax,
+    waitMsMax = snapshotLimits.snapshotReadWaitMsMax,
+  }: { bytesMax?: number; waitMsMax?: number } = {}) {
+    this.#bytesMax = bytesMax;
+    this.#waitMsMax = waitMsMax;
   }
 
   /** Bytes reserved now. */
@@ -59,8 +56,7 @@ export class ReadingBudget {
   async reserve(project_id: number, bytes: number, gone: AbortSignal): Promise<Reservation> {
     if (!this.#take(project_id, bytes)) {
       if (this.#waiting.size >= snapshotLimits.snapshotReadsWaitingMax) throw busy();
-      const late = AbortSignal.any([gone, AbortSignal.timeout(this.#waitMsMax)]);
-      await this.#wait({ project_id, bytes, admit: () => {} }, late);
+      await this.#wait(project_id, bytes, AbortSignal.any([gone, AbortSignal.timeout(this.#waitMsMax)]));
     }
     let held = bytes;
     const shrink = (to: number) => {
@@ -71,12 +67,12 @@ export class ReadingBudget {
     return { shrink, release: () => shrink(0) };
   }
 
-  async #wait(waiting: Waiting, abort: AbortSignal): Promise<void> {
-    const { promise, resolve, reject } = Promise.withResolvers<void>();
+  async #wait(project_id: number, bytes: number, abort: AbortSignal): Promise<void> {
+    const { promise, resolve: admit, reject } = Promise.withResolvers<void>();
+    const waiting: Waiting = { project_id, bytes, admit };
     const onAbort = (): void => {
       if (this.#waiting.delete(waiting)) reject(busy());
     };
-    waiting.admit = resolve;
     this.#waiting.add(waiting);
     abort.addEventListener("abort", onAbort, { once: true });
     if (abort.aborted) onAbort();

@@ -40,19 +40,22 @@ export function streamOf(
     clearTimeout(timer);
     release();
   };
-  const renewFor = (controller: ReadableStreamDefaultController) => (): void => {
-    clearTimeout(timer);
-    if (ended) return;
-    timer = setTimeout(() => {
-      end();
-      controller.error(new Error("the reader takes too long"));
-    }, msMax);
-  };
+  let renew = (): void => {};
   return new ReadableStream<Uint8Array>({
-    start: (controller) => renewFor(controller)(),
+    start: (controller) => {
+      const late = () => {
+        end();
+        controller.error(new Error("the reader takes too long"));
+      };
+      renew = () => {
+        clearTimeout(timer);
+        if (!ended) timer = setTimeout(late, msMax);
+      };
+      renew();
+    },
     pull: async (controller) => {
       try {
-        const slice = ended ? undefined : await next(renewFor(controller));
+        const slice = ended ? undefined : await next(renew);
         if (ended) return;
         if (slice) controller.enqueue(slice);
         else {
@@ -72,25 +75,22 @@ export function streamOf(
 /** Joins parts into slices of at most `limits.replySliceBytes`, from at most `snapshotPartsMax` parts each. */
 export function* slicesOf(parts: Parts): Generator<Uint8Array, undefined> {
   let slice = Buffer.allocUnsafe(limits.replySliceBytes);
-  let length = 0;
-  let joined = 0;
+  let [length, joined] = [0, 0];
+  const taken = (): Uint8Array => {
+    const whole = slice.subarray(0, length);
+    slice = Buffer.allocUnsafe(limits.replySliceBytes);
+    [length, joined] = [0, 0];
+    return whole;
+  };
   for (const part of parts) {
-    if (++joined > snapshotLimits.snapshotPartsMax && length > 0) {
-      yield slice.subarray(0, length);
-      slice = Buffer.allocUnsafe(limits.replySliceBytes);
-      length = 0;
-      joined = 0;
-    }
+    if (++joined > snapshotLimits.snapshotPartsMax && length > 0) yield taken();
     const bytes = typeof part === "string" ? Buffer.from(part) : part;
     for (let at = 0; at < bytes.length;) {
       const some = bytes.subarray(at, at + slice.length - length);
       slice.set(some, length);
       at += some.length;
       length += some.length;
-      if (length < slice.length) continue;
-      yield slice;
-      slice = Buffer.allocUnsafe(limits.replySliceBytes);
-      length = 0;
+      if (length === slice.length) yield taken();
     }
   }
   if (length > 0) yield slice.subarray(0, length);

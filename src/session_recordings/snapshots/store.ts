@@ -22,7 +22,7 @@ export interface PieceRow {
   window_id: string;
 }
 
-export interface PieceData {
+interface PieceData {
   window_id: string;
   /** JSON text of one event or an array of events. */
   data: Uint8Array;
@@ -32,24 +32,16 @@ const ofSession = `project_id = {project_id:UInt32} AND session_hash = sipHash64
   AND session_id = {session_id:String}`;
 
 /** The pieces of a recording, oldest arrival first: a new piece is always the last. */
-export async function listPieces(
-  clickhouse: ClickHouse,
-  { project_id, session_id }: RecordedSession,
-): Promise<PieceRow[]> {
+export async function listPieces(clickhouse: ClickHouse, session: RecordedSession): Promise<PieceRow[]> {
   return await clickhouse.query<PieceRow>(
     `SELECT c.uuid AS uuid, min(c.first_at) AS first_at, max(c.last_at) AS last_at,
        argMin(c.size, (c.created_at, c.size)) AS size, argMin(c.event_count, (c.created_at, c.size)) AS events,
-       if(size > {shown:UInt32}, argMin(c.window_id, (c.created_at, c.size)), '') AS window_id
+       if(size > ${snapshotLimits.snapshotShownBytesMax}, argMin(c.window_id, (c.created_at, c.size)), '') AS window_id
      FROM snapshot_chunks AS c WHERE ${ofSession}
      GROUP BY c.uuid
      ORDER BY min(c.created_at), c.uuid
-     LIMIT {limit:UInt64}`,
-    {
-      project_id,
-      session_id,
-      limit: snapshotLimits.snapshotPiecesShownMax,
-      shown: snapshotLimits.snapshotShownBytesMax,
-    },
+     LIMIT ${snapshotLimits.snapshotPiecesShownMax}`,
+    { ...session },
     queryOptions,
   );
 }
@@ -60,7 +52,7 @@ export async function listPieces(
  */
 export async function readPieces(
   clickhouse: ClickHouse,
-  { project_id, session_id }: RecordedSession,
+  session: RecordedSession,
   pieces: readonly PieceRow[],
 ): Promise<Map<string, PieceData>> {
   if (pieces.length === 0) return new Map();
@@ -70,7 +62,7 @@ export async function readPieces(
        AND (uuid, size) IN (SELECT arrayJoin(arrayZip({uuids:Array(UUID)}, {sizes:Array(UInt32)})))
      LIMIT 1 BY uuid
      FORMAT RowBinary`,
-    { project_id, session_id, uuids: pieces.map(({ uuid }) => uuid), sizes: pieces.map(({ size }) => size) },
+    { ...session, uuids: pieces.map(({ uuid }) => uuid), sizes: pieces.map(({ size }) => size) },
     queryOptions,
   );
   return readRows(rows);

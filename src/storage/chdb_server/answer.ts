@@ -12,38 +12,19 @@ import { EngineError } from "./chdb.ts";
 const level = constants.Z_BEST_SPEED;
 const gzipWhole = promisify<Uint8Array, { level: number }, Buffer>(gzip);
 
-/** The HTTP status of each ClickHouse error number; 500 by default. */
-const statuses: Readonly<Record<number, number>> = {
-  6: 400,
-  26: 400,
-  27: 400,
-  36: 400,
-  38: 400,
-  41: 400,
-  43: 400,
-  46: 404,
-  47: 404,
-  48: 501,
-  50: 404,
-  53: 400,
-  60: 404,
-  62: 400,
-  72: 400,
-  73: 404,
-  81: 404,
-  115: 404,
-  159: 408,
-  194: 401,
-  202: 503,
-  291: 403,
-  308: 413,
-  376: 400,
-  456: 400,
-  457: 400,
-  497: 403,
-  516: 403,
+/** ClickHouse's error numbers by their HTTP status; that of all others is 500. */
+const statuses: Readonly<Record<number, readonly number[]>> = {
+  400: [6, 26, 27, 36, 38, 41, 43, 53, 62, 72, 376, 456, 457],
+  401: [194],
+  403: [291, 497, 516],
+  404: [46, 47, 50, 60, 73, 81, 115],
+  408: [159],
+  413: [308],
+  501: [48],
+  503: [202],
 };
 
+/** Sends a whole answer, or one in pieces as they come. */
 export async function sendAnswer(
   response: ServerResponse,
   ask: EngineRequest,
@@ -84,7 +65,8 @@ export function sendError(response: ServerResponse, thrown: unknown): void {
   const known = thrown instanceof EngineError || thrown instanceof ServerError;
   const code = known ? thrown.code : 1002;
   const text = known ? thrown.message : `Code: ${code}. DB::Exception: ${String(thrown)} (UNKNOWN_EXCEPTION)`;
-  response.statusCode = statuses[code] ?? 500;
+  const status = Object.keys(statuses).find((one) => statuses[Number(one)]?.includes(code));
+  response.statusCode = Number(status ?? 500);
   response.removeHeader("content-encoding");
   response.setHeader("x-clickhouse-exception-code", code);
   response.setHeader("content-type", "text/plain; charset=UTF-8");

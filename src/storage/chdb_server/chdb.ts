@@ -2,12 +2,11 @@
 
 import { type ChdbQueryStream, Session, drainPending } from "chdb";
 import { reasonOf } from "../../core/log.ts";
-import { quoteText } from "../clickhouse/statement.ts";
+import { quoteName, quoteText } from "../clickhouse/statement.ts";
 
 export interface EngineStatement {
   /** Its `log_comment`, unique, by which the running statement is found. */
   mark: string;
-  /** Exactly one statement. */
   text: string;
   /** The format of the answer, unless the statement names one. */
   format: string;
@@ -34,9 +33,7 @@ export interface Engine {
   close(): Promise<void>;
 }
 
-/** Any error of the engine. */
 export class EngineError extends Error {
-  /** ClickHouse's number. */
   readonly code: number;
   /** The engine cannot be used again; only a new process can open the folder. */
   readonly fatal: boolean;
@@ -146,8 +143,7 @@ function preambleOf({ mark, database, settings, params }: EngineStatement): stri
   for (const [name, value] of settings) assignments.push(`${identifier(name)} = ${quoteText(value)}`);
   for (const [name, value] of params)
     assignments.push(`${identifier(`param_${name}`)} = ${quoteText(value)}`);
-  const use =
-    database === "default" ? "" : `USE \`${database.replaceAll("\\", "\\\\").replaceAll("`", "\\`")}\`; `;
+  const use = database === "default" ? "" : `USE ${quoteName(database)}; `;
   return `${use}SET ${assignments.join(", ")}`;
 }
 

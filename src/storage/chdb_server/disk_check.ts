@@ -42,7 +42,7 @@ export class DiskCheck {
     }
   }
 
-  /** Asks anew: a question under way may be older than the failure. One question serves all who wait for it. */
+  /** Checks again: a check under way may be older than the failure. One check serves all who wait for it. */
   #check(): Promise<void> {
     this.#next ??= this.#current.then(() => {
       const asking = this.#ask();

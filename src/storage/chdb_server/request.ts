@@ -3,7 +3,7 @@
 import { timingSafeEqual } from "node:crypto";
 import type { IncomingMessage } from "node:http";
 import type { Readable } from "node:stream";
-import { createBrotliDecompress, createGunzip, createInflate, createZstdDecompress } from "node:zlib";
+import { createGunzip, createZstdDecompress } from "node:zlib";
 import { chdbServerLimits } from "./limits.ts";
 
 /** A request that is refused before it reaches the engine, in ClickHouse's form. */
@@ -136,24 +136,13 @@ async function readForm(ask: EngineRequest, request: IncomingMessage, body: Read
 }
 
 function inflated(request: IncomingMessage): Readable {
-  switch (header(request, "content-encoding") ?? "identity") {
-    case "identity":
-      return request;
-    case "gzip":
-      return joined(request, createGunzip());
-    case "deflate":
-      return joined(request, createInflate());
-    case "br":
-      return joined(request, createBrotliDecompress());
-    case "zstd":
-      return joined(request, createZstdDecompress());
-    default:
-      throw new ServerError(48, "NOT_IMPLEMENTED", "This content-encoding is not spoken here.");
+  const encoding = header(request, "content-encoding") ?? "identity";
+  if (encoding === "identity") return request;
+  if (encoding !== "gzip" && encoding !== "zstd") {
+    throw new ServerError(48, "NOT_IMPLEMENTED", "This content-encoding is not spoken here.");
   }
-}
-
-/** An error of the upload is passed on to the reader of the inflated stream. */
-function joined(request: IncomingMessage, inflate: ReturnType<typeof createGunzip>): Readable {
+  const inflate = encoding === "gzip" ? createGunzip() : createZstdDecompress();
+  // An error of the upload is passed on to the reader of the inflated stream.
   request.on("error", (error) => inflate.destroy(error));
   return request.pipe(inflate);
 }

@@ -10,6 +10,7 @@ import { DiskCheck } from "./disk_check.ts";
 import { chdbServerLimits } from "./limits.ts";
 import { type EngineRequest, ServerError, readBounded } from "./request.ts";
 import { AnswerListener } from "./stream.ts";
+import { begun } from "../../work/turns.ts";
 import {
   type Insert,
   insertOf,
@@ -123,7 +124,9 @@ export class Runner {
     }
   }
 
-  /** A change of a table that a full disk interrupts keeps the engine from starting again. */
+  /**
+   * Refuses a change of a table when the disk is nearly full: if it were interrupted, the engine could not start again.
+   */
   #checkRoom(): void {
     const { bavail, bsize } = statfsSync(this.#dataDir);
     if (bavail * bsize >= chdbServerLimits.definitionRoomBytes) return;
@@ -168,10 +171,12 @@ const readingVerbs: ReadonlySet<string> = new Set([
   "",
 ]);
 
-/** What these say is written into files of its own, beside the parts. */
+/** Statements with these verbs write files of their own, beside the parts. */
 const definingVerbs: ReadonlySet<string> = new Set(["CREATE", "ALTER", "DELETE", "UPDATE"]);
 
-/** Asked at each start, where it writes nothing; and what makes room. */
+/**
+ * Statements that are allowed without room: those of each start, which then write nothing, and those that make room.
+ */
 const roomless = /^\s*(CREATE (DATABASE|TABLE) IF NOT EXISTS|ALTER TABLE \w+ DROP PARTITION)/i;
 
 const nothing = new Uint8Array(0);
@@ -202,17 +207,4 @@ function onlyStatement(text: string): string {
   if (more.length > 0)
     throw new ServerError(62, "SYNTAX_ERROR", "Syntax error: Multi-statements are not allowed");
   return statement;
-}
-
-/** Waits for the first piece, so that an error at the start gets an error status. */
-async function begun(pieces: AsyncGenerator<Uint8Array, void>): Promise<AsyncGenerator<Uint8Array, void>> {
-  const first = await pieces.next();
-  return (async function* () {
-    try {
-      if (!first.done) yield first.value;
-      yield* pieces;
-    } finally {
-      await pieces.return();
-    }
-  })();
 }

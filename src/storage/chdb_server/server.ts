@@ -1,15 +1,13 @@
 // The embedded ClickHouse: the engine behind ClickHouse's HTTP interface, in a process of its own that listens on
 // 127.0.0.1 only and ends with the process that started it.
 //
-//   bun src/storage/chdb_server/server.ts --data-dir DIR [--port N] [--nice STEPS]
+//   bun src/storage/chdb_server/server.ts --data-dir DIR [--port N]
 //
 // The first line on standard input is the password; the end of standard input ends the server. When it listens it
 // prints {"port":N}. With --password P it does not read standard input and runs alone, as a remote store.
 
-import { existsSync, readFileSync, readdirSync, writeFileSync } from "node:fs";
 import { type IncomingMessage, type Server, type ServerResponse, createServer } from "node:http";
 import type { AddressInfo } from "node:net";
-import { getPriority, setPriority } from "node:os";
 import { createInterface } from "node:readline";
 import { parseArgs } from "node:util";
 import { chdbServerLimits } from "./limits.ts";
@@ -28,7 +26,7 @@ import { Runner } from "./run.ts";
  * Called before each statement runs. Resolves to what is called after it, which says whether the answer is sent; to
  * undefined when the statement must not run. Tests put failures here.
  */
-export type Intercept = (text: string, response: ServerResponse) => Promise<(() => boolean) | undefined>;
+type Intercept = (text: string, response: ServerResponse) => Promise<(() => boolean) | undefined>;
 
 const noIntercept: Intercept = () => Promise.resolve(() => true);
 
@@ -122,29 +120,6 @@ function kindOf(text: string): string {
   return text.startsWith("INSERT") ? "insert" : "read";
 }
 
-/**
- * Lowers this process's priority by so many steps, where the system allows it. On Linux each thread has its own
- * priority, which new threads inherit: the present ones are lowered one by one. With autogroups the scheduler compares
- * sessions before threads: the session is lowered too, if this process leads it.
- */
-function lowerPriority(steps: number): void {
-  if (steps <= 0) return;
-  try {
-    const priority = Math.min(19, getPriority() + steps);
-    const threads = existsSync("/proc/self/task") ? readdirSync("/proc/self/task").map(Number) : [0];
-    for (const thread of threads) setPriority(thread, priority);
-    const [, , , session] = statOf(readFileSync("/proc/self/stat", "utf8"));
-    if (Number(session) === process.pid) writeFileSync("/proc/self/autogroup", String(Math.min(19, steps)));
-  } catch {
-    // The priority is a preference: the server works without it.
-  }
-}
-
-/** The fields of /proc/PID/stat behind the name, which may hold anything: state, parent, group, session, … */
-function statOf(text: string): string[] {
-  return text.slice(text.lastIndexOf(")") + 2).split(" ");
-}
-
 function endProcess(reason: string): never {
   process.stderr.write(`${reason}\n`);
   process.exit(1);
@@ -157,15 +132,12 @@ export async function runServer(intercept: Intercept = noIntercept): Promise<voi
       "data-dir": { type: "string" },
       port: { type: "string", default: "0" },
       password: { type: "string" },
-      nice: { type: "string", default: "0" },
     },
   });
   const dataDir = values["data-dir"] ?? endProcess("--data-dir is missing");
   const alone = values.password !== undefined;
   const lines = createInterface({ input: process.stdin })[Symbol.asyncIterator]();
   const password = values.password ?? String((await lines.next()).value);
-  // Before the engine starts its threads.
-  lowerPriority(Number(values.nice));
   const server = new ChdbServer(dataDir, password, intercept);
 
   const end = async (): Promise<void> => {

@@ -2,7 +2,6 @@
 
 import { reasonOf } from "../../core/log.ts";
 
-/** The error of all methods of ClickHouse. */
 export class ClickHouseError extends Error {
   /**
    * refused: the engine read the statement and its data, and the same bytes will always fail.

@@ -1,7 +1,7 @@
 // Options of queries that answer requests for management pages.
 
 import { limits } from "../../core/limits.ts";
-import type { QueryOptions } from "./clickhouse.ts";
+import type { ClickHouse, QueryOptions } from "./clickhouse.ts";
 
 export const queryOptions: QueryOptions = {
   // The engine's own limit comes first and gives a reason; this timeout is for an engine that does not answer.
@@ -19,3 +19,20 @@ export const wholePageOptions: QueryOptions = {
     max_result_bytes: limits.pageWholeBytesMax,
   },
 };
+
+/** Reads rows of one project. */
+export interface ProjectReads {
+  readonly clickhouse: ClickHouse;
+  readonly project_id: number;
+  /** As ClickHouse.query() with queryOptions; `project_id` is a parameter of every statement. */
+  query<Row>(text: string, params?: Record<string, unknown>, options?: QueryOptions): Promise<Row[]>;
+}
+
+export function readsOf(clickhouse: ClickHouse, project_id: number): ProjectReads {
+  return {
+    clickhouse,
+    project_id,
+    query: (text, params, options = queryOptions) =>
+      clickhouse.query(text, { project_id, ...params }, options),
+  };
+}

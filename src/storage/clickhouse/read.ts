@@ -5,11 +5,19 @@ import { yieldToEventLoop, systemClock } from "../../core/clock.ts";
 import { clickhouseLimits } from "./limits.ts";
 import { limits } from "../../core/limits.ts";
 import type { Owner } from "../../work/fair_share.ts";
+import { Semaphore } from "../../work/semaphore.ts";
 import { ClickHouseError, exceedsItsMemory } from "./error.ts";
-import { type Allowance, boundsOf, openAllowances, type ReadKind } from "./read_allowances.ts";
 import { withShortParams } from "./short_params.ts";
 
-export interface ReaderOptions {
+/** The kind of a read: each starts in places of its own, so that none waits behind another. */
+export type ReadKind = "page" | "export" | "flush";
+
+interface Allowance {
+  places: Semaphore;
+  bytes: number;
+}
+
+interface ReaderOptions {
   /** `http(s)://host:port`. */
   origin: string;
   username: string;
@@ -19,7 +27,7 @@ export interface ReaderOptions {
   failure(text: string): Error;
 }
 
-export interface ReadRequest {
+interface ReadRequest {
   /** A statement that names its FORMAT. */
   text: string;
   /** Values of `{name:Type}`: texts, numbers, booleans, null, and arrays of these. */
@@ -85,6 +93,37 @@ export function openReader(options: ReaderOptions): Reader {
       if (!next || ownBytes(reading) <= first!.bytes || !exceedsItsMemory(thrown)) throw thrown;
       return await tried(next, { ...reading, settings: without(reading.settings, began) }, take);
     }
+  };
+}
+
+/** The places for each kind, in the order they are tried: the next one when the memory does not suffice. */
+type Allowances = Readonly<Record<ReadKind, readonly Allowance[]>>;
+
+/** The places of one reader, for each kind of read. */
+export function openAllowances(): Allowances {
+  const allow = (places: number, bytes: number): Allowance => ({
+    places: new Semaphore(places, clickhouseLimits.readsWaitingMax, limits.workingShare),
+    bytes,
+  });
+  const large = allow(clickhouseLimits.readLargePlaces, clickhouseLimits.readLargeBytesMax);
+  return {
+    page: [allow(clickhouseLimits.readSmallPlaces, limits.readSmallBytesMax), large],
+    export: [allow(clickhouseLimits.readExportPlaces, clickhouseLimits.readExportBytesMax), large],
+    flush: [allow(clickhouseLimits.readFlushPlaces, clickhouseLimits.readFlushBytesMax), large],
+  };
+}
+
+/** Settings that limit a read's memory and answer, and end it when its client leaves. */
+function boundsOf(bytes: number): Record<string, string | number> {
+  const spill = Math.floor(bytes * clickhouseLimits.readSpillShare);
+  return {
+    max_memory_usage: bytes,
+    max_bytes_before_external_group_by: spill,
+    max_bytes_before_external_sort: spill,
+    max_result_bytes: clickhouseLimits.readResultBytesMax,
+    result_overflow_mode: "throw",
+    max_block_size: clickhouseLimits.readBlockRowsMax,
+    cancel_http_readonly_queries_on_client_close: 1,
   };
 }
 
@@ -211,8 +250,8 @@ async function sent(url: string, request: BunFetchRequestInit): Promise<Response
   }
 }
 
-function requestOf({ text: asked, params: given = {}, settings }: ReadRequest, database: string) {
-  const { text, params } = withShortParams(asked, given);
+function requestOf({ text: whole, params: given = {}, settings }: ReadRequest, database: string) {
+  const { text, params } = withShortParams(whole, given);
   const search = new URLSearchParams({ database });
   for (const [name, value] of Object.entries(settings)) search.append(name, String(value));
   const named = Object.entries(params).map(([name, value]) => [`param_${name}`, paramText(value)] as const);

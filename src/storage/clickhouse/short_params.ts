@@ -3,7 +3,7 @@
 
 import { clickhouseLimits } from "./limits.ts";
 
-export interface Parameterized {
+interface Parameterized {
   text: string;
   params: Record<string, unknown>;
 }

@@ -1,6 +1,6 @@
 // A lexer for ClickHouse's SQL, and what is read from its tokens: where a statement ends, what it inserts.
 
-export interface SqlToken {
+interface SqlToken {
   kind: "word" | "string" | "name" | "symbol";
   text: string;
   start: number;
@@ -121,7 +121,7 @@ export function insertOf(text: string): Insert | undefined {
   return { splitAt: text.length, settings: "", format: undefined, dataAt: text.length, file };
 }
 
-export interface StatementShape {
+interface StatementShape {
   /** The first word, in capitals; empty when it starts with a bracket or a literal. */
   verb: string;
   /** The name behind the last FORMAT. */
@@ -164,6 +164,10 @@ export function shapeOf(text: string): StatementShape {
 /** A string literal. */
 export function quoteText(text: string): string {
   return `'${text.replaceAll("\\", "\\\\").replaceAll("'", "\\'")}'`;
+}
+
+export function quoteName(name: string): string {
+  return `\`${name.replaceAll("\\", "\\\\").replaceAll("`", "\\`")}\``;
 }
 
 /** The text of a string literal: the inverse of quoteText. */

@@ -3,6 +3,7 @@
 import type { Subprocess } from "bun";
 import { withinMs } from "../../core/deadline.ts";
 import { UserError } from "../../core/fault.ts";
+import { childLines } from "./child_lines.ts";
 import { embeddedLimits } from "./limits.ts";
 import { limits } from "../../core/limits.ts";
 import { type Log, reasonOf } from "../../core/log.ts";
@@ -13,13 +14,11 @@ export type ChildProcess = Subprocess<"pipe", "pipe", "pipe">;
 export interface ChildPlan {
   /** Its name in the log: "the embedded Postgres". */
   name: string;
-  /** The command of the next start. */
   command: () => Promise<string[]> | string[];
   /** By default our own environment. */
   env?: Record<string, string>;
   /** Its working folder, in which there must be no configuration files of ours. */
   cwd?: string;
-  /** The first line written to its standard input. */
   firstLine?: string;
   /** Resolves when it answers; `lines` are those of its standard output. */
   ready(child: ChildProcess, lines: AsyncIterator<string>): Promise<void>;
@@ -114,7 +113,6 @@ export async function startChild(plan: ChildPlan): Promise<Child> {
 /** State shared by the processes of one child. */
 interface Course {
   stopping: boolean;
-  /** The latest process, ready or not. */
   child: ChildProcess | undefined;
 }
 
@@ -169,7 +167,7 @@ async function startLife(plan: ChildPlan, course: Course): Promise<Life> {
   died.catch(() => {});
   try {
     await withinMs(
-      Promise.race([plan.ready(child, linesOf(child.stdout)), died]),
+      Promise.race([plan.ready(child, childLines(child.stdout)), died]),
       embeddedLimits.childStartMsMax,
     );
   } catch (thrown) {
@@ -201,28 +199,11 @@ async function forward(
   stream: ReadableStream<Uint8Array>,
   words: string[],
 ): Promise<void> {
-  const lines = linesOf(stream);
+  const lines = childLines(stream);
   for (let next = await lines.next(); !next.done; next = await lines.next()) {
     const line = next.value.slice(0, embeddedLimits.childLineCharsMax);
     words.push(line);
     if (words.length > embeddedLimits.childLinesMax) words.shift();
     log.debug(`${name}: ${line}`);
   }
-}
-
-/** The lines of a stream; a very long one comes in pieces. */
-async function* linesOf(stream: ReadableStream<Uint8Array>): AsyncGenerator<string, void> {
-  const decoder = new TextDecoder();
-  let rest = "";
-  for await (const chunk of stream) {
-    rest += decoder.decode(chunk, { stream: true });
-    const lines = rest.split("\n");
-    rest = lines.pop() ?? "";
-    yield* lines.filter((line) => line.trim() !== "");
-    if (rest.length > embeddedLimits.childLineCharsMax) {
-      yield rest;
-      rest = "";
-    }
-  }
-  if (rest.trim()) yield rest;
 }

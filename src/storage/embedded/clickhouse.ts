@@ -1,7 +1,7 @@
 // The embedded ClickHouse as its owner sees it: a child process with an address.
 
-import { mkdirSync } from "node:fs";
-import { resolve } from "node:path";
+import { mkdirSync, rmSync } from "node:fs";
+import { join, resolve } from "node:path";
 import { fileURLToPath } from "node:url";
 import { UserError } from "../../core/fault.ts";
 import { randomBase62 } from "../../core/id.ts";
@@ -35,19 +35,13 @@ export async function startEmbeddedClickHouse({ dataDir, log }: EmbeddedOptions)
   // The engine reads these characters as patterns in file names, and then finds no rows instead of failing.
   if (/[*?{}]/.test(folder)) throw new UserError(`DATA_DIR ${folder} must not contain any of * ? { }`);
   mkdirSync(folder, { recursive: true, mode: 0o700 });
+  // What a killed backup has frozen keeps the room of parts that are gone.
+  rmSync(join(folder, "clickhouse", "shadow"), { recursive: true, force: true });
   const password = randomBase62(32);
   let port = 0;
   const plan: ChildPlan = {
     name: "the embedded ClickHouse",
-    command: () =>
-      chdbServerCommand([
-        "--data-dir",
-        folder,
-        "--port",
-        String(port),
-        "--nice",
-        String(embeddedLimits.engineNice),
-      ]),
+    command: () => chdbServerCommand(["--data-dir", folder, "--port", String(port)]),
     env: chdbServerEnv,
     cwd: folder,
     firstLine: password,

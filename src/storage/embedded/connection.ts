@@ -5,7 +5,6 @@ import { readFileSync, renameSync, rmSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 
 export interface Connection {
-  /** The process that wrote it. */
   pid?: number;
   /** Embedded stores only: the addresses of remote ones are settings. */
   database_url?: string;

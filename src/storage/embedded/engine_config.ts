@@ -3,7 +3,7 @@
 import { writeFileSync } from "node:fs";
 import { embeddedLimits } from "./limits.ts";
 
-export interface EngineBounds {
+interface EngineBounds {
   /** The limit of everything: statements, inserts with their views, merges, caches. */
   serverBytes: number;
   /** The limit of all merges; beyond it no further one starts. */

@@ -3,11 +3,6 @@
 export const embeddedLimits = {
   /** How long the embedded engine keeps free memory, in ms: from one insert to the next. */
   freeMemoryMs: 10_000,
-  /**
-   * By how many steps of nice the embedded engine runs below the server and Postgres: requests come first, and an
-   * import takes the rest. It keeps about a tenth of the weight.
-   */
-  engineNice: 10,
   /** The engine's part of the machine's or container's memory, in percent; the rest is for the server and Postgres. */
   engineMemoryShare: 0.5,
   /** The least memory that it works with, in bytes: inserts take some 300 MB each, reads their places. */

@@ -1,7 +1,6 @@
 // The embedded Postgres: initialized on first start, a child process that listens on 127.0.0.1 only.
 
 import { existsSync, mkdirSync, readFileSync, renameSync, rmSync, writeFileSync } from "node:fs";
-import { connect, createServer } from "node:net";
 import { join, resolve } from "node:path";
 import { UserError } from "../../core/fault.ts";
 import { randomBase62 } from "../../core/id.ts";
@@ -24,9 +23,9 @@ export async function startEmbeddedPostgres(options: EmbeddedOptions): Promise<E
   mkdirSync(folder, { recursive: true, mode: 0o700 });
   const password = keepPassword(join(folder, "postgres.password"));
   for (let attempt = 1; ; attempt++) {
-    const port = await findFreePort();
+    const port = findFreePort();
     try {
-      const child = await startChild(planOf({ folder, port, password, insist, log }));
+      const child = await startChild(planOf(folder, port, password, insist, log));
       return { url: `postgres://${user}:${password}@127.0.0.1:${port}/postgres`, stop: () => child.stop() };
     } catch (thrown) {
       if (attempt === portAttemptsMax || !reasonOf(thrown).includes("Address already in use")) throw thrown;
@@ -89,7 +88,8 @@ async function makeCluster(
       made.exited,
       made.stdout.text(),
     ]);
-    if (code !== 0) throw new UserError(`the embedded Postgres could not be made: ${lastLines(words)}`);
+    const last = words.trim().split("\n").slice(-3).join("; ").slice(0, 500);
+    if (code !== 0) throw new UserError(`the embedded Postgres could not be made: ${last}`);
     renameSync(partial, data);
   } finally {
     rmSync(secret, { force: true });
@@ -98,20 +98,8 @@ async function makeCluster(
 
 const postgresEnv: Record<string, string> = { PATH: "/usr/local/bin:/usr/bin:/bin", LC_ALL: "C", TZ: "UTC" };
 
-function lastLines(text: string): string {
-  return text.trim().split("\n").slice(-3).join("; ").slice(0, 500);
-}
-
-interface PlanParts {
-  /** DATA_DIR as an absolute path. */
-  folder: string;
-  port: number;
-  password: string;
-  insist: boolean;
-  log: Log;
-}
-
-function planOf({ folder, port, password, insist, log }: PlanParts): ChildPlan {
+/** `folder`: DATA_DIR as an absolute path. */
+function planOf(folder: string, port: number, password: string, insist: boolean, log: Log): ChildPlan {
   const data = join(folder, "postgres");
   let before: string | undefined;
   return {
@@ -190,25 +178,18 @@ function settingsOf(port: number): Record<string, string | number> {
 }
 
 /** A free port. Another process may take it before Postgres does; then the start fails and is repeated. */
-function findFreePort(): Promise<number> {
-  const { promise, resolve: found, reject } = Promise.withResolvers<number>();
-  const server = createServer();
-  server.once("error", reject);
-  server.listen(0, "127.0.0.1", () => {
-    const address = server.address();
-    server.close(() => found(typeof address === "object" && address ? address.port : 0));
-  });
-  return promise;
+function findFreePort(): number {
+  const server = Bun.listen({ hostname: "127.0.0.1", port: 0, socket: { data: () => {} } });
+  server.stop(true);
+  return server.port;
 }
 
-function answers(port: number): Promise<boolean> {
-  const { promise, resolve: answered } = Promise.withResolvers<boolean>();
-  const socket = connect(port, "127.0.0.1");
-  const end = (answer: boolean): void => {
-    socket.destroy();
-    answered(answer);
-  };
-  socket.once("connect", () => end(true));
-  socket.once("error", () => end(false));
-  return promise;
+async function answers(port: number): Promise<boolean> {
+  try {
+    const socket = await Bun.connect({ hostname: "127.0.0.1", port, socket: { data: () => {} } });
+    socket.end();
+    return true;
+  } catch {
+    return false;
+  }
 }

@@ -6,7 +6,7 @@ import { join } from "node:path";
 import { limits } from "../../core/limits.ts";
 import type { Log } from "../../core/log.ts";
 
-export interface Postmaster {
+interface Postmaster {
   /** The whole file: it differs with each start. */
   text: string;
   pid: number;

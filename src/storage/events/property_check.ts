@@ -38,7 +38,7 @@ export interface PropertyCondition {
 }
 
 /** A group: all or any of its filters must match. */
-export interface PropertyGroup {
+interface PropertyGroup {
   type: "AND" | "OR";
   values: readonly PropertyFilter[];
 }

@@ -1,5 +1,6 @@
 // Compiles filters on properties to conditions over the JSON text in `properties`. Keys and values are parameters.
 
+import { ago, type TimeUnit } from "../../core/clock.ts";
 import { Fault } from "../../core/fault.ts";
 import {
   type PropertyCondition,
@@ -11,7 +12,7 @@ import {
 
 export { checkPropertyFilters, patternsIn, type PropertyFilter } from "./property_check.ts";
 
-export interface CompileOptions {
+interface CompileOptions {
   /** The rows: events (with `properties` and `person_id`), or persons (with `properties`). */
   rows?: "events" | "persons";
   /** The moment to which relative dates refer, in ms since 1970. */
@@ -107,11 +108,12 @@ export function propertyText(key: string): string {
   return `if(isNull(${plain}), if(JSONType(properties) = 'Object', NULL, ${mended}), ${plain})`;
 }
 
+const signs = { gt: ">", gte: ">=", lt: "<", lte: "<=" };
+
 function compilePositive(compiler: Compiler, { key, operator, values }: PropertyCondition): string {
   const text = propertyText(bind(compiler, "String", key));
   const number = `toFloat64OrNull(${text})`;
   const any = (each: (value: PropertyValue) => string) => `ifNull(${values.map(each).join(" OR ")}, 0)`;
-  const compare = (sign: string) => `ifNull(${number} ${sign} ${bind(compiler, "Float64", values[0])}, 0)`;
   switch (operator) {
     case "exact":
     case "in":
@@ -123,13 +125,10 @@ function compilePositive(compiler: Compiler, { key, operator, values }: Property
     case "regex":
       return any((one) => `match(${text}, ${bind(compiler, "String", String(one))})`);
     case "gt":
-      return compare(">");
     case "gte":
-      return compare(">=");
     case "lt":
-      return compare("<");
     case "lte":
-      return compare("<=");
+      return `ifNull(${number} ${signs[operator]} ${bind(compiler, "Float64", values[0])}, 0)`;
     case "between":
     case "not_between": {
       const [low, high] = values.map((one) => bind(compiler, "Float64", one));
@@ -177,17 +176,7 @@ function absolute({ options: { now } }: Compiler, value: string): string {
   const [, digits, unit] = relativeDate.exec(value) ?? [];
   if (digits === undefined) return value;
   if (now === undefined) throw new Fault("invalid_input", "Relative dates are not supported here.");
-  const at = new Date(now);
-  const count = Number(digits);
-  if (unit === "h") at.setUTCHours(at.getUTCHours() - count);
-  if (unit === "d" || unit === "w") at.setUTCDate(at.getUTCDate() - count * (unit === "w" ? 7 : 1));
-  if (unit === "m" || unit === "y") {
-    const day = at.getUTCDate();
-    at.setUTCDate(1);
-    at.setUTCMonth(at.getUTCMonth() - count * (unit === "y" ? 12 : 1));
-    const last = new Date(Date.UTC(at.getUTCFullYear(), at.getUTCMonth() + 1, 0)).getUTCDate();
-    at.setUTCDate(Math.min(day, last));
-  }
+  const at = ago(now, Number(digits), unit as TimeUnit);
   // Beyond the range of a DateTime64 the engine writes a year with a sign, which it cannot read.
   return new Date(Math.max(at.getTime(), earliest)).toISOString();
 }

@@ -1,7 +1,6 @@
 // Properties of single events by their keys in the table, so that only these rows are read, and their sizes before any
 // of them.
 
-/** The key of a stored event. */
 export interface EventKey {
   /** `YYYY-MM-DD` of its timestamp. */
   day: string;
@@ -13,7 +12,6 @@ export interface EventKey {
   arrived: string;
 }
 
-/** The columns of a key, from a table or view of events. */
 export const keyColumns =
   "toString(toDate(timestamp)) AS day, event, toString(cityHash64(distinct_id)) AS id_hash, uuid, " +
   "toString(toUnixTimestamp64Micro(created_at)) AS arrived";

@@ -7,7 +7,6 @@ export class ArrayOffsets {
   /** Two words for each offset; the high one is 0, since a block has fewer items than 2^32. */
   #ends = new Uint32Array(512);
   #rows = 0;
-  /** Items so far. */
   items = 0;
 
   /** Gives the rows before `rows` that were not added no items. */

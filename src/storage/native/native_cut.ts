@@ -26,14 +26,11 @@ export function cutBlock(
   fills: Record<string, ColumnFill>,
 ): Uint8Array {
   const read = new BlockReader(block);
-  const columns = read.varuint();
-  const rows = read.varuint();
+  const [columns, rows] = [read.varuint(), read.varuint()];
   if (from < 0 || to > rows || from >= to) throw new Error(`cannot cut rows ${from}–${to} of ${rows}`);
   const out = new ByteColumn(Math.ceil((block.length * (to - from)) / rows) + 1024);
   writeBlockHead(out, columns, to - from);
-  for (let column = 0; column < columns; column++) {
-    const name = read.text();
-    const type = bareType(read.text());
+  for (const { name, type } of columnsOf(read, columns)) {
     writeColumnHead(out, name, type);
     const fill = fills[name];
     const kept = cutColumn(read, type, rows, from, to);
@@ -50,11 +47,8 @@ export function cutBlock(
  */
 export function fixedColumnOf(block: Uint8Array, wanted: string): Uint8Array | undefined {
   const read = new BlockReader(block);
-  const columns = read.varuint();
-  const rows = read.varuint();
-  for (let column = 0; column < columns; column++) {
-    const name = read.text();
-    const type = bareType(read.text());
+  const [columns, rows] = [read.varuint(), read.varuint()];
+  for (const { name, type } of columnsOf(read, columns)) {
     const width = fixedWidths[type];
     if (width === undefined) throw new Error(`a column of type ${type} lies before ${wanted}`);
     const values = read.slice(rows * width);
@@ -63,29 +57,22 @@ export function fixedColumnOf(block: Uint8Array, wanted: string): Uint8Array | u
   return undefined;
 }
 
-/** The number of rows in a block's head. */
-export function rowsOfBlock(block: Uint8Array): number {
-  const read = new BlockReader(block);
-  read.varuint();
-  return read.varuint();
-}
-
 /** The length of the first block of `bytes`: a frame or file may hold several. */
 export function lengthOfBlock(bytes: Uint8Array): number {
   const read = new BlockReader(bytes);
-  const columns = read.varuint();
-  const rows = read.varuint();
-  for (let column = 0; column < columns; column++) {
-    read.text();
-    cutColumn(read, bareType(read.text()), rows, 0, 0);
-  }
+  const [columns, rows] = [read.varuint(), read.varuint()];
+  for (const { type } of columnsOf(read, columns)) cutColumn(read, type, rows, 0, 0);
   return read.at;
 }
 
-/** A type without a comment behind it. */
-function bareType(text: string): string {
-  const comment = text.indexOf("/*");
-  return comment < 0 ? text : text.slice(0, comment);
+/** The head of each column; who takes it reads the values before the next one. */
+function* columnsOf(read: BlockReader, columns: number) {
+  for (let column = 0; column < columns; column++) {
+    const name = read.text();
+    // Behind a type may stand a comment.
+    const [type = ""] = read.text().split("/*", 1);
+    yield { name, type };
+  }
 }
 
 function cutColumn(read: BlockReader, type: string, rows: number, from: number, to: number): Uint8Array {

@@ -6,7 +6,7 @@ import { limits } from "../../core/limits.ts";
 import { storageLimits } from "../limits.ts";
 import type { Postgres } from "./postgres.ts";
 
-export interface ForeignPostgres {
+interface ForeignPostgres {
   /** An address that was resolved and checked, not a name. */
   address: string;
   /** The name that its certificate must have. */

@@ -8,12 +8,10 @@ import type { Log } from "../../core/log.ts";
 
 /** A pool of connections, used as a tagged template; values in `${}` are parameters. */
 export type Postgres = postgres.Sql;
-/** The same inside a transaction. */
 export type PostgresTransaction = postgres.TransactionSql;
-/** A part of a statement, with its parameters. */
 export type PostgresFragment = postgres.PendingQuery<postgres.Row[]>;
 
-export interface PostgresOptions {
+interface PostgresOptions {
   log: Log;
   /** Connections at once; storageLimits.postgresConnectionsMax by default. */
   connectionsMax?: number;

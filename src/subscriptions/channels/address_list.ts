@@ -14,13 +14,8 @@ export function isAddress(text: string): boolean {
   if (text.length > 254) return false;
   const [local = "", domain = "", ...more] = text.split("@");
   if (more.length > 0 || local.length > 64) return false;
-  return (
-    isLocal(local) && /^[\p{L}\p{N}]([\p{L}\p{N}.-]*[\p{L}\p{N}])?$/u.test(domain) && !domain.includes("..")
-  );
-}
-
-function isLocal(local: string): boolean {
-  return /^[\p{L}\p{N}!#$%&'*+/=?^_`{|}~.-]+$/u.test(local) && !/^\.|\.$|\.\./.test(local);
+  if (!/^[\p{L}\p{N}!#$%&'*+/=?^_`{|}~.-]+$/u.test(local) || /^\.|\.$|\.\./.test(local)) return false;
+  return /^[\p{L}\p{N}]([\p{L}\p{N}.-]*[\p{L}\p{N}])?$/u.test(domain) && !domain.includes("..");
 }
 
 /** The list without one address; empty when it was the only one. Upper and lower case are equal. */

@@ -1,23 +1,9 @@
-// A report as an email, in HTML and in plain text. All text from users is escaped.
+// A report as an email in HTML. All text from users is escaped.
 
 import { chartWidth, chartWords } from "../report/chart.ts";
 import type { Cell, Figure, Report, Section, Table } from "../report/model.ts";
 import { changeOf, numberText } from "../report/numbers.ts";
-
-interface EmailLinks {
-  /** The URL of the report as a page; undefined on that page itself. */
-  view?: string | undefined;
-  /** The URL that unsubscribes the recipient; undefined on the page, which anybody may read. */
-  unsubscribe?: string | undefined;
-  /** The URL of the chart of the i-th section; undefined when it has none. */
-  chart(i: number): string | undefined;
-}
-
-/** The text on one line: a newline in a subject would begin another header. */
-export function lineOf(text: string): string {
-  // oxlint-disable-next-line no-control-regex
-  return text.replace(/[\x00-\x20\x7f-\xa0\u2028\u2029]+/g, " ").trim();
-}
+import { type EmailLinks, cellText, isNamed, isNumeric, lineOf, moreText } from "./email_text.ts";
 
 export function subjectOf({ title, day }: Report, test: boolean): string {
   return lineOf(`${test ? "[Test] " : ""}${title}, ${day}`);
@@ -29,16 +15,14 @@ const sans = "font-family:-apple-system,'Segoe UI',Roboto,Helvetica,Arial,sans-s
 export function emailHtml(report: Report, links: EmailLinks): string {
   const { title, subject, summary, day, invite, sections, more } = report;
   const about = title === subject ? "" : `${esc(subject)} · `;
+  const small = (html: string): string =>
+    `<p style="margin:0 0 20px;font-size:13px;color:#6b7280">${html}</p>`;
   const body = [
     `<h1 style="margin:0 0 4px;font-size:22px;line-height:28px;color:#111827">${esc(title)}</h1>`,
-    `<p style="margin:0 0 20px;font-size:13px;color:#6b7280">${about}${esc(day)} · ${esc(summary)}</p>`,
+    small(`${about}${esc(day)} · ${esc(summary)}`),
     invite === null ? "" : quoteHtml(invite),
-    ...sections.map((section, i) =>
-      sectionHtml(section, sections.length > 1 || title !== section.name, links.chart(i)),
-    ),
-    more > 0
-      ? `<p style="margin:0 0 20px;font-size:13px;color:#6b7280">${more} more in the dashboard.</p>`
-      : "",
+    ...sections.map((section, i) => sectionHtml(section, isNamed(report, section), links.chart(i))),
+    more > 0 ? small(`${more} more in the dashboard.`) : "",
     links.view === undefined ? "" : buttonHtml(links.view),
   ];
   return (
@@ -64,12 +48,12 @@ function buttonHtml(url: string): string {
 function footHtml({ unsubscribe }: EmailLinks): string {
   const leave =
     unsubscribe === undefined
-      ? ""
-      : ` <a href="${esc(unsubscribe)}" style="color:#6b7280">Unsubscribe from this report</a>.`;
-  const why = unsubscribe === undefined ? "" : " because this address subscribes to the report";
+      ? "."
+      : " because this address subscribes to the report. " +
+        `<a href="${esc(unsubscribe)}" style="color:#6b7280">Unsubscribe from this report</a>.`;
   return (
     `<p style="margin:16px 0 0;font-size:12px;line-height:18px;color:#6b7280;${sans}">` +
-    `Sent by Sluice${why}.${leave}</p>`
+    `Sent by Sluice${leave}</p>`
   );
 }
 
@@ -124,15 +108,9 @@ function tableHtml({ columns, rows, more }: Table): string {
       `<th align="${side(i, rows[0]?.[i])}" style="${line};color:#6b7280;font-weight:600;overflow-wrap:break-word">` +
       `${esc(column)}</th>`,
   );
-  const body = rows.map(
-    (row) =>
-      `<tr>${row
-        .map(
-          (cell, i) =>
-            `<td align="${side(i, cell)}" style="${line};color:#1f2937;${wrap(cell)}">${esc(cellText(cell))}</td>`,
-        )
-        .join("")}</tr>`,
-  );
+  const cellHtml = (cell: Cell, i: number): string =>
+    `<td align="${side(i, cell)}" style="${line};color:#1f2937;${wrap(cell)}">${esc(cellText(cell))}</td>`;
+  const body = rows.map((row) => `<tr>${row.map(cellHtml).join("")}</tr>`);
   const rest =
     more > 0 ? `<p style="margin:0 0 20px;font-size:12px;color:#6b7280">${moreText(more)}</p>` : "";
   return (
@@ -140,77 +118,6 @@ function tableHtml({ columns, rows, more }: Table): string {
     `style="border-collapse:collapse;margin:0 0 ${more > 0 ? 6 : 24}px">` +
     `<thead><tr>${head.join("")}</tr></thead><tbody>${body.join("")}</tbody></table>${rest}`
   );
-}
-
-/** The plain text, with tables in aligned columns. */
-export function emailText(report: Report, links: EmailLinks): string {
-  const { title, subject, summary, day, invite, sections, more } = report;
-  const named = (section: Section): boolean => sections.length > 1 || title !== section.name;
-  const parts = [
-    `${lineOf(title)}\n${"=".repeat(Math.min(70, [...lineOf(title)].length))}`,
-    [title === subject ? "" : lineOf(subject), `${day}, ${summary}`].filter(Boolean).join("\n"),
-    invite === null ? "" : plainLines(invite),
-    ...sections.map((section) => sectionText(section, named(section))),
-    more > 0 ? `${more} more in the dashboard.` : "",
-    links.view === undefined ? "" : `View in browser: ${links.view}`,
-    links.unsubscribe === undefined ? "" : `Unsubscribe from this report: ${links.unsubscribe}`,
-  ];
-  return `${parts.filter(Boolean).join("\n\n")}\n`;
-}
-
-function sectionText({ name, span, error, figures, table }: Section, named: boolean): string {
-  const numbers = figures.map((figure) => {
-    const change = changeOf(figure);
-    return `${lineOf(figure.label)}: ${numberText(figure.value, figure.unit)}${change ? `, ${change.text}` : ""}`;
-  });
-  const head = named ? `${lineOf(name)}\n${"-".repeat(Math.min(70, [...lineOf(name)].length))}` : "";
-  const lines = [head, span, error ?? "", numbers.join("\n")].filter(Boolean).join("\n");
-  const rest =
-    table === null
-      ? error === null && numbers.length === 0
-        ? "There is nothing in this time."
-        : ""
-      : tableText(table);
-  return [lines, rest].filter(Boolean).join("\n\n");
-}
-
-function tableText({ columns, rows, more }: Table): string {
-  const cells = [columns.map(lineOf), ...rows.map((row) => row.map((cell) => lineOf(cellText(cell))))];
-  const widths = columns.map((_, i) =>
-    Math.min(40, Math.max(...cells.map((row) => [...(row[i] ?? "")].length))),
-  );
-  const lines = cells.map((row) =>
-    row
-      .map((cell, i) => {
-        const width = widths[i] ?? 0;
-        const text = [...cell].length > width ? `${[...cell].slice(0, width - 1).join("")}…` : cell;
-        return i > 0 && isNumeric(rows[0]?.[i]) ? text.padStart(width) : text.padEnd(width);
-      })
-      .join("  ")
-      .trimEnd(),
-  );
-  const rule = widths.map((width) => "-".repeat(width)).join("  ");
-  return [lines[0], rule, ...lines.slice(1), ...(more > 0 ? [moreText(more)] : [])].join("\n");
-}
-
-function moreText(rows: number): string {
-  return rows === 1 ? "One more row is left out." : `${numberText(rows)} more rows are left out.`;
-}
-
-function cellText(cell: Cell | undefined): string {
-  return typeof cell === "number" ? numberText(cell) : (cell ?? "");
-}
-
-/** Numbers, percentages and durations are aligned to the right. */
-function isNumeric(cell: Cell | undefined): boolean {
-  return typeof cell === "number" || (typeof cell === "string" && /^[\d.,]+ ?(%|s|min|h|d)?$|^$/.test(cell));
-}
-
-function plainLines(text: string): string {
-  return text
-    .split(/\r\n|\r|\n/)
-    .map(lineOf)
-    .join("\n");
 }
 
 /** Escapes HTML. Control characters are removed, since mail clients treat them differently. */

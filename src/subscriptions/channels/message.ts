@@ -3,24 +3,12 @@
 import { chartWords } from "../report/chart.ts";
 import type { Report, Section } from "../report/model.ts";
 import { changeOf, numberText } from "../report/numbers.ts";
-import { lineOf } from "./email.ts";
-
-interface MessageFacts {
-  delivery_id: number;
-  delivery_uuid: string;
-  subscription_id: number;
-  project_id: number;
-  insight: number | null;
-  dashboard: number | null;
-  due_at: string;
-  test: boolean;
-  view_url: string;
-}
+import { isNamed, lineOf } from "./email_text.ts";
 
 /** The body for a webhook. Pictures are base64, so that the receiver needs no access to this server. */
 export function webhookBody(
   report: Report,
-  facts: MessageFacts,
+  facts: object,
   pngOf: (i: number) => Uint8Array | undefined,
 ): Record<string, unknown> {
   const { title, subject, summary, invite, sections, more } = report;
@@ -74,7 +62,7 @@ export function slackBody(
   ];
   if (invite !== null) blocks.push(section(slackText(invite)));
   sections.forEach((one, i) => {
-    blocks.push(...sectionBlocks(one, sections.length > 1 || one.name !== title, chartUrl(i)));
+    blocks.push(...sectionBlocks(one, isNamed(report, one), chartUrl(i)));
   });
   const tail: Block[] = [section(`<${viewUrl}|View in browser>`)];
   if (report.more > 0) tail.unshift(context(`${report.more} more in the dashboard.`));

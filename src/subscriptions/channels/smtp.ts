@@ -11,7 +11,6 @@ import { reasonOf } from "../../core/log.ts";
 import { subscriptionLimits } from "../limits.ts";
 import { isAddress } from "./address_list.ts";
 import { DeliveryError } from "./delivery_error.ts";
-import { channelLimits } from "./limits.ts";
 
 export interface Email {
   to: string;
@@ -90,10 +89,10 @@ function optionsOf(smtpUrl: string): ConnectionOptions {
     // Mail servers on the same machine usually have no valid certificate, and need none.
     ...(own && { tls: { rejectUnauthorized: false } }),
     ...given,
-    connectionTimeout: channelLimits.smtpConnectMsMax,
-    greetingTimeout: channelLimits.smtpConnectMsMax,
-    dnsTimeout: channelLimits.smtpConnectMsMax,
-    socketTimeout: channelLimits.smtpSilenceMsMax,
+    connectionTimeout: subscriptionLimits.smtpConnectMsMax,
+    greetingTimeout: subscriptionLimits.smtpConnectMsMax,
+    dnsTimeout: subscriptionLimits.smtpConnectMsMax,
+    socketTimeout: subscriptionLimits.smtpSilenceMsMax,
   };
 }
 
@@ -141,7 +140,7 @@ async function connect(options: ConnectionOptions): Promise<SMTPConnection> {
     connection.login(options.auth, (refused) => (refused ? reject(refused) : resolve()));
   });
   try {
-    await withinMs(promise, 2 * channelLimits.smtpConnectMsMax);
+    await withinMs(promise, 2 * subscriptionLimits.smtpConnectMsMax);
     return connection;
   } catch (thrown) {
     connection.close();
@@ -178,7 +177,7 @@ async function transmit(
     failed ? reject(failed) : resolve(),
   );
   try {
-    await withinMs(promise, channelLimits.smtpSendMsMax);
+    await withinMs(promise, subscriptionLimits.smtpSendMsMax);
   } catch (thrown) {
     connection.close();
     if (used && !begun && codeOf(thrown) === undefined) return "gone";
@@ -189,7 +188,6 @@ async function transmit(
   return "sent";
 }
 
-/** Keeps the connection for another email for smtpIdleMs. */
 function keepIdle(connection: SMTPConnection, idle: SMTPConnection[]): void {
   const drop = (): void => {
     const index = idle.indexOf(connection);
@@ -203,7 +201,7 @@ function keepIdle(connection: SMTPConnection, idle: SMTPConnection[]): void {
     if (!idle.includes(connection)) return;
     drop();
     connection.quit();
-  }, channelLimits.smtpIdleMs).unref();
+  }, subscriptionLimits.smtpIdleMs).unref();
 }
 
 /** The server's reply code; undefined when there was no reply. */

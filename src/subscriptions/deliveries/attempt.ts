@@ -8,7 +8,8 @@ import { type Log, reasonOf } from "../../core/log.ts";
 import { isoOf } from "../../http/fields/field_time.ts";
 import type { Postgres } from "../../storage/postgres/postgres.ts";
 import { addressesIn } from "../channels/address_list.ts";
-import { emailHtml, emailText, subjectOf } from "../channels/email.ts";
+import { emailHtml, subjectOf } from "../channels/email.ts";
+import { emailText } from "../channels/email_text.ts";
 import { slackBody, webhookBody } from "../channels/message.ts";
 import type { Mail } from "../channels/smtp.ts";
 import { DeliveryError } from "../channels/delivery_error.ts";
@@ -20,7 +21,6 @@ import { chartSvg } from "../report/chart.ts";
 import type { Report } from "../report/model.ts";
 import type { Pictures } from "../report/png.ts";
 import { type ReportReader, makeReport, NothingToSend } from "../report/report.ts";
-import { deliveryLimits } from "./limits.ts";
 import { type AttemptEnd, type ClaimedDelivery, recordSending, type Recipient } from "./store.ts";
 
 export interface AttemptParts {
@@ -48,7 +48,10 @@ export async function attemptDelivery(
   delivery: ClaimedDelivery,
 ): Promise<AttemptOutcome> {
   const recipients = withInterrupted(delivery.recipients);
-  const open = targetsOf(delivery).filter((target) => isOpen(recipients[target]));
+  const open = targetsOf(delivery).filter((target) => {
+    const recipient = recipients[target];
+    return recipient === undefined || recipient.state === "again";
+  });
   if (delivery.deleted) return ended(parts, delivery, recipients, fatal("The subscription was deleted."));
   if (delivery.attempts > attemptsMax) {
     const error = `Given up after ${delivery.attempts - 1} attempts that broke off.`;
@@ -66,7 +69,7 @@ export async function attemptDelivery(
     if (parts.isClosing()) return { status: "stopped", recipients };
     recipients[target] = { state: "sending" };
     const now = parts.clock.now();
-    const claim = { now: new Date(now), until: new Date(now + deliveryLimits.deliveryClaimMs) };
+    const claim = { now: new Date(now), until: new Date(now + subscriptionLimits.deliveryClaimMs) };
     const mine = await recordSending(parts.sql, delivery, { report: content.report, recipients, ...claim });
     if (!mine) return { status: "lost" };
     recipients[target] = await outcomeOf(send(parts, delivery, content, target), target);
@@ -75,7 +78,7 @@ export async function attemptDelivery(
 }
 
 /** More attempts are made only of a delivery whose attempts were interrupted, for example by a crash. */
-const attemptsMax = deliveryLimits.deliveryRetriesMs.length + 1;
+const attemptsMax = subscriptionLimits.deliveryRetriesMs.length + 1;
 
 /** Turns `sending` into `doubt`: the process ended during that send. */
 function withInterrupted(found: Record<string, Recipient>): Record<string, Recipient> {
@@ -84,10 +87,6 @@ function withInterrupted(found: Record<string, Recipient>): Record<string, Recip
   return Object.fromEntries(
     Object.entries(found).map(([target, one]) => [target, one.state === "sending" ? doubt : one]),
   );
-}
-
-function isOpen(recipient: Recipient | undefined): boolean {
-  return recipient === undefined || recipient.state === "again";
 }
 
 function targetsOf({ target_type, target_value }: ClaimedDelivery): string[] {
@@ -112,7 +111,7 @@ interface Content {
 
 async function contentOf(parts: AttemptParts, delivery: ClaimedDelivery): Promise<Content> {
   const made =
-    delivery.report ?? (await withinMs(makeReport(parts.reader, delivery), deliveryLimits.reportMsMax));
+    delivery.report ?? (await withinMs(makeReport(parts.reader, delivery), subscriptionLimits.reportMsMax));
   const report = storableJson(made);
   const wrong = report.sections.map(({ error }) => error);
   if (wrong.length > 0 && wrong.every((error) => error !== null)) throw new Error(wrong[0] ?? "");
@@ -222,7 +221,7 @@ function ended(
   const wrong: [string, Recipient][] = all.filter(([, { error }]) => error !== undefined);
   if (whole) wrong.push(["", whole]);
   const wait = wrong.some(([, { state }]) => state === "again")
-    ? deliveryLimits.deliveryRetriesMs[delivery.attempts - 1]
+    ? subscriptionLimits.deliveryRetriesMs[delivery.attempts - 1]
     : undefined;
   const error = errorText(wrong, all.length > 1);
   if (wait !== undefined) {

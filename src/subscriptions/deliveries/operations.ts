@@ -1,17 +1,17 @@
-// A subscription's deliveries over HTTP: what was sent, and one asked for now. Nothing is sent here.
+// A subscription's deliveries over HTTP: what was sent, and a test delivery. The worker of deliveries sends them.
 
 import { openRateLimit } from "../../access/rate.ts";
 import type { Clock } from "../../core/clock.ts";
 import { Fault } from "../../core/fault.ts";
 import { pageParameters } from "../../http/fields/query.ts";
 import { listSchema, reply } from "../../http/fields/schema.ts";
-import { present, rowIdOf } from "../../http/found.ts";
 import { projectOperation } from "../../http/operation.ts";
 import { pageReply } from "../../http/pages/page.ts";
 import type { Postgres } from "../../storage/postgres/postgres.ts";
 import { subscriptionLimits } from "../limits.ts";
 import { deliveryModel } from "../model.ts";
-import { addTestDelivery, findSubscription, listDeliveries } from "../store.ts";
+import { subscriptionOf } from "../store.ts";
+import { addTestDelivery, listDeliveries } from "./list_store.ts";
 
 export function deliveryOperations({ sql, clock }: { sql: Postgres; clock: Clock }) {
   const testRate = openRateLimit(subscriptionLimits.testDeliveriesPerMinuteMax, clock);
@@ -21,8 +21,7 @@ export function deliveryOperations({ sql, clock }: { sql: Postgres; clock: Clock
       path: "subscriptions/:id/deliveries/",
       scope: "subscription:read",
       summary: "List a subscription's deliveries, newest first",
-      find: async ({ project, params }) =>
-        present(await findSubscription(sql, project.id, rowIdOf(params.id))),
+      find: (request) => subscriptionOf(sql, request),
       query: pageParameters("Deliveries"),
       replies: { 200: reply("The deliveries.", listSchema(deliveryModel)) },
       answer: async ({ found, query, url }) => {
@@ -34,12 +33,11 @@ export function deliveryOperations({ sql, clock }: { sql: Postgres; clock: Clock
       method: "POST",
       path: "subscriptions/:id/test_delivery/",
       scope: "subscription:write",
-      summary: "Deliver now, beside the schedule",
+      summary: "Deliver now, outside the schedule",
       description:
         "Retried like any other delivery; next_delivery_date stays. " +
         `A project may ask for ${subscriptionLimits.testDeliveriesPerMinuteMax} in a minute, then it is throttled.`,
-      find: async ({ project, params }) =>
-        present(await findSubscription(sql, project.id, rowIdOf(params.id))),
+      find: (request) => subscriptionOf(sql, request),
       replies: { 201: reply("The delivery that is under way.", deliveryModel) },
       answer: async ({ project, found }) => {
         if (found.deleted) throw new Fault("invalid_input", "The subscription is deleted.");

@@ -3,28 +3,24 @@
 import type { Clock } from "../../core/clock.ts";
 import type { Semaphore } from "../../work/semaphore.ts";
 import type { ReportReader } from "../report/report.ts";
-import { deliveryLimits } from "./limits.ts";
-
-interface CachedAnswer {
-  at: number;
-  answer: Promise<unknown>;
-}
+import { subscriptionLimits } from "../limits.ts";
 
 /** `semaphore`: bounds how many reads run at the same time. */
 export function sharedReader(reader: ReportReader, semaphore: Semaphore, clock: Clock): ReportReader {
   const busy = () => new Error("too many insights are being read");
-  const cache = new Map<string, CachedAnswer>();
+  const cache = new Map<string, { at: number; answer: Promise<unknown> }>();
   const shared = <Answer>(project_id: number, key: string, read: () => Promise<Answer>): Promise<Answer> => {
     const known = cache.get(key);
     const now = clock.elapsed();
-    if (known && now - known.at < deliveryLimits.deliveryReadAgeMs) return known.answer as Promise<Answer>;
+    if (known && now - known.at < subscriptionLimits.deliveryReadAgeMs)
+      return known.answer as Promise<Answer>;
     const answer = semaphore.run({ owner: project_id, busy }, read);
     cache.delete(key);
     cache.set(key, { at: now, answer });
     // Failures are not cached.
     answer.catch(() => cache.delete(key));
     const [oldest] = cache.keys();
-    if (cache.size > deliveryLimits.deliveryReadsKeptMax && oldest !== undefined) cache.delete(oldest);
+    if (cache.size > subscriptionLimits.deliveryReadsKeptMax && oldest !== undefined) cache.delete(oldest);
     return answer;
   };
   return {

@@ -5,8 +5,9 @@ import { limits } from "../../core/limits.ts";
 import type { Postgres } from "../../storage/postgres/postgres.ts";
 import type { TargetType } from "../model.ts";
 import type { Report } from "../report/model.ts";
+import type { ReportRequest } from "../report/report.ts";
 import type { Schedule } from "../schedule.ts";
-import { deliveryLimits } from "./limits.ts";
+import { subscriptionLimits } from "../limits.ts";
 
 export interface DueSubscription extends Schedule {
   id: number;
@@ -15,7 +16,7 @@ export interface DueSubscription extends Schedule {
 
 /**
  * Turns subscriptions that are due by `now` into deliveries and sets their next dates to what `next` returns, in one
- * transaction. Resolves to how many there were, at most deliveryLimits.dueAtOnceMax.
+ * transaction. Resolves to how many there were, at most subscriptionLimits.dueAtOnceMax.
  */
 export async function enqueueDue(
   sql: Postgres,
@@ -29,7 +30,7 @@ export async function enqueueDue(
         to_char(until_date AT TIME ZONE 'UTC', 'YYYY-MM-DD"T"HH24:MI:SS.US"Z"') AS until_date
       FROM subscriptions
       WHERE next_delivery_date <= ${now} AND NOT deleted AND disabled_at IS NULL
-      ORDER BY next_delivery_date LIMIT ${deliveryLimits.dueAtOnceMax}
+      ORDER BY next_delivery_date LIMIT ${subscriptionLimits.dueAtOnceMax}
       FOR UPDATE SKIP LOCKED`;
     if (due.length === 0) return 0;
     const ids = due.map(({ id }) => id);
@@ -61,43 +62,31 @@ export interface Recipient {
   blame?: "target" | "server";
 }
 
-export interface ClaimedDelivery extends Pick<
-  Schedule,
-  "frequency" | "interval" | "byweekday" | "bysetpos" | "timezone"
-> {
+export interface ClaimedDelivery extends ReportRequest {
   id: number;
   uuid: string;
   claim: string;
-  due_at: Date;
   test: boolean;
   /** Including this one. */
   attempts: number;
   report: Report | null;
   recipients: Record<string, Recipient>;
   subscription_id: number;
-  project_id: number;
-  dashboard_id: number | null;
-  insight_id: number | null;
   target_type: TargetType;
   target_value: string;
-  title: string | null;
-  invite_message: string | null;
   deleted: boolean;
-  /** The report of the last scheduled delivery. */
-  before: Report | null;
-}
-
-interface DueDelivery {
-  id: number;
-  project_id: number;
 }
 
 /**
  * Deliveries that are due and not claimed, at most `each` of a project, in rounds: the oldest of every project, then
  * the second oldest.
  */
-export async function dueDeliveries(sql: Postgres, now: Date, each: number): Promise<DueDelivery[]> {
-  return await sql<DueDelivery[]>`
+export async function dueDeliveries(
+  sql: Postgres,
+  now: Date,
+  each: number,
+): Promise<{ id: number; project_id: number }[]> {
+  return await sql<{ id: number; project_id: number }[]>`
     SELECT id, project_id
     FROM (
       SELECT d.id, s.project_id, d.next_attempt_at,
@@ -145,23 +134,18 @@ type Claimed = Pick<ClaimedDelivery, "id" | "claim">;
 export async function recordSending(
   sql: Postgres,
   { id, claim }: Claimed,
-  {
-    report,
-    recipients,
-    now,
-    until,
-  }: { report: Report; recipients: Record<string, Recipient>; now: Date; until: Date },
+  sending: { report: Report; recipients: Record<string, Recipient>; now: Date; until: Date },
 ): Promise<boolean> {
   const rows = await sql`
     UPDATE subscription_deliveries
-    SET recipients = ${sql.json(recipients as never)}, claimed_until = ${until},
-      report = coalesce(report, ${sql.json(report as never)})
-    WHERE id = ${id} AND claim = ${claim} AND claimed_until > ${now}
+    SET recipients = ${sql.json(sending.recipients as never)}, claimed_until = ${sending.until},
+      report = coalesce(report, ${sql.json(sending.report as never)})
+    WHERE id = ${id} AND claim = ${claim} AND claimed_until > ${sending.now}
     RETURNING id`;
   return rows.length > 0;
 }
 
-/** Extends the claims of deliveries that take long. */
+/** Extends the claims of deliveries that this process still holds. */
 export async function extendClaims(
   sql: Postgres,
   claimed: readonly Claimed[],
@@ -176,7 +160,6 @@ export async function extendClaims(
     WHERE d.id = held.id AND d.claim = held.claim AND d.claimed_until > ${now}`;
 }
 
-/** How an attempt ended. */
 export interface AttemptEnd {
   status: "delivered" | "failed" | "retrying";
   error: string | null;
@@ -198,6 +181,7 @@ export async function endAttempt(
   { status, error, recipients, next_attempt_at, delivered_at, counts }: AttemptEnd,
   now: Date,
 ): Promise<boolean> {
+  const { deliveryFailuresMax: failuresMax, deliveriesKeptMax } = subscriptionLimits;
   const failed = status === "failed" && counts && !test;
   const reset = status === "delivered" && !test;
   const [row] = await sql<{ disabled: boolean }[]>`
@@ -205,17 +189,17 @@ export async function endAttempt(
       UPDATE subscription_deliveries
       SET status = ${status}, recipients = ${sql.json(recipients as never)}, next_attempt_at = ${next_attempt_at},
         delivered_at = ${delivered_at}, claim = NULL, claimed_until = NULL,
-        error = CASE WHEN ${failed} AND (SELECT failures + 1 >= ${deliveryLimits.deliveryFailuresMax}
+        error = CASE WHEN ${failed} AND (SELECT failures + 1 >= ${failuresMax}
                                          FROM subscriptions WHERE id = ${subscription_id})
-                THEN ${error}::text || ${disabledNote(deliveryLimits.deliveryFailuresMax)} ELSE ${error}::text END
+                THEN ${error}::text || ${disabledNote(failuresMax)} ELSE ${error}::text END
       WHERE id = ${id} AND claim = ${claim}
       RETURNING id
     ), judged AS (
       UPDATE subscriptions s
       SET failures = CASE WHEN ${failed} THEN s.failures + 1 ELSE 0 END,
-        disabled_at = CASE WHEN ${failed} AND s.failures + 1 >= ${deliveryLimits.deliveryFailuresMax}
+        disabled_at = CASE WHEN ${failed} AND s.failures + 1 >= ${failuresMax}
                       THEN ${now}::timestamptz ELSE s.disabled_at END,
-        next_delivery_date = CASE WHEN ${failed} AND s.failures + 1 >= ${deliveryLimits.deliveryFailuresMax} THEN NULL
+        next_delivery_date = CASE WHEN ${failed} AND s.failures + 1 >= ${failuresMax} THEN NULL
                              ELSE s.next_delivery_date END
       WHERE s.id = ${subscription_id} AND EXISTS (SELECT FROM ended) AND (${failed} OR (${reset} AND s.failures > 0))
       RETURNING s.disabled_at IS NOT NULL AS disabled
@@ -223,7 +207,7 @@ export async function endAttempt(
       DELETE FROM subscription_deliveries
       WHERE subscription_id = ${subscription_id} AND next_attempt_at IS NULL AND ${status !== "retrying"}
         AND id <= (SELECT id FROM subscription_deliveries WHERE subscription_id = ${subscription_id}
-                   ORDER BY id DESC OFFSET ${deliveryLimits.deliveriesKeptMax} LIMIT 1)
+                   ORDER BY id DESC OFFSET ${deliveriesKeptMax} LIMIT 1)
     )
     SELECT disabled FROM judged`;
   return row?.disabled ?? false;

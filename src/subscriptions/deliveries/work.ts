@@ -8,7 +8,6 @@ import { every, type Ticking } from "../../work/tick.ts";
 import { subscriptionLimits } from "../limits.ts";
 import { nextOccurrence } from "../schedule.ts";
 import { attemptDelivery, type AttemptParts } from "./attempt.ts";
-import { deliveryLimits } from "./limits.ts";
 import {
   claimDeliveries,
   type ClaimedDelivery,
@@ -46,7 +45,7 @@ export function openDeliveryWork(
   let ticking: Ticking | undefined;
   let filling: Promise<void> | undefined;
   const running = new Map<Promise<void>, ClaimedDelivery>();
-  const share = new FairShare(deliveryLimits.deliveriesAtOnceMax, limits.waitingShare);
+  const share = new FairShare(subscriptionLimits.deliveriesAtOnceMax, limits.waitingShare);
   let extendedAt = clock.now();
   const whole: AttemptParts = { ...parts, isClosing: () => closing };
 
@@ -54,10 +53,8 @@ export function openDeliveryWork(
     const mine = runAttempt(whole, counts, delivery)
       .catch((thrown: unknown) => {
         // The claim expires, and a process continues from what was stored.
-        log.warn("an attempt at a delivery was interrupted", {
-          delivery_id: delivery.id,
-          reason: reasonOf(thrown),
-        });
+        const reason = reasonOf(thrown);
+        log.warn("an attempt at a delivery was interrupted", { delivery_id: delivery.id, reason });
       })
       .finally(() => {
         running.delete(mine);
@@ -67,52 +64,28 @@ export function openDeliveryWork(
     running.set(mine, delivery);
   };
 
-  /** Starts as many attempts as there is room for, shared among projects; false when nothing was due. */
-  const startSome = async (): Promise<boolean> => {
-    const now = clock.now();
-    const due = await dueDeliveries(sql, new Date(now), share.free);
-    const wanted = share.takeFor(due.map(({ id, project_id }) => ({ id, owner: project_id })));
-    if (wanted.length === 0) return false;
-    const claimed = new Map<number, ClaimedDelivery>();
-    try {
-      const until = new Date(now + deliveryLimits.deliveryClaimMs);
-      const claim = { now: new Date(now), until, ids: wanted.map(({ id }) => id) };
-      for (const delivery of await claimDeliveries(sql, claim)) claimed.set(delivery.id, delivery);
-    } finally {
-      for (const { id, owner } of wanted) if (!claimed.has(id)) share.leave(owner);
-    }
-    for (const delivery of claimed.values()) start(delivery);
-    return true;
-  };
-
   /** Starts attempts until there is no room or nothing due; called again when one ends. */
   const fill = async (): Promise<void> => {
-    if (filling) return await filling;
     const work = async (): Promise<void> => {
       for (let look = 0; look < limits.claimLooksMax && !closing && share.free > 0; look++) {
-        if (!(await startSome())) return;
+        const claimed = await claimDue(parts, share);
+        if (!claimed) return;
+        claimed.forEach(start);
       }
     };
-    filling = work().finally(() => {
-      filling = undefined;
-    });
+    filling ??= work().finally(() => (filling = undefined));
     await filling;
   };
 
-  const extend = async (): Promise<void> => {
-    const now = clock.now();
-    if (now - extendedAt < deliveryLimits.deliveryClaimMs / 4) return;
-    extendedAt = now;
-    const until = new Date(now + deliveryLimits.deliveryClaimMs);
-    if (running.size > 0) await extendClaims(sql, [...running.values()], new Date(now), until);
-  };
-
   const look = async (): Promise<void> => {
-    await extend();
-    let taken: number = deliveryLimits.dueAtOnceMax;
-    while (!closing && taken === deliveryLimits.dueAtOnceMax) {
-      const now = clock.now();
-      taken = await enqueueDue(sql, new Date(now), (due) => nextDate(due, now));
+    const now = clock.now();
+    if (running.size > 0 && now - extendedAt >= claimMs / 4) {
+      extendedAt = now;
+      await extendClaims(sql, [...running.values()], new Date(now), new Date(now + claimMs));
+    }
+    for (let taken: number = dueAtOnceMax; !closing && taken === dueAtOnceMax;) {
+      const at = clock.now();
+      taken = await enqueueDue(sql, new Date(at), (due) => nextDate(due, at));
     }
     await fill();
   };
@@ -120,7 +93,8 @@ export function openDeliveryWork(
   return {
     look,
     start: () => {
-      ticking ??= every(deliveryLimits.deliveryLookMs, "looking for subscriptions that are due", look, log);
+      const name = "looking for subscriptions that are due";
+      ticking ??= every(subscriptionLimits.deliveryLookMs, name, look, log);
     },
     rest: async () => {
       while (running.size > 0 || filling) await Promise.all([...running.keys(), filling]);
@@ -132,6 +106,29 @@ export function openDeliveryWork(
       await Promise.all(running.keys());
     },
   };
+}
+
+const { deliveryClaimMs: claimMs, dueAtOnceMax } = subscriptionLimits;
+
+/** Claims as many deliveries as there is room for, shared among projects; undefined when nothing was due. */
+async function claimDue(
+  { sql, clock }: Pick<AttemptParts, "sql" | "clock">,
+  share: FairShare,
+): Promise<ClaimedDelivery[] | undefined> {
+  const now = clock.now();
+  const due = await dueDeliveries(sql, new Date(now), share.free);
+  const wanted = share.takeFor(due.map(({ id, project_id }) => ({ id, owner: project_id })));
+  if (wanted.length === 0) return undefined;
+  let claimed: ClaimedDelivery[] = [];
+  try {
+    const until = new Date(now + claimMs);
+    const ids = wanted.map(({ id }) => id);
+    claimed = await claimDeliveries(sql, { now: new Date(now), until, ids });
+    return claimed;
+  } finally {
+    const mine = new Set(claimed.map(({ id }) => id));
+    for (const { id, owner } of wanted) if (!mine.has(id)) share.leave(owner);
+  }
 }
 
 /** Runs one attempt, stores its end, and counts it. */
@@ -165,7 +162,7 @@ async function storeEnd(
   end: AttemptEnd,
 ): Promise<boolean> {
   for (let tried = 1; ; tried++) {
-    const last = tried === deliveryLimits.deliveryEndTriesMax;
+    const last = tried === subscriptionLimits.deliveryEndTriesMax;
     try {
       return await endAttempt(sql, delivery, last ? withoutErrorTexts(end) : end, new Date(clock.now()));
     } catch (thrown) {
@@ -174,12 +171,11 @@ async function storeEnd(
         delivery_id: delivery.id,
         reason: reasonOf(thrown),
       });
-      await Bun.sleep(deliveryLimits.deliveryEndRetryMs * tried);
+      await Bun.sleep(subscriptionLimits.deliveryEndRetryMs * tried);
     }
   }
 }
 
-/** The outcome of every recipient, without the reasons. */
 function withoutErrorTexts(end: AttemptEnd): AttemptEnd {
   const unstorable = "The delivery failed, and why could not be stored.";
   const recipients = Object.entries(end.recipients).map(([target, one]) => {

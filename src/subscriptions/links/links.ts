@@ -12,9 +12,7 @@ type ReportLink =
   | { opens: "unsubscribe"; subscription: number; address: string };
 
 export interface Links {
-  /** The token in the URL. */
   token(link: ReportLink): string;
-  /** The whole URL. */
   url(link: ReportLink): string;
   /** What a token opens; undefined when it was not made here, opens something else, or has expired. */
   read<Opens extends ReportLink["opens"]>(

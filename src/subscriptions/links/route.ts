@@ -1,5 +1,5 @@
-// What the links of an email open: the report as a page, its charts, and the way out. Asks for no account, and
-// changes nothing on a GET: mail scanners follow every link.
+// What the links of an email open: the report as a page, its charts, and the form to unsubscribe. No account is needed.
+// A GET changes nothing, since mail scanners follow every link.
 
 import { Elysia } from "elysia";
 import { Fault } from "../../core/fault.ts";
@@ -11,15 +11,9 @@ import type { Pictures } from "../report/png.ts";
 import { removeAddress } from "../store.ts";
 import type { Links } from "./links.ts";
 
-export interface LinkRoutes {
-  sql: Postgres;
-  links: Links;
-  pictures: Pictures;
-}
-
 const hidden = { detail: { hide: true }, parse: "none" as const };
 
-export function linkRoutes({ sql, links, pictures }: LinkRoutes) {
+export function linkRoutes({ sql, links, pictures }: { sql: Postgres; links: Links; pictures: Pictures }) {
   return new Elysia({ name: "subscription links" })
     .get(
       "/subscriptions/report/:token",

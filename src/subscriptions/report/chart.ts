@@ -1,6 +1,6 @@
 // A chart as SVG, in the font that png_worker.ts loads. All text is escaped.
 
-import { reportLimits } from "./limits.ts";
+import { subscriptionLimits } from "../limits.ts";
 import type { Chart, ChartSeries } from "./model.ts";
 import { numberText, shortText } from "./numbers.ts";
 
@@ -69,7 +69,7 @@ function lineSvg({ series, labels, unit }: Chart, points: number): string {
 
 function barSvg({ series, labels, unit }: Chart): string {
   const values = series[0]?.values ?? [];
-  const rows = labels.slice(0, Math.min(values.length, reportLimits.reportBarsMax));
+  const rows = labels.slice(0, Math.min(values.length, subscriptionLimits.reportBarsMax));
   const most = Math.max(1e-9, ...values.map(Math.abs));
   const [left, right, step] = [210, chartWidth - 90, 34];
   const bars = rows.flatMap((label, i) => {

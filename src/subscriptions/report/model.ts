@@ -1,16 +1,13 @@
 // The content of a delivery, before it becomes an email or a message: sections of figures, a chart and a table.
 
-import Type, { type Static } from "typebox";
-
-/** A number above the chart, and its value in the last delivery. */
-export const figureModel = Type.Object({
-  label: Type.String(),
-  value: Type.Number(),
-  unit: Type.Enum(["", "%"], { type: "string", description: "% for shares of a hundred." }),
-  before: Type.Union([Type.Number(), Type.Null()], { description: "The value in the last delivery." }),
-});
-
-export type Figure = Omit<Static<typeof figureModel>, "unit"> & { unit: "" | "%" };
+export interface Figure {
+  label: string;
+  value: number;
+  /** % for shares of a hundred. */
+  unit: "" | "%";
+  /** The value in the last delivery. */
+  before: number | null;
+}
 
 export interface ChartSeries {
   label: string;
@@ -34,7 +31,6 @@ export interface Table {
   more: number;
 }
 
-/** One insight. */
 export interface Section {
   insight: number;
   name: string;

@@ -3,7 +3,6 @@
 import { withinMs } from "../../core/deadline.ts";
 import { Semaphore } from "../../work/semaphore.ts";
 import { subscriptionLimits } from "../limits.ts";
-import { reportLimits } from "./limits.ts";
 
 export interface Pictures {
   /**
@@ -37,10 +36,10 @@ export function openPictures(
     if (closed) throw new Error("the server is closing");
     worker ??= new Worker(new URL("./png_worker.ts", import.meta.url));
     try {
-      const png = await withinMs(answerOf(worker, svg), reportLimits.pictureMsMax);
+      const png = await withinMs(answerOf(worker, svg), subscriptionLimits.pictureMsMax);
       drawn.set(svg, png);
       const [oldest] = drawn.keys();
-      if (drawn.size > reportLimits.picturesKeptMax && oldest !== undefined) drawn.delete(oldest);
+      if (drawn.size > subscriptionLimits.picturesKeptMax && oldest !== undefined) drawn.delete(oldest);
       return png;
     } catch (thrown) {
       // A worker that hangs or is broken is not used again.

@@ -1,8 +1,8 @@
 // Makes the report of one delivery. It is stored with the delivery, so that a retry sends the same.
 
 import { summaryOf, type Schedule } from "../schedule.ts";
-import { reportLimits } from "./limits.ts";
-import type { Report, Section } from "./model.ts";
+import { subscriptionLimits } from "../limits.ts";
+import type { Report } from "./model.ts";
 import { dayText } from "./numbers.ts";
 import { type InsightView, sectionOf } from "./section.ts";
 
@@ -33,26 +33,28 @@ export interface ReportRequest extends Pick<
 }
 
 /** There is nothing to send, and a retry would not change that. */
-export class NothingToSend extends Error {
-  constructor(message: string) {
-    super(message);
-    this.name = "NothingToSend";
-  }
-}
+export class NothingToSend extends Error {}
 
 /** @throws NothingToSend, or the reader's error. */
 export async function makeReport(reader: ReportReader, input: ReportRequest): Promise<Report> {
   const { name, insights } = await contentOf(reader, input);
-  const shown = insights.slice(0, reportLimits.reportInsightsMax);
+  const shown = insights.slice(0, subscriptionLimits.reportInsightsMax);
   // Several insights get short tables.
-  const rowsMax = shown.length > 1 ? reportLimits.dashboardRowsMax : reportLimits.reportRowsMax;
+  const rowsMax = shown.length > 1 ? subscriptionLimits.dashboardRowsMax : subscriptionLimits.reportRowsMax;
+  const sectionsBefore = input.before?.sections ?? [];
   return {
     title: input.title || name,
     subject: name,
     summary: summaryOf(input),
     day: dayText(input.due_at.getTime(), input.timezone),
     invite: input.before === null ? input.invite_message || null : null,
-    sections: shown.map((insight) => sectionOf(insight, sectionIn(input.before, insight.id), rowsMax)),
+    sections: shown.map((insight) =>
+      sectionOf(
+        insight,
+        sectionsBefore.find((one) => one.insight === insight.id),
+        rowsMax,
+      ),
+    ),
     more: insights.length - shown.length,
   };
 }
@@ -71,8 +73,4 @@ async function contentOf(
   const found = await reader.insight(project_id, insight_id);
   if (!found) throw new NothingToSend("The insight was deleted.");
   return { name: found.name || `Insight ${found.id}`, insights: [found] };
-}
-
-function sectionIn(report: Report | null, insight: number): Section | undefined {
-  return report?.sections.find((section) => section.insight === insight);
 }

@@ -1,11 +1,10 @@
 // One insight's results as a section of a report. Results are in the format of PostHog's API; what is in another
 // format is left out.
 
-import { reportLimits } from "./limits.ts";
+import { subscriptionLimits } from "../limits.ts";
 import type { Cell, Chart, Figure, Section, ChartSeries, Table } from "./model.ts";
 import { durationText } from "./numbers.ts";
 
-/** An insight with its results. */
 export interface InsightView {
   id: number;
   name: string;
@@ -24,12 +23,12 @@ export interface InsightView {
 
 /**
  * @param before this insight's section in the last delivery.
- * @param rowsMax the most rows of its table, at most reportLimits.reportRowsMax.
+ * @param rowsMax the most rows of its table, at most subscriptionLimits.reportRowsMax.
  */
 export function sectionOf(
   insight: InsightView,
   before: Section | undefined,
-  rowsMax: number = reportLimits.reportRowsMax,
+  rowsMax: number = subscriptionLimits.reportRowsMax,
 ): Section {
   const content = contentOf(insight);
   return {
@@ -74,36 +73,25 @@ function trendsContent(results: Fields[]): Content {
       numberIn(one["aggregated_value"]) ?? numberIn(one["count"]) ?? values.reduce((a, b) => a + b, 0);
     return { label: labelOf(one["label"]), values, labels, total };
   });
-  const shown = all.toSorted((a, b) => b.total - a.total).slice(0, reportLimits.reportSeriesMax);
+  const shown = all.toSorted((a, b) => b.total - a.total).slice(0, subscriptionLimits.reportSeriesMax);
   const figures = shown
-    .slice(0, reportLimits.reportFiguresMax)
+    .slice(0, subscriptionLimits.reportFiguresMax)
     .map(({ label, total }): Figure => ({ label, value: total, unit: "", before: null }));
   const labels = shown[0]?.labels ?? [];
   if (shown.length === 0) return nothing;
   if (labels.length < 2) {
+    const names = shown.map(({ label }) => label);
+    const totals = shown.map(({ total }) => total);
     const rows = all.map(({ label, total }): Cell[] => [label, total]);
-    return {
-      figures,
-      chart: barChart(
-        shown.map(({ label }) => label),
-        shown.map(({ total }) => total),
-        "",
-      ),
-      table: tableOf(["Series", "Total"], rows),
-    };
+    return { figures, chart: barChart(names, totals, ""), table: tableOf(["Series", "Total"], rows) };
   }
-  const chart: Chart = {
-    kind: "line",
-    labels,
-    series: shown.map(({ label, values }) => ({ label, values })),
-    unit: "",
-  };
-  return { figures, chart, table: trendsTable(all, labels) };
+  const series = shown.map(({ label, values }) => ({ label, values }));
+  return { figures, chart: { kind: "line", labels, series, unit: "" }, table: trendsTable(all, labels) };
 }
 
 /** One row for each date, newest first, when the series fit as columns; otherwise one row for each series. */
 function trendsTable(all: (ChartSeries & { total: number })[], labels: string[]): Table {
-  if (all.length <= reportLimits.reportColumnsMax - 1) {
+  if (all.length <= subscriptionLimits.reportColumnsMax - 1) {
     const rows = labels.map((label, i): Cell[] => [label, ...all.map(({ values }) => values[i] ?? null)]);
     return tableOf(["Date", ...all.map(({ label }) => label)], rows.toReversed());
   }
@@ -123,7 +111,7 @@ function funnelContent(results: unknown): Content {
     steps.forEach((step, i) => {
       const count = countIn(step);
       const time = numberIn(step["average_conversion_time"]);
-      const name = `${group}${i + 1}. ${labelOf(step["custom_name"] ?? step["name"])}`;
+      const name = `${group}${stepName(step, i)}`;
       const earlier = i === 0 ? count : countIn(steps[i - 1]);
       const shares = [share(count, first), share(count, earlier)].map((one) => `${one}%`);
       rows.push([name, count, ...shares, time === undefined ? "" : durationText(time)]);
@@ -134,14 +122,20 @@ function funnelContent(results: unknown): Content {
   }
   if (figures.length === 0) return nothing;
   const steps = funnels[0] ?? [];
-  const names = steps.map((step, i) => `${i + 1}. ${labelOf(step["custom_name"] ?? step["name"])}`);
   const groups = figures.map(({ label }) => label.replace(/: conversion$/, ""));
   const shares = figures.map(({ value }) => value);
   return {
-    figures: figures.slice(0, reportLimits.reportFiguresMax),
-    chart: funnels.length === 1 ? barChart(names, steps.map(countIn), "") : barChart(groups, shares, "%"),
+    figures: figures.slice(0, subscriptionLimits.reportFiguresMax),
+    chart:
+      funnels.length === 1
+        ? barChart(steps.map(stepName), steps.map(countIn), "")
+        : barChart(groups, shares, "%"),
     table: tableOf(["Step", "Persons", "Of the first", "Of the step before", "Average time"], rows),
   };
+}
+
+function stepName(step: Fields, i: number): string {
+  return `${i + 1}. ${labelOf(step["custom_name"] ?? step["name"])}`;
 }
 
 function retentionContent(results: Fields[]): Content {
@@ -159,27 +153,23 @@ function retentionContent(results: Fields[]): Content {
     return share(sum(i), sum(0));
   });
   const names = Array.from({ length: periods }, (_, i) => cohorts[i]?.label ?? String(i));
-  const shown = names.slice(0, reportLimits.reportColumnsMax + 1);
-  const rows = cohorts.map(({ label, date, counts }): Cell[] => [
-    date ?? label,
-    counts[0] ?? 0,
-    ...shown
-      .slice(1)
-      .map((_, i) => (i + 1 < counts.length ? `${share(counts[i + 1] ?? 0, counts[0] ?? 0)}%` : "")),
-  ]);
-  const second = curve[1];
+  const shown = names.slice(0, subscriptionLimits.reportColumnsMax + 1);
+  const rows = cohorts.map(({ label, date, counts: [size = 0, ...later] }): Cell[] => {
+    const shares = shown.slice(1).map((_, i) => (i < later.length ? `${share(later[i] ?? 0, size)}%` : ""));
+    return [date ?? label, size, ...shares];
+  });
+  const figures = curve.slice(1, 2).map((value): Figure => {
+    return { label: `came back: ${names[1]}`, value, unit: "%", before: null };
+  });
   return {
-    figures:
-      second === undefined
-        ? []
-        : [{ label: `came back: ${names[1]}`, value: second, unit: "%", before: null }],
+    figures,
     chart: { kind: "line", labels: names, series: [{ label: "came back", values: curve }], unit: "%" },
     table: tableOf(["Cohort", "Size", ...shown.slice(1)], rows),
   };
 }
 
 function eventsContent(columns: readonly string[] | undefined, rows: unknown): Content {
-  const names = textsIn(columns).slice(0, reportLimits.reportColumnsMax);
+  const names = textsIn(columns).slice(0, subscriptionLimits.reportColumnsMax);
   if (names.length === 0 || !Array.isArray(rows)) return nothing;
   const cells = rows.map((row: unknown) =>
     (Array.isArray(row) ? row : []).slice(0, names.length).map(cellOf),
@@ -188,12 +178,12 @@ function eventsContent(columns: readonly string[] | undefined, rows: unknown): C
 }
 
 function tableOf(columns: string[], rows: Cell[][]): Table {
-  const shown = rows.slice(0, reportLimits.reportRowsMax);
+  const shown = rows.slice(0, subscriptionLimits.reportRowsMax);
   return { columns: columns.map(cut), rows: shown, more: rows.length - shown.length };
 }
 
 function barChart(labels: string[], values: number[], unit: "" | "%"): Chart {
-  const shown = labels.slice(0, reportLimits.reportBarsMax);
+  const shown = labels.slice(0, subscriptionLimits.reportBarsMax);
   return { kind: "bar", labels: shown, series: [{ label: "", values: values.slice(0, shown.length) }], unit };
 }
 
@@ -214,11 +204,8 @@ function dayOf(value: unknown): string | undefined {
 
 function labelOf(value: unknown): string {
   if (Array.isArray(value)) return cut(value.map(String).join(", "));
-  return typeof value === "string" && value !== ""
-    ? cut(value)
-    : typeof value === "number"
-      ? String(value)
-      : "(none)";
+  if (typeof value === "number") return String(value);
+  return typeof value === "string" && value !== "" ? cut(value) : "(none)";
 }
 
 function cellOf(value: unknown): Cell {
@@ -228,9 +215,9 @@ function cellOf(value: unknown): Cell {
 }
 
 function cut(text: string): string {
-  const characters = Array.from(text.slice(0, 2 * reportLimits.reportCellCharsMax));
-  return characters.length > reportLimits.reportCellCharsMax
-    ? `${characters.slice(0, reportLimits.reportCellCharsMax - 1).join("")}…`
+  const characters = Array.from(text.slice(0, 2 * subscriptionLimits.reportCellCharsMax));
+  return characters.length > subscriptionLimits.reportCellCharsMax
+    ? `${characters.slice(0, subscriptionLimits.reportCellCharsMax - 1).join("")}…`
     : characters.join("");
 }
 

@@ -4,11 +4,7 @@ import { afterAll, beforeAll, beforeEach, expect, test } from "bun:test";
 import { openAddresses } from "../../../src/access/address.ts";
 import { openSecrets } from "../../../src/access/secret.ts";
 import { bootstrap } from "../../../src/accounts/bootstrap.ts";
-import {
-  type ExportWorker,
-  type ExportWorkerOptions,
-  openExportWorker,
-} from "../../../src/batch_exports/runs/worker.ts";
+import { ExportWorker, type ExportWorkerOptions } from "../../../src/batch_exports/runs/worker.ts";
 import { type Log, openLog } from "../../../src/core/log.ts";
 import type { Stores } from "../../../src/storage/stores.ts";
 import { silentLog } from "../../../src/core/log.ts";
@@ -46,7 +42,7 @@ const counted: string[] = [];
 
 /** A process of its own, as far as runs are concerned; it looks when told to. */
 function openProcess(log: Log = silentLog, able: Partial<ExportWorkerOptions> = {}): ExportWorker {
-  const worker = openExportWorker({
+  const worker = new ExportWorker({
     sql: stores.sql,
     clickhouse: stores.clickhouse,
     secrets: openSecrets({ dataDir }),

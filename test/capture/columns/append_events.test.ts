@@ -1,8 +1,7 @@
 import { expect, test } from "bun:test";
 import type { Sending } from "../../../src/capture/event/event.ts";
-import type { EventLane } from "../../../src/capture/journal/journal_room.ts";
-import { CommitGroups, CommitWaiters } from "../../../src/capture/journal/commit_waiters.ts";
-import type { Journal } from "../../../src/capture/journal/journal.ts";
+import type { EventLane, Journal } from "../../../src/capture/journal/journal.ts";
+import { CommitGroups, CommitWaiters } from "../../../src/capture/journal/lane.ts";
 import { appendEvents } from "../../../src/capture/columns/append_events.ts";
 import { Outcomes, type Warning } from "../../../src/capture/event/outcome.ts";
 import { Recorder } from "../../../src/capture/recordings/recorder.ts";
@@ -58,12 +57,12 @@ async function columns(items: string[]): Promise<Laid> {
   setImmediate(others);
   const lanes = { next: () => lane };
   const warned = new Outcomes<Warning>();
-  await appendEvents({ scanner, sending, warned, lanes, groups, journal, recorder });
+  await appendEvents({ scanner, sending, warned, lanes, groups, journal, newRecorder: () => recorder });
   over = true;
   return found;
 }
 
-/** True when no row is older than what the journal had told others before it was laid. */
+/** True when no row is older than the watermark that the journal had published before the row was appended. */
 function risesWith({ rows, told }: Laid): boolean {
   return rows.every(({ created, turns }) => turns === 0 || created > told[turns - 1]!);
 }

@@ -1,9 +1,11 @@
+import { takeTurns } from "../../../src/capture/columns/append_events.ts";
 import { expect, test } from "bun:test";
 import fc from "fast-check";
 import { Block, rebatch } from "../../../src/capture/columns/block.ts";
 import { emptyRow, newUuidBytes, uuidFromText, uuidText } from "../../../src/capture/event/row.ts";
 import { ByteColumn } from "../../../src/storage/native/native.ts";
-import { lengthOfBlock, rowsOfBlock } from "../../../src/storage/native/native_cut.ts";
+import { rowsOfBlock } from "../../support/native.ts";
+import { lengthOfBlock } from "../../../src/storage/native/native_cut.ts";
 
 const encoder = new TextEncoder();
 
@@ -105,7 +107,7 @@ test("a new uuid has version 7, the time it was given, rises, and never repeats"
   let falling = 0;
   let last = "";
   for (let i = 0; i < 10_000; i++) {
-    newUuidBytes(1_700_000_000_000, out);
+    newUuidBytes(1_700_000_000_000, out, takeTurns(1));
     const text = uuidText(out);
     if (text < last) falling++;
     last = text;

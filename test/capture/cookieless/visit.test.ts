@@ -17,7 +17,7 @@ function clockAt(at: number) {
   return clock;
 }
 
-/** A desk whose requests come from `address`, at a moment, with the salts that all desks share. */
+/** A capture context whose requests come from `address`, at a moment, with salts that all contexts share. */
 async function visited(options: DeskOptions & { at?: number; address?: string } = {}): Promise<Desk> {
   const clock = clockAt(options.at ?? noon);
   const { address = "203.0.113.7" } = options;

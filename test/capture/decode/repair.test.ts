@@ -24,10 +24,10 @@ function mixed(...parts: (string | number[])[]): Uint8Array {
 /** The repaired text, worked off so many bytes a time; undefined when nothing of it can be repaired. */
 function repaired(bytes: Uint8Array, stretch = 1 << 20, bytesMax = 1 << 30): string | undefined {
   const repair = new Repair(bytes);
-  while (!repair.measure(stretch));
+  while (!repair.advance(stretch));
   if (repair.places === 0 || repair.size > bytesMax) return undefined;
   const done = repair.open();
-  while (!repair.write(stretch));
+  while (!repair.advance(stretch));
   return decoder.decode(done.bytes);
 }
 

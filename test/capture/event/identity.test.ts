@@ -3,7 +3,7 @@ import fc from "fast-check";
 import { op } from "../../../src/capture/event/changes.ts";
 import { Block } from "../../../src/capture/columns/block.ts";
 import { readEvent } from "../../../src/capture/event/event.ts";
-import type { GroupTypes } from "../../../src/capture/event/groups.ts";
+import type { GroupTypes } from "../../../src/capture/event/changes.ts";
 import { warningBit } from "../../../src/capture/event/outcome.ts";
 import { type Row, emptyRow, uuidText } from "../../../src/capture/event/row.ts";
 import { BodyScanner } from "../../../src/capture/scan/body_scanner.ts";

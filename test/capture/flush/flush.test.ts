@@ -2,6 +2,7 @@ import { afterAll, expect, test } from "bun:test";
 import { readFileSync } from "node:fs";
 import fc from "fast-check";
 import { Flush } from "../../../src/capture/flush/flush.ts";
+import { flushLimits } from "../../../src/capture/flush/limits.ts";
 import { Journal } from "../../../src/capture/journal/journal.ts";
 import { yearOf } from "../../../src/capture/columns/partition.ts";
 import { Quarantine } from "../../../src/capture/journal/quarantine.ts";
@@ -15,7 +16,8 @@ import {
   ClickHouseError,
   type NativeBody,
 } from "../../../src/storage/clickhouse/clickhouse.ts";
-import { cutBlock, lengthOfBlock, rowsOfBlock } from "../../../src/storage/native/native_cut.ts";
+import { cutBlock, lengthOfBlock } from "../../../src/storage/native/native_cut.ts";
+import { rowsOfBlock } from "../../support/native.ts";
 import { cleanUp } from "../../support/cleanup.ts";
 import { makeFolder } from "../../support/folder.ts";
 import { until } from "../../support/server.ts";
@@ -71,7 +73,7 @@ class FaultyEngine implements ClickHouse {
   }
 
   ping = () => Promise.resolve();
-  command = () => Promise.resolve();
+  command = (): Promise<void> => Promise.resolve();
   bytes = () => Promise.resolve(new Uint8Array(0));
   stream = (): never => {
     throw new Error("nothing is streamed here");
@@ -131,14 +133,14 @@ interface Sent {
 
 function send(journal: Journal, { historical, year, poisoned }: Sent): string {
   const row = emptyRow();
-  newUuidBytes(1_700_000_000_000, row.uuid);
+  newUuidBytes(1_700_000_000_000, row.uuid, 0);
   for (const range of [row.event, row.distinct_id])
     Object.assign(range, { source: bytesOf("e"), from: 0, to: 1 });
   const properties = bytesOf(poisoned ? `{"poison":1}` : "{}");
   Object.assign(row.properties, { source: properties, from: 0, to: properties.length });
   row.timestamp = Date.UTC(1950 + year, 3) * 1000;
   row.created_at = journal.stamp();
-  journal.lane(historical).append(row);
+  (historical ? journal.historical : journal.live).append(row);
   return Buffer.from(row.uuid).toString("hex");
 }
 
@@ -311,6 +313,36 @@ test("two segments of an import are under way at once, none twice, and the water
   expect(journal.watermark()).toBeGreaterThan(begun);
   expect(most).toBe(2);
   expect(sent.map((uuid) => engine.stored.get(uuid))).toEqual([1, 1, 1, 1, 1]);
+  await journal.close();
+  await journal.release();
+});
+
+test("an import waits to be stored while too much waits for its sessions, and live events do not", async () => {
+  const dataDir = makeFolder();
+  const journal = openJournal(`${dataDir}/journal`);
+  const engine = new FaultyEngine([], true);
+  const derived = Promise.withResolvers<void>();
+  engine.command = () => derived.promise;
+  const { flush } = openFlush(dataDir, journal, engine);
+  const { sessionsBehindBytesMax, sessionsWaitingBytesMax } = flushLimits;
+  flushLimits.sessionsBehindBytesMax = { ...sessionsBehindBytesMax, historical: 1 };
+  flushLimits.sessionsWaitingBytesMax = 1;
+  const event = { historical: true, year: 0, poisoned: false };
+  const first = send(journal, event);
+  await journal.historical.seal();
+  flush.start();
+  await until(() => Promise.resolve(engine.stored.has(first) && journal.heldEvents === 1));
+  const second = send(journal, event);
+  await journal.historical.seal();
+  const live = send(journal, { ...event, historical: false });
+  await journal.live.seal();
+  await until(() => Promise.resolve(journal.heldEvents === 2));
+  expect([live, second].map((uuid) => engine.stored.has(uuid))).toEqual([true, false]);
+  derived.resolve();
+  await until(() => Promise.resolve(engine.stored.has(second)));
+  Object.assign(flushLimits, { sessionsBehindBytesMax, sessionsWaitingBytesMax });
+  await flush.drain(60_000);
+  expect(journal.isEmpty).toBe(true);
   await journal.close();
   await journal.release();
 });

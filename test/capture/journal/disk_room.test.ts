@@ -2,7 +2,7 @@
 
 import { afterAll, afterEach, expect, test } from "bun:test";
 import { readdirSync, rmSync, writeFileSync } from "node:fs";
-import { DiskRoom, type VolumeFigures, reserveOf } from "../../../src/capture/journal/disk_room.ts";
+import { DiskRoom, type VolumeFigures, reserveOf } from "../../../src/capture/journal/journal_room.ts";
 import type { Journal, JournalOptions } from "../../../src/capture/journal/journal.ts";
 import { journalLimits } from "../../../src/capture/journal/limits.ts";
 import { openLog } from "../../../src/core/log.ts";

@@ -60,7 +60,7 @@ function appendRow(journal: Journal, historical: boolean, timestamp: number): vo
     Object.assign(range, { source, from: 0, to: 2 });
   row.timestamp = timestamp;
   row.created_at = journal.stamp();
-  journal.lane(historical).append(row);
+  (historical ? journal.historical : journal.live).append(row);
 }
 
 const january = Date.UTC(2024, 0, 15) * 1000;
@@ -183,13 +183,38 @@ test("numbers of segments rise even when the clock goes back between two runs", 
   expect(openJournal(folder, clockAt(1_600_000_000_000)).nextId()).toBeGreaterThan(segment.id);
 });
 
+test("a number for rows that are in no segment is not used again after a kill, even when the clock goes back", async () => {
+  const folder = `${makeFolder()}/journal`;
+  const id = await openJournal(folder, clockAt(1_700_000_000_000)).lastingId();
+  expect(openJournal(folder, clockAt(1_600_000_000_000)).nextId()).toBeGreaterThan(id);
+});
+
+test("a segment whose file is gone by an attempt that failed later is finished", async () => {
+  const journal = openJournal(`${makeFolder()}/journal`);
+  appendRow(journal, false, january);
+  await journal.close();
+  const segment = journal.nextSealed("live")!;
+  rmSync(segment.path);
+  await journal.finish(segment);
+  expect(journal.nextSealed("live")).toBeUndefined();
+  await journal.release();
+});
+
+test("a start that was killed before its first marks were written is no damage to the next", async () => {
+  const folder = `${makeFolder()}/journal`;
+  openJournal(folder);
+  renameSync(`${folder}/synced`, `${folder}/synced.part`);
+  rmSync(`${folder}/ledger`);
+  expect(openJournal(folder).damagedFiles).toBe(0);
+});
+
 test("a journal that cannot be written refuses the group with a 503, and goes on when it can be again", async () => {
   const folder = `${makeFolder()}/journal`;
   const journal = openJournal(folder);
   rmSync(folder, { recursive: true });
   appendRow(journal, false, january);
   await expect(journal.live.commit()).rejects.toMatchObject({ code: "unavailable", retryAfterSeconds: 5 });
-  expect(journal.live.failedGroups).toBe(1);
+  expect(journal.isFailing()).toBe(true);
   expect(journal.pending().events).toBe(0);
   const again = openJournal(folder);
   appendRow(again, false, january);
@@ -291,6 +316,20 @@ test("a finished segment's file is written over, and its old frames never come b
     [10, 1],
   ]);
   expect(readFileSync(segment.path).includes("aaaa")).toBe(false);
+});
+
+test("a segment whose file went before its folder could be synced is finished by the next try", async () => {
+  const folder = `${makeFolder()}/journal`;
+  const journal = openJournal(folder);
+  for (const letter of ["a", "b"]) {
+    appendLarge(journal, 2_000_000, letter);
+    await journal.live.seal();
+    const segment = journal.nextSealed("live")!;
+    if (letter === "a") journal.hold(segment);
+    rmSync(segment.path);
+    await journal.finish(segment);
+    expect(journal.isEmpty).toBe(true);
+  }
 });
 
 test("a crash while a file changes its owner leaves a spare or an empty segment, never old rows", async () => {

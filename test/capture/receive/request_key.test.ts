@@ -1,8 +1,10 @@
 import { expect, test } from "bun:test";
 import { brotliCompressSync, gzipSync } from "node:zlib";
 import LZString from "lz-string";
-import { requestKeyOf } from "../../../src/capture/receive/request_key.ts";
+import { keyOfObject, requestKeyOf } from "../../../src/capture/receive/request_key.ts";
 import { receiveLimits } from "../../../src/capture/receive/limits.ts";
+import { bytesOf } from "../../../src/core/bytes.ts";
+import { countTurns } from "../../support/turns.ts";
 import { MemoryBudget } from "../../../src/work/memory_budget.ts";
 
 const memory = new MemoryBudget({ bytesMax: 64 << 20, shareBytesMax: 64 << 20 });
@@ -68,4 +70,39 @@ test("without memory for the body the request is told to come again", async () =
   const none = new MemoryBudget({ bytesMax: 10, shareBytesMax: 10 });
   await expect(tokenIn("/flags/", asked, {}, none)).rejects.toMatchObject({ code: "unavailable" });
   expect(none.held).toBe(0);
+});
+
+const ofObject = (text: string) => keyOfObject(bytesOf(text));
+
+test("SDKs' configuration requests name their key beside other members; the best known name counts", async () => {
+  expect(await ofObject(`{"token":"k","distinct_id":"d","person_properties":{"token":"other"}}`)).toBe("k");
+  expect(await ofObject(`{"person_properties":{"a":[{"token":"other"}]},"$token":"c","api_key":"b"}`)).toBe(
+    "b",
+  );
+  expect(await ofObject(`{"api_key":"b","token":"a"}`)).toBe("a");
+  expect(await ofObject(`{"token":"","api_key":null,"$token":"c"}`)).toBe("c");
+  expect(await ofObject(` \n{ "tok\\u0065n" : "k" } `)).toBe("k");
+  for (const text of ["", "7", "[]", '[{"token":"k"}]', "{", "{}", '{"a":"k"}', '{"token":7}', '{"token"']) {
+    expect(await ofObject(text)).toBeUndefined();
+  }
+});
+
+test("any megabyte is walked over in stretches, and others get their turn between them", async () => {
+  const bytes = receiveLimits.keyBodyInflatedBytesMax;
+  const bodies = [
+    `{"a":[${"[],".repeat(bytes / 3)}[]],"token":"k"}`,
+    `{"a":"${"\\u0041".repeat(bytes / 6)}","token":"k"}`,
+    `{${'"b":1,'.repeat(bytes / 6)}"token":"k"}`,
+    `{"${"c".repeat(bytes)}":1,"token":"k"}`,
+    `{${" ".repeat(bytes)}"token":"k"}`,
+    `{"d":${"1".repeat(bytes)},"token":"k"}`,
+  ];
+  for (const body of bodies) {
+    let key: string | undefined;
+    const turns = await countTurns(async () => (key = await ofObject(body)));
+    expect(key).toBe("k");
+    expect(turns).toBeGreaterThanOrEqual(3);
+  }
+  expect(await ofObject("[".repeat(bytes))).toBeUndefined();
+  expect(await ofObject('{"a":'.repeat(bytes / 5))).toBeUndefined();
 });

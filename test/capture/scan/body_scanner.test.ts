@@ -1,9 +1,8 @@
 import { expect, test } from "bun:test";
 import fc from "fast-check";
 import { Fault } from "../../../src/core/fault.ts";
-import { isHistorical, keyOf } from "../../../src/capture/event/body_key.ts";
 import { entryLength, field } from "../../../src/capture/scan/event_fields.ts";
-import type { EventIndex } from "../../../src/capture/scan/event_index.ts";
+import { type EventIndex, isHistorical, keyOf } from "../../../src/capture/scan/event_index.ts";
 import { BodyScanner } from "../../../src/capture/scan/body_scanner.ts";
 import { ScanArena } from "../../../src/capture/wasm/scan_arena.ts";
 

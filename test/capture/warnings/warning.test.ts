@@ -6,7 +6,7 @@ import { Flush } from "../../../src/capture/flush/flush.ts";
 import { Journal } from "../../../src/capture/journal/journal.ts";
 import { Quarantine } from "../../../src/capture/journal/quarantine.ts";
 import type { LaneName } from "../../../src/capture/journal/segments/segment.ts";
-import { WarningBlock, type WarningRow } from "../../../src/capture/warnings/warning.ts";
+import { warningBlock, type WarningRow } from "../../../src/capture/warnings/warning.ts";
 import { systemClock } from "../../../src/core/clock.ts";
 import { silentLog } from "../../../src/core/log.ts";
 import {
@@ -15,7 +15,8 @@ import {
   type NativeBody,
 } from "../../../src/storage/clickhouse/clickhouse.ts";
 import { ByteColumn } from "../../../src/storage/native/native.ts";
-import { lengthOfBlock, rowsOfBlock } from "../../../src/storage/native/native_cut.ts";
+import { lengthOfBlock } from "../../../src/storage/native/native_cut.ts";
+import { rowsOfBlock } from "../../support/native.ts";
 import { cleanUp } from "../../support/cleanup.ts";
 import { makeFolder } from "../../support/folder.ts";
 
@@ -34,7 +35,7 @@ function warning(number: number, timestamp = Date.UTC(2024, 0, 5) * 1000): Warni
 }
 
 test("a block of warnings is one Native block, and can be cut like one of events", () => {
-  const block = new WarningBlock();
+  const block = warningBlock();
   let weight = 0;
   for (let i = 0; i < 5; i++) weight += block.append(warning(i));
   expect(weight).toBeGreaterThan(5 * 40);

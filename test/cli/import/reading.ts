@@ -1,6 +1,6 @@
 // What the tests of the readers share. Never reads a file.
 
-import type { FileRecord, RecordReader } from "../../../src/cli/import/formats/record.ts";
+import type { FileRecord, RecordReader } from "../../../src/cli/import/reading/file_record.ts";
 
 export type Found = { line: number; text: string } | { line: number; flaw: string };
 

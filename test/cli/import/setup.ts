@@ -4,7 +4,7 @@ import { mkdtemp, rm } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { runImportCommand } from "../../../src/cli/import.ts";
-import type { ImportParts } from "../../../src/cli/import/run.ts";
+import type { ImportParts } from "../../../src/cli/import/options.ts";
 import { readConfig } from "../../../src/config.ts";
 import { UserError } from "../../../src/core/fault.ts";
 import { CaptureServer } from "./server.ts";

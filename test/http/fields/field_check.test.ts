@@ -5,7 +5,7 @@ import { Fault } from "../../../src/core/fault.ts";
 import { limits } from "../../../src/core/limits.ts";
 import { choice, flag, integer, moment, nullable, readOnly } from "../../../src/http/fields/field.ts";
 import { reference, text, timezone, uuid, writable } from "../../../src/http/fields/field.ts";
-import { checkChanges, checkFields, checkReplacement } from "../../../src/http/fields/field_check.ts";
+import { checkFields } from "../../../src/http/fields/field_check.ts";
 import { missingReference } from "../../../src/http/fields/field_fault.ts";
 
 const model = Type.Object({
@@ -47,9 +47,10 @@ function refusal(
 }
 
 /** One field of a request that changes something. */
-const given = (name: string, value: unknown): unknown => Object(checkChanges(body, { [name]: value }))[name];
+const given = (name: string, value: unknown): unknown =>
+  Object(checkFields(body, { [name]: value }, "change"))[name];
 const refused = (name: string, value: unknown): Refused =>
-  refusal({ [name]: value }, (one) => checkChanges(body, one));
+  refusal({ [name]: value }, (one) => checkFields(body, one, "change"));
 
 const wrongTime =
   "Datetime has wrong format. Use one of these formats instead: " +
@@ -211,9 +212,9 @@ test("a body that is no object is refused as a whole", () => {
 test("only what has no default is required, and only to make or to replace a thing", () => {
   const required = { code: "required", detail: "This field is required.", attr: "text" };
   expect(refusal({})).toEqual(required);
-  expect(refusal({}, (one) => checkReplacement(body, one))).toEqual(required);
-  expect(checkChanges(body, {})).toEqual({});
-  expect(checkReplacement(body, { text: "a" })).toEqual({ text: "a" });
+  expect(refusal({}, (one) => checkFields(body, one, "replace"))).toEqual(required);
+  expect(checkFields(body, {}, "change")).toEqual({});
+  expect(checkFields(body, { text: "a" }, "replace")).toEqual({ text: "a" });
   expect(checkFields(body, { text: "a" })).toMatchObject({ text: "a", count: 1, kind: "email", days: null });
 });
 
@@ -223,8 +224,10 @@ test("the first mistake in the schema's order is told, whatever the order of the
 });
 
 test("fields that are read-only or unknown are passed over", () => {
-  expect(checkChanges(body, { id: 5, other: 1, __proto__: { text: "x" }, constructor: 1 })).toEqual({});
-  expect(checkChanges(body, JSON.parse('{"__proto__":{"text":"x"}}'))).toEqual({});
+  expect(checkFields(body, { id: 5, other: 1, __proto__: { text: "x" }, constructor: 1 }, "change")).toEqual(
+    {},
+  );
+  expect(checkFields(body, JSON.parse('{"__proto__":{"text":"x"}}'), "change")).toEqual({});
 });
 
 test("a wrong value is repeated up to its bound", () => {
@@ -257,7 +260,7 @@ test("any body is either refused with a fault or becomes what the schema says, a
     fc.property(anyBody, (sent) => {
       let checked: Record<string, unknown>;
       try {
-        checked = checkChanges(body, sent);
+        checked = checkFields(body, sent, "change");
       } catch (thrown) {
         expect(thrown).toBeInstanceOf(Fault);
         return;
@@ -268,7 +271,7 @@ test("any body is either refused with a fault or becomes what the schema says, a
           .filter((name) => name in body.properties)
           .toSorted(),
       ).toEqual(Object.keys(checked).toSorted());
-      expect(checkChanges(body, checked)).toEqual(checked);
+      expect(checkFields(body, checked, "change")).toEqual(checked);
     }),
     { seed: 3, numRuns: 2000 },
   );

@@ -1,12 +1,6 @@
 import { expect, test } from "bun:test";
 import { limits } from "../../../src/core/limits.ts";
-import {
-  longPageReply,
-  shownInTurns,
-  slicedJson,
-  slicedReply,
-  streamedReply,
-} from "../../../src/http/pages/sliced.ts";
+import { slicedJson, slicedReply, streamedReply } from "../../../src/http/pages/sliced.ts";
 
 const slice = limits.replySliceBytes;
 
@@ -106,24 +100,3 @@ function countTurns() {
   let next = setImmediate(again);
   return counting;
 }
-
-test("rows are shown a few hundred at a time, in their order", async () => {
-  const rows = Array.from({ length: 4 * limits.rowsShownAtOnceMax + 1 }, (_, i) => i);
-  let turns = 0;
-  let next = setImmediate(function again() {
-    turns++;
-    next = setImmediate(again);
-  });
-  expect(await shownInTurns(rows, (row) => row * 2)).toEqual(rows.map((row) => row * 2));
-  clearImmediate(next);
-  expect(turns).toBeGreaterThanOrEqual(4);
-});
-
-test("a long page goes out in slices, as JSON would have it; a short one and anything else is left alone", async () => {
-  const results = Array.from({ length: limits.rowsShownAtOnceMax + 1 }, (_, id) => ({ id, name: "é\n" }));
-  const page = { count: 1, next: null, previous: null, results };
-  expect(await (await longPageReply(page))?.text()).toBe(JSON.stringify(page));
-  for (const other of [{ ...page, results: results.slice(1) }, [...results], null, "text", new Response()]) {
-    expect(await longPageReply(other)).toBeUndefined();
-  }
-});

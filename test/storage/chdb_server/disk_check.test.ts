@@ -1,6 +1,5 @@
 import { afterAll, expect, test } from "bun:test";
 import { rmSync, writeFileSync } from "node:fs";
-import { silentLog as log } from "../../../src/core/log.ts";
 import { type ClickHouse, openClickHouse } from "../../../src/storage/clickhouse/clickhouse.ts";
 import { cleanUp, later } from "../../support/cleanup.ts";
 import { makeFolder } from "../../support/folder.ts";
@@ -12,7 +11,7 @@ afterAll(cleanUp, 60_000);
 /** A front none of whose files may grow beyond `fileKiB`. */
 async function start(dataDir: string, fileKiB?: number): Promise<[TestFront, ClickHouse]> {
   const front = await startFront(dataDir, 0, fileKiB);
-  const clickhouse = openClickHouse(front.url, { log });
+  const clickhouse = openClickHouse(front.url);
   later(() => clickhouse.close());
   await clickhouse.createDatabase();
   return [front, clickhouse];

@@ -2,7 +2,6 @@ import { afterAll, beforeAll, expect, test } from "bun:test";
 import { readdirSync } from "node:fs";
 import { connect } from "node:net";
 import { join } from "node:path";
-import { silentLog as log } from "../../../src/core/log.ts";
 import { type ClickHouse, openClickHouse } from "../../../src/storage/clickhouse/clickhouse.ts";
 import { cleanUp, later } from "../../support/cleanup.ts";
 import { makeFolder } from "../../support/folder.ts";
@@ -23,7 +22,7 @@ let bytes: Uint8Array[];
 
 beforeAll(async () => {
   front = await startFront(dataDir);
-  clickhouse = openClickHouse(front.url, { log });
+  clickhouse = openClickHouse(front.url);
   later(() => clickhouse.close());
   await clickhouse.createDatabase();
   await clickhouse.command("CREATE TABLE t (a UInt32) ENGINE = MergeTree ORDER BY a");

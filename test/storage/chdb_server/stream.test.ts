@@ -2,7 +2,6 @@
 
 import { afterAll, beforeAll, expect, test } from "bun:test";
 import { readFileSync } from "node:fs";
-import { silentLog as log } from "../../../src/core/log.ts";
 import { type ClickHouse, openClickHouse } from "../../../src/storage/clickhouse/clickhouse.ts";
 import { cleanUp, later } from "../../support/cleanup.ts";
 import { type TestFront, startFront, storesStartMsMax } from "../../support/stores.ts";
@@ -14,7 +13,7 @@ let clickhouse: ClickHouse;
 
 beforeAll(async () => {
   front = await startFront();
-  clickhouse = openClickHouse(front.url, { log });
+  clickhouse = openClickHouse(front.url);
   later(() => clickhouse.close());
   await clickhouse.createDatabase();
 }, storesStartMsMax);

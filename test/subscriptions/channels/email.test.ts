@@ -1,5 +1,6 @@
 import { afterAll, expect, test } from "bun:test";
-import { emailHtml, emailText, subjectOf } from "../../../src/subscriptions/channels/email.ts";
+import { emailHtml, subjectOf } from "../../../src/subscriptions/channels/email.ts";
+import { emailText } from "../../../src/subscriptions/channels/email_text.ts";
 import { slackBody, webhookBody } from "../../../src/subscriptions/channels/message.ts";
 import type { Report } from "../../../src/subscriptions/report/model.ts";
 import { makeReport } from "../../../src/subscriptions/report/report.ts";

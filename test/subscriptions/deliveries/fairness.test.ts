@@ -1,7 +1,7 @@
 // One project's deliveries beside another's: webhooks that never answer hold nobody else up.
 
 import { afterAll, beforeAll, beforeEach, expect, test } from "bun:test";
-import { deliveryLimits } from "../../../src/subscriptions/deliveries/limits.ts";
+import { subscriptionLimits } from "../../../src/subscriptions/limits.ts";
 import { createProject } from "../../../src/projects/store.ts";
 import { startMsMax } from "../../support/accounts.ts";
 import { cleanUp } from "../../support/cleanup.ts";
@@ -61,7 +61,7 @@ test("a thousand webhooks of one project that never answer leave places to anoth
   const work = openDelivering(desk);
   await subscribe(ids[0]!, "/hang", 1000);
   await work.look();
-  const share = deliveryLimits.deliveriesAtOnceMax / 2;
+  const share = subscriptionLimits.deliveriesAtOnceMax / 2;
   await until(() => Promise.resolve(posted("/hang") === share));
   await subscribe(ids[1]!, "/quick", 30);
   await work.look();
@@ -83,7 +83,7 @@ test("test deliveries that never answer leave places as well", async () => {
   await subscribe(ids[1]!, "/quick", 1);
   await work.look();
   await until(() => Promise.resolve(posted("/quick") === 1));
-  expect(posted("/hang")).toBeLessThanOrEqual(deliveryLimits.deliveriesAtOnceMax / 2);
+  expect(posted("/hang")).toBeLessThanOrEqual(subscriptionLimits.deliveriesAtOnceMax / 2);
   await desk.sql`DELETE FROM subscriptions WHERE project_id = ${ids[0]!}`;
   release.resolve();
   await work.rest();

@@ -8,7 +8,7 @@ import {
   shortText,
 } from "../../../src/subscriptions/report/numbers.ts";
 import { makeReport, NothingToSend, type ReportRequest } from "../../../src/subscriptions/report/report.ts";
-import { reportLimits } from "../../../src/subscriptions/report/limits.ts";
+import { subscriptionLimits } from "../../../src/subscriptions/limits.ts";
 import { readerOf, signUps } from "../../support/subscriptions.ts";
 
 const days = ["13-Jan-2024", "14-Jan-2024", "15-Jan-2024"];
@@ -66,7 +66,7 @@ test("many series are a row each, and only the largest are drawn", () => {
     "s22",
   ]);
   expect([table?.columns, table?.rows.length]).toEqual([["Series", "Total", "15-Jan-2024"], 30]);
-  expect(figures).toHaveLength(reportLimits.reportFiguresMax);
+  expect(figures).toHaveLength(subscriptionLimits.reportFiguresMax);
 });
 
 test("one total for each series is a bar each", () => {
@@ -138,7 +138,7 @@ test("events are a table, cut to what a letter holds", () => {
   const { table } = sectionOf(view, undefined);
   expect([table?.rows.length, table?.more]).toEqual([31, 9]);
   expect(table?.rows[0]?.slice(0, 3)).toEqual(["signed up", '{"plan":"free","i":0}', null]);
-  expect(String(table?.rows[0]?.[3])).toHaveLength(reportLimits.reportCellCharsMax);
+  expect(String(table?.rows[0]?.[3])).toHaveLength(subscriptionLimits.reportCellCharsMax);
 });
 
 test("results of no known shape are nothing, and never break a report", () => {

@@ -5,7 +5,7 @@ import { randomBytes } from "node:crypto";
 import { Readable } from "node:stream";
 import { pipeline } from "node:stream/promises";
 import { constants, createBrotliCompress, createGzip } from "node:zlib";
-import { destinationLimits } from "../limits.ts";
+import { exportLimits } from "../../limits.ts";
 import { type AzureRequest, put } from "./azure_request.ts";
 import { type ExportWork, rowStream } from "../../source/delivery.ts";
 import type { AzureBlobConfig } from "../config.ts";
@@ -14,15 +14,12 @@ import type { FileRows, ObjectStore, Writing } from "./objects.ts";
 import { type RowCount, rowCount } from "./row_count.ts";
 import { fileOf, type ExportStatement } from "../../source/store.ts";
 
+/** A container of Azure as a store of files. */
 export function azureStore(config: AzureBlobConfig): ObjectStore {
   const send = async (work: Writing, request: Omit<AzureRequest, "headers">, headers = {}): Promise<void> =>
     await put(config, { ...request, headers }, work);
-  const write = async (work: ExportWork, key: string, source: FileSource): Promise<void> => {
-    const blob = new BlockBlob(async (query, body) => await send(work, { key, query, body }));
-    await blob.write(source.pieces);
-    source.check();
-    await blob.close();
-  };
+  const write = async (work: ExportWork, key: string, source: FileSource): Promise<void> =>
+    await writeBlob(async (query, body) => await send(work, { key, query, body }), source);
   return {
     writeFile: async (work, key, rows) =>
       await write(work, key, sourceOf(work, rows.selection.select, rows, work.rows)),
@@ -39,52 +36,46 @@ export function azureStore(config: AzureBlobConfig): ObjectStore {
   };
 }
 
-/** A blob written in blocks; until it is closed, an existing blob of the same name stays. */
-class BlockBlob {
-  readonly #send: (query: Record<string, string>, body: Uint8Array) => Promise<void>;
-  readonly #ids: string[] = [];
-  /**
-   * Different in every attempt, since an earlier one may still be running; with the number as long as Azure's own ids.
-   */
-  readonly #attempt = randomBytes(16).toString("hex");
-  #pieces: Uint8Array[] = [];
-  #bytes = 0;
-
-  constructor(send: (query: Record<string, string>, body: Uint8Array) => Promise<void>) {
-    this.#send = send;
-  }
-
-  async write(pieces: AsyncIterable<Uint8Array>): Promise<void> {
-    for await (const piece of pieces) {
-      this.#pieces.push(piece);
-      this.#bytes += piece.length;
-      if (this.#bytes >= destinationLimits.azureBlockBytesMin) await this.#sendBlock();
-    }
-    if (this.#bytes > 0) await this.#sendBlock();
-  }
-
-  async close(): Promise<void> {
-    const list = this.#ids.map((id) => `<Latest>${id}</Latest>`).join("");
-    const body = Buffer.from(`<?xml version="1.0" encoding="utf-8"?><BlockList>${list}</BlockList>`);
-    await this.#send({ comp: "blocklist" }, body);
-  }
-
-  async #sendBlock(): Promise<void> {
-    if (this.#ids.length >= destinationLimits.azureBlocksMax) {
+/** Writes a blob in blocks; until the list of blocks is sent, an existing blob of the same name stays. */
+async function writeBlob(
+  send: (query: Record<string, string>, body: Uint8Array) => Promise<void>,
+  { pieces, check }: FileSource,
+): Promise<void> {
+  // Different in every attempt, since an earlier one may still be running; with the number as long as Azure's own ids.
+  const attempt = randomBytes(16).toString("hex");
+  let list = "";
+  let number = 0;
+  for await (const body of blocksOf(pieces)) {
+    if (number >= exportLimits.azureBlocksMax) {
       throw new ExportError("A file is larger than a blob may be: set max_file_size_mb", true);
     }
-    const number = String(this.#ids.length).padStart(blockNumberDigits, "0");
-    const id = Buffer.from(`${this.#attempt}${number}`).toString("base64");
-    const body = Buffer.concat(this.#pieces, this.#bytes);
-    this.#pieces = [];
-    this.#bytes = 0;
-    await this.#send({ comp: "block", blockid: id }, body);
-    this.#ids.push(id);
+    const blockid = Buffer.from(`${attempt}${String(number++).padStart(blockNumberDigits, "0")}`).toString(
+      "base64",
+    );
+    await send({ comp: "block", blockid }, body);
+    list += `<Latest>${blockid}</Latest>`;
   }
+  check();
+  const body = `<?xml version="1.0" encoding="utf-8"?><BlockList>${list}</BlockList>`;
+  await send({ comp: "blocklist" }, Buffer.from(body));
 }
 
 /** Azure requires that all block ids of a blob have the same length. */
 const blockNumberDigits = 16;
+
+async function* blocksOf(pieces: AsyncIterable<Uint8Array>): AsyncGenerator<Uint8Array> {
+  let block: Uint8Array[] = [];
+  let bytes = 0;
+  for await (const piece of pieces) {
+    block.push(piece);
+    bytes += piece.length;
+    if (bytes < exportLimits.azureBlockBytesMin) continue;
+    yield Buffer.concat(block);
+    block = [];
+    bytes = 0;
+  }
+  if (bytes > 0) yield Buffer.concat(block);
+}
 
 interface FileSource {
   pieces: AsyncIterable<Uint8Array>;

@@ -2,17 +2,17 @@
 
 import { createHmac } from "node:crypto";
 import { setTimeout } from "node:timers/promises";
-import { destinationLimits } from "../limits.ts";
+import type { ForeignAnswer } from "../../../access/post.ts";
 import { exportLimits } from "../../limits.ts";
+import { withoutLast } from "../../../core/trim.ts";
 import type { ExportWork, Means } from "../../source/delivery.ts";
 import type { AzureBlobConfig } from "../config.ts";
 import { ExportError } from "../failure.ts";
-import { post, type Posted } from "../post.ts";
+import { isPassing, post, retryAfterMs } from "../post.ts";
 
 export interface AzureRequest {
   /** The blob's name. */
   key: string;
-  /** The query of the URL. */
   query: Record<string, string>;
   /** Headers beside those of every request; their names begin with x-ms-. */
   headers: Record<string, string>;
@@ -21,12 +21,11 @@ export interface AzureRequest {
 
 type Work = Pick<Means, "addresses" | "clock"> & Pick<ExportWork, "abort">;
 
-/** The protocol version of the requests. */
 const version = "2021-08-06";
 const contentType = "application/octet-stream";
 
 /**
- * Sends a PUT until it is accepted or refused for good, at most destinationLimits.storeRequestAttemptsMax times.
+ * Sends a PUT until it is accepted or refused for good, at most exportLimits.storeRequestAttemptsMax times.
  * @throws ExportError with the answer's status and code.
  */
 export async function put(config: AzureBlobConfig, request: AzureRequest, work: Work): Promise<void> {
@@ -34,30 +33,27 @@ export async function put(config: AzureBlobConfig, request: AzureRequest, work: 
   for (let tried = 1; ; tried++) {
     work.abort.throwIfAborted();
     const headers = signed(config, url, request, new Date(work.clock.now()).toUTCString());
-    const sending = { ...work, method: "PUT", timeoutMs: destinationLimits.storeRequestMsMax } as const;
-    const last = tried >= destinationLimits.storeRequestAttemptsMax;
+    const sending = { ...work, method: "PUT", timeoutMs: exportLimits.storeRequestMsMax } as const;
+    const last = tried >= exportLimits.storeRequestAttemptsMax;
     const reply = await post(url, request.body, headers, sending).catch((thrown: unknown) => {
       if (last || (thrown instanceof ExportError && thrown.final)) throw thrown;
       return undefined;
     });
     if (reply !== undefined) {
       if (reply.status >= 200 && reply.status < 300) return;
-      const again = isPassing(reply.status);
+      const again = isPassing(reply);
       if (!again || last) throw refusal(url, reply, !again);
     }
-    const pauseMs = reply?.retryAfterMs ?? exportLimits.exportRetryMsMin * tried;
-    await setTimeout(Math.min(destinationLimits.storeRequestMsMax, pauseMs), undefined, {
+    const pauseMs = (reply && retryAfterMs(reply)) ?? exportLimits.retryMsMin * tried;
+    await setTimeout(Math.min(exportLimits.storeRequestMsMax, pauseMs), undefined, {
       signal: work.abort,
     });
   }
 }
 
-/** The account's address. */
 function azureAddress({ account_name, endpoint_url }: AzureBlobConfig): string {
   if (endpoint_url === null) return `https://${account_name}.blob.core.windows.net`;
-  let end = endpoint_url.length;
-  while (endpoint_url[end - 1] === "/") end--;
-  return endpoint_url.slice(0, end);
+  return withoutLast(endpoint_url, "/");
 }
 
 function urlOf(config: AzureBlobConfig, { key, query }: AzureRequest): URL {
@@ -72,7 +68,6 @@ function urlOf(config: AzureBlobConfig, { key, query }: AzureRequest): URL {
   return url;
 }
 
-/** The headers of a request with its SharedKey signature. */
 function signed(
   { account_name, account_key }: AzureBlobConfig,
   url: URL,
@@ -96,11 +91,7 @@ function signed(
   return { ...own, "content-type": contentType, authorization: `SharedKey ${account_name}:${signature}` };
 }
 
-function isPassing(status: number): boolean {
-  return status === 408 || status === 425 || status === 429 || status >= 500;
-}
-
-function refusal(url: URL, { status, header }: Posted, final: boolean): ExportError {
+function refusal(url: URL, { status, header }: ForeignAnswer, final: boolean): ExportError {
   if (status >= 300 && status < 400) {
     return new ExportError(`${url.host} answered ${status}; redirects are not followed`, true);
   }

@@ -1,12 +1,11 @@
 // Files that ClickHouse writes by a table function; one statement may write several, each with its buffers.
 
-import { destinationLimits } from "../limits.ts";
+import { exportLimits } from "../../limits.ts";
 import { write } from "../../source/delivery.ts";
 import type { FileRows, ObjectStore } from "./objects.ts";
 import type { ExportStatement } from "../../source/store.ts";
 import { insertStatement, insertTextOf, splitInsertOf } from "./write_store.ts";
 
-/** A kind of store that the engine can write to. */
 export interface EngineStore extends Pick<ObjectStore, "open" | "explain" | "close" | "end"> {
   /**
    * The table function that writes a file. `{_partition_id}` in the key is the number of the file.
@@ -21,6 +20,7 @@ export interface EngineStore extends Pick<ObjectStore, "open" | "explain" | "clo
 /** The placeholder of a file's number until its key is part of a statement. */
 const numberMark = "~file~";
 
+/** The store of files whose rows ClickHouse writes. */
 export function writtenByEngine(store: EngineStore): ObjectStore {
   const target = (key: string, { selection, format, compression }: FileRows): ExportStatement =>
     store.file(key, format, selection.structure, compression);
@@ -34,8 +34,8 @@ export function writtenByEngine(store: EngineStore): ObjectStore {
     writeParts: async (work, keyOf, rows, { files, used }) => {
       store.prepare?.(used.map(({ file }) => keyOf(file)));
       const into = target(keyOf(numberMark), rows);
-      for (let from = 0; from < files; from += destinationLimits.exportFilesAtOnceMax) {
-        const some = { files, from, to: Math.min(files, from + destinationLimits.exportFilesAtOnceMax) };
+      for (let from = 0; from < files; from += exportLimits.filesAtOnceMax) {
+        const some = { files, from, to: Math.min(files, from + exportLimits.filesAtOnceMax) };
         const statement = splitInsertOf(into, rows.selection, some, work.mark);
         await write(work, statement, { ...store.settings, ...rows.settings });
       }

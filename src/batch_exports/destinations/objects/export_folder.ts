@@ -11,19 +11,6 @@ const { O_RDONLY, O_DIRECTORY, O_NOFOLLOW, O_CREAT, O_EXCL, O_WRONLY } = constan
 const folderMode = 0o700;
 const fileMode = 0o600;
 
-/** Names are those of files in the folder, without slashes. */
-export interface ExportFolder {
-  /** Its path, for programs that open it by name. */
-  path: string;
-  /** Creates an empty file; an existing one is replaced. */
-  create(name: string): void;
-  /** Renames a file that `create` made, and replaces an existing one. Refuses a file that nobody wrote to. */
-  rename(name: string, to: string): void;
-  /** Removes a file, if it exists. */
-  remove(name: string): void;
-  close(): void;
-}
-
 /** The error for a step that is a symbolic link. */
 interface Step {
   name: string;
@@ -44,8 +31,8 @@ export function openExportFolder(root: string | undefined, path: string, below =
     ...stepsOf(path, "The path leaves EXPORT_FILE_DIR"),
     ...stepsOf(below, "The prefix leaves the destination's folder"),
   ];
-  let place = told(() => realpathSync(root), "EXPORT_FILE_DIR does not exist");
-  let folder = told(() => openSync(place, O_RDONLY | O_DIRECTORY));
+  let place = withoutPaths(() => realpathSync(root), "EXPORT_FILE_DIR does not exist");
+  let folder = withoutPaths(() => openSync(place, O_RDONLY | O_DIRECTORY));
   for (const step of steps) {
     try {
       const next = openStep(folder, place, step);
@@ -57,10 +44,12 @@ export function openExportFolder(root: string | undefined, path: string, below =
       throw thrown;
     }
   }
-  return new OpenFolder(folder, place);
+  return new ExportFolder(folder, place);
 }
 
-class OpenFolder implements ExportFolder {
+/** An open folder. Names are those of files in it, without slashes. */
+export class ExportFolder {
+  /** For programs that open it by name. */
   readonly path: string;
   readonly #folder: number;
   /** The inodes of files created here. */
@@ -71,22 +60,27 @@ class OpenFolder implements ExportFolder {
     this.path = path;
   }
 
+  /** Creates an empty file; an existing one is replaced. */
   create(name: string): void {
     this.remove(name);
-    const file = told(() => openSync(this.#at(name), O_WRONLY | O_CREAT | O_EXCL | O_NOFOLLOW, fileMode));
+    const file = withoutPaths(() =>
+      openSync(this.#at(name), O_WRONLY | O_CREAT | O_EXCL | O_NOFOLLOW, fileMode),
+    );
     this.#made.set(name, fstatSync(file).ino);
     closeSync(file);
   }
 
+  /** Renames a file that `create` made, and replaces an existing one. Refuses a file that nobody wrote to. */
   rename(name: string, to: string): void {
-    const { ino, size } = told(() => lstatSync(this.#at(name)));
+    const { ino, size } = withoutPaths(() => lstatSync(this.#at(name)));
     if (ino !== this.#made.get(name) || size === 0) {
       throw new ExportError("A file was moved away while it was written", false);
     }
-    told(() => renameSync(this.#at(name), this.#at(to)));
+    withoutPaths(() => renameSync(this.#at(name), this.#at(to)));
     this.#made.delete(name);
   }
 
+  /** Removes a file, if it exists. */
   remove(name: string): void {
     this.#made.delete(name);
     try {
@@ -123,7 +117,7 @@ function openStep(folder: number, place: string, { name, leaves }: Step): number
   } catch (thrown) {
     const code = codeOf(thrown);
     if (code !== "ELOOP" && code !== "ENOTDIR") throw failure(thrown);
-    const isLink = code === "ELOOP" || told(() => lstatSync(path)).isSymbolicLink();
+    const isLink = code === "ELOOP" || withoutPaths(() => lstatSync(path)).isSymbolicLink();
     throw new ExportError(isLink ? leaves : "A file is where a folder is to be", true);
   }
 }
@@ -136,7 +130,7 @@ function within(folder: number, place: string, name: string): string {
 }
 
 /** The system's error without its paths, which are the operator's. */
-function told<T>(act: () => T, otherwise?: string): T {
+function withoutPaths<T>(act: () => T, otherwise?: string): T {
   try {
     return act();
   } catch (thrown) {

@@ -63,18 +63,15 @@ export function fileStore(
 }
 
 /** Why this process cannot write files; undefined when it can. */
-export function whyNoFiles({
-  clickhouse,
-  exportFileDir,
-}: Pick<Means, "clickhouse" | "exportFileDir">): string | undefined {
-  if (exportFileDir === undefined) {
+export function whyNoFiles(means: Pick<Means, "clickhouse" | "exportFileDir">): string | undefined {
+  if (means.exportFileDir === undefined) {
     return "File destinations are switched off: EXPORT_FILE_DIR is not set";
   }
-  if (clickhouse.embedded) return undefined;
+  if (means.clickhouse.embedded) return undefined;
   return "File destinations need the embedded ClickHouse: a remote one has other disks";
 }
 
-/** Tests whether files can be written there. */
+/** Creates the folder and a file in it, and removes the file. @throws ExportError */
 export function probeFolder(config: FileConfig, exportFileDir: string | undefined): void {
   const folder = openExportFolder(exportFileDir, config.path);
   const name = `.sluice-${crypto.randomUUID()}`;

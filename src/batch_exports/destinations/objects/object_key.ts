@@ -1,11 +1,18 @@
 // The keys of an interval's files in an object store. The same interval always has the same keys, so that a retry
 // overwrites; keys stay below the prefix.
 
-import { destinationLimits } from "../limits.ts";
+import { exportLimits } from "../../limits.ts";
 import { shown } from "../../../http/fields/field_fault.ts";
 import { withoutFirst, withoutLast } from "../../../core/trim.ts";
-import type { FileFormat } from "../config.ts";
 import type { ExportInterval } from "../../runs/interval.ts";
+
+/** The end of the names of each format's files, and its compressions, by their names in requests. */
+export const fileFormats = {
+  Parquet: { ending: "parquet", compressions: ["zstd", "lz4", "snappy", "gzip", "brotli"] },
+  JSONLines: { ending: "jsonl", compressions: ["gzip", "brotli"] },
+  CSV: { ending: "csv", compressions: ["gzip", "brotli"] },
+};
+export type FileFormat = keyof typeof fileFormats;
 
 export interface ObjectNaming {
   prefix: string;
@@ -15,12 +22,6 @@ export interface ObjectNaming {
   compression: string | null;
   interval: ExportInterval;
 }
-
-const formatEndings: Readonly<Record<FileFormat, string>> = {
-  JSONLines: "jsonl",
-  CSV: "csv",
-  Parquet: "parquet",
-};
 
 const compressionEndings: Readonly<Record<string, string>> = {
   gzip: "gz",
@@ -41,7 +42,7 @@ export class KeyError extends Error {}
 export function objectKey(naming: ObjectNaming, file?: number | string): string {
   const number = file === undefined ? "" : `-${file}`;
   const compressed = naming.compression ? `.${endingOf(naming.compression)}` : "";
-  return `${stem(naming)}${number}.${formatEndings[naming.format]}${compressed}`;
+  return `${stem(naming)}${number}.${fileFormats[naming.format].ending}${compressed}`;
 }
 
 /** The key of the list of files, which is written last. */
@@ -72,7 +73,6 @@ const longest: ObjectNaming = {
 /** More files than one run writes. */
 const filesMax = 999_999;
 
-/** The placeholders of a prefix. */
 const placeholders = Object.keys(filling(longest.model, longest.interval))
   .map((name) => `{${name}}`)
   .join(", ");
@@ -85,8 +85,8 @@ export function prefixFault(prefix: string, stepBytesMax = Number.POSITIVE_INFIN
   const complaint = placeholderFault(prefix);
   if (complaint !== undefined) return complaint;
   const key = objectKey({ ...longest, prefix }, filesMax);
-  if (Buffer.byteLength(key) > destinationLimits.exportKeyBytesMax) {
-    return `makes names of files longer than ${destinationLimits.exportKeyBytesMax} bytes`;
+  if (Buffer.byteLength(key) > exportLimits.keyBytesMax) {
+    return `makes names of files longer than ${exportLimits.keyBytesMax} bytes`;
   }
   const folders = key.split("/").slice(0, -1);
   const long = folders.some((name) => Buffer.byteLength(name) > stepBytesMax);
@@ -95,18 +95,14 @@ export function prefixFault(prefix: string, stepBytesMax = Number.POSITIVE_INFIN
 
 function placeholderFault(prefix: string): string | undefined {
   const values = filling(longest.model, longest.interval);
-  const [head = "", ...rest] = prefix.split("{");
-  const pattern = `must not contain * ? { }, except in its placeholders: ${placeholders}`;
-  if (readsAsPattern(head)) return pattern;
-  for (const part of rest) {
-    const end = part.indexOf("}");
-    if (end < 0 || readsAsPattern(part.slice(end + 1))) return pattern;
-    const name = part.slice(0, end);
-    if (!Object.hasOwn(values, name)) {
-      return `'{${shown(name)}}' is no placeholder. There are ${placeholders}`;
-    }
-  }
-  return undefined;
+  let unknown: string | undefined;
+  const fixed = replacePlaceholders(prefix, (name) => {
+    if (!Object.hasOwn(values, name)) unknown ??= name;
+    return "";
+  });
+  if (readsAsPattern(fixed)) return `must not contain * ? { }, except in its placeholders: ${placeholders}`;
+  if (unknown === undefined) return undefined;
+  return `'{${shown(unknown)}}' is no placeholder. There are ${placeholders}`;
 }
 
 /** ClickHouse reads globs as many files, and writes to none of them. */
@@ -118,7 +114,8 @@ function stem({ prefix, model, interval }: ObjectNaming): string {
   const name = `${startText(interval)}-${isoText(interval.end)}`;
   const folder = withoutLast(filledPrefix(prefix, model, interval), "/");
   const key = withoutFirst(`${folder}/${name}`, "/");
-  if (readsAsPattern(key) || hasControl(key)) {
+  // oxlint-disable-next-line no-control-regex
+  if (readsAsPattern(key) || /[\x00-\x1f]/.test(key)) {
     throw new KeyError("An invalid S3 key was provided: it must not contain * ? { } or control characters");
   }
   return key;
@@ -146,15 +143,19 @@ function filling(model: string, interval: ExportInterval): Record<string, string
 
 function filledPrefix(prefix: string, model: string, interval: ExportInterval): string {
   const values = filling(model, interval);
+  return replacePlaceholders(prefix, (name) => {
+    const value = Object.hasOwn(values, name) ? values[name] : undefined;
+    if (value === undefined) throw new KeyError(`An invalid S3 key was provided: '${name}' is unknown`);
+    return value;
+  });
+}
+
+/** An unclosed brace stays: such a prefix is refused. */
+export function replacePlaceholders(prefix: string, valueOf: (name: string) => string): string {
   const [head = "", ...rest] = prefix.split("{");
   return rest.reduce((filled, part) => {
     const end = part.indexOf("}");
-    // An unclosed brace is refused with the whole key.
-    if (end < 0) return `${filled}{${part}`;
-    const name = part.slice(0, end);
-    const value = Object.hasOwn(values, name) ? values[name] : undefined;
-    if (value === undefined) throw new KeyError(`An invalid S3 key was provided: '${name}' is unknown`);
-    return `${filled}${value}${part.slice(end + 1)}`;
+    return end < 0 ? `${filled}{${part}` : `${filled}${valueOf(part.slice(0, end))}${part.slice(end + 1)}`;
   }, head);
 }
 
@@ -169,9 +170,4 @@ function endingOf(compression: string): string {
   const ending = compressionEndings[compression];
   if (ending === undefined) throw new KeyError(`The compression "${compression}" is unknown`);
   return ending;
-}
-
-function hasControl(text: string): boolean {
-  for (let i = 0; i < text.length; i++) if (text.charCodeAt(i) < 32) return true;
-  return false;
 }

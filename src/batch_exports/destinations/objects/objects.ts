@@ -2,11 +2,18 @@
 // The same interval gives the same files, so that a retry overwrites.
 
 import { brotliCompressSync, constants, gzipSync } from "node:zlib";
-import { destinationLimits } from "../limits.ts";
+import { exportLimits } from "../../limits.ts";
 import { ask, type ExportWork, type Means } from "../../source/delivery.ts";
-import type { FileChoice, FileFormat } from "../config.ts";
+import type { FileChoice } from "../config.ts";
 import { exportError, ExportError } from "../failure.ts";
-import { KeyError, manifestKey, manifestText, objectKey, type ObjectNaming } from "./object_key.ts";
+import {
+  type FileFormat,
+  KeyError,
+  manifestKey,
+  manifestText,
+  objectKey,
+  type ObjectNaming,
+} from "./object_key.ts";
 import {
   filesOf,
   type FileLayout,
@@ -16,9 +23,7 @@ import {
   sizeOf,
 } from "../../source/store.ts";
 
-/** How one kind of store is written to. */
 export interface ObjectStore {
-  /** Writes all rows of a delivery into one file. */
   writeFile(work: ExportWork, key: string, rows: FileRows): Promise<void>;
   /** Writes the rows into several files, by their numbers. */
   writeParts(
@@ -38,21 +43,18 @@ export interface ObjectStore {
   end?(): void;
 }
 
-/** What writing to a store needs. */
 export type Writing = Means & Pick<ExportWork, "abort" | "mark">;
 
-/** The content and format of a file. */
 export interface FileRows {
   selection: Selection;
   /** A format of ClickHouse. */
   format: string;
   /** The compression of the whole file: none, gzip or br. */
   compression: string;
-  /** Settings of the format. */
   settings: Record<string, string | number>;
 }
 
-export interface ObjectParts {
+interface ObjectParts {
   /** The number of files that rows are spread over. */
   files: number;
   /** The files that have rows, and how many. */
@@ -65,11 +67,6 @@ const layouts: Readonly<Record<FileFormat, { layout: FileLayout; format: string 
   Parquet: { layout: "columns", format: "Parquet" },
 };
 
-function layoutOf({ file_format, escape_formulas }: FileChoice): FileLayout {
-  const { layout } = layouts[file_format];
-  return layout === "texts" && escape_formulas ? "harmless_texts" : layout;
-}
-
 const wholeFile: Readonly<Record<string, string>> = { gzip: "gzip", brotli: "br" };
 
 /** @throws ExportError */
@@ -80,8 +77,8 @@ export async function deliverObjects(
   prefix: string,
 ): Promise<void> {
   try {
-    const { format } = layouts[choice.file_format];
-    const layout = layoutOf(choice);
+    const { format, layout } = layouts[choice.file_format];
+    const harmless = layout === "texts" && choice.escape_formulas;
     const naming: ObjectNaming = {
       prefix,
       model: work.source.model,
@@ -89,10 +86,17 @@ export async function deliverObjects(
       compression: choice.file_format === "Parquet" ? null : choice.compression,
       interval: work.source.interval,
     };
-    const selection = selectionOf(work.source, layout, work.days);
-    const plan: Plan = { naming, selection, format, choice };
+    const rows: FileRows = {
+      selection: selectionOf(work.source, harmless ? "harmless_texts" : layout, work.days),
+      format,
+      compression: wholeFile[naming.compression ?? ""] ?? "none",
+      settings: settingsOf(choice),
+    };
+    const files = await filesNeeded(work, rows.selection, choice);
     const keys =
-      choice.max_file_size_mb === null ? await whole(work, store, plan) : await split(work, store, plan);
+      files === undefined
+        ? await whole(work, store, naming, rows)
+        : await split(work, store, naming, rows, files);
     await store.close?.(keys);
   } catch (thrown) {
     if (thrown instanceof KeyError) throw new ExportError(thrown.message, true);
@@ -107,64 +111,64 @@ export async function failureOf(thrown: unknown, store: ObjectStore, work: Writi
   return (await store.explain?.(thrown, work)) ?? exportError(thrown);
 }
 
-interface Plan {
-  naming: ObjectNaming;
-  selection: Selection;
-  format: string;
-  choice: FileChoice;
-}
-
-async function whole(work: ExportWork, store: ObjectStore, plan: Plan): Promise<string[]> {
-  const key = objectKey(plan.naming);
+async function whole(
+  work: ExportWork,
+  store: ObjectStore,
+  naming: ObjectNaming,
+  rows: FileRows,
+): Promise<string[]> {
+  const key = objectKey(naming);
   await store.open?.(folderOf(key));
-  await store.writeFile(work, key, rowsIn(plan));
+  await store.writeFile(work, key, rows);
   return [key];
 }
 
-async function split(work: ExportWork, store: ObjectStore, plan: Plan): Promise<string[]> {
-  const { naming, selection } = plan;
-  const files = await filesNeeded(work, plan);
+async function split(
+  work: ExportWork,
+  store: ObjectStore,
+  naming: ObjectNaming,
+  rows: FileRows,
+  files: number,
+): Promise<string[]> {
   const keyOf = (file: string): string => objectKey(naming, file);
-  const used = await ask<{ file: string; rows: string }>(work, filesOf(selection, files));
+  const used = await ask<{ file: string; rows: string }>(work, filesOf(rows.selection, files));
   const keys = used.map(({ file }) => keyOf(file));
   const list = manifestKey(naming);
   await store.open?.(folderOf(list));
-  await store.writeParts(work, keyOf, rowsIn(plan), { files, used });
+  await store.writeParts(work, keyOf, rows, { files, used });
   await store.writeText(work, list, manifestText(keys));
   return [...keys, list];
 }
 
-function rowsIn(plan: Plan): FileRows {
-  const { selection, format, choice, naming } = plan;
-  const compression = naming.compression === null ? undefined : wholeFile[choice.compression ?? ""];
-  return { selection, format, compression: compression ?? "none", settings: settingsOf(plan) };
-}
-
-/** The number of files of about the size asked for. Rows are spread by their hash, so the files are alike. */
-async function filesNeeded(work: ExportWork, plan: Plan): Promise<number> {
-  const bytesMax = (plan.choice.max_file_size_mb ?? 0) * 1024 * 1024;
-  const [size] = await ask<{ rows: string; bytes: string }>(work, sizeOf(plan.selection));
-  const shrunk = Number(size?.bytes ?? 0) * (await shrinking(work, plan));
+/**
+ * The number of files of about the size asked for; undefined when none was. Rows are spread by their hash, so the files
+ * are alike.
+ */
+async function filesNeeded(
+  work: ExportWork,
+  selection: Selection,
+  choice: FileChoice,
+): Promise<number | undefined> {
+  if (choice.max_file_size_mb === null) return undefined;
+  const bytesMax = choice.max_file_size_mb * 1024 * 1024;
+  const [size] = await ask<{ rows: string; bytes: string }>(work, sizeOf(selection));
+  const shrunk = Number(size?.bytes ?? 0) * (await shrinking(work, selection, choice));
   // With some room: sizes vary, and no file may be much larger than asked for.
   return Math.max(1, Math.min(Number(size?.rows ?? 1), Math.ceil((shrunk * 1.05) / bytesMax)));
 }
 
 /** The compression ratio of a sample of the rows. */
-async function shrinking(work: ExportWork, plan: Plan): Promise<number> {
-  const { choice, selection } = plan;
+async function shrinking(work: ExportWork, selection: Selection, choice: FileChoice): Promise<number> {
   if (choice.compression === null && choice.file_format !== "Parquet") return 1;
   // Rows may be a megabyte each: the engine stops at the block that reaches the limit.
-  const sample = await ask<{ row: string }>(
-    work,
-    sampleStatement(selection, destinationLimits.exportSampleRowsMax),
-    {
-      max_result_bytes: destinationLimits.exportSampleBytesMax,
-      result_overflow_mode: "break",
-      max_block_size: destinationLimits.exportSampleBlockRows,
-    },
-  );
+  const statement = sampleStatement(selection, exportLimits.sampleRowsMax);
+  const sample = await ask<{ row: string }>(work, statement, {
+    max_result_bytes: exportLimits.sampleBytesMax,
+    result_overflow_mode: "break",
+    max_block_size: exportLimits.sampleBlockRows,
+  });
   let text = "";
-  for (const { row } of sample) if (text.length < destinationLimits.exportSampleBytesMax) text += `${row}\n`;
+  for (const { row } of sample) if (text.length < exportLimits.sampleBytesMax) text += `${row}\n`;
   if (text === "") return 1;
   const bytes = Buffer.from(text);
   const quality = { params: { [constants.BROTLI_PARAM_QUALITY]: 3 } };
@@ -175,12 +179,12 @@ async function shrinking(work: ExportWork, plan: Plan): Promise<number> {
   return Math.min(1, (small.length / bytes.length) * quick);
 }
 
-function settingsOf({ choice }: Plan): Record<string, string | number> {
+function settingsOf(choice: FileChoice): Record<string, string | number> {
   if (choice.file_format !== "Parquet") return {};
   return {
     output_format_parquet_compression_method: choice.compression ?? "none",
-    output_format_parquet_row_group_size: destinationLimits.parquetGroupRowsMax,
-    output_format_parquet_row_group_size_bytes: destinationLimits.parquetGroupBytesMax,
+    output_format_parquet_row_group_size: exportLimits.parquetGroupRowsMax,
+    output_format_parquet_row_group_size_bytes: exportLimits.parquetGroupBytesMax,
     // More threads would be faster, but slow down every capture meanwhile.
     output_format_parquet_parallel_encoding: 0,
   };

@@ -1,7 +1,7 @@
 // S3 and compatible stores, written by ClickHouse's s3(). Keys and secrets are parameters, not part of a statement's
 // text.
 
-import { destinationLimits } from "../limits.ts";
+import { exportLimits } from "../../limits.ts";
 import { withoutLast } from "../../../core/trim.ts";
 import type { S3Config } from "../config.ts";
 import { ExportError } from "../failure.ts";
@@ -21,10 +21,10 @@ export function s3Store(config: S3Config, checked?: string): EngineStore {
   return {
     settings: {
       s3_truncate_on_insert: 1,
-      s3_retry_attempts: destinationLimits.storeRequestAttemptsMax,
-      s3_connect_timeout_ms: destinationLimits.storeConnectMsMax,
-      s3_request_timeout_ms: destinationLimits.storeRequestMsMax,
-      s3_max_inflight_parts_for_one_file: destinationLimits.storePartsAtOnceMax,
+      s3_retry_attempts: exportLimits.storeRequestAttemptsMax,
+      s3_connect_timeout_ms: exportLimits.storeConnectMsMax,
+      s3_request_timeout_ms: exportLimits.storeRequestMsMax,
+      s3_max_inflight_parts_for_one_file: exportLimits.storePartsAtOnceMax,
       // Redirects to addresses that were not checked are not followed.
       s3_max_redirects: 0,
     },
@@ -49,7 +49,7 @@ export function s3Store(config: S3Config, checked?: string): EngineStore {
   };
 }
 
-/** The host that is written to. */
+/** The host of the address that ClickHouse is given. */
 export function s3Host(config: S3Config): string {
   return new URL(addressOf(config).root).hostname;
 }
@@ -57,7 +57,6 @@ export function s3Host(config: S3Config): string {
 interface Address {
   /** The URL before the keys. */
   root: string;
-  /** Whether keys need a folder. */
   needsFolder: boolean;
 }
 

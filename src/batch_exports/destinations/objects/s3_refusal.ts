@@ -1,16 +1,17 @@
-// Why an S3 server refused. Its own words are not shown: only known codes, the status of an answer, or the error of the
-// connection.
+// Why an S3 server refused. Its own words are not shown: only known codes, the status of an answer, or the connection's
+// error.
 
-import { destinationLimits } from "../limits.ts";
+import type { ForeignAnswer } from "../../../access/post.ts";
+import { exportLimits } from "../../limits.ts";
 import { reasonOf } from "../../../core/log.ts";
 import { ClickHouseError } from "../../../storage/clickhouse/clickhouse.ts";
 import type { ExportWork, Means } from "../../source/delivery.ts";
 import type { S3Config } from "../config.ts";
 import { ExportError } from "../failure.ts";
 import { checkKey } from "./object_key.ts";
-import { post, type Posted } from "../post.ts";
+import { post } from "../post.ts";
 
-export type Explaining = Pick<Means, "addresses"> & Pick<ExportWork, "abort">;
+type Explaining = Pick<Means, "addresses"> & Pick<ExportWork, "abort">;
 
 interface Refusal {
   /** In lower case; any one of them identifies the refusal. */
@@ -141,7 +142,7 @@ function hint({ endpoint_url, region }: S3Config, text: string): string {
 }
 
 /** The failure by the answer to the same request, sent by this process. */
-function ofStatus({ status, header }: Posted, text: string): ExportError {
+function ofStatus({ status, header }: ForeignAnswer, text: string): ExportError {
   if (status >= 300 && status < 400) {
     const region = header("x-amz-bucket-region") ?? "";
     const where = regionShape.test(region) ? `: the bucket is in the region ${region}` : "";
@@ -163,7 +164,7 @@ const regionShape = /^[a-z0-9-]{1,32}$/;
  * The server's answer to a write with a wrong checksum, which stores nothing even when it is allowed.
  * @returns undefined where the request of ClickHouse cannot be repeated here.
  */
-async function ask(config: S3Config, explaining: Explaining): Promise<Posted | undefined> {
+async function ask(config: S3Config, explaining: Explaining): Promise<ForeignAnswer | undefined> {
   const { aws_access_key_id, aws_secret_access_key, endpoint_url, bucket_name, region, encryption } = config;
   if (aws_access_key_id === null || aws_secret_access_key === null || encryption !== null) return undefined;
   explaining.abort.throwIfAborted();
@@ -177,7 +178,7 @@ async function ask(config: S3Config, explaining: Explaining): Promise<Posted | u
   });
   const address = client.presign(checkKey(config.prefix), {
     method: "PUT",
-    expiresIn: destinationLimits.presignSecondsMax,
+    expiresIn: exportLimits.presignSecondsMax,
   });
   const { addresses, abort } = explaining;
   const headers = { "content-md5": wrongSum };

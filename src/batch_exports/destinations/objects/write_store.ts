@@ -1,17 +1,14 @@
 // The ClickHouse statements that write an export's rows into a table function. Values are parameters.
 
-import { marked, type Selection, type ExportStatement } from "../../source/store.ts";
+import { type ExportStatement, marked, over, type Selection } from "../../source/store.ts";
 
-/** Writes a selection into a table function. */
+/** Writes all rows of a selection into one file. */
 export function insertStatement(
   target: ExportStatement,
   { select }: Selection,
   mark: string,
 ): ExportStatement {
-  return {
-    text: `INSERT INTO FUNCTION ${target.text} ${select.text} ${marked(mark)}`,
-    params: { ...target.params, ...select.params },
-  };
+  return over(target, (into) => `INSERT INTO FUNCTION ${into} ${select.text} ${marked(mark)}`, select.params);
 }
 
 /** Writes some of `files` files at once: a row's file follows from the row's identity. */
@@ -23,18 +20,13 @@ export function splitInsertOf(
 ): ExportStatement {
   const file = `${identity} % {files:UInt64}`;
   const where = `${file} >= {from_file:UInt64} AND ${file} < {to_file:UInt64}`;
-  return {
-    text:
-      `INSERT INTO FUNCTION ${target.text} PARTITION BY toString(${file}) ` +
-      `SELECT * FROM (${select.text}) WHERE ${where} ${marked(mark)}`,
-    params: { ...target.params, ...select.params, files, from_file: from, to_file: to },
-  };
+  const rows = `SELECT * FROM (${select.text}) WHERE ${where} ${marked(mark)}`;
+  const text = (into: string) => `INSERT INTO FUNCTION ${into} PARTITION BY toString(${file}) ${rows}`;
+  return over(target, text, { ...select.params, files, from_file: from, to_file: to });
 }
 
-/** Writes one text into a table function. */
+/** Writes one line of text into a file. */
 export function insertTextOf(target: ExportStatement, content: string, mark: string): ExportStatement {
-  return {
-    text: `INSERT INTO FUNCTION ${target.text} SELECT {content:String} AS line ${marked(mark)}`,
-    params: { ...target.params, content },
-  };
+  const line = `SELECT {content:String} AS line ${marked(mark)}`;
+  return over(target, (into) => `INSERT INTO FUNCTION ${into} ${line}`, { content });
 }

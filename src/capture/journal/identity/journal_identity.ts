@@ -1,12 +1,21 @@
 // The identity of a journal: its name and number among all journals that feed the same ClickHouse, and the database and
-// folder they belong to. It is kept beside the journal in two files, so that one may be damaged or torn.
+// folder they belong to. It is kept beside the journal in two files, so that one may be damaged or torn. A copied
+// folder is recognized by its inodes.
 
-import { existsSync, readFileSync, renameSync } from "node:fs";
+import { existsSync, readFileSync, realpathSync, renameSync, statSync } from "node:fs";
+import { hostname } from "node:os";
 import { UserError } from "../../../core/fault.ts";
 import { type Log, reasonOf } from "../../../core/log.ts";
 import { readSummedJson, summedJson } from "../../../core/json/summed_json.ts";
 import { writeDurably } from "../segments/files.ts";
-import type { Home } from "./journal_home.ts";
+
+export interface Home {
+  host: string;
+  /** The real path of the folder that contains the journal's. */
+  path: string;
+  /** Inodes of the journal's folder and of the lock beside it: a copy has others. Devices change with every boot. */
+  inodes: string;
+}
 
 export interface JournalIdentity {
   name: string;
@@ -113,11 +122,8 @@ function readOne(path: string): Read {
     return { path, identity: identityOf(read) };
   } catch (thrown) {
     // The first ones had no sum.
-    return {
-      path,
-      wrong: reasonOf(thrown),
-      isOther: text.startsWith('{"name":') && !text.includes('"sum":'),
-    };
+    const isOther = text.startsWith('{"name":') && !text.includes('"sum":');
+    return { path, wrong: reasonOf(thrown), isOther };
   }
 }
 
@@ -147,4 +153,19 @@ function isNumber(value: unknown): value is number {
 function textOf(value: unknown): string {
   if (typeof value !== "string" || value.length > textCharsMax) throw new Error("a text is missing in it");
   return value;
+}
+
+/** Where the journal below `ownDir` is now. */
+export function homeOf(ownDir: string): Home {
+  return { host: hostname(), path: realpathSync(ownDir), inodes: inodesOf(ownDir) };
+}
+
+/** Whether that folder is still where it was, on this machine. */
+export function isStillThere(home: Home): boolean {
+  return home.host === hostname() && inodesOf(home.path) === home.inodes;
+}
+
+function inodesOf(ownDir: string): string {
+  const paths = [`${ownDir}/journal`, `${ownDir}/lock`];
+  return paths.map((path) => (existsSync(path) ? statSync(path, { bigint: true }).ino : 0n)).join(" ");
 }

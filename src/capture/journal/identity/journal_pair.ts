@@ -1,19 +1,28 @@
 // The pair of a journal and the database that numbered it. At each start, or as soon as the database answers, decides
-// whether the two still belong together; no watermark is published and nothing is flushed before that.
+// whether the two still belong together, and whether another process has the same journal; no watermark is published
+// and nothing is flushed before that.
 
 import { rmSync } from "node:fs";
 import { dirname } from "node:path";
-import type { Clock } from "../../../core/clock.ts";
+import { type Clock, sleep } from "../../../core/clock.ts";
 import { withinMs } from "../../../core/deadline.ts";
 import { UserError } from "../../../core/fault.ts";
 import { newUuid } from "../../../core/id.ts";
-import { journalLimits } from "../limits.ts";
 import { limits } from "../../../core/limits.ts";
 import { type Log, reasonOf } from "../../../core/log.ts";
+import { embeddedAddress } from "../../../storage/embedded/connection.ts";
 import type { Postgres } from "../../../storage/postgres/postgres.ts";
+import type { Pending } from "../journal_room.ts";
+import { journalLimits } from "../limits.ts";
 import { isFull } from "../segments/files.ts";
-import { type Home, homeOf, isElsewhere, isStillThere } from "./journal_home.ts";
-import { type JournalIdentity, mendIdentity, writeIdentity } from "./journal_identity.ts";
+import {
+  type Home,
+  type JournalIdentity,
+  homeOf,
+  isStillThere,
+  mendIdentity,
+  writeIdentity,
+} from "./journal_identity.ts";
 import {
   type Registration,
   claimJournal,
@@ -22,18 +31,9 @@ import {
   readRegistration,
   registerJournal,
 } from "./store.ts";
-import type { Pending } from "../journal_room.ts";
-import {
-  type KnownJournal,
-  type PairStanding,
-  foreignPair,
-  livingTwin,
-  pairStandingOf,
-} from "./journal_standing.ts";
 
-export interface PairOptions {
+interface PairOptions {
   sql: Postgres;
-  /** The journal's own folder. */
   folder: string;
   /** Where the database is, as databaseOf() says. */
   postgres: string;
@@ -41,12 +41,21 @@ export interface PairOptions {
   log: Log;
 }
 
-/** The part of a journal that its pair needs. */
-export interface Paired {
+interface Paired {
   pending(): Pending;
   watermark(): number;
   renumber(number: number): void;
 }
+
+type Standing =
+  /** They belong together, and nobody else holds the journal. */
+  | "ours"
+  /** The number is another database's. */
+  | "foreign"
+  /** A running process holds the journal that this one is a copy of. */
+  | "copy"
+  /** Another journal has the number, or another process the journal. */
+  | "lost";
 
 /** @throws when this is the journal's first start and Postgres does not answer. */
 export async function openPair(options: PairOptions): Promise<JournalPair> {
@@ -59,18 +68,17 @@ export async function openPair(options: PairOptions): Promise<JournalPair> {
 }
 
 export class JournalPair {
+  /** Whether the original's processes may still use the registrations of journals that were copied with this one. */
+  isTwin = false;
   readonly #options: PairOptions;
   readonly #home: Home;
   readonly #verified = Promise.withResolvers<void>();
   readonly #broken = Promise.withResolvers<UserError>();
   #identity: JournalIdentity;
-  /** Whether journal and database are known to belong together. */
   #isVerified: boolean;
   #isBroken = false;
   /** The database's answer at the start; undefined without one. */
   #registration: Registration | undefined;
-  /** Whether a running process holds the journal that this one was a copy of. */
-  #isTwin = false;
 
   constructor(options: PairOptions, identity: JournalIdentity, isVerified: boolean) {
     this.#options = options;
@@ -104,20 +112,23 @@ export class JournalPair {
     return this.#registration !== undefined && this.#registration.database !== this.database;
   }
 
-  /** Whether the original's processes may still use the registrations of journals that were copied with this one. */
-  get isTwin(): boolean {
-    return this.#isTwin;
-  }
-
-  /** Where the folder was at its last use; undefined when it is the same. */
-  get copiedFrom(): (Home & { stillThere: boolean }) | undefined {
+  /** Logs that the folder was copied or moved since its last use. */
+  logCopy(): void {
+    const { folder, postgres, log } = this.#options;
     const before = this.#identity.home;
-    if (!isElsewhere(before, this.#home)) return undefined;
-    return { ...before, stillThere: isStillThere(before) };
+    if (!this.#isElsewhere) return;
+    const follows =
+      postgres === embeddedAddress
+        ? "its embedded stores hold what the copy caught and share nothing with the original; copied while a server " +
+          "ran, they may be damaged"
+        : "its journal goes on when no other process uses it, else under a new number";
+    const from = { from: before.path, host: before.host, still_there: isStillThere(before) };
+    log.warn(`DATA_DIR is a copy, or was moved: ${follows}`, { data_dir: dirname(folder), ...from });
   }
 
-  get #known(): KnownJournal {
-    return { identity: this.#identity, home: this.#home };
+  /** Whether the folder is another one than at its last use, or a copy in its place. */
+  get #isElsewhere(): boolean {
+    return this.#identity.home.inodes !== this.#home.inodes;
   }
 
   /** Asks the database, if it answers. */
@@ -147,13 +158,7 @@ export class JournalPair {
     if (this.#isBroken) return;
     const { sql, clock } = this.#options;
     if (!this.#isVerified) await this.#decideLater(journal, "late");
-    const { name, number, holder, database } = this.#identity;
-    const told = await publishWatermark(
-      sql,
-      { name, number, holder, database },
-      journal.watermark(),
-      clock.now(),
-    );
+    const told = await publishWatermark(sql, this.#identity, journal.watermark(), clock.now());
     if (!told) await this.#decideLater(journal, "running");
   }
 
@@ -179,7 +184,7 @@ export class JournalPair {
   async #decide(journal: Paired, first: Registration, when: "start" | "late" | "running"): Promise<void> {
     let registration = first;
     for (let attempt = 0; attempt < journalLimits.journalClaimsMax; attempt++) {
-      const standing = await pairStandingOf(this.#known, registration, this.#options);
+      const standing = await this.#standing(registration);
       const isDone = await this.#act(standing, registration, journal, when);
       if (isDone) {
         this.#isVerified = true;
@@ -192,42 +197,59 @@ export class JournalPair {
     throw new Error("others claim the same journal");
   }
 
+  /** Watches the database for journalLimits.journalAliveMs when folder or holder are not those of before. */
+  async #standing(registration: Registration): Promise<Standing> {
+    const { database, holder: own, earlier, number } = this.#identity;
+    if (database !== registration.database) return "foreign";
+    const { row, isTaken } = registration;
+    const { holder = null, number: registered = number } = row ?? {};
+    const isHeld = holder !== null && holder !== own && holder !== earlier;
+    // No other server reaches an embedded database.
+    const isWatched = (isHeld || this.#isElsewhere) && this.#options.postgres !== embeddedAddress;
+    if (isWatched && row && (await this.#isPublished(row.seen))) return "copy";
+    return isHeld || isTaken || registered !== number ? "lost" : "ours";
+  }
+
+  /** Whether some process publishes the journal's watermark right now. */
+  async #isPublished(seen: string | null): Promise<boolean> {
+    for (let waited = 0; waited < journalLimits.journalAliveMs; waited += aliveAgainMs) {
+      await sleep(aliveAgainMs);
+      const { row } = await readRegistration(this.#options.sql, this.#identity);
+      if (row && row.seen !== seen) return true;
+    }
+    return false;
+  }
+
   /** Resolves to false when the standing must be determined again. */
   async #act(
-    standing: PairStanding,
+    standing: Standing,
     { database, row }: Registration,
     journal: Paired,
     when: "start" | "late" | "running",
   ): Promise<boolean> {
-    const { log, postgres } = this.#options;
-    const pending = journal.pending();
+    const { log, postgres, folder } = this.#options;
     if (standing === "ours") return await this.#claim(database, row);
+    const pending = journal.pending();
+    const isPending = pending.bytes > 0 || pending.events > 0;
+    const { home, postgres: before } = this.#identity;
     if (standing === "foreign") {
       // After the start, keys of the other database are in memory: ends the process even if nothing waits.
-      if (pending.bytes > 0 || pending.events > 0 || when !== "start")
-        throw foreignPair({
-          folder: this.#options.folder,
-          pending,
-          before: this.#identity.postgres,
-          postgres,
-        });
+      if (isPending || when !== "start") throw foreignPair(folder, pending, before, postgres);
       await this.#renew(journal, true);
-      const before = this.#identity.renamed;
       const text =
         "the journal was used with another Postgres: it got a new number, and keys of the old one end";
-      log.warn(text, { postgres, journal_before: before });
+      log.warn(text, { postgres, journal_before: this.#identity.renamed });
       return true;
     }
-    this.#isTwin = standing === "copy";
-    const isPending = pending.bytes > 0 || pending.events > 0;
-    if (standing === "copy" && isPending && when !== "running")
-      throw livingTwin({ folder: this.#options.folder, pending, home: this.#identity.home });
+    this.isTwin = standing === "copy";
+    if (this.isTwin && isPending && when !== "running") throw livingTwin(folder, pending, home);
     await this.#renew(journal, false);
+    const { path, host } = this.#identity.home;
     log.warn(
-      standing === "copy"
+      this.isTwin
         ? "DATA_DIR is a copy of a folder whose server is running: its journal got a number of its own"
         : "the journal's number is another's by now: it got a new one",
-      this.#whereabouts(),
+      { folder: dirname(folder), path, host, number: this.number },
     );
     return true;
   }
@@ -265,12 +287,9 @@ export class JournalPair {
     });
     this.#identity = identity;
   }
-
-  #whereabouts(): Record<string, unknown> {
-    const { path, host } = this.#identity.home;
-    return { folder: dirname(this.#options.folder), path, host, number: this.#identity.number };
-  }
 }
+
+const aliveAgainMs = 250;
 
 async function firstIdentity({ sql, folder, postgres }: PairOptions): Promise<JournalIdentity> {
   const [name, holder] = [newUuid(), newUuid()];
@@ -286,4 +305,31 @@ async function firstIdentity({ sql, folder, postgres }: PairOptions): Promise<Jo
 /** Keys saved beside a journal belong to its database, as do the numbers of their projects. */
 function forgetKeys(folder: string): void {
   rmSync(`${folder}/keys.json`, { force: true });
+}
+
+/** The journal holds events of another database's projects; `before` is where that database was. */
+function foreignPair(folder: string, pending: Pending, before: string, postgres: string): UserError {
+  const setting = before === embeddedAddress ? "DATABASE_URL unset" : "that DATABASE_URL";
+  return new UserError(
+    `${countOf(pending)} in ${folder} wait for the Postgres they were captured with (${placeOf(before)}), and ` +
+      `${placeOf(postgres)} is another one; start once with ${setting} until they are flushed, ` +
+      `or move ${folder} away to go on without them`,
+  );
+}
+
+/** The journal holds events that a running process flushes as well. */
+function livingTwin(folder: string, pending: Pending, home: Home): UserError {
+  return new UserError(
+    `${dirname(folder)} is a copy of ${home.path} on ${home.host}, whose server is running and flushes the same ` +
+      `${countOf(pending)}; stop that one first, or move ${folder} away to start without them`,
+  );
+}
+
+function countOf({ events, bytes }: Pending): string {
+  if (events === 0) return `${bytes} bytes of merges and warnings`;
+  return `${events} ${events === 1 ? "event" : "events"}`;
+}
+
+function placeOf(postgres: string): string {
+  return postgres === embeddedAddress ? "the embedded one" : postgres;
 }

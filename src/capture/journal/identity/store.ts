@@ -3,17 +3,14 @@
 import { journalLimits } from "../limits.ts";
 import type { Postgres, PostgresTransaction } from "../../../storage/postgres/postgres.ts";
 
-/** A journal as the process that writes it knows it. */
-export interface Held {
+interface Held {
   name: string;
   number: number;
   /** The process's own id, new at each start. */
   holder: string;
 }
 
-/** What the database knows about a journal. */
 export interface Registration {
-  /** The database's own id. */
   database: string;
   /** The journal's row; undefined when it was never registered, or left. */
   row: { number: number; holder: string | null; seen: string | null } | undefined;
@@ -21,6 +18,7 @@ export interface Registration {
   isTaken: boolean;
 }
 
+/** The database's id, and what it has of this journal. @throws when the database has no id. */
 export async function readRegistration(
   sql: Postgres,
   { name, number }: Pick<Held, "name" | "number">,

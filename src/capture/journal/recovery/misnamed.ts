@@ -18,12 +18,9 @@ const suffix = ".misnamed";
 /** Longer than a head, and than the beginning of a native frame. */
 const beginningBytes = 256;
 
-interface Named {
+interface Found {
   from: string;
   to: string;
-}
-
-interface Found extends Named {
   /** True when only a wrong name explains what the file holds. */
   certain: boolean;
 }
@@ -33,7 +30,7 @@ export function findMisnamed(
   folder: string,
   names: readonly string[],
   expected: ReadonlyMap<string, Expected>,
-): Named[] {
+): Found[] {
   const found = names.flatMap((name) => look(folder, name, expected) ?? []);
   // If a file's name certainly belongs to another file, the file itself is misnamed as well.
   for (let more = true; more;) {

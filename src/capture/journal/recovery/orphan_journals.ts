@@ -15,10 +15,9 @@ import { Ledger } from "../ledger.ts";
 import { type Damage, Recovery } from "./recovery.ts";
 
 /** Folders of workers, before these are started. */
-export interface WorkerFolders {
+interface WorkerFolders {
   /** Those of workers that will not be started. */
   leftDirs?: readonly string[];
-  /** All. */
   workerDirs?: readonly string[];
   log: Log;
 }
@@ -71,7 +70,7 @@ export async function takeOverJournals(
 }
 
 /** Owns a folder as soon as an earlier worker has released it. */
-export async function ownSoon(dir: string): Promise<Owning> {
+async function ownSoon(dir: string): Promise<Owning> {
   for (let waited = 0; ; waited += againMs) {
     try {
       return ownDataDir(dir);

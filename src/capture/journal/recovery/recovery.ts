@@ -14,10 +14,11 @@ import {
 import { basename, dirname } from "node:path";
 import { type Log, reasonOf } from "../../../core/log.ts";
 import type { Expected, Ledger, Noted } from "../ledger.ts";
+import { syncFileNow } from "../segments/files.ts";
 import { findMisnamed, renameBack } from "./misnamed.ts";
-import { type Segment, millisOfSegment, returnedSuffix } from "../segments/segment.ts";
+import { type Segment, millisOfSegment, readSegmentName, returnedSuffix } from "../segments/segment.ts";
 import { type ReadSegment, readSegment, withoutFramesFrom } from "../segments/segment_reader.ts";
-import { judgeSegment } from "./verdict.ts";
+import { type SegmentVerdict, judgeSegment } from "./verdict.ts";
 
 /** Damage: files, acknowledged rows known to be lost, and unreadable bytes. */
 export interface Damage {
@@ -26,9 +27,8 @@ export interface Damage {
   bytes: number;
 }
 
-export interface RecoveryOptions {
+interface RecoveryOptions {
   folder: string;
-  /** Counts damage. */
   damaged(damage: Damage): void;
   log: Log;
 }
@@ -37,7 +37,6 @@ export interface RecoveryOptions {
 const rangesLoggedMax = 8;
 
 export class Recovery {
-  /** The segments to flush. */
   readonly segments: Segment[] = [];
   lastMillis = 0;
   readonly #options: RecoveryOptions;
@@ -48,27 +47,32 @@ export class Recovery {
 
   /** Recovers the whole folder; reads the ledger and does not rewrite it. */
   takeFolder(ledger: Ledger): void {
-    const { folder, log } = this.#options;
+    const { folder } = this.#options;
     const noted = ledger.read();
     this.lastMillis = noted.lastMillis;
     if (noted.unreadable > 0) {
       const kept = ledger.keepAside();
       const text =
         "the journal's ledger is damaged; segments it does not know of are asked for by their batches";
-      log.error(text, { file: `${folder}/ledger`, kept, unreadable: noted.unreadable });
-      this.#options.damaged({ files: 1, rows: 0, bytes: 0 });
+      this.#report(text, { file: `${folder}/ledger`, kept, unreadable: noted.unreadable });
     }
+    // A killed process may not have synced its last note, which must be there for longer than the file.
+    if (noted.finished.length > 0) syncFileNow(`${folder}/ledger`);
     for (const name of noted.finished) rmSync(`${folder}/${basename(name)}`, { force: true });
     this.#renameMisnamed(noted);
     const names = segmentNames(folder);
-    for (const name of names) this.take(`${folder}/${name}`, noted.expected.get(name));
-    for (const [name, expected] of noted.expected)
-      if (!names.includes(name)) this.#tellMissing(name, expected);
+    for (const name of names) this.take(`${folder}/${name}`, expectedOf(name, noted));
+    for (const [name, { rows, bytes }] of noted.expected) {
+      if (names.includes(name)) continue;
+      const about = { file: `${folder}/${name}`, lost_rows: rows, lost_bytes: bytes };
+      this.#report("a journal segment is missing", about, { rows, bytes });
+    }
   }
 
-  /** Rewrites the ledger with the recovered segments. */
   beginLedger(ledger: Ledger): void {
     const { folder, log } = this.#options;
+    // What a killed process wrote and did not sync is noted as there: a loss of power must not take it.
+    for (const { path } of this.segments) syncFileNow(path);
     if (ledger.restart(this.lastMillis, this.segments)) return;
     log.warn("the disk is full: the journal's ledger goes on as it is", { folder });
   }
@@ -81,7 +85,6 @@ export class Recovery {
     for (const path of paths.toSorted()) this.take(path);
   }
 
-  /** Recovers one file. */
   take(path: string, expected?: Expected): void {
     const whole = this.#read(path);
     if (!whole) return this.#leaveAside(path, expected);
@@ -110,8 +113,10 @@ export class Recovery {
   #renameMisnamed(noted: Noted): void {
     const { folder, log } = this.#options;
     for (const { from, to } of findMisnamed(folder, segmentNames(folder), noted.expected)) {
-      log.error("a journal file has the name of another; it goes on under its own", { file: from, name: to });
-      this.#options.damaged({ files: 1, rows: 0, bytes: 0 });
+      this.#report("a journal file has the name of another; it goes on under its own", {
+        file: from,
+        name: to,
+      });
     }
     for (const copy of renameBack(folder)) {
       const kept = setAside(copy);
@@ -123,30 +128,23 @@ export class Recovery {
   #cut(path: string, { segment, fileBytes }: ReadSegment): void {
     if (statSync(path).nlink > 1) return;
     const bytes = fileBytes - segment.bytes;
-    this.#options.log.info("cut what follows the last whole frame and was never acknowledged", {
-      path,
-      bytes,
-    });
+    const text = "cut what follows the last whole frame and was never acknowledged";
+    this.#options.log.info(text, { path, bytes });
     truncateSync(path, segment.bytes);
   }
 
-  #tell(
-    path: string,
-    read: ReadSegment,
-    { lostRows, badBytes, doubtful }: ReturnType<typeof judgeSegment>,
-  ): void {
-    const { log, damaged } = this.#options;
+  #tell(path: string, read: ReadSegment, { lostRows, badBytes, doubtful }: SegmentVerdict): void {
     const { segment, bad, headDamaged } = read;
-    const known = lostRows === 0 && isAside(path);
-    if (known) {
-      log.info("a journal segment was found damaged before; what is sound of it waits", { file: path });
+    if (lostRows === 0 && isAside(path)) {
+      const text = "a journal segment was found damaged before; what is sound of it waits";
+      this.#options.log.info(text, { file: path });
       return;
     }
     const kept = segment.rows > 0 ? keepAside(path) : setAside(path);
     const text = doubtful
       ? "a journal segment ends in what cannot be read and may have been acknowledged; it was kept aside"
       : "a journal segment is damaged; what is sound of it goes on, the file was kept aside";
-    log.error(text, {
+    const about = {
       file: path,
       kept,
       lane: segment.lane,
@@ -155,8 +153,8 @@ export class Recovery {
       lost_bytes: badBytes,
       unreadable: bad.slice(0, rangesLoggedMax).map(({ from, to }) => `${from}-${to}`),
       ...(headDamaged && { head: "damaged" }),
-    });
-    damaged({ files: 1, rows: lostRows ?? 0, bytes: badBytes });
+    };
+    this.#report(text, about, { rows: lostRows ?? 0, bytes: badBytes });
   }
 
   #leaveAside(path: string, expected: Expected | undefined): void {
@@ -164,15 +162,23 @@ export class Recovery {
     if (bytes === 0 && !expected) return rmSync(path);
     const kept = setAside(path);
     const text = "a file among the journal's segments is none; it was set aside";
-    this.#options.log.error(text, { file: path, kept, bytes, lost_rows: expected?.rows ?? "unknown" });
-    this.#options.damaged({ files: 1, rows: expected?.rows ?? 0, bytes });
+    const about = { file: path, kept, bytes, lost_rows: expected?.rows ?? "unknown" };
+    this.#report(text, about, { rows: expected?.rows ?? 0, bytes });
   }
 
-  #tellMissing(name: string, { rows, bytes }: Expected): void {
-    const file = `${this.#options.folder}/${name}`;
-    this.#options.log.error("a journal segment is missing", { file, lost_rows: rows, lost_bytes: bytes });
-    this.#options.damaged({ files: 1, rows, bytes });
+  #report(text: string, about: Record<string, unknown>, damage: Partial<Damage> = {}): void {
+    this.#options.log.error(text, about);
+    this.#options.damaged({ files: 1, rows: 0, bytes: 0, ...damage });
   }
+}
+
+/** What a segment must contain; undefined when nothing is known of it. */
+function expectedOf(name: string, { expected, newest }: Noted): Expected | undefined {
+  const known = expected.get(name);
+  const segment = readSegmentName(name);
+  if (known || !segment || !newest || segment.id <= newest[segment.lane]) return known;
+  // It was begun behind the last mark: nobody was told of anything in it.
+  return { bytes: 0, rows: 0, behind: "synced" };
 }
 
 /** By lane, from the oldest. */

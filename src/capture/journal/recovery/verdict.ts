@@ -13,12 +13,12 @@ export interface SegmentVerdict {
   damaged: boolean;
   /** Acknowledged rows that are missing from the sound frames; undefined when their number is unknown. */
   lostRows: number | undefined;
-  /** Bytes that cannot be read. */
   badBytes: number;
   /** True when it is unknown whether the bad bytes were ever acknowledged. */
   doubtful: boolean;
 }
 
+/** @param expected what the ledger or the marks know of the segment; undefined when they know nothing. */
 export function judgeSegment(read: ReadSegment, expected: Expected | undefined): SegmentVerdict {
   const { frames, bad, headDamaged } = read;
   const proven = Math.max(expected?.bytes ?? 0, ...frames.map(({ synced }) => synced));
@@ -42,10 +42,10 @@ function lostOf(read: ReadSegment, expected: Expected | undefined, certain: BadR
   const there = frames.filter(({ at }) => at < (expected?.bytes ?? 0));
   const missing = expected ? Math.max(0, expected.rows - rowsOf(there)) : 0;
   if (expected && expected.behind !== "least") return missing;
-  // The last frame says how many rows were before it.
-  const last = frames.at(-1);
-  const gap = last ? Math.max(0, last.before - rowsOf(frames.filter(({ at }) => at < last.at))) : 0;
-  const counted = expected !== undefined || last !== undefined;
+  // The first frame of a group says how many rows were synced before it; the others count the group's own as well.
+  const first = frames.findLast(({ at, synced }) => at === synced);
+  const gap = first ? Math.max(0, first.before - rowsOf(frames.filter(({ at }) => at < first.at))) : 0;
+  const counted = expected !== undefined || first !== undefined;
   return certain.length > 0 && !counted ? undefined : Math.max(missing, gap);
 }
 

@@ -1,9 +1,8 @@
 // Durable files: written under another name, synced, renamed, so that no half-written file has the final name.
 
-import { closeSync, fsyncSync, openSync, renameSync, writeFileSync, writevSync } from "node:fs";
+import { closeSync, fsyncSync, openSync, renameSync, writeFileSync } from "node:fs";
 import { type FileHandle, open, rename, unlink } from "node:fs/promises";
 import { dirname } from "node:path";
-import { journalLimits } from "../limits.ts";
 
 /** Makes a folder's entries durable: new, renamed and removed files. */
 export async function syncFolder(folder: string): Promise<void> {
@@ -37,7 +36,12 @@ export function writeDurablyNow(path: string, content: string | Uint8Array): voi
 }
 
 export function syncFolderNow(folder: string): void {
-  const handle = openSync(folder, "r");
+  syncFileNow(folder);
+}
+
+/** Makes a file, or a folder's entries, durable. */
+export function syncFileNow(path: string): void {
+  const handle = openSync(path, "r");
   try {
     fsyncSync(handle);
   } finally {
@@ -82,34 +86,11 @@ export async function writeWhole(file: FileHandle, bytes: Uint8Array, position: 
   }
 }
 
-/** The most pieces of one system call. */
-const piecesMax = 512;
-
-/**
- * The same for several pieces, without copying them. Few bytes are written synchronously, which takes 20 µs; more by
- * another thread, so that other requests do not wait.
- */
-export async function writePieces(file: FileHandle, pieces: Uint8Array[], position: number): Promise<void> {
-  const now = pieces.reduce((sum, piece) => sum + piece.length, 0) <= journalLimits.writeNowBytesMax;
-  let at = position;
-  for (let next = 0; next < pieces.length; next += piecesMax) {
-    let left = pieces.slice(next, next + piecesMax);
-    while (left.length > 0) {
-      const bytesWritten = now ? writevSync(file.fd, left, at) : (await file.writev(left, at)).bytesWritten;
-      if (bytesWritten <= 0) throw new Error("the disk took no more bytes");
-      at += bytesWritten;
-      left = behind(left, bytesWritten);
-    }
+/** Fills `into`; short reads are normal. @throws when the file ends before. */
+export async function readWhole(file: FileHandle, into: Uint8Array, position: number): Promise<void> {
+  for (let done = 0; done < into.length;) {
+    const { bytesRead } = await file.read(into, done, into.length - done, position + done);
+    if (bytesRead === 0) throw new Error("a segment ends early");
+    done += bytesRead;
   }
-}
-
-/** The pieces without their first `bytes` bytes. */
-function behind(pieces: Uint8Array[], bytes: number): Uint8Array[] {
-  let skipped = bytes;
-  const rest: Uint8Array[] = [];
-  for (const piece of pieces) {
-    if (skipped < piece.length) rest.push(skipped > 0 ? piece.subarray(skipped) : piece);
-    skipped = Math.max(0, skipped - piece.length);
-  }
-  return rest;
 }

@@ -12,8 +12,8 @@ import { crc32 } from "node:zlib";
 import { yieldToEventLoop } from "../../../core/clock.ts";
 import { journalLimits } from "../limits.ts";
 import { limits } from "../../../core/limits.ts";
-import type { Pieces } from "../../../storage/native/native_pieces.ts";
-import { segmentOf } from "./segment.ts";
+import type { Pieces } from "../../../storage/native/native.ts";
+import { type FileRange, segmentOf } from "./segment.ts";
 
 /** What a frame of either kind (also native_frame.ts) says about its rows. */
 export interface FrameHead {
@@ -31,17 +31,10 @@ export interface FrameHead {
 
 /** A complete frame of a file, whose sum is right. */
 export interface FoundFrame extends FrameHead {
-  /** Where it begins. */
   at: number;
   /** Where its payload begins, and where both end. */
   offset: number;
   end: number;
-}
-
-/** Where a frame's payload lies in the bytes of its group. */
-export interface FramePlace {
-  offset: number;
-  length: number;
 }
 
 const magicText = "FRAM";
@@ -57,7 +50,7 @@ export function writeFrame(
   out: Pieces,
   head: FrameHead,
   payload: (out: Pieces) => void,
-): FramePlace | Promise<FramePlace> {
+): FileRange | Promise<FileRange> {
   const start = out.length;
   const at = out.total;
   const offset = at + headBytes;

@@ -7,9 +7,9 @@
 //   begins, 8 bytes of the file that were synced before, 8 rows of the segment before these
 
 import { crc32 } from "node:zlib";
-import type { Pieces } from "../../../storage/native/native_pieces.ts";
-import type { FoundFrame, FrameHead, FramePlace } from "./frame.ts";
-import { segmentOf } from "./segment.ts";
+import type { Pieces } from "../../../storage/native/native.ts";
+import type { FoundFrame, FrameHead } from "./frame.ts";
+import { type FileRange, segmentOf } from "./segment.ts";
 
 const encoder = new TextEncoder();
 const decoder = new TextDecoder();
@@ -31,7 +31,6 @@ const opening = encoder.encode("/*sluice:");
 const closing = encoder.encode("*/");
 const noSum = encoder.encode("0".repeat(widths.sum));
 
-/** Where each part begins in the comment. */
 const places = new Map<Part, number>();
 let placed = opening.length;
 for (const part of Object.keys(widths) as Part[]) {
@@ -45,7 +44,7 @@ const sumAt = places.get("sum")!;
  * Appends one frame to `out`, whose first byte goes to place `head.synced` of the file; `payload` writes the Native
  * block. Returns where the frame lies in `out`.
  */
-export function writeNativeFrame(out: Pieces, head: FrameHead, payload: (out: Pieces) => void): FramePlace {
+export function writeNativeFrame(out: Pieces, head: FrameHead, payload: (out: Pieces) => void): FileRange {
   const start = out.length;
   const offset = out.total;
   out.reserve(commentBytes);

@@ -10,7 +10,7 @@
 //   segment id = 41 bits of ms since 2020, 12 bits of journal number;  batch = segment id, 11 bits of place
 
 import { crc32 } from "node:zlib";
-import { captureLimits } from "../../limits.ts";
+import type { ByteColumn } from "../../../storage/native/native.ts";
 import { journalLimits } from "../limits.ts";
 import { monthOf, yearOf } from "../../columns/partition.ts";
 
@@ -21,32 +21,45 @@ export type EventLaneName = Exclude<LaneName, "warnings" | "merges">;
 /** Lanes whose frames are Native blocks for ClickHouse; merges go to Postgres. */
 export const flushedLanes = ["live", "historical", "warnings", "recordings"] as const;
 
-/** How many segments of a lane are flushed at once. */
-export const flushesAtOnce: Readonly<Record<LaneName, number>> = {
-  live: 1,
-  historical: journalLimits.historicalFlushesMax,
-  warnings: 1,
-  // Merges are applied in order.
-  merges: 1,
-  recordings: 1,
-};
+/** What differs from lane to lane. */
+interface LaneKind {
+  table: string;
+  /** The partition of that table for a row of this time, in microseconds since 1970. */
+  partitionOf(this: void, micros: number): number;
+  /** Whether its segments consist of Native blocks only. */
+  isNative: boolean;
+  segmentBytesMax: number;
+  flushesAtOnce: number;
+}
 
-/** The table a lane's batches go to. */
-export const laneTable: Readonly<Record<LaneName, string>> = {
-  live: "event_rows",
-  historical: "event_rows",
-  warnings: "ingestion_warnings",
-  merges: "merged_ids",
-  recordings: "snapshot_chunks",
-};
+const events = { table: "event_rows", partitionOf: yearOf, isNative: true };
+const monthly = { partitionOf: monthOf, isNative: false, flushesAtOnce: 1 };
 
-/** The partition of a lane's table for a row of this time, in microseconds since 1970. */
-export const lanePartition: Readonly<Record<LaneName, (micros: number) => number>> = {
-  live: yearOf,
-  historical: yearOf,
-  warnings: monthOf,
-  merges: () => 0,
-  recordings: monthOf,
+export const laneKinds: Readonly<Record<LaneName, LaneKind>> = {
+  live: { ...events, segmentBytesMax: journalLimits.liveSegmentBytesMax, flushesAtOnce: 1 },
+  historical: {
+    ...events,
+    segmentBytesMax: journalLimits.historicalSegmentBytesMax,
+    flushesAtOnce: journalLimits.historicalFlushesMax,
+  },
+  warnings: {
+    ...monthly,
+    table: "ingestion_warnings",
+    segmentBytesMax: journalLimits.warningSegmentBytesMax,
+  },
+  merges: {
+    table: "merged_ids",
+    partitionOf: () => 0,
+    isNative: false,
+    segmentBytesMax: journalLimits.mergeSegmentBytesMax,
+    // Merges are applied in order.
+    flushesAtOnce: 1,
+  },
+  recordings: {
+    ...monthly,
+    table: "snapshot_chunks",
+    segmentBytesMax: journalLimits.snapshotSegmentBytesMax,
+  },
 };
 
 export const segmentHeadBytes = 24;
@@ -56,24 +69,31 @@ const epochMs = Date.UTC(2020, 0, 1);
 const journalBits = BigInt(Math.log2(journalLimits.journalsCountMax));
 const placeBits = BigInt(Math.log2(journalLimits.segmentBatchesMax));
 
-/** One value for each lane. */
 export function byLane<T>(make: (lane: LaneName) => T): Record<LaneName, T> {
-  const [live, historical, warnings] = [make("live"), make("historical"), make("warnings")];
-  return { live, historical, warnings, merges: make("merges"), recordings: make("recordings") };
+  return Object.fromEntries(lanes.map((lane) => [lane, make(lane)])) as Record<LaneName, T>;
 }
 
-/** Whether a lane's segments consist of Native blocks only. */
-export function isNative(lane: LaneName): boolean {
-  return lane === "live" || lane === "historical";
+/** A range of bytes of a file. */
+export interface FileRange {
+  offset: number;
+  length: number;
+}
+
+/** Rows of one partition as columns, until they are written as a frame. */
+export interface FrameBlock {
+  partition: number;
+  rows: number;
+  /** created_at of the first row, in microseconds. */
+  oldest: number;
+  /** Changes of persons and groups in these rows; each becomes a row when they are stored. */
+  readonly changes: number;
+  /** Writes the rows as one Native block. */
+  encode(out: ByteColumn, batch: bigint, firstRow: number): void;
 }
 
 /** Where a frame's payload lies in its segment's file. */
-export interface Frame {
-  offset: number;
-  length: number;
+export interface Frame extends FileRange {
   rows: number;
-  /** Of persons and groups; unknown after a restart. */
-  changes?: number;
 }
 
 export interface Batch {
@@ -81,7 +101,7 @@ export interface Batch {
   partition: number;
   rows: number;
   bytes: number;
-  /** The sum of its frames' changes. */
+  /** Of persons and groups; unknown after a restart. */
   changes?: number;
   frames: Frame[];
 }
@@ -102,11 +122,7 @@ export interface Segment {
   borrowed?: boolean;
 }
 
-/** A new segment; `bytes` is its head's length. */
-export function emptySegment(lane: LaneName, id: bigint, path: string, bytes: number): Segment {
-  return { id, lane, path, bytes, rows: 0, oldest: 0, batches: [], recovered: false };
-}
-
+/** @param millis ms since 1970. */
 export function segmentId(millis: number, journal: number): bigint {
   return (BigInt(millis - epochMs) << journalBits) | BigInt(journal % journalLimits.journalsCountMax);
 }
@@ -116,11 +132,12 @@ export function millisOfSegment(id: bigint): number {
   return Number(id >> journalBits) + epochMs;
 }
 
+/** @param place from 0 to journalLimits.segmentBatchesMax - 1. */
 export function batchId(segment: bigint, place: number): bigint {
   return (segment << placeBits) | BigInt(place);
 }
 
-/** The segment that a batch belongs to. */
+/** The id of the segment that a batch belongs to. */
 export function segmentOf(batch: bigint): bigint {
   return batch >> placeBits;
 }
@@ -132,6 +149,12 @@ export function segmentName(lane: LaneName, id: bigint): string {
   return `${lane}-${id.toString(16).padStart(16, "0")}.segment`;
 }
 
+/** How the names of this journal's segments end: with its three hexadecimal digits of their ids. */
+export function segmentEnding(journal: number): string {
+  return `${(journal % journalLimits.journalsCountMax).toString(16).padStart(3, "0")}.segment`;
+}
+
+/** The head of a segment that is not of events. */
 export function segmentHead(lane: LaneName, id: bigint): Uint8Array {
   const head = new Uint8Array(segmentHeadBytes);
   const view = new DataView(head.buffer);
@@ -142,11 +165,7 @@ export function segmentHead(lane: LaneName, id: bigint): Uint8Array {
   return head;
 }
 
-/** Which segment a file is. */
-export interface KnownSegment {
-  id: bigint;
-  lane: LaneName;
-}
+export type KnownSegment = Pick<Segment, "id" | "lane">;
 
 /** What a file's first bytes say; undefined when they are not a sound head. */
 export function readSegmentHead(bytes: Uint8Array): KnownSegment | undefined {
@@ -158,49 +177,9 @@ export function readSegmentHead(bytes: Uint8Array): KnownSegment | undefined {
   return { id: view.getBigUint64(8, true), lane };
 }
 
-/** What a file's name says. */
+/** What a file name says; undefined for any other file. */
 export function readSegmentName(name: string): KnownSegment | undefined {
   const [, word, id] = /^([a-z]+)-([0-9a-f]{16})\.segment$/.exec(name) ?? [];
   const lane = lanes.find((one) => one === word);
   return lane && id ? { id: BigInt(`0x${id}`), lane } : undefined;
-}
-
-/**
- * The batch for a block's rows: the partition's last one, or a new one when that is full. Undefined when the segment is
- * full, or should end here.
- */
-export function batchFor(
-  segment: Segment,
-  block: { partition: number; rows: number; changes?: number },
-): Batch | undefined {
-  const open = segment.batches.findLast((batch) => batch.partition === block.partition);
-  const room =
-    open && open.rows + block.rows <= captureLimits.batchRowsMax && open.bytes < captureLimits.batchBytesMax;
-  const changes = (open?.changes ?? 0) + (block.changes ?? 0);
-  if (room && (changes <= captureLimits.batchChangesMax || open.rows === 0)) return open;
-  // The engine reads the file of a segment with one batch as it is: a second batch goes to the next segment.
-  if (open && segment.batches.length === 1) return undefined;
-  if (segment.batches.length >= journalLimits.segmentBatchesMax) return undefined;
-  const id = batchId(segment.id, segment.batches.length);
-  const batch: Batch = { id, partition: block.partition, rows: 0, bytes: 0, frames: [] };
-  segment.batches.push(batch);
-  return batch;
-}
-
-/** A frame that was just written. */
-export function frameOf(
-  { offset, length }: Pick<Frame, "offset" | "length">,
-  rows: number,
-  changes: number,
-): Frame {
-  return changes > 0 ? { offset, length, rows, changes } : { offset, length, rows };
-}
-
-/** Adds a frame to its batch and segment. */
-export function noteFrame(segment: Segment, batch: Batch, frame: Frame): void {
-  batch.frames.push(frame);
-  batch.rows += frame.rows;
-  batch.bytes += frame.length;
-  if (frame.changes) batch.changes = (batch.changes ?? 0) + frame.changes;
-  segment.rows += frame.rows;
 }

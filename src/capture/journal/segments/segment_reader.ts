@@ -1,22 +1,25 @@
-// Reads a segment after a restart: its sound frames, and the stretches of the file that are not. Changes nothing, and
-// does not judge what is bad (recovery/verdict.ts does).
+// Reads a segment after a restart: its sound frames, the ranges of the file that are not sound, and whose rows it
+// holds. Changes nothing; recovery/verdict.ts judges the bad ranges.
 
-import { readFileSync } from "node:fs";
+import { closeSync, openSync, readFileSync, readSync } from "node:fs";
 import { basename } from "node:path";
+import { fixedColumnOf } from "../../../storage/native/native_cut.ts";
+import type { Use } from "../journal_room.ts";
 import { type FoundFrame, batchAt, nextFrame, readFrame } from "./frame.ts";
 import { nativeBatchAt, nextNativeFrame, readNativeFrame } from "./native_frame.ts";
 import {
+  type Frame,
   type Segment,
   batchId,
-  isNative,
-  noteFrame,
+  laneKinds,
   readSegmentHead,
   readSegmentName,
   segmentHeadBytes,
   segmentOf,
 } from "./segment.ts";
+import { noteFrame } from "./segment_writer.ts";
 
-/** A stretch of a file that belongs to no sound frame. */
+/** A range of a file that belongs to no sound frame. */
 export interface BadRange {
   from: number;
   to: number;
@@ -27,7 +30,6 @@ export interface BadRange {
 export interface ReadSegment {
   segment: Segment;
   fileBytes: number;
-  /** The sound frames, in order. */
   frames: FoundFrame[];
   bad: BadRange[];
   /** True when the segment should have a head and it cannot be read. */
@@ -41,7 +43,7 @@ export function readSegment(path: string): ReadSegment | undefined {
   const known = head ?? readSegmentName(basename(path));
   if (!known) return undefined;
   // Rows of events that come back from quarantine have a head as well.
-  const headed = head !== undefined || !isNative(known.lane);
+  const headed = head !== undefined || !laneKinds[known.lane].isNative;
   const from = headed ? segmentHeadBytes : 0;
   const { id, lane } = known;
   const segment: Segment = { id, lane, path, bytes: from, rows: 0, oldest: 0, batches: [], recovered: true };
@@ -58,7 +60,6 @@ export function withoutFramesFrom(read: ReadSegment, bytes: number): ReadSegment
   return { ...read, frames, segment };
 }
 
-/** How frames of one kind are read. */
 interface FrameKind {
   read: typeof readFrame;
   next: typeof nextFrame;
@@ -115,4 +116,50 @@ function addFrame(segment: Segment, { batch: id, partition, rows, oldest, offset
   }
   noteFrame(segment, batch, { offset, length: end - offset, rows });
   segment.bytes = end;
+}
+
+/** Bytes of a block before the column of projects, besides 16 for each row's uuid. */
+const headBytes = 512;
+
+/**
+ * Which projects' rows a segment holds, read from the beginnings of its frames: the bytes of a frame are divided by its
+ * rows. Changes are not counted: they are at a block's end, and a start flushes these segments first. A frame that
+ * cannot be read counts for no project.
+ */
+export function foundUsage({ path, lane, batches }: Segment): Map<number, Use> {
+  const uses = new Map<number, Use>();
+  if (lane === "merges" || lane === "warnings") return uses;
+  const file = openSync(path, "r");
+  try {
+    for (const { frames } of batches) for (const frame of frames) addUse(uses, file, frame);
+  } finally {
+    closeSync(file);
+  }
+  return uses;
+}
+
+function addUse(uses: Map<number, Use>, file: number, { offset, length, rows }: Frame): void {
+  const head = Buffer.alloc(Math.min(length, headBytes + rows * 20));
+  readSync(file, head, 0, head.length, offset);
+  const projects = projectsOf(head);
+  if (!projects) return;
+  const counts = new Map<number, number>();
+  for (let at = 0; at + 4 <= projects.length; at += 4) {
+    const project_id = projects.readUInt32LE(at);
+    counts.set(project_id, (counts.get(project_id) ?? 0) + 1);
+  }
+  for (const [project_id, count] of counts) {
+    const use = uses.get(project_id) ?? { bytes: 0, changes: 0 };
+    use.bytes += Math.round((length * count) / rows);
+    uses.set(project_id, use);
+  }
+}
+
+function projectsOf(head: Uint8Array): Buffer | undefined {
+  try {
+    const column = fixedColumnOf(head, "project_id");
+    return column && Buffer.from(column.buffer, column.byteOffset, column.length);
+  } catch {
+    return undefined;
+  }
 }

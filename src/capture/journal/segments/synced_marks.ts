@@ -12,6 +12,7 @@
 import {
   closeSync,
   constants,
+  existsSync,
   fdatasyncSync,
   openSync,
   readFileSync,
@@ -21,7 +22,8 @@ import {
 } from "node:fs";
 import { crc32 } from "node:zlib";
 import { bootId } from "../../../core/machine.ts";
-import { type LaneName, type Segment, lanes, segmentName } from "./segment.ts";
+import { writeDurablyNow } from "./files.ts";
+import { type LaneName, type Segment, byLane, lanes, segmentName } from "./segment.ts";
 
 /** What a segment must contain: so many rows in its first so many bytes. */
 export interface Extent {
@@ -48,14 +50,12 @@ interface SlotPlace {
   lane: number;
 }
 
-export interface ReadMarks {
+interface ReadMarks {
   /** By the segment's file name. */
-  extents: Map<string, Extent & { id: bigint }>;
+  extents: Map<string, Extent & { id: bigint; lane: LaneName }>;
   /** True when the system has not been restarted since: the last mark is there. */
   exact: boolean;
-  /** How many slots, or heads, are damaged. */
   unreadable: number;
-  /** Whether the file exists. */
   there: boolean;
 }
 
@@ -73,21 +73,14 @@ export class SyncedMarks {
   constructor(folder: string, boot = bootId()) {
     this.#path = `${folder}/synced`;
     this.#bootId = boot ?? "";
-    const place = (lane: number): SlotPlace => ({ ids: [0n, 0n], turn: 0, lane });
-    const places = lanes.map((name, lane) => [name, place(lane)]);
-    this.#places = Object.fromEntries(places) as Record<LaneName, SlotPlace>;
+    this.#places = byLane((name) => ({ ids: [0n, 0n], turn: 0, lane: lanes.indexOf(name) }));
   }
 
   /** The marks of an earlier process; none when there is no file. */
   read(): ReadMarks {
     const extents: ReadMarks["extents"] = new Map();
-    let bytes: Uint8Array;
-    try {
-      bytes = new Uint8Array(readFileSync(this.#path));
-    } catch (thrown) {
-      if ((thrown as NodeJS.ErrnoException).code !== "ENOENT") throw thrown;
-      return { extents, exact: false, unreadable: 0, there: false };
-    }
+    if (!existsSync(this.#path)) return { extents, exact: false, unreadable: 0, there: false };
+    const bytes = new Uint8Array(readFileSync(this.#path));
     const whole = new Uint8Array(fileBytes);
     whole.set(bytes.subarray(0, fileBytes));
     const head = this.#head();
@@ -97,18 +90,28 @@ export class SyncedMarks {
       const slot = whole.subarray(at, at + slotBytes);
       if (slot.every((byte) => byte === 0) && bytes.length >= at + slotBytes) continue;
       const extent = readSlot(slot);
-      if (extent) extents.set(segmentName(extent.lane, extent.id), extent);
-      else unreadable++;
+      if (!extent) {
+        unreadable++;
+        continue;
+      }
+      extents.set(segmentName(extent.lane, extent.id), extent);
+      // Where no room is for a new file, this one goes on.
+      const [place, turn] = [this.#places[extent.lane], (at / slotBytes - 1) % 2 === 0 ? 0 : 1] as const;
+      place.ids[turn] = extent.id;
+      if (extent.id >= place.ids[place.turn]) place.turn = turn;
     }
     return { extents, exact: isHead && this.#bootId !== "", unreadable, there: true };
   }
 
   /** Deletes all marks, durably, and opens the file. */
   restart(): void {
-    const file = this.open();
+    for (const place of Object.values(this.#places)) place.ids = [0n, 0n];
     const whole = new Uint8Array(fileBytes);
     whole.set(this.#head());
-    writeSync(file, whole, 0, fileBytes, 0);
+    // An empty file, as a kill could leave it, would pass for a damaged one.
+    if (!existsSync(this.#path)) writeDurablyNow(this.#path, whole);
+    const file = this.open();
+    for (let at = 0; at < fileBytes;) at += writeSync(file, whole, at, fileBytes - at, at);
     fdatasyncSync(file);
     // Its page has its room now.
     if (inPlaceTypes.has(statfsSync(this.#path).type)) this.#mapped = Bun.mmap(this.#path, { shared: true });
@@ -137,7 +140,6 @@ export class SyncedMarks {
     this.#write(this.#slot, slotBytes * (1 + 2 * place.lane + place.turn));
   }
 
-  /** Deletes the mark of a finished segment. */
   forget({ lane: name, id }: Segment): void {
     const place = this.#places[name];
     for (const turn of [0, 1] as const) {
@@ -145,7 +147,6 @@ export class SyncedMarks {
     }
   }
 
-  /** Makes the marks durable. */
   sync(): void {
     if (this.#file !== undefined) fdatasyncSync(this.#file);
   }

@@ -121,12 +121,12 @@ function yearNumber(micros: i64): u32 {
   return yearCount++;
 }
 
-/** The time of an event in microseconds; i64.MIN_VALUE when it is unusual. */
+/** The time of an event in microseconds since 1970; i64.MIN_VALUE when it is unusual. */
 function eventMicros(entry: u32, received: i64, skew: i64, latest: i64): i64 {
   let micros = received;
   const timeEnd = end(entry, FIELD_TIMESTAMP) + BODY;
   if (end(entry, FIELD_OFFSET) != 0) {
-    // What posthog-js says of events that waited for others: so many milliseconds ago.
+    // posthog-js sends `offset` with events that waited in its queue: how many ms ago they happened.
     const ago = wholeNumber(load<u32>(entry + (FIELD_OFFSET << 2)) + BODY, end(entry, FIELD_OFFSET) + BODY);
     if (ago < 0) return i64.MIN_VALUE;
     micros -= ago * 1000;
@@ -153,11 +153,11 @@ function judgeId(entry: u32, place: u32): bool {
     id++;
     idEnd--;
     if (byte(id) <= 0x20 || byte(id) >= 0x80 || !isUnescaped(id, idEnd)) return false;
-    // Of anything else only numbers: they are their own text.
+    // Of other values only numbers are plain: their text is the id.
   } else if (!isNumber(byte(id))) return false;
   const length = idEnd - id;
   if (<i32>length < 1 || length > DISTINCT_ID_MAX) return false;
-  // "$posthog_cookieless": sixteen of its nineteen letters tell it from others well enough.
+  // "$posthog_cookieless": sixteen of its nineteen characters tell it from other ids well enough.
   if (length == 19 && load<u64>(id) == 0x676f6874736f7024 && load<u64>(id, 8) == 0x6c65696b6f6f635f)
     return false;
   store<u32>(IDS + (place << 3), id);
@@ -217,7 +217,7 @@ function judgeOne(entry: u32, place: u32, received: i64, skew: i64, latest: i64)
       Told.any = 1;
     }
   }
-  // Last, since a year that was numbered has to have an event.
+  // Last, since a year that has a number must have an event.
   const year = yearNumber(micros);
   if (year == YEARS_MAX) return false;
   store<u8>(NAME_OF + place, <u8>number);
@@ -227,7 +227,7 @@ function judgeOne(entry: u32, place: u32, received: i64, skew: i64, latest: i64)
   return true;
 }
 
-/** One event more might have a name, a year, changes or keys that there is no number or place for. */
+/** Whether the next event might have a name, year, changes or keys for which a table has no place. */
 // @ts-ignore: decorator
 @inline
 function isFull(): bool {
@@ -255,6 +255,7 @@ export function judge(first: u32, count: u32, bytesMax: u32, received: f64, skew
   Told.any = 0;
   Told.changes = 0;
   Told.groups = 0;
+  Told.typesWritten = false;
   nameCount = 0;
   yearCount = 0;
   let slow: u32 = 0;
@@ -320,7 +321,7 @@ export function writeColumns(
     ids += length;
     const from = load<u32>(entry + (FIELD_PROPERTIES << 2));
     if (end(entry, FIELD_PROPERTIES) == 0 || byte(from + BODY) == 0x6e) {
-      // None, or null: an empty object.
+      // None, or null: stored as an empty object.
       store<u8>(properties, 2);
       store<u16>(properties, 0x7d7b, 1);
       properties += 3;

@@ -1,5 +1,5 @@
-// What plain events say of their persons and groups, read as event/identity.ts and changes.ts do. An event with
-// an unknown type of groups, with keys that have escapes, or with more than is kept is not plain.
+// What plain events say of their persons and groups, read as event/identity.ts and event/changes.ts do. An event with
+// an unknown group type, with escaped keys, or with more changes than are stored is not plain.
 
 import {
   BODY,
@@ -48,15 +48,16 @@ import { hashOf, isUnescaped, sameText } from "./values";
 
 /** What the events of this slice say. */
 export class Told {
-  /** 1 when any of them says something of a person or group. */
+  /** 1 when any of them changes a person or group, or belongs to a group. */
   static any: u32 = 0;
   /** Changes and groups listed, and keys numbered. */
   static changes: u32 = 0;
   static groups: u32 = 0;
   static keys: u32 = 0;
+  static typesWritten: bool = false;
 }
 
-/** Where the open event's lists begin, what its changes weigh, and which types of groups it named (bits). */
+/** Where the open event's lists begin, the bytes of its changes, and the group types that it has named (bits). */
 let changesFrom: u32 = 0;
 let groupsFrom: u32 = 0;
 let changedBytes: u32 = 0;
@@ -84,7 +85,7 @@ function textEnd(from: u32): u32 {
   return 0;
 }
 
-/** Behind a sound list or object. */
+/** The place behind a sound list or object. */
 function nestedEnd(from: u32): u32 {
   let depth = 0;
   let at = from;
@@ -146,7 +147,7 @@ function change(op: u32, key: u32, length: u32, value: u32, size: u32): bool {
   if (Told.changes - changesFrom == CHANGES_MAX) return false;
   const number = keyNumber(key, length);
   if (number == KEYS_MAX) return false;
-  // Where this key was listed last, if that was of this event: nobody needs to clear these.
+  // Where this key was listed last, if the present event listed it; such notes need not be cleared.
   const seen = KEY_SEEN + ((op == OP_UNSET ? OP_SET : op) * KEYS_MAX + number) * 4;
   let place = load<u32>(seen);
   let entry = CHANGES + place * 12;
@@ -225,14 +226,21 @@ function unsets(entry: u32, slot: u32): bool {
   return byte(from) != 0x5b || unsetsOf(from);
 }
 
+/** Has the server write the project's group types to GROUP_TYPES: called once a slice, when an event names a group. */
+// @ts-ignore: decorator
+@external("env", "writeTypes")
+declare function writeTypes(): void;
+
 /** Lists a group, its key as a raw value; a type that is not known, or named again, is unusual. */
 function group(type: u32, typeLength: u32, key: u32, size: u32): bool {
+  if (!Told.typesWritten) writeTypes();
+  Told.typesWritten = true;
   const known = load<u32>(GROUP_TYPES);
   for (let number: u32 = 0; number < known; number++) {
     const place = GROUP_TYPES + 16 + number * GROUP_TYPE_BYTES;
     if (load<u32>(place) != typeLength || !sameText(place + 16, type, typeLength)) continue;
     if ((typesNamed & (1 << number)) != 0) {
-      // What it says of itself counts, whatever it is attached to.
+      // The group whose properties the event sets counts, whichever groups it belongs to.
       return identified && <u32>load<u16>(GROUPS + groupsFrom * 12, 8) == number;
     }
     typesNamed |= 1 << number;

@@ -3,4 +3,4 @@
 export { judge, writeColumns } from "./columns";
 export { writeIdentity } from "./identity_columns";
 export { scan } from "./scan";
-export { single } from "./single";
+export { ends, open } from "./single";

@@ -1,4 +1,5 @@
-// JSON, checked as it is passed: strings, numbers, nested values. 0 where it is malformed or written in an unusual way.
+// JSON, checked while it is skipped: strings, numbers, nested values. 0 for what is malformed or written in an unusual
+// way.
 
 import { DEPTH_MAX, NESTING } from "./constants";
 

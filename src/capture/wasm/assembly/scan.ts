@@ -157,7 +157,7 @@ export function scan(
   keyFrom: u32,
   keyTo: u32,
 ): u32 {
-  let at = from;
+  let at = blanks(from);
   let done: u32 = 0;
   let expects: u32 = 0;
   while (at < goal && count + done < countMax && byte(at) == 0x7b) {

@@ -1,4 +1,5 @@
-// The scan of a body that is one plain event: writes the same index as body_scanner.ts. Any other body is left to it.
+// The scan of a body's own object: of one that is a plain event, and of the members around a batch's events. Writes the
+// same index as body_scanner.ts, and leaves any other body to it.
 
 import {
   BODY,
@@ -20,34 +21,31 @@ import {
 import { Last, blanks, byte, pastString, quote, skip } from "./json";
 import { KeyPlaces, end, members, note, slotOf } from "./scan";
 
-/** Behind the event's entry: the envelope's members as scan.ts keeps them, and the item's own key. */
-function singleNotes(): u32 {
-  return ENTRIES + ENTRY_BYTES;
-}
-
-/** Notes a member's raw value in the entry, and where it is one of the envelope's too. */
-function noteMember(slot: i32, outer: i32, first: u8, from: u32, to: u32): void {
+/** Notes a member's raw value in the entry, and behind the entry if it is also one of the envelope's. */
+function noteMember(entry: u32, slot: i32, outer: i32, first: u8, from: u32, to: u32): void {
   if (outer != NO_SLOT) {
-    store<u32>(singleNotes() + ((<u32>outer) << 2), from - BODY);
-    store<u32>(singleNotes() + ((<u32>outer) << 2), to - BODY, 4);
+    store<u32>(entry + ENTRY_BYTES + ((<u32>outer) << 2), from - BODY);
+    store<u32>(entry + ENTRY_BYTES + ((<u32>outer) << 2), to - BODY, 4);
   }
   if (slot == KEY_SLOT) {
     if (first != quote) return;
     KeyPlaces.ownFrom = from;
     KeyPlaces.ownTo = to;
-  } else if (slot != NO_SLOT) note(ENTRIES, slot, first, from, to);
+  } else if (slot != NO_SLOT) note(entry, slot, first, from, to);
 }
 
+/** The place behind the bracket that opens the events of a batch, once envelope() has met it; else 0. */
+let itemsAt: u32 = 0;
+
 /**
- * Indexes the body of `length` bytes as the one event it is, with a name, an id and no items.
- * @returns 1, or 0 when it is anything else, or unusual: then what was noted means nothing.
+ * Notes the members of the body's own object behind the byte at `start`, in `entry` and behind it.
+ * @returns where it ends: at its closing bracket, or behind the one at itemsAt; 0 when anything is unusual.
  */
-export function single(length: u32): u32 {
-  for (let at: u32 = 0; at < ENTRY_BYTES + SINGLE_BYTES; at += 8) store<u64>(ENTRIES + at, 0);
+function envelope(start: u32, entry: u32): u32 {
+  for (let at: u32 = 0; at < ENTRY_BYTES + SINGLE_BYTES; at += 8) store<u64>(entry + at, 0);
   KeyPlaces.ownTo = 0;
   KeyPlaces.innerTo = 0;
-  const start = blanks(BODY);
-  if (byte(start) != 0x7b) return 0;
+  itemsAt = 0;
   let at = start;
   do {
     const key = blanks(at + 1) + 1;
@@ -57,26 +55,61 @@ export function single(length: u32): u32 {
     if (at == 0 || Last.escaped) return 0;
     const slot = slotOf(ITEM_KEYS, key, at - key);
     const outer = slotOf(ENVELOPE_KEYS, key, at - key);
-    if (outer == ENVELOPE_BATCH) return 0;
     at = blanks(at + 1);
     if (byte(at) != 0x3a) return 0;
     const from = blanks(at + 1);
     const first = byte(from);
-    if (slot == FIELD_PROPERTIES && end(ENTRIES, FIELD_PROPERTIES) != 0) return 0;
-    at = slot == FIELD_PROPERTIES && first == 0x7b ? members(PROPERTY_KEYS, from, 1, ENTRIES) : skip(from, 0);
+    if (outer == ENVELOPE_BATCH) {
+      itemsAt = first == 0x5b ? from + 1 : 0;
+      return itemsAt;
+    }
+    if (slot == FIELD_PROPERTIES && end(entry, FIELD_PROPERTIES) != 0) return 0;
+    at = slot == FIELD_PROPERTIES && first == 0x7b ? members(PROPERTY_KEYS, from, 1, entry) : skip(from, 0);
     if (at == 0) return 0;
-    noteMember(slot, outer, first, from, at);
+    noteMember(entry, slot, outer, first, from, at);
     at = blanks(at);
   } while (byte(at) == 0x2c);
-  if (byte(at) != 0x7d || blanks(at + 1) != BODY + length) return 0;
+  return byte(at) == 0x7d ? at : 0;
+}
+
+/**
+ * Looks at the body of `length` bytes from its beginning.
+ * @returns 1 when it is one event, with a name, an id and no items, which is indexed then; where the events of a batch
+ *   begin, from the body's beginning; 0 when it is anything else, or unusual: then what was noted means nothing.
+ */
+export function open(length: u32): u32 {
+  const start = blanks(BODY);
+  if (byte(start) != 0x7b) return 0;
+  const at = envelope(start, ENTRIES);
+  if (itemsAt != 0) return itemsAt - BODY;
+  if (at == 0 || blanks(at + 1) != BODY + length) return 0;
   if (end(ENTRIES, FIELD_EVENT) == 0) return 0;
   if (end(ENTRIES, FIELD_DISTINCT_ID) + end(ENTRIES, FIELD_PROPERTIES_DISTINCT_ID) == 0) return 0;
   store<u32>(ENTRIES, start - BODY);
   store<u32>(ENTRIES, at + 1 - BODY, 4);
   const own = KeyPlaces.ownTo != 0;
   if (own || KeyPlaces.innerTo != 0) {
-    store<u32>(singleNotes() + (SINGLE_KEY << 2), (own ? KeyPlaces.ownFrom : KeyPlaces.innerFrom) - BODY);
-    store<u32>(singleNotes() + (SINGLE_KEY << 2), (own ? KeyPlaces.ownTo : KeyPlaces.innerTo) - BODY, 4);
+    const key = ENTRIES + ENTRY_BYTES + (SINGLE_KEY << 2);
+    store<u32>(key, (own ? KeyPlaces.ownFrom : KeyPlaces.innerFrom) - BODY);
+    store<u32>(key, (own ? KeyPlaces.ownTo : KeyPlaces.innerTo) - BODY, 4);
   }
   return 1;
+}
+
+/**
+ * Whether the body of `length` bytes ends as it may behind the events whose closing bracket is at `from`. Members of a
+ * batch are noted behind entry number `count`.
+ */
+export function ends(from: u32, length: u32, count: u32, isBatch: u32): u32 {
+  const entry = ENTRIES + count * ENTRY_BYTES;
+  let at = from;
+  if (byte(at) != 0x5d) return 0;
+  itemsAt = 0;
+  if (isBatch != 0) {
+    at = blanks(at + 1);
+    if (byte(at) == 0x2c) at = envelope(at, entry);
+    else for (let note: u32 = 0; note < SINGLE_BYTES; note += 8) store<u64>(entry + ENTRY_BYTES + note, 0);
+    if (at == 0 || itemsAt != 0 || byte(at) != 0x7d) return 0;
+  }
+  return blanks(at + 1) == BODY + length ? 1 : 0;
 }

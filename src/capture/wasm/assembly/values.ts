@@ -2,7 +2,7 @@
 
 import { backslash, byte, isDigit, quote } from "./json";
 
-/** Of the last string that was hexDigits(). */
+/** Whether the last string that hexDigits() read was sound. */
 let sound: bool = true;
 let lastDay: i64 = i64.MIN_VALUE;
 let lastYear: u32 = 0;
@@ -95,7 +95,7 @@ export function yearOf(micros: i64): u32 {
   return lastYear;
 }
 
-/** Sixteen hexadecimal digits as a number, the first the highest; clears `sound` when one is none. */
+/** Sixteen hexadecimal digits as a number, the first the highest; clears `sound` when one is not a digit. */
 // @ts-ignore: decorator
 @inline
 function hexDigits(v: v128): u64 {

@@ -12,7 +12,7 @@ import {
   writeRawFields,
 } from "../reading/raw_fields.ts";
 import { usableUuid } from "./batch_item.ts";
-import { batchItemOf, type JsonRecord, type RecordOutcome, rejected } from "./record.ts";
+import { batchItemOf, type JsonRecord, type RecordOutcome, rejected, uuidFrom } from "./record.ts";
 import { importTimestamp } from "./timestamp.ts";
 
 const events: Readonly<Record<string, string>> = {
@@ -50,6 +50,7 @@ const ofEvent = {
   referring_domain: "$referring_domain",
 };
 
+/** @param nowMs when the import began. */
 export function mapAmplitude(record: JsonRecord, nowMs: number): RecordOutcome {
   const { value } = record;
   const event = value["event_type"];
@@ -62,16 +63,10 @@ export function mapAmplitude(record: JsonRecord, nowMs: number): RecordOutcome {
   const distinct_id = fieldId(row, "user_id") ?? fieldId(row, "device_id");
   const properties = propertiesOf(row);
   if (event === "$groupidentify") describeGroup(row, properties);
-  const translated = { event: events[event] ?? event, distinct_id, timestamp: time.text, properties };
-  return batchItemOf({ ...translated, uuid: uuidOf(record, row, event, distinct_id) });
-}
-
-function uuidOf(record: JsonRecord, row: RawFields, event: string, distinct_id: string | undefined): string {
-  const uuid = usableUuid(record.value["uuid"]);
-  if (uuid !== undefined) return uuid;
-  const insertId = fieldId(row, "$insert_id");
-  if (insertId === undefined) return record.ownUuid();
-  return record.uuidOf(`amplitude\n${event}\n${distinct_id ?? ""}\n${insertId}`);
+  const uuid =
+    usableUuid(value["uuid"]) ??
+    uuidFrom(record, ["amplitude", event, distinct_id ?? ""], fieldId(row, "$insert_id"));
+  return batchItemOf({ uuid, event: events[event] ?? event, distinct_id, timestamp: time.text, properties });
 }
 
 function propertiesOf(row: RawFields): RawFields {

@@ -10,7 +10,9 @@ import type { UuidSource } from "./uuid_source.ts";
 import { mapMixpanel } from "./mixpanel.ts";
 import { mapBatchItem } from "./batch_item.ts";
 import { mapPosthog } from "./posthog.ts";
-import { type RecordOutcome, type FileRecord, type JsonRecord, rejected } from "./record.ts";
+import { isObject } from "../reading/raw_fields.ts";
+import type { FileRecord } from "../reading/file_record.ts";
+import { type RecordOutcome, type JsonRecord, rejected } from "./record.ts";
 import { mapSegment } from "./segment.ts";
 import { mapCsvRow } from "./table.ts";
 
@@ -79,10 +81,9 @@ export class Converter implements JsonRecord {
     } catch (thrown) {
       return rejected(`not JSON: ${reasonOf(thrown).replace("JSON Parse error: ", "").slice(0, 200)}`);
     }
-    if (typeof value !== "object" || value === null || Array.isArray(value))
-      return rejected("not a JSON object");
+    if (!isObject(value)) return rejected("not a JSON object");
     this.text = text;
-    this.value = value as Record<string, unknown>;
+    this.value = value;
     this.#record = record;
     return mappings[this.#kind.dialect](this, this.#nowMs);
   }

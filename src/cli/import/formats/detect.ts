@@ -5,7 +5,8 @@ import { importLimits } from "../limits.ts";
 import { CsvReader } from "../reading/csv.ts";
 import { ItemReader } from "../reading/items.ts";
 import { LineReader } from "../reading/lines.ts";
-import { type FileRecord, type RecordReader } from "./record.ts";
+import { isObject, jsonObject } from "../reading/raw_fields.ts";
+import type { FileRecord, RecordReader } from "../reading/file_record.ts";
 import { segmentTypes } from "./segment.ts";
 import { readHeader, separatorOf, type CsvTable } from "./table.ts";
 
@@ -42,8 +43,8 @@ const sampleCount = 20;
  */
 export function detectFileKind(head: Buffer, whole: boolean, format: Format, name: string): FileKind {
   refuseUnsupported(head, name);
-  const first = firstByte(head);
-  if (first < 0) return { layout: "jsonl", dialect: "batch", table: undefined };
+  const first = head.find((byte) => byte > 0x20);
+  if (first === undefined) return { layout: "jsonl", dialect: "batch", table: undefined };
   const json = first === 0x7b || first === 0x5b;
   if (format === "csv" || (format === "auto" && !json)) {
     const table = headerOf(head, whole);
@@ -75,11 +76,6 @@ function refuseUnsupported(head: Buffer, name: string): void {
   if (starts("\xff\xfe") || starts("\xfe\xff")) throw new UserError(`${name}: UTF-16 text; save it as UTF-8`);
 }
 
-function firstByte(head: Buffer): number {
-  for (const byte of head) if (byte > 0x20) return byte;
-  return -1;
-}
-
 function headerOf(head: Buffer, whole: boolean): CsvTable | string {
   const line = head
     .toString("utf8", 0, Math.min(head.length, 64 * 1024))
@@ -101,7 +97,7 @@ function layoutOf(head: Buffer, first: number): RecordLayout {
     if (value === undefined) break;
     return isEnvelope(value) ? "json" : "jsonl";
   }
-  const only = parsed({ source: head, from: 0, to: head.length, line: 1, flaw: undefined });
+  const only = parsed({ source: head, from: 0, to: head.length });
   if (only !== undefined) return isEnvelope(only) ? "json" : "jsonl";
   // The first line alone is not JSON: it begins an object of many lines, or the row is broken or very long.
   for (const record of new ItemReader().read(head)) return record.flaw === undefined ? "json" : "jsonl";
@@ -130,16 +126,12 @@ function sample(head: Buffer, layout: RecordLayout): Record<string, unknown>[] {
 }
 
 /** The object that a record is; undefined when it is not one. */
-function parsed(record: FileRecord): Record<string, unknown> | undefined {
-  if (record.to - record.from > importLimits.recordBytesMax) return undefined;
-  try {
-    const value = JSON.parse(record.source.toString("utf8", record.from, record.to)) as unknown;
-    return typeof value === "object" && value !== null && !Array.isArray(value)
-      ? (value as Record<string, unknown>)
-      : undefined;
-  } catch {
-    return undefined;
-  }
+function parsed({
+  source,
+  from,
+  to,
+}: Omit<FileRecord, "line" | "flaw">): Record<string, unknown> | undefined {
+  return to - from > importLimits.recordBytesMax ? undefined : jsonObject(source.toString("utf8", from, to));
 }
 
 function dialectOf(rows: readonly Record<string, unknown>[]): Dialect {
@@ -168,6 +160,6 @@ function dialectOfRow(row: Record<string, unknown>): Dialect {
   if (typeof row["event"] !== "string") return "batch";
   const properties = row["properties"];
   if (typeof properties === "string" || posthogColumns.some(has)) return "posthog";
-  const inside = typeof properties === "object" && properties !== null ? properties : {};
-  return !has("timestamp") && !has("distinct_id") && "time" in inside ? "mixpanel" : "batch";
+  const isMixpanel = isObject(properties) && "time" in properties && !has("timestamp") && !has("distinct_id");
+  return isMixpanel ? "mixpanel" : "batch";
 }

@@ -15,6 +15,7 @@ import {
   type RecordOutcome,
   rejected,
   type TranslatedEvent,
+  uuidFrom,
 } from "./record.ts";
 import { importTimestamp } from "./timestamp.ts";
 
@@ -37,6 +38,7 @@ const renamed = {
 };
 const countries = new Intl.DisplayNames(["en"], { type: "region", fallback: "none" });
 
+/** @param nowMs when the import began. */
 export function mapMixpanel(record: JsonRecord, nowMs: number): RecordOutcome {
   const { event } = record.value;
   if (typeof event !== "string" || event === "") return rejected("no event name");
@@ -46,10 +48,7 @@ export function mapMixpanel(record: JsonRecord, nowMs: number): RecordOutcome {
   if ("is" in time) return time;
   const distinct_id = distinctId(properties);
   const insertId = fieldId(properties, "$insert_id");
-  const uuid =
-    insertId === undefined
-      ? record.ownUuid()
-      : record.uuidOf(`mixpanel\n${event}\n${distinct_id ?? ""}\n${insertId}`);
+  const uuid = uuidFrom(record, ["mixpanel", event, distinct_id ?? ""], insertId);
   for (const name of dropped) properties.delete(name);
   renameFields(properties, renamed);
   putField(properties, "$geoip_country_name", countryName(fieldText(properties, "$geoip_country_code")));

@@ -6,6 +6,8 @@ import {
   objectField,
   parseRawFields,
   hasValue,
+  jsonObject,
+  withFields,
   writeRawFields,
 } from "../reading/raw_fields.ts";
 import { usableUuid } from "./batch_item.ts";
@@ -15,6 +17,7 @@ import { importTimestamp } from "./timestamp.ts";
 /** Columns that become properties, unless the properties have them. */
 const ofRow = { elements_chain: "$elements_chain", ip: "$ip" };
 
+/** @param nowMs when the import began. */
 export function mapPosthog(record: JsonRecord, nowMs: number): RecordOutcome {
   const { value } = record;
   const time = importTimestamp([value["timestamp"]], nowMs);
@@ -29,7 +32,7 @@ export function mapPosthog(record: JsonRecord, nowMs: number): RecordOutcome {
     if (raw !== undefined) item.set(name, raw);
   }
   item.set("timestamp", JSON.stringify(time.text));
-  item.set("properties", withColumns(properties, row));
+  item.set("properties", withFields(properties, columnsOf(row)));
   putPerson(row, item);
   return { is: "rewritten", text: writeRawFields(item) };
 }
@@ -39,27 +42,15 @@ function objectText(raw: string | undefined): string | undefined {
   if (!hasValue(raw)) return "{}";
   if (raw.charCodeAt(0) === 0x7b) return raw;
   if (raw.charCodeAt(0) !== 0x22) return undefined;
-  const text = (JSON.parse(raw) as string).trim();
-  if (text === "") return "{}";
-  try {
-    const inner = JSON.parse(text) as unknown;
-    return typeof inner === "object" && inner !== null && !Array.isArray(inner) ? text : undefined;
-  } catch {
-    return undefined;
-  }
+  const text = (JSON.parse(raw) as string).trim() || "{}";
+  return jsonObject(text) && text;
 }
 
-function withColumns(properties: string, row: RawFields): string {
-  let known: RawFields | undefined;
-  let head = "";
-  for (const [column, name] of Object.entries(ofRow)) {
+function columnsOf(row: RawFields): [string, string][] {
+  return Object.entries(ofRow).flatMap(([column, name]) => {
     const raw = row.get(column);
-    if (!hasValue(raw)) continue;
-    known ??= parseRawFields(properties);
-    if (!known.has(name)) head += `${JSON.stringify(name)}:${raw},`;
-  }
-  if (head === "") return properties;
-  return known?.size === 0 ? `{${head.slice(0, -1)}}` : `{${head}${properties.slice(1)}`;
+    return hasValue(raw) ? [[name, raw] as [string, string]] : [];
+  });
 }
 
 /**

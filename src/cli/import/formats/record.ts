@@ -1,25 +1,6 @@
-// The types of an import: a record as it is in a file, and what becomes of it.
+// What becomes of a record.
 
 import { type RawFields, writeRawFields } from "../reading/raw_fields.ts";
-
-/** One record of a file. Readers reuse the object: its fields are valid until the next record is asked for. */
-export interface FileRecord {
-  /** The record's bytes are source[from, to). */
-  source: Buffer;
-  from: number;
-  to: number;
-  /** The line it starts on, from 1. */
-  line: number;
-  /** Why it cannot be read; its bytes have no meaning then. */
-  flaw: string | undefined;
-}
-
-/** Cuts a file's bytes into records. A record longer than the limit is yielded with a flaw, without its bytes. */
-export interface RecordReader {
-  read(bytes: Buffer): Iterable<FileRecord>;
-  /** To be called after the last bytes. */
-  end(): Iterable<FileRecord>;
-}
 
 export type RecordOutcome =
   /** Sent as it is in the file, with `uuid` put in front where it has none. */
@@ -50,6 +31,11 @@ export interface TranslatedEvent {
   /** RFC 3339. */
   timestamp: string;
   properties: RawFields;
+}
+
+/** A uuid from the id that the source gave the event, and what the id belongs to; without one, from the record. */
+export function uuidFrom(record: JsonRecord, of: readonly string[], id: string | undefined): string {
+  return id === undefined ? record.ownUuid() : record.uuidOf([...of, id].join("\n"));
 }
 
 export function rejected(reason: string): RecordOutcome {

@@ -15,6 +15,7 @@ import {
   type RecordOutcome,
   rejected,
   type TranslatedEvent,
+  uuidFrom,
 } from "./record.ts";
 import { importTimestamp } from "./timestamp.ts";
 
@@ -55,10 +56,14 @@ const ofContext: readonly (readonly [path: string, property: string])[] = [
 
 export const segmentTypes = ["track", "identify", "page", "screen", "group", "alias"] as const;
 
+/** @param nowMs when the import began. */
 export function mapSegment(record: JsonRecord, nowMs: number): RecordOutcome {
   const { value } = record;
   const type = segmentTypes.find((known) => known === value["type"]);
-  if (type === undefined) return rejected(`not a Segment call: type is ${shown(value["type"])}`);
+  if (type === undefined) {
+    const shown = JSON.stringify(value["type"])?.slice(0, 40) ?? "missing";
+    return rejected(`not a Segment call: type is ${shown}`);
+  }
   const times = [value["timestamp"], value["originalTimestamp"], value["sentAt"], value["receivedAt"]];
   const time = importTimestamp(times, nowMs);
   if ("is" in time) return time;
@@ -66,28 +71,23 @@ export function mapSegment(record: JsonRecord, nowMs: number): RecordOutcome {
   const properties = objectField(call, "properties");
   const context = objectField(call, "context");
   const distinct_id = fieldId(call, "userId") ?? fieldId(call, "anonymousId");
-  const event = { uuid: "", event: "", distinct_id, timestamp: time.text, properties };
-  const translated = translate(type, event, call, context);
+  const translated = translate(type, { distinct_id, timestamp: time.text, properties }, call, context);
   if (translated === undefined)
     return rejected(`a ${type} call without ${type === "track" ? "event" : "its ids"}`);
   putContext(context, properties);
   putField(properties, "analytics_source", '"segment"');
-  const messageId = fieldId(call, "messageId");
-  translated.uuid =
-    messageId === undefined
-      ? record.ownUuid()
-      : record.uuidOf(`segment\n${translated.event}\n${translated.distinct_id ?? ""}\n${messageId}`);
-  return batchItemOf(translated);
+  const of = ["segment", translated.event, translated.distinct_id ?? ""];
+  return batchItemOf({ ...translated, uuid: uuidFrom(record, of, fieldId(call, "messageId")) });
 }
 
 type Call = (typeof segmentTypes)[number];
 
 function translate(
   type: Call,
-  outline: TranslatedEvent,
+  outline: Omit<TranslatedEvent, "uuid" | "event">,
   call: RawFields,
   context: RawFields,
-): TranslatedEvent | undefined {
+): Omit<TranslatedEvent, "uuid"> | undefined {
   const { properties } = outline;
   switch (type) {
     case "track": {
@@ -104,7 +104,7 @@ function translate(
       putField(properties, "$screen_name", call.get("name") ?? properties.get("name"));
       return { ...outline, event: "$screen" };
     case "identify":
-      putTraits(properties, "$set", objectField(call, "traits"), context);
+      putTraits(properties, objectField(call, "traits"), context);
       // A call with both ids connects them.
       if (fieldId(call, "userId") !== undefined)
         putField(properties, "$anon_distinct_id", call.get("anonymousId"));
@@ -143,15 +143,11 @@ function putContext(context: RawFields, properties: RawFields): void {
   }
   const group = fieldId(context, "groupId");
   if (group !== undefined) putField(properties, "$groups", JSON.stringify({ [groupType]: group }));
-  putTraits(properties, "$set", objectField(context, "traits"), new Map());
+  putTraits(properties, new Map(), context);
 }
 
 /** The traits of the call itself; without any, those in its context. */
-function putTraits(properties: RawFields, to: string, traits: RawFields, context: RawFields): void {
+function putTraits(properties: RawFields, traits: RawFields, context: RawFields): void {
   const set = traits.size > 0 ? traits : objectField(context, "traits");
-  if (set.size > 0) putField(properties, to, writeRawFields(set));
-}
-
-function shown(value: unknown): string {
-  return value === undefined ? "missing" : (JSON.stringify(value) ?? "").slice(0, 40);
+  if (set.size > 0) putField(properties, "$set", writeRawFields(set));
 }

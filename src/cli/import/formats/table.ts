@@ -2,7 +2,7 @@
 // type cannot be told from a cell. Typed values belong in the column `properties`, which is JSON.
 
 import { splitFields } from "../reading/csv.ts";
-import { type RawFields, parseRawFields } from "../reading/raw_fields.ts";
+import { jsonObject, withFields } from "../reading/raw_fields.ts";
 import { usableUuid } from "./batch_item.ts";
 import { type RecordOutcome, rejected } from "./record.ts";
 import { importTimestamp } from "./timestamp.ts";
@@ -72,23 +72,11 @@ export function mapCsvRow(
 
 /** The JSON in the column `properties` with the other columns put in front; the JSON wins over an equal name. */
 function propertiesOf(table: CsvTable, fields: readonly string[], given: string): string | undefined {
-  let own: RawFields = new Map();
-  if (given !== "") {
-    try {
-      const value = JSON.parse(given) as unknown;
-      if (typeof value !== "object" || value === null || Array.isArray(value)) return undefined;
-    } catch {
-      return undefined;
-    }
-    own = parseRawFields(given);
-  }
-  const taken = new Set(Object.values(table.indexes));
-  let head = "";
-  for (const [index, name] of table.names.entries()) {
+  if (given !== "" && !jsonObject(given)) return undefined;
+  const known = new Set(Object.values(table.indexes));
+  const others = table.names.flatMap((name, index) => {
     const value = fields[index]!;
-    if (taken.has(index) || value === "" || own.has(name)) continue;
-    head += `${head === "" ? "" : ","}${JSON.stringify(name)}:${JSON.stringify(value)}`;
-  }
-  if (head === "") return given === "" ? "{}" : given;
-  return own.size === 0 ? `{${head}}` : `{${head},${given.slice(1)}`;
+    return known.has(index) || value === "" ? [] : [[name, JSON.stringify(value)] as const];
+  });
+  return withFields(given || "{}", others);
 }

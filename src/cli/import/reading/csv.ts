@@ -1,27 +1,22 @@
 // CSV as in RFC 4180: quoted fields may contain separators, quotes and newlines. At most one record and one
 // chunk are in memory.
 
-import { importLimits } from "../limits.ts";
-import { tooLong } from "./lines.ts";
-import type { FileRecord, RecordReader } from "../formats/record.ts";
+import { type FileRecord, OpenRecord, type RecordReader } from "./file_record.ts";
 
 const quote = 0x22;
 const nothing = Buffer.alloc(0);
 
 export class CsvReader implements RecordReader {
-  readonly #record: FileRecord = { source: nothing, from: 0, to: 0, line: 0, flaw: undefined };
+  readonly #record: OpenRecord;
   readonly #separator: number;
-  readonly #bytesMax: number;
   /** A quote opens a field only at its start; elsewhere it is a character like any other. */
   #state: "start" | "plain" | "quoted" | "closed" = "start";
-  #pieces: Buffer[] = [];
-  #length = 0;
   #line = 1;
   #recordLine = 1;
 
-  constructor(separator: string, bytesMax: number = importLimits.recordBytesMax) {
+  constructor(separator: string, bytesMax?: number) {
     this.#separator = separator.charCodeAt(0);
-    this.#bytesMax = bytesMax;
+    this.#record = new OpenRecord(bytesMax);
   }
 
   *read(bytes: Buffer): Generator<FileRecord> {
@@ -32,7 +27,7 @@ export class CsvReader implements RecordReader {
       if (found) yield this.#record;
       this.#recordLine = this.#line;
     }
-    if (from < bytes.length) this.#keep(bytes.subarray(from));
+    this.#record.keep(bytes.subarray(from));
   }
 
   *end(): Generator<FileRecord> {
@@ -63,30 +58,14 @@ export class CsvReader implements RecordReader {
     return -1;
   }
 
-  #keep(piece: Buffer): void {
-    this.#length += piece.length;
-    if (this.#length <= this.#bytesMax) this.#pieces.push(piece);
-    else this.#pieces = [];
-  }
-
-  /** Fills #record with the record that ends here; false when its line is empty. */
+  /** Ends the record here; false when its line is empty. */
   #close(bytes: Buffer, from: number, end: number): boolean {
     const record = this.#record;
+    record.close(bytes, from, end);
     record.line = this.#recordLine;
-    record.flaw = undefined;
-    [record.source, record.from, record.to] = [bytes, from, end];
-    let length = end - from;
-    if (this.#length > 0) {
-      this.#keep(bytes.subarray(from, end));
-      length = this.#length;
-      record.source = Buffer.concat(this.#pieces);
-      [record.from, record.to] = [0, record.source.length];
-      this.#pieces = [];
-      this.#length = 0;
-    }
-    if (length > this.#bytesMax) record.flaw = tooLong(length, this.#bytesMax);
-    else if (record.to > record.from && record.source[record.to - 1] === 0x0d) record.to--;
-    return record.flaw !== undefined || record.to > record.from;
+    if (record.flaw !== undefined) return true;
+    if (record.to > record.from && record.source[record.to - 1] === 0x0d) record.to--;
+    return record.to > record.from;
   }
 }
 

@@ -1,14 +1,12 @@
 // The items of JSON arrays, found while the bytes are read: `[…]`, `{"batch": […]}` or `{"results": […]}`, and any
 // number of such documents. Items are not parsed; at most one item and one chunk are in memory.
 
-import { importLimits } from "../limits.ts";
-import { tooLong } from "./lines.ts";
-import type { FileRecord, RecordReader } from "../formats/record.ts";
+import { type FileRecord, OpenRecord, type RecordReader } from "./file_record.ts";
 
 /** Fields of an object that contain the list of events. */
 const lists = new Set(["batch", "results"]);
+/** Bytes of a field's name that are kept: no list has a longer one. */
 const nameBytesMax = 1024;
-const nothing = Buffer.alloc(0);
 
 /**
  * What may come next. document: a document · name: a field name of the outer object, or its end · colon, value: the
@@ -20,14 +18,11 @@ type State = "document" | "name" | "colon" | "value" | "comma" | "item" | "next"
 type Token = "name" | "value" | "item";
 
 export class ItemReader implements RecordReader {
-  readonly #record: FileRecord = { source: nothing, from: 0, to: 0, line: 0, flaw: undefined };
-  readonly #bytesMax: number;
+  readonly #record: OpenRecord;
   #state: State = "document";
   #token: Token | undefined;
-  /** Where the open token begins in this chunk; its earlier bytes are in #pieces. */
+  /** Where the open token begins in this chunk. */
   #from = 0;
-  #pieces: Buffer[] = [];
-  #length = 0;
   #line = 1;
   #tokenLine = 1;
   #depth = 0;
@@ -38,8 +33,8 @@ export class ItemReader implements RecordReader {
   #listSeen = false;
   #broken = false;
 
-  constructor(bytesMax: number = importLimits.recordBytesMax) {
-    this.#bytesMax = bytesMax;
+  constructor(bytesMax?: number) {
+    this.#record = new OpenRecord(bytesMax);
   }
 
   *read(bytes: Buffer): Generator<FileRecord> {
@@ -59,7 +54,7 @@ export class ItemReader implements RecordReader {
       // The first byte of a token belongs to it.
       if (this.#token !== undefined) at--;
     }
-    if (this.#token !== undefined) this.#keep(bytes, bytes.length, this.#token);
+    if (this.#token !== undefined) this.#record.keep(bytes.subarray(this.#from), keptBytes[this.#token]);
   }
 
   *end(): Generator<FileRecord> {
@@ -117,7 +112,6 @@ export class ItemReader implements RecordReader {
     this.#token = token;
     this.#from = at;
     this.#tokenLine = this.#line;
-    this.#length = 0;
     this.#depth = 0;
   }
 
@@ -152,39 +146,18 @@ export class ItemReader implements RecordReader {
 
   /** True when the token was an item, which is then in #record. */
   #closeToken(bytes: Buffer, end: number): boolean {
-    const token = this.#token;
-    this.#token = undefined;
+    const token = this.#token!;
     const record = this.#record;
-    record.flaw = undefined;
+    this.#token = undefined;
+    record.close(bytes, this.#from, end, keptBytes[token]);
     record.line = this.#tokenLine;
-    if (this.#length > 0) {
-      this.#keep(bytes, end, token);
-      record.source = Buffer.concat(this.#pieces);
-      record.from = 0;
-      record.to = record.source.length;
-      this.#pieces = [];
-    } else {
-      this.#length = end - this.#from;
-      record.source = bytes;
-      record.from = this.#from;
-      record.to = end;
-    }
-    if (token === "item") {
-      this.#state = "next";
-      if (this.#length > this.#bytesMax) record.flaw = tooLong(this.#length, this.#bytesMax);
-      return true;
-    }
-    if (token === "name") this.#name = record.source.toString("latin1", record.from + 1, record.to - 1);
-    this.#state = token === "name" ? "colon" : "comma";
-    return false;
-  }
-
-  /** Keeps the token's bytes of this chunk, unless it is too long or its bytes are not needed. */
-  #keep(bytes: Buffer, end: number, token: Token | undefined): void {
-    this.#length += end - this.#from;
-    const bytesMax = token === "item" ? this.#bytesMax : token === "name" ? nameBytesMax : 0;
-    if (this.#length <= bytesMax) this.#pieces.push(bytes.subarray(this.#from, end));
-    else this.#pieces = [];
     this.#from = 0;
+    if (token === "name") this.#name = record.source.toString("latin1", record.from + 1, record.to - 1);
+    this.#state = afterToken[token];
+    return token === "item";
   }
 }
+
+/** Bytes of each token that are kept from chunk to chunk; undefined: as many as a record may have. */
+const keptBytes = { name: nameBytesMax, value: 0, item: undefined } as const;
+const afterToken = { name: "colon", value: "comma", item: "next" } as const;

@@ -4,6 +4,30 @@
 /** Name → the value's JSON text as written. A repeated name keeps its last value, as in JSON.parse. */
 export type RawFields = Map<string, string>;
 
+/** The object that a JSON text is; undefined when it is none. */
+export function jsonObject(text: string): Record<string, unknown> | undefined {
+  try {
+    const value = JSON.parse(text) as unknown;
+    return isObject(value) ? value : undefined;
+  } catch {
+    return undefined;
+  }
+}
+
+export function isObject(value: unknown): value is Record<string, unknown> {
+  return typeof value === "object" && value !== null && !Array.isArray(value);
+}
+
+/** The JSON text of an object with further fields in front, but for names that it has. */
+export function withFields(object: string, more: (readonly [name: string, raw: string])[]): string {
+  if (more.length === 0) return object;
+  const own = parseRawFields(object);
+  const added = more.filter(([name]) => !own.has(name));
+  if (added.length === 0) return object;
+  const head = writeRawFields(new Map(added));
+  return own.size === 0 ? head : `${head.slice(0, -1)},${object.trimStart().slice(1)}`;
+}
+
 /** `text` must be what JSON.parse accepts as an object. */
 export function parseRawFields(text: string): RawFields {
   const fields: RawFields = new Map();
@@ -21,7 +45,6 @@ export function parseRawFields(text: string): RawFields {
   return fields;
 }
 
-/** The JSON text of an object with these fields. */
 export function writeRawFields(fields: RawFields): string {
   let text = "{";
   for (const [name, value] of fields) {

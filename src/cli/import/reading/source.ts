@@ -51,18 +51,8 @@ interface SourceOptions {
 export async function openSource(path: string, options: SourceOptions): Promise<FileSource> {
   const raw = path === standardInput ? readInput(options) : readFile(path, options.onBytes);
   const inflated = inflate(path, raw);
-  const pieces: Buffer[] = [];
-  let length = 0;
-  let whole = false;
-  while (length < importLimits.headBytesMin && !whole) {
-    const { done, value } = await inflated.next();
-    if (done) whole = true;
-    else {
-      pieces.push(value);
-      length += value.length;
-    }
-  }
-  const bytes = Buffer.concat(pieces);
+  const bytes = await atLeast(inflated, importLimits.headBytesMin);
+  const whole = bytes.length < importLimits.headBytesMin;
   const marked = bytes.subarray(0, 3).equals(byteOrderMark);
   return { head: marked ? bytes.subarray(3) : bytes, whole, rest: inflated };
 }
@@ -125,13 +115,13 @@ function isZstd(first: Buffer): boolean {
 
 /** At least `count` bytes, unless the file ends before. */
 async function atLeast(chunks: AsyncGenerator<Buffer>, count: number): Promise<Buffer> {
-  let bytes: Buffer = Buffer.alloc(0);
-  while (bytes.length < count) {
+  const pieces: Buffer[] = [];
+  for (let length = 0; length < count; length += pieces.at(-1)!.length) {
     const { done, value } = await chunks.next();
     if (done) break;
-    bytes = bytes.length === 0 ? value : Buffer.concat([bytes, value]);
+    pieces.push(value);
   }
-  return bytes;
+  return Buffer.concat(pieces);
 }
 
 async function* prepend(first: Buffer, rest: AsyncGenerator<Buffer>): AsyncGenerator<Buffer> {

@@ -8,7 +8,7 @@ import {
 } from "../../../../src/capture/journal/segments/native_frame.ts";
 import { emptyRow } from "../../../../src/capture/event/row.ts";
 import { lengthOfBlock } from "../../../../src/storage/native/native_cut.ts";
-import { Pieces } from "../../../../src/storage/native/native_pieces.ts";
+import { Pieces } from "../../../../src/storage/native/native.ts";
 
 const segment = 1234n;
 

@@ -1,0 +1,89 @@
+// One HTTP request to an address of a user: to the very address that was checked, without redirects. Only the beginning
+// of the answer is read.
+
+import { request as plain } from "node:http";
+import { request as secure } from "node:https";
+import { isIP } from "node:net";
+import { reasonOf } from "../core/log.ts";
+
+export interface ForeignAnswer {
+  status: number;
+  /** The beginning of the body. */
+  text: string;
+  header: (name: string) => string | undefined;
+}
+
+interface PostOptions {
+  method?: "POST" | "PUT";
+  headers: Record<string, string>;
+  msMax: number;
+  /** Ends the request early. */
+  abort?: AbortSignal;
+}
+
+/** There was no answer. */
+export class NoAnswer extends Error {
+  /** Whether the receiver may have read the request. */
+  readonly connected: boolean;
+
+  constructor(reason: string, connected: boolean) {
+    super(reason);
+    this.connected = connected;
+  }
+}
+
+/** Characters of an answer that are read: enough to show an error. */
+const answerCharsMax = 300;
+
+/**
+ * @param address an address of the URL's host, which was checked.
+ * @throws NoAnswer
+ */
+export function postTo(
+  url: URL,
+  address: string,
+  body: Uint8Array,
+  { method = "POST", headers, msMax, abort }: PostOptions,
+): Promise<ForeignAnswer> {
+  const { promise, resolve, reject } = Promise.withResolvers<ForeignAnswer>();
+  const deadline = AbortSignal.timeout(msMax);
+  let connected = false;
+  const family = isIP(address);
+  const isSecure = url.protocol === "https:";
+  const request = (isSecure ? secure : plain)(url, {
+    method,
+    // A connection that is kept could be one to another address.
+    agent: false,
+    signal: abort ? AbortSignal.any([deadline, abort]) : deadline,
+    lookup: (_name, { all }, found) => {
+      if (all) found(null, [{ address, family }]);
+      else found(null, address, family);
+    },
+    headers: { ...headers, "content-length": String(body.length) },
+  });
+  request.on("socket", (socket) => {
+    socket.once(isSecure ? "secureConnect" : "connect", () => {
+      connected = true;
+    });
+  });
+  request.on("error", (thrown) => {
+    const reason = deadline.aborted ? `no answer within ${msMax / 1000} s` : reasonOf(thrown);
+    reject(new NoAnswer(reason, connected));
+  });
+  request.on("response", (reply) => {
+    let text = "";
+    const header = (name: string): string | undefined => [reply.headers[name]].flat()[0];
+    const answered = (): void => {
+      resolve({ status: reply.statusCode ?? 0, text: text.slice(0, answerCharsMax), header });
+      request.destroy();
+    };
+    reply.setEncoding("utf8");
+    reply.on("data", (chunk: string) => {
+      text += chunk;
+      if (text.length > answerCharsMax) answered();
+    });
+    for (const event of ["end", "error", "aborted"]) reply.on(event, answered);
+  });
+  request.end(body);
+  return promise;
+}

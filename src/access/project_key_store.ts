@@ -1,0 +1,63 @@
+// Project keys in Postgres, with what capture knows of their projects.
+
+import type { Postgres } from "../storage/postgres/postgres.ts";
+import { listenTo } from "./store.ts";
+
+export interface ProjectKeySource {
+  /** Every key with its project. */
+  all(): Promise<KeyEntry[]>;
+  /** Those of `keys` that exist. */
+  some(keys: string[]): Promise<KeyEntry[]>;
+  /** As listenTo(). */
+  listen(changed: () => void): () => Promise<void>;
+}
+
+export interface KeyEntry {
+  api_token: string;
+  id: number;
+  /** Whether the project's sessions are recorded; false by default. */
+  records?: boolean;
+  /** Whether its cookieless events are accepted; true by default. */
+  cookieless?: boolean;
+  /** Its time zone; UTC by default. */
+  timezone?: string;
+}
+
+/** A key, or nulls when the database has none. */
+interface DatabaseKey {
+  database: string;
+  api_token: string | null;
+  id: number;
+  records: boolean;
+  cookieless: boolean;
+  timezone: string;
+}
+
+/** @param database the id of the database that is expected; reads fail while another one, or none, is connected. */
+export function projectKeySource(sql: Postgres, database: () => string | undefined): ProjectKeySource {
+  const own = async (rows: Promise<DatabaseKey[]>): Promise<KeyEntry[]> => {
+    const read = await rows;
+    if (read[0]?.database !== database())
+      throw new Error("Postgres is not known to be the one of these keys");
+    // A left join: without any key there is one row of nulls.
+    return read.flatMap(({ api_token, id, records, cookieless, timezone }) =>
+      api_token === null ? [] : { api_token, id, records, cookieless, timezone },
+    );
+  };
+  return {
+    all: () =>
+      own(sql<DatabaseKey[]>`
+        SELECT i.id::text AS database, ${columns(sql)} FROM database_identity i LEFT JOIN projects p ON true`),
+    some: (keys) =>
+      own(sql<DatabaseKey[]>`
+        SELECT i.id::text AS database, ${columns(sql)}
+        FROM database_identity i LEFT JOIN projects p ON p.api_token = ANY(${keys}::text[])`),
+    listen: (changed) => listenTo(sql, "sluice_project_keys", changed),
+  };
+}
+
+function columns(sql: Postgres) {
+  return sql`
+    p.api_token, p.id, p.session_recording_opt_in AS records, p.cookieless_server_hash_mode <> 0 AS cookieless,
+    p.timezone`;
+}

@@ -1,0 +1,124 @@
+// Sends batches to ClickHouse in one INSERT. An embedded engine reads a file by name: the segment itself, if it holds
+// nothing else, or the spool. The spool is overwritten again and again, as pages that exist cost far less than new
+// ones, but not while the engine may still read it.
+
+import { type FileHandle, open, rm } from "node:fs/promises";
+import type { ClickHouse } from "../../storage/clickhouse/clickhouse.ts";
+import { readWhole, writeWhole } from "../journal/segments/files.ts";
+import {
+  type Batch,
+  type FileRange,
+  type LaneName,
+  type Segment,
+  laneKinds,
+} from "../journal/segments/segment.ts";
+import { insertBatches } from "../store.ts";
+import { type LoadedBatch, areWholeFile, fileRangesOf, readBatches } from "./insert_plan.ts";
+import { flushLimits } from "./limits.ts";
+
+export class BatchSender {
+  readonly #clickhouse: ClickHouse;
+  readonly #spoolStem: string;
+  #generation = 0;
+  #file: FileHandle | undefined;
+  #buffer: Uint8Array | undefined;
+
+  /** `spoolStem`: the path of the spool without its ending. */
+  constructor(clickhouse: ClickHouse, spoolStem: string) {
+    this.#clickhouse = clickhouse;
+    this.#spoolStem = spoolStem;
+  }
+
+  /** Frees the buffer, when nothing waits to be flushed. */
+  rest(): void {
+    this.#buffer = undefined;
+  }
+
+  async send(segment: Segment, batches: Batch[]): Promise<void> {
+    if (!this.#clickhouse.embedded) {
+      await this.sendLoaded(segment.lane, await readBatches(segment.path, batches));
+    } else if (await areWholeFile(batches, segment)) {
+      // After a failure the engine may still read the file.
+      await this.#sendFile(segment.lane, segment.path, () => (segment.borrowed = true));
+    } else await this.#sendSpool(segment.lane, this.#copy(segment.path, fileRangesOf(batches)));
+  }
+
+  async sendLoaded(lane: LaneName, batches: LoadedBatch[]): Promise<void> {
+    const bytes = batches.flatMap(({ blocks }) => blocks.map(({ native }) => native));
+    if (this.#clickhouse.embedded) await this.#sendSpool(lane, this.#put(bytes));
+    else await insertBatches(this.#clickhouse, laneKinds[lane].table, { bytes });
+  }
+
+  #sendSpool(lane: LaneName, path: Promise<string>): Promise<void> {
+    return this.#sendFile(lane, path, () => this.abandon());
+  }
+
+  async #sendFile(lane: LaneName, path: string | Promise<string>, failed: () => unknown): Promise<void> {
+    try {
+      await insertBatches(this.#clickhouse, laneKinds[lane].table, { path: await path });
+    } catch (thrown) {
+      await failed();
+      throw thrown;
+    }
+  }
+
+  /** Replaces the spool's content with the blocks; resolves to its path. */
+  async #put(blocks: Uint8Array[]): Promise<string> {
+    const file = await this.#opened();
+    let size = 0;
+    for (const block of blocks) {
+      await writeWhole(file, block, size);
+      size += block.length;
+    }
+    await file.truncate(size);
+    return this.#path;
+  }
+
+  /**
+   * Replaces the spool's content with these ranges of the file at `from`; resolves to its path.
+   * @throws when the other file ends before one of them does.
+   */
+  async #copy(from: string, ranges: FileRange[]): Promise<string> {
+    const file = await this.#opened();
+    const buffer = (this.#buffer ??= new Uint8Array(flushLimits.spoolRoomBytes));
+    const source = await open(from, "r");
+    let [size, held] = [0, 0];
+    const write = async () => {
+      await writeWhole(file, buffer.subarray(0, held), size);
+      size += held;
+      held = 0;
+    };
+    try {
+      for (const { offset, length } of ranges) {
+        for (let done = 0; done < length;) {
+          const wanted = Math.min(length - done, buffer.length - held);
+          await readWhole(source, buffer.subarray(held, held + wanted), offset + done);
+          done += wanted;
+          held += wanted;
+          if (held === buffer.length) await write();
+        }
+      }
+      await write();
+    } finally {
+      await source.close();
+    }
+    await file.truncate(size);
+    return this.#path;
+  }
+
+  /** Deletes the spool; the next one gets another name. After a failure the engine may still read the old one. */
+  async abandon(): Promise<void> {
+    await this.#file?.close();
+    this.#file = undefined;
+    await rm(this.#path, { force: true });
+    this.#generation++;
+  }
+
+  get #path(): string {
+    return `${this.#spoolStem}-${this.#generation}.native`;
+  }
+
+  async #opened(): Promise<FileHandle> {
+    return (this.#file ??= await open(this.#path, "w", 0o600));
+  }
+}

@@ -1,0 +1,90 @@
+// A copy of a journal's folder, made while a process writes to it: all that was acknowledged before the copy began and
+// is not stored yet. A segment that is finished meanwhile is left out, since ClickHouse has it.
+
+import { existsSync, readdirSync, rmSync, statSync, truncateSync } from "node:fs";
+import { join } from "node:path";
+import { type Expected, Ledger } from "./ledger.ts";
+import { judgeSegment } from "./recovery/verdict.ts";
+import { type Segment, millisOfSegment, returnedSuffix } from "./segments/segment.ts";
+import { readSegment, withoutFramesFrom } from "./segments/segment_reader.ts";
+
+const identityNames = ["identity.json", "identity.copy.json"];
+
+export interface JournalCopy {
+  /** The journal's own folder. */
+  folder: string;
+  /** Does not exist yet. */
+  target: string;
+  /** Copies one file and makes its folder. */
+  copy(from: string, to: string): Promise<unknown>;
+  /** How often a segment is copied anew when its copy ended in the middle of a write. */
+  attemptsMax: number;
+}
+
+/** The marks of what is synced are not copied: the copy's ledger has all that they say. */
+export async function copyJournal(options: JournalCopy): Promise<void> {
+  const { folder, target, copy } = options;
+  for (const name of identityNames) {
+    if (existsSync(join(folder, name))) await copy(join(folder, name), join(target, name));
+  }
+  const { finished, lastMillis } = new Ledger(folder).read();
+  const names = readdirSync(folder).filter((name) => name.endsWith(".segment") && !finished.includes(name));
+  const waiting: Segment[] = [];
+  for (const name of names.toSorted()) {
+    const segment = await copySegment(options, name);
+    if (segment) waiting.push(segment);
+  }
+  if (!existsSync(target)) return;
+  const ledger = new Ledger(target);
+  ledger.restart(Math.max(lastMillis, ...waiting.map(({ id }) => millisOfSegment(id))), waiting);
+  await ledger.close();
+  rmSync(join(target, "synced"), { force: true });
+}
+
+/** Resolves to what the copy's ledger says of it; undefined for rows that come back from quarantine, and for none. */
+async function copySegment(options: JournalCopy, name: string): Promise<Segment | undefined> {
+  const { folder, target, copy, attemptsMax } = options;
+  const [from, to] = [join(folder, name), join(target, name)];
+  for (let attempt = 1; ; attempt++) {
+    const expected = new Ledger(folder).read().expected.get(name);
+    const before = inodeOf(from);
+    if (before === undefined || !(await copied(() => copy(from, to))) || inodeOf(from) !== before) {
+      // It was finished, and its file may hold another segment by now.
+      rmSync(to, { force: true });
+      return undefined;
+    }
+    if (name.endsWith(returnedSuffix)) return undefined;
+    const whole = readSegment(to);
+    if (!whole) return undefined;
+    const read = expected?.behind === "sealed" ? withoutFramesFrom(whole, expected.bytes) : whole;
+    const { segment } = read;
+    const isDamaged = judgeSegment(read, expected).damaged;
+    if (isDamaged && attempt === attemptsMax) return asExpected(segment, expected);
+    if (!isDamaged && segment.rows > 0) {
+      // What follows is half a write, or an earlier segment's.
+      truncateSync(to, segment.bytes);
+      return segment;
+    }
+    rmSync(to);
+    if (!isDamaged) return undefined;
+  }
+}
+
+/** The damage is the original's: a start on the copy finds and tells it. */
+function asExpected(segment: Segment, expected: Expected | undefined): Segment | undefined {
+  return expected && { ...segment, bytes: expected.bytes, rows: expected.rows };
+}
+
+async function copied(copy: () => Promise<unknown>): Promise<boolean> {
+  try {
+    await copy();
+    return true;
+  } catch (thrown) {
+    if ((thrown as NodeJS.ErrnoException).code === "ENOENT") return false;
+    throw thrown;
+  }
+}
+
+function inodeOf(path: string): bigint | undefined {
+  return statSync(path, { bigint: true, throwIfNoEntry: false })?.ino;
+}

@@ -1,0 +1,209 @@
+// The growing segment of a lane: frames are appended to its file, synced, and only then counted in.
+
+import { writevSync } from "node:fs";
+import { type FileHandle, unlink } from "node:fs/promises";
+import { yieldToEventLoop } from "../../../core/clock.ts";
+import { type Log, reasonOf } from "../../../core/log.ts";
+import { Pieces } from "../../../storage/native/native.ts";
+import { captureLimits } from "../../limits.ts";
+import { NoRoom } from "../journal_room.ts";
+import { journalLimits } from "../limits.ts";
+import { openSegmentFile, syncFolder } from "./files.ts";
+import { writeFrame } from "./frame.ts";
+import { writeNativeFrame } from "./native_frame.ts";
+import {
+  type Batch,
+  type Frame,
+  type FrameBlock,
+  type LaneName,
+  type Segment,
+  batchId,
+  laneKinds,
+  segmentHead,
+  segmentName,
+} from "./segment.ts";
+
+export interface SegmentWriterOptions {
+  name: LaneName;
+  folder: string;
+  log: Log;
+  segmentBytesMax: number;
+  /** A new segment's id, greater than every earlier one of this journal. */
+  nextId(): bigint;
+  /** A file to write over, if there is one; it then belongs to the lane. */
+  takeRecycled(): string | undefined;
+  /** Acquires so many bytes of disk. @throws NoRoom when the disk has not enough. */
+  takeRoom(bytes: number): void;
+  /** Called when a segment is synced up to its `bytes`, before the requests are answered; must be quick. */
+  onSynced(segment: Segment): void;
+  /** Called with a segment that will not change any more. */
+  onSealed(segment: Segment): void;
+}
+
+export class SegmentWriter {
+  readonly #options: SegmentWriterOptions;
+  #file: FileHandle | undefined;
+  #segment: Segment | undefined;
+  /** Resolves when the growing segment's name is durable: while its first group is written. */
+  #named: Promise<void> | undefined;
+  readonly #frames = new Pieces(1 << 16);
+
+  constructor(options: SegmentWriterOptions) {
+    this.#options = options;
+  }
+
+  get segment(): Segment | undefined {
+    return this.#segment;
+  }
+
+  /**
+   * Writes a group; durable when it resolves. A file that failed is never trusted again: the rest of the group gets one
+   * try in a fresh segment.
+   */
+  async write(blocks: readonly FrameBlock[]): Promise<void> {
+    let rest = blocks;
+    let failures = 0;
+    while (rest.length > 0) {
+      try {
+        const segment = this.#segment ?? (await this.#open());
+        rest = rest.slice(await this.#writeInto(segment, rest));
+        if (rest.length > 0 || segment.bytes >= this.#options.segmentBytesMax) await this.close();
+      } catch (thrown) {
+        // Nothing was written: the file can still be used.
+        if (thrown instanceof NoRoom) throw thrown;
+        const { name: lane, log } = this.#options;
+        log.warn("journal segment given up", { lane, reason: reasonOf(thrown) });
+        await this.close();
+        if (++failures === 2) throw thrown;
+      }
+    }
+  }
+
+  /** Writes as many of `blocks` as the segment has places for, syncs, and only then counts them in. */
+  async #writeInto(segment: Segment, blocks: readonly FrameBlock[]): Promise<number> {
+    const out = this.#frames;
+    out.clear();
+    const written: { batch: Batch; frame: Frame; changes: number }[] = [];
+    let before = segment.rows;
+    for (const [i, block] of blocks.entries()) {
+      // Nobody else writes meanwhile: the group is closed, and there is one writer.
+      if (i % journalLimits.framesAtOnceMax === journalLimits.framesAtOnceMax - 1) await yieldToEventLoop();
+      const batch = batchFor(segment, block);
+      if (!batch) break;
+      const { rows, partition, oldest, changes } = block;
+      const head = { batch: batch.id, partition, rows, oldest, synced: segment.bytes, before };
+      const write = laneKinds[segment.lane].isNative ? writeNativeFrame : writeFrame;
+      const place = await write(out, head, (payload) => block.encode(payload, batch.id, batch.rows));
+      before += rows;
+      const frame = { offset: segment.bytes + place.offset, length: place.length, rows };
+      written.push({ batch, frame, changes });
+    }
+    this.#options.takeRoom(out.total);
+    const file = this.#file;
+    if (!file) throw new Error("the segment's file is closed");
+    await writePieces(file, out.list(), segment.bytes);
+    await file.datasync();
+    await this.#named;
+    const oldest = Math.min(...blocks.slice(0, written.length).map((block) => block.oldest));
+    if (segment.rows === 0) segment.oldest = oldest;
+    segment.bytes += out.total;
+    for (const { batch, frame, changes } of written) {
+      noteFrame(segment, batch, frame);
+      if (changes > 0) batch.changes = (batch.changes ?? 0) + changes;
+    }
+    this.#options.onSynced(segment);
+    return written.length;
+  }
+
+  async #open(): Promise<Segment> {
+    const { name: lane, folder, nextId, takeRecycled } = this.#options;
+    const id = nextId();
+    const path = `${folder}/${segmentName(lane, id)}`;
+    const head = laneKinds[lane].isNative ? undefined : segmentHead(lane, id);
+    this.#file = await openSegmentFile(path, head, takeRecycled());
+    this.#named = syncFolder(folder);
+    this.#named.catch(() => {});
+    const bytes = head?.length ?? 0;
+    this.#segment = { id, lane, path, bytes, rows: 0, oldest: 0, batches: [], recovered: false };
+    return this.#segment;
+  }
+
+  /** Ends the growing segment, so that it can be flushed. */
+  async close(): Promise<void> {
+    const [segment, file] = [this.#segment, this.#file];
+    this.#file = undefined;
+    if (!segment || !file) return;
+    // Bytes behind the last acknowledged frame are a refused group's: they must not come back after a restart.
+    await file.truncate(segment.bytes).catch((thrown: unknown) => {
+      const { path } = segment;
+      this.#options.log.warn("could not cut a segment's tail", { path, reason: reasonOf(thrown) });
+    });
+    await file.close().catch(() => {});
+    // An empty segment holds no acknowledged row.
+    if (segment.rows === 0) await unlink(segment.path).catch(() => {});
+    segment.batches = segment.batches.filter((batch) => batch.rows > 0);
+    // Handed over in one turn: at no moment is the segment nobody's, or the watermark would pass its rows.
+    this.#segment = undefined;
+    if (segment.rows > 0) this.#options.onSealed(segment);
+  }
+}
+
+/** The most pieces of one system call. */
+const piecesMax = 512;
+
+/**
+ * Writes several pieces without copying them; short writes are normal. Few bytes are written synchronously, which takes
+ * 20 µs; more by another thread, so that other requests do not wait.
+ */
+async function writePieces(file: FileHandle, pieces: Uint8Array[], position: number): Promise<void> {
+  const now = pieces.reduce((sum, piece) => sum + piece.length, 0) <= journalLimits.writeNowBytesMax;
+  let at = position;
+  for (let next = 0; next < pieces.length; next += piecesMax) {
+    let left = pieces.slice(next, next + piecesMax);
+    while (left.length > 0) {
+      const bytesWritten = now ? writevSync(file.fd, left, at) : (await file.writev(left, at)).bytesWritten;
+      if (bytesWritten <= 0) throw new Error("the disk took no more bytes");
+      at += bytesWritten;
+      left = behind(left, bytesWritten);
+    }
+  }
+}
+
+/** The pieces without their first `bytes` bytes. */
+function behind(pieces: Uint8Array[], bytes: number): Uint8Array[] {
+  let skipped = bytes;
+  const rest: Uint8Array[] = [];
+  for (const piece of pieces) {
+    if (skipped < piece.length) rest.push(skipped > 0 ? piece.subarray(skipped) : piece);
+    skipped = Math.max(0, skipped - piece.length);
+  }
+  return rest;
+}
+
+/**
+ * The batch for a block's rows: the partition's last one, or a new one when that is full. Undefined when the segment is
+ * full, or should end here.
+ */
+function batchFor(segment: Segment, block: FrameBlock): Batch | undefined {
+  const { partition } = block;
+  const open = segment.batches.findLast((batch) => batch.partition === partition);
+  const room =
+    open && open.rows + block.rows <= captureLimits.batchRowsMax && open.bytes < captureLimits.batchBytesMax;
+  const changes = (open?.changes ?? 0) + block.changes;
+  if (room && (changes <= captureLimits.batchChangesMax || open.rows === 0)) return open;
+  // The engine reads the file of a segment with one batch as it is: a second batch goes to the next segment.
+  if (open && segment.batches.length === 1) return undefined;
+  if (segment.batches.length >= journalLimits.segmentBatchesMax) return undefined;
+  const id = batchId(segment.id, segment.batches.length);
+  const batch: Batch = { id, partition, rows: 0, bytes: 0, frames: [] };
+  segment.batches.push(batch);
+  return batch;
+}
+
+/** Counts a frame that was written into its batch and segment. */
+export function noteFrame(segment: Segment, batch: Batch, frame: Frame): void {
+  batch.frames.push(frame);
+  batch.rows += frame.rows;
+  batch.bytes += frame.length;
+  segment.rows += frame.rows;
+}

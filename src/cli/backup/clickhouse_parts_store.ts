@@ -1,0 +1,105 @@
+// The parts of the embedded ClickHouse's tables: frozen, which are hard links made at once, and attached again.
+
+import { existsSync } from "node:fs";
+import { readdir, rm } from "node:fs/promises";
+import { join } from "node:path";
+import { deriveAgain, deriveSessions } from "../../capture/store.ts";
+import { UserError } from "../../core/fault.ts";
+import type { ClickHouse } from "../../storage/clickhouse/clickhouse.ts";
+import { backupLimits } from "./limits.ts";
+
+/** The folder of frozen parts below DATA_DIR, of backups only. */
+const frozenBelow = "clickhouse/shadow";
+/** The name under which a backup freezes; there is one at a time. */
+const frozenName = "sluice_backup";
+
+/**
+ * Tables that are not copied: what migrations write themselves, mirrors of Postgres, which a restore writes anew, and
+ * scratch.
+ */
+const leftOut: ReadonlySet<string> = new Set([
+  "schema_migrations",
+  "merged_ids",
+  "group_type_rows",
+  "deleting_ids",
+  "exported_person_rows",
+]);
+
+/** Tables that others are derived from, frozen last: what the others lack of their rows is derived by deriveSince(). */
+const sources = ["event_rows", "snapshot_chunks"];
+
+export interface PartTable {
+  name: string;
+  /** Below DATA_DIR/clickhouse. */
+  folder: string;
+}
+
+/** The tables that are copied, sources last. */
+export async function listPartTables(clickhouse: ClickHouse): Promise<PartTable[]> {
+  const found = await clickhouse.query<{ name: string; path: string }>(
+    `SELECT name, data_paths[1] AS path FROM system.tables
+     WHERE database = {database:String} AND engine LIKE '%MergeTree' ORDER BY name`,
+    { database: clickhouse.database },
+  );
+  const tables = found
+    .filter(({ name }) => !leftOut.has(name))
+    .map(({ name, path }) => ({ name, folder: path.slice(path.lastIndexOf("/store/") + 1) }));
+  return tables.toSorted((a, b) => sources.indexOf(a.name) - sources.indexOf(b.name));
+}
+
+/** Freezes the tables one after the other: links of the parts that each has at its moment. */
+export async function freeze(clickhouse: ClickHouse, tables: readonly PartTable[]): Promise<void> {
+  for (const { name } of tables) {
+    await clickhouse.command(`ALTER TABLE {table:Identifier} FREEZE WITH NAME '${frozenName}'`, {
+      table: name,
+    });
+  }
+}
+
+/** The frozen parts of a table. */
+export async function frozenParts(
+  dataDir: string,
+  { folder }: PartTable,
+): Promise<{ part: string; path: string }[]> {
+  const place = join(dataDir, frozenBelow, frozenName, folder);
+  // A table that has never had a row has no folder there.
+  if (!existsSync(place)) return [];
+  return (await readdir(place)).map((part) => ({ part, path: join(place, part) }));
+}
+
+/** Deletes frozen parts, those that a backup before has left, too: they keep the room of parts that are gone. */
+export async function thaw(dataDir: string): Promise<void> {
+  await rm(join(dataDir, frozenBelow), { recursive: true, force: true });
+}
+
+/** Where the parts of a table are put for attach(). */
+export function detachedFolder(dataDir: string, { folder }: PartTable): string {
+  return join(dataDir, "clickhouse", folder, "detached");
+}
+
+/** Makes the parts in its detachedFolder() the table's. @throws UserError when the engine leaves one there. */
+export async function attach(clickhouse: ClickHouse, dataDir: string, table: PartTable): Promise<void> {
+  await clickhouse.command("ALTER TABLE {table:Identifier} ATTACH PARTITION ALL", { table: table.name });
+  const [left] = await readdir(detachedFolder(dataDir, table));
+  if (left !== undefined) throw new UserError(`ClickHouse does not take the part ${left} of ${table.name}`);
+}
+
+/**
+ * Derives again what arrived from `since` on, in ms: the tables were frozen one after the other, and an INSERT writes
+ * its views one after the other.
+ */
+export async function deriveSince(clickhouse: ClickHouse, since: number): Promise<void> {
+  for (const table of sources) {
+    const found = await clickhouse.query<{ batch: string }>(
+      `SELECT DISTINCT _batch AS batch FROM {table:Identifier}
+       WHERE created_at >= fromUnixTimestamp64Milli({since:Int64}, 'UTC') ORDER BY batch`,
+      { table, since },
+    );
+    const batches = found.map(({ batch }) => BigInt(batch));
+    for (let at = 0; at < batches.length; at += backupLimits.batchesAtOnce) {
+      const some = batches.slice(at, at + backupLimits.batchesAtOnce);
+      await deriveAgain(clickhouse, table, some);
+      if (table === "event_rows") await deriveSessions(clickhouse, some);
+    }
+  }
+}

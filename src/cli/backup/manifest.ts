@@ -1,0 +1,59 @@
+// The manifest of a backup: what made it, when, of which tables. It is written last, so that a folder without one is no
+// backup.
+
+import { existsSync, readFileSync } from "node:fs";
+import { join } from "node:path";
+import { UserError } from "../../core/fault.ts";
+import { readSummedJson, summedJson } from "../../core/json/summed_json.ts";
+import { reasonOf } from "../../core/log.ts";
+import { type AppliedMigration, filesOfMigrations } from "../../storage/migrate.ts";
+import type { FileTotals } from "./backup_files.ts";
+
+/** The format of the folder. A release that changes it raises this. */
+const backupFormat = 1;
+export const manifestName = "manifest.json";
+
+export interface Manifest {
+  /** The program's version. */
+  version: string;
+  /** ISO 8601: what was acknowledged before it is in the backup. */
+  begun_at: string;
+  postgres: AppliedMigration[];
+  clickhouse: AppliedMigration[];
+  /** The sequences of Postgres, and their last values. */
+  sequences: Record<string, string>;
+  files: FileTotals;
+}
+
+export function backupManifestText(manifest: Manifest): string {
+  return `${summedJson({ format: backupFormat, ...manifest })}\n`;
+}
+
+/** @throws UserError when the folder is no backup, is damaged, or is of another version. */
+export function readManifest(folder: string, version: string): Manifest {
+  const path = join(folder, manifestName);
+  if (!existsSync(path)) {
+    throw new UserError(
+      `${folder} is no backup: it has no ${manifestName}` +
+        (existsSync(folder) ? ", which is written last; a backup that was cut short cannot be restored" : ""),
+    );
+  }
+  let read: Record<string, unknown>;
+  try {
+    read = readSummedJson(readFileSync(path, "utf8"));
+  } catch (thrown) {
+    throw new UserError(`${path} is damaged: ${reasonOf(thrown)}`);
+  }
+  const { format, ...manifest } = read;
+  if (format !== backupFormat) {
+    throw new UserError(`${folder} is a backup of format ${String(format)}, which this program cannot read`);
+  }
+  const found = manifest as unknown as Manifest;
+  if (Bun.semver.order(found.version, version) > 0) {
+    throw new UserError(
+      `${folder} was made by version ${found.version}, newer than this program (${version}); run that one`,
+    );
+  }
+  for (const store of ["postgres", "clickhouse"] as const) filesOfMigrations(store, found[store]);
+  return found;
+}

@@ -1,0 +1,75 @@
+// A move: the rows of both embedded stores go to empty remote ones. ClickHouse's first, then Postgres's in one
+// transaction: until that is committed the remote stores have no accounts, and nothing is lost where it was.
+
+import { resolve } from "node:path";
+import { UserError } from "../../core/fault.ts";
+import type { Log } from "../../core/log.ts";
+import { migrate } from "../../storage/migrate.ts";
+import { attachStores, openStores, type Stores } from "../../storage/stores.ts";
+import { listPartTables } from "./clickhouse_parts_store.ts";
+import { checkNoRows, copyRowsOf, withoutViews } from "./clickhouse_rows_store.ts";
+import {
+  beginSnapshot,
+  copyIn,
+  copyOut,
+  countAccounts,
+  endSnapshot,
+  listRowTables,
+  readSequences,
+} from "./postgres_rows_store.ts";
+import { checkEmbedded } from "./take.ts";
+import { mirrorMerges } from "../../persons/store.ts";
+
+export interface MoveOptions {
+  dataDir: string;
+  databaseUrl: string;
+  clickhouseUrl: string;
+  log: Log;
+}
+
+/** @returns how many rows ClickHouse was given. @throws UserError with the remedy. */
+export async function moveStores(options: MoveOptions): Promise<number> {
+  const { databaseUrl, clickhouseUrl, log } = options;
+  const dataDir = resolve(options.dataDir);
+  checkEmbedded(dataDir);
+  // Owns the folder: no server runs on it meanwhile.
+  const from = await openStores({ dataDir, log, requireReachable: true });
+  try {
+    await migrate(from, { log });
+    const to = await attachStores({ dataDir, databaseUrl, clickhouseUrl, log, requireReachable: true });
+    try {
+      await migrate(to, { log });
+      return await copyAll(from, to);
+    } finally {
+      await to.close();
+    }
+  } finally {
+    await from.close();
+  }
+}
+
+async function copyAll(from: Stores, to: Stores): Promise<number> {
+  const tables = (await listPartTables(from.clickhouse)).map(({ name }) => name);
+  if ((await countAccounts(to.sql)) > 0) {
+    throw new UserError("the Postgres of DATABASE_URL has accounts already; name an empty database");
+  }
+  await checkNoRows(to.clickhouse, tables);
+  let rows = 0;
+  await withoutViews(to.clickhouse, async () => {
+    for (const table of tables) rows += await copyRowsOf(table, from.clickhouse, to.clickhouse);
+  });
+  await mirrorMerges(from.sql, to.clickhouse);
+  const connection = await from.sql.reserve();
+  try {
+    await beginSnapshot(connection);
+    const names = await listRowTables(from.sql);
+    const copied = (async function* () {
+      for (const table of names) yield { table, pieces: copyOut(connection, table) };
+    })();
+    await copyIn(to.sql, copied, await readSequences(from.sql));
+    await endSnapshot(connection);
+  } finally {
+    connection.release();
+  }
+  return rows;
+}

@@ -1,0 +1,164 @@
+// The rows of the embedded Postgres, which comes without pg_dump: every table as lines of JSON, read in one
+// transaction, and put back into the tables that the migrations have made. A line is an array of the columns' values as
+// Postgres writes them, and the first line has the columns' names. COPY is not used: postgres.js stops reading the
+// connection when the last rows of one come faster than they are taken.
+
+import { UserError } from "../../core/fault.ts";
+import { reasonOf } from "../../core/log.ts";
+import type { Postgres } from "../../storage/postgres/postgres.ts";
+import { backupLimits } from "./limits.ts";
+
+/** A connection that is held while something lasts. */
+export type HeldConnection = Awaited<ReturnType<Postgres["reserve"]>>;
+
+/**
+ * Tables that are not copied: what migrations write themselves, and the secrets of the last days, with which somebody
+ * could compute who a visitor without a cookie was.
+ */
+const leftOut: ReadonlySet<string> = new Set(["schema_migrations", "cookieless_salts"]);
+
+/** The letters of "backup". */
+const lockKey = "108171129042288";
+
+/** One backup at a time; the lock is the connection's. @throws UserError when another one runs. */
+export async function lockBackups(connection: HeldConnection): Promise<void> {
+  const [got] = await connection<{ locked: boolean }[]>`
+    SELECT pg_try_advisory_lock(${lockKey}::bigint) AS locked`;
+  if (got?.locked !== true) throw new UserError("another backup of this DATA_DIR is running");
+}
+
+/** From here on the connection sees one moment, until endSnapshot(). */
+export async function beginSnapshot(connection: HeldConnection): Promise<void> {
+  await connection`BEGIN ISOLATION LEVEL REPEATABLE READ READ ONLY`;
+  // The first statement takes the snapshot.
+  await connection`SELECT 1 FROM pg_class LIMIT 1`;
+}
+
+export async function endSnapshot(connection: HeldConnection): Promise<void> {
+  await connection`COMMIT`;
+}
+
+/** The tables that are copied, each after those that it refers to. */
+export async function listRowTables(sql: Postgres): Promise<string[]> {
+  const found = await sql<{ name: string; targets: string[] }[]>`
+    SELECT t.relname AS name, coalesce(array_agg(f.relname) FILTER (WHERE f.oid <> t.oid), '{}') AS targets
+    FROM pg_class t
+    LEFT JOIN pg_constraint c ON c.conrelid = t.oid AND c.contype = 'f'
+    LEFT JOIN pg_class f ON f.oid = c.confrelid
+    WHERE t.relkind = 'r' AND t.relnamespace = 'public'::regnamespace
+    GROUP BY t.relname ORDER BY t.relname`;
+  const targets = new Map(found.map((table) => [table.name, table.targets]));
+  const ordered = new Set<string>();
+  const take = (name: string): void => {
+    const ahead = targets.get(name) ?? [];
+    // Each is taken once, also if two should refer to each other.
+    targets.delete(name);
+    for (const other of ahead) take(other);
+    ordered.add(name);
+  };
+  for (const { name } of found) take(name);
+  return [...ordered].filter((name) => !leftOut.has(name));
+}
+
+export async function countAccounts(sql: Postgres): Promise<number> {
+  const [found] = await sql<{ count: number }[]>`SELECT count(*)::integer AS count FROM organizations`;
+  return found?.count ?? 0;
+}
+
+/** The last values of sequences that were used. They belong to no snapshot: read after it, they are never too low. */
+export async function readSequences(sql: Postgres): Promise<Record<string, string>> {
+  const found = await sql<{ name: string; value: string }[]>`
+    SELECT sequencename AS name, last_value::text AS value FROM pg_sequences
+    WHERE schemaname = 'public' AND last_value IS NOT NULL ORDER BY sequencename`;
+  return Object.fromEntries(found.map(({ name, value }) => [name, value]));
+}
+
+interface Column {
+  name: string;
+  /** As in a cast. */
+  type: string;
+}
+
+/** Those that are not generated, in their order. */
+async function columnsOf(connection: HeldConnection, table: string): Promise<Column[]> {
+  return await connection<Column[]>`
+    SELECT attname AS name, format_type(atttypid, atttypmod) AS type FROM pg_attribute
+    WHERE attrelid = ${quote(table)}::regclass AND attnum > 0 AND NOT attisdropped AND attgenerated = ''
+    ORDER BY attnum`;
+}
+
+/** A table's lines, many in a piece. */
+export async function* copyOut(connection: HeldConnection, table: string): AsyncGenerator<Uint8Array> {
+  const columns = await columnsOf(connection, table);
+  yield Buffer.from(`${JSON.stringify(columns.map(({ name }) => name))}\n`);
+  const values = columns.map(({ name }) => `${quote(name)}::text`).join(", ");
+  const text = `SELECT json_build_array(${values})::text AS line FROM ${quote(table)}`;
+  for await (const rows of connection.unsafe<{ line: string }[]>(text).cursor(backupLimits.rowsAtOnce)) {
+    yield Buffer.from(rows.map(({ line }) => `${line}\n`).join(""));
+  }
+}
+
+/** Fills the tables, in their order, in one transaction. */
+export async function copyIn(
+  sql: Postgres,
+  tables: AsyncIterable<{ table: string; pieces: AsyncIterable<Uint8Array> }>,
+  sequences: Readonly<Record<string, string>>,
+): Promise<void> {
+  const connection = await sql.reserve();
+  try {
+    await connection`BEGIN`;
+    const known = (await listRowTables(sql)).map(quote).join(", ");
+    await connection.unsafe(`TRUNCATE ${known}`);
+    for await (const { table, pieces } of tables) await fill(connection, table, pieces);
+    for (const [name, value] of Object.entries(sequences)) {
+      await connection`SELECT setval(${quote(name)}::regclass, ${value}::text::bigint)`;
+    }
+    await connection`COMMIT`;
+  } catch (thrown) {
+    await connection`ROLLBACK`.catch(() => {});
+    throw thrown;
+  } finally {
+    connection.release();
+  }
+}
+
+async function fill(
+  connection: HeldConnection,
+  table: string,
+  pieces: AsyncIterable<Uint8Array>,
+): Promise<void> {
+  const columns = await columnsOf(connection, table);
+  const names = columns.map(({ name }) => quote(name)).join(", ");
+  const values = columns.map(({ type }, i) => `(r.value ->> ${i})::${type}`).join(", ");
+  const text = `INSERT INTO ${quote(table)} (${names}) OVERRIDING SYSTEM VALUE
+    SELECT ${values} FROM json_array_elements($1::text::json) AS r(value)`;
+  let head = true;
+  for await (const lines of linesOf(pieces)) {
+    const rows = head ? lines.slice(1) : lines;
+    if (head && lines[0] !== JSON.stringify(columns.map(({ name }) => name))) {
+      throw new UserError(`the rows of ${table} have other columns than the table`);
+    }
+    head = false;
+    for (let at = 0; at < rows.length; at += backupLimits.rowsAtOnce) {
+      const some = rows.slice(at, at + backupLimits.rowsAtOnce);
+      await connection.unsafe(text, [`[${some.join(",")}]`]).catch((thrown) => {
+        throw new UserError(`Postgres does not take the rows of ${table}: ${reasonOf(thrown)}`);
+      });
+    }
+  }
+}
+
+/** The whole lines of each piece. */
+async function* linesOf(pieces: AsyncIterable<Uint8Array>): AsyncGenerator<string[]> {
+  const decoder = new TextDecoder();
+  let rest = "";
+  for await (const piece of pieces) {
+    const lines = (rest + decoder.decode(piece, { stream: true })).split("\n");
+    rest = lines.pop() ?? "";
+    if (lines.length > 0) yield lines;
+  }
+}
+
+function quote(name: string): string {
+  return `"${name.replaceAll('"', '""')}"`;
+}

@@ -1,0 +1,68 @@
+// A record as it is in a file, and the readers that cut a file's bytes into records.
+
+import { importLimits } from "../limits.ts";
+
+/** One record of a file. Readers reuse the object: its fields are valid until the next record is asked for. */
+export interface FileRecord {
+  /** The record's bytes are source[from, to). */
+  source: Buffer;
+  from: number;
+  to: number;
+  /** The line it starts on, from 1. */
+  line: number;
+  /** Why it cannot be read; its bytes have no meaning then. */
+  flaw: string | undefined;
+}
+
+/** Cuts a file's bytes into records. A record longer than the limit is yielded with a flaw, without its bytes. */
+export interface RecordReader {
+  read(bytes: Buffer): Iterable<FileRecord>;
+  /** To be called after the last bytes. */
+  end(): Iterable<FileRecord>;
+}
+
+/** The record that a reader is in, which may have begun in an earlier chunk. */
+export class OpenRecord implements FileRecord {
+  source: Buffer = Buffer.alloc(0);
+  from = 0;
+  to = 0;
+  line = 0;
+  flaw: string | undefined;
+  readonly #bytesMax: number;
+  #pieces: Buffer[] = [];
+  #length = 0;
+
+  constructor(bytesMax: number = importLimits.recordBytesMax) {
+    this.#bytesMax = bytesMax;
+  }
+
+  /** Keeps bytes of it until the next chunk comes. Of a record that is too long only the length is kept. */
+  keep(piece: Buffer, bytesMax = this.#bytesMax): void {
+    // An empty slice would hold its chunk's memory.
+    if (piece.length === 0) return;
+    this.#length += piece.length;
+    if (this.#length <= bytesMax) this.#pieces.push(piece);
+    else this.#pieces = [];
+  }
+
+  /** Ends it with bytes[from, to). */
+  close(bytes: Buffer, from: number, to: number, bytesMax = this.#bytesMax): void {
+    this.source = bytes;
+    this.from = from;
+    this.to = to;
+    this.flaw = undefined;
+    let length = to - from;
+    if (this.#length > 0) {
+      this.keep(bytes.subarray(from, to), bytesMax);
+      length = this.#length;
+      this.source = Buffer.concat(this.#pieces);
+      this.from = 0;
+      this.to = this.source.length;
+      this.#pieces = [];
+      this.#length = 0;
+    }
+    if (length <= bytesMax) return;
+    const [is, may] = [length.toLocaleString("en"), bytesMax.toLocaleString("en")];
+    this.flaw = `${is} bytes long; a record may have ${may}`;
+  }
+}

@@ -1,0 +1,25 @@
+// `sluice restore`: fills an empty data folder from a backup.
+
+import { folderOf, logOf, refuseRemote, totalsText } from "./backup.ts";
+import { restoreBackup } from "./backup/restore.ts";
+import type { Command } from "./command.ts";
+
+export const restoreCommand: Command = {
+  name: "restore",
+  summary: "fill an empty DATA_DIR from a backup",
+  help: `usage: bun run sluice restore DIR
+
+Checks the backup in DIR, file by file, and fills DATA_DIR, which must be empty, with it. The server is started
+afterwards; it stores what waited in the journal. A restore that was cut short is refused by every start: empty
+DATA_DIR and restore again. Exports and subscriptions go on where they were when the backup was taken: what they
+sent since is sent again.
+
+  DATA_DIR=/var/lib/sluice bun run sluice restore /backups/monday`,
+  run: async (args, { config, print }) => {
+    const source = folderOf(args);
+    refuseRemote(config, "restore");
+    const manifest = await restoreBackup({ dataDir: config.dataDir, source, log: logOf(config) });
+    print(`restored ${totalsText(manifest)}, as of ${manifest.begun_at}, to ${config.dataDir}`);
+    return 0;
+  },
+};

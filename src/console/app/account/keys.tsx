@@ -1,0 +1,186 @@
+// Personal API keys: made, rolled, revoked. A value is shown once.
+
+import { useState } from "preact/hooks";
+import type { ListReply } from "../session/api.ts";
+import { useSession } from "../session/session.ts";
+import { type Action, useAction, useLoaded } from "../session/use_loaded.ts";
+import { Copied } from "../ui/copied.tsx";
+import { agoText } from "../ui/format.ts";
+import {
+  Button,
+  Card,
+  CheckField,
+  Form,
+  Outcome,
+  PageHead,
+  Shown,
+  SureButton,
+  TextField,
+} from "../ui/parts.tsx";
+import { Table } from "../ui/table.tsx";
+
+interface KeyRow {
+  id: string;
+  label: string;
+  mask_value: string;
+  scopes: string[];
+  scoped_teams: number[];
+  created_at: string;
+  last_used_at: string | null;
+}
+
+interface IssuedKey extends KeyRow {
+  value: string;
+}
+
+export function Keys() {
+  const { api } = useSession();
+  const asked = useLoaded(
+    async (signal) => {
+      const [keys, own] = await Promise.all([
+        api.get<ListReply<KeyRow>>("/api/personal_api_keys/", { limit: 200 }, signal),
+        api.get<KeyRow>("/api/personal_api_keys/@current/", {}, signal),
+      ]);
+      return { keys: keys.results, own: own.id };
+    },
+    [api],
+  );
+  const [issued, setIssued] = useState<IssuedKey>();
+  const action = useAction();
+  const show = (key: IssuedKey) => {
+    setIssued(key);
+    asked.again();
+  };
+  return (
+    <>
+      <PageHead title="Personal API keys" />
+      {issued && (
+        <Card title={`The key “${issued.label}”`}>
+          <p>This is the only time that it is shown. Keep it where secrets are kept.</p>
+          <Copied text={issued.value} label="the new key" />
+        </Card>
+      )}
+      <Outcome action={action} />
+      <Card>
+        <Shown asked={asked}>
+          {({ keys, own }) => (
+            <KeyTable keys={keys} own={own} action={action} show={show} changed={asked.again} />
+          )}
+        </Shown>
+      </Card>
+      <NewKey show={show} />
+    </>
+  );
+}
+
+interface KeyTableProps {
+  keys: KeyRow[];
+  /** The key that this tab is signed in with. */
+  own: string;
+  action: Action;
+  show: (key: IssuedKey) => void;
+  changed: () => void;
+}
+
+function KeyTable({ keys, own, action, show, changed }: KeyTableProps) {
+  const { api } = useSession();
+  const roll = ({ id }: KeyRow) =>
+    action.run(async () => {
+      show(await api.send<IssuedKey>("POST", `/api/personal_api_keys/${id}/roll/`, {}));
+      return "The old value is not valid any more.";
+    });
+  const revoke = ({ id, label }: KeyRow) =>
+    action.run(async () => {
+      await api.send("DELETE", `/api/personal_api_keys/${id}/`);
+      changed();
+      return `${label} is revoked.`;
+    });
+  return (
+    <Table
+      caption="Personal API keys"
+      rows={keys}
+      id={(row) => row.id}
+      columns={[
+        { name: "Label", cell: (row) => row.label },
+        { name: "Key", cell: (row) => <code>{row.mask_value}</code>, fixed: true },
+        { name: "Scopes", cell: (row) => row.scopes.join(", ") },
+        { name: "Used", cell: (row) => agoText(row.last_used_at), fixed: true },
+        {
+          name: "",
+          cell: (row) =>
+            row.id === own ? (
+              <span class="tag">this tab’s</span>
+            ) : (
+              <>
+                <SureButton label="Roll" sure="Its old value stops at once." act={() => roll(row)} />{" "}
+                <SureButton label="Revoke" sure="Revoke it for good?" act={() => revoke(row)} />
+              </>
+            ),
+        },
+      ]}
+    />
+  );
+}
+
+/** What people make keys for. All others: as the API names them. */
+const usual = [
+  "query:read",
+  "insight:read",
+  "insight:write",
+  "dashboard:read",
+  "dashboard:write",
+  "person:read",
+  "group:read",
+  "session_recording:read",
+  "batch_export:read",
+  "batch_export:write",
+  "subscription:read",
+  "subscription:write",
+  "project:read",
+  "project:write",
+];
+
+function NewKey({ show }: { show: (key: IssuedKey) => void }) {
+  const { api, project } = useSession();
+  const [label, setLabel] = useState("");
+  const [all, setAll] = useState(false);
+  const [scopes, setScopes] = useState<string[]>(["query:read", "project:read"]);
+  const [held, setHeld] = useState(false);
+  const action = useAction();
+  const make = () =>
+    action.run(async () => {
+      const body = { label, scopes: all ? ["*"] : scopes, scoped_teams: held ? [project.id] : [] };
+      show(await api.send<IssuedKey>("POST", "/api/personal_api_keys/", body));
+      return "Made. Its value is shown above, once.";
+    });
+  const toggle = (scope: string, on: boolean) =>
+    setScopes(on ? [...scopes, scope] : scopes.filter((one) => one !== scope));
+  return (
+    <Card title="A new key">
+      <Form send={make}>
+        <TextField label="Label" value={label} set={setLabel} required />
+        <CheckField label={`Held to ${project.name}`} value={held} set={setHeld} />
+        <CheckField label="May do everything (*)" value={all} set={setAll} />
+        {!all && (
+          <fieldset class="whole">
+            <legend>Scopes</legend>
+            <div class="checks">
+              {usual.map((scope) => (
+                <CheckField
+                  key={scope}
+                  label={scope}
+                  value={scopes.includes(scope)}
+                  set={(on) => toggle(scope, on)}
+                />
+              ))}
+            </div>
+          </fieldset>
+        )}
+        <Button type="submit" disabled={action.running}>
+          Make it
+        </Button>
+      </Form>
+      <Outcome action={action} />
+    </Card>
+  );
+}

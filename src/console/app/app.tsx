@@ -1,0 +1,150 @@
+// The frame of the console: who is signed in, the project at the top, the pages that the key allows.
+
+import { useEffect, useMemo, useRef } from "preact/hooks";
+import { type PageEntry, pages } from "./pages.ts";
+import { type ListReply, openApi } from "./session/api.ts";
+import { go, hrefOf, type Route, useRoute } from "./session/route.ts";
+import { allows, type ProjectRow, type Session, SessionContext } from "./session/session.ts";
+import { type Signed, SignIn, type SigningIn, useSignIn } from "./session/sign_in.tsx";
+import { useLoaded } from "./session/use_loaded.ts";
+import { Button, Shown } from "./ui/parts.tsx";
+
+export function App() {
+  const signing = useSignIn();
+  if (!signing.signed) return <SignIn {...signing} />;
+  return <SignedIn signed={signing.signed} signOut={signing.signOut} />;
+}
+
+function SignedIn({ signed, signOut }: { signed: Signed; signOut: SigningIn["signOut"] }) {
+  const { key, scopes } = signed;
+  const api = useMemo(() => openApi(key, signOut), [key]);
+  const route = useRoute();
+  const projects = useLoaded(
+    async (signal) =>
+      allows(scopes, "project:read")
+        ? (await api.get<ListReply<ProjectRow>>("/api/projects/", { limit: 1000 }, signal)).results
+        : [unnamed],
+    [api],
+  );
+  const frame = (found: ProjectRow[]) => {
+    const project = found.find(({ id }) => id === route.project) ?? found[0];
+    if (!project) return <p class="notice">This key reaches no project.</p>;
+    const home = `/api/projects/${project.id > 0 ? project.id : "@current"}`;
+    const session: Session = {
+      api,
+      home,
+      project,
+      projects: found,
+      scopes,
+      refresh: projects.again,
+      signOut: () => signOut(),
+    };
+    return (
+      <SessionContext.Provider value={session}>
+        <Frame session={session} route={route} />
+      </SessionContext.Provider>
+    );
+  };
+  return <Shown asked={projects}>{frame}</Shown>;
+}
+
+/** What a key that may not see projects works with: the current one of its user. */
+const unnamed: ProjectRow = {
+  id: 0,
+  name: "Current project",
+  api_token: "",
+  organization: "",
+  timezone: "UTC",
+  session_recording_opt_in: false,
+  created_at: "",
+};
+
+function Frame({ session, route }: { session: Session; route: Route }) {
+  const allowed = pages.filter(({ scope }) => allows(session.scopes, scope));
+  const shown = allowed.find(({ name }) => name === route.page) ?? allowed[0];
+  const main = useRef<HTMLElement>(null);
+  const isFirst = useRef(true);
+  useEffect(() => {
+    // Whoever goes by keyboard or by ear goes on at the page that was opened, not at the top of the console.
+    if (!isFirst.current) main.current?.querySelector("h1")?.focus();
+    isFirst.current = false;
+  }, [shown?.name]);
+  const { project } = session;
+  return (
+    <>
+      <a
+        class="skip"
+        href="#page-content"
+        onClick={(event) => {
+          event.preventDefault();
+          main.current?.focus();
+        }}
+      >
+        To the content
+      </a>
+      <TopBar session={session} page={shown?.name ?? ""} />
+      <div class="frame">
+        <Menu project={project.id} entries={allowed} current={shown?.name} />
+        <main id="page-content" tabIndex={-1} ref={main} key={`${project.id} ${shown?.name}`}>
+          {shown ? <shown.page route={route} /> : <p class="notice">This key’s scopes allow no page.</p>}
+        </main>
+      </div>
+    </>
+  );
+}
+
+function TopBar({ session, page }: { session: Session; page: string }) {
+  const { project, projects } = session;
+  return (
+    <header class="top">
+      <a class="brand" href={hrefOf(project.id, "start")}>
+        <img src="/console/assets/icon.svg" alt="Sluice" width="24" height="24" />
+        <span aria-hidden="true">Sluice</span>
+      </a>
+      <label class="visually-hidden" for="project">
+        Project
+      </label>
+      <select
+        id="project"
+        value={project.id}
+        onChange={(event) => go(hrefOf(Number(event.currentTarget.value), page))}
+      >
+        {projects.map(({ id, name }) => (
+          <option key={id} value={id}>
+            {name}
+          </option>
+        ))}
+      </select>
+      <span class="fill" />
+      <a href="/docs">API</a>
+      <Button onClick={session.signOut}>Sign out</Button>
+    </header>
+  );
+}
+
+interface MenuProps {
+  project: number;
+  entries: readonly PageEntry[];
+  current: string | undefined;
+}
+
+function Menu({ project, entries, current }: MenuProps) {
+  const menu = useRef<HTMLElement>(null);
+  useEffect(() => {
+    // On a narrow screen the menu is a row that scrolls.
+    menu.current?.querySelector("[aria-current]")?.scrollIntoView({ block: "nearest", inline: "center" });
+  }, [current]);
+  return (
+    <nav class="menu" aria-label="Pages of the console" ref={menu}>
+      <ul>
+        {entries.map(({ name, title }) => (
+          <li key={name}>
+            <a href={hrefOf(project, name)} {...(name === current && { "aria-current": "page" as const })}>
+              {title}
+            </a>
+          </li>
+        ))}
+      </ul>
+    </nav>
+  );
+}

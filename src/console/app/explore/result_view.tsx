@@ -1,0 +1,182 @@
+// A query's results as a picture with a table beneath: every number of the picture can be read as text.
+
+import { Chart } from "../ui/chart.tsx";
+import { durationText, numberText, percentText } from "../ui/format.ts";
+import { Table } from "../ui/table.tsx";
+import {
+  type Cohort,
+  type FunnelStep,
+  funnelsIn,
+  isCohorts,
+  isTrends,
+  nameOfSeries,
+  type Results,
+  timesOfDays,
+  type TrendSeries,
+} from "./results.ts";
+
+interface ViewProps {
+  results: Results;
+  /** On a dashboard: lower, the table closed. */
+  small?: boolean;
+  /** Names of the columns of a list of events. */
+  columns?: readonly string[];
+}
+
+export function ResultView({ results, small = false, columns = [] }: ViewProps) {
+  if (results.length === 0) return <p class="quiet">No such events in this time.</p>;
+  if (isCohorts(results)) return <RetentionView cohorts={results} />;
+  const funnels = funnelsIn(results);
+  if (funnels) return <FunnelView funnels={funnels} />;
+  if (isTrends(results)) return <TrendView series={results} small={small} />;
+  return <RowsView rows={results} columns={columns} />;
+}
+
+function TrendView({ series, small }: { series: TrendSeries[]; small: boolean }) {
+  const days = series[0]?.days ?? [];
+  const lines = series.map((one) => ({
+    label: nameOfSeries(one),
+    values: one.data,
+    dashed: one.compare_label === "previous",
+  }));
+  const total = (one: TrendSeries) => one.data.reduce((sum, value) => sum + value, 0);
+  const label = `Lines from ${days[0] ?? ""} to ${days.at(-1) ?? ""}: ${lines.map((line) => line.label).join(", ")}`;
+  const rows = [
+    ...days.map((day, i) => ({ day, values: series.map(({ data }) => data[i] ?? 0) })),
+    { day: "Sum", values: series.map(total) },
+  ];
+  return (
+    <>
+      <Chart label={label} times={timesOfDays(days)} lines={lines} height={small ? 190 : 280} />
+      <details class="numbers" open={!small}>
+        <summary>Numbers</summary>
+        <Table
+          caption="The numbers of the lines"
+          rows={rows}
+          id={({ day }) => day}
+          columns={[
+            { name: "Time", cell: ({ day }) => day, fixed: true },
+            ...lines.map((line, i) => ({
+              name: line.label,
+              cell: ({ values }: { values: number[] }) => numberText(values[i] ?? 0),
+              number: true,
+            })),
+          ]}
+        />
+      </details>
+    </>
+  );
+}
+
+function FunnelView({ funnels }: { funnels: FunnelStep[][] }) {
+  return (
+    <>
+      {funnels.map((steps, i) => (
+        <OneFunnel key={i} steps={steps} />
+      ))}
+    </>
+  );
+}
+
+function OneFunnel({ steps }: { steps: FunnelStep[] }) {
+  const first = steps[0]?.count ?? 0;
+  const nameOf = (step: FunnelStep) => step.custom_name ?? step.name ?? "Any event";
+  const before = (step: FunnelStep) => steps[step.order - 1]?.count ?? step.count;
+  const value = steps[0]?.breakdown_value;
+  return (
+    <div class="funnel">
+      {value !== undefined && <h3>{Array.isArray(value) ? value.join(" · ") : String(value)}</h3>}
+      <ul class="bars" aria-hidden="true">
+        {steps.map((step) => (
+          <li key={step.order}>
+            {step.order + 1}. {nameOf(step)} · {numberText(step.count)}
+            <div class="track">
+              <div class="bar" style={{ width: `${first === 0 ? 0 : (step.count / first) * 100}%` }} />
+            </div>
+          </li>
+        ))}
+      </ul>
+      <Table
+        caption="The steps of the funnel"
+        rows={steps}
+        id={(step) => step.order}
+        columns={[
+          { name: "Step", cell: (step) => `${step.order + 1}. ${nameOf(step)}` },
+          { name: "Persons", cell: (step) => numberText(step.count), number: true },
+          { name: "Of the first", cell: (step) => percentText(step.count, first), number: true },
+          { name: "Of the step before", cell: (step) => percentText(step.count, before(step)), number: true },
+          {
+            name: "Median time",
+            cell: ({ median_conversion_time: time }) => (time === null ? "–" : durationText(time)),
+            number: true,
+          },
+        ]}
+      />
+    </div>
+  );
+}
+
+function RetentionView({ cohorts }: { cohorts: Cohort[] }) {
+  const longest = Math.max(...cohorts.map(({ values }) => values.length));
+  const places = Array.from({ length: longest }, (_, i) => i);
+  return (
+    <div class="cohort scroll" tabIndex={0} role="group" aria-label="Retention">
+      <table>
+        <caption class="visually-hidden">Who came back, by when they came first</caption>
+        <thead>
+          <tr>
+            <th scope="col">Came first</th>
+            {places.map((i) => (
+              <th key={i} scope="col" class="number">
+                {cohorts[0]?.values[i]?.label ?? i}
+              </th>
+            ))}
+          </tr>
+        </thead>
+        <tbody>
+          {cohorts.map(({ date, values }) => (
+            <tr key={date}>
+              <th scope="row">{date.slice(0, 10)}</th>
+              {places.map((i) => (
+                <CohortCell key={i} count={values[i]?.count} first={values[0]?.count ?? 0} />
+              ))}
+            </tr>
+          ))}
+        </tbody>
+      </table>
+    </div>
+  );
+}
+
+function CohortCell({ count, first }: { count: number | undefined; first: number }) {
+  if (count === undefined) return <td class="cell" />;
+  const share = first === 0 ? 0 : count / first;
+  // At most 30 % of the accent, so that the text keeps its contrast on light and on dark.
+  const strength = Math.round(share * 30);
+  return (
+    <td class="cell" style={{ background: `color-mix(in srgb, var(--accent) ${strength}%, transparent)` }}>
+      {numberText(count)}
+      <br />
+      <small>{percentText(count, first)}</small>
+    </td>
+  );
+}
+
+/** Rows of a list of events. */
+function RowsView({ rows, columns }: { rows: unknown[]; columns: readonly string[] }) {
+  const lists = rows.map((row) => (Array.isArray(row) ? row : [row]) as unknown[]);
+  const width = Math.max(...lists.map((row) => row.length));
+  const textOf = (value: unknown) => (typeof value === "string" ? value : JSON.stringify(value));
+  const ids = new Map(lists.map((row, i) => [row, i]));
+  return (
+    <Table
+      caption="Rows"
+      rows={lists}
+      id={(row) => ids.get(row) ?? 0}
+      columns={Array.from({ length: width }, (_, i) => ({
+        name: columns[i] ?? `Column ${i + 1}`,
+        cell: (row: unknown[]) => textOf(row[i]) ?? "",
+      }))}
+    />
+  );
+}

@@ -1,0 +1,236 @@
+// One export: its settings, what it did last, and what can be done with it.
+
+import { useState } from "preact/hooks";
+import { fieldTime } from "../clock.ts";
+import type { ListReply } from "../session/api.ts";
+import { go, hrefOf } from "../session/route.ts";
+import { useAllowed, useSession } from "../session/session.ts";
+import { type Action, useAction, useLoaded } from "../session/use_loaded.ts";
+import { numberText, timeText } from "../ui/format.ts";
+import { Button, Card, Form, Outcome, PageHead, Shown, Status, SureButton, TextField } from "../ui/parts.tsx";
+import { Table } from "../ui/table.tsx";
+import { Tree } from "../ui/tree.tsx";
+import type { ExportRow, RunRow } from "./rows.ts";
+
+interface PartProps {
+  path: string;
+  action: Action;
+  /** Reads all again, after something was changed. */
+  changed: () => void;
+}
+
+export function OneExport({ id }: { id: string }) {
+  const { api, home } = useSession();
+  const path = `${home}/batch_exports/${encodeURIComponent(id)}`;
+  const asked = useLoaded((signal) => api.get<ExportRow>(`${path}/`, {}, signal), [path]);
+  const action = useAction();
+  const mayWrite = useAllowed("batch_export:write");
+  const part = { path, action, changed: asked.again };
+  return (
+    <Shown asked={asked}>
+      {(row) => (
+        <>
+          <PageHead title={row.name}>
+            <Status text={row.paused ? "paused" : "running"} />
+            {mayWrite && <Acts {...part} row={row} />}
+          </PageHead>
+          <Outcome action={action} />
+          <div class="cards">
+            <Card title="Settings">
+              <dl class="facts">
+                <dt>What</dt>
+                <dd>{row.model ?? "events"}</dd>
+                <dt>To</dt>
+                <dd>{row.destination.type}</dd>
+                <dt>Every</dt>
+                <dd>{row.interval}</dd>
+              </dl>
+              <Tree name="destination" value={row.destination.config} />
+            </Card>
+            {mayWrite && <BackfillForm {...part} />}
+            <Card title="Runs" wide>
+              <Runs {...part} runs={row.latest_runs} mayWrite={mayWrite} />
+            </Card>
+            <Backfills {...part} seen={row} />
+            <Logs path={path} seen={row} />
+          </div>
+        </>
+      )}
+    </Shown>
+  );
+}
+
+function Acts({ path, action, changed, row }: PartProps & { row: ExportRow }) {
+  const { api, project } = useSession();
+  const last = row.latest_runs[0]?.data_interval_end ?? null;
+  const pause = () =>
+    action.run(async () => {
+      await api.send("POST", `${path}/${row.paused ? "unpause" : "pause"}/`, {});
+      changed();
+      return row.paused ? "It goes on." : "It is paused.";
+    });
+  const runNow = () =>
+    action.run(async () => {
+      await api.send("POST", `${path}/backfills/`, { start_at: last, end_at: null });
+      changed();
+      return "It runs: everything since its last run, as a backfill.";
+    });
+  const remove = () =>
+    action.run(async () => {
+      await api.send("DELETE", `${path}/`);
+      go(hrefOf(project.id, "exports"));
+      return "Deleted.";
+    });
+  return (
+    <>
+      <Button disabled={action.running} onClick={pause}>
+        {row.paused ? "Go on" : "Pause"}
+      </Button>
+      <Button disabled={action.running} onClick={runNow}>
+        Run now
+      </Button>
+      <Button onClick={changed}>Refresh</Button>
+      <SureButton label="Delete" sure="Delete this export?" act={remove} />
+    </>
+  );
+}
+
+const dayMs = 86_400_000;
+
+function BackfillForm({ path, action, changed }: PartProps) {
+  const { api } = useSession();
+  const [from, setFrom] = useState(fieldTime(-dayMs).slice(0, 11) + "00:00");
+  const [to, setTo] = useState(fieldTime(0).slice(0, 11) + "00:00");
+  const iso = (field: string) => (field === "" ? null : new Date(field).toISOString());
+  const start = () =>
+    action.run(async () => {
+      await api.send("POST", `${path}/backfills/`, { start_at: iso(from), end_at: iso(to) });
+      changed();
+      return "The backfill has begun.";
+    });
+  return (
+    <Card title="Backfill">
+      <Form send={start}>
+        <TextField
+          label="From"
+          type="datetime-local"
+          value={from}
+          set={setFrom}
+          hint="Empty: the first data."
+        />
+        <TextField label="To" type="datetime-local" value={to} set={setTo} hint="Empty: now." />
+        <Button type="submit" disabled={action.running}>
+          Start backfill
+        </Button>
+      </Form>
+    </Card>
+  );
+}
+
+function Runs({ path, action, changed, runs, mayWrite }: PartProps & { runs: RunRow[]; mayWrite: boolean }) {
+  const { api } = useSession();
+  const act = (run: RunRow, verb: "retry" | "cancel") =>
+    action.run(async () => {
+      await api.send("POST", `${path}/runs/${run.id}/${verb}/`, {});
+      changed();
+      return verb === "retry" ? "The run begins again." : "The run is cancelled.";
+    });
+  const isOpen = ({ status }: RunRow) => ["Starting", "Running", "FailedRetryable"].includes(status);
+  return (
+    <Table
+      caption="The newest runs"
+      rows={runs}
+      id={(run) => run.id}
+      empty="No run yet."
+      columns={[
+        { name: "State", cell: (run) => <Status text={run.status} /> },
+        { name: "From", cell: (run) => timeText(run.data_interval_start) || "the beginning", fixed: true },
+        { name: "To", cell: (run) => timeText(run.data_interval_end), fixed: true },
+        { name: "Records", cell: (run) => numberText(run.records_completed ?? 0), number: true },
+        { name: "Error", cell: (run) => run.latest_error ?? "" },
+        {
+          name: "",
+          cell: (run) =>
+            mayWrite && (
+              <Button disabled={action.running} onClick={() => act(run, isOpen(run) ? "cancel" : "retry")}>
+                {isOpen(run) ? "Cancel" : "Run again"}
+              </Button>
+            ),
+        },
+      ]}
+    />
+  );
+}
+
+interface BackfillRow {
+  id: string;
+  status: string;
+  start_at: string | null;
+  end_at: string | null;
+  progress: { total_runs: number | null; finished_runs: number };
+}
+
+function Backfills({ path, seen }: PartProps & { seen: ExportRow }) {
+  const { api } = useSession();
+  const asked = useLoaded(
+    (signal) => api.get<ListReply<BackfillRow>>(`${path}/backfills/`, { limit: 20 }, signal),
+    [path, seen],
+  );
+  return (
+    <Card title="Backfills" wide>
+      <Shown asked={asked}>
+        {({ results }) => (
+          <Table
+            caption="Backfills"
+            rows={results}
+            id={(row) => row.id}
+            empty="None."
+            columns={[
+              { name: "State", cell: (row) => <Status text={row.status} /> },
+              { name: "From", cell: (row) => timeText(row.start_at) || "the beginning", fixed: true },
+              { name: "To", cell: (row) => timeText(row.end_at) || "now", fixed: true },
+              {
+                name: "Runs",
+                cell: ({ progress }) => `${progress.finished_runs} of ${progress.total_runs ?? "?"}`,
+                number: true,
+              },
+            ]}
+          />
+        )}
+      </Shown>
+    </Card>
+  );
+}
+
+interface LogRow {
+  timestamp: string;
+  level: string;
+  message: string;
+}
+
+function Logs({ path, seen }: { path: string; seen: ExportRow }) {
+  const { api } = useSession();
+  const asked = useLoaded(
+    (signal) => api.get<ListReply<LogRow>>(`${path}/logs/`, { limit: 50 }, signal),
+    [path, seen],
+  );
+  return (
+    <Card title="Log" wide>
+      <Shown asked={asked}>
+        {({ results }) => (
+          <Table
+            caption="Lines of the log, newest first"
+            rows={results.map((row, i) => ({ ...row, i }))}
+            id={(row) => row.i}
+            empty="Nothing."
+            columns={[
+              { name: "When", cell: (row) => timeText(row.timestamp), fixed: true },
+              { name: "Level", cell: (row) => row.level },
+              { name: "Line", cell: (row) => row.message },
+            ]}
+          />
+        )}
+      </Shown>
+    </Card>
+  );
+}

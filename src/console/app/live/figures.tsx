@@ -1,0 +1,149 @@
+// The figures of the server: how much comes in, how much waits, how long it takes.
+
+import { type ComponentChildren } from "preact";
+import { Chart } from "../ui/chart.tsx";
+import { bytesText, durationText, numberText } from "../ui/format.ts";
+import { Card } from "../ui/parts.tsx";
+import { latelyOf, ratesOf, timesOf, total } from "./rates.ts";
+import type { FiguresMessage } from "./messages.ts";
+
+export const lanes = ["live", "historical", "recordings"] as const;
+
+export function FigureCards({ history }: { history: readonly FiguresMessage[] }) {
+  const last = history.at(-1);
+  if (!last) return null;
+  return (
+    <div class="figures">
+      {lanes.map((lane) => (
+        <LaneFigure key={lane} lane={lane} history={history} />
+      ))}
+      <PendingFigure history={history} last={last} />
+      <Figure
+        name="Accepted to stored"
+        value={last.behind_ms === null ? "unknown" : durationText(Math.max(0, last.behind_ms) / 1000)}
+        note="every event accepted earlier can be read"
+      />
+      <CaptureFigure history={history} />
+      <Figure
+        name="Quarantined"
+        value={numberText(last.quarantined)}
+        note="events that the store refuses for good"
+        bad={last.quarantined > 0}
+      />
+      <Figure name="Spikes" value={numberText(last.spikes)} note="sudden rises of live events" />
+      <Figure
+        name="Free disk"
+        value={bytesText(last.disk_free_bytes)}
+        note="of the volume with the journal"
+      />
+    </div>
+  );
+}
+
+function LaneFigure({ lane, history }: { lane: string; history: readonly FiguresMessage[] }) {
+  const rates = ratesOf(history, ({ accepted }) => accepted[lane] ?? 0);
+  const last = history.at(-1)!;
+  const [accepted, stored] = [last.accepted[lane] ?? 0, last.stored[lane] ?? 0];
+  // An import's progress: what came in, and what of it is stored.
+  const note =
+    lane === "historical" && accepted > stored
+      ? `import: ${numberText(stored)} of ${numberText(accepted)} stored`
+      : `${numberText(accepted)} since the start`;
+  return (
+    <Figure name={`${lane} events / s`} value={numberText(latelyOf(rates))} note={note}>
+      <Sparkline label={`${lane} events a second, two minutes`} values={rates} history={history} />
+    </Figure>
+  );
+}
+
+function PendingFigure({ history, last }: { history: readonly FiguresMessage[]; last: FiguresMessage }) {
+  const values = history.slice(1).map(({ pending_events }) => pending_events);
+  return (
+    <Figure
+      name="Journal pending"
+      value={numberText(last.pending_events)}
+      note={`${bytesText(last.pending_bytes)} on disk, not stored yet`}
+    >
+      <Sparkline label="events that wait in the journal, two minutes" values={values} history={history} />
+    </Figure>
+  );
+}
+
+function CaptureFigure({ history }: { history: readonly FiguresMessage[] }) {
+  const [first, last] = [history.at(-6) ?? history[0]!, history.at(-1)!];
+  const count = last.captures.count - first.captures.count;
+  const seconds = last.captures.seconds - first.captures.seconds;
+  return (
+    <Figure
+      name="Reply to a capture"
+      value={count > 0 ? durationText(seconds / count) : "–"}
+      note={`mean of the last seconds; ${numberText(total(last.refused))} refused`}
+    />
+  );
+}
+
+interface SparklineProps {
+  label: string;
+  values: readonly number[];
+  history: readonly FiguresMessage[];
+}
+
+function Sparkline({ label, values, history }: SparklineProps) {
+  if (values.length < 2) return <div class="chart bare" style={{ height: "40px" }} />;
+  return <Chart label={label} times={timesOf(history)} lines={[{ label, values }]} height={40} bare />;
+}
+
+interface FigureProps {
+  name: string;
+  value: string;
+  note: string;
+  bad?: boolean;
+  children?: ComponentChildren;
+}
+
+function Figure({ name, value, note, bad = false, children }: FigureProps) {
+  return (
+    <div class={bad ? "figure bad" : "figure"}>
+      <h3>{name}</h3>
+      <p class="big">{value}</p>
+      {children}
+      <p class="quiet">{note}</p>
+    </div>
+  );
+}
+
+/** What became of events that were not taken, or were changed: by reason. */
+export function Fates({ last }: { last: FiguresMessage }) {
+  const kinds = [
+    ["Ignored", last.ignored],
+    ["Warned", last.warned],
+    ["Requests refused", last.refused],
+  ] as const;
+  return (
+    <Card title="Since the server started" wide>
+      <dl class="facts">
+        {kinds.map(([name, counts]) => (
+          <FateRow key={name} name={name} counts={counts} />
+        ))}
+      </dl>
+    </Card>
+  );
+}
+
+function FateRow({ name, counts }: { name: string; counts: Record<string, number> }) {
+  const there = Object.entries(counts).filter(([, count]) => count > 0);
+  return (
+    <>
+      <dt>{name}</dt>
+      <dd>
+        {there.length === 0
+          ? "none"
+          : there.map(([reason, count]) => (
+              <span key={reason} class="tag">
+                {reason}: {numberText(count)}
+              </span>
+            ))}
+      </dd>
+    </>
+  );
+}

@@ -1,0 +1,129 @@
+// The live page: whether the server keeps up, what it did not take, and the newest events.
+
+import { useEffect, useRef, useState } from "preact/hooks";
+import type { ListReply } from "../session/api.ts";
+import { useSession } from "../session/session.ts";
+import { useLoaded } from "../session/use_loaded.ts";
+import { Button, Card, Form, PageHead, TextField, Trouble } from "../ui/parts.tsx";
+import { EventList, type ShownEvent, shownEvent, withoutRepeats } from "./event_row.tsx";
+import { Fates, FigureCards } from "./figures.tsx";
+import { total, withMessage } from "./rates.ts";
+import type { FiguresMessage } from "./messages.ts";
+import { type Connection, useStream } from "./stream.ts";
+import { WarningCard } from "./warnings.tsx";
+
+/** Events that the page keeps. */
+const shownMax = 50;
+
+export function Live() {
+  const [filter, setFilter] = useState({ event: "", distinct_id: "" });
+  const [history, setHistory] = useState<readonly FiguresMessage[]>([]);
+  const [paused, setPaused] = useState(false);
+  const [arrived, setArrived] = useState<ShownEvent[]>([]);
+  const held = useRef(false);
+  held.current = paused;
+  const connection = useStream(filter, {
+    figures: (message) => setHistory((before) => withMessage(before, message)),
+    events: (messages) => {
+      if (held.current) return;
+      setArrived((before) => withoutRepeats([...messages.map(shownEvent), ...before]).slice(0, shownMax));
+    },
+  });
+  const last = history.at(-1);
+  return (
+    <>
+      <PageHead title="Live">
+        <StateOf connection={connection} />
+      </PageHead>
+      {connection === "live" && !last && (
+        <p class="quiet">Figures of the whole server need a key with all scopes.</p>
+      )}
+      <FigureCards history={history} />
+      <div class="cards">
+        {last && <Fates last={last} />}
+        <WarningCard seen={useSlowly(last ? total(last.ignored) + total(last.warned) : 0)} />
+        <Card title="Newest events" wide>
+          <Filter
+            set={(next) => {
+              setArrived([]);
+              setFilter(next);
+            }}
+          />
+          <p>
+            <Button aria-pressed={paused} onClick={() => setPaused(!paused)}>
+              {paused ? "Go on" : "Pause"}
+            </Button>
+          </p>
+          <Newest key={`${filter.event} ${filter.distinct_id}`} filter={filter} arrived={arrived} />
+        </Card>
+      </div>
+    </>
+  );
+}
+
+function StateOf({ connection }: { connection: Connection }) {
+  const words = {
+    connecting: "connecting …",
+    live: "live",
+    away: "the server does not answer; trying again",
+  };
+  return (
+    <span
+      role="status"
+      class={`status ${connection === "live" ? "good" : connection === "away" ? "bad" : ""}`}
+    >
+      {words[connection]}
+    </span>
+  );
+}
+
+/** Time between two readings of the examples, in ms: counters change each second. */
+const slowlyMs = 10_000;
+
+function useSlowly(value: number): number {
+  const [slow, setSlow] = useState(value);
+  const latest = useRef(value);
+  latest.current = value;
+  useEffect(() => {
+    const timer = setInterval(() => setSlow(latest.current), slowlyMs);
+    return () => clearInterval(timer);
+  }, []);
+  return slow;
+}
+
+interface FilterProps {
+  set: (filter: { event: string; distinct_id: string }) => void;
+}
+
+function Filter({ set }: FilterProps) {
+  const [event, setEvent] = useState("");
+  const [distinct_id, setDistinctId] = useState("");
+  return (
+    <Form send={() => set({ event: event.trim(), distinct_id: distinct_id.trim() })}>
+      <TextField label="Only this event" value={event} set={setEvent} />
+      <TextField label="Only this distinct id" value={distinct_id} set={setDistinctId} />
+      <Button type="submit">Filter</Button>
+    </Form>
+  );
+}
+
+interface NewestProps {
+  filter: { event: string; distinct_id: string };
+  arrived: readonly ShownEvent[];
+}
+
+/** What was there before the page was opened, with what arrived since. */
+function Newest({ filter, arrived }: NewestProps) {
+  const { api, home } = useSession();
+  const earlier = useLoaded(
+    (signal) => api.get<ListReply<ShownEvent>>(`${home}/events/`, { ...filter, limit: 20 }, signal),
+    [home, filter.event, filter.distinct_id],
+  );
+  const events = withoutRepeats([...arrived, ...(earlier.value?.results ?? [])]).slice(0, shownMax);
+  return (
+    <>
+      <Trouble error={earlier.error} />
+      <EventList events={events} empty={earlier.loading ? "Loading …" : "No such events yet."} />
+    </>
+  );
+}

@@ -1,0 +1,61 @@
+// The stream of what happens now: messages of the server as they come, and a new connection when one ends.
+
+import { useEffect, useState } from "preact/hooks";
+import { useSession } from "../session/session.ts";
+import type { EventMessage, FiguresMessage } from "./messages.ts";
+
+export interface Followers {
+  figures?: (message: FiguresMessage) => void;
+  events?: (messages: EventMessage[]) => void;
+}
+
+/** Time before a stream that ended is opened again, in ms. */
+const againMs = 2000;
+
+export type Connection = "connecting" | "live" | "away";
+
+/** Follows the project until the page is left. `filter`: as the list of events takes it. */
+export function useStream(filter: { event: string; distinct_id: string }, followers: Followers): Connection {
+  const { api, home } = useSession();
+  const [connection, setConnection] = useState<Connection>("connecting");
+  const { event, distinct_id } = filter;
+  useEffect(() => {
+    const stop = new AbortController();
+    const path = `/console/stream/${home.split("/").at(-1)}`;
+    const follow = async (): Promise<void> => {
+      while (!stop.signal.aborted) {
+        try {
+          const reply = await api.open(path, { event, distinct_id }, stop.signal);
+          setConnection("live");
+          await readMessages(reply, followers);
+        } catch {
+          if (!stop.signal.aborted) setConnection("away");
+        }
+        await new Promise((resolve) => setTimeout(resolve, againMs));
+      }
+    };
+    void follow();
+    return () => stop.abort();
+  }, [home, event, distinct_id]);
+  return connection;
+}
+
+async function readMessages(reply: Response, followers: Followers): Promise<void> {
+  const reader = reply.body?.pipeThrough(new TextDecoderStream()).getReader();
+  let text = "";
+  for (;;) {
+    const { done, value } = (await reader?.read()) ?? { done: true, value: undefined };
+    if (done || value === undefined) return;
+    text += value;
+    const messages = text.split("\n\n");
+    text = messages.pop() ?? "";
+    for (const message of messages) take(message, followers);
+  }
+}
+
+function take(message: string, { figures, events }: Followers): void {
+  const [, name, data] = /^event: (\w+)\ndata: (.*)$/.exec(message) ?? [];
+  if (data === undefined) return;
+  if (name === "figures") figures?.(JSON.parse(data) as FiguresMessage);
+  if (name === "events") events?.(JSON.parse(data) as EventMessage[]);
+}

@@ -1,0 +1,67 @@
+// Events that were ignored or changed, by reason, with examples.
+
+import type { ListReply } from "../session/api.ts";
+import { useSession } from "../session/session.ts";
+import { useLoaded } from "../session/use_loaded.ts";
+import { agoText, numberText } from "../ui/format.ts";
+import { Card, Shown } from "../ui/parts.tsx";
+import { Tree } from "../ui/tree.tsx";
+
+interface WarningRow {
+  type: string;
+  event: string;
+  distinct_id: string;
+  timestamp: string;
+  count: number;
+  details: Record<string, unknown>;
+}
+
+interface Warnings extends ListReply<WarningRow> {
+  types: { type: string; count: number; first_seen: string; last_seen: string }[];
+}
+
+const examplesMax = 3;
+
+/** @param seen changes when there may be new ones. */
+export function WarningCard({ seen }: { seen: number }) {
+  const { api, home } = useSession();
+  const asked = useLoaded(
+    (signal) => api.get<Warnings>(`${home}/ingestion_warnings/`, { limit: 100, after: "-7d" }, signal),
+    [home, seen],
+  );
+  return (
+    <Card title="Ignored and changed events, seven days" wide>
+      <Shown asked={asked}>
+        {({ types, results }) =>
+          types.length === 0 ? (
+            <p class="quiet">None: every event was taken as it was sent.</p>
+          ) : (
+            types.map(({ type, count, last_seen }) => (
+              <details key={type} class="reason">
+                <summary>
+                  <strong>{type}</strong> <span>{numberText(count)}</span>{" "}
+                  <span class="quiet">last {agoText(last_seen)}</span>
+                </summary>
+                <Examples rows={results.filter((row) => row.type === type).slice(0, examplesMax)} />
+              </details>
+            ))
+          )
+        }
+      </Shown>
+    </Card>
+  );
+}
+
+function Examples({ rows }: { rows: readonly WarningRow[] }) {
+  if (rows.length === 0) return <p class="quiet">Its examples are older than the newest hundred.</p>;
+  return (
+    <>
+      {rows.map(({ event, distinct_id, timestamp, details }, i) => (
+        <div key={i} class="opened">
+          <p>{String(details["message"] ?? "")}</p>
+          <Tree name="example" value={{ event, distinct_id, timestamp, ...details }} />
+        </div>
+      ))}
+    </>
+  );
+}

@@ -1,0 +1,7 @@
+// The entry of the console's pages: one bundle, made on the first request for it.
+
+import { render } from "preact";
+import { App } from "./app.tsx";
+
+const page = document.getElementById("page");
+if (page) render(<App />, page);

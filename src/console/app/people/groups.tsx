@@ -1,0 +1,75 @@
+// Groups: by type and key, with their properties.
+
+import { useState } from "preact/hooks";
+import type { ListReply } from "../session/api.ts";
+import type { Route } from "../session/route.ts";
+import { useSession } from "../session/session.ts";
+import { useLoaded } from "../session/use_loaded.ts";
+import { agoText } from "../ui/format.ts";
+import { Button, Card, ChoiceField, Form, PageHead, Shown, TextField } from "../ui/parts.tsx";
+import { Pager, Table } from "../ui/table.tsx";
+import { Tree } from "../ui/tree.tsx";
+
+interface GroupRow {
+  group_type: string;
+  group_key: string;
+  properties: Record<string, unknown>;
+  created_at: string;
+}
+
+const limit = 50;
+
+export function Groups({ route }: { route: Route }) {
+  const [type, key] = [route.query.get("type") ?? "", route.query.get("key") ?? ""];
+  return <GroupList key={`${type} ${key}`} type={type} group={key} />;
+}
+
+function GroupList({ type: firstType, group }: { type: string; group: string }) {
+  const { api, home } = useSession();
+  const [type, setType] = useState(firstType);
+  const [key, setKey] = useState(group);
+  const [page, setPage] = useState({ group_type: firstType, group_key: group, offset: 0 });
+  const types = useLoaded(
+    (signal) => api.get<{ group_type: string }[]>(`${home}/groups_types/`, {}, signal),
+    [home],
+  );
+  const asked = useLoaded(
+    (signal) => api.get<ListReply<GroupRow>>(`${home}/groups/`, { ...page, limit }, signal),
+    [home, page],
+  );
+  const names = types.value?.map(({ group_type }) => [group_type, group_type] as const) ?? [];
+  return (
+    <>
+      <PageHead title="Groups" />
+      <Card>
+        <Form send={() => setPage({ group_type: type, group_key: key.trim(), offset: 0 })}>
+          <ChoiceField label="Type" value={type} set={setType} options={[["", "All types"], ...names]} />
+          <TextField label="Key" value={key} set={setKey} />
+          <Button type="submit">Show</Button>
+        </Form>
+        <Shown asked={asked}>
+          {({ results, count }) => (
+            <>
+              <Table
+                caption="Groups"
+                rows={results}
+                id={(row) => JSON.stringify([row.group_type, row.group_key])}
+                empty="No groups: a $groupidentify event makes one."
+                columns={[
+                  { name: "Type", cell: (row) => row.group_type },
+                  { name: "Key", cell: (row) => row.group_key },
+                  {
+                    name: "Properties",
+                    cell: (row) => <Tree name="properties" value={row.properties} open={0} />,
+                  },
+                  { name: "First seen", cell: (row) => agoText(row.created_at), number: true },
+                ]}
+              />
+              <Pager {...page} limit={limit} count={count} set={(offset) => setPage({ ...page, offset })} />
+            </>
+          )}
+        </Shown>
+      </Card>
+    </>
+  );
+}

@@ -1,0 +1,181 @@
+// Persons: looked for, and one with its properties, ids and events.
+
+import { useState } from "preact/hooks";
+import { EventList, type ShownEvent } from "../live/event_row.tsx";
+import type { ListReply } from "../session/api.ts";
+import { type Route, go, hrefOf } from "../session/route.ts";
+import { useAllowed, useSession } from "../session/session.ts";
+import { useAction, useLoaded } from "../session/use_loaded.ts";
+import { agoText, timeText } from "../ui/format.ts";
+import { Button, Card, Form, Outcome, PageHead, Shown, SureButton, TextField } from "../ui/parts.tsx";
+import { Pager, Table } from "../ui/table.tsx";
+import { Tree } from "../ui/tree.tsx";
+import { Activity } from "./activity.tsx";
+
+interface PersonRow {
+  uuid: string;
+  name: string;
+  distinct_ids: string[];
+  distinct_ids_count: number;
+  properties: Record<string, unknown>;
+  created_at: string;
+  is_identified: boolean;
+}
+
+export function Persons({ route }: { route: Route }) {
+  const [uuid] = route.more;
+  if (uuid) return <OnePerson key={uuid} uuid={uuid} />;
+  const distinct_id = route.query.get("distinct_id") ?? "";
+  return <PersonList key={distinct_id} distinct_id={distinct_id} />;
+}
+
+const limit = 50;
+
+function PersonList({ distinct_id }: { distinct_id: string }) {
+  const { api, home, project } = useSession();
+  const [search, setSearch] = useState("");
+  const [page, setPage] = useState({ search: "", distinct_id, offset: 0 });
+  const asked = useLoaded(
+    (signal) => api.get<ListReply<PersonRow>>(`${home}/persons/`, { ...page, limit }, signal),
+    [home, page],
+  );
+  return (
+    <>
+      <PageHead title="Persons" />
+      <Card>
+        <Form send={() => setPage({ search: search.trim(), distinct_id: "", offset: 0 })}>
+          <TextField label="Id, e-mail address or name" value={search} set={setSearch} type="search" />
+          <Button type="submit">Search</Button>
+        </Form>
+        {page.distinct_id !== "" && <p class="quiet">The person with the id {page.distinct_id}:</p>}
+        <Shown asked={asked}>
+          {({ results, count }) => (
+            <>
+              <Table
+                caption="Persons"
+                rows={results}
+                id={(row) => row.uuid}
+                empty="Nobody found."
+                columns={[
+                  {
+                    name: "Person",
+                    cell: (row) => <a href={hrefOf(project.id, "persons", [row.uuid])}>{nameOf(row)}</a>,
+                  },
+                  { name: "Ids", cell: (row) => row.distinct_ids_count, number: true },
+                  { name: "First seen", cell: (row) => agoText(row.created_at), number: true },
+                ]}
+              />
+              <Pager {...page} limit={limit} count={count} set={(offset) => setPage({ ...page, offset })} />
+            </>
+          )}
+        </Shown>
+      </Card>
+    </>
+  );
+}
+
+function nameOf({ name, distinct_ids, uuid }: PersonRow): string {
+  return name || distinct_ids[0] || uuid;
+}
+
+function OnePerson({ uuid }: { uuid: string }) {
+  const { api, home } = useSession();
+  const path = `${home}/persons/${encodeURIComponent(uuid)}`;
+  const asked = useLoaded(
+    async (signal) => {
+      const [person, ids] = await Promise.all([
+        api.get<PersonRow>(`${path}/`, {}, signal),
+        api.get<ListReply<string>>(`${path}/distinct_ids/`, { limit: 200 }, signal),
+      ]);
+      return { person, ids };
+    },
+    [path],
+  );
+  const seesEvents = useAllowed("query:read");
+  return (
+    <Shown asked={asked}>
+      {({ person, ids }) => (
+        <>
+          <PageHead title={nameOf(person)}>
+            <RemovePerson path={path} />
+          </PageHead>
+          <div class="cards">
+            <Card title="Properties">
+              <Tree name="properties" value={person.properties} />
+            </Card>
+            <Card title={ids.count > 1 ? `${ids.count} ids, merged into one person` : "Distinct id"}>
+              <p class="quiet">
+                First seen {timeText(person.created_at)}; {person.is_identified ? "identified" : "anonymous"}.
+              </p>
+              <ul>
+                {ids.results.map((id, i) => (
+                  <li key={id}>
+                    {id} {i === 0 && ids.count > 1 && <span class="tag">main</span>}
+                  </li>
+                ))}
+              </ul>
+              {ids.count > ids.results.length && (
+                <p class="quiet">and {ids.count - ids.results.length} more</p>
+              )}
+            </Card>
+            {seesEvents && <PersonEvents ids={ids.results} />}
+          </div>
+        </>
+      )}
+    </Shown>
+  );
+}
+
+function RemovePerson({ path }: { path: string }) {
+  const { api, project } = useSession();
+  const mayWrite = useAllowed("person:write");
+  const action = useAction();
+  if (!mayWrite) return null;
+  const remove = () =>
+    action.run(async () => {
+      await api.send("DELETE", `${path}/`);
+      go(hrefOf(project.id, "persons"));
+      return "Deleted.";
+    });
+  return (
+    <>
+      <SureButton label="Delete" sure="Delete this person? Its events stay." act={remove} />
+      <Outcome action={action} />
+    </>
+  );
+}
+
+/** Ids whose events are read: each is a question of its own. */
+const idsRead = 5;
+
+function PersonEvents({ ids }: { ids: readonly string[] }) {
+  const { api, home } = useSession();
+  const read = ids.slice(0, idsRead);
+  const asked = useLoaded(
+    async (signal) => {
+      const lists = await Promise.all(
+        read.map((distinct_id) =>
+          api.get<ListReply<ShownEvent>>(`${home}/events/`, { distinct_id, limit: 100 }, signal),
+        ),
+      );
+      return lists
+        .flatMap(({ results }) => results)
+        .toSorted((one, other) => (one.timestamp < other.timestamp ? 1 : -1))
+        .slice(0, 100);
+    },
+    [home, read.join("\n")],
+  );
+  return (
+    <Card title="Events" wide>
+      {ids.length > idsRead && <p class="quiet">Those of the first {idsRead} ids.</p>}
+      <Shown asked={asked}>
+        {(events) => (
+          <>
+            <Activity events={events} />
+            <EventList events={events} empty="No events." />
+          </>
+        )}
+      </Shown>
+    </Card>
+  );
+}

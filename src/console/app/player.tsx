@@ -1,0 +1,186 @@
+// The player of recordings: a page of its own, in a frame of the console or at the address of a shared recording. What
+// was recorded is rebuilt by rrweb in a frame without scripts. The only file that knows rrweb.
+
+import { render } from "preact";
+import { useEffect, useRef, useState } from "preact/hooks";
+import { type eventWithTime, Replayer } from "rrweb";
+import { type PlayerMessage, readSnapshots, type Windows } from "./recordings/snapshots.ts";
+import { refusalOf, sendRequest, wordsOf } from "./session/api.ts";
+import { durationText, timeText } from "./ui/format.ts";
+import { Button, CheckField, ChoiceField } from "./ui/parts.tsx";
+
+interface Shown {
+  windows: Windows;
+  isWhole: boolean;
+}
+
+const isShared = location.pathname.startsWith("/shared/");
+
+function PlayerPage() {
+  const [shown, setShown] = useState<Shown>();
+  const [trouble, setTrouble] = useState("");
+  const [seek, setSeek] = useState<{ at: number }>();
+  useEffect(() => {
+    if (isShared) {
+      readShared().then(setShown, (thrown: unknown) => setTrouble(wordsOf(thrown)));
+      return undefined;
+    }
+    const take = (event: MessageEvent<PlayerMessage>) => {
+      if (event.origin !== location.origin || event.source !== parent) return;
+      if (event.data.kind === "show") setShown(event.data);
+      if (event.data.kind === "trouble") setTrouble(event.data.text);
+      if (event.data.kind === "seek") setSeek({ at: event.data.at });
+    };
+    addEventListener("message", take);
+    const ready: PlayerMessage = { kind: "ready" };
+    parent.postMessage(ready, location.origin);
+    return () => removeEventListener("message", take);
+  }, []);
+  return (
+    <main class="player-page">
+      {isShared && <h1>A shared recording</h1>}
+      {trouble !== "" && (
+        <p class="notice bad" role="alert">
+          {trouble}
+        </p>
+      )}
+      {shown ? <Windowed shown={shown} seek={seek} /> : trouble === "" && <p class="quiet">Loading …</p>}
+    </main>
+  );
+}
+
+/** @throws Refusal when the link opens nothing any more. */
+async function readShared(): Promise<Shown> {
+  const base = location.pathname.endsWith("/") ? location.pathname : `${location.pathname}/`;
+  return await readSnapshots(`${base}snapshots/`, async (path) => {
+    const reply = await sendRequest(path, { headers: { accept: "application/json" } });
+    if (!reply.ok) {
+      const refusal = await refusalOf(reply);
+      throw refusal.status === 404 ? new Error("This recording is not shared, or not any more.") : refusal;
+    }
+    return await reply.json();
+  });
+}
+
+interface WindowedProps {
+  shown: Shown;
+  seek: { at: number } | undefined;
+}
+
+/** One window of the browser at a time. */
+function Windowed({ shown: { windows, isWhole }, seek }: WindowedProps) {
+  const longest = [...windows].toSorted(([, one], [, other]) => other.length - one.length);
+  const [chosen, setChosen] = useState(longest[0]?.[0] ?? "");
+  const events = windows.get(chosen) ?? [];
+  if (events.length < 2) return <p class="notice">Nothing was recorded that can be played.</p>;
+  return (
+    <>
+      {windows.size > 1 && (
+        <ChoiceField
+          label="Window"
+          value={chosen}
+          set={setChosen}
+          options={longest.map(([id, { length }], i) => [id, `Window ${i + 1} (${length} events)`])}
+        />
+      )}
+      {!isWhole && <p class="notice">It is longer than a browser can hold; its beginning is shown.</p>}
+      <Playing key={chosen} events={events as eventWithTime[]} seek={seek} />
+    </>
+  );
+}
+
+const speeds = ["0.5", "1", "2", "4", "8"].map((speed) => [speed, `${speed}×`] as const);
+
+interface PlayingProps {
+  events: eventWithTime[];
+  seek: { at: number } | undefined;
+}
+
+function Playing({ events, seek }: PlayingProps) {
+  const stage = useRef<HTMLDivElement>(null);
+  const replayer = useRef<Replayer>(null);
+  const [at, setAt] = useState(0);
+  const [playing, setPlaying] = useState(false);
+  const [speed, setSpeed] = useState("1");
+  const [skip, setSkip] = useState(true);
+  const begin = events[0]?.timestamp ?? 0;
+  const total = (events.at(-1)?.timestamp ?? begin) - begin;
+  useEffect(() => openReplayer(events, stage, replayer, setPlaying), [events]);
+  useEffect(() => replayer.current?.setConfig({ speed: Number(speed), skipInactive: skip }), [speed, skip]);
+  useEffect(() => {
+    const timer = setInterval(() => setAt(Math.min(total, replayer.current?.getCurrentTime() ?? 0)), 200);
+    return () => clearInterval(timer);
+  }, [total]);
+  const goTo = (ms: number, go: boolean) => {
+    setAt(ms);
+    setPlaying(go);
+    if (go) replayer.current?.play(ms);
+    else replayer.current?.pause(ms);
+  };
+  useEffect(() => {
+    if (seek) goTo(Math.max(0, Math.min(total, seek.at - begin)), playing);
+  }, [seek]);
+  return (
+    <>
+      <div class="stage" ref={stage} />
+      <div class="form controls">
+        <Button kind="primary" onClick={() => goTo(at >= total ? 0 : at, !playing)}>
+          {playing ? "Pause" : "Play"}
+        </Button>
+        <input
+          class="seek"
+          type="range"
+          aria-label="Time"
+          aria-valuetext={`${durationText(at / 1000)} of ${durationText(total / 1000)}`}
+          min={0}
+          max={total}
+          value={at}
+          onInput={(event) => goTo(Number(event.currentTarget.value), playing)}
+        />
+        <ChoiceField label="Speed" value={speed} set={setSpeed} options={speeds} />
+        <CheckField label="Skip idle time" value={skip} set={setSkip} />
+      </div>
+      <p class="quiet">
+        {durationText(Math.round(at / 1000))} of {durationText(Math.round(total / 1000))} · began{" "}
+        {timeText(new Date(begin).toISOString())}
+      </p>
+    </>
+  );
+}
+
+/** Builds the recording into the stage, as large as fits; returns what takes it down. */
+function openReplayer(
+  events: eventWithTime[],
+  stage: { readonly current: HTMLDivElement | null },
+  opened: { current: Replayer | null },
+  setPlaying: (playing: boolean) => void,
+): (() => void) | undefined {
+  const root = stage.current;
+  if (!root) return undefined;
+  const replayer = new Replayer(events, { root, mouseTail: false, skipInactive: true, showWarning: false });
+  opened.current = replayer;
+  let size = { width: 1024, height: 768 };
+  const fit = () => {
+    const scale = Math.min(1, root.clientWidth / size.width, root.clientHeight / size.height);
+    const left = Math.max(0, (root.clientWidth - size.width * scale) / 2);
+    replayer.wrapper.style.transform = `translateX(${left}px) scale(${scale})`;
+  };
+  replayer.on("resize", (dimension) => {
+    size = dimension as typeof size;
+    fit();
+  });
+  replayer.on("finish", () => setPlaying(false));
+  replayer.iframe.title = "What was recorded";
+  const watching = new ResizeObserver(fit);
+  watching.observe(root);
+  replayer.pause(0);
+  return () => {
+    watching.disconnect();
+    replayer.destroy();
+    root.replaceChildren();
+    opened.current = null;
+  };
+}
+
+const page = document.getElementById("page");
+if (page) render(<PlayerPage />, page);

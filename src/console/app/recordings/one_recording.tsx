@@ -1,0 +1,154 @@
+// One recording: the player in a frame, the session's events beside it, and sharing.
+
+import { useEffect, useRef, useState } from "preact/hooks";
+import type { ShownEvent } from "../live/event_row.tsx";
+import type { ListReply } from "../session/api.ts";
+import { wordsOf } from "../session/api.ts";
+import { go, hrefOf } from "../session/route.ts";
+import { useAllowed, useSession } from "../session/session.ts";
+import { useAction, useLoaded } from "../session/use_loaded.ts";
+import { Copied } from "../ui/copied.tsx";
+import { durationText, timeText } from "../ui/format.ts";
+import { Button, Card, Outcome, PageHead, Shown, SureButton } from "../ui/parts.tsx";
+import type { RecordingRow } from "./rows.ts";
+import { type PlayerMessage, readSnapshots } from "./snapshots.ts";
+
+export function OneRecording({ id }: { id: string }) {
+  const { api, home, project } = useSession();
+  const path = `${home}/session_recordings/${encodeURIComponent(id)}`;
+  const asked = useLoaded((signal) => api.get<RecordingRow>(`${path}/`, {}, signal), [path]);
+  const frame = useRef<HTMLIFrameElement>(null);
+  const seesEvents = useAllowed("query:read");
+  const mayWrite = useAllowed("session_recording:write");
+  const action = useAction();
+  const remove = () =>
+    action.run(async () => {
+      await api.send("DELETE", `${path}/`);
+      go(hrefOf(project.id, "recordings"));
+      return "Deleted.";
+    });
+  return (
+    <Shown asked={asked}>
+      {(recording) => (
+        <>
+          <PageHead title={`Recording of ${recording.person.name || recording.distinct_id}`}>
+            {mayWrite && <SureButton label="Delete" sure="Delete this recording?" act={remove} />}
+          </PageHead>
+          <Outcome action={action} />
+          <p class="quiet">
+            {timeText(recording.start_time)} · {durationText(recording.recording_duration)} ·{" "}
+            {recording.click_count} clicks · {recording.start_url}
+          </p>
+          <div class="watch">
+            <iframe class="player" title="Player" src="/console/player" ref={frame} />
+            {seesEvents && <SessionEvents id={id} seek={(at) => tell(frame.current, { kind: "seek", at })} />}
+          </div>
+          <Feed path={path} frame={frame} mayWrite={mayWrite} />
+          <Sharing path={path} />
+        </>
+      )}
+    </Shown>
+  );
+}
+
+function tell(frame: HTMLIFrameElement | null, message: PlayerMessage): void {
+  frame?.contentWindow?.postMessage(message, location.origin);
+}
+
+interface FeedProps {
+  path: string;
+  frame: { readonly current: HTMLIFrameElement | null };
+  mayWrite: boolean;
+}
+
+/** Gives the frame what was recorded, when it says that it is there: it has no key of its own. */
+function Feed({ path, frame, mayWrite }: FeedProps) {
+  const { api } = useSession();
+  useEffect(() => {
+    const feed = async (): Promise<void> => {
+      try {
+        const read = await readSnapshots(`${path}/snapshots/`, (page) => api.get(page));
+        tell(frame.current, { kind: "show", ...read });
+        if (mayWrite) await api.send("PATCH", `${path}/`, { viewed: true });
+      } catch (thrown) {
+        tell(frame.current, { kind: "trouble", text: wordsOf(thrown) });
+      }
+    };
+    const take = (event: MessageEvent<PlayerMessage>) => {
+      if (event.source === frame.current?.contentWindow && event.data.kind === "ready") void feed();
+    };
+    addEventListener("message", take);
+    return () => removeEventListener("message", take);
+  }, [path]);
+  return null;
+}
+
+function SessionEvents({ id, seek }: { id: string; seek: (at: number) => void }) {
+  const { api, home } = useSession();
+  const asked = useLoaded(
+    (signal) => {
+      const properties = JSON.stringify([
+        { key: "$session_id", value: id, operator: "exact", type: "event" },
+      ]);
+      return api.get<ListReply<ShownEvent>>(`${home}/events/`, { properties, limit: 200 }, signal);
+    },
+    [home, id],
+  );
+  return (
+    <Card title="Events: play from one">
+      <Shown asked={asked}>
+        {({ results }) =>
+          results.length === 0 ? (
+            <p class="quiet">No events name this session.</p>
+          ) : (
+            <ul class="events">
+              {results.toReversed().map(({ uuid, event, timestamp }) => (
+                <li key={uuid}>
+                  <button type="button" class="event" onClick={() => seek(new Date(timestamp).getTime())}>
+                    <strong>{event}</strong>
+                    <time dateTime={timestamp}>{timeText(timestamp).slice(11)}</time>
+                  </button>
+                </li>
+              ))}
+            </ul>
+          )
+        }
+      </Shown>
+    </Card>
+  );
+}
+
+interface SharingReply {
+  enabled: boolean;
+  access_token: string;
+}
+
+function Sharing({ path }: { path: string }) {
+  const { api } = useSession();
+  const seesSharing = useAllowed("sharing_configuration:read");
+  const mayShare = useAllowed("sharing_configuration:write");
+  const [shared, setShared] = useState<SharingReply>();
+  const action = useAction();
+  useEffect(() => {
+    if (seesSharing) api.get<SharingReply>(`${path}/sharing/`).then(setShared, () => undefined);
+  }, [path]);
+  if (!shared) return null;
+  const share = (enabled: boolean) =>
+    action.run(async () => {
+      setShared(await api.send<SharingReply>("PATCH", `${path}/sharing/`, { enabled }));
+      return enabled ? "Whoever has the link sees the recording." : "The link opens nothing any more.";
+    });
+  return (
+    <Card title="Sharing" wide>
+      {shared.enabled ? (
+        <>
+          <Copied text={`${location.origin}/shared/${shared.access_token}/`} label="the link" />
+          {mayShare && <Button onClick={() => share(false)}>Stop sharing</Button>}
+        </>
+      ) : (
+        mayShare && <Button onClick={() => share(true)}>Share by a link</Button>
+      )}
+      <Outcome action={action} />
+    </Card>
+  );
+}

@@ -1,0 +1,90 @@
+// Session recordings: listed, and one played with the events beside it.
+
+import { useState } from "preact/hooks";
+import type { ListReply } from "../session/api.ts";
+import { type Route, hrefOf } from "../session/route.ts";
+import { useSession } from "../session/session.ts";
+import { useLoaded } from "../session/use_loaded.ts";
+import { durationText, timeText } from "../ui/format.ts";
+import { Button, Card, ChoiceField, Form, PageHead, Shown, Status, TextField } from "../ui/parts.tsx";
+import { Pager, Table } from "../ui/table.tsx";
+import { OneRecording } from "./one_recording.tsx";
+import type { RecordingRow } from "./rows.ts";
+
+export function Recordings({ route }: { route: Route }) {
+  const [id] = route.more;
+  return id ? <OneRecording key={id} id={id} /> : <RecordingList />;
+}
+
+const limit = 30;
+const ranges = [
+  ["", "Any time"],
+  ["-24h", "24 hours"],
+  ["-7d", "7 days"],
+  ["-30d", "30 days"],
+] as const;
+
+function RecordingList() {
+  const { api, home, project } = useSession();
+  const [range, setRange] = useState("");
+  const [distinct_id, setDistinctId] = useState("");
+  const [page, setPage] = useState({ date_from: "", distinct_id: "", offset: 0 });
+  const asked = useLoaded(
+    (signal) => api.get<ListReply<RecordingRow>>(`${home}/session_recordings/`, { ...page, limit }, signal),
+    [home, page],
+  );
+  return (
+    <>
+      <PageHead title="Recordings" />
+      {!project.session_recording_opt_in && (
+        <p class="notice">
+          This project records no sessions. It can be turned on among{" "}
+          <a href={hrefOf(project.id, "projects")}>projects</a>.
+        </p>
+      )}
+      <Card>
+        <Form send={() => setPage({ date_from: range, distinct_id: distinct_id.trim(), offset: 0 })}>
+          <ChoiceField label="Began within" value={range} set={setRange} options={ranges} />
+          <TextField label="Distinct id" value={distinct_id} set={setDistinctId} />
+          <Button type="submit">Show</Button>
+        </Form>
+        <Shown asked={asked}>
+          {({ results, count }) => (
+            <>
+              <RecordingTable rows={results} project={project.id} />
+              <Pager {...page} limit={limit} count={count} set={(offset) => setPage({ ...page, offset })} />
+            </>
+          )}
+        </Shown>
+      </Card>
+    </>
+  );
+}
+
+function RecordingTable({ rows, project }: { rows: RecordingRow[]; project: number }) {
+  return (
+    <Table
+      caption="Recordings, newest first"
+      rows={rows}
+      id={(row) => row.id}
+      empty="No recordings."
+      columns={[
+        {
+          name: "Began",
+          cell: (row) => (
+            <>
+              <a href={hrefOf(project, "recordings", [row.id])}>{timeText(row.start_time)}</a>{" "}
+              {row.ongoing && <Status text="live" />}
+              {row.viewed && <span class="tag">seen</span>}
+            </>
+          ),
+        },
+        { name: "Person", cell: (row) => row.person.name || row.distinct_id },
+        { name: "Page", cell: (row) => row.start_url },
+        { name: "Length", cell: (row) => durationText(row.recording_duration), number: true },
+        { name: "Clicks", cell: (row) => row.click_count, number: true },
+        { name: "Errors", cell: (row) => row.console_error_count, number: true },
+      ]}
+    />
+  );
+}

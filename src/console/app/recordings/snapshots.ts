@@ -1,0 +1,51 @@
+// What was recorded, read page by page: events of rrweb by the window of the browser they happened in.
+
+export interface RecordedEvent {
+  type: number;
+  timestamp: number;
+  data: unknown;
+}
+
+export type Windows = Map<string, RecordedEvent[]>;
+
+interface SnapshotPage {
+  snapshot_data_by_window_id: Record<string, RecordedEvent[]>;
+  next: string | null;
+}
+
+/** Pages that are read, of a few megabytes each: beyond them a browser runs out of memory. */
+const pagesMax = 25;
+
+/** @param read a page by its path. */
+export async function readSnapshots(
+  path: string,
+  read: (path: string) => Promise<SnapshotPage>,
+): Promise<{ windows: Windows; isWhole: boolean }> {
+  const windows: Windows = new Map();
+  let next: string | null = path;
+  for (let page = 0; next !== null && page < pagesMax; page++) {
+    const reply: SnapshotPage = await read(next);
+    for (const [window, events] of Object.entries(reply.snapshot_data_by_window_id)) {
+      const known = windows.get(window);
+      if (known) for (const event of events) known.push(event);
+      else windows.set(window, [...events]);
+    }
+    // Links hold the address that the server believes it has.
+    next = reply.next === null ? null : pathOf(reply.next);
+  }
+  for (const events of windows.values()) events.sort((one, other) => one.timestamp - other.timestamp);
+  return { windows, isWhole: next === null };
+}
+
+function pathOf(url: string): string {
+  const { pathname, search } = new URL(url);
+  return `${pathname}${search}`;
+}
+
+/** Messages between the console and the frame with the player. */
+export type PlayerMessage =
+  | { kind: "ready" }
+  | { kind: "show"; windows: Windows; isWhole: boolean }
+  | { kind: "trouble"; text: string }
+  /** To a moment, in ms since 1970. */
+  | { kind: "seek"; at: number };

@@ -1,0 +1,99 @@
+// Requests to the API with the key of this tab, and its refusals in words.
+
+/** A refusal that the API put into words. */
+export class Refusal extends Error {
+  readonly status: number;
+  readonly code: string;
+  /** The field at fault. */
+  readonly attr: string | null;
+
+  constructor(status: number, { code, detail, attr }: { code: string; detail: string; attr: string | null }) {
+    super(detail);
+    this.status = status;
+    this.code = code;
+    this.attr = attr;
+  }
+}
+
+/** Nobody answered. */
+export class Away extends Error {
+  constructor() {
+    super("The server does not answer. Is it running? This page tries again by itself.");
+  }
+}
+
+export type Query = Record<string, string | number | boolean | undefined>;
+
+export interface Api {
+  get<Reply>(path: string, query?: Query, signal?: AbortSignal): Promise<Reply>;
+  send<Reply>(method: "POST" | "PATCH" | "DELETE", path: string, body?: object): Promise<Reply>;
+  /** A reply that is read as it comes. */
+  open(path: string, query: Query, signal: AbortSignal): Promise<Response>;
+}
+
+/** A list as the API pages it. */
+export interface ListReply<Row> {
+  count: number;
+  next: string | null;
+  previous: string | null;
+  results: Row[];
+}
+
+/** @param refused called when the key is not valid any more. */
+export function openApi(key: string, refused: (why: Refusal) => void): Api {
+  const ask = async (method: string, path: string, more: RequestInit): Promise<Response> => {
+    const headers: Record<string, string> = { authorization: `Bearer ${key}`, accept: "application/json" };
+    if (more.body !== undefined) headers["content-type"] = "application/json";
+    const reply = await sendRequest(path, { method, headers, ...more });
+    if (reply.ok) return reply;
+    const refusal = await refusalOf(reply);
+    if (refusal.status === 401) refused(refusal);
+    throw refusal;
+  };
+  return {
+    get: async (path, query = {}, signal) =>
+      await readJson(await ask("GET", addressOf(path, query), signal ? { signal } : {})),
+    send: async (method, path, body) =>
+      await readJson(await ask(method, path, body === undefined ? {} : { body: JSON.stringify(body) })),
+    open: (path, query, signal) => ask("GET", addressOf(path, query), { signal }),
+  };
+}
+
+/** @throws Away, or what a caller that gave up gets. */
+export async function sendRequest(path: string, options: RequestInit): Promise<Response> {
+  try {
+    return await fetch(path, { ...options, credentials: "omit", cache: "no-store" });
+  } catch (thrown) {
+    if (options.signal?.aborted) throw thrown;
+    throw new Away();
+  }
+}
+
+export async function refusalOf(reply: Response): Promise<Refusal> {
+  const unknown = { code: "error", detail: `The server answered ${reply.status}.`, attr: null };
+  try {
+    return new Refusal(reply.status, { ...unknown, ...((await reply.json()) as object) });
+  } catch {
+    return new Refusal(reply.status, unknown);
+  }
+}
+
+function addressOf(path: string, query: Query): string {
+  const asked = new URLSearchParams();
+  for (const [name, value] of Object.entries(query)) {
+    if (value !== undefined && value !== "") asked.set(name, String(value));
+  }
+  return asked.size > 0 ? `${path}?${asked}` : path;
+}
+
+/** Undefined where there is no body, as after a deletion. */
+async function readJson<Reply>(reply: Response): Promise<Reply> {
+  const text = await reply.text();
+  return (text === "" ? undefined : JSON.parse(text)) as Reply;
+}
+
+/** What to tell people about something that went wrong. */
+export function wordsOf(thrown: unknown): string {
+  if (thrown instanceof Refusal && thrown.status === 429) return `${thrown.message} (too many requests)`;
+  return thrown instanceof Error ? thrown.message : String(thrown);
+}

@@ -1,0 +1,59 @@
+// Which page is shown: `#/<project>/<page>/<more>?<query>`. Nothing of it is sent to the server.
+
+import { useEffect, useState } from "preact/hooks";
+
+export interface Route {
+  /** undefined: the first project there is. */
+  project: number | undefined;
+  page: string;
+  more: string[];
+  query: URLSearchParams;
+}
+
+export function readRoute(hash: string): Route {
+  const [path = "", query = ""] = hash.replace(/^#\/?/, "").split("?", 2);
+  const [project = "", page = "", ...more] = path.split("/").map(decoded);
+  const number = /^\d{1,9}$/.test(project) ? Number(project) : undefined;
+  return { project: number, page, more: more.filter(Boolean), query: new URLSearchParams(query) };
+}
+
+function decoded(segment: string): string {
+  try {
+    return decodeURIComponent(segment);
+  } catch {
+    return segment;
+  }
+}
+
+export function useRoute(): Route {
+  const [hash, setHash] = useState(location.hash);
+  useEffect(() => {
+    const follow = () => setHash(location.hash);
+    addEventListener("hashchange", follow);
+    return () => removeEventListener("hashchange", follow);
+  }, []);
+  return readRoute(hash);
+}
+
+/** The address of a page of a project. */
+export function hrefOf(
+  project: number,
+  page: string,
+  more: readonly (string | number)[] = [],
+  query: Record<string, string> = {},
+): string {
+  const path = [project, page, ...more].map((segment) => encodeURIComponent(segment)).join("/");
+  const asked = new URLSearchParams(query);
+  return `#/${path}${asked.size > 0 ? `?${asked}` : ""}`;
+}
+
+export function go(href: string): void {
+  location.hash = href;
+}
+
+/** The code of a sign-in link, taken out of the address so that it is not in the history. */
+export function takeCode(): string | undefined {
+  const code = /^#code=([0-9A-Za-z]{1,100})$/.exec(location.hash)?.[1];
+  if (code !== undefined) history.replaceState(null, "", "#/");
+  return code;
+}

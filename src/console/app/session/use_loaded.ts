@@ -1,0 +1,67 @@
+// What the API is asked for while a page is shown: the reply, or why there is none, and a way to ask again.
+
+import { useCallback, useEffect, useState } from "preact/hooks";
+import { Away } from "./api.ts";
+
+export interface Loaded<Value> {
+  value: Value | undefined;
+  error: unknown;
+  loading: boolean;
+  again(): void;
+}
+
+/** Time between two tries to reach a server that does not answer, in ms. */
+export const awayAgainMs = 3000;
+
+/** Asks when `question` changes. The value before is kept until the next is there. */
+export function useLoaded<Value>(
+  ask: (signal: AbortSignal) => Promise<Value>,
+  question: readonly unknown[],
+): Loaded<Value> {
+  const [state, setState] = useState<Omit<Loaded<Value>, "again">>({
+    value: undefined,
+    error: undefined,
+    loading: true,
+  });
+  const [turn, setTurn] = useState(0);
+  useEffect(() => {
+    const stop = new AbortController();
+    let timer: ReturnType<typeof setTimeout> | undefined;
+    setState((before) => ({ ...before, loading: true }));
+    ask(stop.signal).then(
+      (value) => !stop.signal.aborted && setState({ value, error: undefined, loading: false }),
+      (error: unknown) => {
+        if (stop.signal.aborted) return;
+        setState((before) => ({ ...before, error, loading: false }));
+        if (error instanceof Away) timer = setTimeout(() => setTurn((before) => before + 1), awayAgainMs);
+      },
+    );
+    return () => {
+      stop.abort();
+      clearTimeout(timer);
+    };
+  }, [...question, turn]);
+  const again = useCallback(() => setTurn((before) => before + 1), []);
+  return { ...state, again };
+}
+
+export interface Action {
+  running: boolean;
+  error: unknown;
+  /** What was done last, in words. */
+  done: string;
+  run(act: () => Promise<string>): void;
+}
+
+/** Something that a button does: one at a time, with its outcome in words. */
+export function useAction(): Action {
+  const [state, setState] = useState({ running: false, error: undefined as unknown, done: "" });
+  const run = useCallback((act: () => Promise<string>) => {
+    setState({ running: true, error: undefined, done: "" });
+    act().then(
+      (done) => setState({ running: false, error: undefined, done }),
+      (error: unknown) => setState({ running: false, error, done: "" }),
+    );
+  }, []);
+  return { ...state, run };
+}

@@ -1,0 +1,94 @@
+// The first run: the project's key, snippets to send an event with, and the first event when it arrives.
+
+import { useState } from "preact/hooks";
+import { EventList, type ShownEvent, shownEvent, withoutRepeats } from "../live/event_row.tsx";
+import { useStream } from "../live/stream.ts";
+import type { ListReply } from "../session/api.ts";
+import { hrefOf } from "../session/route.ts";
+import { useAllowed, useSession } from "../session/session.ts";
+import { useLoaded } from "../session/use_loaded.ts";
+import { Copied } from "../ui/copied.tsx";
+import { Card, PageHead, Trouble } from "../ui/parts.tsx";
+import { snippetsOf } from "./snippets.ts";
+
+export function FirstRun() {
+  const { project } = useSession();
+  const seesEvents = useAllowed("query:read");
+  return (
+    <>
+      <PageHead title="Send events" />
+      <div class="cards">
+        <Card title="1. The project’s key" wide>
+          <p>SDKs send it with every event. It can only write: it may stand in a web page.</p>
+          <Copied text={project.api_token} label="the project’s key" />
+        </Card>
+        <Card title="2. Send an event" wide>
+          <Snippets />
+        </Card>
+        {seesEvents && (
+          <Card title="3. See it arrive" wide>
+            <Arrivals />
+          </Card>
+        )}
+      </div>
+    </>
+  );
+}
+
+function Snippets() {
+  const { project } = useSession();
+  const snippets = snippetsOf(location.origin, project.api_token);
+  const [chosen, setChosen] = useState("curl");
+  const snippet = snippets.find(({ name }) => name === chosen) ?? snippets[0]!;
+  return (
+    <>
+      <div class="tabs" role="group" aria-label="Languages">
+        {snippets.map(({ name }) => (
+          <button key={name} type="button" aria-pressed={name === chosen} onClick={() => setChosen(name)}>
+            {name}
+          </button>
+        ))}
+      </div>
+      <Copied text={snippet.text} label={`the snippet for ${snippet.name}`} block />
+    </>
+  );
+}
+
+const all = { event: "", distinct_id: "" };
+const listedMax = 10;
+
+function Arrivals() {
+  const { api, home, project } = useSession();
+  const [arrived, setArrived] = useState<ShownEvent[]>([]);
+  const earlier = useLoaded(
+    (signal) => api.get<ListReply<ShownEvent>>(`${home}/events/`, { limit: listedMax }, signal),
+    [home],
+  );
+  const connection = useStream(all, {
+    events: (messages) =>
+      setArrived((before) => withoutRepeats([...messages.map(shownEvent), ...before]).slice(0, listedMax)),
+  });
+  const events = withoutRepeats([...arrived, ...(earlier.value?.results ?? [])]).slice(0, listedMax);
+  const has = events.length > 0;
+  return (
+    <>
+      <Trouble error={earlier.error} />
+      <p role="status" class={has ? "notice good" : "notice waiting"}>
+        {has
+          ? arrived.length > 0
+            ? `Arrived: ${arrived[0]!.event}.`
+            : "Events have arrived."
+          : connection === "away"
+            ? "The server does not answer; trying again."
+            : "Waiting for the first event …"}
+      </p>
+      <EventList events={events} empty="It appears here by itself, about a second after it was sent." />
+      {has && (
+        <p>
+          Next: <a href={hrefOf(project.id, "live")}>watch them live</a> or{" "}
+          <a href={hrefOf(project.id, "explore")}>explore them</a>.
+        </p>
+      )}
+    </>
+  );
+}

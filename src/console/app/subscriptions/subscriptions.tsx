@@ -1,0 +1,188 @@
+// Subscriptions: insights and dashboards that are sent on a schedule, with their deliveries.
+
+import type { ListReply } from "../session/api.ts";
+import { type Route, hrefOf } from "../session/route.ts";
+import { useAllowed, useSession } from "../session/session.ts";
+import { useAction, useLoaded } from "../session/use_loaded.ts";
+import { timeText } from "../ui/format.ts";
+import { Button, Card, Outcome, PageHead, Shown, Status, SureButton } from "../ui/parts.tsx";
+import { Table } from "../ui/table.tsx";
+import { NewSubscription } from "./new_subscription.tsx";
+
+interface SubscriptionRow {
+  id: number;
+  title: string | null;
+  summary: string;
+  insight: number | null;
+  dashboard: number | null;
+  target_type: string;
+  target_value: string;
+  next_delivery_date: string | null;
+  deleted: boolean;
+}
+
+export function Subscriptions({ route }: { route: Route }) {
+  const id = Number(route.more[0]);
+  return id > 0 ? <OneSubscription key={id} id={id} /> : <SubscriptionList />;
+}
+
+function titleOf({ title, id }: SubscriptionRow): string {
+  return title || `Subscription ${id}`;
+}
+
+function SubscriptionList() {
+  const { api, home, project } = useSession();
+  const asked = useLoaded(
+    (signal) => api.get<ListReply<SubscriptionRow>>(`${home}/subscriptions/`, { limit: 200 }, signal),
+    [home],
+  );
+  const mayWrite = useAllowed("subscription:write");
+  return (
+    <>
+      <PageHead title="Subscriptions" />
+      <Card>
+        <Shown asked={asked}>
+          {({ results }) => (
+            <Table
+              caption="Subscriptions"
+              rows={results}
+              id={(row) => row.id}
+              empty="None yet."
+              columns={[
+                {
+                  name: "Title",
+                  cell: (row) => <a href={hrefOf(project.id, "subscriptions", [row.id])}>{titleOf(row)}</a>,
+                },
+                { name: "When", cell: (row) => row.summary },
+                { name: "To", cell: (row) => `${row.target_type}: ${row.target_value}` },
+                { name: "Next", cell: (row) => timeText(row.next_delivery_date) || "never", fixed: true },
+              ]}
+            />
+          )}
+        </Shown>
+      </Card>
+      {mayWrite && <NewSubscription made={asked.again} />}
+    </>
+  );
+}
+
+interface DeliveryRow {
+  id: number;
+  status: string;
+  error: string | null;
+  due_at: string;
+  delivered_at: string | null;
+  test: boolean;
+  attempts: number;
+}
+
+function OneSubscription({ id }: { id: number }) {
+  const { api, home } = useSession();
+  const path = `${home}/subscriptions/${id}`;
+  const asked = useLoaded(
+    async (signal) => {
+      const [row, deliveries] = await Promise.all([
+        api.get<SubscriptionRow>(`${path}/`, {}, signal),
+        api.get<ListReply<DeliveryRow>>(`${path}/deliveries/`, { limit: 50 }, signal),
+      ]);
+      return { row, deliveries: deliveries.results };
+    },
+    [path],
+  );
+  return (
+    <Shown asked={asked}>
+      {({ row, deliveries }) => (
+        <>
+          <PageHead title={titleOf(row)}>
+            <Status text={row.deleted ? "paused" : "running"} />
+          </PageHead>
+          <Acts path={path} row={row} changed={asked.again} />
+          <Card>
+            <dl class="facts">
+              <dt>What</dt>
+              <dd>
+                <What row={row} />
+              </dd>
+              <dt>When</dt>
+              <dd>{row.summary}</dd>
+              <dt>To</dt>
+              <dd>
+                {row.target_type}: {row.target_value}
+              </dd>
+              <dt>Next</dt>
+              <dd>{timeText(row.next_delivery_date) || "never"}</dd>
+            </dl>
+          </Card>
+          <Card title="Deliveries">
+            <Deliveries rows={deliveries} />
+          </Card>
+        </>
+      )}
+    </Shown>
+  );
+}
+
+function What({ row: { insight, dashboard } }: { row: SubscriptionRow }) {
+  const { project } = useSession();
+  if (insight) return <a href={hrefOf(project.id, "insights", [insight])}>Insight {insight}</a>;
+  return <a href={hrefOf(project.id, "dashboards", [dashboard ?? 0])}>Dashboard {dashboard}</a>;
+}
+
+function Deliveries({ rows }: { rows: DeliveryRow[] }) {
+  return (
+    <Table
+      caption="Deliveries, newest first"
+      rows={rows}
+      id={(row) => row.id}
+      empty="None yet."
+      columns={[
+        { name: "State", cell: (row) => <Status text={row.status} /> },
+        { name: "Due", cell: (row) => `${timeText(row.due_at)}${row.test ? " (by hand)" : ""}` },
+        { name: "Delivered", cell: (row) => timeText(row.delivered_at), fixed: true },
+        { name: "Attempts", cell: (row) => row.attempts, number: true },
+        { name: "Error", cell: (row) => row.error ?? "" },
+      ]}
+    />
+  );
+}
+
+interface ActsProps {
+  path: string;
+  row: SubscriptionRow;
+  changed: () => void;
+}
+
+function Acts({ path, row, changed }: ActsProps) {
+  const { api } = useSession();
+  const mayWrite = useAllowed("subscription:write");
+  const action = useAction();
+  if (!mayWrite) return null;
+  const deliver = () =>
+    action.run(async () => {
+      await api.send("POST", `${path}/test_delivery/`, {});
+      changed();
+      return "It is being delivered.";
+    });
+  const stop = (deleted: boolean) =>
+    action.run(async () => {
+      await api.send("PATCH", `${path}/`, { deleted });
+      changed();
+      return deleted ? "Nothing is delivered any more." : "It goes on.";
+    });
+  return (
+    <>
+      <p class="page-actions">
+        <Button disabled={action.running} onClick={deliver}>
+          Deliver now
+        </Button>
+        <Button onClick={changed}>Refresh</Button>
+        {row.deleted ? (
+          <Button onClick={() => stop(false)}>Go on</Button>
+        ) : (
+          <SureButton label="Pause" sure="Deliver nothing until it goes on?" act={() => stop(true)} />
+        )}
+      </p>
+      <Outcome action={action} />
+    </>
+  );
+}

@@ -1,0 +1,139 @@
+// Lines over time, drawn by uPlot. The only file that knows it. What it draws stands in a table beside it.
+
+import { useEffect, useRef } from "preact/hooks";
+import uPlot from "uplot";
+
+export interface Line {
+  label: string;
+  values: readonly (number | null)[];
+  dashed?: boolean;
+}
+
+interface ChartProps {
+  /** For whoever does not see it. */
+  label: string;
+  /** Seconds since 1970, ascending. */
+  times: readonly number[];
+  lines: readonly Line[];
+  height?: number;
+  /** Without axes and legend. */
+  bare?: boolean;
+}
+
+/** Colours that can be told apart on light and on dark, also by most who see few colours. */
+export const colours = [
+  "#2563eb",
+  "#d97706",
+  "#059669",
+  "#db2777",
+  "#7c3aed",
+  "#0891b2",
+  "#dc2626",
+  "#65a30d",
+];
+
+export function Chart({ label, times, lines, height = 260, bare = false }: ChartProps) {
+  const place = useRef<HTMLDivElement>(null);
+  const shape = `${bare} ${lines.map((line) => `${line.label}${line.dashed}`).join("\n")}`;
+  const data = [[...times], ...lines.map(({ values }) => [...values])] as uPlot.AlignedData;
+  const drawn = useRef<uPlot | null>(null);
+  useEffect(() => {
+    const target = place.current;
+    if (!target) return;
+    const width = () => Math.max(120, target.clientWidth);
+    const chart = new uPlot(
+      optionsOf(lines, bare, coloursOf(target), { width: width(), height }),
+      data,
+      target,
+    );
+    drawn.current = chart;
+    const watching = new ResizeObserver(() => chart.setSize({ width: width(), height }));
+    watching.observe(target);
+    return () => {
+      watching.disconnect();
+      chart.destroy();
+      drawn.current = null;
+    };
+  }, [shape, height]);
+  useEffect(() => drawn.current?.setData(data), [times, lines]);
+  return <div class={bare ? "chart bare" : "chart"} role="img" aria-label={label} ref={place} />;
+}
+
+/** Of text and of lines, in the reader's scheme: a canvas knows no variables of a style sheet. */
+function coloursOf(place: HTMLElement): { ink: string; rule: string } {
+  const { color, columnRuleColor } = getComputedStyle(place);
+  return { ink: color, rule: columnRuleColor };
+}
+
+function optionsOf(
+  lines: readonly Line[],
+  bare: boolean,
+  { ink, rule }: { ink: string; rule: string },
+  size: { width: number; height: number },
+): uPlot.Options {
+  const grid = { stroke: rule, width: 1 };
+  const axis = { stroke: ink, grid, ticks: grid, show: !bare };
+  return {
+    ...size,
+    legend: { show: !bare, live: false },
+    cursor: { show: !bare, y: false },
+    padding: bare ? [4, 0, 0, 0] : [12, 24, 0, 0],
+    // Days of a project begin where the API says they do.
+    tzDate: (seconds) => uPlot.tzDate(new Date(seconds * 1000), "UTC"),
+    scales: { y: { range: (_, __, max) => [0, Math.max(1, max * 1.1)] } },
+    axes: [
+      { ...axis, incrs: timeSteps, values: (_, ticks) => ticks.map((tick) => tickText(tick, ticks)) },
+      { ...axis, size: 56, incrs: valueSteps },
+    ],
+    series: [
+      {},
+      ...lines.map((line, i) => ({
+        label: line.label,
+        stroke: colours[i % colours.length]!,
+        width: 2,
+        ...(line.dashed && { dash: [6, 4] }),
+        ...(bare && { fill: `${colours[i % colours.length]}22` }),
+        points: { show: !bare && line.values.length < 40, size: 5 },
+      })),
+    ],
+  };
+}
+
+const [minute, hour, day] = [60, 3600, 86_400];
+const daySteps = [1, 2, 7, 14, 28, 91, 182, 364, 728].map((days) => days * day);
+const shortSteps = [
+  1,
+  5,
+  15,
+  30,
+  minute,
+  5 * minute,
+  15 * minute,
+  30 * minute,
+  hour,
+  3 * hour,
+  6 * hour,
+  12 * hour,
+];
+
+/** Steps between ticks of time, in seconds: none finer than from one value to the next where those are days. */
+function timeSteps({ data: [times] }: uPlot): number[] {
+  const isDaily = (times[1] ?? 0) - (times[0] ?? 0) >= day;
+  return isDaily ? daySteps : [...shortSteps, ...daySteps];
+}
+
+/** Steps between ticks of values: whole ones where all values are whole, since there is no half an event. */
+function valueSteps({ data: [, ...lines] }: uPlot): number[] {
+  const isWhole = lines.every((values) =>
+    Array.from<unknown>(values).every((value) => Number.isInteger(value ?? 0)),
+  );
+  const powers = Array.from({ length: isWhole ? 13 : 19 }, (_, i) => 10 ** (isWhole ? i : i - 6));
+  return powers.flatMap((power) => [power, 2 * power, 5 * power]);
+}
+
+/** A day, or the time of day where ticks are closer. */
+function tickText(tick: number, ticks: readonly number[]): string {
+  const text = new Date(tick * 1000).toISOString();
+  const step = (ticks[1] ?? tick) - (ticks[0] ?? tick);
+  return step >= 86_400 ? text.slice(5, 10) : text.slice(11, 16);
+}

@@ -1,0 +1,55 @@
+// Numbers and times as people read them.
+
+import { nowMs } from "../clock.ts";
+
+const whole = new Intl.NumberFormat("en", { maximumFractionDigits: 0 });
+const tenth = new Intl.NumberFormat("en", { maximumFractionDigits: 1 });
+const fine = new Intl.NumberFormat("en", { maximumFractionDigits: 2 });
+
+export function numberText(value: number): string {
+  return Math.abs(value) < 100 ? fine.format(value) : whole.format(value);
+}
+
+export function percentText(part: number, of: number): string {
+  return of === 0 ? "–" : `${tenth.format((part / of) * 100)} %`;
+}
+
+export function bytesText(bytes: number): string {
+  const units = ["B", "KiB", "MiB", "GiB", "TiB"];
+  let [value, unit] = [bytes, 0];
+  for (; value >= 1024 && unit < units.length - 1; unit++) value /= 1024;
+  return `${value < 10 ? fine.format(value) : whole.format(value)} ${units[unit]}`;
+}
+
+/** A duration, e.g. `3 min 20 s`. */
+export function durationText(seconds: number): string {
+  if (seconds > 0 && seconds < 1) return `${whole.format(seconds * 1000)} ms`;
+  if (seconds < 60) return `${fine.format(seconds)} s`;
+  const minutes = Math.floor(seconds / 60);
+  if (minutes < 60) return `${minutes} min ${whole.format(seconds % 60)} s`;
+  const hours = Math.floor(minutes / 60);
+  return hours < 48 ? `${hours} h ${minutes % 60} min` : `${Math.floor(hours / 24)} days`;
+}
+
+/** `2026-01-02 03:04:05` in the reader's zone; "" for none. */
+export function timeText(iso: string | null | undefined): string {
+  if (!iso) return "";
+  const time = new Date(iso);
+  if (Number.isNaN(time.getTime())) return iso;
+  const own = new Date(time.getTime() - time.getTimezoneOffset() * 60_000);
+  return own.toISOString().slice(0, 19).replace("T", " ");
+}
+
+/** How long ago, in its largest unit, e.g. `3 min ago`. */
+export function agoText(iso: string | null | undefined): string {
+  if (!iso) return "never";
+  const seconds = (nowMs() - new Date(iso).getTime()) / 1000;
+  if (Number.isNaN(seconds)) return iso;
+  if (seconds < -1) return timeText(iso);
+  if (seconds < 2) return "now";
+  if (seconds < 60) return `${Math.floor(seconds)} s ago`;
+  if (seconds < 3600) return `${Math.floor(seconds / 60)} min ago`;
+  return seconds < 172_800
+    ? `${Math.floor(seconds / 3600)} h ago`
+    : `${Math.floor(seconds / 86_400)} days ago`;
+}

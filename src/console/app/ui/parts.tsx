@@ -1,0 +1,229 @@
+// Small parts that many pages share: headings, notices, buttons, fields, states of loading.
+
+import { type ComponentChildren, type JSX } from "preact";
+import { useEffect, useId, useRef, useState } from "preact/hooks";
+import { wordsOf } from "../session/api.ts";
+import type { Action, Loaded } from "../session/use_loaded.ts";
+
+/** The heading of a page; the browser's title follows it, for whoever goes by tabs or by ear. */
+export function PageHead({ title, children }: { title: string; children?: ComponentChildren }) {
+  useEffect(() => {
+    document.title = `${title} · Sluice`;
+  }, [title]);
+  return (
+    <header class="page-head">
+      <h1 tabIndex={-1}>{title}</h1>
+      <div class="page-actions">{children}</div>
+    </header>
+  );
+}
+
+export function Card({
+  title,
+  children,
+  wide,
+}: {
+  title?: string;
+  children: ComponentChildren;
+  wide?: boolean;
+}) {
+  return (
+    <section class={wide ? "card wide" : "card"}>
+      {title && <h2>{title}</h2>}
+      {children}
+    </section>
+  );
+}
+
+export function Trouble({ error }: { error: unknown }) {
+  if (error === undefined || error === null) return null;
+  return (
+    <p class="notice bad" role="alert">
+      {wordsOf(error)}
+    </p>
+  );
+}
+
+/** What a list or reply shows: itself, that it is on its way, or why it is not there. */
+export function Shown<Value>({
+  asked,
+  children,
+}: {
+  asked: Loaded<Value>;
+  children: (value: Value) => ComponentChildren;
+}) {
+  return (
+    <>
+      <Trouble error={asked.error} />
+      {asked.value !== undefined ? (
+        <div aria-busy={asked.loading}>{children(asked.value)}</div>
+      ) : (
+        asked.loading && <p class="quiet">Loading …</p>
+      )}
+    </>
+  );
+}
+
+/** The outcome of what a button did. */
+export function Outcome({ action }: { action: Action }) {
+  return (
+    <>
+      <Trouble error={action.error} />
+      <p class="notice good" role="status" hidden={action.done === ""}>
+        {action.done}
+      </p>
+    </>
+  );
+}
+
+export function Button({ kind = "plain", ...rest }: JSX.IntrinsicElements["button"] & { kind?: string }) {
+  return <button type="button" {...rest} class={`button ${kind}`} />;
+}
+
+/** A button that asks again before it does what cannot be undone. The keyboard stays where it was. */
+export function SureButton({ label, sure, act }: { label: string; sure: string; act: () => void }) {
+  const [asking, setAsking] = useState<boolean>();
+  const place = useRef<HTMLSpanElement>(null);
+  useEffect(() => {
+    if (asking !== undefined) place.current?.querySelector("button")?.focus();
+  }, [asking]);
+  const answer = (yes: boolean) => {
+    setAsking(false);
+    if (yes) act();
+  };
+  return (
+    <span class="sure" ref={place}>
+      {asking ? (
+        <>
+          <Button
+            kind="danger"
+            onClick={() => answer(true)}
+            aria-label={`Yes, ${label.toLowerCase()}. ${sure}`}
+          >
+            Yes, {label.toLowerCase()}
+          </Button>
+          <Button onClick={() => answer(false)}>No</Button>
+          <span>{sure}</span>
+        </>
+      ) : (
+        <Button kind="danger" onClick={() => setAsking(true)}>
+          {label}
+        </Button>
+      )}
+    </span>
+  );
+}
+
+export function Field({
+  label,
+  hint,
+  children,
+}: {
+  label: string;
+  hint?: string;
+  children: (id: string) => ComponentChildren;
+}) {
+  const id = useId();
+  return (
+    <div class="field">
+      <label for={id}>{label}</label>
+      {children(id)}
+      {hint && <small>{hint}</small>}
+    </div>
+  );
+}
+
+interface TextProps {
+  label: string;
+  value: string;
+  set: (value: string) => void;
+  hint?: string;
+  type?: string;
+  placeholder?: string;
+  required?: boolean;
+  list?: string;
+}
+
+export function TextField({ label, value, set, hint, ...rest }: TextProps) {
+  return (
+    <Field label={label} {...(hint !== undefined && { hint })}>
+      {(id) => (
+        <input
+          id={id}
+          value={value}
+          autocomplete="off"
+          spellcheck={false}
+          onInput={(event) => set(event.currentTarget.value)}
+          {...rest}
+        />
+      )}
+    </Field>
+  );
+}
+
+/** `options`: values and what they are called. */
+export function ChoiceField({
+  label,
+  value,
+  set,
+  options,
+}: {
+  label: string;
+  value: string;
+  set: (value: string) => void;
+  options: readonly (readonly [value: string, text: string])[];
+}) {
+  return (
+    <Field label={label}>
+      {(id) => (
+        <select id={id} value={value} onChange={(event) => set(event.currentTarget.value)}>
+          {options.map(([one, text]) => (
+            <option key={one} value={one}>
+              {text}
+            </option>
+          ))}
+        </select>
+      )}
+    </Field>
+  );
+}
+
+export function CheckField({
+  label,
+  value,
+  set,
+}: {
+  label: string;
+  value: boolean;
+  set: (on: boolean) => void;
+}) {
+  const id = useId();
+  return (
+    <div class="field check">
+      <input id={id} type="checkbox" checked={value} onChange={(event) => set(event.currentTarget.checked)} />
+      <label for={id}>{label}</label>
+    </div>
+  );
+}
+
+export function Form({ send, children }: { send: () => void; children: ComponentChildren }) {
+  return (
+    <form
+      class="form"
+      onSubmit={(event) => {
+        event.preventDefault();
+        send();
+      }}
+    >
+      {children}
+    </form>
+  );
+}
+
+export function Status({ text }: { text: string }) {
+  const good = ["Completed", "delivered", "running", "live", "ready"].includes(text);
+  const bad = ["Failed", "FailedRetryable", "FailedBilling", "failed", "TimedOut", "Terminated"].includes(
+    text,
+  );
+  return <span class={`status ${good ? "good" : bad ? "bad" : ""}`}>{text}</span>;
+}

@@ -1,0 +1,78 @@
+// Tables, and lists that are read a page at a time.
+
+import { type ComponentChildren } from "preact";
+import { Button } from "./parts.tsx";
+
+export interface Column<Row> {
+  name: string;
+  cell: (row: Row) => ComponentChildren;
+  /** Numbers stand at the right. */
+  number?: boolean;
+  /** Never broken into lines, like a time. */
+  fixed?: boolean;
+}
+
+interface TableProps<Row> {
+  caption: string;
+  columns: readonly Column<Row>[];
+  rows: readonly Row[];
+  id: (row: Row) => string | number;
+  /** Said where there are no rows. */
+  empty?: string;
+}
+
+export function Table<Row>({ caption, columns, rows, id, empty = "Nothing yet." }: TableProps<Row>) {
+  if (rows.length === 0) return <p class="quiet">{empty}</p>;
+  return (
+    <div class="scroll" tabIndex={0} role="group" aria-label={caption}>
+      <table>
+        <caption class="visually-hidden">{caption}</caption>
+        <thead>
+          <tr>
+            {columns.map(({ name, number }) => (
+              <th key={name} scope="col" class={number ? "number" : ""}>
+                {name}
+              </th>
+            ))}
+          </tr>
+        </thead>
+        <tbody>
+          {rows.map((row) => (
+            <tr key={id(row)}>
+              {columns.map(({ name, cell, number, fixed }) => (
+                <td key={name} class={number ? "number" : fixed ? "fixed" : ""}>
+                  {cell(row)}
+                </td>
+              ))}
+            </tr>
+          ))}
+        </tbody>
+      </table>
+    </div>
+  );
+}
+
+interface PagerProps {
+  offset: number;
+  limit: number;
+  count: number;
+  set: (offset: number) => void;
+}
+
+export function Pager({ offset, limit, count, set }: PagerProps) {
+  if (count <= limit) return null;
+  const last = Math.min(offset + limit, count);
+  return (
+    <nav class="pager" aria-label="Pages">
+      <Button disabled={offset === 0} onClick={() => set(Math.max(0, offset - limit))}>
+        Previous
+      </Button>
+      <span>
+        {offset + 1} – {last} of {count}
+      </span>
+      <Button disabled={last >= count} onClick={() => set(offset + limit)}>
+        Next
+      </Button>
+    </nav>
+  );
+}

@@ -1,0 +1,74 @@
+// The console's scripts and styles, bundled on the first request for one of them and kept in memory. Until then nothing
+// of the pages is loaded.
+
+import { join } from "node:path";
+import { type Asset, sendAsset, textAsset } from "../http/asset.ts";
+import { type Log, reasonOf } from "../core/log.ts";
+
+export interface Pages {
+  /** A script, style or icon by its file name; undefined for an unknown name. */
+  answer(name: string, request: Request): Promise<Response | undefined>;
+}
+
+interface Bundled {
+  asset: Asset;
+  etag: string;
+}
+
+/** Entries of the bundles; each becomes one file of the same name. */
+const entries = ["main.tsx", "style.css", "player.tsx", "player.css"];
+
+export function openPages(log: Log): Pages {
+  let built: Promise<Map<string, Bundled>> | undefined;
+  const bundled = async (): Promise<Map<string, Bundled>> => {
+    built ??= bundle().catch((thrown: unknown) => {
+      built = undefined;
+      log.error("the console could not be bundled", { reason: reasonOf(thrown) });
+      throw thrown;
+    });
+    return await built;
+  };
+  return {
+    answer: async (name, request) => {
+      if (!names.has(name)) return undefined;
+      const file = (await bundled()).get(name);
+      return file && (await sendAsset(file.asset, request, { ...guards, etag: file.etag }));
+    },
+  };
+}
+
+const names = new Set(["main.js", "style.css", "player.js", "player.css", "icon.svg"]);
+
+/** `no-cache`: browsers ask every time, so that an upgrade shows at once; a 304 is cheap. */
+const guards = {
+  "cache-control": "no-cache",
+  "x-content-type-options": "nosniff",
+  "referrer-policy": "no-referrer",
+};
+
+async function bundle(): Promise<Map<string, Bundled>> {
+  const folder = join(import.meta.dir, "app");
+  const files = new Map<string, Bundled>([["icon.svg", bundledOf(icon, "image/svg+xml")]]);
+  const made = await Bun.build({
+    entrypoints: entries.map((name) => join(folder, name)),
+    target: "browser",
+    minify: true,
+    naming: "[name].[ext]",
+  });
+  for (const output of made.outputs) {
+    const name = output.path.slice(output.path.lastIndexOf("/") + 1);
+    const type = name.endsWith(".css") ? "text/css; charset=utf-8" : "text/javascript; charset=utf-8";
+    files.set(name, bundledOf(await output.text(), type));
+  }
+  return files;
+}
+
+function bundledOf(text: string, type: string): Bundled {
+  return { asset: textAsset(type, text), etag: `"${Bun.hash(text).toString(36)}"` };
+}
+
+const icon = `<svg xmlns="http://www.w3.org/2000/svg" viewBox="0 0 32 32">
+<rect width="32" height="32" rx="7" fill="#2563eb"/>
+<path d="M7 21v-5M13 21V9M19 21v-8M25 21V6" stroke="#fff" stroke-width="3" stroke-linecap="round"/>
+<path d="M6 26c4-3 6 2 10 0s6 1 10-1" stroke="#93c5fd" stroke-width="2" fill="none" stroke-linecap="round"/>
+</svg>`;

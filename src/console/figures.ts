@@ -1,0 +1,65 @@
+// What the live page shows of the whole server, out of the metrics of all its processes. Counters are sent as they
+// stand; the page takes differences.
+
+import type { MetricsRead } from "../http/metrics/metrics.ts";
+
+export interface Figures {
+  /** When they were read, in ms since 1970. */
+  at: number;
+  accepted: Record<string, number>;
+  stored: Record<string, number>;
+  ignored: Record<string, number>;
+  warned: Record<string, number>;
+  refused: Record<string, number>;
+  pending_events: number;
+  pending_bytes: number;
+  quarantined: number;
+  spikes: number;
+  disk_free_bytes: number;
+  /** Replies to captures: how many, and the seconds of all together. */
+  captures: { count: number; seconds: number };
+  /** Events accepted before now minus this, in ms, can be read; null when that is not known. */
+  behind_ms: number | null;
+}
+
+/** @param readings one for each process. */
+export function figuresOf(
+  readings: readonly MetricsRead[],
+  { at, behind_ms }: Pick<Figures, "at" | "behind_ms">,
+): Figures {
+  const sum = (name: string): number =>
+    Object.values(labelled(readings, name)).reduce((total, value) => total + value, 0);
+  const line = (metric: string, name: string): number =>
+    readings
+      .flatMap((reading) => reading[metric]?.lines ?? [])
+      .reduce((total, [text, value]) => total + (text === name ? value : 0), 0);
+  return {
+    at,
+    accepted: labelled(readings, "sluice_events_accepted_total"),
+    stored: labelled(readings, "sluice_events_stored_total"),
+    ignored: labelled(readings, "sluice_events_ignored_total"),
+    warned: labelled(readings, "sluice_events_warned_total"),
+    refused: labelled(readings, "sluice_requests_refused_total"),
+    pending_events: sum("sluice_journal_pending_events"),
+    pending_bytes: sum("sluice_journal_pending_bytes"),
+    quarantined: sum("sluice_events_quarantined_total"),
+    spikes: sum("sluice_spikes_total"),
+    disk_free_bytes: sum("sluice_disk_free_bytes"),
+    captures: {
+      count: line("sluice_capture_seconds", "sluice_capture_seconds_count"),
+      seconds: line("sluice_capture_seconds", "sluice_capture_seconds_sum"),
+    },
+    behind_ms,
+  };
+}
+
+/** The values of a metric by its one label; without a label, by "". */
+function labelled(readings: readonly MetricsRead[], name: string): Record<string, number> {
+  const sums: Record<string, number> = {};
+  for (const [text, value] of readings.flatMap((reading) => reading[name]?.lines ?? [])) {
+    const opens = text.indexOf('="');
+    const label = opens < 0 ? "" : text.slice(opens + 2, text.lastIndexOf('"'));
+    sums[label] = (sums[label] ?? 0) + value;
+  }
+  return sums;
+}

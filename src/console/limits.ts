@@ -1,0 +1,31 @@
+// Limits of the console, with their units and reasons.
+
+export const consoleLimits = {
+  /** How long the sign-in link of a first start is valid, in ms: time to start a server and fetch a coffee. */
+  signInMsMax: 3_600_000,
+  /** Pages that follow at once, each with a stream: about as many people as look at one server. */
+  streamsMax: 50,
+  /** Time between two messages of a stream, in ms. */
+  tickMs: 1000,
+  /**
+   * Time between two queries for new events, in ms: each reads the newest rows once for all pages with the same filter.
+   */
+  newestMs: 2000,
+  /**
+   * How long after its arrival an event may become readable and still be shown by itself, in ms: a flush takes a
+   * second, on a busy machine several.
+   */
+  lateMsMax: 30_000,
+  /** The rest after a question for new events, as a multiple of its time: a store that is busy is asked less often. */
+  newestRestFactor: 4,
+  /** Events in one message. */
+  newestMax: 30,
+  /** Bytes of an event's properties in a message; longer ones are fetched when somebody opens the event. */
+  propertiesBytesMax: 8192,
+  /** How long the newest events may take to read, in ms; the next question is asked later. */
+  newestMsMax: 5000,
+  /** Bytes that a slow page may leave unread; it gets no further message until it has read them. */
+  unreadBytesMax: 262_144,
+  /** How long one stream lives, in ms. Its page opens the next, for which the key is checked again. */
+  streamMsMax: 600_000,
+};

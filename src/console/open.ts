@@ -1,0 +1,42 @@
+// Puts the parts of the console together.
+
+import type { Clock } from "../core/clock.ts";
+import type { Log } from "../core/log.ts";
+import type { MetricsRead } from "../http/metrics/metrics.ts";
+import type { Postgres } from "../storage/postgres/postgres.ts";
+import type { ClickHouse } from "../storage/clickhouse/clickhouse.ts";
+import { readWatermarks } from "../storage/watermark.ts";
+import { figuresOf } from "./figures.ts";
+import { openSignIn } from "./sign_in.ts";
+import { newestEvents } from "./store.ts";
+import { openStreams } from "./stream.ts";
+
+export interface ConsoleOptions {
+  sql: Postgres;
+  clickhouse: ClickHouse;
+  /** The metrics of each process of this server. */
+  metrics: () => Promise<MetricsRead[]>;
+  clock: Clock;
+  log: Log;
+}
+
+export type OpenedConsole = ReturnType<typeof openConsole>;
+
+export function openConsole({ sql, clickhouse, metrics, clock, log }: ConsoleOptions) {
+  const behind = async (at: number): Promise<number | null> => {
+    try {
+      return at - (await readWatermarks(sql, at)).through;
+    } catch {
+      return null;
+    }
+  };
+  const figures = async () => {
+    const at = clock.now();
+    const [readings, behind_ms] = await Promise.all([metrics(), behind(at)]);
+    return figuresOf(readings, { at, behind_ms });
+  };
+  const newest = (
+    ...asked: Parameters<typeof newestEvents> extends [unknown, ...infer Rest] ? Rest : never
+  ) => newestEvents(clickhouse, ...asked);
+  return { signIn: openSignIn(clock), streams: openStreams({ figures, newest, clock, log }) };
+}

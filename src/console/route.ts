@@ -1,0 +1,71 @@
+// The console over HTTP: its pages, signing in by a link, and the stream of what happens now. All else that the pages
+// show they ask of the API.
+
+import { Elysia } from "elysia";
+import { type Gate, keyInHeader } from "../access/gate.ts";
+import { covers } from "../access/scope.ts";
+import type { Log } from "../core/log.ts";
+import { Fault } from "../core/fault.ts";
+import { requestUrl } from "../http/pages/page.ts";
+import { openPages } from "./bundle.ts";
+import { sendConsole, sendPlayer, wantsPage } from "./page.ts";
+import type { SignIn } from "./sign_in.ts";
+import type { Streams } from "./stream.ts";
+
+export interface ConsoleRoutes {
+  gate: Gate;
+  signIn: SignIn;
+  streams: Streams;
+  /** Whether anybody may read the metrics of the server. */
+  openMetrics: boolean;
+  log: Log;
+}
+
+export function consoleRoutes({ gate, signIn, streams, openMetrics, log }: ConsoleRoutes) {
+  const hidden = { detail: { hide: true } } as const;
+  const pages = openPages(log);
+  return new Elysia({ name: "console" })
+    .use(gate)
+    .get(
+      "/",
+      ({ request }) =>
+        // Programs see the description of the API, as they did before there was a console.
+        wantsPage(request)
+          ? sendConsole(request)
+          : new Response(null, { status: 302, headers: { location: "/docs", vary: "accept" } }),
+      hidden,
+    )
+    .get("/console/player", ({ request }) => sendPlayer(request), hidden)
+    .get(
+      "/console/assets/:name",
+      async ({ request, params }) => {
+        const found = await pages.answer(params.name, request);
+        if (!found) throw new Fault("not_found", "The console has no such file.");
+        return found;
+      },
+      hidden,
+    )
+    .post(
+      "/console/sign_in",
+      ({ request }) => {
+        const code = keyInHeader(request.headers.get("authorization"))?.key ?? "";
+        const reply = { personal_api_key: signIn.exchange(code) };
+        return Response.json(reply, { headers: { "cache-control": "no-store" } });
+      },
+      { ...hidden, parse: "none" },
+    )
+    .get(
+      "/console/stream/:project_id",
+      ({ request, project, access }) => {
+        const { searchParams } = requestUrl(request);
+        const showsFigures = openMetrics || covers(access.key.scopes, "*");
+        const followed = {
+          project_id: project.id,
+          event: searchParams.get("event") || undefined,
+          distinct_id: searchParams.get("distinct_id") || undefined,
+        };
+        return streams.open(followed, showsFigures, request.signal);
+      },
+      { ...hidden, project_scope: "query:read" },
+    );
+}

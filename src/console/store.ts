@@ -1,0 +1,73 @@
+// The newest events of a project, for the pages that follow it.
+
+import type { ClickHouse } from "../storage/clickhouse/clickhouse.ts";
+import { consoleLimits } from "./limits.ts";
+
+/** Which events a page follows; undefined: all. */
+export interface Followed {
+  project_id: number;
+  event: string | undefined;
+  distinct_id: string | undefined;
+}
+
+export interface NewEvent {
+  uuid: string;
+  event: string;
+  distinct_id: string;
+  /** JSON; empty where it is longer than consoleLimits.propertiesBytesMax. */
+  properties: string;
+  /** Bytes of all its properties. */
+  properties_bytes: number;
+  /** `YYYY-MM-DD hh:mm:ss.uuuuuu`, like `created_at`. */
+  timestamp: string;
+  created_at: string;
+}
+
+/**
+ * Events that arrived after `since`, newest first. Rows are read as they are: the page leaves out what it has, and a
+ * view without duplicates would have to look at more than the newest rows.
+ */
+export async function newestEvents(
+  clickhouse: ClickHouse,
+  { project_id, event, distinct_id }: Followed,
+  since: string,
+): Promise<NewEvent[]> {
+  const clauses = [
+    "project_id = {project_id:UInt32}",
+    "event_rows.created_at > toDateTime64({since:String}, 6, 'UTC')",
+    ...(event === undefined ? [] : ["event = {event:String}"]),
+    ...(distinct_id === undefined ? [] : ["distinct_id = {distinct_id:String}"]),
+  ];
+  const where = clauses.join(" AND ");
+  return await clickhouse.query<NewEvent>(
+    // The time of the oldest of them first: an import may bring millions of rows, whose properties are not read.
+    `WITH (
+       SELECT min(at) FROM (
+         SELECT event_rows.created_at AS at FROM event_rows WHERE ${where} ORDER BY at DESC LIMIT {limit:UInt32}
+       )
+     ) AS oldest
+     SELECT toString(uuid) AS uuid, event, distinct_id,
+       if(length(event_rows.properties) > {bytes:UInt32}, '', event_rows.properties) AS properties,
+       toUInt32(length(event_rows.properties)) AS properties_bytes,
+       toString(timestamp) AS timestamp, toString(created_at) AS created_at
+     FROM event_rows WHERE ${where} AND event_rows.created_at >= oldest
+     ORDER BY event_rows.created_at DESC LIMIT {limit:UInt32}`,
+    {
+      project_id,
+      since,
+      bytes: consoleLimits.propertiesBytesMax,
+      limit: consoleLimits.newestMax,
+      ...(event !== undefined && { event }),
+      ...(distinct_id !== undefined && { distinct_id }),
+    },
+    {
+      timeoutMs: consoleLimits.newestMsMax,
+      // One thread: all cores for a page that is looked at would slow capture down.
+      settings: {
+        max_threads: 1,
+        max_execution_time: consoleLimits.newestMsMax / 1000,
+        date_time_output_format: "simple",
+      },
+    },
+  );
+}

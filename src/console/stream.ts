@@ -1,0 +1,163 @@
+// Streams of what happens now, one for each open page: figures of the server each second, and new events. They are read
+// once for all pages with the same filter, and not at all while no page is open.
+
+import type { Clock } from "../core/clock.ts";
+import { Fault } from "../core/fault.ts";
+import type { Log } from "../core/log.ts";
+import { every, type Ticking } from "../work/tick.ts";
+import type { Figures } from "./figures.ts";
+import { consoleLimits } from "./limits.ts";
+import type { Followed, NewEvent } from "./store.ts";
+
+export interface StreamOptions {
+  figures: () => Promise<Figures>;
+  newest: (followed: Followed, since: string) => Promise<NewEvent[]>;
+  clock: Clock;
+  log: Log;
+}
+
+export interface Streams {
+  /**
+   * A new stream as a reply.
+   * @param showsFigures whether it may show figures of the whole server.
+   * @throws Fault unavailable when there are consoleLimits.streamsMax already.
+   */
+  open(followed: Followed, showsFigures: boolean, gone: AbortSignal): Response;
+  /** Ends all streams; their pages come back when a server is there again. */
+  close(): Promise<void>;
+}
+
+interface Page {
+  followed: Followed;
+  showsFigures: boolean;
+  /** Whether it has not yet been sent what the other pages have. */
+  isNew: boolean;
+  /** Of clock.elapsed(): when it ends. */
+  until: number;
+  controller: ReadableStreamDefaultController<Uint8Array>;
+}
+
+/** What the pages with one filter have been sent. */
+interface Told {
+  /** Of clock.elapsed(): when the store was asked last, or later where it took long. */
+  at: number;
+  /** What it answered. */
+  uuids: Set<string>;
+}
+
+export function openStreams({ figures, newest, clock, log }: StreamOptions): Streams {
+  const pages = new Set<Page>();
+  const telling = openTelling(newest, clock);
+  let ticking: Ticking | undefined;
+  let closed = false;
+  const end = (page: Page): void => {
+    if (!pages.delete(page)) return;
+    try {
+      page.controller.close();
+    } catch {
+      // Its reader has ended it.
+    }
+  };
+  const tick = async (): Promise<void> => {
+    const now = clock.elapsed();
+    for (const page of pages) if (now > page.until) end(page);
+    if (pages.size === 0) return rest();
+    const seen = [...pages].some((page) => page.showsFigures) && messageOf("figures", await figures());
+    // A connection on which nothing is sent would be taken for dead.
+    for (const page of pages) send(page, (page.showsFigures && seen) || beat);
+    await telling.tell(groupsOf(pages), now);
+  };
+  const rest = (): void => {
+    void ticking?.close();
+    ticking = undefined;
+    telling.forget();
+  };
+  return {
+    open: (followed, showsFigures, gone) => {
+      if (closed || pages.size >= consoleLimits.streamsMax) {
+        const why = closed ? "This server is stopping." : "Too many pages follow this server.";
+        throw new Fault("unavailable", why, { retryAfterSeconds: 10 });
+      }
+      const until = clock.elapsed() + consoleLimits.streamMsMax;
+      let page: Page | undefined;
+      const body = new ReadableStream<Uint8Array>(
+        {
+          start: (controller) => {
+            page = { followed, showsFigures, isNew: true, until, controller };
+            pages.add(page);
+            send(page, messageOf("open", {}));
+          },
+          cancel: () => void (page && pages.delete(page)),
+        },
+        new ByteLengthQueuingStrategy({ highWaterMark: consoleLimits.unreadBytesMax }),
+      );
+      gone.addEventListener("abort", () => page && end(page), { once: true });
+      ticking ??= every(consoleLimits.tickMs, "following for the console", tick, log);
+      return new Response(body, { headers: streamHeaders });
+    },
+    close: async () => {
+      closed = true;
+      for (const page of pages) end(page);
+      await ticking?.close();
+    },
+  };
+}
+
+/** Sends new events to the pages: one query serves all pages with the same filter. */
+function openTelling(newest: StreamOptions["newest"], clock: Clock) {
+  const told = new Map<string, Told>();
+  const tell = async (groups: Map<string, Page[]>, now: number): Promise<void> => {
+    for (const question of told.keys()) if (!groups.has(question)) told.delete(question);
+    for (const [question, asking] of groups) {
+      const known = told.get(question);
+      if (known && now - known.at < consoleLimits.newestMs) continue;
+      // Events become readable in another order than they arrived in: a moment is read again and again.
+      const since = storedTime(clock.now() - consoleLimits.lateMsMax);
+      const asked = clock.elapsed();
+      const events = await newest(asking[0]!.followed, since);
+      const restMs = (clock.elapsed() - asked) * consoleLimits.newestRestFactor;
+      told.set(question, { at: now + restMs, uuids: new Set(events.map(({ uuid }) => uuid)) });
+      const unknown = events.filter(({ uuid }) => !known?.uuids.has(uuid));
+      for (const page of asking) {
+        const untold = page.isNew ? events : unknown;
+        page.isNew = false;
+        if (untold.length > 0) send(page, messageOf("events", untold));
+      }
+    }
+  };
+  return { tell, forget: () => told.clear() };
+}
+
+/** A page that has not read what it got is left out: figures are sums, so that the next message says all. */
+function send({ controller }: Page, message: Uint8Array): void {
+  if ((controller.desiredSize ?? 0) > 0) controller.enqueue(message);
+}
+
+function groupsOf(pages: Iterable<Page>): Map<string, Page[]> {
+  const groups = new Map<string, Page[]>();
+  for (const page of pages) {
+    const question = JSON.stringify(page.followed);
+    const asking = groups.get(question);
+    if (asking) asking.push(page);
+    else groups.set(question, [page]);
+  }
+  return groups;
+}
+
+/** `YYYY-MM-DD hh:mm:ss.mmm` in UTC. */
+function storedTime(ms: number): string {
+  return new Date(ms).toISOString().slice(0, -1).replace("T", " ");
+}
+
+function messageOf(event: string, data: unknown): Uint8Array {
+  return Buffer.from(`event: ${event}\ndata: ${JSON.stringify(data)}\n\n`);
+}
+
+const beat = messageOf("beat", {});
+
+const streamHeaders = {
+  "content-type": "text/event-stream",
+  "cache-control": "no-store",
+  // Proxies must not collect messages.
+  "x-accel-buffering": "no",
+};

@@ -1,6 +1,0 @@
-// Limits of dashboards.
-
-export const dashboardLimits = {
-  /** Dashboards of one project, without deleted ones. */
-  dashboardsPerProjectMax: 2000,
-};

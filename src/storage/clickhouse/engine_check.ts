@@ -1,0 +1,156 @@
+// What a ClickHouse must have to serve us: asked at the start of a server on a remote one, so that what is missing is
+// one line there instead of a failing statement later. README.md lists it with its reasons.
+
+import { UserError } from "../../core/fault.ts";
+import { type ClickHouse, ClickHouseError } from "./clickhouse.ts";
+
+/** The oldest version that is supported. */
+const versionMin = [24, 8] as const;
+
+/** Settings of statements. Those that only some versions know are not here: see clickhouse.ts. */
+export const engineSettings = [
+  "apply_deleted_mask",
+  "async_insert",
+  "cancel_http_readonly_queries_on_client_close",
+  "compile_aggregate_expressions",
+  "date_time_output_format",
+  "do_not_merge_across_partitions_select_final",
+  "insert_deduplicate",
+  "lightweight_deletes_sync",
+  "log_comment",
+  "max_block_size",
+  "max_bytes_before_external_group_by",
+  "max_bytes_before_external_sort",
+  "max_execution_time",
+  "max_insert_block_size",
+  "max_insert_threads",
+  "max_memory_usage",
+  "max_partitions_per_insert_block",
+  "max_result_bytes",
+  "max_threads",
+  "min_insert_block_size_bytes",
+  "min_insert_block_size_rows",
+  "mutations_sync",
+  "optimize_aggregation_in_order",
+  "optimize_on_insert",
+  "output_format_json_escape_forward_slashes",
+  "output_format_json_quote_64bit_integers",
+  "output_format_parquet_compression_method",
+  "output_format_parquet_parallel_encoding",
+  "output_format_parquet_row_group_size",
+  "output_format_parquet_row_group_size_bytes",
+  "result_overflow_mode",
+  "s3_connect_timeout_ms",
+  "s3_max_inflight_parts_for_one_file",
+  "s3_max_redirects",
+  "s3_request_timeout_ms",
+  "s3_retry_attempts",
+  "s3_truncate_on_insert",
+];
+
+/** Settings of MergeTree tables. */
+export const tableSettings = [
+  "fsync_after_insert",
+  "fsync_part_directory",
+  "index_granularity",
+  "min_compress_block_size",
+  "min_rows_to_fsync_after_merge",
+  "old_parts_lifetime",
+];
+
+/** The newer ones of the functions that statements call; a migration that lacks another one fails by its name. */
+export const engineFunctions = [
+  "JSONExtract",
+  "JSONExtractRaw",
+  "SHA1",
+  "UUIDToNum",
+  "accurateCastOrNull",
+  "arrayFold",
+  "bitTest",
+  "byteSize",
+  "cityHash64",
+  "fromUnixTimestamp64Micro",
+  "groupArraySorted",
+  "mapContains",
+  "mapFilter",
+  "mapFromArrays",
+  "multiSearchAny",
+  "quantileExactInclusive",
+  "reinterpretAsUInt128",
+  "reinterpretAsUUID",
+  "sipHash64",
+  "substringUTF8",
+  "toDate32",
+  "toInt256",
+  "toJSONString",
+  "toUInt128",
+  "toUnixTimestamp64Micro",
+  "trimBoth",
+  "xxHash64",
+];
+
+interface Found {
+  version: string;
+  settings: string[];
+  fixed: string[];
+  table_settings: string[];
+  functions: string[];
+}
+
+/**
+ * Asks what the engine lacks.
+ * @throws UserError in one line; any other error when it does not answer.
+ */
+export async function checkEngine(clickhouse: ClickHouse): Promise<void> {
+  const names = { settings: engineSettings, table_settings: tableSettings, functions: engineFunctions };
+  const rows = await clickhouse.query<Found>(asking, names).catch((thrown: unknown) => {
+    // A user who may not read these tables may have all the same what is in them.
+    if (thrown instanceof ClickHouseError && thrown.type === "ACCESS_DENIED") return [];
+    throw thrown;
+  });
+  const complaint = rows[0] && complaintOf(rows[0]);
+  if (complaint) throw new UserError(`CLICKHOUSE_URL: ${complaint}`);
+}
+
+const lacking = (param: string, table: string) =>
+  `arrayFilter(name -> NOT has((SELECT groupArray(name) FROM system.${table}), name), {${param}:Array(String)})`;
+
+const asking = `SELECT version() AS version,
+  ${lacking("settings", "settings")} AS settings,
+  (SELECT groupArray(name) FROM system.settings WHERE readonly != 0 AND name IN {settings:Array(String)}) AS fixed,
+  ${lacking("table_settings", "merge_tree_settings")} AS table_settings,
+  ${lacking("functions", "functions")} AS functions`;
+
+/** What is wrong with an engine, in one line; undefined when nothing is. */
+export function complaintOf({
+  version,
+  settings,
+  fixed,
+  table_settings,
+  functions,
+}: Found): string | undefined {
+  const lacks = [
+    ...named("the setting", settings),
+    ...named("the table setting", table_settings),
+    ...named("the function", functions),
+  ].join(", ");
+  const engine = `ClickHouse ${version}`;
+  if (isOld(version)) {
+    const detail = lacks && ` (it lacks ${lacks})`;
+    return `${engine} is too old: ${versionMin.join(".")} or a newer one is needed${detail}`;
+  }
+  if (lacks) return `${engine} lacks ${lacks}`;
+  if (fixed.length > 0) return `its user may not change ${named("the setting", fixed).join(", ")}`;
+  return undefined;
+}
+
+function named(kind: string, names: readonly string[]): string[] {
+  if (names.length === 0) return [];
+  return [`${kind}${names.length > 1 ? "s" : ""} ${names.join(", ")}`];
+}
+
+function isOld(version: string): boolean {
+  const [year = 0, month = 0] = version.split(".").map(Number);
+  const [yearMin, monthMin] = versionMin;
+  return year < yearMin || (year === yearMin && month < monthMin);
+}

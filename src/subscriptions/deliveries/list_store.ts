@@ -1,0 +1,41 @@
+// Deliveries as their owners list and order them.
+
+import { newUuid } from "../../core/id.ts";
+import { type Stored, shownRow } from "../../http/fields/field_time.ts";
+import type { Postgres } from "../../storage/postgres/postgres.ts";
+import { shownInTurns } from "../../work/turns.ts";
+import { subscriptionLimits } from "../limits.ts";
+import type { Delivery } from "../model.ts";
+
+type DeliveryRow = Stored<Delivery, "delivered_at" | "due_at" | "next_attempt_at" | "created_at">;
+
+/** A page of a subscription's deliveries, newest first, and how many there are in all. */
+export async function listDeliveries(
+  sql: Postgres,
+  subscription_id: number,
+  page: { limit: number; offset: number },
+): Promise<{ count: number; deliveries: Delivery[] }> {
+  const [counted] = await sql<{ count: number }[]>`
+    SELECT count(*)::integer AS count FROM subscription_deliveries WHERE subscription_id = ${subscription_id}`;
+  const rows = await sql<DeliveryRow[]>`
+    SELECT id, status, error, delivered_at, due_at, test, attempts, next_attempt_at, created_at
+    FROM subscription_deliveries WHERE subscription_id = ${subscription_id}
+    ORDER BY id DESC LIMIT ${page.limit} OFFSET ${page.offset}`;
+  return { count: counted?.count ?? 0, deliveries: await shownInTurns(rows, shownRow) };
+}
+
+/** Adds a delivery that is due now; undefined when subscriptionLimits.testDeliveriesMax are unfinished. */
+export async function addTestDelivery(
+  sql: Postgres,
+  subscription_id: number,
+  now: Date,
+): Promise<Delivery | undefined> {
+  const [row] = await sql<DeliveryRow[]>`
+    INSERT INTO subscription_deliveries (uuid, subscription_id, due_at, test, next_attempt_at, created_at)
+    SELECT ${newUuid()}, ${subscription_id}, ${now}::timestamptz, true, ${now}::timestamptz, ${now}::timestamptz
+    WHERE (SELECT count(*) FROM subscription_deliveries
+           WHERE subscription_id = ${subscription_id} AND test AND next_attempt_at IS NOT NULL)
+      < ${subscriptionLimits.testDeliveriesMax}
+    RETURNING id, status, error, delivered_at, due_at, test, attempts, next_attempt_at, created_at`;
+  return row && shownRow(row);
+}

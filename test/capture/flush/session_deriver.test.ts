@@ -1,0 +1,177 @@
+// When sessions are derived: at once while nothing waits, behind an import otherwise, and never later than its bounds.
+
+import { afterEach, expect, test } from "bun:test";
+import { flushLimits } from "../../../src/capture/flush/limits.ts";
+import { SessionDeriver } from "../../../src/capture/flush/session_deriver.ts";
+import type { Segment } from "../../../src/capture/journal/segments/segment.ts";
+import { silentLog } from "../../../src/core/log.ts";
+import { type ClickHouse, ClickHouseError } from "../../../src/storage/clickhouse/clickhouse.ts";
+import { until } from "../../support/server.ts";
+import { cleanUp, later } from "../../support/cleanup.ts";
+
+afterEach(cleanUp);
+
+function segmentOf(id: number, bytes = 1000): Segment {
+  return {
+    id: BigInt(id),
+    lane: "live",
+    path: `${id}`,
+    bytes,
+    rows: 10,
+    oldest: 0,
+    batches: [],
+    recovered: false,
+  };
+}
+
+interface Asked {
+  batches: bigint[];
+  parts: number;
+  part: number;
+}
+
+/** A deriver whose journal, engine and clock do what the test says. */
+function openDeriver() {
+  const stopping = new AbortController();
+  const did: string[] = [];
+  const world = {
+    isBusy: false,
+    tight: false,
+    now: 0,
+    failures: 0,
+    hangs: false,
+    refuses: (_batches: bigint[], _parts: number, _part: number) => false,
+  };
+  const logged: string[] = [];
+  const journal = {
+    get isBusy() {
+      return world.isBusy;
+    },
+    get tight() {
+      return world.tight;
+    },
+    hold: ({ id }: Segment) => void did.push(`hold ${id}`),
+    finish: async ({ id }: Segment) => void did.push(`finish ${id}`),
+  };
+  const clickhouse = {
+    command: async (_text: string, { batches, parts, part }: Asked, { abort }: { abort: AbortSignal }) => {
+      did.push(`derive ${batches.join(" ")}${parts > 1 ? ` ${part}/${parts}` : ""}`);
+      if (world.hangs) await new Promise((_, reject) => abort.addEventListener("abort", reject));
+      if (world.failures-- > 0) throw new Error("too much at once");
+      if (world.refuses(batches, parts, part)) throw new ClickHouseError("odd", "27", "CANNOT_PARSE_TEXT");
+    },
+  } as unknown as ClickHouse;
+  const clock = { now: () => world.now, elapsed: () => world.now };
+  const deriver = new SessionDeriver({
+    journal,
+    clickhouse,
+    stopping: stopping.signal,
+    clock,
+    log: { ...silentLog, error: (_text, about) => void logged.push(JSON.stringify(about)) },
+  });
+  const running = deriver.run();
+  later(async () => {
+    stopping.abort();
+    deriver.drain();
+    await running;
+  });
+  const done = async (count: number) => {
+    await until(async () => did.length >= count);
+    return did;
+  };
+  return { deriver, world, running, done, did, logged, stopping };
+}
+
+test("sessions of a stored segment are derived at once while nothing waits, and then its file goes", async () => {
+  const { deriver, done } = openDeriver();
+  deriver.add(segmentOf(1), [11n, 12n]);
+  expect(await done(3)).toEqual(["hold 1", "derive 11 12", "finish 1"]);
+});
+
+test("while others wait to be stored, sessions wait as long as the bounds allow", async () => {
+  const { deriver, world, did, done } = openDeriver();
+  world.isBusy = true;
+  deriver.add(segmentOf(1), [11n]);
+  deriver.add(segmentOf(2), [21n]);
+  await Bun.sleep(250);
+  expect(did).toEqual(["hold 1", "hold 2"]);
+  world.now = flushLimits.sessionsLateMs;
+  expect((await done(5)).slice(2)).toEqual(["derive 11 21", "finish 1", "finish 2"]);
+});
+
+test("more bytes than may wait are derived whatever else waits, a step at a time", async () => {
+  const { deriver, world, done } = openDeriver();
+  world.isBusy = true;
+  const bytes = flushLimits.sessionsWaitingBytesMax / 4;
+  for (const id of [1, 2, 3, 4]) deriver.add(segmentOf(id, bytes), [BigInt(id)]);
+  expect((await done(6)).slice(4)).toEqual(["derive 1", "finish 1"]);
+});
+
+test("a nearly full disk lets nothing wait", async () => {
+  const { deriver, world, done } = openDeriver();
+  world.isBusy = true;
+  world.tight = true;
+  deriver.add(segmentOf(1), [11n]);
+  expect(await done(3)).toEqual(["hold 1", "derive 11", "finish 1"]);
+});
+
+test("a step that the engine does not take is tried again in halves, and no file goes before", async () => {
+  const { deriver, world, done } = openDeriver();
+  world.failures = 1;
+  deriver.add(segmentOf(1), [11n, 12n, 13n, 14n]);
+  expect(await done(5)).toEqual(["hold 1", "derive 11 12 13 14", "derive 11 12", "derive 13 14", "finish 1"]);
+});
+
+test("a batch that is too much for the engine is derived in parts", async () => {
+  const { deriver, world, done } = openDeriver();
+  world.failures = 2;
+  deriver.add(segmentOf(1), [11n, 12n]);
+  const parts = ["derive 11 12", "derive 11", "derive 11 0/2", "derive 11 1/2", "derive 12"];
+  expect(await done(7)).toEqual(["hold 1", ...parts, "finish 1"]);
+});
+
+test("an event that the engine refuses is left out and told of, and holds up no other", async () => {
+  const { deriver, world, running, did, logged } = openDeriver();
+  world.refuses = ([batch], parts, part) => batch === 11n && 5 % parts === part;
+  deriver.add(segmentOf(1), [11n, 12n]);
+  deriver.add(segmentOf(2), [21n]);
+  deriver.drain();
+  await running;
+  expect(did.slice(-2)).toEqual(["finish 1", "finish 2"]);
+  expect(did).toContain("derive 12 21");
+  expect(logged).toEqual(['{"batch":"000000000000000b","row":5,"reason":"odd"}']);
+});
+
+test("events of a lane wait to be stored while too much waits to be derived, imports first", async () => {
+  const { deriver, world, done } = openDeriver();
+  world.isBusy = true;
+  const { historical, live } = flushLimits.sessionsBehindBytesMax;
+  const behind = () => (["live", "historical", "recordings"] as const).map((lane) => deriver.isBehind(lane));
+  deriver.add(segmentOf(1, historical), [1n]);
+  expect(behind()).toEqual([false, true, false]);
+  deriver.add(segmentOf(2, live - historical), [2n]);
+  expect(behind()).toEqual([true, true, false]);
+  world.isBusy = false;
+  world.now = flushLimits.sessionsLateMs;
+  await done(6);
+  expect(behind()).toEqual([false, false, false]);
+});
+
+test("a server that ends derives what waits", async () => {
+  const { deriver, world, did, running } = openDeriver();
+  world.isBusy = true;
+  deriver.add(segmentOf(1), [11n]);
+  deriver.drain();
+  await running;
+  expect(did).toEqual(["hold 1", "derive 11", "finish 1"]);
+});
+
+test("a server that has no time left waits for no step, and keeps the file of what was not derived", async () => {
+  const { deriver, world, done, did, running, stopping } = openDeriver();
+  world.hangs = true;
+  deriver.add(segmentOf(1), [11n, 12n]);
+  await done(2);
+  stopping.abort();
+  await running;
+  expect(did).toEqual(["hold 1", "derive 11 12"]);
+});

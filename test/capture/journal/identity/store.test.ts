@@ -1,0 +1,198 @@
+// Numbers of journals: handed out once, known again by folder and database, given up when another process has them.
+
+import { afterAll, beforeEach, beforeAll, expect, test } from "bun:test";
+import { cpSync, existsSync, mkdirSync, writeFileSync } from "node:fs";
+import {
+  readJournalIdentity,
+  writeIdentity,
+} from "../../../../src/capture/journal/identity/journal_identity.ts";
+import { type JournalPair, openPair } from "../../../../src/capture/journal/identity/journal_pair.ts";
+import {
+  claimJournal,
+  publishWatermark,
+  registerJournal,
+} from "../../../../src/capture/journal/identity/store.ts";
+import { systemClock } from "../../../../src/core/clock.ts";
+import { UserError } from "../../../../src/core/fault.ts";
+import { journalLimits } from "../../../../src/capture/journal/limits.ts";
+import { openLog } from "../../../../src/core/log.ts";
+import { embeddedAddress, isSameDatabase, databaseOf } from "../../../../src/storage/embedded/connection.ts";
+import type { Postgres } from "../../../../src/storage/postgres/postgres.ts";
+import { type Accounts, openAccounts, startMsMax } from "../../../support/accounts.ts";
+import { cleanUp } from "../../../support/cleanup.ts";
+import { makeFolder } from "../../../support/folder.ts";
+import { identityOf } from "../../../support/journal.ts";
+
+afterAll(cleanUp, startMsMax);
+
+let accounts: Accounts;
+let sql: Postgres;
+let lines: string[] = [];
+const log = openLog({ level: "warn", format: "json", write: (line) => void lines.push(line) });
+
+beforeAll(async () => {
+  accounts = await openAccounts();
+  sql = accounts.sql;
+}, startMsMax);
+afterAll(() => accounts.close());
+
+beforeEach(async () => {
+  lines = [];
+  await sql`TRUNCATE journals RESTART IDENTITY`;
+});
+
+/** A folder with a journal's folder in it. */
+function newFolder(): string {
+  const folder = `${makeFolder()}/journal`;
+  mkdirSync(folder);
+  return folder;
+}
+
+/** A journal in which so many events wait. */
+function journalWith(events: number) {
+  const journal = {
+    numbers: [] as number[],
+    pending: () => ({ events, bytes: events * 100 }),
+    watermark: () => systemClock.now() * 1000,
+    renumber: (number: number) => void journal.numbers.push(number),
+  };
+  return journal;
+}
+
+function open(folder: string, postgres = "host:5432/sluice"): Promise<JournalPair> {
+  return openPair({ sql, folder, postgres, clock: systemClock, log });
+}
+
+/** One that is opened and confirmed, and has told its watermark. */
+async function started(folder: string, events = 0, postgres?: string): Promise<JournalPair> {
+  const pair = await open(folder, postgres);
+  const journal = journalWith(events);
+  await pair.settle(journal);
+  await pair.publish(journal);
+  return pair;
+}
+
+async function numbers(): Promise<number[]> {
+  return (await sql<{ id: number }[]>`SELECT id FROM journals ORDER BY id`).map(({ id }) => id);
+}
+
+test("journals that are registered at once get numbers of their own", async () => {
+  const folders = Array.from({ length: 12 }, newFolder);
+  const pairs = await Promise.all(folders.map((folder) => started(folder)));
+  expect(pairs.map((pair) => pair.number).toSorted((a, b) => a - b)).toEqual(await numbers());
+  expect(new Set(await numbers()).size).toBe(12);
+});
+
+test("a number that was written without asking is passed by, even after its journal has left", async () => {
+  const seen = { name: "old", number: 1, holder: "a" };
+  expect(await claimJournal(sql, seen, undefined)).toBe(true);
+  await sql`INSERT INTO journals (id, name) OVERRIDING SYSTEM VALUE VALUES (3, 'older')`;
+  await sql`DELETE FROM journals WHERE id = 1`;
+  const made: number[] = [];
+  for (const name of ["x", "y"]) made.push((await registerJournal(sql, { name, holder: "b" })).number);
+  expect(made).toEqual([4, 5]);
+});
+
+test("a number whose remainder a batch would share with another journal is not handed out", async () => {
+  await sql`INSERT INTO journals (id, name) OVERRIDING SYSTEM VALUE VALUES (2, 'two')`;
+  await sql`SELECT setval('journals_id_seq', ${journalLimits.journalsCountMax + 1})`;
+  expect((await registerJournal(sql, { name: "x", holder: "b" })).number).toBe(4099);
+});
+
+test("a journal that left and comes back has its number still, and those after it other ones", async () => {
+  const folder = newFolder();
+  const pair = await started(folder);
+  await pair.leave();
+  expect(await numbers()).toEqual([]);
+  const other = await started(newFolder());
+  const again = await started(folder);
+  expect([pair.number, other.number, again.number]).toEqual([1, 2, 1]);
+  expect(lines).toEqual([]);
+});
+
+const strange = identityOf({ name: "strange", number: 1 });
+
+test("a journal of another database is renewed when nothing waits, and its saved keys are gone", async () => {
+  await registerJournal(sql, { name: "somebody", holder: "b" });
+  const folder = newFolder();
+  await writeIdentity(folder, strange);
+  writeFileSync(`${folder}/keys.json`, "{}");
+  const journal = journalWith(0);
+  const pair = await open(folder);
+  await pair.settle(journal);
+  expect(journal.numbers).toEqual([2]);
+  expect(readJournalIdentity(folder)?.number).toBe(2);
+  expect(existsSync(`${folder}/keys.json`)).toBe(false);
+  expect(lines.join()).toContain("another Postgres");
+});
+
+test("a journal of another database is refused with what waits in it, and nothing of it changes", async () => {
+  const folder = newFolder();
+  await writeIdentity(folder, strange);
+  const pair = await open(folder);
+  const refusing = pair.settle(journalWith(3));
+  await expect(refusing).rejects.toBeInstanceOf(UserError);
+  await expect(refusing).rejects.toThrow(`3 events in ${folder} wait for the Postgres`);
+  expect(readJournalIdentity(folder)).toEqual(strange);
+  expect(await numbers()).toEqual([]);
+});
+
+test("a process whose journal another one has taken goes on under a new number, with what waits in it", async () => {
+  const pair = await started(newFolder(), 4);
+  await sql`UPDATE journals SET holder = 'somebody else'`;
+  const journal = journalWith(4);
+  await pair.publish(journal);
+  expect(journal.numbers).toEqual([2]);
+  await pair.publish(journal);
+  expect(await numbers()).toEqual([1, 2]);
+  await pair.leave();
+  expect(await numbers()).toEqual([1]);
+});
+
+test("a number that another journal has by now, as after a restored backup, is given up", async () => {
+  const folder = newFolder();
+  await (await started(folder)).leave();
+  await sql`INSERT INTO journals (id, name) OVERRIDING SYSTEM VALUE VALUES (1, 'another')`;
+  const pair = await started(folder, 2);
+  expect(pair.number).toBe(2);
+});
+
+test("a folder that was moved keeps its number when nobody else tells of its journal", async () => {
+  const folder = newFolder();
+  const first = await started(folder);
+  const moved = newFolder();
+  cpSync(folder, moved, { recursive: true });
+  const pair = await open(moved);
+  pair.logCopy();
+  expect(lines.join()).toContain('"still_there":true');
+  await pair.settle(journalWith(2));
+  expect(pair.number).toBe(first.number);
+  // The one it was copied from finds out.
+  const journal = journalWith(0);
+  await first.publish(journal);
+  expect(journal.numbers).toEqual([2]);
+}, 30_000);
+
+test("a watermark is told to the journal's own database only, and by its own process", async () => {
+  const { number, database } = await registerJournal(sql, { name: "told", holder: "a" });
+  const held = { name: "told", number, holder: "a", database };
+  expect(await publishWatermark(sql, held, 1, 1)).toBe(true);
+  expect(await publishWatermark(sql, { ...held, holder: "b" }, 2, 2)).toBe(false);
+  expect(await publishWatermark(sql, { ...held, database: crypto.randomUUID() }, 2, 2)).toBe(false);
+});
+
+test("a Postgres is looked for at the same place when host and name are the same", () => {
+  expect(isSameDatabase("db:5432/sluice", "db:6432/sluice")).toBe(true);
+  expect(isSameDatabase("db/sluice", "db:6432/sluice")).toBe(true);
+  expect(isSameDatabase("[::1]:5432/sluice", "[::2]:5432/sluice")).toBe(false);
+  expect(isSameDatabase("db:5432/sluice", "db:5432/other")).toBe(false);
+  expect(isSameDatabase(embeddedAddress, "db:5432/sluice")).toBe(false);
+});
+
+test("the place of a Postgres tells neither user nor password", () => {
+  expect(databaseOf(undefined)).toBe("embedded");
+  expect(databaseOf("postgres://me:se%40cret@db.example:5432/sluice?sslmode=require")).toBe(
+    "db.example:5432/sluice",
+  );
+  expect(databaseOf("postgres://db.example/sluice")).toBe("db.example/sluice");
+});

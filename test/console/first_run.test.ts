@@ -1,0 +1,111 @@
+// The first run as a person meets it: the printed link, the project's key, a first event that appears by itself.
+
+import { beforeAll, expect, test } from "bun:test";
+import { cleanUpEach } from "../support/cleanup.ts";
+import { noBrowser, openBrowser, visit } from "../support/browser.ts";
+import { post, type StartedServer, startServer, until } from "../support/server.ts";
+import type { Browser } from "playwright-core";
+
+cleanUpEach();
+
+const inBrowser = test.skipIf(noBrowser);
+const msMax = 300_000;
+
+let browser: Browser;
+
+beforeAll(async () => {
+  if (!noBrowser) browser = await openBrowser();
+}, msMax);
+
+/** A server that nobody gave keys. */
+async function firstStart(environment: Record<string, string> = {}): Promise<StartedServer> {
+  return await startServer({
+    BOOTSTRAP_PROJECT_API_KEY: "",
+    BOOTSTRAP_PERSONAL_API_KEY: "",
+    LOG_FORMAT: "pretty",
+    FLUSH_INTERVAL_MS: "50",
+    ...environment,
+  });
+}
+
+function linkIn(text: string): string {
+  return /http:\S+\/#code=[0-9A-Za-z]{43}/.exec(text)?.[0] ?? "";
+}
+
+async function signInBy(server: StartedServer, code: string): Promise<Response> {
+  return await fetch(`${server.url}/console/sign_in`, {
+    method: "POST",
+    headers: { authorization: `Bearer ${code}` },
+  });
+}
+
+inBrowser(
+  "the printed link signs in, shows the project's key, and the first event arrives without reloading",
+  async () => {
+    const server = await firstStart();
+    const key = /(phc_\w{43})/.exec(server.printed())?.[1] ?? "";
+    const { page, complaints, requests } = await visit(browser, linkIn(server.printed()));
+    await page.getByRole("heading", { name: "Send events" }).waitFor();
+    expect(page.url()).not.toContain("code");
+    expect(await page.locator("code", { hasText: key }).first().innerText()).toContain(key);
+    for (const name of ["Web page", "JavaScript", "Node", "Python", "Go", "Import", "curl"]) {
+      await page.getByRole("button", { name, exact: true }).click();
+      expect(await page.locator("pre").innerText()).toContain(key);
+    }
+    await page.getByText("Waiting for the first event").waitFor();
+    await page.evaluate("window.sameDocument = true");
+    await post(server, "/capture/", { api_key: key, event: "hello", distinct_id: "me" });
+    await page.getByText("Arrived: hello.").waitFor();
+    await page.getByRole("button", { name: "hello" }).click();
+    await page.getByText("properties", { exact: true }).first().waitFor();
+    expect(await page.evaluate("window.sameDocument")).toBe(true);
+    expect({ complaints, requests }).toEqual({ complaints: [], requests: [] });
+
+    // The tab stays signed in, the link does not sign in again.
+    await page.reload();
+    await page.getByRole("heading", { name: "Send events" }).waitFor();
+    const again = await visit(browser, linkIn(server.printed()));
+    await again.page.getByRole("alert").waitFor();
+    expect(await again.page.getByRole("alert").innerText()).toContain("This link was used already");
+  },
+  msMax,
+);
+
+test(
+  "the link of a first start is exchanged once, and a later start prints none",
+  async () => {
+    const server = await firstStart();
+    const code = linkIn(server.printed()).split("=")[1] ?? "";
+    expect((await signInBy(server, "x".repeat(43))).status).toBe(401);
+    const reply = await signInBy(server, code);
+    expect([reply.status, reply.headers.get("cache-control")]).toEqual([200, "no-store"]);
+    const { personal_api_key } = (await reply.json()) as { personal_api_key: string };
+    expect(server.printed()).toContain(personal_api_key);
+    expect((await signInBy(server, code)).status).toBe(401);
+    await server.end("SIGTERM");
+    const next = await startServer({ LOG_FORMAT: "pretty" }, server.dataDir);
+    expect(next.printed()).not.toContain("#code=");
+  },
+  msMax,
+);
+
+test(
+  "JSON logs hold the link and no key",
+  async () => {
+    const server = await firstStart({ LOG_FORMAT: "json" });
+    await until(async () => server.printed().includes("\n"));
+    const line = JSON.parse(server.printed().split("\n")[0] ?? "") as Record<string, string>;
+    expect(line["console"]).toBe(linkIn(server.printed()));
+    expect(server.printed()).not.toContain("phx_");
+  },
+  msMax,
+);
+
+test(
+  "a key that the operator gave is not behind a link",
+  async () => {
+    const server = await startServer({ LOG_FORMAT: "pretty" });
+    expect(server.printed()).not.toContain("#code=");
+  },
+  msMax,
+);

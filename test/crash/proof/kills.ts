@@ -1,0 +1,68 @@
+// kill -9 at random moments: under load, while segments are flushed, and during the recovery of the kill before.
+
+import type { ProofLedger } from "./ledger.ts";
+import { metricOf, type Place, type Running } from "./place.ts";
+import { sendOn } from "./sender.ts";
+
+export interface KillsOptions {
+  cycles: number;
+  /** Events that the cycles are to acknowledge together. */
+  events: number;
+}
+
+/** Part of the starts that are killed before they listen. */
+const duringRecovery = 0.25;
+/** About how long a start takes, in ms. */
+const startMs = 700;
+
+export async function killAtRandom(
+  place: Place,
+  ledger: ProofLedger,
+  options: KillsOptions,
+): Promise<number> {
+  const { cycles, events } = options;
+  const first = ledger.acknowledged;
+  for (let cycle = 0; cycle < cycles; cycle++) {
+    const server = place.start();
+    if (cycle > 0 && Math.random() < duringRecovery) {
+      await Bun.sleep(Math.random() * startMs);
+      server.kill();
+      await server.exited;
+      continue;
+    }
+    const url = await addressOf(server);
+    await mustBeUndamaged(url);
+    const goal = first + (events * (cycle + 1)) / cycles;
+    const senders = [
+      sendOn(url, ledger, { batch: 500 }),
+      sendOn(url, ledger, { batch: 200, historical: true }),
+      sendOn(url, ledger, { batch: 1 }),
+      sendOn(url, ledger, { batch: 1 }),
+    ];
+    await Bun.sleep(Math.random() * 150);
+    while (ledger.acknowledged < goal) await Bun.sleep(1);
+    server.kill();
+    await Promise.all([server.exited, ...senders]);
+  }
+  await storeAll(place);
+  return cycles;
+}
+
+export async function addressOf(server: Running): Promise<string> {
+  const url = await server.url;
+  if (url === undefined) throw new Error(`the server did not start: ${server.logged().slice(-2000)}`);
+  return url;
+}
+
+/** A kill tears what nobody was told of: that is no damage. */
+async function mustBeUndamaged(url: string): Promise<void> {
+  const damaged = await metricOf(url, "sluice_journal_damaged_total");
+  if (damaged !== 0) throw new Error(`a kill was taken for ${damaged} damaged files`);
+}
+
+/** Starts once more and lets everything be stored. */
+export async function storeAll(place: Place): Promise<void> {
+  const server = place.start();
+  await mustBeUndamaged(await addressOf(server));
+  await server.finish();
+}

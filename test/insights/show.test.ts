@@ -1,0 +1,106 @@
+import { afterAll, beforeAll, expect, test } from "bun:test";
+import { bootstrap } from "../../src/accounts/bootstrap.ts";
+import { systemClock } from "../../src/core/clock.ts";
+import { type InsightResultReader, openInsightReader } from "../../src/insights/show.ts";
+import { createInsight, removeInsight } from "../../src/insights/store.ts";
+import { openQueryEngine } from "../../src/query/engine.ts";
+import { ClickHouseError } from "../../src/storage/clickhouse/clickhouse.ts";
+import type { Stores } from "../../src/storage/stores.ts";
+import { cleanUp } from "../support/cleanup.ts";
+import { openMadeStores, storesStartMsMax } from "../support/stores.ts";
+
+afterAll(cleanUp, storesStartMsMax);
+
+let stores: Stores;
+let reader: InsightResultReader;
+let project_id = 0;
+let user_id = 0;
+
+beforeAll(async () => {
+  stores = await openMadeStores();
+  const { sql } = stores;
+  const unset = {
+    bootstrapProjectApiKey: undefined,
+    bootstrapPersonalApiKey: undefined,
+    bootstrapEmail: undefined,
+  };
+  project_id = (await bootstrap(sql, unset))?.project_id ?? 0;
+  user_id = (await sql<{ id: number }[]>`SELECT id FROM users`)[0]?.id ?? 0;
+  reader = openInsightReader({ sql, queries: openQueryEngine({ ...stores, clock: systemClock }) });
+}, storesStartMsMax);
+
+const trend = {
+  kind: "TrendsQuery",
+  series: [{ event: "seen" }],
+  interval: "week",
+  dateRange: { date_from: "-7d" },
+};
+
+async function make(fields: { name?: string; query?: unknown; dashboards?: number[] }): Promise<number> {
+  const input = {
+    name: null,
+    query: trend,
+    description: "",
+    tags: [],
+    favorited: false,
+    deleted: false,
+    dashboards: [],
+    ...fields,
+  };
+  return await createInsight(stores.sql, input, { project_id, user_id, derived_name: "seen count" });
+}
+
+async function makeDashboard(): Promise<number> {
+  const [row] = await stores.sql<{ id: number }[]>`
+    INSERT INTO dashboards (project_id, name) VALUES (${project_id}, 'Board') RETURNING id`;
+  return row?.id ?? 0;
+}
+
+test("an insight is read with its results, its span and a name", async () => {
+  const id = await make({});
+  expect(await reader.insight(project_id, id)).toMatchObject({
+    id,
+    name: "seen count",
+    kind: "TrendsQuery",
+    interval: "week",
+    date_from: expect.stringMatching(/T00:00:00\+00:00$/),
+    date_to: expect.stringMatching(/T23:59:59\+00:00$/),
+    timezone: "UTC",
+    results: [{ label: "seen", count: 0 }],
+  });
+});
+
+test("a failing query is an error beside the others' results", async () => {
+  const dashboard = await makeDashboard();
+  await make({ name: "good", dashboards: [dashboard] });
+  const dateRange = { date_from: "2024-03-02", date_to: "2024-03-01" };
+  await make({ name: "bad", query: { ...trend, dateRange }, dashboards: [dashboard] });
+  const found = await reader.dashboard(project_id, dashboard);
+  expect(found).toMatchObject({ id: dashboard, name: "Board" });
+  expect(
+    found?.insights.map(({ name, kind, results, error }) => [name, kind, results.length, error]),
+  ).toEqual([
+    ["good", "TrendsQuery", 1, undefined],
+    ["bad", "TrendsQuery", 0, expect.stringContaining("date_from")],
+  ] as never);
+});
+
+test("a store that is away is an error without its words", async () => {
+  const id = await make({});
+  const queries = {
+    check: () => ({ kind: "TrendsQuery", title: "" }),
+    run: () =>
+      Promise.reject(new ClickHouseError("connect ECONNREFUSED 10.0.0.1", "ECONNREFUSED", "NETWORK")),
+  };
+  const alone = openInsightReader({ sql: stores.sql, queries });
+  expect((await alone.insight(project_id, id))?.error).toBe("The event store cannot be reached.");
+});
+
+test("what is deleted, or another project's, is not there", async () => {
+  const id = await make({});
+  const dashboard = await makeDashboard();
+  expect(await reader.insight(project_id + 1, id)).toBeUndefined();
+  expect(await reader.dashboard(project_id + 1, dashboard)).toBeUndefined();
+  await removeInsight(stores.sql, id, { project_id, user_id });
+  expect(await reader.insight(project_id, id)).toBeUndefined();
+});

@@ -1,0 +1,64 @@
+// Who reads recordings shares bytes and places; nobody keeps them for ever.
+
+import { expect, test } from "bun:test";
+import { snapshotLimits } from "../../../src/session_recordings/snapshots/limits.ts";
+import { ReadingBudget } from "../../../src/session_recordings/snapshots/reading_budget.ts";
+
+const staying = new AbortController().signal;
+
+test("bytes are reserved until they are released, half of them by one project at most", async () => {
+  const budget = new ReadingBudget({ bytesMax: 100, waitMsMax: 60_000 });
+  const one = await budget.reserve(1, 40, staying);
+  const order: string[] = [];
+  const second = budget.reserve(1, 20, staying).then((held) => (order.push("second of 1"), held));
+  const other = await budget.reserve(2, 50, staying);
+  expect([budget.bytes, order]).toEqual([90, []]);
+  one.shrink(30);
+  const held = await second;
+  expect([budget.bytes, order]).toEqual([100, ["second of 1"]]);
+  for (const reservation of [one, other, held, held]) reservation.release();
+  expect(budget.bytes).toBe(0);
+});
+
+test("a page larger than everything is read when nothing else is", async () => {
+  const budget = new ReadingBudget({ bytesMax: 100, waitMsMax: 60_000 });
+  const small = await budget.reserve(1, 1, staying);
+  let taken = false;
+  const large = budget.reserve(2, 1000, staying).then((held) => ((taken = true), held));
+  await Promise.resolve();
+  expect(taken).toBe(false);
+  small.release();
+  (await large).release();
+  expect(budget.bytes).toBe(0);
+});
+
+test("whoever waits too long is sent away with the time to come back, and takes nothing", async () => {
+  const budget = new ReadingBudget({ bytesMax: 100, waitMsMax: 1 });
+  const held = await budget.reserve(1, 100, staying);
+  const refused = budget.reserve(2, 10, staying);
+  expect(refused).rejects.toMatchObject({ code: "unavailable", retryAfterSeconds: 5 });
+  await refused.catch(() => {});
+  held.release();
+  expect(budget.bytes).toBe(0);
+  const gone = new AbortController();
+  const last = await budget.reserve(1, 100, staying);
+  const waiting = budget.reserve(2, 10, gone.signal).catch(() => "gone");
+  gone.abort();
+  expect(await waiting).toBe("gone");
+  last.release();
+  expect(budget.bytes).toBe(0);
+});
+
+test("so many read at once, and a failing one gives its place back", async () => {
+  const budget = new ReadingBudget({ waitMsMax: 60_000 });
+  let [running, most] = [0, 0];
+  const read = async (): Promise<void> => {
+    most = Math.max(most, ++running);
+    await new Promise((turn) => setImmediate(turn));
+    running--;
+    throw new Error("no");
+  };
+  const all = Array.from({ length: 20 }, () => budget.within(staying, read).catch(() => "failed"));
+  expect(await Promise.all(all)).toEqual(Array.from({ length: 20 }, () => "failed"));
+  expect(most).toBe(snapshotLimits.snapshotReadsMax);
+});

@@ -1,0 +1,209 @@
+import { afterAll, beforeAll, expect, test } from "bun:test";
+import { clickhouseLimits } from "../../../src/storage/clickhouse/limits.ts";
+import { limits } from "../../../src/core/limits.ts";
+import {
+  type ClickHouse,
+  ClickHouseError,
+  openClickHouse,
+  readsUntil,
+} from "../../../src/storage/clickhouse/clickhouse.ts";
+import { classified, exceedsItsMemory, isTooHeavy } from "../../../src/storage/clickhouse/error.ts";
+import { openAllowances } from "../../../src/storage/clickhouse/read.ts";
+import { cleanUp, later } from "../../support/cleanup.ts";
+
+afterAll(cleanUp);
+
+/** A ClickHouse that answers as told, and remembers what it was asked. */
+interface Asked {
+  text: string;
+  settings: URLSearchParams;
+}
+const asked: Asked[] = [];
+let answer: (one: Asked, signal: AbortSignal) => Promise<Response> | Response;
+let clickhouse: ClickHouse;
+
+const tooMuch = () =>
+  new Response(
+    "Code: 241. DB::Exception: Query memory limit exceeded: would use 1.00 GiB. (MEMORY_LIMIT_EXCEEDED)",
+    {
+      status: 500,
+    },
+  );
+const isLook = ({ text }: Asked) => text.startsWith("KILL") || text.includes("system.processes");
+const reads = () => asked.filter((one) => !isLook(one));
+
+beforeAll(() => {
+  const server = Bun.serve({
+    port: 0,
+    hostname: "127.0.0.1",
+    fetch: async (request) => {
+      const one = { text: await request.text(), settings: new URL(request.url).searchParams };
+      asked.push(one);
+      return await answer(one, request.signal);
+    },
+  });
+  later(() => server.stop(true));
+  clickhouse = openClickHouse(`http://u:p@127.0.0.1:${server.port}/d`);
+  later(() => clickhouse.close());
+});
+
+function begin(next: typeof answer): void {
+  asked.length = 0;
+  answer = next;
+}
+
+test("all places together hold 1.2 GB", () => {
+  const { page, export: exports, flush } = openAllowances();
+  const places = new Set([...page, ...exports, ...flush]);
+  expect(places.size).toBe(4);
+  const bytes =
+    clickhouseLimits.readSmallPlaces * limits.readSmallBytesMax +
+    clickhouseLimits.readLargePlaces * clickhouseLimits.readLargeBytesMax +
+    clickhouseLimits.readExportPlaces * clickhouseLimits.readExportBytesMax +
+    clickhouseLimits.readFlushPlaces * clickhouseLimits.readFlushBytesMax;
+  expect(bytes).toBeLessThanOrEqual(1_200_000_000);
+});
+
+test("every read carries its bounds, whatever its caller says", async () => {
+  begin(() => new Response('{"n":1}\n'));
+  await clickhouse.query("SELECT 1 AS n");
+  await clickhouse.bytes("SELECT 1 FORMAT RawBLOB");
+  await clickhouse.query("SELECT 2", {}, { kind: "export", settings: { max_memory_usage: "9000000000" } });
+  await clickhouse.query("SELECT 3", {}, { kind: "flush" });
+  await clickhouse.query("SELECT 4", {}, { settings: { max_memory_usage: 1000 } });
+  const bytes = [
+    limits.readSmallBytesMax,
+    limits.readSmallBytesMax,
+    clickhouseLimits.readExportBytesMax,
+    clickhouseLimits.readFlushBytesMax,
+    1000,
+  ];
+  expect(reads().map(({ settings }) => Number(settings.get("max_memory_usage")))).toEqual(bytes);
+  for (const { settings } of reads()) {
+    expect(Number(settings.get("max_execution_time"))).toBeGreaterThan(0);
+    expect(settings.get("max_result_bytes")).toBe(String(clickhouseLimits.readResultBytesMax));
+    expect(settings.get("result_overflow_mode")).toBe("throw");
+  }
+});
+
+test("what is too large for a small place is asked once more in a large one, and then refused", async () => {
+  begin(({ settings }) =>
+    Number(settings.get("max_memory_usage")) > limits.readSmallBytesMax
+      ? new Response('{"n":1}\n')
+      : tooMuch(),
+  );
+  expect(await clickhouse.query<{ n: number }>("SELECT 1 AS n")).toEqual([{ n: 1 }]);
+  expect(reads()).toHaveLength(2);
+  begin(tooMuch);
+  await expect(clickhouse.query("SELECT 1")).rejects.toMatchObject({ type: "MEMORY_LIMIT_EXCEEDED" });
+  expect(reads()).toHaveLength(2);
+  // Whoever asks for no more than a small place is refused at once.
+  begin(tooMuch);
+  const settings = { max_memory_usage: limits.readSmallBytesMax };
+  await expect(clickhouse.query("SELECT 1", {}, { settings })).rejects.toBeInstanceOf(ClickHouseError);
+  expect(reads()).toHaveLength(1);
+});
+
+test("small reads go on while large ones hold all of their places", async () => {
+  const held: (() => void)[] = [];
+  begin(({ text, settings }) => {
+    if (!text.includes("large")) return new Response("{}\n");
+    if (Number(settings.get("max_memory_usage")) === limits.readSmallBytesMax) return tooMuch();
+    const { promise, resolve } = Promise.withResolvers<void>();
+    held.push(resolve);
+    return promise.then(() => new Response("{}\n"));
+  });
+  const many = clickhouseLimits.readSmallPlaces * 3;
+  const large = Array.from({ length: many }, () => clickhouse.query("SELECT 'large'"));
+  while (reads().length < many + clickhouseLimits.readLargePlaces) await Bun.sleep(1);
+  await Promise.all(Array.from({ length: many }, () => clickhouse.query("SELECT 'small'")));
+  expect(held).toHaveLength(clickhouseLimits.readLargePlaces);
+  const ending = Promise.all(large);
+  for (let ended = 0; ended < many;) {
+    for (const end of held.splice(0)) {
+      end();
+      ended++;
+    }
+    await Bun.sleep(1);
+  }
+  await ending;
+});
+
+test("a place is held until a statement that was given up is gone from the engine", async () => {
+  const stopped: string[] = [];
+  let alive = true;
+  begin(({ text, settings }) => {
+    const mark = settings.get("param_mark") ?? "";
+    if (text.startsWith("KILL")) {
+      stopped.push(mark);
+      return new Response("");
+    }
+    if (text.includes("system.processes")) return new Response(alive ? "1\n" : "0\n");
+    return text.includes("endless") ? new Promise<Response>(() => {}) : new Response("{}\n");
+  });
+  const leaving = new AbortController();
+  const until = readsUntil(clickhouse, leaving.signal);
+  const endless = Promise.allSettled(
+    // One project alone has not all places.
+    Array.from({ length: clickhouseLimits.readSmallPlaces }, (_, project_id) =>
+      until.query("SELECT 'endless'", { project_id }),
+    ),
+  );
+  while (reads().length < clickhouseLimits.readSmallPlaces) await Bun.sleep(1);
+  leaving.abort();
+  for (const one of await endless)
+    expect(one).toMatchObject({ status: "rejected", reason: { type: "ABORTED" } });
+  // Each is told to stop by the mark it went with, again and again, as long as the engine has it.
+  while (stopped.length < clickhouseLimits.readSmallPlaces * 2) await Bun.sleep(1);
+  expect(new Set(stopped)).toEqual(new Set(reads().map(({ settings }) => settings.get("log_comment")!)));
+  const next = clickhouse.query("SELECT 'next'");
+  await Bun.sleep(1);
+  expect(reads()).toHaveLength(clickhouseLimits.readSmallPlaces);
+  alive = false;
+  await next;
+  expect(reads()).toHaveLength(clickhouseLimits.readSmallPlaces + 1);
+});
+
+test("who finds no place in time is told to come back, not that its statement is too heavy", async () => {
+  begin(({ text }) =>
+    isLook({ text, settings: new URLSearchParams() }) ? new Response("0\n") : new Promise<Response>(() => {}),
+  );
+  const leaving = new AbortController();
+  const until = readsUntil(clickhouse, leaving.signal);
+  const holding = Promise.allSettled(
+    Array.from({ length: clickhouseLimits.readSmallPlaces }, (_, project_id) =>
+      until.query("SELECT 1", { project_id }),
+    ),
+  );
+  while (reads().length < clickhouseLimits.readSmallPlaces) await Bun.sleep(1);
+  const late: unknown = await clickhouse
+    .query("SELECT 2", {}, { timeoutMs: 20 })
+    .catch((thrown: unknown) => thrown);
+  expect(late).toMatchObject({ type: "TOO_MANY_SIMULTANEOUS_QUERIES", kind: "transient" });
+  leaving.abort();
+  await holding;
+});
+
+test("a statement's own limit of memory is told apart from everybody's, and neither ever refuses an insert", () => {
+  const said = (message: string) => classified(Object.assign(new Error(message), { code: "241", type }));
+  const type = "MEMORY_LIMIT_EXCEEDED";
+  for (const own of ["Query memory limit exceeded: would use 2 GiB", "Memory limit (for query) exceeded"]) {
+    expect([exceedsItsMemory(said(own)), isTooHeavy(said(own)), said(own).kind]).toEqual([
+      true,
+      true,
+      "transient",
+    ]);
+  }
+  for (const all of [
+    "(total) memory limit exceeded: would use 9 GiB",
+    "Code: 241. DB::Exception: (total) memory limit exceeded: would use 9 GiB",
+    "User memory limit exceeded: would use 9 GiB",
+    "Memory limit (total) exceeded: would use 9 GiB",
+  ]) {
+    expect([exceedsItsMemory(said(all)), isTooHeavy(said(all)), said(all).kind]).toEqual([
+      false,
+      false,
+      "transient",
+    ]);
+  }
+});

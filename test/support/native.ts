@@ -1,0 +1,13 @@
+// Blocks in ClickHouse's Native format, as tests look at them.
+
+/** The number of rows in a block's head: the second of two numbers of seven bits a byte. */
+export function rowsOfBlock(block: Uint8Array): number {
+  let at = 0;
+  while (block[at]! >= 128) at++;
+  let rows = 0;
+  for (let shift = 0; ; shift += 7) {
+    const byte = block[++at]!;
+    rows += (byte & 127) * 2 ** shift;
+    if (byte < 128) return rows;
+  }
+}
