@@ -124,13 +124,19 @@ class Sender {
     const lost = (): void => this.#done.reject(new Error("the server closed a connection"));
     const latin = new TextDecoder("latin1");
     let connection: Connection | undefined;
+    // A server closes connections that sent nothing for some seconds; an order of few requests has such.
+    const closed = (): void => {
+      if (!connection || connection.busy) return lost();
+      this.#connections.splice(this.#connections.indexOf(connection), 1);
+      this.#connect().catch(lost);
+    };
     const socket = await Bun.connect<undefined>({
       hostname,
       port: Number(port),
       socket: {
         data: (_socket, chunk) => connection && this.#receive(connection, latin.decode(chunk)),
         drain: () => connection && this.#write(connection),
-        close: lost,
+        close: closed,
         error: lost,
       },
     });
