@@ -42,8 +42,11 @@ export interface CallsResult {
   trace: string;
 }
 
-export function hasStrace(): boolean {
-  return Bun.which("strace") !== null;
+/** Whether strace is installed and may trace: in some containers it may not. */
+export function canTrace(): boolean {
+  if (Bun.which("strace") === null) return false;
+  const tried = Bun.spawnSync(["strace", "-f", "-qq", "--seccomp-bpf", "-e", "trace=rename", "true"]);
+  return tried.exitCode === 0;
 }
 
 /** One kind of fault, as strace writes it. */
