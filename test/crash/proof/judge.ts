@@ -24,6 +24,7 @@ export interface Verdict {
   /** Stored with another payload than was sent. */
   altered: number;
   persons: string;
+  sessions: string;
   exports: string;
   isSound: boolean;
 }
@@ -85,6 +86,7 @@ export async function judge(place: Place, ledger: ProofLedger): Promise<Verdict>
   );
   const doubled = Math.max(rows.doubled, Number(raw[0]!.twice));
   const persons = await comparePersons(place.clickhouse);
+  const sessions = await compareSessions(place.clickhouse);
   const exports = await compareExport(place, known, rows.stored);
   const isSound = [lost, doubled, rows.invented, rows.altered].every((count) => count === 0);
   return {
@@ -96,8 +98,9 @@ export async function judge(place: Place, ledger: ProofLedger): Promise<Verdict>
     invented: rows.invented,
     altered: rows.altered,
     persons: persons.text,
+    sessions: sessions.text,
     exports: exports.text,
-    isSound: isSound && persons.isSound && exports.isSound,
+    isSound: isSound && persons.isSound && sessions.isSound && exports.isSound,
   };
 }
 
@@ -148,6 +151,33 @@ async function comparePersons(clickhouse: ClickHouse): Promise<{ text: string; i
   );
   const wrong = Number(row!.wrong);
   return { text: `${row!.persons} of ${row!.ids}, ${wrong} wrong`, isSound: wrong === 0 };
+}
+
+/**
+ * Each session has its events, and begins and ends with them. A session knows 30 bits of each uuid: of two events that
+ * share them it counts one.
+ */
+async function compareSessions(clickhouse: ClickHouse): Promise<{ text: string; isSound: boolean }> {
+  const [row] = await clickhouse.query<{ sessions: string; sent: string; wrong: string }>(
+    `WITH
+       reinterpretAsUInt128(uuid) AS number,
+       bitXor(bitXor(toUInt64(number), toUInt64(bitShiftRight(number, 64))), 0x4CF2D2BAAE6DA887) AS folded,
+       bitShiftRight(toUInt32(intHash64(bitXor(intHash64(folded), 0x4CF2D2BAAE6DA887))), 2) AS bits
+     SELECT toString(countIf(s.here = 1)) AS sessions, toString(countIf(e.here = 1)) AS sent,
+       toString(countIf((s.here, s.count, s.start, s.end) != (e.here, e.count, e.start, e.end))) AS wrong
+     FROM (
+       SELECT session_id AS id, 1 AS here, event_count AS count, start_time AS start, end_time AS end FROM sessions
+     ) AS s
+     FULL JOIN (
+       SELECT JSONExtractString(properties, '$session_id') AS id, 1 AS here, uniqExact(bits) AS count,
+         min(timestamp) AS start, max(timestamp) AS end
+       FROM events GROUP BY id
+     ) AS e ON s.id = e.id`,
+    {},
+    { timeoutMs: 600_000 },
+  );
+  const wrong = Number(row!.wrong);
+  return { text: `${row!.sessions} of ${row!.sent}, ${wrong} wrong`, isSound: wrong === 0 };
 }
 
 const hourMs = 3_600_000;

@@ -166,6 +166,7 @@ const columns = [
   "invented",
   "altered",
   "persons",
+  "sessions",
   "exports",
 ] as const;
 
