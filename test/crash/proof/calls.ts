@@ -6,6 +6,7 @@ import { existsSync, readFileSync, rmSync } from "node:fs";
 import { makeFolder } from "../../support/folder.ts";
 import { storeAll } from "./kills.ts";
 import type { ProofLedger } from "./ledger.ts";
+import type { Progress } from "./progress.ts";
 import { metricOf, type Place, type Running } from "./place.ts";
 import { sendOnce } from "./sender.ts";
 
@@ -61,18 +62,26 @@ export interface Strike extends Target {
   when: string;
 }
 
-/**
- * All kinds at their first, second … call, up to `perKind`, or until no thread makes as many calls.
- */
-export async function killAtCalls(place: Place, ledger: ProofLedger, perKind: number): Promise<CallsResult> {
+/** All targets at their first call, then at their second … up to `times`, or until no thread makes as many calls. */
+export async function killAtCalls(
+  place: Place,
+  ledger: ProofLedger,
+  times: number,
+  progress: Progress,
+): Promise<CallsResult> {
   const result: CallsResult = { cycles: 0, struck: new Map(), trace: `${makeFolder()}/trace` };
   // A journal must be there: the first start is another way through the code.
   await storeAll(place);
-  for (const target of targets) {
-    for (let nth = 1, survived = 0; nth <= perKind && survived < 2; nth++) {
+  /** Targets with the lives that their calls have left alone, one after the other. */
+  const left = new Map(targets.map((target) => [target, 0]));
+  for (let nth = 1; nth <= times; nth++) {
+    for (const [target, survived] of left) {
+      if (progress.isOver()) break;
+      progress.tell(`${result.cycles} cycles, call ${nth} of each kind`);
       const one = { ...target, fault: "signal=KILL", when: String(nth) };
       const isDead = await strike(place, ledger, one, result);
-      survived = isDead ? 0 : survived + 1;
+      if (!isDead && survived === 1) left.delete(target);
+      else left.set(target, isDead ? 0 : survived + 1);
     }
   }
   await storeAll(place);
@@ -80,7 +89,12 @@ export async function killAtCalls(place: Place, ledger: ProofLedger, perKind: nu
 }
 
 /** Errors once, and for good; a disk that takes no byte; syncs that take long. */
-export async function failCalls(place: Place, ledger: ProofLedger, isLong: boolean): Promise<CallsResult> {
+export async function failCalls(
+  place: Place,
+  ledger: ProofLedger,
+  isLong: boolean,
+  progress: Progress,
+): Promise<CallsResult> {
   const result: CallsResult = { cycles: 0, struck: new Map(), trace: `${makeFolder()}/trace` };
   await storeAll(place);
   const times = isLong ? [1, 2, 3, 4, 5, 7, 10, 15, 20] : [2, 6];
@@ -97,7 +111,11 @@ export async function failCalls(place: Place, ledger: ProofLedger, isLong: boole
     strikes.push({ kind: "pwritev", fault: "retval=0", when: String(nth) });
     strikes.push({ kind: "fdatasync", fault: "delay_exit=300000", when: `${nth}+` });
   }
-  for (const one of strikes) await strike(place, ledger, one, result);
+  for (const one of strikes) {
+    if (progress.isOver()) break;
+    progress.tell(`${result.cycles} of ${strikes.length} cycles`);
+    await strike(place, ledger, one, result);
+  }
   await storeAll(place);
   return result;
 }

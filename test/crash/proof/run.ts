@@ -1,5 +1,5 @@
 // The proof: `bun run proof` in its short form, `bun run proof:long` in its long one, either with the names of parts;
-// `--share=0.1` does a tenth of the long one, `--minutes=30` ends `kills` after so long, judged as far as they came,
+// `--share=0.1` does a tenth of the long one, `--minutes=30` ends parts that count cycles after so long, to be judged,
 // `--at-once=2` runs two parts at a time, each in a process of its own.
 // Prints one line for each part; ends with 1 when an event was lost, doubled, invented or altered.
 
@@ -51,20 +51,21 @@ const parts: Record<string, Part> = {
     },
   },
   calls: {
-    run: ({ isLong }) => underStrace((place, ledger) => killAtCalls(place, ledger, isLong ? 60 : 4)),
+    run: ({ isLong, progress }) =>
+      underStrace((place, ledger) => killAtCalls(place, ledger, isLong ? 60 : 4, progress)),
   },
   disk: {
-    run: ({ isLong }) => underStrace((place, ledger) => failCalls(place, ledger, isLong)),
+    run: ({ isLong, progress }) => underStrace((place, ledger) => failCalls(place, ledger, isLong, progress)),
   },
   answers: {
-    run: async ({ isLong, share }) => {
+    run: async ({ isLong, share, progress }) => {
       const proxy = await openProxy();
       const place = await openPlace({}, proxy.url);
       const ledger = new ProofLedger(makeFolder());
       const strikes = isLong ? 2000 * share : 60;
-      await answerWrongly(place, ledger, proxy, strikes);
+      const cycles = await answerWrongly(place, ledger, proxy, strikes, progress);
       const notes = [[...proxy.struck].map(([way, times]) => `${way} ${times}`).join(" · ")];
-      return { cycles: strikes, verdict: await judge(place, ledger), notes };
+      return { cycles, verdict: await judge(place, ledger), notes };
     },
   },
   outage: {
