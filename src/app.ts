@@ -169,7 +169,7 @@ interface Opening {
  */
 async function openCapturing(opening: Opening, count: number, closers: Closers) {
   const { config, dataDir, metrics, log } = opening;
-  const { databaseUrl, clickhouseUrl } = config;
+  const { databaseUrl, clickhouseUrl, clickhouseCluster } = config;
   const postgres = databaseOf(databaseUrl);
   const identity = readJournalIdentity(`${dataDir}/journal`);
   // Saved keys belong to the previous Postgres; with another database, a start waits until it answers.
@@ -181,6 +181,7 @@ async function openCapturing(opening: Opening, count: number, closers: Closers) 
     requireReachable: insist,
     ...(databaseUrl && { databaseUrl }),
     ...(clickhouseUrl && { clickhouseUrl }),
+    ...(clickhouseCluster && { clickhouseCluster }),
   });
   closers.push(() => stores.close());
   tellLeftBehind({ ...config, dataDir }, log);
