@@ -65,6 +65,8 @@ import { sessionRecordingRoutes } from "./session_recordings/operations.ts";
 import { sessionRoutes } from "./sessions/operations.ts";
 import { installedFolder, openScripts, staticRoutes } from "./static/route.ts";
 import { isSameDatabase, databaseOf, readConnection } from "./storage/embedded/connection.ts";
+import type { ClickHouse } from "./storage/clickhouse/clickhouse.ts";
+import { checkReplicas } from "./storage/cluster/cluster_health.ts";
 import { tellLeftBehind } from "./storage/embedded/left_behind.ts";
 import { pingPostgres } from "./storage/postgres/postgres.ts";
 import { type Stores, openStores } from "./storage/stores.ts";
@@ -290,12 +292,19 @@ function workers({ stores, exports, subscriptions, metrics, config, log }: Parts
   return [exports, subscriptions, openDeletions(own), openRemoval(own), retention];
 }
 
+/** On a cluster: which replicas are away. */
+async function checkClickHouse(clickhouse: ClickHouse): Promise<string | undefined> {
+  if (clickhouse.cluster) return await checkReplicas(clickhouse, clickhouse.cluster);
+  await clickhouse.ping();
+  return undefined;
+}
+
 /** The routes for load balancers and Prometheus. */
 function health({ stores: { sql, clickhouse }, capture, pool, metrics, config, log }: Parts) {
   const checks = {
     journal: async () => void (await Promise.all([capture.check(), pool.check()])),
     postgres: () => pingPostgres(sql),
-    clickhouse: () => clickhouse.ping(),
+    clickhouse: () => checkClickHouse(clickhouse),
   };
   return healthRoutes({
     checks,

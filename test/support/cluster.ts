@@ -16,6 +16,8 @@ interface ClusterShape {
   replicated?: boolean;
   /** By macro. */
   macros?: Record<string, string>;
+  /** Settings of every statement, as a user's profile would have them. */
+  settings?: Record<string, string>;
   /** `<shard>` elements of the cluster. */
   shards?: string;
   dataDir?: string;
@@ -47,12 +49,15 @@ export async function startClusterFront(shape: ClusterShape = {}): Promise<Clust
       const url = new URL(request.url);
       url.port = String(front.port);
       url.searchParams.delete("prefer_localhost_replica");
+      for (const [name, value] of Object.entries(shape.settings ?? {})) url.searchParams.set(name, value);
       const { method, headers, signal } = request;
+      // An INSERT of rows names its statement in the URL.
       const isNative = url.searchParams.has("query");
       const body = isNative ? request.body : withoutOthers(await request.arrayBuffer(), shape, everywhere);
       headers.delete("content-length");
       headers.delete("host");
-      const reply = await fetch(url, { method, headers, body: body as BodyInit, signal, decompress: false });
+      const sent = { method, headers, body, signal, decompress: false };
+      const reply = await fetch(url, sent).catch(() => new Response("the engine is away", { status: 502 }));
       return new Response(reply.body, { status: reply.status, headers: reply.headers });
     },
   });
@@ -93,8 +98,9 @@ export function withoutReplicas(text: string): string {
 /** An embedded Postgres, and a cluster of one shard, not migrated; closed with the test file. */
 export async function openClusterStores(
   dataDir: string = makeFolder(),
+  shape: ClusterShape = {},
 ): Promise<Stores & { cluster: ClusterFront }> {
-  const cluster = await startClusterFront();
+  const cluster = await startClusterFront(shape);
   const stores = await openStores({
     dataDir,
     clickhouseUrl: cluster.url,

@@ -7,6 +7,8 @@ export const clusterLimits = {
   listedRowsMax: 10_000,
   /** How long a look at all servers may take, in ms: it must end before readiness does without it. */
   lookMsMax: 1500,
+  /** The same for each connection that this opens, in ms. */
+  lookConnectMsMax: 500,
   /** Servers that readiness names. */
   awayNamedMax: 5,
 };

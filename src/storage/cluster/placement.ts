@@ -18,6 +18,7 @@ export type Placement = { kind: "sharded"; by: string } | { kind: "everywhere" |
 /** Events, and all that is derived from the events of one distinct id, meet on one shard. */
 const byDistinctId: Placement = { kind: "sharded", by: "cityHash64(project_id, distinct_id)" };
 const byGroup: Placement = { kind: "sharded", by: "cityHash64(project_id, group_type, group_key)" };
+const byBatch: Placement = { kind: "sharded", by: "cityHash64(_batch)" };
 const everywhere: Placement = { kind: "everywhere" };
 
 export const tables: Readonly<Record<string, Placement>> = {
@@ -34,7 +35,7 @@ export const tables: Readonly<Record<string, Placement>> = {
   snapshot_chunks: { kind: "sharded", by: "cityHash64(project_id, sipHash64(session_id))" },
   session_recording_days: { kind: "sharded", by: "cityHash64(project_id, session_hash)" },
   // Nothing collapses these, so that a batch must be one part: all of it goes to one shard.
-  ingestion_warnings: { kind: "sharded", by: "cityHash64(_batch)" },
+  ingestion_warnings: byBatch,
   deleting_ids: { kind: "sharded", by: "cityHash64(distinct_id)" },
   exported_person_rows: { kind: "sharded", by: "cityHash64(distinct_id)" },
   deleted_ids: everywhere,
@@ -72,6 +73,12 @@ export function localName(name: string): string {
 }
 
 export const localEnding = "_local";
+
+/** Whether the rows of a batch go to several shards, so that some of them may be stored and others not. */
+export function dividesBatches(table: string): boolean {
+  const placement = tables[table];
+  return placement?.kind === "sharded" && placement !== byBatch;
+}
 
 /** The views that a statement must read once, not once on each shard that it is sent to. */
 export function isJoinedFromShards(name: string): boolean {
