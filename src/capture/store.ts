@@ -45,9 +45,9 @@ export async function storedBatches(
 }
 
 /**
- * The batches of which every row is found, over all shards. A row that was collapsed is missing here, and so is one that
- * the asked replica has not got yet: sending such a batch again doubles rows only until they are merged, and no view
- * shows that. Where INSERTs wait for a quorum, a row found may be on one replica only, so that nothing is excluded.
+ * The batches of which every row is found, over all shards. A row that was collapsed is missing here, and so is one
+ * that the asked replica has not got yet: sending such a batch again doubles rows only until they are merged, and no
+ * view shows that. Where INSERTs wait for a quorum, a row found may be on one replica only: nothing is excluded.
  */
 async function wholeBatches(
   clickhouse: ClickHouse,

@@ -21,6 +21,7 @@ export const engineSettings = [
   "distributed_foreground_insert",
   "distributed_product_mode",
   "do_not_merge_across_partitions_select_final",
+  "input_format_skip_unknown_fields",
   "insert_deduplicate",
   "lightweight_deletes_sync",
   "load_balancing",

@@ -83,7 +83,7 @@ async function findCluster(clickhouse: ClickHouse, { name }: Cluster): Promise<F
 }
 
 /** The numbers and weights of the shards: by them rows are divided. */
-export function shapeOf(replicas: readonly ReplicaRow[]): string {
+export function shardsText(replicas: readonly ReplicaRow[]): string {
   const shards = new Map(replicas.map((row) => [row.shard_num, row.shard_weight]));
   const sorted = [...shards].toSorted(([one], [other]) => one - other);
   return sorted
@@ -95,7 +95,7 @@ const shapeStart = "made for the shards ";
 
 /** The comment of schema_migrations that keeps the shape. */
 export async function shapeComment(clickhouse: ClickHouse, cluster: Cluster): Promise<string> {
-  return `${shapeStart}${shapeOf((await findCluster(clickhouse, cluster)).replicas)}`;
+  return `${shapeStart}${shardsText((await findCluster(clickhouse, cluster)).replicas)}`;
 }
 
 /** What is wrong with a cluster, in one line; undefined when nothing is. */
@@ -113,7 +113,8 @@ export function complaintOfCluster(
   if (engine === "Replicated") return says(replicatedDatabase(database));
   if (replicas.some(({ internal_replication: own }) => own === 0)) {
     return says(
-      `the cluster ${name} has internal_replication off; set it to true in remote_servers, since tables replicate by themselves`,
+      `the cluster ${name} has internal_replication off; set it to true in remote_servers, ` +
+        "since tables replicate by themselves",
     );
   }
   const wrong = complaintOfMacros(macros);
@@ -123,7 +124,7 @@ export function complaintOfCluster(
       `the database ${database} was made without it; name another one in CLICKHOUSE_URL, or unset it`,
     );
   }
-  const shape = shapeOf(replicas);
+  const shape = shardsText(replicas);
   const before = comment.startsWith(shapeStart) ? comment.slice(shapeStart.length) : shape;
   if (before === shape) return undefined;
   return says(

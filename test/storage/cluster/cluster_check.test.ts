@@ -3,7 +3,7 @@ import {
   complaintOfCluster,
   complaintWithout,
   type FoundCluster,
-  shapeOf,
+  shardsText,
 } from "../../../src/storage/cluster/cluster_check.ts";
 
 const cluster = { name: "main", database: "sluice" };
@@ -62,12 +62,12 @@ test("other shards than the tables were made for are refused", () => {
       "new rows would lie apart from those they belong to",
   );
   const replicas = [replica(1, "a", { shard_weight: 2 }), replica(2, "c")];
-  expect(shapeOf(replicas)).toBe("1 (weight 2), 2");
+  expect(shardsText(replicas)).toBe("1 (weight 2), 2");
   expect(complaintOfCluster(cluster, { ...well, replicas }, made)).toContain("the shards 1 (weight 2), 2");
 });
 
 test("another replica changes nothing", () => {
-  expect(shapeOf([...well.replicas, replica(2, "d")])).toBe(shapeOf(well.replicas));
+  expect(shardsText([...well.replicas, replica(2, "d")])).toBe(shardsText(well.replicas));
 });
 
 test("a version that does not show internal_replication is taken at its word", () => {
