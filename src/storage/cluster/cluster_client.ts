@@ -24,7 +24,7 @@ const reading = {
   distributed_product_mode: "global",
 } as const;
 
-/** An INSERT is answered when every shard has stored its rows; those that it selects go to the shards they belong to. */
+/** An INSERT is answered when every shard has stored its rows; those that it selects go where they belong. */
 const writing = {
   ...reading,
   distributed_foreground_insert: 1,
