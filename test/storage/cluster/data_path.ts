@@ -2,6 +2,17 @@
 // Projects and batches have numbers of their own, so that a cluster may hold others.
 
 import { beforeAll, describe, expect, test } from "bun:test";
+import { eventColumns, personColumns } from "../../../src/batch_exports/source/columns.ts";
+import type { ExportInterval } from "../../../src/batch_exports/runs/interval.ts";
+import {
+  countOf,
+  daysOf,
+  dropHeldOf,
+  type ExportSource,
+  type ExportStatement,
+  holdOf,
+  selectionOf,
+} from "../../../src/batch_exports/source/store.ts";
 import { deriveAgain, storedBatches } from "../../../src/capture/store.ts";
 import type { ClickHouse } from "../../../src/storage/clickhouse/clickhouse.ts";
 import { clusterLimits } from "../../../src/storage/cluster/limits.ts";
@@ -134,6 +145,52 @@ export function clusterDataPath(open: () => Promise<TestedCluster>): void {
       await clickhouse.command(feed, { project: base + 4, ids: ["id1", "id2", "id3", "id4", "id5", "id6"] });
       expect(await count("sessions", 4)).toBe(1);
       expect(await one("(event_count, distinct_id)", "sessions", 4)).toEqual(["14", "id0"]);
+    });
+  });
+
+  describe("an export", () => {
+    const source = (
+      project: number,
+      model: "events" | "persons",
+      interval: ExportInterval,
+    ): ExportSource => ({
+      project_id: base + project,
+      model,
+      interval,
+      choice: { include_events: [], exclude_events: [] },
+      conditions: [],
+      columns: model === "events" ? eventColumns : personColumns,
+      own: undefined,
+    });
+    const arrived = { start: Date.UTC(2026, 2, 2), end: Date.UTC(2026, 2, 2, 1) };
+    const ask = <Row>({ text, params }: ExportStatement) => clickhouse.query<Row>(text, params);
+
+    test("of events has each once, with what is known of its person", async () => {
+      await store(8, 81, "numbers(14)");
+      await store(8, 81, "numbers(14)");
+      const events = source(8, "events", arrived);
+      const days = (await ask<{ day: string }>(daysOf(events))).map(({ day }) => day);
+      expect(await ask<{ rows: string }>(countOf(events, days))).toEqual([{ rows: "14" }]);
+      const rows = await ask<{ line: string }>(selectionOf(events, "lines", days).select);
+      const read = rows.map(
+        ({ line }) => JSON.parse(line) as { distinct_id: string; person_properties: unknown },
+      );
+      const colors = new Map(read.map((row) => [row.distinct_id, row.person_properties]));
+      expect(read.length).toBe(14);
+      expect(colors.get("id3")).toEqual({ color: "10" });
+      expect(colors.size).toBe(7);
+    });
+
+    test("of persons copies them first, and counts what it copied", async () => {
+      const held = crypto.randomUUID();
+      const persons = source(8, "persons", arrived);
+      const { text, params } = holdOf(persons, held, `held ${held}`);
+      await clickhouse.command(text, params);
+      const copied = { ...persons, held };
+      expect(await ask<{ rows: string }>(countOf(copied, []))).toEqual([{ rows: "7" }]);
+      const dropped = dropHeldOf(held);
+      await clickhouse.command(dropped.text, dropped.params);
+      expect(await ask<{ rows: string }>(countOf(copied, []))).toEqual([{ rows: "0" }]);
     });
   });
 
