@@ -49,6 +49,7 @@ export class BatchInserter {
   async ship(segment: Segment): Promise<bigint[] | undefined> {
     const { clock, counts } = this.#options;
     this.#stored = [];
+    await segment.closed;
     for (const batches of planInserts(segment)) {
       const started = clock.elapsed();
       const send = (missing: Batch[]) => this.#insertFrom(segment, missing);
