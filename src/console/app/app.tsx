@@ -8,6 +8,7 @@ import { allows, type ProjectRow, type Session, SessionContext } from "./session
 import { type Signed, SignIn, type SigningIn, useSignIn } from "./session/sign_in.tsx";
 import { useLoaded } from "./session/use_loaded.ts";
 import { Button, Shown } from "./ui/parts.tsx";
+import { ThemeButton } from "./ui/theme_button.tsx";
 
 export function App() {
   const signing = useSignIn();
@@ -116,6 +117,7 @@ function TopBar({ session, page }: { session: Session; page: string }) {
         ))}
       </select>
       <span class="fill" />
+      <ThemeButton />
       <a href="/docs">API</a>
       <Button onClick={session.signOut}>Sign out</Button>
     </header>

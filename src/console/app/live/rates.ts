@@ -19,6 +19,42 @@ export function total(counts: Readonly<Record<string, number>>): number {
   return Object.values(counts).reduce((sum, count) => sum + count, 0);
 }
 
+/** How an import goes: events of the historical lane. */
+export interface ImportProgress {
+  accepted: number;
+  stored: number;
+  /** By the second, lately. */
+  acceptedRate: number;
+  storedRate: number;
+  /** Accepted and not stored yet. */
+  pending: number;
+  /** Until all that was accepted is stored, in seconds; undefined while nothing is being stored. */
+  remainingSeconds: number | undefined;
+}
+
+/** Rates of an import are means of half a minute: its segments are stored some seconds apart. */
+const importSeconds = 30;
+
+/** undefined when nothing was imported since the server started. */
+export function importOf(history: readonly FiguresMessage[]): ImportProgress | undefined {
+  const last = history.at(-1);
+  const lane = "historical";
+  const [accepted, stored] = [last?.accepted[lane] ?? 0, last?.stored[lane] ?? 0];
+  if (!last || accepted + stored === 0) return undefined;
+  const acceptedRate = latelyOf(
+    ratesOf(history, (one) => one.accepted[lane] ?? 0),
+    5,
+  );
+  const storedRate = latelyOf(
+    ratesOf(history, (one) => one.stored[lane] ?? 0),
+    importSeconds,
+  );
+  // A server that began anew stores what the one before it accepted: then all that waits may be of the import.
+  const pending = Math.min(last.pending_events, stored > accepted ? Infinity : accepted - stored);
+  const remainingSeconds = pending === 0 ? 0 : storedRate > 0 ? pending / storedRate : undefined;
+  return { accepted, stored, acceptedRate, storedRate, pending, remainingSeconds };
+}
+
 /** Seconds since 1970 of each difference. */
 export function timesOf(history: readonly FiguresMessage[]): number[] {
   return history.slice(1).map(({ at }) => at / 1000);

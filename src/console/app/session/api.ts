@@ -26,7 +26,12 @@ export type Query = Record<string, string | number | boolean | undefined>;
 
 export interface Api {
   get<Reply>(path: string, query?: Query, signal?: AbortSignal): Promise<Reply>;
-  send<Reply>(method: "POST" | "PATCH" | "DELETE", path: string, body?: object): Promise<Reply>;
+  send<Reply>(
+    method: "POST" | "PATCH" | "DELETE",
+    path: string,
+    body?: object,
+    signal?: AbortSignal,
+  ): Promise<Reply>;
   /** A reply that is read as it comes. */
   open(path: string, query: Query, signal: AbortSignal): Promise<Response>;
 }
@@ -53,8 +58,10 @@ export function openApi(key: string, refused: (why: Refusal) => void): Api {
   return {
     get: async (path, query = {}, signal) =>
       await readJson(await ask("GET", addressOf(path, query), signal ? { signal } : {})),
-    send: async (method, path, body) =>
-      await readJson(await ask(method, path, body === undefined ? {} : { body: JSON.stringify(body) })),
+    send: async (method, path, body, signal) => {
+      const more = { ...(body && { body: JSON.stringify(body) }), ...(signal && { signal }) };
+      return await readJson(await ask(method, path, more));
+    },
     open: (path, query, signal) => ask("GET", addressOf(path, query), { signal }),
   };
 }

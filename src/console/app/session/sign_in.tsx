@@ -2,6 +2,7 @@
 
 import { useEffect, useState } from "preact/hooks";
 import { Button, Form, TextField, Trouble } from "../ui/parts.tsx";
+import { ThemeButton } from "../ui/theme_button.tsx";
 import { Away, sendRequest, type Refusal, refusalOf } from "./api.ts";
 import { takeCode } from "./route.ts";
 import { storeKey, storedKey } from "./session.ts";
@@ -86,7 +87,12 @@ export function SignIn({ error, busy, signIn }: SigningIn) {
   }, []);
   return (
     <main class="sign-in">
-      <h1>Sluice</h1>
+      <header class="page-head">
+        <img src="/console/assets/icon.svg" alt="" width="28" height="28" />
+        <h1>Sluice</h1>
+        <span class="fill" />
+        <ThemeButton />
+      </header>
       <p>
         Sign in with a personal API key. It is kept for this tab only, and each page shows what the key’s
         scopes allow.

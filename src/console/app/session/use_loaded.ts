@@ -45,6 +45,21 @@ export function useLoaded<Value>(
   return { ...state, again };
 }
 
+/** Time between two looks at something that goes on, in ms. */
+const openAgainMs = 2000;
+
+/**
+ * Asks again and again while something goes on, such as a run or a delivery.
+ * @param seen what was answered last.
+ */
+export function useAgainWhile(isOpen: boolean, seen: unknown, again: () => void): void {
+  useEffect(() => {
+    if (!isOpen) return undefined;
+    const timer = setTimeout(again, openAgainMs);
+    return () => clearTimeout(timer);
+  }, [isOpen, seen]);
+}
+
 export interface Action {
   running: boolean;
   error: unknown;
