@@ -55,7 +55,7 @@ export function openStreams({ figures, newest, clock, log }: StreamOptions): Str
     try {
       page.controller.close();
     } catch {
-      // Its reader has ended it.
+      // The reader has closed it already.
     }
   };
   const tick = async (): Promise<void> => {

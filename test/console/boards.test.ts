@@ -118,7 +118,7 @@ inBrowser(
 
     await page.getByLabel("Name", { exact: true }).fill("Buyers");
     await page.getByLabel("Description").fill("Who paid");
-    await page.getByRole("button", { name: "Save name" }).click();
+    await page.getByRole("button", { name: "Save", exact: true }).click();
     await page.getByRole("heading", { name: "Buyers" }).waitFor();
     await page.getByText("Who paid").waitFor();
     expect(await api("GET", path)).toMatchObject({ name: "Buyers", description: "Who paid" });
@@ -232,7 +232,7 @@ inBrowser(
     await page.getByRole("button", { name: "Arrange" }).press("Enter");
     await page.getByLabel("Name", { exact: true }).fill("The shop");
     await page.getByLabel("Pinned: first in the list").check();
-    await page.getByRole("button", { name: "Save name" }).click();
+    await page.getByRole("button", { name: "Save", exact: true }).click();
     await page.getByRole("heading", { name: "The shop" }).waitFor();
     expect(await api("GET", `dashboards/${id}/`)).toMatchObject({ name: "The shop", pinned: true });
 

@@ -49,7 +49,7 @@ function SignedIn({ signed, signOut }: { signed: Signed; signOut: SigningIn["sig
   return <Shown asked={projects}>{frame}</Shown>;
 }
 
-/** What a key that may not see projects works with: the current one of its user. */
+/** For a key without `project:read`: the current project of its user. */
 const unnamed: ProjectRow = {
   id: 0,
   name: "Current project",
@@ -66,7 +66,7 @@ function Frame({ session, route }: { session: Session; route: Route }) {
   const main = useRef<HTMLElement>(null);
   const isFirst = useRef(true);
   useEffect(() => {
-    // Whoever goes by keyboard or by ear goes on at the page that was opened, not at the top of the console.
+    // For keyboards and screen readers, the focus moves to the page that was opened.
     if (!isFirst.current) main.current?.querySelector("h1")?.focus();
     isFirst.current = false;
   }, [shown?.name]);

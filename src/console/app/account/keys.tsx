@@ -1,4 +1,4 @@
-// Personal API keys: made, rolled, revoked. A value is shown once.
+// Personal API keys: created, rolled, revoked. A value is shown once.
 
 import { useEffect, useRef, useState } from "preact/hooks";
 import type { ListReply } from "../session/api.ts";
@@ -68,7 +68,7 @@ export function Keys() {
   );
 }
 
-/** The value of a new key, which the API does not show again. Attention goes to it, wherever the button was. */
+/** The value of a new key, which the API does not show again. It is scrolled into view and gets the focus. */
 function Issued({ issued: { label, value } }: { issued: IssuedKey }) {
   const place = useRef<HTMLDivElement>(null);
   useEffect(() => {

@@ -1,7 +1,8 @@
-// How tiles stand on a dashboard: in an order, each one or two columns wide and one or two rows high. The API keeps it as
-// PostHog does, as places in a grid of twelve columns.
+// The layout of a dashboard: tiles in an order, each one or two columns wide, and low or tall. The API keeps it as
+// PostHog does, in a grid of twelve columns.
 
-export interface Place {
+/** In columns and rows of the grid. */
+export interface GridArea {
   x: number;
   y: number;
   w: number;
@@ -9,9 +10,9 @@ export interface Place {
 }
 
 export interface Layouts {
-  sm?: Place | null;
+  sm?: GridArea | null;
   /** In a narrow window. */
-  xs?: Place | null;
+  xs?: GridArea | null;
 }
 
 export interface Shape {
@@ -22,10 +23,10 @@ export interface Shape {
 
 const columns = 12;
 const half = columns / 2;
-/** Rows of the grid that a tile takes, a tall one twice as many. */
+/** Rows of a low tile; a tall one has twice as many. */
 const rows = 5;
 
-/** Tiles as they are read, from the top left. Those that have no place yet come last. */
+/** Tiles in reading order. Those without a place yet come last. */
 export function shapesOf(tiles: readonly { id: number; layouts: Layouts }[]): Shape[] {
   const nowhere = { x: 0, y: Infinity, w: half, h: rows };
   return tiles
@@ -50,7 +51,7 @@ export function withChanged(shapes: readonly Shape[], id: number, change: Partia
   return shapes.map((one) => (one.id === id ? { ...one, ...change } : one));
 }
 
-/** Their places: from the left, then from the top. */
+/** Places of the tiles: rows are filled from the left. */
 export function layoutsOf(shapes: readonly Shape[]): { id: number; layouts: Layouts }[] {
   let [x, y, rowHeight, below] = [0, 0, 0, 0];
   return shapes.map(({ id, isWide, isTall }) => {

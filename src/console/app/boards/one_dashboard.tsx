@@ -1,4 +1,4 @@
-// One dashboard: its tiles, and a way to arrange them that needs no mouse.
+// One dashboard: its tiles, and buttons to arrange them without a mouse.
 
 import { useEffect, useRef, useState } from "preact/hooks";
 import { hrefOf } from "../session/route.ts";
@@ -101,13 +101,13 @@ function Naming({ path, dashboard, changed }: NamingProps) {
       return "Saved.";
     });
   return (
-    <Card title="Name">
+    <Card title="Name and description">
       <Form send={save}>
         <TextField label="Name" value={name} set={setName} />
         <TextField label="Description" value={description} set={setDescription} />
         <CheckField label="Pinned: first in the list" value={pinned} set={setPinned} />
         <Button type="submit" disabled={action.running}>
-          Save name
+          Save
         </Button>
       </Form>
       <Outcome action={action} />
@@ -128,7 +128,7 @@ function Tiles({ path, tiles, arranging }: TilesProps) {
   const { project } = useSession();
   const seesResults = useAllowed("insight:read");
   const [shapes, setShapes] = useState(() => shapesOf(tiles));
-  // Read again: another may have arranged them since.
+  // After reading again: somebody else may have arranged them.
   useEffect(() => setShapes(shapesOf(tiles)), [tiles]);
   const { keep, action } = useKept(path);
   const grid = useFocusKept(shapes);
@@ -165,7 +165,7 @@ function Tiles({ path, tiles, arranging }: TilesProps) {
   );
 }
 
-/** Keeps places through the API, one change after the other, so that the last one stays. */
+/** Saves places through the API, one request after the other, so that the last change wins. */
 function useKept(path: string): { keep: (shapes: readonly Shape[]) => void; action: Action } {
   const { api } = useSession();
   const action = useAction();
@@ -182,7 +182,7 @@ function useKept(path: string): { keep: (shapes: readonly Shape[]) => void; acti
   return { keep, action };
 }
 
-/** Browsers take the focus from a button that moves within the page: it is given back. */
+/** A button loses the focus when it moves within the page. This gives it back. */
 function useFocusKept(moved: unknown) {
   const grid = useRef<HTMLDivElement>(null);
   const focused = useRef<string>();
@@ -225,7 +225,7 @@ function TileButtons({ shapes, shape: { id, isWide, isTall }, arrange }: TileBut
         <Button
           key={name}
           id={`tile-${id}-${name}`}
-          // Not disabled: a button that is loses the focus.
+          // Not `disabled`, which would take the focus away.
           aria-disabled={!isPossible}
           onClick={() => isPossible && act()}
         >

@@ -1,4 +1,4 @@
-// One insight: its answer of now, its question to be edited, its name, and the dashboards that show it.
+// One insight: its current answer, a link to edit its question, its name, and the dashboards that show it.
 
 import { useState } from "preact/hooks";
 import { useMaySave } from "../explore/explore.tsx";
@@ -87,12 +87,12 @@ function Naming({ insight, path, changed }: PartProps) {
       return "Saved.";
     });
   return (
-    <Card title="Name">
+    <Card title="Name and description">
       <Form send={save}>
         <TextField label="Name" value={name} set={setName} placeholder={insight.derived_name ?? ""} />
         <TextField label="Description" value={description} set={setDescription} />
         <Button type="submit" disabled={action.running}>
-          Save name
+          Save
         </Button>
       </Form>
       <Outcome action={action} />

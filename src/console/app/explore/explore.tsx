@@ -48,7 +48,7 @@ export function Explore({ route }: { route: Route }) {
   );
 }
 
-/** Whoever saves a query must be allowed to ask it. */
+/** Saving a query takes the right to run it. */
 export function useMaySave(): boolean {
   const mayQuery = useAllowed("query:read");
   return useAllowed("insight:write") && mayQuery;
@@ -64,7 +64,7 @@ function Answer({ question }: { question: Question }) {
   return <Shown asked={asked}>{({ results }) => <ResultView results={results} />}</Shown>;
 }
 
-/** As PostHog's own pages save a question. */
+/** In the form that PostHog's app saves. */
 function savedQuery(question: Question) {
   return { kind: "InsightVizNode", source: queryOf(question) };
 }

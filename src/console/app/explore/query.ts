@@ -6,7 +6,7 @@ export type Kind = "trend" | "funnel" | "retention";
 export interface Series {
   /** Its name; "" is any event. */
   event: string;
-  /** A math of the API; for groups with the number of their type: `unique_group:0`. */
+  /** The API's name of the math. Groups have the index of their type, too: `unique_group:0`. */
   math: string;
   /** The property that the math is about, where it needs one. */
   property: string;
@@ -18,7 +18,7 @@ export interface Question {
   interval: string;
   range: string;
   breakdown: string;
-  /** Values of the breakdown that are told apart. */
+  /** How many values of the breakdown are shown apart; the others are one line. */
   values: number;
   compare: boolean;
 }
@@ -66,7 +66,7 @@ export const intervals: readonly (readonly [string, string])[] = [
   ["month", "Month"],
 ];
 
-/** Series of one picture: as many as there are colours to tell them apart, but for two. */
+/** Series of one question. There are two more colours than that. */
 export const seriesMax = 6;
 export const valuesDefault = 6;
 
@@ -91,7 +91,7 @@ export function questionOf(query: URLSearchParams): Question {
   };
 }
 
-/** What stands in the address of a page that shows it. */
+/** The query of the address of a page that shows it. */
 export function addressOf({ series, compare, values, ...rest }: Question): string {
   const query = new URLSearchParams(Object.entries(rest));
   for (const { event, math, property } of series) {
@@ -104,10 +104,10 @@ export function addressOf({ series, compare, values, ...rest }: Question): strin
   return query.toString();
 }
 
-export type Query = { kind: string } & Record<string, unknown>;
+export type QueryBody = { kind: string } & Record<string, unknown>;
 
 /** As the API takes it. */
-export function queryOf(question: Question): Query {
+export function queryOf(question: Question): QueryBody {
   const { kind, series, interval, range, breakdown, values, compare } = question;
   const dateRange = { date_from: range };
   if (kind === "funnel") {
@@ -143,10 +143,10 @@ export const periods: Readonly<Record<string, string>> = {
   month: "Month",
 };
 
-/** Intervals of retention: as many columns as can be read. */
+/** Periods of retention: as many columns as fit a page. */
 export const retentionIntervals = 8;
 
-function retentionQueryOf({ series, interval }: Question): Query {
+function retentionQueryOf({ series, interval }: Question): QueryBody {
   const [target, returning = target] = series;
   const of = (one: Series | undefined) => ({ id: one?.event || null, type: "events" });
   return {

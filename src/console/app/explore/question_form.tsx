@@ -54,7 +54,7 @@ export function QuestionForm({ question, ask }: FormProps) {
   );
 }
 
-/** With a value of its own among the usual ones: a saved question may have any. */
+/** The usual choices, and the current value where it is none of them: a saved question may have any. */
 function withOwn(usual: readonly (readonly [string, string])[], own: string) {
   return usual.some(([value]) => value === own) ? usual : [...usual, [own, own] as const];
 }
@@ -140,14 +140,14 @@ function SeriesFields({ question: { kind, series }, set }: SeriesFieldsProps) {
   );
 }
 
-/** Funnels have two steps at least, retention has two events: who came first, and who came back. */
+/** A funnel has at least two steps; retention has two events, of the first visit and of the return. */
 export function shownSeries(kind: Kind, series: readonly Series[]): Series[] {
   const [first = anyEvent, second] = series;
   if (kind === "retention") return [first, second ?? first];
   return kind === "funnel" && !second ? [first, anyEvent] : [...series];
 }
 
-/** What the place of an event in the question means. */
+/** What the event at this position is for. */
 function labelOf(kind: Kind, count: number, i: number): string {
   if (kind === "funnel") return `Step ${i + 1}`;
   if (kind === "retention") return i === 0 ? "First seen with" : "Came back with";
@@ -160,7 +160,7 @@ interface OneSeriesProps {
   series: Series;
   set: (change: Partial<Series>) => void;
   known: string;
-  /** Tells the fields of one event from those of the others. */
+  /** Added to the labels of its fields, where there are several events. */
   of: string;
   /** What can be counted. */
   counts: readonly (readonly [string, string])[];
@@ -199,7 +199,7 @@ function OneSeries({ kind, label, series, set, known, of, counts, children }: On
   );
 }
 
-/** What can be counted: groups too, by each type that the project has. */
+/** What can be counted, with the project's types of groups. */
 function useMaths(): readonly (readonly [string, string])[] {
   const { api, home } = useSession();
   const seesGroups = useAllowed("group:read");

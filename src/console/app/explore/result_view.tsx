@@ -34,7 +34,7 @@ export function ResultView({ results, small = false, height = 280, columns = [] 
   return <RowsView rows={results} columns={columns} />;
 }
 
-/** What the last row of a trend's numbers is called. */
+/** The name of the last row of a trend's numbers. */
 const sum = "Sum";
 
 interface TrendProps {
@@ -45,10 +45,13 @@ interface TrendProps {
 
 function TrendView({ series, small, height }: TrendProps) {
   const days = series[0]?.days ?? [];
+  // The time before has the colour of its series and a dashed line.
+  const colours = [...new Set(series.map((one) => nameOfSeries({ ...one, compare_label: "" })))];
   const lines = series.map((one) => ({
     label: nameOfSeries(one),
     values: one.data,
     dashed: one.compare_label === "previous",
+    colour: colours.indexOf(nameOfSeries({ ...one, compare_label: "" })),
   }));
   const total = (one: TrendSeries) => one.data.reduce((before, value) => before + value, 0);
   const label = `Lines from ${days[0] ?? ""} to ${days.at(-1) ?? ""}: ${lines.map((line) => line.label).join(", ")}`;
@@ -133,10 +136,10 @@ function RetentionView({ cohorts }: { cohorts: Cohort[] }) {
   return (
     <div class="cohort scroll" tabIndex={0} role="group" aria-label="Retention">
       <table>
-        <caption class="visually-hidden">Who came back, by when they came first</caption>
+        <caption class="visually-hidden">Who came back, by when they were first seen</caption>
         <thead>
           <tr>
-            <th scope="col">Came first</th>
+            <th scope="col">First seen</th>
             {places.map((i) => (
               <th key={i} scope="col" class="number">
                 {cohorts[0]?.values[i]?.label ?? i}

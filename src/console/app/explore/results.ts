@@ -55,7 +55,7 @@ export function isTrends(results: Results): results is TrendSeries[] {
   return Array.isArray((results[0] as TrendSeries | undefined)?.data);
 }
 
-/** What tells a series from the others. */
+/** The name of a series. */
 export function nameOfSeries({ label, action, breakdown_value, compare_label }: TrendSeries): string {
   const event = action?.custom_name ?? action?.name ?? label;
   const counted = action?.custom_name ? "" : countedText(action);
@@ -63,7 +63,7 @@ export function nameOfSeries({ label, action, breakdown_value, compare_label }: 
   return `${event || "All events"}${counted}${value}${compare_label === "previous" ? " (before)" : ""}`;
 }
 
-/** What is counted, where it is not the events. */
+/** What is counted, unless it is events. */
 function countedText({ math, math_property: property }: NonNullable<TrendSeries["action"]> = {}): string {
   if (!math || math === "total") return "";
   if (math === "unique_group") return " · Groups";

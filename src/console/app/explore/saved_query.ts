@@ -1,4 +1,4 @@
-// A saved query back into a question, where the form can show all of it.
+// Turns a saved query back into a question, if the form can show all of it.
 
 import {
   anyEvent,
@@ -14,8 +14,8 @@ import {
 type Fields = Readonly<Record<string, unknown>>;
 
 /**
- * The question of a saved query; undefined for one that says more than the form shows, such as filters, which saving
- * would lose.
+ * The question of a saved query; undefined when the query has parts that the form does not show, such as filters.
+ * Saving would lose them.
  */
 export function questionOfQuery(saved: unknown): Question | undefined {
   const outer = fieldsOf(saved);
@@ -38,7 +38,7 @@ function readQuestion(query: Fields): Question | undefined {
   const retention = fieldsOf(query["retentionFilter"]);
   const period = Object.keys(periods).find((name) => periods[name] === retention["period"]);
   const nodes = listOf(query["series"]).map(fieldsOf).slice(0, seriesMax);
-  // The API's own choice where no event is named at all; `id: null` is any event.
+  // Without an entity the API takes page views; an entity with `id: null` is any event.
   const entities = [retention["targetEntity"], retention["returningEntity"]].map((entity) =>
     fieldsOf(entity ?? { id: "$pageview" }),
   );
@@ -66,7 +66,7 @@ function seriesOf(node: Fields): Series {
   };
 }
 
-/** Whether both ask the same: what is empty, or the API's own default, says nothing. */
+/** Whether both queries mean the same. Empty fields and the API's defaults are left out. */
 function isSame(one: unknown, other: unknown): boolean {
   return JSON.stringify(meaningOf(one)) === JSON.stringify(meaningOf(other));
 }
@@ -85,10 +85,10 @@ function meaningOf(value: unknown): unknown {
   return said.length > 0 ? Object.fromEntries(said) : undefined;
 }
 
-/** Values of a breakdown that the API tells apart when the query names no number. */
+/** The API's own limit of breakdown values. */
 const valuesOfApi = 25;
 
-/** What the API takes for granted where nothing is said. */
+/** Values of fields that mean the same as no field. */
 const defaults: Fields = {
   breakdown_limit: valuesOfApi,
   breakdown_type: "event",
@@ -108,7 +108,7 @@ const defaults: Fields = {
 };
 
 function isDefault(name: string, fields: Fields): boolean {
-  // PostHog's own pages repeat the event as its name.
+  // PostHog's app saves the event again as its name.
   if (name === "name") return fields["name"] === (fields["event"] ?? fields["id"]);
   return Object.hasOwn(defaults, name) && defaults[name] === fields[name];
 }

@@ -58,7 +58,7 @@ function LastRun({ run }: { run: RunRow | undefined }) {
 const destinations = ["S3", "AzureBlob", "Postgres", "HTTP", "File"].map((name) => [name, name] as const);
 const intervals = ["hour", "day", "week", "every 5 minutes"].map((name) => [name, name] as const);
 const models = ["events", "persons"].map((name) => [name, name] as const);
-/** Settings to begin with, by destination. */
+/** The settings of a new export, by destination. */
 const examples: Readonly<Record<string, object>> = {
   S3: {
     bucket_name: "",
@@ -86,7 +86,7 @@ function exampleOf(type: string): string {
   return JSON.stringify(examples[type] ?? {}, null, 2);
 }
 
-/** @throws an Error in words for whoever typed it. */
+/** @throws an Error that says what is wrong with the text. */
 function settingsIn(text: string): unknown {
   try {
     return JSON.parse(text) as unknown;
@@ -104,7 +104,7 @@ function NewExport() {
   const [config, setConfig] = useState(exampleOf("S3"));
   const action = useAction();
   const choose = (chosen: string) => {
-    // What somebody typed stays.
+    // Settings that were typed are kept.
     if (config === exampleOf(type)) setConfig(exampleOf(chosen));
     setType(chosen);
   };

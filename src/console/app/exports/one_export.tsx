@@ -16,7 +16,7 @@ import type { ExportRow, RunRow } from "./rows.ts";
 interface PartProps {
   path: string;
   action: Action;
-  /** Reads all again, after something was changed. */
+  /** Reads everything again after a change. */
   changed: () => void;
 }
 
@@ -63,7 +63,7 @@ export function OneExport({ id }: { id: string }) {
 
 function Acts({ path, action, changed, row }: PartProps & { row: ExportRow }) {
   const { api, project } = useSession();
-  // Not that of the newest run: a backfill may have been one of years ago.
+  // The newest run may be one of a backfill, of an interval long ago.
   const last =
     row.latest_runs
       .map((run) => run.data_interval_end)
@@ -187,7 +187,7 @@ function Backfills({ path, changed, seen }: PartProps & { seen: ExportRow }) {
     (signal) => api.get<ListReply<BackfillRow>>(`${path}/backfills/`, { limit: 20 }, signal),
     [path, seen],
   );
-  // A backfill that has begun has no run at first.
+  // A backfill has no run yet when it begins.
   useAgainWhile([...seen.latest_runs, ...(asked.value?.results ?? [])].some(isOpen), asked.value, changed);
   return (
     <Card title="Backfills" wide>

@@ -1,4 +1,4 @@
-// The figures of the server: how much comes in, how much waits, how long it takes.
+// The server's figures: how much comes in, how much is pending, how long it takes.
 
 import { type ComponentChildren } from "preact";
 import { Chart } from "../ui/chart.tsx";
@@ -117,7 +117,7 @@ function Figure({ name, value, note, bad = false, children }: FigureProps) {
   );
 }
 
-/** What became of events that were not taken, or were changed: by reason. */
+/** Events that were ignored or changed, by reason. */
 export function Fates({ last }: { last: FiguresMessage }) {
   const kinds = [
     ["Ignored", last.ignored],

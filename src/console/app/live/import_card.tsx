@@ -1,4 +1,4 @@
-// How an import goes on: what came in, what of it is stored, and how long the rest takes.
+// The progress of an import: what came in, what of it is stored, and how long the rest takes.
 
 import { durationText, numberText } from "../ui/format.ts";
 import { Card } from "../ui/parts.tsx";

@@ -1,4 +1,4 @@
-// The live page: whether the server keeps up, what it did not take, and the newest events.
+// The live page: whether the server keeps up, what it ignored, and the newest events.
 
 import { type ComponentChildren } from "preact";
 import { useEffect, useRef, useState } from "preact/hooks";
@@ -69,7 +69,7 @@ function StateOf({ connection }: { connection: Connection }) {
   const words = {
     connecting: "connecting …",
     live: "live",
-    away: "the server does not answer; trying again",
+    away: "the server does not answer: trying again",
   };
   return (
     <span
@@ -118,7 +118,7 @@ interface NewestProps {
   arrived: readonly ShownEvent[];
 }
 
-/** What was there before the page was opened, with what arrived since. */
+/** Events from before the page was opened, and those that arrived since. */
 function Newest({ filter, arrived }: NewestProps) {
   const { api, home } = useSession();
   const earlier = useLoaded(

@@ -6,7 +6,7 @@ import { numberText } from "../ui/format.ts";
 import { Table } from "../ui/table.tsx";
 
 const dayMs = 86_400_000;
-/** Days that are drawn: ten years. Dates of clients may lie anywhere. */
+/** Days that are drawn: ten years. A client's clock may say anything. */
 const daysMax = 3660;
 
 export function Activity({ events }: { events: readonly ShownEvent[] }) {

@@ -1,4 +1,4 @@
-// Persons: looked for, and one with its properties, ids and events.
+// Persons: a list to search, and a page for each with its properties, ids and events.
 
 import { useState } from "preact/hooks";
 import { EventList, type ShownEvent } from "../live/event_row.tsx";

@@ -63,7 +63,7 @@ interface FeedProps {
   mayWrite: boolean;
 }
 
-/** Gives the frame what was recorded, when it says that it is there: it has no key of its own. */
+/** Sends the recording to the frame when the frame says that it is ready. The frame has no key of its own. */
 function Feed({ path, frame, mayWrite }: FeedProps) {
   const { api } = useSession();
   useEffect(() => {

@@ -1,6 +1,6 @@
 // Requests to the API with the key of this tab, and its refusals in words.
 
-/** A refusal that the API put into words. */
+/** The API refused the request, and said why. */
 export class Refusal extends Error {
   readonly status: number;
   readonly code: string;
@@ -15,7 +15,7 @@ export class Refusal extends Error {
   }
 }
 
-/** Nobody answered. */
+/** The server did not answer. */
 export class Away extends Error {
   constructor() {
     super("The server does not answer. Is it running? This page tries again by itself.");
@@ -44,7 +44,7 @@ export interface ListReply<Row> {
   results: Row[];
 }
 
-/** @param refused called when the key is not valid any more. */
+/** @param refused called when the key is no longer valid. */
 export function openApi(key: string, refused: (why: Refusal) => void): Api {
   const ask = async (method: string, path: string, more: RequestInit): Promise<Response> => {
     const headers: Record<string, string> = { authorization: `Bearer ${key}`, accept: "application/json" };
@@ -66,7 +66,7 @@ export function openApi(key: string, refused: (why: Refusal) => void): Api {
   };
 }
 
-/** @throws Away, or what a caller that gave up gets. */
+/** @throws Away; the signal's own error when the caller aborted. */
 export async function sendRequest(path: string, options: RequestInit): Promise<Response> {
   try {
     return await fetch(path, { ...options, credentials: "omit", cache: "no-store" });

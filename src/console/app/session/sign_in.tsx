@@ -38,7 +38,7 @@ export interface SigningIn {
   error: unknown;
   busy: boolean;
   signIn(key: string): void;
-  /** Signs out; `why` tells somebody whose key is not valid any more. */
+  /** Signs out. `why` is shown when the key is no longer valid. */
   signOut(why?: Refusal): void;
 }
 
@@ -94,8 +94,8 @@ export function SignIn({ error, busy, signIn }: SigningIn) {
         <ThemeButton />
       </header>
       <p>
-        Sign in with a personal API key. It is kept for this tab only, and each page shows what the key’s
-        scopes allow.
+        Sign in with a personal API key. It is kept for this tab only. Pages show what the scopes of the key
+        allow.
       </p>
       <Trouble error={error} />
       <Form send={() => signIn(key)}>
@@ -106,12 +106,15 @@ export function SignIn({ error, busy, signIn }: SigningIn) {
           type="password"
           placeholder="phx_…"
           required
-          hint={'A new one: bun run sluice key issue --label me --scopes "*"'}
         />
         <Button type="submit" kind="primary" disabled={busy}>
           {busy ? "Signing in …" : "Sign in"}
         </Button>
       </Form>
+      <p class="quiet">On the server, this makes a key:</p>
+      <pre tabIndex={0} role="group" aria-label="The command that makes a key">
+        <code>bun run sluice key issue --label me --scopes "*"</code>
+      </pre>
       <p class="quiet">
         Writing a program? <a href="/docs">The API’s own page</a> shows every operation.
       </p>

@@ -1,4 +1,4 @@
-// What the API is asked for while a page is shown: the reply, or why there is none, and a way to ask again.
+// Requests of a page: the reply or the error, and a way to ask again. And what its buttons do.
 
 import { useCallback, useEffect, useState } from "preact/hooks";
 import { Away } from "./api.ts";
@@ -68,7 +68,7 @@ export interface Action {
   run(act: () => Promise<string>): void;
 }
 
-/** Something that a button does: one at a time, with its outcome in words. */
+/** What a button does, with its outcome in words. */
 export function useAction(): Action {
   const [state, setState] = useState({ running: false, error: undefined as unknown, done: "" });
   const run = useCallback((act: () => Promise<string>) => {

@@ -41,7 +41,7 @@ function SubscriptionList() {
     async (signal) => {
       const read = (deleted: boolean) =>
         api.get<ListReply<SubscriptionRow>>(`${home}/subscriptions/`, { limit: 200, deleted }, signal);
-      // Those that are paused can be resumed: the API calls them deleted, and lists them apart.
+      // Paused ones are shown, so that they can be resumed. The API calls them deleted, and lists them apart.
       const [running, paused] = await Promise.all([read(false), read(true)]);
       return {
         ...running,

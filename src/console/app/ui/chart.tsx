@@ -1,4 +1,4 @@
-// Lines over time, drawn by uPlot. The only file that knows it. What it draws stands in a table beside it.
+// Lines over time, drawn by uPlot. The only file that knows it. The numbers it draws are in a table beside it.
 
 import { useEffect, useRef } from "preact/hooks";
 import uPlot from "uplot";
@@ -8,10 +8,12 @@ export interface Line {
   label: string;
   values: readonly (number | null)[];
   dashed?: boolean;
+  /** An index into the colours; the line's own index unless it is given. */
+  colour?: number;
 }
 
 interface ChartProps {
-  /** For whoever does not see it. */
+  /** A description for screen readers. */
   label: string;
   /** Seconds since 1970, ascending. */
   times: readonly number[];
@@ -22,8 +24,8 @@ interface ChartProps {
 }
 
 /**
- * Colours of lines that can be told apart, also by most who see few colours. Each has a contrast of at least 4.5 to 1 with
- * the ground it is drawn on.
+ * Colours of lines that most people can tell apart, colour-blind people included. Each has a contrast of at least 4.5
+ * to 1 with its background.
  */
 const colours = {
   light: ["#2563eb", "#b45309", "#047857", "#be185d", "#6d28d9", "#0e7490", "#b91c1c", "#4d7c0f"],
@@ -65,7 +67,7 @@ interface Colours {
   lines: readonly string[];
 }
 
-/** A canvas knows no variables of a style sheet: the colours of text and of rules are read from the element around it. */
+/** A canvas cannot use variables of a style sheet: text and grid colours are read from the element around it. */
 function coloursOf(place: HTMLElement, isDark: boolean): Colours {
   const { color, columnRuleColor } = getComputedStyle(place);
   return { ink: color, rule: columnRuleColor, lines: isDark ? colours.dark : colours.light };
@@ -78,14 +80,18 @@ function optionsOf(
   size: { width: number; height: number },
 ): uPlot.Options {
   const grid = { stroke: rule, width: 1 };
-  const strokeOf = (i: number) => strokes[i % strokes.length]!;
+  const strokeOf = (line: Line, i: number) => strokes[(line.colour ?? i) % strokes.length]!;
   const axis = { stroke: ink, grid, ticks: grid, show: !bare };
   return {
     ...size,
-    legend: { show: !bare, live: false },
+    legend: {
+      show: !bare,
+      live: false,
+      markers: { dash: (_, i) => (lines[i - 1]?.dashed ? "dashed" : "solid") },
+    },
     cursor: { show: !bare, y: false },
     padding: bare ? [4, 0, 0, 0] : [12, 24, 0, 0],
-    // Days of a project begin where the API says they do.
+    // The API's days are shown as they are, not in the reader's time zone.
     tzDate: (seconds) => uPlot.tzDate(new Date(seconds * 1000), "UTC"),
     scales: { y: { range: (_, __, max) => [0, Math.max(1, max * 1.1)] } },
     axes: [
@@ -96,10 +102,10 @@ function optionsOf(
       {},
       ...lines.map((line, i) => ({
         label: line.label,
-        stroke: strokeOf(i),
+        stroke: strokeOf(line, i),
         width: 2,
         ...(line.dashed && { dash: [6, 4] }),
-        ...(bare && { fill: `${strokeOf(i)}22` }),
+        ...(bare && { fill: `${strokeOf(line, i)}22` }),
         points: { show: !bare && line.values.length < 40, size: 5 },
       })),
     ],

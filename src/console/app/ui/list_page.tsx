@@ -1,4 +1,4 @@
-// A page that lists things in a table: its heading, the rows when they are there, and below them what makes another.
+// A page that lists things in a table. The form that creates another stands below.
 
 import { type ComponentChildren } from "preact";
 import type { ListReply } from "../session/api.ts";
@@ -11,13 +11,13 @@ interface ListPageProps<Row> {
   asked: Loaded<ListReply<Row>>;
   columns: readonly Column<Row>[];
   id: (row: Row) => string | number;
-  /** Said where there are no rows. */
+  /** Shown when there are no rows. */
   empty: string;
   /** Beside the heading. */
   actions?: ComponentChildren;
-  /** Above the table: what is looked for. */
+  /** Above the table: a form that filters it. */
   search?: ComponentChildren;
-  /** Of a list that is read a page at a time. */
+  /** For a list that is read a page at a time. */
   page?: { offset: number; limit: number; set: (offset: number) => void };
   children?: ComponentChildren;
 }

@@ -1,4 +1,4 @@
-// Deleting the thing that a page shows: asked twice, then back to the list.
+// A button that deletes what the page shows, after asking again, and goes back to the list.
 
 import { useSession } from "../session/session.ts";
 import { go } from "../session/route.ts";
@@ -6,11 +6,11 @@ import type { Action } from "../session/use_loaded.ts";
 import { SureButton } from "./parts.tsx";
 
 interface RemoveProps {
-  /** Of the thing in the API. */
+  /** Its path in the API. */
   path: string;
   sure: string;
   action: Action;
-  /** Where to go then. */
+  /** The page to go to afterwards. */
   back: string;
 }
 

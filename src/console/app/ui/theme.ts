@@ -1,12 +1,12 @@
-// Light or dark: as the system has it, or as somebody chose. The choice stands in localStorage, for all tabs of this
-// browser, and nothing else does.
+// Light or dark: the system's setting, or the reader's own choice. The choice is kept in localStorage, which holds
+// nothing else.
 
 import { useEffect, useState } from "preact/hooks";
 
 export type Theme = "system" | "light" | "dark";
 
 const stored = "sluice_theme";
-/** Told to this document; other tabs and frames hear of a change by the browser's own event `storage`. */
+/** The event that tells this document of a change. Other tabs and frames get the browser's own event, `storage`. */
 const changed = "sluice-theme";
 const systemIsDark = matchMedia("(prefers-color-scheme: dark)");
 
@@ -15,12 +15,12 @@ function storedTheme(): Theme {
     const theme = localStorage.getItem(stored);
     return theme === "light" || theme === "dark" ? theme : "system";
   } catch {
-    // Some browsers forbid it; the system decides then.
+    // Browsers can be set to forbid storage. The system's setting is used then.
     return "system";
   }
 }
 
-/** Sets the document's colours, now and whenever the choice changes. Called once by each page's entry. */
+/** Sets the document's colours now, and when another tab changes the choice. Called once, by each entry. */
 export function followTheme(): void {
   const apply = () => {
     document.documentElement.dataset["theme"] = storedTheme();
@@ -35,7 +35,7 @@ function chooseTheme(theme: Theme): void {
     if (theme === "system") localStorage.removeItem(stored);
     else localStorage.setItem(stored, theme);
   } catch {
-    // The choice lasts until the page is left.
+    // Without storage, the choice lasts until the page is left.
   }
   document.documentElement.dataset["theme"] = theme;
   dispatchEvent(new Event(changed));
@@ -50,7 +50,7 @@ export function useTheme(): [Theme, (theme: Theme) => void] {
   return [useFollowed(chosenTheme), chooseTheme];
 }
 
-/** Whether the page is dark: for what cannot be coloured by a style sheet. */
+/** Whether the page is dark, for what a style sheet cannot colour. */
 export function useDark(): boolean {
   return useFollowed(() => {
     const theme = chosenTheme();
