@@ -3,7 +3,7 @@
 
 import { captureLimits } from "./limits.ts";
 import type { ClickHouse, NativeBody } from "../storage/clickhouse/clickhouse.ts";
-import { sessionsOf } from "../storage/events/sessions.ts";
+import { feedSessionsOf, feedSettings, sessionFeed } from "../storage/events/sessions.ts";
 
 /**
  * Writes batches as one INSERT: the engine makes a part of each partition they are of, one after the other. When it
@@ -72,9 +72,19 @@ export interface BatchPart {
   part: number;
 }
 
+/** Derives the sessions of the journal's blocks. Doing so again changes nothing; `abort` ends the wait for it. */
+export async function feedSessions(
+  clickhouse: ClickHouse,
+  body: NativeBody,
+  abort: AbortSignal,
+): Promise<void> {
+  const timeoutMs = captureLimits.insertMsMax;
+  await clickhouse.insertNative(sessionFeed, body, { timeoutMs, settings: feedSettings, abort });
+}
+
 /**
- * Folds the events of stored batches, or of a part of them, into session_facts, in one pass over all of them. Doing so
- * again changes nothing; `abort` ends the wait for it.
+ * Derives the sessions of stored batches, or of a part of them, from event_rows. That reads every event of their years
+ * once these are merged: it is for rows whose blocks cannot be sent again. `abort` ends the wait for it.
  */
 export async function deriveSessions(
   clickhouse: ClickHouse,
@@ -84,8 +94,8 @@ export async function deriveSessions(
 ): Promise<void> {
   const own = "_batch IN {batches:Array(UInt64)}";
   const which = parts === 1 ? own : `${own} AND _row % {parts:UInt32} = {part:UInt32}`;
-  const options = { timeoutMs: captureLimits.insertMsMax, ...(abort && { abort }) };
-  await clickhouse.command(sessionsOf(which), { batches, parts, part }, options);
+  const options = { timeoutMs: captureLimits.insertMsMax, settings: feedSettings, ...(abort && { abort }) };
+  await clickhouse.command(feedSessionsOf(which), { batches, parts, part }, options);
 }
 
 /**

@@ -32,6 +32,6 @@ export const storageLimits = {
   exportCopyMsMax: 3_600_000,
   /** Postgres connections of a worker that only captures: it reads keys and reports the watermark of its journal. */
   workerConnectionsMax: 3,
-  /** Memory of a statement that derives sessions, in bytes, past which the engine groups on disk. */
-  sessionsBytesMax: 536_870_912,
+  /** Bytes of events from which sessions are derived at once: an INSERT of the journal, which becomes one part. */
+  sessionBlockBytes: 134_217_728,
 };

@@ -3,7 +3,7 @@
 // ones, but not while the engine may still read it.
 
 import { type FileHandle, open, rm } from "node:fs/promises";
-import type { ClickHouse } from "../../storage/clickhouse/clickhouse.ts";
+import type { ClickHouse, NativeBody } from "../../storage/clickhouse/clickhouse.ts";
 import { readWhole, writeWhole } from "../journal/segments/files.ts";
 import {
   type Batch,
@@ -16,16 +16,25 @@ import { insertBatches } from "../store.ts";
 import { type LoadedBatch, areWholeFile, fileRangesOf, readBatches } from "./insert_plan.ts";
 import { flushLimits } from "./limits.ts";
 
+/** Sends blocks of a lane. Its default stores them. */
+type Insert = (lane: LaneName, body: NativeBody) => Promise<void>;
+
 export class BatchSender {
   readonly #clickhouse: ClickHouse;
+  readonly #insert: Insert;
   readonly #spoolStem: string;
   #generation = 0;
   #file: FileHandle | undefined;
   #buffer: Uint8Array | undefined;
 
   /** `spoolStem`: the path of the spool without its ending. */
-  constructor(clickhouse: ClickHouse, spoolStem: string) {
+  constructor(
+    clickhouse: ClickHouse,
+    spoolStem: string,
+    insert: Insert = (lane, body) => insertBatches(clickhouse, laneKinds[lane].table, body),
+  ) {
     this.#clickhouse = clickhouse;
+    this.#insert = insert;
     this.#spoolStem = spoolStem;
   }
 
@@ -46,7 +55,7 @@ export class BatchSender {
   async sendLoaded(lane: LaneName, batches: LoadedBatch[]): Promise<void> {
     const bytes = batches.flatMap(({ blocks }) => blocks.map(({ native }) => native));
     if (this.#clickhouse.embedded) await this.#sendSpool(lane, this.#put(bytes));
-    else await insertBatches(this.#clickhouse, laneKinds[lane].table, { bytes });
+    else await this.#insert(lane, { bytes });
   }
 
   #sendSpool(lane: LaneName, path: Promise<string>): Promise<void> {
@@ -55,7 +64,7 @@ export class BatchSender {
 
   async #sendFile(lane: LaneName, path: string | Promise<string>, failed: () => unknown): Promise<void> {
     try {
-      await insertBatches(this.#clickhouse, laneKinds[lane].table, { path: await path });
+      await this.#insert(lane, { path: await path });
     } catch (thrown) {
       await failed();
       throw thrown;

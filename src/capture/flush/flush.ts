@@ -8,6 +8,8 @@ import { type LaneName, type Segment, flushedLanes, laneKinds } from "../journal
 import { SessionDeriver } from "./session_deriver.ts";
 import { BatchInserter, type BatchInserterOptions } from "./batch_inserter.ts";
 import { BatchSender } from "./batch_sender.ts";
+import type { NativeBody } from "../../storage/clickhouse/clickhouse.ts";
+import { feedSessions } from "../store.ts";
 
 export type FlushCounts = BatchInserterOptions["counts"];
 
@@ -29,7 +31,10 @@ export class Flush {
   constructor(options: FlushOptions) {
     this.#options = options;
     const { journal, clickhouse, clock, log } = options;
-    this.#sessions = new SessionDeriver({ journal, clickhouse, stopping: this.#stopping.signal, clock, log });
+    const stopping = this.#stopping.signal;
+    const feed = (_lane: LaneName, body: NativeBody) => feedSessions(clickhouse, body, stopping);
+    const sender = new BatchSender(clickhouse, `${options.folder}/sessions`, feed);
+    this.#sessions = new SessionDeriver({ journal, clickhouse, sender, stopping, clock, log });
   }
 
   /** Starts loops for each lane, so that an import never makes a live event wait. */

@@ -1,20 +1,25 @@
-// Derives sessions behind the flush: from stored segments, in big steps, when nobody waits. A segment's file stays in
-// the journal until that is done, so that a process that dies derives them at its next start.
+// Derives sessions behind the flush: the blocks of stored segments are sent once more, when nobody waits. A segment's
+// file stays in the journal until that is done, so that a process that dies derives them at its next start.
 
 import type { Clock } from "../../core/clock.ts";
 import { type Log, reasonOf } from "../../core/log.ts";
 import { type ClickHouse, ClickHouseError } from "../../storage/clickhouse/clickhouse.ts";
+import { isTooBig } from "../../storage/clickhouse/error.ts";
 import { retryUntilDone } from "../../work/retry.ts";
 import { Wakeup } from "../../work/wakeup.ts";
 import type { Journal } from "../journal/journal.ts";
 import type { LaneName, Segment } from "../journal/segments/segment.ts";
 import { captureLimits } from "../limits.ts";
 import { type BatchPart, deriveSessions } from "../store.ts";
+import type { BatchSender } from "./batch_sender.ts";
+import { planInserts } from "./insert_plan.ts";
 import { flushLimits } from "./limits.ts";
 
 interface SessionDeriverOptions {
   journal: Pick<Journal, "finish" | "hold" | "isBusy" | "tight">;
   clickhouse: ClickHouse;
+  /** Sends blocks to be derived from; used by nobody else. */
+  sender: Pick<BatchSender, "send" | "rest" | "abandon">;
   stopping: AbortSignal;
   clock: Clock;
   log: Log;
@@ -70,12 +75,16 @@ export class SessionDeriver {
 
   /** Works until it is drained or stopped. */
   async run(): Promise<void> {
-    const { stopping } = this.#options;
+    const { stopping, sender } = this.#options;
     while (!stopping.aborted) {
       if (this.#isDue()) await this.#step();
-      else if (this.#draining) return;
-      else await this.#wakeup.wait(this.#waiting.length > 0 ? lookMs : flushLimits.sessionsLateMs);
+      else if (this.#draining) break;
+      else {
+        sender.rest();
+        await this.#wakeup.wait(this.#waiting.length > 0 ? lookMs : flushLimits.sessionsLateMs);
+      }
     }
+    await sender.abandon();
   }
 
   #isDue(): boolean {
@@ -85,23 +94,52 @@ export class SessionDeriver {
     const now = clock.elapsed();
     if (this.#draining || journal.tight || this.#bytes >= flushLimits.sessionsWaitingBytesMax) return true;
     if (now - oldest.at >= flushLimits.sessionsLateMs) return true;
-    return !journal.isBusy && now - this.#lastAt >= flushLimits.sessionsEveryMs;
+    // What waited during the last step is the rest of it.
+    return (
+      !journal.isBusy && (oldest.at <= this.#lastAt || now - this.#lastAt >= flushLimits.sessionsEveryMs)
+    );
   }
 
-  /** Derives the sessions of the oldest segments, and removes these. */
+  /** Derives the sessions of the oldest segment, and removes it. */
   async #step(): Promise<void> {
     const { journal, clock } = this.#options;
-    const stored = this.#next();
-    const batches = stored.flatMap((one) => one.batches);
+    const [{ segment, batches }] = this.#waiting as [Stored];
+    let attempts = 0;
+    // Some rows of a batch that was taken apart may be in quarantine.
+    const isWhole = segment.batches.every(({ id }) => batches.includes(id));
+    const isSent = isWhole && (await retryUntilDone(() => this.#send(segment, ++attempts), this.#retrying));
+    if (isSent === undefined) return;
+    if (!isSent && !(await this.#deriveStored(batches))) return;
+    this.#waiting.shift();
+    this.#lastAt = clock.elapsed();
+    this.#bytes -= segment.bytes;
+    await retryUntilDone(() => journal.finish(segment), this.#retrying);
+  }
+
+  /**
+   * Sends its blocks once more. False when the file cannot be read, or the engine does not take so much at once: then
+   * its rows are read back. @throws ClickHouseError when it may be taken later.
+   */
+  async #send(segment: Segment, attempt: number): Promise<boolean> {
+    const { sender, log } = this.#options;
+    try {
+      for (const batches of planInserts(segment)) await sender.send(segment, batches);
+      return true;
+    } catch (thrown) {
+      if (thrown instanceof ClickHouseError && thrown.kind === "transient" && !isTooBig(thrown)) {
+        if (thrown.type === "NETWORK" || attempt < flushLimits.sessionsSendsMax) throw thrown;
+      }
+      log.info("deriving sessions failed, reading the events back", { reason: reasonOf(thrown) });
+      return false;
+    }
+  }
+
+  async #deriveStored(batches: bigint[]): Promise<boolean> {
     const most = flushLimits.sessionsStepBatchesMax;
     for (let at = 0; at < batches.length; at += most) {
-      if (!(await this.#derive({ ...wholeBatches, batches: batches.slice(at, at + most) }))) return;
+      if (!(await this.#derive({ ...wholeBatches, batches: batches.slice(at, at + most) }))) return false;
     }
-    this.#lastAt = clock.elapsed();
-    for (const { segment } of stored) {
-      this.#bytes -= segment.bytes;
-      await retryUntilDone(() => journal.finish(segment), this.#retrying);
-    }
+    return true;
   }
 
   /**
@@ -140,17 +178,6 @@ export class SessionDeriver {
   get #retrying() {
     const { stopping, log } = this.#options;
     return { stopping, log, saying: "deriving sessions failed, trying again" };
-  }
-
-  #next(): Stored[] {
-    let bytes = 0;
-    let count = 0;
-    for (const { segment } of this.#waiting) {
-      bytes += segment.bytes;
-      if (count > 0 && bytes > flushLimits.sessionsStepBytesMax) break;
-      count++;
-    }
-    return this.#waiting.splice(0, count);
   }
 }
 

@@ -16,6 +16,7 @@ import {
   ClickHouseError,
   type NativeBody,
 } from "../../../src/storage/clickhouse/clickhouse.ts";
+import { sessionFeed } from "../../../src/storage/events/sessions.ts";
 import { cutBlock, lengthOfBlock } from "../../../src/storage/native/native_cut.ts";
 import { rowsOfBlock } from "../../support/native.ts";
 import { cleanUp } from "../../support/cleanup.ts";
@@ -44,7 +45,8 @@ class FaultyEngine implements ClickHouse {
     this.embedded = embedded;
   }
 
-  async insertNative(_table: string, body: NativeBody): Promise<void> {
+  async insertNative(table: string, body: NativeBody): Promise<void> {
+    if (table === sessionFeed) return this.feed();
     const bytes = "path" in body ? new Uint8Array(readFileSync(body.path)) : Buffer.concat(body.bytes);
     const fate = this.#fates.shift() ?? "well";
     if (fate === "failed before")
@@ -74,6 +76,8 @@ class FaultyEngine implements ClickHouse {
 
   ping = () => Promise.resolve();
   command = (): Promise<void> => Promise.resolve();
+  /** Derives sessions. */
+  feed = (): Promise<void> => Promise.resolve();
   bytes = () => Promise.resolve(new Uint8Array(0));
   stream = (): never => {
     throw new Error("nothing is streamed here");
@@ -322,7 +326,7 @@ test("an import waits to be stored while too much waits for its sessions, and li
   const journal = openJournal(`${dataDir}/journal`);
   const engine = new FaultyEngine([], true);
   const derived = Promise.withResolvers<void>();
-  engine.command = () => derived.promise;
+  engine.feed = () => derived.promise;
   const { flush } = openFlush(dataDir, journal, engine);
   const { sessionsBehindBytesMax, sessionsWaitingBytesMax } = flushLimits;
   flushLimits.sessionsBehindBytesMax = { ...sessionsBehindBytesMax, historical: 1 };

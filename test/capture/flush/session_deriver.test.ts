@@ -3,7 +3,7 @@
 import { afterEach, expect, test } from "bun:test";
 import { flushLimits } from "../../../src/capture/flush/limits.ts";
 import { SessionDeriver } from "../../../src/capture/flush/session_deriver.ts";
-import type { Segment } from "../../../src/capture/journal/segments/segment.ts";
+import type { Batch, Segment } from "../../../src/capture/journal/segments/segment.ts";
 import { silentLog } from "../../../src/core/log.ts";
 import { type ClickHouse, ClickHouseError } from "../../../src/storage/clickhouse/clickhouse.ts";
 import { until } from "../../support/server.ts";
@@ -11,7 +11,7 @@ import { cleanUp, later } from "../../support/cleanup.ts";
 
 afterEach(cleanUp);
 
-function segmentOf(id: number, bytes = 1000): Segment {
+function segmentOf(id: number, bytes = 1000, numbers: bigint[] = [BigInt(id)]): Segment {
   return {
     id: BigInt(id),
     lane: "live",
@@ -19,7 +19,7 @@ function segmentOf(id: number, bytes = 1000): Segment {
     bytes,
     rows: 10,
     oldest: 0,
-    batches: [],
+    batches: numbers.map((number) => ({ id: number, partition: 2026, rows: 5, bytes: 10, frames: [] })),
     recovered: false,
   };
 }
@@ -39,6 +39,8 @@ function openDeriver() {
     tight: false,
     now: 0,
     failures: 0,
+    /** What sending blocks fails with, one after the other. */
+    refusals: [] as Error[],
     hangs: false,
     refuses: (_batches: bigint[], _parts: number, _part: number) => false,
   };
@@ -61,10 +63,21 @@ function openDeriver() {
       if (world.refuses(batches, parts, part)) throw new ClickHouseError("odd", "27", "CANNOT_PARSE_TEXT");
     },
   } as unknown as ClickHouse;
+  const sender = {
+    send: async (_segment: Segment, batches: Batch[]) => {
+      did.push(`send ${batches.map(({ id }) => id).join(" ")}`);
+      if (world.hangs) await new Promise((_, reject) => stopping.signal.addEventListener("abort", reject));
+      const refusal = world.refusals.shift();
+      if (refusal) throw refusal;
+    },
+    rest: () => {},
+    abandon: async () => void did.push("abandon"),
+  };
   const clock = { now: () => world.now, elapsed: () => world.now };
   const deriver = new SessionDeriver({
     journal,
     clickhouse,
+    sender,
     stopping: stopping.signal,
     clock,
     log: { ...silentLog, error: (_text, about) => void logged.push(JSON.stringify(about)) },
@@ -82,40 +95,92 @@ function openDeriver() {
   return { deriver, world, running, done, did, logged, stopping };
 }
 
+const refused = new ClickHouseError("odd", "27", "CANNOT_PARSE_TEXT");
+const isAway = new ClickHouseError("away", "ECONNREFUSED", "NETWORK");
+const isFull = new ClickHouseError("(total) memory limit exceeded", "241", "MEMORY_LIMIT_EXCEEDED");
+
 test("sessions of a stored segment are derived at once while nothing waits, and then its file goes", async () => {
   const { deriver, done } = openDeriver();
-  deriver.add(segmentOf(1), [11n, 12n]);
-  expect(await done(3)).toEqual(["hold 1", "derive 11 12", "finish 1"]);
+  deriver.add(segmentOf(1, 1000, [11n, 12n]), [11n, 12n]);
+  expect(await done(3)).toEqual(["hold 1", "send 11 12", "finish 1"]);
 });
 
 test("while others wait to be stored, sessions wait as long as the bounds allow", async () => {
   const { deriver, world, did, done } = openDeriver();
   world.isBusy = true;
-  deriver.add(segmentOf(1), [11n]);
-  deriver.add(segmentOf(2), [21n]);
+  deriver.add(segmentOf(1), [1n]);
+  deriver.add(segmentOf(2), [2n]);
   await Bun.sleep(250);
   expect(did).toEqual(["hold 1", "hold 2"]);
   world.now = flushLimits.sessionsLateMs;
-  expect((await done(5)).slice(2)).toEqual(["derive 11 21", "finish 1", "finish 2"]);
+  expect((await done(6)).slice(2)).toEqual(["send 1", "finish 1", "send 2", "finish 2"]);
 });
 
-test("more bytes than may wait are derived whatever else waits, a step at a time", async () => {
+test("what waited during a step is derived right behind it, and what came later in the next one", async () => {
+  const { deriver, world, did, done } = openDeriver();
+  world.isBusy = true;
+  for (const id of [1, 2, 3]) deriver.add(segmentOf(id), [BigInt(id)]);
+  world.isBusy = false;
+  expect((await done(9)).slice(3)).toEqual([
+    "send 1",
+    "finish 1",
+    "send 2",
+    "finish 2",
+    "send 3",
+    "finish 3",
+  ]);
+  world.now = flushLimits.sessionsEveryMs - 1;
+  deriver.add(segmentOf(4), [4n]);
+  await Bun.sleep(250);
+  expect(did.slice(9)).toEqual(["hold 4"]);
+  world.now = flushLimits.sessionsEveryMs;
+  expect((await done(12)).slice(10)).toEqual(["send 4", "finish 4"]);
+});
+
+test("more bytes than may wait are derived whatever else waits, a segment at a time", async () => {
   const { deriver, world, done } = openDeriver();
   world.isBusy = true;
   const bytes = flushLimits.sessionsWaitingBytesMax / 4;
   for (const id of [1, 2, 3, 4]) deriver.add(segmentOf(id, bytes), [BigInt(id)]);
-  expect((await done(6)).slice(4)).toEqual(["derive 1", "finish 1"]);
+  expect((await done(6)).slice(4)).toEqual(["send 1", "finish 1"]);
 });
 
 test("a nearly full disk lets nothing wait", async () => {
   const { deriver, world, done } = openDeriver();
   world.isBusy = true;
   world.tight = true;
-  deriver.add(segmentOf(1), [11n]);
-  expect(await done(3)).toEqual(["hold 1", "derive 11", "finish 1"]);
+  deriver.add(segmentOf(1), [1n]);
+  expect(await done(3)).toEqual(["hold 1", "send 1", "finish 1"]);
 });
 
-test("a step that the engine does not take is tried again in halves, and no file goes before", async () => {
+test("an engine that is away gets the blocks again, however often, and no file goes before", async () => {
+  const { deriver, world, done } = openDeriver();
+  world.refusals = Array.from({ length: 4 }, () => isAway);
+  deriver.add(segmentOf(1), [1n]);
+  expect(await done(7)).toEqual(["hold 1", ...Array.from({ length: 5 }, () => "send 1"), "finish 1"]);
+});
+
+test("blocks that the engine refuses, or does not take again and again, are read back", async () => {
+  for (const [refusals, sends] of [
+    [[refused], 1],
+    [[new Error("EIO")], 1],
+    [Array.from({ length: 9 }, () => isFull), flushLimits.sessionsSendsMax],
+  ] as const) {
+    const { deriver, world, done } = openDeriver();
+    world.refusals = [...refusals];
+    deriver.add(segmentOf(1), [1n]);
+    const sent = Array.from({ length: sends }, () => "send 1");
+    expect(await done(sends + 3)).toEqual(["hold 1", ...sent, "derive 1", "finish 1"]);
+  }
+});
+
+test("of a segment that was taken apart, what is stored is read back", async () => {
+  const { deriver, done } = openDeriver();
+  deriver.add(segmentOf(1, 1000, [11n]), [91n, 92n]);
+  expect(await done(3)).toEqual(["hold 1", "derive 91 92", "finish 1"]);
+});
+
+test("a read-back that the engine does not take is tried again in halves, and no file goes before", async () => {
   const { deriver, world, done } = openDeriver();
   world.failures = 1;
   deriver.add(segmentOf(1), [11n, 12n, 13n, 14n]);
@@ -133,12 +198,13 @@ test("a batch that is too much for the engine is derived in parts", async () => 
 test("an event that the engine refuses is left out and told of, and holds up no other", async () => {
   const { deriver, world, running, did, logged } = openDeriver();
   world.refuses = ([batch], parts, part) => batch === 11n && 5 % parts === part;
-  deriver.add(segmentOf(1), [11n, 12n]);
-  deriver.add(segmentOf(2), [21n]);
+  world.refusals = [refused];
+  deriver.add(segmentOf(1, 1000, [11n, 12n]), [11n, 12n]);
+  deriver.add(segmentOf(2), [2n]);
   deriver.drain();
   await running;
-  expect(did.slice(-2)).toEqual(["finish 1", "finish 2"]);
-  expect(did).toContain("derive 12 21");
+  expect(did.slice(-4)).toEqual(["finish 1", "send 2", "finish 2", "abandon"]);
+  expect(did).toContain("derive 12");
   expect(logged).toEqual(['{"batch":"000000000000000b","row":5,"reason":"odd"}']);
 });
 
@@ -160,18 +226,18 @@ test("events of a lane wait to be stored while too much waits to be derived, imp
 test("a server that ends derives what waits", async () => {
   const { deriver, world, did, running } = openDeriver();
   world.isBusy = true;
-  deriver.add(segmentOf(1), [11n]);
+  deriver.add(segmentOf(1), [1n]);
   deriver.drain();
   await running;
-  expect(did).toEqual(["hold 1", "derive 11", "finish 1"]);
+  expect(did).toEqual(["hold 1", "send 1", "finish 1", "abandon"]);
 });
 
 test("a server that has no time left waits for no step, and keeps the file of what was not derived", async () => {
   const { deriver, world, done, did, running, stopping } = openDeriver();
   world.hangs = true;
-  deriver.add(segmentOf(1), [11n, 12n]);
+  deriver.add(segmentOf(1), [1n]);
   await done(2);
   stopping.abort();
   await running;
-  expect(did).toEqual(["hold 1", "derive 11 12"]);
+  expect(did).toEqual(["hold 1", "send 1", "abandon"]);
 });

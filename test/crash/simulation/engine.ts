@@ -5,6 +5,7 @@
 
 import type { ClickHouse, NativeBody, QueryOptions } from "../../../src/storage/clickhouse/clickhouse.ts";
 import { ClickHouseError } from "../../../src/storage/clickhouse/error.ts";
+import { sessionFeed } from "../../../src/storage/events/sessions.ts";
 import { type NativeRow, readBlocks } from "../../support/native_rows.ts";
 import { type Life, machine } from "./machine.ts";
 
@@ -61,7 +62,7 @@ export class Engine {
         this.#answer(() => this.#found(params!["batches"] as bigint[]) as Row[]),
       command: (text, params) =>
         this.#answer(() => {
-          const into = text.includes("session_facts") ? this.sessions : this.derived;
+          const into = text.includes(sessionFeed) ? this.sessions : this.derived;
           for (const batch of params!["batches"] as bigint[]) into.add(batch);
         }),
     };
@@ -90,7 +91,7 @@ export class Engine {
     return promise;
   }
 
-  #insert(_table: string, body: NativeBody, options: QueryOptions = {}): Promise<void> {
+  #insert(table: string, body: NativeBody, options: QueryOptions = {}): Promise<void> {
     const { time, chance, life, disk } = machine();
     const { promise, resolve, reject } = Promise.withResolvers<void>();
     const way = chance.is(this.faults.goesWrong) ? chance.of(ways) : "well";
@@ -112,7 +113,8 @@ export class Engine {
       if (!life.isOver) answer();
       statement.isAnswered = true;
     };
-    const run = (partitions: number): ClickHouseError | undefined => this.#run(statement, partitions);
+    const run = (partitions: number): ClickHouseError | undefined =>
+      table === sessionFeed ? this.#feed(statement) : this.#run(statement, partitions);
     const end = (refusal: ClickHouseError | undefined): void =>
       settle(() => (refusal ? reject(refusal) : resolve()));
     const soon = 1 + chance.next() * 30;
@@ -171,6 +173,19 @@ export class Engine {
     }
     this.onStored();
     return isRefused ? new ClickHouseError("a row is refused", "469", "VIOLATED_CONSTRAINT") : undefined;
+  }
+
+  /** Derives sessions; refused, as the INSERT of the rows was, when a row is refused. */
+  #feed({ bytes, start }: Statement): ClickHouseError | undefined {
+    if (start !== this.#starts) return undefined;
+    const rows = readBlocks(bytes());
+    for (const { _batch, properties } of rows) {
+      if (String(properties).includes(poison)) {
+        return new ClickHouseError("a row is refused", "469", "VIOLATED_CONSTRAINT");
+      }
+      this.sessions.add(_batch as bigint);
+    }
+    return undefined;
   }
 
   #store(part: NativeRow[], isLate: boolean): void {
