@@ -18,7 +18,7 @@ export function App() {
 
 function SignedIn({ signed, signOut }: { signed: Signed; signOut: SigningIn["signOut"] }) {
   const { key, scopes } = signed;
-  const api = useMemo(() => openApi(key, signOut), [key]);
+  const api = useMemo(() => openApi(key, () => signOut(true)), [key]);
   const route = useRoute();
   const projects = useLoaded(
     async (signal) =>
@@ -38,7 +38,7 @@ function SignedIn({ signed, signOut }: { signed: Signed; signOut: SigningIn["sig
       projects: found,
       scopes,
       refresh: projects.again,
-      signOut: () => signOut(),
+      signOut: () => signOut(false),
     };
     return (
       <SessionContext.Provider value={session}>

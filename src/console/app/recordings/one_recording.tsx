@@ -39,7 +39,8 @@ export function OneRecording({ id }: { id: string }) {
           <Outcome action={action} />
           <p class="quiet">
             {timeText(recording.start_time)} · {durationText(recording.recording_duration)} ·{" "}
-            {recording.click_count} clicks · {recording.start_url}
+            {recording.click_count === 1 ? "1 click" : `${recording.click_count} clicks`} ·{" "}
+            {recording.start_url}
           </p>
           <div class="watch">
             <iframe class="player" title="Player" src="/console/player" ref={frame} />

@@ -45,14 +45,14 @@ export interface ListReply<Row> {
 }
 
 /** @param refused called when the key is no longer valid. */
-export function openApi(key: string, refused: (why: Refusal) => void): Api {
+export function openApi(key: string, refused: () => void): Api {
   const ask = async (method: string, path: string, more: RequestInit): Promise<Response> => {
     const headers: Record<string, string> = { authorization: `Bearer ${key}`, accept: "application/json" };
     if (more.body !== undefined) headers["content-type"] = "application/json";
     const reply = await sendRequest(path, { method, headers, ...more });
     if (reply.ok) return reply;
     const refusal = await refusalOf(reply);
-    if (refusal.status === 401) refused(refusal);
+    if (refusal.status === 401) refused();
     throw refusal;
   };
   return {

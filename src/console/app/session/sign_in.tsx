@@ -3,7 +3,7 @@
 import { useEffect, useState } from "preact/hooks";
 import { Button, Form, TextField, Trouble } from "../ui/parts.tsx";
 import { ThemeButton } from "../ui/theme_button.tsx";
-import { Away, sendRequest, type Refusal, refusalOf } from "./api.ts";
+import { Away, sendRequest, refusalOf } from "./api.ts";
 import { takeCode } from "./route.ts";
 import { storeKey, storedKey } from "./session.ts";
 import { awayAgainMs } from "./use_loaded.ts";
@@ -23,11 +23,14 @@ export interface Signed {
   scopes: string[];
 }
 
-/** @throws Refusal when the key is not valid. */
+const invalidKey = "This personal API key is not valid. It may be mistyped, expired or revoked.";
+
+/** @throws an Error in words when the key is not valid. */
 async function signedBy(key: string): Promise<Signed> {
   const reply = await sendRequest("/api/personal_api_keys/@current/", {
     headers: { authorization: `Bearer ${key}` },
   });
+  if (reply.status === 401) throw new Error(invalidKey);
   if (!reply.ok) throw await refusalOf(reply);
   const { scopes } = (await reply.json()) as { scopes: string[] };
   return { key, scopes };
@@ -38,8 +41,8 @@ export interface SigningIn {
   error: unknown;
   busy: boolean;
   signIn(key: string): void;
-  /** Signs out. `why` is shown when the key is no longer valid. */
-  signOut(why?: Refusal): void;
+  /** @param isRefused the API does not take the key any more; the reader is told. */
+  signOut(isRefused: boolean): void;
 }
 
 export function useSignIn(): SigningIn {
@@ -72,10 +75,10 @@ export function useSignIn(): SigningIn {
     error,
     busy,
     signIn: (key) => void take(() => Promise.resolve(key.trim())),
-    signOut: (why) => {
+    signOut: (isRefused) => {
       storeKey(null);
       setSigned(undefined);
-      setError(why);
+      setError(isRefused ? new Error(invalidKey) : undefined);
     },
   };
 }
