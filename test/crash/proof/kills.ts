@@ -20,6 +20,13 @@ const duringRecovery = 0.25;
 /** About how long a start takes, in ms. */
 const startMs = 700;
 
+/**
+ * One life in so many sends no more and is killed when little waits. Lives of a few seconds store no imports, which give
+ * way to live events: each start would read more than the one before.
+ */
+const storesEvery = 10;
+const waitingMax = 20_000;
+
 export async function killAtRandom(
   place: Place,
   ledger: ProofLedger,
@@ -41,14 +48,20 @@ export async function killAtRandom(
     const url = await addressOf(server);
     await mustBeUndamaged(url);
     const goal = first + (events * (cycle + 1)) / cycles;
+    let isOver = false;
+    const sender = { isOver: () => isOver };
     const senders = [
-      sendOn(url, ledger, { batch: 500 }),
-      sendOn(url, ledger, { batch: 200, historical: true }),
-      sendOn(url, ledger, { batch: 1 }),
-      sendOn(url, ledger, { batch: 1 }),
+      sendOn(url, ledger, { batch: 500, ...sender }),
+      sendOn(url, ledger, { batch: 200, historical: true, ...sender }),
+      sendOn(url, ledger, { batch: 1, ...sender }),
+      sendOn(url, ledger, { batch: 1, ...sender }),
     ];
     await Bun.sleep(Math.random() * 150);
     while (ledger.acknowledged < goal) await Bun.sleep(1);
+    if (cycle % storesEvery === storesEvery - 1) {
+      isOver = true;
+      while ((await metricOf(url, "sluice_journal_pending_events")) > waitingMax) await Bun.sleep(10);
+    }
     server.kill();
     await Promise.all([server.exited, ...senders]);
   }
