@@ -78,8 +78,11 @@ export interface App {
   url: string;
   /** The accounts of the first start; undefined later. */
   bootstrapped: Bootstrapped | undefined;
-  /** Opens the console once, signed in with the key of the first start; undefined later. */
-  signInUrl: string | undefined;
+  /**
+   * Makes the address that opens the console once, signed in with the key of the first start; undefined later. Whoever
+   * asks shows it to a person: until it is asked for, there is no code.
+   */
+  signInUrl(): string | undefined;
   /** To be called after the keys were shown: later starts do not show keys. */
   shown(): Promise<void>;
   routes: readonly DescribedRoute[];
@@ -153,7 +156,8 @@ async function openParts(config: Config, log: Log, closers: Closers): Promise<Om
   site.url ??= server.url;
   const { bootstrapped } = prepared;
   const key = bootstrapped?.personalApiKey;
-  const signInUrl = key && `${withoutLast(site.url, "/")}/#code=${consoleRoom.signIn.offer(key)}`;
+  const home = withoutLast(site.url, "/");
+  const signInUrl = () => key && `${home}/#code=${consoleRoom.signIn.offer(key)}`;
   const shown = async () => void (bootstrapped && (await markServed(stores.sql)));
   return { url: server.url, bootstrapped, signInUrl, shown, broken: capture.broken, routes: app.routes };
 }

@@ -37,17 +37,17 @@ async function run(args: string[], { config, print }: CliContext): Promise<numbe
 }
 
 /**
- * One line of JSON. Logs are stored and shipped, so the personal key is not in it; the link that signs in is, since it
- * is worth nothing once it was opened, or after an hour.
+ * One line of JSON. Logs are stored and shipped, so it holds nothing that signs anybody in: neither the personal key nor
+ * the link, which is worth as much until it is opened. The command that it names makes a key for the console, too.
  */
-function greetJson({ url, bootstrapped: made, signInUrl }: App, print: (line: string) => void): void {
+function greetJson({ url, bootstrapped: made }: App, print: (line: string) => void): void {
   const fields: LogFields = { url };
   if (made?.projectApiKey) fields["project_api_key"] = made.projectApiKey;
   if (made?.personalApiKey) {
     fields["personal_api_key"] =
-      'not shown in JSON logs; issue one with: bun run sluice key issue --label me --scopes "*"';
+      "not shown in JSON logs; issue one, to sign in at this address too, with: " +
+      'bun run sluice key issue --label me --scopes "*"';
   }
-  if (signInUrl) fields["console"] = signInUrl;
   openLog({ level: "info", format: "json", write: print }).info("Sluice is listening", fields);
 }
 
@@ -55,8 +55,10 @@ function greetJson({ url, bootstrapped: made, signInUrl }: App, print: (line: st
  * Prints what a person needs to send a first event. It is one write: a script that waits for the first line can
  * read the rest at once. Keys from the environment are not printed.
  */
-function greetPretty({ url, bootstrapped: made, signInUrl }: App, print: (line: string) => void): void {
+function greetPretty(app: App, print: (line: string) => void): void {
+  const { url, bootstrapped: made } = app;
   const lines = [`Sluice is listening on ${url}`];
+  const signInUrl = app.signInUrl();
   if (signInUrl) lines.push(`console (opens once, within an hour):    ${signInUrl}`);
   if (made) {
     const { projectApiKey, personalApiKey } = made;

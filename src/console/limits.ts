@@ -1,7 +1,7 @@
 // Limits of the console, with their units and reasons.
 
 export const consoleLimits = {
-  /** How long the sign-in link of a first start is valid, in ms: time to start a server and fetch a coffee. */
+  /** How long the sign-in link of a first start is valid, in ms: enough to read the terminal and open a browser. */
   signInMsMax: 3_600_000,
   /** Pages that follow at once, each with a stream: about as many people as look at one server. */
   streamsMax: 50,

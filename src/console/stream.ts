@@ -55,7 +55,7 @@ export function openStreams({ figures, newest, clock, log }: StreamOptions): Str
     try {
       page.controller.close();
     } catch {
-      // Its reader has ended it.
+      // The reader has closed it already.
     }
   };
   const tick = async (): Promise<void> => {
@@ -85,7 +85,7 @@ export function openStreams({ figures, newest, clock, log }: StreamOptions): Str
           start: (controller) => {
             page = { followed, showsFigures, isNew: true, until, controller };
             pages.add(page);
-            send(page, messageOf("open", {}));
+            send(page, messageOf("open", { figures: showsFigures }));
           },
           cancel: () => void (page && pages.delete(page)),
         },

@@ -5,10 +5,12 @@ import { limits } from "../core/limits.ts";
 import {
   type UpdateInput,
   flag,
+  integer,
   model,
   moment,
   nullable,
   readOnly,
+  reference,
   text,
   type CreateInput,
   writable,
@@ -28,6 +30,22 @@ const properties = {
   updated_at: readOnly(moment()),
 };
 
+/** Numbers of a layout: far more columns and rows than a dashboard's tiles can fill. */
+const placeMax = 10_000;
+const place = () => integer({ minimum: 0, maximum: placeMax });
+
+const layout = model("TileLayout", {
+  x: place(),
+  y: place(),
+  w: place(),
+  h: place(),
+});
+
+const layouts = model("TileLayouts", {
+  sm: Type.Optional(nullable(layout, { description: "In a grid of twelve columns." })),
+  xs: Type.Optional(nullable(layout, { description: "In a narrow window: a grid of one column." })),
+});
+
 /** A dashboard as lists show it. */
 export const dashboardRowModel = model("DashboardBasic", properties);
 
@@ -37,6 +55,7 @@ export const dashboardModel = model("Dashboard", {
     Type.Array(
       model("DashboardTile", {
         id: Type.Integer(),
+        layouts,
         insight: Type.Unknown({ "x-shown": modelNamed("Insight") }),
       }),
       { description: "Put there by an insight's `dashboards`." },
@@ -48,5 +67,20 @@ export type Dashboard = Static<typeof dashboardRowModel>;
 
 export const dashboardBody = writable(dashboardModel);
 
+/** A change may say where tiles stand, too; which tiles there are is said by the insights' `dashboards`. */
+export const dashboardChangeBody = Type.Object(
+  {
+    ...dashboardBody.properties,
+    tiles: Type.Optional(
+      Type.Array(model("DashboardTileRequest", { id: reference(), layouts }), {
+        description: "Where tiles stand. Tiles that are not named stay where they are.",
+        maxItems: limits.insightsPerDashboardMax,
+      }),
+    ),
+  },
+  { title: "DashboardChangeRequest" },
+);
+
 export type DashboardInput = CreateInput<typeof dashboardBody>;
-export type DashboardUpdate = UpdateInput<typeof dashboardBody>;
+export type DashboardUpdate = UpdateInput<typeof dashboardChangeBody>;
+export type TileLayouts = Static<typeof layouts>;

@@ -2,6 +2,7 @@
 
 import type { Gate } from "../access/gate.ts";
 import { requireScopes } from "../access/scope.ts";
+import { fieldFault } from "../http/fields/field_fault.ts";
 import { pageParameters, parameter } from "../http/fields/query.ts";
 import { listSchema, reply } from "../http/fields/schema.ts";
 import { notFound, present, rowIdOf } from "../http/found.ts";
@@ -9,7 +10,13 @@ import { mounted, projectOperation } from "../http/operation.ts";
 import { pageReply } from "../http/pages/page.ts";
 import { slicedJson } from "../http/pages/sliced.ts";
 import type { Postgres } from "../storage/postgres/postgres.ts";
-import { dashboardBody, dashboardModel, dashboardRowModel } from "./model.ts";
+import {
+  dashboardBody,
+  dashboardChangeBody,
+  dashboardModel,
+  dashboardRowModel,
+  type DashboardUpdate,
+} from "./model.ts";
 import {
   createDashboard,
   getDashboard,
@@ -89,15 +96,16 @@ function oneOperations(parts: DashboardParts) {
       method: "PATCH",
       path,
       scope: "dashboard:write",
-      summary: "Change a dashboard, delete it or bring it back",
+      summary: "Change a dashboard, move its tiles, delete it or bring it back",
       put: "Change a dashboard, as PATCH does",
       // A deleted dashboard is found too, so that it can be restored.
       find: async ({ project, params }) =>
         present(await getDashboard(sql, project.id, rowIdOf(params.id), { deletedToo: true })),
-      body: dashboardBody,
+      body: dashboardChangeBody,
       replies: { 200: shownOne },
       answer: async ({ project, found, body }) => {
         if (found.deleted && body.deleted !== false) throw notFound();
+        checkWhole(body.tiles);
         await updateDashboard(sql, project.id, found.id, body);
         return await show(parts, project.id, found.id, false);
       },
@@ -115,6 +123,23 @@ function oneOperations(parts: DashboardParts) {
   ];
 }
 
+/**
+ * A change may leave out fields at every depth, but a place has all its numbers.
+ * @throws Fault required
+ */
+function checkWhole(tiles: DashboardUpdate["tiles"] = []): void {
+  for (const [i, tile] of tiles.entries()) {
+    const missing = (value: object, names: readonly string[], path: string[]) => {
+      const name = names.find((one) => !Object.hasOwn(value, one));
+      if (name) throw fieldFault("required", "This field is required.", ["tiles", String(i), ...path, name]);
+    };
+    missing(tile, ["id", "layouts"], []);
+    for (const [width, layout] of Object.entries(tile.layouts)) {
+      if (layout) missing(layout, ["x", "y", "w", "h"], ["layouts", width]);
+    }
+  }
+}
+
 /** Whether the request asks for results. */
 function isRefreshed(query: URLSearchParams, name: string): boolean {
   return !["false", "force_cache"].includes(query.get(name) ?? "false");
@@ -127,9 +152,9 @@ async function show({ sql, insights }: DashboardParts, project_id: number, id: n
   const shown = await insights(project_id, ids, run);
   return {
     ...dashboard,
-    tiles: tiles.flatMap(({ id: tile_id, insight_id }) => {
+    tiles: tiles.flatMap(({ id: tile_id, insight_id, layouts }) => {
       const insight = shown.get(insight_id);
-      return insight ? [{ id: tile_id, insight }] : [];
+      return insight ? [{ id: tile_id, layouts, insight }] : [];
     }),
   };
 }

@@ -2,11 +2,12 @@
 
 import { Fault } from "../core/fault.ts";
 import { limits } from "../core/limits.ts";
+import { missingReference } from "../http/fields/field_fault.ts";
 import { shownRow, type Stored } from "../http/fields/field_time.ts";
 import type { Page } from "../http/pages/page.ts";
-import type { Postgres } from "../storage/postgres/postgres.ts";
+import type { Postgres, PostgresTransaction } from "../storage/postgres/postgres.ts";
 import { type Counted, countedPage, userJson } from "../storage/postgres/rows.ts";
-import type { Dashboard, DashboardUpdate, DashboardInput } from "./model.ts";
+import type { Dashboard, DashboardUpdate, DashboardInput, TileLayouts } from "./model.ts";
 
 /** Dashboards of one project, without deleted ones. */
 const dashboardsPerProjectMax = 2000;
@@ -47,13 +48,16 @@ export async function getDashboard(
   return row && shownRow(row);
 }
 
+interface Tile {
+  id: number;
+  insight_id: number;
+  layouts: TileLayouts;
+}
+
 /** The dashboard's tiles, oldest first, without those of deleted insights. */
-export async function listTiles(
-  sql: Postgres,
-  dashboard_id: number,
-): Promise<{ id: number; insight_id: number }[]> {
-  return await sql<{ id: number; insight_id: number }[]>`
-    SELECT t.id, t.insight_id FROM dashboard_tiles t
+export async function listTiles(sql: Postgres, dashboard_id: number): Promise<Tile[]> {
+  return await sql<Tile[]>`
+    SELECT t.id, t.insight_id, t.layouts FROM dashboard_tiles t
     JOIN insights i ON i.id = t.insight_id AND NOT i.deleted
     WHERE t.dashboard_id = ${dashboard_id} ORDER BY t.id LIMIT ${limits.insightsPerDashboardMax}`;
 }
@@ -78,17 +82,37 @@ export async function createDashboard(
   throw new Fault("invalid_input", detail);
 }
 
-/** Changes the given fields, of a deleted dashboard too. Without changes nothing is written. */
+/**
+ * Changes the given fields, of a deleted dashboard too. Without changes nothing is written.
+ * @throws Fault does_not_exist for a tile that the dashboard does not have.
+ */
 export async function updateDashboard(
   sql: Postgres,
   project_id: number,
   id: number,
-  changes: DashboardUpdate,
+  { tiles = [], ...changes }: DashboardUpdate,
 ): Promise<void> {
-  if (Object.keys(changes).length === 0) return;
-  await sql`
-    UPDATE dashboards SET ${sql(changes as never)}, updated_at = now()
-    WHERE id = ${id} AND project_id = ${project_id}`;
+  if (Object.keys(changes).length === 0 && tiles.length === 0) return;
+  await sql.begin(async (tx) => {
+    const set = { ...changes, updated_at: tx`now()` };
+    await tx`UPDATE dashboards SET ${tx(set as never)} WHERE id = ${id} AND project_id = ${project_id}`;
+    await moveTiles(tx, id, new Map(tiles.map((tile) => [tile.id, tile.layouts])));
+  });
+}
+
+async function moveTiles(
+  sql: PostgresTransaction,
+  dashboard_id: number,
+  layouts: ReadonlyMap<number, TileLayouts>,
+): Promise<void> {
+  if (layouts.size === 0) return;
+  const named = [...layouts].map(([id, layout]) => ({ id, layouts: layout }));
+  const moved = await sql<{ id: number }[]>`
+    UPDATE dashboard_tiles t SET layouts = named.layouts
+    FROM jsonb_to_recordset(${sql.json(named as never)}) AS named (id integer, layouts jsonb)
+    WHERE t.id = named.id AND t.dashboard_id = ${dashboard_id} RETURNING t.id`;
+  const missing = named.find(({ id }) => !moved.some((one) => one.id === id));
+  if (missing) throw missingReference("tiles", missing.id);
 }
 
 /** Marks a dashboard as deleted; false when it was already. Its tiles remain, and return when it is restored. */

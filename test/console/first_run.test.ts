@@ -90,13 +90,15 @@ test(
 );
 
 test(
-  "JSON logs hold the link and no key",
+  "JSON logs hold neither the link nor the key, but the command that makes one",
   async () => {
     const server = await firstStart({ LOG_FORMAT: "json" });
     await until(async () => server.printed().includes("\n"));
     const line = JSON.parse(server.printed().split("\n")[0] ?? "") as Record<string, string>;
-    expect(line["console"]).toBe(linkIn(server.printed()));
+    expect(line["project_api_key"]).toMatch(/^phc_/);
+    expect(line["personal_api_key"]).toContain("key issue");
     expect(server.printed()).not.toContain("phx_");
+    expect(server.printed()).not.toContain("code=");
   },
   msMax,
 );

@@ -117,7 +117,7 @@ test("closing ends every stream and opens no other", async () => {
   const reply = streams.open(project, true, new AbortController().signal);
   await streams.close();
   expect(() => streams.open(project, true, new AbortController().signal)).toThrow("This server is stopping.");
-  expect(await reply.text()).toBe("event: open\ndata: {}\n\n");
+  expect(await reply.text()).toBe('event: open\ndata: {"figures":true}\n\n');
 });
 
 test("a page that does not read is sent no more than it may leave unread", async () => {

@@ -18,6 +18,7 @@ function ask(method: string, path: string, body?: unknown): Promise<Answer> {
 
 interface Tile {
   id: number;
+  layouts: object;
   insight: { id: number; name: string; result: unknown[] | null; query_status: { error: boolean } | null };
 }
 
@@ -92,4 +93,52 @@ test("a dashboard changes only in what is said of it, and not at all by nothing"
   expect((await ask("PATCH", `dashboards/${id}/`, { tags: ["t"] })).body["tags"]).toEqual(["t"]);
   const { body } = await ask("PATCH", `dashboards/${id}/`, { name: "After" });
   expect(body).toMatchObject({ name: "After", tags: ["t"], created_at: before["created_at"] });
+});
+
+test("tiles stand where they were put, and tiles that are not named stay where they are", async () => {
+  const id = await make();
+  await put(id, "one");
+  await put(id, "two");
+  const [one, two] = await tilesOf(id);
+  expect([one?.layouts, two?.layouts]).toEqual([{}, {}]);
+  const right = { sm: { x: 6, y: 0, w: 6, h: 5 } };
+  const wide = { sm: { x: 0, y: 5, w: 12, h: 10 }, xs: { x: 0, y: 5, w: 1, h: 5 } };
+  const moved = await ask("PATCH", `dashboards/${id}/`, { tiles: [{ id: one?.id, layouts: right }] });
+  expect([moved.status, moved.body["name"]]).toEqual([200, "Board"]);
+  await ask("PATCH", `dashboards/${id}/`, { name: "Moved", tiles: [{ id: two?.id, layouts: wide }] });
+  expect((await tilesOf(id)).map(({ layouts }) => layouts)).toEqual([right, wide]);
+  // Fields of a drawing library are dropped.
+  await ask("PATCH", `dashboards/${id}/`, {
+    tiles: [{ id: one?.id, layouts: { sm: { ...right.sm, minW: 3, i: "1" }, xl: right.sm } }],
+  });
+  expect((await tilesOf(id)).map(({ layouts }) => layouts)).toEqual([right, wide]);
+});
+
+test("a layout that is none, and a tile of another dashboard, change nothing", async () => {
+  const [id, other] = [await make(), await make()];
+  await put(id, "one");
+  await put(other, "two");
+  const [tile] = await tilesOf(id);
+  const [foreign] = await tilesOf(other);
+  const layouts = { sm: { x: 0, y: 0, w: 6, h: 5 } };
+  const refused = async (tiles: unknown) => {
+    const { status, body } = await ask("PATCH", `dashboards/${id}/`, { name: "No", tiles });
+    return [status, body["attr"]];
+  };
+  expect(await refused([{ id: foreign?.id, layouts }])).toEqual([400, "tiles"]);
+  expect(await refused([{ id: tile?.id }])).toEqual([400, "tiles__0__layouts"]);
+  expect(await refused([{ id: tile?.id, layouts: { xs: { x: 0, y: 0, w: 6 } } }])).toEqual([
+    400,
+    "tiles__0__layouts__xs__h",
+  ]);
+  expect(await refused([{ id: tile?.id, layouts: { sm: { x: -1, y: 0, w: 6, h: 5 } } }])).toEqual([
+    400,
+    "tiles__0__layouts__sm__x",
+  ]);
+  expect(await refused(Array.from({ length: 101 }, () => ({ id: tile?.id, layouts })))).toEqual([
+    400,
+    "tiles",
+  ]);
+  expect((await ask("GET", `dashboards/${id}/`)).body["name"]).toBe("Board");
+  expect((await tilesOf(other)).map((one) => one.layouts)).toEqual([{}]);
 });

@@ -8,6 +8,7 @@ import { allows, type ProjectRow, type Session, SessionContext } from "./session
 import { type Signed, SignIn, type SigningIn, useSignIn } from "./session/sign_in.tsx";
 import { useLoaded } from "./session/use_loaded.ts";
 import { Button, Shown } from "./ui/parts.tsx";
+import { ThemeButton } from "./ui/theme_button.tsx";
 
 export function App() {
   const signing = useSignIn();
@@ -17,7 +18,7 @@ export function App() {
 
 function SignedIn({ signed, signOut }: { signed: Signed; signOut: SigningIn["signOut"] }) {
   const { key, scopes } = signed;
-  const api = useMemo(() => openApi(key, signOut), [key]);
+  const api = useMemo(() => openApi(key, () => signOut(true)), [key]);
   const route = useRoute();
   const projects = useLoaded(
     async (signal) =>
@@ -37,7 +38,7 @@ function SignedIn({ signed, signOut }: { signed: Signed; signOut: SigningIn["sig
       projects: found,
       scopes,
       refresh: projects.again,
-      signOut: () => signOut(),
+      signOut: () => signOut(false),
     };
     return (
       <SessionContext.Provider value={session}>
@@ -48,7 +49,7 @@ function SignedIn({ signed, signOut }: { signed: Signed; signOut: SigningIn["sig
   return <Shown asked={projects}>{frame}</Shown>;
 }
 
-/** What a key that may not see projects works with: the current one of its user. */
+/** For a key without `project:read`: the current project of its user. */
 const unnamed: ProjectRow = {
   id: 0,
   name: "Current project",
@@ -65,7 +66,7 @@ function Frame({ session, route }: { session: Session; route: Route }) {
   const main = useRef<HTMLElement>(null);
   const isFirst = useRef(true);
   useEffect(() => {
-    // Whoever goes by keyboard or by ear goes on at the page that was opened, not at the top of the console.
+    // For keyboards and screen readers, the focus moves to the page that was opened.
     if (!isFirst.current) main.current?.querySelector("h1")?.focus();
     isFirst.current = false;
   }, [shown?.name]);
@@ -116,6 +117,7 @@ function TopBar({ session, page }: { session: Session; page: string }) {
         ))}
       </select>
       <span class="fill" />
+      <ThemeButton />
       <a href="/docs">API</a>
       <Button onClick={session.signOut}>Sign out</Button>
     </header>

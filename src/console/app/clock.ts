@@ -1,10 +1,10 @@
-// The time of whoever looks, for relative times and for waiting.
+// The reader's time.
 
 export function nowMs(): number {
   return Date.now();
 }
 
-/** A day from now or before, as `YYYY-MM-DDThh:mm` in the reader's own zone: what a field for a time takes. */
+/** The time `offsetMs` from now, as `YYYY-MM-DDThh:mm` in the reader's time zone: what a date field takes. */
 export function fieldTime(offsetMs: number): string {
   const then = new Date(nowMs() + offsetMs);
   const own = new Date(then.getTime() - then.getTimezoneOffset() * 60_000);

@@ -2,6 +2,8 @@
 
 import { render } from "preact";
 import { App } from "./app.tsx";
+import { followTheme } from "./ui/theme.ts";
 
+followTheme();
 const page = document.getElementById("page");
 if (page) render(<App />, page);

@@ -1,4 +1,4 @@
-// The pages of the console, in their order, and the scope that each needs.
+// The pages of the console in menu order, and the scope that each needs.
 
 import { type ComponentType } from "preact";
 import { Keys } from "./account/keys.tsx";

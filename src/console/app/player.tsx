@@ -8,6 +8,8 @@ import { type PlayerMessage, readSnapshots, type Windows } from "./recordings/sn
 import { refusalOf, sendRequest, wordsOf } from "./session/api.ts";
 import { durationText, timeText } from "./ui/format.ts";
 import { Button, CheckField, ChoiceField } from "./ui/parts.tsx";
+import { followTheme } from "./ui/theme.ts";
+import { ThemeButton } from "./ui/theme_button.tsx";
 
 interface Shown {
   windows: Windows;
@@ -38,7 +40,13 @@ function PlayerPage() {
   }, []);
   return (
     <main class="player-page">
-      {isShared && <h1>A shared recording</h1>}
+      {isShared && (
+        <header class="page-head">
+          <h1>A shared recording</h1>
+          <span class="fill" />
+          <ThemeButton />
+        </header>
+      )}
       {trouble !== "" && (
         <p class="notice bad" role="alert">
           {trouble}
@@ -182,5 +190,6 @@ function openReplayer(
   };
 }
 
+followTheme();
 const page = document.getElementById("page");
 if (page) render(<PlayerPage />, page);

@@ -4,11 +4,14 @@ import { funnelsIn, isCohorts, isTrends, nameOfSeries } from "../../../src/conso
 
 const question: Question = {
   kind: "trend",
-  events: ["$pageview", 'a "b" & c=d'],
-  math: "dau",
+  series: [
+    { event: "$pageview", math: "dau", property: "" },
+    { event: 'a "b" & c=d', math: "sum", property: "price & more" },
+  ],
   interval: "week",
   range: "-30d",
   breakdown: "$browser",
+  values: 10,
   compare: true,
 };
 
@@ -21,7 +24,7 @@ test("a question's address holds all of it", () => {
 
 test("an address that says nothing asks for a trend of any event", () => {
   const asked = questionOf(new URLSearchParams("kind=nonsense"));
-  expect(asked).toMatchObject({ kind: "trend", events: [""], compare: false });
+  expect(asked).toMatchObject({ kind: "trend", series: [{ event: "", math: "total" }], compare: false });
   expect(queryOf(asked)).toMatchObject({ series: [{ event: null, math: "total" }], breakdownFilter: null });
 });
 
@@ -30,16 +33,33 @@ test("each kind of question becomes its query", () => {
     kind: "TrendsQuery",
     interval: "week",
     compareFilter: { compare: true },
-    breakdownFilter: { breakdown: "$browser" },
+    breakdownFilter: { breakdown: "$browser", breakdown_limit: 10 },
   });
   expect(queryOf({ ...question, kind: "funnel" })).toMatchObject({
     kind: "FunnelsQuery",
     series: [{ event: "$pageview" }, { event: 'a "b" & c=d' }],
   });
-  expect(queryOf({ ...question, kind: "retention", events: ["paid"] })).toMatchObject({
+  const [paid] = question.series.map((series) => ({ ...series, event: "paid" }));
+  expect(queryOf({ ...question, kind: "retention", series: [paid!] })).toMatchObject({
     kind: "RetentionQuery",
     retentionFilter: { period: "Week", targetEntity: { id: "paid" }, returningEntity: { id: "paid" } },
   });
+});
+
+test("each series is counted in its own way", () => {
+  const series = [
+    { event: "a", math: "total", property: "" },
+    { event: "", math: "p90", property: "price" },
+    { event: "b", math: "unique_group:2", property: "left over" },
+  ];
+  expect(queryOf({ ...question, series })["series"]).toEqual([
+    { kind: "EventsNode", event: "a", math: "total" },
+    { kind: "EventsNode", event: null, math: "p90", math_property: "price" },
+    { kind: "EventsNode", event: "b", math: "unique_group", math_group_type_index: 2 },
+  ]);
+  // An address of somebody's making.
+  const odd = questionOf(new URLSearchParams("event=a&event=b&math=dau&values=-3"));
+  expect(odd).toMatchObject({ series: [{ math: "dau" }, { math: "total" }], values: 6 });
 });
 
 test("results are told apart by what they hold", () => {
@@ -54,4 +74,12 @@ test("results are told apart by what they hold", () => {
   expect(nameOfSeries({ ...series, breakdown_value: "Chrome", compare_label: "previous" })).toBe(
     "paid · Chrome (before)",
   );
+  const counted = (math: string, math_property?: string) =>
+    nameOfSeries({ ...series, action: { name: "paid", math, math_property: math_property ?? null } });
+  expect([counted("total"), counted("dau"), counted("p95", "price"), counted("unique_group")]).toEqual([
+    "paid",
+    "paid · Persons",
+    "paid · 95th percentile of price",
+    "paid · Groups",
+  ]);
 });

@@ -1,6 +1,13 @@
 import { expect, test } from "bun:test";
 import type { FiguresMessage } from "../../../src/console/app/live/messages.ts";
-import { historyMax, latelyOf, ratesOf, timesOf, withMessage } from "../../../src/console/app/live/rates.ts";
+import {
+  historyMax,
+  importOf,
+  latelyOf,
+  ratesOf,
+  timesOf,
+  withMessage,
+} from "../../../src/console/app/live/rates.ts";
 
 function message(at: number, live: number): FiguresMessage {
   const counts = { accepted: { live }, stored: {}, ignored: {}, warned: {}, refused: {} };
@@ -24,4 +31,39 @@ test("the history is two minutes, and begins anew with a server that counts from
   expect(history).toHaveLength(historyMax);
   expect(history.at(-1)?.at).toBe(499_000);
   expect(withMessage(history, message(500_000, 3))).toEqual([message(500_000, 3)]);
+});
+
+/** A second of an import: events accepted and stored since the server started, and all that wait. */
+function imported(second: number, accepted: number, stored: number, pending_events: number): FiguresMessage {
+  const counts = { accepted: { live: 7, historical: accepted }, stored: { historical: stored } };
+  return { ...message(second * 1000, 0), ...counts, pending_events };
+}
+
+test("an import tells what came in, what is stored, and how long the rest takes", () => {
+  expect(importOf([])).toBeUndefined();
+  expect(importOf([message(0, 5), message(1000, 9)])).toBeUndefined();
+  expect(importOf([imported(0, 0, 0, 0), imported(1, 1000, 0, 1000)])).toEqual({
+    accepted: 1000,
+    stored: 0,
+    acceptedRate: 1000,
+    storedRate: 0,
+    pending: 1000,
+    remainingSeconds: undefined,
+  });
+  const history = [imported(0, 3000, 0, 3000), imported(1, 3000, 500, 2500), imported(2, 3000, 1000, 2000)];
+  expect(importOf(history)).toMatchObject({
+    acceptedRate: 0,
+    storedRate: 500,
+    pending: 2000,
+    remainingSeconds: 4,
+  });
+  expect(importOf([...history, imported(3, 3000, 3000, 0)])).toMatchObject({
+    pending: 0,
+    remainingSeconds: 0,
+  });
+});
+
+test("live events that wait are none of an import, but what an earlier process left behind may be", () => {
+  expect(importOf([imported(0, 1000, 900, 5000)])).toMatchObject({ pending: 100 });
+  expect(importOf([imported(0, 0, 900, 5000)])).toMatchObject({ pending: 5000 });
 });

@@ -1,6 +1,6 @@
-// Personal API keys: made, rolled, revoked. A value is shown once.
+// Personal API keys: created, rolled, revoked. A value is shown once.
 
-import { useState } from "preact/hooks";
+import { useEffect, useRef, useState } from "preact/hooks";
 import type { ListReply } from "../session/api.ts";
 import { useSession } from "../session/session.ts";
 import { type Action, useAction, useLoaded } from "../session/use_loaded.ts";
@@ -54,12 +54,7 @@ export function Keys() {
   return (
     <>
       <PageHead title="Personal API keys" />
-      {issued && (
-        <Card title={`The key “${issued.label}”`}>
-          <p>This is the only time that it is shown. Keep it where secrets are kept.</p>
-          <Copied text={issued.value} label="the new key" />
-        </Card>
-      )}
+      {issued && <Issued key={issued.value} issued={issued} />}
       <Outcome action={action} />
       <Card>
         <Shown asked={asked}>
@@ -70,6 +65,23 @@ export function Keys() {
       </Card>
       <NewKey show={show} />
     </>
+  );
+}
+
+/** The value of a new key, which the API does not show again. It is scrolled into view and gets the focus. */
+function Issued({ issued: { label, value } }: { issued: IssuedKey }) {
+  const place = useRef<HTMLDivElement>(null);
+  useEffect(() => {
+    place.current?.scrollIntoView({ block: "nearest" });
+    place.current?.focus();
+  }, []);
+  return (
+    <div class="notice good issued" role="group" aria-label="The new key" tabIndex={-1} ref={place}>
+      <p>
+        This is the new value of “{label}”. It is shown this once: copy it now, to where you keep secrets.
+      </p>
+      <Copied text={value} label="the new key" />
+    </div>
   );
 }
 
@@ -87,7 +99,7 @@ function KeyTable({ keys, own, action, show, changed }: KeyTableProps) {
   const roll = ({ id }: KeyRow) =>
     action.run(async () => {
       show(await api.send<IssuedKey>("POST", `/api/personal_api_keys/${id}/roll/`, {}));
-      return "The old value is not valid any more.";
+      return "Rolled. The old value is no longer valid.";
     });
   const revoke = ({ id, label }: KeyRow) =>
     action.run(async () => {
@@ -109,11 +121,15 @@ function KeyTable({ keys, own, action, show, changed }: KeyTableProps) {
           name: "",
           cell: (row) =>
             row.id === own ? (
-              <span class="tag">this tab’s</span>
+              <span class="tag">used by this tab</span>
             ) : (
               <>
-                <SureButton label="Roll" sure="Its old value stops at once." act={() => roll(row)} />{" "}
-                <SureButton label="Revoke" sure="Revoke it for good?" act={() => revoke(row)} />
+                <SureButton label="Roll" sure="The old value stops working at once." act={() => roll(row)} />{" "}
+                <SureButton
+                  label="Revoke"
+                  sure="It stops working at once, for good."
+                  act={() => revoke(row)}
+                />
               </>
             ),
         },
@@ -122,7 +138,7 @@ function KeyTable({ keys, own, action, show, changed }: KeyTableProps) {
   );
 }
 
-/** What people make keys for. All others: as the API names them. */
+/** Scopes that people make keys for. The API takes others, too. */
 const usual = [
   "query:read",
   "insight:read",
@@ -151,16 +167,17 @@ function NewKey({ show }: { show: (key: IssuedKey) => void }) {
     action.run(async () => {
       const body = { label, scopes: all ? ["*"] : scopes, scoped_teams: held ? [project.id] : [] };
       show(await api.send<IssuedKey>("POST", "/api/personal_api_keys/", body));
-      return "Made. Its value is shown above, once.";
+      setLabel("");
+      return "Created. Its value is shown above, this once.";
     });
   const toggle = (scope: string, on: boolean) =>
     setScopes(on ? [...scopes, scope] : scopes.filter((one) => one !== scope));
   return (
-    <Card title="A new key">
+    <Card title="New key">
       <Form send={make}>
         <TextField label="Label" value={label} set={setLabel} required />
-        <CheckField label={`Held to ${project.name}`} value={held} set={setHeld} />
-        <CheckField label="May do everything (*)" value={all} set={setAll} />
+        <CheckField label={`Only for ${project.name}`} value={held} set={setHeld} />
+        <CheckField label="All scopes (*)" value={all} set={setAll} />
         {!all && (
           <fieldset class="whole">
             <legend>Scopes</legend>
@@ -177,7 +194,7 @@ function NewKey({ show }: { show: (key: IssuedKey) => void }) {
           </fieldset>
         )}
         <Button type="submit" disabled={action.running}>
-          Make it
+          Create
         </Button>
       </Form>
       <Outcome action={action} />

@@ -1,4 +1,4 @@
-// Projects: made, named, their key rolled.
+// Projects: created, named, their key rolled.
 
 import { useState } from "preact/hooks";
 import { hrefOf } from "../session/route.ts";
@@ -50,10 +50,10 @@ function ChosenProject({ project }: { project: ProjectRow }) {
     action.run(async () => {
       await api.send("PATCH", `${path}/reset_token/`, {});
       refresh();
-      return "It has a new key. Events with the old one are not taken any more.";
+      return "The project has a new key. Events with the old one are refused.";
     });
   return (
-    <Card title="The chosen project">
+    <Card title={`Settings of ${project.name}`}>
       <Form send={save}>
         <TextField label="Name" value={name} set={setName} required />
         <TextField label="Time zone" value={timezone} set={setTimezone} required />
@@ -64,7 +64,11 @@ function ChosenProject({ project }: { project: ProjectRow }) {
       </Form>
       <Copied text={project.api_token} label="the project’s key" />
       <p>
-        <SureButton label="Roll its key" sure="Events with the old key are lost from now on." act={roll} />
+        <SureButton
+          label="Roll its key"
+          sure="Events sent with the old key are refused from then on."
+          act={roll}
+        />
       </p>
       <Outcome action={action} />
     </Card>
@@ -79,14 +83,15 @@ function NewProject() {
     action.run(async () => {
       await api.send("POST", "/api/projects/", { name });
       refresh();
-      return "Made. Choose it at the top.";
+      setName("");
+      return `${name} is created. Choose it at the top.`;
     });
   return (
-    <Card title="A new project">
+    <Card title="New project">
       <Form send={make}>
         <TextField label="Name of the project" value={name} set={setName} required />
         <Button type="submit" disabled={action.running}>
-          Make it
+          Create
         </Button>
       </Form>
       <Outcome action={action} />

@@ -1,4 +1,4 @@
-// Dashboards: insights side by side.
+// Dashboards: insights side by side. Listed, each with a page of its own.
 
 import { useState } from "preact/hooks";
 import type { ListReply } from "../session/api.ts";
@@ -6,26 +6,13 @@ import { type Route, go, hrefOf } from "../session/route.ts";
 import { useAllowed, useSession } from "../session/session.ts";
 import { useAction, useLoaded } from "../session/use_loaded.ts";
 import { agoText } from "../ui/format.ts";
-import { Button, Card, Form, Outcome, PageHead, Shown, SureButton, TextField } from "../ui/parts.tsx";
-import { Table } from "../ui/table.tsx";
-import { InsightResult, insightName, type InsightRow } from "./insights.tsx";
-
-interface DashboardRow {
-  id: number;
-  name: string | null;
-  description: string | null;
-  pinned: boolean;
-  created_at: string;
-  tiles?: { id: number; insight: InsightRow }[];
-}
+import { ListPage } from "../ui/list_page.tsx";
+import { Button, Card, Form, Outcome, TextField } from "../ui/parts.tsx";
+import { dashboardName, type DashboardRow, OneDashboard } from "./one_dashboard.tsx";
 
 export function Dashboards({ route }: { route: Route }) {
   const id = Number(route.more[0]);
   return id > 0 ? <OneDashboard key={id} id={id} /> : <DashboardList />;
-}
-
-function dashboardName({ name, id }: DashboardRow): string {
-  return name || `Dashboard ${id}`;
 }
 
 function DashboardList() {
@@ -36,32 +23,22 @@ function DashboardList() {
   );
   const mayWrite = useAllowed("dashboard:write");
   return (
-    <>
-      <PageHead title="Dashboards" />
-      <Card>
-        <Shown asked={asked}>
-          {({ results }) => (
-            <Table
-              caption="Dashboards"
-              rows={results}
-              id={(row) => row.id}
-              empty="None yet."
-              columns={[
-                {
-                  name: "Name",
-                  cell: (row) => (
-                    <a href={hrefOf(project.id, "dashboards", [row.id])}>{dashboardName(row)}</a>
-                  ),
-                },
-                { name: "Pinned", cell: (row) => (row.pinned ? "yes" : "") },
-                { name: "Made", cell: (row) => agoText(row.created_at), number: true },
-              ]}
-            />
-          )}
-        </Shown>
-      </Card>
+    <ListPage
+      title="Dashboards"
+      asked={asked}
+      id={(row) => row.id}
+      empty="No dashboards yet."
+      columns={[
+        {
+          name: "Name",
+          cell: (row) => <a href={hrefOf(project.id, "dashboards", [row.id])}>{dashboardName(row)}</a>,
+        },
+        { name: "Pinned", cell: (row) => (row.pinned ? "yes" : "no") },
+        { name: "Created", cell: (row) => agoText(row.created_at), number: true },
+      ]}
+    >
       {mayWrite && <NewDashboard />}
-    </>
+    </ListPage>
   );
 }
 
@@ -73,63 +50,17 @@ function NewDashboard() {
     action.run(async () => {
       const { id } = await api.send<DashboardRow>("POST", `${home}/dashboards/`, { name });
       go(hrefOf(project.id, "dashboards", [id]));
-      return "Made.";
+      return "Created.";
     });
   return (
-    <Card title="A new dashboard">
+    <Card title="New dashboard">
       <Form send={make}>
         <TextField label="Name of the dashboard" value={name} set={setName} required />
         <Button type="submit" disabled={action.running}>
-          Make it
+          Create
         </Button>
       </Form>
       <Outcome action={action} />
     </Card>
-  );
-}
-
-function OneDashboard({ id }: { id: number }) {
-  const { api, home, project } = useSession();
-  const seesResults = useAllowed("insight:read");
-  const asked = useLoaded(
-    (signal) => api.get<DashboardRow>(`${home}/dashboards/${id}/`, { refresh: seesResults }, signal),
-    [home, id],
-  );
-  const mayWrite = useAllowed("dashboard:write");
-  const action = useAction();
-  const remove = () =>
-    action.run(async () => {
-      await api.send("DELETE", `${home}/dashboards/${id}/`);
-      go(hrefOf(project.id, "dashboards"));
-      return "Deleted.";
-    });
-  return (
-    <Shown asked={asked}>
-      {(dashboard) => (
-        <>
-          <PageHead title={dashboardName(dashboard)}>
-            <Button onClick={asked.again}>Refresh</Button>
-            {mayWrite && <SureButton label="Delete" sure="Delete it? Its insights stay." act={remove} />}
-          </PageHead>
-          <Outcome action={action} />
-          {dashboard.description && <p>{dashboard.description}</p>}
-          {dashboard.tiles?.length === 0 && (
-            <p class="notice">
-              Nothing on it yet. Open an <a href={hrefOf(project.id, "insights")}>insight</a> and put it here.
-            </p>
-          )}
-          <div class="tiles">
-            {dashboard.tiles?.map(({ id: tile, insight }) => (
-              <section key={tile} class="card">
-                <h2>
-                  <a href={hrefOf(project.id, "insights", [insight.id])}>{insightName(insight)}</a>
-                </h2>
-                {seesResults && <InsightResult insight={insight} small />}
-              </section>
-            ))}
-          </div>
-        </>
-      )}
-    </Shown>
   );
 }

@@ -1,11 +1,11 @@
-// The explore page: a question put together, its answer, and keeping it as an insight.
+// The explore page: a question put together, its answer, and saving it as an insight.
 
 import { useState } from "preact/hooks";
 import { type Route, go, hrefOf } from "../session/route.ts";
 import { useAllowed, useSession } from "../session/session.ts";
 import { useAction, useLoaded } from "../session/use_loaded.ts";
 import { Button, Card, Form, Outcome, PageHead, Shown, TextField } from "../ui/parts.tsx";
-import { QuestionForm } from "./question_form.tsx";
+import { QuestionForm, shownSeries } from "./question_form.tsx";
 import { addressOf, type Kind, type Question, queryOf, questionOf } from "./query.ts";
 import { ResultView } from "./result_view.tsx";
 import type { Results } from "./results.ts";
@@ -19,16 +19,16 @@ const kinds: readonly (readonly [Kind, string])[] = [
 export function Explore({ route }: { route: Route }) {
   const { project } = useSession();
   const question = questionOf(route.query);
-  const ask = (next: Question) => go(`${hrefOf(project.id, "explore")}?${addressOf(next)}`);
-  const choose = (kind: Kind) => {
-    const events =
-      kind === "funnel" && question.events.length < 2 ? [...question.events, ""] : question.events;
-    ask({ ...question, kind, events });
+  const insight = Number(route.query.get("insight"));
+  const ask = (next: Question) => {
+    const edited = insight > 0 ? `insight=${insight}&` : "";
+    go(`${hrefOf(project.id, "explore")}?${edited}${addressOf(next)}`);
   };
-  const mayKeep = useAllowed("insight:write");
+  const choose = (kind: Kind) => ask({ ...question, kind, series: shownSeries(kind, question.series) });
+  const maySave = useMaySave();
   return (
     <>
-      <PageHead title="Explore" />
+      <PageHead title={insight > 0 ? "Edit an insight" : "Explore"} />
       <div class="tabs" role="group" aria-label="Kinds of questions">
         {kinds.map(([kind, title]) => (
           <button key={kind} type="button" aria-pressed={kind === question.kind} onClick={() => choose(kind)}>
@@ -42,36 +42,46 @@ export function Explore({ route }: { route: Route }) {
       <Card>
         <Answer key={addressOf(question)} question={question} />
       </Card>
-      {mayKeep && (
-        <Card title="Keep it">
-          <Keep question={question} />
-        </Card>
-      )}
+      {maySave && insight > 0 && <SaveChanges key={insight} question={question} insight={insight} />}
+      {maySave && <SaveNew question={question} />}
     </>
   );
+}
+
+/** Saving a query takes the right to run it. */
+export function useMaySave(): boolean {
+  const mayQuery = useAllowed("query:read");
+  return useAllowed("insight:write") && mayQuery;
 }
 
 function Answer({ question }: { question: Question }) {
   const { api, home } = useSession();
   const asked = useLoaded(
-    () => api.send<{ results: Results }>("POST", `${home}/query/`, { query: queryOf(question) }),
+    (signal) =>
+      api.send<{ results: Results }>("POST", `${home}/query/`, { query: queryOf(question) }, signal),
     [home, addressOf(question)],
   );
   return <Shown asked={asked}>{({ results }) => <ResultView results={results} />}</Shown>;
 }
 
-function Keep({ question }: { question: Question }) {
-  const { api, home } = useSession();
+/** In the form that PostHog's app saves. */
+function savedQuery(question: Question) {
+  return { kind: "InsightVizNode", source: queryOf(question) };
+}
+
+function SaveNew({ question }: { question: Question }) {
+  const { api, home, project } = useSession();
   const [name, setName] = useState("");
   const action = useAction();
   const save = () =>
     action.run(async () => {
-      const query = { kind: "InsightVizNode", source: queryOf(question) };
-      await api.send("POST", `${home}/insights/`, { query, name: name || null });
-      return "Kept. It is among the insights.";
+      const body = { query: savedQuery(question), name: name || null };
+      const { id } = await api.send<{ id: number }>("POST", `${home}/insights/`, body);
+      go(hrefOf(project.id, "insights", [id]));
+      return "Saved.";
     });
   return (
-    <>
+    <Card title="Save as a new insight">
       <Form send={save}>
         <TextField label="Name of the insight" value={name} set={setName} />
         <Button type="submit" disabled={action.running}>
@@ -79,6 +89,43 @@ function Keep({ question }: { question: Question }) {
         </Button>
       </Form>
       <Outcome action={action} />
-    </>
+    </Card>
+  );
+}
+
+interface SavedInsight {
+  name: string | null;
+  derived_name: string | null;
+}
+
+function SaveChanges({ question, insight }: { question: Question; insight: number }) {
+  const { api, home, project } = useSession();
+  const path = `${home}/insights/${insight}/`;
+  const asked = useLoaded((signal) => api.get<SavedInsight>(path, { refresh: "false" }, signal), [path]);
+  const action = useAction();
+  const save = () =>
+    action.run(async () => {
+      await api.send("PATCH", path, { query: savedQuery(question) });
+      go(hrefOf(project.id, "insights", [insight]));
+      return "Saved.";
+    });
+  return (
+    <Card title="Save the changes">
+      <Shown asked={asked}>
+        {({ name, derived_name }) => (
+          <p>
+            The question above replaces the one of{" "}
+            <a href={hrefOf(project.id, "insights", [insight])}>
+              {name || derived_name || `Insight ${insight}`}
+            </a>
+            , on dashboards and in subscriptions too.
+          </p>
+        )}
+      </Shown>
+      <Button kind="primary" disabled={action.running} onClick={save}>
+        Save changes
+      </Button>
+      <Outcome action={action} />
+    </Card>
   );
 }

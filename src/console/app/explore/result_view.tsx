@@ -17,37 +17,51 @@ import {
 
 interface ViewProps {
   results: Results;
-  /** On a dashboard: lower, the table closed. */
+  /** On a dashboard: the table is closed. */
   small?: boolean;
+  /** Of the picture, in pixels. */
+  height?: number;
   /** Names of the columns of a list of events. */
   columns?: readonly string[];
 }
 
-export function ResultView({ results, small = false, columns = [] }: ViewProps) {
+export function ResultView({ results, small = false, height = 280, columns = [] }: ViewProps) {
   if (results.length === 0) return <p class="quiet">No such events in this time.</p>;
   if (isCohorts(results)) return <RetentionView cohorts={results} />;
   const funnels = funnelsIn(results);
   if (funnels) return <FunnelView funnels={funnels} />;
-  if (isTrends(results)) return <TrendView series={results} small={small} />;
+  if (isTrends(results)) return <TrendView series={results} small={small} height={height} />;
   return <RowsView rows={results} columns={columns} />;
 }
 
-function TrendView({ series, small }: { series: TrendSeries[]; small: boolean }) {
+/** The name of the last row of a trend's numbers. */
+const sum = "Sum";
+
+interface TrendProps {
+  series: TrendSeries[];
+  small: boolean;
+  height: number;
+}
+
+function TrendView({ series, small, height }: TrendProps) {
   const days = series[0]?.days ?? [];
+  // The time before has the colour of its series and a dashed line.
+  const colours = [...new Set(series.map((one) => nameOfSeries({ ...one, compare_label: "" })))];
   const lines = series.map((one) => ({
     label: nameOfSeries(one),
     values: one.data,
     dashed: one.compare_label === "previous",
+    colour: colours.indexOf(nameOfSeries({ ...one, compare_label: "" })),
   }));
-  const total = (one: TrendSeries) => one.data.reduce((sum, value) => sum + value, 0);
+  const total = (one: TrendSeries) => one.data.reduce((before, value) => before + value, 0);
   const label = `Lines from ${days[0] ?? ""} to ${days.at(-1) ?? ""}: ${lines.map((line) => line.label).join(", ")}`;
   const rows = [
     ...days.map((day, i) => ({ day, values: series.map(({ data }) => data[i] ?? 0) })),
-    { day: "Sum", values: series.map(total) },
+    { day: sum, values: series.map(total) },
   ];
   return (
     <>
-      <Chart label={label} times={timesOfDays(days)} lines={lines} height={small ? 190 : 280} />
+      <Chart label={label} times={timesOfDays(days)} lines={lines} height={height} />
       <details class="numbers" open={!small}>
         <summary>Numbers</summary>
         <Table
@@ -55,7 +69,7 @@ function TrendView({ series, small }: { series: TrendSeries[]; small: boolean })
           rows={rows}
           id={({ day }) => day}
           columns={[
-            { name: "Time", cell: ({ day }) => day, fixed: true },
+            { name: "Time", cell: ({ day }) => (day === sum ? <strong>{sum}</strong> : day), fixed: true },
             ...lines.map((line, i) => ({
               name: line.label,
               cell: ({ values }: { values: number[] }) => numberText(values[i] ?? 0),
@@ -122,10 +136,10 @@ function RetentionView({ cohorts }: { cohorts: Cohort[] }) {
   return (
     <div class="cohort scroll" tabIndex={0} role="group" aria-label="Retention">
       <table>
-        <caption class="visually-hidden">Who came back, by when they came first</caption>
+        <caption class="visually-hidden">Who came back, by when they were first seen</caption>
         <thead>
           <tr>
-            <th scope="col">Came first</th>
+            <th scope="col">First seen</th>
             {places.map((i) => (
               <th key={i} scope="col" class="number">
                 {cohorts[0]?.values[i]?.label ?? i}

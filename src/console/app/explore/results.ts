@@ -1,5 +1,7 @@
 // Results as the API shapes them, for each kind of query.
 
+import { maths, needsProperty } from "./query.ts";
+
 export interface TrendSeries {
   label: string;
   data: number[];
@@ -8,7 +10,13 @@ export interface TrendSeries {
   aggregated_value?: number;
   breakdown_value?: unknown;
   compare_label?: string;
-  action?: { order?: number; custom_name?: string | null; name?: string | null };
+  action?: {
+    order?: number;
+    custom_name?: string | null;
+    name?: string | null;
+    math?: string | null;
+    math_property?: string | null;
+  };
 }
 
 export interface FunnelStep {
@@ -47,11 +55,20 @@ export function isTrends(results: Results): results is TrendSeries[] {
   return Array.isArray((results[0] as TrendSeries | undefined)?.data);
 }
 
-/** What tells a series from the others. */
+/** The name of a series. */
 export function nameOfSeries({ label, action, breakdown_value, compare_label }: TrendSeries): string {
   const event = action?.custom_name ?? action?.name ?? label;
+  const counted = action?.custom_name ? "" : countedText(action);
   const value = breakdown_value === undefined ? "" : ` · ${shownValue(breakdown_value)}`;
-  return `${event || "All events"}${value}${compare_label === "previous" ? " (before)" : ""}`;
+  return `${event || "All events"}${counted}${value}${compare_label === "previous" ? " (before)" : ""}`;
+}
+
+/** What is counted, unless it is events. */
+function countedText({ math, math_property: property }: NonNullable<TrendSeries["action"]> = {}): string {
+  if (!math || math === "total") return "";
+  if (math === "unique_group") return " · Groups";
+  const title = maths.find(([name]) => name === math)?.[1] ?? math;
+  return ` · ${needsProperty(math) ? title.replace("a property", property ?? "") : title}`;
 }
 
 function shownValue(value: unknown): string {

@@ -6,19 +6,8 @@ import { type Route, go, hrefOf } from "../session/route.ts";
 import { useAllowed, useSession } from "../session/session.ts";
 import { useAction, useLoaded } from "../session/use_loaded.ts";
 import { agoText } from "../ui/format.ts";
-import {
-  Button,
-  Card,
-  ChoiceField,
-  Field,
-  Form,
-  Outcome,
-  PageHead,
-  Shown,
-  Status,
-  TextField,
-} from "../ui/parts.tsx";
-import { Table } from "../ui/table.tsx";
+import { ListPage } from "../ui/list_page.tsx";
+import { Button, Card, ChoiceField, Field, Form, Outcome, Status, TextField } from "../ui/parts.tsx";
 import { OneExport } from "./one_export.tsx";
 import type { ExportRow, RunRow } from "./rows.ts";
 
@@ -35,32 +24,24 @@ function ExportList() {
   );
   const mayWrite = useAllowed("batch_export:write");
   return (
-    <>
-      <PageHead title="Exports" />
-      <Card>
-        <Shown asked={asked}>
-          {({ results }) => (
-            <Table
-              caption="Batch exports"
-              rows={results}
-              id={(row) => row.id}
-              empty="None yet: an export copies events or persons elsewhere, interval by interval."
-              columns={[
-                {
-                  name: "Name",
-                  cell: (row) => <a href={hrefOf(project.id, "exports", [row.id])}>{row.name}</a>,
-                },
-                { name: "To", cell: (row) => row.destination.type },
-                { name: "Every", cell: (row) => row.interval },
-                { name: "State", cell: (row) => <Status text={row.paused ? "paused" : "running"} /> },
-                { name: "Last run", cell: (row) => <LastRun run={row.latest_runs[0]} /> },
-              ]}
-            />
-          )}
-        </Shown>
-      </Card>
+    <ListPage
+      title="Exports"
+      asked={asked}
+      id={(row) => row.id}
+      empty="No exports yet. An export copies events or persons elsewhere, interval by interval."
+      columns={[
+        {
+          name: "Name",
+          cell: (row) => <a href={hrefOf(project.id, "exports", [row.id])}>{row.name}</a>,
+        },
+        { name: "To", cell: (row) => row.destination.type },
+        { name: "Every", cell: (row) => row.interval },
+        { name: "State", cell: (row) => <Status text={row.paused ? "paused" : "running"} /> },
+        { name: "Last run", cell: (row) => <LastRun run={row.latest_runs[0]} /> },
+      ]}
+    >
       {mayWrite && <NewExport />}
-    </>
+    </ListPage>
   );
 }
 
@@ -77,8 +58,42 @@ function LastRun({ run }: { run: RunRow | undefined }) {
 const destinations = ["S3", "AzureBlob", "Postgres", "HTTP", "File"].map((name) => [name, name] as const);
 const intervals = ["hour", "day", "week", "every 5 minutes"].map((name) => [name, name] as const);
 const models = ["events", "persons"].map((name) => [name, name] as const);
-const exampleConfig =
-  '{\n  "bucket_name": "",\n  "region": "",\n  "prefix": "",\n  "file_format": "Parquet"\n}';
+/** The settings of a new export, by destination. */
+const examples: Readonly<Record<string, object>> = {
+  S3: {
+    bucket_name: "",
+    region: "us-east-1",
+    prefix: "",
+    aws_access_key_id: "",
+    aws_secret_access_key: "",
+    file_format: "Parquet",
+  },
+  AzureBlob: { account_name: "", account_key: "", container_name: "", prefix: "", file_format: "Parquet" },
+  Postgres: {
+    host: "",
+    port: 5432,
+    user: "",
+    password: "",
+    database: "",
+    schema: "public",
+    table_name: "events",
+  },
+  HTTP: { url: "", token: "" },
+  File: { path: "", prefix: "", file_format: "Parquet" },
+};
+
+function exampleOf(type: string): string {
+  return JSON.stringify(examples[type] ?? {}, null, 2);
+}
+
+/** @throws an Error that says what is wrong with the text. */
+function settingsIn(text: string): unknown {
+  try {
+    return JSON.parse(text) as unknown;
+  } catch {
+    throw new Error("The settings are not valid JSON. Names and texts stand in double quotes.");
+  }
+}
 
 function NewExport() {
   const { api, home, project } = useSession();
@@ -86,30 +101,35 @@ function NewExport() {
   const [model, setModel] = useState("events");
   const [type, setType] = useState("S3");
   const [interval, setEvery] = useState("hour");
-  const [config, setConfig] = useState(exampleConfig);
+  const [config, setConfig] = useState(exampleOf("S3"));
   const action = useAction();
+  const choose = (chosen: string) => {
+    // Settings that were typed are kept.
+    if (config === exampleOf(type)) setConfig(exampleOf(chosen));
+    setType(chosen);
+  };
   const make = () =>
     action.run(async () => {
-      const destination = { type, config: JSON.parse(config) as unknown };
+      const destination = { type, config: settingsIn(config) };
       const body = { name, model, interval, destination };
       const { id } = await api.send<ExportRow>("POST", `${home}/batch_exports/`, body);
       go(hrefOf(project.id, "exports", [id]));
-      return "Made.";
+      return "Created.";
     });
   return (
-    <Card title="A new export">
+    <Card title="New export">
       <Form send={make}>
         <TextField label="Name of the export" value={name} set={setName} required />
-        <ChoiceField label="What" value={model} set={setModel} options={models} />
-        <ChoiceField label="Destination" value={type} set={setType} options={destinations} />
+        <ChoiceField label="What to export" value={model} set={setModel} options={models} />
+        <ChoiceField label="Destination" value={type} set={choose} options={destinations} />
         <ChoiceField label="Every" value={interval} set={setEvery} options={intervals} />
-        <Field label="Its settings, as JSON">
+        <Field label="Settings of the destination, as JSON">
           {(id) => (
             <textarea id={id} value={config} onInput={(event) => setConfig(event.currentTarget.value)} />
           )}
         </Field>
         <Button type="submit" disabled={action.running}>
-          Make it
+          Create
         </Button>
       </Form>
       <Outcome action={action} />

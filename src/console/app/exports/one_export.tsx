@@ -3,11 +3,12 @@
 import { useState } from "preact/hooks";
 import { fieldTime } from "../clock.ts";
 import type { ListReply } from "../session/api.ts";
-import { go, hrefOf } from "../session/route.ts";
+import { hrefOf } from "../session/route.ts";
 import { useAllowed, useSession } from "../session/session.ts";
-import { type Action, useAction, useLoaded } from "../session/use_loaded.ts";
+import { type Action, useAction, useAgainWhile, useLoaded } from "../session/use_loaded.ts";
 import { numberText, timeText } from "../ui/format.ts";
-import { Button, Card, Form, Outcome, PageHead, Shown, Status, SureButton, TextField } from "../ui/parts.tsx";
+import { Button, Card, Form, Outcome, PageHead, Shown, Status, TextField } from "../ui/parts.tsx";
+import { RemoveButton } from "../ui/remove_button.tsx";
 import { Table } from "../ui/table.tsx";
 import { Tree } from "../ui/tree.tsx";
 import type { ExportRow, RunRow } from "./rows.ts";
@@ -15,7 +16,7 @@ import type { ExportRow, RunRow } from "./rows.ts";
 interface PartProps {
   path: string;
   action: Action;
-  /** Reads all again, after something was changed. */
+  /** Reads everything again after a change. */
   changed: () => void;
 }
 
@@ -62,35 +63,41 @@ export function OneExport({ id }: { id: string }) {
 
 function Acts({ path, action, changed, row }: PartProps & { row: ExportRow }) {
   const { api, project } = useSession();
-  const last = row.latest_runs[0]?.data_interval_end ?? null;
+  // The newest run may be one of a backfill, of an interval long ago.
+  const last =
+    row.latest_runs
+      .map((run) => run.data_interval_end)
+      .toSorted()
+      .at(-1) ?? null;
   const pause = () =>
     action.run(async () => {
       await api.send("POST", `${path}/${row.paused ? "unpause" : "pause"}/`, {});
       changed();
-      return row.paused ? "It goes on." : "It is paused.";
+      return row.paused ? "The export is running again." : "The export is paused.";
     });
   const runNow = () =>
     action.run(async () => {
       await api.send("POST", `${path}/backfills/`, { start_at: last, end_at: null });
       changed();
-      return "It runs: everything since its last run, as a backfill.";
-    });
-  const remove = () =>
-    action.run(async () => {
-      await api.send("DELETE", `${path}/`);
-      go(hrefOf(project.id, "exports"));
-      return "Deleted.";
+      return last === null
+        ? "A backfill of everything has begun."
+        : `A backfill has begun: everything since ${timeText(last)}.`;
     });
   return (
     <>
       <Button disabled={action.running} onClick={pause}>
-        {row.paused ? "Go on" : "Pause"}
+        {row.paused ? "Resume" : "Pause"}
       </Button>
       <Button disabled={action.running} onClick={runNow}>
         Run now
       </Button>
       <Button onClick={changed}>Refresh</Button>
-      <SureButton label="Delete" sure="Delete this export?" act={remove} />
+      <RemoveButton
+        path={`${path}/`}
+        sure="Delete this export?"
+        action={action}
+        back={hrefOf(project.id, "exports")}
+      />
     </>
   );
 }
@@ -127,21 +134,25 @@ function BackfillForm({ path, action, changed }: PartProps) {
   );
 }
 
+/** Whether a run or a backfill has not ended. */
+function isOpen({ status }: { status: string }): boolean {
+  return ["Starting", "Running", "FailedRetryable"].includes(status);
+}
+
 function Runs({ path, action, changed, runs, mayWrite }: PartProps & { runs: RunRow[]; mayWrite: boolean }) {
   const { api } = useSession();
   const act = (run: RunRow, verb: "retry" | "cancel") =>
     action.run(async () => {
       await api.send("POST", `${path}/runs/${run.id}/${verb}/`, {});
       changed();
-      return verb === "retry" ? "The run begins again." : "The run is cancelled.";
+      return verb === "retry" ? "The run has begun again." : "The run is cancelled.";
     });
-  const isOpen = ({ status }: RunRow) => ["Starting", "Running", "FailedRetryable"].includes(status);
   return (
     <Table
       caption="The newest runs"
       rows={runs}
       id={(run) => run.id}
-      empty="No run yet."
+      empty="No runs yet."
       columns={[
         { name: "State", cell: (run) => <Status text={run.status} /> },
         { name: "From", cell: (run) => timeText(run.data_interval_start) || "the beginning", fixed: true },
@@ -170,12 +181,14 @@ interface BackfillRow {
   progress: { total_runs: number | null; finished_runs: number };
 }
 
-function Backfills({ path, seen }: PartProps & { seen: ExportRow }) {
+function Backfills({ path, changed, seen }: PartProps & { seen: ExportRow }) {
   const { api } = useSession();
   const asked = useLoaded(
     (signal) => api.get<ListReply<BackfillRow>>(`${path}/backfills/`, { limit: 20 }, signal),
     [path, seen],
   );
+  // A backfill has no run yet when it begins.
+  useAgainWhile([...seen.latest_runs, ...(asked.value?.results ?? [])].some(isOpen), asked.value, changed);
   return (
     <Card title="Backfills" wide>
       <Shown asked={asked}>
@@ -184,7 +197,7 @@ function Backfills({ path, seen }: PartProps & { seen: ExportRow }) {
             caption="Backfills"
             rows={results}
             id={(row) => row.id}
-            empty="None."
+            empty="No backfills yet."
             columns={[
               { name: "State", cell: (row) => <Status text={row.status} /> },
               { name: "From", cell: (row) => timeText(row.start_at) || "the beginning", fixed: true },
@@ -222,7 +235,7 @@ function Logs({ path, seen }: { path: string; seen: ExportRow }) {
             caption="Lines of the log, newest first"
             rows={results.map((row, i) => ({ ...row, i }))}
             id={(row) => row.i}
-            empty="Nothing."
+            empty="No lines yet."
             columns={[
               { name: "When", cell: (row) => timeText(row.timestamp), fixed: true },
               { name: "Level", cell: (row) => row.level },

@@ -11,13 +11,13 @@ export interface ShownEvent {
   uuid: string;
   event: string;
   distinct_id: string;
-  /** undefined: too long to have been sent along. */
+  /** undefined when they were too long for the stream. */
   properties: Record<string, unknown> | undefined;
   timestamp: string;
   created_at: string;
 }
 
-/** An event of the stream, whose moments are written as ClickHouse does. */
+/** An event of the stream, which has times in ClickHouse's format. */
 export function shownEvent({ properties, properties_bytes, ...rest }: EventMessage): ShownEvent {
   const known = properties !== "" || properties_bytes === 0;
   return {

@@ -1,4 +1,4 @@
-// The figures of the server: how much comes in, how much waits, how long it takes.
+// The server's figures: how much comes in, how much is pending, how long it takes.
 
 import { type ComponentChildren } from "preact";
 import { Chart } from "../ui/chart.tsx";
@@ -7,7 +7,8 @@ import { Card } from "../ui/parts.tsx";
 import { latelyOf, ratesOf, timesOf, total } from "./rates.ts";
 import type { FiguresMessage } from "./messages.ts";
 
-export const lanes = ["live", "historical", "recordings"] as const;
+const lanes = ["live", "historical", "recordings"] as const;
+const titles = { live: "Live events", historical: "Imported events", recordings: "Recorded pieces" };
 
 export function FigureCards({ history }: { history: readonly FiguresMessage[] }) {
   const last = history.at(-1);
@@ -21,7 +22,7 @@ export function FigureCards({ history }: { history: readonly FiguresMessage[] })
       <Figure
         name="Accepted to stored"
         value={last.behind_ms === null ? "unknown" : durationText(Math.max(0, last.behind_ms) / 1000)}
-        note="every event accepted earlier can be read"
+        note="events accepted earlier than this can be read"
       />
       <CaptureFigure history={history} />
       <Figure
@@ -40,18 +41,22 @@ export function FigureCards({ history }: { history: readonly FiguresMessage[] })
   );
 }
 
-function LaneFigure({ lane, history }: { lane: string; history: readonly FiguresMessage[] }) {
+interface LaneProps {
+  lane: (typeof lanes)[number];
+  history: readonly FiguresMessage[];
+}
+
+function LaneFigure({ lane, history }: LaneProps) {
   const rates = ratesOf(history, ({ accepted }) => accepted[lane] ?? 0);
   const last = history.at(-1)!;
-  const [accepted, stored] = [last.accepted[lane] ?? 0, last.stored[lane] ?? 0];
-  // An import's progress: what came in, and what of it is stored.
-  const note =
-    lane === "historical" && accepted > stored
-      ? `import: ${numberText(stored)} of ${numberText(accepted)} stored`
-      : `${numberText(accepted)} since the start`;
+  const accepted = last.accepted[lane] ?? 0;
   return (
-    <Figure name={`${lane} events / s`} value={numberText(latelyOf(rates))} note={note}>
-      <Sparkline label={`${lane} events a second, two minutes`} values={rates} history={history} />
+    <Figure
+      name={`${titles[lane]} / s`}
+      value={numberText(latelyOf(rates))}
+      note={`${numberText(accepted)} since the start`}
+    >
+      <Sparkline label={`${titles[lane]} a second, two minutes`} values={rates} history={history} />
     </Figure>
   );
 }
@@ -64,7 +69,7 @@ function PendingFigure({ history, last }: { history: readonly FiguresMessage[]; 
       value={numberText(last.pending_events)}
       note={`${bytesText(last.pending_bytes)} on disk, not stored yet`}
     >
-      <Sparkline label="events that wait in the journal, two minutes" values={values} history={history} />
+      <Sparkline label="Events pending in the journal, two minutes" values={values} history={history} />
     </Figure>
   );
 }
@@ -75,7 +80,7 @@ function CaptureFigure({ history }: { history: readonly FiguresMessage[] }) {
   const seconds = last.captures.seconds - first.captures.seconds;
   return (
     <Figure
-      name="Reply to a capture"
+      name="Time to answer a capture"
       value={count > 0 ? durationText(seconds / count) : "–"}
       note={`mean of the last seconds; ${numberText(total(last.refused))} refused`}
     />
@@ -89,7 +94,7 @@ interface SparklineProps {
 }
 
 function Sparkline({ label, values, history }: SparklineProps) {
-  if (values.length < 2) return <div class="chart bare" style={{ height: "40px" }} />;
+  if (values.length < 2) return <div class="chart bare empty" />;
   return <Chart label={label} times={timesOf(history)} lines={[{ label, values }]} height={40} bare />;
 }
 
@@ -112,7 +117,7 @@ function Figure({ name, value, note, bad = false, children }: FigureProps) {
   );
 }
 
-/** What became of events that were not taken, or were changed: by reason. */
+/** Events that were ignored or changed, by reason. */
 export function Fates({ last }: { last: FiguresMessage }) {
   const kinds = [
     ["Ignored", last.ignored],

@@ -1,5 +1,6 @@
-// The live page: whether the server keeps up, what it did not take, and the newest events.
+// The live page: whether the server keeps up, what it ignored, and the newest events.
 
+import { type ComponentChildren } from "preact";
 import { useEffect, useRef, useState } from "preact/hooks";
 import type { ListReply } from "../session/api.ts";
 import { useSession } from "../session/session.ts";
@@ -7,6 +8,7 @@ import { useLoaded } from "../session/use_loaded.ts";
 import { Button, Card, Form, PageHead, TextField, Trouble } from "../ui/parts.tsx";
 import { EventList, type ShownEvent, shownEvent, withoutRepeats } from "./event_row.tsx";
 import { Fates, FigureCards } from "./figures.tsx";
+import { ImportCard } from "./import_card.tsx";
 import { total, withMessage } from "./rates.ts";
 import type { FiguresMessage } from "./messages.ts";
 import { type Connection, useStream } from "./stream.ts";
@@ -22,7 +24,9 @@ export function Live() {
   const [arrived, setArrived] = useState<ShownEvent[]>([]);
   const held = useRef(false);
   held.current = paused;
+  const [showsFigures, setShowsFigures] = useState<boolean>();
   const connection = useStream(filter, {
+    open: (message) => setShowsFigures(message.figures),
     figures: (message) => setHistory((before) => withMessage(before, message)),
     events: (messages) => {
       if (held.current) return;
@@ -35,11 +39,12 @@ export function Live() {
       <PageHead title="Live">
         <StateOf connection={connection} />
       </PageHead>
-      {connection === "live" && !last && (
-        <p class="quiet">Figures of the whole server need a key with all scopes.</p>
+      {showsFigures === false && (
+        <p class="quiet">Figures of the whole server are shown to keys with all scopes.</p>
       )}
       <FigureCards history={history} />
       <div class="cards">
+        <ImportCard history={history} />
         {last && <Fates last={last} />}
         <WarningCard seen={useSlowly(last ? total(last.ignored) + total(last.warned) : 0)} />
         <Card title="Newest events" wide>
@@ -48,12 +53,11 @@ export function Live() {
               setArrived([]);
               setFilter(next);
             }}
-          />
-          <p>
+          >
             <Button aria-pressed={paused} onClick={() => setPaused(!paused)}>
-              {paused ? "Go on" : "Pause"}
+              {paused ? "Resume" : "Pause"}
             </Button>
-          </p>
+          </Filter>
           <Newest key={`${filter.event} ${filter.distinct_id}`} filter={filter} arrived={arrived} />
         </Card>
       </div>
@@ -65,7 +69,7 @@ function StateOf({ connection }: { connection: Connection }) {
   const words = {
     connecting: "connecting …",
     live: "live",
-    away: "the server does not answer; trying again",
+    away: "the server does not answer: trying again",
   };
   return (
     <span
@@ -93,9 +97,10 @@ function useSlowly(value: number): number {
 
 interface FilterProps {
   set: (filter: { event: string; distinct_id: string }) => void;
+  children: ComponentChildren;
 }
 
-function Filter({ set }: FilterProps) {
+function Filter({ set, children }: FilterProps) {
   const [event, setEvent] = useState("");
   const [distinct_id, setDistinctId] = useState("");
   return (
@@ -103,6 +108,7 @@ function Filter({ set }: FilterProps) {
       <TextField label="Only this event" value={event} set={setEvent} />
       <TextField label="Only this distinct id" value={distinct_id} set={setDistinctId} />
       <Button type="submit">Filter</Button>
+      {children}
     </Form>
   );
 }
@@ -112,7 +118,7 @@ interface NewestProps {
   arrived: readonly ShownEvent[];
 }
 
-/** What was there before the page was opened, with what arrived since. */
+/** Events from before the page was opened, and those that arrived since. */
 function Newest({ filter, arrived }: NewestProps) {
   const { api, home } = useSession();
   const earlier = useLoaded(

@@ -1,5 +1,11 @@
 // Messages of the stream, as the server writes them.
 
+/** The first one. */
+export interface OpenMessage {
+  /** Whether figures follow. */
+  figures: boolean;
+}
+
 export interface FiguresMessage {
   at: number;
   accepted: Record<string, number>;

@@ -1,4 +1,4 @@
-// What the live page draws, out of counters as the stream sends them: differences by the second.
+// What the live page shows, computed from the counters of the stream: rates by the second, the progress of an import.
 
 import type { FiguresMessage } from "./messages.ts";
 
@@ -10,13 +10,49 @@ export function withMessage(
   message: FiguresMessage,
 ): readonly FiguresMessage[] {
   const last = history.at(-1);
-  // A server that began anew counts from zero.
+  // A restarted server counts from zero.
   const isRestarted = last !== undefined && total(message.accepted) < total(last.accepted);
   return [...(isRestarted ? [] : history), message].slice(-historyMax);
 }
 
 export function total(counts: Readonly<Record<string, number>>): number {
   return Object.values(counts).reduce((sum, count) => sum + count, 0);
+}
+
+/** The progress of an import: events of the historical lane. */
+export interface ImportProgress {
+  accepted: number;
+  stored: number;
+  /** Events a second, over the last seconds. */
+  acceptedRate: number;
+  storedRate: number;
+  /** Accepted and not stored yet. */
+  pending: number;
+  /** Time until everything accepted so far is stored, in seconds; undefined while nothing is being stored. */
+  remainingSeconds: number | undefined;
+}
+
+/** The rate of storing is a mean of half a minute: an import's segments are stored several seconds apart. */
+const importSeconds = 30;
+
+/** undefined when nothing was imported since the server started. */
+export function importOf(history: readonly FiguresMessage[]): ImportProgress | undefined {
+  const last = history.at(-1);
+  const lane = "historical";
+  const [accepted, stored] = [last?.accepted[lane] ?? 0, last?.stored[lane] ?? 0];
+  if (!last || accepted + stored === 0) return undefined;
+  const acceptedRate = latelyOf(
+    ratesOf(history, (one) => one.accepted[lane] ?? 0),
+    5,
+  );
+  const storedRate = latelyOf(
+    ratesOf(history, (one) => one.stored[lane] ?? 0),
+    importSeconds,
+  );
+  // After a restart, events of the process before are stored too: then all pending ones may be of the import.
+  const pending = Math.min(last.pending_events, stored > accepted ? Infinity : accepted - stored);
+  const remainingSeconds = pending === 0 ? 0 : storedRate > 0 ? pending / storedRate : undefined;
+  return { accepted, stored, acceptedRate, storedRate, pending, remainingSeconds };
 }
 
 /** Seconds since 1970 of each difference. */

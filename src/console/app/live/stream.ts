@@ -2,9 +2,10 @@
 
 import { useEffect, useState } from "preact/hooks";
 import { useSession } from "../session/session.ts";
-import type { EventMessage, FiguresMessage } from "./messages.ts";
+import type { EventMessage, FiguresMessage, OpenMessage } from "./messages.ts";
 
 export interface Followers {
+  open?: (message: OpenMessage) => void;
   figures?: (message: FiguresMessage) => void;
   events?: (messages: EventMessage[]) => void;
 }
@@ -53,9 +54,10 @@ async function readMessages(reply: Response, followers: Followers): Promise<void
   }
 }
 
-function take(message: string, { figures, events }: Followers): void {
+function take(message: string, { open, figures, events }: Followers): void {
   const [, name, data] = /^event: (\w+)\ndata: (.*)$/.exec(message) ?? [];
   if (data === undefined) return;
+  if (name === "open") open?.(JSON.parse(data) as OpenMessage);
   if (name === "figures") figures?.(JSON.parse(data) as FiguresMessage);
   if (name === "events") events?.(JSON.parse(data) as EventMessage[]);
 }

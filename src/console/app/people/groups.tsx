@@ -6,8 +6,8 @@ import type { Route } from "../session/route.ts";
 import { useSession } from "../session/session.ts";
 import { useLoaded } from "../session/use_loaded.ts";
 import { agoText } from "../ui/format.ts";
-import { Button, Card, ChoiceField, Form, PageHead, Shown, TextField } from "../ui/parts.tsx";
-import { Pager, Table } from "../ui/table.tsx";
+import { ListPage } from "../ui/list_page.tsx";
+import { Button, ChoiceField, Form, TextField } from "../ui/parts.tsx";
 import { Tree } from "../ui/tree.tsx";
 
 interface GroupRow {
@@ -39,37 +39,28 @@ function GroupList({ type: firstType, group }: { type: string; group: string }) 
   );
   const names = types.value?.map(({ group_type }) => [group_type, group_type] as const) ?? [];
   return (
-    <>
-      <PageHead title="Groups" />
-      <Card>
+    <ListPage
+      title="Groups"
+      asked={asked}
+      id={(row) => JSON.stringify([row.group_type, row.group_key])}
+      empty="No groups. A $groupidentify event creates one."
+      search={
         <Form send={() => setPage({ group_type: type, group_key: key.trim(), offset: 0 })}>
           <ChoiceField label="Type" value={type} set={setType} options={[["", "All types"], ...names]} />
           <TextField label="Key" value={key} set={setKey} />
           <Button type="submit">Show</Button>
         </Form>
-        <Shown asked={asked}>
-          {({ results, count }) => (
-            <>
-              <Table
-                caption="Groups"
-                rows={results}
-                id={(row) => JSON.stringify([row.group_type, row.group_key])}
-                empty="No groups: a $groupidentify event makes one."
-                columns={[
-                  { name: "Type", cell: (row) => row.group_type },
-                  { name: "Key", cell: (row) => row.group_key },
-                  {
-                    name: "Properties",
-                    cell: (row) => <Tree name="properties" value={row.properties} open={0} />,
-                  },
-                  { name: "First seen", cell: (row) => agoText(row.created_at), number: true },
-                ]}
-              />
-              <Pager {...page} limit={limit} count={count} set={(offset) => setPage({ ...page, offset })} />
-            </>
-          )}
-        </Shown>
-      </Card>
-    </>
+      }
+      page={{ offset: page.offset, limit, set: (offset) => setPage({ ...page, offset }) }}
+      columns={[
+        { name: "Type", cell: (row) => row.group_type },
+        { name: "Key", cell: (row) => row.group_key },
+        {
+          name: "Properties",
+          cell: (row) => <Tree name="properties" value={row.properties} open={0} />,
+        },
+        { name: "First seen", cell: (row) => agoText(row.created_at), number: true },
+      ]}
+    />
   );
 }

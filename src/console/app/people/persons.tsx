@@ -1,14 +1,15 @@
-// Persons: looked for, and one with its properties, ids and events.
+// Persons: a list to search, and a page for each with its properties, ids and events.
 
 import { useState } from "preact/hooks";
 import { EventList, type ShownEvent } from "../live/event_row.tsx";
 import type { ListReply } from "../session/api.ts";
-import { type Route, go, hrefOf } from "../session/route.ts";
+import { type Route, hrefOf } from "../session/route.ts";
 import { useAllowed, useSession } from "../session/session.ts";
 import { useAction, useLoaded } from "../session/use_loaded.ts";
 import { agoText, timeText } from "../ui/format.ts";
-import { Button, Card, Form, Outcome, PageHead, Shown, SureButton, TextField } from "../ui/parts.tsx";
-import { Pager, Table } from "../ui/table.tsx";
+import { ListPage } from "../ui/list_page.tsx";
+import { Button, Card, Form, Outcome, PageHead, Shown, TextField } from "../ui/parts.tsx";
+import { RemoveButton } from "../ui/remove_button.tsx";
 import { Tree } from "../ui/tree.tsx";
 import { Activity } from "./activity.tsx";
 
@@ -40,37 +41,30 @@ function PersonList({ distinct_id }: { distinct_id: string }) {
     [home, page],
   );
   return (
-    <>
-      <PageHead title="Persons" />
-      <Card>
-        <Form send={() => setPage({ search: search.trim(), distinct_id: "", offset: 0 })}>
-          <TextField label="Id, e-mail address or name" value={search} set={setSearch} type="search" />
-          <Button type="submit">Search</Button>
-        </Form>
-        {page.distinct_id !== "" && <p class="quiet">The person with the id {page.distinct_id}:</p>}
-        <Shown asked={asked}>
-          {({ results, count }) => (
-            <>
-              <Table
-                caption="Persons"
-                rows={results}
-                id={(row) => row.uuid}
-                empty="Nobody found."
-                columns={[
-                  {
-                    name: "Person",
-                    cell: (row) => <a href={hrefOf(project.id, "persons", [row.uuid])}>{nameOf(row)}</a>,
-                  },
-                  { name: "Ids", cell: (row) => row.distinct_ids_count, number: true },
-                  { name: "First seen", cell: (row) => agoText(row.created_at), number: true },
-                ]}
-              />
-              <Pager {...page} limit={limit} count={count} set={(offset) => setPage({ ...page, offset })} />
-            </>
-          )}
-        </Shown>
-      </Card>
-    </>
+    <ListPage
+      title="Persons"
+      asked={asked}
+      id={(row) => row.uuid}
+      empty="Nobody found."
+      search={
+        <>
+          <Form send={() => setPage({ search: search.trim(), distinct_id: "", offset: 0 })}>
+            <TextField label="Id, e-mail address or name" value={search} set={setSearch} type="search" />
+            <Button type="submit">Search</Button>
+          </Form>
+          {page.distinct_id !== "" && <p class="quiet">The person with the id {page.distinct_id}:</p>}
+        </>
+      }
+      page={{ offset: page.offset, limit, set: (offset) => setPage({ ...page, offset }) }}
+      columns={[
+        {
+          name: "Person",
+          cell: (row) => <a href={hrefOf(project.id, "persons", [row.uuid])}>{nameOf(row)}</a>,
+        },
+        { name: "Distinct ids", cell: (row) => row.distinct_ids_count, number: true },
+        { name: "First seen", cell: (row) => agoText(row.created_at), number: true },
+      ]}
+    />
   );
 }
 
@@ -103,11 +97,11 @@ function OnePerson({ uuid }: { uuid: string }) {
             <Card title="Properties">
               <Tree name="properties" value={person.properties} />
             </Card>
-            <Card title={ids.count > 1 ? `${ids.count} ids, merged into one person` : "Distinct id"}>
+            <Card title={ids.count > 1 ? `${ids.count} distinct ids, merged` : "Distinct id"}>
               <p class="quiet">
                 First seen {timeText(person.created_at)}; {person.is_identified ? "identified" : "anonymous"}.
               </p>
-              <ul>
+              <ul class="rows">
                 {ids.results.map((id, i) => (
                   <li key={id}>
                     {id} {i === 0 && ids.count > 1 && <span class="tag">main</span>}
@@ -127,25 +121,24 @@ function OnePerson({ uuid }: { uuid: string }) {
 }
 
 function RemovePerson({ path }: { path: string }) {
-  const { api, project } = useSession();
+  const { project } = useSession();
   const mayWrite = useAllowed("person:write");
   const action = useAction();
   if (!mayWrite) return null;
-  const remove = () =>
-    action.run(async () => {
-      await api.send("DELETE", `${path}/`);
-      go(hrefOf(project.id, "persons"));
-      return "Deleted.";
-    });
   return (
     <>
-      <SureButton label="Delete" sure="Delete this person? Its events stay." act={remove} />
+      <RemoveButton
+        path={`${path}/`}
+        sure="Delete this person? The person’s events stay."
+        action={action}
+        back={hrefOf(project.id, "persons")}
+      />
       <Outcome action={action} />
     </>
   );
 }
 
-/** Ids whose events are read: each is a question of its own. */
+/** Distinct ids whose events are read: each takes a request. */
 const idsRead = 5;
 
 function PersonEvents({ ids }: { ids: readonly string[] }) {
@@ -167,7 +160,7 @@ function PersonEvents({ ids }: { ids: readonly string[] }) {
   );
   return (
     <Card title="Events" wide>
-      {ids.length > idsRead && <p class="quiet">Those of the first {idsRead} ids.</p>}
+      {ids.length > idsRead && <p class="quiet">Events of the first {idsRead} distinct ids.</p>}
       <Shown asked={asked}>
         {(events) => (
           <>

@@ -4,12 +4,13 @@ import { useEffect, useRef, useState } from "preact/hooks";
 import type { ShownEvent } from "../live/event_row.tsx";
 import type { ListReply } from "../session/api.ts";
 import { wordsOf } from "../session/api.ts";
-import { go, hrefOf } from "../session/route.ts";
+import { hrefOf } from "../session/route.ts";
 import { useAllowed, useSession } from "../session/session.ts";
 import { useAction, useLoaded } from "../session/use_loaded.ts";
 import { Copied } from "../ui/copied.tsx";
 import { durationText, timeText } from "../ui/format.ts";
-import { Button, Card, Outcome, PageHead, Shown, SureButton } from "../ui/parts.tsx";
+import { Button, Card, Outcome, PageHead, Shown } from "../ui/parts.tsx";
+import { RemoveButton } from "../ui/remove_button.tsx";
 import type { RecordingRow } from "./rows.ts";
 import { type PlayerMessage, readSnapshots } from "./snapshots.ts";
 
@@ -21,23 +22,25 @@ export function OneRecording({ id }: { id: string }) {
   const seesEvents = useAllowed("query:read");
   const mayWrite = useAllowed("session_recording:write");
   const action = useAction();
-  const remove = () =>
-    action.run(async () => {
-      await api.send("DELETE", `${path}/`);
-      go(hrefOf(project.id, "recordings"));
-      return "Deleted.";
-    });
   return (
     <Shown asked={asked}>
       {(recording) => (
         <>
           <PageHead title={`Recording of ${recording.person.name || recording.distinct_id}`}>
-            {mayWrite && <SureButton label="Delete" sure="Delete this recording?" act={remove} />}
+            {mayWrite && (
+              <RemoveButton
+                path={`${path}/`}
+                sure="Delete this recording?"
+                action={action}
+                back={hrefOf(project.id, "recordings")}
+              />
+            )}
           </PageHead>
           <Outcome action={action} />
           <p class="quiet">
             {timeText(recording.start_time)} · {durationText(recording.recording_duration)} ·{" "}
-            {recording.click_count} clicks · {recording.start_url}
+            {recording.click_count === 1 ? "1 click" : `${recording.click_count} clicks`} ·{" "}
+            {recording.start_url}
           </p>
           <div class="watch">
             <iframe class="player" title="Player" src="/console/player" ref={frame} />
@@ -61,7 +64,7 @@ interface FeedProps {
   mayWrite: boolean;
 }
 
-/** Gives the frame what was recorded, when it says that it is there: it has no key of its own. */
+/** Sends the recording to the frame when the frame says that it is ready. The frame has no key of its own. */
 function Feed({ path, frame, mayWrite }: FeedProps) {
   const { api } = useSession();
   useEffect(() => {
@@ -95,11 +98,11 @@ function SessionEvents({ id, seek }: { id: string; seek: (at: number) => void })
     [home, id],
   );
   return (
-    <Card title="Events: play from one">
+    <Card title="Events in this session">
       <Shown asked={asked}>
         {({ results }) =>
           results.length === 0 ? (
-            <p class="quiet">No events name this session.</p>
+            <p class="quiet">No events belong to this session.</p>
           ) : (
             <ul class="events">
               {results.toReversed().map(({ uuid, event, timestamp }) => (
@@ -136,7 +139,9 @@ function Sharing({ path }: { path: string }) {
   const share = (enabled: boolean) =>
     action.run(async () => {
       setShared(await api.send<SharingReply>("PATCH", `${path}/sharing/`, { enabled }));
-      return enabled ? "Whoever has the link sees the recording." : "The link opens nothing any more.";
+      return enabled
+        ? "Shared: everybody with the link can see the recording."
+        : "No longer shared: the link opens nothing.";
     });
   return (
     <Card title="Sharing" wide>

@@ -6,8 +6,8 @@ import { type Route, hrefOf } from "../session/route.ts";
 import { useSession } from "../session/session.ts";
 import { useLoaded } from "../session/use_loaded.ts";
 import { durationText, timeText } from "../ui/format.ts";
-import { Button, Card, ChoiceField, Form, PageHead, Shown, Status, TextField } from "../ui/parts.tsx";
-import { Pager, Table } from "../ui/table.tsx";
+import { ListPage } from "../ui/list_page.tsx";
+import { Button, ChoiceField, Form, Status, TextField } from "../ui/parts.tsx";
 import { OneRecording } from "./one_recording.tsx";
 import type { RecordingRow } from "./rows.ts";
 
@@ -34,46 +34,33 @@ function RecordingList() {
     [home, page],
   );
   return (
-    <>
-      <PageHead title="Recordings" />
-      {!project.session_recording_opt_in && (
-        <p class="notice">
-          This project records no sessions. It can be turned on among{" "}
-          <a href={hrefOf(project.id, "projects")}>projects</a>.
-        </p>
-      )}
-      <Card>
-        <Form send={() => setPage({ date_from: range, distinct_id: distinct_id.trim(), offset: 0 })}>
-          <ChoiceField label="Began within" value={range} set={setRange} options={ranges} />
-          <TextField label="Distinct id" value={distinct_id} set={setDistinctId} />
-          <Button type="submit">Show</Button>
-        </Form>
-        <Shown asked={asked}>
-          {({ results, count }) => (
-            <>
-              <RecordingTable rows={results} project={project.id} />
-              <Pager {...page} limit={limit} count={count} set={(offset) => setPage({ ...page, offset })} />
-            </>
-          )}
-        </Shown>
-      </Card>
-    </>
-  );
-}
-
-function RecordingTable({ rows, project }: { rows: RecordingRow[]; project: number }) {
-  return (
-    <Table
-      caption="Recordings, newest first"
-      rows={rows}
+    <ListPage
+      title="Recordings"
+      asked={asked}
       id={(row) => row.id}
       empty="No recordings."
+      search={
+        <>
+          {!project.session_recording_opt_in && (
+            <p class="notice">
+              This project records no sessions. Turn it on under{" "}
+              <a href={hrefOf(project.id, "projects")}>Projects</a>.
+            </p>
+          )}
+          <Form send={() => setPage({ date_from: range, distinct_id: distinct_id.trim(), offset: 0 })}>
+            <ChoiceField label="Began within" value={range} set={setRange} options={ranges} />
+            <TextField label="Distinct id" value={distinct_id} set={setDistinctId} />
+            <Button type="submit">Show</Button>
+          </Form>
+        </>
+      }
+      page={{ offset: page.offset, limit, set: (offset) => setPage({ ...page, offset }) }}
       columns={[
         {
           name: "Began",
           cell: (row) => (
             <>
-              <a href={hrefOf(project, "recordings", [row.id])}>{timeText(row.start_time)}</a>{" "}
+              <a href={hrefOf(project.id, "recordings", [row.id])}>{timeText(row.start_time)}</a>{" "}
               {row.ongoing && <Status text="live" />}
               {row.viewed && <span class="tag">seen</span>}
             </>

@@ -1,4 +1,4 @@
-// What was recorded, read page by page: events of rrweb by the window of the browser they happened in.
+// A recording, read page by page: rrweb's events, by browser window.
 
 export interface RecordedEvent {
   type: number;
@@ -30,7 +30,7 @@ export async function readSnapshots(
       if (known) for (const event of events) known.push(event);
       else windows.set(window, [...events]);
     }
-    // Links hold the address that the server believes it has.
+    // Links contain the server's configured address, which may not be the one the browser uses.
     next = reply.next === null ? null : pathOf(reply.next);
   }
   for (const events of windows.values()) events.sort((one, other) => one.timestamp - other.timestamp);

@@ -1,6 +1,6 @@
 // Requests to the API with the key of this tab, and its refusals in words.
 
-/** A refusal that the API put into words. */
+/** The API refused the request, and said why. */
 export class Refusal extends Error {
   readonly status: number;
   readonly code: string;
@@ -15,7 +15,7 @@ export class Refusal extends Error {
   }
 }
 
-/** Nobody answered. */
+/** The server did not answer. */
 export class Away extends Error {
   constructor() {
     super("The server does not answer. Is it running? This page tries again by itself.");
@@ -26,7 +26,12 @@ export type Query = Record<string, string | number | boolean | undefined>;
 
 export interface Api {
   get<Reply>(path: string, query?: Query, signal?: AbortSignal): Promise<Reply>;
-  send<Reply>(method: "POST" | "PATCH" | "DELETE", path: string, body?: object): Promise<Reply>;
+  send<Reply>(
+    method: "POST" | "PATCH" | "DELETE",
+    path: string,
+    body?: object,
+    signal?: AbortSignal,
+  ): Promise<Reply>;
   /** A reply that is read as it comes. */
   open(path: string, query: Query, signal: AbortSignal): Promise<Response>;
 }
@@ -39,27 +44,29 @@ export interface ListReply<Row> {
   results: Row[];
 }
 
-/** @param refused called when the key is not valid any more. */
-export function openApi(key: string, refused: (why: Refusal) => void): Api {
+/** @param refused called when the key is no longer valid. */
+export function openApi(key: string, refused: () => void): Api {
   const ask = async (method: string, path: string, more: RequestInit): Promise<Response> => {
     const headers: Record<string, string> = { authorization: `Bearer ${key}`, accept: "application/json" };
     if (more.body !== undefined) headers["content-type"] = "application/json";
     const reply = await sendRequest(path, { method, headers, ...more });
     if (reply.ok) return reply;
     const refusal = await refusalOf(reply);
-    if (refusal.status === 401) refused(refusal);
+    if (refusal.status === 401) refused();
     throw refusal;
   };
   return {
     get: async (path, query = {}, signal) =>
       await readJson(await ask("GET", addressOf(path, query), signal ? { signal } : {})),
-    send: async (method, path, body) =>
-      await readJson(await ask(method, path, body === undefined ? {} : { body: JSON.stringify(body) })),
+    send: async (method, path, body, signal) => {
+      const more = { ...(body && { body: JSON.stringify(body) }), ...(signal && { signal }) };
+      return await readJson(await ask(method, path, more));
+    },
     open: (path, query, signal) => ask("GET", addressOf(path, query), { signal }),
   };
 }
 
-/** @throws Away, or what a caller that gave up gets. */
+/** @throws Away; the signal's own error when the caller aborted. */
 export async function sendRequest(path: string, options: RequestInit): Promise<Response> {
   try {
     return await fetch(path, { ...options, credentials: "omit", cache: "no-store" });

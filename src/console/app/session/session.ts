@@ -16,7 +16,7 @@ export interface ProjectRow {
 
 export interface Session {
   api: Api;
-  /** Of the API, for what the chosen project has: `/api/projects/1`. */
+  /** The API's path of the chosen project, like `/api/projects/1`. */
   home: string;
   project: ProjectRow;
   projects: readonly ProjectRow[];
@@ -28,7 +28,7 @@ export interface Session {
 
 export const SessionContext = createContext<Session | undefined>(undefined);
 
-/** Of a page behind the sign-in. */
+/** For pages behind the sign-in. */
 export function useSession(): Session {
   const session = useContext(SessionContext);
   if (!session) throw new Error("this page is shown to nobody who is not signed in");

@@ -2,7 +2,8 @@
 
 import { useEffect, useState } from "preact/hooks";
 import { Button, Form, TextField, Trouble } from "../ui/parts.tsx";
-import { Away, sendRequest, type Refusal, refusalOf } from "./api.ts";
+import { ThemeButton } from "../ui/theme_button.tsx";
+import { Away, sendRequest, refusalOf } from "./api.ts";
 import { takeCode } from "./route.ts";
 import { storeKey, storedKey } from "./session.ts";
 import { awayAgainMs } from "./use_loaded.ts";
@@ -22,11 +23,14 @@ export interface Signed {
   scopes: string[];
 }
 
-/** @throws Refusal when the key is not valid. */
+const invalidKey = "This personal API key is not valid. It may be mistyped, expired or revoked.";
+
+/** @throws an Error in words when the key is not valid. */
 async function signedBy(key: string): Promise<Signed> {
   const reply = await sendRequest("/api/personal_api_keys/@current/", {
     headers: { authorization: `Bearer ${key}` },
   });
+  if (reply.status === 401) throw new Error(invalidKey);
   if (!reply.ok) throw await refusalOf(reply);
   const { scopes } = (await reply.json()) as { scopes: string[] };
   return { key, scopes };
@@ -37,8 +41,8 @@ export interface SigningIn {
   error: unknown;
   busy: boolean;
   signIn(key: string): void;
-  /** Signs out; `why` tells somebody whose key is not valid any more. */
-  signOut(why?: Refusal): void;
+  /** @param isRefused the API does not take the key any more; the reader is told. */
+  signOut(isRefused: boolean): void;
 }
 
 export function useSignIn(): SigningIn {
@@ -71,10 +75,10 @@ export function useSignIn(): SigningIn {
     error,
     busy,
     signIn: (key) => void take(() => Promise.resolve(key.trim())),
-    signOut: (why) => {
+    signOut: (isRefused) => {
       storeKey(null);
       setSigned(undefined);
-      setError(why);
+      setError(isRefused ? new Error(invalidKey) : undefined);
     },
   };
 }
@@ -86,10 +90,15 @@ export function SignIn({ error, busy, signIn }: SigningIn) {
   }, []);
   return (
     <main class="sign-in">
-      <h1>Sluice</h1>
+      <header class="page-head">
+        <img src="/console/assets/icon.svg" alt="" width="28" height="28" />
+        <h1>Sluice</h1>
+        <span class="fill" />
+        <ThemeButton />
+      </header>
       <p>
-        Sign in with a personal API key. It is kept for this tab only, and each page shows what the key’s
-        scopes allow.
+        Sign in with a personal API key. It is kept for this tab only. Pages show what the scopes of the key
+        allow.
       </p>
       <Trouble error={error} />
       <Form send={() => signIn(key)}>
@@ -100,12 +109,15 @@ export function SignIn({ error, busy, signIn }: SigningIn) {
           type="password"
           placeholder="phx_…"
           required
-          hint={'A new one: bun run sluice key issue --label me --scopes "*"'}
         />
         <Button type="submit" kind="primary" disabled={busy}>
           {busy ? "Signing in …" : "Sign in"}
         </Button>
       </Form>
+      <p class="quiet">On the server, this makes a key:</p>
+      <pre tabIndex={0} role="group" aria-label="The command that makes a key">
+        <code>bun run sluice key issue --label me --scopes "*"</code>
+      </pre>
       <p class="quiet">
         Writing a program? <a href="/docs">The API’s own page</a> shows every operation.
       </p>

@@ -1,4 +1,4 @@
-// What the API is asked for while a page is shown: the reply, or why there is none, and a way to ask again.
+// Requests of a page: the reply or the error, and a way to ask again. And what its buttons do.
 
 import { useCallback, useEffect, useState } from "preact/hooks";
 import { Away } from "./api.ts";
@@ -45,6 +45,21 @@ export function useLoaded<Value>(
   return { ...state, again };
 }
 
+/** Time between two looks at something that goes on, in ms. */
+const openAgainMs = 2000;
+
+/**
+ * Asks again and again while something goes on, such as a run or a delivery.
+ * @param seen what was answered last.
+ */
+export function useAgainWhile(isOpen: boolean, seen: unknown, again: () => void): void {
+  useEffect(() => {
+    if (!isOpen) return undefined;
+    const timer = setTimeout(again, openAgainMs);
+    return () => clearTimeout(timer);
+  }, [isOpen, seen]);
+}
+
 export interface Action {
   running: boolean;
   error: unknown;
@@ -53,7 +68,7 @@ export interface Action {
   run(act: () => Promise<string>): void;
 }
 
-/** Something that a button does: one at a time, with its outcome in words. */
+/** What a button does, with its outcome in words. */
 export function useAction(): Action {
   const [state, setState] = useState({ running: false, error: undefined as unknown, done: "" });
   const run = useCallback((act: () => Promise<string>) => {

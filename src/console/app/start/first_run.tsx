@@ -2,7 +2,7 @@
 
 import { useState } from "preact/hooks";
 import { EventList, type ShownEvent, shownEvent, withoutRepeats } from "../live/event_row.tsx";
-import { useStream } from "../live/stream.ts";
+import { type Connection, useStream } from "../live/stream.ts";
 import type { ListReply } from "../session/api.ts";
 import { hrefOf } from "../session/route.ts";
 import { useAllowed, useSession } from "../session/session.ts";
@@ -19,7 +19,7 @@ export function FirstRun() {
       <PageHead title="Send events" />
       <div class="cards">
         <Card title="1. The project’s key" wide>
-          <p>SDKs send it with every event. It can only write: it may stand in a web page.</p>
+          <p>SDKs send it with every event. It can only write, so it may be part of a web page.</p>
           <Copied text={project.api_token} label="the project’s key" />
         </Card>
         <Card title="2. Send an event" wide>
@@ -54,6 +54,18 @@ function Snippets() {
   );
 }
 
+function stateText(
+  events: readonly ShownEvent[],
+  arrived: readonly ShownEvent[],
+  isLoading: boolean,
+  connection: Connection,
+): string {
+  if (arrived[0]) return `Arrived: ${arrived[0].event}.`;
+  if (events.length > 0) return "Events have arrived.";
+  if (connection === "away") return "The server does not answer. This page tries again by itself.";
+  return isLoading ? "Loading …" : "Waiting for the first event …";
+}
+
 const all = { event: "", distinct_id: "" };
 const listedMax = 10;
 
@@ -74,13 +86,7 @@ function Arrivals() {
     <>
       <Trouble error={earlier.error} />
       <p role="status" class={has ? "notice good" : "notice waiting"}>
-        {has
-          ? arrived.length > 0
-            ? `Arrived: ${arrived[0]!.event}.`
-            : "Events have arrived."
-          : connection === "away"
-            ? "The server does not answer; trying again."
-            : "Waiting for the first event …"}
+        {stateText(events, arrived, earlier.loading, connection)}
       </p>
       <EventList events={events} empty="It appears here by itself, about a second after it was sent." />
       {has && (

@@ -37,19 +37,19 @@ export function NewSubscription({ made }: { made: () => void }) {
       const body = { [kind]: Number(id), target_type, target_value, frequency, start_date, title };
       await api.send("POST", `${home}/subscriptions/`, body);
       made();
-      return "Made.";
+      return "Created.";
     });
   return (
-    <Card title="A new subscription">
+    <Card title="New subscription">
       <Form send={make}>
-        <ChoiceField label="What" value={what} set={setWhat} options={[["", "Choose"], ...options]} />
+        <ChoiceField label="What to send" value={what} set={setWhat} options={[["", "Choose"], ...options]} />
         <ChoiceField label="By" value={target_type} set={setType} options={targets} />
         <TextField label="To" value={target_value} set={setValue} required placeholder="me@example.com" />
         <ChoiceField label="How often" value={frequency} set={setFrequency} options={frequencies} />
         <TextField label="First at" type="datetime-local" value={start} set={setStart} required />
         <TextField label="Title" value={title} set={setTitle} />
         <Button type="submit" disabled={action.running || what === ""}>
-          Make it
+          Create
         </Button>
       </Form>
       <Outcome action={action} />

@@ -3,8 +3,9 @@
 import type { ListReply } from "../session/api.ts";
 import { type Route, hrefOf } from "../session/route.ts";
 import { useAllowed, useSession } from "../session/session.ts";
-import { useAction, useLoaded } from "../session/use_loaded.ts";
+import { useAction, useAgainWhile, useLoaded } from "../session/use_loaded.ts";
 import { timeText } from "../ui/format.ts";
+import { ListPage } from "../ui/list_page.tsx";
 import { Button, Card, Outcome, PageHead, Shown, Status, SureButton } from "../ui/parts.tsx";
 import { Table } from "../ui/table.tsx";
 import { NewSubscription } from "./new_subscription.tsx";
@@ -30,39 +31,46 @@ function titleOf({ title, id }: SubscriptionRow): string {
   return title || `Subscription ${id}`;
 }
 
+function nextText({ deleted, next_delivery_date }: SubscriptionRow): string {
+  return (!deleted && timeText(next_delivery_date)) || "none";
+}
+
 function SubscriptionList() {
   const { api, home, project } = useSession();
   const asked = useLoaded(
-    (signal) => api.get<ListReply<SubscriptionRow>>(`${home}/subscriptions/`, { limit: 200 }, signal),
+    async (signal) => {
+      const read = (deleted: boolean) =>
+        api.get<ListReply<SubscriptionRow>>(`${home}/subscriptions/`, { limit: 200, deleted }, signal);
+      // Paused ones are shown, so that they can be resumed. The API calls them deleted, and lists them apart.
+      const [running, paused] = await Promise.all([read(false), read(true)]);
+      return {
+        ...running,
+        count: running.count + paused.count,
+        results: [...running.results, ...paused.results],
+      };
+    },
     [home],
   );
   const mayWrite = useAllowed("subscription:write");
   return (
-    <>
-      <PageHead title="Subscriptions" />
-      <Card>
-        <Shown asked={asked}>
-          {({ results }) => (
-            <Table
-              caption="Subscriptions"
-              rows={results}
-              id={(row) => row.id}
-              empty="None yet."
-              columns={[
-                {
-                  name: "Title",
-                  cell: (row) => <a href={hrefOf(project.id, "subscriptions", [row.id])}>{titleOf(row)}</a>,
-                },
-                { name: "When", cell: (row) => row.summary },
-                { name: "To", cell: (row) => `${row.target_type}: ${row.target_value}` },
-                { name: "Next", cell: (row) => timeText(row.next_delivery_date) || "never", fixed: true },
-              ]}
-            />
-          )}
-        </Shown>
-      </Card>
+    <ListPage
+      title="Subscriptions"
+      asked={asked}
+      id={(row) => row.id}
+      empty="No subscriptions yet. One sends an insight or a dashboard on a schedule."
+      columns={[
+        {
+          name: "Title",
+          cell: (row) => <a href={hrefOf(project.id, "subscriptions", [row.id])}>{titleOf(row)}</a>,
+        },
+        { name: "When", cell: (row) => row.summary },
+        { name: "To", cell: (row) => `${row.target_type}: ${row.target_value}` },
+        { name: "State", cell: (row) => <Status text={row.deleted ? "paused" : "running"} /> },
+        { name: "Next", cell: nextText, fixed: true },
+      ]}
+    >
       {mayWrite && <NewSubscription made={asked.again} />}
-    </>
+    </ListPage>
   );
 }
 
@@ -89,6 +97,7 @@ function OneSubscription({ id }: { id: number }) {
     },
     [path],
   );
+  useAgainWhile(asked.value?.deliveries.some(isOpen) ?? false, asked.value, asked.again);
   return (
     <Shown asked={asked}>
       {({ row, deliveries }) => (
@@ -110,7 +119,7 @@ function OneSubscription({ id }: { id: number }) {
                 {row.target_type}: {row.target_value}
               </dd>
               <dt>Next</dt>
-              <dd>{timeText(row.next_delivery_date) || "never"}</dd>
+              <dd>{nextText(row)}</dd>
             </dl>
           </Card>
           <Card title="Deliveries">
@@ -120,6 +129,11 @@ function OneSubscription({ id }: { id: number }) {
       )}
     </Shown>
   );
+}
+
+/** Whether a delivery has not ended. */
+function isOpen({ status }: DeliveryRow): boolean {
+  return ["pending", "retrying"].includes(status);
 }
 
 function What({ row: { insight, dashboard } }: { row: SubscriptionRow }) {
@@ -134,7 +148,7 @@ function Deliveries({ rows }: { rows: DeliveryRow[] }) {
       caption="Deliveries, newest first"
       rows={rows}
       id={(row) => row.id}
-      empty="None yet."
+      empty="No deliveries yet."
       columns={[
         { name: "State", cell: (row) => <Status text={row.status} /> },
         { name: "Due", cell: (row) => `${timeText(row.due_at)}${row.test ? " (by hand)" : ""}` },
@@ -161,13 +175,13 @@ function Acts({ path, row, changed }: ActsProps) {
     action.run(async () => {
       await api.send("POST", `${path}/test_delivery/`, {});
       changed();
-      return "It is being delivered.";
+      return "A delivery has begun.";
     });
   const stop = (deleted: boolean) =>
     action.run(async () => {
       await api.send("PATCH", `${path}/`, { deleted });
       changed();
-      return deleted ? "Nothing is delivered any more." : "It goes on.";
+      return deleted ? "The subscription is paused." : "The subscription is running again.";
     });
   return (
     <>
@@ -177,9 +191,9 @@ function Acts({ path, row, changed }: ActsProps) {
         </Button>
         <Button onClick={changed}>Refresh</Button>
         {row.deleted ? (
-          <Button onClick={() => stop(false)}>Go on</Button>
+          <Button onClick={() => stop(false)}>Resume</Button>
         ) : (
-          <SureButton label="Pause" sure="Deliver nothing until it goes on?" act={() => stop(true)} />
+          <SureButton label="Pause" sure="Deliver nothing until it is resumed?" act={() => stop(true)} />
         )}
       </p>
       <Outcome action={action} />

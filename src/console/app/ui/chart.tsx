@@ -1,16 +1,19 @@
-// Lines over time, drawn by uPlot. The only file that knows it. What it draws stands in a table beside it.
+// Lines over time, drawn by uPlot. The only file that knows it. The numbers it draws are in a table beside it.
 
 import { useEffect, useRef } from "preact/hooks";
 import uPlot from "uplot";
+import { useDark } from "./theme.ts";
 
 export interface Line {
   label: string;
   values: readonly (number | null)[];
   dashed?: boolean;
+  /** An index into the colours; the line's own index unless it is given. */
+  colour?: number;
 }
 
 interface ChartProps {
-  /** For whoever does not see it. */
+  /** A description for screen readers. */
   label: string;
   /** Seconds since 1970, ascending. */
   times: readonly number[];
@@ -20,20 +23,18 @@ interface ChartProps {
   bare?: boolean;
 }
 
-/** Colours that can be told apart on light and on dark, also by most who see few colours. */
-export const colours = [
-  "#2563eb",
-  "#d97706",
-  "#059669",
-  "#db2777",
-  "#7c3aed",
-  "#0891b2",
-  "#dc2626",
-  "#65a30d",
-];
+/**
+ * Colours of lines that most people can tell apart, colour-blind people included. Each has a contrast of at least 4.5
+ * to 1 with its background.
+ */
+const colours = {
+  light: ["#2563eb", "#b45309", "#047857", "#be185d", "#6d28d9", "#0e7490", "#b91c1c", "#4d7c0f"],
+  dark: ["#7aa2ff", "#fbbf24", "#34d399", "#f472b6", "#b794f6", "#22d3ee", "#f87171", "#a3e635"],
+};
 
 export function Chart({ label, times, lines, height = 260, bare = false }: ChartProps) {
   const place = useRef<HTMLDivElement>(null);
+  const isDark = useDark();
   const shape = `${bare} ${lines.map((line) => `${line.label}${line.dashed}`).join("\n")}`;
   const data = [[...times], ...lines.map(({ values }) => [...values])] as uPlot.AlignedData;
   const drawn = useRef<uPlot | null>(null);
@@ -42,7 +43,7 @@ export function Chart({ label, times, lines, height = 260, bare = false }: Chart
     if (!target) return;
     const width = () => Math.max(120, target.clientWidth);
     const chart = new uPlot(
-      optionsOf(lines, bare, coloursOf(target), { width: width(), height }),
+      optionsOf(lines, bare, coloursOf(target, isDark), { width: width(), height }),
       data,
       target,
     );
@@ -54,31 +55,43 @@ export function Chart({ label, times, lines, height = 260, bare = false }: Chart
       chart.destroy();
       drawn.current = null;
     };
-  }, [shape, height]);
+  }, [shape, height, isDark]);
   useEffect(() => drawn.current?.setData(data), [times, lines]);
   return <div class={bare ? "chart bare" : "chart"} role="img" aria-label={label} ref={place} />;
 }
 
-/** Of text and of lines, in the reader's scheme: a canvas knows no variables of a style sheet. */
-function coloursOf(place: HTMLElement): { ink: string; rule: string } {
+interface Colours {
+  ink: string;
+  rule: string;
+  /** Of the lines, in their order. */
+  lines: readonly string[];
+}
+
+/** A canvas cannot use variables of a style sheet: text and grid colours are read from the element around it. */
+function coloursOf(place: HTMLElement, isDark: boolean): Colours {
   const { color, columnRuleColor } = getComputedStyle(place);
-  return { ink: color, rule: columnRuleColor };
+  return { ink: color, rule: columnRuleColor, lines: isDark ? colours.dark : colours.light };
 }
 
 function optionsOf(
   lines: readonly Line[],
   bare: boolean,
-  { ink, rule }: { ink: string; rule: string },
+  { ink, rule, lines: strokes }: Colours,
   size: { width: number; height: number },
 ): uPlot.Options {
   const grid = { stroke: rule, width: 1 };
+  const strokeOf = (line: Line, i: number) => strokes[(line.colour ?? i) % strokes.length]!;
   const axis = { stroke: ink, grid, ticks: grid, show: !bare };
   return {
     ...size,
-    legend: { show: !bare, live: false },
+    legend: {
+      show: !bare,
+      live: false,
+      markers: { dash: (_, i) => (lines[i - 1]?.dashed ? "dashed" : "solid") },
+    },
     cursor: { show: !bare, y: false },
     padding: bare ? [4, 0, 0, 0] : [12, 24, 0, 0],
-    // Days of a project begin where the API says they do.
+    // The API's days are shown as they are, not in the reader's time zone.
     tzDate: (seconds) => uPlot.tzDate(new Date(seconds * 1000), "UTC"),
     scales: { y: { range: (_, __, max) => [0, Math.max(1, max * 1.1)] } },
     axes: [
@@ -89,10 +102,10 @@ function optionsOf(
       {},
       ...lines.map((line, i) => ({
         label: line.label,
-        stroke: colours[i % colours.length]!,
+        stroke: strokeOf(line, i),
         width: 2,
         ...(line.dashed && { dash: [6, 4] }),
-        ...(bare && { fill: `${colours[i % colours.length]}22` }),
+        ...(bare && { fill: `${strokeOf(line, i)}22` }),
         points: { show: !bare && line.values.length < 40, size: 5 },
       })),
     ],

@@ -1,4 +1,4 @@
-// A text to take away, with a button that copies it.
+// A text with a button that copies it.
 
 import { useState } from "preact/hooks";
 import { Button } from "./parts.tsx";

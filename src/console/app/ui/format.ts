@@ -40,6 +40,9 @@ export function timeText(iso: string | null | undefined): string {
   return own.toISOString().slice(0, 19).replace("T", " ");
 }
 
+/** In seconds. */
+const day = 86_400;
+
 /** How long ago, in its largest unit, e.g. `3 min ago`. */
 export function agoText(iso: string | null | undefined): string {
   if (!iso) return "never";
@@ -49,7 +52,8 @@ export function agoText(iso: string | null | undefined): string {
   if (seconds < 2) return "now";
   if (seconds < 60) return `${Math.floor(seconds)} s ago`;
   if (seconds < 3600) return `${Math.floor(seconds / 60)} min ago`;
-  return seconds < 172_800
-    ? `${Math.floor(seconds / 3600)} h ago`
-    : `${Math.floor(seconds / 86_400)} days ago`;
+  if (seconds < 2 * day) return `${Math.floor(seconds / 3600)} h ago`;
+  if (seconds < 60 * day) return `${Math.floor(seconds / day)} days ago`;
+  if (seconds < 730 * day) return `${Math.floor(seconds / day / 30.4)} months ago`;
+  return `${Math.floor(seconds / day / 365.25)} years ago`;
 }

@@ -5,7 +5,7 @@ import { useEffect, useId, useRef, useState } from "preact/hooks";
 import { wordsOf } from "../session/api.ts";
 import type { Action, Loaded } from "../session/use_loaded.ts";
 
-/** The heading of a page; the browser's title follows it, for whoever goes by tabs or by ear. */
+/** The heading of a page. The document's title follows it, for tabs and for screen readers. */
 export function PageHead({ title, children }: { title: string; children?: ComponentChildren }) {
   useEffect(() => {
     document.title = `${title} · Sluice`;
@@ -44,7 +44,7 @@ export function Trouble({ error }: { error: unknown }) {
   );
 }
 
-/** What a list or reply shows: itself, that it is on its way, or why it is not there. */
+/** A reply when it is there; until then, that it is loading, or why it failed. */
 export function Shown<Value>({
   asked,
   children,
@@ -80,7 +80,7 @@ export function Button({ kind = "plain", ...rest }: JSX.IntrinsicElements["butto
   return <button type="button" {...rest} class={`button ${kind}`} />;
 }
 
-/** A button that asks again before it does what cannot be undone. The keyboard stays where it was. */
+/** A button that asks again before it does what cannot be undone. The keyboard focus moves with the question. */
 export function SureButton({ label, sure, act }: { label: string; sure: string; act: () => void }) {
   const [asking, setAsking] = useState<boolean>();
   const place = useRef<HTMLSpanElement>(null);

@@ -6,7 +6,7 @@ import { Button } from "./parts.tsx";
 export interface Column<Row> {
   name: string;
   cell: (row: Row) => ComponentChildren;
-  /** Numbers stand at the right. */
+  /** Numbers are aligned to the right. */
   number?: boolean;
   /** Never broken into lines, like a time. */
   fixed?: boolean;
@@ -17,7 +17,7 @@ interface TableProps<Row> {
   columns: readonly Column<Row>[];
   rows: readonly Row[];
   id: (row: Row) => string | number;
-  /** Said where there are no rows. */
+  /** Shown when there are no rows. */
   empty?: string;
 }
 

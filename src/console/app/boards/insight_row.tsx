@@ -1,0 +1,36 @@
+// An insight as the API shows it, and its answer as a picture.
+
+import { ResultView } from "../explore/result_view.tsx";
+import type { Results } from "../explore/results.ts";
+
+export interface InsightRow {
+  id: number;
+  name: string | null;
+  derived_name: string | null;
+  description: string | null;
+  query: unknown;
+  dashboards: number[];
+  result: Results | null;
+  columns: string[] | null;
+  query_status: { error: boolean; error_message: string | null } | null;
+  last_modified_at: string;
+}
+
+export function insightName({ name, derived_name, id }: InsightRow): string {
+  return name || derived_name || `Insight ${id}`;
+}
+
+interface ResultProps {
+  insight: InsightRow;
+  /** On a dashboard: the table is closed. */
+  small?: boolean;
+  /** Of the picture, in pixels. */
+  height?: number;
+}
+
+export function InsightResult({ insight, ...view }: ResultProps) {
+  const { result, columns, query_status } = insight;
+  if (query_status?.error)
+    return <p class="notice bad">{query_status.error_message ?? "Its query failed."}</p>;
+  return <ResultView results={result ?? []} columns={columns ?? []} {...view} />;
+}

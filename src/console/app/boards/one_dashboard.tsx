@@ -1,0 +1,237 @@
+// One dashboard: its tiles, and buttons to arrange them without a mouse.
+
+import { useEffect, useRef, useState } from "preact/hooks";
+import { hrefOf } from "../session/route.ts";
+import { useAllowed, useSession } from "../session/session.ts";
+import { type Action, type Loaded, useAction, useLoaded } from "../session/use_loaded.ts";
+import { Button, Card, CheckField, Form, Outcome, PageHead, Shown, TextField } from "../ui/parts.tsx";
+import { RemoveButton } from "../ui/remove_button.tsx";
+import { insightName, InsightResult, type InsightRow } from "./insight_row.tsx";
+import { type Layouts, layoutsOf, type Shape, shapesOf, withChanged, withMoved } from "./layout.ts";
+
+export interface DashboardRow {
+  id: number;
+  name: string | null;
+  description: string | null;
+  pinned: boolean;
+  created_at: string;
+  tiles?: Tile[];
+}
+
+interface Tile {
+  id: number;
+  layouts: Layouts;
+  insight: InsightRow;
+}
+
+export function dashboardName({ name, id }: DashboardRow): string {
+  return name || `Dashboard ${id}`;
+}
+
+export function OneDashboard({ id }: { id: number }) {
+  const { api, home } = useSession();
+  const path = `${home}/dashboards/${id}/`;
+  const seesResults = useAllowed("insight:read");
+  const asked = useLoaded((signal) => api.get<DashboardRow>(path, { refresh: seesResults }, signal), [path]);
+  return (
+    <Shown asked={asked}>{(dashboard) => <Board path={path} dashboard={dashboard} asked={asked} />}</Shown>
+  );
+}
+
+interface BoardProps {
+  path: string;
+  dashboard: DashboardRow;
+  asked: Loaded<DashboardRow>;
+}
+
+function Board({ path, dashboard, asked }: BoardProps) {
+  const { project } = useSession();
+  const mayWrite = useAllowed("dashboard:write");
+  const [arranging, setArranging] = useState(false);
+  const action = useAction();
+  const tiles = dashboard.tiles ?? [];
+  return (
+    <>
+      <PageHead title={dashboardName(dashboard)}>
+        <Button onClick={asked.again}>Refresh</Button>
+        {mayWrite && (
+          <>
+            <Button aria-pressed={arranging} onClick={() => setArranging(!arranging)}>
+              {arranging ? "Done" : "Arrange"}
+            </Button>
+            <RemoveButton
+              path={path}
+              sure="Delete it? Its insights stay."
+              action={action}
+              back={hrefOf(project.id, "dashboards")}
+            />
+          </>
+        )}
+      </PageHead>
+      <Outcome action={action} />
+      {dashboard.description && <p>{dashboard.description}</p>}
+      {arranging && <Naming path={path} dashboard={dashboard} changed={asked.again} />}
+      {tiles.length === 0 && (
+        <p class="notice">
+          No insights yet. Open an <a href={hrefOf(project.id, "insights")}>insight</a> and put it on this
+          dashboard.
+        </p>
+      )}
+      <Tiles path={path} tiles={tiles} arranging={arranging} />
+    </>
+  );
+}
+
+interface NamingProps {
+  path: string;
+  dashboard: DashboardRow;
+  changed: () => void;
+}
+
+function Naming({ path, dashboard, changed }: NamingProps) {
+  const { api } = useSession();
+  const [name, setName] = useState(dashboard.name ?? "");
+  const [description, setDescription] = useState(dashboard.description ?? "");
+  const [pinned, setPinned] = useState(dashboard.pinned);
+  const action = useAction();
+  const save = () =>
+    action.run(async () => {
+      await api.send("PATCH", path, { name: name || null, description, pinned });
+      changed();
+      return "Saved.";
+    });
+  return (
+    <Card title="Name and description">
+      <Form send={save}>
+        <TextField label="Name" value={name} set={setName} />
+        <TextField label="Description" value={description} set={setDescription} />
+        <CheckField label="Pinned: first in the list" value={pinned} set={setPinned} />
+        <Button type="submit" disabled={action.running}>
+          Save
+        </Button>
+      </Form>
+      <Outcome action={action} />
+    </Card>
+  );
+}
+
+interface TilesProps {
+  path: string;
+  tiles: readonly Tile[];
+  arranging: boolean;
+}
+
+/** Heights of pictures, in pixels. */
+const [low, high] = [190, 460];
+
+function Tiles({ path, tiles, arranging }: TilesProps) {
+  const { project } = useSession();
+  const seesResults = useAllowed("insight:read");
+  const [shapes, setShapes] = useState(() => shapesOf(tiles));
+  // After reading again: somebody else may have arranged them.
+  useEffect(() => setShapes(shapesOf(tiles)), [tiles]);
+  const { keep, action } = useKept(path);
+  const grid = useFocusKept(shapes);
+  const [said, setSaid] = useState("");
+  const known = new Map(tiles.map((tile) => [tile.id, tile.insight]));
+  const arrange = (next: Shape[], id: number, words: string) => {
+    const name = insightName(known.get(id)!);
+    setShapes(next);
+    keep(next);
+    setSaid(`${name}: ${words}, ${next.findIndex((one) => one.id === id) + 1} of ${next.length}.`);
+  };
+  return (
+    <>
+      <Outcome action={action} />
+      <p class="visually-hidden" role="status">
+        {said}
+      </p>
+      <div class="tiles" ref={grid}>
+        {shapes.map((shape) => {
+          const insight = known.get(shape.id);
+          if (!insight) return null;
+          return (
+            <section key={shape.id} class={shape.isWide ? "card wide" : "card"}>
+              <h2>
+                <a href={hrefOf(project.id, "insights", [insight.id])}>{insightName(insight)}</a>
+              </h2>
+              {arranging && <TileButtons shapes={shapes} shape={shape} arrange={arrange} />}
+              {seesResults && <InsightResult insight={insight} small height={shape.isTall ? high : low} />}
+            </section>
+          );
+        })}
+      </div>
+    </>
+  );
+}
+
+/** Saves places through the API, one request after the other, so that the last change wins. */
+function useKept(path: string): { keep: (shapes: readonly Shape[]) => void; action: Action } {
+  const { api } = useSession();
+  const action = useAction();
+  const before = useRef<Promise<unknown>>(Promise.resolve());
+  const keep = (shapes: readonly Shape[]) => {
+    const body = { tiles: layoutsOf(shapes) };
+    const sent = before.current.then(() => api.send("PATCH", path, body));
+    before.current = sent.catch(() => undefined);
+    action.run(async () => {
+      await sent;
+      return "";
+    });
+  };
+  return { keep, action };
+}
+
+/** A button loses the focus when it moves within the page. This gives it back. */
+function useFocusKept(moved: unknown) {
+  const grid = useRef<HTMLDivElement>(null);
+  const focused = useRef<string>();
+  const active = document.activeElement;
+  if (active?.id && grid.current?.contains(active)) focused.current = active.id;
+  useEffect(() => {
+    const wanted = focused.current && document.getElementById(focused.current);
+    if (wanted && document.activeElement === document.body) wanted.focus();
+  }, [moved]);
+  return grid;
+}
+
+interface TileButtonsProps {
+  shapes: readonly Shape[];
+  shape: Shape;
+  arrange: (next: Shape[], id: number, words: string) => void;
+}
+
+function TileButtons({ shapes, shape: { id, isWide, isTall }, arrange }: TileButtonsProps) {
+  const at = shapes.findIndex((one) => one.id === id);
+  const acts = [
+    ["earlier", "Earlier", at > 0, () => arrange(withMoved(shapes, id, -1), id, "moved earlier")],
+    ["later", "Later", at < shapes.length - 1, () => arrange(withMoved(shapes, id, 1), id, "moved later")],
+    [
+      "width",
+      isWide ? "Narrower" : "Wider",
+      true,
+      () => arrange(withChanged(shapes, id, { isWide: !isWide }), id, isWide ? "narrower" : "wider"),
+    ],
+    [
+      "height",
+      isTall ? "Lower" : "Taller",
+      true,
+      () => arrange(withChanged(shapes, id, { isTall: !isTall }), id, isTall ? "lower" : "taller"),
+    ],
+  ] as const;
+  return (
+    <p class="page-actions" role="group" aria-label="Arrange this tile">
+      {acts.map(([name, label, isPossible, act]) => (
+        <Button
+          key={name}
+          id={`tile-${id}-${name}`}
+          // Not `disabled`, which would take the focus away.
+          aria-disabled={!isPossible}
+          onClick={() => isPossible && act()}
+        >
+          {label}
+        </Button>
+      ))}
+    </p>
+  );
+}

@@ -1,0 +1,160 @@
+// One insight: its current answer, a link to edit its question, its name, and the dashboards that show it.
+
+import { useState } from "preact/hooks";
+import { useMaySave } from "../explore/explore.tsx";
+import { addressOf } from "../explore/query.ts";
+import { questionOfQuery } from "../explore/saved_query.ts";
+import type { ListReply } from "../session/api.ts";
+import { hrefOf } from "../session/route.ts";
+import { useAllowed, useSession } from "../session/session.ts";
+import { useAction, useLoaded } from "../session/use_loaded.ts";
+import { Button, Card, ChoiceField, Form, Outcome, PageHead, Shown, TextField } from "../ui/parts.tsx";
+import { RemoveButton } from "../ui/remove_button.tsx";
+import { insightName, InsightResult, type InsightRow } from "./insight_row.tsx";
+
+export function OneInsight({ id }: { id: number }) {
+  const { api, home, project } = useSession();
+  const path = `${home}/insights/${id}/`;
+  const asked = useLoaded((signal) => api.get<InsightRow>(path, {}, signal), [path]);
+  const mayDelete = useAllowed("insight:write");
+  const maySave = useMaySave();
+  const action = useAction();
+  const part = { path, changed: asked.again };
+  return (
+    <Shown asked={asked}>
+      {(insight) => (
+        <>
+          <PageHead title={insightName(insight)}>
+            {maySave && <EditLink insight={insight} />}
+            {mayDelete && (
+              <RemoveButton
+                path={path}
+                sure="Delete this insight?"
+                action={action}
+                back={hrefOf(project.id, "insights")}
+              />
+            )}
+          </PageHead>
+          <Outcome action={action} />
+          <Card>
+            {insight.description && <p>{insight.description}</p>}
+            <InsightResult insight={insight} />
+          </Card>
+          {maySave && (
+            <div class="cards">
+              <Naming {...part} insight={insight} />
+              <OnDashboards {...part} insight={insight} />
+            </div>
+          )}
+        </>
+      )}
+    </Shown>
+  );
+}
+
+/** To the explore page, with the question in its form. */
+function EditLink({ insight: { id, query } }: { insight: InsightRow }) {
+  const { project } = useSession();
+  const question = questionOfQuery(query);
+  if (!question)
+    return (
+      <span class="quiet">
+        Its question says more than the form can show, such as filters. Change it through the API.
+      </span>
+    );
+  return (
+    <a class="button" href={`${hrefOf(project.id, "explore")}?insight=${id}&${addressOf(question)}`}>
+      Edit question
+    </a>
+  );
+}
+
+interface PartProps {
+  insight: InsightRow;
+  path: string;
+  changed: () => void;
+}
+
+function Naming({ insight, path, changed }: PartProps) {
+  const { api } = useSession();
+  const [name, setName] = useState(insight.name ?? "");
+  const [description, setDescription] = useState(insight.description ?? "");
+  const action = useAction();
+  const save = () =>
+    action.run(async () => {
+      await api.send("PATCH", path, { name: name || null, description });
+      changed();
+      return "Saved.";
+    });
+  return (
+    <Card title="Name and description">
+      <Form send={save}>
+        <TextField label="Name" value={name} set={setName} placeholder={insight.derived_name ?? ""} />
+        <TextField label="Description" value={description} set={setDescription} />
+        <Button type="submit" disabled={action.running}>
+          Save
+        </Button>
+      </Form>
+      <Outcome action={action} />
+    </Card>
+  );
+}
+
+function OnDashboards({ insight, path, changed }: PartProps) {
+  const { api, home, project } = useSession();
+  const boards = useLoaded(
+    (signal) =>
+      api.get<ListReply<{ id: number; name: string | null }>>(`${home}/dashboards/`, { limit: 200 }, signal),
+    [home],
+  );
+  const [chosen, setChosen] = useState("");
+  const action = useAction();
+  const show = (dashboards: number[], done: string) =>
+    action.run(async () => {
+      await api.send("PATCH", path, { dashboards });
+      setChosen("");
+      changed();
+      return done;
+    });
+  const names = new Map(boards.value?.results.map(({ id, name }) => [id, name || `Dashboard ${id}`]));
+  const nameOf = (id: number) => names.get(id) ?? `Dashboard ${id}`;
+  const others = [...names].filter(([id]) => !insight.dashboards.includes(id));
+  return (
+    <Card title="Dashboards">
+      {insight.dashboards.length === 0 && <p class="quiet">No dashboard shows it.</p>}
+      <ul class="rows">
+        {insight.dashboards.map((id) => (
+          <li key={id}>
+            <a href={hrefOf(project.id, "dashboards", [id])}>{nameOf(id)}</a>
+            <Button
+              aria-label={`Take off ${nameOf(id)}`}
+              disabled={action.running}
+              onClick={() =>
+                show(
+                  insight.dashboards.filter((one) => one !== id),
+                  `It is off ${nameOf(id)}.`,
+                )
+              }
+            >
+              Take off
+            </Button>
+          </li>
+        ))}
+      </ul>
+      {others.length > 0 && (
+        <Form send={() => show([...insight.dashboards, Number(chosen)], "It is on the dashboard.")}>
+          <ChoiceField
+            label="Put it on"
+            value={chosen}
+            set={setChosen}
+            options={[["", "Choose a dashboard"], ...others.map(([id, name]) => [String(id), name] as const)]}
+          />
+          <Button type="submit" disabled={action.running || chosen === ""}>
+            Put it there
+          </Button>
+        </Form>
+      )}
+      <Outcome action={action} />
+    </Card>
+  );
+}

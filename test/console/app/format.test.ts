@@ -1,0 +1,46 @@
+import { expect, setSystemTime, test } from "bun:test";
+import {
+  agoText,
+  bytesText,
+  durationText,
+  numberText,
+  percentText,
+} from "../../../src/console/app/ui/format.ts";
+
+test("how long ago something was is told in its largest unit", () => {
+  const now = new Date("2026-06-01T12:00:00Z");
+  setSystemTime(now);
+  try {
+    const ago = (seconds: number) => agoText(new Date(now.getTime() - seconds * 1000).toISOString());
+    const day = 86_400;
+    expect([ago(0), ago(59), ago(60), ago(3600), ago(47 * 3600)]).toEqual([
+      "now",
+      "59 s ago",
+      "1 min ago",
+      "1 h ago",
+      "47 h ago",
+    ]);
+    expect([ago(2 * day), ago(59 * day), ago(61 * day), ago(729 * day), ago(2017 * day)]).toEqual([
+      "2 days ago",
+      "59 days ago",
+      "2 months ago",
+      "23 months ago",
+      "5 years ago",
+    ]);
+    expect([agoText(null), agoText("no time")]).toEqual(["never", "no time"]);
+  } finally {
+    setSystemTime();
+  }
+});
+
+test("numbers are as precise as somebody wants to read them", () => {
+  expect([numberText(0), numberText(3.14159), numberText(1234.5)]).toEqual(["0", "3.14", "1,235"]);
+  expect([percentText(1, 3), percentText(1, 0)]).toEqual(["33.3 %", "–"]);
+  expect([bytesText(0), bytesText(1536), bytesText(5 * 1024 ** 3)]).toEqual(["0 B", "1.5 KiB", "5 GiB"]);
+  expect([durationText(0.25), durationText(59), durationText(200), durationText(7260)]).toEqual([
+    "250 ms",
+    "59 s",
+    "3 min 20 s",
+    "2 h 1 min",
+  ]);
+});
