@@ -65,6 +65,8 @@ import { sessionRecordingRoutes } from "./session_recordings/operations.ts";
 import { sessionRoutes } from "./sessions/operations.ts";
 import { installedFolder, openScripts, staticRoutes } from "./static/route.ts";
 import { isSameDatabase, databaseOf, readConnection } from "./storage/embedded/connection.ts";
+import type { ClickHouse } from "./storage/clickhouse/clickhouse.ts";
+import { checkReplicas } from "./storage/cluster/cluster_health.ts";
 import { tellLeftBehind } from "./storage/embedded/left_behind.ts";
 import { pingPostgres } from "./storage/postgres/postgres.ts";
 import { type Stores, openStores } from "./storage/stores.ts";
@@ -173,7 +175,7 @@ interface Opening {
  */
 async function openCapturing(opening: Opening, count: number, closers: Closers) {
   const { config, dataDir, metrics, log } = opening;
-  const { databaseUrl, clickhouseUrl } = config;
+  const { databaseUrl, clickhouseUrl, clickhouseCluster } = config;
   const postgres = databaseOf(databaseUrl);
   const identity = readJournalIdentity(`${dataDir}/journal`);
   // Saved keys belong to the previous Postgres; with another database, a start waits until it answers.
@@ -185,6 +187,7 @@ async function openCapturing(opening: Opening, count: number, closers: Closers) 
     requireReachable: insist,
     ...(databaseUrl && { databaseUrl }),
     ...(clickhouseUrl && { clickhouseUrl }),
+    ...(clickhouseCluster && { clickhouseCluster }),
   });
   closers.push(() => stores.close());
   tellLeftBehind({ ...config, dataDir }, log);
@@ -293,12 +296,19 @@ function workers({ stores, exports, subscriptions, metrics, config, log }: Parts
   return [exports, subscriptions, openDeletions(own), openRemoval(own), retention];
 }
 
+/** On a cluster: which replicas are away. */
+async function checkClickHouse(clickhouse: ClickHouse): Promise<string | undefined> {
+  if (clickhouse.cluster) return await checkReplicas(clickhouse, clickhouse.cluster);
+  await clickhouse.ping();
+  return undefined;
+}
+
 /** The routes for load balancers and Prometheus. */
 function health({ stores: { sql, clickhouse }, capture, pool, metrics, config, log }: Parts) {
   const checks = {
     journal: async () => void (await Promise.all([capture.check(), pool.check()])),
     postgres: () => pingPostgres(sql),
-    clickhouse: () => clickhouse.ping(),
+    clickhouse: () => checkClickHouse(clickhouse),
   };
   return healthRoutes({
     checks,

@@ -26,6 +26,8 @@ export function readConfig(environment: Environment, terminal = false) {
     dataDir: read.text("DATA_DIR") ?? "./data",
     databaseUrl: read.url("DATABASE_URL", ["postgres:", "postgresql:"]),
     clickhouseUrl: read.url("CLICKHOUSE_URL", ["http:", "https:"]),
+    /** The cluster over which the tables of CLICKHOUSE_URL are spread. */
+    clickhouseCluster: read.cluster("CLICKHOUSE_CLUSTER"),
     captureAck: read.choice("CAPTURE_ACK", captureAcks) ?? "journal",
     flushIntervalMs: read.integer("FLUSH_INTERVAL_MS", 1000, 10, 3_600_000),
     workers: read.optionalInteger("WORKERS", 1, 256),
@@ -53,8 +55,8 @@ export function readConfig(environment: Environment, terminal = false) {
     logLevel: read.choice("LOG_LEVEL", logLevels) ?? "info",
     logFormat: read.choice("LOG_FORMAT", ["pretty", "json"] as const) ?? (terminal ? "pretty" : "json"),
   };
-  if (read.text("CLICKHOUSE_CLUSTER")) {
-    read.wrong("CLICKHOUSE_CLUSTER: replicated and distributed tables are not built yet; unset it");
+  if (config.clickhouseCluster && !config.clickhouseUrl) {
+    read.wrong("CLICKHOUSE_CLUSTER: needs CLICKHOUSE_URL, the address of a server of the cluster");
   }
   if (config.databaseUrl && !config.secretKey) {
     read.wrong("SECRET_KEY: must be set when DATABASE_URL is, so that every process can read stored secrets");
@@ -153,6 +155,12 @@ class Reader {
   secret(name: string): string | undefined {
     const expected = () => `at least ${secretCharsMin} characters, better 64 random ones`;
     return this.#checked(name, ({ length }) => length >= secretCharsMin, expected);
+  }
+
+  /** As clusters are named in ClickHouse's configuration. */
+  cluster(name: string): string | undefined {
+    const isRight = (text: string) => /^[\w.-]{1,100}$/.test(text);
+    return this.#checked(name, isRight, (text) => `the name of a cluster, got "${text}"`);
   }
 
   email(name: string): string | undefined {

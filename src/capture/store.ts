@@ -3,6 +3,7 @@
 
 import { captureLimits } from "./limits.ts";
 import type { ClickHouse, NativeBody } from "../storage/clickhouse/clickhouse.ts";
+import { dividesBatches } from "../storage/cluster/placement.ts";
 import { feedSessionsOf, feedSettings, sessionFeed } from "../storage/events/sessions.ts";
 
 /**
@@ -16,15 +17,24 @@ export async function insertBatches(clickhouse: ClickHouse, table: string, body:
   });
 }
 
+/** A batch with the number of its rows. */
+interface CountedBatch {
+  id: bigint;
+  rows: number;
+}
+
 /**
  * Which of these batches are in ClickHouse. One batch is in one part, so a row found means all of them were committed;
- * rows collapsed by ReplacingMergeTree make counting wrong, so nothing is counted.
+ * rows collapsed by ReplacingMergeTree make counting wrong, so nothing is counted. On a cluster a batch has a part on
+ * each of several shards: see wholeBatches().
  */
 export async function storedBatches(
   clickhouse: ClickHouse,
   table: string,
-  batches: bigint[],
+  counted: readonly CountedBatch[],
 ): Promise<Set<bigint>> {
+  if (clickhouse.cluster && dividesBatches(table)) return await wholeBatches(clickhouse, table, counted);
+  const batches = counted.map(({ id }) => id);
   const found = await clickhouse.query<{ batch: string }>(
     `SELECT DISTINCT _batch AS batch FROM {table:Identifier} WHERE _batch IN {batches:Array(UInt64)}
      LIMIT {count:UInt32}`,
@@ -32,6 +42,31 @@ export async function storedBatches(
     { kind: "flush" },
   );
   return new Set(found.map(({ batch }) => BigInt(batch)));
+}
+
+/**
+ * The batches of which every row is found, over all shards. A row that was collapsed is missing here, and so is one
+ * that the asked replica has not got yet: sending such a batch again doubles rows only until they are merged, and no
+ * view shows that. Where INSERTs wait for a quorum, a row found may be on one replica only: nothing is excluded.
+ */
+async function wholeBatches(
+  clickhouse: ClickHouse,
+  table: string,
+  counted: readonly CountedBatch[],
+): Promise<Set<bigint>> {
+  const batches = counted.map(({ id }) => id);
+  const found = await clickhouse.query<{ batch: string; rows: string }>(
+    `SELECT _batch AS batch, uniqExact(_row) AS rows
+     FROM {table:Identifier}
+     WHERE _batch IN {batches:Array(UInt64)}
+       AND (SELECT any(value) FROM system.settings WHERE name = 'insert_quorum') = '0'
+     GROUP BY batch
+     LIMIT {count:UInt32}`,
+    { table, batches, count: batches.length },
+    { kind: "flush" },
+  );
+  const rowsOf = new Map(found.map(({ batch, rows }) => [BigInt(batch), Number(rows)]));
+  return new Set(counted.filter(({ id, rows }) => rowsOf.get(id) === rows).map(({ id }) => id));
 }
 
 /**

@@ -21,13 +21,14 @@ same time: each migration is applied once.
 async function run(args: string[], { config, print }: CliContext): Promise<number> {
   checkPositionals(readArguments(args, []), 0);
   const log = openLog({ level: config.logLevel, format: config.logFormat });
-  const { dataDir, databaseUrl, clickhouseUrl } = config;
+  const { dataDir, databaseUrl, clickhouseUrl, clickhouseCluster } = config;
   const stores = await attachStores({
     dataDir,
     log,
     requireReachable: true,
     ...(databaseUrl && { databaseUrl }),
     ...(clickhouseUrl && { clickhouseUrl }),
+    ...(clickhouseCluster && { clickhouseCluster }),
   });
   try {
     const applied = await migrate(stores, { log });

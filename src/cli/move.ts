@@ -19,11 +19,12 @@ that was cut short is begun again with an empty ClickHouse database.
   DATABASE_URL=postgres://… CLICKHOUSE_URL=http://… SECRET_KEY="$(cat data/secret.key)" bun run sluice move`,
   run: async (args, { config, print }) => {
     checkPositionals(readArguments(args, []), 0);
-    const { dataDir, databaseUrl, clickhouseUrl } = config;
+    const { dataDir, databaseUrl, clickhouseUrl, clickhouseCluster } = config;
     if (databaseUrl === undefined || clickhouseUrl === undefined) {
       throw new UserError("set DATABASE_URL and CLICKHOUSE_URL to the stores to move to");
     }
-    const rows = await moveStores({ dataDir, databaseUrl, clickhouseUrl, log: logOf(config) });
+    const named = clickhouseCluster === undefined ? {} : { clickhouseCluster };
+    const rows = await moveStores({ dataDir, databaseUrl, clickhouseUrl, ...named, log: logOf(config) });
     print(`moved ${rows.toLocaleString("en")} rows of ClickHouse, and all of Postgres`);
     return 0;
   },

@@ -9,6 +9,8 @@ import { storageLimits } from "./limits.ts";
 import { type Log, reasonOf } from "../core/log.ts";
 import { type ClickHouse, ClickHouseError } from "./clickhouse/clickhouse.ts";
 import { checkEngine } from "./clickhouse/engine_check.ts";
+import { checkCluster } from "./cluster/cluster_check.ts";
+import { appliedOnCluster, definitionsFor, prepareCluster } from "./cluster/cluster_migrations.ts";
 import type { Postgres } from "./postgres/postgres.ts";
 import { statementsOf } from "./clickhouse/statement.ts";
 import type { Stores } from "./stores.ts";
@@ -182,24 +184,10 @@ function isStatementError(thrown: unknown): boolean {
 /** ClickHouse has no transactions: each statement can be repeated, and the file's record is written last. */
 async function migrateClickHouse(clickhouse: ClickHouse, files: Migration[], log: Log): Promise<number> {
   const options = { timeoutMs: storageLimits.migrateMsMax };
-  await clickhouse.createDatabase();
-  // The embedded one comes with us.
-  if (!clickhouse.embedded) await checkEngine(clickhouse);
-  await clickhouse.command(`
-    CREATE TABLE IF NOT EXISTS schema_migrations (
-      version UInt32,
-      name String,
-      checksum String,
-      applied_at DateTime64(3, 'UTC') DEFAULT now64(3)
-    ) ENGINE = ReplacingMergeTree ORDER BY version
-    SETTINGS fsync_after_insert = 1, fsync_part_directory = 1, min_rows_to_fsync_after_merge = 1,
-      old_parts_lifetime = 480`);
-  const applied = await clickhouse.query<AppliedMigration>(
-    "SELECT version, name, checksum FROM schema_migrations FINAL",
-  );
+  const applied = await prepareClickHouse(clickhouse);
   const pending = pendingOf(files, applied, "ClickHouse");
   for (const { version, name, path, text, checksum } of pending) {
-    for (const statement of statementsOf(text)) {
+    for (const statement of statementsOf(text).flatMap((one) => definitionsFor(clickhouse, one))) {
       await clickhouse.command(statement, undefined, options).catch((thrown) => {
         throw isLasting(thrown) ? new UserError(`${path} failed: ${reasonOf(thrown)}`) : thrown;
       });
@@ -213,6 +201,35 @@ async function migrateClickHouse(clickhouse: ClickHouse, files: Migration[], log
     log.info("migrated", { file: path });
   }
   return pending.length;
+}
+
+const schemaTable = `
+  CREATE TABLE IF NOT EXISTS schema_migrations (
+    version UInt32,
+    name String,
+    checksum String,
+    applied_at DateTime64(3, 'UTC') DEFAULT now64(3)
+  ) ENGINE = ReplacingMergeTree ORDER BY version
+  SETTINGS fsync_after_insert = 1, fsync_part_directory = 1, min_rows_to_fsync_after_merge = 1,
+    old_parts_lifetime = 480`;
+
+/** Makes the database, checks the engine, and resolves to what was applied. */
+async function prepareClickHouse(clickhouse: ClickHouse): Promise<AppliedMigration[]> {
+  const { cluster, embedded } = clickhouse;
+  await clickhouse.createDatabase();
+  // The embedded one comes with us.
+  if (!embedded) {
+    await checkEngine(clickhouse);
+    await checkCluster(clickhouse);
+  }
+  if (cluster) {
+    await prepareCluster(clickhouse, cluster, schemaTable, { timeoutMs: storageLimits.migrateMsMax });
+    return await appliedOnCluster<AppliedMigration>(clickhouse, cluster);
+  }
+  await clickhouse.command(schemaTable);
+  return await clickhouse.query<AppliedMigration>(
+    "SELECT version, name, checksum FROM schema_migrations FINAL",
+  );
 }
 
 /** Whether repeating is useless. Unknown names count too: nobody else changes tables while a migration runs. */

@@ -7,6 +7,7 @@ import { limits } from "../core/limits.ts";
 import { storageLimits } from "./limits.ts";
 import { type Log, reasonOf } from "../core/log.ts";
 import { type ClickHouse, openClickHouse } from "./clickhouse/clickhouse.ts";
+import { openClusterClient } from "./cluster/cluster_client.ts";
 import { type Connection, readConnection, removeConnection, writeConnection } from "./embedded/connection.ts";
 import { type EmbeddedStore, startEmbeddedClickHouse } from "./embedded/clickhouse.ts";
 import { startEmbeddedPostgres } from "./embedded/postgres.ts";
@@ -24,6 +25,8 @@ interface StoreOptions {
   /** By default the embedded one. */
   databaseUrl?: string;
   clickhouseUrl?: string;
+  /** The name of the cluster that a remote ClickHouse is of. */
+  clickhouseCluster?: string;
   /** Connections to Postgres at once; storageLimits.postgresConnectionsMax by default. */
   connectionsMax?: number;
   /** Fails unless both answer now; otherwise a remote store may come up later. */
@@ -121,11 +124,20 @@ function requireData(dataDir: string): void {
  * For a process that uses the stores of another one, which owns them; `embedded`: whether the ClickHouse is embedded.
  */
 export function joinStores(
-  connection: Required<Pick<Connection, "database_url" | "clickhouse_url">> & { embedded: boolean },
+  connection: Required<Pick<Connection, "database_url" | "clickhouse_url">> & {
+    embedded: boolean;
+    clickhouseCluster?: string | undefined;
+  },
   log: Log,
 ): Stores {
-  const { database_url: databaseUrl, clickhouse_url: clickhouseUrl, embedded } = connection;
-  const options = { dataDir: "", log, databaseUrl, ...(!embedded && { clickhouseUrl }) };
+  const {
+    database_url: databaseUrl,
+    clickhouse_url: clickhouseUrl,
+    embedded,
+    clickhouseCluster,
+  } = connection;
+  const named = clickhouseCluster === undefined ? {} : { clickhouseCluster };
+  const options = { dataDir: "", log, databaseUrl, ...named, ...(!embedded && { clickhouseUrl }) };
   return connectStores({ ...options, connectionsMax: storageLimits.workerConnectionsMax }, connection);
 }
 
@@ -165,7 +177,7 @@ function connectStores(options: StoreOptions, connection: Connection, after?: ()
   const { log, connectionsMax } = options;
   const [databaseUrl, clickhouseUrl] = urlsOf(options, connection);
   const sql = openPostgres(databaseUrl, { log, ...(connectionsMax !== undefined && { connectionsMax }) });
-  const clickhouse = openClickHouse(clickhouseUrl, { embedded: !options.clickhouseUrl });
+  const clickhouse = connectClickHouse(clickhouseUrl, options);
   const close = async (): Promise<void> => {
     await sql.end({ timeout: limits.connectMsMax / 1000 });
     await clickhouse.close();
@@ -173,6 +185,12 @@ function connectStores(options: StoreOptions, connection: Connection, after?: ()
   };
   let closing: Promise<void> | undefined;
   return { sql, clickhouse, close: () => (closing ??= close()) };
+}
+
+function connectClickHouse(url: string, { clickhouseUrl, clickhouseCluster }: StoreOptions): ClickHouse {
+  const clickhouse = openClickHouse(url, { embedded: !clickhouseUrl });
+  if (clickhouseCluster === undefined) return clickhouse;
+  return openClusterClient(clickhouse, { name: clickhouseCluster, database: clickhouse.database });
 }
 
 function urlsOf(options: StoreOptions, connection: Connection): [string, string] {

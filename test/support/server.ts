@@ -5,6 +5,7 @@ import { silentLog } from "../../src/core/log.ts";
 import { type Stores, attachStores } from "../../src/storage/stores.ts";
 import { later } from "./cleanup.ts";
 import { makeStoresFolder } from "./made_stores.ts";
+import { onCluster } from "./stores.ts";
 
 const main = resolve(import.meta.dir, "../../src/main.ts");
 
@@ -15,6 +16,8 @@ export interface Server {
   url: string;
   dataDir: string;
   pid: number;
+  /** The remote ClickHouse that the tests gave it. */
+  remote?: { clickhouseUrl: string; clickhouseCluster: string };
   /** What it printed to standard output so far. */
   printed(): string;
   /** Ends it by `signal`; resolves to its exit code. */
@@ -34,7 +37,11 @@ export type Environment = Record<string, string>;
  * Starts a server and waits until it says that it listens; on stores that are made unless a folder is told. It ends with
  * the test file, if not before.
  */
-export async function startServer(environment: Environment = {}, folder?: string): Promise<StartedServer> {
+export async function startServer(given: Environment = {}, folder?: string): Promise<StartedServer> {
+  const remote = onCluster && !given["CLICKHOUSE_URL"] ? await clusterOf(folder) : undefined;
+  const environment = remote
+    ? { ...given, CLICKHOUSE_URL: remote.clickhouseUrl, CLICKHOUSE_CLUSTER: remote.clickhouseCluster }
+    : given;
   const dataDir = folder ?? (await makeStoresFolder(ownStores(environment)));
   const child = spawnSluice(["serve"], { PORT: "0", DATA_DIR: dataDir, ...environment });
   let ended = false;
@@ -44,6 +51,7 @@ export async function startServer(environment: Environment = {}, folder?: string
     return await child.exited;
   };
   later(() => end("SIGKILL"));
+  if (remote) clusters.set(dataDir, remote.clickhouseUrl);
   const output = readLines(child.stdout);
   const log = readLines(child.stderr);
   const url = await output.find(/Sluice is listening(?: on |","url":")(http[^"\s]+)["\n]/);
@@ -59,8 +67,21 @@ export async function startServer(environment: Environment = {}, folder?: string
     logged: log.sofar,
     end,
     exited: child.exited,
+    ...(remote && { remote }),
   };
 }
+
+/** A cluster of its own for each new server; a server that starts again on a folder finds its own. */
+async function clusterOf(folder: string | undefined): Promise<NonNullable<Server["remote"]>> {
+  const { clusterName, startClusterFront } = await import("./cluster.ts");
+  const known = folder === undefined ? undefined : clusters.get(folder);
+  const { url } = known ? { url: known } : await startClusterFront();
+  if (folder !== undefined) clusters.set(folder, url);
+  return { clickhouseUrl: url, clickhouseCluster: clusterName };
+}
+
+/** URLs of clusters, by DATA_DIR. */
+const clusters = new Map<string, string>();
 
 /** The embedded stores of a server with these settings. */
 export function ownStores(environment: Environment): ("postgres" | "clickhouse")[] {
@@ -137,7 +158,7 @@ function readLines(stream: ReadableStream<Uint8Array>) {
 
 /** The stores of a running server, for looking at what it did. */
 export async function storesOf(server: Server): Promise<Stores> {
-  const stores = await attachStores({ dataDir: server.dataDir, log: silentLog });
+  const stores = await attachStores({ dataDir: server.dataDir, log: silentLog, ...server.remote });
   later(() => stores.close());
   return stores;
 }

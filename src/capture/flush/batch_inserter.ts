@@ -49,6 +49,7 @@ export class BatchInserter {
   async ship(segment: Segment): Promise<bigint[] | undefined> {
     const { clock, counts } = this.#options;
     this.#stored = [];
+    await segment.closed;
     for (const batches of planInserts(segment)) {
       const started = clock.elapsed();
       const send = (missing: Batch[]) => this.#insertFrom(segment, missing);
@@ -75,7 +76,7 @@ export class BatchInserter {
     let doubt = doubtful;
     const step = async (): Promise<number> => {
       const ids = batches.map(({ id }) => id);
-      const there = doubt ? await storedBatches(clickhouse, table, ids) : new Set<bigint>();
+      const there = doubt ? await storedBatches(clickhouse, table, batches) : new Set<bigint>();
       // The engine may have died after storing a batch and before running its views.
       if (there.size > 0) await deriveAgain(clickhouse, table, [...there]);
       const missing = batches.filter(({ id }) => !there.has(id));

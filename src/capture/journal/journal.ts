@@ -18,7 +18,7 @@ import { Ledger } from "./ledger.ts";
 import { type Damage, Recovery } from "./recovery/recovery.ts";
 import { syncFolder } from "./segments/files.ts";
 import { SealedSegments, SegmentRecycler } from "./segments/sealed_segments.ts";
-import { type LaneName, type Segment, laneKinds, segmentId } from "./segments/segment.ts";
+import { type LaneName, type Segment, isOfJournal, laneKinds, segmentId } from "./segments/segment.ts";
 import { foundUsage } from "./segments/segment_reader.ts";
 
 export type EventLane = Lane<Row, Block>;
@@ -105,7 +105,7 @@ export class Journal {
   async close(): Promise<void> {
     clearInterval(this.#timer);
     this.#log.close();
-    await Promise.all(this.#lanes.map((lane) => lane.seal()));
+    await Promise.all(this.#lanes.map((lane) => lane.close()));
   }
 
   /** Closes the ledger; after the last flush. */
@@ -192,6 +192,7 @@ export class Journal {
 
   /** Removes a flushed segment. The order matters: a note in the ledger, the file, a sync of the folder. */
   async finish(segment: Segment): Promise<void> {
+    await segment.closed;
     await this.#ledger.note(segment, this.#lastMillis);
     await this.#recycler.keep(segment, this.tight);
     await syncFolder(this.folder);
@@ -267,6 +268,7 @@ export class Journal {
       segmentBytesMax: Math.min(segmentBytesMax, room?.segmentBytesMax ?? segmentBytesMax),
       openBlock,
       nextId: () => this.nextId(),
+      isOwnId: (id) => isOfJournal(id, this.#number),
       takeRecycled: () => this.#recycler.take(name),
       takeRoom: (bytes) => room?.take(bytes),
       onSynced: (segment) => this.#ledger.marks.note(segment),

@@ -138,12 +138,21 @@ export class Lane<Row extends LaneRow, Block extends LaneBlock<Row> = LaneBlock<
     return this.#group;
   }
 
-  /** Ends the growing segment, so that it can be flushed; rows that wait are written first. */
+  /**
+   * Ends the growing segment, so that it can be flushed; rows that wait are written first. Resolves when its file is
+   * closed; no group waits for that.
+   */
   seal(): Promise<void> {
     this.#sealWanted = true;
     if (this.openRows > 0) this.#isWanted = true;
     this.#running ??= Promise.resolve().then(() => this.#run());
-    return this.#running;
+    return this.#running.then(() => this.#writer.closed());
+  }
+
+  /** Ends the lane: seals what grows, and leaves no file behind that holds nothing. */
+  async close(): Promise<void> {
+    await this.seal();
+    await this.#writer.release();
   }
 
   async #run(): Promise<void> {
@@ -153,7 +162,7 @@ export class Lane<Row extends LaneRow, Block extends LaneBlock<Row> = LaneBlock<
       this.#requests = 0;
       this.#sealWanted = false;
       if (this.#isWanted) await this.#runGroup();
-      if (sealing) await this.#writer.close();
+      if (sealing) this.#writer.close();
       // Many answers bring as many new requests: these share the next group with those that wait already.
       if (requests >= journalLimits.gatherRequestsMin && !this.crowded) await sleep(journalLimits.gatherMs);
     }

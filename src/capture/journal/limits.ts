@@ -18,11 +18,19 @@ export const journalLimits = {
   recycledBlocksMax: 120,
   /** Blocks of one group that are encoded before other requests get their turn: about 2 ms for small ones. */
   framesAtOnceMax: 64,
+  /** How much larger than the last segment the file made for the next one is. */
+  preparedFactor: 1.25,
   /** Files of finished segments that a lane keeps for reuse; of both lanes of events at most 864 MiB of disk. */
   recycledEachMax: 3,
   /** The part of JOURNAL_BYTES_MAX that these files may take, and the smallest one worth keeping, in bytes. */
   recycledFilesShare: 4,
-  recycledBytesMin: 1024 * 1024,
+  recycledBytesMin: 64 * 1024,
+  /**
+   * Bytes of a segment's file that is made ahead, at most and at least. One that grows past them waits for the file
+   * system's journal again, which a lane with so much to write does not notice.
+   */
+  preparedBytesMax: 4 * 1024 * 1024,
+  preparedBytesMin: 64 * 1024,
   /** Flush intervals for which a historical segment may grow, so that years fill up. */
   historicalPatience: 10,
   /**

@@ -37,6 +37,7 @@ export interface WorkerConfig {
   /** Where that is, without user and password, or "embedded". */
   postgres: string;
   clickhouseUrl: string;
+  clickhouseCluster: string | undefined;
   /** Whether ClickHouse is the embedded one, which reads batches by file name. */
   embedded: boolean;
   host: string;
@@ -64,9 +65,10 @@ interface Working {
 }
 
 async function open(config: WorkerConfig, link: Rpc, metrics: Metrics, log: Log): Promise<Working> {
-  const { ownDir, databaseUrl: database_url, clickhouseUrl: clickhouse_url, embedded } = config;
+  const { ownDir, databaseUrl: database_url, clickhouseUrl: clickhouse_url } = config;
+  const { embedded, clickhouseCluster } = config;
   ownDataDir(ownDir);
-  const stores = joinStores({ database_url, clickhouse_url, embedded }, log);
+  const stores = joinStores({ database_url, clickhouse_url, embedded, clickhouseCluster }, log);
   const primary = new PrimaryClient(link);
   const capture = await openCapture({
     ...config,

@@ -106,9 +106,9 @@ export class WorkerPool {
 function configOf(common: CommonConfig, number: number): WorkerConfig {
   const { dataDir, databaseUrl, postgres, clickhouseUrl, embedded, host, port, inside, captureAck } = common;
   const { flushIntervalMs, journalBytesMax, workers, bodyBytesMax, trustedProxies } = common;
-  const { recordingRetentionDays, logLevel } = common;
+  const { clickhouseCluster, recordingRetentionDays, logLevel } = common;
   const ownDir = workerDir(dataDir, number);
-  const stores = { dataDir, ownDir, databaseUrl, postgres, clickhouseUrl, embedded };
+  const stores = { dataDir, ownDir, databaseUrl, postgres, clickhouseUrl, clickhouseCluster, embedded };
   const sizes = { journalBytesMax, workers, bodyBytesMax };
   const bounds = { captureAck, flushIntervalMs, ...sizes, recordingRetentionDays };
   return { number, host, port, inside, trustedProxies, logLevel, ...stores, ...bounds };

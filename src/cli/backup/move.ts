@@ -24,19 +24,20 @@ export interface MoveOptions {
   dataDir: string;
   databaseUrl: string;
   clickhouseUrl: string;
+  clickhouseCluster?: string;
   log: Log;
 }
 
 /** @returns how many rows ClickHouse was given. @throws UserError with the remedy. */
 export async function moveStores(options: MoveOptions): Promise<number> {
-  const { databaseUrl, clickhouseUrl, log } = options;
-  const dataDir = resolve(options.dataDir);
+  const { dataDir: folder, log, ...remote } = options;
+  const dataDir = resolve(folder);
   checkEmbedded(dataDir);
   // Owns the folder: no server runs on it meanwhile.
   const from = await openStores({ dataDir, log, requireReachable: true });
   try {
     await migrate(from, { log });
-    const to = await attachStores({ dataDir, databaseUrl, clickhouseUrl, log, requireReachable: true });
+    const to = await attachStores({ ...remote, dataDir, log, requireReachable: true });
     try {
       await migrate(to, { log });
       return await copyAll(from, to);

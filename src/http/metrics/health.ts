@@ -10,8 +10,11 @@ import { limits } from "../../core/limits.ts";
 import { type Log, reasonOf } from "../../core/log.ts";
 import type { Registry } from "./metrics.ts";
 
-/** Resolves when the part works, rejects otherwise; limited to `limits.healthMsMax`. */
-type HealthCheck = () => Promise<void>;
+/**
+ * Resolves when the part works, to a short text if something of it is amiss; rejects otherwise. Limited to
+ * `limits.healthMsMax`.
+ */
+type HealthCheck = () => Promise<string | undefined | void>;
 
 export interface HealthOptions {
   /** The checks by the name that replies show, in that order. */
@@ -34,6 +37,8 @@ interface PartHealth {
   ok: boolean;
   /** Why it is not ready: a code of at most 40 characters. */
   error?: string;
+  /** What is amiss though it is ready. */
+  amiss?: string;
 }
 
 export function healthRoutes(options: HealthOptions) {
@@ -119,13 +124,19 @@ export function openReadiness(
   log: Log,
 ): () => Promise<PartHealth[]> {
   const unwell = new Set<string>();
+  const told = new Map<string, string>();
   let running: Promise<PartHealth[]> | undefined;
 
   const checkPart = async ([part, check]: [string, HealthCheck]): Promise<PartHealth> => {
     try {
-      await withinMs(check(), checkMsMax);
+      const amiss = (await withinMs(check(), checkMsMax)) ?? "";
       if (unwell.delete(part)) log.info("a part answers again", { part });
-      return { part, ok: true };
+      if (amiss !== (told.get(part) ?? "")) {
+        if (amiss === "") log.info("all of a part answers again", { part });
+        else log.warn("something of a part is away", { part, amiss });
+      }
+      told.set(part, amiss);
+      return { part, ok: true, ...(amiss !== "" && { amiss }) };
     } catch (reason) {
       if (!unwell.has(part)) log.warn("a part does not answer", { part, reason: reasonOf(reason) });
       unwell.add(part);

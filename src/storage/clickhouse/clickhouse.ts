@@ -8,6 +8,7 @@ import { constants, createZstdCompress } from "node:zlib";
 import { ClickHouseLogLevel, createClient, parseError } from "@clickhouse/client";
 import { clickhouseLimits } from "./limits.ts";
 import { limits } from "../../core/limits.ts";
+import type { Cluster } from "../cluster/placement.ts";
 import { ClickHouseError, classified } from "./error.ts";
 import { isLong, openReader, openWriter, type Reader, type ReadKind, rowsOf } from "./read.ts";
 import { withShortParams } from "./short_params.ts";
@@ -37,6 +38,8 @@ export interface ClickHouse {
   readonly database: string;
   /** Whether it runs on this machine and may read our files by name. */
   readonly embedded: boolean;
+  /** The cluster that its tables are spread over. */
+  readonly cluster?: Cluster;
   /** Resolves when it has answered a query, whether or not its database exists. */
   ping(timeoutMs?: number): Promise<void>;
   /** Rows parsed from JSON; 64-bit integers are strings. `params` are the values of `{name:Type}`. */
@@ -49,7 +52,8 @@ export interface ClickHouse {
    * stream or without: the caller must know how much to expect.
    */
   stream(text: string, params?: Record<string, unknown>, options?: QueryOptions): AsyncGenerator<Uint8Array>;
-  createDatabase(): Promise<void>;
+  /** `where`: what stands behind its name, where other servers make it, too. */
+  createDatabase(where?: string): Promise<void>;
   /** Writes the rows as one INSERT and one block, so one part for each partition; resolves when they are stored. */
   insertNative(table: string, body: NativeBody, options?: QueryOptions): Promise<void>;
   close(): Promise<void>;
@@ -124,7 +128,8 @@ export function openClickHouse(url: string, { embedded = false }: { embedded?: b
       sendRead(read, { text, ...(params && { params }) }, options, (reply) => reply.bytes()),
     stream: (text, params, queryOptions) => streamed(client, text, params, queryOptions),
     command: (text, params, queryOptions) => command(client, text, params, queryOptions),
-    createDatabase: () => command(admin, `CREATE DATABASE IF NOT EXISTS ${quoteName(database)}`, undefined),
+    createDatabase: (where = "") =>
+      command(admin, `CREATE DATABASE IF NOT EXISTS ${quoteName(database)}${where}`, undefined),
     insertNative: async (table, body, queryOptions = {}) => {
       const own = { ...inserting, ...(await knownSettings()), ...queryOptions.settings };
       const options = { ...queryOptions, settings: own };

@@ -8,12 +8,14 @@ import {
   readdirSync,
   renameSync,
   rmSync,
+  statSync,
   writeFileSync,
 } from "node:fs";
+import { basename } from "node:path";
 import fc from "fast-check";
 import { Journal } from "../../../src/capture/journal/journal.ts";
 import { emptyRow } from "../../../src/capture/event/row.ts";
-import { segmentName } from "../../../src/capture/journal/segments/segment.ts";
+import { isOfJournal, segmentName } from "../../../src/capture/journal/segments/segment.ts";
 import { readSegment } from "../../../src/capture/journal/segments/segment_reader.ts";
 import type { Clock } from "../../../src/core/clock.ts";
 import { captureLimits } from "../../../src/capture/limits.ts";
@@ -273,10 +275,11 @@ test("stored() resolves only when every segment that was on the disk by then is 
   const waiting = journal.stored(journal.live).then(() => (stored = true));
   await journal.live.seal();
   expect(stored).toBe(false);
-  await journal.finish(journal.nextSealed("live")!);
+  const segment = journal.nextSealed("live")!;
+  await journal.finish(segment);
   await waiting;
   expect(stored).toBe(true);
-  expect(readdirSync(journal.folder).filter((name) => name.endsWith(".segment"))).toEqual([]);
+  expect(existsSync(segment.path)).toBe(false);
 });
 
 /** Rows whose properties take so many bytes in all: segments as large as are kept. */
@@ -291,6 +294,8 @@ function appendLarge(journal: Journal, bytes: number, letter: string): void {
   }
 }
 
+const sparesOf = (folder: string) => readdirSync(folder).filter((name) => name.endsWith(".spare"));
+
 test("a finished segment's file is written over, and its old frames never come back", async () => {
   const folder = `${makeFolder()}/journal`;
   const journal = openJournal(folder);
@@ -300,16 +305,20 @@ test("a finished segment's file is written over, and its old frames never come b
   }
   await journal.live.seal();
   const old = journal.nextSealed("live")!;
-  const bytes = old.bytes;
+  const { bytes, path } = old;
   await journal.finish(old);
-  expect(readdirSync(folder).filter((name) => name.endsWith(".segment"))).toEqual([]);
-  expect(readdirSync(folder).filter((name) => name.endsWith(".spare"))).toHaveLength(1);
+  expect(existsSync(path)).toBe(false);
+  expect(sparesOf(folder)).toHaveLength(1);
+  // The file of the next segment was made before; that of the one behind it is the old one.
+  appendLarge(journal, 10_000, "c");
+  await journal.live.seal();
+  await journal.finish(journal.nextSealed("live")!);
   // A first frame as long as the old file's: what follows is a whole old frame, at the very place of the next.
   appendLarge(journal, 1_000_000, "b");
   await journal.live.commit();
   const segment = journal.live.segment!;
-  expect(readFileSync(segment.path).length).toBe(bytes);
-  expect(readdirSync(folder).filter((name) => name.endsWith(".spare"))).toEqual([]);
+  expect(readFileSync(segment.path).length).toBeGreaterThanOrEqual(bytes);
+  expect(sparesOf(folder)).not.toContain(`live-${basename(path)}.spare`);
   const after = openJournal(folder);
   expect(after.damagedFiles).toBe(0);
   expect(after.nextSealed("live")!.batches.map(({ rows, frames }) => [rows, frames.length])).toEqual([
@@ -350,6 +359,58 @@ test("a crash while a file changes its owner leaves a spare or an empty segment,
   }
 });
 
+test("a segment grows in a file that was made ahead: named, as large as the last one, and with zeros behind", async () => {
+  const folder = `${makeFolder()}/journal`;
+  const journal = openJournal(folder);
+  appendLarge(journal, 500_000, "a");
+  await journal.live.seal();
+  const first = journal.nextSealed("live")!;
+  expect(statSync(first.path).size).toBe(first.bytes);
+  appendRow(journal, false, january);
+  await journal.live.commit();
+  const second = journal.live.segment!;
+  expect(second.id).toBeGreaterThan(first.id);
+  const content = readFileSync(second.path);
+  expect(content.length).toBeGreaterThanOrEqual(first.bytes);
+  expect(content.subarray(second.bytes).every((byte) => byte === 0)).toBe(true);
+  // As a kill leaves it: what was committed is there, what was made ahead is nothing.
+  const after = openJournal(folder);
+  expect([after.pending().events, after.damagedFiles]).toEqual([6, 0]);
+  await after.close();
+  await journal.close();
+  expect(readdirSync(folder).filter((name) => name.endsWith(".segment"))).toHaveLength(2);
+});
+
+test("a segment's file is not used again before it is cut and closed", async () => {
+  const journal = openJournal(`${makeFolder()}/journal`);
+  appendLarge(journal, 500_000, "a");
+  await journal.live.seal();
+  const segment = journal.nextSealed("live")!;
+  const closed = Promise.withResolvers<void>();
+  segment.closed = closed.promise;
+  const finished = journal.finish(segment);
+  // A commit takes longer than all that finish() does without waiting.
+  appendRow(journal, false, january);
+  await journal.live.commit();
+  expect(existsSync(segment.path)).toBe(true);
+  closed.resolve();
+  await finished;
+  expect(existsSync(segment.path)).toBe(false);
+});
+
+test("a file made ahead under a number that the journal has no more is not used", async () => {
+  const folder = `${makeFolder()}/journal`;
+  const journal = openJournal(folder);
+  appendRow(journal, false, january);
+  await journal.live.seal();
+  journal.renumber(journal.number + 1);
+  appendRow(journal, false, january);
+  await journal.live.commit();
+  expect(isOfJournal(journal.live.segment!.id, journal.number)).toBe(true);
+  await journal.close();
+  expect(readdirSync(folder).filter((name) => name.endsWith(".segment"))).toHaveLength(2);
+});
+
 test("a file that an engine may still read is not written over", async () => {
   const folder = `${makeFolder()}/journal`;
   const journal = openJournal(folder);
@@ -358,7 +419,8 @@ test("a file that an engine may still read is not written over", async () => {
   const segment = journal.nextSealed("live")!;
   segment.borrowed = true;
   await journal.finish(segment);
-  expect(readdirSync(folder).toSorted()).toEqual(["ledger", "synced"]);
+  expect(existsSync(segment.path)).toBe(false);
+  expect(sparesOf(folder)).toEqual([]);
 });
 
 test("a segment of one year ends with its batch, so that it is a file the engine can read", async () => {

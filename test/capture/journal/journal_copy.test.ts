@@ -6,7 +6,6 @@ import {
   copyFileSync,
   existsSync,
   mkdirSync,
-  readdirSync,
   renameSync,
   rmSync,
   writeFileSync,
@@ -66,7 +65,8 @@ async function write(journal: Journal, rows: number): Promise<void> {
   for (const lane of lanes) await journal[lane].commit();
 }
 
-const segmentsOf = (folder: string) => readdirSync(folder).filter((name) => name.endsWith(".segment"));
+/** The names of segments that grow; files made ahead are beside them. */
+const growing = (journal: Journal) => lanes.map((lane) => basename(journal[lane].segment!.path)).toSorted();
 
 test("the growing segments of all lanes are copied with every row that was committed", async () => {
   const { journal, folder } = open();
@@ -91,7 +91,7 @@ test("half a write behind them is left out, and is no damage", async () => {
 test("a segment that is finished while it is copied is left out, also when its file is used again", async () => {
   const { journal, folder } = open();
   await write(journal, 2);
-  const [gone, again, ...others] = segmentsOf(folder);
+  const [gone, again, ...others] = growing(journal);
   const copy = async (from: string, to: string) => {
     await copyPlain(from, to);
     if (basename(from) === gone) rmSync(from);
@@ -107,7 +107,7 @@ test("a segment that is finished while it is copied is left out, also when its f
 test("damage of the original is told by a start on the copy", async () => {
   const { journal, folder } = open();
   await write(journal, 2);
-  const live = segmentsOf(folder).find((name) => name.startsWith("live-"))!;
+  const live = growing(journal).find((name) => name.startsWith("live-"))!;
   const { rows, damage } = await found(folder, async (from, to) => {
     await copyPlain(from, to);
     if (basename(from) === live) writeFileSync(to, "nothing of it");

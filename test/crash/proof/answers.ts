@@ -3,26 +3,41 @@
 import { addressOf } from "./kills.ts";
 import type { ProofLedger } from "./ledger.ts";
 import { metricOf, type Place } from "./place.ts";
+import type { Progress } from "./progress.ts";
 import type { Proxy } from "./proxy.ts";
-import { sendOn, sendOnce } from "./sender.ts";
+import { type SenderOptions, sendOn, sendOnce } from "./sender.ts";
 
-/** So many INSERTs go wrong. */
+/** So many INSERTs go wrong. Resolves to how many did. */
 export async function answerWrongly(
   place: Place,
   ledger: ProofLedger,
   proxy: Proxy,
   strikes: number,
-): Promise<void> {
+  progress: Progress,
+): Promise<number> {
   const server = place.start({ environment: { FLUSH_INTERVAL_MS: "20" } });
   const url = await addressOf(server);
   proxy.strikes = strikes;
-  const isOver = () => proxy.strikes === 0;
+  let isGone = false;
+  void server.exited.then(() => (isGone = true));
+  const isOver = () => proxy.strikes === 0 || isGone || progress.isOver();
+  const send = async (options: SenderOptions): Promise<void> => {
+    // A request that takes too long ends a sender.
+    while (!isOver()) await sendOn(url, ledger, { ...options, isOver, pauseMs: 10 });
+  };
+  const watch = async (): Promise<void> => {
+    for (; !isOver(); await Bun.sleep(50)) progress.tell(`${strikes - proxy.strikes} INSERTs went wrong`);
+  };
   await Promise.all([
-    sendOn(url, ledger, { batch: 20, isOver, pauseMs: 10 }),
-    sendOn(url, ledger, { batch: 10, historical: true, isOver, pauseMs: 10 }),
-    sendOn(url, ledger, { batch: 1, isOver, pauseMs: 10 }),
+    send({ batch: 20 }),
+    send({ batch: 10, historical: true }),
+    send({ batch: 1 }),
+    watch(),
   ]);
+  const struck = strikes - proxy.strikes;
+  proxy.strikes = 0;
   await server.finish();
+  return struck;
 }
 
 export interface Outage {

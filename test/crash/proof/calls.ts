@@ -6,7 +6,8 @@ import { existsSync, readFileSync, rmSync } from "node:fs";
 import { makeFolder } from "../../support/folder.ts";
 import { storeAll } from "./kills.ts";
 import type { ProofLedger } from "./ledger.ts";
-import type { Place, Running } from "./place.ts";
+import type { Progress } from "./progress.ts";
+import { metricOf, type Place, type Running } from "./place.ts";
 import { sendOnce } from "./sender.ts";
 
 /** Everything by which the journal changes what is on the disk. */
@@ -23,16 +24,20 @@ const kinds = [
 ] as const;
 type Kind = (typeof kinds)[number];
 
-/** `write` is also how the process logs and wakes its threads: only these files count. */
-const namedFiles = [
-  "ledger",
-  "ledger.part",
-  "synced",
-  "identity.json.part",
-  "identity.copy.json.part",
-  "keys.json.fresh",
-  "check.part",
-];
+/** Written by a start: they would be the first ones of each thread that strace meets. */
+const startFiles = ["identity.json.part", "identity.copy.json.part", "keys.json.fresh", "check.part"];
+const ledgerFiles = ["ledger", "ledger.part", "synced.part"];
+
+/** What is struck: a call, of certain files if told. */
+interface Target {
+  kind: Kind;
+  files?: readonly string[];
+}
+
+/** `write` is also how the process logs and wakes its threads: only files that are named count. */
+const targets: readonly Target[] = kinds.flatMap((kind): Target[] =>
+  kind === "write" ? [startFiles, ledgerFiles].map((files) => ({ kind, files })) : [{ kind }],
+);
 
 export interface CallsResult {
   cycles: number;
@@ -42,30 +47,41 @@ export interface CallsResult {
   trace: string;
 }
 
-export function hasStrace(): boolean {
-  return Bun.which("strace") !== null;
+/** Whether strace is installed and may trace: in some containers it may not. */
+export function canTrace(): boolean {
+  if (Bun.which("strace") === null) return false;
+  const tried = Bun.spawnSync(["strace", "-f", "-qq", "--seccomp-bpf", "-e", "trace=rename", "true"]);
+  return tried.exitCode === 0;
 }
 
 /** One kind of fault, as strace writes it. */
-export interface Strike {
-  kind: Kind;
+export interface Strike extends Target {
   /** `signal=KILL`, `error=EIO` … */
   fault: string;
   /** `3`: the third call; `3+`: from the third on. */
   when: string;
 }
 
-/**
- * All kinds at their first, second … call, up to `perKind`, or until no thread makes as many calls.
- */
-export async function killAtCalls(place: Place, ledger: ProofLedger, perKind: number): Promise<CallsResult> {
+/** All targets at their first call, then at their second … up to `times`, or until no thread makes as many calls. */
+export async function killAtCalls(
+  place: Place,
+  ledger: ProofLedger,
+  times: number,
+  progress: Progress,
+): Promise<CallsResult> {
   const result: CallsResult = { cycles: 0, struck: new Map(), trace: `${makeFolder()}/trace` };
   // A journal must be there: the first start is another way through the code.
   await storeAll(place);
-  for (const kind of kinds) {
-    for (let nth = 1, survived = 0; nth <= perKind && survived < 2; nth++) {
-      const isDead = await strike(place, ledger, { kind, fault: "signal=KILL", when: String(nth) }, result);
-      survived = isDead ? 0 : survived + 1;
+  /** Targets with the lives that their calls have left alone, one after the other. */
+  const left = new Map(targets.map((target) => [target, 0]));
+  for (let nth = 1; nth <= times; nth++) {
+    for (const [target, survived] of left) {
+      if (progress.isOver()) break;
+      progress.tell(`${result.cycles} cycles, call ${nth} of each kind`);
+      const one = { ...target, fault: "signal=KILL", when: String(nth) };
+      const isDead = await strike(place, ledger, one, result);
+      if (!isDead && survived === 1) left.delete(target);
+      else left.set(target, isDead ? 0 : survived + 1);
     }
   }
   await storeAll(place);
@@ -73,24 +89,33 @@ export async function killAtCalls(place: Place, ledger: ProofLedger, perKind: nu
 }
 
 /** Errors once, and for good; a disk that takes no byte; syncs that take long. */
-export async function failCalls(place: Place, ledger: ProofLedger, isLong: boolean): Promise<CallsResult> {
+export async function failCalls(
+  place: Place,
+  ledger: ProofLedger,
+  isLong: boolean,
+  progress: Progress,
+): Promise<CallsResult> {
   const result: CallsResult = { cycles: 0, struck: new Map(), trace: `${makeFolder()}/trace` };
   await storeAll(place);
   const times = isLong ? [1, 2, 3, 4, 5, 7, 10, 15, 20] : [2, 6];
   const strikes: Strike[] = [];
-  for (const kind of kinds) {
+  for (const target of targets) {
     // There is no such call without damage, and what else is cut by one.
-    if (kind === "link") continue;
+    if (target.kind === "link") continue;
     for (const fault of ["error=EIO", "error=ENOSPC"]) {
-      for (const nth of times) strikes.push({ kind, fault, when: String(nth) });
-      if (isLong) strikes.push({ kind, fault, when: "8+" });
+      for (const nth of times) strikes.push({ ...target, fault, when: String(nth) });
+      if (isLong) strikes.push({ ...target, fault, when: "8+" });
     }
   }
   for (const nth of times) {
     strikes.push({ kind: "pwritev", fault: "retval=0", when: String(nth) });
     strikes.push({ kind: "fdatasync", fault: "delay_exit=300000", when: `${nth}+` });
   }
-  for (const one of strikes) await strike(place, ledger, one, result);
+  for (const one of strikes) {
+    if (progress.isOver()) break;
+    progress.tell(`${result.cycles} of ${strikes.length} cycles`);
+    await strike(place, ledger, one, result);
+  }
   await storeAll(place);
   return result;
 }
@@ -99,21 +124,23 @@ export async function failCalls(place: Place, ledger: ProofLedger, isLong: boole
 async function strike(
   place: Place,
   ledger: ProofLedger,
-  { kind, fault, when }: Strike,
+  { kind, files = [], fault, when }: Strike,
   result: CallsResult,
 ): Promise<boolean> {
   const { trace } = result;
   const folder = `${place.dataDir}/journal`;
-  const paths = kind === "write" ? namedFiles.flatMap((name) => ["-P", `${folder}/${name}`]) : [];
+  const paths = files.flatMap((name) => ["-P", `${folder}/${name}`]);
   const inject = `inject=${kind}:${fault}:when=${when}`;
-  const options = ["-D", "-f", "-y", "-qq", "--seccomp-bpf", "-o", trace];
+  // Of calls that no filter lets pass at once strace sends no signal, though it lets them fail.
+  const fast = fault.startsWith("signal") ? [] : ["--seccomp-bpf"];
+  const options = ["-D", "-f", "-y", "-qq", ...fast, "-o", trace];
   const only = [...paths, "-e", `trace=${kind}`, "-e", inject];
   const server = place.start({ prefix: ["strace", ...options, ...only] });
   const isDead = await live(server, ledger);
   server.kill();
   await server.exited;
   result.cycles++;
-  noteStruck(trace, kind, fault, result.struck);
+  noteStruck(trace, kind, isDead, result.struck);
   return isDead;
 }
 
@@ -131,22 +158,38 @@ async function live(server: Running, ledger: ProofLedger): Promise<boolean> {
     // Segments are sealed by age.
     await Bun.sleep(60);
   }
-  await Bun.sleep(120);
-  let isDead = false;
-  void server.exited.then(() => (isDead = true));
-  await Bun.sleep(1);
-  return isDead;
+  return !(await isCleared(url));
 }
 
-/** The traced line of the struck call: for a kill the last one, otherwise it says so. */
-function noteStruck(trace: string, kind: Kind, fault: string, struck: Map<string, number>): void {
+/** How long a life waits for its segments to be stored and removed, in ms. */
+const clearedMsMax = 3000;
+
+/** Waits until everything is stored and derived, so that files are removed or kept for later. False: the server is gone. */
+async function isCleared(url: string): Promise<boolean> {
+  const since = performance.now();
+  try {
+    while (performance.now() - since < clearedMsMax) {
+      const stored = (await metricOf(url, "sluice_journal_pending_events")) === 0;
+      if (stored && (await metricOf(url, "sluice_sessions_pending_events")) === 0) break;
+      await Bun.sleep(20);
+    }
+    // What is left is removed a moment later.
+    await Bun.sleep(100);
+    await metricOf(url, "sluice_journal_pending_events");
+    return true;
+  } catch {
+    return false;
+  }
+}
+
+/** The traced line of the struck call: where it killed the server the last one, otherwise it says so. */
+function noteStruck(trace: string, kind: Kind, isDead: boolean, struck: Map<string, number>): void {
   if (!existsSync(trace)) return;
   const lines = readFileSync(trace, "latin1").split("\n");
   rmSync(trace);
   const calls = lines.filter((line) => line.includes(` ${kind}(`));
   const injected = calls.filter((line) => line.includes("INJECTED") || line.includes("DELAYED"));
-  const wasKilled = fault.startsWith("signal") && lines.some((line) => line.includes("killed by SIGKILL"));
-  const hits = wasKilled ? calls.slice(-1) : injected;
+  const hits = isDead && injected.length === 0 ? calls.slice(-1) : injected;
   for (const line of hits) {
     const file = fileKind(line);
     if (file === undefined) continue;

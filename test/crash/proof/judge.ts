@@ -1,5 +1,6 @@
 // The judge: compares what senders know with what ClickHouse, persons and an export say. Knows nothing of the server.
 
+import { gunzipSync } from "node:zlib";
 import { openAddresses } from "../../../src/access/address.ts";
 import { openSecrets } from "../../../src/access/secret.ts";
 import { ExportWorker } from "../../../src/batch_exports/runs/worker.ts";
@@ -23,6 +24,7 @@ export interface Verdict {
   /** Stored with another payload than was sent. */
   altered: number;
   persons: string;
+  sessions: string;
   exports: string;
   isSound: boolean;
 }
@@ -84,6 +86,7 @@ export async function judge(place: Place, ledger: ProofLedger): Promise<Verdict>
   );
   const doubled = Math.max(rows.doubled, Number(raw[0]!.twice));
   const persons = await comparePersons(place.clickhouse);
+  const sessions = await compareSessions(place.clickhouse);
   const exports = await compareExport(place, known, rows.stored);
   const isSound = [lost, doubled, rows.invented, rows.altered].every((count) => count === 0);
   return {
@@ -95,8 +98,9 @@ export async function judge(place: Place, ledger: ProofLedger): Promise<Verdict>
     invented: rows.invented,
     altered: rows.altered,
     persons: persons.text,
+    sessions: sessions.text,
     exports: exports.text,
-    isSound: isSound && persons.isSound && exports.isSound,
+    isSound: isSound && persons.isSound && sessions.isSound && exports.isSound,
   };
 }
 
@@ -149,6 +153,33 @@ async function comparePersons(clickhouse: ClickHouse): Promise<{ text: string; i
   return { text: `${row!.persons} of ${row!.ids}, ${wrong} wrong`, isSound: wrong === 0 };
 }
 
+/**
+ * Each session has its events, and begins and ends with them. A session knows 30 bits of each uuid: of two events that
+ * share them it counts one.
+ */
+async function compareSessions(clickhouse: ClickHouse): Promise<{ text: string; isSound: boolean }> {
+  const [row] = await clickhouse.query<{ sessions: string; sent: string; wrong: string }>(
+    `WITH
+       reinterpretAsUInt128(uuid) AS number,
+       bitXor(bitXor(toUInt64(number), toUInt64(bitShiftRight(number, 64))), 0x4CF2D2BAAE6DA887) AS folded,
+       bitShiftRight(toUInt32(intHash64(bitXor(intHash64(folded), 0x4CF2D2BAAE6DA887))), 2) AS bits
+     SELECT toString(countIf(s.here = 1)) AS sessions, toString(countIf(e.here = 1)) AS sent,
+       toString(countIf((s.here, s.count, s.start, s.end) != (e.here, e.count, e.start, e.end))) AS wrong
+     FROM (
+       SELECT session_id AS id, 1 AS here, event_count AS count, start_time AS start, end_time AS end FROM sessions
+     ) AS s
+     FULL JOIN (
+       SELECT JSONExtractString(properties, '$session_id') AS id, 1 AS here, uniqExact(bits) AS count,
+         min(timestamp) AS start, max(timestamp) AS end
+       FROM events GROUP BY id
+     ) AS e ON s.id = e.id`,
+    {},
+    { timeoutMs: 600_000 },
+  );
+  const wrong = Number(row!.wrong);
+  return { text: `${row!.sessions} of ${row!.sent}, ${wrong} wrong`, isSound: wrong === 0 };
+}
+
 const hourMs = 3_600_000;
 
 /** All that arrived, as files in a bucket, written by the server's own worker at a moment behind all of it. */
@@ -167,6 +198,8 @@ async function compareExport(
     prefix,
     endpoint_url: s3.url,
     file_format: "JSONLines",
+    // Ten million events are too many bytes for a disk in memory.
+    compression: "gzip",
     max_file_size_mb: 200,
   };
   const secrets = { aws_access_key_id: s3Key, aws_secret_access_key: s3Secret };
@@ -196,8 +229,8 @@ async function compareExport(
   const failed = runs.filter(({ status }) => status !== "Completed");
   const found = { rows: 0, twice: 0, foreign: 0 };
   const exported = new Uint8Array(known.seen.length);
-  for (const key of s3.keys("proof").filter((one) => one.startsWith(prefix))) {
-    countLines(s3.read("proof", key), known, exported, found);
+  for (const key of s3.keys("proof").filter((one) => one.startsWith(prefix) && one.endsWith(".gz"))) {
+    countLines(gunzipSync(s3.read("proof", key)), known, exported, found);
   }
   const isSound =
     failed.length === 0 && found.rows === stored && found.twice === 0 && found.foreign === 0 && stored > 0;

@@ -2,13 +2,18 @@
 
 import type { ProofLedger } from "./ledger.ts";
 import { metricOf, type Place, type Running } from "./place.ts";
+import { type Progress } from "./progress.ts";
 import { sendOn } from "./sender.ts";
 
 export interface KillsOptions {
   cycles: number;
   /** Events that the cycles are to acknowledge together. */
   events: number;
+  progress: Progress;
 }
+
+/** From segments of a few requests to ones that live as long as most cycles, in ms. */
+const flushIntervals = [50, 200, 1000];
 
 /** Part of the starts that are killed before they listen. */
 const duringRecovery = 0.25;
@@ -20,10 +25,13 @@ export async function killAtRandom(
   ledger: ProofLedger,
   options: KillsOptions,
 ): Promise<number> {
-  const { cycles, events } = options;
+  const { cycles, events, progress } = options;
   const first = ledger.acknowledged;
-  for (let cycle = 0; cycle < cycles; cycle++) {
-    const server = place.start();
+  let cycle = 0;
+  for (; cycle < cycles && !progress.isOver(); cycle++) {
+    progress.tell(`${cycle} cycles, ${ledger.acknowledged - first} acknowledged`);
+    const flushMs = flushIntervals[cycle % flushIntervals.length]!;
+    const server = place.start({ environment: { FLUSH_INTERVAL_MS: String(flushMs) } });
     if (cycle > 0 && Math.random() < duringRecovery) {
       await Bun.sleep(Math.random() * startMs);
       server.kill();
@@ -45,7 +53,7 @@ export async function killAtRandom(
     await Promise.all([server.exited, ...senders]);
   }
   await storeAll(place);
-  return cycles;
+  return cycle;
 }
 
 export async function addressOf(server: Running): Promise<string> {

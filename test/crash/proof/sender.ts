@@ -20,7 +20,7 @@ let sequence = 0;
 const filler = "x".repeat(160);
 const yearMs = 365 * 86_400_000;
 
-/** Events of five years and 997 persons. No two have the same time. */
+/** Events of five years and 997 persons, four to a session. No two have the same time. */
 export function makeEvents(count: number): SentEvent[] {
   const random = randomFillSync(new Uint8Array(count * 16));
   return Array.from({ length: count }, (_, i) => {
@@ -32,7 +32,7 @@ export function makeEvents(count: number): SentEvent[] {
       uuid,
       event: `e${n % 7}`,
       distinct_id: `p${n % 997}`,
-      properties: `{"n":${n},"$set":{"last":${n}},"filler":"${filler}"}`,
+      properties: `{"n":${n},"$session_id":"s${n >> 2}","$set":{"last":${n}},"filler":"${filler}"}`,
       timestamp: 1_577_836_800_000 + Math.floor(n / 5) + (n % 5) * yearMs,
     };
   });

@@ -3,9 +3,11 @@
 
 import { type Socket, connect } from "node:net";
 import { readFileSync } from "node:fs";
+import { personalKey } from "../../support/server.ts";
 import { addressOf } from "./kills.ts";
 import { type ProofLedger, type SentEvent } from "./ledger.ts";
 import type { Place, Running } from "./place.ts";
+import type { Progress } from "./progress.ts";
 import { bodyOf, makeEvents, sendOn } from "./sender.ts";
 
 /** What a request must come to: at most so many answers, and whether the hidden one may be among them: never. */
@@ -116,7 +118,7 @@ export async function smuggle(url: string, ledger: ProofLedger): Promise<string[
     ledger.send(outer);
     const request = text(bodyOf(outer), requestOf(hidden));
     const answers = await exchange(url, request);
-    if (answers > 1) found.push(`${name}: ${answers} answers`);
+    if (answers.length > 1) found.push(`${name}: ${answers.length} answers`);
   }
   return found;
 }
@@ -131,15 +133,15 @@ function requestOf(events: readonly SentEvent[]): string {
 /** How long is waited for a further answer, in ms. */
 const quietMs = 150;
 
-/** How many answers come back. */
-function exchange(url: string, text: string): Promise<number> {
+/** The status of each answer that comes back. */
+function exchange(url: string, text: string): Promise<number[]> {
   const { hostname, port } = new URL(url);
-  const { promise, resolve } = Promise.withResolvers<number>();
+  const { promise, resolve } = Promise.withResolvers<number[]>();
   let received = "";
   let quiet: ReturnType<typeof setTimeout> | undefined;
   const end = (): void => {
     socket.destroy();
-    resolve(received.split(/HTTP\/1\.[01] [1-5]\d\d/).length - 1);
+    resolve([...received.matchAll(/HTTP\/1\.[01] ([1-5]\d\d)/g)].map(([, status]) => Number(status)));
   };
   const wait = (): void => {
     clearTimeout(quiet);
@@ -162,15 +164,21 @@ export interface HeldOptions {
   idle: number;
   slow: number;
   seconds: number;
+  /** How long each sender waits between two requests. */
+  pauseMs: number;
+  progress: Progress;
 }
 
 export interface Held {
   /** How often the server closed a connection that said nothing, and one that came a byte at a time. */
   idleClosed: number;
   slowClosed: number;
-  /** Resident bytes of the server: once it was warm, and at the end. */
+  /** Replies to reads. */
+  reads: number;
+  /** Resident bytes of the server: the mean of the second sixth of the time, once it is warm, of the last one, and the most. */
   warmBytes: number;
   endBytes: number;
+  mostBytes: number;
 }
 
 /** Mixed load beside connections that are idle, and those whose heads and bodies come a byte at a time. */
@@ -179,30 +187,50 @@ export async function hold(
   ledger: ProofLedger,
   options: HeldOptions,
 ): Promise<Held & { server: Running }> {
-  const { idle, slow, seconds } = options;
-  const server = place.start();
+  const { idle, slow, seconds, pauseMs, progress } = options;
+  const environment = { FLUSH_INTERVAL_MS: "500", BOOTSTRAP_PERSONAL_API_KEY: personalKey };
+  const server = place.start({ environment });
   const url = await addressOf(server);
   const idlers = keepOpen(url, idle, () => "");
   const dripping = keepOpen(url, slow, (i) => slowBeginnings[i % 2]!);
   const drip = setInterval(() => {
     for (const socket of dripping.sockets) if (socket.writable) socket.write("a");
   }, 500);
-  let isOver = false;
-  const sender = { isOver: () => isOver };
+  const began = performance.now();
+  const isOver = (): boolean => performance.now() - began >= seconds * 1000;
+  const sender = { isOver, pauseMs };
+  const reading = readOn(url, isOver);
   const load = [
     sendOn(url, ledger, { batch: 100, ...sender }),
     sendOn(url, ledger, { batch: 50, historical: true, ...sender }),
     ...Array.from({ length: 4 }, () => sendOn(url, ledger, { batch: 1, ...sender })),
-    pipeline(url, () => isOver),
+    pipeline(url, ledger, isOver),
+    reading,
   ];
-  await Bun.sleep((seconds * 1000) / 3);
-  const warmBytes = residentBytes(server.pid);
-  await Bun.sleep((seconds * 2000) / 3);
-  const endBytes = residentBytes(server.pid);
-  isOver = true;
+  const samples: number[] = [];
+  for (; !isOver(); await Bun.sleep((seconds * 1000) / samplesCount)) {
+    samples.push(residentBytes(server.pid));
+    progress.tell(`RSS ${Math.round(samples.at(-1)! / 1e6)} MB, ${ledger.acknowledged} acknowledged`);
+  }
   await Promise.all(load);
   clearInterval(drip);
-  return { idleClosed: idlers.end(), slowClosed: dripping.end(), warmBytes, endBytes, server };
+  const sixth = Math.floor(samples.length / 6);
+  return {
+    idleClosed: idlers.end(),
+    slowClosed: dripping.end(),
+    reads: await reading,
+    warmBytes: mean(samples.slice(sixth, sixth * 2)),
+    endBytes: mean(samples.slice(-sixth)),
+    mostBytes: Math.max(...samples),
+    server,
+  };
+}
+
+/** How often the memory is looked at. */
+const samplesCount = 360;
+
+function mean(values: readonly number[]): number {
+  return values.reduce((sum, value) => sum + value, 0) / values.length;
 }
 
 /** A head that does not end, and a body that does not. */
@@ -241,10 +269,48 @@ function keepOpen(
   return { sockets, end };
 }
 
-/** Two requests at once on one connection, again and again. */
-async function pipeline(url: string, isOver: () => boolean): Promise<void> {
+/**
+ * Several requests at once on one connection, again and again. Answers come in the order of requests. Bun closes a
+ * connection on which a request comes while one before it is not answered yet: then nobody was told anything.
+ */
+async function pipeline(url: string, ledger: ProofLedger, isOver: () => boolean): Promise<void> {
   const health = "GET /_health HTTP/1.1\r\nHost: h\r\n\r\n";
-  while (!isOver()) await exchange(url, health + health);
+  while (!isOver()) {
+    await exchange(url, health + health);
+    const requests = Array.from({ length: 3 }, () => makeEvents(2));
+    const records = requests.map((events) => ledger.send(events));
+    const answers = await exchange(url, requests.map(requestOf).join(""));
+    for (const [i, status] of answers.entries()) if (status === 200) ledger.acknowledge(records[i]!);
+  }
+}
+
+const readPauseMs = 2000;
+
+/** What a console asks for, one after the other. Resolves to how many were answered with 200. */
+async function readOn(url: string, isOver: () => boolean): Promise<number> {
+  const headers = { authorization: `Bearer ${personalKey}`, "content-type": "application/json" };
+  const trends = {
+    kind: "TrendsQuery",
+    series: [{ kind: "EventsNode", event: "e1" }],
+    dateRange: { date_from: "-7d" },
+  };
+  const asked: [string, RequestInit][] = [
+    ["events/?limit=20&after=2024-01-01", { headers }],
+    ["persons/?limit=20", { headers }],
+    ["query/", { headers, method: "POST", body: JSON.stringify({ query: trends }) }],
+    ["insights/", { headers }],
+  ];
+  let answered = 0;
+  for (let turn = 0; !isOver(); turn++) {
+    const [path, init] = asked[turn % asked.length]!;
+    const signal = AbortSignal.timeout(60_000);
+    const reply = await fetch(`${url}/api/projects/1/${path}`, { ...init, signal }).catch(() => undefined);
+    await reply?.arrayBuffer().catch(() => undefined);
+    if (reply?.status === 200) answered++;
+    else console.error(`${path} was answered with ${reply?.status}`);
+    await Bun.sleep(readPauseMs);
+  }
+  return answered;
 }
 
 function residentBytes(pid: number): number {

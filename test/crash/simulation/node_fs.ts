@@ -225,6 +225,13 @@ export class FileHandle {
     return later(() => ({ bytesRead: readSync(this.fd, into, from, length, at) }));
   }
 
+  stat(): Promise<{ size: number }> {
+    return later(() => {
+      alive();
+      return { size: opened(this.fd).content().length };
+    });
+  }
+
   sync(): Promise<void> {
     return later(() => fsyncSync(this.fd));
   }

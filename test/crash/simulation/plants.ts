@@ -28,9 +28,9 @@ export const plants: Record<string, PlantedBug> = {
     changes: [
       { file: "capture/journal/segments/segment_writer.ts", text: "    await this.#named;\n", instead: "" },
       {
-        file: "capture/journal/segments/segment_writer.ts",
-        text: "this.#named = syncFolder(folder);",
-        instead: "this.#named = Promise.resolve();",
+        file: "capture/journal/segments/segment_files.ts",
+        text: "const named = syncFolder(folder);",
+        instead: "const named = Promise.resolve();",
       },
     ],
   },
@@ -81,6 +81,7 @@ export const plants: Record<string, PlantedBug> = {
     ],
   },
   "numbers of halves forgotten": {
+    from: 11_000,
     changes: [
       {
         file: "capture/flush/flush.ts",

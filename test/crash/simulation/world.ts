@@ -33,7 +33,7 @@ export interface SeedResult {
 }
 
 /** Small files, so that a few rows fill segments, rewrite the ledger and recycle files. */
-Object.assign(journalLimits, { recycledBytesMin: 600, journalProbeBytes: 16 });
+Object.assign(journalLimits, { recycledBytesMin: 600, preparedBytesMin: 1000, journalProbeBytes: 16 });
 Object.assign(flushLimits, { spoolRoomBytes: 4096, sessionsEveryMs: 50, sessionsLateMs: 200 });
 
 /** Virtual ms of a life, and until everything must be stored once nothing fails any more. */

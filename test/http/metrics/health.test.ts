@@ -103,6 +103,22 @@ test("a part that goes and comes back is told once each way", async () => {
   ]);
 });
 
+test("what is amiss of a part that works is shown, and told when it changes", async () => {
+  const lines: string[] = [];
+  const log = openLog({ level: "info", format: "json", write: (line) => void lines.push(line) });
+  let amiss: string | undefined = "SHARD_2_REPLICA_1_AWAY";
+  const readiness = openReadiness({ clickhouse: async () => amiss }, 1000, log);
+  expect(await readiness()).toEqual([{ part: "clickhouse", ok: true, amiss }]);
+  await readiness();
+  amiss = undefined;
+  expect(await readiness()).toEqual([{ part: "clickhouse", ok: true }]);
+  await readiness();
+  expect(lines.map((line) => JSON.parse(line).message)).toEqual([
+    "something of a part is away",
+    "all of a part answers again",
+  ]);
+});
+
 test("metrics are Prometheus text", async () => {
   const reply = await ask("/metrics", {});
   expect(reply.headers.get("content-type")).toBe("text/plain; version=0.0.4");

@@ -59,8 +59,15 @@ test("an engine that lacks something is refused by the name of its variable", as
   );
 });
 
-/** Names of settings that mean something else where they stand, or are sent only to engines that know them. */
-const others = ["connect_timeout", "deduplicate_insert", "enable_analyzer", "engine_file_truncate_on_insert"];
+/** Names of settings that mean something else where they stand, are only looked at, or are sent where they are known. */
+const others = [
+  "cloud_mode",
+  "connect_timeout",
+  "deduplicate_insert",
+  "enable_analyzer",
+  "engine_file_truncate_on_insert",
+  "insert_quorum",
+];
 
 test("every setting that a statement of ours names is asked for", async () => {
   const known = await clickhouse.query<{ name: string }>("SELECT name FROM system.settings");

@@ -29,17 +29,26 @@ interface LaneKind {
   /** Whether its segments consist of Native blocks only. */
   isNative: boolean;
   segmentBytesMax: number;
+  /** The largest file that is made ahead for a segment; 0 for none. */
+  preparedBytesMax: number;
   flushesAtOnce: number;
 }
 
 const events = { table: "event_rows", partitionOf: yearOf, isNative: true };
-const monthly = { partitionOf: monthOf, isNative: false, flushesAtOnce: 1 };
+const monthly = { partitionOf: monthOf, isNative: false, flushesAtOnce: 1, preparedBytesMax: 0 };
 
 export const laneKinds: Readonly<Record<LaneName, LaneKind>> = {
-  live: { ...events, segmentBytesMax: journalLimits.liveSegmentBytesMax, flushesAtOnce: 1 },
+  live: {
+    ...events,
+    segmentBytesMax: journalLimits.liveSegmentBytesMax,
+    preparedBytesMax: journalLimits.preparedBytesMax,
+    flushesAtOnce: 1,
+  },
   historical: {
     ...events,
     segmentBytesMax: journalLimits.historicalSegmentBytesMax,
+    // An import's groups are long, and one sync more is nothing to them.
+    preparedBytesMax: 0,
     flushesAtOnce: journalLimits.historicalFlushesMax,
   },
   warnings: {
@@ -52,6 +61,7 @@ export const laneKinds: Readonly<Record<LaneName, LaneKind>> = {
     partitionOf: () => 0,
     isNative: false,
     segmentBytesMax: journalLimits.mergeSegmentBytesMax,
+    preparedBytesMax: journalLimits.preparedBytesMax,
     // Merges are applied in order.
     flushesAtOnce: 1,
   },
@@ -59,6 +69,7 @@ export const laneKinds: Readonly<Record<LaneName, LaneKind>> = {
     ...monthly,
     table: "snapshot_chunks",
     segmentBytesMax: journalLimits.snapshotSegmentBytesMax,
+    preparedBytesMax: journalLimits.preparedBytesMax,
   },
 };
 
@@ -120,11 +131,18 @@ export interface Segment {
   recovered: boolean;
   /** True when an engine whose INSERT timed out may still read the file: it must not be recycled. */
   borrowed?: boolean;
+  /** Resolves when its file is cut to its bytes and closed; undefined while it grows, and for a recovered one. */
+  closed?: Promise<void>;
 }
 
 /** @param millis ms since 1970. */
 export function segmentId(millis: number, journal: number): bigint {
   return (BigInt(millis - epochMs) << journalBits) | BigInt(journal % journalLimits.journalsCountMax);
+}
+
+/** Whether the id was made with this journal number. */
+export function isOfJournal(id: bigint, journal: number): boolean {
+  return Number(id & ((1n << journalBits) - 1n)) === journal % journalLimits.journalsCountMax;
 }
 
 /** The milliseconds in a segment id: ids of one journal must rise, even when the clock goes back. */

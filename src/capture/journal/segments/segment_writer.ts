@@ -8,32 +8,14 @@ import { Pieces } from "../../../storage/native/native.ts";
 import { captureLimits } from "../../limits.ts";
 import { NoRoom } from "../journal_room.ts";
 import { journalLimits } from "../limits.ts";
-import { openSegmentFile, syncFolder } from "./files.ts";
 import { writeFrame } from "./frame.ts";
 import { writeNativeFrame } from "./native_frame.ts";
-import {
-  type Batch,
-  type Frame,
-  type FrameBlock,
-  type LaneName,
-  type Segment,
-  batchId,
-  laneKinds,
-  segmentHead,
-  segmentName,
-} from "./segment.ts";
+import { type Batch, type Frame, type FrameBlock, type Segment, batchId, laneKinds } from "./segment.ts";
+import { SegmentFiles, type SegmentFilesOptions } from "./segment_files.ts";
 
-export interface SegmentWriterOptions {
-  name: LaneName;
-  folder: string;
+export interface SegmentWriterOptions extends SegmentFilesOptions {
   log: Log;
   segmentBytesMax: number;
-  /** A new segment's id, greater than every earlier one of this journal. */
-  nextId(): bigint;
-  /** A file to write over, if there is one; it then belongs to the lane. */
-  takeRecycled(): string | undefined;
-  /** Acquires so many bytes of disk. @throws NoRoom when the disk has not enough. */
-  takeRoom(bytes: number): void;
   /** Called when a segment is synced up to its `bytes`, before the requests are answered; must be quick. */
   onSynced(segment: Segment): void;
   /** Called with a segment that will not change any more. */
@@ -44,12 +26,18 @@ export class SegmentWriter {
   readonly #options: SegmentWriterOptions;
   #file: FileHandle | undefined;
   #segment: Segment | undefined;
-  /** Resolves when the growing segment's name is durable: while its first group is written. */
+  readonly #files: SegmentFiles;
+  /** Resolves when the growing segment's name is durable. */
   #named: Promise<void> | undefined;
+  /** Bytes of the segment before. */
+  #lastBytes = 0;
+  /** Files that are being cut and closed. */
+  readonly #closing = new Set<Promise<void>>();
   readonly #frames = new Pieces(1 << 16);
 
   constructor(options: SegmentWriterOptions) {
     this.#options = options;
+    this.#files = new SegmentFiles(options);
   }
 
   get segment(): Segment | undefined {
@@ -67,13 +55,15 @@ export class SegmentWriter {
       try {
         const segment = this.#segment ?? (await this.#open());
         rest = rest.slice(await this.#writeInto(segment, rest));
-        if (rest.length > 0 || segment.bytes >= this.#options.segmentBytesMax) await this.close();
+        if (rest.length > 0 || segment.bytes >= this.#options.segmentBytesMax) this.close();
       } catch (thrown) {
         // Nothing was written: the file can still be used.
         if (thrown instanceof NoRoom) throw thrown;
         const { name: lane, log } = this.#options;
         log.warn("journal segment given up", { lane, reason: reasonOf(thrown) });
-        await this.close();
+        this.close();
+        // Nobody is told that the group was refused while it may still come back.
+        await this.closed();
         if (++failures === 2) throw thrown;
       }
     }
@@ -105,46 +95,61 @@ export class SegmentWriter {
     await file.datasync();
     await this.#named;
     const oldest = Math.min(...blocks.slice(0, written.length).map((block) => block.oldest));
-    if (segment.rows === 0) segment.oldest = oldest;
+    const isFirst = segment.rows === 0;
+    if (isFirst) segment.oldest = oldest;
     segment.bytes += out.total;
     for (const { batch, frame, changes } of written) {
       noteFrame(segment, batch, frame);
       if (changes > 0) batch.changes = (batch.changes ?? 0) + changes;
     }
     this.#options.onSynced(segment);
+    if (isFirst) this.#files.prepare(Math.max(this.#lastBytes, segment.bytes) * journalLimits.preparedFactor);
     return written.length;
   }
 
   async #open(): Promise<Segment> {
-    const { name: lane, folder, nextId, takeRecycled } = this.#options;
-    const id = nextId();
-    const path = `${folder}/${segmentName(lane, id)}`;
-    const head = laneKinds[lane].isNative ? undefined : segmentHead(lane, id);
-    this.#file = await openSegmentFile(path, head, takeRecycled());
-    this.#named = syncFolder(folder);
-    this.#named.catch(() => {});
-    const bytes = head?.length ?? 0;
-    this.#segment = { id, lane, path, bytes, rows: 0, oldest: 0, batches: [], recovered: false };
+    const { id, path, file, headBytes, named } = await this.#files.open();
+    this.#file = file;
+    this.#named = named;
+    const lane = this.#options.name;
+    this.#segment = { id, lane, path, bytes: headBytes, rows: 0, oldest: 0, batches: [], recovered: false };
     return this.#segment;
   }
 
-  /** Ends the growing segment, so that it can be flushed. */
-  async close(): Promise<void> {
+  /** Ends the growing segment, so that it can be flushed. Its file is cut and closed behind that: see closed(). */
+  close(): void {
     const [segment, file] = [this.#segment, this.#file];
     this.#file = undefined;
     if (!segment || !file) return;
-    // Bytes behind the last acknowledged frame are a refused group's: they must not come back after a restart.
-    await file.truncate(segment.bytes).catch((thrown: unknown) => {
-      const { path } = segment;
+    segment.batches = segment.batches.filter((batch) => batch.rows > 0);
+    this.#lastBytes = segment.bytes;
+    const closed = this.#cut(segment, file).finally(() => this.#closing.delete(closed));
+    this.#closing.add(closed);
+    segment.closed = closed;
+    // Handed over in one turn: at no moment is the segment nobody's, or the watermark would pass its rows.
+    this.#segment = undefined;
+    if (segment.rows > 0) this.#options.onSealed(segment);
+  }
+
+  /** Resolves when the files of all segments that ended are cut and closed. */
+  async closed(): Promise<void> {
+    await Promise.all(this.#closing);
+  }
+
+  /** Removes the file that was made ahead, when no further segment is wanted. */
+  async release(): Promise<void> {
+    await this.#files.drop();
+  }
+
+  async #cut({ path, bytes, rows }: Segment, file: FileHandle): Promise<void> {
+    // What follows the last acknowledged frame is zeros, another segment's, or a refused group's: that must not come
+    // back after a restart.
+    await file.truncate(bytes).catch((thrown: unknown) => {
       this.#options.log.warn("could not cut a segment's tail", { path, reason: reasonOf(thrown) });
     });
     await file.close().catch(() => {});
     // An empty segment holds no acknowledged row.
-    if (segment.rows === 0) await unlink(segment.path).catch(() => {});
-    segment.batches = segment.batches.filter((batch) => batch.rows > 0);
-    // Handed over in one turn: at no moment is the segment nobody's, or the watermark would pass its rows.
-    this.#segment = undefined;
-    if (segment.rows > 0) this.#options.onSealed(segment);
+    if (rows === 0) await unlink(path).catch(() => {});
   }
 }
 

@@ -1,0 +1,100 @@
+// Makes the files of a lane's segments. The next one is made ahead: it has its name, its room on the disk and zeros in
+// it, all of it synced. So the first group of a segment waits for no folder, and no group for the file system's own
+// journal, behind which lies what imports write.
+
+import { type FileHandle, unlink } from "node:fs/promises";
+import { journalLimits } from "../limits.ts";
+import { openSegmentFile, syncFolder, writeWhole } from "./files.ts";
+import { type LaneName, laneKinds, segmentHead, segmentName } from "./segment.ts";
+
+export interface SegmentFilesOptions {
+  name: LaneName;
+  folder: string;
+  /** A new segment's id, greater than every earlier one of this journal. */
+  nextId(): bigint;
+  /** Whether the id has the number that this journal has now. */
+  isOwnId(id: bigint): boolean;
+  /** A file to write over, if there is one; it then belongs to the lane. */
+  takeRecycled(): string | undefined;
+  /** Acquires so many bytes of disk. @throws NoRoom when the disk has not enough. */
+  takeRoom(bytes: number): void;
+}
+
+export interface SegmentFile {
+  id: bigint;
+  path: string;
+  file: FileHandle;
+  /** Bytes of the head that is written already. */
+  headBytes: number;
+  /** Resolves when its name is durable. */
+  named: Promise<void>;
+}
+
+export class SegmentFiles {
+  readonly #options: SegmentFilesOptions;
+  /** Resolves to the next file, or to undefined when it could not be made. */
+  #next: Promise<SegmentFile | undefined> | undefined;
+
+  constructor(options: SegmentFilesOptions) {
+    this.#options = options;
+  }
+
+  /** A file for a new segment. @throws when the disk has no room, or fails. */
+  async open(): Promise<SegmentFile> {
+    const next = await this.#next;
+    this.#next = undefined;
+    if (next && this.#options.isOwnId(next.id)) return next;
+    if (next) await remove(next);
+    return await this.#make();
+  }
+
+  /** Makes the next file, for a segment of about so many bytes; at once, and without a word when that fails. */
+  prepare(bytes: number): void {
+    const max = laneKinds[this.#options.name].preparedBytesMax;
+    if (max === 0 || this.#next) return;
+    const size = Math.min(max, Math.max(journalLimits.preparedBytesMin, bytes));
+    // open() makes one itself then, and tells why it cannot.
+    this.#next = this.#makeAhead(size).catch(() => undefined);
+  }
+
+  /** Removes the file that was made ahead. */
+  async drop(): Promise<void> {
+    const next = await this.#next;
+    this.#next = undefined;
+    if (next) await remove(next);
+  }
+
+  async #make(): Promise<SegmentFile> {
+    const { name: lane, folder, nextId, takeRecycled } = this.#options;
+    const id = nextId();
+    const path = `${folder}/${segmentName(lane, id)}`;
+    const head = laneKinds[lane].isNative ? undefined : segmentHead(lane, id);
+    const file = await openSegmentFile(path, head, takeRecycled());
+    const named = syncFolder(folder);
+    named.catch(() => {});
+    return { id, path, file, headBytes: head?.length ?? 0, named };
+  }
+
+  async #makeAhead(size: number): Promise<SegmentFile> {
+    const made = await this.#make();
+    const { file } = made;
+    try {
+      const { size: there } = await file.stat();
+      if (there < size) {
+        this.#options.takeRoom(size - there);
+        await writeWhole(file, new Uint8Array(size - there), there);
+      }
+      await file.sync();
+      await made.named;
+      return made;
+    } catch (thrown) {
+      await remove(made);
+      throw thrown;
+    }
+  }
+}
+
+async function remove({ file, path }: SegmentFile): Promise<void> {
+  await file.close().catch(() => {});
+  await unlink(path).catch(() => {});
+}

@@ -1,0 +1,173 @@
+// What a cluster must be to serve us, asked at each start: what is wrong is one line there.
+
+import { UserError } from "../../core/fault.ts";
+import type { ClickHouse } from "../clickhouse/clickhouse.ts";
+import { quoteText } from "../clickhouse/statement.ts";
+import type { Cluster } from "./placement.ts";
+
+/** A row of system.clusters; newer versions have more columns. */
+interface ReplicaRow {
+  shard_num: number;
+  shard_weight: number;
+  host_name: string;
+  port: number;
+  /** 24.8 does not show it. */
+  internal_replication?: number;
+}
+
+interface FoundMacro {
+  host: string;
+  macro: string;
+  substitution: string;
+}
+
+export interface FoundCluster {
+  replicas: readonly ReplicaRow[];
+  /** The names of all clusters. */
+  clusters: readonly string[];
+  /** Of the servers that answered. */
+  macros: readonly FoundMacro[];
+}
+
+export interface FoundDatabase {
+  database: string;
+  /** Of the database: Atomic, Replicated, Shared. */
+  engine: string;
+  /** Of event_rows; "" when there is none. */
+  tableEngine: string;
+  /** What schema_migrations has as its comment. */
+  comment: string;
+  /** The server is ClickHouse Cloud's. */
+  isCloud: boolean;
+}
+
+/**
+ * Checks the cluster, or that there is none, before anything is made.
+ * @throws UserError in one line; any other error when ClickHouse does not answer.
+ */
+export async function checkCluster(clickhouse: ClickHouse): Promise<void> {
+  const { cluster } = clickhouse;
+  const database = await findDatabase(clickhouse);
+  const found = cluster && (await findCluster(clickhouse, cluster));
+  const complaint =
+    cluster && found ? complaintOfCluster(cluster, found, database) : complaintWithout(database);
+  if (complaint) throw new UserError(complaint);
+}
+
+async function findDatabase(clickhouse: ClickHouse): Promise<FoundDatabase> {
+  const { database } = clickhouse;
+  const [found] = await clickhouse.query<Omit<FoundDatabase, "database" | "isCloud"> & { cloud: string }>(
+    `SELECT
+       (SELECT any(engine) FROM system.databases WHERE name = {database:String}) AS engine,
+       (SELECT any(engine) FROM system.tables WHERE database = {database:String} AND name = 'event_rows')
+         AS tableEngine,
+       (SELECT any(comment) FROM system.tables WHERE database = {database:String} AND name = 'schema_migrations')
+         AS comment,
+       (SELECT any(value) FROM system.settings WHERE name = 'cloud_mode') AS cloud`,
+    { database },
+  );
+  const { engine, tableEngine, comment, cloud } = found!;
+  return { database, engine, tableEngine, comment, isCloud: cloud === "1" };
+}
+
+async function findCluster(clickhouse: ClickHouse, { name }: Cluster): Promise<FoundCluster> {
+  const all = await clickhouse.query<ReplicaRow & { cluster: string }>("SELECT * FROM system.clusters");
+  const clusters = [...new Set(all.map(({ cluster }) => cluster))];
+  if (!clusters.includes(name)) return { replicas: [], clusters, macros: [] };
+  const macros = await clickhouse.query<FoundMacro>(
+    `SELECT hostName() AS host, macro, substitution FROM clusterAllReplicas(${quoteText(name)}, system.macros)`,
+    undefined,
+    { settings: { skip_unavailable_shards: 1 } },
+  );
+  return { replicas: all.filter(({ cluster }) => cluster === name), clusters, macros };
+}
+
+/** The numbers and weights of the shards: by them rows are divided. */
+export function shardsText(replicas: readonly ReplicaRow[]): string {
+  const shards = new Map(replicas.map((row) => [row.shard_num, row.shard_weight]));
+  const sorted = [...shards].toSorted(([one], [other]) => one - other);
+  return sorted
+    .map(([shard, weight]) => (weight === 1 ? String(shard) : `${shard} (weight ${weight})`))
+    .join(", ");
+}
+
+const shapeStart = "made for the shards ";
+
+/** The comment of schema_migrations that keeps the shape. */
+export async function shapeComment(clickhouse: ClickHouse, cluster: Cluster): Promise<string> {
+  return `${shapeStart}${shardsText((await findCluster(clickhouse, cluster)).replicas)}`;
+}
+
+/** What is wrong with a cluster, in one line; undefined when nothing is. */
+export function complaintOfCluster(
+  { name }: Cluster,
+  { replicas, clusters, macros }: FoundCluster,
+  { database, engine, tableEngine, comment, isCloud }: FoundDatabase,
+): string | undefined {
+  const says = (complaint: string): string => `CLICKHOUSE_CLUSTER: ${complaint}`;
+  if (isCloud) return says("ClickHouse Cloud replicates and divides rows by itself; unset it");
+  if (replicas.length === 0) {
+    const known = clusters.length > 0 ? `it has ${clusters.join(", ")}` : "it has none";
+    return says(`ClickHouse has no cluster ${name} (${known})`);
+  }
+  if (engine === "Replicated") return says(replicatedDatabase(database));
+  if (replicas.some(({ internal_replication: own }) => own === 0)) {
+    return says(
+      `the cluster ${name} has internal_replication off; set it to true in remote_servers, ` +
+        "since tables replicate by themselves",
+    );
+  }
+  const wrong = complaintOfMacros(macros);
+  if (wrong !== undefined) return says(wrong);
+  if (tableEngine !== "" && tableEngine !== "Distributed") {
+    return says(
+      `the database ${database} was made without it; name another one in CLICKHOUSE_URL, or unset it`,
+    );
+  }
+  const shape = shardsText(replicas);
+  const before = comment.startsWith(shapeStart) ? comment.slice(shapeStart.length) : shape;
+  if (before === shape) return undefined;
+  return says(
+    `the cluster ${name} has the shards ${shape}, and the tables of ${database} were made for ${before}: ` +
+      "new rows would lie apart from those they belong to",
+  );
+}
+
+function complaintOfMacros(macros: readonly FoundMacro[]): string | undefined {
+  const hosts = new Map<string, Map<string, string>>();
+  for (const { host, macro, substitution } of macros) {
+    hosts.set(host, (hosts.get(host) ?? new Map<string, string>()).set(macro, substitution));
+  }
+  const owners = new Map<string, string>();
+  if (hosts.size === 0) return "its servers have no macros shard and replica";
+  for (const [host, own] of hosts) {
+    const missing = ["shard", "replica"].filter((macro) => !own.has(macro));
+    if (missing.length > 0) return `the server ${host} has no macro ${missing.join(" and ")}`;
+    const place = `shard ${own.get("shard")}, replica ${own.get("replica")}`;
+    const other = owners.get(place);
+    if (other !== undefined) return `the servers ${other} and ${host} have the same macros (${place})`;
+    owners.set(place, host);
+  }
+  return undefined;
+}
+
+/** The same for a ClickHouse that is used without a cluster. */
+export function complaintWithout({
+  database,
+  engine,
+  tableEngine,
+  isCloud,
+}: FoundDatabase): string | undefined {
+  if (tableEngine === "Distributed") {
+    return `CLICKHOUSE_URL: the tables of ${database} were made for a cluster; set CLICKHOUSE_CLUSTER to its name`;
+  }
+  if (engine === "Replicated" && !isCloud) return `CLICKHOUSE_URL: ${replicatedDatabase(database)}`;
+  return undefined;
+}
+
+function replicatedDatabase(database: string): string {
+  return (
+    `the database ${database} has the engine Replicated, which replicates definitions and not rows; ` +
+    "name one of the engine Atomic, and set CLICKHOUSE_CLUSTER"
+  );
+}

@@ -1,0 +1,101 @@
+// Which servers of a cluster are away: asked by readiness. A replica that is away is said, a shard that is away is an
+// error, since nothing can be read or written without it.
+
+import type { ClickHouse } from "../clickhouse/clickhouse.ts";
+import { quoteText } from "../clickhouse/statement.ts";
+import { clusterLimits } from "./limits.ts";
+import type { Cluster } from "./placement.ts";
+
+/** A replica as the cluster's configuration numbers it. */
+export interface Replica {
+  shard_num: number;
+  replica_num: number;
+}
+
+/** Why a replica cannot be used: it does not answer, or its tables take no INSERT. */
+export type Trouble = "AWAY" | "READONLY";
+
+export class ShardAway extends Error {
+  readonly code: string;
+
+  constructor(code: string) {
+    super(`no replica of a shard can be used: ${code}`);
+    this.name = "ShardAway";
+    this.code = code;
+  }
+}
+
+/**
+ * Resolves to the replicas in trouble, as one code; undefined when there are none.
+ * @throws ShardAway when a shard has no other replica; any other error when the server that was asked does not answer.
+ */
+export async function checkReplicas(clickhouse: ClickHouse, cluster: Cluster): Promise<string | undefined> {
+  const [replicas, answers] = await Promise.all([
+    clickhouse.query<Replica>(
+      `SELECT shard_num, replica_num FROM system.clusters WHERE cluster = {name:String}
+       ORDER BY shard_num, replica_num`,
+      { name: cluster.name },
+      { timeoutMs: clusterLimits.lookMsMax },
+    ),
+    askAll(clickhouse, cluster),
+  ]);
+  return troubleOf(replicas, answers);
+}
+
+/** An answer of the replica at a place, from 1, among all in their order. */
+interface ReplicaAnswer {
+  place: number;
+  /** How many of its tables take no INSERT. */
+  readonly: number;
+}
+
+function askAll(clickhouse: ClickHouse, { name, database }: Cluster): Promise<ReplicaAnswer[]> {
+  const all = (table: string) => `clusterAllReplicas(${quoteText(name)}, system.${table})`;
+  return clickhouse.query<ReplicaAnswer>(
+    `SELECT toUInt32(place) AS place, toUInt32(sum(is_readonly)) AS readonly
+     FROM (
+       SELECT _shard_num AS place, 0 AS is_readonly FROM ${all("one")}
+       UNION ALL
+       SELECT _shard_num AS place, is_readonly FROM ${all("replicas")} WHERE database = {database:String}
+     )
+     GROUP BY place`,
+    { database },
+    {
+      timeoutMs: clusterLimits.lookMsMax,
+      settings: {
+        skip_unavailable_shards: 1,
+        connect_timeout_with_failover_ms: clusterLimits.lookConnectMsMax,
+        connections_with_failover_max_tries: 1,
+      },
+    },
+  );
+}
+
+/**
+ * The same from what was found.
+ * @throws ShardAway
+ */
+export function troubleOf(
+  replicas: readonly Replica[],
+  answers: readonly ReplicaAnswer[],
+): string | undefined {
+  const readonly = new Map(answers.map((answer) => [answer.place, answer.readonly]));
+  const troubled = replicas.flatMap((replica, i) => {
+    const trouble = troubleAt(readonly.get(i + 1));
+    return trouble ? [{ ...replica, trouble }] : [];
+  });
+  for (const { shard_num, trouble } of troubled) {
+    const sizeIn = (list: readonly Replica[]) => list.filter((one) => one.shard_num === shard_num).length;
+    if (sizeIn(troubled) === sizeIn(replicas)) throw new ShardAway(`SHARD_${shard_num}_${trouble}`);
+  }
+  if (troubled.length === 0) return undefined;
+  const named = troubled.slice(0, clusterLimits.awayNamedMax);
+  const codes = named.map((one) => `SHARD_${one.shard_num}_REPLICA_${one.replica_num}_${one.trouble}`);
+  const others = troubled.length - named.length;
+  return codes.join(" ") + (others > 0 ? ` AND ${others} MORE` : "");
+}
+
+function troubleAt(readonly: number | undefined): Trouble | undefined {
+  if (readonly === undefined) return "AWAY";
+  return readonly > 0 ? "READONLY" : undefined;
+}

@@ -1,0 +1,59 @@
+// What migrations do otherwise on a cluster: definitions for every server, and a record of them that any server shows.
+
+import { UserError } from "../../core/fault.ts";
+import { reasonOf } from "../../core/log.ts";
+import { type ClickHouse, ClickHouseError, type QueryOptions } from "../clickhouse/clickhouse.ts";
+import { quoteText } from "../clickhouse/statement.ts";
+import { shapeComment } from "./cluster_check.ts";
+import { onAll, onCluster } from "./definitions.ts";
+import type { Cluster } from "./placement.ts";
+
+/** The statements that carry out this one of sql/clickhouse, in order. */
+export function definitionsFor({ cluster }: ClickHouse, statement: string): string[] {
+  return cluster ? onCluster(statement, cluster) : [statement];
+}
+
+/**
+ * Makes the database and the table of migrations, `schemaTable`, on every server, unless they are there: a start must
+ * not need all servers.
+ * @throws UserError when the cluster cannot define tables.
+ */
+export async function prepareCluster(
+  clickhouse: ClickHouse,
+  cluster: Cluster,
+  schemaTable: string,
+  options: QueryOptions,
+): Promise<void> {
+  const found = await clickhouse.query(
+    "SELECT 1 FROM system.tables WHERE database = {database:String} AND name = 'schema_migrations'",
+    { database: cluster.database },
+  );
+  if (found.length > 0) return;
+  const comment = quoteText(await shapeComment(clickhouse, cluster));
+  try {
+    await clickhouse.createDatabase(onAll(cluster));
+    for (const statement of onCluster(`${schemaTable} COMMENT ${comment}`, cluster)) {
+      await clickhouse.command(statement, undefined, options);
+    }
+  } catch (thrown) {
+    if (!(thrown instanceof ClickHouseError && keeperless.has(thrown.type))) throw thrown;
+    throw new UserError(
+      `CLICKHOUSE_CLUSTER: ClickHouse has no keeper, which replicas need: ${reasonOf(thrown)}`,
+    );
+  }
+}
+
+/** How engines say that their configuration has no `zookeeper`, or no `distributed_ddl`. */
+const keeperless: ReadonlySet<string> = new Set([
+  "NO_ZOOKEEPER",
+  "NO_ELEMENTS_IN_CONFIG",
+  "SUPPORT_IS_DISABLED",
+]);
+
+/** The records of all servers that answer: the one that is asked may not have the newest yet. */
+export function appliedOnCluster<Row>(clickhouse: ClickHouse, { name, database }: Cluster): Promise<Row[]> {
+  const all = `clusterAllReplicas(${[name, database, "schema_migrations"].map(quoteText).join(", ")})`;
+  return clickhouse.query<Row>(`SELECT DISTINCT version, name, checksum FROM ${all}`, undefined, {
+    settings: { skip_unavailable_shards: 1 },
+  });
+}

@@ -1,0 +1,14 @@
+// Limits of statements on a cluster, with their units and reasons.
+
+export const clusterLimits = {
+  /** Values in one deletion, in bytes: replicas get it through the keeper, whose entries hold 1 MiB. */
+  listedBytesMax: 200_000,
+  /** Values that are read at once. */
+  listedRowsMax: 10_000,
+  /** How long a look at all servers may take, in ms: it must end before readiness does without it. */
+  lookMsMax: 1500,
+  /** The same for each connection that this opens, in ms. */
+  lookConnectMsMax: 500,
+  /** Servers that readiness names. */
+  awayNamedMax: 5,
+};

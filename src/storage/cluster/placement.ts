@@ -1,0 +1,86 @@
+// Where the rows of each table and view lie on a cluster. sql/README.md has the reasons.
+
+/** A cluster as statements name it. */
+export interface Cluster {
+  /** As in `remote_servers` of ClickHouse's configuration. */
+  name: string;
+  /** The database of all tables. */
+  database: string;
+}
+
+/**
+ * sharded: each row on one shard, chosen by `by`; the table `t` is a Distributed one over `t_local`.
+ * everywhere: every row on every server, for joins that must not ask other servers.
+ * here: a feed without rows, whose views run on the server that takes an INSERT.
+ */
+export type Placement = { kind: "sharded"; by: string } | { kind: "everywhere" | "here" };
+
+/** Events, and all that is derived from the events of one distinct id, meet on one shard. */
+const byDistinctId: Placement = { kind: "sharded", by: "cityHash64(project_id, distinct_id)" };
+const byGroup: Placement = { kind: "sharded", by: "cityHash64(project_id, group_type, group_key)" };
+const byBatch: Placement = { kind: "sharded", by: "cityHash64(_batch)" };
+const everywhere: Placement = { kind: "everywhere" };
+
+export const tables: Readonly<Record<string, Placement>> = {
+  event_rows: byDistinctId,
+  event_feed: byDistinctId,
+  change_feed: byDistinctId,
+  seen: byDistinctId,
+  person_props: byDistinctId,
+  // Groups have events of many distinct ids: their rows lie where the events do, and are grouped when they are read.
+  groups_seen: byGroup,
+  group_props: byGroup,
+  session_feed: { kind: "here" },
+  session_facts: { kind: "sharded", by: "cityHash64(project_id, session_id)" },
+  snapshot_chunks: { kind: "sharded", by: "cityHash64(project_id, sipHash64(session_id))" },
+  session_recording_days: { kind: "sharded", by: "cityHash64(project_id, session_hash)" },
+  // Nothing collapses these, so that a batch must be one part: all of it goes to one shard.
+  ingestion_warnings: byBatch,
+  deleting_ids: { kind: "sharded", by: "cityHash64(distinct_id)" },
+  exported_person_rows: { kind: "sharded", by: "cityHash64(distinct_id)" },
+  deleted_ids: everywhere,
+  merged_ids: everywhere,
+  group_type_rows: everywhere,
+  schema_migrations: everywhere,
+};
+
+/**
+ * shard: what it reads together lies on one shard, so each shard answers for itself, as one machine would.
+ * server: it joins or groups rows of several shards, on the server that was asked.
+ */
+export const views: Readonly<Record<string, "shard" | "server">> = {
+  stored_events: "shard",
+  events: "shard",
+  person_distinct_ids: "shard",
+  person_properties: "server",
+  persons: "server",
+  person_texts: "server",
+  group_types: "server",
+  groups: "server",
+  sessions: "shard",
+  session_recordings: "shard",
+  exported_persons: "server",
+};
+
+/** Whether `t` has rows in `t_local` on each shard. */
+export function isSharded(name: string): boolean {
+  return tables[name]?.kind === "sharded" || views[name] === "shard";
+}
+
+/** The table or view of one shard, for those that have one. */
+export function localName(name: string): string {
+  return isSharded(name) ? `${name}${localEnding}` : name;
+}
+
+export const localEnding = "_local";
+
+/** Whether the rows of a batch go to several shards, so that some of them may be stored and others not. */
+export function dividesBatches(table: string): boolean {
+  const placement = tables[table];
+  return placement?.kind === "sharded" && placement !== byBatch;
+}
+
+/** The views that a statement must read once, not once on each shard that it is sent to. */
+export function isJoinedFromShards(name: string): boolean {
+  return views[name] === "server" && name !== "group_types";
+}

@@ -1,0 +1,97 @@
+import { afterAll, beforeAll, describe, expect, test } from "bun:test";
+import { readdirSync, readFileSync } from "node:fs";
+import { join, resolve } from "node:path";
+import { silentLog as log } from "../../../src/core/log.ts";
+import { openClickHouse } from "../../../src/storage/clickhouse/clickhouse.ts";
+import { statementsOf } from "../../../src/storage/clickhouse/statement.ts";
+import { openClusterClient } from "../../../src/storage/cluster/cluster_client.ts";
+import { onCluster } from "../../../src/storage/cluster/definitions.ts";
+import { tables, views } from "../../../src/storage/cluster/placement.ts";
+import { migrate } from "../../../src/storage/migrate.ts";
+import { cleanUp } from "../../support/cleanup.ts";
+import { clusterName, openClusterStores, ownShard, startClusterFront } from "../../support/cluster.ts";
+
+afterAll(cleanUp);
+
+let stores: Awaited<ReturnType<typeof openClusterStores>>;
+beforeAll(async () => {
+  stores = await openClusterStores();
+  // Two servers that start at once.
+  await Promise.all([migrate(stores, { log }), migrate(stores, { log })]);
+});
+
+const engines = () =>
+  stores.clickhouse.query<{ name: string; engine: string }>(
+    "SELECT name, engine FROM system.tables WHERE database = currentDatabase()",
+  );
+
+describe("the tables of a cluster", () => {
+  test("are there, as they are placed", async () => {
+    const made = new Map((await engines()).map(({ name, engine }) => [name, engine]));
+    for (const [name, { kind }] of Object.entries(tables)) {
+      if (kind === "sharded") expect([name, made.get(name)]).toEqual([name, "Distributed"]);
+      expect(made.has(kind === "sharded" ? `${name}_local` : name)).toBe(true);
+    }
+    for (const [name, kind] of Object.entries(views)) {
+      expect(made.get(name)).toBe(kind === "shard" ? "Distributed" : "View");
+    }
+  });
+
+  test("are made once, whoever starts next, and a start that has them sends nothing to all servers", async () => {
+    const before = stores.cluster.everywhere.length;
+    expect(await migrate(stores, { log })).toEqual({ postgres: 0, clickhouse: 0 });
+    expect(stores.cluster.everywhere.length).toBe(before);
+  });
+
+  test("can be defined by the engine with replicas, by every statement", async () => {
+    const { url } = await startClusterFront({ replicated: true });
+    const plain = openClickHouse(url);
+    await plain.createDatabase();
+    const folder = resolve(import.meta.dir, "../../../sql/clickhouse");
+    const cluster = { name: clusterName, database: plain.database };
+    const client = openClusterClient(plain, cluster);
+    for (const name of readdirSync(folder).toSorted()) {
+      const statements = statementsOf(readFileSync(join(folder, name), "utf8"));
+      // What moves rows is no definition, and these replicas take no rows.
+      const definitions = statements.filter((text) => !/^(?:--.*\n|\s)*INSERT\b/.test(text));
+      for (const statement of definitions.flatMap((one) => onCluster(one, cluster)))
+        await client.command(statement);
+    }
+    const made = await client.query<{ name: string; zookeeper_path: string }>(
+      "SELECT table AS name, zookeeper_path FROM system.replicas WHERE database = currentDatabase()",
+    );
+    const path = new Map(made.map(({ name, zookeeper_path }) => [name, zookeeper_path]));
+    expect(path.get("event_rows_local")).toBe("/clickhouse/tables/1/sluice/event_rows");
+    expect(path.get("merged_ids")).toBe("/clickhouse/tables/everywhere/sluice/merged_ids");
+    expect(path.size).toBeGreaterThanOrEqual(14);
+  });
+});
+
+describe("a start on a cluster that cannot serve ends in one line", () => {
+  const start = async (name: string, url: string): Promise<void> => {
+    const plain = openClickHouse(url);
+    const clickhouse = name === "" ? plain : openClusterClient(plain, { name, database: plain.database });
+    await migrate({ sql: stores.sql, clickhouse }, { log });
+  };
+
+  test("where no cluster has that name", async () => {
+    await expect(start("other", stores.cluster.url)).rejects.toThrow(
+      "CLICKHOUSE_CLUSTER: ClickHouse has no cluster other",
+    );
+  });
+
+  test("where its servers have no macros", async () => {
+    const { url } = await startClusterFront({ macros: { shard: "1" } });
+    await expect(start(clusterName, url)).rejects.toThrow("has no macro replica");
+  });
+
+  test("where tables replicate by the cluster as well", async () => {
+    const shards = ownShard.replace("<internal_replication>true</internal_replication>", "");
+    const { url } = await startClusterFront({ shards });
+    await expect(start(clusterName, url)).rejects.toThrow("internal_replication off");
+  });
+
+  test("where the tables were made for a cluster, and none is set", async () => {
+    await expect(start("", stores.cluster.url)).rejects.toThrow("set CLICKHOUSE_CLUSTER to its name");
+  });
+});
