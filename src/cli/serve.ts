@@ -37,8 +37,8 @@ async function run(args: string[], { config, print }: CliContext): Promise<numbe
 }
 
 /**
- * One line of JSON. Logs are stored and shipped, so it holds nothing that signs anybody in: neither the personal key nor
- * the link, which is worth as much until it is opened. The command that it names makes a key for the console, too.
+ * One line of JSON. Logs are stored and shipped, so it holds nothing that signs anybody in: neither the personal key
+ * nor the link, which is worth as much until it is opened. The command that it names makes a key for the console, too.
  */
 function greetJson({ url, bootstrapped: made }: App, print: (line: string) => void): void {
   const fields: LogFields = { url };

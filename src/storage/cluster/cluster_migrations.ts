@@ -6,7 +6,7 @@ import { type ClickHouse, ClickHouseError, type QueryOptions } from "../clickhou
 import { quoteText } from "../clickhouse/statement.ts";
 import { shapeComment } from "./cluster_check.ts";
 import { onAll, onCluster } from "./definitions.ts";
-import type { Cluster } from "./placement.ts";
+import { type Cluster, localName, tables } from "./placement.ts";
 
 /** The statements that carry out this one of sql/clickhouse, in order. */
 export function definitionsFor({ cluster }: ClickHouse, statement: string): string[] {
@@ -50,10 +50,30 @@ const keeperless: ReadonlySet<string> = new Set([
   "SUPPORT_IS_DISABLED",
 ]);
 
-/** The records of all servers that answer: the one that is asked may not have the newest yet. */
-export function appliedOnCluster<Row>(clickhouse: ClickHouse, { name, database }: Cluster): Promise<Row[]> {
+/**
+ * The records of all servers that answer: the one that is asked may not have the newest yet. None where a server lacks
+ * tables that others have, as a new replica does: all files are applied again then, which makes what is missing.
+ */
+export async function appliedOnCluster<Row>(
+  clickhouse: ClickHouse,
+  { name, database }: Cluster,
+): Promise<Row[]> {
+  const servers = await clickhouse.query<{ names: string[] }>(
+    `SELECT groupUniqArrayIf(name, database = {database:String} AND name IN {names:Array(String)}) AS names
+     FROM clusterAllReplicas(${quoteText(name)}, system.tables)
+     GROUP BY hostName()`,
+    { database, names: Object.keys(tables).map(localName) },
+    { settings: { skip_unavailable_shards: 1 } },
+  );
+  if (lacksTables(servers.map(({ names }) => names))) return [];
   const all = `clusterAllReplicas(${[name, database, "schema_migrations"].map(quoteText).join(", ")})`;
-  return clickhouse.query<Row>(`SELECT DISTINCT version, name, checksum FROM ${all}`, undefined, {
+  return await clickhouse.query<Row>(`SELECT DISTINCT version, name, checksum FROM ${all}`, undefined, {
     settings: { skip_unavailable_shards: 1 },
   });
+}
+
+/** Whether one of the servers, each with the names of its tables, lacks a table of another. */
+export function lacksTables(servers: readonly (readonly string[])[]): boolean {
+  const known = new Set(servers.flat());
+  return servers.some((names) => new Set(names).size < known.size);
 }

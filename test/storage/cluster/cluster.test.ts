@@ -5,6 +5,7 @@ import { silentLog as log } from "../../../src/core/log.ts";
 import { openClickHouse } from "../../../src/storage/clickhouse/clickhouse.ts";
 import { statementsOf } from "../../../src/storage/clickhouse/statement.ts";
 import { openClusterClient } from "../../../src/storage/cluster/cluster_client.ts";
+import { lacksTables } from "../../../src/storage/cluster/cluster_migrations.ts";
 import { onCluster } from "../../../src/storage/cluster/definitions.ts";
 import { tables, views } from "../../../src/storage/cluster/placement.ts";
 import { migrate } from "../../../src/storage/migrate.ts";
@@ -13,6 +14,7 @@ import { clusterName, openClusterStores, ownShard, startClusterFront } from "../
 
 afterAll(cleanUp);
 
+const folder = resolve(import.meta.dir, "../../../sql/clickhouse");
 let stores: Awaited<ReturnType<typeof openClusterStores>>;
 beforeAll(async () => {
   stores = await openClusterStores();
@@ -43,11 +45,33 @@ describe("the tables of a cluster", () => {
     expect(stores.cluster.everywhere.length).toBe(before);
   });
 
+  test("are made again where a server lacks one of them", () => {
+    expect(
+      lacksTables([
+        ["a", "b"],
+        ["b", "a"],
+      ]),
+    ).toBe(false);
+    expect(lacksTables([["a", "b"], ["a"]])).toBe(true);
+    expect(lacksTables([["a"], []])).toBe(true);
+    expect(lacksTables([])).toBe(false);
+  });
+
+  test("can be defined once more by every file, and keep their rows", async () => {
+    const { clickhouse } = stores;
+    await clickhouse.command("INSERT INTO seen (project_id, distinct_id) SELECT 1, 'kept'");
+    for (const name of readdirSync(folder).toSorted()) {
+      for (const statement of statementsOf(readFileSync(join(folder, name), "utf8"))) {
+        for (const one of onCluster(statement, clickhouse.cluster!)) await clickhouse.command(one);
+      }
+    }
+    expect(await clickhouse.query("SELECT distinct_id FROM seen")).toEqual([{ distinct_id: "kept" }]);
+  });
+
   test("can be defined by the engine with replicas, by every statement", async () => {
     const { url } = await startClusterFront({ replicated: true });
     const plain = openClickHouse(url);
     await plain.createDatabase();
-    const folder = resolve(import.meta.dir, "../../../sql/clickhouse");
     const cluster = { name: clusterName, database: plain.database };
     const client = openClusterClient(plain, cluster);
     for (const name of readdirSync(folder).toSorted()) {
