@@ -81,20 +81,16 @@ export async function judge(place: Place, ledger: ProofLedger): Promise<Verdict>
     if (found === undefined) throw new Error("acknowledged, but not among what was sent");
     if (known.seen[found] === 0) lost++;
   }
-  const raw = await place.clickhouse.query<{ twice: string }>(
-    "SELECT toString(count() - uniqExact(uuid)) AS twice FROM event_rows",
-  );
-  const doubled = Math.max(rows.doubled, Number(raw[0]!.twice));
   const persons = await comparePersons(place.clickhouse);
-  const sessions = await compareSessions(place.clickhouse);
+  const sessions = await compareSessions(place.clickhouse, partsOf(rows.stored));
   const exports = await compareExport(place, known, rows.stored);
-  const isSound = [lost, doubled, rows.invented, rows.altered].every((count) => count === 0);
+  const isSound = [lost, rows.doubled, rows.invented, rows.altered].every((count) => count === 0);
   return {
     sent: sent.length / recordBytes,
     acknowledged: ledger.acknowledged,
     stored: rows.stored,
     lost,
-    doubled,
+    doubled: rows.doubled,
     invented: rows.invented,
     altered: rows.altered,
     persons: persons.text,
@@ -112,7 +108,8 @@ async function compareRows(
   const [{ count = "0" } = {}] = await clickhouse.query<{ count: string }>(
     "SELECT toString(count()) AS count FROM events",
   );
-  const parts = Math.max(1, Math.ceil(Number(count) / rowsAtOnce));
+  const parts = partsOf(Number(count));
+  let twice = 0;
   for (let part = 0; part < parts; part++) {
     const bytes = await clickhouse.bytes(
       `SELECT UUIDStringToNum(toString(uuid)), ${payloadHashSql} FROM events
@@ -128,8 +125,19 @@ async function compareRows(
       else if (known.seen[found]!++ > 0) rows.doubled++;
       else if (!known.equals(found, records, at)) rows.altered++;
     }
+    const [raw] = await clickhouse.query<{ twice: string }>(
+      `SELECT toString(count() - uniqExact(uuid)) AS twice FROM event_rows
+       WHERE sipHash64(uuid) % {parts:UInt32} = {part:UInt32}`,
+      { parts, part },
+      { timeoutMs: 600_000 },
+    );
+    twice += Number(raw!.twice);
   }
-  return rows;
+  return { ...rows, doubled: Math.max(rows.doubled, twice) };
+}
+
+function partsOf(rows: number): number {
+  return Math.max(1, Math.ceil(rows / rowsAtOnce));
 }
 
 /** Each distinct id is one person, and its property is that of its last event. */
@@ -157,9 +165,23 @@ async function comparePersons(clickhouse: ClickHouse): Promise<{ text: string; i
  * Each session has its events, and begins and ends with them. A session knows 30 bits of each uuid: of two events that
  * share them it counts one.
  */
-async function compareSessions(clickhouse: ClickHouse): Promise<{ text: string; isSound: boolean }> {
-  const [row] = await clickhouse.query<{ sessions: string; sent: string; wrong: string }>(
-    `WITH
+async function compareSessions(
+  clickhouse: ClickHouse,
+  parts: number,
+): Promise<{ text: string; isSound: boolean }> {
+  const sums = { sessions: 0, sent: 0, wrong: 0 };
+  for (let part = 0; part < parts; part++) {
+    const [row] = await clickhouse.query<Record<keyof typeof sums, string>>(
+      sessionsSql,
+      { parts, part },
+      { timeoutMs: 600_000 },
+    );
+    for (const name of ["sessions", "sent", "wrong"] as const) sums[name] += Number(row![name]);
+  }
+  return { text: `${sums.sessions} of ${sums.sent}, ${sums.wrong} wrong`, isSound: sums.wrong === 0 };
+}
+
+const sessionsSql = `WITH
        reinterpretAsUInt128(uuid) AS number,
        bitXor(bitXor(toUInt64(number), toUInt64(bitShiftRight(number, 64))), 0x4CF2D2BAAE6DA887) AS folded,
        bitShiftRight(toUInt32(intHash64(bitXor(intHash64(folded), 0x4CF2D2BAAE6DA887))), 2) AS bits
@@ -167,18 +189,13 @@ async function compareSessions(clickhouse: ClickHouse): Promise<{ text: string; 
        toString(countIf((s.here, s.count, s.start, s.end) != (e.here, e.count, e.start, e.end))) AS wrong
      FROM (
        SELECT session_id AS id, 1 AS here, event_count AS count, start_time AS start, end_time AS end FROM sessions
+       WHERE sipHash64(session_id) % {parts:UInt32} = {part:UInt32}
      ) AS s
      FULL JOIN (
        SELECT JSONExtractString(properties, '$session_id') AS id, 1 AS here, uniqExact(bits) AS count,
          min(timestamp) AS start, max(timestamp) AS end
-       FROM events GROUP BY id
-     ) AS e ON s.id = e.id`,
-    {},
-    { timeoutMs: 600_000 },
-  );
-  const wrong = Number(row!.wrong);
-  return { text: `${row!.sessions} of ${row!.sent}, ${wrong} wrong`, isSound: wrong === 0 };
-}
+       FROM events WHERE sipHash64(id) % {parts:UInt32} = {part:UInt32} GROUP BY id
+     ) AS e ON s.id = e.id`;
 
 const hourMs = 3_600_000;
 
