@@ -132,7 +132,7 @@ export const plants: Record<string, PlantedBug> = {
     ],
   },
   "file removed before its note lasts": {
-    from: 2600,
+    from: 10_200,
     changes: [
       {
         file: "capture/journal/recovery/recovery.ts",
