@@ -75,15 +75,14 @@ export class BatchInserter {
     const table = laneKinds[lane].table;
     let doubt = doubtful;
     const step = async (): Promise<number> => {
-      const ids = batches.map(({ id }) => id);
       const there = doubt ? await storedBatches(clickhouse, table, batches) : new Set<bigint>();
       // The engine may have died after storing a batch and before running its views.
       if (there.size > 0) await deriveAgain(clickhouse, table, [...there]);
       const missing = batches.filter(({ id }) => !there.has(id));
       // After a failure from here on, the batches may have been stored all the same.
       doubt = true;
+      this.#stored.push(...there);
       const sent = missing.length > 0 ? await send(missing) : 0;
-      this.#stored.push(...ids);
       return rowsOf(batches) - rowsOf(missing) + sent;
     };
     const watched = async (): Promise<number> => {
@@ -104,6 +103,7 @@ export class BatchInserter {
   async #insertFrom(segment: Segment, batches: Batch[]): Promise<number> {
     try {
       await this.#options.sender.send(segment, batches);
+      this.#stored.push(...batches.map(({ id }) => id));
       return rowsOf(batches);
     } catch (thrown) {
       const refusal = this.#refusal(thrown);
@@ -121,6 +121,7 @@ export class BatchInserter {
   async #insertRows(origin: Origin, batch: LoadedBatch): Promise<number> {
     try {
       await this.#options.sender.sendLoaded(origin.lane, [batch]);
+      this.#stored.push(batch.id);
       return batch.rows;
     } catch (thrown) {
       return await this.#split(origin, batch, this.#refusal(thrown));

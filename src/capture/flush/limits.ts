@@ -18,8 +18,6 @@ export const flushLimits = {
    * they count for their project's share, and not on the disk of all.
    */
   sessionsBehindBytesMax: { historical: 1536 * 1024 * 1024, live: 2048 * 1024 * 1024 },
-  /** Attempts to derive sessions from a segment's blocks before its rows are read back, in halves. */
-  sessionsSendsMax: 3,
   /** Events whose sessions ClickHouse refuses to derive: past this, the next one waits for an operator. */
   sessionsLeftOutMax: 1000,
   /** Batches in one step: their numbers are a parameter of the statement. */

@@ -104,10 +104,9 @@ export class SessionDeriver {
   async #step(): Promise<void> {
     const { journal, clock } = this.#options;
     const [{ segment, batches }] = this.#waiting as [Stored];
-    let attempts = 0;
     // Some rows of a batch that was taken apart may be in quarantine.
     const isWhole = segment.batches.every(({ id }) => batches.includes(id));
-    const isSent = isWhole && (await retryUntilDone(() => this.#send(segment, ++attempts), this.#retrying));
+    const isSent = isWhole && (await retryUntilDone(() => this.#send(segment), this.#retrying));
     if (isSent === undefined) return;
     if (!isSent && !(await this.#deriveStored(batches))) return;
     this.#waiting.shift();
@@ -120,15 +119,13 @@ export class SessionDeriver {
    * Sends its blocks once more. False when the file cannot be read, or the engine does not take so much at once: then
    * its rows are read back. @throws ClickHouseError when it may be taken later.
    */
-  async #send(segment: Segment, attempt: number): Promise<boolean> {
+  async #send(segment: Segment): Promise<boolean> {
     const { sender, log } = this.#options;
     try {
       for (const batches of planInserts(segment)) await sender.send(segment, batches);
       return true;
     } catch (thrown) {
-      if (thrown instanceof ClickHouseError && thrown.kind === "transient" && !isTooBig(thrown)) {
-        if (thrown.type === "NETWORK" || attempt < flushLimits.sessionsSendsMax) throw thrown;
-      }
+      if (thrown instanceof ClickHouseError && thrown.kind === "transient" && !isTooBig(thrown)) throw thrown;
       log.info("deriving sessions failed, reading the events back", { reason: reasonOf(thrown) });
       return false;
     }

@@ -62,6 +62,8 @@ export class Journal {
   readonly #wakeup = new Wakeup();
   /** Growing segments, since when they are looked at. */
   readonly #ages = new Map<bigint, { openedMs: number; grownMs: number; bytes: number }>();
+  /** When a lane last had a segment that grows; only lanes that had one since they rested. */
+  readonly #busyAt = new Map<LaneName, number>();
   #timer: ReturnType<typeof setInterval> | undefined;
   /** For failures that may repeat with each group. */
   readonly #log: RepeatedLog;
@@ -271,6 +273,7 @@ export class Journal {
       isOwnId: (id) => isOfJournal(id, this.#number),
       takeRecycled: () => this.#recycler.take(name),
       takeRoom: (bytes) => room?.take(bytes),
+      hasRoom: (bytes) => room?.has(bytes) ?? true,
       onSynced: (segment) => this.#ledger.marks.note(segment),
       onSealed: (segment) => this.#takeSealed(segment),
       onFailed: () => void (this.#failedAtMs = this.#options.clock.elapsed()),
@@ -296,6 +299,17 @@ export class Journal {
     this.#sealByAge();
     this.#log.look();
     await this.#recycler.look(this.tight);
+    await Promise.all(this.#lanes.map((lane) => this.#restIdle(lane)));
+  }
+
+  /** Gives back what a lane keeps for its next segment: when nothing was written for long, or the disk is nearly full. */
+  async #restIdle(lane: Pick<EventLane, "name" | "segment" | "openRows" | "rest">): Promise<void> {
+    const now = this.#options.clock.elapsed();
+    if (lane.segment || lane.openRows > 0) this.#busyAt.set(lane.name, now);
+    const idleMs = now - (this.#busyAt.get(lane.name) ?? now);
+    if (!this.tight && idleMs < journalLimits.recycledIdleMs) return;
+    this.#busyAt.delete(lane.name);
+    await lane.rest();
   }
 
   #sealByAge(): void {

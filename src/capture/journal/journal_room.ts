@@ -326,6 +326,11 @@ export class DiskRoom {
     this.#allowed -= bytes;
   }
 
+  /** Whether so many bytes may be written beside what must be; asking for them takes nothing. */
+  has(bytes: number): boolean {
+    return !this.#low && bytes <= this.#allowed;
+  }
+
   async look(): Promise<void> {
     const { folder, read = readVolume, log } = this.#options;
     try {

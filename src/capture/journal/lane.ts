@@ -149,6 +149,11 @@ export class Lane<Row extends LaneRow, Block extends LaneBlock<Row> = LaneBlock<
     return this.#running.then(() => this.#writer.closed());
   }
 
+  /** Gives back what is kept for the next group's segment, if none is expected soon. */
+  rest(): Promise<void> {
+    return this.#running ? Promise.resolve() : this.#writer.rest();
+  }
+
   /** Ends the lane: seals what grows, and leaves no file behind that holds nothing. */
   async close(): Promise<void> {
     await this.seal();

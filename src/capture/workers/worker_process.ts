@@ -1,7 +1,6 @@
 // One further worker, as worker 1 runs it: started, called, restarted when it ends, stopped. The start of a worker that
 // fails is repeated until it serves; the others serve meanwhile.
 
-import { readdirSync, statSync } from "node:fs";
 import { fileURLToPath } from "node:url";
 import { sleep } from "../../core/clock.ts";
 import { limits } from "../../core/limits.ts";
@@ -9,6 +8,7 @@ import { type Log, reasonOf } from "../../core/log.ts";
 import { type MetricsRead, countedBy } from "../../http/metrics/metrics.ts";
 import { type Child, type ChildPlan, type ChildProcess, startChild } from "../../storage/embedded/child.ts";
 import { type Answers, type Rpc, openRpc } from "../../work/rpc.ts";
+import { Ledger } from "../journal/ledger.ts";
 import type { WorkerConfig } from "./worker.ts";
 
 interface WorkerProcessOptions {
@@ -179,8 +179,8 @@ async function writeLine(child: ChildProcess, line: string): Promise<void> {
 
 function leftBytes(folder: string): number {
   try {
-    const names = readdirSync(folder).filter((name) => name.endsWith(".segment"));
-    return names.reduce((bytes, name) => bytes + statSync(`${folder}/${name}`).size, 0);
+    const { expected } = new Ledger(folder).read();
+    return expected.values().reduce((sum, { bytes }) => sum + bytes, 0);
   } catch {
     return 0;
   }

@@ -234,7 +234,7 @@ async function insertBody(
   client: Client,
   table: string,
   body: NativeBody,
-  { timeoutMs, settings = {} }: QueryOptions,
+  { timeoutMs, settings = {}, abort }: QueryOptions,
   compressed: boolean,
 ): Promise<void> {
   const source =
@@ -244,7 +244,7 @@ async function insertBody(
     ? pipeline(source, createZstdCompress(fast), () => {})
     : source.on("error", () => {});
   try {
-    await within(timeoutMs, async (abort_signal) => {
+    const send = async (abort_signal: AbortSignal): Promise<void> => {
       if ("path" in body) await access(body.path);
       const query = `INSERT INTO ${table} FORMAT Native`;
       const { stream } = await client.exec({
@@ -257,7 +257,8 @@ async function insertBody(
       // An INSERT that was stored is answered with nothing.
       const said = await textOf(stream);
       if (said !== "") throw parseError(said);
-    });
+    };
+    await within(timeoutMs, send, abort);
   } finally {
     source.destroy();
     values.destroy();
@@ -308,6 +309,8 @@ async function within<T>(
 ): Promise<T> {
   const late = AbortSignal.timeout(timeoutMs);
   try {
+    // The client does not look whether it was aborted before.
+    abort?.throwIfAborted();
     return await run(abort ? AbortSignal.any([late, abort]) : late);
   } catch (thrown) {
     if (abort?.aborted) throw new ClickHouseError("the statement was given up", "ABORTED", "ABORTED");

@@ -75,7 +75,7 @@ class FaultyEngine implements ClickHouse {
   }
 
   ping = () => Promise.resolve();
-  command = (): Promise<void> => Promise.resolve();
+  command = (_text: string, _params?: Record<string, unknown>): Promise<void> => Promise.resolve();
   /** Derives sessions. */
   feed = (): Promise<void> => Promise.resolve();
   bytes = () => Promise.resolve(new Uint8Array(0));
@@ -260,6 +260,30 @@ test("years of a segment share an INSERT, as many as the engine takes in one", a
     await journal.close();
     await journal.release();
   }
+});
+
+test("sessions are derived from what is stored of a batch that was taken apart, not from what is in quarantine", async () => {
+  const dataDir = makeFolder();
+  const journal = openJournal(`${dataDir}/journal`);
+  const engine = new FaultyEngine([], true);
+  const { flush } = openFlush(dataDir, journal, engine);
+  let fed = 0;
+  engine.feed = async () => void fed++;
+  const readBack: bigint[] = [];
+  engine.command = async (_text, params) => void readBack.push(...((params?.["batches"] ?? []) as bigint[]));
+  const event = { historical: false, year: 0, poisoned: false };
+  send(journal, { ...event, poisoned: true });
+  send(journal, event);
+  send(journal, event);
+  await journal.live.seal();
+  const [whole] = journal.nextSealed("live")!.batches;
+  flush.start();
+  await flush.drain(60_000);
+  expect(fed).toBe(0);
+  expect(readBack.length).toBeGreaterThan(0);
+  expect(readBack).not.toContain(whole!.id);
+  await journal.close();
+  await journal.release();
 });
 
 test("of years with a row that is refused all others are stored, and no row twice", async () => {

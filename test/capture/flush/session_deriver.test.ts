@@ -97,6 +97,7 @@ function openDeriver() {
 
 const refused = new ClickHouseError("odd", "27", "CANNOT_PARSE_TEXT");
 const isAway = new ClickHouseError("away", "ECONNREFUSED", "NETWORK");
+const isTooMuch = new ClickHouseError("Query memory limit exceeded", "241", "MEMORY_LIMIT_EXCEEDED");
 const isFull = new ClickHouseError("(total) memory limit exceeded", "241", "MEMORY_LIMIT_EXCEEDED");
 
 test("sessions of a stored segment are derived at once while nothing waits, and then its file goes", async () => {
@@ -160,11 +161,11 @@ test("an engine that is away gets the blocks again, however often, and no file g
   expect(await done(7)).toEqual(["hold 1", ...Array.from({ length: 5 }, () => "send 1"), "finish 1"]);
 });
 
-test("blocks that the engine refuses, or does not take again and again, are read back", async () => {
+test("blocks that the engine refuses, or that are too much for it at once, are read back", async () => {
   for (const [refusals, sends] of [
     [[refused], 1],
     [[new Error("EIO")], 1],
-    [Array.from({ length: 9 }, () => isFull), flushLimits.sessionsSendsMax],
+    [[isFull, isTooMuch], 2],
   ] as const) {
     const { deriver, world, done } = openDeriver();
     world.refusals = [...refusals];

@@ -20,6 +20,9 @@ import { readSegment } from "../../../src/capture/journal/segments/segment_reade
 import type { Clock } from "../../../src/core/clock.ts";
 import { captureLimits } from "../../../src/capture/limits.ts";
 import { silentLog } from "../../../src/core/log.ts";
+import { DiskRoom, reserveOf } from "../../../src/capture/journal/journal_room.ts";
+import { journalLimits } from "../../../src/capture/journal/limits.ts";
+import { openJournal as openWith } from "../../support/journal.ts";
 import { makeFolder } from "../../support/folder.ts";
 
 afterAll(cleanUp);
@@ -396,6 +399,45 @@ test("a segment's file is not used again before it is cut and closed", async () 
   closed.resolve();
   await finished;
   expect(existsSync(segment.path)).toBe(false);
+});
+
+test("a file made ahead is given back when its lane is idle for long", async () => {
+  const folder = `${makeFolder()}/journal`;
+  let elapsed = 0;
+  const clock: Clock = { now: () => Date.now(), elapsed: () => elapsed };
+  const journal = openJournal(folder, clock);
+  appendLarge(journal, 500_000, "a");
+  await journal.live.commit();
+  await journal.look();
+  await journal.live.seal();
+  await journal.finish(journal.nextSealed("live")!);
+  const segments = () => readdirSync(folder).filter((name) => name.endsWith(".segment"));
+  await journal.look();
+  expect(segments()).toHaveLength(1);
+  elapsed = journalLimits.recycledIdleMs;
+  await journal.look();
+  expect(segments()).toEqual([]);
+  // And the lane goes on.
+  appendRow(journal, false, january);
+  await journal.live.commit();
+  expect(journal.pending().events).toBe(1);
+});
+
+test("a file made ahead takes no room that groups may need", async () => {
+  const folder = `${makeFolder()}/journal`;
+  const totalBytes = 4e9;
+  const read = () => Promise.resolve({ freeBytes: reserveOf(totalBytes) + 50_000, totalBytes });
+  const room = new DiskRoom({ folder, read, log: silentLog });
+  await room.look();
+  const journal = openWith(folder, { room });
+  appendRow(journal, false, january);
+  await journal.live.commit();
+  await journal.live.seal();
+  expect(journal.tight).toBe(false);
+  expect(readdirSync(folder).filter((name) => name.endsWith(".segment"))).toHaveLength(1);
+  appendRow(journal, false, january);
+  await journal.live.commit();
+  expect(journal.tight).toBe(false);
 });
 
 test("a file made ahead under a number that the journal has no more is not used", async () => {

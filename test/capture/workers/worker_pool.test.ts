@@ -46,9 +46,11 @@ test("a journal that is taken in loses what is done with, keeps its number, and 
     await journal.live.seal();
   }
   await journal.finish(journal.nextSealed("live")!);
-  const [waiting, damaged] = readdirSync(from).filter((name) => name.endsWith(".segment"));
   await journal.close();
   await journal.release();
+  const [waiting, damaged] = readdirSync(from)
+    .filter((name) => name.endsWith(".segment"))
+    .toSorted();
   const bytes = readFileSync(`${from}/${damaged}`);
   bytes[200]! ^= 1;
   writeFileSync(`${from}/${damaged}`, bytes);
@@ -63,7 +65,9 @@ test("a journal that is taken in loses what is done with, keeps its number, and 
   const left = ["identity.copy.json", "identity.json", "ledger", `${damaged}.damaged`, "synced"];
   expect(readdirSync(from).toSorted()).toEqual(left);
   // A clock that went back meanwhile cannot make it use the same number again.
-  expect(new Ledger(from).read()).toMatchObject({ finished: [], lastMillis: millis + 2, unreadable: 0 });
+  const { finished, lastMillis, unreadable } = new Ledger(from).read();
+  expect([finished, unreadable]).toEqual([[], 0]);
+  expect(lastMillis).toBeGreaterThanOrEqual(millis + 2);
   expect(await adopt()).toEqual(["the second"]);
   expect(rows).toBe(1);
 });

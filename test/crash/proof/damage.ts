@@ -79,7 +79,10 @@ async function leave(lane: "live" | "historical", how: "killed" | "sealed"): Pro
   await journal.close();
   await journal.release();
   if (how === "sealed") cpSync(folder, copy, { recursive: true });
-  const name = readdirSync(copy).find((one) => one.endsWith(".segment"))!;
+  // The oldest: behind it is the file that was made for the next segment.
+  const [name] = readdirSync(copy)
+    .filter((one) => one.endsWith(".segment"))
+    .toSorted() as [string];
   const bytes = readFileSync(`${copy}/${name}`);
   const read = readSegment(`${copy}/${name}`)!;
   const frames = read.frames.map(({ at, offset, end }) => {

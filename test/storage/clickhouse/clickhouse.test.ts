@@ -72,6 +72,32 @@ test("an exception below a status of 200 is a failure of a command", async () =>
   await expect(failed).rejects.toMatchObject({ type: "MEMORY_LIMIT_EXCEEDED" });
 });
 
+test("an INSERT that its caller gives up ends at once, whether or not ClickHouse answers", async () => {
+  const arrived = Promise.withResolvers<void>();
+  const { promise, resolve } = Promise.withResolvers<Response>();
+  const server = Bun.serve({
+    port: 0,
+    hostname: "127.0.0.1",
+    fetch: async (request) => {
+      const asked = decodeURIComponent(request.url) + (await request.text());
+      if (asked.includes("system.settings")) return new Response("");
+      arrived.resolve();
+      return await promise;
+    },
+  });
+  const clickhouse = openClickHouse(`http://default@127.0.0.1:${server.port}/sluice`);
+  const giving = new AbortController();
+  const failed = clickhouse.insertNative("session_feed", body, { abort: giving.signal });
+  await arrived.promise;
+  giving.abort();
+  await expect(failed).rejects.toMatchObject({ type: "ABORTED" });
+  const before = clickhouse.insertNative("session_feed", body, { abort: giving.signal });
+  await expect(before).rejects.toMatchObject({ type: "ABORTED" });
+  resolve(new Response(""));
+  await clickhouse.close();
+  await server.stop(true);
+});
+
 test("an INSERT that is answered with a page of a proxy is in doubt, and with nothing it is stored", async () => {
   const failed = answering("<html>Please log in</html>").insertNative("event_rows", body);
   await expect(failed).rejects.toMatchObject({ kind: "transient" });

@@ -18,6 +18,8 @@ export interface SegmentFilesOptions {
   takeRecycled(): string | undefined;
   /** Acquires so many bytes of disk. @throws NoRoom when the disk has not enough. */
   takeRoom(bytes: number): void;
+  /** Whether the disk has so many bytes for what need not be. */
+  hasRoom(bytes: number): boolean;
 }
 
 export interface SegmentFile {
@@ -34,6 +36,7 @@ export class SegmentFiles {
   readonly #options: SegmentFilesOptions;
   /** Resolves to the next file, or to undefined when it could not be made. */
   #next: Promise<SegmentFile | undefined> | undefined;
+  #isClosed = false;
 
   constructor(options: SegmentFilesOptions) {
     this.#options = options;
@@ -41,8 +44,7 @@ export class SegmentFiles {
 
   /** A file for a new segment. @throws when the disk has no room, or fails. */
   async open(): Promise<SegmentFile> {
-    const next = await this.#next;
-    this.#next = undefined;
+    const next = await this.#taken();
     if (next && this.#options.isOwnId(next.id)) return next;
     if (next) await remove(next);
     return await this.#make();
@@ -51,17 +53,29 @@ export class SegmentFiles {
   /** Makes the next file, for a segment of about so many bytes; at once, and without a word when that fails. */
   prepare(bytes: number): void {
     const max = laneKinds[this.#options.name].preparedBytesMax;
-    if (max === 0 || this.#next) return;
     const size = Math.min(max, Math.max(journalLimits.preparedBytesMin, bytes));
+    if (max === 0 || this.#next || this.#isClosed || !this.#options.hasRoom(size)) return;
     // open() makes one itself then, and tells why it cannot.
     this.#next = this.#makeAhead(size).catch(() => undefined);
   }
 
-  /** Removes the file that was made ahead. */
+  /** Removes the file that was made ahead, as it holds room, and perhaps rows of a finished segment. */
   async drop(): Promise<void> {
-    const next = await this.#next;
-    this.#next = undefined;
+    const next = await this.#taken();
     if (next) await remove(next);
+  }
+
+  /** The same, and no further one is made. */
+  async close(): Promise<void> {
+    this.#isClosed = true;
+    await this.drop();
+  }
+
+  /** The file that was made ahead: for one caller. */
+  #taken(): Promise<SegmentFile | undefined> {
+    const next = this.#next ?? Promise.resolve(undefined);
+    this.#next = undefined;
+    return next;
   }
 
   async #make(): Promise<SegmentFile> {

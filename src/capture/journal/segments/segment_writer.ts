@@ -136,9 +136,14 @@ export class SegmentWriter {
     await Promise.all(this.#closing);
   }
 
-  /** Removes the file that was made ahead, when no further segment is wanted. */
+  /** Gives back the file that was made ahead, while no segment grows. */
+  async rest(): Promise<void> {
+    if (!this.#segment) await this.#files.drop();
+  }
+
+  /** The same for good. */
   async release(): Promise<void> {
-    await this.#files.drop();
+    await this.#files.close();
   }
 
   async #cut({ path, bytes, rows }: Segment, file: FileHandle): Promise<void> {
