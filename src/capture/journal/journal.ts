@@ -302,7 +302,7 @@ export class Journal {
     await Promise.all(this.#lanes.map((lane) => this.#restIdle(lane)));
   }
 
-  /** Gives back what a lane keeps for its next segment: when nothing was written for long, or the disk is nearly full. */
+  /** Gives back what a lane keeps for its next segment, after a long rest or where the disk is nearly full. */
   async #restIdle(lane: Pick<EventLane, "name" | "segment" | "openRows" | "rest">): Promise<void> {
     const now = this.#options.clock.elapsed();
     if (lane.segment || lane.openRows > 0) this.#busyAt.set(lane.name, now);
