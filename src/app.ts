@@ -17,7 +17,7 @@ import {
   followMemory,
   refusalCounts,
 } from "./capture/counts.ts";
-import { readJournalIdentity } from "./capture/journal/identity/journal_identity.ts";
+import { journalsIn, readJournalIdentity } from "./capture/journal/identity/journal_identity.ts";
 import { openCapture } from "./capture/open.ts";
 import { captureRoutes } from "./capture/route.ts";
 import { WorkerPool, leftBehind, workersOf } from "./capture/workers/worker_pool.ts";
@@ -94,15 +94,16 @@ export interface App {
 
 /**
  * Starts the server. When that fails, the parts that are open are closed.
+ * @param ending ends a start that waits for servers of an older version, with its reason.
  * @throws UserError with one line for the operator.
  */
-export async function openApp(config: Config, log: Log): Promise<App> {
+export async function openApp(config: Config, log: Log, ending?: AbortSignal): Promise<App> {
   const closers: Closers = [];
   const close = async () => {
     for (const closeOne of closers.splice(0).toReversed()) await closeOne();
   };
   try {
-    return { ...(await openParts(config, log, closers)), close };
+    return { ...(await openParts({ config, log, ...(ending && { ending }) }, closers)), close };
   } catch (thrown) {
     await close();
     throw thrown;
@@ -111,7 +112,14 @@ export async function openApp(config: Config, log: Log): Promise<App> {
 
 type Closers = (() => Promise<void> | void)[];
 
-async function openParts(config: Config, log: Log, closers: Closers): Promise<Omit<App, "close">> {
+interface Starting {
+  config: Config;
+  log: Log;
+  ending?: AbortSignal;
+}
+
+async function openParts(starting: Starting, closers: Closers): Promise<Omit<App, "close">> {
+  const { config, log } = starting;
   const dataDir = resolve(config.dataDir);
   const planned = workersOf(config.workers);
   const { count } = planned;
@@ -120,7 +128,7 @@ async function openParts(config: Config, log: Log, closers: Closers): Promise<Om
   const metrics = openMetrics();
   followServer(metrics.registry, systemClock);
   followProcess(metrics.registry);
-  const opening: Opening = { config, dataDir, metrics, log };
+  const opening: Opening = { ...starting, dataDir, metrics };
   const capturing = await openCapturing(opening, count, closers);
   const { stores, prepared, capture } = capturing;
   const memory = openBodyMemory(config.bodyBytesMax, count);
@@ -162,11 +170,9 @@ async function openParts(config: Config, log: Log, closers: Closers): Promise<Om
   return { url: server.url, bootstrapped, signInUrl, shown, broken: capture.broken, routes: app.routes };
 }
 
-interface Opening {
-  config: Config;
+interface Opening extends Starting {
   dataDir: string;
   metrics: Metrics;
-  log: Log;
 }
 
 /**
@@ -174,7 +180,7 @@ interface Opening {
  * @param count processes that capture, this one included.
  */
 async function openCapturing(opening: Opening, count: number, closers: Closers) {
-  const { config, dataDir, metrics, log } = opening;
+  const { config, dataDir, metrics, log, ending } = opening;
   const { databaseUrl, clickhouseUrl, clickhouseCluster } = config;
   const postgres = databaseOf(databaseUrl);
   const identity = readJournalIdentity(`${dataDir}/journal`);
@@ -191,7 +197,13 @@ async function openCapturing(opening: Opening, count: number, closers: Closers) 
   });
   closers.push(() => stores.close());
   tellLeftBehind({ ...config, dataDir }, log);
-  const prepared = await prepare(stores, config, { insist, alone: databaseUrl === undefined, log });
+  const prepared = await prepare(stores, config, {
+    insist,
+    alone: databaseUrl === undefined,
+    ownJournals: journalsIn([dataDir, ...leftBehind(dataDir, 1)]),
+    ...(ending && { ending }),
+    log,
+  });
   const recent = openKeyCache({ sql: stores.sql, clock: systemClock });
   closers.push(() => recent.close());
   const capture = await openCapture({

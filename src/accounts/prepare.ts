@@ -15,28 +15,39 @@ interface Prepared {
   whenReady(start: () => void): () => Promise<void>;
 }
 
+interface PrepareOptions {
+  insist: boolean;
+  alone: boolean;
+  ownJournals: readonly string[];
+  ending?: AbortSignal;
+  log: Log;
+}
+
 /**
  * Migrates the stores and creates the first accounts.
  * @param insist whether stores that do not answer are an error, as for a first start; later starts capture with saved
  *   keys until the stores answer.
  * @param alone whether no other process can be starting on this Postgres.
+ * @param ownJournals names of the journals in this process's folder: nobody else has them.
+ * @param ending ends the wait for older servers, with its reason.
  * @throws UserError when something is wrong with a store; any other error only with `insist`.
  */
 export async function prepare(
   stores: Stores,
   input: BootstrapInput,
-  { insist, alone, log }: { insist: boolean; alone: boolean; log: Log },
+  { insist, log, ...migrating }: PrepareOptions,
 ): Promise<Prepared> {
+  const { alone } = migrating;
   try {
-    await migrate(stores, { log });
+    await migrate(stores, { log, ...migrating });
     const bootstrapped = await bootstrap(stores.sql, input, { alone });
     return { bootstrapped, whenReady: startAtOnce };
   } catch (thrown) {
     if (insist || thrown instanceof UserError) throw thrown;
     warnUnreachable(thrown, log);
     // Keys that a retry creates are shown by the next start: this one has printed its greeting already.
-    const again = async () => {
-      await migrate(stores, { log });
+    const again = async (ending: AbortSignal) => {
+      await migrate(stores, { log, ...migrating, ending });
       await bootstrap(stores.sql, input, { alone: false });
     };
     return { bootstrapped: undefined, whenReady: (start) => startLater(again, start, log) };
@@ -48,12 +59,17 @@ function startAtOnce(start: () => void): () => Promise<void> {
   return async () => {};
 }
 
-function startLater(retry: () => Promise<unknown>, start: () => void, log: Log): () => Promise<void> {
+function startLater(
+  retry: (ending: AbortSignal) => Promise<unknown>,
+  start: () => void,
+  log: Log,
+): () => Promise<void> {
+  const ending = new AbortController();
   let ready = false;
   const tick = async () => {
     if (ready) return;
     try {
-      await retry();
+      await retry(ending.signal);
     } catch (thrown) {
       if (thrown instanceof UserError) throw thrown;
       return warnUnreachable(thrown, log);
@@ -63,7 +79,10 @@ function startLater(retry: () => Promise<unknown>, start: () => void, log: Log):
     start();
   };
   const ticking = every(prepareAgainMs, "preparing the stores", tick, log);
-  return () => ticking.close();
+  return async () => {
+    ending.abort(new UserError("the server stops"));
+    await ticking.close();
+  };
 }
 
 /** The time between two tries to prepare stores that do not answer, in ms. */

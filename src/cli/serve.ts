@@ -1,6 +1,7 @@
 // `sluice serve`: runs the server until a signal, and prints its address and first keys.
 
 import { type App, openApp } from "../app.ts";
+import { UserError } from "../core/fault.ts";
 import { type LogFields, openLog } from "../core/log.ts";
 import { checkPositionals, readArguments } from "./args.ts";
 import type { CliContext, Command } from "./command.ts";
@@ -22,9 +23,11 @@ async function run(args: string[], { config, print }: CliContext): Promise<numbe
   checkPositionals(readArguments(args, []), 0);
   const log = openLog({ level: config.logLevel, format: config.logFormat });
   const stop = Promise.withResolvers<string>();
+  const ending = new AbortController();
   // Not removed: a signal is often sent twice, and the second must not interrupt the flush.
   for (const signal of ["SIGTERM", "SIGINT"] as const) process.on(signal, () => stop.resolve(signal));
-  const app = await openApp(config, log);
+  void stop.promise.then((signal) => ending.abort(new UserError(`ended by ${signal} before it started`)));
+  const app = await openApp(config, log, ending.signal);
   const greet = config.logFormat === "json" ? greetJson : greetPretty;
   greet(app, print);
   await app.shown();

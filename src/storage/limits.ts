@@ -10,6 +10,18 @@ export const storageLimits = {
    * ms: one may copy all events, about 10 million a minute.
    */
   migrateMsMax: 14_400_000,
+  /**
+   * How long a start waits for servers that cannot go on beside its migrations, in ms: the longest drain of a stopping
+   * server several times over.
+   */
+  olderServersMsMax: 600_000,
+  /**
+   * A process whose journal was not seen for so long, in ms, is not waited for: it publishes once a second, and clocks
+   * may differ by journalClockMsMax.
+   */
+  olderSeenMsMax: 60_000,
+  /** Older servers named in one line: enough to see which kind they are. */
+  serversShownMax: 10,
   /** After how many idle seconds a Postgres connection is closed: long enough to stay open between requests. */
   postgresIdleSecondsMax: 120,
   /** Statements the embedded engine runs at once; exports may hold several for minutes. */

@@ -1,9 +1,7 @@
 // Migrations: applies the numbered files in sql/ to both stores, forward only, each once. A file that was changed
 // after it was applied, a gap in the numbers, or a store that another version made stops the start.
 
-import { readFileSync, readdirSync } from "node:fs";
-import { basename, join } from "node:path";
-import { fileURLToPath } from "node:url";
+import { join } from "node:path";
 import { UserError } from "../core/fault.ts";
 import { storageLimits } from "./limits.ts";
 import { type Log, reasonOf } from "../core/log.ts";
@@ -11,50 +9,64 @@ import { type ClickHouse, ClickHouseError } from "./clickhouse/clickhouse.ts";
 import { checkEngine } from "./clickhouse/engine_check.ts";
 import { checkCluster } from "./cluster/cluster_check.ts";
 import { appliedOnCluster, definitionsFor, prepareCluster } from "./cluster/cluster_migrations.ts";
+import {
+  type AppliedMigration,
+  type Migration,
+  type MigrationFiles,
+  newerStore,
+  packageFolder,
+  pendingOf,
+  readFolder,
+  type StoreName,
+  storeNames,
+} from "./migrations/files.ts";
+import { type Obstacle, type OlderOptions, OlderServers } from "./migrations/older_servers.ts";
+import { listUnknown, noteBegun } from "./migrations/versions_store.ts";
 import type { Postgres } from "./postgres/postgres.ts";
 import { statementsOf } from "./clickhouse/statement.ts";
 import type { Stores } from "./stores.ts";
 
-interface MigrateOptions {
+interface MigrateOptions extends OlderOptions {
   log: Log;
   /** Folders of `NNNN_name.sql`; by default this program's own. */
   postgresDir?: string;
   clickhouseDir?: string;
+  /** Refuses stores that a newer version has changed, even where this one could go on. */
+  exact?: boolean;
 }
+
+/** How many files were applied. */
+type Counts = Record<StoreName, number>;
 
 /**
  * Applies the files that are missing, Postgres first, and resolves to how many there were. Processes that start at
- * once take turns.
+ * once take turns. Before a file that older servers cannot bear, waits until none of them runs.
  * @throws UserError naming the file at fault; any other error when a store does not answer.
  */
 export async function migrate(
   { sql, clickhouse }: Pick<Stores, "sql" | "clickhouse">,
   options: MigrateOptions,
-): Promise<{ postgres: number; clickhouse: number }> {
-  const postgresFiles = readFolder(options.postgresDir ?? packageFolder("postgres"));
-  const clickhouseFiles = readFolder(options.clickhouseDir ?? packageFolder("clickhouse"));
-  return exclusively(sql, async (connection) => ({
-    postgres: await migratePostgres(connection, postgresFiles, options.log),
-    clickhouse: await migrateClickHouse(clickhouse, clickhouseFiles, options.log),
-  }));
+): Promise<Counts> {
+  const files = {
+    postgres: readFolder(options.postgresDir ?? packageFolder("postgres")),
+    clickhouse: readFolder(options.clickhouseDir ?? packageFolder("clickhouse")),
+  };
+  const older = new OlderServers(options, options.log);
+  for (;;) {
+    const turn = await exclusively(sql, (connection) =>
+      takeTurn({ connection, clickhouse, files, older, options }),
+    );
+    if ("done" in turn) return turn.done;
+    await older.wait(turn.obstacle);
+  }
 }
 
-interface Migration {
-  version: number;
-  /** The file's name. */
-  name: string;
-  /** Folder and file, for messages. */
-  path: string;
-  text: string;
-  checksum: string;
-}
-
-export type AppliedMigration = Pick<Migration, "version" | "name" | "checksum">;
+export type { AppliedMigration };
 
 /** What a store has of the migrations, in order. */
 export async function appliedMigrations(
   { sql, clickhouse }: Pick<Stores, "sql" | "clickhouse">,
-  store: "postgres" | "clickhouse",
+  store: StoreName,
 ): Promise<AppliedMigration[]> {
   const text = "SELECT version, name, checksum FROM schema_migrations";
   const found =
@@ -69,60 +81,70 @@ export async function appliedMigrations(
  * The paths of this program's files that made a store with these migrations.
  * @throws UserError when they are another program's.
  */
-export function filesOfMigrations(store: "postgres" | "clickhouse", applied: AppliedMigration[]): string[] {
+export function filesOfMigrations(store: StoreName, applied: AppliedMigration[]): string[] {
   const folder = packageFolder(store);
   const files = readFolder(folder);
-  pendingOf(files, applied, store === "postgres" ? "Postgres" : "ClickHouse");
+  pendingOf(files, applied, store);
   return files.slice(0, applied.length).map(({ name }) => join(folder, name));
 }
 
-function packageFolder(store: string): string {
-  return fileURLToPath(new URL(`../../sql/${store}`, import.meta.url));
+interface Turn {
+  connection: Reserved;
+  clickhouse: ClickHouse;
+  files: MigrationFiles;
+  older: OlderServers;
+  options: MigrateOptions;
 }
 
-/** The files in order; their numbers run from 1 without a gap. */
-function readFolder(folder: string): Migration[] {
-  const names = readdirSync(folder).filter((name) => name.endsWith(".sql"));
-  return names.toSorted().map((name, index) => {
-    const path = `sql/${basename(folder)}/${name}`;
-    const version = Number(/^(\d{4})_\w+\.sql$/.exec(name)?.[1]);
-    if (version !== index + 1) {
-      const expected = String(index + 1).padStart(4, "0");
-      throw new UserError(
-        `${path}: expected ${expected}_name.sql here, as the files are numbered without gaps`,
-      );
-    }
-    const text = readFileSync(join(folder, name), "utf8").replaceAll("\r\n", "\n");
-    return { version, name, path, text, checksum: new Bun.CryptoHasher("sha256").update(text).digest("hex") };
-  });
+/** Applies what is missing, unless older servers are in the way: nothing is changed then. */
+async function takeTurn(turn: Turn): Promise<{ done: Counts } | { obstacle: Obstacle }> {
+  const { connection, clickhouse, files, older, options } = turn;
+  const borne = await findBorne(turn);
+  const pending = pendingOf(files.postgres, await preparePostgres(connection), "postgres", borne.postgres);
+  const found = await prepareClickHouse(clickhouse).then(
+    (applied) => ({ applied }),
+    (thrown: unknown) => {
+      if (thrown instanceof UserError) throw thrown;
+      return { thrown };
+    },
+  );
+  const applied = "applied" in found ? found.applied : undefined;
+  const more = applied ? pendingOf(files.clickhouse, applied.recorded, "clickhouse", borne.clickhouse) : [];
+  const obstacle = await older.obstacle(connection, { postgres: pending, clickhouse: more });
+  if (obstacle) return { obstacle };
+  for (const one of pending) await applyToPostgres(connection, one, options.log);
+  // The server goes on without ClickHouse for now, but not without its own Postgres tables.
+  if ("thrown" in found) throw found.thrown;
+  const missing = applied?.isIncomplete ? remade(files.clickhouse, borne.clickhouse) : more;
+  for (const one of missing) await applyToClickHouse(turn, one);
+  return { done: { postgres: pending.length, clickhouse: missing.length } };
 }
 
-/** The files that are not applied yet. @throws UserError when those that were applied are not this program's. */
-function pendingOf(files: Migration[], applied: AppliedMigration[], store: string): Migration[] {
-  const done = applied.toSorted((a, b) => a.version - b.version);
-  const other = done.find(({ version, name }) => files[version - 1] && files[version - 1]?.name !== name);
-  if (other) {
-    throw new UserError(
-      `another version of this program made the ${store} store (it has ${other.name}), and this one cannot read it; ` +
-        "start with empty databases (embedded ones: an empty DATA_DIR) and import the events again",
-    );
+/** Files from the first on would take back what a newer version has replaced: that one has to do it. */
+function remade(files: Migration[], borne: ReadonlySet<number>): Migration[] {
+  return borne.size > 0 ? [] : files;
+}
+
+/**
+ * The migrations of a newer version that this one can go on beside, by store.
+ * @throws UserError when there is one that it cannot, complete or not.
+ */
+async function findBorne({
+  connection,
+  files,
+  options,
+}: Turn): Promise<Record<StoreName, ReadonlySet<number>>> {
+  const knows = { postgres: files.postgres.length, clickhouse: files.clickhouse.length };
+  const unknown = await listUnknown(connection, knows);
+  const unborne = unknown.findLast(({ older_go_on }) => options.exact || !older_go_on);
+  if (unborne) throw newerStore(unborne.store, unborne.version);
+  const versionsOf = (store: StoreName) =>
+    unknown.filter((one) => one.store === store).map(({ version }) => version);
+  if (unknown.length > 0) {
+    const newest = Object.fromEntries(storeNames.map((store) => [store, versionsOf(store).at(-1)]));
+    options.log.info("a newer version has changed the stores; this one can go on beside it", newest);
   }
-  for (const [index, { version, checksum }] of done.entries()) {
-    const file = files[version - 1];
-    if (!file) {
-      throw new UserError(
-        `the ${store} store is at migration ${version}, newer than this program; run a newer one`,
-      );
-    }
-    if (version !== index + 1)
-      throw new UserError(`${files[index]?.path} was left out of the ${store} store`);
-    if (checksum !== file.checksum) {
-      throw new UserError(
-        `${file.path} was changed after it was applied; restore it and add a new file instead`,
-      );
-    }
-  }
-  return files.slice(done.length);
+  return { postgres: new Set(versionsOf("postgres")), clickhouse: new Set(versionsOf("clickhouse")) };
 }
 
 type Reserved = Awaited<ReturnType<Postgres["reserve"]>>;
@@ -148,7 +170,7 @@ async function exclusively<T>(sql: Postgres, run: (connection: Reserved) => Prom
   }
 }
 
-async function migratePostgres(connection: Reserved, files: Migration[], log: Log): Promise<number> {
+async function preparePostgres(connection: Reserved): Promise<AppliedMigration[]> {
   await connection`
     CREATE TABLE IF NOT EXISTS schema_migrations (
       version integer PRIMARY KEY,
@@ -156,23 +178,24 @@ async function migratePostgres(connection: Reserved, files: Migration[], log: Lo
       checksum text NOT NULL,
       applied_at timestamptz NOT NULL DEFAULT now()
     )`;
-  const applied = await connection<AppliedMigration[]>`SELECT version, name, checksum FROM schema_migrations`;
-  const pending = pendingOf(files, applied, "Postgres");
-  for (const { version, name, path, text, checksum } of pending) {
-    // Not sql.begin(), which would take another connection than the one that holds the lock.
-    await connection`BEGIN`;
-    try {
-      await connection.unsafe(text).simple();
-      await connection`
-        INSERT INTO schema_migrations (version, name, checksum) VALUES (${version}, ${name}, ${checksum})`;
-      await connection`COMMIT`;
-    } catch (thrown) {
-      await connection`ROLLBACK`.catch(() => {});
-      throw isStatementError(thrown) ? new UserError(`${path} failed: ${reasonOf(thrown)}`) : thrown;
-    }
-    log.info("migrated", { file: path });
+  return await connection<AppliedMigration[]>`SELECT version, name, checksum FROM schema_migrations`;
+}
+
+async function applyToPostgres(connection: Reserved, migration: Migration, log: Log): Promise<void> {
+  const { version, name, path, text, checksum } = migration;
+  // Not sql.begin(), which would take another connection than the one that holds the lock.
+  await connection`BEGIN`;
+  try {
+    await connection.unsafe(text).simple();
+    await connection`
+      INSERT INTO schema_migrations (version, name, checksum) VALUES (${version}, ${name}, ${checksum})`;
+    await noteBegun(connection, "postgres", migration);
+    await connection`COMMIT`;
+  } catch (thrown) {
+    await connection`ROLLBACK`.catch(() => {});
+    throw isStatementError(thrown) ? new UserError(`${path} failed: ${reasonOf(thrown)}`) : thrown;
   }
-  return pending.length;
+  log.info("migrated", { file: path });
 }
 
 /** Postgres' own codes have five characters; classes 08, 53, 57 and 58 are about the server, not the file. */
@@ -182,25 +205,26 @@ function isStatementError(thrown: unknown): boolean {
 }
 
 /** ClickHouse has no transactions: each statement can be repeated, and the file's record is written last. */
-async function migrateClickHouse(clickhouse: ClickHouse, files: Migration[], log: Log): Promise<number> {
-  const options = { timeoutMs: storageLimits.migrateMsMax };
-  const applied = await prepareClickHouse(clickhouse);
-  const pending = pendingOf(files, applied, "ClickHouse");
-  for (const { version, name, path, text, checksum } of pending) {
-    for (const statement of statementsOf(text).flatMap((one) => definitionsFor(clickhouse, one))) {
-      await clickhouse.command(statement, undefined, options).catch((thrown) => {
+async function applyToClickHouse(
+  { connection, clickhouse, options }: Turn,
+  migration: Migration,
+): Promise<void> {
+  const { version, name, path, text, checksum } = migration;
+  await noteBegun(connection, "clickhouse", migration);
+  for (const statement of statementsOf(text).flatMap((one) => definitionsFor(clickhouse, one))) {
+    await clickhouse
+      .command(statement, undefined, { timeoutMs: storageLimits.migrateMsMax })
+      .catch((thrown: unknown) => {
         throw isLasting(thrown) ? new UserError(`${path} failed: ${reasonOf(thrown)}`) : thrown;
       });
-    }
-    const record = { version, name, checksum };
-    await clickhouse.command(
-      `INSERT INTO schema_migrations (version, name, checksum)
-       SELECT {version:UInt32}, {name:String}, {checksum:String}`,
-      record,
-    );
-    log.info("migrated", { file: path });
   }
-  return pending.length;
+  const record = { version, name, checksum };
+  await clickhouse.command(
+    `INSERT INTO schema_migrations (version, name, checksum)
+     SELECT {version:UInt32}, {name:String}, {checksum:String}`,
+    record,
+  );
+  options.log.info("migrated", { file: path });
 }
 
 const schemaTable = `
@@ -213,8 +237,14 @@ const schemaTable = `
   SETTINGS fsync_after_insert = 1, fsync_part_directory = 1, min_rows_to_fsync_after_merge = 1,
     old_parts_lifetime = 480`;
 
+interface AppliedToClickHouse {
+  recorded: AppliedMigration[];
+  /** Whether a server of a cluster lacks tables that others have. */
+  isIncomplete?: boolean;
+}
+
 /** Makes the database, checks the engine, and resolves to what was applied. */
-async function prepareClickHouse(clickhouse: ClickHouse): Promise<AppliedMigration[]> {
+async function prepareClickHouse(clickhouse: ClickHouse): Promise<AppliedToClickHouse> {
   const { cluster, embedded } = clickhouse;
   await clickhouse.createDatabase();
   // The embedded one comes with us.
@@ -227,9 +257,10 @@ async function prepareClickHouse(clickhouse: ClickHouse): Promise<AppliedMigrati
     return await appliedOnCluster<AppliedMigration>(clickhouse, cluster);
   }
   await clickhouse.command(schemaTable);
-  return await clickhouse.query<AppliedMigration>(
+  const recorded = await clickhouse.query<AppliedMigration>(
     "SELECT version, name, checksum FROM schema_migrations FINAL",
   );
+  return { recorded };
 }
 
 /** Whether repeating is useless. Unknown names count too: nobody else changes tables while a migration runs. */

@@ -1,53 +1,22 @@
 // Migrations: each once, in order, whoever else does the same; a file that was changed stops the start.
 
 import { afterAll, beforeAll, expect, test } from "bun:test";
-import { mkdirSync, writeFileSync } from "node:fs";
 import { silentLog as log } from "../../src/core/log.ts";
-import { readConnection } from "../../src/storage/embedded/connection.ts";
 import { migrate } from "../../src/storage/migrate.ts";
-import { openClickHouse } from "../../src/storage/clickhouse/clickhouse.ts";
-import { openPostgres } from "../../src/storage/postgres/postgres.ts";
-import type { Stores } from "../../src/storage/stores.ts";
-import { cleanUp, later } from "../support/cleanup.ts";
-import { makeFolder } from "../support/folder.ts";
-import { openTestStores, storesStartMsMax } from "../support/stores.ts";
+import { cleanUp } from "../support/cleanup.ts";
+import { type EmptyStores, folders as foldersOf, openLender } from "../support/migrations.ts";
+import { storesStartMsMax } from "../support/stores.ts";
 
 afterAll(cleanUp);
 
-let lender: Stores;
-let lenderDir: string;
+let emptyStores: () => Promise<EmptyStores>;
 
 beforeAll(async () => {
-  lenderDir = makeFolder();
-  lender = await openTestStores(lenderDir);
+  emptyStores = await openLender();
 }, storesStartMsMax);
 
-let databases = 0;
-
-/** Clients of an empty database of each kind; `again` opens further clients of the same. */
-async function emptyStores() {
-  const name = `empty_${++databases}`;
-  await lender.sql`CREATE DATABASE ${lender.sql(name)}`;
-  const connection = readConnection(lenderDir);
-  const again = () => {
-    const sql = openPostgres((connection?.database_url ?? "").replace(/\/\w+$/, `/${name}`), { log });
-    const clickhouse = openClickHouse((connection?.clickhouse_url ?? "").replace(/\/\w+$/, `/${name}`));
-    later(async () => {
-      await sql.end();
-      await clickhouse.close();
-    });
-    return { sql, clickhouse };
-  };
-  return { ...again(), again };
-}
-
 function folders(postgres: Record<string, string>, clickhouse: Record<string, string>) {
-  const folder = makeFolder();
-  for (const [store, files] of Object.entries({ postgres, clickhouse })) {
-    mkdirSync(`${folder}/${store}`);
-    for (const [name, text] of Object.entries(files)) writeFileSync(`${folder}/${store}/${name}`, text);
-  }
-  return { log, postgresDir: `${folder}/postgres`, clickhouseDir: `${folder}/clickhouse` };
+  return { log, ...foldersOf(postgres, clickhouse) };
 }
 
 const things = { "0001_things.sql": "CREATE TABLE things (id integer); INSERT INTO things VALUES (1);" };

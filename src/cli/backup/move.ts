@@ -36,10 +36,10 @@ export async function moveStores(options: MoveOptions): Promise<number> {
   // Owns the folder: no server runs on it meanwhile.
   const from = await openStores({ dataDir, log, requireReachable: true });
   try {
-    await migrate(from, { log });
+    await migrate(from, { log, alone: true, exact: true });
     const to = await attachStores({ ...remote, dataDir, log, requireReachable: true });
     try {
-      await migrate(to, { log });
+      await migrate(to, { log, exact: true });
       return await copyAll(from, to);
     } finally {
       await to.close();

@@ -15,7 +15,7 @@ export type HeldConnection = Awaited<ReturnType<Postgres["reserve"]>>;
  * Tables that are not copied: what migrations write themselves, and the secrets of the last days, with which somebody
  * could compute who a visitor without a cookie was.
  */
-const leftOut: ReadonlySet<string> = new Set(["schema_migrations", "cookieless_salts"]);
+const leftOut: ReadonlySet<string> = new Set(["schema_migrations", "migrations_begun", "cookieless_salts"]);
 
 /** The letters of "backup". */
 const lockKey = "108171129042288";

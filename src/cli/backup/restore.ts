@@ -72,6 +72,7 @@ async function fillStores(
   const files = join(dataDir, "restoring.sql");
   await migrate(stores, {
     log,
+    alone: true,
     postgresDir: await migrationsOf(files, "postgres", manifest),
     clickhouseDir: await migrationsOf(files, "clickhouse", manifest),
   });

@@ -51,13 +51,13 @@ const keeperless: ReadonlySet<string> = new Set([
 ]);
 
 /**
- * The records of all servers that answer: the one that is asked may not have the newest yet. None where a server lacks
- * tables that others have, as a new replica does: all files are applied again then, which makes what is missing.
+ * The records of all servers that answer: the one that is asked may not have the newest yet. Incomplete where a server
+ * lacks tables that others have, as a new replica does: all files applied again make what is missing.
  */
 export async function appliedOnCluster<Row>(
   clickhouse: ClickHouse,
   { name, database }: Cluster,
-): Promise<Row[]> {
+): Promise<{ recorded: Row[]; isIncomplete: boolean }> {
   const servers = await clickhouse.query<{ names: string[] }>(
     `SELECT groupUniqArrayIf(name, database = {database:String} AND name IN {names:Array(String)}) AS names
      FROM clusterAllReplicas(${quoteText(name)}, system.tables)
@@ -65,11 +65,15 @@ export async function appliedOnCluster<Row>(
     { database, names: Object.keys(tables).map(localName) },
     { settings: { skip_unavailable_shards: 1 } },
   );
-  if (lacksTables(servers.map(({ names }) => names))) return [];
+  const isIncomplete = lacksTables(servers.map(({ names }) => names));
+  // A server may lack this table too, but not the one that is asked.
   const all = `clusterAllReplicas(${[name, database, "schema_migrations"].map(quoteText).join(", ")})`;
-  return await clickhouse.query<Row>(`SELECT DISTINCT version, name, checksum FROM ${all}`, undefined, {
-    settings: { skip_unavailable_shards: 1 },
-  });
+  const recorded = await clickhouse.query<Row>(
+    `SELECT DISTINCT version, name, checksum FROM ${isIncomplete ? "schema_migrations" : all}`,
+    undefined,
+    { settings: { skip_unavailable_shards: 1 } },
+  );
+  return { recorded, isIncomplete };
 }
 
 /** Whether one of the servers, each with the names of its tables, lacks a table of another. */

@@ -155,6 +155,14 @@ function textOf(value: unknown): string {
   return value;
 }
 
+/** The names of the journals in these folders, as far as they were not copied there: their processes have ended. */
+export function journalsIn(ownDirs: readonly string[]): string[] {
+  return ownDirs.flatMap((ownDir) => {
+    const identity = readJournalIdentity(`${ownDir}/journal`);
+    return identity?.home.inodes === inodesOf(ownDir) ? [identity.name] : [];
+  });
+}
+
 /** Where the journal below `ownDir` is now. */
 export function homeOf(ownDir: string): Home {
   return { host: hostname(), path: realpathSync(ownDir), inodes: inodesOf(ownDir) };

@@ -10,6 +10,7 @@ import { UserError } from "../../../core/fault.ts";
 import { newUuid } from "../../../core/id.ts";
 import { limits } from "../../../core/limits.ts";
 import { type Log, reasonOf } from "../../../core/log.ts";
+import { knownMigrations } from "../../../storage/migrations/files.ts";
 import { embeddedAddress } from "../../../storage/embedded/connection.ts";
 import type { Postgres } from "../../../storage/postgres/postgres.ts";
 import type { Pending } from "../journal_room.ts";
@@ -25,6 +26,7 @@ import {
 } from "./journal_identity.ts";
 import {
   type Registration,
+  type Process,
   claimJournal,
   leaveJournals,
   publishWatermark,
@@ -72,6 +74,7 @@ export class JournalPair {
   isTwin = false;
   readonly #options: PairOptions;
   readonly #home: Home;
+  readonly #process: Process;
   readonly #verified = Promise.withResolvers<void>();
   readonly #broken = Promise.withResolvers<UserError>();
   #identity: JournalIdentity;
@@ -84,6 +87,7 @@ export class JournalPair {
     this.#options = options;
     this.#identity = identity;
     this.#home = homeOf(dirname(options.folder));
+    this.#process = ownProcess(this.#home);
     this.#isVerified = isVerified;
     if (isVerified) this.#verified.resolve();
   }
@@ -135,7 +139,10 @@ export class JournalPair {
   async look(): Promise<void> {
     const { sql, log } = this.#options;
     try {
-      this.#registration = await withinMs(readRegistration(sql, this.#identity), limits.healthMsMax);
+      this.#registration = await withinMs(
+        readRegistration(sql, this.#identity, this.#process),
+        limits.healthMsMax,
+      );
     } catch (thrown) {
       log.debug("the journal's database does not answer yet", { reason: reasonOf(thrown) });
     }
@@ -158,7 +165,7 @@ export class JournalPair {
     if (this.#isBroken) return;
     const { sql, clock } = this.#options;
     if (!this.#isVerified) await this.#decideLater(journal, "late");
-    const told = await publishWatermark(sql, this.#identity, journal.watermark(), clock.now());
+    const told = await publishWatermark(sql, this.#identity, this.#process, journal.watermark(), clock.now());
     if (!told) await this.#decideLater(journal, "running");
   }
 
@@ -170,7 +177,7 @@ export class JournalPair {
 
   async #decideLater(journal: Paired, when: "late" | "running"): Promise<void> {
     try {
-      const registration = await readRegistration(this.#options.sql, this.#identity);
+      const registration = await readRegistration(this.#options.sql, this.#identity, this.#process);
       await this.#decide(journal, registration, when);
     } catch (thrown) {
       if (thrown instanceof UserError) {
@@ -184,6 +191,7 @@ export class JournalPair {
   async #decide(journal: Paired, first: Registration, when: "start" | "late" | "running"): Promise<void> {
     let registration = first;
     for (let attempt = 0; attempt < journalLimits.journalClaimsMax; attempt++) {
+      if (registration.isOutlived) throw outlived();
       const standing = await this.#standing(registration);
       const isDone = await this.#act(standing, registration, journal, when);
       if (isDone) {
@@ -192,7 +200,7 @@ export class JournalPair {
         return;
       }
       // Another process claimed it in between.
-      registration = await readRegistration(this.#options.sql, this.#identity);
+      registration = await readRegistration(this.#options.sql, this.#identity, this.#process);
     }
     throw new Error("others claim the same journal");
   }
@@ -214,7 +222,7 @@ export class JournalPair {
   async #isPublished(seen: string | null): Promise<boolean> {
     for (let waited = 0; waited < journalLimits.journalAliveMs; waited += aliveAgainMs) {
       await sleep(aliveAgainMs);
-      const { row } = await readRegistration(this.#options.sql, this.#identity);
+      const { row } = await readRegistration(this.#options.sql, this.#identity, this.#process);
       if (row && row.seen !== seen) return true;
     }
     return false;
@@ -261,14 +269,14 @@ export class JournalPair {
     const earlier = row?.holder ?? this.#identity.holder;
     // First beside the journal: after a crash in between the next start must recognize its own claim.
     await this.#write({ name, number, database, holder, earlier, renamed });
-    return await claimJournal(sql, { name, number, holder }, row);
+    return await claimJournal(sql, { name, number, holder }, this.#process, row);
   }
 
   /** Gives the journal a new name and number, for what is captured from now on. */
   async #renew(journal: Paired, isForeign: boolean): Promise<void> {
     const { sql, folder } = this.#options;
     const [name, holder] = [newUuid(), newUuid()];
-    const { number, database } = await registerJournal(sql, { name, holder });
+    const { number, database } = await registerJournal(sql, { name, holder }, this.#process);
     if (isForeign) forgetKeys(folder);
     const renamed = this.#identity.name;
     await this.#write({ name, number, database, holder, earlier: "", renamed });
@@ -293,13 +301,25 @@ const aliveAgainMs = 250;
 
 async function firstIdentity({ sql, folder, postgres }: PairOptions): Promise<JournalIdentity> {
   const [name, holder] = [newUuid(), newUuid()];
-  const { number, database } = await registerJournal(sql, { name, holder });
+  const home = homeOf(dirname(folder));
+  const { number, database } = await registerJournal(sql, { name, holder }, ownProcess(home));
   // They may be another database's.
   forgetKeys(folder);
-  const home = homeOf(dirname(folder));
   const identity = { name, number, database, postgres, holder, earlier: "", life: 1, renamed: "", home };
   await writeIdentity(folder, identity);
   return identity;
+}
+
+function ownProcess({ host, path }: Home): Process {
+  return { knows: knownMigrations(), location: `${host}:${path}` };
+}
+
+/** A newer version did not see this process, or did not wait for it: it was unreachable for long, or just starting. */
+function outlived(): UserError {
+  return new UserError(
+    "a newer version has changed the stores in a way that this one cannot go on beside; run that version: what was " +
+      "captured is kept in the journal",
+  );
 }
 
 /** Keys saved beside a journal belong to its database, as do the numbers of their projects. */

@@ -1,6 +1,8 @@
 // Journals in Postgres: their numbers, the processes that hold them, their watermarks.
 
 import { journalLimits } from "../limits.ts";
+import type { Versions } from "../../../storage/migrations/files.ts";
+import { hasUnborne } from "../../../storage/migrations/versions_store.ts";
 import type { Postgres, PostgresTransaction } from "../../../storage/postgres/postgres.ts";
 
 interface Held {
@@ -10,40 +12,61 @@ interface Held {
   holder: string;
 }
 
+/** What other versions' servers may learn of a process. */
+export interface Process {
+  /** The migrations it knows. */
+  knows: Versions;
+  /** Host and folder. */
+  location: string;
+}
+
 export interface Registration {
   database: string;
   /** The journal's row; undefined when it was never registered, or left. */
   row: { number: number; holder: string | null; seen: string | null } | undefined;
   /** Whether another journal has the number. */
   isTaken: boolean;
+  /** Whether a newer version has begun a migration that this process cannot go on beside. */
+  isOutlived: boolean;
 }
 
 /** The database's id, and what it has of this journal. @throws when the database has no id. */
 export async function readRegistration(
   sql: Postgres,
   { name, number }: Pick<Held, "name" | "number">,
+  { knows }: Process,
 ): Promise<Registration> {
-  const [read] = await sql<
-    { database: string; number: number | null; holder: string | null; seen: string | null; taken: boolean }[]
-  >`
+  const [read] = await sql<ReadRegistration[]>`
     SELECT i.id::text AS database, j.id AS number, j.holder, j.seen_at::text AS seen,
+      ${hasUnborne(sql, knows)} AS outlived,
       EXISTS (SELECT FROM journals WHERE id = ${number}::integer AND name <> ${name}) AS taken
     FROM database_identity i LEFT JOIN journals j ON j.name = ${name}`;
   if (!read) throw new Error("the database has no identity");
-  const { database, holder, seen, taken } = read;
+  const { database, holder, seen, taken, outlived } = read;
   const row = read.number === null ? undefined : { number: read.number, holder, seen };
-  return { database, row, isTaken: taken };
+  return { database, row, isTaken: taken, isOutlived: outlived };
+}
+
+interface ReadRegistration {
+  database: string;
+  number: number | null;
+  holder: string | null;
+  seen: string | null;
+  taken: boolean;
+  outlived: boolean;
 }
 
 /** Registers a journal under a number that was never used; resolves to it and the database's id. */
 export async function registerJournal(
   sql: Postgres,
   { name, holder }: Omit<Held, "number">,
+  { knows, location }: Process,
 ): Promise<{ number: number; database: string }> {
   return await sql.begin(async (transaction) => {
     await lockNumbers(transaction);
     const [made] = await transaction<{ number: number; database: string }[]>`
-      INSERT INTO journals (name, holder) VALUES (${name}, ${holder})
+      INSERT INTO journals (name, holder, postgres_migration, clickhouse_migration, location)
+      VALUES (${name}, ${holder}, ${knows.postgres}, ${knows.clickhouse}, ${location})
       RETURNING id AS number, (SELECT id::text FROM database_identity) AS database`;
     if (!made) throw new Error("the journal was not registered");
     // A batch number holds only the remainder of the journal's number: remainders must differ too.
@@ -67,18 +90,22 @@ export async function registerJournal(
 export async function claimJournal(
   sql: Postgres,
   { name, number, holder }: Held,
+  { knows, location }: Process,
   seen: Registration["row"],
 ): Promise<boolean> {
   if (seen) {
     const claimed = await sql`
-      UPDATE journals SET holder = ${holder}
+      UPDATE journals SET holder = ${holder}, location = ${location}, postgres_migration = ${knows.postgres},
+        clickhouse_migration = ${knows.clickhouse}
       WHERE name = ${name} AND id = ${number} AND holder IS NOT DISTINCT FROM ${seen.holder} RETURNING 1`;
     return claimed.length > 0;
   }
   return await sql.begin(async (transaction) => {
     await lockNumbers(transaction);
     const claimed = await transaction`
-      INSERT INTO journals (id, name, holder) OVERRIDING SYSTEM VALUE VALUES (${number}, ${name}, ${holder})
+      INSERT INTO journals (id, name, holder, postgres_migration, clickhouse_migration, location)
+      OVERRIDING SYSTEM VALUE
+      VALUES (${number}, ${name}, ${holder}, ${knows.postgres}, ${knows.clickhouse}, ${location})
       ON CONFLICT DO NOTHING RETURNING 1`;
     await passNumbers(transaction);
     return claimed.length > 0;
@@ -87,21 +114,27 @@ export async function claimJournal(
 
 /**
  * Publishes a watermark: every row that the journal took before it (microseconds) is in ClickHouse. Registers the
- * journal again if it had left. Resolves to false, and writes nothing, when the database is another one or another
- * process holds the journal.
+ * journal again if it had left. Resolves to false, and writes nothing, when the database is another one, another
+ * process holds the journal, or a newer version has begun a migration that this process cannot go on beside.
  */
 export async function publishWatermark(
   sql: Postgres,
   { name, number, holder, database }: Held & { database: string },
+  { knows, location }: Process,
   watermark: number,
   now: number,
 ): Promise<boolean> {
   // If the row is missing, claimJournal() has moved the sequence past its number.
   const told = await sql`
-    INSERT INTO journals (id, name, holder, watermark, seen_at) OVERRIDING SYSTEM VALUE
-    SELECT ${number}::integer, ${name}, ${holder}, to_timestamp(${watermark / 1e6}), to_timestamp(${now / 1e3})
-    FROM database_identity WHERE id = ${database}::uuid
-    ON CONFLICT (name) DO UPDATE SET watermark = excluded.watermark, seen_at = excluded.seen_at
+    INSERT INTO journals
+      (id, name, holder, watermark, seen_at, postgres_migration, clickhouse_migration, location)
+    OVERRIDING SYSTEM VALUE
+    SELECT ${number}::integer, ${name}, ${holder}, to_timestamp(${watermark / 1e6}), to_timestamp(${now / 1e3}),
+      ${knows.postgres}::integer, ${knows.clickhouse}::integer, ${location}
+    FROM database_identity WHERE id = ${database}::uuid AND NOT ${hasUnborne(sql, knows)}
+    ON CONFLICT (name) DO UPDATE SET watermark = excluded.watermark, seen_at = excluded.seen_at,
+        postgres_migration = excluded.postgres_migration,
+        clickhouse_migration = excluded.clickhouse_migration, location = excluded.location
       WHERE journals.id = excluded.id AND journals.holder = excluded.holder
     RETURNING 1`;
   return told.length > 0;

@@ -17,6 +17,7 @@ import { UserError } from "../../../../src/core/fault.ts";
 import { journalLimits } from "../../../../src/capture/journal/limits.ts";
 import { openLog } from "../../../../src/core/log.ts";
 import { embeddedAddress, isSameDatabase, databaseOf } from "../../../../src/storage/embedded/connection.ts";
+import { knownMigrations } from "../../../../src/storage/migrations/files.ts";
 import type { Postgres } from "../../../../src/storage/postgres/postgres.ts";
 import { type Accounts, openAccounts, startMsMax } from "../../../support/accounts.ts";
 import { cleanUp } from "../../../support/cleanup.ts";
@@ -40,6 +41,8 @@ beforeEach(async () => {
   lines = [];
   await sql`TRUNCATE journals RESTART IDENTITY`;
 });
+
+const process = { knows: knownMigrations(), location: "a:/data" };
 
 /** A folder with a journal's folder in it. */
 function newFolder(): string {
@@ -85,18 +88,19 @@ test("journals that are registered at once get numbers of their own", async () =
 
 test("a number that was written without asking is passed by, even after its journal has left", async () => {
   const seen = { name: "old", number: 1, holder: "a" };
-  expect(await claimJournal(sql, seen, undefined)).toBe(true);
+  expect(await claimJournal(sql, seen, process, undefined)).toBe(true);
   await sql`INSERT INTO journals (id, name) OVERRIDING SYSTEM VALUE VALUES (3, 'older')`;
   await sql`DELETE FROM journals WHERE id = 1`;
   const made: number[] = [];
-  for (const name of ["x", "y"]) made.push((await registerJournal(sql, { name, holder: "b" })).number);
+  for (const name of ["x", "y"])
+    made.push((await registerJournal(sql, { name, holder: "b" }, process)).number);
   expect(made).toEqual([4, 5]);
 });
 
 test("a number whose remainder a batch would share with another journal is not handed out", async () => {
   await sql`INSERT INTO journals (id, name) OVERRIDING SYSTEM VALUE VALUES (2, 'two')`;
   await sql`SELECT setval('journals_id_seq', ${journalLimits.journalsCountMax + 1})`;
-  expect((await registerJournal(sql, { name: "x", holder: "b" })).number).toBe(4099);
+  expect((await registerJournal(sql, { name: "x", holder: "b" }, process)).number).toBe(4099);
 });
 
 test("a journal that left and comes back has its number still, and those after it other ones", async () => {
@@ -113,7 +117,7 @@ test("a journal that left and comes back has its number still, and those after i
 const strange = identityOf({ name: "strange", number: 1 });
 
 test("a journal of another database is renewed when nothing waits, and its saved keys are gone", async () => {
-  await registerJournal(sql, { name: "somebody", holder: "b" });
+  await registerJournal(sql, { name: "somebody", holder: "b" }, process);
   const folder = newFolder();
   await writeIdentity(folder, strange);
   writeFileSync(`${folder}/keys.json`, "{}");
@@ -174,11 +178,42 @@ test("a folder that was moved keeps its number when nobody else tells of its jou
 }, 30_000);
 
 test("a watermark is told to the journal's own database only, and by its own process", async () => {
-  const { number, database } = await registerJournal(sql, { name: "told", holder: "a" });
+  const { number, database } = await registerJournal(sql, { name: "told", holder: "a" }, process);
   const held = { name: "told", number, holder: "a", database };
-  expect(await publishWatermark(sql, held, 1, 1)).toBe(true);
-  expect(await publishWatermark(sql, { ...held, holder: "b" }, 2, 2)).toBe(false);
-  expect(await publishWatermark(sql, { ...held, database: crypto.randomUUID() }, 2, 2)).toBe(false);
+  expect(await publishWatermark(sql, held, process, 1, 1)).toBe(true);
+  expect(await publishWatermark(sql, { ...held, holder: "b" }, process, 2, 2)).toBe(false);
+  expect(await publishWatermark(sql, { ...held, database: crypto.randomUUID() }, process, 2, 2)).toBe(false);
+});
+
+test("a server under which a newer version has begun what it cannot bear publishes nothing more, and says why", async () => {
+  const folder = newFolder();
+  const pair = await started(folder);
+  const begin = async (older_go_on: boolean) =>
+    void (await sql`
+      INSERT INTO migrations_begun (store, version, name, older_go_on)
+      VALUES ('clickhouse', 9000, 'later', ${older_go_on})
+      ON CONFLICT (store, version) DO UPDATE SET older_go_on = excluded.older_go_on`);
+  const seen = async () => (await sql<{ seen_at: Date | null }[]>`SELECT seen_at FROM journals`)[0]?.seen_at;
+  try {
+    await begin(true);
+    await pair.publish(journalWith(0));
+    const before = await seen();
+    expect(before).toBeInstanceOf(Date);
+    await begin(false);
+    await expect(pair.publish(journalWith(0))).rejects.toThrow(UserError);
+    expect((await pair.broken).message).toContain("run that version");
+    expect(await seen()).toEqual(before!);
+  } finally {
+    await sql`DELETE FROM migrations_begun WHERE version = 9000`;
+  }
+});
+
+test("a journal's row says what its process knows and where it runs", async () => {
+  await started(newFolder());
+  const rows = await sql`SELECT postgres_migration, clickhouse_migration, location FROM journals`;
+  const { postgres, clickhouse } = knownMigrations();
+  expect(rows[0]).toMatchObject({ postgres_migration: postgres, clickhouse_migration: clickhouse });
+  expect(rows[0]?.["location"]).toMatch(/^[^:]+:\//);
 });
 
 test("a Postgres is looked for at the same place when host and name are the same", () => {

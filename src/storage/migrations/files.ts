@@ -1,0 +1,119 @@
+// The numbered files of sql/: read and checked, compared with what a store has, and what each says of older servers.
+
+import { readFileSync, readdirSync } from "node:fs";
+import { basename, join } from "node:path";
+import { fileURLToPath } from "node:url";
+import { UserError } from "../../core/fault.ts";
+
+export type StoreName = "postgres" | "clickhouse";
+
+export const storeNames: readonly StoreName[] = ["postgres", "clickhouse"];
+
+const titles: Readonly<Record<StoreName, string>> = { postgres: "Postgres", clickhouse: "ClickHouse" };
+
+export interface Migration {
+  version: number;
+  /** The file's name. */
+  name: string;
+  /** Folder and file, for messages. */
+  path: string;
+  text: string;
+  checksum: string;
+  /** Whether servers that do not know it can go on beside it. */
+  olderGoOn: boolean;
+}
+
+export type AppliedMigration = Pick<Migration, "version" | "name" | "checksum">;
+
+export type MigrationFiles = Readonly<Record<StoreName, Migration[]>>;
+
+/** By store, the number of the last migration. */
+export type Versions = Readonly<Record<StoreName, number>>;
+
+/** Files before this number say nothing of older servers, which must stop for them. */
+export const firstHeaded = 9;
+
+const headers: ReadonlyMap<string | undefined, boolean> = new Map([
+  ["-- Older servers: go on.", true],
+  ["-- Older servers: must stop.", false],
+]);
+
+export function packageFolder(store: StoreName): string {
+  return fileURLToPath(new URL(`../../../sql/${store}`, import.meta.url));
+}
+
+/** How many migrations this program knows. */
+export function knownMigrations(): Versions {
+  return {
+    postgres: readFolder(packageFolder("postgres")).length,
+    clickhouse: readFolder(packageFolder("clickhouse")).length,
+  };
+}
+
+/** The files in order; their numbers run from 1 without a gap. */
+export function readFolder(folder: string): Migration[] {
+  const names = readdirSync(folder).filter((name) => name.endsWith(".sql"));
+  return names.toSorted().map((name, index) => {
+    const path = `sql/${basename(folder)}/${name}`;
+    const version = Number(/^(\d{4})_\w+\.sql$/.exec(name)?.[1]);
+    if (version !== index + 1) {
+      const expected = String(index + 1).padStart(4, "0");
+      throw new UserError(
+        `${path}: expected ${expected}_name.sql here, as the files are numbered without gaps`,
+      );
+    }
+    const text = readFileSync(join(folder, name), "utf8").replaceAll("\r\n", "\n");
+    const checksum = new Bun.CryptoHasher("sha256").update(text).digest("hex");
+    return { version, name, path, text, checksum, olderGoOn: olderGoOn(path, version, text) };
+  });
+}
+
+function olderGoOn(path: string, version: number, text: string): boolean {
+  const said = headers.get(text.slice(0, text.indexOf("\n")));
+  if (said === undefined && version >= firstHeaded) {
+    throw new UserError(`${path}: expected one of these as its first line: ${[...headers.keys()].join(" ")}`);
+  }
+  return said ?? false;
+}
+
+/**
+ * The files that are not applied yet.
+ * @param borne versions that this program does not know and can go on beside.
+ * @throws UserError when those that were applied are not this program's.
+ */
+export function pendingOf(
+  files: Migration[],
+  applied: AppliedMigration[],
+  store: StoreName,
+  borne: ReadonlySet<number> = new Set(),
+): Migration[] {
+  const done = applied.toSorted((a, b) => a.version - b.version);
+  const other = done.find(({ version, name }) => files[version - 1] && files[version - 1]?.name !== name);
+  if (other) {
+    throw new UserError(
+      `another version of this program made the ${titles[store]} store (it has ${other.name}), and this one cannot ` +
+        "read it; start with empty databases (embedded ones: an empty DATA_DIR) and import the events again",
+    );
+  }
+  for (const [index, { version, checksum }] of done.entries()) {
+    const file = files[version - 1];
+    if (!file) {
+      if (borne.has(version)) continue;
+      throw newerStore(store, version);
+    }
+    if (version !== index + 1)
+      throw new UserError(`${files[index]?.path} was left out of the ${titles[store]} store`);
+    if (checksum !== file.checksum) {
+      throw new UserError(
+        `${file.path} was changed after it was applied; restore it and add a new file instead`,
+      );
+    }
+  }
+  return files.slice(done.length);
+}
+
+export function newerStore(store: StoreName, version: number): UserError {
+  return new UserError(
+    `the ${titles[store]} store is at migration ${version}, newer than this program; run a newer one`,
+  );
+}

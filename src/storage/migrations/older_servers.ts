@@ -1,0 +1,114 @@
+// Waits for older servers before a migration that they cannot bear. The lock of migrations is not held meanwhile: an
+// older server may start again, a newer one may be first.
+
+import { type Clock, systemClock } from "../../core/clock.ts";
+import { UserError } from "../../core/fault.ts";
+import type { Log } from "../../core/log.ts";
+import { RepeatedLog } from "../../work/repeated_log.ts";
+import { storageLimits } from "../limits.ts";
+import type { Postgres } from "../postgres/postgres.ts";
+import type { Migration, StoreName, Versions } from "./files.ts";
+import { listOlder } from "./versions_store.ts";
+
+export interface OlderOptions {
+  /** Whether no other server reaches these stores: nothing is waited for. */
+  alone?: boolean;
+  /** Names of journals whose processes have ended, as this process has their folders. */
+  ownJournals?: readonly string[];
+  /** Ends the wait, by throwing the signal's reason. */
+  ending?: AbortSignal;
+  clock?: Clock;
+  /** By default storageLimits.olderServersMsMax. */
+  olderServersMsMax?: number;
+}
+
+/** Older servers, and the first file that they cannot bear. */
+export interface Obstacle {
+  /** Where their processes run: host and folder. */
+  locations: string[];
+  file: string;
+}
+
+export class OlderServers {
+  readonly #options: OlderOptions;
+  readonly #clock: Clock;
+  readonly #log: RepeatedLog;
+  readonly #begun: number;
+
+  constructor(options: OlderOptions, log: Log) {
+    this.#options = options;
+    this.#clock = options.clock ?? systemClock;
+    this.#log = new RepeatedLog(log, this.#clock);
+    this.#begun = this.#clock.elapsed();
+  }
+
+  /** What is in the way of these files, which are not applied yet; undefined when they can be. */
+  async obstacle(
+    sql: Postgres,
+    pending: Readonly<Record<StoreName, Migration[]>>,
+  ): Promise<Obstacle | undefined> {
+    const { alone, ownJournals: own = [] } = this.#options;
+    const stopping = [...pending.postgres, ...pending.clickhouse].filter(({ olderGoOn }) => !olderGoOn);
+    if (alone || stopping.length === 0) return undefined;
+    const needed: Versions = {
+      postgres: lastStop(pending.postgres),
+      clickhouse: lastStop(pending.clickhouse),
+    };
+    const since = new Date(this.#clock.now() - storageLimits.olderSeenMsMax);
+    const locations = await listOlder(sql, needed, { since, own });
+    return locations.length > 0 ? { locations, file: stopping[0]!.path } : undefined;
+  }
+
+  /** @throws UserError when it has taken too long. */
+  async wait({ locations, file }: Obstacle): Promise<void> {
+    const { ending, olderServersMsMax = storageLimits.olderServersMsMax } = this.#options;
+    const servers = serversOf(locations);
+    const count = `${servers.length} ${servers.length === 1 ? "server" : "servers"} of an older version`;
+    if (this.#clock.elapsed() - this.#begun >= olderServersMsMax) {
+      throw new UserError(
+        `${count} cannot go on beside ${file} and still ${servers.length === 1 ? "runs" : "run"} ` +
+          `(${shown(servers)}); stop what is older, then start this one again; nothing was changed`,
+      );
+    }
+    this.#log.warn("older servers cannot go on beside a migration; it waits until they are stopped", {
+      file,
+      count: servers.length,
+      servers: shown(servers),
+    });
+    await pause(olderAgainMs, ending);
+  }
+}
+
+/** How often older servers are looked for while they are waited for, in ms: they publish once a second. */
+const olderAgainMs = 1000;
+
+/** The last of the files that older servers cannot bear; 0 without one. */
+function lastStop(files: Migration[]): number {
+  return files.findLast(({ olderGoOn }) => !olderGoOn)?.version ?? 0;
+}
+
+/** The processes of one server have folders within the server's. */
+function serversOf(locations: string[]): string[] {
+  return locations.filter((location) => !locations.some((other) => location.startsWith(`${other}/`)));
+}
+
+function shown(servers: string[]): string {
+  const { serversShownMax } = storageLimits;
+  const more = servers.length - serversShownMax;
+  return [...servers.slice(0, serversShownMax), ...(more > 0 ? [`${more} more`] : [])].join(", ");
+}
+
+/** @throws the signal's reason as soon as it is aborted. */
+async function pause(ms: number, ending: AbortSignal | undefined): Promise<void> {
+  ending?.throwIfAborted();
+  const { promise, resolve, reject } = Promise.withResolvers<void>();
+  const timer = setTimeout(resolve, ms);
+  const end = () => reject(ending?.reason);
+  ending?.addEventListener("abort", end, { once: true });
+  try {
+    await promise;
+  } finally {
+    clearTimeout(timer);
+    ending?.removeEventListener("abort", end);
+  }
+}
