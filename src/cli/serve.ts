@@ -26,8 +26,11 @@ async function run(args: string[], { config, print }: CliContext): Promise<numbe
   const ending = new AbortController();
   // Not removed: a signal is often sent twice, and the second must not interrupt the flush.
   for (const signal of ["SIGTERM", "SIGINT"] as const) process.on(signal, () => stop.resolve(signal));
-  void stop.promise.then((signal) => ending.abort(new UserError(`ended by ${signal} before it started`)));
-  const app = await openApp(config, log, ending.signal);
+  void stop.promise.then((signal) => ending.abort(new UserError(`ended by ${signal}`)));
+  const app = await openApp(config, log, ending.signal).catch((thrown: unknown) => {
+    if (thrown !== ending.signal.reason) throw thrown;
+  });
+  if (!app) return 0;
   const greet = config.logFormat === "json" ? greetJson : greetPretty;
   greet(app, print);
   await app.shown();

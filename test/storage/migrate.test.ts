@@ -4,7 +4,7 @@ import { afterAll, beforeAll, expect, test } from "bun:test";
 import { silentLog as log } from "../../src/core/log.ts";
 import { migrate } from "../../src/storage/migrate.ts";
 import { cleanUp } from "../support/cleanup.ts";
-import { type EmptyStores, folders as foldersOf, openLender } from "../support/migrations.ts";
+import { type EmptyStores, folders as foldersOf, openDatabases } from "../support/migrations.ts";
 import { storesStartMsMax } from "../support/stores.ts";
 
 afterAll(cleanUp);
@@ -12,7 +12,7 @@ afterAll(cleanUp);
 let emptyStores: () => Promise<EmptyStores>;
 
 beforeAll(async () => {
-  emptyStores = await openLender();
+  emptyStores = await openDatabases();
 }, storesStartMsMax);
 
 function folders(postgres: Record<string, string>, clickhouse: Record<string, string>) {

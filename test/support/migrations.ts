@@ -19,7 +19,7 @@ export interface EmptyStores extends Clients {
 }
 
 /** Databases on the same embedded stores. */
-export async function openLender(): Promise<() => Promise<EmptyStores>> {
+export async function openDatabases(): Promise<() => Promise<EmptyStores>> {
   const folder = makeFolder();
   const lender = await openTestStores(folder);
   let databases = 0;

@@ -7,7 +7,8 @@ import { later } from "./cleanup.ts";
 import { makeStoresFolder } from "./made_stores.ts";
 import { onCluster } from "./stores.ts";
 
-const main = resolve(import.meta.dir, "../../src/main.ts");
+/** The path of this version's program. */
+export const ownMain = resolve(import.meta.dir, "../../src/main.ts");
 
 export const projectKey = "phc_test_project_key_0123456789";
 export const personalKey = "phx_test_personal_key_0123456789";
@@ -35,15 +36,19 @@ export type Environment = Record<string, string>;
 
 /**
  * Starts a server and waits until it says that it listens; on stores that are made unless a folder is told. It ends with
- * the test file, if not before.
+ * the test file, if not before. `main`: another version's program.
  */
-export async function startServer(given: Environment = {}, folder?: string): Promise<StartedServer> {
+export async function startServer(
+  given: Environment = {},
+  folder?: string,
+  main: string = ownMain,
+): Promise<StartedServer> {
   const remote = onCluster && !given["CLICKHOUSE_URL"] ? await clusterOf(folder) : undefined;
   const environment = remote
     ? { ...given, CLICKHOUSE_URL: remote.clickhouseUrl, CLICKHOUSE_CLUSTER: remote.clickhouseCluster }
     : given;
   const dataDir = folder ?? (await makeStoresFolder(ownStores(environment)));
-  const child = spawnSluice(["serve"], { PORT: "0", DATA_DIR: dataDir, ...environment });
+  const child = spawnSluice(["serve"], { PORT: "0", DATA_DIR: dataDir, ...environment }, undefined, main);
   let ended = false;
   const end = async (signal: NodeJS.Signals) => {
     if (!ended) child.kill(signal);
@@ -54,7 +59,7 @@ export async function startServer(given: Environment = {}, folder?: string): Pro
   if (remote) clusters.set(dataDir, remote.clickhouseUrl);
   const output = readLines(child.stdout);
   const log = readLines(child.stderr);
-  const url = await output.find(/Sluice is listening(?: on |","url":")(http[^"\s]+)["\n]/);
+  const url = await output.find(listening);
   if (!url) {
     await child.exited;
     throw new Error(`the server did not start:\n${log.sofar()}`);
@@ -70,6 +75,9 @@ export async function startServer(given: Environment = {}, folder?: string): Pro
     ...(remote && { remote }),
   };
 }
+
+/** What a server prints as soon as it listens. */
+export const listening = /Sluice is listening(?: on |","url":")(http[^"\s]+)["\n]/;
 
 /** A cluster of its own for each new server; a server that starts again on a folder finds its own. */
 async function clusterOf(folder: string | undefined): Promise<NonNullable<Server["remote"]>> {
@@ -108,7 +116,7 @@ export async function runSluice(args: string[], environment: Environment, input?
   return { exitCode, stdout, stderr };
 }
 
-export function spawnSluice(args: string[], environment: Environment, input?: string) {
+export function spawnSluice(args: string[], environment: Environment, input?: string, main = ownMain) {
   return Bun.spawn(["bun", main, ...args], {
     env: {
       PATH: process.env["PATH"] ?? "",
@@ -126,7 +134,8 @@ export function spawnSluice(args: string[], environment: Environment, input?: st
   });
 }
 
-function readLines(stream: ReadableStream<Uint8Array>) {
+/** What a process prints, as it comes; a pattern that does not come is undefined when the process has ended. */
+export function readLines(stream: ReadableStream<Uint8Array>) {
   let text = "";
   let ended = false;
   const waiting = new Set<() => void>();

@@ -6,7 +6,7 @@ import { openLog, silentLog } from "../../../src/core/log.ts";
 import { appliedMigrations, migrate } from "../../../src/storage/migrate.ts";
 import { knownMigrations } from "../../../src/storage/migrations/files.ts";
 import { cleanUp } from "../../support/cleanup.ts";
-import { type EmptyStores, openLender, ownAnd } from "../../support/migrations.ts";
+import { type EmptyStores, openDatabases, ownAnd } from "../../support/migrations.ts";
 import { until } from "../../support/server.ts";
 import { storesStartMsMax } from "../../support/stores.ts";
 
@@ -15,7 +15,7 @@ afterAll(cleanUp);
 let emptyStores: () => Promise<EmptyStores>;
 
 beforeAll(async () => {
-  emptyStores = await openLender();
+  emptyStores = await openDatabases();
 }, storesStartMsMax);
 
 const known = knownMigrations();

@@ -1,0 +1,142 @@
+// Two versions of the server on the same stores, as an operator brings one after the other forward.
+
+import { beforeAll, expect, test } from "bun:test";
+import { cleanUpEach, later } from "../../support/cleanup.ts";
+import { makeFolder } from "../../support/folder.ts";
+import { type Lender, openLender } from "../../support/remote.ts";
+import {
+  type Environment,
+  type Server,
+  listening,
+  ownMain,
+  post,
+  projectKey,
+  readLines,
+  rested,
+  spawnSluice,
+  startServer,
+} from "../../support/server.ts";
+import { makeNextVersion } from "../../support/versions.ts";
+
+cleanUpEach();
+
+let lender: Lender;
+let borne: string;
+let unborne: string;
+beforeAll(async () => {
+  lender = await openLender();
+  borne = makeNextVersion(true);
+  unborne = makeNextVersion(false);
+}, 300_000);
+
+async function send(server: Server, event: string): Promise<number> {
+  const batch = Array.from({ length: 10 }, (_, i) => ({ event, distinct_id: `d${i}` }));
+  return (await post(server, "/batch/", { api_key: projectKey, batch })).status;
+}
+
+/** How many events of each name are stored. */
+async function counts(database: string): Promise<Record<string, number>> {
+  const rows = await lender.stores.clickhouse.query<{ event: string; n: number }>(
+    `SELECT event, toInt32(count()) AS n FROM ${database}.events GROUP BY event`,
+  );
+  return Object.fromEntries(rows.map(({ event, n }) => [event, n]));
+}
+
+/** Whether both stores have the column that the next version adds. */
+async function isChanged(database: string): Promise<boolean> {
+  const found = await lender.stores.clickhouse.query(
+    "SELECT 1 FROM system.columns WHERE database = {database:String} AND table = 'event_rows' AND name = 'unused'",
+    { database },
+  );
+  return found.length > 0;
+}
+
+/** Starts a server that may wait, or be refused. */
+function launch(environment: Environment, main: string, folder = makeFolder()) {
+  const settings = { PORT: "0", DATA_DIR: folder, ...environment };
+  const child = spawnSluice(["serve"], settings, undefined, main);
+  later(async () => {
+    child.kill("SIGKILL");
+    await child.exited;
+  });
+  return { child, output: readLines(child.stdout), log: readLines(child.stderr) };
+}
+
+const waits = /older servers cannot go on beside a migration.*?("servers":"[^"]*")/;
+
+test("servers go on beside a newer one whose migrations they can bear, and can start again", async () => {
+  const environment = await lender.lend("borne");
+  const older = await startServer(environment, makeFolder());
+  const newer = await startServer(environment, makeFolder(), borne);
+  expect(await isChanged("borne")).toBe(true);
+  expect(newer.logged()).not.toContain("older servers");
+  expect(await send(older, "older")).toBe(200);
+  expect(await send(newer, "newer")).toBe(200);
+  await older.end("SIGKILL");
+  const again = await startServer(environment, older.dataDir);
+  const said = again
+    .logged()
+    .split("\n")
+    .filter((line) => line.includes("a newer version has changed the stores"));
+  expect(said).toHaveLength(1);
+  expect(await send(again, "again")).toBe(200);
+  for (const server of [again, newer]) await rested(server);
+  expect(await counts("borne")).toEqual({ older: 10, newer: 10, again: 10 });
+  for (const server of [again, newer]) expect(await server.end("SIGTERM")).toBe(0);
+}, 300_000);
+
+test("a newer server waits for those that cannot bear its migrations, and they are refused from then on", async () => {
+  const environment = await lender.lend("unborne");
+  const folders = [makeFolder(), makeFolder()];
+  const older = await Promise.all(folders.map((folder) => startServer(environment, folder)));
+  const newer = launch(environment, unborne);
+  const named = await newer.log.find(waits);
+  for (const folder of folders) expect(named).toContain(folder);
+  expect(await send(older[0]!, "meanwhile")).toBe(200);
+  // Nothing keeps it from starting again, as long as nothing is changed.
+  expect(await older[1]!.end("SIGTERM")).toBe(0);
+  older[1] = await startServer(environment, folders[1]);
+  expect(await isChanged("unborne")).toBe(false);
+  expect(newer.output.sofar()).toBe("");
+  for (const server of older) expect(await server.end("SIGTERM")).toBe(0);
+  expect(await newer.output.find(listening)).toStartWith("http://");
+  expect(await isChanged("unborne")).toBe(true);
+  const late = launch({ ...environment, LOG_LEVEL: "error" }, ownMain, folders[0]);
+  expect(await late.child.exited).toBe(1);
+  await late.log.find(/\n$/);
+  expect(late.log.sofar()).toMatch(
+    /^sluice serve: the \w+ store is at migration \d+, newer than this program; run a newer one\n$/,
+  );
+  expect(await counts("unborne")).toEqual({ meanwhile: 10 });
+}, 300_000);
+
+test("a server that was killed starts again as a newer one without waiting for itself", async () => {
+  const environment = await lender.lend("itself");
+  const older = await startServer(environment, makeFolder());
+  expect(await send(older, "before")).toBe(200);
+  await older.end("SIGKILL");
+  const newer = await startServer(environment, older.dataDir, unborne);
+  expect(newer.logged()).not.toContain("older servers");
+  await rested(newer);
+  expect(await counts("itself")).toEqual({ before: 10 });
+}, 300_000);
+
+test("a server that waits for older ones stops when it is told to", async () => {
+  const environment = await lender.lend("told");
+  await startServer(environment, makeFolder());
+  const newer = launch(environment, unborne);
+  expect(await newer.log.find(waits)).toBeDefined();
+  newer.child.kill("SIGTERM");
+  expect(await newer.child.exited).toBe(0);
+  expect(await isChanged("told")).toBe(false);
+}, 300_000);
+
+test("embedded stores have no other servers: nothing is waited for", async () => {
+  const older = await startServer({}, makeFolder());
+  expect(await send(older, "before")).toBe(200);
+  await older.end("SIGKILL");
+  const newer = await startServer({}, older.dataDir, unborne);
+  expect(newer.logged()).not.toContain("older servers");
+  await rested(newer);
+  expect(await send(newer, "after")).toBe(200);
+}, 300_000);
