@@ -71,6 +71,7 @@ function startLater(
     try {
       await retry(ending.signal);
     } catch (thrown) {
+      if (ending.signal.aborted) return;
       if (thrown instanceof UserError) throw thrown;
       return warnUnreachable(thrown, log);
     }

@@ -1,6 +1,8 @@
 // `sluice migrate`: applies the migrations to both stores, as the server does at its start.
 
+import { resolve } from "node:path";
 import { openLog } from "../core/log.ts";
+import { ownsDataDir } from "../storage/lock.ts";
 import { migrate } from "../storage/migrate.ts";
 import { attachStores } from "../storage/stores.ts";
 import { checkPositionals, readArguments } from "./args.ts";
@@ -12,7 +14,8 @@ export const migrateCommand: Command = {
   help: `usage: bun run sluice migrate
 
 Applies the missing migrations of sql/postgres and sql/clickhouse in order. Several processes may run it at the
-same time: each migration is applied once.
+same time: each migration is applied once. Before one that running servers of an older version cannot go on beside,
+it waits until they are stopped, for ten minutes at most.
 
   DATABASE_URL=postgres://… CLICKHOUSE_URL=http://… SECRET_KEY=… bun run sluice migrate`,
   run,
@@ -31,7 +34,11 @@ async function run(args: string[], { config, print }: CliContext): Promise<numbe
     ...(clickhouseCluster && { clickhouseCluster }),
   });
   try {
-    const applied = await migrate(stores, { log });
+    const applied = await migrate(stores, {
+      log,
+      // Embedded stores that no server has open.
+      alone: databaseUrl === undefined && ownsDataDir(resolve(dataDir)),
+    });
     print(`applied ${applied.postgres} to Postgres, ${applied.clickhouse} to ClickHouse`);
   } finally {
     await stores.close();

@@ -33,13 +33,13 @@ export class OlderServers {
   readonly #options: OlderOptions;
   readonly #clock: Clock;
   readonly #log: RepeatedLog;
-  readonly #begun: number;
+  /** When it first waited. */
+  #begun: number | undefined;
 
   constructor(options: OlderOptions, log: Log) {
     this.#options = options;
     this.#clock = options.clock ?? systemClock;
     this.#log = new RepeatedLog(log, this.#clock);
-    this.#begun = this.#clock.elapsed();
   }
 
   /** What is in the way of these files, which are not applied yet; undefined when they can be. */
@@ -64,7 +64,9 @@ export class OlderServers {
     const { ending, olderServersMsMax = storageLimits.olderServersMsMax } = this.#options;
     const servers = serversOf(locations);
     const count = `${servers.length} ${servers.length === 1 ? "server" : "servers"} of an older version`;
-    if (this.#clock.elapsed() - this.#begun >= olderServersMsMax) {
+    const now = this.#clock.elapsed();
+    this.#begun ??= now;
+    if (now - this.#begun >= olderServersMsMax) {
       throw new UserError(
         `${count} cannot go on beside ${file} and still ${servers.length === 1 ? "runs" : "run"} ` +
           `(${shown(servers)}); stop what is older, then start this one again; nothing was changed`,

@@ -9,7 +9,9 @@ import { lacksTables } from "../../../src/storage/cluster/cluster_migrations.ts"
 import { onCluster } from "../../../src/storage/cluster/definitions.ts";
 import { tables, views } from "../../../src/storage/cluster/placement.ts";
 import { migrate } from "../../../src/storage/migrate.ts";
+import { knownMigrations } from "../../../src/storage/migrations/files.ts";
 import { cleanUp } from "../../support/cleanup.ts";
+import { ownAnd } from "../../support/migrations.ts";
 import { clusterName, openClusterStores, ownShard, startClusterFront } from "../../support/cluster.ts";
 
 afterAll(cleanUp);
@@ -55,6 +57,31 @@ describe("the tables of a cluster", () => {
     expect(lacksTables([["a", "b"], ["a"]])).toBe(true);
     expect(lacksTables([["a"], []])).toBe(true);
     expect(lacksTables([])).toBe(false);
+  });
+
+  test("are made again by the newest version only, as an older one would take back what that has replaced", async () => {
+    const { sql, clickhouse, cluster } = await openClusterStores();
+    const name = `${String(knownMigrations().clickhouse + 1).padStart(4, "0")}_more.sql`;
+    const more = "-- Older servers: go on.\nCREATE OR REPLACE VIEW group_types AS SELECT 'newer' AS version;";
+    const newer = ownAnd({}, { [name]: more });
+    await migrate({ sql, clickhouse }, { log, ...newer });
+    /** As another server of the cluster without tables would make it look. */
+    const lacking = {
+      sql,
+      clickhouse: {
+        ...clickhouse,
+        query: async (text: string, ...rest: never[]) => {
+          const rows = await clickhouse.query(text, ...rest);
+          return text.includes("system.tables)") ? [...rows, { names: [] }] : rows;
+        },
+      } as typeof clickhouse,
+    };
+    const before = cluster.everywhere.length;
+    expect(await migrate(lacking, { log })).toEqual({ postgres: 0, clickhouse: 0 });
+    expect(cluster.everywhere.length).toBe(before);
+    const again = await migrate(lacking, { log, ...newer });
+    expect(again.clickhouse).toBe(knownMigrations().clickhouse + 1);
+    expect(await clickhouse.query("SELECT version FROM group_types")).toEqual([{ version: "newer" }]);
   });
 
   test("can be defined once more by every file, and keep their rows", async () => {
