@@ -132,8 +132,11 @@ export async function openCapture(options: OpenCaptureOptions): Promise<OpenedCa
       for (const look of looks) await look.close();
       await salts.close();
       await book.close();
+      const drain = (forMs: number) => Promise.all([flush.drain(forMs), merges.drain(forMs)]);
+      // Before the last segments are sealed: stores that are not the journal's any more get nothing of them.
+      if (pair.isBroken) await drain(0);
       await journal.close();
-      await Promise.all([flush.drain(ms), merges.drain(ms)]);
+      if (!pair.isBroken) await drain(ms);
       // Warnings of merges that were refused during the drain: the next start finds them.
       await journal.warnings.seal();
       await learning.close();

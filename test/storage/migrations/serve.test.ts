@@ -1,6 +1,8 @@
 // Two versions of the server on the same stores, as an operator brings one after the other forward.
 
 import { beforeAll, expect, test } from "bun:test";
+import { silentLog } from "../../../src/core/log.ts";
+import { openPostgres } from "../../../src/storage/postgres/postgres.ts";
 import { cleanUpEach, later } from "../../support/cleanup.ts";
 import { makeFolder } from "../../support/folder.ts";
 import { type Lender, openLender } from "../../support/remote.ts";
@@ -129,6 +131,28 @@ test("a server that waits for older ones stops when it is told to", async () => 
   newer.child.kill("SIGTERM");
   expect(await newer.child.exited).toBe(0);
   expect(await isChanged("told")).toBe(false);
+}, 300_000);
+
+test("a server that was out of sight while the stores were changed ends, and its journal goes on with the new version", async () => {
+  const environment = await lender.lend("unseen");
+  const older = await startServer({ ...environment, FLUSH_INTERVAL_MS: "3600000" }, makeFolder());
+  expect(await send(older, "waiting")).toBe(200);
+  const sql = openPostgres(environment["DATABASE_URL"]!, { log: silentLog });
+  later(() => sql.end());
+  // As the new version does once it has waited in vain to see this one.
+  await sql`
+    INSERT INTO migrations_begun (store, version, name, older_go_on) VALUES ('clickhouse', 9000, 'later', false)`;
+  expect(await older.exited).toBe(1);
+  expect(older.logged()).toEndWith(
+    "sluice serve: a newer version has changed the stores in a way that this one cannot go on beside; " +
+      "run that version: what was captured is kept in the journal\n",
+  );
+  expect(await counts("unseen")).toEqual({});
+  await sql`DELETE FROM migrations_begun WHERE version = 9000`;
+  await sql`UPDATE journals SET seen_at = now() - interval '1 hour'`;
+  const newer = await startServer(environment, older.dataDir, unborne);
+  await rested(newer);
+  expect(await counts("unseen")).toEqual({ waiting: 10 });
 }, 300_000);
 
 test("embedded stores have no other servers: nothing is waited for", async () => {

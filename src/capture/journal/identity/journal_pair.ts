@@ -111,6 +111,11 @@ export class JournalPair {
     return this.#broken.promise;
   }
 
+  /** Whether they were found not to belong together, so that nothing more may be flushed. */
+  get isBroken(): boolean {
+    return this.#isBroken;
+  }
+
   /** Whether the database has answered and is another one than the journal's. */
   get isForeign(): boolean {
     return this.#registration !== undefined && this.#registration.database !== this.database;
