@@ -1,5 +1,5 @@
-// The engine stands behind the server while its INSERTs are on time. On few cores a live capture waits for its turn behind
-// an INSERT's threads several times (socket, write, sync, answer): its p99 at 500 a second was 20 to 40 ms, and is 5. An
+// The engine stands behind the server while its INSERTs are on time. On few cores a live capture waits several times
+// behind an INSERT's threads (socket, write, sync, answer): its p99 at 500 a second was 20 to 40 ms, and is 5. An
 // INSERT that takes too long, because other programs keep the cores busy, brings the engine back to the front.
 
 import { readFileSync, writeFileSync } from "node:fs";
