@@ -298,7 +298,9 @@ export class Journal {
 
   #takeSealed(segment: Segment): void {
     this.#ages.delete(segment.id);
-    if (segment.lane === "historical") this.#importedAt = this.#options.clock.elapsed();
+    const now = this.#options.clock.elapsed();
+    this.#busyAt.set(segment.lane, now);
+    if (segment.lane === "historical") this.#importedAt = now;
     this.#ledger.sealed(segment, this.#lastMillis);
     this.#sealed.add(segment);
     this.nudge();
