@@ -133,10 +133,7 @@ export async function openCapture(options: OpenCaptureOptions): Promise<OpenedCa
       await salts.close();
       await book.close();
       const drain = (forMs: number) => Promise.all([flush.drain(forMs), merges.drain(forMs)]);
-      // Before the last segments are sealed: stores that are not the journal's any more get nothing of them.
-      if (pair.isBroken) await drain(0);
-      await journal.close();
-      if (!pair.isBroken) await drain(ms);
+      await sealLast(journal, pair.isBroken, drain, ms);
       // Warnings of merges that were refused during the drain: the next start finds them.
       await journal.warnings.seal();
       await learning.close();
@@ -145,6 +142,18 @@ export async function openCapture(options: OpenCaptureOptions): Promise<OpenedCa
       await journal.release();
     },
   };
+}
+
+/** Seals the last segments and flushes them; stores that are not the journal's any more get nothing of them. */
+async function sealLast(
+  journal: Journal,
+  isBroken: boolean,
+  drain: (forMs: number) => Promise<unknown>,
+  ms: number,
+): Promise<void> {
+  if (isBroken) await drain(0);
+  await journal.close();
+  if (!isBroken) await drain(ms);
 }
 
 /** Looks at the disk's free space, and at minutes that are over, on a clock. */

@@ -300,5 +300,5 @@ test(
     checkVersions(servers, starts);
     for (const server of servers) expect(await server.end("SIGTERM")).toBe(0);
   },
-  300_000 + kills * 30_000,
+  600_000 + kills * 120_000,
 );
