@@ -10,7 +10,12 @@ import { type Log, reasonOf } from "../core/log.ts";
 import { type ClickHouse, ClickHouseError } from "./clickhouse/clickhouse.ts";
 import { checkEngine } from "./clickhouse/engine_check.ts";
 import { checkCluster } from "./cluster/cluster_check.ts";
-import { appliedOnCluster, definitionsFor, prepareCluster } from "./cluster/cluster_migrations.ts";
+import {
+  appliedOnCluster,
+  complaintOfKeeper,
+  definitionsFor,
+  prepareCluster,
+} from "./cluster/cluster_migrations.ts";
 import type { Postgres } from "./postgres/postgres.ts";
 import { statementsOf } from "./clickhouse/statement.ts";
 import type { Stores } from "./stores.ts";
@@ -189,7 +194,8 @@ async function migrateClickHouse(clickhouse: ClickHouse, files: Migration[], log
   for (const { version, name, path, text, checksum } of pending) {
     for (const statement of statementsOf(text).flatMap((one) => definitionsFor(clickhouse, one))) {
       await clickhouse.command(statement, undefined, options).catch((thrown) => {
-        throw isLasting(thrown) ? new UserError(`${path} failed: ${reasonOf(thrown)}`) : thrown;
+        const lasting = isLasting(thrown) ? new UserError(`${path} failed: ${reasonOf(thrown)}`) : undefined;
+        throw complaintOfKeeper(thrown) ?? lasting ?? thrown;
       });
     }
     const record = { version, name, checksum };

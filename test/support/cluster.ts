@@ -14,6 +14,8 @@ export const clusterName = "one";
 interface ClusterShape {
   /** Keeps the replicated engines: their tables can be made, but not written. */
   replicated?: boolean;
+  /** There unless told. */
+  keeper?: keyof typeof keepers;
   /** By macro. */
   macros?: Record<string, string>;
   /** Settings of every statement, as a user's profile would have them. */
@@ -67,7 +69,17 @@ export async function startClusterFront(shape: ClusterShape = {}): Promise<Clust
   return { url: url.href, front, everywhere };
 }
 
-export function configureCluster(dataDir: string, { macros, shards = ownShard }: ClusterShape = {}): void {
+const keepers = {
+  there: "<zookeeper><implementation>testkeeper</implementation></zookeeper>",
+  none: "",
+  // Nothing listens on the port of discard.
+  away: "<zookeeper><node><host>127.0.0.1</host><port>9</port></node></zookeeper>",
+};
+
+export function configureCluster(
+  dataDir: string,
+  { macros, shards = ownShard, keeper = "there" }: ClusterShape = {},
+): void {
   const own = Object.entries(macros ?? { shard: "1", replica: "a" });
   mkdirSync(`${dataDir}/clickhouse.d`, { recursive: true });
   writeFileSync(
@@ -76,7 +88,7 @@ export function configureCluster(dataDir: string, { macros, shards = ownShard }:
       <tcp_port>9000</tcp_port>
       <remote_servers><${clusterName}>${shards}</${clusterName}></remote_servers>
       <macros>${own.map(([name, value]) => `<${name}>${value}</${name}>`).join("")}</macros>
-      <zookeeper><implementation>testkeeper</implementation></zookeeper>
+      ${keepers[keeper]}
     </clickhouse>`,
   );
 }
