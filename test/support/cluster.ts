@@ -58,7 +58,8 @@ export async function startClusterFront(shape: ClusterShape = {}): Promise<Clust
       const body = isNative ? request.body : withoutOthers(await request.arrayBuffer(), shape, everywhere);
       headers.delete("content-length");
       headers.delete("host");
-      const sent = { method, headers, body, signal, decompress: false };
+      // A connection that was kept might be closed by the engine at the moment it is used again.
+      const sent = { method, headers, body, signal, decompress: false, keepalive: false };
       const reply = await fetch(url, sent).catch(() => new Response("the engine is away", { status: 502 }));
       return new Response(reply.body, { status: reply.status, headers: reply.headers });
     },
