@@ -5,6 +5,7 @@ import { expect, test } from "bun:test";
 import { existsSync, readdirSync, readFileSync, statSync } from "node:fs";
 import { dirname, join, relative, resolve } from "node:path";
 import { regexLiterals, slownessOf } from "./support/regex_shape.ts";
+import { chooseTests } from "./support/run_on.ts";
 
 const root = resolve(import.meta.dir, "..");
 
@@ -411,4 +412,12 @@ test("dependencies are pinned exactly, and the lock file names no registry", () 
   const versions = Object.entries({ ...dependencies, ...devDependencies, ...optionalDependencies });
   expect(versions.filter(([, version]) => !/^\d+\.\d+\.\d+(-[\w.]+)?$/.test(version))).toEqual([]);
   expect(readFileSync(join(root, "bun.lock"), "utf8")).not.toContain("://");
+});
+
+test("tests run on a remote ClickHouse and a cluster, too, but for those that say why not", () => {
+  const { chosen, left } = chooseTests();
+  for (const room of ["capture", "persons", "batch_exports", "session_recordings", "query", "events"]) {
+    expect(chosen.filter((path) => path.startsWith(`test/${room}/`)).length).toBeGreaterThan(1);
+  }
+  expect([...left].filter(([, names]) => names.length === 0)).toEqual([]);
 });

@@ -8,7 +8,12 @@ import { type Log, reasonOf } from "../core/log.ts";
 import { type ClickHouse, ClickHouseError } from "./clickhouse/clickhouse.ts";
 import { checkEngine } from "./clickhouse/engine_check.ts";
 import { checkCluster } from "./cluster/cluster_check.ts";
-import { appliedOnCluster, definitionsFor, prepareCluster } from "./cluster/cluster_migrations.ts";
+import {
+  appliedOnCluster,
+  complaintOfKeeper,
+  definitionsFor,
+  prepareCluster,
+} from "./cluster/cluster_migrations.ts";
 import {
   type AppliedMigration,
   type Migration,
@@ -215,7 +220,8 @@ async function applyToClickHouse(
     await clickhouse
       .command(statement, undefined, { timeoutMs: storageLimits.migrateMsMax })
       .catch((thrown: unknown) => {
-        throw isLasting(thrown) ? new UserError(`${path} failed: ${reasonOf(thrown)}`) : thrown;
+        const lasting = isLasting(thrown) ? new UserError(`${path} failed: ${reasonOf(thrown)}`) : undefined;
+        throw complaintOfKeeper(thrown) ?? lasting ?? thrown;
       });
   }
   const record = { version, name, checksum };

@@ -15,6 +15,7 @@ import {
   until,
 } from "../support/server.ts";
 import { makeFolder } from "../support/folder.ts";
+import { settingsOf } from "../support/remote_clickhouse.ts";
 
 cleanUpEach();
 
@@ -131,6 +132,7 @@ test("a process that stops with nothing left holds nobody up, and counts again b
   const environment = {
     DATABASE_URL: connection.database_url ?? "",
     CLICKHOUSE_URL: connection.clickhouse_url ?? "",
+    ...settingsOf(keeper.remote),
     SECRET_KEY: "a secret that is shared",
   };
   const journals = async () =>

@@ -24,7 +24,8 @@ import {
   startServer,
   until,
 } from "../support/server.ts";
-import { onCluster, startFront } from "../support/stores.ts";
+import { storesMode } from "../support/remote_clickhouse.ts";
+import { startFront } from "../support/stores.ts";
 import { makeNextVersion } from "../support/versions.ts";
 
 cleanUpEach();
@@ -118,7 +119,7 @@ async function more(clients: Clients, events: number): Promise<void> {
 
 /** A ClickHouse that is not embedded; on a cluster, a proxy stands for all its servers. */
 async function startRemote(): Promise<{ clickhouseUrl: string; clickhouseCluster?: string }> {
-  if (!onCluster) return { clickhouseUrl: (await startFront()).url };
+  if (storesMode !== "cluster") return { clickhouseUrl: (await startFront()).url };
   const { clusterName, startClusterFront } = await import("../support/cluster.ts");
   return { clickhouseUrl: (await startClusterFront()).url, clickhouseCluster: clusterName };
 }
@@ -288,7 +289,7 @@ test(
     const uuids = exportedEvents(s3);
     const inExport = compare(uuids, clients.events);
     const acknowledged = clients.events.size;
-    const figures = { onCluster, kills, starts, acknowledged, stored, exported: uuids.length, inExport };
+    const figures = { storesMode, kills, starts, acknowledged, stored, exported: uuids.length, inExport };
     console.log(JSON.stringify(figures));
     expect(acknowledged).toBe(clients.acknowledged);
     expect(stored).toEqual(nothingWrong);

@@ -7,11 +7,10 @@ import { silentLog } from "../../src/core/log.ts";
 import { openProblems } from "../../src/http/problem.ts";
 import { ingestionWarningRoutes } from "../../src/ingestion_warnings/operations.ts";
 import { findUserId, issueKey } from "../../src/personal_api_keys/store.ts";
-import { migrate } from "../../src/storage/migrate.ts";
-import { type Stores, openStores } from "../../src/storage/stores.ts";
+import type { Stores } from "../../src/storage/stores.ts";
 import { startMsMax } from "../support/accounts.ts";
-import { cleanUp, later } from "../support/cleanup.ts";
-import { makeFolder } from "../support/folder.ts";
+import { cleanUp } from "../support/cleanup.ts";
+import { openMadeStores } from "../support/stores.ts";
 
 afterAll(cleanUp, startMsMax);
 
@@ -31,9 +30,7 @@ let key: string;
 let project_id: number;
 
 beforeAll(async () => {
-  stores = await openStores({ dataDir: makeFolder(), log: silentLog, requireReachable: true });
-  later(() => stores.close());
-  await migrate(stores, { log: silentLog });
+  stores = await openMadeStores();
   const made = await bootstrap(stores.sql, {
     bootstrapProjectApiKey: undefined,
     bootstrapPersonalApiKey: undefined,

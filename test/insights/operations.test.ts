@@ -1,11 +1,11 @@
 import { afterAll, beforeAll, describe, expect, test } from "bun:test";
-import { silentLog } from "../../src/core/log.ts";
 import { createProject } from "../../src/projects/store.ts";
-import { type Stores, attachStores } from "../../src/storage/stores.ts";
+import type { Stores } from "../../src/storage/stores.ts";
 import { startMsMax } from "../support/accounts.ts";
 import { type RunningApp, startApp } from "../support/app.ts";
 import { type Answer, ask as askServer, problemOf } from "../support/ask.ts";
-import { cleanUp, later } from "../support/cleanup.ts";
+import { cleanUp } from "../support/cleanup.ts";
+import { storesOf } from "../support/server.ts";
 
 afterAll(cleanUp, startMsMax);
 
@@ -16,8 +16,7 @@ let foreign: number;
 
 beforeAll(async () => {
   app = await startApp();
-  stores = await attachStores({ dataDir: app.dataDir, log: silentLog });
-  later(() => stores.close());
+  stores = await storesOf(app);
   const { organization_id = "" } = app.bootstrapped ?? {};
   const { id } = await createProject(stores.sql, { organization_id, name: "Other" });
   foreign = Number((await ask("POST", "", { name: "Theirs" }, `/api/projects/${id}/dashboards/`)).body["id"]);

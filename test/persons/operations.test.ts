@@ -1,11 +1,10 @@
 import { afterAll, beforeAll, expect, test } from "bun:test";
 import { ownPersonId } from "../../src/persons/identity.ts";
-import { attachStores, type Stores } from "../../src/storage/stores.ts";
-import { silentLog } from "../../src/core/log.ts";
+import type { Stores } from "../../src/storage/stores.ts";
 import { type RunningApp, startApp } from "../support/app.ts";
 import { type Answer, ask } from "../support/ask.ts";
-import { cleanUp, later } from "../support/cleanup.ts";
-import { projectKey, rested, until } from "../support/server.ts";
+import { cleanUp } from "../support/cleanup.ts";
+import { projectKey, rested, storesOf, until } from "../support/server.ts";
 import { storesStartMsMax } from "../support/stores.ts";
 
 let app: RunningApp;
@@ -13,8 +12,7 @@ let stores: Stores;
 
 beforeAll(async () => {
   app = await startApp({ FLUSH_INTERVAL_MS: "50" });
-  stores = await attachStores({ dataDir: app.dataDir, log: silentLog });
-  later(() => stores.close());
+  stores = await storesOf(app);
 }, storesStartMsMax);
 
 afterAll(cleanUp);

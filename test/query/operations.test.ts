@@ -1,12 +1,12 @@
 import { afterAll, beforeAll, describe, expect, test } from "bun:test";
-import { silentLog } from "../../src/core/log.ts";
 import { queryLimits } from "../../src/query/limits.ts";
-import { type Stores, attachStores } from "../../src/storage/stores.ts";
+import type { Stores } from "../../src/storage/stores.ts";
 import { startMsMax } from "../support/accounts.ts";
 import { type RunningApp, startApp } from "../support/app.ts";
 import { type Answer, ask, problemOf } from "../support/ask.ts";
-import { cleanUp, later } from "../support/cleanup.ts";
+import { cleanUp } from "../support/cleanup.ts";
 import { storeEvents } from "./naive.ts";
+import { storesOf } from "../support/server.ts";
 
 afterAll(cleanUp, startMsMax);
 
@@ -17,8 +17,7 @@ const noon = Date.UTC(2024, 2, 30, 12);
 
 beforeAll(async () => {
   app = await startApp();
-  stores = await attachStores({ dataDir: app.dataDir, log: silentLog });
-  later(() => stores.close());
+  stores = await storesOf(app);
   const event = (i: number, name: string, user: string, at: number, properties = {}) => ({
     uuid: `00000000-0000-4000-8000-${String(i).padStart(12, "0")}`,
     event: name,

@@ -2,12 +2,12 @@
 // makes no sense.
 
 import { afterAll, beforeAll, expect, test } from "bun:test";
-import { silentLog } from "../../src/core/log.ts";
-import { attachStores, type Stores } from "../../src/storage/stores.ts";
+import type { Stores } from "../../src/storage/stores.ts";
 import { startMsMax } from "../support/accounts.ts";
 import { type RunningApp, startApp } from "../support/app.ts";
 import { ask } from "../support/ask.ts";
-import { cleanUp, later } from "../support/cleanup.ts";
+import { cleanUp } from "../support/cleanup.ts";
+import { storesOf } from "../support/server.ts";
 
 /** Rows of everything that is listed: some more than a page may have. */
 const rows = 10_050;
@@ -29,8 +29,7 @@ let ids: Record<string, string>;
 
 beforeAll(async () => {
   app = await startApp();
-  stores = await attachStores({ dataDir: app.dataDir, log: silentLog });
-  later(() => stores.close());
+  stores = await storesOf(app);
   const { paths } = (await (await fetch(`${app.url}/docs/json`)).json()) as {
     paths: Record<string, { get?: { parameters?: Parameter[] } }>;
   };

@@ -7,26 +7,31 @@ import { silentLog } from "../../src/core/log.ts";
 import type { DescribedRoute } from "../../src/http/docs/docs.ts";
 import { later } from "./cleanup.ts";
 import { makeStoresFolder } from "./made_stores.ts";
+import { type RemoteClickHouse, remoteFor, settingsOf } from "./remote_clickhouse.ts";
 import { ownStores, personalKey, projectKey } from "./server.ts";
 
 export interface RunningApp extends App {
   dataDir: string;
+  /** The remote ClickHouse that the tests gave it. */
+  remote?: RemoteClickHouse;
 }
 
 /** Open until the test file ends. */
 export async function startApp(environment: Record<string, string> = {}): Promise<RunningApp> {
   const dataDir = await makeStoresFolder(ownStores(environment));
+  const remote = environment["CLICKHOUSE_URL"] ? undefined : await remoteFor(dataDir, true);
   const config = readConfig({
     PORT: "0",
     DATA_DIR: dataDir,
     WORKERS: "1",
     BOOTSTRAP_PROJECT_API_KEY: projectKey,
     BOOTSTRAP_PERSONAL_API_KEY: personalKey,
+    ...settingsOf(remote),
     ...environment,
   });
   const app = await openApp(config, silentLog);
   later(() => app.close());
-  return { ...app, dataDir };
+  return { ...app, dataDir, ...(remote && { remote }) };
 }
 
 /** The routes a personal key opens, without those of browsers asking what they may send. */

@@ -1,11 +1,9 @@
 // A running application with a batch export or two, and runs that nobody ran. Never checks what comes back.
 
-import { silentLog } from "../../src/core/log.ts";
 import type { Postgres } from "../../src/storage/postgres/postgres.ts";
-import { attachStores } from "../../src/storage/stores.ts";
 import { type RunningApp, startApp } from "./app.ts";
 import { type Answer, ask } from "./ask.ts";
-import { later } from "./cleanup.ts";
+import { storesOf } from "./server.ts";
 
 export interface ExportDesk {
   app: RunningApp;
@@ -21,8 +19,7 @@ export interface ExportDesk {
 
 export async function openExportDesk(environment: Record<string, string> = {}): Promise<ExportDesk> {
   const app = await startApp(environment);
-  const stores = await attachStores({ dataDir: app.dataDir, log: silentLog });
-  later(() => stores.close());
+  const stores = await storesOf(app);
   const made = app.bootstrapped;
   if (!made) throw new Error("the first start made nothing");
   const home = `/api/projects/${made.project_id}/batch_exports/`;

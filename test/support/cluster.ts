@@ -14,6 +14,8 @@ export const clusterName = "one";
 interface ClusterShape {
   /** Keeps the replicated engines: their tables can be made, but not written. */
   replicated?: boolean;
+  /** There unless told. */
+  keeper?: keyof typeof keepers;
   /** By macro. */
   macros?: Record<string, string>;
   /** Settings of every statement, as a user's profile would have them. */
@@ -56,7 +58,8 @@ export async function startClusterFront(shape: ClusterShape = {}): Promise<Clust
       const body = isNative ? request.body : withoutOthers(await request.arrayBuffer(), shape, everywhere);
       headers.delete("content-length");
       headers.delete("host");
-      const sent = { method, headers, body, signal, decompress: false };
+      // A connection that was kept might be closed by the engine at the moment it is used again.
+      const sent = { method, headers, body, signal, decompress: false, keepalive: false };
       const reply = await fetch(url, sent).catch(() => new Response("the engine is away", { status: 502 }));
       return new Response(reply.body, { status: reply.status, headers: reply.headers });
     },
@@ -67,7 +70,17 @@ export async function startClusterFront(shape: ClusterShape = {}): Promise<Clust
   return { url: url.href, front, everywhere };
 }
 
-export function configureCluster(dataDir: string, { macros, shards = ownShard }: ClusterShape = {}): void {
+const keepers = {
+  there: "<zookeeper><implementation>testkeeper</implementation></zookeeper>",
+  none: "",
+  // Nothing listens on the port of discard.
+  away: "<zookeeper><node><host>127.0.0.1</host><port>9</port></node></zookeeper>",
+};
+
+export function configureCluster(
+  dataDir: string,
+  { macros, shards = ownShard, keeper = "there" }: ClusterShape = {},
+): void {
   const own = Object.entries(macros ?? { shard: "1", replica: "a" });
   mkdirSync(`${dataDir}/clickhouse.d`, { recursive: true });
   writeFileSync(
@@ -76,7 +89,7 @@ export function configureCluster(dataDir: string, { macros, shards = ownShard }:
       <tcp_port>9000</tcp_port>
       <remote_servers><${clusterName}>${shards}</${clusterName}></remote_servers>
       <macros>${own.map(([name, value]) => `<${name}>${value}</${name}>`).join("")}</macros>
-      <zookeeper><implementation>testkeeper</implementation></zookeeper>
+      ${keepers[keeper]}
     </clickhouse>`,
   );
 }

@@ -2,6 +2,7 @@
 
 import { readConnection } from "../../src/storage/embedded/connection.ts";
 import type { Stores } from "../../src/storage/stores.ts";
+import { settingsOf } from "./remote_clickhouse.ts";
 import { type Environment, type Server, startServer, storesOf } from "./server.ts";
 
 export interface Lender {
@@ -17,11 +18,16 @@ export async function openLender(): Promise<Lender> {
   const server: Server = await startServer();
   const stores = await storesOf(server);
   const connection = readConnection(server.dataDir);
+  const { remote } = server;
   const lend = async (name: string): Promise<Environment> => {
     await stores.sql`CREATE DATABASE ${stores.sql(name)}`;
     return {
       DATABASE_URL: (connection?.database_url ?? "").replace(/\/\w+$/, `/${name}`),
-      CLICKHOUSE_URL: (connection?.clickhouse_url ?? "").replace(/\/\w+$/, `/${name}`),
+      ...settingsOf(remote),
+      CLICKHOUSE_URL: (remote?.clickhouseUrl ?? connection?.clickhouse_url ?? "").replace(
+        /\/\w+$/,
+        `/${name}`,
+      ),
       SECRET_KEY: "a secret key for a test",
       FLUSH_INTERVAL_MS: "50",
     };

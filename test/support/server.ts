@@ -5,7 +5,14 @@ import { silentLog } from "../../src/core/log.ts";
 import { type Stores, attachStores } from "../../src/storage/stores.ts";
 import { later } from "./cleanup.ts";
 import { makeStoresFolder } from "./made_stores.ts";
-import { onCluster } from "./stores.ts";
+import {
+  isMade,
+  knownRemote,
+  type RemoteClickHouse,
+  remoteFor,
+  settingsOf,
+  storesMode,
+} from "./remote_clickhouse.ts";
 
 /** The path of this version's program. */
 export const ownMain = resolve(import.meta.dir, "../../src/main.ts");
@@ -18,7 +25,7 @@ export interface Server {
   dataDir: string;
   pid: number;
   /** The remote ClickHouse that the tests gave it. */
-  remote?: { clickhouseUrl: string; clickhouseCluster: string };
+  remote?: RemoteClickHouse;
   /** What it printed to standard output so far. */
   printed(): string;
   /** Ends it by `signal`; resolves to its exit code. */
@@ -43,12 +50,11 @@ export async function startServer(
   folder?: string,
   main: string = ownMain,
 ): Promise<StartedServer> {
-  const remote = onCluster && !given["CLICKHOUSE_URL"] ? await clusterOf(folder) : undefined;
-  const environment = remote
-    ? { ...given, CLICKHOUSE_URL: remote.clickhouseUrl, CLICKHOUSE_CLUSTER: remote.clickhouseCluster }
-    : given;
-  const dataDir = folder ?? (await makeStoresFolder(ownStores(environment)));
-  const child = spawnSluice(["serve"], { PORT: "0", DATA_DIR: dataDir, ...environment }, undefined, main);
+  const dataDir = folder ?? (await makeStoresFolder(ownStores(given)));
+  const remote = given["CLICKHOUSE_URL"]
+    ? undefined
+    : await remoteFor(dataDir, folder === undefined || isMade(folder));
+  const child = spawnSluice(["serve"], { PORT: "0", DATA_DIR: dataDir, ...given }, undefined, main);
   let ended = false;
   const end = async (signal: NodeJS.Signals) => {
     if (!ended) child.kill(signal);
@@ -56,7 +62,6 @@ export async function startServer(
     return await child.exited;
   };
   later(() => end("SIGKILL"));
-  if (remote) clusters.set(dataDir, remote.clickhouseUrl);
   const output = readLines(child.stdout);
   const log = readLines(child.stderr);
   const url = await output.find(listening);
@@ -79,23 +84,11 @@ export async function startServer(
 /** What a server prints as soon as it listens. */
 export const listening = /Sluice is listening(?: on |","url":")(http[^"\s]+)["\n]/;
 
-/** A cluster of its own for each new server; a server that starts again on a folder finds its own. */
-async function clusterOf(folder: string | undefined): Promise<NonNullable<Server["remote"]>> {
-  const { clusterName, startClusterFront } = await import("./cluster.ts");
-  const known = folder === undefined ? undefined : clusters.get(folder);
-  const { url } = known ? { url: known } : await startClusterFront();
-  if (folder !== undefined) clusters.set(folder, url);
-  return { clickhouseUrl: url, clickhouseCluster: clusterName };
-}
-
-/** URLs of clusters, by DATA_DIR. */
-const clusters = new Map<string, string>();
-
 /** The embedded stores of a server with these settings. */
 export function ownStores(environment: Environment): ("postgres" | "clickhouse")[] {
   return [
     ...(environment["DATABASE_URL"] ? [] : (["postgres"] as const)),
-    ...(environment["CLICKHOUSE_URL"] ? [] : (["clickhouse"] as const)),
+    ...(environment["CLICKHOUSE_URL"] || storesMode !== "embedded" ? [] : (["clickhouse"] as const)),
   ];
 }
 
@@ -126,6 +119,7 @@ export function spawnSluice(args: string[], environment: Environment, input?: st
       WORKERS: "1",
       BOOTSTRAP_PROJECT_API_KEY: projectKey,
       BOOTSTRAP_PERSONAL_API_KEY: personalKey,
+      ...settingsOf(knownRemote(environment["DATA_DIR"])),
       ...environment,
     },
     stdin: input === undefined ? "ignore" : new TextEncoder().encode(input),
@@ -166,7 +160,7 @@ export function readLines(stream: ReadableStream<Uint8Array>) {
 }
 
 /** The stores of a running server, for looking at what it did. */
-export async function storesOf(server: Server): Promise<Stores> {
+export async function storesOf(server: Pick<Server, "dataDir" | "remote">): Promise<Stores> {
   const stores = await attachStores({ dataDir: server.dataDir, log: silentLog, ...server.remote });
   later(() => stores.close());
   return stores;

@@ -1,6 +1,5 @@
-// Stores for tests: embedded ones, and a ClickHouse front of its own that plays the remote one and can be told to fail.
+// Stores for tests, and a ClickHouse front of its own that plays the remote one and can be told to fail.
 
-import { existsSync } from "node:fs";
 import { join } from "node:path";
 import { silentLog } from "../../src/core/log.ts";
 import { chdbServerCommand, chdbServerEnv } from "../../src/storage/embedded/clickhouse.ts";
@@ -10,37 +9,26 @@ import { type Stores, openStores } from "../../src/storage/stores.ts";
 import { later } from "./cleanup.ts";
 import { makeFolder } from "./folder.ts";
 import { makeStoresFolder } from "./made_stores.ts";
+import { isMade, remoteFor } from "./remote_clickhouse.ts";
 
 export const frontPassword = "a password with & and é";
-
-/**
- * Whether tests run on a cluster of one shard, as far as they open stores or start servers by these functions:
- * SLUICE_TEST_STORES=cluster bun test test/query
- */
-export const onCluster = process.env["SLUICE_TEST_STORES"] === "cluster";
 
 /** How long a first start may take on a busy machine, in ms. */
 export const storesStartMsMax = 300_000;
 
-/** Embedded stores on a folder of their own, not migrated; closed with the test file. */
+/** Stores on a folder of their own, not migrated unless the folder was made so; closed with the test file. */
 export async function openTestStores(dataDir: string = makeFolder()): Promise<Stores> {
-  if (onCluster) {
-    const isMade = existsSync(join(dataDir, "clickhouse"));
-    const spread = await (await import("./cluster.ts")).openClusterStores(dataDir);
-    if (isMade) await migrate(spread, { log: silentLog });
-    return spread;
-  }
-  const stores = await openStores({ dataDir, log: silentLog, requireReachable: true });
+  const made = isMade(dataDir);
+  const remote = await remoteFor(dataDir, made);
+  const stores = await openStores({ dataDir, ...remote, log: silentLog, requireReachable: true });
   later(() => stores.close());
+  if (made && remote) await migrate(stores, { log: silentLog });
   return stores;
 }
 
 /** The same, migrated and empty. */
 export async function openMadeStores(): Promise<Stores> {
-  if (!onCluster) return openTestStores(await makeStoresFolder());
-  const stores = await openTestStores(await makeStoresFolder(["postgres"]));
-  await migrate(stores, { log: silentLog });
-  return stores;
+  return await openTestStores(await makeStoresFolder());
 }
 
 export interface TestFront {

@@ -5,14 +5,12 @@ import { createOrganization } from "../../src/organizations/store.ts";
 import { issueKey, revokeKey } from "../../src/personal_api_keys/store.ts";
 import { hashKey } from "../../src/core/id.ts";
 import { ownPersonId } from "../../src/persons/identity.ts";
-import { silentLog } from "../../src/core/log.ts";
 import type { Scope } from "../../src/access/scope.ts";
 import type { DescribedRoute } from "../../src/http/docs/docs.ts";
-import { type Stores, attachStores } from "../../src/storage/stores.ts";
+import type { Stores } from "../../src/storage/stores.ts";
 import { addUser } from "./accounts.ts";
 import { managementRoutes, type RunningApp, startApp } from "./app.ts";
-import { later } from "./cleanup.ts";
-import { personalKey } from "./server.ts";
+import { personalKey, storesOf } from "./server.ts";
 import { addInsight } from "./subscriptions.ts";
 
 interface Thing {
@@ -139,8 +137,7 @@ export interface Tenants {
 
 export async function openTenants(): Promise<Tenants> {
   const app = await startApp();
-  const stores = await attachStores({ dataDir: app.dataDir, log: silentLog });
-  later(() => stores.close());
+  const stores = await storesOf(app);
   const { sql } = stores;
   const made = app.bootstrapped;
   const [user] = await sql<{ id: number }[]>`SELECT id FROM users`;

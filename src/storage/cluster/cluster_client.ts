@@ -92,12 +92,12 @@ async function* valuesOf(
   }
 }
 
-/** Values in portions of at most so many bytes of text, each of one at least. */
+/** Values in portions of at most so many bytes of a statement's text, each of one at least. */
 export function* portions(values: readonly string[], bytesMax: number): Generator<string[], void> {
   let portion: string[] = [];
   let bytes = 0;
   for (const value of values) {
-    const size = Buffer.byteLength(value) + quotesBytes;
+    const size = textBytes(value);
     if (portion.length > 0 && bytes + size > bytesMax) {
       yield portion;
       [portion, bytes] = [[], 0];
@@ -108,5 +108,10 @@ export function* portions(values: readonly string[], bytesMax: number): Generato
   if (portion.length > 0) yield portion;
 }
 
-/** Two quotes and a comma. */
-const quotesBytes = 3;
+/** What a value takes in the text of a statement: escaped, in quotes, before a comma and a space. */
+function textBytes(value: string): number {
+  return Buffer.byteLength(value) + (value.match(escapedPattern)?.length ?? 0) + 4;
+}
+
+/** Control characters among them. */
+const escapedPattern = /[\\'\p{Cc}]/gu;

@@ -36,19 +36,27 @@ export async function prepareCluster(
       await clickhouse.command(statement, undefined, options);
     }
   } catch (thrown) {
-    if (!(thrown instanceof ClickHouseError && keeperless.has(thrown.type))) throw thrown;
-    throw new UserError(
-      `CLICKHOUSE_CLUSTER: ClickHouse has no keeper, which replicas need: ${reasonOf(thrown)}`,
-    );
+    throw complaintOfKeeper(thrown) ?? thrown;
   }
 }
 
-/** How engines say that their configuration has no `zookeeper`, or no `distributed_ddl`. */
-const keeperless: ReadonlySet<string> = new Set([
-  "NO_ZOOKEEPER",
-  "NO_ELEMENTS_IN_CONFIG",
-  "SUPPORT_IS_DISABLED",
-]);
+/** What is wrong with the keeper of a cluster, in one line, where a definition failed by that. */
+export function complaintOfKeeper(thrown: unknown): UserError | undefined {
+  if (!(thrown instanceof ClickHouseError)) return undefined;
+  const complaint = keeperComplaints[thrown.type];
+  if (complaint === undefined) return undefined;
+  const [reason] = reasonOf(thrown).split("\n");
+  return new UserError(`CLICKHOUSE_CLUSTER: ${complaint} (${reason})`);
+}
+
+/** By the error of the engine. */
+const keeperComplaints: Readonly<Record<string, string>> = {
+  NO_ZOOKEEPER: "ClickHouse has no keeper, which replicas need; set zookeeper in its configuration",
+  NO_ELEMENTS_IN_CONFIG:
+    "ClickHouse cannot define tables on all servers; set zookeeper and distributed_ddl in its configuration",
+  SUPPORT_IS_DISABLED: "this ClickHouse does not define tables on all servers",
+  KEEPER_EXCEPTION: "the keeper of ClickHouse does not answer",
+};
 
 /**
  * The records of all servers that answer: the one that is asked may not have the newest yet. Incomplete where a server

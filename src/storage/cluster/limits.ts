@@ -1,7 +1,10 @@
 // Limits of statements on a cluster, with their units and reasons.
 
 export const clusterLimits = {
-  /** Values in one deletion, in bytes: replicas get it through the keeper, whose entries hold 1 MiB. */
+  /**
+   * Values in one deletion, in bytes of its text: replicas get it through the keeper, whose entries hold 1 MiB of the
+   * text escaped once more, and parse it by `max_query_size`, 256 KiB by default.
+   */
   listedBytesMax: 200_000,
   /** Values that are read at once. */
   listedRowsMax: 10_000,

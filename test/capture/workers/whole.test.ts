@@ -2,9 +2,9 @@
 // the server's own and on remote ones.
 
 import { expect, test } from "bun:test";
-import { readConnection } from "../../../src/storage/embedded/connection.ts";
 import { cleanUpEach } from "../../support/cleanup.ts";
 import { bodyOf, event as recorded } from "../../support/recordings.ts";
+import { openLender } from "../../support/remote.ts";
 import {
   type Server,
   get,
@@ -121,15 +121,8 @@ test("pieces of one recording that different workers took are one recording", as
 });
 
 test("on remote stores two servers of two workers are four journals, nothing is stored twice, and they may be away", async () => {
-  const lender = await startServer();
-  const stores = await storesOf(lender);
-  await stores.sql`CREATE DATABASE shared`;
-  const connection = readConnection(lender.dataDir);
-  const remote = {
-    DATABASE_URL: (connection?.database_url ?? "").replace(/\/\w+$/, "/shared"),
-    CLICKHOUSE_URL: (connection?.clickhouse_url ?? "").replace(/\/\w+$/, "/shared"),
-    SECRET_KEY: "a secret key for a test",
-  };
+  const { stores, lend } = await openLender();
+  const remote = await lend("shared");
   const servers = await Promise.all([startServer({ ...remote, ...two }), startServer({ ...remote, ...two })]);
   let sent = 0;
   for (const server of servers) {

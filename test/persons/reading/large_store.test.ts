@@ -6,13 +6,12 @@ import { readLarge } from "../../../src/persons/reading/large_store.ts";
 import { type ClickHouse, readsUntil } from "../../../src/storage/clickhouse/clickhouse.ts";
 import { readsOf } from "../../../src/storage/clickhouse/query_options.ts";
 import { personLimits } from "../../../src/persons/limits.ts";
-import { silentLog } from "../../../src/core/log.ts";
 import { ownPersonId } from "../../../src/persons/identity.ts";
-import { type Stores, attachStores } from "../../../src/storage/stores.ts";
+import type { Stores } from "../../../src/storage/stores.ts";
 import { type RunningApp, startApp } from "../../support/app.ts";
 import { type Answer, ask } from "../../support/ask.ts";
-import { cleanUp, later } from "../../support/cleanup.ts";
-import { projectKey, rested, until } from "../../support/server.ts";
+import { cleanUp } from "../../support/cleanup.ts";
+import { projectKey, rested, storesOf, until } from "../../support/server.ts";
 import { storesStartMsMax } from "../../support/stores.ts";
 
 /** More than one statement could name: the engine gave up at 76,000. */
@@ -54,8 +53,7 @@ async function makeKiosk(main: string, visitor: string): Promise<void> {
 
 beforeAll(async () => {
   app = await startApp({ FLUSH_INTERVAL_MS: "50" });
-  stores = await attachStores({ dataDir: app.dataDir, log: silentLog });
-  later(() => stores.close());
+  stores = await storesOf(app);
 }, storesStartMsMax);
 
 afterAll(cleanUp, minutes);
