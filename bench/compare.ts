@@ -32,9 +32,10 @@ export async function compare({ refs, questions, rounds, ownBench, flags }: Comp
     const answers: Answer[][][] = trees.map(() => []);
     const asked = questions.flatMap((question) => ["--question", question]);
     for (let round = 0; round < rounds; round++) {
-      for (const [i, tree] of trees.entries()) {
+      // Whoever comes second pays for what the first left to the disk: the two change places every round.
+      for (const i of round % 2 === 0 ? [0, 1] : [1, 0]) {
         const command = [process.execPath, "bench/run.ts", "--json", "--rounds", "1", ...asked, ...flags];
-        answers[i]!.push(JSON.parse(await output(command, tree)) as Answer[]);
+        answers[i]!.push(JSON.parse(await output(command, trees[i]!)) as Answer[]);
       }
     }
     return questions.map((_, at) =>
@@ -69,18 +70,19 @@ async function output(command: string[], cwd: string): Promise<string> {
   return text;
 }
 
-/** `answers`: those of each ref, round by round, to one question. */
+/** `answers`: those of each ref, round by round, to one question. Rows that only one ref's bench has are left out. */
 function merged(refs: [string, string], answers: Answer[][]): Answer {
   const first = answers[0]![0]!;
-  const rows = first.figures.flatMap((row, place) =>
+  const rows = first.figures.flatMap(({ name, ...row }) =>
     Object.keys(row)
       .filter((head) => typeof row[head] === "number")
       .map((head) => {
         const [a, b] = answers.map((all) =>
-          median(all.map(({ figures }) => Number(figures[place]?.[head] ?? Number.NaN))),
+          median(all.map(({ figures }) => Number(figures.find((other) => other.name === name)?.[head]))),
         ) as [number, number];
-        return { name: `${row.name}: ${head}`, [`A ${refs[0]}`]: a, [`B ${refs[1]}`]: b, "B ÷ A": b / a };
-      }),
+        return { name: `${name}: ${head}`, [`A ${refs[0]}`]: a, [`B ${refs[1]}`]: b, "B ÷ A": b / a };
+      })
+      .filter((compared) => !Number.isNaN(compared["B ÷ A"])),
   );
   return { question: first.question, figures: rows, ratios: [] };
 }

@@ -1,7 +1,7 @@
 // The embedded stores die alone, or their server does: nothing acknowledged is lost, and nobody is left behind.
 
 import { expect, test } from "bun:test";
-import { readFileSync, readdirSync } from "node:fs";
+import { existsSync, readFileSync, readdirSync } from "node:fs";
 import { cleanUpEach } from "../support/cleanup.ts";
 import { inLongForm } from "../support/kills.ts";
 import {
@@ -103,6 +103,23 @@ test("both stores' children have the server's own priority, so that a busy machi
   const [own] = nicesOf(server.pid);
   expect(nicesOf(childOf(server, clickhouseChild).pid)).toEqual([own!]);
   expect(nicesOf(childOf(server, postgresChild).pid)).toEqual([own!]);
+});
+
+test("the ClickHouse child begins beside the server, and stands behind it once events were stored", async () => {
+  const server = await startServer();
+  const autogroup = `/proc/${childOf(server, clickhouseChild).pid}/autogroup`;
+  // A kernel may be built without shares of sessions.
+  const before = existsSync(autogroup) ? readFileSync(autogroup, "utf8") : "";
+  if (before !== "") expect(before).toEndWith("nice 0\n");
+  // An INSERT that a busy machine makes late brings it to the front for a while.
+  let sent = 0;
+  await until(async () => {
+    await send(server, "quiet", 5);
+    sent += 5;
+    await rested(server);
+    return before === "" || readFileSync(autogroup, "utf8").endsWith("nice 10\n");
+  });
+  expect(await count(server, "quiet")).toBe(sent);
 });
 
 test("a Postgres child killed alone comes back; capture never stops", async () => {

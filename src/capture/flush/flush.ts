@@ -71,26 +71,33 @@ export class Flush {
   }
 
   async #run(lane: LaneName, sender: BatchSender): Promise<void> {
-    const { journal } = this.#options;
     const inserter = this.#inserter(lane, sender);
-    while (!this.#stopping.signal.aborted) {
-      if (this.#sessions.isBehind(lane) && !this.#draining) {
-        await journal.sealedSoon(flushLimits.returnedLookMs);
-        continue;
-      }
-      const segment = journal.nextSealed(lane, this.#taken);
-      if (segment) await this.#segment(segment, inserter);
-      else if (this.#draining) break;
-      else {
-        sender.rest();
-        // Deleted recordings must not stay in a file here; and on a full disk, nothing must.
-        if (lane === "recordings" || journal.tight) await sender.abandon();
-        journal.takeReturned();
-        // drain() may have been called meanwhile; its nudge would be missed.
-        if (!this.#draining) await journal.sealedSoon(flushLimits.returnedLookMs);
-      }
-    }
+    const stopping = this.#stopping.signal;
+    // A folder may be unreadable for a while, as where a process has too many files open.
+    const how = { stopping, log: this.#options.log, saying: "flush failed, trying again", about: { lane } };
+    while (await retryUntilDone(() => this.#step(lane, inserter, sender), how));
     await sender.abandon();
+  }
+
+  /** Stores the oldest segment of the lane, or waits for one; false when all is drained. */
+  async #step(lane: LaneName, inserter: BatchInserter, sender: BatchSender): Promise<boolean> {
+    const { journal } = this.#options;
+    if (this.#sessions.isBehind(lane) && !this.#draining) {
+      await journal.sealedSoon(flushLimits.returnedLookMs);
+      return true;
+    }
+    const segment = journal.nextSealed(lane, this.#taken);
+    if (segment) await this.#segment(segment, inserter);
+    else if (this.#draining) return false;
+    else {
+      sender.rest();
+      // Deleted recordings must not stay in a file here; and on a full disk, nothing must.
+      if (lane === "recordings" || journal.tight) await sender.abandon();
+      journal.takeReturned();
+      // drain() may have been called meanwhile; its nudge would be missed.
+      if (!this.#draining) await journal.sealedSoon(flushLimits.returnedLookMs);
+    }
+    return true;
   }
 
   async #segment(segment: Segment, inserter: BatchInserter): Promise<void> {

@@ -38,6 +38,16 @@ export interface JournalOptions {
   log: Log;
 }
 
+interface SegmentAge {
+  /** When it was first seen, and when it had grown the last time, in ms of Clock.elapsed(). */
+  openedMs: number;
+  grownMs: number;
+  /** Its bytes then. */
+  bytes: number;
+  /** Whether it is the first one of an import. */
+  isFirst: boolean;
+}
+
 export class Journal {
   readonly live: EventLane;
   readonly historical: EventLane;
@@ -61,7 +71,9 @@ export class Journal {
   #lastMicros = 0;
   readonly #wakeup = new Wakeup();
   /** Growing segments, since when they are looked at. */
-  readonly #ages = new Map<bigint, { openedMs: number; grownMs: number; bytes: number }>();
+  readonly #ages = new Map<bigint, SegmentAge>();
+  /** When the last segment of an import was sealed. */
+  #importedAt = Number.NEGATIVE_INFINITY;
   /** When a lane last had a segment that grows; only lanes that had one since they rested. */
   readonly #busyAt = new Map<LaneName, number>();
   #timer: ReturnType<typeof setInterval> | undefined;
@@ -286,6 +298,9 @@ export class Journal {
 
   #takeSealed(segment: Segment): void {
     this.#ages.delete(segment.id);
+    const now = this.#options.clock.elapsed();
+    this.#busyAt.set(segment.lane, now);
+    if (segment.lane === "historical") this.#importedAt = now;
     this.#ledger.sealed(segment, this.#lastMillis);
     this.#sealed.add(segment);
     this.nudge();
@@ -326,10 +341,12 @@ export class Journal {
   #isDue({ id, lane, bytes }: Segment): boolean {
     const now = this.#options.clock.elapsed();
     const intervalMs = this.#options.flushIntervalMs - this.#lookMs;
-    const age = this.#ages.get(id) ?? { openedMs: now, grownMs: now, bytes };
+    const isFirst = now - this.#importedAt > intervalMs * journalLimits.historicalPatience;
+    const age = this.#ages.get(id) ?? { openedMs: now, grownMs: now, bytes, isFirst };
     this.#ages.set(id, age);
     if (bytes > age.bytes) Object.assign(age, { grownMs: now, bytes });
-    if (lane !== "historical") return now - age.openedMs >= intervalMs;
+    // The first segment of an import does not grow: the engine has nothing else to do.
+    if (lane !== "historical" || age.isFirst) return now - age.openedMs >= intervalMs;
     return (
       now - age.openedMs >= intervalMs * journalLimits.historicalPatience || now - age.grownMs >= intervalMs
     );

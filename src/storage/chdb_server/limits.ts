@@ -13,4 +13,10 @@ export const chdbServerLimits = {
   waitingMax: 256,
   /** A statement's text, in bytes. */
   statementBytesMax: 16 * 1024 * 1024,
+  /** By how many steps of nice the engine stands behind the server: with 5, live captures still waited now and then. */
+  stepsBehind: 10,
+  /** An INSERT that takes longer, in ms, has not enough of the cores: the largest takes a quarter of that at rest. */
+  insertLateMs: 2000,
+  /** How long the engine then stands in front, in ms: a busy machine stays busy, and INSERTs of an import follow. */
+  frontMs: 10_000,
 };

@@ -13,6 +13,7 @@ import { parseArgs } from "node:util";
 import { chdbServerLimits } from "./limits.ts";
 import { limits } from "../../core/limits.ts";
 import { storageLimits } from "../limits.ts";
+import { systemClock } from "../../core/clock.ts";
 import { reasonOf } from "../../core/log.ts";
 import { memoryHere } from "../../core/machine.ts";
 import { Semaphore } from "../../work/semaphore.ts";
@@ -20,6 +21,7 @@ import { EngineError, openEngine } from "./chdb.ts";
 import { engineBounds, writeEngineConfig } from "../embedded/engine_config.ts";
 import { sendAnswer, sendError } from "./answer.ts";
 import { ServerError, knows, readAsk } from "./request.ts";
+import { EnginePriority, setSessionNice } from "./priority.ts";
 import { Runner } from "./run.ts";
 
 /**
@@ -39,6 +41,7 @@ class ChdbServer {
     chdbServerLimits.waitingMax,
     limits.workingShare,
   );
+  readonly #priority = new EnginePriority({ set: setSessionNice, clock: systemClock });
   readonly #server: Server;
   #closing = false;
 
@@ -106,7 +109,8 @@ class ChdbServer {
     const leave = await this.#places.enter(abort, kindOf(ask.text));
     if (!leave) throw new ServerError(202, "TOO_MANY_SIMULTANEOUS_QUERIES", "Too many simultaneous queries");
     try {
-      const answer = await this.#runner.run(ask, abort);
+      const run = () => this.#runner.run(ask, abort);
+      const answer = await (isFlush(ask.text) ? this.#priority.during(run) : run());
       if (after()) await sendAnswer(response, ask, answer);
     } finally {
       leave();
@@ -118,6 +122,11 @@ class ChdbServer {
 function kindOf(text: string): string {
   if (text.startsWith("INSERT INTO FUNCTION")) return "export";
   return text.startsWith("INSERT") ? "insert" : "read";
+}
+
+/** Rows from a journal; a migration's INSERTs have other formats, or none. */
+function isFlush(text: string): boolean {
+  return text.startsWith("INSERT") && text.endsWith("FORMAT Native");
 }
 
 function endProcess(reason: string): never {

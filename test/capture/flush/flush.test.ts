@@ -234,6 +234,27 @@ test("quarantined events can be listed, handed back and discarded", async () => 
   await journal.release();
 });
 
+test("a folder that cannot be read for a while delays the flush, and does not end it", async () => {
+  const dataDir = makeFolder();
+  const journal = openJournal(`${dataDir}/journal`);
+  const engine = new FaultyEngine([], true);
+  const { flush } = openFlush(dataDir, journal, engine);
+  const tried = Promise.withResolvers<void>();
+  let failures = 0;
+  journal.takeReturned = () => {
+    if (++failures === 10) tried.resolve();
+    if (failures <= 10) throw new Error("EMFILE: too many open files");
+  };
+  flush.start();
+  await tried.promise;
+  const sent = send(journal, { historical: false, year: 0, poisoned: false });
+  await journal.live.seal();
+  await flush.drain(60_000);
+  expect([...engine.stored]).toEqual([[sent, 1]]);
+  await journal.close();
+  await journal.release();
+});
+
 test("years of a segment share an INSERT, as many as the engine takes in one", async () => {
   for (const embedded of [true, false]) {
     const dataDir = makeFolder();

@@ -401,27 +401,29 @@ test("a segment's file is not used again before it is cut and closed", async () 
   expect(existsSync(segment.path)).toBe(false);
 });
 
-test("a file made ahead is given back when its lane is idle for long", async () => {
-  const folder = `${makeFolder()}/journal`;
-  let elapsed = 0;
-  const clock: Clock = { now: () => Date.now(), elapsed: () => elapsed };
-  const journal = openJournal(folder, clock);
-  appendLarge(journal, 500_000, "a");
-  await journal.live.commit();
-  await journal.look();
-  await journal.live.seal();
-  await journal.finish(journal.nextSealed("live")!);
-  const segments = () => readdirSync(folder).filter((name) => name.endsWith(".segment"));
-  await journal.look();
-  expect(segments()).toHaveLength(1);
-  elapsed = journalLimits.recycledIdleMs;
-  await journal.look();
-  expect(segments()).toEqual([]);
-  // And the lane goes on.
-  appendRow(journal, false, january);
-  await journal.live.commit();
-  expect(journal.pending().events).toBe(1);
-});
+for (const lived of ["long", "for a moment only"]) {
+  test(`a file made ahead of a segment that grew ${lived} is given back when its lane is idle for long`, async () => {
+    const folder = `${makeFolder()}/journal`;
+    let elapsed = 0;
+    const clock: Clock = { now: () => Date.now(), elapsed: () => elapsed };
+    const journal = openJournal(folder, clock);
+    appendLarge(journal, 500_000, "a");
+    await journal.live.commit();
+    if (lived === "long") await journal.look();
+    await journal.live.seal();
+    await journal.finish(journal.nextSealed("live")!);
+    const segments = () => readdirSync(folder).filter((name) => name.endsWith(".segment"));
+    await journal.look();
+    expect(segments()).toHaveLength(1);
+    elapsed = journalLimits.recycledIdleMs;
+    await journal.look();
+    expect(segments()).toEqual([]);
+    // And the lane goes on.
+    appendRow(journal, false, january);
+    await journal.live.commit();
+    expect(journal.pending().events).toBe(1);
+  });
+}
 
 test("a file made ahead takes no room that groups may need", async () => {
   const folder = `${makeFolder()}/journal`;

@@ -81,7 +81,7 @@ export const plants: Record<string, PlantedBug> = {
     ],
   },
   "numbers of halves forgotten": {
-    from: 11_000,
+    from: 22_700,
     changes: [
       {
         file: "capture/flush/flush.ts",

@@ -1,0 +1,71 @@
+// The engine stands behind the server while its INSERTs are on time. On few cores a live capture waits several times
+// behind an INSERT's threads (socket, write, sync, answer): its p99 at 500 a second was 20 to 40 ms, and is 5. An
+// INSERT that takes too long, because other programs keep the cores busy, brings the engine back to the front.
+
+import { readFileSync, writeFileSync } from "node:fs";
+import type { Clock } from "../../core/clock.ts";
+import { chdbServerLimits } from "./limits.ts";
+
+interface EnginePriorityOptions {
+  /** Sets how many steps of nice the engine stands behind: 0 or chdbServerLimits.stepsBehind. */
+  set: (steps: number) => void;
+  clock: Clock;
+  /** Calls `run` after so many ms, unless what it returns is called before. */
+  after?: (ms: number, run: () => void) => () => void;
+}
+
+export class EnginePriority {
+  readonly #options: EnginePriorityOptions;
+  #steps = 0;
+  /** Of clock.elapsed(): until when it stays in front. */
+  #frontUntil = Number.NEGATIVE_INFINITY;
+
+  constructor(options: EnginePriorityOptions) {
+    this.#options = options;
+  }
+
+  /** Runs an INSERT, behind the server unless one was late before. */
+  async during<T>(insert: () => Promise<T>): Promise<T> {
+    const { clock, after = afterTimer } = this.#options;
+    if (clock.elapsed() >= this.#frontUntil) this.#set(chdbServerLimits.stepsBehind);
+    const forget = after(chdbServerLimits.insertLateMs, () => {
+      this.#frontUntil = clock.elapsed() + chdbServerLimits.frontMs;
+      this.#set(0);
+    });
+    try {
+      return await insert();
+    } finally {
+      forget();
+    }
+  }
+
+  #set(steps: number): void {
+    if (steps === this.#steps) return;
+    this.#steps = steps;
+    this.#options.set(steps);
+  }
+}
+
+function afterTimer(ms: number, run: () => void): () => void {
+  const timer = setTimeout(run, ms);
+  return () => clearTimeout(timer);
+}
+
+/**
+ * Sets by how many steps of nice this process's session stands behind others. Only where Linux shares the cores by
+ * sessions (sched_autogroup) and the session is this process's own: nice of threads could not be taken back without
+ * privileges. It is a preference; the server works without it.
+ */
+export function setSessionNice(steps: number): void {
+  try {
+    if (sessionOf(readFileSync("/proc/self/stat", "utf8")) !== process.pid) return;
+    writeFileSync("/proc/self/autogroup", String(steps));
+  } catch {
+    // Not Linux, or one without sessions' shares.
+  }
+}
+
+/** The fields of /proc/PID/stat behind the name, which may hold anything: state, parent, group, session, … */
+function sessionOf(stat: string): number {
+  return Number(stat.slice(stat.lastIndexOf(")") + 2).split(" ")[3]);
+}

@@ -1,0 +1,55 @@
+// When a growing segment is sealed: by its age, and an import's later than live ones.
+
+import { afterAll, afterEach, expect, test } from "bun:test";
+import type { Journal } from "../../../src/capture/journal/journal.ts";
+import { journalLimits } from "../../../src/capture/journal/limits.ts";
+import { cleanUp } from "../../support/cleanup.ts";
+import { makeFolder } from "../../support/folder.ts";
+import { appendTo, clockAt, openJournal } from "../../support/journal.ts";
+
+afterAll(cleanUp);
+
+const flushIntervalMs = 600_000;
+let journal: Journal;
+
+afterEach(async () => {
+  await journal.close();
+  await journal.release();
+});
+
+function open() {
+  const clock = clockAt(1_700_000_000_000);
+  journal = openJournal(makeFolder(), { clock, flushIntervalMs });
+  /** Appends twice an interval; resolves to after how many intervals a segment is sealed. */
+  const intervalsUntilSealed = async (lane: "live" | "historical"): Promise<number> => {
+    for (let halves = 0; ; halves++) {
+      const sealed = journal.nextSealed(lane);
+      if (sealed) {
+        await journal.finish(sealed);
+        return (halves - 1) / 2;
+      }
+      appendTo(journal, lane, halves);
+      await journal[lane].commit();
+      await journal.look();
+      // What look() has asked for is done in the next turn.
+      await new Promise((resolve) => setImmediate(resolve));
+      clock.millis += flushIntervalMs / 2;
+    }
+  };
+  return { clock, intervalsUntilSealed };
+}
+
+test("a segment of live events is sealed after one interval", async () => {
+  const { intervalsUntilSealed } = open();
+  for (let i = 0; i < 3; i++) expect(await intervalsUntilSealed("live")).toBe(1);
+});
+
+test("an import's first segment is sealed after one interval, and later ones grow for longer", async () => {
+  const { clock, intervalsUntilSealed } = open();
+  const patience = journalLimits.historicalPatience;
+  expect(await intervalsUntilSealed("historical")).toBe(1);
+  for (let i = 0; i < 3; i++) expect(await intervalsUntilSealed("historical")).toBe(patience);
+  // The next import.
+  clock.millis += flushIntervalMs * patience;
+  expect(await intervalsUntilSealed("historical")).toBe(1);
+});

@@ -1,0 +1,61 @@
+// When the engine stands behind the server, and when it does not.
+
+import { expect, test } from "bun:test";
+import { chdbServerLimits } from "../../../src/storage/chdb_server/limits.ts";
+import { EnginePriority } from "../../../src/storage/chdb_server/priority.ts";
+
+const { frontMs, insertLateMs, stepsBehind } = chdbServerLimits;
+
+/** A priority on a clock of its own. */
+function openPriority() {
+  const set: number[] = [];
+  let now = 0;
+  const timers = new Map<() => void, number>();
+  const priority = new EnginePriority({
+    set: (steps) => void set.push(steps),
+    clock: { now: () => now, elapsed: () => now },
+    after: (ms, run) => {
+      timers.set(run, now + ms);
+      return () => void timers.delete(run);
+    },
+  });
+  const pass = (ms: number) => {
+    now += ms;
+    for (const [run, at] of timers) if (at <= now && timers.delete(run)) run();
+  };
+  return { set, pass, priority };
+}
+
+test("the engine stands in front until the first INSERT, and behind from then on", async () => {
+  const { set, pass, priority } = openPriority();
+  pass(10_000);
+  expect(set).toEqual([]);
+  for (let i = 0; i < 3; i++) {
+    const answer = await priority.during(async () => {
+      pass(insertLateMs - 1);
+      return i;
+    });
+    expect(answer).toBe(i);
+    pass(1000);
+  }
+  expect(set).toEqual([stepsBehind]);
+});
+
+test("an INSERT that takes too long brings it to the front, where it stays for a while", async () => {
+  const { set, pass, priority } = openPriority();
+  await priority.during(async () => pass(insertLateMs));
+  expect(set).toEqual([stepsBehind, 0]);
+  pass(frontMs - 1);
+  await priority.during(async () => {});
+  expect(set).toEqual([stepsBehind, 0]);
+  pass(1);
+  await priority.during(async () => {});
+  expect(set).toEqual([stepsBehind, 0, stepsBehind]);
+});
+
+test("an INSERT that fails is over as well", async () => {
+  const { set, pass, priority } = openPriority();
+  await priority.during(() => Promise.reject(new Error("refused"))).catch(() => {});
+  pass(insertLateMs);
+  expect(set).toEqual([stepsBehind]);
+});
