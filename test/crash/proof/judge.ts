@@ -70,6 +70,9 @@ class Known {
 /** Rows of one answer: 24 MB, of the 32 MiB that the client takes. */
 const rowsAtOnce = 1_000_000;
 
+/** How long one question of the judge may take, in ms: tens of millions of events are collapsed for it. */
+const judgeMsMax = 600_000;
+
 /** No server may run: what it still holds would count as lost. */
 export async function judge(place: Place, ledger: ProofLedger): Promise<Verdict> {
   const { sent, acknowledged } = ledger.read();
@@ -107,6 +110,8 @@ async function compareRows(
   const rows = { stored: 0, doubled: 0, invented: 0, altered: 0 };
   const [{ count = "0" } = {}] = await clickhouse.query<{ count: string }>(
     "SELECT toString(count()) AS count FROM events",
+    {},
+    { timeoutMs: judgeMsMax },
   );
   const parts = partsOf(Number(count));
   let twice = 0;
@@ -115,7 +120,7 @@ async function compareRows(
       `SELECT UUIDStringToNum(toString(uuid)), ${payloadHashSql} FROM events
        WHERE sipHash64(uuid) % {parts:UInt32} = {part:UInt32} FORMAT RowBinary`,
       { parts, part },
-      { timeoutMs: 600_000 },
+      { timeoutMs: judgeMsMax },
     );
     const records = Buffer.from(bytes.buffer, bytes.byteOffset, bytes.length);
     for (let at = 0; at < records.length; at += recordBytes) {
@@ -129,7 +134,7 @@ async function compareRows(
       `SELECT toString(count() - uniqExact(uuid)) AS twice FROM event_rows
        WHERE sipHash64(uuid) % {parts:UInt32} = {part:UInt32}`,
       { parts, part },
-      { timeoutMs: 600_000 },
+      { timeoutMs: judgeMsMax },
     );
     twice += Number(raw!.twice);
   }
@@ -155,7 +160,7 @@ async function comparePersons(clickhouse: ClickHouse): Promise<{ text: string; i
        FROM events GROUP BY distinct_id
      ) AS e ON p.id = e.id`,
     {},
-    { timeoutMs: 600_000 },
+    { timeoutMs: judgeMsMax },
   );
   const wrong = Number(row!.wrong);
   return { text: `${row!.persons} of ${row!.ids}, ${wrong} wrong`, isSound: wrong === 0 };
@@ -174,7 +179,7 @@ async function compareSessions(
     const [row] = await clickhouse.query<Record<keyof typeof sums, string>>(
       sessionsSql,
       { parts, part },
-      { timeoutMs: 600_000 },
+      { timeoutMs: judgeMsMax },
     );
     for (const name of ["sessions", "sent", "wrong"] as const) sums[name] += Number(row![name]);
   }

@@ -76,8 +76,9 @@ const parts: Record<string, Part> = {
       const length = isLong
         ? { seconds: 1800 * share, eventsPerSecond: 10_000 }
         : { seconds: 10, eventsPerSecond: 2000 };
-      const note = await outlast(place, ledger, proxy, length);
-      return { cycles: 1, verdict: await judge(place, ledger), notes: [note] };
+      // Printed before the judge, which may take longer.
+      console.log(`  ${await outlast(place, ledger, proxy, length)}`);
+      return { cycles: 1, verdict: await judge(place, ledger) };
     },
   },
   damage: {
