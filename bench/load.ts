@@ -24,12 +24,16 @@ export interface LoadOrder {
   perSecond?: number;
   /** Whether to leave the first answer that is not a 200 out of the report. */
   quiet?: boolean;
+  /** Whether a request that was answered 503 is sent again, as SDKs do; it counts as answered once it is not. */
+  again?: boolean;
 }
 
 export interface LoadReport {
   requests: number;
   /** Answers other than 200. */
   failed: number;
+  /** How many requests were sent again. */
+  again: number;
   /** Bytes of bodies. */
   bytes: number;
   /** When the first request began, in ms since 1970. */
@@ -73,6 +77,9 @@ interface Connection {
   busy: boolean;
 }
 
+/** The pause before a refused request is sent again, in ms: the server's Retry-After. */
+const againMs = 2000;
+
 class Sender {
   readonly #order: LoadOrder;
   readonly #requests: Uint8Array[];
@@ -81,6 +88,7 @@ class Sender {
   #answered = 0;
   #begun = 0;
   #failed = 0;
+  #again = 0;
   #started = 0;
   readonly #done = Promise.withResolvers<void>();
 
@@ -109,6 +117,7 @@ class Sender {
     return {
       requests,
       failed: this.#failed,
+      again: this.#again,
       bytes: bytes.reduce((sum, size) => sum + size, 0),
       started_ms: performance.timeOrigin + this.#started,
       seconds,
@@ -172,6 +181,13 @@ class Sender {
     this.#write(connection);
   }
 
+  #beginAgain(connection: Connection): void {
+    this.#again++;
+    connection.written = 0;
+    connection.reply = "";
+    this.#write(connection);
+  }
+
   #write(connection: Connection): void {
     const { request, socket } = connection;
     while (connection.busy && connection.written < request.length) {
@@ -187,6 +203,10 @@ class Sender {
     if (head < 0) return;
     const length = Number(/\r\ncontent-length: (\d+)/i.exec(connection.reply)?.[1] ?? 0);
     if (connection.reply.length < head + 4 + length) return;
+    if (this.#order.again === true && connection.reply.startsWith("HTTP/1.1 503")) {
+      setTimeout(() => this.#beginAgain(connection), againMs);
+      return;
+    }
     if (!connection.reply.startsWith("HTTP/1.1 200")) this.#fail(connection.reply);
     this.#took[this.#answered++] = performance.now() - connection.due;
     connection.busy = false;

@@ -15,6 +15,7 @@ import { limits } from "../../src/core/limits.ts";
 import { retentionLimits } from "../../src/event_retention/limits.ts";
 import { chdbServerLimits } from "../../src/storage/chdb_server/limits.ts";
 import { clickhouseLimits } from "../../src/storage/clickhouse/limits.ts";
+import { embeddedLimits } from "../../src/storage/embedded/limits.ts";
 import { storageLimits } from "../../src/storage/limits.ts";
 import { subscriptionLimits } from "../../src/subscriptions/limits.ts";
 import { workLimits } from "../../src/work/limits.ts";
@@ -40,6 +41,14 @@ test("a segment holds what the reserve of the disk and an INSERT allow", () => {
   expectRising(captureLimits.batchBytesMax, 256 * 1024 * 1024);
   expect(captureLimits.insertPartitionsMax).toBeLessThanOrEqual(journalLimits.segmentBatchesMax);
   expect(captureLimits.snapshotBytesMax).toBeLessThanOrEqual(journalLimits.snapshotSegmentBytesMax);
+});
+
+test("INSERTs that run at once leave memory of the smallest engine to reads and merges", () => {
+  // As read, squashed to one block, sorted, and compressed.
+  const timesBytes = 4;
+  const { batchBytesMax } = captureLimits;
+  const atOnce = batchBytesMax * (journalLimits.historicalFlushesMax + 1) + journalLimits.liveSegmentBytesMax;
+  expect(atOnce * timesBytes).toBeLessThanOrEqual(embeddedLimits.engineMemoryBytesMin / 2);
 });
 
 test("a living process is seen before others give it up", () => {

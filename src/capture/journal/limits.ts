@@ -7,7 +7,7 @@ export const journalLimits = {
   liveSegmentBytesMax: 32 * 1024 * 1024,
   /** The same for imports: bigger, so that each year gets a decent part; a part costs 5 ms, however small. */
   historicalSegmentBytesMax: 256 * 1024 * 1024,
-  /** Segments of imports that are flushed at once: an INSERT keeps one core busy, and takes some 300 MB. */
+  /** Segments of imports that are flushed at once: an INSERT keeps one core busy. */
   historicalFlushesMax: 2,
   /**
    * Bytes and rows in open blocks of one lane after which its writers wait for the disk: one commit.

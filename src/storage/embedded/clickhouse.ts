@@ -72,14 +72,14 @@ const keptMs = embeddedLimits.freeMemoryMs;
 /**
  * Each running statement holds one thread of the pool; some are left for kills and files. By default the engine's
  * allocator returns large blocks to the system at once, so that each insert faults its memory in again: here it keeps
- * free memory for some seconds.
+ * free memory for some seconds, and then returns it at once.
  */
 export const chdbServerEnv: Record<string, string> = {
   PATH: "/usr/local/bin:/usr/bin:/bin",
   TZ: "UTC",
   UV_THREADPOOL_SIZE: String(storageLimits.engineStatementsMax + 8),
   BUN_RUNTIME_TRANSPILER_CACHE_PATH: "0",
-  JE_MALLOC_CONF: `oversize_threshold:0,dirty_decay_ms:${keptMs},muzzy_decay_ms:${keptMs},background_thread:true`,
+  JE_MALLOC_CONF: `oversize_threshold:0,dirty_decay_ms:${keptMs},muzzy_decay_ms:0,background_thread:true`,
 };
 
 function readPort(line: string): number {
