@@ -111,8 +111,11 @@ function start(dataDir: string, all: Record<string, string>, options: StartOptio
   return { pid: child.pid, url, exited: child.exited, logged: () => log.text, kill, finish };
 }
 
+/** Events that are not stored, and stored ones whose sessions are not derived: a stop leaves these to the next start. */
 async function pendingOf(url: string): Promise<number> {
-  return await metricOf(url, "sluice_journal_pending_events");
+  const names = ["sluice_journal_pending_events", "sluice_sessions_pending_events"];
+  const counts = await Promise.all(names.map((name) => metricOf(url, name)));
+  return counts.reduce((sum, count) => sum + count);
 }
 
 export async function metricOf(url: string, name: string): Promise<number> {
