@@ -65,7 +65,10 @@ export function setSessionNice(steps: number): void {
   }
 }
 
-/** The fields of /proc/PID/stat behind the name, which may hold anything: state, parent, group, session, … */
+/**
+ * The session in the text of /proc/PID/stat, as proc(5) has it: behind the name, which may hold anything, come state,
+ * parent, group and session.
+ */
 function sessionOf(stat: string): number {
   return Number(stat.slice(stat.lastIndexOf(")") + 2).split(" ")[3]);
 }
