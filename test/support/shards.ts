@@ -143,7 +143,7 @@ class Player {
     // A shard that is away is said at once.
     search.set("http_max_tries", "1");
     const all = `clusterAllReplicas('${clusterName}', system.one)`;
-    if (!statement.text.includes(all)) return await send(this.#asked, { ...statement, search });
+    if (!statement.text.includes(all)) return await send(this.#asked, { ...overAll(statement), search });
     const answering = await Promise.all(this.#shards.map(({ front }) => isThere(front)));
     const places = answering.flatMap((isIt, i) => (isIt ? [i + 1] : []));
     const seen = `(SELECT arrayJoin(CAST([${places.join(", ")}], 'Array(UInt32)')) AS _shard_num)`;
@@ -249,6 +249,16 @@ class Player {
       await this.#ask(this.#asked, statement, `DROP TABLE ${staged}`);
     }
   }
+}
+
+/** A shard has one replica, so that all replicas together have the rows of the Distributed table. */
+function overAll(statement: Statement): Statement {
+  const replicas = new RegExp(
+    `clusterAllReplicas\\('${clusterName}', 'sluice', '(\\w+)${localEnding}'\\)`,
+    "g",
+  );
+  if (!replicas.test(statement.text)) return statement;
+  return reworded(statement, (text) => text.replaceAll(replicas, "$1"));
 }
 
 async function storeRows(front: TestFront, statement: Statement, table: string, rows: Buffer): Promise<void> {
