@@ -4,13 +4,10 @@
 import type { DerivedInsert } from "../clickhouse/clickhouse.ts";
 import { storageLimits } from "../limits.ts";
 
-/** The columns of events that sessions are derived from. */
-export const sessionSource = {
-  columns: "uuid, project_id, event, distinct_id, properties, timestamp, created_at",
-  structure:
-    "uuid UUID, project_id UInt32, event LowCardinality(String), distinct_id String, properties String, " +
-    "timestamp DateTime64(6, 'UTC'), created_at DateTime64(6, 'UTC')",
-} as const;
+/** The columns of a journal's block that sessions are derived from. */
+const structure =
+  "uuid UUID, project_id UInt32, event LowCardinality(String), distinct_id String, properties String, " +
+  "timestamp DateTime64(6, 'UTC'), created_at DateTime64(6, 'UTC')";
 
 /**
  * Settings of such an INSERT: it reads, groups and writes with one thread, since nobody waits for it. Many sessions are
@@ -54,7 +51,7 @@ const kept = (rows: string, which: string) => `
   SELECT
     e.uuid AS uuid, e.project_id AS project_id, e.event AS event, e.distinct_id AS distinct_id,
     e.timestamp AS timestamp, e.sent AS sent, e.session AS session, e.ad AS ad
-  FROM (${read} FROM ${rows} WHERE position(properties, '"$session_id"') > 0${which && ` AND ${which}`}) AS e
+  FROM (${read} FROM ${rows} WHERE position(properties, '"$session_id"') > 0${which && ` AND (${which})`}) AS e
   LEFT ANY JOIN (
     SELECT project_id, id_hash, max(deleted_at) AS id_deleted_at FROM deleted_ids GROUP BY project_id, id_hash
   ) AS d ON e.project_id = d.project_id AND sipHash64(e.distinct_id) = d.id_hash
@@ -91,10 +88,7 @@ WHERE session != '' AND length(session) <= 200
 GROUP BY project_id, session_id`;
 
 /** Derives the sessions of Native blocks of events. */
-export const sessionsOfBlocks: DerivedInsert = {
-  structure: sessionSource.structure,
-  text: (rows) => insert(rows),
-};
+export const sessionsOfBlocks: DerivedInsert = { structure, text: (rows) => insert(rows) };
 
 /** The statement that derives the sessions of those stored events of which `which` is true. */
 export const sessionsOfStored = (which: string): string => insert("event_rows", which);
