@@ -4,7 +4,7 @@
 import { captureLimits } from "./limits.ts";
 import type { ClickHouse, NativeBody } from "../storage/clickhouse/clickhouse.ts";
 import { dividesBatches } from "../storage/cluster/placement.ts";
-import { feedSessionsOf, feedSettings, sessionFeed } from "../storage/events/sessions.ts";
+import { sessionSettings, sessionsOfBlocks, sessionsOfStored } from "../storage/events/sessions.ts";
 
 /**
  * Writes batches as one INSERT: the engine makes a part of each partition they are of, one after the other. When it
@@ -108,13 +108,13 @@ export interface BatchPart {
 }
 
 /** Derives the sessions of the journal's blocks. Doing so again changes nothing; `abort` ends the wait for it. */
-export async function feedSessions(
+export async function deriveBlockSessions(
   clickhouse: ClickHouse,
   body: NativeBody,
   abort: AbortSignal,
 ): Promise<void> {
   const timeoutMs = captureLimits.insertMsMax;
-  await clickhouse.insertNative(sessionFeed, body, { timeoutMs, settings: feedSettings, abort });
+  await clickhouse.insertDerived(sessionsOfBlocks, body, { timeoutMs, settings: sessionSettings, abort });
 }
 
 /**
@@ -129,8 +129,12 @@ export async function deriveSessions(
 ): Promise<void> {
   const own = "_batch IN {batches:Array(UInt64)}";
   const which = parts === 1 ? own : `${own} AND _row % {parts:UInt32} = {part:UInt32}`;
-  const options = { timeoutMs: captureLimits.insertMsMax, settings: feedSettings, ...(abort && { abort }) };
-  await clickhouse.command(feedSessionsOf(which), { batches, parts, part }, options);
+  const options = {
+    timeoutMs: captureLimits.insertMsMax,
+    settings: sessionSettings,
+    ...(abort && { abort }),
+  };
+  await clickhouse.command(sessionsOfStored(which), { batches, parts, part }, options);
 }
 
 /**

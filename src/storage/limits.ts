@@ -44,6 +44,6 @@ export const storageLimits = {
   exportCopyMsMax: 3_600_000,
   /** Postgres connections of a worker that only captures: it reads keys and reports the watermark of its journal. */
   workerConnectionsMax: 3,
-  /** Bytes of events from which sessions are derived at once: an INSERT of the journal, which becomes one part. */
-  sessionBlockBytes: 134_217_728,
+  /** Bytes of sessions that are grouped in memory, and become one part: more than an INSERT's events have. */
+  sessionBytesMax: 134_217_728,
 };

@@ -214,6 +214,7 @@ test("the journal knows whether the engine takes inserts", async () => {
   const clickhouse = {
     embedded: false,
     insertNative: () => (isDown ? Promise.reject(new Error("gone")) : Promise.resolve()),
+    insertDerived: () => Promise.resolve(),
     query: () => Promise.resolve([]),
   } as never;
   const counts = { stored: () => {}, quarantined: () => {}, seconds: () => {} };

@@ -9,7 +9,7 @@ import { SessionDeriver } from "./session_deriver.ts";
 import { BatchInserter, type BatchInserterOptions } from "./batch_inserter.ts";
 import { BatchSender } from "./batch_sender.ts";
 import type { NativeBody } from "../../storage/clickhouse/clickhouse.ts";
-import { feedSessions } from "../store.ts";
+import { deriveBlockSessions } from "../store.ts";
 
 export type FlushCounts = BatchInserterOptions["counts"];
 
@@ -32,8 +32,8 @@ export class Flush {
     this.#options = options;
     const { journal, clickhouse, clock, log } = options;
     const stopping = this.#stopping.signal;
-    const feed = (_lane: LaneName, body: NativeBody) => feedSessions(clickhouse, body, stopping);
-    const sender = new BatchSender(clickhouse, `${options.folder}/sessions`, feed);
+    const derive = (_lane: LaneName, body: NativeBody) => deriveBlockSessions(clickhouse, body, stopping);
+    const sender = new BatchSender(clickhouse, `${options.folder}/sessions`, derive);
     this.#sessions = new SessionDeriver({ journal, clickhouse, sender, stopping, clock, log });
   }
 

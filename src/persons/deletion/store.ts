@@ -4,7 +4,7 @@
 import { newUuid } from "../../core/id.ts";
 import { personLimits } from "../limits.ts";
 import type { ClickHouse } from "../../storage/clickhouse/clickhouse.ts";
-import { feedSessionsOf } from "../../storage/events/sessions.ts";
+import { sessionsOfStored } from "../../storage/events/sessions.ts";
 import type { Postgres, PostgresFragment } from "../../storage/postgres/postgres.ts";
 import { copyRows } from "../store.ts";
 
@@ -109,7 +109,7 @@ async function deletePerson(sql: Postgres, clickhouse: ClickHouse, order: Order)
     ...deletions.map((which) => `DELETE FROM ${which}`),
     `INSERT INTO event_feed (${fed}) SELECT ${fed} FROM event_rows WHERE ${own} AND created_at > ${moment}`,
     // Of the rows deleted above some were of events that stay.
-    ...(delete_events ? [feedSessionsOf(`${own} AND created_at > ${moment}`)] : []),
+    ...(delete_events ? [sessionsOfStored(`${own} AND created_at > ${moment}`)] : []),
   ];
   for (const statement of statements) await clickhouse.command(statement, params, options);
   await clickhouse.command("ALTER TABLE deleting_ids DROP PARTITION {attempt:UUID}", { attempt }, options);

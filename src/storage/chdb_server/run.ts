@@ -115,9 +115,7 @@ export class Runner {
       const inline = ask.text.slice(insert.dataAt).replace(/^\s+/, "");
       await pipeline(Readable.from(dataOf(inline, ask.body), { objectMode: false }), createWriteStream(path));
       if (statSync(path).size === 0) return { format: ask.format, body: nothing };
-      const head = ask.text.slice(0, insert.splitAt);
-      const from = `FROM INFILE ${quoteText(path)} COMPRESSION 'none'`;
-      await this.#engine.run(statementOf(ask, `${head} ${from} ${insert.settings} FORMAT ${insert.format}`));
+      await this.#engine.run(statementOf(ask, readingFile(ask.text, insert, path)));
       return { format: ask.format, body: nothing };
     } finally {
       rmSync(path, { force: true });
@@ -187,6 +185,14 @@ const neverAborted = new AbortController().signal;
 function takesData(ask: EngineRequest, insert: Insert): boolean {
   if (insert.format?.toUpperCase() !== "VALUES") return true;
   return ask.body !== undefined && ask.text.slice(insert.dataAt).trim() === "";
+}
+
+/** The INSERT, whose data are now in a file. */
+function readingFile(text: string, { splitAt, settings, format, input }: Insert, path: string): string {
+  const head = text.slice(0, splitAt);
+  if (!input) return `${head} FROM INFILE ${quoteText(path)} COMPRESSION 'none' ${settings} FORMAT ${format}`;
+  const file = `file(${quoteText(path)}, ${quoteText(format ?? "")}, `;
+  return `${head.slice(0, input.start)}${file}${head.slice(input.end)}`;
 }
 
 async function* dataOf(inline: string, body: Readable | undefined): AsyncGenerator<Uint8Array> {

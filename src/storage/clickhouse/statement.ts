@@ -97,6 +97,8 @@ export interface Insert {
   dataAt: number;
   /** The literal behind FROM INFILE, quotes included. */
   file: string | undefined;
+  /** From `input(` to behind its bracket, where a SELECT reads the data by it. */
+  input?: { start: number; end: number };
 }
 
 /** Where an INSERT takes its rows from; undefined for any other statement. */
@@ -108,7 +110,7 @@ export function insertOf(text: string): Insert | undefined {
   for (const token of tokens) {
     if (token.kind !== "word" || token.depth > 0) continue;
     const keyword = token.text.toUpperCase();
-    if (keyword === "SELECT" || keyword === "WITH") break;
+    if (keyword === "SELECT" || keyword === "WITH") return selectingInsertOf(text, token.end);
     if (keyword === "INFILE") file = next(tokens)?.text;
     else if (keyword === "SETTINGS") splitAt ??= token.start;
     else if (keyword === "FORMAT" || keyword === "VALUES") {
@@ -119,6 +121,32 @@ export function insertOf(text: string): Insert | undefined {
     }
   }
   return { splitAt: text.length, settings: "", format: undefined, dataAt: text.length, file };
+}
+
+/** An INSERT … SELECT, from behind its first word; the data are its own where it reads them by `input(…)`. */
+function selectingInsertOf(text: string, from: number): Insert {
+  const tokens = tokensOf(text, from);
+  const none = {
+    splitAt: text.length,
+    settings: "",
+    format: undefined,
+    dataAt: text.length,
+    file: undefined,
+  };
+  let input: Insert["input"];
+  let before: SqlToken | undefined;
+  for (const token of tokens) {
+    if (token.text === "(" && before?.kind === "word" && before.text.toLowerCase() === "input") {
+      input ??= { start: before.start, end: token.end };
+    }
+    if (input && token.depth === 0 && token.kind === "word" && token.text.toUpperCase() === "FORMAT") {
+      const format = next(tokens);
+      const dataAt = format?.end ?? text.length;
+      return { ...none, splitAt: token.start, format: format?.text, dataAt, input };
+    }
+    before = token;
+  }
+  return none;
 }
 
 interface StatementShape {

@@ -64,6 +64,8 @@ export function openClusterClient(clickhouse: ClickHouse, cluster: Cluster): Cli
     },
     insertNative: (table, body, options = {}) =>
       clickhouse.insertNative(table, body, { ...options, settings: { ...writing, ...options.settings } }),
+    insertDerived: (insert, body, options = {}) =>
+      clickhouse.insertDerived(insert, body, { ...options, settings: { ...writing, ...options.settings } }),
   };
   return client;
 }

@@ -30,6 +30,7 @@ export const tables: Readonly<Record<string, Placement>> = {
   // Groups have events of many distinct ids: their rows lie where the events do, and are grouped when they are read.
   groups_seen: byGroup,
   group_props: byGroup,
+  // Read by servers of one version before only, beside which this one may run; it goes with the next migration.
   session_feed: { kind: "here" },
   session_facts: { kind: "sharded", by: "cityHash64(project_id, session_id)" },
   snapshot_chunks: { kind: "sharded", by: "cityHash64(project_id, sipHash64(session_id))" },

@@ -1,23 +1,94 @@
-// How stored events are fed to session_feed, whose view derives sessions: by a deletion for the events it leaves, and
-// by the flush where the journal's own blocks cannot be sent once more.
+// How sessions are derived from events: by the flush from the journal's own blocks, by a deletion and a restored backup
+// from stored events. The facts fold by least and greatest: deriving the same events again changes nothing.
 
+import type { DerivedInsert } from "../clickhouse/clickhouse.ts";
 import { storageLimits } from "../limits.ts";
 
-/** The table that derives sessions from what is inserted into it, and keeps nothing itself. */
-export const sessionFeed = "session_feed";
+/** The columns of a journal's block that sessions are derived from. */
+const structure =
+  "uuid UUID, project_id UInt32, event LowCardinality(String), distinct_id String, properties String, " +
+  "timestamp DateTime64(6, 'UTC'), created_at DateTime64(6, 'UTC')";
 
 /**
- * Settings of an INSERT into it: rows are grouped by session a block at a time, and each block becomes a part. Columns
- * of the journal's blocks that sessions do not need are skipped.
+ * Settings of such an INSERT: it reads, groups and writes with one thread, since nobody waits for it. Many sessions are
+ * grouped by way of a file, and become several parts.
  */
-export const feedSettings = {
+export const sessionSettings = {
+  max_threads: "1",
+  max_bytes_before_external_group_by: String(storageLimits.sessionBytesMax),
   min_insert_block_size_rows: "0",
-  min_insert_block_size_bytes: String(storageLimits.sessionBlockBytes),
-  input_format_skip_unknown_fields: 1,
+  min_insert_block_size_bytes: String(storageLimits.sessionBytesMax),
 } as const;
 
-const columns = "uuid, project_id, event, distinct_id, properties, timestamp, created_at";
+/** What is read of an event's properties beside the vitals: `sent.1` to `sent.5`. */
+const names = ["$session_id", "$current_url", "$referrer", "$referring_domain", "$external_click_url"];
 
-/** The statement that feeds those stored events of which `which` is true. Doing so again changes nothing. */
-export const feedSessionsOf = (which: string): string =>
-  `INSERT INTO ${sessionFeed} (${columns}) SELECT ${columns} FROM event_rows WHERE ${which}`;
+/** The names of advertising parameters that a session keeps, in the order in which `entry` holds them. */
+const adNames = (
+  "utm_source utm_medium utm_campaign utm_term utm_content gclid gad_source gclsrc dclid gbraid wbraid fbclid " +
+  "msclkid twclid li_fat_id mc_cid igshid ttclid _kx irclid"
+).split(" ");
+
+/** Parts of their keys that together find all: one search for them spares most events the reading. */
+const adParts = `"utm_ clid" "gad_source" "gclsrc" "gbraid" "wbraid" "msclkid" "li_fat_id" "mc_cid" "igshid" "_kx"`;
+
+const textsOf = (names: readonly string[]) => names.map((name) => `\`${name}\` String`).join(", ");
+const literals = (texts: readonly string[]) => texts.map((text) => `'${text}'`).join(", ");
+const joinedAds = adNames.map((_, i) => `'\\0', ads.${i + 1}`).join(", ");
+
+/** What a session needs to know of an event's properties, which are read once and not carried further. */
+const read = `
+  WITH JSONExtract(properties, 'Tuple(${textsOf(adNames)})') AS ads
+  SELECT
+    uuid, project_id, event, distinct_id, timestamp, created_at,
+    JSONExtract(properties, 'Tuple(${textsOf(names)}, \`$web_vitals_LCP_value\` Float64)') AS sent,
+    -- Properties that JSONExtract does not accept (a number too long, a lone surrogate) still count for their session.
+    if(sent.1 != '', sent.1, extract(properties, '"\\\\$session_id"\\\\s*:\\\\s*"([^"\\\\\\\\]+)"')) AS session,
+    if(multiSearchAny(properties, [${literals(adParts.split(" "))}]), concat(${joinedAds}), '') AS ad`;
+
+/** Events that arrived before their person was deleted are left out. */
+const kept = (rows: string, which: string) => `
+  SELECT
+    e.uuid AS uuid, e.project_id AS project_id, e.event AS event, e.distinct_id AS distinct_id,
+    e.timestamp AS timestamp, e.sent AS sent, e.session AS session, e.ad AS ad
+  FROM (${read} FROM ${rows} WHERE position(properties, '"$session_id"') > 0${which && ` AND (${which})`}) AS e
+  LEFT ANY JOIN (
+    SELECT project_id, id_hash, max(deleted_at) AS id_deleted_at FROM deleted_ids GROUP BY project_id, id_hash
+  ) AS d ON e.project_id = d.project_id AND sipHash64(e.distinct_id) = d.id_hash
+  WHERE e.created_at > d.id_deleted_at`;
+
+/**
+ * `early` and `late`: eight bytes that sort like the event's moment, inverted where the earliest wins. `hash`: by which
+ * the engine's own `uniq` counts a UUID. The columns are explained in sql/clickhouse/0004_sessions.sql.
+ */
+const insert = (rows: string, which = "") => `
+INSERT INTO session_facts
+  (project_id, session_id, start_time, end_time, first_seen, entry, exit, external_click, lcp, counted)
+WITH
+  bitXor(reinterpretAsUInt64(toUnixTimestamp64Micro(timestamp)), 0x8000000000000000) AS moment,
+  reverse(reinterpretAsFixedString(moment)) AS late,
+  reverse(reinterpretAsFixedString(bitNot(moment))) AS early,
+  reinterpretAsUInt128(uuid) AS number,
+  bitXor(bitXor(toUInt64(number), toUInt64(bitShiftRight(number, 64))), 0x4CF2D2BAAE6DA887) AS folded,
+  toUInt32(intHash64(bitXor(intHash64(folded), 0x4CF2D2BAAE6DA887))) AS hash,
+  transform(event, ['$pageview', '$autocapture', '$screen'], [1, 2, 3], 0) AS kind
+SELECT
+  project_id,
+  session AS session_id,
+  min(timestamp) AS start_time,
+  max(timestamp) AS end_time,
+  max(concat(early, distinct_id)) AS first_seen,
+  max(if(sent.2 = '', '', concat(early, sent.2, '\\0', sent.3, '\\0', sent.4, ad))) AS entry,
+  max(if(sent.2 = '', '', concat(late, sent.2))) AS exit,
+  max(if(sent.5 = '', '', concat(late, sent.5))) AS external_click,
+  max(if(sent.6 > 0, concat(early, reinterpretAsFixedString(sent.6)), '')) AS lcp,
+  groupUniqArray(65536)(bitOr(bitAnd(hash, 0xFFFFFFFC), kind)) AS counted
+FROM (${kept(rows, which)})
+WHERE session != '' AND length(session) <= 200
+GROUP BY project_id, session_id`;
+
+/** Derives the sessions of Native blocks of events. */
+export const sessionsOfBlocks: DerivedInsert = { structure, text: (rows) => insert(rows) };
+
+/** The statement that derives the sessions of those stored events of which `which` is true. */
+export const sessionsOfStored = (which: string): string => insert("event_rows", which);

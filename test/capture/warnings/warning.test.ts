@@ -84,6 +84,8 @@ class FaultyEngine implements ClickHouse {
     return fate === "well" ? Promise.resolve() : Promise.reject(failure);
   }
 
+  insertDerived = (): Promise<void> => Promise.resolve();
+
   query<Row>(_text: string, params: Record<string, unknown> = {}): Promise<Row[]> {
     const asked = (params["batches"] as bigint[]).map(String);
     const known = asked.filter((batch) => this.#batches.has(`${String(params["table"])} ${batch}`));

@@ -5,7 +5,6 @@
 
 import type { ClickHouse, NativeBody, QueryOptions } from "../../../src/storage/clickhouse/clickhouse.ts";
 import { ClickHouseError } from "../../../src/storage/clickhouse/error.ts";
-import { sessionFeed } from "../../../src/storage/events/sessions.ts";
 import { type NativeRow, readBlocks } from "../../support/native_rows.ts";
 import { type Life, machine } from "./machine.ts";
 
@@ -57,12 +56,15 @@ export class Engine {
   client(embedded: boolean): ClickHouse {
     const client: Partial<ClickHouse> = {
       embedded,
-      insertNative: (table, body, options) => this.#insert(table, body, options),
+      insertNative: (_table, body, options) =>
+        this.#insert((statement, partitions) => this.#run(statement, partitions), body, options),
+      insertDerived: (_insert, body, options) =>
+        this.#insert((statement) => this.#deriveSessions(statement), body, options),
       query: <Row>(_text: string, params?: Record<string, unknown>) =>
         this.#answer(() => this.#found(params!["batches"] as bigint[]) as Row[]),
       command: (text, params) =>
         this.#answer(() => {
-          const into = text.includes(sessionFeed) ? this.sessions : this.derived;
+          const into = text.includes("INTO session_facts") ? this.sessions : this.derived;
           for (const batch of params!["batches"] as bigint[]) into.add(batch);
         }),
     };
@@ -91,7 +93,12 @@ export class Engine {
     return promise;
   }
 
-  #insert(table: string, body: NativeBody, options: QueryOptions = {}): Promise<void> {
+  /** `act` does it, or as many partitions of it, and returns a refusal. */
+  #insert(
+    act: (statement: Statement, partitions: number) => ClickHouseError | undefined,
+    body: NativeBody,
+    options: QueryOptions = {},
+  ): Promise<void> {
     const { time, chance, life, disk } = machine();
     const { promise, resolve, reject } = Promise.withResolvers<void>();
     const way = chance.is(this.faults.goesWrong) ? chance.of(ways) : "well";
@@ -113,8 +120,7 @@ export class Engine {
       if (!life.isOver) answer();
       statement.isAnswered = true;
     };
-    const run = (partitions: number): ClickHouseError | undefined =>
-      table === sessionFeed ? this.#feed(statement) : this.#run(statement, partitions);
+    const run = (partitions: number): ClickHouseError | undefined => act(statement, partitions);
     const end = (refusal: ClickHouseError | undefined): void =>
       settle(() => (refusal ? reject(refusal) : resolve()));
     const soon = 1 + chance.next() * 30;
@@ -176,7 +182,7 @@ export class Engine {
   }
 
   /** Derives sessions; refused, as the INSERT of the rows was, when a row is refused. */
-  #feed({ bytes, start }: Statement): ClickHouseError | undefined {
+  #deriveSessions({ bytes, start }: Statement): ClickHouseError | undefined {
     if (start !== this.#starts) return undefined;
     const rows = readBlocks(bytes());
     for (const { _batch, properties } of rows) {

@@ -71,6 +71,25 @@ test("a fault may speak any error, and strikes as often as it is told", async ()
   expect((await front.struck()) - struck).toBe(2);
 });
 
+test("an INSERT selects from its own rows, which an embedded engine reads from a file", async () => {
+  const blocks = [await nativeOf(front.url, "SELECT toUInt32(number) AS a, 'x' AS other FROM numbers(4)")];
+  const path = join(dataDir, "rows.native");
+  await Bun.write(path, blocks[0]!);
+  const insert = {
+    structure: "a UInt32",
+    text: (rows: string) => `INSERT INTO t SELECT toUInt32(sum(a)) + 1000 FROM ${rows}`,
+  };
+  const embedded = openClickHouse(front.url, { embedded: true });
+  later(() => embedded.close());
+  await clickhouse.insertDerived(insert, { bytes: blocks });
+  await embedded.insertDerived(insert, { path });
+  await embedded.insertDerived(insert, { bytes: blocks });
+  const stored = await clickhouse.query("SELECT a FROM t WHERE a >= 1000");
+  expect(stored).toEqual([{ a: 1006 }, { a: 1006 }, { a: 1006 }]);
+  const none = embedded.insertDerived(insert, { path: `${path}.gone` });
+  await expect(none).rejects.toMatchObject({ name: "ClickHouseError" });
+});
+
 test("an upload that is cut off stores nothing, and leaves no file", async () => {
   const before = await rows();
   const authorization = `Basic ${Buffer.from(`default:${frontPassword}`).toString("base64")}`;

@@ -87,11 +87,11 @@ test("an INSERT that its caller gives up ends at once, whether or not ClickHouse
   });
   const clickhouse = openClickHouse(`http://default@127.0.0.1:${server.port}/sluice`);
   const giving = new AbortController();
-  const failed = clickhouse.insertNative("session_feed", body, { abort: giving.signal });
+  const failed = clickhouse.insertNative("event_rows", body, { abort: giving.signal });
   await arrived.promise;
   giving.abort();
   await expect(failed).rejects.toMatchObject({ type: "ABORTED" });
-  const before = clickhouse.insertNative("session_feed", body, { abort: giving.signal });
+  const before = clickhouse.insertNative("event_rows", body, { abort: giving.signal });
   await expect(before).rejects.toMatchObject({ type: "ABORTED" });
   resolve(new Response(""));
   await clickhouse.close();

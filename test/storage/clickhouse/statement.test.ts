@@ -46,6 +46,16 @@ test("an INSERT says where its data begin and where a file may be named", () => 
   expect(text.slice(insert?.dataAt)).toBe(" 1;2");
 });
 
+test("an INSERT may select from its own data", () => {
+  const text =
+    "INSERT INTO t WITH 1 AS input SELECT a, 'input(' FROM ( SELECT a FROM Input ('a Int8')) FORMAT CSV 1;2";
+  const insert = insertOf(text);
+  expect(insert?.format).toBe("CSV");
+  expect(text.slice(insert?.input?.start, insert?.input?.end)).toBe("Input (");
+  expect(text.slice(insert?.dataAt)).toBe(" 1;2");
+  expect(text.slice(0, insert?.splitAt)).toEndWith("('a Int8')) ");
+});
+
 test("an INSERT that reads rows or a file takes no data", () => {
   expect(insertOf("INSERT INTO t SELECT 1 FORMAT CSV")?.format).toBeUndefined();
   expect(insertOf("INSERT INTO t WITH 1 AS x SELECT x")?.format).toBeUndefined();

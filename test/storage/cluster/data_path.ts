@@ -15,6 +15,7 @@ import {
 } from "../../../src/batch_exports/source/store.ts";
 import { deriveAgain, storedBatches } from "../../../src/capture/store.ts";
 import type { ClickHouse } from "../../../src/storage/clickhouse/clickhouse.ts";
+import { sessionsOfStored } from "../../../src/storage/events/sessions.ts";
 import { clusterLimits } from "../../../src/storage/cluster/limits.ts";
 import { until } from "../../support/server.ts";
 import { nativeOf } from "../../support/stores.ts";
@@ -137,9 +138,7 @@ export function clusterDataPath(open: () => Promise<TestedCluster>): void {
 
   describe("a session", () => {
     test("is one, though its events come from several shards and twice", async () => {
-      const feed = `INSERT INTO session_feed (uuid, project_id, event, distinct_id, properties, timestamp, created_at)
-        SELECT uuid, project_id, event, distinct_id, properties, timestamp, created_at FROM event_rows
-        WHERE project_id = {project:UInt32} AND distinct_id IN {ids:Array(String)}`;
+      const feed = sessionsOfStored("project_id = {project:UInt32} AND distinct_id IN {ids:Array(String)}");
       await store(4, 41, "numbers(14)");
       await clickhouse.command(feed, { project: base + 4, ids: ["id0", "id1"] });
       await clickhouse.command(feed, { project: base + 4, ids: ["id1", "id2", "id3", "id4", "id5", "id6"] });
