@@ -4,7 +4,6 @@
 import { newProjectKey, newUuid } from "../core/id.ts";
 import { shownRow, type Stored } from "../http/fields/field_time.ts";
 import type { Page } from "../http/pages/page.ts";
-import { arrayText } from "../storage/postgres/array_text.ts";
 import { type Counted, countedPage } from "../storage/postgres/rows.ts";
 import type { Postgres } from "../storage/postgres/postgres.ts";
 import { shownInTurns } from "../work/turns.ts";
@@ -16,6 +15,7 @@ import {
   otherSlug,
   slugOf,
 } from "./model.ts";
+import { ownTeams, teamsOf } from "./team_store.ts";
 
 /** An organization to create; every field but the name is optional. */
 type NewOrganization = Partial<OrganizationInput> & {
@@ -82,22 +82,6 @@ export async function listOrganizations(
   );
   const shown = await shownInTurns(rows, (row) => organizationOf({ ...row, teams: teams.get(row.id) ?? [] }));
   return { count, rows: shown };
-}
-
-/**
- * The projects of organizations, read at once. Asked for each organization, Postgres reads all projects every time if
- * one has nearly all, which took 49 s for a page of 10,000.
- */
-async function teamsOf(
-  sql: Postgres,
-  organization_ids: readonly string[],
-): Promise<Map<string, OrganizationRow["teams"]>> {
-  const rows = await sql<{ organization_id: string; teams: OrganizationRow["teams"] }[]>`
-    SELECT p.organization_id, json_agg(${teamJson(sql)} ORDER BY p.id) AS teams
-    FROM unnest(${arrayText(organization_ids)}::text::uuid[]) AS own (id)
-    JOIN projects p ON p.organization_id = own.id
-    GROUP BY p.organization_id`;
-  return new Map(rows.map((row) => [row.organization_id, row.teams]));
 }
 
 /** An organization as a member sees it; undefined for others. */
@@ -174,20 +158,6 @@ export async function removeOrganization(sql: Postgres, id: string, user_id: num
 export async function oldestOrganizationId(sql: Postgres): Promise<string | undefined> {
   const [row] = await sql<{ id: string }[]>`SELECT id FROM organizations ORDER BY created_at, id LIMIT 1`;
   return row?.id;
-}
-
-/** The project `p` as a reply shows it. */
-function teamJson(sql: Postgres) {
-  return sql`json_build_object(
-    'id', p.id, 'uuid', p.uuid, 'organization', p.organization_id, 'project_id', p.id,
-    'api_token', p.api_token, 'name', p.name, 'timezone', p.timezone)`;
-}
-
-/** The projects of one organization `o`. */
-function ownTeams(sql: Postgres) {
-  return sql`(
-    SELECT coalesce(json_agg(${teamJson(sql)} ORDER BY p.id), '[]')
-    FROM projects p WHERE p.organization_id = o.id)`;
 }
 
 /** Columns of a reply in its order, for organization `o` and the user's membership `m`. */
