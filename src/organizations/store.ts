@@ -6,6 +6,7 @@ import { shownRow, type Stored } from "../http/fields/field_time.ts";
 import type { Page } from "../http/pages/page.ts";
 import { type Counted, countedPage } from "../storage/postgres/rows.ts";
 import type { Postgres } from "../storage/postgres/postgres.ts";
+import { shownInTurns } from "../work/turns.ts";
 import {
   membershipLevels,
   type Organization,
@@ -14,6 +15,7 @@ import {
   otherSlug,
   slugOf,
 } from "./model.ts";
+import { ownTeams, teamsOf } from "./team_store.ts";
 
 /** An organization to create; every field but the name is optional. */
 type NewOrganization = Partial<OrganizationInput> & {
@@ -71,8 +73,15 @@ export async function listOrganizations(
     FROM organizations o
     JOIN organization_memberships m ON m.organization_id = o.id AND m.user_id = ${reader.user_id}
     WHERE (${reader.scoped_organizations.length === 0} OR o.id = ANY(${reader.scoped_organizations}::uuid[]))`;
-  const listing = { columns: columns(sql), seen, order: sql`o.created_at, o.id`, page };
-  return await countedPage(sql, { ...listing, show: organizationOf });
+  const listing = { columns: columns(sql, sql`'[]'::json`), seen, order: sql`o.created_at, o.id`, page };
+  const show = (row: OrganizationRow): OrganizationRow => row;
+  const { count, rows } = await countedPage(sql, { ...listing, show });
+  const teams = await teamsOf(
+    sql,
+    rows.map(({ id }) => id),
+  );
+  const shown = await shownInTurns(rows, (row) => organizationOf({ ...row, teams: teams.get(row.id) ?? [] }));
+  return { count, rows: shown };
 }
 
 /** An organization as a member sees it; undefined for others. */
@@ -152,14 +161,11 @@ export async function oldestOrganizationId(sql: Postgres): Promise<string | unde
 }
 
 /** Columns of a reply in its order, for organization `o` and the user's membership `m`. */
-function columns(sql: Postgres) {
+function columns(sql: Postgres, teams = ownTeams(sql)) {
   return sql`
     o.id, o.name, o.slug, o.logo_media_id, o.created_at, o.updated_at, m.level AS membership_level,
     o.plugins_access_level,
-    (SELECT coalesce(json_agg(json_build_object(
-       'id', p.id, 'uuid', p.uuid, 'organization', p.organization_id, 'project_id', p.id,
-       'api_token', p.api_token, 'name', p.name, 'timezone', p.timezone) ORDER BY p.id), '[]')
-     FROM projects p WHERE p.organization_id = o.id) AS teams,
+    ${teams} AS teams,
     '[]'::json AS projects,
     o.available_product_features, o.is_member_join_email_enabled, '{"instance_tag":"none"}' AS metadata,
     o.customer_id, o.enforce_2fa,

@@ -1,5 +1,11 @@
 import { afterAll, beforeAll, expect, test } from "bun:test";
-import { createOrganization, getOrganization, oldestOrganizationId } from "../../src/organizations/store.ts";
+import {
+  createOrganization,
+  getOrganization,
+  listOrganizations,
+  oldestOrganizationId,
+} from "../../src/organizations/store.ts";
+import type { Postgres } from "../../src/storage/postgres/postgres.ts";
 import { addUser, type FirstAccounts, openFirstAccounts, startMsMax } from "../support/accounts.ts";
 
 let accounts: FirstAccounts;
@@ -69,3 +75,42 @@ test("an organization's users survive it, without a current one", async () => {
     await sql`SELECT current_organization_id, current_project_id FROM users WHERE id = ${owner_id}`;
   expect({ ...user }).toEqual({ current_organization_id: null, current_project_id: null });
 });
+
+test("a page of organizations reads all projects once, even if one organization has all of them", async () => {
+  const { sql } = accounts;
+  const many = 2000;
+  const user_id = await addUser(sql, "many@example.com");
+  const first = await createOrganization(sql, { name: "Many", owner_id: user_id, project_name: "P" });
+  await sql.unsafe(`
+    INSERT INTO projects OVERRIDING SYSTEM VALUE
+    SELECT (jsonb_populate_record(one, jsonb_build_object(
+      'id', 100000 + n, 'uuid', gen_random_uuid(), 'api_token', 'phc_copy_' || n))).*
+    FROM (SELECT one FROM projects AS one WHERE organization_id = '${first}') AS t, generate_series(1, ${many}) AS n`);
+  await sql.unsafe(`
+    INSERT INTO organizations
+    SELECT (jsonb_populate_record(one, jsonb_build_object('id', gen_random_uuid(), 'slug', 'copy-' || n))).*
+    FROM (SELECT one FROM organizations AS one WHERE id = '${first}') AS t, generate_series(1, ${many}) AS n`);
+  await sql.unsafe(`
+    INSERT INTO organization_memberships (organization_id, user_id, level)
+    SELECT id, ${user_id}, 15 FROM organizations WHERE slug LIKE 'copy-%'`);
+  await sql`UPDATE projects SET organization_id = ${first}`;
+  await sql`ANALYZE`;
+  const { listed, read } = await sql.begin(async (transaction) => {
+    // What this connection did a moment before counts, too.
+    const readSoFar = async (): Promise<number> => {
+      const [row] = await transaction<{ rows: number }[]>`
+        SELECT (seq_tup_read + idx_tup_fetch)::float8 AS rows FROM pg_stat_xact_user_tables WHERE relname = 'projects'`;
+      return row!.rows;
+    };
+    const before = await readSoFar();
+    const reader = { user_id, scoped_organizations: [] };
+    const page = { limit: many, offset: 0 };
+    const listed = await listOrganizations(transaction as unknown as Postgres, reader, page);
+    return { listed, read: (await readSoFar()) - before };
+  });
+  expect([listed.count, listed.rows.length]).toEqual([many + 1, many]);
+  const [projects] = await sql<{ n: number }[]>`SELECT count(*)::integer AS n FROM projects`;
+  expect(listed.rows.map(({ teams }) => teams.length).filter((length) => length > 0)).toEqual([projects!.n]);
+  expect(listed.rows.find(({ id }) => id === first)?.projects).toHaveLength(projects!.n);
+  expect(read).toBeLessThanOrEqual(projects!.n);
+}, 60_000);

@@ -6,6 +6,7 @@ import { silentLog } from "../../src/core/log.ts";
 import { openStores, type Stores } from "../../src/storage/stores.ts";
 import { later } from "./cleanup.ts";
 import { makeFolder } from "./folder.ts";
+import { startProxy } from "./proxy.ts";
 import { startFront, type TestFront } from "./stores.ts";
 
 export const clusterName = "one";
@@ -42,32 +43,23 @@ export async function startClusterFront(shape: ClusterShape = {}): Promise<Clust
   configureCluster(dataDir, shape);
   const front = await startFront(dataDir);
   const everywhere: string[] = [];
-  const proxy = Bun.serve({
-    port: 0,
-    hostname: "127.0.0.1",
-    idleTimeout: 0,
-    maxRequestBodySize: 2 ** 32,
-    fetch: async (request) => {
-      const url = new URL(request.url);
-      url.port = String(front.port);
-      url.searchParams.delete("prefer_localhost_replica");
-      for (const [name, value] of Object.entries(shape.settings ?? {})) url.searchParams.set(name, value);
-      const { method, headers, signal } = request;
-      // An INSERT of rows names its statement in the URL.
-      const isNative = url.searchParams.has("query");
-      const body = isNative ? request.body : withoutOthers(await request.arrayBuffer(), shape, everywhere);
-      headers.delete("content-length");
-      headers.delete("host");
-      // A connection that was kept might be closed by the engine at the moment it is used again.
-      const sent = { method, headers, body, signal, decompress: false, keepalive: false };
-      const reply = await fetch(url, sent).catch(() => new Response("the engine is away", { status: 502 }));
-      return new Response(reply.body, { status: reply.status, headers: reply.headers });
-    },
+  const url = startProxy(front.url, async (request) => {
+    const asked = new URL(request.url);
+    asked.port = String(front.port);
+    asked.searchParams.delete("prefer_localhost_replica");
+    for (const [name, value] of Object.entries(shape.settings ?? {})) asked.searchParams.set(name, value);
+    const { method, headers, signal } = request;
+    // An INSERT of rows names its statement in the URL.
+    const isNative = asked.searchParams.has("query");
+    const body = isNative ? request.body : withoutOthers(await request.arrayBuffer(), shape, everywhere);
+    headers.delete("content-length");
+    headers.delete("host");
+    // A connection that was kept might be closed by the engine at the moment it is used again.
+    const sent = { method, headers, body, signal, decompress: false, keepalive: false };
+    const reply = await fetch(asked, sent).catch(() => new Response("the engine is away", { status: 502 }));
+    return new Response(reply.body, { status: reply.status, headers: reply.headers });
   });
-  later(() => proxy.stop(true));
-  const url = new URL(front.url);
-  url.port = String(proxy.port);
-  return { url: url.href, front, everywhere };
+  return { url, front, everywhere };
 }
 
 const keepers = {

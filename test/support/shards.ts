@@ -5,9 +5,9 @@
 
 import { tokensOf } from "../../src/storage/clickhouse/statement.ts";
 import { localEnding, localName, tables } from "../../src/storage/cluster/placement.ts";
-import { later } from "./cleanup.ts";
 import { clusterName, configureCluster, ownShard, withoutReplicas } from "./cluster.ts";
 import { makeFolder } from "./folder.ts";
+import { startProxy } from "./proxy.ts";
 import { frontPassword, startFront, type TestFront } from "./stores.ts";
 
 interface Shard {
@@ -37,23 +37,14 @@ export async function startShards(count: number): Promise<Shards> {
   ]);
   let lost = 0;
   const player = new Player(asked, shards);
-  const proxy = Bun.serve({
-    port: 0,
-    hostname: "127.0.0.1",
-    idleTimeout: 0,
-    maxRequestBodySize: 2 ** 32,
-    fetch: async (request) => {
-      const statement = await readStatement(request);
-      const reply = await player.answer(statement).catch(failed);
-      const isLost = statement.rows && reply.status === 200 && lost > 0;
-      if (isLost) lost--;
-      return isLost ? failed(new Error("the answer was lost")) : reply;
-    },
+  const url = startProxy(asked.url, async (request) => {
+    const statement = await readStatement(request);
+    const reply = await player.answer(statement).catch(failed);
+    const isLost = statement.rows && reply.status === 200 && lost > 0;
+    if (isLost) lost--;
+    return isLost ? failed(new Error("the answer was lost")) : reply;
   });
-  later(() => proxy.stop(true));
-  const url = new URL(asked.url);
-  url.port = String(proxy.port);
-  return { url: url.href, nativeUrl: asked.url, shards, loseAnswers: (times) => void (lost = times) };
+  return { url, nativeUrl: asked.url, shards, loseAnswers: (times) => void (lost = times) };
 }
 
 async function startShard(number: string): Promise<Shard> {
@@ -143,7 +134,7 @@ class Player {
     // A shard that is away is said at once.
     search.set("http_max_tries", "1");
     const all = `clusterAllReplicas('${clusterName}', system.one)`;
-    if (!statement.text.includes(all)) return await send(this.#asked, { ...statement, search });
+    if (!statement.text.includes(all)) return await send(this.#asked, { ...overAll(statement), search });
     const answering = await Promise.all(this.#shards.map(({ front }) => isThere(front)));
     const places = answering.flatMap((isIt, i) => (isIt ? [i + 1] : []));
     const seen = `(SELECT arrayJoin(CAST([${places.join(", ")}], 'Array(UInt32)')) AS _shard_num)`;
@@ -249,6 +240,16 @@ class Player {
       await this.#ask(this.#asked, statement, `DROP TABLE ${staged}`);
     }
   }
+}
+
+/** A shard has one replica, so that all replicas together have the rows of the Distributed table. */
+function overAll(statement: Statement): Statement {
+  const replicas = new RegExp(
+    `clusterAllReplicas\\('${clusterName}', 'sluice', '(\\w+)${localEnding}'\\)`,
+    "g",
+  );
+  if (!replicas.test(statement.text)) return statement;
+  return reworded(statement, (text) => text.replaceAll(replicas, "$1"));
 }
 
 async function storeRows(front: TestFront, statement: Statement, table: string, rows: Buffer): Promise<void> {

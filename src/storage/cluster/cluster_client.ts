@@ -8,6 +8,7 @@ import {
   commandOnCluster,
   type ListedDeletion,
   listedDeletionOf,
+  listedText,
   listedValues,
   readOnCluster,
 } from "./statements.ts";
@@ -57,11 +58,9 @@ export function openClusterClient(clickhouse: ClickHouse, cluster: Cluster): Cli
     bytes: (text, params, options) => clickhouse.bytes(asRead(text), params, readOptions(options)),
     stream: (text, params, options) => clickhouse.stream(asRead(text), params, readOptions(options)),
     command: async (text, params, options) => {
-      const listed = listedDeletionOf(text);
+      const listed = listedDeletionOf(text, cluster);
       if (!listed) return command(text, params, options);
-      for await (const values of valuesOf(client, listed, params, options)) {
-        await command(listed.withValues, { ...params, [listedValues]: values }, options);
-      }
+      await deleteListed(listed, { query: client.query, command }, params, options);
     },
     insertNative: (table, body, options = {}) =>
       clickhouse.insertNative(table, body, { ...options, settings: { ...writing, ...options.settings } }),
@@ -71,25 +70,27 @@ export function openClusterClient(clickhouse: ClickHouse, cluster: Cluster): Cli
   return client;
 }
 
-/** The values of a deletion, in portions that fit an entry of the keeper. */
-async function* valuesOf(
-  clickhouse: ClickHouse,
-  { select }: ListedDeletion,
+/**
+ * Deletes the rows with values of a list, in portions that fit an entry of the keeper, of those values only that a
+ * replica has. A portion is queued; those queued are carried out in one pass over a part, when the last is waited for.
+ */
+async function deleteListed(
+  { select, withValues }: ListedDeletion,
+  { query, command }: Pick<ClickHouse, "query" | "command">,
   params: Record<string, unknown> = {},
-  { timeoutMs, abort }: QueryOptions = {},
-): AsyncGenerator<string[], void> {
-  const { listedRowsMax, listedBytesMax } = clusterLimits;
-  const options = { ...(timeoutMs !== undefined && { timeoutMs }), ...(abort && { abort }) };
-  for (let offset = 0; ; offset += listedRowsMax) {
-    const rows = await clickhouse.query<Record<string, unknown>>(
-      `SELECT DISTINCT * FROM (${select}) ORDER BY ALL LIMIT {listed_rows:UInt64} OFFSET {listed_from:UInt64}`,
-      { ...params, listed_rows: listedRowsMax, listed_from: offset },
-      options,
-    );
-    yield* portions(
-      rows.map((row) => String(Object.values(row)[0])),
-      listedBytesMax,
-    );
+  options: QueryOptions = {},
+): Promise<void> {
+  const { listedRowsMax, listedBytesMax, queuedDeletionsMax } = clusterLimits;
+  for (;;) {
+    const rows = await query<{ listed: string }>(select, { ...params, listed_rows: listedRowsMax }, options);
+    const values = rows.map(({ listed }) => listed);
+    const texts = [...portions(values, listedBytesMax)].map(listedText);
+    for (const [i, text] of texts.entries()) {
+      const waits = i === texts.length - 1 || (i + 1) % queuedDeletionsMax === 0;
+      const settings = { ...options.settings, lightweight_deletes_sync: waits ? 2 : 0 };
+      await command(withValues, { ...params, [listedValues]: text }, { ...options, settings });
+    }
+    // What was deleted is not found again.
     if (rows.length < listedRowsMax) return;
   }
 }
@@ -110,9 +111,9 @@ export function* portions(values: readonly string[], bytesMax: number): Generato
   if (portion.length > 0) yield portion;
 }
 
-/** What a value takes in the text of a statement: escaped, in quotes, before a comma and a space. */
+/** What a value takes in the text of a statement: escaped, before an escaped NUL. */
 function textBytes(value: string): number {
-  return Buffer.byteLength(value) + (value.match(escapedPattern)?.length ?? 0) + 4;
+  return Buffer.byteLength(value) + (value.match(escapedPattern)?.length ?? 0) + 2;
 }
 
 /** Control characters among them. */

@@ -6,8 +6,10 @@ export const clusterLimits = {
    * text escaped once more, and parse it by `max_query_size`, 256 KiB by default.
    */
   listedBytesMax: 200_000,
-  /** Values that are read at once. */
-  listedRowsMax: 10_000,
+  /** Values that are read at once, of 200 characters at most each; a table is read through for each reading. */
+  listedRowsMax: 50_000,
+  /** Portions that are queued before one is waited for: with 500 in a table, the engine delays further ones. */
+  queuedDeletionsMax: 50,
   /** How long a look at all servers may take, in ms: it must end before readiness does without it. */
   lookMsMax: 1500,
   /** The same for each connection that this opens, in ms. */

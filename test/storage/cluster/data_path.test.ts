@@ -18,7 +18,7 @@ clusterDataPath(async () => {
   return { clickhouse: stores.clickhouse, nativeUrl: cluster.front.url };
 });
 
-test("deletions named all servers, and held values in portions", () => {
+test("deletions named all servers, and held in portions the values that rows had", () => {
   const sent = cluster.everywhere.filter((text) =>
     text.includes("DELETE FROM event_rows_local ON CLUSTER 'one' WHERE"),
   );

@@ -197,13 +197,21 @@ export function clusterDataPath(open: () => Promise<TestedCluster>): void {
     test("of listed rows reaches all shards, in as many portions as it needs", async () => {
       const attempt = crypto.randomUUID();
       await store(5, 51, "numbers(70)");
-      // Beside the two that have events, so many that they do not fit a portion.
+      // Beside the two of which the batch has events, so many that they do not fit a portion.
       const many = Math.ceil((clusterLimits.listedBytesMax / 200) * 1.2);
+      const long = "repeat('x', 190) || toString(number)";
+      await clickhouse.command(
+        `INSERT INTO event_rows (uuid, project_id, event, distinct_id, timestamp, created_at)
+         SELECT generateUUIDv4(), ${base + 5}, 'e', ${long}, now64(6), now64(6) FROM numbers(3, {many:UInt64})`,
+        { many },
+      );
+      expect(await count("events", 5)).toBe(70 + many);
+      // And as many again of which there are none.
       await clickhouse.command(
         `INSERT INTO deleting_ids (attempt, project_id, distinct_id)
-         SELECT toUUID({a:String}), ${base + 5}, if(number < 3, concat('id', toString(number)), repeat('x', 200) || number)
-         FROM numbers(1, {many:UInt64})`,
-        { a: attempt, many },
+         SELECT toUUID({a:String}), ${base + 5}, if(number < 3, concat('id', toString(number)), ${long})
+         FROM numbers(1, {listed:UInt64})`,
+        { a: attempt, listed: 2 * many },
       );
       await clickhouse.command(
         `DELETE FROM event_rows WHERE project_id = ${base + 5}

@@ -3,6 +3,7 @@ import { portions } from "../../../src/storage/cluster/cluster_client.ts";
 import {
   commandOnCluster,
   listedDeletionOf,
+  listedText,
   readOnCluster,
 } from "../../../src/storage/cluster/statements.ts";
 
@@ -92,25 +93,36 @@ describe("what reads", () => {
 describe("a deletion of listed rows", () => {
   test("is two statements, as replicas carry out the second one later", () => {
     const listed =
-      "DELETE FROM seen WHERE a = 1 AND b IN (SELECT c FROM deleting_ids WHERE d = {e:UUID}) AND f = 2";
-    expect(listedDeletionOf(listed)).toEqual({
-      select: "SELECT c FROM deleting_ids WHERE d = {e:UUID}",
-      withValues: "DELETE FROM seen WHERE a = 1 AND b IN {listed_values:Array(String)} AND f = 2",
+      "DELETE FROM seen WHERE a = 1 AND lower(b) IN (SELECT c FROM deleting_ids WHERE d = {e:UUID}) AND f = 2";
+    expect(listedDeletionOf(listed, cluster)).toEqual({
+      select:
+        "SELECT DISTINCT lower(b) AS listed FROM clusterAllReplicas('main', 'sluice', 'seen_local') WHERE a = 1 " +
+        "AND lower(b) GLOBAL IN (SELECT c FROM deleting_ids WHERE d = {e:UUID}) AND f = 2 LIMIT {listed_rows:UInt64}",
+      withValues:
+        "DELETE FROM seen WHERE a = 1 AND lower(b) IN splitByChar('\\0', {listed_values:String}) AND f = 2",
     });
   });
 
   test("is told from others", () => {
-    expect(listedDeletionOf("DELETE FROM seen WHERE a IN {b:Array(String)}")).toBeUndefined();
-    expect(listedDeletionOf("SELECT 1 FROM seen WHERE a IN (SELECT 1)")).toBeUndefined();
-    expect(() => listedDeletionOf("DELETE FROM a WHERE b IN (SELECT 1) AND c IN (SELECT 2)")).toThrow(
-      "two lists",
-    );
+    const of = (text: string) => listedDeletionOf(text, cluster);
+    expect(of("DELETE FROM seen WHERE a IN {b:Array(String)}")).toBeUndefined();
+    expect(of("SELECT 1 FROM seen WHERE a IN (SELECT 1)")).toBeUndefined();
+    expect(() => of("DELETE FROM a WHERE b IN (SELECT 1) AND c IN (SELECT 2)")).toThrow("two lists");
+    expect(() => of("DELETE FROM a WHERE b NOT IN (SELECT 1)")).toThrow("not listed");
+    expect(() => of("DELETE FROM a WHERE c = 1 OR b IN (SELECT 1)")).toThrow("not listed");
+    expect(() => of("DELETE FROM a IN PARTITION 1 WHERE b IN (SELECT 1)")).toThrow("no rule");
+  });
+
+  test("holds its values as one text, even a single empty one", () => {
+    expect(listedText(["a", "b"])).toBe("a\0b\0a");
+    expect(listedText([""])).toBe("\0");
+    expect(() => listedText(["a\0b"])).toThrow("NUL");
   });
 
   test("holds no more values than an entry of the keeper", () => {
-    expect([...portions(["aa", "bb", "cc"], 12)]).toEqual([["aa", "bb"], ["cc"]]);
+    expect([...portions(["aa", "bb", "cc"], 8)]).toEqual([["aa", "bb"], ["cc"]]);
     expect([...portions(["a".repeat(50), "b"], 12)]).toEqual([["a".repeat(50)], ["b"]]);
-    expect([...portions(["éé", "b"], 12)]).toEqual([["éé"], ["b"]]);
+    expect([...portions(["éé", "b"], 8)]).toEqual([["éé"], ["b"]]);
     expect([...portions([], 10)]).toEqual([]);
   });
 });
