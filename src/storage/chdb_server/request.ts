@@ -142,6 +142,8 @@ function inflated(request: IncomingMessage): Readable {
     throw new ServerError(48, "NOT_IMPLEMENTED", "This content-encoding is not spoken here.");
   }
   const inflate = encoding === "gzip" ? createGunzip() : createZstdDecompress();
+  // Who reads it hears of errors. A statement may end before anybody does: without a listener the process would end.
+  inflate.on("error", () => {});
   // An error of the upload is passed on to the reader of the inflated stream.
   request.on("error", (error) => inflate.destroy(error));
   return request.pipe(inflate);

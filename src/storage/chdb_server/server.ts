@@ -124,7 +124,7 @@ function kindOf(text: string): string {
   return text.startsWith("INSERT") ? "insert" : "read";
 }
 
-/** Rows from a journal; a migration's INSERTs have other formats, or none. */
+/** Rows from a journal, but not what is derived from them behind; a migration's INSERTs have other formats, or none. */
 function isFlush(text: string): boolean {
   return text.startsWith("INSERT") && text.endsWith("FORMAT Native");
 }

@@ -61,8 +61,7 @@ const kept = (rows: string, which: string) => `
  * `early` and `late`: eight bytes that sort like the event's moment, inverted where the earliest wins. `hash`: by which
  * the engine's own `uniq` counts a UUID. The columns are explained in sql/clickhouse/0004_sessions.sql.
  */
-const insert = (rows: string, which = "") => `
-INSERT INTO session_facts
+const insert = (rows: string, which = "") => `INSERT INTO session_facts
   (project_id, session_id, start_time, end_time, first_seen, entry, exit, external_click, lcp, counted)
 WITH
   bitXor(reinterpretAsUInt64(toUnixTimestamp64Micro(timestamp)), 0x8000000000000000) AS moment,

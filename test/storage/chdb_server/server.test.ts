@@ -112,6 +112,33 @@ test("an upload that is cut off stores nothing, and leaves no file", async () =>
   expect((await rows()) - before).toBe(0);
 });
 
+const uploads = [
+  ["malformed", Buffer.from("abc")],
+  ["cut off", Bun.zstdCompressSync(Buffer.from("rows"))],
+] as const;
+test.each(uploads)(
+  "a compressed upload that is %s before anybody reads it ends nothing else",
+  async (_, sent) => {
+    const before = await rows();
+    const authorization = `Basic ${Buffer.from(`default:${frontPassword}`).toString("base64")}`;
+    await front.fault({ kind: "hang", match: "INSERT INTO t" });
+    const { promise, resolve } = Promise.withResolvers<void>();
+    const struck = await front.struck();
+    const head =
+      `POST /?database=sluice&query=INSERT+INTO+t+FORMAT+Native HTTP/1.1\r\nHost: x\r\n` +
+      `Authorization: ${authorization}\r\nContent-Encoding: zstd\r\nContent-Length: 1000\r\n\r\n`;
+    const socket = connect(front.port, "127.0.0.1", () =>
+      socket.write(Buffer.concat([Buffer.from(head), sent])),
+    );
+    socket.on("close", () => resolve());
+    while ((await front.struck()) === struck) await Bun.sleep(10);
+    socket.destroy();
+    await promise;
+    // The front hears of it within its next turns, each of which a statement takes.
+    for (let i = 0; i < 20; i++) expect(await rows()).toBe(before);
+  },
+);
+
 test(
   "what was stored is there after the process was killed and started again",
   async () => {
