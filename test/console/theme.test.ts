@@ -7,7 +7,7 @@ import { seriousFindings } from "../support/axe.ts";
 import { noBrowser, openBrowser, visit } from "../support/browser.ts";
 import { cleanUpEach } from "../support/cleanup.ts";
 import { settled, signedIn } from "../support/console.ts";
-import { post, projectKey, rested, type Server, startServer } from "../support/server.ts";
+import { post, projectKey, rested, type Server, startServer, until } from "../support/server.ts";
 
 cleanUpEach();
 
@@ -59,18 +59,19 @@ inBrowser(
     const dark = await inkOf(page);
     await page.emulateMedia({ colorScheme: "light" });
     await page.waitForFunction("getComputedStyle(document.body).backgroundColor.includes('246')");
+    // The chart is drawn again a moment after the page has its colours.
+    await until(async () => (await inkOf(page)) !== dark);
     const light = await inkOf(page);
     await page.emulateMedia({ colorScheme: "dark" });
     await page.waitForFunction("!getComputedStyle(document.body).backgroundColor.includes('246')");
-    expect(await inkOf(page)).toBe(dark);
-    expect(light).not.toBe(dark);
+    await until(async () => (await inkOf(page)) === dark);
 
     await theme(page).focus();
     await page.keyboard.press("Enter");
     expect(await theme(page).getAttribute("aria-label")).toBe("Colours: light. Change to dark");
     expect(await brightness(page)).toBeGreaterThan(200);
-    // The chart has been drawn again, in the colours of the light page.
-    expect(await inkOf(page)).toBe(light);
+    // The chart is drawn again, in the colours of the light page.
+    await until(async () => (await inkOf(page)) === light);
     expect(await seriousFindings(page)).toEqual([]);
     await page.reload();
     await settled(page);
