@@ -134,7 +134,7 @@ async function scanRepaired(thrown: unknown, { body, nameless, refused, lease }:
   if (!(thrown instanceof RepairableFault)) throw thrown;
   const repaired = await repairBody(body.bytes, lease);
   if (!repaired) throw thrown;
-  return await scanOn(new BodyScanner(repaired.bytes, { nameless, refused, repaired }));
+  return await scanOn(body.scannerOf(repaired, { nameless, refused }));
 }
 
 /** The project whose key the body names. @throws Fault as keyOf() and ProjectKeys.admit(). */

@@ -80,7 +80,7 @@ export async function copyPieces(pieces: readonly Uint8Array[], out: Uint8Array)
  * Frees the memory of bytes that are not read any more. A view of a larger buffer is left alone unless `whole` says
  * that the buffer belongs to it; so are short ones, which may lie in a pool.
  */
-export function free({ buffer, byteLength }: Uint8Array, whole = false): void {
+export function free({ buffer, byteLength }: ArrayBufferView, whole = false): void {
   if (!(buffer instanceof ArrayBuffer) || buffer.byteLength < limits.chunkBytesMin) return;
   if (whole || buffer.byteLength === byteLength) buffer.transfer(0);
 }

@@ -1,5 +1,7 @@
 import { expect, jest, test } from "bun:test";
-import { ArenaPool } from "../../../src/capture/receive/received_body.ts";
+import { ArenaPool, ReceivedBody } from "../../../src/capture/receive/received_body.ts";
+import { scanFirst, scanOn } from "../../../src/capture/pipeline.ts";
+import type { BodyScanner } from "../../../src/capture/scan/body_scanner.ts";
 import { limits } from "../../../src/core/limits.ts";
 import { receiveLimits } from "../../../src/capture/receive/limits.ts";
 
@@ -53,4 +55,43 @@ test("slabs nobody wants for a while are let go one by one, those for longer bod
   } finally {
     jest.useRealTimers();
   }
+});
+
+/** A body of small events, whose index takes more memory than itself, is moved while it grows, and lies in no arena. */
+const manyEvents = `{"batch":[${Array.from({ length: 20_000 }, () => `{"event":"e","distinct_id":"d"}`).join()}]}`;
+
+async function scanned(body: ReceivedBody): Promise<BodyScanner> {
+  const scanner = body.scanner();
+  if (!scanFirst(scanner)) await scanOn(scanner);
+  expect(scanner.index.count).toBe(20_000);
+  return scanner;
+}
+
+test("a closed body's index is freed with it, and each that it outgrew when it was moved", async () => {
+  const body = new ReceivedBody(new ArenaPool(usual), Buffer.from(manyEvents));
+  const scanner = body.scanner();
+  const first = scanner.index.entries;
+  await scanOn(scanner);
+  expect(scanner.index.entries).not.toBe(first);
+  expect(first.byteLength).toBe(0);
+  body.close();
+  expect([scanner.index.entries.byteLength, body.bytes.byteLength]).toEqual([0, 0]);
+});
+
+test("a closed body that is still read keeps its index", async () => {
+  const body = new ReceivedBody(new ArenaPool(usual), Buffer.from(manyEvents));
+  const { index } = await scanned(body);
+  body.close(true);
+  expect(index.entries.byteLength).toBeGreaterThan(0);
+});
+
+test("a second scanner frees the index of the first, and a repaired copy is freed with the body", async () => {
+  const body = new ReceivedBody(new ArenaPool(usual), Buffer.from(manyEvents));
+  const { index } = await scanned(body);
+  const copy = Buffer.from(manyEvents);
+  const again = body.scannerOf({ bytes: copy, placeIn: () => -1 });
+  expect(index.entries.byteLength).toBe(0);
+  await scanOn(again);
+  body.close();
+  expect([again.index.entries.byteLength, copy.byteLength]).toEqual([0, 0]);
 });
