@@ -28,6 +28,8 @@ function serveBarely(parse: boolean): number {
     hostname: "127.0.0.1",
     port: 0,
     maxRequestBodySize: bodyBytesMax,
+    // A paced load leaves some connections idle for longer than the runtime's ten seconds.
+    idleTimeout: 0,
     fetch: async (request) => {
       if (!parse) return new Response(String((await request.bytes()).length));
       const payload = (await request.json()) as Payload;
