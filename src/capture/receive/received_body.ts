@@ -110,7 +110,7 @@ export class ReceivedBody {
   }
 
   /**
-   * Releases the memory, at once: garbage of 7 MB for each index made the server grow by 200 MB before it was collected.
+   * Releases the memory at once: indexes of 7 MB that waited for garbage collection made the server grow by 200 MB.
    * @param keep the bytes are still read later, and are garbage-collected.
    */
   close(keep = false): void {

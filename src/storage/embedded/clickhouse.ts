@@ -72,7 +72,7 @@ const keptMs = embeddedLimits.freeMemoryMs;
 /**
  * Each running statement holds one thread of the pool; some are left for kills and files. By default the engine's
  * allocator returns large blocks to the system at once, so that each insert faults its memory in again: here it keeps
- * free memory for some seconds, and then returns it at once.
+ * free memory for a while, and then returns it at once.
  */
 export const chdbServerEnv: Record<string, string> = {
   PATH: "/usr/local/bin:/usr/bin:/bin",

@@ -2,10 +2,10 @@
 
 export const embeddedLimits = {
   /**
-   * How long the embedded engine keeps free memory, in ms: from one insert to the next. With 10 s, which saves no CPU
-   * while inserts follow each other, it held 200 to 300 MB more than it used.
+   * How long the embedded engine keeps free memory, in ms: from one insert to the next. With 2 s an import held up to
+   * 140 MB more, and with 10 s 200 to 300; with half a second it was stored more slowly.
    */
-  freeMemoryMs: 2000,
+  freeMemoryMs: 1000,
   /** The engine's part of the machine's or container's memory, in percent; the rest is for the server and Postgres. */
   engineMemoryShare: 0.5,
   /** The least memory that it works with, in bytes: inserts take some 150 MB each, reads their places. */
