@@ -28,7 +28,7 @@ export interface Scale {
 export const scales = {
   tiny: { rounds: 1, bytes: 300_000, warm: false },
   quick: { rounds: 3, bytes: 150_000_000, warm: true },
-  // Nine rounds would take four hours, and say no more.
+  // Three rounds of all questions take over an hour.
   long: { rounds: 3, bytes: 600_000_000, warm: true },
 } satisfies Record<string, Scale>;
 
