@@ -1,6 +1,8 @@
 // Opens and connects the parts of the server, and closes them in reverse order.
 
 import { resolve } from "node:path";
+import { absentFault } from "./absent_resources/model.ts";
+import { absentResourceRoutes } from "./absent_resources/operations.ts";
 import { openAddresses } from "./access/address.ts";
 import { openClientAddress } from "./access/client_address.ts";
 import { openGate } from "./access/gate.ts";
@@ -364,7 +366,7 @@ function routes(parts: Parts) {
   const player = (request: Request) => (wantsPage(request) ? sendPlayer(request) : undefined);
   const app = openApplication();
   if (siteUrl !== undefined) app.onRequest(({ request }) => reachedAt(request, siteUrl));
-  const problem = openProblems({ log, routes: () => app.routes });
+  const problem = openProblems({ log, routes: () => app.routes, absent: absentFault });
   return app
     .onError((failure) => problem(failure))
     .use(health(parts))
@@ -374,6 +376,7 @@ function routes(parts: Parts) {
     .use(remoteConfigRoutes({ gate, keys, tokenOf: (request) => requestKeyOf(request, memory), library }))
     .use(staticRoutes({ scripts }))
     .use(organizationRoutes({ gate, sql }))
+    .use(absentResourceRoutes({ gate }))
     .use(projectRoutes({ gate, sql, eventRetentionDays: config.eventRetentionDays }))
     .use(personalKeyRoutes({ gate, sql }))
     .use(batchExportRoutes({ gate, ...exports.parts }))

@@ -52,6 +52,14 @@ export function problemResponse(fault: Fault, more: Record<string, string> = {})
 type KnownRoute = Record<"method" | "path", string>;
 type Routes = () => readonly KnownRoute[];
 
+interface ProblemParts {
+  log: Log;
+  /** Read only when a path is not found, to tell a wrong method from a wrong path. */
+  routes: Routes;
+  /** What is said of a path that is not found, where more is known of it. */
+  absent?: (path: string) => Fault | undefined;
+}
+
 /** The parts of Elysia's `onError` context that are used here. */
 interface Failure {
   error: unknown;
@@ -60,16 +68,14 @@ interface Failure {
   request: Request;
 }
 
-/**
- * Makes the application's `onError`. Every failure becomes a problem reply; an unexpected one is logged too.
- * @param routes read only when a path is not found, to tell a wrong method from a wrong path.
- */
-export function openProblems({ log, routes }: { log: Log; routes: Routes }): (failure: Failure) => Response {
+/** Makes the application's `onError`. Every failure becomes a problem reply; an unexpected one is logged too. */
+export function openProblems(parts: ProblemParts): (failure: Failure) => Response {
+  const { log } = parts;
   return ({ error, code, request }) => {
     if (!URL.canParse(request.url)) {
       return problemResponse(new Fault("parse_error", "The Host header names no host."));
     }
-    const expected = expectedFault(error, code, request, routes);
+    const expected = expectedFault(error, code, request, parts);
     if (expected && request.method === "OPTIONS") {
       // A CORS preflight of a public endpoint; the request itself may be refused later.
       const asksFirst = request.headers.has("access-control-request-method");
@@ -111,20 +117,23 @@ function expectedFault(
   error: unknown,
   code: string | number,
   request: Request,
-  routes: Routes,
+  parts: ProblemParts,
 ): Fault | undefined {
   if (error instanceof Fault) return error;
-  if (code === "NOT_FOUND") return unknownEndpoint(request, routes());
+  if (code === "NOT_FOUND") return unknownEndpoint(request, parts);
   if (code === "PARSE") return new Fault("parse_error", "The body does not match its content type.");
   if (code === "VALIDATION")
     return new Fault("invalid_input", "The request does not have the expected form.");
   return undefined;
 }
 
-function unknownEndpoint(request: Request, routes: readonly KnownRoute[]): Fault {
-  const requested = segmentsOf(new URL(request.url).pathname);
+function unknownEndpoint(request: Request, { routes, absent }: ProblemParts): Fault {
+  const { pathname } = new URL(request.url);
+  const known = request.method === "OPTIONS" ? undefined : absent?.(pathname);
+  if (known) return known;
+  const requested = segmentsOf(pathname);
   const methods = new Set<string>();
-  for (const { method, path } of routes) {
+  for (const { method, path } of routes()) {
     if (!matches(segmentsOf(path), requested)) continue;
     methods.add(method);
     if (method === "GET") methods.add("HEAD");

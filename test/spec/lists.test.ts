@@ -2,6 +2,7 @@
 // makes no sense.
 
 import { afterAll, beforeAll, expect, test } from "bun:test";
+import { absentResources } from "../../src/absent_resources/model.ts";
 import type { Stores } from "../../src/storage/stores.ts";
 import { startMsMax } from "../support/accounts.ts";
 import { type RunningApp, startApp } from "../support/app.ts";
@@ -174,13 +175,19 @@ test("every list says limit and offset as whole numbers with bounds and a defaul
     "/api/organizations/",
     "/api/personal_api_keys/",
     "/api/projects/",
+    "actions/",
+    "annotations/",
     "batch_exports/",
     "batch_exports/{id}/backfills/",
     "batch_exports/{id}/logs/",
     "batch_exports/{id}/runs/",
     "batch_exports/{id}/runs/{run_id}/logs/",
+    "cohorts/",
     "dashboards/",
+    "early_access_feature/",
     "events/",
+    "experiments/",
+    "feature_flags/",
     "groups/",
     "ingestion_warnings/",
     "insights/",
@@ -190,6 +197,7 @@ test("every list says limit and offset as whole numbers with bounds and a defaul
     "sessions/values/",
     "subscriptions/",
     "subscriptions/{id}/deliveries/",
+    "surveys/",
   ]);
   for (const [path, parameters] of lists) {
     const schemaOf = (name: string) => parameters.find((one) => one.name === name)?.schema;
@@ -233,7 +241,12 @@ test("a limit or an offset that makes no sense is a 400 that names it, on every 
 test("ten thousand small rows are one page, on every list that has so many", async () => {
   const short = /^sessions\/values|runs\/\{run_id\}\/logs/;
   for (const [path] of lists) {
-    if (short.test(nameOf(path)) || path.includes("/environments/{")) continue;
+    if (
+      short.test(nameOf(path)) ||
+      nameOf(path).slice(0, -1) in absentResources ||
+      path.includes("/environments/{")
+    )
+      continue;
     const address = await addressOf(path);
     const { status, body } = await ask(app, "GET", `${address}?limit=${pageMax}`);
     const results = body["results"] as unknown[] | undefined;

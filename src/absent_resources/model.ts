@@ -1,0 +1,70 @@
+// Resources of PostHog's that do not exist here. Their lists are empty, so that programs which read every list of a
+// project come to their end; anything else that is asked of them is refused.
+
+import Type from "typebox";
+import { Fault } from "../core/fault.ts";
+import type { Scope } from "../access/scope.ts";
+import { listSchema } from "../http/fields/schema.ts";
+
+interface AbsentResource {
+  /** What a refusal calls them. */
+  called: string;
+  scope: Scope;
+  /** PostHog's filters of the list: no row is there to fail any of them. */
+  filters: readonly string[];
+}
+
+/** By the segment of their path. */
+export const absentResources: Readonly<Record<string, AbsentResource>> = {
+  actions: { called: "Actions", scope: "action:read", filters: ["search", "tags"] },
+  annotations: {
+    called: "Annotations",
+    scope: "annotation:read",
+    filters: ["search", "scope", "date_from", "date_to", "is_emoji", "dashboard_item", "apply_all"],
+  },
+  cohorts: {
+    called: "Cohorts",
+    scope: "cohort:read",
+    filters: ["search", "type", "created_by_id", "hide_behavioral_cohorts"],
+  },
+  early_access_feature: {
+    called: "Early access features",
+    scope: "early_access_feature:read",
+    filters: ["search"],
+  },
+  experiments: {
+    called: "Experiments",
+    scope: "experiment:read",
+    filters: ["search", "status", "archived", "created_by_id", "feature_flag_id", "order"],
+  },
+  feature_flags: {
+    called: "Feature flags",
+    scope: "feature_flag:read",
+    filters: [
+      "search",
+      "active",
+      "created_by_id",
+      "evaluation_runtime",
+      "excluded_properties",
+      "has_evaluation_tags",
+      "order",
+      "tags",
+      "type",
+    ],
+  },
+  surveys: { called: "Surveys", scope: "survey:read", filters: ["search", "archived", "type", "status"] },
+};
+
+const anyRow = Type.Record(Type.String(), Type.Unknown());
+
+export const emptyListModel = Type.Object(listSchema(anyRow).properties, { title: "EmptyList" });
+
+/** The refusal of a request below a resource that does not exist here; undefined for other paths. */
+export function absentFault(path: string): Fault | undefined {
+  const [, api, home, project, name = ""] = path.split("/");
+  const isProject = api === "api" && (home === "projects" || home === "environments") && project !== "";
+  const absent = isProject && Object.hasOwn(absentResources, name) ? absentResources[name] : undefined;
+  if (!absent) return undefined;
+  const detail = `${absent.called} do not exist on this server: their list is empty, and there is nothing else.`;
+  return new Fault("not_found", detail);
+}

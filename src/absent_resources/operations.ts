@@ -1,0 +1,36 @@
+// The empty lists of resources that do not exist here.
+
+import type { Gate } from "../access/gate.ts";
+import { pageParameters, textParameter } from "../http/fields/query.ts";
+import { reply } from "../http/fields/schema.ts";
+import { mounted, projectOperation } from "../http/operation.ts";
+import { pageReply } from "../http/pages/page.ts";
+import { absentResources, emptyListModel } from "./model.ts";
+
+export function absentResourceRoutes({ gate }: { gate: Gate }) {
+  const lists = Object.entries(absentResources).map(([name, { called, scope, filters }]) =>
+    projectOperation({
+      method: "GET",
+      path: `${name}/`,
+      scope,
+      summary: `List no ${called.toLowerCase()}`,
+      description: `${called} do not exist here. The list is there for programs that read every list of a project.`,
+      query: {
+        ...Object.fromEntries(filters.map((filter) => [filter, anyText(filter)])),
+        ...pageParameters("Rows"),
+      },
+      replies: { 200: reply("An empty list.", emptyListModel) },
+      answer: ({ query, url }) => pageReply(url, query, 0, []),
+    }),
+  );
+  return mounted(gate, "Absent resources", lists);
+}
+
+function anyText(filter: string) {
+  const text = { type: "string" } as const;
+  const isMoment = filter.startsWith("date_");
+  return textParameter(
+    "Any: the list is empty.",
+    isMoment ? { anyOf: [{ ...text, format: "date-time" }, text] } : text,
+  );
+}
