@@ -13,7 +13,7 @@ import { limits } from "../core/limits.ts";
 import { type Log, reasonOf } from "../core/log.ts";
 import type { Postgres } from "../storage/postgres/postgres.ts";
 import { chargeBody, type MemoryBudget } from "../work/memory_budget.ts";
-import { type Budget, openRateLimit, type RateLimit } from "./rate.ts";
+import { type Budget, openRateLimit } from "./rate.ts";
 import {
   admitOrganization,
   admitProject,
@@ -27,6 +27,9 @@ import { uncachedKeys, type KeyCache, type CachedKey } from "./key_cache.ts";
 import { type Found, type KeyHolder, type Named, noteKeyUse } from "./store.ts";
 
 export type { Access, AccessOrganization, AccessProject } from "./scope.ts";
+
+/** What `readmit()` returns: what the route is given now, or undefined where it would be refused. */
+export type Readmit<Given = object> = () => Promise<Given | undefined>;
 
 export interface GateOptions {
   sql: Postgres;
@@ -56,6 +59,8 @@ export type Gate = ReturnType<typeof openGate>;
  * - `account_scope: "organization:read"`, for the organizations themselves, is as `scope`, but refuses keys that are
  *   restricted to projects. `own()` gives the organization of `:organization_id`, or a 404 when the key does not
  *   reach it.
+ * Each also gives `readmit()`, for replies that live long: it repeats the checks with the key, its scopes and the
+ * project as they are now, by look-ups of at most accessLimits.foundAgeMsMax.
  * Bodies stay unread (`parse: "none"`), so that bad JSON without a valid key is a 401, not a 400. Requests that are
  * refused here do not count towards the key's rate limit.
  */
@@ -64,7 +69,7 @@ export function openGate(options: GateOptions) {
   const uncached = uncachedKeys(options.sql);
   const rate = requestsPerMinute === undefined ? undefined : openRateLimit(requestsPerMinute, clock);
   /** `admit` returns what the route is given, or throws a Fault. */
-  const option = <Given>(admit: (found: Found, params: Record<string, string>) => Given) => {
+  const option = <Given extends object>(admit: (found: Found, params: Record<string, string>) => Given) => {
     return (needed: Scope | null | readonly [Scope, ...Scope[]]) => {
       const required = [needed ?? []].flat();
       return {
@@ -74,10 +79,20 @@ export function openGate(options: GateOptions) {
         ...(recent && changesAccess(required) && { afterHandle: forgetting(recent) }),
         resolve: async (context: GateContext) => {
           const keys = recent && isRead(context.request) ? recent : uncached;
-          const found = await admitHolder(options, keys, context, rate, required);
-          const given = admit(found, context.params ?? {});
-          if (rate) showBudget(context.set, rate.take(found.holder.key.id));
-          return given;
+          const params = context.params ?? {};
+          const presented = await presentedHash(options, context.request);
+          const find = () => findHolder(keys, presented, params);
+          const admitFound = (found: Found): Given => {
+            requireScopes(found.holder.key.scopes, required);
+            return admit(found, params);
+          };
+          const found = await find();
+          const key_id = found.holder.key.id;
+          noteUse(options, found.holder);
+          if (rate) showBudget(context.set, rate.look(key_id));
+          const given = admitFound(found);
+          if (rate) showBudget(context.set, rate.take(key_id));
+          return { ...given, readmit: () => unlessRefused(async () => admitFound(await find())) };
         },
       };
     };
@@ -133,24 +148,33 @@ function showBudget(set: GateContext["set"], { limit, remaining, resetSeconds }:
   set.headers["x-ratelimit-reset"] = String(resetSeconds);
 }
 
-async function admitHolder(
-  options: GateOptions,
-  keys: CachedKey,
-  { request, set, params }: GateContext,
-  rate: RateLimit | undefined,
-  required: readonly Scope[],
-): Promise<Found> {
-  if (options.memory && !isRead(request)) chargeBody(request, options.memory);
-  const presented = await findPresentedKey(request, options.memory);
+/** The hash of the key that a request presents. @throws Fault not_authenticated when it presents none. */
+async function presentedHash({ memory }: GateOptions, request: Request): Promise<PresentedHash> {
+  if (memory && !isRead(request)) chargeBody(request, memory);
+  const presented = await findPresentedKey(request, memory);
   if (!presented) throw new Fault("not_authenticated", "Authentication credentials were not provided.");
-  const named = namedIn(params ?? {});
-  const found = await keys.holderOf(hashKey(presented.key), named);
-  if (!found) throw new Fault("authentication_failed", keyRefusal(presented.place));
-  const { holder } = found;
-  noteUse(options, holder);
-  if (rate) showBudget(set, rate.look(holder.key.id));
-  requireScopes(holder.key.scopes, required);
+  return { secure_value: hashKey(presented.key), place: presented.place };
+}
+
+/** @throws Fault authentication_failed for a key that does not exist. */
+async function findHolder(
+  keys: CachedKey,
+  { secure_value, place }: PresentedHash,
+  params: Record<string, string>,
+): Promise<Found> {
+  const found = await keys.holderOf(secure_value, namedIn(params));
+  if (!found) throw new Fault("authentication_failed", keyRefusal(place));
   return found;
+}
+
+/** Undefined where a check refuses with a Fault; any other failure is thrown: it says nothing about the key. */
+async function unlessRefused<Given>(check: () => Promise<Given>): Promise<Given | undefined> {
+  try {
+    return await check();
+  } catch (thrown) {
+    if (thrown instanceof Fault) return undefined;
+    throw thrown;
+  }
 }
 
 /** The ids in a path, as far as they are valid: Postgres answers others with an error. */
@@ -228,6 +252,10 @@ function noteUse({ sql, clock, log }: GateOptions, { key }: KeyHolder): void {
 interface PresentedKey {
   key: string;
   place: "Authorization header" | "body" | "query string";
+}
+
+interface PresentedHash extends Omit<PresentedKey, "key"> {
+  secure_value: string;
 }
 
 // The scheme is case-sensitive and white space around the key is allowed, as clients of this API expect.

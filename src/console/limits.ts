@@ -3,8 +3,15 @@
 export const consoleLimits = {
   /** How long the sign-in link of a first start is valid, in ms: enough to read the terminal and open a browser. */
   signInMsMax: 3_600_000,
-  /** Pages that follow at once, each with a stream: about as many people as look at one server. */
-  streamsMax: 50,
+  /** Pages that follow at once, each with a stream. Of these one project has at most half, a second one a quarter. */
+  streamsMax: 100,
+  /** Streams of one personal key: the tabs of one person. */
+  keyStreamsMax: 10,
+  /**
+   * Time between two checks whether a stream is still allowed, in ms: with the age of a look-up
+   * (accessLimits.foundAgeMsMax) less than the 5 s that a revoked key may be valid.
+   */
+  readmitMs: 1000,
   /** Time between two messages of a stream, in ms. */
   tickMs: 1000,
   /**
@@ -26,6 +33,6 @@ export const consoleLimits = {
   newestMsMax: 5000,
   /** Bytes that a slow page may leave unread; it gets no further message until it has read them. */
   unreadBytesMax: 262_144,
-  /** How long one stream lives, in ms. Its page opens the next, for which the key is checked again. */
+  /** How long one stream lives, in ms. Its page opens the next. */
   streamMsMax: 600_000,
 };

@@ -2,7 +2,7 @@
 // show they ask of the API.
 
 import { Elysia } from "elysia";
-import { type Gate, keyInHeader } from "../access/gate.ts";
+import { type Access, type Gate, keyInHeader } from "../access/gate.ts";
 import { covers } from "../access/scope.ts";
 import type { Log } from "../core/log.ts";
 import { Fault } from "../core/fault.ts";
@@ -24,6 +24,7 @@ export interface ConsoleRoutes {
 export function consoleRoutes({ gate, signIn, streams, openMetrics, log }: ConsoleRoutes) {
   const hidden = { detail: { hide: true } } as const;
   const pages = openPages(log);
+  const maySeeFigures = ({ key }: Access): boolean => openMetrics || covers(key.scopes, "*");
   return new Elysia({ name: "console" })
     .use(gate)
     .get(
@@ -56,15 +57,23 @@ export function consoleRoutes({ gate, signIn, streams, openMetrics, log }: Conso
     )
     .get(
       "/console/stream/:project_id",
-      ({ request, project, access }) => {
+      ({ request, project, access, readmit }) => {
         const { searchParams } = requestUrl(request);
-        const showsFigures = openMetrics || covers(access.key.scopes, "*");
+        const showsFigures = maySeeFigures(access);
+        const follower = {
+          key_id: access.key.id,
+          showsFigures,
+          isAllowed: async () => {
+            const now = await readmit();
+            return now?.project.id === project.id && maySeeFigures(now.access) === showsFigures;
+          },
+        };
         const followed = {
           project_id: project.id,
           event: searchParams.get("event") || undefined,
           distinct_id: searchParams.get("distinct_id") || undefined,
         };
-        return streams.open(followed, showsFigures, request.signal);
+        return streams.open(followed, follower, request.signal);
       },
       { ...hidden, project_scope: "query:read" },
     );

@@ -4,6 +4,7 @@
 import type { Clock } from "../core/clock.ts";
 import { Fault } from "../core/fault.ts";
 import type { Log } from "../core/log.ts";
+import { FairShare } from "../work/fair_share.ts";
 import { every, type Ticking } from "../work/tick.ts";
 import type { Figures } from "./figures.ts";
 import { consoleLimits } from "./limits.ts";
@@ -16,20 +17,28 @@ export interface StreamOptions {
   log: Log;
 }
 
+/** Who opens a stream. */
+export interface Follower {
+  /** Of the personal key. */
+  key_id: string;
+  /** Whether it may show figures of the whole server. */
+  showsFigures: boolean;
+  /** Whether the same may be followed with the key as it is now. Rejects where that is not known. */
+  isAllowed(): Promise<boolean>;
+}
+
 export interface Streams {
   /**
-   * A new stream as a reply.
-   * @param showsFigures whether it may show figures of the whole server.
-   * @throws Fault unavailable when there are consoleLimits.streamsMax already.
+   * A new stream as a reply. It ends within 5 s after it is no longer allowed.
+   * @throws Fault unavailable when the key, the project or the server has too many already.
    */
-  open(followed: Followed, showsFigures: boolean, gone: AbortSignal): Response;
+  open(followed: Followed, follower: Follower, gone: AbortSignal): Response;
   /** Ends all streams; their pages come back when a server is there again. */
   close(): Promise<void>;
 }
 
-interface Page {
+interface Page extends Follower {
   followed: Followed;
-  showsFigures: boolean;
   /** Whether it has not yet been sent what the other pages have. */
   isNew: boolean;
   /** Of clock.elapsed(): when it ends. */
@@ -46,18 +55,10 @@ interface Told {
 }
 
 export function openStreams({ figures, newest, clock, log }: StreamOptions): Streams {
-  const pages = new Set<Page>();
+  const { pages, add, remove, end, refusal, readmit } = openPages();
   const telling = openTelling(newest, clock);
-  let ticking: Ticking | undefined;
+  let ticking: Ticking[] = [];
   let closed = false;
-  const end = (page: Page): void => {
-    if (!pages.delete(page)) return;
-    try {
-      page.controller.close();
-    } catch {
-      // The reader has closed it already.
-    }
-  };
   const tick = async (): Promise<void> => {
     const now = clock.elapsed();
     for (const page of pages) if (now > page.until) end(page);
@@ -68,39 +69,77 @@ export function openStreams({ figures, newest, clock, log }: StreamOptions): Str
     await telling.tell(groupsOf(pages), now);
   };
   const rest = (): void => {
-    void ticking?.close();
-    ticking = undefined;
+    for (const one of ticking.splice(0)) void one.close();
     telling.forget();
   };
   return {
-    open: (followed, showsFigures, gone) => {
-      if (closed || pages.size >= consoleLimits.streamsMax) {
-        const why = closed ? "This server is stopping." : "Too many pages follow this server.";
-        throw new Fault("unavailable", why, { retryAfterSeconds: 10 });
-      }
+    open: (followed, follower, gone) => {
+      const refused = closed ? "This server is stopping." : refusal(follower, followed);
+      if (refused !== undefined) throw new Fault("unavailable", refused, { retryAfterSeconds: 10 });
       const until = clock.elapsed() + consoleLimits.streamMsMax;
       let page: Page | undefined;
       const body = new ReadableStream<Uint8Array>(
         {
           start: (controller) => {
-            page = { followed, showsFigures, isNew: true, until, controller };
-            pages.add(page);
-            send(page, messageOf("open", { figures: showsFigures }));
+            page = { ...follower, followed, isNew: true, until, controller };
+            add(page);
+            send(page, messageOf("open", { figures: follower.showsFigures }));
           },
-          cancel: () => void (page && pages.delete(page)),
+          cancel: () => void (page && remove(page)),
         },
         new ByteLengthQueuingStrategy({ highWaterMark: consoleLimits.unreadBytesMax }),
       );
       gone.addEventListener("abort", () => page && end(page), { once: true });
-      ticking ??= every(consoleLimits.tickMs, "following for the console", tick, log);
+      if (ticking.length === 0) {
+        ticking = [
+          every(consoleLimits.tickMs, "following for the console", tick, log),
+          every(consoleLimits.readmitMs, "checking the keys of the console's streams", readmit, log),
+        ];
+      }
       return new Response(body, { headers: streamHeaders });
     },
     close: async () => {
       closed = true;
       for (const page of pages) end(page);
-      await ticking?.close();
+      await Promise.all(ticking.map((one) => one.close()));
     },
   };
+}
+
+/** The open pages, and how many a key and a project may have. */
+function openPages() {
+  const pages = new Set<Page>();
+  const places = new FairShare(consoleLimits.streamsMax, 1);
+  const add = (page: Page): void => {
+    pages.add(page);
+    places.take(page.followed.project_id);
+  };
+  const remove = (page: Page): boolean => {
+    if (!pages.delete(page)) return false;
+    places.leave(page.followed.project_id);
+    return true;
+  };
+  const end = (page: Page): void => {
+    if (!remove(page)) return;
+    try {
+      page.controller.close();
+    } catch {
+      // The reader has closed it already.
+    }
+  };
+  const refusal = ({ key_id }: Follower, { project_id }: Followed): string | undefined => {
+    const own = [...pages].filter((page) => page.key_id === key_id).length;
+    if (own >= consoleLimits.keyStreamsMax) return "Too many pages follow with this key.";
+    if (!places.mayTake(project_id)) return "Too many pages follow this server or this project.";
+    return undefined;
+  };
+  /** Ends the pages whose key, or project, no longer allows them. It waits for no figure of a tick. */
+  const readmit = async (): Promise<void> => {
+    const checks = [...pages].map(async (page) => (await page.isAllowed()) || end(page));
+    const failed = (await Promise.allSettled(checks)).find(({ status }) => status === "rejected");
+    if (failed?.status === "rejected") throw failed.reason;
+  };
+  return { pages, add, remove, end, refusal, readmit };
 }
 
 /** Sends new events to the pages: one query serves all pages with the same filter. */

@@ -9,6 +9,7 @@ import {
   type AccessProject,
   type Gate,
   projectHomes,
+  type Readmit,
 } from "../access/gate.ts";
 import type { Scope } from "../access/scope.ts";
 import type { Clock } from "../core/clock.ts";
@@ -21,7 +22,7 @@ import type { Purpose } from "./fields/field_check.ts";
 import { describedQuery, type Query, type QueryValues, readQuery } from "./fields/query.ts";
 import { type Reply, requestBody } from "./fields/schema.ts";
 import { requestUrl } from "./pages/page.ts";
-import { slicedJson } from "./pages/sliced.ts";
+import { LongReply, slicedJson } from "./pages/sliced.ts";
 
 interface AllParts {
   gate: Gate;
@@ -214,6 +215,7 @@ type MountedElysia<Routes extends Record<string, unknown>> = Elysia<
 
 /** What the gate may have resolved; undefined for an operation of another home. */
 type Context = Record<"access" | "project" | "organization" | "own", unknown> & {
+  readmit: Readmit;
   request: Request;
   /** Undefined where the path has none; a segment is undefined where it cannot be decoded. */
   params: Record<string, string | undefined> | undefined;
@@ -223,7 +225,7 @@ function handlerOf(record: ErasedRecord) {
   const success = Number(Object.keys(record.replies).findLast((code) => Number(code) < 300)) as Success;
   const { find, query: parameters = {}, body: schema, answer } = record;
   // Elysia reads these names in the source of the handler to know what to prepare.
-  return async ({ access, project, organization, own, request, params: segments }: Context) => {
+  return async ({ access, project, organization, own, readmit, request, params: segments }: Context) => {
     const url = requestUrl(request);
     const params = Object.fromEntries(
       Object.entries(segments ?? {}).map(([name, text]) => [name, text ?? ""]),
@@ -233,8 +235,9 @@ function handlerOf(record: ErasedRecord) {
     const query = readQuery(parameters, url.searchParams);
     const body = schema && (await readFields(request, schema, purposes[record.method]));
     const answered = await answer({ ...operationRequest, found, query, body });
-    if (isLongPage(answered)) return await slicedJson(answered);
-    if (answered instanceof Response || success === 200) return answered;
+    const reply = isLongPage(answered) ? await slicedJson(answered) : answered;
+    if (reply instanceof LongReply) reply.readmit = readmit;
+    if (reply instanceof Response || success === 200) return reply;
     return success === 204 ? status(204) : status(success, answered);
   };
 }

@@ -4,12 +4,19 @@ import { systemClock } from "../../src/core/clock.ts";
 import { figuresOf } from "../../src/console/figures.ts";
 import { consoleLimits } from "../../src/console/limits.ts";
 import type { Followed, NewEvent } from "../../src/console/store.ts";
-import { openStreams, type StreamOptions } from "../../src/console/stream.ts";
+import { type Follower, openStreams, type StreamOptions } from "../../src/console/stream.ts";
 import { cleanUpEach, later } from "../support/cleanup.ts";
 
 cleanUpEach();
 
 const project: Followed = { project_id: 1, event: undefined, distinct_id: undefined };
+
+let keys = 0;
+
+/** Whoever has a key of their own, unless another is given. */
+function follower(given: Partial<Follower> = {}): Follower {
+  return { key_id: `key ${++keys}`, showsFigures: true, isAllowed: async () => true, ...given };
+}
 
 function event(uuid: string, created_at: string): NewEvent {
   const rest = { event: "seen", distinct_id: "me", properties: "{}", properties_bytes: 2 };
@@ -48,7 +55,7 @@ async function messagesOf(reply: Response, enough: (text: string) => boolean): P
 
 test("a page gets figures and the newest events", async () => {
   const { streams } = opened();
-  const reply = streams.open(project, true, new AbortController().signal);
+  const reply = streams.open(project, follower(), new AbortController().signal);
   expect(reply.headers.get("content-type")).toBe("text/event-stream");
   const text = await messagesOf(reply, (so) => so.includes("event: events"));
   expect(text).toStartWith("event: open\n");
@@ -58,7 +65,7 @@ test("a page gets figures and the newest events", async () => {
 
 test("a page without the right to figures gets events only", async () => {
   const { streams } = opened();
-  const reply = streams.open(project, false, new AbortController().signal);
+  const reply = streams.open(project, follower({ showsFigures: false }), new AbortController().signal);
   const text = await messagesOf(reply, (so) => so.includes("event: events"));
   expect(text).not.toContain("event: figures");
 });
@@ -72,7 +79,7 @@ test("an event that becomes readable late is told, and none is told twice", asyn
   let elapsed = 1_000_000;
   const clock = { now: systemClock.now, elapsed: () => (elapsed += consoleLimits.newestMs) };
   const { streams } = opened({ clock, newest: async () => answers.shift() ?? [] });
-  const reply = streams.open(project, false, new AbortController().signal);
+  const reply = streams.open(project, follower({ showsFigures: false }), new AbortController().signal);
   const text = await messagesOf(reply, (so) => so.includes('"uuid":"c"'));
   expect([...text.matchAll(/"uuid":"(\w)"/g)].map(([, uuid]) => uuid)).toEqual(["b", "a", "c"]);
 });
@@ -82,16 +89,16 @@ test("a page that comes later is told what the others know", async () => {
   let elapsed = 1_000_000;
   const clock = { now: systemClock.now, elapsed: () => (elapsed += consoleLimits.newestMs) };
   const { streams } = opened({ clock, newest: async () => [known] });
-  const first = streams.open(project, false, new AbortController().signal);
+  const first = streams.open(project, follower({ showsFigures: false }), new AbortController().signal);
   await messagesOf(first, (so) => so.includes('"uuid":"a"'));
-  const later = streams.open(project, false, new AbortController().signal);
+  const later = streams.open(project, follower({ showsFigures: false }), new AbortController().signal);
   expect(await messagesOf(later, (so) => so.includes('"uuid":"a"'))).toContain("event: events");
 });
 
 test("pages that ask alike are one question to the store", async () => {
   const { streams, asked } = opened();
   const replies = Array.from({ length: 20 }, () =>
-    streams.open({ ...project }, true, new AbortController().signal),
+    streams.open({ ...project }, follower(), new AbortController().signal),
   );
   const texts = await Promise.all(
     replies.map((reply) => messagesOf(reply, (so) => so.includes("event: events"))),
@@ -100,23 +107,64 @@ test("pages that ask alike are one question to the store", async () => {
   expect(asked).toHaveLength(1);
 });
 
-test("there are so many streams and no more, and one that ends makes room", async () => {
+test("one project has half of the streams, the next half of the rest, and one that ends makes room", async () => {
   const { streams } = opened();
+  const open = (project_id: number, gone = new AbortController()) =>
+    streams.open({ ...project, project_id }, follower(), gone.signal);
   const gone = new AbortController();
-  streams.open(project, true, gone.signal);
-  for (let n = 1; n < consoleLimits.streamsMax; n++)
-    streams.open(project, true, new AbortController().signal);
-  const one = () => streams.open(project, true, new AbortController().signal);
-  expect(one).toThrow("Too many pages follow this server.");
+  open(1, gone);
+  for (let n = 1; n < consoleLimits.streamsMax / 2; n++) open(1);
+  expect(() => open(1)).toThrow("Too many pages follow this server or this project.");
+  for (let n = 0; n < consoleLimits.streamsMax / 4; n++) open(2);
+  expect(() => open(2)).toThrow("Too many pages follow this server or this project.");
+  expect(open(3).status).toBe(200);
   gone.abort();
-  expect(one().status).toBe(200);
+  expect(open(3).status).toBe(200);
+});
+
+test("one key has so many streams and no more, and shuts out no other", async () => {
+  const { streams } = opened();
+  const open = (key_id: string) => streams.open(project, follower({ key_id }), new AbortController().signal);
+  for (let n = 0; n < consoleLimits.keyStreamsMax; n++) open("mine");
+  expect(() => open("mine")).toThrow("Too many pages follow with this key.");
+  expect(open("yours").status).toBe(200);
+});
+
+test("a stream ends when its key is no longer allowed, also while a store keeps the figures waiting", async () => {
+  let allowed = true;
+  const waiting = Promise.withResolvers<never>();
+  const { streams } = opened({ figures: () => waiting.promise });
+  const reply = streams.open(
+    project,
+    follower({ isAllowed: async () => allowed }),
+    new AbortController().signal,
+  );
+  const other = streams.open(project, follower(), new AbortController().signal);
+  allowed = false;
+  expect(await reply.text()).toBe('event: open\ndata: {"figures":true}\n\n');
+  expect(other.bodyUsed).toBe(false);
+  waiting.reject(new Error("the store is unavailable"));
+});
+
+test("a stream goes on while it is not known whether its key is allowed", async () => {
+  let asked = 0;
+  const isAllowed = async () => {
+    if (++asked < 3) throw new Error("Postgres is unavailable");
+    return false;
+  };
+  const { streams } = opened();
+  const reply = streams.open(project, follower({ isAllowed }), new AbortController().signal);
+  await reply.text();
+  expect(asked).toBe(3);
 });
 
 test("closing ends every stream and opens no other", async () => {
   const { streams } = opened();
-  const reply = streams.open(project, true, new AbortController().signal);
+  const reply = streams.open(project, follower(), new AbortController().signal);
   await streams.close();
-  expect(() => streams.open(project, true, new AbortController().signal)).toThrow("This server is stopping.");
+  expect(() => streams.open(project, follower(), new AbortController().signal)).toThrow(
+    "This server is stopping.",
+  );
   expect(await reply.text()).toBe('event: open\ndata: {"figures":true}\n\n');
 });
 
@@ -124,8 +172,8 @@ test("a page that does not read is sent no more than it may leave unread", async
   const long = "x".repeat(consoleLimits.unreadBytesMax);
   const figures = async () => ({ ...figuresOf([], { at: 1, behind_ms: 0 }), refused: { [long]: 1 } });
   const { streams, asked } = opened({ figures, clock: systemClock });
-  const slow = streams.open(project, true, new AbortController().signal);
-  const quick = streams.open(project, true, new AbortController().signal);
+  const slow = streams.open(project, follower(), new AbortController().signal);
+  const quick = streams.open(project, follower(), new AbortController().signal);
   await messagesOf(quick, () => asked.length > 1);
   await streams.close();
   const left = await slow.text();

@@ -3,7 +3,7 @@ import { issueKey, revokeKey } from "../../src/personal_api_keys/store.ts";
 import type { Postgres } from "../../src/storage/postgres/postgres.ts";
 import { addAccount, ask } from "../support/ask.ts";
 import { cleanUp } from "../support/cleanup.ts";
-import { type Server, startServer, storesOf, until } from "../support/server.ts";
+import { personalKey, type Server, startServer, storesOf, until } from "../support/server.ts";
 import { storesStartMsMax } from "../support/stores.ts";
 
 let server: Server;
@@ -54,10 +54,51 @@ test("what a process changed is what the next read shows, wherever it is asked",
   }
 });
 
+/** A stream of the project's console that has begun. */
+async function follow(key: string) {
+  const headers = { authorization: `Bearer ${key}` };
+  const reply = await fetch(`${server.url}/console/stream/1`, { headers });
+  expect(reply.status).toBe(200);
+  const reader = reply.body!.getReader();
+  await reader.read();
+  return reader;
+}
+
+/** Resolves once the stream has ended. */
+async function ended(reader: Awaited<ReturnType<typeof follow>>): Promise<void> {
+  while (!(await reader.read()).done);
+}
+
+test("an open stream ends when its key is revoked, narrowed or its user no longer a member, and no other", async () => {
+  const stays = await follow((await addKey()).value);
+  const revoked = await addKey();
+  const narrowed = await addKey();
+  const left = await addKey();
+  const streams = await Promise.all([revoked, narrowed, left].map(({ value }) => follow(value)));
+  await revokeKey(sql, revoked.id, revoked.user_id);
+  await sql`UPDATE personal_api_keys SET scopes = '{person:read}' WHERE id = ${narrowed.id}`;
+  await sql`DELETE FROM organization_memberships WHERE user_id = ${left.user_id}`;
+  await Promise.all(streams.map(ended));
+  expect((await stays.read()).done).toBe(false);
+  await stays.cancel();
+});
+
+test("an open stream ends when its project is deleted", async () => {
+  const { body } = await ask(server, "POST", "/api/projects/", { name: "Short-lived" });
+  const headers = { authorization: `Bearer ${personalKey}` };
+  const { body: stream } = await fetch(`${server.url}/console/stream/${body["id"]}`, { headers });
+  const reader = stream!.getReader();
+  await reader.read();
+  expect((await ask(server, "DELETE", `/api/projects/${body["id"]}/`)).status).toBe(204);
+  await ended(reader);
+});
+
 test("where nobody tells of it, a revocation is effective by itself", async () => {
   await sql`DROP TRIGGER personal_api_keys_tell_access ON personal_api_keys`;
   const { id, value, user_id } = await addKey();
   expect(await statusOf(value)).toBe(200);
+  const stream = await follow(value);
   await revokeKey(sql, id, user_id);
   await until(async () => (await statusOf(value)) === 401);
+  await ended(stream);
 });

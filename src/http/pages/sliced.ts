@@ -3,6 +3,7 @@
 import { yieldToEventLoop } from "../../core/clock.ts";
 import { limits } from "../../core/limits.ts";
 import { begun } from "../../work/turns.ts";
+import type { Readmit } from "../../access/gate.ts";
 
 const headers = { "content-type": "application/json" };
 
@@ -43,8 +44,34 @@ export async function streamedReply(
   );
 }
 
-function sentAsRead(slices: Generator<Uint8Array, undefined> | AsyncGenerator<Uint8Array, void>): Response {
-  const body = new ReadableStream<Uint8Array>(
+type Slices = Generator<Uint8Array, undefined> | AsyncGenerator<Uint8Array, void>;
+
+/** A reply that is sent as it is read. It is cut off, and its connection closed, once its reader is not admitted. */
+export class LongReply extends Response {
+  /** Undefined: who began to read may read it all. */
+  readmit: Readmit | undefined;
+
+  constructor(source: ReadableStream<Uint8Array>, init: ResponseInit) {
+    const reader = source.getReader();
+    const pull = async (controller: ReadableStreamDefaultController<Uint8Array>): Promise<void> => {
+      if (this.readmit && !(await this.readmit())) {
+        const reason = new Error("the key of this request no longer allows it");
+        await reader.cancel(reason);
+        throw reason;
+      }
+      const { value, done } = await reader.read();
+      if (done) controller.close();
+      else controller.enqueue(value);
+    };
+    super(
+      new ReadableStream({ pull, cancel: (reason) => reader.cancel(reason) }, { highWaterMark: 0 }),
+      init,
+    );
+  }
+}
+
+function sentAsRead(slices: Slices): LongReply {
+  const source = new ReadableStream<Uint8Array>(
     {
       pull: async (controller) => {
         const { value, done } = await slices.next();
@@ -57,7 +84,7 @@ function sentAsRead(slices: Generator<Uint8Array, undefined> | AsyncGenerator<Ui
     },
     { highWaterMark: 0 },
   );
-  return new Response(body, { headers });
+  return new LongReply(source, { headers });
 }
 
 /**

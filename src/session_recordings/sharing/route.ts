@@ -4,6 +4,7 @@ import { Elysia } from "elysia";
 import { readQuery } from "../../http/fields/query.ts";
 import { notFound } from "../../http/found.ts";
 import { requestUrl } from "../../http/pages/page.ts";
+import { LongReply } from "../../http/pages/sliced.ts";
 import { type RecordingReaderOptions, getRecording, getRow } from "../recording_reader.ts";
 import { answerSnapshots, snapshotQuery } from "../snapshots/answer.ts";
 import type { ReadingBudget } from "../snapshots/reading_budget.ts";
@@ -42,7 +43,9 @@ export function sharedRoutes(reader: SharedParts) {
         await getRow(reader, project_id, session_id);
         const url = requestUrl(request);
         const query = readQuery(snapshotQuery, url.searchParams);
-        return await answerSnapshots(reader, { project_id, session_id }, query, { url, request });
+        const reply = await answerSnapshots(reader, { project_id, session_id }, query, { url, request });
+        if (reply instanceof LongReply) reply.readmit = () => findShared(reader.sql, params.token);
+        return reply;
       },
       hidden,
     );

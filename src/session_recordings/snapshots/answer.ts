@@ -3,6 +3,7 @@
 import { Fault } from "../../core/fault.ts";
 import { limits } from "../../core/limits.ts";
 import { parameter, type QueryValues } from "../../http/fields/query.ts";
+import { LongReply } from "../../http/pages/sliced.ts";
 import type { ClickHouse } from "../../storage/clickhouse/clickhouse.ts";
 import { type Blob, blobsOf, pageEnd, sourceOf } from "./blobs.ts";
 import { type ExpandedEvent, type ExpandedPieces, type PieceReading, expandPieces } from "./pieces.ts";
@@ -131,7 +132,7 @@ async function sendLines(reading: PieceReading, blobs: readonly Blob[]): Promise
     first = { done: true, value: undefined };
     return value ?? undefined;
   };
-  return new Response(streamOf(next, release), {
+  return new LongReply(streamOf(next, release), {
     headers: { "content-type": "application/jsonl", "cache-control": "no-store" },
   });
 }

@@ -3,6 +3,7 @@
 
 import { yieldToEventLoop } from "../../core/clock.ts";
 import { limits } from "../../core/limits.ts";
+import { LongReply } from "../../http/pages/sliced.ts";
 import { snapshotLimits } from "./limits.ts";
 
 /** Texts and bytes of a reply, in order. */
@@ -20,7 +21,7 @@ export function sendParts(parts: Parts, type: string, release: () => void): Resp
   }
   const ready = [first.value!, second.value];
   const next = (): Uint8Array | undefined => ready.shift() ?? slices.next().value;
-  return new Response(streamOf(next, release), { headers });
+  return new LongReply(streamOf(next, release), { headers });
 }
 
 /**
