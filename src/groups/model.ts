@@ -1,9 +1,10 @@
-// What a group and its type look like in a reply.
+// What a group, its type and its properties look like in a reply.
 
 import Type from "typebox";
 import { model } from "../http/fields/field.ts";
 
 export const groupModel = model("Group", {
+  group_type_index: Type.Integer({ description: "The index of its type, from 0 to 4." }),
   group_type: Type.String(),
   group_key: Type.String(),
   group_properties: Type.Record(Type.String(), Type.Unknown()),
@@ -19,3 +20,24 @@ const groupTypeModel = model("GroupType", {
 });
 
 export const groupTypesModel = Type.Array(groupTypeModel);
+
+export const groupPropertiesModel = Type.Record(
+  Type.String(),
+  Type.Array(
+    model("GroupPropertyDefinition", {
+      name: Type.String(),
+      count: Type.Integer({ description: "Groups that have it." }),
+    }),
+  ),
+  { description: "By the index of the type, as text." },
+);
+
+export const groupValuesModel = model("GroupPropertyValues", {
+  results: Type.Array(
+    model("GroupPropertyValue", {
+      name: Type.String({ description: "A text as it is, anything else as JSON." }),
+      count: Type.Integer({ description: "Groups that have it." }),
+    }),
+  ),
+  refreshing: Type.Boolean({ description: "Always false: they are read now." }),
+});

@@ -1,17 +1,23 @@
 // Groups and their types over HTTP.
 
+import { bytesOf } from "../core/bytes.ts";
 import { isoOfStored } from "../http/fields/field_time.ts";
 import { pageParameters, textParameter } from "../http/fields/query.ts";
 import { gone, listSchema, reply } from "../http/fields/schema.ts";
-import { notFound } from "../http/found.ts";
+import { notFound, present } from "../http/found.ts";
 import { mounted, projectOperation, type RoomParts } from "../http/operation.ts";
-import { begunTexts } from "../http/pages/sliced.ts";
+import { begunTexts, slicedReply } from "../http/pages/sliced.ts";
 import { streamedPage } from "../http/pages/page.ts";
-import { deleteGroupType, groupTypesOf } from "../persons/group_type_store.ts";
+import { deleteGroupType, type GroupType, groupTypesOf } from "../persons/group_type_store.ts";
 import { readsUntil } from "../storage/clickhouse/clickhouse.ts";
+import { readsOf } from "../storage/clickhouse/query_options.ts";
 import { CountCache } from "../work/count_cache.ts";
-import { groupModel, groupTypesModel } from "./model.ts";
+import { groupModel, groupPropertiesModel, groupTypesModel, groupValuesModel } from "./model.ts";
+import { listGroupProperties, listGroupValues } from "./property_store.ts";
+import { groupFilterOf, groupFilterParameters, requiredTextParameter, requiredTypeIndex } from "./query.ts";
 import { countGroups, type Group, groupBlocks, listGroupKeys } from "./store.ts";
+
+type GroupParts = RoomParts<"sql" | "clickhouse"> & { counts: CountCache };
 
 export function groupRoutes({
   gate,
@@ -19,32 +25,103 @@ export function groupRoutes({
   clickhouse,
   clock,
 }: RoomParts<"gate" | "sql" | "clickhouse" | "clock">) {
-  const counts = new CountCache(clock);
+  const parts = { sql, clickhouse, counts: new CountCache(clock) };
   return mounted(gate, "Groups", [
+    ...listOperations(parts),
+    ...propertyOperations(parts),
+    ...typeOperations(parts),
+  ]);
+}
+
+function listOperations({ sql, clickhouse, counts }: GroupParts) {
+  return [
     projectOperation({
       method: "GET",
       path: "groups/",
       scope: "group:read",
-      summary: "List groups, by their types and keys",
-      query: {
-        group_type: textParameter("Only groups of this type."),
-        group_key: textParameter("Only the group with this key."),
-        ...pageParameters("Groups"),
-      },
+      summary: "List groups: of a type's index the newest first, otherwise by their types and keys",
+      query: { ...groupFilterParameters, ...pageParameters("Groups") },
       replies: { 200: reply("The groups.", listSchema(groupModel)) },
-      answer: async ({ project, query: { limit, offset, ...filter }, request, url }) => {
-        const page = { limit, offset };
+      answer: async ({ project, query, request, url }) => {
+        const types = await groupTypesOf(sql, project.id);
+        const filter = groupFilterOf(types, query);
         const abortable = readsUntil(clickhouse, request.signal);
+        const question = JSON.stringify(filter);
         // Others use the count as well: it is read to its end.
         const [count, groups] = await Promise.all([
-          counts.count(project.id, JSON.stringify(filter), () => countGroups(clickhouse, project.id, filter)),
-          listGroupKeys(abortable, project.id, filter, page).then((keys) =>
-            begunTexts(groupBlocks(abortable, project.id, keys), groupText),
+          counts.count(project.id, question, () => countGroups(clickhouse, project.id, filter)),
+          listGroupKeys(abortable, project.id, filter, query).then((keys) =>
+            begunTexts(groupBlocks(abortable, project.id, keys), textOfGroups(types)),
           ),
         ]);
-        return await streamedPage(url, page, count, groups);
+        return await streamedPage(url, query, count, groups);
       },
     }),
+    projectOperation({
+      method: "GET",
+      path: "groups/find/",
+      scope: "group:read",
+      summary: "Get the group with this type and exactly this key",
+      query: {
+        group_type_index: requiredTypeIndex,
+        group_key: requiredTextParameter("the group's key."),
+        skip_create_notebook: textParameter("Without effect: there are no notebooks here."),
+      },
+      replies: { 200: reply("The group.", groupModel) },
+      answer: async ({ project, query: { group_type_index, group_key } }) => {
+        const types = await groupTypesOf(sql, project.id);
+        const { name } = present(types.find(({ place }) => place === group_type_index));
+        const key = { group_type: name, group_key };
+        const [group] = (await groupBlocks(clickhouse, project.id, [key]).next()).value ?? [];
+        return slicedReply([bytesOf(textOfGroups(types)(present(group)))]);
+      },
+    }),
+  ];
+}
+
+function propertyOperations({ sql, clickhouse }: GroupParts) {
+  return [
+    projectOperation({
+      method: "GET",
+      path: "groups/property_definitions/",
+      scope: "group:read",
+      summary: "List the names of properties by the index of the groups' type, the most frequent ones first",
+      replies: { 200: reply("The names.", groupPropertiesModel) },
+      answer: async ({ project, request }) => {
+        const types = await groupTypesOf(sql, project.id);
+        const reads = readsOf(readsUntil(clickhouse, request.signal), project.id);
+        const found = await listGroupProperties(
+          reads,
+          types.map(({ name }) => name),
+        );
+        const shown = types.map(({ name, place }) => [String(place), found.get(name) ?? []] as const);
+        return Object.fromEntries(shown.filter(([, properties]) => properties.length > 0));
+      },
+    }),
+    projectOperation({
+      method: "GET",
+      path: "groups/property_values/",
+      scope: "group:read",
+      summary: "List the values of a property of one type's groups, the most frequent ones first",
+      query: {
+        group_type_index: requiredTypeIndex,
+        key: requiredTextParameter("the property's name."),
+        value: textParameter("Only values that contain this text, in large or small letters."),
+      },
+      replies: { 200: reply("The twenty most frequent values.", groupValuesModel) },
+      answer: async ({ project, query: { group_type_index, key, value: search }, request }) => {
+        const types = await groupTypesOf(sql, project.id);
+        const type = types.find(({ place }) => place === group_type_index);
+        const reads = readsOf(readsUntil(clickhouse, request.signal), project.id);
+        const results = type ? await listGroupValues(reads, { group_type: type.name, key, search }) : [];
+        return { results, refreshing: false };
+      },
+    }),
+  ];
+}
+
+function typeOperations({ sql, clickhouse, counts }: GroupParts) {
+  return [
     projectOperation({
       method: "GET",
       path: "groups_types/",
@@ -73,12 +150,15 @@ export function groupRoutes({
         counts.forget(project.id);
       },
     }),
-  ]);
+  ];
 }
 
-/** A group as JSON. Its properties go out as they came in. */
-function groupText({ group_type, group_key, properties, created_at }: Group): string {
-  const head = JSON.stringify({ group_type, group_key });
-  const created = JSON.stringify(isoOfStored(created_at));
-  return `${head.slice(0, -1)},"group_properties":${properties},"properties":${properties},"created_at":${created}}`;
+/** Groups as JSON, with the indexes of their types. Properties go out as they came in. */
+function textOfGroups(types: readonly GroupType[]): (group: Group) => string {
+  const indexes = new Map(types.map(({ name, place }) => [name, place]));
+  return ({ group_type, group_key, properties, created_at }) => {
+    const head = JSON.stringify({ group_type_index: indexes.get(group_type), group_type, group_key });
+    const created = JSON.stringify(isoOfStored(created_at));
+    return `${head.slice(0, -1)},"group_properties":${properties},"properties":${properties},"created_at":${created}}`;
+  };
 }

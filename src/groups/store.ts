@@ -1,6 +1,6 @@
-// Groups read back from ClickHouse, in the order of their types and keys; `$groupidentify` makes them.
+// Groups read back from ClickHouse; `$groupidentify` makes them.
 
-import { blocksOf, checkFits } from "../http/pages/page.ts";
+import { blocksOf, checkFits, type Page } from "../http/pages/page.ts";
 import { type ClickHouse, isTooBig, type QueryOptions } from "../storage/clickhouse/clickhouse.ts";
 import { queryOptions, wholePageOptions } from "../storage/clickhouse/query_options.ts";
 import { conditionsOf } from "../storage/events/conditions.ts";
@@ -14,18 +14,54 @@ export interface Group {
   created_at: string;
 }
 
-interface GroupFilter {
-  group_type?: string | undefined;
+export interface GroupFilter {
+  /** Only groups of these types. */
+  types: readonly string[];
+  /** Only groups with this key. */
   group_key?: string | undefined;
+  /** Only groups whose key contains this text. */
+  key_part?: string | undefined;
+  /** Only groups whose key, or a value of whose properties, contains this text. */
+  search?: string | undefined;
+  /** The newest groups first; otherwise by type and key. */
+  newestFirst: boolean;
 }
 
+const contains = (text: string, part: string) => `positionCaseInsensitiveUTF8(${text}, {${part}:String}) > 0`;
+
+/** SQL of a property's value as text: a text as it is, anything else as the JSON that it is stored as. */
+export function valueText(json: string): string {
+  return `if(startsWith(${json}, '"'), JSONExtractString(${json}), ${json})`;
+}
+
+/** Stored values are searched first, and only their keys are folded to current values. */
+const withValue = `(group_type, group_key) IN (
+  SELECT group_type, group_key FROM (
+    SELECT group_type, group_key, max(w).4 AS value FROM group_props
+    WHERE project_id = {project_id:UInt32} AND group_type IN {types:Array(String)}
+      AND (group_type, group_key, key) IN (
+        SELECT group_type, group_key, key FROM group_props
+        WHERE project_id = {project_id:UInt32} AND group_type IN {types:Array(String)}
+          AND ${contains(valueText("w.4"), "search")}
+      )
+    GROUP BY group_type, group_key, key
+  ) WHERE ${contains(valueText("value"), "search")}
+)`;
+
 /** The keys of groups that match, of group types that the project has. */
-function matching(project_id: number, filter: GroupFilter) {
-  const { where, params } = conditionsOf(project_id, { ...filter }, {});
-  const known = "group_type IN (SELECT group_type FROM group_types WHERE project_id = {project_id:UInt32})";
-  const keys = `SELECT group_type, group_key FROM groups_seen WHERE ${where} AND ${known}
+function matching(project_id: number, { types, key_part, search, group_key }: GroupFilter) {
+  const { where, params } = conditionsOf(project_id, { group_key }, {});
+  const clauses = [
+    where,
+    "group_type IN {types:Array(String)}",
+    "group_type IN (SELECT group_type FROM group_types WHERE project_id = {project_id:UInt32})",
+    ...(key_part === undefined ? [] : [contains("group_key", "key_part")]),
+    ...(search === undefined ? [] : [`(${contains("group_key", "search")} OR ${withValue})`]),
+  ];
+  const keys = `SELECT group_type, group_key FROM groups_seen WHERE ${clauses.join(" AND ")}
     GROUP BY group_type, group_key`;
-  return { keys, params };
+  const texts = { ...(key_part !== undefined && { key_part }), ...(search !== undefined && { search }) };
+  return { keys, params: { ...params, types, ...texts } };
 }
 
 /** The number of groups that match. */
@@ -48,23 +84,25 @@ interface GroupKey {
   group_key: string;
 }
 
-/** The keys on a page of groups that match, sorted by type and key. */
+/** The keys on a page of groups that match, in the order of the list. */
 export async function listGroupKeys(
   clickhouse: ClickHouse,
   project_id: number,
   filter: GroupFilter,
-  page: { limit: number; offset: number },
+  { limit, offset }: Page,
 ): Promise<GroupKey[]> {
   const { keys: all, params } = matching(project_id, filter);
+  const inOrder = { ...queryOptions.settings, optimize_aggregation_in_order: 1 };
   return await clickhouse.query<GroupKey>(
-    `${all} ORDER BY group_type, group_key LIMIT {limit:UInt64} OFFSET {offset:UInt64}`,
-    { ...params, ...page },
-    { ...queryOptions, settings: { ...queryOptions.settings, optimize_aggregation_in_order: 1 } },
+    `${all} ORDER BY ${filter.newestFirst ? "min(first) DESC, " : ""}group_type, group_key
+     LIMIT {limit:UInt64} OFFSET {offset:UInt64}`,
+    { ...params, limit, offset },
+    filter.newestFirst ? queryOptions : { ...queryOptions, settings: inOrder },
   );
 }
 
 /**
- * These groups, sorted by type and key: in one block when they are small, in several when they are large.
+ * These groups, in the order of their keys: in one block when they are small, in several when they are large.
  * @throws Fault with attr `limit` when their properties exceed httpLimits.pageBytesMax.
  */
 export async function* groupBlocks(
@@ -107,12 +145,13 @@ async function readGroups(
   keys: readonly GroupKey[],
   options: QueryOptions,
 ): Promise<Group[]> {
-  return await clickhouse.query<Group>(
-    `SELECT group_type, group_key, properties, created_at FROM groups WHERE ${ofKeys}
-     ORDER BY group_type, group_key`,
+  const rows = await clickhouse.query<Group>(
+    `SELECT group_type, group_key, properties, created_at FROM groups WHERE ${ofKeys}`,
     keyParams(project_id, keys),
     options,
   );
+  const found = new Map(rows.map((row) => [nameOf(row), row]));
+  return keys.flatMap((key) => found.get(nameOf(key)) ?? []);
 }
 
 /** Bytes of stored properties of each group, by nameOf(). Rows that are not merged yet count separately. */

@@ -47,6 +47,7 @@ test("groups are made by $groupidentify alone, five types of them", async () => 
   expect(body["count"]).toBe(1);
   expect(body["results"] as unknown[]).toEqual([
     {
+      group_type_index: 0,
       group_type: "company",
       group_key: "acme",
       group_properties: { size: 2, name: "Acme" },
