@@ -6,8 +6,11 @@
  */
 const withoutRecordings = {
   supportedCompression: ["gzip", "gzip-js"],
-  /** With false an SDK does not request flags. */
-  hasFeatureFlags: false,
+  /**
+   * With false posthog-js does not request flags, and never calls `onFeatureFlags`: an application that waits for flags
+   * before it renders would hang. True costs one request to /flags a page, which answers that there are none.
+   */
+  hasFeatureFlags: true,
   /** When it is missing, posthog-js keeps autocapture off for new visitors. */
   autocapture_opt_out: false,
   autocaptureExceptions: false,

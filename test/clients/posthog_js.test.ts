@@ -149,6 +149,26 @@ inBrowser(
 );
 
 inBrowser(
+  "an application that waits for flags before it renders is called back at once: there are none",
+  async () => {
+    const render = `(names) => { document.title = "rendered with " + JSON.stringify(names); }`;
+    const bundle = bundled(projectKey).replace("</script>", `posthog.onFeatureFlags(${render});</script>`);
+    const snippet = withSnippet().replace(
+      "posthog.capture(",
+      `posthog.push(["onFeatureFlags", ${render}]);\n    posthog.capture(`,
+    );
+    for (const page of [bundle, snippet]) {
+      const site = openSite({ "/": page, ...library });
+      const visited = await visit(browser, `${site.url}/`);
+      await visited.page.waitForFunction(`document.title === "rendered with []"`);
+      expect(visited.complaints).toEqual([]);
+      expect(visited.requests.filter((one) => one === "POST /flags/ fetch").length).toBe(1);
+    }
+  },
+  300_000,
+);
+
+inBrowser(
   "the newest snippets work: the loader's bootstrap script, and one script with a project's configuration",
   async () => {
     const start = `<script>posthog.init("${projectKey}", ${JSON.stringify({ api_host: server.url, ...settings })})</script>`;

@@ -196,6 +196,8 @@ for (const who of ["js_1_0", "js_1_57", "js"]) {
       const { sent } = await compare(async (soFar) => {
         await page.goto(site.url);
         await until(async () => soFar().filter(({ event }) => event === "bought").length >= 20);
+        // Applications wait for flags before they render.
+        if (who !== "js_1_0") await page.waitForFunction("window.flagsShown?.length === 0");
         // The first versions say nothing when they go.
         const last = who === "js_1_0" ? "$pageview" : "$pageleave";
         if (last === "$pageleave") await page.goto(`${site.url}/elsewhere`);

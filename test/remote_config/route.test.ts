@@ -27,7 +27,7 @@ async function ask(path: string, init: RequestInit = {}): Promise<Response> {
   return await fetch(`${server.url}${path}`, { headers: origin, redirect: "manual", ...init });
 }
 
-test("the configuration turns autocapture and gzip on, and everything off that the server does not do", async () => {
+test("the configuration turns autocapture, flags and gzip on, and everything off that the server does not do", async () => {
   const response = await ask(`/array/${projectKey}/config`);
   expect(response.status).toBe(200);
   expect(response.headers.get("access-control-allow-origin")).toBe(origin.origin);
@@ -36,7 +36,7 @@ test("the configuration turns autocapture and gzip on, and everything off that t
   expect(config).toMatchObject({
     token: projectKey,
     supportedCompression: ["gzip", "gzip-js"],
-    hasFeatureFlags: false,
+    hasFeatureFlags: true,
     autocapture_opt_out: false,
     sessionRecording: false,
     capturePerformance: false,

@@ -3,6 +3,10 @@
 window.posthog = Object.assign([], { __SV: 1, people: [], _i: [] });
 
 function tell(posthog) {
+  // The first versions know no flags.
+  posthog.onFeatureFlags?.((names) => {
+    window.flagsShown = names;
+  });
   posthog.capture("looked", { page: "/prices?für=🚲" });
   posthog.identify(`${who}-user`, { email: "zoë@example.com", plan: "free" });
   // The first versions know no groups, and an identify that sets nothing.
