@@ -6,6 +6,7 @@ import { existsSync, readdirSync, readFileSync, statSync } from "node:fs";
 import { dirname, join, relative, resolve } from "node:path";
 import { regexLiterals, slownessOf } from "./support/regex_shape.ts";
 import { chooseTests } from "./support/run_on.ts";
+import { idleLines, tieredTests } from "./support/tiers.ts";
 
 const root = resolve(import.meta.dir, "..");
 
@@ -420,4 +421,16 @@ test("tests run on a remote ClickHouse and a cluster, too, but for those that sa
     expect(chosen.filter((path) => path.startsWith(`test/${room}/`)).length).toBeGreaterThan(1);
   }
   expect([...left].filter(([, names]) => names.length === 0)).toEqual([]);
+});
+
+test("a test is quick or says why not, every room has quick ones, and CI runs each once", () => {
+  expect(idleLines()).toEqual([]);
+  const quick = tieredTests().filter(({ beyond }) => beyond === "");
+  const rooms = [...new Set(sources.filter((path) => path.split("/").length > 2).map(roomOf))];
+  expect(rooms.filter((room) => !quick.some(({ file }) => file.startsWith(`test/${room}/`)))).toEqual([]);
+  const ci = readFileSync(join(root, ".ci/run"), "utf8");
+  expect(ci.match(/bun run test(?::\w+)?(?: --\S+)?/g)).toEqual([
+    "bun run test",
+    "bun run test:all --beyond-quick",
+  ]);
 });

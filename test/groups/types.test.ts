@@ -2,18 +2,19 @@
 
 import { afterAll, beforeAll, expect, test } from "bun:test";
 import { issueKey } from "../../src/personal_api_keys/store.ts";
+import { type RunningApp, startApp } from "../support/app.ts";
 import { type Answer, addStranger, ask, problemOf } from "../support/ask.ts";
 import { cleanUp } from "../support/cleanup.ts";
-import { type Server, post, projectKey, rested, startServer, storesOf, until } from "../support/server.ts";
+import { post, projectKey, rested, storesOf, until } from "../support/server.ts";
 import { storesStartMsMax } from "../support/stores.ts";
 
-let server: Server;
+let server: RunningApp;
 
 beforeAll(async () => {
-  server = await startServer({ FLUSH_INTERVAL_MS: "50" });
+  server = await startApp({ FLUSH_INTERVAL_MS: "50" });
 }, storesStartMsMax);
 
-afterAll(cleanUp);
+afterAll(cleanUp, storesStartMsMax);
 
 async function send(...batch: object[]): Promise<Answer["body"]> {
   const reply = await post(server, "/batch/?verbose=1", { api_key: projectKey, batch });

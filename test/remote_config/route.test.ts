@@ -1,25 +1,18 @@
-// What SDKs are told when they start, by a server as it is started.
+// What SDKs are told when they start.
 
 import { afterAll, beforeAll, expect, test } from "bun:test";
+import { startMsMax } from "../support/accounts.ts";
+import { type RunningApp, startApp } from "../support/app.ts";
 import { cleanUp } from "../support/cleanup.ts";
-import {
-  type Server,
-  get,
-  metric,
-  personalKey,
-  post,
-  projectKey,
-  startServer,
-  until,
-} from "../support/server.ts";
+import { get, metric, personalKey, post, projectKey, until } from "../support/server.ts";
 
-afterAll(cleanUp);
+afterAll(cleanUp, startMsMax);
 
-let server: Server;
+let server: RunningApp;
 
 beforeAll(async () => {
-  server = await startServer();
-});
+  server = await startApp();
+}, startMsMax);
 
 const origin = { origin: "https://shop.example" };
 

@@ -1,4 +1,4 @@
-// How often the crash tests kill. `bun run test` tries each kind of kill; SLUICE_KILLS, which `bun run test:long` sets,
+// How often the crash tests kill. `bun run test:all` tries each kind of kill; SLUICE_KILLS, which `bun run test:long` sets,
 // asks for many of each.
 
 const asked = process.env["SLUICE_KILLS"];

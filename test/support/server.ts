@@ -81,6 +81,9 @@ export async function startServer(
   };
 }
 
+/** Any that listens: a process of its own, or the application in the test's own process. */
+export type Listening = Pick<Server, "url">;
+
 /** What a server prints as soon as it listens. */
 export const listening = /Sluice is listening(?: on |","url":")(http[^"\s]+)["\n]/;
 
@@ -179,7 +182,7 @@ export async function startWithHistory(environment: Environment = {}): Promise<S
 }
 
 export async function post(
-  server: Server,
+  server: Listening,
   path: string,
   body: unknown,
   headers: Record<string, string> = {},
@@ -192,19 +195,19 @@ export async function post(
   });
 }
 
-export async function get(server: Server, path: string, key: string = personalKey): Promise<Response> {
+export async function get(server: Listening, path: string, key: string = personalKey): Promise<Response> {
   return await fetch(`${server.url}${path}`, { headers: { authorization: `Bearer ${key}` } });
 }
 
 /** One metric's value, labels included in its name, as /metrics shows it. */
-export async function metric(server: Server, name: string): Promise<number> {
+export async function metric(server: Listening, name: string): Promise<number> {
   const text = await (await fetch(`${server.url}/metrics`)).text();
   const line = text.split("\n").find((one) => one.startsWith(`${name} `));
   return line === undefined ? 0 : Number(line.slice(name.length + 1));
 }
 
 /** Waits until every accepted event has left the journal, and its session is derived. */
-export async function rested(server: Server): Promise<void> {
+export async function rested(server: Listening): Promise<void> {
   const pending = ["sluice_journal_pending_events", "sluice_sessions_pending_events"];
   for (const name of pending) await until(async () => (await metric(server, name)) === 0);
 }

@@ -1,0 +1,124 @@
+// Runs a tier of the tests:
+//
+//   bun test/support/tiers.ts quick|all|long [--beyond-quick] [--list] [file or folder…] [what bun test is to be given…]
+//
+// quick: what runs in a test's own process, on stores that are copied. all: every test. long: the matrices and the kills
+// at their full length. A test file is quick unless a line below has it; --beyond-quick leaves the quick ones out.
+
+import { readdirSync, readFileSync } from "node:fs";
+import { join, resolve } from "node:path";
+
+const root = resolve(import.meta.dir, "../..");
+
+/** Why a test file that has this text is not quick. */
+const beyondByText: readonly (readonly [RegExp, string])[] = [
+  [/from "[./]+\/support\/browser\.ts"/, "a real browser"],
+  [/from "[./]+\/support\/(?:sdks|python)\.ts"/, "programs of other toolchains, from their registries"],
+  [
+    /\b(?:startServer|startWithHistory|runSluice)\(|from "[./]+\/support\/(?:export_process|readme)\.ts"/,
+    "servers as processes of their own",
+  ],
+];
+
+/** Why these are not quick whatever they have. A folder stands for all in it. */
+const beyondByPlace: Readonly<Record<string, string>> = {
+  "test/bench": "starts what the benches measure",
+  "test/crash": "kills servers and stores",
+  "test/storage/migrations/older_servers.test.ts": "older versions of the server",
+};
+
+/** What `long` runs, and how: each at the length that a whole night has room for. */
+const long = {
+  places: ["test/crash", "test/clients", "test/session_recordings/listing/store.test.ts"],
+  environment: { SLUICE_KILLS: "50", SLUICE_SDKS: "all" },
+};
+
+/** Programs without which tests are skipped. */
+const tools = ["chromium", "strace", "python3", "node", "npm", "java", "mvn", "go", "cargo"];
+
+export type Tier = "quick" | "all" | "long";
+
+export interface TieredTest {
+  file: string;
+  /** Why it is not quick; empty when it is. */
+  beyond: string;
+}
+
+/** Every test file, in the order of their names. */
+export function tieredTests(): TieredTest[] {
+  return readdirSync(join(root, "test"), { recursive: true, encoding: "utf8" })
+    .filter((name) => name.endsWith(".test.ts"))
+    .map((name) => ({ file: `test/${name}`, beyond: reasonOf(`test/${name}`) }))
+    .toSorted((a, b) => (a.file < b.file ? -1 : 1));
+}
+
+/** Lines that have no test file any more. */
+export function idleLines(): string[] {
+  const files = tieredTests().map(({ file }) => file);
+  const texts = files.map(textOf);
+  return [
+    ...[...Object.keys(beyondByPlace), ...long.places].filter(
+      (place) => !files.some((file) => isIn(file, place)),
+    ),
+    ...beyondByText.filter(([shape]) => !texts.some((text) => shape.test(text))).map(([, reason]) => reason),
+  ];
+}
+
+function reasonOf(file: string): string {
+  const place = Object.keys(beyondByPlace).find((one) => isIn(file, one));
+  if (place !== undefined) return beyondByPlace[place]!;
+  const text = textOf(file);
+  return beyondByText.find(([shape]) => shape.test(text))?.[1] ?? "";
+}
+
+function textOf(file: string): string {
+  return readFileSync(join(root, file), "utf8");
+}
+
+function isIn(file: string, place: string): boolean {
+  return file === place || file.startsWith(`${place}/`);
+}
+
+function isOf(tier: Tier, withoutQuick: boolean, { file, beyond }: TieredTest): boolean {
+  if (tier === "quick") return beyond === "";
+  if (tier === "long") return long.places.some((place) => isIn(file, place));
+  return !withoutQuick || beyond !== "";
+}
+
+async function runTier(tier: Tier, files: readonly string[], options: readonly string[]): Promise<number> {
+  const isLong = tier === "long";
+  // Kills and compilers have the machine to themselves.
+  const how = isLong ? ["--timeout=3600000"] : ["--parallel=3", "--timeout=300000"];
+  const run = Bun.spawn(["bun", "test", ...how, ...options, ...files.map((file) => `./${file}`)], {
+    cwd: root,
+    env: { ...process.env, ...(isLong && long.environment) },
+    stdio: ["inherit", "inherit", "inherit"],
+  });
+  const code = await run.exited;
+  const missing = tools.filter((tool) => Bun.which(tool) === null);
+  if (missing.length > 0)
+    console.error(`Not on this machine, so that their tests were skipped: ${missing.join(", ")}`);
+  return code;
+}
+
+if (import.meta.main) {
+  const [tier, ...given] = process.argv.slice(2);
+  if (tier !== "quick" && tier !== "all" && tier !== "long") throw new Error("say quick, all or long");
+  const own = ["--beyond-quick", "--list"];
+  const places = given
+    .filter((one) => /^(?:\.\/)?test\//.test(one))
+    .map((one) => one.replace(/^\.\/|\/$/g, ""));
+  const options = given.filter((one) => !own.includes(one) && !/^(?:\.\/)?test\//.test(one));
+  const chosen = tieredTests()
+    .filter((test) => isOf(tier, given.includes("--beyond-quick"), test))
+    .filter(({ file }) => places.length === 0 || places.some((place) => isIn(file, place)));
+  if (given.includes("--list")) {
+    for (const { file, beyond } of chosen) console.log(beyond === "" ? file : `${file}: ${beyond}`);
+  } else if (chosen.length === 0) {
+    console.error(`no test of this tier is in ${places.join(", ")}`);
+    process.exitCode = 1;
+  } else {
+    const files = chosen.map(({ file }) => file);
+    process.exitCode = await runTier(tier, files, options);
+  }
+}
