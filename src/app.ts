@@ -377,7 +377,7 @@ function routes(parts: Parts) {
     .use(staticRoutes({ scripts }))
     .use(organizationRoutes({ gate, sql }))
     .use(absentResourceRoutes({ gate }))
-    .use(projectRoutes({ gate, sql, eventRetentionDays: config.eventRetentionDays }))
+    .use(projectRoutes({ gate, sql, clickhouse, eventRetentionDays: config.eventRetentionDays }))
     .use(personalKeyRoutes({ gate, sql }))
     .use(batchExportRoutes({ gate, ...exports.parts }))
     .use(eventRoutes({ gate, clickhouse, clock }))

@@ -16,6 +16,7 @@ import {
   type CreateInput,
   writable,
 } from "../http/fields/field.ts";
+import { storageLimits } from "../storage/limits.ts";
 
 export const projectModel = model("Project", {
   id: readOnly(Type.Integer({ description: "What other replies call `team_id`." })),
@@ -48,6 +49,14 @@ export const projectModel = model("Project", {
       "After how many days events expire, by their timestamp in whole days (UTC); no more than the server's own " +
       "retention. With null they are kept as long as the server keeps events. Changed by administrators; it applies " +
       "within an hour, and expired events are deleted for good.",
+  }),
+  test_account_filters: Type.Array(Type.Record(Type.String(), Type.Unknown()), {
+    default: [],
+    maxItems: storageLimits.propertyFiltersMax,
+    description:
+      "Property filters of events and persons. With `filterTestAccounts` a query counts the events that pass all " +
+      "of them.",
+    examples: [[{ key: "email", type: "person", operator: "not_icontains", value: "@example.com" }]],
   }),
   created_at: readOnly(moment()),
   updated_at: readOnly(moment()),

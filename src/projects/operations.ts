@@ -9,7 +9,9 @@ import { gone, listSchema, reply } from "../http/fields/schema.ts";
 import { notFound, present } from "../http/found.ts";
 import { mounted, operationsOf, projectOperation } from "../http/operation.ts";
 import { pageReply } from "../http/pages/page.ts";
+import type { ClickHouse } from "../storage/clickhouse/clickhouse.ts";
 import type { Postgres } from "../storage/postgres/postgres.ts";
+import { checkTestAccountFilters } from "./test_accounts.ts";
 import { type Project, projectBody, type ProjectUpdate, projectModel } from "./model.ts";
 import {
   createProject,
@@ -22,6 +24,7 @@ import {
 
 interface ProjectParts {
   sql: Postgres;
+  clickhouse: ClickHouse;
   /** After how many days all events expire; a project may set fewer. Undefined: events are kept. */
   eventRetentionDays?: number | undefined;
 }
@@ -63,6 +66,7 @@ function listOperations(parts: ProjectParts) {
       replies: { 201: reply("The project.", projectModel) },
       answer: async ({ access, found: organization_id, body }) => {
         refuseLongerRetention(parts, body);
+        await checkTestAccountFilters(parts.clickhouse, body.test_account_filters);
         return await createProject(sql, { ...body, organization_id, maker_id: access.user.id });
       },
     }),
@@ -124,6 +128,7 @@ async function changeProject(
     requireAdmin(project);
     refuseLongerRetention(parts, changes);
   }
+  await checkTestAccountFilters(parts.clickhouse, changes.test_account_filters);
   return await updateProject(parts.sql, project.id, changes);
 }
 

@@ -3,9 +3,10 @@
 import { Fault } from "../core/fault.ts";
 import { newProjectKey, newUuid } from "../core/id.ts";
 import { shownRow, type Stored } from "../http/fields/field_time.ts";
-import type { Page } from "../http/pages/page.ts";
+import { checkFits, type Page } from "../http/pages/page.ts";
 import { type Counted, countedPage } from "../storage/postgres/rows.ts";
 import type { Postgres } from "../storage/postgres/postgres.ts";
+import { projectLimits } from "./limits.ts";
 import type { Project, ProjectUpdate, ProjectInput } from "./model.ts";
 
 /** Projects of one organization: every reply about it lists them all. */
@@ -17,7 +18,8 @@ type ProjectRow = Stored<Project, "created_at" | "updated_at">;
 function columns(sql: Postgres) {
   return sql`
     p.id, p.uuid, p.organization_id AS organization, p.name, p.api_token, p.timezone, p.session_recording_opt_in,
-    p.cookieless_server_hash_mode, p.allowed_group_types, p.event_retention_days, p.created_at, p.updated_at`;
+    p.cookieless_server_hash_mode, p.allowed_group_types, p.event_retention_days, p.test_account_filters,
+    p.created_at, p.updated_at`;
 }
 
 /** The user, and what their key is restricted to; empty for no restriction. */
@@ -45,7 +47,8 @@ export async function listProjects(
     JOIN organization_memberships m ON m.organization_id = p.organization_id AND m.user_id = ${user_id}
     WHERE true ${ofTeams} ${ofOrganizations}`;
   const listing = { columns: columns(sql), seen, order: sql`p.id`, page };
-  return await countedPage(sql, { ...listing, show: shownRow<ProjectRow> });
+  const check = page.limit > projectLimits.uncheckedRowsMax ? { check: checkFits } : {};
+  return await countedPage(sql, { ...listing, ...check, show: shownRow<ProjectRow> });
 }
 
 /** Every project, oldest first; for commands of the operator. */
@@ -77,14 +80,19 @@ type NewProject = Partial<ProjectInput> & {
 export async function createProject(sql: Postgres, founding: NewProject): Promise<Project> {
   const { organization_id, name, maker_id = null, api_token = newProjectKey() } = founding;
   const { timezone = "UTC", session_recording_opt_in = false, allowed_group_types = null } = founding;
-  const { event_retention_days = null, cookieless_server_hash_mode = 1 } = founding;
+  const {
+    event_retention_days = null,
+    cookieless_server_hash_mode = 1,
+    test_account_filters = [],
+  } = founding;
   const [row] = await sql<ProjectRow[]>`
     WITH project AS (
       INSERT INTO projects
         (uuid, organization_id, name, api_token, timezone, session_recording_opt_in, cookieless_server_hash_mode,
-          allowed_group_types, event_retention_days)
+          allowed_group_types, event_retention_days, test_account_filters)
       SELECT ${newUuid()}, id, ${name}, ${api_token}, ${timezone}, ${session_recording_opt_in},
-        ${cookieless_server_hash_mode}, ${allowed_group_types}::text[], ${event_retention_days}::integer
+        ${cookieless_server_hash_mode}, ${allowed_group_types}::text[], ${event_retention_days}::integer,
+        ${sql.json(test_account_filters as never)}::jsonb
       FROM organizations
       WHERE id = ${organization_id}
         AND (SELECT count(*) FROM projects p WHERE p.organization_id = ${organization_id})
@@ -124,8 +132,10 @@ export async function updateProject(
   changes: ProjectUpdate,
 ): Promise<Project | undefined> {
   if (Object.keys(changes).length === 0) return await getProject(sql, id);
+  const { test_account_filters: filters, ...plain } = changes;
+  const set = { ...plain, ...(filters && { test_account_filters: sql.json(filters as never) }) };
   const [row] = await sql<ProjectRow[]>`
-    UPDATE projects p SET ${sql(changes)}, updated_at = now() WHERE id = ${id} RETURNING ${columns(sql)}`;
+    UPDATE projects p SET ${sql(set as never)}, updated_at = now() WHERE id = ${id} RETURNING ${columns(sql)}`;
   return row && shownRow(row);
 }
 

@@ -4,6 +4,7 @@ import type { Clock } from "../core/clock.ts";
 import { Fault } from "../core/fault.ts";
 import { limits } from "../core/limits.ts";
 import { type ClickHouse, readsUntil } from "../storage/clickhouse/clickhouse.ts";
+import { testAccountFilters } from "../storage/events/test_accounts.ts";
 import type { Postgres } from "../storage/postgres/postgres.ts";
 import { Semaphore } from "../work/semaphore.ts";
 import { type CheckedQuery, checkQuery } from "./check.ts";
@@ -56,7 +57,8 @@ export function openQueryEngine({ sql, clickhouse, clock }: EngineOptions): Quer
     if (timezone === undefined) throw new Fault("not_found", "Project not found.");
     const now = clock.now();
     const run = openQueryRunner(abort ? readsUntil(clickhouse, abort) : clickhouse, clock);
-    const { span, interval, ...answered } = await answer(checked, { run, project_id, timezone, now });
+    const asked = await withoutTestAccounts(sql, project_id, checked);
+    const { span, interval, ...answered } = await answer(asked, { run, project_id, timezone, now });
     return {
       ...answered,
       interval: interval ?? null,
@@ -77,6 +79,16 @@ export function openQueryEngine({ sql, clickhouse, clock }: EngineOptions): Quer
       return await semaphore.run(wait, () => runChecked(project_id, checked, abort));
     },
   };
+}
+
+/** With `filterTestAccounts`, the query of the events that pass the project's own filters too. */
+async function withoutTestAccounts<Checked extends CheckedQuery>(
+  sql: Postgres,
+  project_id: number,
+  checked: Checked,
+): Promise<Checked> {
+  if (checked.query.filterTestAccounts !== true) return checked;
+  return { ...checked, filters: [...checked.filters, ...(await testAccountFilters(sql, project_id))] };
 }
 
 function answer(checked: CheckedQuery, context: QueryContext): Promise<QueryAnswer> {

@@ -30,7 +30,7 @@ function deafRooms(options: Partial<GateOptions> = {}) {
   const gate = openGate({ sql, clock, log: silentLog, recent, ...options });
   const rooms = new Elysia()
     .onError(openProblems({ log: silentLog, routes: () => [] }))
-    .use(projectRoutes({ gate, sql }))
+    .use(projectRoutes({ gate, clickhouse: {} as never, sql }))
     .use(organizationRoutes({ gate, sql }))
     .use(personalKeyRoutes({ gate, sql }));
   const ask = async (key: string, method: string, path: string, body?: unknown) => {

@@ -30,7 +30,7 @@ afterAll(() => accounts.close());
 function serverKeeping(eventRetentionDays: number | undefined) {
   const { sql } = accounts;
   const gate = openGate({ sql, clock: systemClock, log: silentLog });
-  const room = projectRoutes({ gate, sql, eventRetentionDays });
+  const room = projectRoutes({ gate, clickhouse: {} as never, sql, eventRetentionDays });
   const app = new Elysia().onError(openProblems({ log: silentLog, routes: () => room.routes })).use(room);
   return async (method: string, body?: unknown, key = accounts.personal_api_key): Promise<Asked> => {
     const path = method === "POST" ? "/api/projects/" : `/api/projects/${accounts.project_id}/`;

@@ -19,7 +19,7 @@ beforeAll(async () => {
   accounts = await openFirstAccounts();
   const { sql, organization_id } = accounts;
   const gate = openGate({ sql, clock: systemClock, log: silentLog });
-  const room = projectRoutes({ gate, sql });
+  const room = projectRoutes({ gate, clickhouse: {} as never, sql });
   app = new Elysia().onError(openProblems({ log: silentLog, routes: () => room.routes })).use(room);
   const owner_id = await addUser(sql, "stranger@example.com");
   const theirs = await createOrganization(sql, { name: "Strangers", owner_id, project_name: "Theirs" });

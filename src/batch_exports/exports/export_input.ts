@@ -7,6 +7,7 @@ import { Fault, UserError } from "../../core/fault.ts";
 import { exportLimits } from "../limits.ts";
 import { shown } from "../../http/fields/field_fault.ts";
 import type { ClickHouse } from "../../storage/clickhouse/clickhouse.ts";
+import { whyNoPattern } from "../../storage/clickhouse/trial.ts";
 import {
   checkPropertyFilters,
   compilePropertyFilters,
@@ -17,7 +18,7 @@ import { readDestination, type SplitDestination } from "../destinations/check.ts
 import { hostOf } from "../destinations/config.ts";
 import type { ExportUpdate, ExportModel } from "../model.ts";
 import { compileQuery } from "../query/compile.ts";
-import { whyNoPattern, whyNot } from "../query/check_store.ts";
+import { whyNot } from "../query/check_store.ts";
 import { refuseQuery } from "../query/tokenize.ts";
 import type { ExportFields, StoredExport } from "./store.ts";
 

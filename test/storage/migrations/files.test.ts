@@ -9,13 +9,19 @@ import {
 } from "../../../src/storage/migrations/files.ts";
 import { folders, ownAnd } from "../../support/migrations.ts";
 
+const known = knownMigrations();
 const goOn = "-- Older servers: go on.\nSELECT 1;\n";
 const mustStop = "-- Older servers: must stop.\nSELECT 1;\n";
 
 test("a file says in its first line whether older servers can go on beside it", () => {
-  const { postgresDir } = ownAnd({ "0010_more.sql": goOn, "0011_other.sql": mustStop }, {});
-  const said = readFolder(postgresDir).map(({ olderGoOn }) => olderGoOn);
-  expect(said.slice(8)).toEqual([true, true, false]);
+  const [own, more, other] = [0, 1, 2].map((after) => String(known.postgres + after).padStart(4, "0"));
+  const { postgresDir } = ownAnd({ [`${more}_more.sql`]: goOn, [`${other}_other.sql`]: mustStop }, {});
+  const said = readFolder(postgresDir).slice(-3);
+  expect(said.map(({ name, olderGoOn }) => [name.slice(0, 4), olderGoOn])).toEqual([
+    [own!, true],
+    [more!, true],
+    [other!, false],
+  ]);
 });
 
 test("a file that says nothing, or something else, or says it later, is refused and named", () => {

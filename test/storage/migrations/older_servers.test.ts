@@ -182,6 +182,7 @@ test("a server from before processes told what they know is waited for, before a
   await stores.sql`
     ALTER TABLE journals DROP COLUMN postgres_migration, DROP COLUMN clickhouse_migration, DROP COLUMN location`;
   await stores.sql`DROP TABLE migrations_begun`;
+  await stores.sql`ALTER TABLE projects DROP COLUMN test_account_filters, DROP COLUMN settings`;
   await stores.sql`DELETE FROM schema_migrations WHERE version > 8`;
   await expect(migrate(stores, options)).rejects.toThrow("(told nothing)");
   expect((await versionsOf(stores)).postgres).toBe(8);
