@@ -57,8 +57,18 @@ interface KeyedEvent extends EventKey {
 export async function blockedEvents(
   clickhouse: ClickHouse,
   project_id: number,
-  { from, params }: PageQuestion,
+  question: PageQuestion,
 ): Promise<AsyncGenerator<Uint8Array, void>> {
+  return await begun(
+    clickhouse.longReads.onPlace(project_id, () => readEvents(clickhouse, project_id, question)),
+  );
+}
+
+async function* readEvents(
+  clickhouse: ClickHouse,
+  project_id: number,
+  { from, params }: PageQuestion,
+): AsyncGenerator<Uint8Array, void> {
   const events = await clickhouse.query<KeyedEvent>(
     `SELECT ${keyColumns}, ${eventHead} AS head, ${eventTail} AS tail ${from}`,
     params,
@@ -67,7 +77,7 @@ export async function blockedEvents(
   const sizes = await sizesOf(clickhouse, project_id, events);
   checkFits([...sizes.values()]);
   const blocks = blocksOf(events, (one) => sizes.get(one)!);
-  return await begun(readBlocks(clickhouse, project_id, blocks));
+  yield* readBlocks(clickhouse, project_id, blocks);
 }
 
 /** Bytes of each event in the reply, in the same order. */

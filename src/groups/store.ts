@@ -115,10 +115,15 @@ export async function* groupBlocks(
     if (!isTooBig(thrown)) throw thrown;
     return undefined;
   });
-  if (whole) {
-    yield whole;
-    return;
-  }
+  if (whole) yield whole;
+  else yield* clickhouse.longReads.onPlace(project_id, () => blocksInTurn(clickhouse, project_id, keys));
+}
+
+async function* blocksInTurn(
+  clickhouse: ClickHouse,
+  project_id: number,
+  keys: readonly GroupKey[],
+): AsyncGenerator<Group[], void> {
   const bytes = await keptBytes(clickhouse, project_id, keys);
   const sizeOf = (key: GroupKey) => bytes.get(nameOf(key)) ?? 0;
   checkFits(keys.map(sizeOf));

@@ -25,6 +25,8 @@ export const httpLimits = {
   pageBlockBytes: 4_194_304,
   /** Bytes of properties on one page; a longer page is refused with 400 and a limit that fits. */
   pageBytesMax: 67_108_864,
+  /** How long a long reply may take to be read, in ms: the largest page at 110 kB/s. */
+  longReplyMsMax: 600_000,
   /** How long a start waits for a port that workers of the previous process may still hold, in ms. */
   portMsMax: 2000,
 };

@@ -22,7 +22,8 @@ import type { Purpose } from "./fields/field_check.ts";
 import { describedQuery, type Query, type QueryValues, readQuery } from "./fields/query.ts";
 import { type Reply, requestBody } from "./fields/schema.ts";
 import { requestUrl } from "./pages/page.ts";
-import { LongReply, slicedJson } from "./pages/sliced.ts";
+import { LongReply } from "./pages/long_reply.ts";
+import { slicedJson } from "./pages/sliced.ts";
 
 interface AllParts {
   gate: Gate;

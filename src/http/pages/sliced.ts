@@ -3,7 +3,8 @@
 import { yieldToEventLoop } from "../../core/clock.ts";
 import { limits } from "../../core/limits.ts";
 import { begun } from "../../work/turns.ts";
-import type { Readmit } from "../../access/gate.ts";
+import { httpLimits } from "../limits.ts";
+import { LongReply, streamOf } from "./long_reply.ts";
 
 const headers = { "content-type": "application/json" };
 
@@ -44,47 +45,11 @@ export async function streamedReply(
   );
 }
 
-type Slices = Generator<Uint8Array, undefined> | AsyncGenerator<Uint8Array, void>;
-
-/** A reply that is sent as it is read. It is cut off, and its connection closed, once its reader is not admitted. */
-export class LongReply extends Response {
-  /** Undefined: who began to read may read it all. */
-  readmit: Readmit | undefined;
-
-  constructor(source: ReadableStream<Uint8Array>, init: ResponseInit) {
-    const reader = source.getReader();
-    const pull = async (controller: ReadableStreamDefaultController<Uint8Array>): Promise<void> => {
-      if (this.readmit && !(await this.readmit())) {
-        const reason = new Error("the key of this request no longer allows it");
-        await reader.cancel(reason);
-        throw reason;
-      }
-      const { value, done } = await reader.read();
-      if (done) controller.close();
-      else controller.enqueue(value);
-    };
-    super(
-      new ReadableStream({ pull, cancel: (reason) => reader.cancel(reason) }, { highWaterMark: 0 }),
-      init,
-    );
-  }
-}
-
-function sentAsRead(slices: Slices): LongReply {
-  const source = new ReadableStream<Uint8Array>(
-    {
-      pull: async (controller) => {
-        const { value, done } = await slices.next();
-        if (done) controller.close();
-        else controller.enqueue(value);
-        await yieldToEventLoop();
-      },
-      // The client disconnected: the generator ends.
-      cancel: async () => void (await slices.return(undefined)),
-    },
-    { highWaterMark: 0 },
-  );
-  return new LongReply(source, { headers });
+function sentAsRead(slices: Generator<Uint8Array, undefined> | AsyncGenerator<Uint8Array, void>): LongReply {
+  const next = async () => (await slices.next()).value ?? undefined;
+  // The client disconnected, or reads too slowly: the generator ends.
+  const release = () => void slices.return(undefined);
+  return new LongReply(streamOf(next, release, httpLimits.longReplyMsMax), { headers });
 }
 
 /**

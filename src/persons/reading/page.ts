@@ -18,7 +18,11 @@ export async function* personBlocks(
 ): AsyncGenerator<Person[], void> {
   const whole = await unlessTooBig(readPersons(reads, mains, { options: wholePageOptions }));
   if (whole) yield whole;
-  else for (const block of await fittingBlocks(reads, mains)) yield await readPersons(reads, block);
+  else yield* reads.clickhouse.longReads.onPlace(reads.project_id, () => blocksInTurn(reads, mains));
+}
+
+async function* blocksInTurn(reads: ProjectReads, mains: readonly string[]): AsyncGenerator<Person[], void> {
+  for (const block of await fittingBlocks(reads, mains)) yield await readPersons(reads, block);
 }
 
 /**

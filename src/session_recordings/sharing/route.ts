@@ -4,7 +4,7 @@ import { Elysia } from "elysia";
 import { readQuery } from "../../http/fields/query.ts";
 import { notFound } from "../../http/found.ts";
 import { requestUrl } from "../../http/pages/page.ts";
-import { LongReply } from "../../http/pages/sliced.ts";
+import { LongReply } from "../../http/pages/long_reply.ts";
 import { type RecordingReaderOptions, getRecording, getRow } from "../recording_reader.ts";
 import { answerSnapshots, snapshotQuery } from "../snapshots/answer.ts";
 import type { ReadingBudget } from "../snapshots/reading_budget.ts";

@@ -3,12 +3,13 @@
 import { Fault } from "../../core/fault.ts";
 import { limits } from "../../core/limits.ts";
 import { parameter, type QueryValues } from "../../http/fields/query.ts";
-import { LongReply } from "../../http/pages/sliced.ts";
+import { LongReply, streamOf } from "../../http/pages/long_reply.ts";
 import type { ClickHouse } from "../../storage/clickhouse/clickhouse.ts";
 import { type Blob, blobsOf, pageEnd, sourceOf } from "./blobs.ts";
 import { type ExpandedEvent, type ExpandedPieces, type PieceReading, expandPieces } from "./pieces.ts";
 import type { ReadingBudget } from "./reading_budget.ts";
-import { type Parts, sendParts, slicesOf, streamOf } from "./slice_stream.ts";
+import { type Parts, sendParts, slicesOf } from "./slice_stream.ts";
+import { snapshotLimits } from "./limits.ts";
 import { type RecordedSession, listPieces } from "./store.ts";
 
 interface SnapshotOptions {
@@ -132,7 +133,7 @@ async function sendLines(reading: PieceReading, blobs: readonly Blob[]): Promise
     first = { done: true, value: undefined };
     return value ?? undefined;
   };
-  return new LongReply(streamOf(next, release), {
+  return new LongReply(streamOf(next, release, snapshotLimits.snapshotSendMsMax), {
     headers: { "content-type": "application/jsonl", "cache-control": "no-store" },
   });
 }

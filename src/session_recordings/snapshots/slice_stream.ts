@@ -1,9 +1,8 @@
 // Sends a long reply in slices as the client reads it. Its memory is released when the client has read it all,
 // disconnects, or takes too long.
 
-import { yieldToEventLoop } from "../../core/clock.ts";
 import { limits } from "../../core/limits.ts";
-import { LongReply } from "../../http/pages/sliced.ts";
+import { LongReply, streamOf } from "../../http/pages/long_reply.ts";
 import { snapshotLimits } from "./limits.ts";
 
 /** Texts and bytes of a reply, in order. */
@@ -21,56 +20,7 @@ export function sendParts(parts: Parts, type: string, release: () => void): Resp
   }
   const ready = [first.value!, second.value];
   const next = (): Uint8Array | undefined => ready.shift() ?? slices.next().value;
-  return new LongReply(streamOf(next, release), { headers });
-}
-
-/**
- * A stream of the slices that `next` returns, until it returns undefined. `release` is called once, at the latest
- * `msMax` milliseconds after the start or after `next` last called `renew`.
- */
-export function streamOf(
-  next: (renew: () => void) => Uint8Array | undefined | Promise<Uint8Array | undefined>,
-  release: () => void,
-  msMax: number = snapshotLimits.snapshotSendMsMax,
-): ReadableStream<Uint8Array> {
-  let timer: ReturnType<typeof setTimeout> | undefined;
-  let ended = false;
-  const end = (): void => {
-    if (ended) return;
-    ended = true;
-    clearTimeout(timer);
-    release();
-  };
-  let renew = (): void => {};
-  return new ReadableStream<Uint8Array>({
-    start: (controller) => {
-      const late = () => {
-        end();
-        controller.error(new Error("the reader takes too long"));
-      };
-      renew = () => {
-        clearTimeout(timer);
-        if (!ended) timer = setTimeout(late, msMax);
-      };
-      renew();
-    },
-    pull: async (controller) => {
-      try {
-        const slice = ended ? undefined : await next(renew);
-        if (ended) return;
-        if (slice) controller.enqueue(slice);
-        else {
-          end();
-          controller.close();
-        }
-      } catch (thrown) {
-        end();
-        controller.error(thrown);
-      }
-      await yieldToEventLoop();
-    },
-    cancel: end,
-  });
+  return new LongReply(streamOf(next, release, snapshotLimits.snapshotSendMsMax), { headers });
 }
 
 /** Joins parts into slices of at most `limits.replySliceBytes`, from at most `snapshotPartsMax` parts each. */

@@ -10,6 +10,7 @@ import { clickhouseLimits } from "./limits.ts";
 import { limits } from "../../core/limits.ts";
 import type { Cluster } from "../cluster/placement.ts";
 import { ClickHouseError, classified } from "./error.ts";
+import { type LongReads, openLongReads } from "./long_reads.ts";
 import { isLong, openReader, openWriter, type Reader, type ReadKind, rowsOf } from "./read.ts";
 import { withShortParams } from "./short_params.ts";
 import { quoteName, quoteText } from "./statement.ts";
@@ -60,6 +61,8 @@ export interface ClickHouse {
    * stream or without: the caller must know how much to expect.
    */
   stream(text: string, params?: Record<string, unknown>, options?: QueryOptions): AsyncGenerator<Uint8Array>;
+  /** Places for pages that are read block by block. */
+  readonly longReads: LongReads;
   /** `where`: what stands behind its name, where other servers make it, too. */
   createDatabase(where?: string): Promise<void>;
   /** Writes the rows as one INSERT and one block, so one part for each partition; resolves when they are stored. */
@@ -125,6 +128,7 @@ export function openClickHouse(url: string, { embedded = false }: { embedded?: b
   return {
     database,
     embedded,
+    longReads: openLongReads(),
     ping: (timeoutMs = limits.healthMsMax) =>
       command(admin, "SELECT 1 FORMAT Null", undefined, { timeoutMs }),
     query: <Row>(text: string, params?: Record<string, unknown>, options?: QueryOptions) =>

@@ -103,3 +103,12 @@ export function classified(thrown: unknown): ClickHouseError {
     return new ClickHouseError(`ClickHouse: ${reasonOf(thrown)}`, code, "NETWORK");
   return new ClickHouseError(`ClickHouse: ${reasonOf(thrown)}`, "UNKNOWN", "UNKNOWN");
 }
+
+/** The error of a read for which no place is free. */
+export function tooManyWait(): ClickHouseError {
+  return new ClickHouseError(
+    "too many statements wait for ClickHouse",
+    "202",
+    "TOO_MANY_SIMULTANEOUS_QUERIES",
+  );
+}

@@ -23,6 +23,11 @@ export const clickhouseLimits = {
   readFlushPlaces: 1,
   /** Reads that may wait for one of these places: dashboards of a busy server send hundreds at once. */
   readsWaitingMax: 1000,
+  /**
+   * Long pages that are read at once: 16 of one project where no other reads, which come to their end within the time
+   * of their statements; of a second project five more. Each holds a block of httpLimits.pageBlockBytes.
+   */
+  longReadPlaces: 24,
   /** The part of its memory from which a large read sorts and groups on disk. */
   readSpillShare: 0.5,
   /** The answer of one read, in bytes of the engine's columns: it is held in our memory. */

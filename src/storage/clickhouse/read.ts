@@ -6,7 +6,7 @@ import { clickhouseLimits } from "./limits.ts";
 import { limits } from "../../core/limits.ts";
 import type { Owner } from "../../work/fair_share.ts";
 import { Semaphore } from "../../work/semaphore.ts";
-import { ClickHouseError, exceedsItsMemory } from "./error.ts";
+import { exceedsItsMemory, tooManyWait } from "./error.ts";
 import { withShortParams } from "./short_params.ts";
 
 /** The kind of a read: each starts in places of its own, so that none waits behind another. */
@@ -138,14 +138,6 @@ function without(settings: ReadRequest["settings"], began: number): ReadRequest[
   if (seconds === 0) return settings;
   const passed = Math.floor((systemClock.elapsed() - began) / 1000);
   return { ...settings, max_execution_time: Math.max(1, seconds - passed) };
-}
-
-function tooManyWait(): ClickHouseError {
-  return new ClickHouseError(
-    "too many statements wait for ClickHouse",
-    "202",
-    "TOO_MANY_SIMULTANEOUS_QUERIES",
-  );
 }
 
 /** How statements are sent to the engine and killed there. */

@@ -1,6 +1,7 @@
 import { afterAll, expect, test } from "bun:test";
 import { readFileSync } from "node:fs";
 import fc from "fast-check";
+import { openLongReads } from "../../../src/storage/clickhouse/long_reads.ts";
 import { Flush } from "../../../src/capture/flush/flush.ts";
 import { flushLimits } from "../../../src/capture/flush/limits.ts";
 import { Journal } from "../../../src/capture/journal/journal.ts";
@@ -28,6 +29,7 @@ type Fate = "well" | "lost answer" | "failed before" | "died between";
 
 /** An engine in memory that loses answers and fails by plan, and refuses batches with a poisoned row for good. */
 class FaultyEngine implements ClickHouse {
+  readonly longReads = openLongReads();
   readonly database = "sluice";
   readonly embedded: boolean;
   /** uuid → how often it was inserted. */

@@ -1,6 +1,7 @@
 import { afterAll, expect, test } from "bun:test";
 import { readFileSync } from "node:fs";
 import fc from "fast-check";
+import { openLongReads } from "../../../src/storage/clickhouse/long_reads.ts";
 import { rebatch } from "../../../src/capture/columns/block.ts";
 import { Flush } from "../../../src/capture/flush/flush.ts";
 import { Journal } from "../../../src/capture/journal/journal.ts";
@@ -56,6 +57,7 @@ test("a block of warnings is one Native block, and can be cut like one of events
 
 /** An engine in memory that loses answers and fails by plan; remembers every row by table. */
 class FaultyEngine implements ClickHouse {
+  readonly longReads = openLongReads();
   readonly database = "sluice";
   readonly embedded = true;
   readonly rows: Record<string, string[]> = {};

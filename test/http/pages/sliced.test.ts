@@ -1,6 +1,6 @@
 import { expect, test } from "bun:test";
 import { limits } from "../../../src/core/limits.ts";
-import { type LongReply, slicedJson, slicedReply, streamedReply } from "../../../src/http/pages/sliced.ts";
+import { slicedJson, slicedReply, streamedReply } from "../../../src/http/pages/sliced.ts";
 
 const slice = limits.replySliceBytes;
 
@@ -100,15 +100,3 @@ function countTurns() {
   let next = setImmediate(again);
   return counting;
 }
-
-test("a long reply is cut off once its reader is no longer admitted", async () => {
-  const asked: number[] = [];
-  const reply = await streamedReply(text("["), pieces(20, asked), text("]"));
-  let admitted: object | undefined = {};
-  (reply as LongReply).readmit = async () => admitted;
-  const reader = reply.body!.getReader();
-  await reader.read();
-  admitted = undefined;
-  expect(reader.read()).rejects.toThrow("no longer allows it");
-  expect(asked.length).toBeLessThan(5);
-});

@@ -2,7 +2,7 @@
 
 import { expect, test } from "bun:test";
 import { limits } from "../../../src/core/limits.ts";
-import { type Parts, sendParts, streamOf } from "../../../src/session_recordings/snapshots/slice_stream.ts";
+import { type Parts, sendParts } from "../../../src/session_recordings/snapshots/slice_stream.ts";
 
 function* partsOf(bytes: number): Parts {
   for (let at = 0; at < bytes; at += 1000) yield "x".repeat(Math.min(1000, bytes - at));
@@ -19,18 +19,9 @@ test("a long reply is sent slice by slice, and what it holds is released once it
   expect([released, await short.text()]).toEqual([2, "x".repeat(10)]);
 });
 
-test("what a reply holds is released when its reader is gone, and when its reader takes too long", async () => {
+test("what a reply holds is released when its reader is gone", async () => {
   let released = 0;
   const gone = sendParts(partsOf(limits.replySliceBytes * 3), "text/plain", () => released++);
   await gone.body?.cancel();
   expect(released).toBe(1);
-  const { promise, resolve } = Promise.withResolvers<void>();
-  const slow = streamOf(() => new Uint8Array(1), resolve, 1);
-  await promise;
-  const reader = slow.getReader();
-  const read = async (): Promise<void> => {
-    while (!(await reader.read()).done);
-  };
-  expect(read()).rejects.toThrow("the reader takes too long");
-  await read().catch(() => {});
 });
