@@ -2,6 +2,7 @@
 // minutes.
 
 import { captureLimits } from "./limits.ts";
+import type { SeededMinute } from "./warnings/spike.ts";
 import type { ClickHouse, NativeBody } from "../storage/clickhouse/clickhouse.ts";
 import { dividesBatches } from "../storage/cluster/placement.ts";
 import { sessionSettings, sessionsOfBlocks, sessionsOfStored } from "../storage/events/sessions.ts";
@@ -144,18 +145,20 @@ export async function recentMinutes(
   clickhouse: ClickHouse,
   now: number,
   minutes: number,
-): Promise<{ project_id: number; minute: number; events: number }[]> {
-  const rows = await clickhouse.query<{ project_id: number; minute: string; events: string }>(
-    `SELECT project_id, intDiv(toUnixTimestamp64Milli(created_at), 60000) AS minute, count() AS events
+): Promise<({ project_id: number } & SeededMinute)[]> {
+  const rows = await clickhouse.query<{ project_id: number; minute: string; events: string; since: string }>(
+    `SELECT project_id, intDiv(toUnixTimestamp64Milli(created_at), 60000) AS minute, count() AS events,
+       min(toUnixTimestamp64Milli(created_at)) AS since
      FROM event_rows
      WHERE created_at >= fromUnixTimestamp64Milli({from:Int64}, 'UTC') AND NOT historical_migration
      GROUP BY project_id, minute
      LIMIT {rows:UInt64}`,
     { from: now - minutes * 60_000, rows: minutes * captureLimits.spikeProjectsMax },
   );
-  return rows.map(({ project_id, minute, events }) => ({
+  return rows.map(({ project_id, minute, events, since }) => ({
     project_id,
     minute: Number(minute),
+    since: Number(since),
     events: Number(events),
   }));
 }

@@ -15,12 +15,20 @@ export interface Spike {
   baseline: number;
 }
 
+export interface SeededMinute {
+  /** Since 1970. */
+  minute: number;
+  events: number;
+  /** When the first of them arrived, in ms since 1970. */
+  since: number;
+}
+
 interface Watched {
   /** Events of each of the last minutes, at the minute's number modulo captureLimits.spikeMinutes. */
   minutes: Float64Array;
   sum: number;
   now: number;
-  /** The first minute to compare with, in minutes since 1970. */
+  /** From when on its events are counted, in minutes since 1970: a fraction where its first event is known. */
   since: number;
   spike: Spike | undefined;
 }
@@ -40,14 +48,14 @@ export class SpikeWatch {
   /** Counts `events` of a project at `now` (ms); returns the spike that starts with them, if one does. */
   count(project_id: number, events: number, now: number): Spike | undefined {
     this.#advance(now);
-    const watched = this.#watch(project_id);
+    const watched = this.#watch(project_id, now);
     if (!watched) return undefined;
     watched.now += events;
     if (watched.spike) {
       watched.spike.peak = Math.max(watched.spike.peak, watched.now);
       return undefined;
     }
-    // A project's first minute has nothing to be compared with, and the following ones only those since.
+    // A project's first minute has nothing to be compared with, the following ones the time since its first event.
     const compared = Math.min(captureLimits.spikeMinutes, this.#minute - watched.since);
     if (compared <= 0) return undefined;
     const baseline = watched.sum / compared;
@@ -57,16 +65,16 @@ export class SpikeWatch {
     return watched.spike;
   }
 
-  /** Adds events of an earlier process, for a minute (since 1970) before the current one. */
-  seed(project_id: number, minute: number, events: number, now: number): void {
+  /** Adds events of an earlier process, of a minute before the current one. */
+  seed(project_id: number, { minute, events, since }: SeededMinute, now: number): void {
     this.#advance(now);
     const age = this.#minute - minute;
     if (age < 1 || age > captureLimits.spikeMinutes) return;
-    const watched = this.#watch(project_id);
+    const watched = this.#watch(project_id, now);
     if (!watched) return;
     watched.minutes[minute % captureLimits.spikeMinutes]! += events;
     watched.sum += events;
-    watched.since = Math.min(watched.since, minute);
+    watched.since = Math.min(watched.since, since / minuteMs);
   }
 
   /** Removes and returns the spikes that are over at `now` (ms). */
@@ -79,11 +87,11 @@ export class SpikeWatch {
     return this.#projects.size;
   }
 
-  #watch(project_id: number): Watched | undefined {
+  #watch(project_id: number, now: number): Watched | undefined {
     const known = this.#projects.get(project_id);
     if (known || this.#projects.size >= captureLimits.spikeProjectsMax) return known;
     const minutes = new Float64Array(captureLimits.spikeMinutes);
-    const since = this.#old.has(project_id) ? Number.NEGATIVE_INFINITY : this.#minute;
+    const since = this.#old.has(project_id) ? Number.NEGATIVE_INFINITY : now / minuteMs;
     const watched: Watched = { minutes, sum: 0, now: 0, since, spike: undefined };
     this.#projects.set(project_id, watched);
     return watched;

@@ -9,7 +9,7 @@ import { warningText, sentences } from "./warning_text.ts";
 import type { Lane } from "../journal/lane.ts";
 import type { Outcomes, Reason, Warning } from "../event/outcome.ts";
 import type { Repaired } from "../decode/repair.ts";
-import { type Spike, SpikeWatch } from "./spike.ts";
+import { type SeededMinute, type Spike, SpikeWatch } from "./spike.ts";
 import { type WarningLimiter, WarningQuota, type Unlisted, minuteMicros } from "./warning_quota.ts";
 import type { WarningRow } from "./warning.ts";
 
@@ -125,9 +125,9 @@ export class WarningBook {
    * Starts to report spikes. `recent`: events of the last hour by project and minute, from earlier processes; without
    * them each start in a busy hour would look like a spike.
    */
-  watch(recent: readonly { project_id: number; minute: number; events: number }[]): void {
+  watch(recent: readonly ({ project_id: number } & SeededMinute)[]): void {
     const now = this.#options.clock.now();
-    for (const { project_id, minute, events } of recent) this.#spikes.seed(project_id, minute, events, now);
+    for (const { project_id, ...minute } of recent) this.#spikes.seed(project_id, minute, now);
     this.#spikes.armed = true;
   }
 

@@ -49,6 +49,22 @@ test("a new project's first events are no spike, and later ones are compared wit
   expect(spikes.count(1, 1, start + 2 * minuteMs)).toMatchObject({ baseline: 5000, peak: 50_001 });
 });
 
+test("a project that begins within a minute at a rate and goes on so has no spike, also over a restart", () => {
+  for (const second of [0, 20, 55, 59, 59.99]) {
+    const spikes = watch();
+    const restarted = watch();
+    const began = start + second * 1000;
+    for (let at = began; at < start + 5 * minuteMs; at += 10) {
+      expect({ second, at, spike: spikes.count(1, 1, at) }).toEqual({ second, at, spike: undefined });
+    }
+    const events = Math.ceil((start + minuteMs - began) / 10);
+    restarted.seed(1, { minute: start / minuteMs, events, since: began }, start + minuteMs);
+    for (let at = start + minuteMs; at < start + 3 * minuteMs; at += 10) {
+      expect(restarted.count(1, 1, at)).toBeUndefined();
+    }
+  }
+});
+
 test("after an hour a spike is what is usual", () => {
   const spikes = watch();
   spikes.count(1, 1, start - 90 * minuteMs);
@@ -64,8 +80,10 @@ test("an earlier process's minutes count, and nothing is found before they are k
   const spikes = new SpikeWatch();
   expect(spikes.count(1, 5000, start)).toBeUndefined();
   const minute = start / minuteMs;
-  for (let age = 1; age <= 60; age++) spikes.seed(1, minute - age, 1000, start);
-  spikes.seed(1, minute - 61, 1e9, start);
+  for (let age = 1; age <= 60; age++) {
+    spikes.seed(1, { minute: minute - age, events: 1000, since: (minute - age) * minuteMs }, start);
+  }
+  spikes.seed(1, { minute: minute - 61, events: 1e9, since: (minute - 61) * minuteMs }, start);
   spikes.armed = true;
   expect(spikes.count(1, 4000, start)).toBeUndefined();
   expect(spikes.count(1, 1001, start)).toMatchObject({ baseline: 1000, peak: 10_001 });

@@ -112,7 +112,8 @@ test("nothing is told of a request that was refused", async () => {
 
 test("a spike is told of when it begins and when it ends; a migration is none", async () => {
   const { desk, rows, clock } = watched();
-  desk.book.watch([{ project_id: 7, minute: Math.floor(clock.millis / minuteMs) - 30, events: 30 }]);
+  const minute = Math.floor(clock.millis / minuteMs) - 30;
+  desk.book.watch([{ project_id: 7, minute, events: 30, since: minute * minuteMs }]);
   const batch = Array.from({ length: 1500 }, () => ({ event: "e", distinct_id: "d" }));
   const began = clock.millis;
   await desk.send("/batch/", { api_key: key, batch, historical_migration: true });
@@ -140,6 +141,7 @@ test("a busy hour before the start makes its minutes usual", async () => {
     project_id: 7,
     minute: minute - 1 - i,
     events: 1000,
+    since: (minute - 1 - i) * minuteMs,
   }));
   desk.book.watch(recent);
   const batch = Array.from({ length: 1500 }, () => ({ event: "e", distinct_id: "d" }));
