@@ -1,7 +1,7 @@
 // The empty lists of resources that do not exist here.
 
 import type { Gate } from "../access/gate.ts";
-import { pageParameters, textParameter } from "../http/fields/query.ts";
+import { pageParameters, parameter } from "../http/fields/query.ts";
 import { reply } from "../http/fields/schema.ts";
 import { mounted, projectOperation } from "../http/operation.ts";
 import { pageReply } from "../http/pages/page.ts";
@@ -29,8 +29,6 @@ export function absentResourceRoutes({ gate }: { gate: Gate }) {
 function anyText(filter: string) {
   const text = { type: "string" } as const;
   const isMoment = filter.startsWith("date_");
-  return textParameter(
-    "Any: the list is empty.",
-    isMoment ? { anyOf: [{ ...text, format: "date-time" }, text] } : text,
-  );
+  const schema = isMoment ? { anyOf: [{ ...text, format: "date-time" as const }, text] } : text;
+  return parameter("Any: the list is empty.", () => undefined, schema);
 }

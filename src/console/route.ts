@@ -6,6 +6,7 @@ import { type Access, type Gate, keyInHeader } from "../access/gate.ts";
 import { covers } from "../access/scope.ts";
 import type { Log } from "../core/log.ts";
 import { Fault } from "../core/fault.ts";
+import { readQuery, textParameter } from "../http/fields/query.ts";
 import { requestUrl } from "../http/pages/page.ts";
 import { openPages } from "./bundle.ts";
 import { sendConsole, sendPlayer, wantsPage } from "./page.ts";
@@ -20,6 +21,11 @@ export interface ConsoleRoutes {
   openMetrics: boolean;
   log: Log;
 }
+
+const streamQuery = {
+  event: textParameter("Only events of this name."),
+  distinct_id: textParameter("Only events of this distinct id."),
+};
 
 export function consoleRoutes({ gate, signIn, streams, openMetrics, log }: ConsoleRoutes) {
   const hidden = { detail: { hide: true } } as const;
@@ -58,7 +64,7 @@ export function consoleRoutes({ gate, signIn, streams, openMetrics, log }: Conso
     .get(
       "/console/stream/:project_id",
       ({ request, project, access, readmit }) => {
-        const { searchParams } = requestUrl(request);
+        const filter = readQuery(streamQuery, requestUrl(request).searchParams);
         const showsFigures = maySeeFigures(access);
         const follower = {
           key_id: access.key.id,
@@ -68,11 +74,7 @@ export function consoleRoutes({ gate, signIn, streams, openMetrics, log }: Conso
             return now?.project.id === project.id && maySeeFigures(now.access) === showsFigures;
           },
         };
-        const followed = {
-          project_id: project.id,
-          event: searchParams.get("event") || undefined,
-          distinct_id: searchParams.get("distinct_id") || undefined,
-        };
+        const followed = { project_id: project.id, ...filter };
         return streams.open(followed, follower, request.signal);
       },
       { ...hidden, project_scope: "query:read" },

@@ -3,7 +3,7 @@
 import type { Gate } from "../access/gate.ts";
 import { requireScopes } from "../access/scope.ts";
 import { fieldFault } from "../http/fields/field_fault.ts";
-import { pageParameters, parameter } from "../http/fields/query.ts";
+import { pageParameters, refreshParameter } from "../http/fields/query.ts";
 import { listSchema, reply } from "../http/fields/schema.ts";
 import { notFound, present, rowIdOf } from "../http/found.ts";
 import { mounted, projectOperation } from "../http/operation.ts";
@@ -82,10 +82,10 @@ function oneOperations(parts: DashboardParts) {
       summary: "Get a dashboard and its insights",
       description: "With `refresh`, the key needs the scope `insight:read` as well.",
       query: {
-        refresh: parameter("true or blocking: with the insights' results, computed now.", isRefreshed),
+        refresh: refreshParameter("true or blocking: with the insights' results, computed now."),
       },
       replies: { 200: shownOne },
-      answer: async ({ access, project, params, query: { refresh } }) => {
+      answer: async ({ access, project, params, query: { refresh = false } }) => {
         if (refresh) requireScopes(access.key.scopes, ["insight:read"]);
         const id = rowIdOf(params.id);
         present(await getDashboard(sql, project.id, id));
@@ -141,10 +141,6 @@ function checkWhole(tiles: DashboardUpdate["tiles"] = []): void {
 }
 
 /** Whether the request asks for results. */
-function isRefreshed(query: URLSearchParams, name: string): boolean {
-  return !["false", "force_cache"].includes(query.get(name) ?? "false");
-}
-
 async function show({ sql, insights }: DashboardParts, project_id: number, id: number, run: boolean) {
   const dashboard = present(await getDashboard(sql, project_id, id, { deletedToo: true }));
   const tiles = await listTiles(sql, id);

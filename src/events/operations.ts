@@ -46,8 +46,8 @@ export function eventRoutes({ gate, clickhouse, clock }: RoomParts<"gate" | "cli
  * @throws Fault with `properties`, or a path below it, as its attr.
  */
 function readPropertyFilters(query: URLSearchParams): PropertyFilter[] {
-  const text = query.get("properties")?.trim();
-  if (!text) return [];
+  const text = query.get("properties");
+  if (text === null) return [];
   let value: unknown;
   try {
     value = JSON.parse(text);

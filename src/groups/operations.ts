@@ -2,7 +2,7 @@
 
 import { bytesOf } from "../core/bytes.ts";
 import { isoOfStored } from "../http/fields/field_time.ts";
-import { pageParameters, textParameter } from "../http/fields/query.ts";
+import { flagParameter, pageParameters, searchParameter } from "../http/fields/query.ts";
 import { gone, listSchema, reply } from "../http/fields/schema.ts";
 import { notFound, present } from "../http/found.ts";
 import { mounted, projectOperation, type RoomParts } from "../http/operation.ts";
@@ -65,7 +65,7 @@ function listOperations({ sql, clickhouse, counts }: GroupParts) {
       query: {
         group_type_index: requiredTypeIndex,
         group_key: requiredTextParameter("the group's key."),
-        skip_create_notebook: textParameter("Without effect: there are no notebooks here."),
+        skip_create_notebook: flagParameter("Without effect: there are no notebooks here."),
       },
       replies: { 200: reply("The group.", groupModel) },
       answer: async ({ project, query: { group_type_index, group_key } }) => {
@@ -106,7 +106,7 @@ function propertyOperations({ sql, clickhouse }: GroupParts) {
       query: {
         group_type_index: requiredTypeIndex,
         key: requiredTextParameter("the property's name."),
-        value: textParameter("Only values that contain this text, in large or small letters."),
+        value: searchParameter("Only values that contain this text, in large or small letters."),
       },
       replies: { 200: reply("The twenty most frequent values.", groupValuesModel) },
       answer: async ({ project, query: { group_type_index, key, value: search }, request }) => {

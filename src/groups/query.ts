@@ -2,7 +2,7 @@
 
 import { fieldFault } from "../http/fields/field_fault.ts";
 import { checkInteger } from "../http/fields/field_rule.ts";
-import { parameter, textParameter } from "../http/fields/query.ts";
+import { parameter, searchParameter, textParameter } from "../http/fields/query.ts";
 import type { GroupType } from "../persons/group_type_store.ts";
 import type { GroupFilter } from "./store.ts";
 
@@ -40,9 +40,8 @@ export const groupFilterParameters = {
     "With group_type_index: only groups whose key contains this text, in large or small letters. " +
       "Without: only the group with exactly this key.",
   ),
-  search: parameter(
+  search: searchParameter(
     "Only groups whose key, or a value of whose properties, contains this text, in large or small letters.",
-    (query, name) => query.get(name)?.trim() || undefined,
   ),
 };
 

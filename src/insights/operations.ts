@@ -4,8 +4,9 @@ import type { Gate } from "../access/gate.ts";
 import {
   flagParameter,
   pageParameters,
-  parameter,
   referenceParameter,
+  refreshParameter,
+  searchParameter,
   textParameter,
 } from "../http/fields/query.ts";
 import { gone, listSchema, reply } from "../http/fields/schema.ts";
@@ -41,16 +42,10 @@ function listOperations({ sql, queries }: InsightParts) {
       scope: "insight:read",
       summary: "List insights, newest first, without their results",
       query: {
-        short_id: parameter("Only the one with this short_id.", textWithoutNul),
-        search: parameter("Only those with this in their name or description.", textWithoutNul),
-        favorited: flagParameter(
-          "true: only favorites.",
-          (query, name) => query.get(name) === "true" || undefined,
-        ),
-        dashboard: referenceParameter("Only those that this dashboard shows.", (query, name) => {
-          const text = query.get(name) ?? "";
-          return /^\d{1,9}$/.test(text) ? Number(text) : undefined;
-        }),
+        short_id: textParameter("Only the one with this short_id."),
+        search: searchParameter("Only those with this in their name or description."),
+        favorited: flagParameter("true: only favorites; false: only others."),
+        dashboard: referenceParameter("Only those that this dashboard shows."),
         ...pageParameters("Insights"),
       },
       replies: { 200: reply("The insights.", listSchema(insightModel)) },
@@ -86,12 +81,11 @@ function oneOperations(parts: InsightParts) {
       path,
       scope: "insight:read",
       summary: "Get an insight and its result, computed now",
-      query: { refresh: textParameter("false or force_cache: without computing its result.") },
+      query: { refresh: refreshParameter("false or force_cache: without computing its result.") },
       replies: shownOne,
       answer: async ({ project, params, query: { refresh }, request }) => {
         const row = present(await getInsight(sql, project.id, rowIdOf(params.id)));
-        const skip = refresh === "false" || refresh === "force_cache";
-        const result = skip ? undefined : await resultOf(queries, row, request.signal);
+        const result = refresh === false ? undefined : await resultOf(queries, row, request.signal);
         return await slicedJson(presentInsight(row, result));
       },
     }),
@@ -132,9 +126,4 @@ async function changeInsight(
   const derived = changes.query !== undefined && { derived_name: queries.check(changes.query).title };
   await updateInsight(sql, id, changes, { project_id, user_id, ...derived });
   return presentInsight(present(await getInsight(sql, project_id, id, { deletedToo: true })));
-}
-
-/** Postgres has no texts with NUL. */
-function textWithoutNul(query: URLSearchParams, name: string): string | undefined {
-  return query.get(name)?.replaceAll("\0", "") || undefined;
 }

@@ -2,7 +2,7 @@
 
 import type { Gate } from "../access/gate.ts";
 import type { Clock } from "../core/clock.ts";
-import { flagParameter, pageParameters, parameter, textParameter } from "../http/fields/query.ts";
+import { flagParameter, pageParameters, searchParameter, textParameter } from "../http/fields/query.ts";
 import { gone, listSchema, reply } from "../http/fields/schema.ts";
 import { notFound, present, uuidOf } from "../http/found.ts";
 import { mounted, projectOperation } from "../http/operation.ts";
@@ -45,9 +45,8 @@ function listOperations(parts: Counted) {
       summary: "List persons, by their main distinct ids",
       query: {
         distinct_id: textParameter("Only the person of this distinct id."),
-        search: parameter(
+        search: searchParameter(
           "Only persons with a distinct id, an e-mail address or a name that contains this text.",
-          (query, name) => query.get(name)?.trim() || undefined,
         ),
         ...pageParameters("Persons"),
       },

@@ -8,6 +8,7 @@ import { Fault } from "../core/fault.ts";
 import { newUuid } from "../core/id.ts";
 import { type Asset, assetOf, sendAsset } from "../http/asset.ts";
 import { preflight, withCors } from "../http/cors.ts";
+import { parameter, readQuery } from "../http/fields/query.ts";
 import { problemResponse } from "../http/problem.ts";
 import {
   emptyLists,
@@ -106,11 +107,21 @@ function refuseUnkept(open: (path: string, answer: () => Response) => void): voi
   }
 }
 
+/** What server SDKs say of flags; there are none, whatever they say. */
+const definitionQuery = {
+  token: parameter("The project's key.", (query, name) => query.get(name)),
+  send_cohorts: parameter("With the cohorts of the flags.", (query, name) => query.get(name)),
+};
+
 /** Flag definitions for server SDKs that evaluate flags themselves, at the new path and the old one. */
 function definitionRoutes(gate: Gate) {
   const app = new Elysia({ name: "flag_definitions" }).use(gate);
   for (const path of ["/flags/definitions/", "/api/feature_flag/local_evaluation/"]) {
-    app.get(path, () => noFlagDefinitions, { scope: "feature_flag:read", detail: { hide: true } });
+    const answer = ({ request }: { request: Request }) => {
+      readQuery(definitionQuery, queryOf(request));
+      return noFlagDefinitions;
+    };
+    app.get(path, answer, { scope: "feature_flag:read", detail: { hide: true } });
   }
   return app;
 }

@@ -9,12 +9,13 @@ import type { RecordingFilter } from "./listing/store.ts";
 import { findDistinctIds } from "./store.ts";
 
 /**
- * The ids in the query key `name`, as a JSON list or separated by commas; undefined when it is absent or empty.
+ * The ids in the query key `name`, as a JSON list or separated by commas; undefined when it is absent.
  * @throws Fault with `name` as its attr.
  */
 export function readIds(query: URLSearchParams, name: string): string[] | undefined {
   const text = query.get(name)?.trim();
-  if (!text) return undefined;
+  if (text === undefined) return undefined;
+  if (text === "") throw new Fault("blank", "This field may not be blank.", { attr: name });
   const ids = text.startsWith("[") ? listIn(text) : text.split(",").map((id) => id.trim());
   if (!ids) throw new Fault("not_a_list", "Expected a JSON list of ids.", { attr: name });
   if (ids.length > sessionRecordingLimits.recordingIdsAskedMax) {

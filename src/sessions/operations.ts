@@ -1,6 +1,6 @@
 // Session properties over HTTP: their names, and the values they have.
 
-import { flagParameter, limitParameter, textParameter } from "../http/fields/query.ts";
+import { flagParameter, limitParameter, searchParameter, textParameter } from "../http/fields/query.ts";
 import { reply } from "../http/fields/schema.ts";
 import { mounted, projectOperation, type RoomParts } from "../http/operation.ts";
 import { readsUntil } from "../storage/clickhouse/clickhouse.ts";
@@ -22,7 +22,7 @@ export function sessionRoutes({ gate, clickhouse }: RoomParts<"gate" | "clickhou
       scope: "query:read",
       summary: "List the properties of sessions",
       query: {
-        search: textParameter("Only properties with all of these words in their name."),
+        search: searchParameter("Only properties with all of these words in their name."),
         is_numerical: flagParameter("true: only numbers; false: only others."),
       },
       replies: { 200: reply("The properties; all of them, in one piece.", definitionsModel) },
@@ -40,7 +40,7 @@ export function sessionRoutes({ gate, clickhouse }: RoomParts<"gate" | "clickhou
         key: textParameter(
           "The property's name: without one no values are listed. Numbers and moments have no list.",
         ),
-        value: textParameter("Only values that contain this text."),
+        value: searchParameter("Only values that contain this text."),
         limit: limitParameter("Values"),
       },
       replies: { 200: reply("The values.", valuesModel) },

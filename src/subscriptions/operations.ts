@@ -60,18 +60,14 @@ function listOperations(parts: SubscriptionParts) {
       scope: "subscription:read",
       summary: "List subscriptions, newest first",
       query: {
-        deleted: {
-          ...flagParameter("true: the deleted ones instead."),
-          read: (query: URLSearchParams, name: string) =>
-            /^(true|t|yes|y|on|1)$/i.test(query.get(name) ?? ""),
-        },
-        insight: referenceParameter("Only those of this insight.", readReference),
-        dashboard: referenceParameter("Only those of this dashboard.", readReference),
+        deleted: flagParameter("true: the deleted ones instead."),
+        insight: referenceParameter("Only those of this insight."),
+        dashboard: referenceParameter("Only those of this dashboard."),
         ...pageParameters("Subscriptions"),
       },
       replies: { 200: reply("The subscriptions.", listSchema(subscriptionModel)) },
       answer: async ({ project, query, url }) => {
-        const filter = { ...query, project_id: project.id };
+        const filter = { ...query, deleted: query.deleted ?? false, project_id: project.id };
         const { count, subscriptions } = await listSubscriptions(sql, filter, query);
         return pageReply(url, query, count, subscriptions);
       },
@@ -138,14 +134,6 @@ function oneOperations(parts: SubscriptionParts) {
 }
 
 /** @throws Fault invalid_input for an id that is no whole number. */
-function readReference(query: URLSearchParams, name: string): number | undefined {
-  const text = query.get(name);
-  if (text === null || text === "") return undefined;
-  const number = /^\d{1,10}$/.test(text) ? Number(text) : Number.NaN;
-  if (number <= 2_147_483_647) return number;
-  throw new Fault("invalid_input", "A valid integer is required.", { attr: name });
-}
-
 /** @param whole the subscription as it will be, as far as its target goes. */
 async function checkInput(
   { sql, addresses }: SubscriptionParts,

@@ -4,7 +4,7 @@ import type { Clock } from "../../core/clock.ts";
 import { Fault } from "../../core/fault.ts";
 import { limits } from "../../core/limits.ts";
 import { missingReference } from "../../http/fields/field_fault.ts";
-import { pageParameters, parameter } from "../../http/fields/query.ts";
+import { flagParameter, pageParameters } from "../../http/fields/query.ts";
 import { gone, listSchema, reply } from "../../http/fields/schema.ts";
 import { notFound, uuidOf } from "../../http/found.ts";
 import { operationsOf, projectOperation } from "../../http/operation.ts";
@@ -98,14 +98,15 @@ function createOperations(parts: ExportParts) {
       "Its first run is that of the interval it was made in, once that is over. The destination is not contacted, " +
       "unless `dry_run=true`: then it is tried out and nothing is stored.",
     query: {
-      dry_run: parameter("true: try the destination out, and store nothing.", isDryRun, { type: "boolean" }),
+      dry_run: flagParameter("true: try the destination out, and store nothing."),
     },
     replies: {
       200: reply("Of a dry run: the destination answered; the export as it would be.", exportModel),
       201: reply("The export.", exportModel),
     },
-    answer: async (request: ExportRequest & { query: { dry_run: boolean }; body: ExportInput }) =>
-      await create(parts, request, request.body, request.query.dry_run),
+    answer: async (
+      request: ExportRequest & { query: { dry_run?: boolean | undefined }; body: ExportInput },
+    ) => await create(parts, request, request.body, request.query.dry_run ?? false),
   } as const;
   return [
     projectOperation({ ...make, body: exportBody }),
@@ -152,11 +153,6 @@ function wouldBe(now: Date) {
     revision: "",
     latest_runs: [],
   };
-}
-
-function isDryRun(query: URLSearchParams, name: string): boolean {
-  const said = query.get(name);
-  return said !== null && !/^(0|false|no|)$/i.test(said);
 }
 
 async function projectFor(

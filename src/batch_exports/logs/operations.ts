@@ -1,8 +1,14 @@
 // The log lines of exports and runs, over HTTP.
 
 import type { Clock } from "../../core/clock.ts";
-import { checkChoice, checkUuid, refuseUnstorable } from "../../http/fields/field_rule.ts";
-import { momentParameter, pageParameters, parameter, type QueryValues } from "../../http/fields/query.ts";
+import { checkChoice, checkUuid } from "../../http/fields/field_rule.ts";
+import {
+  momentParameter,
+  pageParameters,
+  parameter,
+  type QueryValues,
+  searchParameter,
+} from "../../http/fields/query.ts";
 import { listSchema, reply } from "../../http/fields/schema.ts";
 import { present, uuidOf } from "../../http/found.ts";
 import { pageReply } from "../../http/pages/page.ts";
@@ -52,12 +58,11 @@ export function logOperations({ sql, clock }: { sql: Postgres; clock: Clock }) {
 
 function logQuery(clock: Clock) {
   return {
-    level: parameter(`Of ${logEntryLevels.join(", ")}: several with commas, or given again.`, levelsIn),
-    search: parameter("Only messages with this text, in any case.", (query, name) => {
-      const search = query.get(name) || undefined;
-      if (search !== undefined) refuseUnstorable(search, [name]);
-      return search;
-    }),
+    level: {
+      ...parameter(`Of ${logEntryLevels.join(", ")}: several with commas, or given again.`, levelsIn),
+      repeats: true,
+    },
+    search: searchParameter("Only messages with this text, in any case."),
     after: momentParameter("Only later lines: ISO 8601, or relative like -7d.", clock),
     before: momentParameter("Only earlier lines, likewise.", clock),
     ...pageParameters("Lines", exportLimits.logsPageDefault),
@@ -68,7 +73,7 @@ const instanceParameter = parameter(
   "Only lines of this run.",
   (query, name) => {
     const said = query.get(name);
-    return said ? checkUuid(said, [name]) : undefined;
+    return said === null ? undefined : checkUuid(said, [name]);
   },
   { type: "string", format: "uuid" },
 );
@@ -77,8 +82,7 @@ function levelsIn(query: URLSearchParams, name: string): LogEntryLevel[] | undef
   const said = query
     .getAll(name)
     .flatMap((text) => text.split(","))
-    .map((text) => text.trim().toUpperCase())
-    .filter((text) => text !== "");
+    .map((text) => text.trim().toUpperCase());
   if (said.length === 0) return undefined;
   return said.map((text) => checkChoice(logEntryLevels, text, [name]) as LogEntryLevel);
 }

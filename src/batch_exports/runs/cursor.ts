@@ -22,7 +22,7 @@ const momentShape = /^(-?infinity|\d{4,6}-\d\d-\d\d \d\d:\d\d:\d\d(\.\d{1,6})?[+
 /** @throws Fault not_found for a cursor that this server did not make. */
 export function readCursor(query: URLSearchParams): Cursor | undefined {
   const text = query.get("cursor");
-  if (!text) return undefined;
+  if (text === null) return undefined;
   const [way, key = "", id = ""] = Buffer.from(text.slice(0, 300), "base64url").toString("latin1").split("|");
   if ((way === "n" || way === "p") && momentShape.test(key) && isUuid(id)) {
     return { key, id, backwards: way === "p" };

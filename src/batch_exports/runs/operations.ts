@@ -79,7 +79,7 @@ function runQuery(clock: Clock) {
 }
 
 function readOrdering(query: URLSearchParams, name: string): string {
-  const ordering = query.get(name) || "-created_at";
+  const ordering = query.get(name) ?? "-created_at";
   if (orderings.has(ordering)) return ordering;
   const detail = "Order by created_at or data_interval_start, with a minus before it for falling.";
   throw new Fault("invalid_choice", detail, { attr: name });

@@ -143,9 +143,9 @@ function tellScopes(path: string, operation: ApiOperation, required: string[]): 
   // The document states the authentication once.
   delete operation.security;
   operation["x-required-scopes"] = required;
-  const possible: Refusal[] = [401, 403, 429, 503];
+  // 400: a parameter that is not described here is refused.
+  const possible: Refusal[] = [400, 401, 403, 429, 503];
   if (path.includes("{")) possible.push(404);
-  if (operation.requestBody || operation.parameters?.some((one) => one.in === "query")) possible.push(400);
   for (const status of possible) operation.responses[status] ??= refusal(status);
 }
 

@@ -1,10 +1,14 @@
-// The parameters of an operation's query: each has its description and the function that reads it.
+// The parameters of an operation's query: each has its description and the function that reads it. What is not
+// declared, given twice or cannot be read is refused: a filter that was ignored would answer with what it should leave
+// out.
 
 import { limits } from "../../core/limits.ts";
 import type { Clock } from "../../core/clock.ts";
 import { httpLimits } from "../limits.ts";
 import { readMoment } from "../pages/moment.ts";
-import { checkInteger } from "./field_rule.ts";
+import { fieldFault, shown } from "./field_fault.ts";
+import { checkChoice, checkFlag, checkInteger, refuseUnstorable } from "./field_rule.ts";
+import { harmlessParameters } from "./harmless_parameters.ts";
 
 /** A type: an interface would not pass for a JsonSchema. */
 type QuerySchema = {
@@ -20,6 +24,8 @@ type QuerySchema = {
 interface Parameter<Value> {
   description: string;
   schema: QuerySchema;
+  /** It may be given several times. */
+  repeats?: boolean;
   /** @throws Fault with `name` as its attr, where a wrong value is refused. */
   read(query: URLSearchParams, name: string): Value;
 }
@@ -31,13 +37,31 @@ export type QueryValues<Parameters extends Query> = {
   [Name in keyof Parameters]: ReturnType<Parameters[Name]["read"]>;
 };
 
-/** @throws Fault, the first wrong parameter's. */
+/** @throws Fault for a parameter that is not declared or given twice; then the first wrong parameter's. */
 export function readQuery<Parameters extends Query>(
   parameters: Parameters,
   query: URLSearchParams,
 ): QueryValues<Parameters> {
+  for (const name of new Set(query.keys())) checkName(parameters, query, name);
   const entries = Object.entries(parameters).map(([name, { read }]) => [name, read(query, name)]);
   return Object.fromEntries(entries) as QueryValues<Parameters>;
+}
+
+function checkName(parameters: Query, query: URLSearchParams, name: string): void {
+  const declared = Object.hasOwn(parameters, name) ? parameters[name] : undefined;
+  const harmless = declared ? undefined : harmlessParameters.get(name);
+  if (!declared && !harmless) {
+    const names = Object.keys(parameters);
+    const those = names.length > 0 ? `There are: ${names.join(", ")}.` : "It has none.";
+    const detail = `"${shown(name)}" is not a parameter of this operation. ${those}`;
+    throw fieldFault("invalid_input", detail, [shown(name)]);
+  }
+  const values = query.getAll(name);
+  if (values.length > 1 && declared?.repeats !== true) {
+    throw fieldFault("invalid_input", "This parameter can only be given once.", [name]);
+  }
+  const only = harmless?.only;
+  if (only !== undefined && values[0] !== only) checkChoice([only], values[0], [name]);
 }
 
 /** The parameters as the API's description lists them. */
@@ -51,12 +75,41 @@ export function describedQuery(parameters: Query) {
   }));
 }
 
-/** A text; an empty one counts as absent. */
+/** A text that something is compared with. An empty one is refused: nothing is called so. */
 export function textParameter(
   description: string,
   schema: QuerySchema = { type: "string" },
 ): Parameter<string | undefined> {
-  return { description, schema, read: (query, name) => query.get(name) || undefined };
+  return { description, schema, read: readText };
+}
+
+function readText(query: URLSearchParams, name: string): string | undefined {
+  const text = query.get(name) ?? undefined;
+  if (text === "") throw fieldFault("blank", "This field may not be blank.", [name]);
+  if (text !== undefined) refuseUnstorable(text, [name]);
+  return text;
+}
+
+/** A text that others contain, without blanks around it; all contain an empty one. */
+export function searchParameter(description: string): Parameter<string | undefined> {
+  const read = (query: URLSearchParams, name: string) => {
+    const text = query.get(name)?.trim() || undefined;
+    if (text !== undefined) refuseUnstorable(text, [name]);
+    return text;
+  };
+  return { description, schema: { type: "string" }, read };
+}
+
+/** One of these texts. */
+export function choiceParameter<const Choice extends string>(
+  description: string,
+  choices: readonly Choice[],
+): Parameter<Choice | undefined> {
+  const read = (query: URLSearchParams, name: string) => {
+    const text = query.get(name);
+    return text === null ? undefined : (checkChoice(choices, text, [name]) as Choice);
+  };
+  return { description, schema: { type: "string", enum: [...choices] }, read };
 }
 
 /** What `read` makes of the query, described as a text unless told. */
@@ -77,24 +130,39 @@ export function momentParameter(description: string, clock: Clock): Parameter<st
   };
 }
 
-/** true or false; any other text is neither. */
-export function flagParameter(
-  description: string,
-  read: Parameter<boolean | undefined>["read"] = readFlag,
-): Parameter<boolean | undefined> {
+/** Whether results are computed: PostHog's modes as far as they differ here. */
+export function refreshParameter(description: string): Parameter<boolean | undefined> {
+  const read = (query: URLSearchParams, name: string) => {
+    const text = query.get(name)?.toLowerCase();
+    if (text === undefined) return undefined;
+    return !asStored.has(checkChoice(refreshModes, text, [name]));
+  };
+  return { description, schema: { type: "string", enum: refreshModes }, read };
+}
+
+const asStored = new Set<unknown>(["false", "force_cache"]);
+const refreshModes =
+  "true false async async_except_on_cache_miss blocking force_async force_blocking force_cache lazy_async".split(
+    " ",
+  );
+
+/** true or false, in any of the spellings that a body's field may have. */
+export function flagParameter(description: string): Parameter<boolean | undefined> {
+  const read = (query: URLSearchParams, name: string) => {
+    const text = query.get(name);
+    return text === null ? undefined : checkFlag(text, [name], false) === true;
+  };
   return { description, schema: { type: "boolean" }, read };
 }
 
-function readFlag(query: URLSearchParams, name: string): boolean | undefined {
-  const text = query.get(name);
-  return text === "true" ? true : text === "false" ? false : undefined;
-}
-
-export function referenceParameter(
-  description: string,
-  read: Parameter<number | undefined>["read"],
-): Parameter<number | undefined> {
-  return { description, schema: { type: "integer", minimum: 0, maximum: 2_147_483_647 }, read };
+/** The number of something else. */
+export function referenceParameter(description: string): Parameter<number | undefined> {
+  const bounds = { minimum: 0, maximum: 2_147_483_647 };
+  const read = (query: URLSearchParams, name: string) => {
+    const text = query.get(name);
+    return text === null ? undefined : checkInteger(bounds, text, [name]);
+  };
+  return { description, schema: { type: "integer", ...bounds }, read };
 }
 
 /** `limit`; `unasked`: how many rows are listed without it. */

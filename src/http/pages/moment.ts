@@ -13,13 +13,13 @@ const earliest = "1900-01-01 00:00:00.000000";
 const latest = "2299-12-31 23:59:59.999999";
 
 /**
- * The time in the query key `name` as `YYYY-MM-DD hh:mm:ss.uuuuuu` in UTC; undefined when it is absent or empty.
+ * The time in the query key `name` as `YYYY-MM-DD hh:mm:ss.uuuuuu` in UTC; undefined when it is absent.
  * Relative units are hours, days, weeks, months, quarters and years before now. A time without a zone is UTC.
  * @throws Fault invalid_input with `name` as its attr.
  */
 export function readMoment(query: URLSearchParams, name: string, clock: Clock): string | undefined {
   const text = query.get(name)?.trim();
-  if (!text) return undefined;
+  if (text === undefined) return undefined;
   const moment = relativeMoment(text, clock.now()) ?? isoMoment(text);
   if (moment === undefined) throw new Fault("invalid_input", wrongMoment, { attr: name });
   return moment;

@@ -27,6 +27,7 @@ export function sharedRoutes(reader: SharedParts) {
         const page = reader.player(request);
         if (page) return await page;
         const { project_id, session_id } = await openShared(reader, params.token);
+        readQuery({}, requestUrl(request).searchParams);
         set.headers["cache-control"] = "no-store";
         set.headers["vary"] = "accept";
         // User 0 is nobody: nothing is marked as seen.

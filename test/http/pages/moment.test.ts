@@ -6,10 +6,9 @@ import { readMoment } from "../../../src/http/pages/moment.ts";
 const clock: Clock = { now: () => Date.UTC(2026, 2, 31, 12, 30, 15, 250), elapsed: () => 0 };
 const read = (text: string) => readMoment(new URLSearchParams({ after: text }), "after", clock);
 
-test("an absent or empty key is no moment", () => {
+test("an absent key is no moment; an empty one is refused like any other text that is none", () => {
   expect(readMoment(new URLSearchParams(), "after", clock)).toBeUndefined();
-  expect(read("")).toBeUndefined();
-  expect(read("  ")).toBeUndefined();
+  for (const text of ["", "  "]) expect(() => read(text)).toThrow("Datetime has wrong format.");
 });
 
 test("ISO 8601 is read in its usual spellings, as UTC unless it says otherwise", () => {

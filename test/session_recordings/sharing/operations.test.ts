@@ -50,6 +50,9 @@ test("while shared, whoever has the token sees the recording, but not whose it i
   const events = (await (await shared(body["access_token"], "snapshots/")).json()) as Record<string, object>;
   expect(Object.keys(events["snapshot_data_by_window_id"] ?? {})).toEqual(["w1"]);
   for (const token of ["mine", "", "x".repeat(43), "%00"]) expect((await shared(token)).status).toBe(404);
+  for (const more of ["?zebra=1", "snapshots/?zebra=1"]) {
+    expect((await shared(body["access_token"], more)).status).toBe(400);
+  }
 });
 
 test("a token that was disabled never opens anything again", async () => {

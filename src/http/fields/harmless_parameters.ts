@@ -1,0 +1,23 @@
+// Parameters that PostHog's clients send to any operation, and that change no answer here. Every other parameter is
+// declared by its operation or refused.
+
+interface Harmless {
+  /** Why no answer would be another with it. */
+  reason: string;
+  /** The only value that is harmless; any by default. */
+  only?: string;
+}
+
+export const harmlessParameters: ReadonlyMap<string, Harmless> = new Map(
+  Object.entries<Harmless>({
+    _: { reason: "Makes an address new to caches; no answer is cached here." },
+    basic: { reason: "Leaves results out of a list of insights, which never has them here." },
+    client_query_id: { reason: "Names a query in PostHog's own log, and selects nothing." },
+    format: {
+      reason: "Answers are JSON; an operation that offers CSV declares the parameter.",
+      only: "json",
+    },
+    personal_api_key: { reason: "The key itself, which was checked before." },
+    refresh: { reason: "Says how old a result may be; results that are shown are computed when asked for." },
+  }),
+);
