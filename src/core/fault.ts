@@ -10,6 +10,7 @@ export const faultCodes = {
     "method_not_allowed",
     "not_found",
     "upload_timeout",
+    "not_supported",
   ],
   /** Who is asking. */
   authentication_error: [

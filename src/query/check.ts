@@ -56,6 +56,8 @@ const checks = new Map<unknown, (value: Fields, attr: string) => CheckedQuery>([
   ["EventsQuery", (value, attr) => checkEvents(fieldsOf(eventsModel, value, attr), attr)],
 ]);
 const wrappers = new Set<unknown>(["InsightVizNode", "DataTableNode"]);
+/** What carries SQL: HogQL in itself, and the one around it for charts. */
+const sqlKinds = new Set<unknown>(["HogQLQuery", "DataVisualizationNode"]);
 
 /**
  * @param attr the name of the query in a fault; its fields are named below it.
@@ -75,9 +77,21 @@ export function checkQuery(value: unknown, attr = "query"): CheckedQuery {
   if (kind === undefined) {
     throw new Fault("required", "This field is required.", { attr: `${attr}__kind` });
   }
+  return refuseKind(kind, `${attr}__kind`);
+}
+
+/**
+ * The code is not one of a validation error: clients show of those only the code, and of others the sentence.
+ * @throws Fault not_supported always.
+ */
+function refuseKind(kind: unknown, attr: string): never {
   const text = (typeof kind === "string" ? kind : JSON.stringify(kind)).slice(0, 100);
-  const detail = `"${text}" is not a valid choice. These are: ${[...checks.keys()].join(", ")}.`;
-  throw new Fault("invalid_choice", detail, { attr: `${attr}__kind` });
+  const answered = `${[...checks.keys()].join(", ")}, and ${[...wrappers].join(" and ")} around them`;
+  const sql = sqlKinds.has(kind)
+    ? " For SQL, export events and persons as Parquet by a batch export, or read the views of a ClickHouse of your own."
+    : "";
+  const detail = `"${text}" is not answered by this server. Kinds of queries that are: ${answered}.${sql}`;
+  throw new Fault("not_supported", detail, { attr });
 }
 
 /** checkFields, with the field of a fault named below `attr`. */

@@ -286,10 +286,30 @@ describe("a list of events", () => {
   });
 });
 
+test("a kind that is not answered is refused by a sentence that names those that are, and where SQL can be had", async () => {
+  const sql = { kind: "HogQLQuery", query: "SELECT 1" };
+  const refused = [
+    [sql, "HogQLQuery", "query__kind"],
+    [{ kind: "DataTableNode", source: sql }, "HogQLQuery", "query__source__kind"],
+    [{ kind: "DataVisualizationNode", source: sql }, "DataVisualizationNode", "query__kind"],
+    [{ kind: "PathsQuery" }, "PathsQuery", "query__kind"],
+    [{ kind: 1 }, "1", "query__kind"],
+  ] as const;
+  const answered =
+    "Kinds of queries that are: TrendsQuery, FunnelsQuery, RetentionQuery, EventsQuery, and InsightVizNode and " +
+    "DataTableNode around them.";
+  const ways =
+    " For SQL, export events and persons as Parquet by a batch export, or read the views of a ClickHouse of your own.";
+  for (const [query, kind, attr] of refused) {
+    const more = kind === "HogQLQuery" || kind === "DataVisualizationNode" ? ways : "";
+    const detail = `"${kind}" is not answered by this server. ${answered}${more}`;
+    expect(problemOf(await run(query))).toEqual([400, "invalid_request", "not_supported", detail, attr]);
+  }
+});
+
 describe("a query is refused", () => {
   const cases: [string, unknown, string, string][] = [
     ["without a kind", {}, "required", "query__kind"],
-    ["of an unknown kind", { kind: "HogQLQuery", query: "SELECT 1" }, "invalid_choice", "query__kind"],
     ["that is a list", [], "not_a_dict", "query"],
     ["without series", { kind: "TrendsQuery" }, "required", "query__series"],
     ["of no series", { ...trend, series: [] }, "empty", "query__series"],
