@@ -108,9 +108,9 @@ export const exportModel = model("BatchExport", {
     examples: ["select uuid, event, timestamp from events where event != '$pageview'"],
   }),
   schema: readOnly(nullable(schemaModel)),
-  filters: nullable(Type.Unknown(), {
+  filters: nullable(Type.Unknown({ "x-shown": Type.Array(Type.Record(Type.String(), Type.Unknown())) }), {
     default: null,
-    description: "Property filters that all must hold.",
+    description: "Property filters that all must hold: conditions, or groups of them.",
     examples: [[{ key: "plan", operator: "exact", value: ["paid"], type: "event" }]],
   }),
 });

@@ -69,7 +69,7 @@ export function checkQuery(value: unknown, attr = "query"): CheckedQuery {
     throw new Fault(value === null || value === undefined ? "required" : "not_a_dict", detail, { attr });
   }
   const { kind } = value;
-  if (wrappers.has(kind) && !attr.endsWith("__source__source")) {
+  if (wrappers.has(kind) && !attr.endsWith("__source")) {
     return checkQuery(value["source"], `${attr}__source`);
   }
   const check = checks.get(kind);

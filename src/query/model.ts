@@ -3,7 +3,17 @@
 
 import Type, { type Static, type TSchema } from "typebox";
 import { queryLimits } from "./limits.ts";
-import { choice, flag, integer, model, moment, nullable, text, timezone } from "../http/fields/field.ts";
+import {
+  choice,
+  flag,
+  integer,
+  model,
+  moment,
+  nullable,
+  text,
+  timezone,
+  variants,
+} from "../http/fields/field.ts";
 
 const maybe = <Schema extends TSchema>(schema: Schema) => Type.Optional(nullable(schema));
 /** Anything; checked where it is used. */
@@ -154,16 +164,18 @@ export type Math = (typeof maths)[number];
 export type DateRange = Static<typeof dateRange>;
 
 const bare = [trendsModel, funnelsModel, retentionModel, eventsModel];
+const source = variants("QuerySource", "kind", bare, { description: "A query that another node shows." });
 
 /** A query of any kind; `kind` decides the schema it is checked against. */
-const queryModel = Type.Union(
+const queryModel = variants(
+  "Query",
+  "kind",
   [
     ...bare,
-    model("InsightVizNode", { kind: choice(["InsightVizNode"]), source: Type.Union(bare) }),
-    model("DataTableNode", { kind: choice(["DataTableNode"]), source: Type.Union(bare) }),
+    model("InsightVizNode", { kind: choice(["InsightVizNode"]), source }),
+    model("DataTableNode", { kind: choice(["DataTableNode"]), source }),
   ],
   {
-    title: "Query",
     description:
       "TrendsQuery, FunnelsQuery, RetentionQuery or EventsQuery, as itself or as the `source` of an " +
       "InsightVizNode or a DataTableNode.",
@@ -195,7 +207,7 @@ export const queryReply = model("QueryResponse", {
   }),
   is_cached: Type.Boolean(),
   last_refresh: moment(),
-  error: Type.Null(),
+  error: nullable(Type.String(), { description: "Always null: what fails is answered with its status." }),
   columns: Type.Optional(Type.Array(Type.String())),
   types: Type.Optional(Type.Array(Type.String())),
   hasMore: Type.Optional(Type.Boolean()),

@@ -1,7 +1,7 @@
 // What the look-ups of session properties answer.
 
 import Type from "typebox";
-import { model } from "../http/fields/field.ts";
+import { model, nullable } from "../http/fields/field.ts";
 
 const propertyTypes = ["String", "Numeric", "DateTime", "Boolean", "Duration"] as const;
 export type PropertyType = (typeof propertyTypes)[number];
@@ -11,7 +11,7 @@ const definitionModel = model("SessionPropertyDefinition", {
   name: Type.String({ examples: ["$entry_utm_source"] }),
   is_numerical: Type.Boolean(),
   property_type: Type.Enum(propertyTypes, { type: "string" }),
-  is_seen_on_filtered_events: Type.Null(),
+  is_seen_on_filtered_events: nullable(Type.Boolean(), { description: "Not counted here: null." }),
   tags: Type.Array(Type.String()),
 });
 

@@ -93,7 +93,8 @@ export function refusal(status: Refusal): { $ref: string } {
 
 /** Completes the routes' descriptions into an OpenAPI 3.1 document; changes `document`. */
 export function completeDocument(document: ApiDocument): ApiDocument {
-  const models: Models = { Problem: JSON.parse(JSON.stringify(problemModel)) as JsonSchema };
+  const models: Models = {};
+  hoisted({ ...(JSON.parse(JSON.stringify(problemModel)) as JsonSchema), title: "Problem" }, models);
   const operations = Object.entries(document.paths).flatMap(([path, methods]) =>
     Object.entries(methods).map(([method, operation]) => ({ method, path, operation })),
   );

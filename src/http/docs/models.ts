@@ -1,6 +1,7 @@
 // Models of the API's description: a schema with a title becomes a component, and every use of it a reference.
 
 import type { JsonSchema } from "./example.ts";
+import { plainNullable } from "./nullable.ts";
 
 export type Models = Record<string, JsonSchema>;
 
@@ -41,5 +42,7 @@ function withInner(schema: JsonSchema, models: Models): JsonSchema {
     return typeof held === "object" && held !== null ? hoisted(held as JsonSchema, models) : held;
   };
   const entries = Object.entries(schema);
-  return Object.fromEntries(entries.map(([name, held]) => [name, ofClients.has(name) ? held : inner(held)]));
+  return plainNullable(
+    Object.fromEntries(entries.map(([name, held]) => [name, ofClients.has(name) ? held : inner(held)])),
+  );
 }

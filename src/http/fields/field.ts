@@ -55,6 +55,19 @@ export function model<Properties extends TProperties>(title: string, properties:
 }
 
 /**
+ * One of several models, each with a field `property` of one value that the others do not have. Generated clients read
+ * and write it by that field.
+ */
+export function variants<Models extends TObject[]>(
+  title: string,
+  property: string,
+  models: [...Models],
+  notes: FieldNotes = {},
+): TUnion<Models> {
+  return Type.Union(models, { title, discriminator: { propertyName: property }, ...notes });
+}
+
+/**
  * The id of another thing. Only its form is checked: whether there is such a thing is the room's to say, with
  * `missingReference`.
  */

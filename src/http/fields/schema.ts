@@ -1,6 +1,7 @@
 // Models as the API's description shows them. Requests are checked by body.ts against the same schemas.
 
 import Type, { type TObject, type TSchema } from "typebox";
+import { modelNamed } from "../docs/models.ts";
 import { nullable } from "./field.ts";
 
 /** The envelope of every list; of things called Thing, a PaginatedThingList. */
@@ -40,6 +41,17 @@ export function reply<Schema extends TSchema>(description: string, schema: Schem
   return { description, content: { "application/json": { schema: plainSchema(schema) } } };
 }
 
+/** A reply that may have no body at all, which is then a plain text of no characters. */
+export function orEmpty<Schema extends TSchema>({ description, content }: Reply<Schema>): Reply<Schema> {
+  const both = { ...content, "text/plain": { schema: { type: "string", maxLength: 0 } } };
+  return { description, content: both };
+}
+
+/** What such a reply is without a body. */
+export function emptyReply(): Response {
+  return new Response(null, { headers: { "content-type": "text/plain" } });
+}
+
 /** What most deletions answer. */
 export const gone = { 204: { description: "It is gone." } } as const;
 
@@ -48,18 +60,42 @@ const anyName = "^.*$";
 
 /**
  * A schema as plain JSON, without the markers of validators. The members of `x-shown` are added: they describe what is
- * checked elsewhere.
+ * checked elsewhere. Variants become a oneOf with the name of each variant's model, which generators of clients follow.
+ * That a model has no other members is left out: some generators make a type of null beside it.
  */
 function plainSchema(schema: TSchema): Record<string, unknown> {
   return JSON.parse(JSON.stringify(schema), (_, value: unknown) => {
-    if (typeof value !== "object" || value === null) return value;
-    const { "x-shown": shown, patternProperties, ...rest } = value as Record<string, object | undefined>;
+    if (typeof value !== "object" || value === null || Array.isArray(value)) return value;
+    if (isVariants(value)) return variantsSchema(value);
+    const { "x-shown": shown, ...said } = value as Record<string, unknown>;
+    if (said["additionalProperties"] === false) delete said["additionalProperties"];
+    const { patternProperties, ...rest } = said;
     const names = Object.entries(patternProperties ?? {});
-    if (names.length === 1 && names[0]![0] === anyName) {
+    if (names.length === 1 && names[0]![0] === anyName)
       return { ...rest, additionalProperties: names[0]![1] as unknown };
-    }
-    return shown === undefined ? value : { ...rest, ...shown };
+    return { ...said, ...(shown as object | undefined) };
   }) as Record<string, unknown>;
+}
+
+interface Variants {
+  anyOf: { title: string; properties: Record<string, { enum: string[] }> }[];
+  discriminator: { propertyName: string };
+}
+
+function isVariants(value: object): value is Variants {
+  return "anyOf" in value && "discriminator" in value;
+}
+
+function variantsSchema({ anyOf, discriminator: { propertyName }, ...rest }: Variants) {
+  const named = anyOf.map(({ title, properties }) => [
+    properties[propertyName]!.enum[0],
+    modelNamed(title).$ref,
+  ]);
+  return {
+    ...rest,
+    oneOf: anyOf,
+    discriminator: { propertyName, mapping: Object.fromEntries(named) as object },
+  };
 }
 
 /**

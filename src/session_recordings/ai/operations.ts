@@ -5,7 +5,7 @@ import { foreignValue } from "../../core/foreign_text.ts";
 import { aiLimits } from "./limits.ts";
 import type { Log } from "../../core/log.ts";
 import { checkFields } from "../../http/fields/field_check.ts";
-import { reply } from "../../http/fields/schema.ts";
+import { emptyReply, orEmpty, reply } from "../../http/fields/schema.ts";
 import { projectOperation } from "../../http/operation.ts";
 import { type Message, type ModelServer, openCompleting, secretsOf, wrongAnswer } from "./completion.ts";
 import {
@@ -48,9 +48,9 @@ export function promptOperations({ log, server }: PromptParts) {
       summary: "Make filters of recordings from words",
       description: inDevelopment,
       body: filtersBody,
-      replies: { 200: reply(`The filters, or a question back; ${empty} messages.`, filtersModel) },
+      replies: { 200: orEmpty(reply(`The filters, or a question back; ${empty} messages.`, filtersModel)) },
       answer: async ({ project, body }) => {
-        if (!("messages" in body)) return new Response(null);
+        if (!("messages" in body)) return emptyReply();
         const { messages } = checkFields(messagesPrompt, { messages: body.messages });
         refuseLong(messages);
         const prompt = [{ role: "system", content: filtersPrompt }, ...messages];
@@ -64,9 +64,9 @@ export function promptOperations({ log, server }: PromptParts) {
       summary: "Make a regular expression from words",
       description: inDevelopment,
       body: regexBody,
-      replies: { 200: reply(`The expression, or why there is none; ${empty} regex.`, regexModel) },
+      replies: { 200: orEmpty(reply(`The expression, or why there is none; ${empty} regex.`, regexModel)) },
       answer: async ({ project, body }) => {
-        if (!("regex" in body)) return new Response(null);
+        if (!("regex" in body)) return emptyReply();
         if (body.regex === "") throw new Fault("invalid_input", "Missing required field: regex");
         const { regex } = checkFields(regexPrompt, { regex: body.regex });
         const prompt = [

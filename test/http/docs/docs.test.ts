@@ -125,6 +125,28 @@ test("every reference leads somewhere", () => {
   expect([...new Set(dead)]).toEqual([]);
 });
 
+test("generators of clients can read every schema: null alone is no type, and unions name their variants", () => {
+  const wrong: string[] = [];
+  const walk = (schema: unknown, at: string): void => {
+    if (typeof schema !== "object" || schema === null) return;
+    const { anyOf, oneOf, type, discriminator } = schema as JsonSchema;
+    const others = oneOf?.filter((one) => one.type !== "null") ?? [];
+    if (anyOf?.some((one) => one.type === "null" || one.$ref !== undefined)) wrong.push(`${at}: anyOf`);
+    if (type === "null" && !/\/oneOf\/\d+$/.test(at)) wrong.push(`${at}: null`);
+    if (others.length > 1 && discriminator === undefined) wrong.push(`${at}: no discriminator`);
+    for (const [name, inner] of Object.entries(schema)) {
+      if (!["example", "examples", "default", "enum"].includes(name)) walk(inner, `${at}/${name}`);
+    }
+  };
+  walk(api.components["schemas"], "");
+  walk(api.paths, "");
+  expect(wrong).toEqual([]);
+  expect(modelCalled("Query")["discriminator"]).toEqual({
+    propertyName: "kind",
+    mapping: expect.objectContaining({ TrendsQuery: "#/components/schemas/TrendsQuery" }) as unknown,
+  });
+});
+
 test("an operation names its scope, its refusals and an example", () => {
   const list = api.paths["/api/projects/"]?.["get"];
   expect(list).toMatchObject({
