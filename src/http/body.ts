@@ -1,5 +1,5 @@
 // The body of a management request: received within a bound, read as its content type says, checked against the schema
-// that the API's description shows. A field that the schema does not name is dropped.
+// that the API's description shows. A field that the schema does not name is dropped, or refused by a strict one.
 
 import type { TObject } from "typebox";
 import { bytesOf } from "../core/bytes.ts";
@@ -96,6 +96,9 @@ export function fieldsOfForm(rule: Rule, form: URLSearchParams): Record<string, 
     else if (own.type === "array") fields[name] = values;
     else fields[name] = own.type === "object" || isFree(own) ? jsonOrText(last) : last;
   }
+  if (rule.additionalProperties !== false) return fields;
+  // Names that the schema does not have are refused with it.
+  for (const [name, text] of form) if (!Object.hasOwn(rule.properties ?? {}, name)) fields[name] = text;
   return fields;
 }
 

@@ -60,7 +60,7 @@ interface Admitted {
 }
 
 type Method = "GET" | "POST" | "PUT" | "PATCH" | "DELETE";
-type Success = 200 | 201 | 204;
+type Success = 200 | 201 | 202 | 204;
 type Awaitable<Value> = Value | Promise<Value>;
 
 /** The replies of an operation by status. The last success is the status of what `answer` returns. */

@@ -21,7 +21,9 @@ export const personLimits = {
   deletionMsMax: 600_000,
   /** How often pending deletions are looked for, in ms, and how many are taken at once. */
   deletionLookMs: 2000,
-  deletionsAtOnce: 100,
+  deletionsAtOnce: 1000,
+  /** Ids in one request to delete persons; PostHog's number. */
+  deletedAtOnceMax: 1000,
   /** Days after which a journal that was not seen again no longer delays a deletion. */
   journalGoneDays: 30,
   /** Seconds for which a deleted project's key may still work in some process, and its events be on their way. */

@@ -1,41 +1,34 @@
 // Persons over HTTP.
 
 import type { Gate } from "../access/gate.ts";
-import type { Clock } from "../core/clock.ts";
-import { flagParameter, pageParameters, searchParameter, textParameter } from "../http/fields/query.ts";
-import { gone, listSchema, reply } from "../http/fields/schema.ts";
-import { notFound, present, uuidOf } from "../http/found.ts";
+import { pageParameters, searchParameter, textParameter } from "../http/fields/query.ts";
+import { listSchema, reply } from "../http/fields/schema.ts";
+import { present } from "../http/found.ts";
 import { mounted, projectOperation } from "../http/operation.ts";
 import { begunTexts } from "../http/pages/sliced.ts";
 import { type Page, pageReply, streamedPage } from "../http/pages/page.ts";
-import { type ClickHouse, readsUntil } from "../storage/clickhouse/clickhouse.ts";
+import { readsUntil } from "../storage/clickhouse/clickhouse.ts";
 import { type ProjectReads, readsOf } from "../storage/clickhouse/query_options.ts";
-import type { Postgres } from "../storage/postgres/postgres.ts";
 import { CountCache } from "../work/count_cache.ts";
-import { orderDeletion } from "./deletion/store.ts";
+import { deletionOperations } from "./deletion/operations.ts";
 import { countPersons, listMainIds, searchMainIds } from "./listing/store.ts";
 import { distinctIdModel, personModel, personText } from "./model.ts";
+import { type CountedParts, mainIdOf, nobody, type PersonParts } from "./parts.ts";
 import type { Person } from "./reading/fold.ts";
 import { listDistinctIds } from "./reading/large_store.ts";
 import { personBlocks } from "./reading/page.ts";
-import { findMainId, findPersons, readPersons } from "./reading/store.ts";
-
-interface PersonParts {
-  sql: Postgres;
-  clickhouse: ClickHouse;
-  clock: Clock;
-}
-
-type Counted = PersonParts & { counts: CountCache };
+import { findPersons, readPersons } from "./reading/store.ts";
 
 export function personRoutes({ gate, ...parts }: PersonParts & { gate: Gate }) {
   const counted = { ...parts, counts: new CountCache(parts.clock) };
-  return mounted(gate, "Persons", [...listOperations(counted), ...oneOperations(counted)]);
+  return mounted(gate, "Persons", [
+    ...listOperations(counted),
+    ...oneOperations(counted),
+    ...deletionOperations(counted),
+  ]);
 }
 
-const nobody = "Person not found.";
-
-function listOperations(parts: Counted) {
+function listOperations(parts: CountedParts) {
   const { clickhouse } = parts;
   return [
     projectOperation({
@@ -65,8 +58,7 @@ function listOperations(parts: Counted) {
       path: "persons/:uuid/distinct_ids/",
       scope: "person:read",
       summary: "List a person's distinct ids, the main one first",
-      find: async ({ project, params: { uuid } }) =>
-        present(await findMainId(readsOf(clickhouse, project.id), uuidOf(uuid, nobody)), nobody),
+      find: ({ project, params: { uuid } }) => mainIdOf(parts, project, uuid),
       query: pageParameters("Distinct ids"),
       replies: { 200: reply("The distinct ids.", listSchema(distinctIdModel)) },
       answer: async ({ project, found: main_id, query, url }) => {
@@ -81,7 +73,7 @@ function listOperations(parts: Counted) {
   ];
 }
 
-function oneOperations({ sql, clickhouse, clock, counts }: Counted) {
+function oneOperations(parts: CountedParts) {
   return [
     projectOperation({
       method: "GET",
@@ -90,29 +82,9 @@ function oneOperations({ sql, clickhouse, clock, counts }: Counted) {
       summary: "Get a person",
       replies: { 200: reply("The person.", personModel) },
       answer: async ({ project, params: { uuid } }) => {
-        const reads = readsOf(clickhouse, project.id);
-        const main_id = present(await findMainId(reads, uuidOf(uuid, nobody)), nobody);
-        const [person] = await readPersons(reads, [main_id]);
+        const main_id = await mainIdOf(parts, project, uuid);
+        const [person] = await readPersons(readsOf(parts.clickhouse, project.id), [main_id]);
         return jsonReply(personText(present(person, nobody)));
-      },
-    }),
-    projectOperation({
-      method: "DELETE",
-      path: "persons/:uuid/",
-      scope: "person:write",
-      summary: "Delete a person",
-      description:
-        "Its properties, and which ids belong together; with `delete_events=true` also all its events that " +
-        "arrived until now. What arrives later under one of its ids is a new person's.",
-      query: { delete_events: flagParameter("true: its events as well.") },
-      replies: gone,
-      answer: async ({ access, project, params: { uuid }, query: { delete_events = false } }) => {
-        const person_id = uuidOf(uuid, nobody);
-        const main_id = present(await findMainId(readsOf(clickhouse, project.id), person_id), nobody);
-        const by = { user_id: access.user.id, key_id: access.key.id };
-        const order = { project_id: project.id, person_id, main_id, delete_events, ...by };
-        if (!(await orderDeletion(sql, clickhouse, order, clock.now() * 1000))) throw notFound(nobody);
-        counts.forget(project.id);
       },
     }),
   ];
@@ -139,7 +111,7 @@ async function* single(persons: Person[]): AsyncGenerator<Person[], void> {
 }
 
 async function somePage(
-  { clickhouse, counts }: Counted,
+  { clickhouse, counts }: CountedParts,
   reads: ProjectReads,
   search: string | undefined,
   page: Page,

@@ -5,7 +5,7 @@ import { findUserId } from "../../src/personal_api_keys/store.ts";
 import { bootstrap } from "../../src/accounts/bootstrap.ts";
 import { sessionRecordingLimits } from "../../src/session_recordings/limits.ts";
 import { silentLog } from "../../src/core/log.ts";
-import { orderDeletion } from "../../src/persons/deletion/store.ts";
+import { orderDeletions } from "../../src/persons/deletion/store.ts";
 import { ownPersonId } from "../../src/persons/identity.ts";
 import { listPage } from "../../src/session_recordings/recording_reader.ts";
 import { markDeleted } from "../../src/session_recordings/mark/store.ts";
@@ -153,8 +153,9 @@ test("it works by itself, and stops when told", async () => {
 test("a person who is deleted with their events takes their recordings along", async () => {
   await record("theirs");
   expect((await rowsOf("theirs"))[0]).toBe(4);
-  const order = { project_id: 1, person_id: ownPersonId(1, "d"), main_id: "d", distinct_ids: ["d"], user_id };
-  const asked = { ...order, key_id: "key", delete_events: true };
-  await orderDeletion(stores.sql, stores.clickhouse, asked, (Date.now() + 1000) * 1000);
+  const scope = { delete_events: true, delete_recordings: true, keep_person: false };
+  const request = { project_id: 1, ...scope, user_id, key_id: "key" };
+  const person = { person_id: ownPersonId(1, "d"), main_id: "d" };
+  await orderDeletions(stores.sql, stores.clickhouse, request, [person], (Date.now() + 1000) * 1000);
   expect((await rowsOf("theirs"))[0]).toBe(0);
 });

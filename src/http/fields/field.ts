@@ -22,6 +22,11 @@ export function text(notes: FieldNotes & { maxLength?: number; blank?: boolean }
   return Type.String(blank ? rest : { minLength: 1, ...rest });
 }
 
+/** Text that is compared byte by byte, as a distinct id or the key of a property: not trimmed, not empty. */
+export function exactText(notes: FieldNotes & { maxLength?: number } = {}) {
+  return Type.String({ minLength: 1, "x-exact": true, ...notes });
+}
+
 export function flag(notes: FieldNotes = {}) {
   return Type.Boolean(notes);
 }
@@ -52,6 +57,11 @@ export function choice<const Choice extends string>(choices: readonly Choice[], 
 /** An object that the API's description calls by this name, said once and referred to from everywhere. */
 export function model<Properties extends TProperties>(title: string, properties: Properties) {
   return Type.Object(properties, { title });
+}
+
+/** An object without any other fields: a name that it does not have is refused. */
+export function strictModel<Properties extends TProperties>(title: string, properties: Properties) {
+  return Type.Object(properties, { title, additionalProperties: false });
 }
 
 /**

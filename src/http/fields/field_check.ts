@@ -1,9 +1,9 @@
 // Checks a whole body against a resource's schema. The first wrong field in the schema's order is refused; fields that
-// the schema does not name are dropped.
+// the schema does not name are dropped, or refused where the schema is strict.
 
 import type { TObject } from "typebox";
 import type { UpdateInput, CreateInput } from "./field.ts";
-import { fieldFault, type FieldPath, typeNameOf } from "./field_fault.ts";
+import { fieldFault, type FieldPath, shown, typeNameOf } from "./field_fault.ts";
 import {
   checkChoice,
   checkFlag,
@@ -43,6 +43,7 @@ function checkObject(rule: Rule, value: unknown, path: FieldPath, purpose: Purpo
     const detail = `Invalid data. Expected a dictionary, but got ${typeNameOf(value)}.`;
     throw fieldFault("invalid_input", detail, path.length > 0 ? [...path, "non_field_errors"] : []);
   }
+  if (rule.additionalProperties === false) refuseUnknown(rule, value, path);
   const checked: Record<string, unknown> = {};
   const last: [string, Rule][] = [];
   for (const [name, field] of Object.entries(rule.properties ?? {})) {
@@ -59,6 +60,13 @@ function checkObject(rule: Rule, value: unknown, path: FieldPath, purpose: Purpo
     checked[name] = checkValue(field, value[name], [...path, name], purpose);
   }
   return checked;
+}
+
+function refuseUnknown({ properties = {} }: Rule, value: Record<string, unknown>, path: FieldPath): void {
+  const unknown = Object.keys(value).find((name) => !Object.hasOwn(properties, name));
+  if (unknown === undefined) return;
+  const detail = `"${shown(unknown)}" is not a field of this request. There are: ${Object.keys(properties).join(", ")}.`;
+  throw fieldFault("invalid_input", detail, [...path, shown(unknown)]);
 }
 
 function checkValue(rule: Rule, value: unknown, path: FieldPath, purpose: Purpose): unknown {

@@ -23,22 +23,26 @@ export interface Rule {
   items?: Rule;
   properties?: Record<string, Rule>;
   required?: readonly string[];
+  /** false: a name that `properties` does not have is refused; by default it is dropped. */
+  additionalProperties?: unknown;
   default?: unknown;
   "x-reference"?: boolean;
   /** Its presence is checked in the schema's order, its content after all other fields. */
   "x-checked-last"?: boolean;
+  /** The text as it is: not trimmed, and a number is none. */
+  "x-exact"?: boolean;
 }
 
-/** The text, trimmed; numbers become text. @throws Fault */
+/** The text, trimmed; numbers become text. A text that is exact stays as it is. @throws Fault */
 export function checkText(rule: Rule, value: unknown, path: FieldPath): string {
-  if (typeof value !== "string" && typeof value !== "number") {
+  const { minLength = 0, maxLength = Infinity, "x-exact": isExact = false } = rule;
+  if (typeof value !== "string" && (isExact || typeof value !== "number")) {
     throw fieldFault("invalid_input", "Not a valid string.", path);
   }
-  const { minLength = 0, maxLength = Infinity } = rule;
   const given = String(value);
   // No character has more than two UTF-16 units.
   if (given.length > 2 * maxLength + httpLimits.blanksAroundMax) throw tooLong(maxLength, path);
-  const text = trimmed(given);
+  const text = isExact ? given : trimmed(given);
   if (text === "") {
     if (minLength > 0) throw fieldFault("blank", "This field may not be blank.", path);
     return text;

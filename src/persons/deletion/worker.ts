@@ -5,7 +5,8 @@ import type { Log } from "../../core/log.ts";
 import type { ClickHouse } from "../../storage/clickhouse/clickhouse.ts";
 import type { Postgres } from "../../storage/postgres/postgres.ts";
 import { type Ticking, every } from "../../work/tick.ts";
-import { finishDeletions, removeGoneProjects } from "./store.ts";
+import { removeGoneProjects } from "./project_store.ts";
+import { finishDeletions } from "./store.ts";
 
 export function openDeletions({ sql, clickhouse, log }: { sql: Postgres; clickhouse: ClickHouse; log: Log }) {
   let ticking: Ticking | undefined;

@@ -3,8 +3,16 @@ import fc from "fast-check";
 import Type from "typebox";
 import { Fault } from "../../../src/core/fault.ts";
 import { limits } from "../../../src/core/limits.ts";
-import { choice, flag, integer, moment, nullable, readOnly } from "../../../src/http/fields/field.ts";
-import { reference, text, timezone, uuid, writable } from "../../../src/http/fields/field.ts";
+import {
+  choice,
+  exactText,
+  flag,
+  integer,
+  moment,
+  nullable,
+  readOnly,
+} from "../../../src/http/fields/field.ts";
+import { reference, strictModel, text, timezone, uuid, writable } from "../../../src/http/fields/field.ts";
 import { checkFields } from "../../../src/http/fields/field_check.ts";
 import { missingReference } from "../../../src/http/fields/field_fault.ts";
 
@@ -294,4 +302,30 @@ test("any moment comes back as the same moment in UTC", () => {
     }),
     { seed: 3, numRuns: 500 },
   );
+});
+
+test("a strict schema refuses a name that it does not have, and names those it has", () => {
+  const strict = strictModel("Strict", { name: text(), count: Type.Optional(integer()) });
+  expect(checkFields(strict, { name: "a" })).toEqual({ name: "a" });
+  const check = (value: unknown) => checkFields(strict, value);
+  expect(refusal({ name: "a", nmae: "b" }, check)).toEqual({
+    code: "invalid_input",
+    detail: '"nmae" is not a field of this request. There are: name, count.',
+    attr: "nmae",
+  });
+  expect(refusal(JSON.parse('{"name":"a","__proto__":1}'), check).attr).toBe("__proto__");
+  const nested = Type.Object({ inner: strict });
+  expect(refusal({ inner: { name: "a", b: 1 } }, (value) => checkFields(nested, value)).attr).toBe(
+    "inner__b",
+  );
+});
+
+test("an exact text is neither trimmed nor made of a number", () => {
+  const schema = Type.Object({ key: exactText({ maxLength: 3 }) });
+  expect(checkFields(schema, { key: " a " })).toEqual({ key: " a " });
+  const check = (value: unknown) => checkFields(schema, value);
+  expect(refusal({ key: "" }, check).code).toBe("blank");
+  expect(refusal({ key: 5 }, check).code).toBe("invalid_input");
+  expect(refusal({ key: " ab " }, check).code).toBe("max_length");
+  expect(refusal({ key: "\0" }, check).code).toBe("null_characters_not_allowed");
 });

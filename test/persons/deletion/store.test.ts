@@ -3,7 +3,7 @@
 import { afterAll, beforeAll, expect, test } from "bun:test";
 import { bootstrap } from "../../../src/accounts/bootstrap.ts";
 import { deriveSessions } from "../../../src/capture/store.ts";
-import { finishDeletions, orderDeletion } from "../../../src/persons/deletion/store.ts";
+import { finishDeletions, orderDeletions } from "../../../src/persons/deletion/store.ts";
 import { ownPersonId } from "../../../src/persons/identity.ts";
 import { findUserId } from "../../../src/personal_api_keys/store.ts";
 import type { Stores } from "../../../src/storage/stores.ts";
@@ -50,8 +50,10 @@ test("a session that goes on after its person's deletion keeps the events since 
   await arrive("gone", "later", 4, 20);
   await arrive("other", "another's", 5, -20);
   const user_id = (await findUserId(stores.sql, undefined)) ?? 0;
-  const order = { project_id: 1, person_id: ownPersonId(1, "gone"), main_id: "gone", user_id, key_id: "key" };
-  await orderDeletion(stores.sql, stores.clickhouse, { ...order, delete_events: true }, orderedAt);
+  const scope = { delete_events: true, delete_recordings: true, keep_person: false };
+  const request = { project_id: 1, ...scope, user_id, key_id: "key" };
+  const person = { person_id: ownPersonId(1, "gone"), main_id: "gone" };
+  await orderDeletions(stores.sql, stores.clickhouse, request, [person], orderedAt);
   const left = [
     { session_id: "another's", distinct_id: "other", event_count: "1" },
     { session_id: "going on", distinct_id: "gone", event_count: "1" },

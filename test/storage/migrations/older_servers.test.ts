@@ -183,6 +183,11 @@ test("a server from before processes told what they know is waited for, before a
     ALTER TABLE journals DROP COLUMN postgres_migration, DROP COLUMN clickhouse_migration, DROP COLUMN location`;
   await stores.sql`DROP TABLE migrations_begun`;
   await stores.sql`ALTER TABLE projects DROP COLUMN test_account_filters, DROP COLUMN settings`;
+  await stores.sql`DROP VIEW person_deletions`;
+  await stores.sql`DROP INDEX person_deletion_orders_of_person`;
+  await stores.sql`
+    ALTER TABLE person_deletion_orders DROP COLUMN delete_recordings, DROP COLUMN keep_person`;
+  await stores.sql`ALTER TABLE person_deletion_orders RENAME TO person_deletions`;
   await stores.sql`DELETE FROM schema_migrations WHERE version > 8`;
   await expect(migrate(stores, options)).rejects.toThrow("(told nothing)");
   expect((await versionsOf(stores)).postgres).toBe(8);

@@ -1,0 +1,15 @@
+// Whether journals may still bring rows of an earlier time.
+
+import type { Postgres, PostgresFragment } from "../../storage/postgres/postgres.ts";
+import { personLimits } from "../limits.ts";
+
+/**
+ * Whether every journal has passed the moment, so that no older row arrives any more. A journal that was not seen for
+ * long does not count.
+ */
+export function isPassed(sql: Postgres, moment: PostgresFragment): PostgresFragment {
+  return sql`NOT EXISTS (
+    SELECT 1 FROM journals
+    WHERE coalesce(watermark, created_at) <= ${moment}
+      AND coalesce(seen_at, created_at) > now() - make_interval(days => ${personLimits.journalGoneDays}))`;
+}

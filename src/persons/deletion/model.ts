@@ -1,0 +1,44 @@
+// What a deletion of many persons is asked with, and what it answers.
+
+import Type from "typebox";
+import { exactText, flag, model, strictModel, uuid } from "../../http/fields/field.ts";
+import { personLimits } from "../limits.ts";
+
+const some = { minItems: 1, maxItems: personLimits.deletedAtOnceMax };
+
+export const bulkDeletionBody = strictModel("PersonBulkDeleteRequest", {
+  ids: Type.Optional(
+    Type.Array(uuid(), { ...some, description: "Uuids of persons. Not together with `distinct_ids`." }),
+  ),
+  distinct_ids: Type.Optional(
+    Type.Array(exactText(), {
+      ...some,
+      description: "Their persons, with all other distinct ids of them. Not together with `ids`.",
+    }),
+  ),
+  delete_events: flag({ default: false, description: "Their events and sessions as well." }),
+  delete_recordings: Type.Optional(
+    flag({ description: "Their session recordings as well; by default as `delete_events` says." }),
+  ),
+  keep_person: flag({
+    default: false,
+    description: "true: the persons stay, and only events or recordings are deleted.",
+  }),
+});
+
+export const bulkDeletionModel = model("PersonBulkDeleteResponse", {
+  persons_found: Type.Integer({ description: "Persons that the ids are of, each counted once." }),
+  persons_deleted: Type.Integer({ description: "0 with `keep_person`." }),
+  persons_queued_for_deletion: Type.Integer({ description: "Always 0: they are deleted before the answer." }),
+  events_queued_for_deletion: Type.Boolean({
+    description: "Whether events are deleted: what is stored now, and again what is still on its way.",
+  }),
+  recordings_queued_for_deletion: Type.Boolean({ description: "The same of session recordings." }),
+  ids_not_found: Type.Array(Type.String(), { description: "Those of `ids` that are no person's." }),
+  distinct_ids_not_found: Type.Array(Type.String(), {
+    description: "Those of `distinct_ids` that are no person's.",
+  }),
+  deletion_errors: Type.Array(Type.Object({ person_uuid: uuid() }), {
+    description: "Persons that were merged into others in the meantime: nothing of them is deleted.",
+  }),
+});

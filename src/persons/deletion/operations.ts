@@ -1,0 +1,125 @@
+// Deletions of persons over HTTP: one, or up to a thousand.
+
+import type { Access } from "../../access/gate.ts";
+import { flagParameter } from "../../http/fields/query.ts";
+import { fieldFault } from "../../http/fields/field_fault.ts";
+import { gone, reply } from "../../http/fields/schema.ts";
+import { notFound } from "../../http/found.ts";
+import { projectOperation } from "../../http/operation.ts";
+import { type ProjectReads, readsOf } from "../../storage/clickhouse/query_options.ts";
+import { ownPersonId } from "../identity.ts";
+import { type CountedParts, mainIdOf, nobody } from "../parts.ts";
+import { findMainsOfPersons, findSeenMains } from "../reading/store.ts";
+import type { DeletionScope } from "./erase_store.ts";
+import { bulkDeletionBody, bulkDeletionModel } from "./model.ts";
+import { orderDeletions } from "./store.ts";
+
+export function deletionOperations(parts: CountedParts) {
+  const { clickhouse } = parts;
+  return [
+    projectOperation({
+      method: "DELETE",
+      path: "persons/:uuid/",
+      scope: "person:write",
+      summary: "Delete a person",
+      description:
+        "Its properties, and which ids belong together; with `delete_events=true` also all its events that " +
+        "arrived until now. What arrives later under one of its ids is a new person's.",
+      query: {
+        delete_events: flagParameter("true: its events and sessions as well."),
+        delete_recordings: flagParameter(
+          "true: its session recordings as well; by default as `delete_events` says.",
+        ),
+        keep_person: flagParameter("true: the person stays, and only events or recordings are deleted."),
+      },
+      replies: gone,
+      answer: async ({ access, project, params: { uuid }, query }) => {
+        const main_id = await mainIdOf(parts, project, uuid);
+        const deleted = await deleteMains(parts, access, project.id, [main_id], scopeOf(query));
+        if (deleted.size === 0) throw notFound(nobody);
+      },
+    }),
+    projectOperation({
+      method: "POST",
+      path: "persons/bulk_delete/",
+      scope: "person:write",
+      summary: "Delete up to 1,000 persons",
+      description:
+        "By their uuids or by distinct ids, as one person is deleted. Only what arrived until now is deleted. " +
+        "Ids that are no person's are listed in the answer; a wrong one refuses the request.",
+      body: bulkDeletionBody,
+      replies: { 202: reply("What was found and deleted.", bulkDeletionModel) },
+      answer: async ({ access, project, body }) => {
+        const requested = await findRequested(readsOf(clickhouse, project.id), body);
+        const mains = [...new Set(requested.mains.values())];
+        const scope = scopeOf(body);
+        const deleted = await deleteMains(parts, access, project.id, mains, scope);
+        const uuids = mains.map((main) => ownPersonId(project.id, main));
+        return {
+          persons_found: mains.length,
+          persons_deleted: scope.keep_person ? 0 : deleted.size,
+          persons_queued_for_deletion: 0,
+          events_queued_for_deletion: scope.delete_events && deleted.size > 0,
+          recordings_queued_for_deletion: scope.delete_recordings && deleted.size > 0,
+          ids_not_found: requested.ids_not_found,
+          distinct_ids_not_found: requested.distinct_ids_not_found,
+          deletion_errors: uuids.filter((uuid) => !deleted.has(uuid)).map((uuid) => ({ person_uuid: uuid })),
+        };
+      },
+    }),
+  ];
+}
+
+/** What a request does not say: recordings go with the events. */
+function scopeOf({
+  delete_events = false,
+  delete_recordings = delete_events,
+  keep_person = false,
+}: { [Name in keyof DeletionScope]?: boolean | undefined }): DeletionScope {
+  return { delete_events, delete_recordings, keep_person };
+}
+
+/** The uuids of those that were deleted, or have nothing to be deleted. */
+async function deleteMains(
+  { sql, clickhouse, clock, counts }: CountedParts,
+  access: Access,
+  project_id: number,
+  mains: readonly string[],
+  scope: DeletionScope,
+): Promise<Set<string>> {
+  const persons = mains.map((main_id) => ({ main_id, person_id: ownPersonId(project_id, main_id) }));
+  const isNothing = scope.keep_person && !scope.delete_events && !scope.delete_recordings;
+  if (isNothing || persons.length === 0) return new Set(persons.map(({ person_id }) => person_id));
+  const request = { project_id, ...scope, user_id: access.user.id, key_id: access.key.id };
+  const deleted = await orderDeletions(sql, clickhouse, request, persons, clock.now() * 1000);
+  counts.forget(project_id);
+  return deleted;
+}
+
+interface Requested {
+  /** The main ids of the persons, by the ids of the request. */
+  mains: Map<string, string>;
+  ids_not_found: string[];
+  distinct_ids_not_found: string[];
+}
+
+/** @throws Fault when the request names persons in both ways, or in none. */
+async function findRequested(
+  reads: ProjectReads,
+  { ids, distinct_ids }: { ids?: string[] | undefined; distinct_ids?: string[] | undefined },
+): Promise<Requested> {
+  if (ids && distinct_ids) {
+    throw fieldFault("invalid_input", "You must provide either distinct_ids or ids, not both.", []);
+  }
+  const wanted = [...new Set(ids ?? distinct_ids)];
+  if (wanted.length === 0) {
+    throw fieldFault("invalid_input", "You need to specify either distinct_ids or ids.", []);
+  }
+  const mains = await (ids ? findMainsOfPersons(reads, wanted) : findSeenMains(reads, wanted));
+  const missing = wanted.filter((id) => !mains.has(id));
+  return {
+    mains,
+    ids_not_found: ids ? missing : [],
+    distinct_ids_not_found: distinct_ids ? missing : [],
+  };
+}
