@@ -137,7 +137,9 @@ test("a request that is wrong in any way is refused whole, and deletes nothing",
   expect(problemOf(unknown)[3]).toBe(
     '"email" is not a field of this request. There are: ids, distinct_ids, delete_events, delete_recordings, keep_person.',
   );
-  expect((await bulk("ids", "")).status).toBe(400);
+  expect((await bulk("ids")).status).toBe(400);
+  const asked = await bulk({ distinct_ids: [distinct_id] }, "?delete_events=true");
+  expect([asked.status, asked.body["attr"]]).toEqual([400, "delete_events"]);
   expect([await persons(), await eventsOf("safe")]).toEqual([before, 1]);
 });
 
