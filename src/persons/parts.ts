@@ -6,7 +6,7 @@ import type { ClickHouse } from "../storage/clickhouse/clickhouse.ts";
 import { readsOf } from "../storage/clickhouse/query_options.ts";
 import type { Postgres } from "../storage/postgres/postgres.ts";
 import type { CountCache } from "../work/count_cache.ts";
-import { findMainId } from "./reading/store.ts";
+import { findMainId } from "./reading/main_id_store.ts";
 
 export interface PersonParts {
   sql: Postgres;

@@ -3,7 +3,7 @@
 import { Fault } from "../core/fault.ts";
 import { sessionRecordingLimits } from "./limits.ts";
 import { isUuid } from "../core/id.ts";
-import { findMainId, findMainIds } from "../persons/reading/store.ts";
+import { findMainId, findMainIds } from "../persons/reading/main_id_store.ts";
 import type { ProjectReads } from "../storage/clickhouse/query_options.ts";
 import type { RecordingFilter } from "./listing/store.ts";
 import { findDistinctIds } from "./store.ts";

@@ -9,7 +9,7 @@ import { projectOperation } from "../../http/operation.ts";
 import { type ProjectReads, readsOf } from "../../storage/clickhouse/query_options.ts";
 import { ownPersonId } from "../identity.ts";
 import { type CountedParts, mainIdOf, nobody } from "../parts.ts";
-import { findMainsOfPersons, findSeenMains } from "../reading/store.ts";
+import { findMainsOfPersons, findSeenMains } from "../reading/main_id_store.ts";
 import type { DeletionScope } from "./erase_store.ts";
 import { bulkDeletionBody, bulkDeletionModel } from "./model.ts";
 import { orderDeletions } from "./store.ts";
