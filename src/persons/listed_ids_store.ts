@@ -4,7 +4,7 @@
 import { newUuid } from "../core/id.ts";
 import type { ClickHouse } from "../storage/clickhouse/clickhouse.ts";
 import { personLimits } from "./limits.ts";
-import { copyRows } from "./store.ts";
+import { copyRows } from "./mirror_store.ts";
 
 /** Statements of one attempt at changing what is stored of these ids. */
 export interface ListedIds {

@@ -1,22 +1,18 @@
-// Merges of persons: decided in Postgres, one transaction for each journal segment, and copied to ClickHouse. A
-// segment is applied once, however often it is sent.
+// Merges of persons: decided in Postgres, one transaction for each journal segment. A segment is applied once, however
+// often it is sent.
 
-import { limits } from "../core/limits.ts";
 import { inTurns } from "../work/turns.ts";
-import type { ClickHouse } from "../storage/clickhouse/clickhouse.ts";
-import { ByteColumn, writeBlockHead, writeColumnHead } from "../storage/native/native.ts";
 import type {
   Postgres,
   PostgresFragment,
   PostgresTransaction as Transaction,
 } from "../storage/postgres/postgres.ts";
 import { arrayText } from "../storage/postgres/array_text.ts";
-import { type RefusedType, type SightedType, addTypes, lockMerges, mirrorTypes } from "./group_type_store.ts";
-import { personLimits } from "./limits.ts";
+import { type RefusedType, type SightedType, addTypes, lockMerges } from "./group_type_store.ts";
 import { type KnownId, type Merge, type Moved, type SightedId, MergePlan } from "./merge.ts";
 
 export interface Applied {
-  /** Version of the rows that this transaction wrote, for mirrorMerges. */
+  /** Version of the rows that this transaction wrote, for mirrorMerges(). */
   version: string;
   refused: Merge[];
   /** Group types that got no place: the project has five already, or does not allow them. */
@@ -164,17 +160,6 @@ function rowsOf(transaction: Transaction, rows: readonly Moved[]): PostgresFragm
   ) AS w(project_id, distinct_id, main_id, merged_at, created_at)`;
 }
 
-type MirroredId = Moved & { version: number };
-
-/** Copies the rows of a version, or all, to ClickHouse, as they are now. It may be repeated: the version decides. */
-export async function mirrorMerges(sql: Postgres, clickhouse: ClickHouse, version?: string): Promise<void> {
-  const rows = sql<MirroredId[]>`
-    SELECT project_id, distinct_id, main_id, merged_at, created_at, version
-    FROM merged_ids ${version === undefined ? sql`` : sql`WHERE version = ${version}::bigint`}`;
-  await copyRows(rows, clickhouse, "merged_ids", mergedColumns);
-  await mirrorTypes(sql, clickhouse, version);
-}
-
 /** Forgets a segment after its journal has deleted it. */
 export async function forgetSegment(sql: Postgres, name: string): Promise<void> {
   await sql`DELETE FROM merge_segments WHERE name = ${name}`;
@@ -183,52 +168,4 @@ export async function forgetSegment(sql: Postgres, name: string): Promise<void> 
 /** Forgets all segments whose names end so: those of a journal that has none. */
 export async function forgetSegments(sql: Postgres, ending: string): Promise<void> {
   await sql`DELETE FROM merge_segments WHERE right(name, ${ending.length}::integer) = ${ending}`;
-}
-
-const microsType = "DateTime64(6, 'UTC')";
-
-const mergedColumns: NativeColumns<MirroredId> = [
-  ["project_id", "UInt32", (out, row) => out.u32(row.project_id)],
-  ["distinct_id", "String", (out, row) => out.text(row.distinct_id)],
-  ["main_id", "String", (out, row) => out.text(row.main_id)],
-  ["merged_at", microsType, (out, row) => out.i64(row.merged_at)],
-  ["created_at", microsType, (out, row) => out.i64(row.created_at)],
-  ["version", "UInt64", (out, row) => out.i64(row.version)],
-];
-
-/** Name, type, and what writes a row's value. */
-type NativeColumns<Row> = readonly (readonly [string, string, (out: ByteColumn, row: Row) => void])[];
-
-/**
- * Inserts all rows of a Postgres query into a table of ClickHouse, `personLimits.mirrorRowsMax` or a little more at a
- * time, in blocks that are each read and encoded in their own turn of the event loop.
- */
-export async function copyRows<Row>(
-  query: { cursor(rows: number): AsyncIterable<Row[]> },
-  clickhouse: ClickHouse,
-  table: string,
-  columns: NativeColumns<Row>,
-): Promise<void> {
-  let blocks: Uint8Array[] = [];
-  let waiting = 0;
-  const insert = async () => {
-    if (waiting > 0) await clickhouse.insertNative(table, { bytes: blocks });
-    [blocks, waiting] = [[], 0];
-  };
-  for await (const rows of query.cursor(limits.mergesAtOnceMax)) {
-    if (rows.length > 0) blocks.push(nativeBlock(rows, columns));
-    waiting += rows.length;
-    if (waiting >= personLimits.mirrorRowsMax) await insert();
-  }
-  await insert();
-}
-
-function nativeBlock<Row>(rows: readonly Row[], columns: NativeColumns<Row>): Uint8Array {
-  const out = new ByteColumn(rows.length * 96);
-  writeBlockHead(out, columns.length, rows.length);
-  for (const [name, type, write] of columns) {
-    writeColumnHead(out, name, type);
-    for (const row of rows) write(out, row);
-  }
-  return out.filled();
 }

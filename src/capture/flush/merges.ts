@@ -6,13 +6,8 @@ import { basename } from "node:path";
 import { flushLimits } from "./limits.ts";
 import type { Log } from "../../core/log.ts";
 import type { SightedType } from "../../persons/group_type_store.ts";
-import {
-  type Applied,
-  applyMerges,
-  forgetSegment,
-  forgetSegments,
-  mirrorMerges,
-} from "../../persons/store.ts";
+import { mirrorMerges } from "../../persons/mirror_store.ts";
+import { type Applied, applyMerges, forgetSegment, forgetSegments } from "../../persons/store.ts";
 import type { ClickHouse } from "../../storage/clickhouse/clickhouse.ts";
 import type { Postgres } from "../../storage/postgres/postgres.ts";
 import { retryUntilDone } from "../../work/retry.ts";

@@ -18,7 +18,7 @@ import {
   readSequences,
 } from "./postgres_rows_store.ts";
 import { checkEmbedded } from "./take.ts";
-import { mirrorMerges } from "../../persons/store.ts";
+import { mirrorMerges } from "../../persons/mirror_store.ts";
 
 export interface MoveOptions {
   dataDir: string;

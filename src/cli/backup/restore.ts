@@ -7,7 +7,7 @@ import { basename, join, resolve } from "node:path";
 import { UserError } from "../../core/fault.ts";
 import type { Log } from "../../core/log.ts";
 import { readVersion } from "../../core/version.ts";
-import { mirrorMerges } from "../../persons/store.ts";
+import { mirrorMerges } from "../../persons/mirror_store.ts";
 import { ownDataDir, refuseHalfRestored, restoringPath } from "../../storage/lock.ts";
 import { filesOfMigrations, migrate } from "../../storage/migrate.ts";
 import { openStores, type Stores } from "../../storage/stores.ts";
