@@ -65,7 +65,8 @@ function checkObject(rule: Rule, value: unknown, path: FieldPath, purpose: Purpo
 function refuseUnknown({ properties = {} }: Rule, value: Record<string, unknown>, path: FieldPath): void {
   const unknown = Object.keys(value).find((name) => !Object.hasOwn(properties, name));
   if (unknown === undefined) return;
-  const detail = `"${shown(unknown)}" is not a field of this request. There are: ${Object.keys(properties).join(", ")}.`;
+  const names = Object.keys(properties).join(", ");
+  const detail = `"${shown(unknown)}" is not a field of this request. There are: ${names}.`;
   throw fieldFault("invalid_input", detail, [...path, shown(unknown)]);
 }
 
