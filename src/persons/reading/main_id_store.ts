@@ -49,7 +49,8 @@ export async function findMainIds(
   distinct_ids: readonly string[],
 ): Promise<Map<string, string>> {
   const rows = await reads.query<{ distinct_id: string; main_id: string }>(
-    `SELECT distinct_id, main_id FROM merged_ids FINAL WHERE project_id = {project_id:UInt32} AND distinct_id IN {ids:Array(String)}`,
+    `SELECT distinct_id, main_id FROM merged_ids FINAL
+     WHERE project_id = {project_id:UInt32} AND distinct_id IN {ids:Array(String)}`,
     { ids: distinct_ids },
   );
   return new Map([
