@@ -5,7 +5,8 @@ import { momentParameter, pageParameters, parameter, textParameter } from "../ht
 import { listSchema, reply } from "../http/fields/schema.ts";
 import { mounted, projectOperation, type RoomParts } from "../http/operation.ts";
 import { streamedPage } from "../http/pages/page.ts";
-import { ClickHouseError, isTooHeavy, readsUntil } from "../storage/clickhouse/clickhouse.ts";
+import { readsUntil } from "../storage/clickhouse/clickhouse.ts";
+import { filterFault } from "../storage/events/filter_fault.ts";
 import { checkPropertyFilters, type PropertyFilter } from "../storage/events/property_filter.ts";
 import { eventModel } from "./model.ts";
 import { listEvents } from "./store.ts";
@@ -33,7 +34,8 @@ export function eventRoutes({ gate, clickhouse, clock }: RoomParts<"gate" | "cli
         const reader = readsUntil(clickhouse, request.signal);
         const filter = { ...query, project_id: project.id, now: clock.now() };
         const { count, events } = await listEvents(reader, filter, query).catch((thrown: unknown) => {
-          throw query.properties.length > 0 ? refusalOf(thrown) : thrown;
+          const narrower = "event, after or before";
+          throw query.properties.length > 0 ? filterFault(thrown, "properties", narrower) : thrown;
         });
         return await streamedPage(url, query, count, events);
       },
@@ -55,16 +57,4 @@ function readPropertyFilters(query: URLSearchParams): PropertyFilter[] {
     throw new Fault("invalid_input", "Expected a JSON list of property filters.", { attr: "properties" });
   }
   return checkPropertyFilters(value);
-}
-
-/** A fault for an error of the engine that the client's filters caused; any other error as it is. */
-function refusalOf(thrown: unknown): unknown {
-  if (!(thrown instanceof ClickHouseError)) return thrown;
-  if (thrown.type === "CANNOT_COMPILE_REGEXP") {
-    const detail = "A regular expression in the filters is not valid (RE2 syntax).";
-    return new Fault("invalid_input", detail, { attr: "properties" });
-  }
-  if (!isTooHeavy(thrown)) return thrown;
-  const detail = "These filters need too much time or memory. Narrow them with event, after or before.";
-  return new Fault("invalid_input", detail, { attr: "properties" });
 }

@@ -25,6 +25,16 @@ export function readIds(query: URLSearchParams, name: string): string[] | undefi
   return ids;
 }
 
+/** The ids that a request must name. @throws Fault required, or max_length past propertiesAskedMax. */
+export function readAskedIds(query: URLSearchParams, name: string): string[] {
+  const ids = readIds(query, name);
+  if (!ids) throw new Fault("required", "This query parameter is required.", { attr: name });
+  const { propertiesAskedMax } = sessionRecordingLimits;
+  if (ids.length <= propertiesAskedMax) return ids;
+  const detail = `Ensure this field has no more than ${propertiesAskedMax} elements.`;
+  throw new Fault("max_length", detail, { attr: name });
+}
+
 function listIn(text: string): string[] | undefined {
   try {
     const list: unknown = JSON.parse(text);
@@ -34,27 +44,38 @@ function listIn(text: string): string[] | undefined {
   }
 }
 
+interface PersonQuery {
+  distinct_id?: string | undefined;
+  distinct_ids?: string[] | undefined;
+  person_uuid?: string | undefined;
+  /** PostHog's other name of person_uuid. */
+  person_id?: string | undefined;
+}
+
 /**
- * The distinct ids or the person that `distinct_id` and `person_uuid` ask for; empty when neither is given.
- * @throws Fault invalid_input for a person that is not a UUID.
+ * The distinct ids or the person that a query asks for; empty when it asks for neither.
+ * @throws Fault invalid_input for a person that is not a UUID, or for two different persons.
  */
 export async function readPersonFilter(
   reads: ProjectReads,
-  {
-    distinct_id,
-    person_uuid: person,
-  }: { distinct_id?: string | undefined; person_uuid?: string | undefined },
+  { distinct_id, distinct_ids, person_uuid, person_id }: PersonQuery,
 ): Promise<Pick<RecordingFilter, "distinct_ids" | "person_main_id">> {
-  const requested = distinct_id === undefined ? undefined : [distinct_id];
+  const one = distinct_id === undefined ? undefined : [distinct_id];
+  const requested =
+    one && distinct_ids ? one.filter((id) => distinct_ids.includes(id)) : (one ?? distinct_ids);
+  const person = person_uuid ?? person_id;
   if (person === undefined) return { distinct_ids: requested };
-  if (!isUuid(person)) {
-    throw new Fault("invalid_input", `“${person}” is not a valid UUID.`, { attr: "person_uuid" });
+  for (const [attr, uuid] of Object.entries({ person_uuid, person_id })) {
+    if (uuid === undefined) continue;
+    if (!isUuid(uuid)) throw new Fault("invalid_input", `“${uuid}” is not a valid UUID.`, { attr });
+    if (uuid.toLowerCase() === person.toLowerCase()) continue;
+    throw new Fault("invalid_input", "person_id and person_uuid name different persons.", { attr });
   }
   const person_main_id = await findMainId(reads, person);
   // Filtering by main id happens in ClickHouse: a person may have hundreds of thousands of distinct ids.
   if (person_main_id !== undefined) return { distinct_ids: requested, person_main_id };
   const ids = await findWithoutEvents(reads, person.toLowerCase());
-  return { distinct_ids: requested ? ids.filter((id) => id === distinct_id) : ids };
+  return { distinct_ids: requested ? ids.filter((id) => requested.includes(id)) : ids };
 }
 
 /** Recorded distinct ids whose own person this is, unless merged into another: for a person without events. */

@@ -61,6 +61,16 @@ export const bulkModel = model("SessionRecordingBulkDelete", {
   not_found_count: Type.Integer(),
 });
 
+/** What the first events of sessions say. */
+export const sessionPropertiesModel = model("SessionRecordingProperties", {
+  results: Type.Array(
+    model("SessionRecordingPropertiesOfOne", {
+      id: Type.String({ description: "The session's id." }),
+      properties: Type.Record(Type.String(), Type.Unknown()),
+    }),
+  ),
+});
+
 /** A recording's events, in rrweb's format. */
 export const snapshotsModel = model("SessionRecordingSnapshots", {
   sources: Type.Array(

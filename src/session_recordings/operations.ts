@@ -7,12 +7,17 @@ import { notFound } from "../http/found.ts";
 import { mounted, projectOperation } from "../http/operation.ts";
 import { pageReply } from "../http/pages/page.ts";
 import { slicedJson } from "../http/pages/sliced.ts";
+import { readsUntil } from "../storage/clickhouse/clickhouse.ts";
 import { readsOf } from "../storage/clickhouse/query_options.ts";
+import { filterFault } from "../storage/events/filter_fault.ts";
+import { testAccountFilters } from "../storage/events/test_accounts.ts";
 import { CountCache } from "../work/count_cache.ts";
 import { promptOperations, type PromptParts } from "./ai/operations.ts";
-import { readIds, readPersonFilter } from "./filter.ts";
+import { readAskedIds, readIds, readPersonFilter } from "./filter.ts";
+import { attrOf, orderOf, orderParameters, questionOf, questionParameters } from "./listing/question.ts";
 import { markDeleted, markViewed } from "./mark/store.ts";
-import { bulkBody, bulkModel, recordingBody, recordingModel } from "./model.ts";
+import { bulkBody, bulkModel, recordingBody, recordingModel, sessionPropertiesModel } from "./model.ts";
+import { readFirstProperties } from "./properties_store.ts";
 import {
   type RecordingReaderOptions,
   existing,
@@ -37,6 +42,7 @@ export function sessionRecordingRoutes({ gate, ...parts }: RecordingParts & { ga
   const reading = { ...parts, budget: new ReadingBudget() };
   return mounted(gate, "Session recordings", [
     ...listOperations(counted),
+    ...manyOperations(counted),
     ...oneOperations(counted),
     ...sharingOperations(parts),
     ...snapshotOperations(reading),
@@ -47,13 +53,13 @@ export function sessionRecordingRoutes({ gate, ...parts }: RecordingParts & { ga
 const shownOne = { 200: reply("The recording.", recordingModel) };
 
 function listOperations(parts: Counted) {
-  const { sql, clickhouse, clock, counts } = parts;
+  const { sql, clickhouse, clock } = parts;
   return [
     projectOperation({
       method: "GET",
       path: "session_recordings/",
       scope: "session_recording:read",
-      summary: "List session recordings, newest first",
+      summary: "List session recordings, newest first unless another order is asked for",
       query: {
         date_from: momentParameter(
           "Only recordings that began then or later: ISO 8601, or relative like -3d.",
@@ -61,8 +67,15 @@ function listOperations(parts: Counted) {
         ),
         date_to: momentParameter("Only recordings that began earlier, likewise.", clock),
         distinct_id: textParameter("Only recordings of this distinct id."),
+        distinct_ids: parameter(
+          "Only recordings of these: a JSON list, or ids with commas between.",
+          readIds,
+        ),
         person_uuid: textParameter("Only recordings of this person.", { type: "string", format: "uuid" }),
+        person_id: textParameter("The same as person_uuid.", { type: "string", format: "uuid" }),
         session_ids: parameter("Only these: a JSON list, or ids with commas between.", readIds),
+        ...questionParameters,
+        ...orderParameters,
         ...pageParameters("Recordings"),
       },
       replies: { 200: reply("The recordings.", listSchema(recordingModel)) },
@@ -74,10 +87,51 @@ function listOperations(parts: Counted) {
           from: query.date_from,
           to: query.date_to,
           session_ids: query.session_ids,
+          question: questionOf(
+            query,
+            query.filter_test_accounts ? await testAccountFilters(sql, project.id) : [],
+          ),
+          order: orderOf(query.order, query.order_direction),
           ...(await readPersonFilter(readsOf(clickhouse, project.id), query)),
         };
-        const { count, recordings } = await listPage(parts, viewer, wanted, query);
+        const { count, recordings } = await listPage(parts, viewer, wanted, query).catch(
+          (thrown: unknown) => {
+            throw wanted.question
+              ? filterFault(thrown, attrOf(wanted.question), "date_from and date_to")
+              : thrown;
+          },
+        );
         return await slicedJson({ ...pageReply(url, query, count, recordings) });
+      },
+    }),
+  ];
+}
+
+function manyOperations(parts: Counted) {
+  const { sql, clickhouse, clock, counts } = parts;
+  return [
+    projectOperation({
+      method: "GET",
+      path: "session_recordings/properties/",
+      scope: "session_recording:read",
+      summary: "List the properties of the first event of each of these recordings' sessions",
+      description: "Recordings that are not there, and sessions without events, are left out.",
+      query: {
+        session_ids: parameter("Required: a JSON list, or ids with commas between.", readAskedIds),
+      },
+      replies: { 200: reply("The properties.", sessionPropertiesModel) },
+      answer: async ({ project, query, request }) => {
+        const found = await existing(parts, project.id, query.session_ids);
+        const reads = readsOf(readsUntil(clickhouse, request.signal), project.id);
+        const rows = await readFirstProperties(
+          reads,
+          found.map(({ session_id }) => session_id),
+        );
+        const results = rows.map(({ session_id: id, properties }) => ({
+          id,
+          properties: JSON.parse(properties) as Record<string, unknown>,
+        }));
+        return await slicedJson({ results });
       },
     }),
     projectOperation({

@@ -110,16 +110,16 @@ export async function listPage(
   const { project_id } = viewer;
   const reads = readsOf(clickhouse, project_id);
   const without = await listLeftOut(sql, project_id, clock.now());
-  const filter = { ...wanted, without };
+  const filter = { ...wanted, without, now: clock.now() };
   const shown = async () => {
     const persons = prefetchPersons(reads);
     const rows = await listRecordings(reads, filter, page, persons.ask);
     return await shownRecordings(options, viewer, rows, persons);
   };
-  const { distinct_ids, person_main_id, session_ids } = wanted;
-  const question = JSON.stringify([written, distinct_ids, person_main_id, session_ids, without]);
+  const { distinct_ids, person_main_id, session_ids, question } = wanted;
+  const counted = JSON.stringify([written, distinct_ids, person_main_id, session_ids, question, without]);
   const [count, recordings] = await Promise.all([
-    counts.count(project_id, question, () => countRecordings(reads, filter)),
+    counts.count(project_id, counted, () => countRecordings(reads, filter)),
     shown(),
   ]);
   return { count, recordings };

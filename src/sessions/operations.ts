@@ -5,13 +5,8 @@ import { reply } from "../http/fields/schema.ts";
 import { mounted, projectOperation, type RoomParts } from "../http/operation.ts";
 import { readsUntil } from "../storage/clickhouse/clickhouse.ts";
 import { definitionsModel, valuesModel } from "./model.ts";
-import {
-  findFixedValues,
-  findProperties,
-  isNumerical,
-  type SessionProperty,
-  textExpressions,
-} from "./property.ts";
+import { textExpressions } from "../storage/events/session_property.ts";
+import { findFixedValues, findProperties, isNumerical, type SessionProperty } from "./property.ts";
 import { listValues } from "./store.ts";
 
 export function sessionRoutes({ gate, clickhouse }: RoomParts<"gate" | "clickhouse">) {

@@ -1,39 +1,12 @@
 // The session properties: name, type, and the values of those whose values are fixed.
 
+import { textExpressions } from "../storage/events/session_property.ts";
 import type { PropertyType } from "./model.ts";
 
 export interface SessionProperty {
   name: string;
   type: PropertyType;
 }
-
-/** The column of `sessions` of each property of type String whose values are read from the project's sessions. */
-const columns = {
-  $entry_current_url: "entry_url",
-  $entry_pathname: "entry_pathname",
-  $entry_hostname: "entry_hostname",
-  $end_current_url: "exit_url",
-  $end_pathname: "exit_pathname",
-  $end_hostname: "exit_hostname",
-  $last_external_click_url: "last_external_click_url",
-  $entry_referrer: "entry_referrer",
-  $entry_referring_domain: "entry_referring_domain",
-  $entry_utm_source: "entry_utm_source",
-  $entry_utm_campaign: "entry_utm_campaign",
-  $entry_utm_medium: "entry_utm_medium",
-  $entry_utm_term: "entry_utm_term",
-  $entry_utm_content: "entry_utm_content",
-};
-
-/** Click ids of ads, which are in one column. */
-const clickIds =
-  "gclid gad_source gclsrc dclid gbraid wbraid fbclid msclkid twclid li_fat_id mc_cid igshid ttclid _kx irclid";
-
-/** An expression for the values of each of these properties. */
-export const textExpressions: Readonly<Record<string, string>> = {
-  ...columns,
-  ...Object.fromEntries(clickIds.split(" ").map((id) => [`$entry_${id}`, `entry_click_ids['${id}']`])),
-};
 
 /** Values that are the same in every project. */
 const fixedValues: Readonly<Record<string, readonly string[]>> = {

@@ -1,9 +1,14 @@
 import { expect, test } from "bun:test";
-import { findFixedValues, findProperties, textExpressions } from "../../src/sessions/property.ts";
+import { findFixedValues, findProperties } from "../../src/sessions/property.ts";
+import { sessionExpressions, textExpressions } from "../../src/storage/events/session_property.ts";
 
 function names(search: string, numerical?: boolean): string[] {
   return findProperties(search, numerical).map(({ name }) => name);
 }
+
+test("every property of a session can be filtered by", () => {
+  expect(names("").toSorted()).toEqual(Object.keys(sessionExpressions).toSorted());
+});
 
 test("without a search, every property is found", () => {
   expect(names("").length).toBe(38);

@@ -2,7 +2,7 @@
 // refused.
 
 import Type, { type Static, type TProperties, type TSchema } from "typebox";
-import { operators } from "../../storage/events/property_check.ts";
+import { operators } from "../../storage/events/property_value.ts";
 import { Check } from "typebox/schema";
 import { aiLimits } from "./limits.ts";
 import { choice, model, nullable, text } from "../../http/fields/field.ts";

@@ -4,6 +4,8 @@ import type { Page } from "../../http/pages/page.ts";
 import { sessionRecordingLimits } from "../limits.ts";
 import type { ProjectReads } from "../../storage/clickhouse/query_options.ts";
 import { readRows, type RecordingRow } from "../store.ts";
+import { questionConditions } from "./condition_store.ts";
+import type { RecordingOrder, RecordingQuestion } from "./question.ts";
 
 /** Absent fields do not filter. Times are `YYYY-MM-DD hh:mm:ss.uuuuuu` in UTC; `from` is inclusive, `to` exclusive. */
 export interface RecordingFilter {
@@ -15,6 +17,11 @@ export interface RecordingFilter {
   session_ids?: readonly string[] | undefined;
   /** Session ids to leave out: deleted recordings that ClickHouse may still hold. */
   without: readonly string[];
+  question?: RecordingQuestion | undefined;
+  /** undefined: the newest first. */
+  order?: RecordingOrder | undefined;
+  /** The time that relative dates in `question` count from, in ms since 1970. */
+  now?: number;
 }
 
 /** The number of recordings that match the filter. */
@@ -41,6 +48,7 @@ export async function listRecordings(
   page: Page,
   onCandidates: (distinct_ids: string[]) => void,
 ): Promise<RecordingRow[]> {
+  if (filter.order) return await orderedPage(reads, filter, page, filter.order);
   const first = page.offset === 0 ? await firstPage(reads, filter, page.limit, onCandidates) : undefined;
   if (first) return first;
   const hashes = await findPage(reads, filter, page);
@@ -63,8 +71,31 @@ function latestDays(filter: RecordingFilter): { bound: string; onThem: string } 
 }
 
 /** Whether few recordings match: then reading all of them costs no more than looking for the latest. */
-function isNarrow({ distinct_ids, person_main_id, session_ids }: RecordingFilter): boolean {
-  return [distinct_ids, person_main_id, session_ids].some((one) => one !== undefined);
+function isNarrow({ distinct_ids, person_main_id, session_ids, question }: RecordingFilter): boolean {
+  return [distinct_ids, person_main_id, session_ids, question].some((one) => one !== undefined);
+}
+
+/** The page in another order: the figures of all recordings that match are compared. */
+async function orderedPage(
+  reads: ProjectReads,
+  filter: RecordingFilter,
+  { limit, offset }: Page,
+  { column, ascending }: RecordingOrder,
+): Promise<RecordingRow[]> {
+  const { where, began, params } = conditions(filter, false);
+  const found = await reads.query<Found>(
+    `SELECT toString(session_hash) AS session_hash FROM session_recordings
+     WHERE project_id = {project_id:UInt32} AND session_hash IN (
+       SELECT session_hash FROM session_recording_days WHERE ${where}
+       GROUP BY session_hash HAVING 1 ${began("AND min(start_time)")}
+     )
+     ORDER BY ${column} ${ascending ? "ASC" : "DESC"}, start_time DESC, session_recordings.session_hash DESC
+     LIMIT {limit:UInt64} OFFSET {offset:UInt64}`,
+    { ...params, limit, offset },
+  );
+  const rows = await readRows(reads, found.map(hashOf));
+  const byHash = new Map(rows.map((row) => [row.session_hash, row]));
+  return found.flatMap(({ session_hash }) => byHash.get(session_hash) ?? []);
 }
 
 /** Reads a few more recordings than the page needs; undefined when too few of them began on the latest days. */
@@ -140,7 +171,7 @@ const moment = (name: string) => `toDateTime64({${name}:String}, 6, 'UTC')`;
  * @param byRow true: only the rows with the wanted distinct ids; false: all rows of recordings that have such a row.
  */
 function conditions(filter: RecordingFilter, byRow: boolean) {
-  const { from, to, distinct_ids, person_main_id, session_ids, without } = filter;
+  const { from, to, distinct_ids, person_main_id, session_ids, without, question, now = 0 } = filter;
   const own = "project_id = {project_id:UInt32}";
   const params: Record<string, unknown> = {};
   const narrow = (name: string, value: unknown, clause: string) => {
@@ -164,7 +195,9 @@ function conditions(filter: RecordingFilter, byRow: boolean) {
     narrow("person_main_id", person_main_id, rowsOf(ofPerson)),
     narrow("session_ids", session_ids, `session_hash IN ${hashes("session_ids")}`),
     narrow("without", without.length > 0 ? without : undefined, `session_hash NOT IN ${hashes("without")}`),
+    ...(question ? questionConditions(question, params, { from, to }, now) : []),
   ];
+  narrow("from", from, "");
   const where = clauses.filter((clause) => clause !== "").join(" AND ");
   // A recording that began since `from` has a row since `from`; the reverse does not hold, so HAVING checks the start.
   const since = `AND day >= toDate32(${moment("from")}) AND start_time >= ${moment("from")}`;

@@ -2,15 +2,16 @@
 
 import { ago, type TimeUnit } from "../../core/clock.ts";
 import { Fault } from "../../core/fault.ts";
-import {
+import type { PropertyCondition, PropertyFilter } from "./property_check.ts";
+import { type PropertyOperator, type PropertyValue, relativeDate } from "./property_value.ts";
+
+export {
+  checkPropertyFilters,
+  filterFields,
+  patternsIn,
   type PropertyCondition,
   type PropertyFilter,
-  type PropertyOperator,
-  type PropertyValue,
-  relativeDate,
 } from "./property_check.ts";
-
-export { checkPropertyFilters, patternsIn, type PropertyFilter } from "./property_check.ts";
 
 interface CompileOptions {
   /** The rows: events (with `properties` and `person_id`), or persons (with `properties`). */
@@ -80,14 +81,36 @@ const negations: Partial<Record<PropertyOperator, PropertyOperator>> = {
   is_not_set: "is_set",
 };
 
+/** A filter without its negation, and whether it had one. */
+export function positiveOf(filter: PropertyCondition): { positive: PropertyCondition; negated: boolean } {
+  const operator = negations[filter.operator];
+  return { positive: operator ? { ...filter, operator } : filter, negated: operator !== undefined };
+}
+
+/**
+ * The condition of one filter for rows that have `properties` of their own, whatever they are; its parameters are added
+ * to `params`, as compilePropertyFilters() does.
+ */
+export function compileOwnProperty(
+  filter: PropertyCondition,
+  params: Record<string, unknown>,
+  prefix: string,
+  options: Omit<CompileOptions, "rows">,
+): string {
+  return compilePropertyFilters([{ ...filter, type: "person" }], params, prefix, {
+    ...options,
+    rows: "persons",
+  });
+}
+
 function compileOne(compiler: Compiler, filter: PropertyCondition): string {
   const { rows = "events" } = compiler.options;
   if (rows === "persons" && filter.type === "event") {
     throw new Fault("invalid_input", "Persons can only be filtered by their own properties.");
   }
-  const positive = negations[filter.operator];
-  const yes = compilePositive(compiler, positive ? { ...filter, operator: positive } : filter);
-  const not = positive ? "NOT " : "";
+  const { positive, negated } = positiveOf(filter);
+  const yes = compilePositive(compiler, positive);
+  const not = negated ? "NOT " : "";
   if (rows === "persons" || filter.type === "event") return `${not}${yes}`;
   // A negated filter also matches persons without any property, who are in no list: the excluded persons are looked up.
   return `person_id ${not}IN (SELECT person_id FROM persons WHERE project_id = {project_id:UInt32} AND ${yes})`;

@@ -1,0 +1,155 @@
+// The conditions of a question about recordings as SQL over `session_hash`, with their parameters. Each filter becomes
+// a set of recordings that it finds or excludes.
+
+import {
+  compileOwnProperty,
+  compilePropertyFilters,
+  positiveOf,
+  type PropertyCondition,
+  type PropertyFilter,
+  propertyText,
+  readsPersons,
+} from "../../storage/events/property_filter.ts";
+import { sessionExpressions } from "../../storage/events/session_property.ts";
+import { sessionRecordingLimits } from "../limits.ts";
+import { type EventFilter, logColumns, recordingColumns } from "./filter_check.ts";
+import type { RecordingQuestion } from "./question.ts";
+
+interface Span {
+  /** As in RecordingFilter. */
+  from?: string | undefined;
+  to?: string | undefined;
+}
+
+interface Draft extends Span {
+  params: Record<string, unknown>;
+  /** Makes the names of parameters unique. */
+  count: number;
+  /** The time that relative dates count from, in ms since 1970. */
+  now: number;
+}
+
+/** Conditions that all must hold; their parameters are added to `params`, which has `from` and `to` where given. */
+export function questionConditions(
+  { operand, events, properties, logged, having }: RecordingQuestion,
+  params: Record<string, unknown>,
+  span: Span,
+  now: number,
+): string[] {
+  const draft: Draft = { ...span, params, count: 0, now };
+  const joined = [
+    ...events.map((one) => eventCondition(draft, one)),
+    ...[...properties, ...logged].map((one) => filterCondition(draft, one)),
+  ];
+  return [
+    ...(joined.length > 0 ? [`(${joined.join(` ${operand} `)})`] : []),
+    ...having.map((one) => filterCondition(draft, one)),
+  ];
+}
+
+function filterCondition(draft: Draft, filter: PropertyFilter): string {
+  if ("key" in filter) return leafCondition(draft, filter);
+  if (filter.values.length === 0) return "1";
+  return `(${filter.values.map((one) => filterCondition(draft, one)).join(` ${filter.type} `)})`;
+}
+
+function leafCondition(draft: Draft, filter: PropertyCondition): string {
+  const { positive, negated } = positiveOf(filter);
+  return `session_hash ${negated ? "NOT IN" : "IN"} ${setOf(draft, positive)}`;
+}
+
+function setOf(draft: Draft, filter: PropertyCondition): string {
+  switch (filter.type) {
+    case "event":
+      return eventSet(draft, { event: undefined, filters: [filter] });
+    case "person":
+      return personSet(draft, filter);
+    case "session":
+      return sessionSet(draft, filter);
+    case "recording": {
+      const rows = { hash: "session_hash", column: recordingColumns[filter.key]!, from: recordingsIn(draft) };
+      return ownSet(draft, filter, rows);
+    }
+    case "log_entry":
+      return `(SELECT session_hash FROM ${recordingsIn(draft)} AND ${levelCondition(filter)})`;
+  }
+}
+
+function eventCondition(draft: Draft, filter: EventFilter): string {
+  return `session_hash IN ${eventSet(draft, filter)}`;
+}
+
+const own = "project_id = {project_id:UInt32}";
+const moment = (name: string) => `toDateTime64({${name}:String}, 6, 'UTC')`;
+const { sessionSecondsMax } = sessionRecordingLimits;
+
+/** Events of a session lie within a day of its recording's start. */
+function eventSet(draft: Draft, { event, filters }: EventFilter): string {
+  const session = `ifNull(${propertyText("'$session_id'")}, '')`;
+  const clauses = [own, `position(properties, '"$session_id"') > 0`, `${session} != ''`];
+  if (draft.from !== undefined)
+    clauses.push(`timestamp >= ${moment("from")} - INTERVAL ${sessionSecondsMax} SECOND`);
+  if (draft.to !== undefined)
+    clauses.push(`timestamp < ${moment("to")} + INTERVAL ${sessionSecondsMax} SECOND`);
+  if (event !== undefined) {
+    const name = nameOf(draft);
+    draft.params[name] = event;
+    clauses.push(`event = {${name}:String}`);
+  }
+  const { params, now } = draft;
+  if (filters.length > 0) clauses.push(compilePropertyFilters(filters, params, nameOf(draft), { now }));
+  // `stored_events` avoids the join with persons.
+  const table = readsPersons(filters) ? "events" : "stored_events";
+  return `(SELECT sipHash64(${session}) FROM ${table} WHERE ${clauses.join(" AND ")})`;
+}
+
+function personSet(draft: Draft, filter: PropertyCondition): string {
+  const { params, now } = draft;
+  const condition = compileOwnProperty(filter, params, nameOf(draft), { now });
+  return `(SELECT session_hash FROM session_recording_days WHERE ${own} AND distinct_id IN (
+    SELECT distinct_id FROM person_distinct_ids WHERE ${own} AND person_id IN (
+      SELECT person_id FROM persons WHERE ${own} AND ${condition})))`;
+}
+
+function sessionSet(draft: Draft, filter: PropertyCondition): string {
+  return ownSet(draft, filter, {
+    hash: "sipHash64(session_id)",
+    column: sessionExpressions[filter.key]!,
+    from: `sessions WHERE ${own}`,
+  });
+}
+
+/** Figures are summed of the pieces of those recordings only that the span may have. */
+function recordingsIn(draft: Draft): string {
+  const clauses = [own];
+  if (draft.from !== undefined) clauses.push(`day >= toDate32(${moment("from")})`);
+  if (draft.to !== undefined) clauses.push(`day <= toDate32(${moment("to")})`);
+  return `session_recordings WHERE ${own} AND session_hash IN (
+    SELECT session_hash FROM session_recording_days WHERE ${clauses.join(" AND ")})`;
+}
+
+interface OwnRows {
+  hash: string;
+  column: string;
+  from: string;
+}
+
+/** The filter on one column of these rows, which is read as a property is; an empty text is not set. */
+function ownSet(draft: Draft, filter: PropertyCondition, { hash, column, from }: OwnRows): string {
+  const { params, now } = draft;
+  const condition = compileOwnProperty(filter, params, nameOf(draft), { now });
+  const name = nameOf(draft);
+  params[name] = filter.key;
+  const properties = `toJSONString(map({${name}:String}, nullIf(toString(${column}), '')))`;
+  return `(SELECT hash FROM (SELECT ${hash} AS hash, ${properties} AS properties FROM ${from}) WHERE ${condition})`;
+}
+
+/** Levels are checked: their columns are there. */
+function levelCondition({ values }: PropertyCondition): string {
+  const columns = new Set(values.map((one) => logColumns[String(one)]!));
+  return `(${[...columns].map((column) => `${column} > 0`).join(" OR ")})`;
+}
+
+function nameOf(draft: Draft): string {
+  return `q${draft.count++}_`;
+}

@@ -1,0 +1,98 @@
+// What a query string asks of a list of recordings: filters as PostHog's clients send them, and the order. What cannot
+// be answered is refused by name.
+
+import { Fault } from "../../core/fault.ts";
+import { choiceParameter, flagParameter, parameter } from "../../http/fields/query.ts";
+import type { PropertyFilter } from "../../storage/events/property_filter.ts";
+import { type EventFilter, orders, readEvents, readFilters, readJson } from "./filter_check.ts";
+
+/** What a recording must match beside its dates, persons and ids. */
+export interface RecordingQuestion {
+  /** Whether all or any of `events`, `properties` and `logged` must match. */
+  operand: "AND" | "OR";
+  events: readonly EventFilter[];
+  properties: readonly PropertyFilter[];
+  logged: readonly PropertyFilter[];
+  /** These must match in any case. */
+  having: readonly PropertyFilter[];
+}
+
+export interface RecordingOrder {
+  column: string;
+  ascending: boolean;
+}
+
+export const questionParameters = {
+  properties: parameter(
+    "Only recordings that match: a JSON list of property filters of type event, person, session, recording or " +
+      "log_entry, or a group of them. One of an event matches when the session has such an event, a negated one when " +
+      "it has none that the filter excludes.",
+    (query, name) => readFilters(query, name),
+  ),
+  events: parameter(
+    'Only recordings with such events: a JSON list like [{"id":"$pageview","type":"events","properties":[]}].',
+    readEvents,
+  ),
+  console_log_filters: parameter(
+    'Only recordings that logged at a level: a JSON list like [{"type":"log_entry","key":"level","value":["error"]}].',
+    (query, name) => readFilters(query, name, ["log_entry"]),
+  ),
+  having_predicates: parameter(
+    'Only recordings with such figures: a JSON list like [{"key":"duration","operator":"gt","value":60}].',
+    (query, name) => readFilters(query, name, ["recording"]),
+  ),
+  operand: choiceParameter(
+    "Whether all (AND) or any (OR) of properties, events and console_log_filters must match; without it AND.",
+    ["AND", "OR"],
+  ),
+  filter_test_accounts: flagParameter("true: only recordings that pass the project's test_account_filters."),
+  actions: parameter("Refused unless empty: there are no actions here.", refuseActions),
+};
+
+export const orderParameters = {
+  order: choiceParameter("What recordings are ordered by; without it by start_time.", Object.keys(orders)),
+  order_direction: choiceParameter("Without it DESC.", ["ASC", "DESC"]),
+};
+
+/** undefined: the newest first, which is what tables are ordered for. */
+export function orderOf(
+  order = "start_time",
+  direction: "ASC" | "DESC" = "DESC",
+): RecordingOrder | undefined {
+  if (order === "start_time" && direction === "DESC") return undefined;
+  return { column: orders[order]!, ascending: direction === "ASC" };
+}
+
+interface QuestionQuery {
+  properties: PropertyFilter[];
+  events: EventFilter[];
+  console_log_filters: PropertyFilter[];
+  having_predicates: PropertyFilter[];
+  operand: "AND" | "OR" | undefined;
+}
+
+/**
+ * undefined when nothing is asked.
+ * @param required filters of the project that recordings must pass, too.
+ */
+export function questionOf(
+  query: QuestionQuery,
+  required: readonly PropertyFilter[],
+): RecordingQuestion | undefined {
+  const { operand = "AND", events, properties, console_log_filters: logged } = query;
+  const having = [...query.having_predicates, ...required];
+  if ([events, properties, logged, having].every((list) => list.length === 0)) return undefined;
+  return { operand, events, properties, logged, having };
+}
+
+/** The parameter that a refusal of the engine is about. */
+export function attrOf({ properties, events, logged }: RecordingQuestion): string {
+  if (properties.length > 0) return "properties";
+  return events.length > 0 ? "events" : logged.length > 0 ? "console_log_filters" : "having_predicates";
+}
+
+function refuseActions(query: URLSearchParams, name: string): undefined {
+  const value = readJson(query, name);
+  if (value === undefined || value === null || (Array.isArray(value) && value.length === 0)) return undefined;
+  throw new Fault("invalid_input", "There are no actions here: ask for events instead.", { attr: name });
+}

@@ -1,0 +1,20 @@
+// What a client is told when the engine refuses its filters.
+
+import { Fault } from "../../core/fault.ts";
+import { ClickHouseError, isTooHeavy } from "../clickhouse/clickhouse.ts";
+
+/**
+ * A fault for an error of the engine that the client's filters caused; any other error as it is.
+ * @param attr the parameter with the filters.
+ * @param narrower names what makes the question smaller.
+ */
+export function filterFault(thrown: unknown, attr: string, narrower: string): unknown {
+  if (!(thrown instanceof ClickHouseError)) return thrown;
+  if (thrown.type === "CANNOT_COMPILE_REGEXP") {
+    const detail = "A regular expression in the filters is not valid (RE2 syntax).";
+    return new Fault("invalid_input", detail, { attr });
+  }
+  if (!isTooHeavy(thrown)) return thrown;
+  const detail = `These filters need too much time or memory. Narrow them with ${narrower}.`;
+  return new Fault("invalid_input", detail, { attr });
+}

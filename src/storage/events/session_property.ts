@@ -1,0 +1,43 @@
+// Properties of sessions as expressions over the view `sessions`.
+
+/** The column of `sessions` of each property of type String whose values are read from the project's sessions. */
+const columns = {
+  $entry_current_url: "entry_url",
+  $entry_pathname: "entry_pathname",
+  $entry_hostname: "entry_hostname",
+  $end_current_url: "exit_url",
+  $end_pathname: "exit_pathname",
+  $end_hostname: "exit_hostname",
+  $last_external_click_url: "last_external_click_url",
+  $entry_referrer: "entry_referrer",
+  $entry_referring_domain: "entry_referring_domain",
+  $entry_utm_source: "entry_utm_source",
+  $entry_utm_campaign: "entry_utm_campaign",
+  $entry_utm_medium: "entry_utm_medium",
+  $entry_utm_term: "entry_utm_term",
+  $entry_utm_content: "entry_utm_content",
+};
+
+/** Click ids of ads, which are in one column. */
+const clickIds =
+  "gclid gad_source gclsrc dclid gbraid wbraid fbclid msclkid twclid li_fat_id mc_cid igshid ttclid _kx irclid";
+
+/** An expression over `sessions` for the values of each of these properties. */
+export const textExpressions: Readonly<Record<string, string>> = {
+  ...columns,
+  ...Object.fromEntries(clickIds.split(" ").map((id) => [`$entry_${id}`, `entry_click_ids['${id}']`])),
+};
+
+/** An expression for every property of a session, by name; a text that is empty is not set. */
+export const sessionExpressions: Readonly<Record<string, string>> = {
+  ...textExpressions,
+  $channel_type: "channel_type",
+  $start_timestamp: "toString(start_time)",
+  $end_timestamp: "toString(end_time)",
+  $pageview_count: "toString(pageview_count)",
+  $autocapture_count: "toString(autocapture_count)",
+  $screen_count: "toString(screen_count)",
+  $session_duration: "toString(duration)",
+  $is_bounce: "toString(is_bounce)",
+  $vitals_lcp: "if(vitals_lcp > 0, toString(vitals_lcp), '')",
+};
