@@ -33,6 +33,14 @@ export function maskKey(key: string): string {
   return `${key.slice(0, 4)}...${key.slice(-4)}`;
 }
 
+/** Eight letters and digits, as PostHog's insights have; never digits alone, which in a path are a row's number. */
+export function newShortId(): string {
+  for (;;) {
+    const id = randomBase62(8);
+    if (/\D/.test(id)) return id;
+  }
+}
+
 const uuidPattern = /^[0-9a-f]{8}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{12}$/i;
 
 export function isUuid(text: string): boolean {

@@ -25,3 +25,10 @@ export function uuidOf(param: string, detail?: string): string {
   if (!isUuid(param)) throw notFound(detail);
   return param.toLowerCase();
 }
+
+/** The insight that a path names: digits are its id, anything else its short id. @throws Fault not_found */
+export function insightNameOf(param: string): number | string {
+  if (/^\d*$/.test(param)) return rowIdOf(param);
+  if (!/^[0-9A-Za-z]{8,12}$/.test(param)) throw notFound();
+  return param;
+}

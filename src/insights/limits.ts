@@ -1,10 +1,18 @@
 // Limits of insights.
 
+import { limits } from "../core/limits.ts";
+
 export const insightLimits = {
   /** Insights of one project, without deleted ones. PostHog's largest teams have a few thousand. */
   insightsPerProjectMax: 10_000,
   /** Dashboards that show one insight. */
   dashboardsOfInsightMax: 100,
-  /** Seconds for running the insights of one dashboard in a reply; later ones show an error. */
+  /** Seconds for running the insights of one dashboard or page in a reply; later ones show an error. */
   dashboardSecondsMax: 30,
+  /** Users or dashboards in one parameter of the list. */
+  filterItemsMax: 100,
+  /** Insights on a page with results, as many as a dashboard shows. */
+  refreshedRowsMax: limits.insightsPerDashboardMax,
+  /** Short ids tried for a new insight. Of 2 × 10^14 hardly one is in use: the second is free. */
+  shortIdTriesMax: 5,
 };

@@ -5,7 +5,9 @@ import { insightLimits } from "./limits.ts";
 import { limits } from "../core/limits.ts";
 import {
   type UpdateInput,
+  emptyObject,
   flag,
+  integer,
   model,
   moment,
   nullable,
@@ -37,7 +39,11 @@ const tileModel = model("DashboardTileBasic", {
 
 export const insightModel = model("Insight", {
   id: readOnly(Type.Integer()),
-  short_id: readOnly(Type.String({ description: "The last part of its address on the web." })),
+  short_id: readOnly(
+    Type.String({
+      description: "Eight letters and digits, older ones have ten. Stands for the id in paths.",
+    }),
+  ),
   name: nullable(text({ maxLength: 400, blank: true }), { default: null }),
   derived_name: readOnly(nullable(Type.String({ description: "Made from the query." }))),
   query: Type.Unknown({
@@ -47,6 +53,8 @@ export const insightModel = model("Insight", {
       "InsightVizNode or a DataTableNode.",
     examples: [exampleQuery],
   }),
+  filters: emptyObject("Filters of PostHog's older insights are not supported. Send a `query`."),
+  order: nullable(integer(), { default: null, description: "For an order of your own." }),
   deleted: flag({ default: false }),
   dashboards: Type.Array(reference(), {
     default: [],
@@ -57,14 +65,17 @@ export const insightModel = model("Insight", {
   description: nullable(text({ maxLength: 4000, blank: true }), { default: "" }),
   tags: Type.Array(text({ maxLength: 255 }), { default: [], maxItems: limits.tagsMax }),
   favorited: flag({ default: false }),
+  saved: flag({ default: true }),
   result: readOnly(
     nullable(Type.Array(Type.Unknown()), {
       description: "What its query answers; null where it was not run.",
     }),
   ),
   columns: readOnly(nullable(Type.Array(Type.String()))),
+  types: readOnly(nullable(Type.Array(Type.String()), { description: "Of the columns." })),
   hasMore: readOnly(nullable(Type.Boolean())),
-  last_refresh: readOnly(nullable(moment())),
+  last_refresh: readOnly(nullable(moment(), { description: "When the result was computed." })),
+  refreshing: readOnly(Type.Boolean({ description: "Always false: nothing is computed behind a reply." })),
   timezone: readOnly(nullable(timezone())),
   is_cached: readOnly(Type.Boolean()),
   query_status: readOnly(

@@ -1,21 +1,17 @@
 // Insights over HTTP: saved queries.
 
 import type { Gate } from "../access/gate.ts";
-import {
-  flagParameter,
-  pageParameters,
-  referenceParameter,
-  refreshParameter,
-  searchParameter,
-  textParameter,
-} from "../http/fields/query.ts";
+import { Fault } from "../core/fault.ts";
+import { flagParameter, pageParameters, referenceParameter, refreshParameter } from "../http/fields/query.ts";
 import { gone, listSchema, reply } from "../http/fields/schema.ts";
-import { notFound, present, rowIdOf } from "../http/found.ts";
+import { insightNameOf, notFound, present } from "../http/found.ts";
 import { mounted, projectOperation } from "../http/operation.ts";
 import { pageReply } from "../http/pages/page.ts";
 import { slicedJson } from "../http/pages/sliced.ts";
+import { insightFilter } from "./filter.ts";
+import { insightLimits } from "./limits.ts";
 import { type Insight, insightBody, type InsightUpdate, insightModel } from "./model.ts";
-import { type InsightParts, resultOf } from "./show.ts";
+import { type InsightParts, resultOf, withResults } from "./show.ts";
 import {
   createInsight,
   getInsight,
@@ -29,29 +25,35 @@ import {
 /** Whoever reads an insight sees what its query answers: whoever writes one must be allowed to query. */
 const writing = ["insight:write", "query:read"] as const;
 const shownOne = { 200: reply("The insight.", insightModel) };
+const { refreshedRowsMax } = insightLimits;
+/** Levels below a page where rows of results lie: insights, insight, result, row. */
+const rowsBelow = 4;
 
 export function insightRoutes({ gate, ...parts }: InsightParts & { gate: Gate }) {
   return mounted(gate, "Insights", [...listOperations(parts), ...oneOperations(parts)]);
 }
 
-function listOperations({ sql, queries }: InsightParts) {
+function listOperations(parts: InsightParts) {
+  const { sql, queries, clock } = parts;
   return [
     projectOperation({
       method: "GET",
       path: "insights/",
       scope: "insight:read",
-      summary: "List insights, newest first, without their results",
+      summary: "List insights, newest first",
       query: {
-        short_id: textParameter("Only the one with this short_id."),
-        search: searchParameter("Only those with this in their name or description."),
-        favorited: flagParameter("true: only favorites; false: only others."),
-        dashboard: referenceParameter("Only those that this dashboard shows."),
+        ...insightFilter(clock),
+        refresh: refreshParameter(`With their results, computed now, at most ${refreshedRowsMax} on a page.`),
         ...pageParameters("Insights"),
       },
       replies: { 200: reply("The insights.", listSchema(insightModel)) },
-      answer: async ({ project, query, url }) => {
-        const { count, rows } = await listInsights(sql, project.id, query, query);
-        return pageReply(url, query, count, rows);
+      answer: async ({ access, project, query: { refresh = false, ...query }, url, request }) => {
+        if (refresh && query.limit > refreshedRowsMax) throw tooManyRefreshed();
+        const reader = { project_id: project.id, user_id: access.user.id };
+        const { count, rows } = await listInsights(sql, reader, query, query);
+        if (!refresh) return pageReply(url, query, count, rows);
+        const shown = await withResults(parts, project.id, rows, request.signal);
+        return await slicedJson({ ...pageReply(url, query, count, shown) }, rowsBelow);
       },
     }),
     projectOperation({
@@ -81,11 +83,18 @@ function oneOperations(parts: InsightParts) {
       path,
       scope: "insight:read",
       summary: "Get an insight and its result, computed now",
-      query: { refresh: refreshParameter("false or force_cache: without computing its result.") },
+      description,
+      query: {
+        refresh: refreshParameter("false or force_cache: without computing its result."),
+        basic: flagParameter("true: without computing its result."),
+        from_dashboard: referenceParameter(
+          "PostHog applies this dashboard's filters; dashboards here have none.",
+        ),
+      },
       replies: shownOne,
-      answer: async ({ project, params, query: { refresh }, request }) => {
-        const row = present(await getInsight(sql, project.id, rowIdOf(params.id)));
-        const result = refresh === false ? undefined : await resultOf(queries, row, request.signal);
+      answer: async ({ project, params, query: { refresh = true, basic = false }, request }) => {
+        const row = present(await getInsight(sql, project.id, insightNameOf(params.id)));
+        const result = refresh && !basic ? await resultOf(queries, row, request.signal) : undefined;
         return await slicedJson(presentInsight(row, result));
       },
     }),
@@ -97,7 +106,7 @@ function oneOperations(parts: InsightParts) {
       put: "Change an insight, as PATCH does",
       // A deleted one is there to be brought back.
       find: async ({ project, params }) =>
-        present(await getInsight(sql, project.id, rowIdOf(params.id), { deletedToo: true })),
+        present(await getInsight(sql, project.id, insightNameOf(params.id), { deletedToo: true })),
       body: insightBody,
       replies: shownOne,
       answer: ({ access, found, body }) => changeInsight(parts, found, access.user.id, body),
@@ -109,11 +118,19 @@ function oneOperations(parts: InsightParts) {
       summary: "Delete an insight; PATCH with deleted: false brings it back",
       replies: gone,
       answer: async ({ access, project, params }) => {
+        const { id } = present(await getInsight(sql, project.id, insightNameOf(params.id)));
         const remover = { project_id: project.id, user_id: access.user.id };
-        if (!(await removeInsight(sql, rowIdOf(params.id), remover))) throw notFound();
+        if (!(await removeInsight(sql, id, remover))) throw notFound();
       },
     }),
   ];
+}
+
+const description = "`id` is its number or its short id. A short id of digits alone is not issued.";
+
+function tooManyRefreshed(): Fault {
+  const detail = `With results, a page has at most ${refreshedRowsMax} insights. Ask with limit=${refreshedRowsMax}.`;
+  return new Fault("max_value", detail, { attr: "limit" });
 }
 
 async function changeInsight(

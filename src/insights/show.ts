@@ -25,6 +25,7 @@ interface InsightAnswer {
   computed_at: string;
   results: unknown[];
   columns?: string[];
+  types?: string[];
   hasMore?: boolean;
 }
 
@@ -39,6 +40,7 @@ export interface InsightQueries {
 export interface InsightParts {
   sql: Postgres;
   queries: InsightQueries;
+  clock: Clock;
 }
 
 /**
@@ -47,7 +49,7 @@ export interface InsightParts {
  */
 export async function resultOf(
   queries: InsightQueries,
-  { project_id, query }: InsightRow,
+  { project_id, query }: { project_id: number; query: unknown },
   abort?: AbortSignal,
 ): Promise<QueryResult> {
   try {
@@ -55,6 +57,7 @@ export async function resultOf(
     return {
       result: answer.results,
       columns: answer.columns ?? null,
+      types: answer.types ?? null,
       hasMore: answer.hasMore ?? null,
       last_refresh: answer.computed_at,
       timezone: answer.timezone,
@@ -71,20 +74,30 @@ function failed(error_message: string): QueryResult {
   return { ...notRun, query_status: { complete: true, error: true, error_message } };
 }
 
-/**
- * Returns a function that shows insights to other rooms: those that exist, by id. With `run`, their queries run one
- * after another, for at most `dashboardSecondsMax`.
- */
-export function openInsightShow({ sql, queries }: InsightParts, clock: Clock) {
+/** The insights with results. Their queries run one after another, for at most `dashboardSecondsMax`, until `abort`. */
+export async function withResults(
+  { queries, clock }: Pick<InsightParts, "queries" | "clock">,
+  project_id: number,
+  insights: readonly Insight[],
+  abort?: AbortSignal,
+): Promise<Insight[]> {
+  const end = clock.elapsed() + insightLimits.dashboardSecondsMax * 1000;
+  const late = failed("The other insights took too long.");
+  const shown: Insight[] = [];
+  for (const insight of insights) {
+    const inTime = clock.elapsed() <= end;
+    const { query } = insight;
+    shown.push({ ...insight, ...(inTime ? await resultOf(queries, { project_id, query }, abort) : late) });
+  }
+  return shown;
+}
+
+/** Returns a function that shows insights to other rooms: those that exist, by id; with `run`, with their results. */
+export function openInsightShow({ sql, ...parts }: InsightParts) {
   return async (project_id: number, ids: readonly number[], run: boolean): Promise<Map<number, Insight>> => {
-    const end = clock.elapsed() + insightLimits.dashboardSecondsMax * 1000;
-    const late = failed("The dashboard's other insights took too long.");
-    const shown = new Map<number, Insight>();
-    for (const row of await getInsights(sql, project_id, ids)) {
-      const inTime = run && clock.elapsed() <= end;
-      shown.set(row.id, presentInsight(row, inTime ? await resultOf(queries, row) : run ? late : notRun));
-    }
-    return shown;
+    const plain = (await getInsights(sql, project_id, ids)).map((row) => presentInsight(row));
+    const shown = run ? await withResults(parts, project_id, plain) : plain;
+    return new Map(shown.map((insight) => [insight.id, insight]));
   };
 }
 
@@ -120,7 +133,7 @@ export interface InsightResultReader {
   dashboard(project_id: number, id: number): Promise<DashboardResult | undefined>;
 }
 
-export function openInsightReader({ sql, queries }: InsightParts): InsightResultReader {
+export function openInsightReader({ sql, queries }: Omit<InsightParts, "clock">): InsightResultReader {
   return {
     insight: async (project_id, id) => {
       const row = await getInsight(sql, project_id, id);

@@ -1,7 +1,7 @@
 // Insights in Postgres, and which dashboards show them.
 
 import { Fault } from "../core/fault.ts";
-import { randomBase62 } from "../core/id.ts";
+import { newShortId } from "../core/id.ts";
 import { insightLimits } from "./limits.ts";
 import { limits } from "../core/limits.ts";
 import { missingReference } from "../http/fields/field_fault.ts";
@@ -9,22 +9,25 @@ import { shownRow, type Stored } from "../http/fields/field_time.ts";
 import { checkFits, type Page } from "../http/pages/page.ts";
 import type { Postgres, PostgresTransaction } from "../storage/postgres/postgres.ts";
 import { type Counted, countedPage, userJson } from "../storage/postgres/rows.ts";
+import type { InsightFilter } from "./filter.ts";
+import { insightConditions, insightOrder } from "./filter_store.ts";
 import type { Insight, InsightUpdate, InsightInput } from "./model.ts";
 
 /** The part of a reply that the query answers. */
 export type QueryResult = Pick<
   Insight,
-  "result" | "columns" | "hasMore" | "last_refresh" | "timezone" | "is_cached" | "query_status"
+  "result" | "columns" | "types" | "hasMore" | "last_refresh" | "timezone" | "is_cached" | "query_status"
 >;
 
 export type InsightRow = Stored<
-  Omit<Insight, keyof QueryResult | "dashboards" | "dashboard_tiles">,
+  Omit<Insight, keyof QueryResult | "filters" | "refreshing" | "dashboards" | "dashboard_tiles">,
   "created_at" | "updated_at" | "last_modified_at"
 > & { project_id: number; tiles: { id: number; dashboard_id: number }[] };
 
 export const notRun: QueryResult = {
   result: null,
   columns: null,
+  types: null,
   hasMore: null,
   last_refresh: null,
   timezone: null,
@@ -37,24 +40,18 @@ export function presentInsight(insight: InsightRow, result: QueryResult = notRun
   const { project_id: _, tiles, ...row } = insight;
   return {
     ...shownRow(row),
+    filters: {},
+    refreshing: false,
     dashboards: tiles.map(({ dashboard_id }) => dashboard_id),
     dashboard_tiles: tiles.map((tile) => ({ ...tile, deleted: false })),
     ...result,
   };
 }
 
-/** Absent fields do not filter. */
-interface InsightFilter {
-  short_id?: string | undefined;
-  search?: string | undefined;
-  favorited?: boolean | undefined;
-  dashboard?: number | undefined;
-}
-
 function columns(sql: Postgres) {
   return sql`
-    i.id, i.project_id, i.short_id, i.name, i.derived_name, i.description, i.query, i.tags, i.favorited, i.deleted,
-    i.created_at, i.updated_at, i.last_modified_at,
+    i.id, i.project_id, i.short_id, i.name, i.derived_name, i.description, i.query, i.tags, i.favorited, i.saved,
+    i."order", i.deleted, i.created_at, i.updated_at, i.last_modified_at,
     ${userJson(sql, "u")} AS created_by, ${userJson(sql, "m")} AS last_modified_by,
     coalesce((
       SELECT json_agg(json_build_object('id', t.id, 'dashboard_id', t.dashboard_id) ORDER BY t.id)
@@ -70,27 +67,20 @@ function source(sql: Postgres) {
 }
 
 /**
- * A page of a project's insights, newest first, and how many match.
+ * A page of a project's insights, newest first by default, and how many match.
+ * @param user_id whose insights `user` means.
  * @throws Fault with attr `limit` when they exceed httpLimits.pageBytesMax.
  */
 export async function listInsights(
   sql: Postgres,
-  project_id: number,
-  { short_id, search, favorited, dashboard }: InsightFilter,
+  { project_id, user_id }: { project_id: number; user_id: number },
+  filter: InsightFilter,
   page: Page,
 ): Promise<Counted<Insight>> {
-  // Escapes the wildcards of ILIKE.
-  const pattern = search === undefined ? null : `%${search.replace(/[\\%_]/g, String.raw`\$&`)}%`;
   const seen = sql`
     ${source(sql)}
-    WHERE i.project_id = ${project_id} AND NOT i.deleted
-    AND (${short_id ?? null}::text IS NULL OR i.short_id = ${short_id ?? null})
-    AND (${favorited ?? null}::boolean IS NULL OR i.favorited = ${favorited ?? null})
-    AND (${dashboard ?? null}::integer IS NULL OR EXISTS (
-      SELECT FROM dashboard_tiles t WHERE t.insight_id = i.id AND t.dashboard_id = ${dashboard ?? null}))
-    AND (${pattern}::text IS NULL OR i.name ILIKE ${pattern} OR i.derived_name ILIKE ${pattern}
-      OR i.description ILIKE ${pattern})`;
-  const listing = { columns: columns(sql), seen, order: sql`i.id DESC`, page };
+    WHERE i.project_id = ${project_id} AND NOT i.deleted ${insightConditions(sql, filter, user_id)}`;
+  const listing = { columns: columns(sql), seen, order: insightOrder(sql, filter.order), page };
   return await countedPage(sql, {
     ...listing,
     show: (row: InsightRow) => presentInsight(row),
@@ -98,16 +88,20 @@ export async function listInsights(
   });
 }
 
-/** An insight of the project; a deleted one only with `deletedToo`. */
+/**
+ * An insight of the project; a deleted one only with `deletedToo`.
+ * @param name its id, or its short id.
+ */
 export async function getInsight(
   sql: Postgres,
   project_id: number,
-  id: number,
+  name: number | string,
   { deletedToo = false }: { deletedToo?: boolean } = {},
 ): Promise<InsightRow | undefined> {
   const [row] = await sql<InsightRow[]>`
     SELECT ${columns(sql)} ${source(sql)}
-    WHERE i.project_id = ${project_id} AND i.id = ${id} AND (${deletedToo} OR NOT i.deleted)`;
+    WHERE i.project_id = ${project_id} AND ${typeof name === "number" ? sql`i.id` : sql`i.short_id`} = ${name}
+    AND (${deletedToo} OR NOT i.deleted)`;
   return row;
 }
 
@@ -149,34 +143,50 @@ interface InsightMaker {
 export async function createInsight(
   sql: Postgres,
   input: InsightInput,
-  { project_id, user_id, derived_name }: InsightMaker,
+  maker: InsightMaker,
+  shortId: () => string = newShortId,
 ): Promise<number> {
-  const { name, query, description, tags, favorited, deleted, dashboards } = input;
   return await sql.begin(async (tx) => {
-    const [made] = await tx<{ id: number }[]>`
-      INSERT INTO insights (project_id, short_id, name, derived_name, query, description, tags, favorited, deleted,
-        created_by, last_modified_by)
-      SELECT ${project_id}, ${randomBase62(10)}, ${name}, ${derived_name}, ${tx.json(query as never)}, ${description},
-        ${tags}, ${favorited}, ${deleted}, ${user_id}, ${user_id}
+    const id = await insertInsight(tx, input, maker, shortId);
+    await putOnDashboards(tx, maker.project_id, id, input.dashboards);
+    return id;
+  });
+}
+
+/** Tries another short id while one is in use. */
+async function insertInsight(
+  sql: PostgresTransaction,
+  { name, query, description, tags, favorited, saved, order, deleted }: InsightInput,
+  { project_id, user_id, derived_name }: InsightMaker,
+  shortId: () => string,
+): Promise<number> {
+  for (let left = insightLimits.shortIdTriesMax; left > 0; left--) {
+    const short_id = shortId();
+    const [made] = await sql<{ id: number }[]>`
+      INSERT INTO insights (project_id, short_id, name, derived_name, query, description, tags, favorited, saved,
+        "order", deleted, created_by, last_modified_by)
+      SELECT ${project_id}, ${short_id}, ${name}, ${derived_name}, ${sql.json(query as never)}, ${description},
+        ${tags}, ${favorited}, ${saved}, ${order}, ${deleted}, ${user_id}, ${user_id}
       WHERE (SELECT count(*) FROM insights WHERE project_id = ${project_id} AND NOT deleted)
         < ${insightLimits.insightsPerProjectMax}
-      RETURNING id`;
-    if (!made) {
-      const detail = `A project can have at most ${insightLimits.insightsPerProjectMax} insights.`;
-      throw new Fault("invalid_input", detail);
-    }
-    await putOnDashboards(tx, project_id, made.id, dashboards);
-    return made.id;
-  });
+      ON CONFLICT (project_id, short_id) DO NOTHING RETURNING id`;
+    if (made) return made.id;
+    const used = await sql`SELECT FROM insights WHERE project_id = ${project_id} AND short_id = ${short_id}`;
+    if (used.length > 0) continue;
+    const detail = `A project can have at most ${insightLimits.insightsPerProjectMax} insights.`;
+    throw new Fault("invalid_input", detail);
+  }
+  throw new Error("every short id that was tried is in use");
 }
 
 /** Changes the given fields, of a deleted insight too. @throws Fault as createInsight. */
 export async function updateInsight(
   sql: Postgres,
   id: number,
-  { dashboards, query, ...plain }: InsightUpdate,
+  changes: InsightUpdate,
   { project_id, user_id, derived_name }: Omit<InsightMaker, "derived_name"> & { derived_name?: string },
 ): Promise<void> {
+  const { dashboards, query, filters: _, ...plain } = changes;
   await sql.begin(async (tx) => {
     const set = {
       ...plain,

@@ -1,4 +1,6 @@
 import { afterAll, beforeAll, describe, expect, test } from "bun:test";
+import { newShortId } from "../../src/core/id.ts";
+import { createInsight } from "../../src/insights/store.ts";
 import { createProject } from "../../src/projects/store.ts";
 import type { Stores } from "../../src/storage/stores.ts";
 import { startMsMax } from "../support/accounts.ts";
@@ -59,7 +61,14 @@ describe("an insight", () => {
       result: null,
       created_by: { email: expect.stringContaining("@") },
     });
-    expect(body["short_id"]).toMatch(/^[0-9A-Za-z]{10}$/);
+    expect(body["short_id"]).toMatch(/^(?!\d{8}$)[0-9A-Za-z]{8}$/);
+    expect(body).toMatchObject({
+      saved: true,
+      order: null,
+      filters: {},
+      refreshing: false,
+      is_cached: false,
+    });
   });
 
   test("is read with its result, or without where that is not wanted", async () => {
@@ -113,6 +122,72 @@ describe("an insight", () => {
     expect((await ask("GET", "?search=100%25%25")).body["count"]).toBe(0);
   });
 
+  test("has a short id that stands for its id in every path", async () => {
+    const { id, short_id } = (await make({ name: "short" })).body;
+    expect((await ask("GET", `${short_id}/`)).body).toMatchObject({ id, result: [{ label: "seen" }] });
+    expect((await ask("PATCH", `${short_id}/`, { name: "renamed" })).body).toMatchObject({
+      id,
+      name: "renamed",
+    });
+    expect((await ask("PUT", `${short_id}/`, { query: trend })).body).toMatchObject({ id, query: trend });
+    expect((await ask("DELETE", `${short_id}/`)).status).toBe(204);
+    expect((await ask("GET", `${short_id}/`)).status).toBe(404);
+    expect((await ask("PATCH", `${short_id}/`, { deleted: false })).body).toMatchObject({
+      id,
+      deleted: false,
+    });
+    for (const wrong of ["aaaaaaa", "a".repeat(13), "99999999", "a b c d e", "0"])
+      expect((await ask("GET", `${wrong}/`)).status).toBe(404);
+  });
+
+  test("keeps a short id of ten characters that an older version gave it", async () => {
+    const { id } = (await make()).body;
+    await stores.sql`UPDATE insights SET short_id = 'LlLfJxgbbc' WHERE id = ${Number(id)}`;
+    expect((await ask("GET", "LlLfJxgbbc/?refresh=false")).body).toMatchObject({
+      id,
+      short_id: "LlLfJxgbbc",
+    });
+    expect((await ask("GET", "?short_id=LlLfJxgbbc")).body["count"]).toBe(1);
+  });
+
+  test("gets another short id where the first is in use, and none of digits alone", async () => {
+    const { short_id } = (await make()).body;
+    const [project] = await stores.sql<{ id: number }[]>`SELECT id FROM projects WHERE id = 1`;
+    const maker = { project_id: project!.id, user_id: 1, derived_name: "x" };
+    const input = {
+      name: null,
+      query: trend,
+      description: "",
+      tags: [],
+      favorited: false,
+      saved: true,
+      order: null,
+      filters: {},
+      deleted: false,
+      dashboards: [],
+    };
+    const given = [String(short_id), String(short_id), "Ab3dEf7h"];
+    const id = await createInsight(stores.sql, input, maker, () => given.shift()!);
+    expect((await ask("GET", `${id}/?refresh=false`)).body["short_id"]).toBe("Ab3dEf7h");
+    expect(createInsight(stores.sql, input, maker, () => String(short_id))).rejects.toThrow("short id");
+    const many = Array.from({ length: 5000 }, newShortId);
+    expect(many.filter((one) => !/^[0-9A-Za-z]{8}$/.test(one) || /^\d+$/.test(one))).toEqual([]);
+    expect(new Set(many).size).toBe(5000);
+  });
+
+  test("is saved or not, and has a place in an order of its maker's own", async () => {
+    const { id } = (await make({ saved: false, order: 7, filters: {} })).body;
+    expect((await ask("GET", `${id}/?basic=true`)).body).toMatchObject({
+      saved: false,
+      order: 7,
+      result: null,
+    });
+    expect((await ask("PATCH", `${id}/`, { saved: true, order: null })).body).toMatchObject({
+      saved: true,
+      order: null,
+    });
+  });
+
   test("is listed newest first, a page at a time", async () => {
     const first = (await make()).body["id"];
     const second = (await make()).body["id"];
@@ -146,6 +221,20 @@ describe("an insight", () => {
 });
 
 describe("an insight is refused", () => {
+  test("with PostHog's older filters, which would be ignored", async () => {
+    const filters = { insight: "TRENDS", events: [{ id: "$pageview" }] };
+    for (const [method, path] of [
+      ["POST", ""],
+      ["PATCH", `${(await make()).body["id"]}/`],
+    ] as const) {
+      const [status, , code, detail, attr] = problemOf(await ask(method, path, { query: trend, filters }));
+      expect([status, code, attr]).toEqual([400, "invalid_input", "filters"]);
+      expect(detail).toContain("query");
+    }
+    for (const empty of [null, [], {}, ""])
+      expect((await make({ filters: empty })).body["filters"]).toEqual({});
+  });
+
   test("without a query, and with one that is wrong", async () => {
     expect(problemOf(await ask("POST", "", {}))).toEqual([
       400,
@@ -176,9 +265,11 @@ describe("an insight is refused", () => {
   });
 
   test("to whoever asks another project for it", async () => {
-    const { id } = (await make()).body;
-    for (const method of ["GET", "PATCH", "DELETE"])
+    const { id, short_id } = (await make()).body;
+    for (const method of ["GET", "PATCH", "DELETE"]) {
       expect((await ask(method, `${id}/`, undefined, "/api/projects/2/insights/")).status).toBe(404);
+      expect((await ask(method, `${short_id}/`, undefined, "/api/projects/2/insights/")).status).toBe(404);
+    }
     expect((await ask("GET", "", undefined, "/api/projects/2/insights/")).body["count"]).toBe(0);
   });
 });

@@ -85,6 +85,19 @@ export function reference(notes: FieldNotes = {}) {
   return Type.Integer({ minimum: 1, maximum: 2_147_483_647, "x-reference": true, ...notes });
 }
 
+/**
+ * A field of PostHog's without a meaning here: an object that must be empty, since it would be ignored.
+ * @param refusal what a value that is not empty is answered with.
+ */
+export function emptyObject(refusal: string) {
+  return Type.Record(Type.String(), Type.Unknown(), {
+    default: {},
+    maxProperties: 0,
+    description: "Always empty.",
+    "x-empty": refusal,
+  });
+}
+
 export function nullable<Schema extends TSchema>(
   schema: Schema,
   notes: FieldNotes = {},

@@ -6,6 +6,7 @@ import type { UpdateInput, CreateInput } from "./field.ts";
 import { fieldFault, type FieldPath, shown, typeNameOf } from "./field_fault.ts";
 import {
   checkChoice,
+  checkEmpty,
   checkFlag,
   checkFree,
   checkInteger,
@@ -72,6 +73,7 @@ function refuseUnknown({ properties = {} }: Rule, value: Record<string, unknown>
 
 function checkValue(rule: Rule, value: unknown, path: FieldPath, purpose: Purpose): unknown {
   const { rule: own, orNull } = plainRule(rule);
+  if (own["x-empty"] !== undefined) return checkEmpty(own["x-empty"], value, path);
   if (value === null) {
     // A schema without rules takes anything, null too.
     if (orNull || isFree(own)) return null;

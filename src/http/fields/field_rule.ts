@@ -27,6 +27,8 @@ export interface Rule {
   additionalProperties?: unknown;
   default?: unknown;
   "x-reference"?: boolean;
+  /** Only an empty value is accepted; any other is refused with this. */
+  "x-empty"?: string;
   /** Its presence is checked in the schema's order, its content after all other fields. */
   "x-checked-last"?: boolean;
   /** The text as it is: not trimmed, and a number is none. */
@@ -194,6 +196,13 @@ export function checkTimezone(value: unknown, path: FieldPath): string {
 
 function notAChoice(value: unknown, path: FieldPath): Error {
   return fieldFault("invalid_choice", `"${shown(value)}" is not a valid choice.`, path);
+}
+
+/** @throws Fault with this text for all but null, an empty object, list or text. */
+export function checkEmpty(refusal: string, value: unknown, path: FieldPath): object {
+  const isEmpty = typeof value === "object" ? Object.keys(value ?? {}).length === 0 : value === "";
+  if (!isEmpty) throw fieldFault("invalid_input", refusal, path);
+  return {};
 }
 
 /** Any JSON that can be stored, no deeper than its readers take. */

@@ -21,7 +21,7 @@ type QuerySchema = {
   anyOf?: QuerySchema[];
 };
 
-interface Parameter<Value> {
+export interface Parameter<Value> {
   description: string;
   schema: QuerySchema;
   /** It may be given several times. */

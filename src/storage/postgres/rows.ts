@@ -50,6 +50,11 @@ export async function rowBytes(sql: Postgres, page: PostgresFragment): Promise<n
   return rows.map(({ bytes }) => bytes);
 }
 
+/** A pattern of ILIKE for texts with this in them; null for none. Its wildcards are plain characters. */
+export function containing(text: string | undefined): string | null {
+  return text === undefined ? null : `%${text.replace(/[\\%_]/g, String.raw`\$&`)}%`;
+}
+
 /** The row of `users` under this alias as JSON; NULL when a left join found none. */
 export function userJson(sql: Postgres, alias: string): PostgresFragment {
   const u = sql(alias);

@@ -1,0 +1,48 @@
+// Parameters that are lists: as JSON, as a single value, or given several times.
+
+import { fieldFault } from "./field_fault.ts";
+import { checkReference, checkText, type Rule } from "./field_rule.ts";
+import { type Parameter, parameter } from "./query.ts";
+
+/** Ids of other things, `[1,42]` or one of them. Ids that nobody has are answered: with nothing. */
+export function referencesParameter(description: string, itemsMax: number): Parameter<number[] | undefined> {
+  return listParameter(`${description} A JSON list, or one of them.`, itemsMax, checkReference);
+}
+
+/** Texts, `["a","b"]`, one of them, or several parameters. */
+export function namesParameter(
+  description: string,
+  itemsMax: number,
+  rule: Rule,
+): Parameter<string[] | undefined> {
+  const check = (value: unknown, path: string[]) => checkText(rule, value, path);
+  return {
+    ...listParameter(`${description} A JSON list, one of them, or several parameters.`, itemsMax, check),
+    repeats: true,
+  };
+}
+
+/** An empty list, or an empty text, is none: nothing is left out by it. */
+function listParameter<Item>(
+  description: string,
+  itemsMax: number,
+  check: (value: unknown, path: string[]) => Item,
+): Parameter<Item[] | undefined> {
+  return parameter(description, (query, name) => {
+    const items = query.getAll(name).flatMap((text) => itemsIn(text, name));
+    if (items.length > itemsMax) {
+      throw fieldFault("max_length", `Ensure this field has no more than ${itemsMax} elements.`, [name]);
+    }
+    return items.length === 0 ? undefined : items.map((one) => check(one, [name]));
+  });
+}
+
+function itemsIn(text: string, name: string): unknown[] {
+  if (text === "") return [];
+  if (!text.startsWith("[")) return [text];
+  try {
+    return JSON.parse(text) as unknown[];
+  } catch {
+    throw fieldFault("invalid_input", "Expected a JSON list.", [name]);
+  }
+}

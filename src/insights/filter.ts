@@ -1,0 +1,60 @@
+// Which insights a list shows, and in which order: the parameters of PostHog's list.
+
+import type { Clock } from "../core/clock.ts";
+import { limits } from "../core/limits.ts";
+import { namesParameter, referencesParameter } from "../http/fields/list_parameters.ts";
+import {
+  choiceParameter,
+  flagParameter,
+  momentParameter,
+  type QueryValues,
+  referenceParameter,
+  searchParameter,
+  textParameter,
+} from "../http/fields/query.ts";
+import { insightLimits } from "./limits.ts";
+
+/** PostHog's types of insights by the kind of their query. JSON: all others. */
+export const kindsByType = {
+  TRENDS: "TrendsQuery",
+  FUNNELS: "FunnelsQuery",
+  RETENTION: "RetentionQuery",
+  PATHS: "PathsQuery",
+  STICKINESS: "StickinessQuery",
+  LIFECYCLE: "LifecycleQuery",
+  SQL: "HogQLQuery",
+} as const;
+
+type InsightType = keyof typeof kindsByType | "JSON";
+const types = [...Object.keys(kindsByType), "JSON"] as InsightType[];
+
+const orderedBy = ["id", "name", "created_at", "updated_at", "last_modified_at", "order"] as const;
+type OrderField = (typeof orderedBy)[number];
+export type InsightOrder = OrderField | `-${OrderField}`;
+const orders = orderedBy.flatMap((field) => [field, `-${field}`] as const);
+
+/** Parameters that are not given filter nothing. */
+export function insightFilter(clock: Clock) {
+  return {
+    short_id: textParameter("Only the one with this short_id."),
+    search: searchParameter("Only those with this in their name, their description or one of their tags."),
+    created_by: referencesParameter("Only those of these users.", insightLimits.filterItemsMax),
+    user: flagParameter("true: only those of the key's user; false: only those of others."),
+    saved: flagParameter("true: only those that are saved or on a dashboard; false: only those not saved."),
+    favorited: flagParameter("true: only favorites; false: only others."),
+    insight: choiceParameter("Only those with a query of this type; JSON: of no other type.", types),
+    dashboard: referenceParameter("Only those that this dashboard shows."),
+    dashboards: referencesParameter(
+      "Only those that all of these dashboards show.",
+      insightLimits.filterItemsMax,
+    ),
+    tags: namesParameter("Only those with one of these tags.", limits.tagsMax, { maxLength: 255 }),
+    created_date_from: momentParameter("Only those created after this moment.", clock),
+    created_date_to: momentParameter("Only those created before this moment.", clock),
+    date_from: momentParameter("Only those last modified after this moment.", clock),
+    date_to: momentParameter("Only those last modified before this moment.", clock),
+    order: choiceParameter("A minus: descending. By default the newest come first.", orders),
+  };
+}
+
+export type InsightFilter = Partial<QueryValues<ReturnType<typeof insightFilter>>>;
