@@ -73,6 +73,7 @@ import { tellLeftBehind } from "./storage/embedded/left_behind.ts";
 import { pingPostgres } from "./storage/postgres/postgres.ts";
 import { type Stores, openStores } from "./storage/stores.ts";
 import { readWatermarks } from "./storage/watermark.ts";
+import { userRoutes } from "./users/operations.ts";
 import { type MemoryBudget, openBodyMemory } from "./work/memory_budget.ts";
 
 export interface App {
@@ -375,6 +376,7 @@ function routes(parts: Parts) {
     .use(capturing)
     .use(remoteConfigRoutes({ gate, keys, tokenOf: (request) => requestKeyOf(request, memory), library }))
     .use(staticRoutes({ scripts }))
+    .use(userRoutes({ gate, sql }))
     .use(organizationRoutes({ gate, sql }))
     .use(absentResourceRoutes({ gate }))
     .use(projectRoutes({ gate, sql, clickhouse, eventRetentionDays: config.eventRetentionDays }))

@@ -20,6 +20,7 @@ import {
   findOwn,
   projectNumber,
   refuseHeldToProjects,
+  requireIn,
   requireScopes,
   type Scope,
 } from "./scope.ts";
@@ -56,6 +57,8 @@ export type Gate = ReturnType<typeof openGate>;
  *   "query:read"]`.
  * - `organization_scope: "batch_export:read"`, for paths with `:organization_id` (a UUID or `@current`), also gives
  *   `organization`.
+ * - `organization_project_scope: "project:read"`, for paths with both, is as `project_scope`, for a project of that
+ *   organization.
  * - `account_scope: "organization:read"`, for the organizations themselves, is as `scope`, but refuses keys that are
  *   restricted to projects. `own()` gives the organization of `:organization_id`, or a 404 when the key does not
  *   reach it.
@@ -107,6 +110,12 @@ export function openGate(options: GateOptions) {
       access,
       organization: admitOrganization(access, organization_id, organization),
     })),
+    organization_project_scope: option(({ holder: access, project, organization }, params) => {
+      const admitted = admitProject(access, params["project_id"] ?? "", project);
+      // A segment that cannot be decoded is null.
+      requireIn(admitted, params["organization_id"] ?? "", organization);
+      return { access, project: admitted };
+    }),
     account_scope: option(({ holder: access, organization }, { organization_id = "" }) => {
       refuseHeldToProjects(access);
       return { access, own: () => findOwn(access, organization_id, organization) };

@@ -89,6 +89,16 @@ export function admitProject(access: Access, id: string, project: ReachedProject
   return { ...project, membership_level };
 }
 
+/** @throws Fault not_found for a project of another organization than the path names. */
+export function requireIn(
+  { organization_id }: AccessProject,
+  id: string,
+  current: ReachedOrganization | undefined,
+): void {
+  const named = id === "@current" ? current?.id : id.toLowerCase();
+  if (named !== organization_id) throw new Fault("not_found", "Project not found.");
+}
+
 /** The same for an organization. */
 export function admitOrganization(
   access: Access,

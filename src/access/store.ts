@@ -143,6 +143,14 @@ export async function currentOrganization(
   return row;
 }
 
+/** The project of `@current`, likewise. */
+export async function currentProject(sql: Postgres, { key }: KeyHolder): Promise<ReachedProject | undefined> {
+  const [row] = await sql<ReachedProject[]>`
+    SELECT p.* FROM personal_api_keys k JOIN users u ON u.id = k.user_id,
+      LATERAL (${itsProject(sql)}) p WHERE k.id = ${key.id}`;
+  return row;
+}
+
 /**
  * Calls back after any change that the channel tells of, and whenever listening (re)starts, since changes may have been
  * missed. It reconnects by itself when Postgres comes back. Returns the function that stops it.

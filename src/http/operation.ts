@@ -38,13 +38,24 @@ export type RoomParts<Names extends keyof AllParts> = Pick<AllParts, Names>;
 /** Where operations are mounted, and the gate's option for them. */
 const homes = {
   project: { gate: "project_scope", paths: projectHomes },
+  /** The same project, named below its organization. */
+  project_of_organization: {
+    gate: "organization_project_scope",
+    paths: ["/api/organizations/:organization_id/projects/:project_id"],
+  },
   organization: { gate: "organization_scope", paths: ["/api/organizations/:organization_id"] },
   /** About the projects that a key reaches. */
   projects: { gate: "scope", paths: ["/api/projects", "/api/environments"] },
+  /** About the projects of one organization. */
+  projects_of_organization: {
+    gate: "organization_scope",
+    paths: ["/api/organizations/:organization_id/projects"],
+  },
   /** About the organizations of a key's user. */
   organizations: { gate: "account_scope", paths: ["/api/organizations"] },
   /** About the keys of a key's user. */
   keys: { gate: "scope", paths: ["/api/personal_api_keys"] },
+  users: { gate: "scope", paths: ["/api/users"] },
 } as const;
 
 type Home = keyof typeof homes;
@@ -53,10 +64,13 @@ type HomePath<H extends Home> = (typeof homes)[H]["paths"][number];
 /** What the gate gives a request that it admits. */
 interface Admitted {
   project: { access: Access; project: AccessProject; organization?: undefined };
+  project_of_organization: Admitted["project"];
   organization: { access: Access; organization: AccessOrganization; project?: undefined };
-  projects: { access: Access };
+  projects: { access: Access; organization?: undefined };
+  projects_of_organization: { access: Access; organization: AccessOrganization };
   organizations: { access: Access; own: () => AccessOrganization };
   keys: { access: Access };
+  users: { access: Access };
 }
 
 type Method = "GET" | "POST" | "PUT" | "PATCH" | "DELETE";

@@ -8,6 +8,7 @@ import { notFound, present } from "../http/found.ts";
 import { mounted, operationsOf, type RoomParts } from "../http/operation.ts";
 import { pageReply } from "../http/pages/page.ts";
 import type { Postgres } from "../storage/postgres/postgres.ts";
+import { memberOperations } from "./members/operations.ts";
 import { membershipLevels, organizationBody, organizationModel } from "./model.ts";
 import {
   createOrganization,
@@ -23,7 +24,11 @@ const heldKey = "API keys with scoped organizations cannot create organizations.
 const shownOne = { 200: reply("The organization.", organizationModel) };
 
 export function organizationRoutes({ gate, sql }: RoomParts<"gate" | "sql">) {
-  return mounted(gate, "Organizations", [...listOperations(sql), ...oneOperations(sql)]);
+  return mounted(gate, "Organizations", [
+    ...listOperations(sql),
+    ...oneOperations(sql),
+    ...memberOperations(sql),
+  ]);
 }
 
 function listOperations(sql: Postgres) {

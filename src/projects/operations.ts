@@ -1,13 +1,13 @@
 // Projects over HTTP.
 
-import type { Access, AccessProject, Gate } from "../access/gate.ts";
+import type { Access, AccessOrganization, AccessProject, Gate } from "../access/gate.ts";
 import { refuseHeldToProjects } from "../access/scope.ts";
 import { currentOrganization } from "../access/store.ts";
 import { Fault } from "../core/fault.ts";
 import { pageParameters } from "../http/fields/query.ts";
 import { gone, listSchema, reply } from "../http/fields/schema.ts";
 import { notFound, present } from "../http/found.ts";
-import { mounted, operationsOf, projectOperation } from "../http/operation.ts";
+import { mounted, operationsOf } from "../http/operation.ts";
 import { pageReply } from "../http/pages/page.ts";
 import type { ClickHouse } from "../storage/clickhouse/clickhouse.ts";
 import type { Postgres } from "../storage/postgres/postgres.ts";
@@ -32,7 +32,8 @@ interface ProjectParts {
 const adminLevel = 8;
 const missing = "Project not found.";
 const shownOne = { 200: reply("The project.", projectModel) };
-const operation = operationsOf("projects");
+const operation = operationsOf("projects", "projects_of_organization");
+const oneOperation = operationsOf("project", "project_of_organization");
 
 export function projectRoutes({ gate, ...parts }: ProjectParts & { gate: Gate }) {
   return mounted(gate, "Projects", [...listOperations(parts), ...oneOperations(parts)]);
@@ -48,9 +49,10 @@ function listOperations(parts: ProjectParts) {
       summary: "List projects",
       query: pageParameters("Rows"),
       replies: { 200: reply("The projects.", listSchema(projectModel)) },
-      answer: async ({ access, query, url }) => {
+      answer: async ({ access, organization, query, url }) => {
         const { scoped_teams, scoped_organizations } = access.key;
-        const reader = { user_id: access.user.id, scoped_teams, scoped_organizations };
+        const within = organization ? [organization.id] : scoped_organizations;
+        const reader = { user_id: access.user.id, scoped_teams, scoped_organizations: within };
         const { count, rows } = await listProjects(sql, reader, query);
         return pageReply(url, query, count, rows);
       },
@@ -60,8 +62,9 @@ function listOperations(parts: ProjectParts) {
       path: "",
       scope: "project:write",
       summary: "Create a project",
-      description: "In the user's current organization; it becomes the user's current project.",
-      find: ({ access }) => homeOf(sql, access),
+      description:
+        "In the organization of the path, else in the user's current one; it becomes the user's current project.",
+      find: ({ access, organization }) => homeOf(sql, access, organization),
       body: projectBody,
       replies: { 201: reply("The project.", projectModel) },
       answer: async ({ access, found: organization_id, body }) => {
@@ -76,7 +79,7 @@ function listOperations(parts: ProjectParts) {
 function oneOperations(parts: ProjectParts) {
   const { sql } = parts;
   return [
-    projectOperation({
+    oneOperation({
       method: "GET",
       path: "",
       scope: "project:read",
@@ -84,7 +87,7 @@ function oneOperations(parts: ProjectParts) {
       replies: shownOne,
       answer: async ({ project: { id } }) => present(await getProject(sql, id), missing),
     }),
-    projectOperation({
+    oneOperation({
       method: "PATCH",
       path: "",
       scope: "project:write",
@@ -94,7 +97,7 @@ function oneOperations(parts: ProjectParts) {
       replies: shownOne,
       answer: async ({ project, body }) => present(await changeProject(parts, project, body), missing),
     }),
-    projectOperation({
+    oneOperation({
       method: "DELETE",
       path: "",
       scope: "project:write",
@@ -104,7 +107,7 @@ function oneOperations(parts: ProjectParts) {
         if (!(await removeProject(sql, requireAdmin(project)))) throw notFound(missing);
       },
     }),
-    projectOperation({
+    oneOperation({
       method: "PATCH",
       path: "reset_token/",
       scope: "project:write",
@@ -142,9 +145,9 @@ function refuseLongerRetention(
 }
 
 /** The organization a new project goes to. */
-async function homeOf(sql: Postgres, access: Access): Promise<string> {
+async function homeOf(sql: Postgres, access: Access, named: AccessOrganization | undefined): Promise<string> {
   refuseHeldToProjects(access);
-  const organization = await currentOrganization(sql, access);
+  const organization = named ?? (await currentOrganization(sql, access));
   if (!organization) throw new Fault("not_found", "Current organization not found.");
   if ((organization.membership_level ?? 0) < adminLevel) {
     throw new Fault("permission_denied", "Your organization access level is insufficient.");

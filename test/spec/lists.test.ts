@@ -113,6 +113,14 @@ async function copyRows({ sql }: Stores): Promise<void> {
   await sql`
     INSERT INTO organization_memberships (organization_id, user_id, level)
     SELECT o.id, u.id, 15 FROM organizations o, users u WHERE o.slug LIKE 'slug-%'`;
+  await sql`
+    INSERT INTO group_types (project_id, name, place, version) VALUES (${ids["project_id"]!}, 'company', 0, 1)`;
+  await sql`
+    WITH made AS (
+      INSERT INTO users (uuid, distinct_id, email)
+      SELECT gen_random_uuid(), 'copy-' || n, n || '@example.com' FROM generate_series(1, ${rows}) AS n RETURNING id
+    )
+    INSERT INTO organization_memberships (organization_id, user_id) SELECT ${ids["organization_id"]!}, id FROM made`;
 }
 
 async function fillClickHouse({ clickhouse }: Stores): Promise<void> {
@@ -191,8 +199,10 @@ test("every list says limit and offset as whole numbers with bounds and a defaul
     "groups/",
     "ingestion_warnings/",
     "insights/",
+    "members/",
     "persons/",
     "persons/{uuid}/distinct_ids/",
+    "projects/",
     "session_recordings/",
     "sessions/values/",
     "subscriptions/",

@@ -27,6 +27,26 @@ const things: Record<string, Thing> = {
   organizations: { body: () => ({ name: "Made" }) },
   projects: { body: () => ({ name: "Made" }) },
   environments: { body: () => ({ name: "Made" }) },
+  users: {
+    body: () => ({}),
+    // A key reads no user but its own.
+    make: async ({ stores: { sql }, owner }) => {
+      const [user] = await sql<{ uuid: string }[]>`SELECT uuid FROM users WHERE id = ${owner.user_id}`;
+      return user!.uuid;
+    },
+  },
+  members: {
+    body: () => ({ level: 1 }),
+    // The operator makes accounts.
+    make: async ({ stores: { sql }, owner: { organization_id } }) => {
+      const user_id = await addUser(sql, `${crypto.randomUUID()}@example.com`);
+      const [user] = await sql<{ uuid: string }[]>`
+        WITH member AS (
+          INSERT INTO organization_memberships (organization_id, user_id) VALUES (${organization_id}, ${user_id})
+        ) SELECT uuid FROM users WHERE id = ${user_id}`;
+      return user!.uuid;
+    },
+  },
   insights: {
     body: () => ({ name: "Made", query: { kind: "TrendsQuery", series: [{ event: "$pageview" }] } }),
   },

@@ -322,7 +322,7 @@ test("limit is described where it does something, and nowhere else", async () =>
     described()
       .filter(({ name, path }) => name.startsWith("GET ") && !/\{(?!project_id|organization_id)/.test(path))
       .map(async ({ name, path, operation }) => {
-        const home = path.replace(/\{\w+\}/, "@current");
+        const home = path.replace(/\{\w+\}/g, "@current");
         const reply = await fetch(`${app.url}${home}?limit=none`, {
           headers: { authorization: `Bearer ${personalKey}` },
         });

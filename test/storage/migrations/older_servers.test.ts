@@ -188,6 +188,8 @@ test("a server from before processes told what they know is waited for, before a
   await stores.sql`
     ALTER TABLE person_deletion_orders DROP COLUMN delete_recordings, DROP COLUMN keep_person`;
   await stores.sql`ALTER TABLE person_deletion_orders RENAME TO person_deletions`;
+  await stores.sql`ALTER TABLE insights DROP COLUMN saved, DROP COLUMN "order"`;
+  await stores.sql`ALTER TABLE organization_memberships DROP COLUMN level_changed_at`;
   await stores.sql`DELETE FROM schema_migrations WHERE version > 8`;
   await expect(migrate(stores, options)).rejects.toThrow("(told nothing)");
   expect((await versionsOf(stores)).postgres).toBe(8);

@@ -1,0 +1,56 @@
+// What a member of an organization looks like in a reply, and who may change or remove one.
+
+import Type, { type Static } from "typebox";
+import { Fault } from "../../core/fault.ts";
+import { model, moment, nullable, readOnly, uuid, writable } from "../../http/fields/field.ts";
+import { userModel } from "../../http/fields/user.ts";
+import { membershipLevels } from "../model.ts";
+
+export const memberModel = model("OrganizationMember", {
+  id: readOnly(uuid({ description: "The membership's." })),
+  user: readOnly(userModel),
+  level: Type.Enum(Object.values(membershipLevels), {
+    type: "integer",
+    description: "1 member, 8 admin, 15 owner.",
+  }),
+  joined_at: readOnly(moment()),
+  updated_at: readOnly(moment()),
+  is_2fa_enabled: readOnly(Type.Boolean({ description: "Always false: who signs in brings a key." })),
+  has_social_auth: readOnly(Type.Boolean({ description: "Always false." })),
+  last_login: readOnly(nullable(moment(), { description: "Always null." })),
+});
+
+export const memberBody = writable(memberModel);
+export const memberOrders = ["-joined_at", "joined_at"] as const;
+
+export type Member = Static<typeof memberModel>;
+
+/** A membership as the rules below see it. */
+export interface Membership {
+  user_id: number;
+  level: number;
+}
+
+const insufficient = "Your organization access level is insufficient.";
+
+/** @throws Fault when `asking` may not give the member `level`. */
+export function requireMayChange(asking: Membership, member: Membership, level: number): void {
+  if (asking.level < membershipLevels.admin) throw new Fault("permission_denied", insufficient);
+  if (asking.user_id === member.user_id) {
+    throw new Fault("permission_denied", "You can't change your own access level.");
+  }
+  if (Math.max(member.level, level) > asking.level) {
+    throw new Fault("permission_denied", "You can only change levels that are not above your own.");
+  }
+}
+
+/** @param owners how many the organization has. @throws Fault when `asking` may not remove the member. */
+export function requireMayRemove(asking: Membership, member: Membership, owners: number): void {
+  const isSelf = asking.user_id === member.user_id;
+  if (!isSelf && (asking.level < membershipLevels.admin || asking.level < member.level)) {
+    throw new Fault("permission_denied", insufficient);
+  }
+  if (member.level === membershipLevels.owner && owners <= 1) {
+    throw new Fault("permission_denied", "An organization's only owner cannot leave it; delete it instead.");
+  }
+}

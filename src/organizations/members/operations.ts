@@ -1,0 +1,79 @@
+// Members of an organization over HTTP. Accounts are made by the operator; here their levels change, and they leave.
+
+import { parameter, pageParameters } from "../../http/fields/query.ts";
+import { checkChoice } from "../../http/fields/field_rule.ts";
+import { gone, listSchema, reply } from "../../http/fields/schema.ts";
+import { operationsOf } from "../../http/operation.ts";
+import { pageReply } from "../../http/pages/page.ts";
+import type { Postgres } from "../../storage/postgres/postgres.ts";
+import { memberBody, memberModel, memberOrders } from "./model.ts";
+import { changeMember, findMember, getMember, listMembers, removeMember } from "./store.ts";
+
+const operation = operationsOf("organization");
+const path = "members/:user__uuid/";
+const scope = "organization_member:write";
+const shownOne = { 200: reply("The member.", memberModel) };
+
+const order = parameter(
+  "By when they joined: the latest first, or `joined_at`.",
+  (query, name) => checkChoice(memberOrders, query.get(name) ?? memberOrders[0], [name]) === "joined_at",
+  { type: "string", enum: [...memberOrders] },
+);
+
+export function memberOperations(sql: Postgres) {
+  return [
+    operation({
+      method: "GET",
+      path: "members/",
+      scope: "organization_member:read",
+      summary: "List members",
+      query: { order, ...pageParameters("Rows") },
+      replies: { 200: reply("The members.", listSchema(memberModel)) },
+      answer: async ({ organization, query, url }) => {
+        const { count, rows } = await listMembers(sql, organization.id, query, query.order);
+        return pageReply(url, query, count, rows);
+      },
+    }),
+    operation({
+      method: "GET",
+      path,
+      scope: "organization_member:read",
+      summary: "Get a member, by their user's UUID or as `@me`",
+      replies: shownOne,
+      answer: async ({ access, organization, params }) => {
+        const user_id = await findMember(sql, organization.id, access.user.id, params.user__uuid);
+        return await getMember(sql, organization.id, user_id);
+      },
+    }),
+    operation({
+      method: "PATCH",
+      path,
+      scope,
+      summary: "Change a member's level",
+      put: "Change a member's level, which is required",
+      description: "By administrators, up to their own level, and never their own.",
+      find: ({ access, organization, params }) =>
+        findMember(sql, organization.id, access.user.id, params.user__uuid),
+      body: memberBody,
+      replies: shownOne,
+      answer: async ({ access, organization, found, body: { level } }) => {
+        const change = { organization_id: organization.id, asking_id: access.user.id, user_id: found };
+        if (level !== undefined) await changeMember(sql, change, level);
+        return await getMember(sql, organization.id, found);
+      },
+    }),
+    operation({
+      method: "DELETE",
+      path,
+      scope,
+      summary: "Remove a member, or leave the organization",
+      description: "By administrators, members up to their own level; anybody but the only owner may leave.",
+      replies: gone,
+      answer: async ({ access, organization, params }) => {
+        const user_id = await findMember(sql, organization.id, access.user.id, params.user__uuid);
+        const change = { organization_id: organization.id, asking_id: access.user.id, user_id };
+        await removeMember(sql, change);
+      },
+    }),
+  ];
+}

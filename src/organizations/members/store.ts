@@ -1,0 +1,102 @@
+// Memberships in Postgres. A change locks its organization, so that the rules hold when two members change each other.
+
+import { isUuid } from "../../core/id.ts";
+import { shownRow, type Stored } from "../../http/fields/field_time.ts";
+import { notFound, present } from "../../http/found.ts";
+import type { Page } from "../../http/pages/page.ts";
+import type { Postgres, PostgresTransaction } from "../../storage/postgres/postgres.ts";
+import { type Counted, countedPage, userJson } from "../../storage/postgres/rows.ts";
+import { membershipLevels } from "../model.ts";
+import { type Member, type Membership, requireMayChange, requireMayRemove } from "./model.ts";
+
+type MemberRow = Stored<Member, "joined_at" | "updated_at">;
+
+/** The columns of a reply, for the membership `m` and its user `u`. */
+function columns(sql: Postgres) {
+  return sql`
+    md5(m.organization_id::text || m.user_id::text)::uuid AS id, ${userJson(sql, "u")} AS user, m.level, m.joined_at,
+    coalesce(m.level_changed_at, m.joined_at) AS updated_at, false AS is_2fa_enabled, false AS has_social_auth,
+    NULL AS last_login`;
+}
+
+/** A page of an organization's active members, the latest first unless `oldestFirst`. */
+export async function listMembers(
+  sql: Postgres,
+  organization_id: string,
+  page: Page,
+  oldestFirst: boolean,
+): Promise<Counted<Member>> {
+  const seen = sql`
+    FROM organization_memberships m JOIN users u ON u.id = m.user_id
+    WHERE m.organization_id = ${organization_id} AND u.is_active`;
+  const order = oldestFirst ? sql`m.joined_at, m.user_id` : sql`m.joined_at DESC, m.user_id DESC`;
+  return await countedPage(sql, { columns: columns(sql), seen, order, page, show: shownRow<MemberRow> });
+}
+
+/** The id of the member that a path names. @throws Fault not_found. */
+export async function findMember(
+  sql: Postgres,
+  organization_id: string,
+  asking_id: number,
+  named: string,
+): Promise<number> {
+  if (named === "@me") return asking_id;
+  if (!isUuid(named)) throw notFound();
+  const [row] = await sql<{ id: number }[]>`
+    SELECT u.id FROM organization_memberships m JOIN users u ON u.id = m.user_id
+    WHERE m.organization_id = ${organization_id} AND u.uuid = ${named} AND u.is_active`;
+  return present(row).id;
+}
+
+/** @throws Fault not_found. */
+export async function getMember(sql: Postgres, organization_id: string, user_id: number): Promise<Member> {
+  const [row] = await sql<MemberRow[]>`
+    SELECT ${columns(sql)} FROM organization_memberships m JOIN users u ON u.id = m.user_id
+    WHERE m.organization_id = ${organization_id} AND m.user_id = ${user_id}`;
+  return shownRow(present(row));
+}
+
+interface MemberChange {
+  organization_id: string;
+  /** The user who asks for it. */
+  asking_id: number;
+  /** Whose membership it is. */
+  user_id: number;
+}
+
+/** @throws Fault when the asking user may not, or the member is gone. */
+export async function changeMember(sql: Postgres, change: MemberChange, level: number): Promise<void> {
+  await sql.begin(async (tx) => {
+    const { asking, member } = await lockedMembers(tx, change);
+    requireMayChange(asking, member, level);
+    await tx`
+      UPDATE organization_memberships SET level = ${level}, level_changed_at = now()
+      WHERE organization_id = ${change.organization_id} AND user_id = ${change.user_id}`;
+  });
+}
+
+/** The organization and its projects stop being the user's current ones. @throws Fault as changeMember. */
+export async function removeMember(sql: Postgres, change: MemberChange): Promise<void> {
+  const { organization_id, user_id } = change;
+  await sql.begin(async (tx) => {
+    const { asking, member, owners } = await lockedMembers(tx, change);
+    requireMayRemove(asking, member, owners);
+    await tx`
+      DELETE FROM organization_memberships WHERE organization_id = ${organization_id} AND user_id = ${user_id}`;
+    await tx`
+      UPDATE users SET current_organization_id = NULL, current_project_id = NULL
+      WHERE id = ${user_id} AND (current_organization_id = ${organization_id}
+        OR current_project_id IN (SELECT id FROM projects WHERE organization_id = ${organization_id}))`;
+  });
+}
+
+async function lockedMembers(tx: PostgresTransaction, { organization_id, asking_id, user_id }: MemberChange) {
+  await tx`SELECT FROM organizations WHERE id = ${organization_id} FOR UPDATE`;
+  const rows = await tx<Membership[]>`
+    SELECT user_id, level FROM organization_memberships
+    WHERE organization_id = ${organization_id}
+      AND (user_id IN (${asking_id}, ${user_id}) OR level = ${membershipLevels.owner})`;
+  const of = (id: number) => present(rows.find((row) => row.user_id === id));
+  const owners = rows.filter(({ level }) => level === membershipLevels.owner).length;
+  return { asking: of(asking_id), member: of(user_id), owners };
+}

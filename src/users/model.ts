@@ -1,0 +1,35 @@
+// What the user of a key looks like in a reply.
+
+import Type, { type Static } from "typebox";
+import { model, moment, nullable, timezone, uuid } from "../http/fields/field.ts";
+import { userModel } from "../http/fields/user.ts";
+
+const ownProjectModel = model("OwnProject", {
+  id: Type.Integer(),
+  uuid: uuid(),
+  organization: uuid(),
+  project_id: Type.Integer(),
+  api_token: Type.String(),
+  name: Type.String(),
+  timezone: timezone(),
+});
+
+const ownOrganizationModel = model("OwnOrganization", {
+  id: uuid(),
+  name: Type.String(),
+  slug: Type.String(),
+  logo_media_id: nullable(uuid()),
+  membership_level: Type.Integer({ description: "The user's: 1 member, 8 admin, 15 owner." }),
+});
+
+export const ownUserModel = model("OwnUser", {
+  ...userModel.properties,
+  date_joined: moment(),
+  is_staff: Type.Boolean({ description: "Always false: nobody here stands above organizations." }),
+  has_password: Type.Boolean({ description: "Always false: who signs in brings a key." }),
+  team: nullable(ownProjectModel, { description: "The current project, of those that the key reaches." }),
+  organization: nullable(ownOrganizationModel, { description: "The organization of `team`." }),
+  organizations: Type.Array(ownOrganizationModel, { description: "Those that the key reaches." }),
+});
+
+export type OwnUser = Static<typeof ownUserModel>;

@@ -1,0 +1,30 @@
+// The user of a key over HTTP: what clients ask first, to see whose key they hold.
+
+import { Fault } from "../core/fault.ts";
+import { reply } from "../http/fields/schema.ts";
+import { present } from "../http/found.ts";
+import { mounted, operationsOf, type RoomParts } from "../http/operation.ts";
+import { ownUserModel } from "./model.ts";
+import { getOwnUser } from "./store.ts";
+
+const operation = operationsOf("users");
+const others = "Users can only be read by themselves, as `@me`.";
+
+export function userRoutes({ gate, sql }: RoomParts<"gate" | "sql">) {
+  return mounted(gate, "Users", [
+    operation({
+      method: "GET",
+      path: ":uuid/",
+      scope: "user:read",
+      summary: "Get the user whose key asks: `@me`, or their own UUID",
+      description:
+        "`team` is the user's current project and `organization` its organization, as far as the key reaches them.",
+      replies: { 200: reply("The user.", ownUserModel) },
+      answer: async ({ access, params: { uuid } }) => {
+        const isOwn = uuid === "@me" || uuid.toLowerCase() === access.user.uuid;
+        if (!isOwn) throw new Fault("permission_denied", others);
+        return present(await getOwnUser(sql, access));
+      },
+    }),
+  ]);
+}

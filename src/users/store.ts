@@ -1,0 +1,50 @@
+// A user with the organizations and the project that their key reaches.
+
+import type { Access } from "../access/gate.ts";
+import { currentOrganization, currentProject } from "../access/store.ts";
+import { shownRow, type Stored } from "../http/fields/field_time.ts";
+import type { Postgres } from "../storage/postgres/postgres.ts";
+import { userJson } from "../storage/postgres/rows.ts";
+import type { User } from "../http/fields/user.ts";
+import type { OwnUser } from "./model.ts";
+
+type UserRow = Stored<Pick<OwnUser, "date_joined" | "team" | "organizations">, "date_joined"> & {
+  user: User;
+};
+
+/** Organizations of one user; a page of organizations has as many rows. */
+const organizationsMax = 10_000;
+
+/** Undefined when the user is gone. */
+export async function getOwnUser(sql: Postgres, access: Access): Promise<OwnUser | undefined> {
+  const project = await currentProject(sql, access);
+  const held = access.key.scoped_teams.length > 0;
+  const current = project?.organization_id ?? (held ? null : (await currentOrganization(sql, access))?.id);
+  const [row] = await sql<UserRow[]>`
+    SELECT ${userJson(sql, "u")} AS user, u.created_at AS date_joined, (
+      SELECT json_build_object('id', p.id, 'uuid', p.uuid, 'organization', p.organization_id, 'project_id', p.id,
+        'api_token', p.api_token, 'name', p.name, 'timezone', p.timezone)
+      FROM projects p WHERE p.id = ${project?.id ?? null}::integer) AS team, (
+      SELECT coalesce(json_agg(json_build_object('id', o.id, 'name', o.name, 'slug', o.slug,
+        'logo_media_id', o.logo_media_id, 'membership_level', o.level) ORDER BY o.created_at, o.id), '[]')
+      FROM (${reachedOrganizations(sql, access)}) o) AS organizations
+    FROM users u WHERE u.id = ${access.user.id}`;
+  if (!row) return undefined;
+  const { user, organizations, team, date_joined } = shownRow(row);
+  const organization = organizations.find(({ id }) => id === current) ?? null;
+  return { ...user, date_joined, is_staff: false, has_password: false, team, organization, organizations };
+}
+
+/** Those that the user is a member of, and that a restriction of the key to projects or organizations leaves. */
+function reachedOrganizations(sql: Postgres, { key, user }: Access) {
+  const { scoped_teams, scoped_organizations } = key;
+  const ofTeams = sql`AND EXISTS (
+    SELECT FROM projects p WHERE p.organization_id = o.id AND p.id = ANY(${scoped_teams}::integer[]))`;
+  const ofOrganizations = sql`AND o.id = ANY(${scoped_organizations}::uuid[])`;
+  return sql`
+    SELECT o.id, o.name, o.slug, o.logo_media_id, o.created_at, m.level
+    FROM organizations o
+    JOIN organization_memberships m ON m.organization_id = o.id AND m.user_id = ${user.id}
+    WHERE true ${scoped_teams.length > 0 ? ofTeams : sql``} ${scoped_organizations.length > 0 ? ofOrganizations : sql``}
+    ORDER BY o.created_at, o.id LIMIT ${organizationsMax}`;
+}
