@@ -14,7 +14,7 @@ import { noBrowser, openBrowser, openSite } from "../support/browser.ts";
 import { cleanUp } from "../support/cleanup.ts";
 import { type ReadEvent, readEvents } from "../support/events.ts";
 import { type Recorded, type RecordingProxy, openRecordingProxy } from "../support/recording_proxy.ts";
-import { type Kit, readyKit, run } from "../support/sdks.ts";
+import { type Kit, npmInstall, pipInstall, readyKit, run } from "../support/sdks.ts";
 import { type SentEvent, isCapture, sentEvents, v1Path } from "../support/sent_events.ts";
 import { type Server, get, projectKey, rested, startServer, until } from "../support/server.ts";
 
@@ -41,34 +41,21 @@ const v1 = { POSTHOG_CAPTURE_MODE: "v1" };
 
 function python(version: number): Sdk {
   const name = `python_${version}`;
-  const target = [
-    "--target",
-    "packages",
-    "--quiet",
-    "--no-warn-conflicts",
-    "--root-user-action=ignore",
-    "--retries=1",
-  ];
   const program = { who: name, command: ["python3", "story.py"], environment: { PYTHONPATH: "packages" } };
   const inV1 = { ...program, who: `${name}_v1`, environment: { ...program.environment, ...v1 } };
   return {
-    files: [`${name}/requirements.txt`, `${name}/story.py`],
+    files: [`sdks/${name}/requirements.txt`, `sdks/${name}/story.py`],
     tools: ["python3"],
-    install: ["python3", "-m", "pip", "install", ...target, "--requirement", "requirements.txt"],
+    install: pipInstall,
     programs: version === 7 ? [program, inV1] : [program],
   };
 }
-
-// One more try, at once: where there is no registry, nobody waits for it.
-const npmTries = ["--fetch-retries=1", "--fetch-retry-mintimeout=1000"];
-const npmQuiet = ["--silent", "--no-fund", "--no-audit"];
-const npmInstall = ["npm", "install", ...npmQuiet, ...npmTries, "--no-package-lock", "--ignore-scripts"];
 
 function node(version: number): Sdk {
   const name = `node_${version}`;
   const program = { who: name, command: ["node", "story.mjs"] };
   return {
-    files: [`${name}/package.json`, "node/story.mjs"],
+    files: [`sdks/${name}/package.json`, "sdks/node/story.mjs"],
     tools: ["node", "npm"],
     install: npmInstall,
     programs: version === 5 ? [program, { ...program, who: `${name}_v1`, environment: v1 }] : [program],
@@ -80,7 +67,7 @@ const mavenPlugin = "org.apache.maven.plugins:maven-dependency-plugin:2.8";
 function java(name: string, more: Partial<Program> = {}): Sdk {
   const command = ["java", "-Dfile.encoding=UTF-8", "-cp", "jars/*", "Story.java"];
   return {
-    files: [`${name}/pom.xml`, `${name}/Story.java`],
+    files: [`sdks/${name}/pom.xml`, `sdks/${name}/Story.java`],
     tools: ["java", "mvn"],
     install: ["mvn", "--quiet", "--batch-mode", `${mavenPlugin}:copy-dependencies`, "-DoutputDirectory=jars"],
     programs: [{ who: name, command, ...more }],
@@ -88,7 +75,7 @@ function java(name: string, more: Partial<Program> = {}): Sdk {
 }
 
 const go: Sdk = {
-  files: ["go/go.mod", "go/go.sum", "go/story.go"],
+  files: ["sdks/go/go.mod", "sdks/go/go.sum", "sdks/go/story.go"],
   tools: ["go"],
   install: ["go", "mod", "download"],
   build: [["go", "build", "-o", "story", "story.go"]],
@@ -101,7 +88,7 @@ const go: Sdk = {
 
 const cargoBuild = ["cargo", "build", "--quiet"];
 const rust: Sdk = {
-  files: ["rust/Cargo.toml", "rust/story.rs"],
+  files: ["sdks/rust/Cargo.toml", "sdks/rust/story.rs"],
   tools: ["cargo"],
   install: ["cargo", "fetch", "--quiet"],
   // Which mode it is in is compiled in.
@@ -133,7 +120,7 @@ const sdks = [
 ].filter(({ isLong }) => all || !isLong);
 
 function javascript(who: string): Kit {
-  return { files: [`${who}/package.json`], tools: ["npm"], install: npmInstall };
+  return { files: [`sdks/${who}/package.json`], tools: ["npm"], install: npmInstall };
 }
 
 let server: Server;

@@ -1,16 +1,16 @@
-// SDKs of PostHog as their registries have them, put beside the programs that tell a story with them. All of it is
-// below the folder for temporary files, made once for each state of a program and its manifest.
+// SDKs of PostHog and programs for its API as their registries have them, put beside the programs that use them. All of
+// it is below the folder for temporary files, made once for each state of a program and its manifest.
 
 import { createHash } from "node:crypto";
 import { cpSync, existsSync, mkdirSync, mkdtempSync, readFileSync, renameSync, rmSync } from "node:fs";
 import { tmpdir, userInfo } from "node:os";
 import { basename, join, resolve } from "node:path";
 
-const programs = resolve(import.meta.dir, "../clients/sdks");
+const programs = resolve(import.meta.dir, "../clients");
 const cache = join(tmpdir(), `sluice-sdks-${userInfo().uid}`);
 
 export interface Kit {
-  /** A program's files, as they lie in test/clients/sdks. */
+  /** A program's files, as they lie in test/clients. */
   files: readonly string[];
   /** Programs that must be there. */
   tools: readonly string[];
@@ -27,6 +27,20 @@ export interface Readied {
   /** Why the program cannot be built, which is a fault of ours; empty when it was. */
   problem: string;
 }
+
+const words = (command: string) => command.split(" ");
+
+/** Installs packages of PyPI into the folder `packages`; a program has it as PYTHONPATH. */
+export const pipInstall = words(
+  "python3 -m pip install --target packages --requirement requirements.txt " +
+    "--quiet --no-warn-conflicts --root-user-action=ignore --retries=1",
+);
+
+/** Installs what package.json names. One more try, at once: where there is no registry, nobody waits for it. */
+export const npmInstall = words(
+  "npm install --silent --no-fund --no-audit --no-package-lock --ignore-scripts " +
+    "--fetch-retries=1 --fetch-retry-mintimeout=1000",
+);
 
 /** Installs and builds what is not there yet. */
 export async function readyKit({ files, tools, install, build = [] }: Kit): Promise<Readied> {
