@@ -6,7 +6,7 @@ import { join } from "node:path";
 
 const [directory = "", bucket = ""] = process.argv.slice(2);
 mkdirSync(join(directory, bucket), { recursive: true });
-const { default: S3rver } = (await import("s3rver" as string)) as {
+const { default: S3rver } = (await import("@20minutes/s3rver" as string)) as {
   default: new (options: Record<string, unknown>) => { run(): Promise<{ port: number }> };
 };
 const { port } = await new S3rver({ port: 0, address: "127.0.0.1", silent: true, directory }).run();

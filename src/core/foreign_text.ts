@@ -44,12 +44,14 @@ export function storableText(text: string, charsMax: number): string {
     .replace(unprintable, "\uFFFD");
 }
 
-/** The same for every text in a JSON value. */
+/** A JSON value of another server: each text and name in it as foreignText() makes it. */
 export function foreignValue(value: unknown, foreign: Foreign): unknown {
   if (typeof value === "string") return foreignText(value, foreign);
   if (Array.isArray(value)) return value.map((one) => foreignValue(one, foreign));
   if (typeof value !== "object" || value === null) return value;
-  return Object.fromEntries(Object.entries(value).map(([name, one]) => [name, foreignValue(one, foreign)]));
+  return Object.fromEntries(
+    Object.entries(value).map(([name, one]) => [foreignText(name, foreign), foreignValue(one, foreign)]),
+  );
 }
 
 /** A JSON value that Postgres can store: no NUL and no half of a surrogate pair in texts and names. */

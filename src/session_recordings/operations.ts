@@ -11,6 +11,7 @@ import { readsUntil } from "../storage/clickhouse/clickhouse.ts";
 import { readsOf } from "../storage/clickhouse/query_options.ts";
 import { filterFault } from "../storage/events/filter_fault.ts";
 import { testAccountFilters } from "../storage/events/test_accounts.ts";
+import { storedWithin } from "../storage/watermark.ts";
 import { CountCache } from "../work/count_cache.ts";
 import { promptOperations, type PromptParts } from "./ai/operations.ts";
 import { readAskedIds, readIds, readPersonFilter } from "./filter.ts";
@@ -18,6 +19,7 @@ import { attrOf, orderOf, orderParameters, questionOf, questionParameters } from
 import { markDeleted, markViewed } from "./mark/store.ts";
 import { bulkBody, bulkModel, recordingBody, recordingModel, sessionPropertiesModel } from "./model.ts";
 import { readFirstProperties } from "./properties_store.ts";
+import { sessionRecordingLimits } from "./limits.ts";
 import {
   type RecordingReaderOptions,
   existing,
@@ -176,15 +178,15 @@ function oneOperations(parts: Counted) {
       path: "session_recordings/:id/",
       scope: "session_recording:write",
       summary: "Change a session recording",
-      description: "A session without recorded data has times of 1970; it can be marked all the same.",
-      find: async ({ project, params: { id } }) =>
-        (await findRow(parts, project.id, id)) ?? emptyRecording(id),
+      description: "A session without recorded data has times of 1970, and nothing is stored of it.",
+      find: ({ project, params: { id } }) => findRow(parts, project.id, id),
       body: recordingBody,
       replies: shownOne,
       answer: async ({ access, project, params: { id }, found, body: { viewed } }) => {
         const viewer = { project_id: project.id, user_id: access.user.id };
-        if (viewed !== undefined) await markViewed(sql, project.id, viewer.user_id, id, viewed);
-        return await getRecording(parts, viewer, id, found);
+        // Of an id that anybody may make up nothing is stored: a recording that comes later is new.
+        if (found && viewed !== undefined) await markViewed(sql, project.id, viewer.user_id, id, viewed);
+        return await getRecording(parts, viewer, id, found ?? emptyRecording(id));
       },
     }),
     projectOperation({
@@ -193,10 +195,12 @@ function oneOperations(parts: Counted) {
       scope: "session_recording:write",
       summary: "Delete a session recording",
       description:
-        "It is gone from every reply at once, and from the disk within a day; so are pieces that come later.",
+        "It is gone from every reply at once, and from the disk within a day; so are pieces that come later. For a " +
+        "session without recorded data nothing is done.",
       find: ({ project, params: { id } }) => findRow(parts, project.id, id),
       replies: gone,
-      answer: async ({ access, project, params: { id } }) => {
+      answer: async ({ access, project, params: { id }, found }) => {
+        if (!found && (await isUnknown(parts, project.id, id))) return;
         const by = { user_id: access.user.id, at: new Date(clock.now()) };
         const deleted = await markDeleted(sql, project.id, [id], by);
         // Another request was faster.
@@ -205,4 +209,11 @@ function oneOperations(parts: Counted) {
       },
     }),
   ];
+}
+
+/** Whether there is no recording either once all is stored that arrived before; false where that is not known in time. */
+async function isUnknown(parts: RecordingReaderOptions, project_id: number, id: string): Promise<boolean> {
+  const { sql, clock } = parts;
+  if (!(await storedWithin(sql, clock, sessionRecordingLimits.recordingUnknownMsMax))) return false;
+  return (await findRow(parts, project_id, id)) === undefined;
 }

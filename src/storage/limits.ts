@@ -46,4 +46,6 @@ export const storageLimits = {
   workerConnectionsMax: 3,
   /** Bytes of sessions that are grouped in memory, and become one part: more than an INSERT's events have. */
   sessionBytesMax: 134_217_728,
+  /** Time between two looks at the watermarks while one waits for them, in ms: journals report once a second. */
+  watermarkAgainMs: 200,
 };

@@ -1,5 +1,6 @@
 // The watermark of all processes' journals: events that arrived before it are stored. Exports and tests wait for it.
 
+import type { Clock } from "../core/clock.ts";
 import { storageLimits } from "./limits.ts";
 import type { Postgres } from "./postgres/postgres.ts";
 
@@ -25,4 +26,16 @@ export async function readWatermarks(sql: Postgres, now: number): Promise<Waterm
     through: Math.min(now, ...marks),
     unseen: rows.filter(({ seen }) => !seen).map(({ name }) => name),
   };
+}
+
+/** Waits until every event that arrived before now is stored. False where that takes longer than `msMax`. */
+export async function storedWithin(sql: Postgres, clock: Clock, msMax: number): Promise<boolean> {
+  const now = clock.now();
+  const until = clock.elapsed() + msMax;
+  for (;;) {
+    const { through, unseen } = await readWatermarks(sql, clock.now());
+    if (through >= now && unseen.length === 0) return true;
+    if (clock.elapsed() >= until) return false;
+    await Bun.sleep(storageLimits.watermarkAgainMs);
+  }
 }

@@ -269,7 +269,7 @@ test("a recording's person is the project's, with what events said of it and all
   await ask(server, "DELETE", `${base}/before/`);
 });
 
-test("a session without pieces may be asked about, marked and deleted, as one that is still on its way", async () => {
+test("a session without pieces may be asked about, marked and deleted, and is new when it comes", async () => {
   expect(problemOf(await ask(server, "GET", `${base}/none/`))).toEqual(gone);
   const sharing = await ask(server, "GET", `${base}/none/sharing/`);
   expect([sharing.status, Object.keys(sharing.body)]).toEqual([
@@ -294,14 +294,19 @@ test("a session without pieces may be asked about, marked and deleted, as one th
     expect([status, Object.keys(body)]).toEqual([200, model]);
     expect(body).toMatchObject({
       id: "none",
-      viewed: viewed ?? false,
+      viewed: false,
       recording_duration: 0,
       ongoing: false,
     });
     expect(body["start_time"]).toBe("1970-01-01T00:00:00Z");
   }
   expect((await ask(server, "DELETE", `${base}/none/`)).status).toBe(204);
-  // From then on it is deleted like any other, and pieces that come late do not bring it back.
+  await record(short("none", 9));
+  await rested(server);
+  expect(await idsOf("?session_ids=none")).toEqual(["none"]);
+  expect((await ask(server, "GET", `${base}/none/`)).body["viewed"]).toBe(false);
+  // Once it was there and was deleted, pieces that come late do not bring it back.
+  expect((await ask(server, "DELETE", `${base}/none/`)).status).toBe(204);
   for (const [method, more] of [
     ["DELETE", ""],
     ["PATCH", ""],
@@ -309,9 +314,16 @@ test("a session without pieces may be asked about, marked and deleted, as one th
   ] as const) {
     expect(problemOf(await ask(server, method, `${base}/none/${more}`))).toEqual(gone);
   }
-  await record(short("none", 9));
+  await record(short("none", 10));
   await rested(server);
   expect(await idsOf("?session_ids=none")).toEqual([]);
+});
+
+test("a recording that was acknowledged and is not stored yet is deleted like any other", async () => {
+  await record(short("on its way", 11));
+  expect((await ask(server, "DELETE", `${base}/on%20its%20way/`)).status).toBe(204);
+  await rested(server);
+  expect(await idsOf("?session_ids=on%20its%20way")).toEqual([]);
 });
 
 test("what can be no recording is not found, whatever is asked of it", async () => {

@@ -38,7 +38,7 @@ interface S3rver {
 export async function startS3(...buckets: string[]): Promise<S3Server> {
   const directory = makeFolder();
   for (const bucket of buckets) mkdirSync(join(directory, bucket));
-  const { default: S3rver } = (await import("s3rver" as string)) as {
+  const { default: S3rver } = (await import("@20minutes/s3rver" as string)) as {
     default: new (options: Record<string, unknown>) => S3rver;
   };
   const store = new S3rver({ port: 0, address: "127.0.0.1", silent: true, directory });

@@ -4,6 +4,7 @@ import { swagger } from "@elysiajs/swagger";
 import { Elysia } from "elysia";
 import { Fault } from "../../core/fault.ts";
 import { readVersion } from "../../core/version.ts";
+import { type Asset, sendAsset, textAsset } from "../asset.ts";
 import { installedAssets, openAssets } from "./assets.ts";
 import { type ApiDocument, completeDocument } from "./document.ts";
 
@@ -25,14 +26,16 @@ interface RouteDetail {
 export function docsRoutes({ routes }: { routes: () => readonly DescribedRoute[] }) {
   const hidden = { detail: { hide: true } };
   const assets = openAssets(installedAssets());
-  let described: Promise<string> | undefined;
+  let described: Promise<Asset> | undefined;
   return new Elysia({ name: "docs" })
     .get("/docs", ({ request }) => assets.page(request), hidden)
     .get(
       "/docs/json",
-      async () => {
-        described ??= describe(routes()).then((document) => JSON.stringify(document));
-        return new Response(await described, { headers: jsonHeaders });
+      async ({ request }) => {
+        described ??= describe(routes()).then((document) =>
+          textAsset("application/json", JSON.stringify(document)),
+        );
+        return await sendAsset(await described, request, jsonHeaders);
       },
       hidden,
     )
@@ -49,7 +52,6 @@ export function docsRoutes({ routes }: { routes: () => readonly DescribedRoute[]
 
 /** Any page may read the description: client generators run in browsers too, and nothing in it is secret. */
 const jsonHeaders = {
-  "content-type": "application/json",
   "cache-control": "no-cache",
   "access-control-allow-origin": "*",
 };

@@ -35,7 +35,7 @@ function opened(path: string): Promise<Opened> {
 
 async function open(path: string): Promise<Opened> {
   const page = await browser.newPage({ viewport: { width: 1200, height: 1600 } });
-  page.setDefaultTimeout(10_000);
+  page.setDefaultTimeout(120_000);
   const asked: string[] = [];
   const complaints: string[] = [];
   page.on("request", (request) => asked.push(request.url()));
@@ -44,7 +44,8 @@ async function open(path: string): Promise<Opened> {
   });
   page.on("pageerror", (error) => complaints.push(error.message));
   await page.goto(`${server.url}${path}`);
-  await page.locator(".opblock").first().waitFor();
+  // Operations are drawn in the order of their tags; further ones come while the first are there.
+  await page.locator("#operations-Projects-projects_list").waitFor();
   return { page, asked, complaints };
 }
 
