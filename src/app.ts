@@ -378,7 +378,6 @@ function routes(parts: Parts) {
     .use(staticRoutes({ scripts }))
     .use(userRoutes({ gate, sql }))
     .use(organizationRoutes({ gate, sql }))
-    .use(absentResourceRoutes({ gate }))
     .use(projectRoutes({ gate, sql, clickhouse, eventRetentionDays: config.eventRetentionDays }))
     .use(personalKeyRoutes({ gate, sql }))
     .use(batchExportRoutes({ gate, ...exports.parts }))
@@ -392,7 +391,8 @@ function routes(parts: Parts) {
     .use(subscriptionRoutes({ gate, sql, clock, addresses }))
     .use(linkRoutes({ sql, links: subscriptions.links, pictures: subscriptions.pictures }))
     .use(sessionRoutes({ gate, clickhouse }))
-    .use(sessionRecordingRoutes({ gate, sql, clickhouse, clock, log, server: config.modelServer, player }));
+    .use(sessionRecordingRoutes({ gate, sql, clickhouse, clock, log, server: config.modelServer, player }))
+    .use(absentResourceRoutes({ gate }));
 }
 
 /** The type for Eden clients. Routes that are mounted in a loop are not in it. */

@@ -34,7 +34,8 @@ function opened(path: string): Promise<Opened> {
 }
 
 async function open(path: string): Promise<Opened> {
-  const page = await browser.newPage({ viewport: { width: 1200, height: 1600 } });
+  // Swagger UI draws the operations in view only: all are.
+  const page = await browser.newPage({ viewport: { width: 1200, height: 16_000 } });
   page.setDefaultTimeout(120_000);
   const asked: string[] = [];
   const complaints: string[] = [];
@@ -44,7 +45,6 @@ async function open(path: string): Promise<Opened> {
   });
   page.on("pageerror", (error) => complaints.push(error.message));
   await page.goto(`${server.url}${path}`);
-  // Operations are drawn in the order of their tags; further ones come while the first are there.
   await page.locator("#operations-Projects-projects_list").waitFor();
   return { page, asked, complaints };
 }
