@@ -211,7 +211,7 @@ function oneOperations(parts: Counted) {
   ];
 }
 
-/** Whether there is no recording either once all is stored that arrived before; false where that is not known in time. */
+/** Whether there is no recording among all that arrived before now; false where that is not known in time. */
 async function isUnknown(parts: RecordingReaderOptions, project_id: number, id: string): Promise<boolean> {
   const { sql, clock } = parts;
   if (!(await storedWithin(sql, clock, sessionRecordingLimits.recordingUnknownMsMax))) return false;
