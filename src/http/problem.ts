@@ -83,20 +83,17 @@ export function openProblems(parts: ProblemParts): (failure: Failure) => Respons
       if (expected.code === "method_not_allowed") return allowed(expected);
     }
     if (expected) return problemFor(request, expected);
-    const away = storeFault(error);
-    if (away) {
-      log.warn("a request found a store unavailable", {
-        path: new URL(request.url).pathname,
-        reason: reasonOf(error),
-      });
-      return problemFor(request, away);
+    const unavailable = storeFault(error);
+    const about = { path: new URL(request.url).pathname, reason: reasonOf(error) };
+    if (unavailable) {
+      // The statement of a client that left was ended with it; nobody reads the answer, and no store is at fault.
+      if (request.signal.aborted) log.debug("a client left before its answer", about);
+      else if (isBusy(error)) log.info("a request found no free place to read", about);
+      else log.warn("a request found a store unavailable", about);
+      return problemFor(request, unavailable);
     }
-    log.error("a request failed", {
-      method: request.method,
-      path: new URL(request.url).pathname,
-      reason: reasonOf(error),
-      stack: error instanceof Error ? error.stack : undefined,
-    });
+    const stack = error instanceof Error ? error.stack : undefined;
+    log.error("a request failed", { method: request.method, ...about, stack });
     return problemFor(request, new Fault("error", "A server error occurred."));
   };
 }
@@ -160,8 +157,9 @@ function storeFault(error: unknown): Fault | undefined {
   if (error instanceof ClickHouseError) {
     // No Retry-After: a retry would load the engine again.
     if (isTooHeavy(error)) return new Fault("invalid_input", heavyQuery);
-    const detail =
-      error.type === "TIMEOUT"
+    const detail = isBusy(error)
+      ? "Too many other requests read from the event store. Please retry."
+      : error.type === "TIMEOUT"
         ? "The event store does not answer. Please retry."
         : "The event store cannot be reached. Please retry.";
     if (!clickhouseAway.has(error.type)) return undefined;
@@ -173,6 +171,11 @@ function storeFault(error: unknown): Fault | undefined {
     });
   }
   return undefined;
+}
+
+/** Whether its own queue, or the engine's, was full. */
+function isBusy(error: unknown): boolean {
+  return error instanceof ClickHouseError && error.type === "TOO_MANY_SIMULTANEOUS_QUERIES";
 }
 
 const heavyQuery = "The query needs too much time or memory. Narrow it, for example with after and before.";

@@ -113,6 +113,18 @@ test("a store that is away is answered 503, with the time to come back", async (
   expect((await ask(refused, "/api/things/")).status).toBe(500);
 });
 
+test("only what an operator can act on is a warning: a client that left is none, nor are places that are taken", async () => {
+  const levelOf = async (type: string, signal?: AbortSignal) => {
+    const lines: string[] = [];
+    const app = openApp(new ClickHouseError("it failed", "1", type), lines);
+    await app.handle(new Request("http://localhost/api/things/", signal ? { signal } : {}));
+    return lines.map((line) => (JSON.parse(line) as { level: string }).level);
+  };
+  expect(await levelOf("NETWORK")).toEqual(["warn"]);
+  expect(await levelOf("TOO_MANY_SIMULTANEOUS_QUERIES")).toEqual(["info"]);
+  expect(await levelOf("ABORTED", AbortSignal.abort())).toEqual([]);
+});
+
 test("an event store that is away or overloaded is told apart from a wrong query of ours", async () => {
   const answer = (type: string, said = "at 10.0.0.5") =>
     ask(new ClickHouseError(said, "1", type), "/api/things/");
