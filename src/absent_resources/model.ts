@@ -14,18 +14,21 @@ interface AbsentResource {
   filters: readonly string[];
 }
 
+/** PostHog documents it of some lists; Estuary's extractor sends it with each. */
+const order = "order";
+
 /** By the segment of their path. */
 export const absentResources: Readonly<Record<string, AbsentResource>> = {
   actions: { called: "Actions", scope: "action:read", filters: ["search", "tags"] },
   annotations: {
     called: "Annotations",
     scope: "annotation:read",
-    filters: ["search", "scope", "date_from", "date_to", "is_emoji", "dashboard_item", "apply_all"],
+    filters: ["search", "scope", "date_from", "date_to", "is_emoji", "dashboard_item", "apply_all", order],
   },
   cohorts: {
     called: "Cohorts",
     scope: "cohort:read",
-    filters: ["search", "type", "created_by_id", "hide_behavioral_cohorts"],
+    filters: ["search", "type", "created_by_id", "hide_behavioral_cohorts", order],
   },
   early_access_feature: {
     called: "Early access features",

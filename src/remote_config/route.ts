@@ -2,7 +2,7 @@
 // only whether its key exists and whether it wants recordings.
 
 import { Elysia } from "elysia";
-import type { Gate } from "../access/gate.ts";
+import { type Gate, projectHomes } from "../access/gate.ts";
 import type { ProjectKeys } from "../access/project_keys.ts";
 import { Fault } from "../core/fault.ts";
 import { newUuid } from "../core/id.ts";
@@ -16,6 +16,7 @@ import {
   notKept,
   noFlagDefinitions,
   noFlags,
+  noPayload,
   remoteConfig,
   remoteConfigScript,
 } from "./model.ts";
@@ -113,7 +114,7 @@ const definitionQuery = {
   send_cohorts: parameter("With the cohorts of the flags.", (query, name) => query.get(name)),
 };
 
-/** Flag definitions for server SDKs that evaluate flags themselves, at the new path and the old one. */
+/** For server SDKs: flag definitions, at the new path and the old one, and the payload of one flag. */
 function definitionRoutes(gate: Gate) {
   const app = new Elysia({ name: "flag_definitions" }).use(gate);
   for (const path of ["/flags/definitions/", "/api/feature_flag/local_evaluation/"]) {
@@ -122,6 +123,14 @@ function definitionRoutes(gate: Gate) {
       return noFlagDefinitions;
     };
     app.get(path, answer, { scope: "feature_flag:read", detail: { hide: true } });
+  }
+  for (const home of projectHomes) {
+    const answer = ({ request }: { request: Request }) => {
+      readQuery(definitionQuery, queryOf(request));
+      return Response.json(noPayload);
+    };
+    const path = `${home}/feature_flags/:key/remote_config/` as const;
+    app.get(path, answer, { project_scope: "feature_flag:read", detail: { hide: true } });
   }
   return app;
 }

@@ -1,6 +1,7 @@
 // What SDKs are told when they start.
 
 import { afterAll, beforeAll, expect, test } from "bun:test";
+import { PostHog } from "posthog-node";
 import { startMsMax } from "../support/accounts.ts";
 import { type RunningApp, startApp } from "../support/app.ts";
 import { cleanUp } from "../support/cleanup.ts";
@@ -137,6 +138,15 @@ test("flag definitions are for personal keys", async () => {
     expect((await get(server, path, "phx_nobodys")).status).toBe(401);
     expect((await ask(path)).status).toBe(401);
   }
+});
+
+test("a flag has no payload, as posthog-node asks for it", async () => {
+  const node = new PostHog(projectKey, { host: server.url, personalApiKey: personalKey });
+  expect(await node.getRemoteConfigPayload("any")).toBeNull();
+  await node.shutdown();
+  const path = "/api/projects/@current/feature_flags/any/remote_config";
+  expect((await get(server, `${path}?token=${projectKey}`, "phx_nobodys")).status).toBe(401);
+  expect((await get(server, `${path}?tokn=1`)).status).toBe(400);
 });
 
 test("recordings nobody wants are answered as over their quota, and counted as ignored", async () => {

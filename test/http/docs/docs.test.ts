@@ -28,6 +28,8 @@ const unlisted = new Set([
   "GET /api/product_tours/",
   "POST /api/product_tours/",
   "GET /api/feature_flag/local_evaluation/",
+  "GET /api/projects/:project_id/feature_flags/:key/remote_config/",
+  "GET /api/environments/:project_id/feature_flags/:key/remote_config/",
 ]);
 
 interface Described {
