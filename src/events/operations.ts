@@ -1,13 +1,12 @@
 // Events over HTTP. They are sent as the store wrote them: none becomes an object.
 
-import { Fault } from "../core/fault.ts";
-import { momentParameter, pageParameters, parameter, textParameter } from "../http/fields/query.ts";
+import { propertiesParameter } from "../http/fields/property_parameter.ts";
+import { momentParameter, pageParameters, textParameter } from "../http/fields/query.ts";
 import { listSchema, reply } from "../http/fields/schema.ts";
 import { mounted, projectOperation, type RoomParts } from "../http/operation.ts";
 import { streamedPage } from "../http/pages/page.ts";
 import { readsUntil } from "../storage/clickhouse/clickhouse.ts";
 import { filterFault } from "../storage/events/filter_fault.ts";
-import { checkPropertyFilters, type PropertyFilter } from "../storage/events/property_filter.ts";
 import { eventModel } from "./model.ts";
 import { listEvents } from "./store.ts";
 
@@ -23,10 +22,10 @@ export function eventRoutes({ gate, clickhouse, clock }: RoomParts<"gate" | "cli
         distinct_id: textParameter("Only events of this distinct id."),
         after: momentParameter("Only later events: ISO 8601, or relative like -7d.", clock),
         before: momentParameter("Only earlier events, likewise.", clock),
-        properties: parameter(
-          "Only events that hold these: a JSON list of property filters.",
-          readPropertyFilters,
-        ),
+        properties: propertiesParameter("Only events that hold these: a JSON list of property filters.", [
+          "event",
+          "person",
+        ]),
         ...pageParameters("Events"),
       },
       replies: { 200: reply("The events.", listSchema(eventModel)) },
@@ -34,27 +33,12 @@ export function eventRoutes({ gate, clickhouse, clock }: RoomParts<"gate" | "cli
         const reader = readsUntil(clickhouse, request.signal);
         const filter = { ...query, project_id: project.id, now: clock.now() };
         const { count, events } = await listEvents(reader, filter, query).catch((thrown: unknown) => {
-          const narrower = "event, after or before";
-          throw query.properties.length > 0 ? filterFault(thrown, "properties", narrower) : thrown;
+          throw query.properties.length > 0
+            ? filterFault(thrown, "properties", "event, after or before")
+            : thrown;
         });
         return await streamedPage(url, query, count, events);
       },
     }),
   ]);
-}
-
-/**
- * The property filters in the query key `properties`: a JSON list whose filters must all match, or a group.
- * @throws Fault with `properties`, or a path below it, as its attr.
- */
-function readPropertyFilters(query: URLSearchParams): PropertyFilter[] {
-  const text = query.get("properties");
-  if (text === null) return [];
-  let value: unknown;
-  try {
-    value = JSON.parse(text);
-  } catch {
-    throw new Fault("invalid_input", "Expected a JSON list of property filters.", { attr: "properties" });
-  }
-  return checkPropertyFilters(value);
 }

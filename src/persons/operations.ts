@@ -1,23 +1,24 @@
 // Persons over HTTP.
 
 import type { Gate } from "../access/gate.ts";
-import { pageParameters, searchParameter, textParameter } from "../http/fields/query.ts";
+import { pageParameters } from "../http/fields/query.ts";
 import { listSchema, reply } from "../http/fields/schema.ts";
 import { present } from "../http/found.ts";
 import { mounted, projectOperation } from "../http/operation.ts";
 import { begunTexts } from "../http/pages/sliced.ts";
-import { type Page, pageReply, streamedPage } from "../http/pages/page.ts";
+import { pageReply, streamedPage } from "../http/pages/page.ts";
 import { readsUntil } from "../storage/clickhouse/clickhouse.ts";
 import { type ProjectReads, readsOf } from "../storage/clickhouse/query_options.ts";
 import { CountCache } from "../work/count_cache.ts";
+import { filterFault } from "../storage/events/filter_fault.ts";
 import { deletionOperations } from "./deletion/operations.ts";
-import { countPersons, listMainIds, searchMainIds } from "./listing/store.ts";
+import { personFilterOf, personParameters, type PersonQuery } from "./listing/parameters.ts";
+import { countPersons, filterMainIds, listMainIds } from "./listing/store.ts";
 import { distinctIdModel, personModel, personText } from "./model.ts";
 import { type CountedParts, mainIdOf, nobody, type PersonParts } from "./parts.ts";
-import type { Person } from "./reading/fold.ts";
 import { listDistinctIds } from "./reading/large_store.ts";
 import { personBlocks } from "./reading/page.ts";
-import { findPersons, readPersons } from "./reading/store.ts";
+import { readPersons } from "./reading/store.ts";
 
 export function personRoutes({ gate, ...parts }: PersonParts & { gate: Gate }) {
   const counted = { ...parts, counts: new CountCache(parts.clock) };
@@ -36,20 +37,11 @@ function listOperations(parts: CountedParts) {
       path: "persons/",
       scope: "person:read",
       summary: "List persons, by their main distinct ids",
-      query: {
-        distinct_id: textParameter("Only the person of this distinct id."),
-        search: searchParameter(
-          "Only persons with a distinct id, an e-mail address or a name that contains this text.",
-        ),
-        ...pageParameters("Persons"),
-      },
+      query: { ...personParameters, ...pageParameters("Persons") },
       replies: { 200: reply("The persons.", listSchema(personModel)) },
       answer: async ({ project, query, request, url }) => {
-        const { distinct_id, search } = query;
         const reads = readsOf(readsUntil(clickhouse, request.signal), project.id);
-        const { count, persons } = distinct_id
-          ? await onePage(reads, distinct_id, query.offset)
-          : await somePage(parts, reads, search, query);
+        const { count, persons } = await personPage(parts, reads, query);
         return await streamedPage(url, query, count, persons);
       },
     }),
@@ -100,32 +92,25 @@ interface Shown {
   persons: AsyncGenerator<Uint8Array, void>;
 }
 
-async function onePage(reads: ProjectReads, distinct_id: string, offset: number): Promise<Shown> {
-  const person = (await findPersons(reads, [distinct_id])).get(distinct_id);
-  const persons = person && offset === 0 ? [person] : [];
-  return { count: person ? 1 : 0, persons: await begunTexts(single(persons), personText) };
-}
-
-async function* single(persons: Person[]): AsyncGenerator<Person[], void> {
-  yield persons;
-}
-
-async function somePage(
-  { clickhouse, counts }: CountedParts,
+async function personPage(
+  { clickhouse, clock, counts }: CountedParts,
   reads: ProjectReads,
-  search: string | undefined,
-  page: Page,
+  query: PersonQuery,
 ): Promise<Shown> {
   const textsOf = (mains: string[]) => begunTexts(personBlocks(reads, mains), personText);
-  if (search !== undefined) {
-    const { count, mains } = await searchMainIds(reads, search, page);
+  const filter = await personFilterOf(reads, query, clock.now());
+  if (filter) {
+    const { count, mains } = await filterMainIds(reads, filter, query).catch((thrown: unknown) => {
+      const narrower = "distinct_id, email or search";
+      throw filter.properties.length > 0 ? filterFault(thrown, "properties", narrower) : thrown;
+    });
     return { count, persons: await textsOf(mains) };
   }
   const { project_id } = reads;
   // Other requests use the count as well: it is read to its end.
   const [count, persons] = await Promise.all([
     counts.count(project_id, "all", () => countPersons(readsOf(clickhouse, project_id))),
-    listMainIds(reads, page).then(textsOf),
+    listMainIds(reads, query).then(textsOf),
   ]);
   return { count, persons };
 }

@@ -10,7 +10,10 @@ import { bytesOf } from "../../src/core/bytes.ts";
 import { systemClock } from "../../src/core/clock.ts";
 import { silentLog } from "../../src/core/log.ts";
 import { ownPersonId } from "../../src/persons/identity.ts";
+import { filterMainIds } from "../../src/persons/listing/store.ts";
 import { type ClickHouse, ClickHouseError } from "../../src/storage/clickhouse/clickhouse.ts";
+import { readsOf } from "../../src/storage/clickhouse/query_options.ts";
+import { checkPropertyFilters } from "../../src/storage/events/property_filter.ts";
 import type { Postgres } from "../../src/storage/postgres/postgres.ts";
 import type { Stores } from "../../src/storage/stores.ts";
 import { cleanUp } from "../support/cleanup.ts";
@@ -172,6 +175,46 @@ async function send(
   expect(accepted).toBe(events.length);
 }
 
+const filters: [filter: object, holds: (value: unknown) => boolean][] = [
+  [{ operator: "exact", value: 1 }, (value) => value === 1],
+  [{ operator: "is_not", value: "x" }, (value) => value !== "x"],
+  [{ operator: "is_set" }, (value) => value !== undefined && value !== null],
+  [{ operator: "is_not_set" }, (value) => value === undefined || value === null],
+  [{ operator: "lt", value: 2 }, (value) => value === 1],
+];
+
+/** Filters find the persons who have the property now, and no others. */
+async function checkFilters(
+  clickhouse: ClickHouse,
+  project_id: number,
+  persons: readonly ReadPerson[],
+  unknowable: ReadonlySet<string>,
+): Promise<void> {
+  for (const name of ["p", "q"]) {
+    for (const [filter, holds] of filters) {
+      const properties = checkPropertyFilters([{ key: name, ...filter }], "properties", {
+        types: ["person"],
+      });
+      const question = { properties, now: 0 };
+      const { count, mains } = await filterMainIds(readsOf(clickhouse, project_id), question, {
+        limit: 100,
+        offset: 0,
+      });
+      expect(mains).toHaveLength(count);
+      for (const { distinct_ids, properties: own } of persons) {
+        if (unknowable.has(`${distinct_ids[0]} ${name}`)) continue;
+        const found = mains.filter((main) => distinct_ids.includes(main)).length;
+        expect([filter, distinct_ids, own[name], found]).toEqual([
+          filter,
+          distinct_ids,
+          own[name],
+          holds(own[name]) ? 1 : 0,
+        ]);
+      }
+    }
+  }
+}
+
 test("persons equal the model's", async () => {
   const folder = await makeStoresFolder();
   const stores = await openTestStores(folder);
@@ -220,6 +263,7 @@ test("persons equal the model's", async () => {
         const none = { idsEachMax: 1, idsMax: 0 };
         expect(known(await askPersons(stores.clickhouse, project_id, none))).toEqual(read);
         expect(read).toEqual(persons);
+        await checkFilters(stores.clickhouse, project_id, persons, unknowable);
         const warned = await stores.clickhouse.query<{ n: string }>(
           `SELECT sum(count) AS n FROM ingestion_warnings
          WHERE project_id = {project_id:UInt32} AND type = 'cannot_merge_already_identified'`,

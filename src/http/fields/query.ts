@@ -26,6 +26,8 @@ export interface Parameter<Value> {
   schema: QuerySchema;
   /** It may be given several times. */
   repeats?: boolean;
+  /** Why it is refused; the API's description does not have it. */
+  refused?: string;
   /** @throws Fault with `name` as its attr, where a wrong value is refused. */
   read(query: URLSearchParams, name: string): Value;
 }
@@ -50,11 +52,11 @@ export function readQuery<Parameters extends Query>(
 function checkName(parameters: Query, query: URLSearchParams, name: string): void {
   const declared = Object.hasOwn(parameters, name) ? parameters[name] : undefined;
   const harmless = declared ? undefined : harmlessParameters.get(name);
-  if (!declared && !harmless) {
-    const names = Object.keys(parameters);
+  if (declared?.refused !== undefined || !(declared ?? harmless)) {
+    const names = accepted(parameters).map(([own]) => own);
     const those = names.length > 0 ? `There are: ${names.join(", ")}.` : "It has none.";
-    const detail = `"${shown(name)}" is not a parameter of this operation. ${those}`;
-    throw fieldFault("invalid_input", detail, [shown(name)]);
+    const why = declared?.refused ?? `"${shown(name)}" is not a parameter of this operation.`;
+    throw fieldFault("invalid_input", `${why} ${those}`, [shown(name)]);
   }
   const values = query.getAll(name);
   if (values.length > 1 && declared?.repeats !== true) {
@@ -64,9 +66,13 @@ function checkName(parameters: Query, query: URLSearchParams, name: string): voi
   if (only !== undefined && values[0] !== only) checkChoice([only], values[0], [name]);
 }
 
+function accepted(parameters: Query): [name: string, Parameter<unknown>][] {
+  return Object.entries(parameters).filter(([, { refused }]) => refused === undefined);
+}
+
 /** The parameters as the API's description lists them. */
 export function describedQuery(parameters: Query) {
-  return Object.entries(parameters).map(([name, { description, schema }]) => ({
+  return accepted(parameters).map(([name, { description, schema }]) => ({
     name,
     in: "query",
     required: false,
@@ -110,6 +116,11 @@ export function choiceParameter<const Choice extends string>(
     return text === null ? undefined : (checkChoice(choices, text, [name]) as Choice);
   };
   return { description, schema: { type: "string", enum: [...choices] }, read };
+}
+
+/** A parameter of PostHog's that cannot be answered here. @param why a sentence. */
+export function refusedParameter(why: string): Parameter<undefined> {
+  return { description: why, schema: { type: "string" }, refused: why, read: () => undefined };
 }
 
 /** What `read` makes of the query, described as a text unless told. */

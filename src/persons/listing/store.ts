@@ -2,33 +2,37 @@
 
 import type { Page } from "../../http/pages/page.ts";
 import { type ProjectReads, queryOptions } from "../../storage/clickhouse/query_options.ts";
+import { compilePropertyFilters, type PropertyFilter } from "../../storage/events/property_filter.ts";
+import { mainsHolding } from "./current_store.ts";
+
+/** Which persons are listed: those for whom all of this holds. */
+export interface PersonFilter {
+  /** Of the person of this distinct id, the main one. */
+  main_id?: string | undefined;
+  /** A text that a distinct id, an e-mail address or a name contains. */
+  search?: string | undefined;
+  properties: readonly PropertyFilter[];
+  /** The moment that relative dates count from, in ms since 1970. */
+  now: number;
+}
 
 /** Properties that a search looks at. */
 const searchedKeys = ["email", "Email", "name", "Name", "username", "Username"];
 
-const holds = (text: string) => `positionCaseInsensitiveUTF8(${text}, {search:String}) > 0`;
+const contains = (text: string) => `positionCaseInsensitiveUTF8(${text}, {search:String}) > 0`;
 
-/**
- * Main ids of persons with a distinct id, e-mail address or name that contains the text. Stored rows are searched
- * first, and only their keys are folded to current values: folding all takes ten times as long.
- */
-const found = `(SELECT if(m.main_id = '', c.distinct_id, m.main_id) AS main
+/** Main ids of persons with a distinct id, a current e-mail address or a current name that contains the text. */
+const found = `(
+  SELECT if(m.main_id = '', s.distinct_id, m.main_id) AS main
   FROM (
-    SELECT distinct_id FROM seen
-    WHERE project_id = {project_id:UInt32} AND ${holds("distinct_id")}
-    UNION ALL
-    SELECT distinct_id FROM (
-      SELECT distinct_id, max(w).4 AS value FROM person_props
-      WHERE project_id = {project_id:UInt32} AND key IN {keys:Array(String)} AND distinct_id IN (
-        SELECT distinct_id FROM person_props
-        WHERE project_id = {project_id:UInt32} AND key IN {keys:Array(String)} AND ${holds("JSONExtractString(w.4)")}
-      )
-      GROUP BY distinct_id, key, kind
-    ) WHERE ${holds("JSONExtractString(value)")}
-  ) AS c
+    SELECT distinct_id FROM seen WHERE project_id = {project_id:UInt32} AND ${contains("distinct_id")}
+  ) AS s
   LEFT ANY JOIN (
     SELECT distinct_id, main_id FROM merged_ids FINAL WHERE project_id = {project_id:UInt32}
-  ) AS m ON c.distinct_id = m.distinct_id)`;
+  ) AS m ON s.distinct_id = m.distinct_id
+  UNION ALL
+  ${mainsHolding({ keys: "key IN {keys:Array(String)}", holds: contains("JSONExtractString(value)") })}
+)`;
 
 /** Main ids: distinct ids that were seen and are not merged into another. */
 const mains = `SELECT distinct_id FROM seen
@@ -54,16 +58,32 @@ export async function listMainIds(reads: ProjectReads, { limit, offset }: Page):
   return rows.map(({ distinct_id }) => distinct_id);
 }
 
-/** A page of the main ids of persons that match the search, sorted, and how many match. */
-export async function searchMainIds(
+/** A page of the main ids of persons that match the filter, sorted, and how many match. */
+export async function filterMainIds(
   reads: ProjectReads,
-  search: string,
+  { main_id, search, properties, now }: PersonFilter,
   { limit, offset }: Page,
 ): Promise<{ count: number; mains: string[] }> {
+  const params: Record<string, unknown> = { limit, offset };
+  const conditions = [mains];
+  if (main_id !== undefined) {
+    params["main_id"] = main_id;
+    conditions.push("distinct_id = {main_id:String}");
+  }
+  if (search !== undefined) {
+    Object.assign(params, { search, keys: searchedKeys });
+    conditions.push(`distinct_id IN ${found}`);
+  }
+  const lookup = {
+    column: "distinct_id",
+    of: (key: string, holds: string) => mainsHolding({ keys: `key = ${key}`, holds }),
+  };
+  const options = { rows: "persons", now, lookup } as const;
+  conditions.push(compilePropertyFilters(properties, params, "property", options));
   const [answer] = await reads.query<{ count: string; mains: string[] }>(
     `SELECT count() AS count, arraySlice(groupArray(distinct_id), {offset:UInt64} + 1, {limit:UInt64}) AS mains
-     FROM (${mains} AND distinct_id IN ${found} GROUP BY distinct_id ORDER BY distinct_id)`,
-    { search, keys: searchedKeys, limit, offset },
+     FROM (${conditions.join(" AND ")} GROUP BY distinct_id ORDER BY distinct_id)`,
+    params,
   );
   return { count: Number(answer?.count ?? 0), mains: answer?.mains ?? [] };
 }

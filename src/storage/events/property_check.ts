@@ -26,6 +26,7 @@ export type PropertyFilter = PropertyCondition | PropertyGroup;
 
 /** What filters may be about. */
 interface FilterRules {
+  /** A filter without a type is about an event where it may be, and otherwise about the first of these. */
   types: readonly Owner[];
   /** Fields that a filter may have; undefined: others are ignored, since stored filters may have them. */
   fields?: readonly string[];
@@ -105,7 +106,7 @@ function checkFilter(value: unknown, attr: string, budget: Budget, depth: number
     const detail = `A property filter has no field "${brief(other)}"; it has ${fields!.join(", ")}.`;
     throw new Fault("invalid_input", detail, { attr: `${attr}__${brief(other)}` });
   }
-  const asked = value["type"] ?? "event";
+  const asked = value["type"] ?? (types.includes("event") ? "event" : types[0]);
   const type = types.find((one) => one === asked);
   if (type === undefined) {
     const known = types

@@ -20,7 +20,24 @@ interface CompileOptions {
   now?: number;
   /** The time zone of dates that name none. */
   timezone?: string;
+  /** How the persons of a property are looked up; without it, persons have their `properties` in the row. */
+  lookup?: PersonLookup;
 }
+
+interface PersonLookup {
+  /** The column of the rows that names their person. */
+  column: string;
+  /**
+   * A statement with that of the persons whose property `key`, an expression, satisfies `holds`: a condition on
+   * `properties`, JSON text of an object with this member.
+   */
+  of: (key: string, holds: string) => string;
+}
+
+const personsOfEvents: PersonLookup = {
+  column: "person_id",
+  of: (_, holds) => `SELECT person_id FROM persons WHERE project_id = {project_id:UInt32} AND ${holds}`,
+};
 
 /**
  * A condition for rows of one project; its parameters are added to `params`, which must contain `project_id`.
@@ -104,16 +121,18 @@ export function compileOwnProperty(
 }
 
 function compileOne(compiler: Compiler, filter: PropertyCondition): string {
-  const { rows = "events" } = compiler.options;
+  const { rows = "events", lookup } = compiler.options;
   if (rows === "persons" && filter.type === "event") {
     throw new Fault("invalid_input", "Persons can only be filtered by their own properties.");
   }
   const { positive, negated } = positiveOf(filter);
-  const yes = compilePositive(compiler, positive);
+  const key = bind(compiler, "String", filter.key);
+  const yes = compilePositive(compiler, key, positive);
   const not = negated ? "NOT " : "";
-  if (rows === "persons" || filter.type === "event") return `${not}${yes}`;
+  if (filter.type === "event" || (rows === "persons" && !lookup)) return `${not}${yes}`;
   // A negated filter also matches persons without any property, who are in no list: the excluded persons are looked up.
-  return `person_id ${not}IN (SELECT person_id FROM persons WHERE project_id = {project_id:UInt32} AND ${yes})`;
+  const { column, of } = lookup ?? personsOfEvents;
+  return `${column} ${not}IN (${of(key, yes)})`;
 }
 
 /** Numbers that the engine's parser refuses, with the whole object around them: too many digits, or too large. */
@@ -133,8 +152,8 @@ export function propertyText(key: string): string {
 
 const signs = { gt: ">", gte: ">=", lt: "<", lte: "<=" };
 
-function compilePositive(compiler: Compiler, { key, operator, values }: PropertyCondition): string {
-  const text = propertyText(bind(compiler, "String", key));
+function compilePositive(compiler: Compiler, key: string, { operator, values }: PropertyCondition): string {
+  const text = propertyText(key);
   const number = `toFloat64OrNull(${text})`;
   const any = (each: (value: PropertyValue) => string) => `ifNull(${values.map(each).join(" OR ")}, 0)`;
   switch (operator) {

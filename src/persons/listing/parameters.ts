@@ -1,0 +1,45 @@
+// What a request for persons filters by. All of it must hold of a person as it is now.
+
+import { propertiesParameter } from "../../http/fields/property_parameter.ts";
+import {
+  type QueryValues,
+  refusedParameter,
+  searchParameter,
+  textParameter,
+} from "../../http/fields/query.ts";
+import type { Page } from "../../http/pages/page.ts";
+import type { ProjectReads } from "../../storage/clickhouse/query_options.ts";
+import type { PropertyFilter } from "../../storage/events/property_filter.ts";
+import { findMainIds } from "../reading/main_id_store.ts";
+import type { PersonFilter } from "./store.ts";
+
+export const personParameters = {
+  distinct_id: textParameter("Only the person of this distinct id."),
+  email: textParameter("Only persons whose property `email` is exactly this."),
+  properties: propertiesParameter(
+    "Only persons that hold these: a JSON list of property filters of type person.",
+    ["person"],
+  ),
+  search: searchParameter(
+    "Only persons with a distinct id, an e-mail address or a name that contains this text.",
+  ),
+  cohort: refusedParameter("There are no cohorts here: filter by properties instead."),
+};
+
+export type PersonQuery = QueryValues<typeof personParameters> & Page;
+
+/** Undefined when all persons are listed. */
+export async function personFilterOf(
+  reads: ProjectReads,
+  { distinct_id, email, properties, search }: PersonQuery,
+  now: number,
+): Promise<PersonFilter | undefined> {
+  const filters = email === undefined ? properties : [...properties, hasEmail(email)];
+  if (distinct_id === undefined && search === undefined && filters.length === 0) return undefined;
+  const mains = distinct_id === undefined ? undefined : await findMainIds(reads, [distinct_id]);
+  return { main_id: mains?.get(distinct_id!), search, properties: filters, now };
+}
+
+function hasEmail(email: string): PropertyFilter {
+  return { type: "person", key: "email", operator: "exact", values: [email] };
+}
