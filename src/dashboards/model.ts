@@ -2,6 +2,7 @@
 
 import Type, { type Static } from "typebox";
 import { limits } from "../core/limits.ts";
+import { dashboardLimits } from "./limits.ts";
 import {
   type UpdateInput,
   flag,
@@ -13,6 +14,7 @@ import {
   reference,
   text,
   type CreateInput,
+  unsupported,
   writable,
 } from "../http/fields/field.ts";
 import { modelNamed } from "../http/docs/models.ts";
@@ -39,6 +41,8 @@ const layout = model("TileLayout", {
   y: place(),
   w: place(),
   h: place(),
+  minW: Type.Optional(place()),
+  minH: Type.Optional(place()),
 });
 
 const layouts = model("TileLayouts", {
@@ -46,40 +50,95 @@ const layouts = model("TileLayouts", {
   xs: Type.Optional(nullable(layout, { description: "In a narrow window: a grid of one column." })),
 });
 
+const color = () =>
+  nullable(text({ maxLength: 400, blank: true }), { description: "Of the tile's background." });
+const show_description = () => nullable(flag(), { description: "Kept for whoever draws the tile." });
+
+const textModel = model("DashboardText", {
+  id: Type.Integer({ description: "The tile's." }),
+  body: Type.String({ description: "Markdown." }),
+  created_by: nullable(userModel),
+  last_modified_by: nullable(userModel),
+  last_modified_at: moment(),
+});
+
+const tileModel = model("DashboardTile", {
+  id: Type.Integer(),
+  layouts,
+  color: color(),
+  show_description: show_description(),
+  order: Type.Integer({ description: "Its number from the top, row by row." }),
+  insight: Type.Unknown({ "x-shown": { oneOf: [modelNamed("Insight"), { type: "null" }] } }),
+  text: nullable(textModel, { description: "Of a tile without an insight." }),
+  last_refresh: nullable(moment()),
+  is_cached: Type.Boolean(),
+});
+export type Tile = Static<typeof tileModel>;
+
 /** A dashboard as lists show it. */
 export const dashboardRowModel = model("DashboardBasic", properties);
 
 export const dashboardModel = model("Dashboard", {
   ...properties,
   tiles: readOnly(
-    Type.Array(
-      model("DashboardTile", {
-        id: Type.Integer(),
-        layouts,
-        insight: Type.Unknown({ "x-shown": modelNamed("Insight") }),
-      }),
-      { description: "Put there by an insight's `dashboards`." },
-    ),
+    Type.Array(tileModel, {
+      description: "Insights are put there by their `dashboards`, texts by `tiles` of a change.",
+    }),
   ),
 });
 
 export type Dashboard = Static<typeof dashboardRowModel>;
 
-export const dashboardBody = writable(dashboardModel);
+const ofOwn = "Filters and variables of a dashboard are not supported; its insights have their own.";
+const refused = {
+  filters: unsupported(ofOwn),
+  variables: unsupported(ofOwn),
+};
 
-/** A change may say where tiles stand, too; which tiles there are is said by the insights' `dashboards`. */
-export const dashboardChangeBody = Type.Object(
-  {
-    ...dashboardBody.properties,
-    tiles: Type.Optional(
-      Type.Array(model("DashboardTileRequest", { id: reference(), layouts }), {
-        description: "Where tiles stand. Tiles that are not named stay where they are.",
-        maxItems: limits.insightsPerDashboardMax,
+export const dashboardBody = model("DashboardRequest", {
+  ...writable(dashboardModel).properties,
+  ...refused,
+  use_template: unsupported("Templates are not supported."),
+  use_dashboard: unsupported("Dashboards cannot be copied."),
+  tiles: unsupported("Tiles are made when there is a dashboard: send them in a PATCH."),
+});
+
+/** PostHog's clients send whole tiles back: what a tile shows beside this is not changed by it. */
+const tileBody = model("DashboardTileRequest", {
+  id: Type.Optional(reference({ description: "Without one, a tile for the text is made." })),
+  text: Type.Optional(
+    nullable(
+      model("DashboardTextRequest", {
+        id: Type.Optional(reference()),
+        body: Type.Optional(
+          nullable(text({ maxLength: dashboardLimits.textCharsMax, blank: true }), {
+            description: "Markdown. Consoles may show it as it is.",
+            examples: ["## Key metrics"],
+          }),
+        ),
       }),
     ),
-  },
-  { title: "DashboardChangeRequest" },
-);
+  ),
+  layouts: Type.Optional(layouts),
+  color: Type.Optional(color()),
+  show_description: Type.Optional(show_description()),
+  deleted: Type.Optional(flag({ description: "true: removes the tile. An insight of it stays." })),
+  filters_overrides: unsupported("Filters of a tile are not supported."),
+  button_tile: unsupported("Buttons are not supported."),
+});
+
+/** A change may say what becomes of tiles, too; which insights there are is said by the insights' `dashboards`. */
+export const dashboardChangeBody = model("DashboardChangeRequest", {
+  ...writable(dashboardModel).properties,
+  ...refused,
+  delete_insights: unsupported("Insights are deleted by themselves: send them deleted: true."),
+  tiles: Type.Optional(
+    Type.Array(tileBody, {
+      description: "Tiles that are made, changed or removed. Tiles that are not named stay as they are.",
+      maxItems: dashboardLimits.tilesMax,
+    }),
+  ),
+});
 
 export type DashboardInput = CreateInput<typeof dashboardBody>;
 export type DashboardUpdate = UpdateInput<typeof dashboardChangeBody>;

@@ -2,14 +2,17 @@
 
 import type { Gate } from "../access/gate.ts";
 import { requireScopes } from "../access/scope.ts";
+import { limits } from "../core/limits.ts";
 import { fieldFault } from "../http/fields/field_fault.ts";
-import { pageParameters, refreshParameter } from "../http/fields/query.ts";
+import { namesParameter, referencesParameter } from "../http/fields/list_parameters.ts";
+import { flagParameter, pageParameters, refreshParameter, searchParameter } from "../http/fields/query.ts";
 import { listSchema, reply } from "../http/fields/schema.ts";
 import { notFound, present, rowIdOf } from "../http/found.ts";
 import { mounted, projectOperation } from "../http/operation.ts";
 import { pageReply } from "../http/pages/page.ts";
 import { slicedJson } from "../http/pages/sliced.ts";
 import type { Postgres } from "../storage/postgres/postgres.ts";
+import { dashboardLimits } from "./limits.ts";
 import {
   dashboardBody,
   dashboardChangeBody,
@@ -17,19 +20,19 @@ import {
   dashboardRowModel,
   type DashboardUpdate,
 } from "./model.ts";
-import {
-  createDashboard,
-  getDashboard,
-  listDashboards,
-  listTiles,
-  removeDashboard,
-  updateDashboard,
-} from "./store.ts";
+import { createDashboard, getDashboard, listDashboards, removeDashboard, updateDashboard } from "./store.ts";
+import { listTiles } from "./tile_store.ts";
+
+/** As its own room shows it. */
+interface ShownInsight {
+  last_refresh: string | null;
+  is_cached: boolean;
+}
 
 interface DashboardParts {
   sql: Postgres;
   /** Shows insights of a project by id; `run`: with their results. */
-  insights: (project_id: number, ids: readonly number[], run: boolean) => Promise<Map<number, object>>;
+  insights: (project_id: number, ids: readonly number[], run: boolean) => Promise<Map<number, ShownInsight>>;
 }
 
 const shownOne = reply("The dashboard.", dashboardModel);
@@ -48,10 +51,18 @@ function listOperations(parts: DashboardParts) {
       path: "dashboards/",
       scope: "dashboard:read",
       summary: "List dashboards, pinned ones first, then newest first",
-      query: pageParameters("Rows"),
+      query: {
+        search: searchParameter(
+          "Only those with this in their name, their description or one of their tags.",
+        ),
+        tags: namesParameter("Only those with one of these tags.", limits.tagsMax, { maxLength: 255 }),
+        pinned: flagParameter("true: only pinned ones; false: only others."),
+        created_by: referencesParameter("Only those of these users.", dashboardLimits.filterItemsMax),
+        ...pageParameters("Rows"),
+      },
       replies: { 200: reply("The dashboards.", listSchema(dashboardRowModel)) },
       answer: async ({ project, query, url }) => {
-        const { count, rows } = await listDashboards(sql, project.id, query);
+        const { count, rows } = await listDashboards(sql, project.id, query, query);
         return pageReply(url, query, count, rows);
       },
     }),
@@ -96,17 +107,18 @@ function oneOperations(parts: DashboardParts) {
       method: "PATCH",
       path,
       scope: "dashboard:write",
-      summary: "Change a dashboard, move its tiles, delete it or bring it back",
+      summary: "Change a dashboard and its tiles, delete it or bring it back",
       put: "Change a dashboard, as PATCH does",
       // A deleted dashboard is found too, so that it can be restored.
       find: async ({ project, params }) =>
         present(await getDashboard(sql, project.id, rowIdOf(params.id), { deletedToo: true })),
       body: dashboardChangeBody,
       replies: { 200: shownOne },
-      answer: async ({ project, found, body }) => {
+      answer: async ({ access, project, found, body }) => {
         if (found.deleted && body.deleted !== false) throw notFound();
         checkWhole(body.tiles);
-        await updateDashboard(sql, project.id, found.id, body);
+        const named = { project_id: project.id, id: found.id, user_id: access.user.id };
+        await updateDashboard(sql, named, body);
         return await show(parts, project.id, found.id, false);
       },
     }),
@@ -133,8 +145,7 @@ function checkWhole(tiles: DashboardUpdate["tiles"] = []): void {
       const name = names.find((one) => !Object.hasOwn(value, one));
       if (name) throw fieldFault("required", "This field is required.", ["tiles", String(i), ...path, name]);
     };
-    missing(tile, ["id", "layouts"], []);
-    for (const [width, layout] of Object.entries(tile.layouts)) {
+    for (const [width, layout] of Object.entries(tile.layouts ?? {})) {
       if (layout) missing(layout, ["x", "y", "w", "h"], ["layouts", width]);
     }
   }
@@ -144,13 +155,12 @@ function checkWhole(tiles: DashboardUpdate["tiles"] = []): void {
 async function show({ sql, insights }: DashboardParts, project_id: number, id: number, run: boolean) {
   const dashboard = present(await getDashboard(sql, project_id, id, { deletedToo: true }));
   const tiles = await listTiles(sql, id);
-  const ids = tiles.map(({ insight_id }) => insight_id);
+  const ids = tiles.flatMap(({ insight_id }) => insight_id ?? []);
   const shown = await insights(project_id, ids, run);
-  return {
-    ...dashboard,
-    tiles: tiles.flatMap(({ id: tile_id, insight_id, layouts }) => {
-      const insight = shown.get(insight_id);
-      return insight ? [{ id: tile_id, layouts, insight }] : [];
-    }),
-  };
+  const there = tiles.flatMap(({ insight_id, ...tile }) => {
+    const insight = shown.get(insight_id ?? 0) ?? null;
+    const { last_refresh = null, is_cached = false } = insight ?? {};
+    return insight || tile.text ? [{ ...tile, insight, last_refresh, is_cached }] : [];
+  });
+  return { ...dashboard, tiles: there.map((tile, order) => ({ ...tile, order })) };
 }

@@ -1,16 +1,23 @@
 // The table of dashboards. Every statement is limited to one project.
 
 import { Fault } from "../core/fault.ts";
-import { limits } from "../core/limits.ts";
-import { missingReference } from "../http/fields/field_fault.ts";
 import { shownRow, type Stored } from "../http/fields/field_time.ts";
 import type { Page } from "../http/pages/page.ts";
-import type { Postgres, PostgresTransaction } from "../storage/postgres/postgres.ts";
-import { type Counted, countedPage, userJson } from "../storage/postgres/rows.ts";
-import type { Dashboard, DashboardUpdate, DashboardInput, TileLayouts } from "./model.ts";
+import type { Postgres } from "../storage/postgres/postgres.ts";
+import { containing, type Counted, countedPage, userJson } from "../storage/postgres/rows.ts";
+import { dashboardLimits } from "./limits.ts";
+import type { Dashboard, DashboardUpdate, DashboardInput } from "./model.ts";
+import { changeTiles } from "./tile_store.ts";
 
-/** Dashboards of one project, without deleted ones. */
-const dashboardsPerProjectMax = 2000;
+const { dashboardsPerProjectMax } = dashboardLimits;
+
+/** Absent fields do not filter. */
+interface DashboardFilter {
+  search?: string | undefined;
+  tags?: string[] | undefined;
+  pinned?: boolean | undefined;
+  created_by?: number[] | undefined;
+}
 
 type DashboardRow = Stored<Dashboard, "created_at" | "updated_at">;
 
@@ -28,9 +35,17 @@ function source(sql: Postgres) {
 export async function listDashboards(
   sql: Postgres,
   project_id: number,
+  { search, tags, pinned, created_by: createdBy }: DashboardFilter,
   page: Page,
 ): Promise<Counted<Dashboard>> {
-  const seen = sql`${source(sql)} WHERE d.project_id = ${project_id} AND NOT d.deleted`;
+  const pattern = containing(search);
+  const seen = sql`
+    ${source(sql)} WHERE d.project_id = ${project_id} AND NOT d.deleted
+    AND (${pattern}::text IS NULL OR d.name ILIKE ${pattern} OR d.description ILIKE ${pattern}
+      OR EXISTS (SELECT FROM unnest(d.tags) AS tag WHERE tag ILIKE ${pattern}))
+    AND (${tags ?? null}::text[] IS NULL OR d.tags && ${tags ?? null})
+    AND (${pinned ?? null}::boolean IS NULL OR d.pinned = ${pinned ?? null})
+    AND (${createdBy ?? null}::integer[] IS NULL OR d.created_by = ANY(${createdBy ?? null}))`;
   const listing = { columns: columns(sql), seen, order: sql`d.pinned DESC, d.id DESC`, page };
   return await countedPage(sql, { ...listing, show: shownRow<DashboardRow> });
 }
@@ -46,20 +61,6 @@ export async function getDashboard(
     SELECT ${columns(sql)} ${source(sql)}
     WHERE d.project_id = ${project_id} AND d.id = ${id} AND (${deletedToo} OR NOT d.deleted)`;
   return row && shownRow(row);
-}
-
-interface Tile {
-  id: number;
-  insight_id: number;
-  layouts: TileLayouts;
-}
-
-/** The dashboard's tiles, oldest first, without those of deleted insights. */
-export async function listTiles(sql: Postgres, dashboard_id: number): Promise<Tile[]> {
-  return await sql<Tile[]>`
-    SELECT t.id, t.insight_id, t.layouts FROM dashboard_tiles t
-    JOIN insights i ON i.id = t.insight_id AND NOT i.deleted
-    WHERE t.dashboard_id = ${dashboard_id} ORDER BY t.id LIMIT ${limits.insightsPerDashboardMax}`;
 }
 
 /**
@@ -83,36 +84,20 @@ export async function createDashboard(
 }
 
 /**
- * Changes the given fields, of a deleted dashboard too. Without changes nothing is written.
- * @throws Fault does_not_exist for a tile that the dashboard does not have.
+ * Changes the given fields and tiles, of a deleted dashboard too. Without changes nothing is written.
+ * @throws Fault as changeTiles.
  */
 export async function updateDashboard(
   sql: Postgres,
-  project_id: number,
-  id: number,
+  { project_id, id, user_id }: { project_id: number; id: number; user_id: number },
   { tiles = [], ...changes }: DashboardUpdate,
 ): Promise<void> {
   if (Object.keys(changes).length === 0 && tiles.length === 0) return;
   await sql.begin(async (tx) => {
     const set = { ...changes, updated_at: tx`now()` };
     await tx`UPDATE dashboards SET ${tx(set as never)} WHERE id = ${id} AND project_id = ${project_id}`;
-    await moveTiles(tx, id, new Map(tiles.map((tile) => [tile.id, tile.layouts])));
+    await changeTiles(tx, { id, user_id }, tiles);
   });
-}
-
-async function moveTiles(
-  sql: PostgresTransaction,
-  dashboard_id: number,
-  layouts: ReadonlyMap<number, TileLayouts>,
-): Promise<void> {
-  if (layouts.size === 0) return;
-  const named = [...layouts].map(([id, layout]) => ({ id, layouts: layout }));
-  const moved = await sql<{ id: number }[]>`
-    UPDATE dashboard_tiles t SET layouts = named.layouts
-    FROM jsonb_to_recordset(${sql.json(named as never)}) AS named (id integer, layouts jsonb)
-    WHERE t.id = named.id AND t.dashboard_id = ${dashboard_id} RETURNING t.id`;
-  const missing = named.find(({ id }) => !moved.some((one) => one.id === id));
-  if (missing) throw missingReference("tiles", missing.id);
 }
 
 /** Marks a dashboard as deleted; false when it was already. Its tiles remain, and return when it is restored. */

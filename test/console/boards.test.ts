@@ -248,3 +248,43 @@ inBrowser(
   },
   msMax,
 );
+
+inBrowser(
+  "a text is added beside insights, shown as it was written, moved, changed and removed",
+  async () => {
+    const id = await boardOf("one");
+    const page = await opened(`dashboards/${id}`);
+    await page.getByRole("button", { name: "Arrange" }).press("Enter");
+    const written = "## Key metrics\n<img src=x onerror=\"document.title='hit'\"> of **today**";
+    await page.getByLabel("Text", { exact: true }).fill(written);
+    await page.getByRole("button", { name: "Add text" }).press("Enter");
+    await page.getByRole("button", { name: "Save text" }).waitFor();
+    const tile = page.locator(".tiles section", { has: page.getByRole("button", { name: "Save text" }) });
+    const moved = page.waitForResponse((reply) => reply.request().method() === "PATCH");
+    await tile.getByRole("button", { name: "Earlier" }).press("Enter");
+    await page.getByText("Key metrics: moved earlier, 1 of 2.").waitFor({ state: "attached" });
+    expect(await seriousFindings(page)).toEqual([]);
+    expect((await moved).status()).toBe(200);
+    await page.reload();
+    await settled(page);
+    expect(await page.locator(".tiles section").first().innerText()).toBe(written);
+    expect(await page.title()).not.toBe("hit");
+    expect(await seriousFindings(page)).toEqual([]);
+
+    const texts = async () =>
+      ((await api("GET", `dashboards/${id}/`))["tiles"] as { text: { body: string } | null }[]).flatMap(
+        ({ text }) => text?.body ?? [],
+      );
+    expect(await texts()).toEqual([written]);
+    await page.getByRole("button", { name: "Arrange" }).press("Enter");
+    await tile.getByLabel("Text", { exact: true }).fill("Changed");
+    await tile.getByRole("button", { name: "Save text" }).press("Enter");
+    await tile.getByText("Saved.").waitFor();
+    expect(await texts()).toEqual(["Changed"]);
+    await tile.getByRole("button", { name: "Remove" }).press("Enter");
+    await tile.getByRole("button", { name: "Yes, remove" }).press("Enter");
+    await page.locator(".tiles section").nth(1).waitFor({ state: "detached" });
+    expect(await texts()).toEqual([]);
+  },
+  msMax,
+);

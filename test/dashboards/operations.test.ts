@@ -107,11 +107,12 @@ test("tiles stand where they were put, and tiles that are not named stay where t
   expect([moved.status, moved.body["name"]]).toEqual([200, "Board"]);
   await ask("PATCH", `dashboards/${id}/`, { name: "Moved", tiles: [{ id: two?.id, layouts: wide }] });
   expect((await tilesOf(id)).map(({ layouts }) => layouts)).toEqual([right, wide]);
-  // Fields of a drawing library are dropped.
+  // Other fields of a drawing library are dropped.
+  const least = { sm: { ...right.sm, minW: 3, minH: 2 } };
   await ask("PATCH", `dashboards/${id}/`, {
-    tiles: [{ id: one?.id, layouts: { sm: { ...right.sm, minW: 3, i: "1" }, xl: right.sm } }],
+    tiles: [{ id: one?.id, layouts: { sm: { ...least.sm, i: "1" }, xl: right.sm } }],
   });
-  expect((await tilesOf(id)).map(({ layouts }) => layouts)).toEqual([right, wide]);
+  expect((await tilesOf(id)).map(({ layouts }) => layouts)).toEqual([least, wide]);
 });
 
 test("a layout that is none, and a tile of another dashboard, change nothing", async () => {
@@ -126,7 +127,6 @@ test("a layout that is none, and a tile of another dashboard, change nothing", a
     return [status, body["attr"]];
   };
   expect(await refused([{ id: foreign?.id, layouts }])).toEqual([400, "tiles"]);
-  expect(await refused([{ id: tile?.id }])).toEqual([400, "tiles__0__layouts"]);
   expect(await refused([{ id: tile?.id, layouts: { xs: { x: 0, y: 0, w: 6 } } }])).toEqual([
     400,
     "tiles__0__layouts__xs__h",
@@ -135,10 +135,55 @@ test("a layout that is none, and a tile of another dashboard, change nothing", a
     400,
     "tiles__0__layouts__sm__x",
   ]);
-  expect(await refused(Array.from({ length: 101 }, () => ({ id: tile?.id, layouts })))).toEqual([
+  expect(await refused(Array.from({ length: 201 }, () => ({ id: tile?.id, layouts })))).toEqual([
     400,
     "tiles",
   ]);
   expect((await ask("GET", `dashboards/${id}/`)).body["name"]).toBe("Board");
   expect((await tilesOf(other)).map((one) => one.layouts)).toEqual([{}]);
+});
+
+test("dashboards are found by words, tags, their maker and being pinned", async () => {
+  const found = async (search: string) => {
+    const { status, body } = await ask("GET", `dashboards/?${search}`);
+    return [status, ...((body["results"] as { name: string }[] | undefined) ?? []).map(({ name }) => name)];
+  };
+  await ask("POST", "dashboards/", { name: "Weekly 100%", tags: ["kpi"], pinned: true });
+  await ask("POST", "dashboards/", { name: "Costs", description: "of the week", tags: ["money", "kpi"] });
+  expect(await found("search=WEEK")).toEqual([200, "Weekly 100%", "Costs"]);
+  expect(await found("search=0%25")).toEqual([200, "Weekly 100%"]);
+  expect(await found("search=mon")).toEqual([200, "Costs"]);
+  expect(await found("tags=money&tags=none")).toEqual([200, "Costs"]);
+  expect(await found('tags=["kpi"]&pinned=false')).toEqual([200, "Costs"]);
+  expect(await found("created_by=[999]")).toEqual([200]);
+  expect(await found("created_by=1&tags=kpi")).toEqual([200, "Weekly 100%", "Costs"]);
+  for (const wrong of ["pinned=maybe", "created_by=me", "exclude_generated=true", "creation_mode=template"])
+    expect(await found(wrong)).toEqual([400]);
+});
+
+test("what a dashboard cannot do is refused, not dropped", async () => {
+  const id = await make();
+  const refused = async (method: string, path: string, body: object) => {
+    const { status, body: problem } = await ask(method, path, body);
+    return [status, problem["attr"]];
+  };
+  expect(await refused("POST", "dashboards/", { name: "x", use_template: "kpi" })).toEqual([
+    400,
+    "use_template",
+  ]);
+  expect(await refused("POST", "dashboards/", { name: "x", use_dashboard: id })).toEqual([
+    400,
+    "use_dashboard",
+  ]);
+  expect(await refused("POST", "dashboards/", { tiles: [{ text: { body: "x" } }] })).toEqual([400, "tiles"]);
+  const change = { deleted: true, delete_insights: true };
+  expect(await refused("PATCH", `dashboards/${id}/`, change)).toEqual([400, "delete_insights"]);
+  expect(await refused("PATCH", `dashboards/${id}/`, { filters: { date_from: "-7d" } })).toEqual([
+    400,
+    "filters",
+  ]);
+  expect(
+    (await ask("PATCH", `dashboards/${id}/`, { filters: {}, variables: null, delete_insights: false }))
+      .status,
+  ).toBe(200);
 });

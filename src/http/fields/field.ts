@@ -98,6 +98,14 @@ export function emptyObject(refusal: string) {
   });
 }
 
+/**
+ * A field of requests that PostHog has and that has no meaning here: left out or empty, since it would be ignored.
+ * @param refusal what any other value is answered with.
+ */
+export function unsupported(refusal: string) {
+  return Type.Optional(Type.Unknown({ description: "Not supported: leave it out.", "x-empty": refusal }));
+}
+
 export function nullable<Schema extends TSchema>(
   schema: Schema,
   notes: FieldNotes = {},

@@ -49,7 +49,8 @@ function checkObject(rule: Rule, value: unknown, path: FieldPath, purpose: Purpo
   const last: [string, Rule][] = [];
   for (const [name, field] of Object.entries(rule.properties ?? {})) {
     if (Object.hasOwn(value, name)) {
-      if (field["x-checked-last"]) last.push([name, field]);
+      if (field["x-empty"] !== undefined) checkEmpty(field["x-empty"], value[name], [...path, name]);
+      else if (field["x-checked-last"]) last.push([name, field]);
       else checked[name] = checkValue(field, value[name], [...path, name], purpose);
     } else if (field.default !== undefined) {
       if (purpose === "make") checked[name] = structuredClone(field.default);
@@ -73,7 +74,6 @@ function refuseUnknown({ properties = {} }: Rule, value: Record<string, unknown>
 
 function checkValue(rule: Rule, value: unknown, path: FieldPath, purpose: Purpose): unknown {
   const { rule: own, orNull } = plainRule(rule);
-  if (own["x-empty"] !== undefined) return checkEmpty(own["x-empty"], value, path);
   if (value === null) {
     // A schema without rules takes anything, null too.
     if (orNull || isFree(own)) return null;

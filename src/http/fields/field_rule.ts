@@ -198,11 +198,11 @@ function notAChoice(value: unknown, path: FieldPath): Error {
   return fieldFault("invalid_choice", `"${shown(value)}" is not a valid choice.`, path);
 }
 
-/** @throws Fault with this text for all but null, an empty object, list or text. */
-export function checkEmpty(refusal: string, value: unknown, path: FieldPath): object {
-  const isEmpty = typeof value === "object" ? Object.keys(value ?? {}).length === 0 : value === "";
+/** @throws Fault with this text for all but null, false, and an empty object, list or text. */
+export function checkEmpty(refusal: string, value: unknown, path: FieldPath): undefined {
+  const isEmpty =
+    typeof value === "object" ? Object.keys(value ?? {}).length === 0 : value === "" || value === false;
   if (!isEmpty) throw fieldFault("invalid_input", refusal, path);
-  return {};
 }
 
 /** Any JSON that can be stored, no deeper than its readers take. */

@@ -7,6 +7,7 @@ import { type Action, type Loaded, useAction, useLoaded } from "../session/use_l
 import { Button, Card, CheckField, Form, Outcome, PageHead, Shown, TextField } from "../ui/parts.tsx";
 import { RemoveButton } from "../ui/remove_button.tsx";
 import { insightName, InsightResult, type InsightRow } from "./insight_row.tsx";
+import { NewText, textName, TextTile, type TileText } from "./text_tile.tsx";
 import { type Layouts, layoutsOf, type Shape, shapesOf, withChanged, withMoved } from "./layout.ts";
 
 export interface DashboardRow {
@@ -21,7 +22,13 @@ export interface DashboardRow {
 interface Tile {
   id: number;
   layouts: Layouts;
-  insight: InsightRow;
+  /** It shows an insight or a text. */
+  insight: InsightRow | null;
+  text: TileText | null;
+}
+
+function tileName({ insight, text }: Tile): string {
+  return insight ? insightName(insight) : textName(text ?? { body: "" });
 }
 
 export function dashboardName({ name, id }: DashboardRow): string {
@@ -71,13 +78,14 @@ function Board({ path, dashboard, asked }: BoardProps) {
       <Outcome action={action} />
       {dashboard.description && <p>{dashboard.description}</p>}
       {arranging && <Naming path={path} dashboard={dashboard} changed={asked.again} />}
+      {arranging && <NewText path={path} changed={asked.again} />}
       {tiles.length === 0 && (
         <p class="notice">
           No insights yet. Open an <a href={hrefOf(project.id, "insights")}>insight</a> and put it on this
           dashboard.
         </p>
       )}
-      <Tiles path={path} tiles={tiles} arranging={arranging} />
+      <Tiles path={path} tiles={tiles} arranging={arranging} changed={asked.again} />
     </>
   );
 }
@@ -119,23 +127,22 @@ interface TilesProps {
   path: string;
   tiles: readonly Tile[];
   arranging: boolean;
+  changed: () => void;
 }
 
 /** Heights of pictures, in pixels. */
 const [low, high] = [190, 460];
 
-function Tiles({ path, tiles, arranging }: TilesProps) {
-  const { project } = useSession();
-  const seesResults = useAllowed("insight:read");
+function Tiles({ path, tiles, arranging, changed }: TilesProps) {
   const [shapes, setShapes] = useState(() => shapesOf(tiles));
   // After reading again: somebody else may have arranged them.
   useEffect(() => setShapes(shapesOf(tiles)), [tiles]);
   const { keep, action } = useKept(path);
   const grid = useFocusKept(shapes);
   const [said, setSaid] = useState("");
-  const known = new Map(tiles.map((tile) => [tile.id, tile.insight]));
+  const known = new Map(tiles.map((tile) => [tile.id, tile]));
   const arrange = (next: Shape[], id: number, words: string) => {
-    const name = insightName(known.get(id)!);
+    const name = tileName(known.get(id)!);
     setShapes(next);
     keep(next);
     setSaid(`${name}: ${words}, ${next.findIndex((one) => one.id === id) + 1} of ${next.length}.`);
@@ -148,21 +155,35 @@ function Tiles({ path, tiles, arranging }: TilesProps) {
       </p>
       <div class="tiles" ref={grid}>
         {shapes.map((shape) => {
-          const insight = known.get(shape.id);
-          if (!insight) return null;
+          const tile = known.get(shape.id);
+          if (!tile) return null;
+          const { id, insight, text } = tile;
           return (
-            <section key={shape.id} class={shape.isWide ? "card wide" : "card"}>
-              <h2>
-                <a href={hrefOf(project.id, "insights", [insight.id])}>{insightName(insight)}</a>
-              </h2>
+            <section key={id} class={shape.isWide ? "card wide" : "card"}>
+              {insight && <InsightHead insight={insight} />}
               {arranging && <TileButtons shapes={shapes} shape={shape} arrange={arrange} />}
-              {seesResults && <InsightResult insight={insight} small height={shape.isTall ? high : low} />}
+              {insight && <InsightBody insight={insight} height={shape.isTall ? high : low} />}
+              {text && <TextTile path={path} id={id} text={text} arranging={arranging} changed={changed} />}
             </section>
           );
         })}
       </div>
     </>
   );
+}
+
+function InsightHead({ insight }: { insight: InsightRow }) {
+  const { project } = useSession();
+  return (
+    <h2>
+      <a href={hrefOf(project.id, "insights", [insight.id])}>{insightName(insight)}</a>
+    </h2>
+  );
+}
+
+function InsightBody({ insight, height }: { insight: InsightRow; height: number }) {
+  const seesResults = useAllowed("insight:read");
+  return seesResults ? <InsightResult insight={insight} small height={height} /> : null;
 }
 
 /** Saves places through the API, one request after the other, so that the last change wins. */

@@ -1,0 +1,94 @@
+// Texts of a dashboard, shown as they were written: never as a client's HTML.
+
+import { useState } from "preact/hooks";
+import { useSession } from "../session/session.ts";
+import { useAction } from "../session/use_loaded.ts";
+import { Button, Card, Field, Form, Outcome, SureButton } from "../ui/parts.tsx";
+
+export interface TileText {
+  body: string;
+}
+
+/** The beginning of its first line, without the signs of a heading. */
+export function textName({ body }: TileText): string {
+  const words = body
+    .split("\n", 1)[0]!
+    .split(" ")
+    .filter((word) => word !== "" && !"######".startsWith(word));
+  return words.join(" ").slice(0, 80) || "Text";
+}
+
+interface TextTileProps {
+  /** Of the dashboard. */
+  path: string;
+  id: number;
+  text: TileText;
+  arranging: boolean;
+  changed: () => void;
+}
+
+export function TextTile({ path, id, text, arranging, changed }: TextTileProps) {
+  return arranging ? (
+    <TextForm path={path} id={id} body={text.body} button="Save text" changed={changed} />
+  ) : (
+    <p class="text-tile">{text.body}</p>
+  );
+}
+
+export function NewText({ path, changed }: { path: string; changed: () => void }) {
+  return (
+    <Card title="Text beside the insights">
+      <TextForm path={path} body="" button="Add text" changed={changed} />
+    </Card>
+  );
+}
+
+interface TextFormProps {
+  path: string;
+  /** Undefined for a text that is not there yet. */
+  id?: number;
+  body: string;
+  button: string;
+  changed: () => void;
+}
+
+function TextForm({ path, id, body: before, button, changed }: TextFormProps) {
+  const { api } = useSession();
+  const [body, setBody] = useState(before);
+  const action = useAction();
+  const send = (tile: object, done: string) =>
+    action.run(async () => {
+      await api.send("PATCH", path, { tiles: [{ ...(id !== undefined && { id }), ...tile }] });
+      if (id === undefined) setBody("");
+      changed();
+      return done;
+    });
+  return (
+    <>
+      <Form send={() => send({ text: { body } }, "Saved.")}>
+        <Field label="Text">
+          {(field) => (
+            <textarea
+              id={field}
+              value={body}
+              required
+              maxLength={4000}
+              onInput={(event) => setBody(event.currentTarget.value)}
+            />
+          )}
+        </Field>
+        <Button type="submit" disabled={action.running}>
+          {button}
+        </Button>
+        {id !== undefined && (
+          <SureButton
+            label="Remove"
+            sure="Remove this text?"
+            act={() => send({ deleted: true }, "Removed.")}
+          />
+        )}
+      </Form>
+      <Outcome action={action} />
+    </>
+  );
+}

@@ -1,0 +1,79 @@
+// The tiles of dashboards: insights, and texts beside them.
+
+import { shownRow } from "../http/fields/field_time.ts";
+import type { Postgres, PostgresTransaction } from "../storage/postgres/postgres.ts";
+import { userJson } from "../storage/postgres/rows.ts";
+import { dashboardLimits } from "./limits.ts";
+import type { Tile, TileLayouts } from "./model.ts";
+import { type StoredTile, tileChanges, type TileRequest } from "./tile_changes.ts";
+
+/** A tile shows an insight or a text. */
+export interface TileRow {
+  id: number;
+  insight_id: number | null;
+  layouts: TileLayouts;
+  color: string | null;
+  show_description: boolean | null;
+  text: Tile["text"];
+}
+
+/** The tiles from the top, row by row; those without a place last, oldest first. Deleted insights have none. */
+export async function listTiles(sql: Postgres, dashboard_id: number): Promise<TileRow[]> {
+  type Row = Omit<TileRow, "text"> & {
+    text_body: string | null;
+    created_by: NonNullable<Tile["text"]>["created_by"];
+    last_modified_by: NonNullable<Tile["text"]>["last_modified_by"];
+    last_modified_at: Date;
+  };
+  const rows = await sql<Row[]>`
+    SELECT t.id, t.insight_id, t.layouts, t.color, t.show_description, t.text_body,
+      ${userJson(sql, "u")} AS created_by, ${userJson(sql, "m")} AS last_modified_by,
+      t.text_modified_at AS last_modified_at
+    FROM dashboard_tiles t
+    LEFT JOIN insights i ON i.id = t.insight_id
+    LEFT JOIN users u ON u.id = t.text_created_by
+    LEFT JOIN users m ON m.id = t.text_modified_by
+    WHERE t.dashboard_id = ${dashboard_id} AND (t.insight_id IS NULL OR NOT i.deleted)
+    ORDER BY (t.layouts->'sm'->>'y')::integer, (t.layouts->'sm'->>'x')::integer, t.id
+    LIMIT ${dashboardLimits.tilesMax}`;
+  return rows.map(({ text_body: body, created_by, last_modified_by, last_modified_at, ...tile }) => ({
+    ...tile,
+    text:
+      body === null ? null : shownRow({ id: tile.id, body, created_by, last_modified_by, last_modified_at }),
+  }));
+}
+
+/**
+ * Makes, changes and removes tiles. The dashboard's row is locked by the transaction, so that two changes count the
+ * texts one after the other.
+ * @throws Fault as tileChanges.
+ */
+export async function changeTiles(
+  sql: PostgresTransaction,
+  { id: dashboard_id, user_id }: { id: number; user_id: number },
+  requested: readonly TileRequest[],
+): Promise<void> {
+  if (requested.length === 0) return;
+  const stored = await sql<StoredTile[]>`
+    SELECT id, layouts, color, show_description, text_body FROM dashboard_tiles
+    WHERE dashboard_id = ${dashboard_id}`;
+  const { removed, changed, added } = tileChanges(stored, requested);
+  await sql`DELETE FROM dashboard_tiles WHERE dashboard_id = ${dashboard_id} AND id = ANY(${removed}::integer[])`;
+  await sql`
+    UPDATE dashboard_tiles t
+    SET layouts = n.layouts, color = n.color, show_description = n.show_description, text_body = n.text_body,
+      text_modified_by = CASE WHEN t.text_body = n.text_body THEN t.text_modified_by
+        WHEN n.text_body IS NOT NULL THEN ${user_id}::integer END,
+      text_modified_at = CASE WHEN t.text_body = n.text_body THEN t.text_modified_at
+        WHEN n.text_body IS NOT NULL THEN now() END
+    FROM jsonb_to_recordset(${sql.json([...changed.values()] as never)})
+      AS n (id integer, layouts jsonb, color text, show_description boolean, text_body text)
+    WHERE t.id = n.id AND t.dashboard_id = ${dashboard_id}`;
+  await sql`
+    INSERT INTO dashboard_tiles
+      (dashboard_id, layouts, color, show_description, text_body, text_created_by, text_modified_at)
+    SELECT ${dashboard_id}, n.layouts, n.color, n.show_description, n.text_body, ${user_id}, now()
+    FROM jsonb_to_recordset(${sql.json(added.map((tile, place) => ({ ...tile, place })) as never)})
+      AS n (layouts jsonb, color text, show_description boolean, text_body text, place integer)
+    ORDER BY n.place`;
+}
