@@ -74,7 +74,8 @@ import { pingPostgres } from "./storage/postgres/postgres.ts";
 import { type Stores, openStores } from "./storage/stores.ts";
 import { readWatermarks } from "./storage/watermark.ts";
 import { userRoutes } from "./users/operations.ts";
-import { type MemoryBudget, openBodyMemory } from "./work/memory_budget.ts";
+import type { MemoryBudget } from "./work/bodies/memory_budget.ts";
+import { openBodyMemory } from "./work/bodies/open.ts";
 
 export interface App {
   /** Where it listens, e.g. http://127.0.0.1:8000. */

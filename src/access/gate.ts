@@ -4,7 +4,6 @@
 import { Elysia } from "elysia";
 import { bytesOf } from "../core/bytes.ts";
 import { type Clock, yieldToEventLoop } from "../core/clock.ts";
-import { withinMs } from "../core/deadline.ts";
 import { Fault } from "../core/fault.ts";
 import { hashKey, isUuid } from "../core/id.ts";
 import { formFault, shapeFault } from "../core/json/json_shape.ts";
@@ -12,7 +11,8 @@ import { accessLimits } from "./limits.ts";
 import { limits } from "../core/limits.ts";
 import { type Log, reasonOf } from "../core/log.ts";
 import type { Postgres } from "../storage/postgres/postgres.ts";
-import { chargeBody, type MemoryBudget } from "../work/memory_budget.ts";
+import { chargeBody, receiveAhead } from "../work/bodies/charged_request.ts";
+import type { MemoryBudget } from "../work/bodies/memory_budget.ts";
 import { type Budget, openRateLimit } from "./rate.ts";
 import {
   admitOrganization,
@@ -91,6 +91,7 @@ export function openGate(options: GateOptions) {
           };
           const found = await find();
           const key_id = found.holder.key.id;
+          if (options.memory) chargeWrite(context.request, options.memory, `key ${key_id}`);
           noteUse(options, found.holder);
           if (rate) showBudget(context.set, rate.look(key_id));
           const given = admitFound(found);
@@ -121,6 +122,11 @@ export function openGate(options: GateOptions) {
       return { access, own: () => findOwn(access, organization_id, organization) };
     }),
   });
+}
+
+/** From now on its body is charged, in nobody's share until its sender is known. */
+function chargeWrite(request: Request, memory: MemoryBudget, owner?: string): void {
+  if (!isRead(request)) chargeBody(request, memory, owner);
 }
 
 function isRead({ method }: Request): boolean {
@@ -159,8 +165,8 @@ function showBudget(set: GateContext["set"], { limit, remaining, resetSeconds }:
 
 /** The hash of the key that a request presents. @throws Fault not_authenticated when it presents none. */
 async function presentedHash({ memory }: GateOptions, request: Request): Promise<PresentedHash> {
-  if (memory && !isRead(request)) chargeBody(request, memory);
-  const presented = await findPresentedKey(request, memory);
+  if (memory) chargeWrite(request, memory);
+  const presented = await findPresentedKey(request);
   if (!presented) throw new Fault("not_authenticated", "Authentication credentials were not provided.");
   return { secure_value: hashKey(presented.key), place: presented.place };
 }
@@ -196,25 +202,19 @@ function namedIn({ project_id = "", organization_id = "" }: Record<string, strin
   };
 }
 
-async function findPresentedKey(
-  request: Request,
-  memory: MemoryBudget | undefined,
-): Promise<PresentedKey | undefined> {
+async function findPresentedKey(request: Request): Promise<PresentedKey | undefined> {
   return (
     keyInHeader(request.headers.get("authorization")) ??
-    (await keyInBody(request, memory)) ??
+    (await keyInBody(request)) ??
     keyInQuery(new URL(request.url).searchParams)
   );
 }
 
 /**
- * Reads a copy, so that the route still finds its body; only bodies of a stated, small size.
+ * Reads the body ahead; the route still finds it. Only bodies of a stated, small size.
  * @throws Fault unavailable when there is no memory for it, upload_timeout when it does not come.
  */
-async function keyInBody(
-  request: Request,
-  memory: MemoryBudget | undefined,
-): Promise<PresentedKey | undefined> {
+async function keyInBody(request: Request): Promise<PresentedKey | undefined> {
   const length = Number(request.headers.get("content-length") ?? 0);
   if (!(length > 0 && length <= limits.keyBodyBytesMax) || request.bodyUsed) return undefined;
   const type = request.headers.get("content-type") ?? "";
@@ -224,24 +224,10 @@ async function keyInBody(
       ? keyInForm
       : undefined;
   if (!keyIn) return undefined;
-  const lease = memory?.open();
-  try {
-    lease?.acquire(length);
-    return keyIn(await textOf(request));
-  } finally {
-    lease?.close();
-  }
-}
-
-/** Of many long texts that arrive at once, each turn of the event loop reads one. */
-async function textOf(request: Request): Promise<string> {
-  try {
-    const text = await withinMs(request.clone().text(), limits.managementBodyMsMax);
-    if (text.length > limits.parseAtOnceCharsMax) await yieldToEventLoop();
-    return text;
-  } catch {
-    throw new Fault("upload_timeout", "The client stopped sending data.");
-  }
+  const body = await receiveAhead(request, limits.keyBodyBytesMax);
+  // Of many long texts that arrive at once, each turn of the event loop reads one.
+  if (body.length > limits.parseAtOnceCharsMax) await yieldToEventLoop();
+  return keyIn(new TextDecoder().decode(body));
 }
 
 /** Notes the use of a key in the background; the request neither waits for it nor fails with it. */

@@ -2,7 +2,7 @@
 
 import type { FaultCode } from "../core/fault.ts";
 import type { Metrics } from "../http/metrics/metrics.ts";
-import type { MemoryBudget } from "../work/memory_budget.ts";
+import type { MemoryBudget } from "../work/bodies/memory_budget.ts";
 import type { OpenCaptureOptions, OpenedCapture } from "./open.ts";
 import type { CaptureCounts } from "./pipeline.ts";
 

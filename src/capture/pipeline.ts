@@ -4,7 +4,7 @@ import { type Clock, yieldToEventLoop } from "../core/clock.ts";
 import { free } from "../core/chunks.ts";
 import { Fault } from "../core/fault.ts";
 import { captureLimits } from "./limits.ts";
-import type { MemoryLease } from "../work/memory_budget.ts";
+import type { MemoryLease } from "../work/bodies/memory_budget.ts";
 import type { ProjectKeys } from "../access/project_keys.ts";
 import type { Salts } from "./cookieless/salts.ts";
 import { refuseVisits } from "./cookieless/visit.ts";

@@ -5,11 +5,11 @@ import { yieldToEventLoop } from "../core/clock.ts";
 import { Fault } from "../core/fault.ts";
 import { captureLimits } from "./limits.ts";
 import { corsHeaders, preflight } from "../http/cors.ts";
-import { receiveLimits } from "./receive/limits.ts";
 import { ArenaPool, ReceivedBody } from "./receive/received_body.ts";
-import { announcedBytes, receiveShort } from "./receive/upload.ts";
+import { announcedBytes, receiveShort } from "../work/bodies/upload.ts";
 import { looksLikeJson } from "./decode/decode.ts";
-import { type MemoryLease, exhausted } from "../work/memory_budget.ts";
+import { uploadLimits } from "../work/bodies/limits.ts";
+import type { MemoryLease } from "../work/bodies/memory_budget.ts";
 import { captureOperations } from "./model.ts";
 import { capture } from "./pipeline.ts";
 import { BodyScanner } from "./scan/body_scanner.ts";
@@ -89,19 +89,14 @@ function answer(request: Request, kind: Kind, context: CaptureContext): Promise<
   const { options } = context;
   const announced = announcedBytes(request);
   const started = options.clock.elapsed();
-  if (!(announced < context.shortBytes) || request.url.includes("?")) {
-    return answerAny(request, kind, context, started);
-  }
-  if (!options.memory.acquireShort(announced)) {
-    return Promise.resolve(captureRefusal(exhausted(), request, options));
-  }
+  if (!(announced < context.shortBytes)) return answerAny(request, kind, context, started);
   return new Promise((resolve) => {
     const single = new SingleEventRequest(request, kind, announced, started, context, resolve);
-    receiveShort(request, announced, options.uploadBounds, single);
+    receiveShort(request, single, options.memory, options.uploadBounds);
   });
 }
 
-/** @param short a short body that is here already and whose memory is counted; its request has no query. */
+/** @param short a short body that is here already and whose memory is acquired. */
 async function answerAny(
   request: Request,
   { nameless, asBatch }: Kind,
@@ -109,14 +104,16 @@ async function answerAny(
   started: number,
   short?: { from: SingleEventRequest; body: ReceivedBody },
 ): Promise<Response> {
-  const lease = options.memory.open();
+  const lease = options.memory.open(short?.from.announced);
   const body = short?.body ?? new ReceivedBody(arenas);
-  const query = short ? noQuery : queryOf(request.url);
+  const query = queryOf(request.url);
   try {
-    if (!short || !looksLikeJson(body.bytes)) {
-      if (request.method === "GET" && !query.get("data")) throw withoutData();
+    const inQuery = query.get("data");
+    if (!short || inQuery || !looksLikeJson(body.bytes)) {
+      if (request.method === "GET" && !inQuery) throw withoutData();
       const first = (piece: Uint8Array) => lookAhead(piece, { options, arenas }, lease);
-      await body.receive({ request, query, options, first, wire: short && body.bytes }, lease);
+      const wire = inQuery ? undefined : short?.body.bytes;
+      await body.receive({ request, query, options, first, wire }, lease);
       // Of many long bodies that arrive in one turn of the event loop, each further turn scans one.
       if (body.bytes.length > captureLimits.slowSliceBytesMax) await yieldToEventLoop();
     }
@@ -133,7 +130,7 @@ async function answerAny(
     // With "memory", warnings are read out of the body after the reply.
     body.close(options.ack === "memory");
     lease.close();
-    if (short) options.memory.releaseShort(short.from.announced);
+    if (short) options.memory.releaseShort(short.from.held);
     options.seconds((options.clock.elapsed() - started) / 1000);
   }
 }
@@ -169,7 +166,7 @@ export function firstKey(piece: Uint8Array, { short: fast }: ArenaPool): string 
   const held = fast.hold(piece.subarray(0, fast.body.length));
   const key = keyIn(new BodyScanner(held, { fast, indexesAll: true }, fast.open()));
   if (key !== undefined || piece.length <= held.length) return key;
-  return keyIn(new BodyScanner(piece.subarray(0, receiveLimits.firstPieceBytes), { indexesAll: true }, 0));
+  return keyIn(new BodyScanner(piece.subarray(0, uploadLimits.firstPieceBytes), { indexesAll: true }, 0));
 }
 
 function keyIn(scanner: BodyScanner): string | undefined {

@@ -20,10 +20,21 @@ export class Chunks {
     }
     if (this.#used + chunk.length > this.#open.length) {
       this.#end();
-      this.#open = Buffer.allocUnsafeSlow(limits.chunkBytesMin);
+      // A body that has brought little takes little: thousands may wait for the rest of theirs.
+      const bytes = Math.max(openBytesMin, Math.min(limits.chunkBytesMin, this.size - chunk.length));
+      this.#open = Buffer.allocUnsafeSlow(Math.max(bytes, chunk.length));
     }
     this.#open.set(chunk, this.#used);
     this.#used += chunk.length;
+  }
+
+  /** The first bytes, copied where they lie in several pieces. */
+  start(bytesMax: number): Uint8Array {
+    const open = this.#open.subarray(0, this.#used);
+    const [first = open] = this.#pieces;
+    if (first.length >= bytesMax || this.#pieces.length === 0) return first.subarray(0, bytesMax);
+    const all = [...this.#pieces, open];
+    return Buffer.concat(all, Math.min(bytesMax, this.size));
   }
 
   /** Returns the pieces; the collection is empty afterwards. */
@@ -41,6 +52,9 @@ export class Chunks {
 }
 
 const nothing = new Uint8Array(0);
+
+/** The first memory that is allocated for short chunks, in bytes. */
+const openBytesMin = 1024;
 
 /** The pieces in one array, copied slice by slice; their memory is freed. */
 export async function joined(pieces: readonly Uint8Array[]): Promise<Uint8Array> {

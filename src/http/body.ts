@@ -3,14 +3,13 @@
 
 import type { TObject } from "typebox";
 import { bytesOf } from "../core/bytes.ts";
-import { Chunks, joined } from "../core/chunks.ts";
 import { yieldToEventLoop } from "../core/clock.ts";
-import { withinMs } from "../core/deadline.ts";
 import { Fault } from "../core/fault.ts";
 import { httpLimits } from "./limits.ts";
 import { limits } from "../core/limits.ts";
 import { reasonOf } from "../core/log.ts";
-import { budgetOf, type MemoryLease } from "../work/memory_budget.ts";
+import { leaseFor, receiveSmall } from "../work/bodies/charged_request.ts";
+import type { MemoryLease } from "../work/bodies/memory_budget.ts";
 import { checkFields, type Input, isFree, plainRule, type Purpose } from "./fields/field_check.ts";
 import type { Rule } from "./fields/field_rule.ts";
 import { formFault, shapeFault } from "../core/json/json_shape.ts";
@@ -24,15 +23,15 @@ export async function readFields<Schema extends TObject, For extends Purpose = "
   schema: Schema,
   purpose?: For,
 ): Promise<Input<Schema, For>> {
-  const lease = budgetOf(request)?.open();
+  const lease = leaseFor(request);
   try {
-    const bytes = await receive(request, limits.managementBodyMsMax, lease);
+    const bytes = await receive(request, lease);
     // Of many long bodies that arrive at once, each turn of the event loop reads one.
     if (bytes.length > limits.parseAtOnceCharsMax) await yieldToEventLoop();
     const body = bytes.length === 0 ? {} : await readAs(request, schema as Rule, bytes);
     return checkFields(schema, body, purpose);
   } finally {
-    lease?.close();
+    lease.close();
   }
 }
 
@@ -112,50 +111,13 @@ function jsonOrText(text: string): unknown {
   }
 }
 
-/**
- * The whole body, as long as it is small and comes in time.
- * @throws Fault payload_too_large past the bound (the rest is not waited for), unavailable when `lease` has no memory
- *   for it, upload_timeout when it is not here after `msMax`.
- */
-export async function receive(
-  request: Request,
-  msMax: number = limits.managementBodyMsMax,
-  lease?: MemoryLease,
-): Promise<Uint8Array> {
-  const announced = Number(request.headers.get("content-length") ?? 0);
-  if (announced > httpLimits.managementBodyBytesMax) {
-    await request.body?.cancel().catch(() => undefined);
-    throw tooLarge();
-  }
-  if (!request.body) return new Uint8Array(0);
-  const reader = request.body.getReader();
+/** @throws Fault as receiveSmall(). */
+async function receive(request: Request, lease: MemoryLease): Promise<Uint8Array> {
+  const bytesMax = httpLimits.managementBodyBytesMax;
   try {
-    return await withinMs(readAll(reader, lease), msMax);
+    return await receiveSmall(request, lease, { bytesMax });
   } catch (thrown) {
-    if (thrown instanceof Fault) throw thrown;
-    throw new Fault("upload_timeout", "The client stopped sending data.");
-  } finally {
-    // Ends a read that may still wait for a chunk; a body that was read to its end has none.
-    void reader.cancel().catch(() => undefined);
+    if (!(thrown instanceof Fault) || thrown.code !== "payload_too_large") throw thrown;
+    throw new Fault("payload_too_large", `The body must not be larger than ${bytesMax} bytes.`);
   }
-}
-
-/** What both kinds of stream readers in Bun's types have. */
-interface Reader {
-  read(): Promise<{ done: boolean; value?: Uint8Array | undefined }>;
-}
-
-async function readAll(reader: Reader, lease: MemoryLease | undefined): Promise<Uint8Array> {
-  const chunks = new Chunks();
-  for (let { value } = await reader.read(); value; { value } = await reader.read()) {
-    if (chunks.size + value.length > httpLimits.managementBodyBytesMax) throw tooLarge();
-    lease?.acquire(value.length);
-    chunks.add(value);
-  }
-  return await joined(chunks.take());
-}
-
-function tooLarge(): Fault {
-  const detail = `The body must not be larger than ${httpLimits.managementBodyBytesMax} bytes.`;
-  return new Fault("payload_too_large", detail);
 }

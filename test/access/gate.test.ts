@@ -5,7 +5,8 @@ import type { Clock } from "../../src/core/clock.ts";
 import { accessLimits } from "../../src/access/limits.ts";
 import { limits } from "../../src/core/limits.ts";
 import { silentLog } from "../../src/core/log.ts";
-import { MemoryBudget } from "../../src/work/memory_budget.ts";
+import { leaseFor, receiveSmall } from "../../src/work/bodies/charged_request.ts";
+import { MemoryBudget } from "../../src/work/bodies/memory_budget.ts";
 import { openProblems } from "../../src/http/problem.ts";
 import { createOrganization } from "../../src/organizations/store.ts";
 import { issueKey, revokeKey } from "../../src/personal_api_keys/store.ts";
@@ -46,7 +47,9 @@ function openApp() {
     .use(gate)
     .get("/api/me/", ({ access }) => ({ email: access.user.email }), { scope: null })
     .get("/api/things/", ({ access }) => ({ key: access.key.id }), { scope: "project:read" })
-    .post("/api/things/", async ({ request }) => ({ text: await request.text() }), { scope: "project:write" })
+    .post("/api/things/", async ({ request }) => ({ text: await textOf(request) }), {
+      scope: "project:write",
+    })
     .get("/api/organizations/:organization_id/things/", ({ organization }) => organization, {
       organization_scope: "batch_export:read",
     });
@@ -54,6 +57,14 @@ function openApp() {
     room.get(`${home}/things/`, ({ project }) => project, { project_scope: "query:read" });
   }
   return new Elysia().onError(openProblems({ log: silentLog, routes: () => room.routes })).use(room);
+}
+
+/** As operations read their bodies. */
+async function textOf(request: Request): Promise<string> {
+  const lease = leaseFor(request);
+  const body = await receiveSmall(request, lease, { bytesMax: 1_000_000 });
+  lease.close();
+  return new TextDecoder().decode(body);
 }
 
 interface Reply {
@@ -321,7 +332,7 @@ test("every guarded route says its scope in the API's description", () => {
 test("a body that is searched for a key is held within the budget of memory, and only meanwhile", async () => {
   const { personal_api_key } = accounts;
   const search = () => {
-    const body = JSON.stringify({ personal_api_key, more: "x".repeat(5000) });
+    const body = JSON.stringify({ personal_api_key, more: "x".repeat(20_000) });
     return ask("/api/things/", undefined, {
       method: "POST",
       body,

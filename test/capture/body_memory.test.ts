@@ -5,8 +5,8 @@ import { connect } from "node:net";
 import { brotliCompressSync, gzipSync } from "node:zlib";
 import LZString from "lz-string";
 import { Fault } from "../../src/core/fault.ts";
-import { workLimits } from "../../src/work/limits.ts";
-import { MemoryBudget } from "../../src/work/memory_budget.ts";
+import { uploadLimits } from "../../src/work/bodies/limits.ts";
+import { MemoryBudget } from "../../src/work/bodies/memory_budget.ts";
 import { cleanUp, later } from "../support/cleanup.ts";
 import { type Desk, key, openDesk } from "../support/capture.ts";
 
@@ -17,7 +17,7 @@ const bodyBytesMax = 8 * mega;
 
 function budget(megabytes: number, waitMsMax = 60_000): MemoryBudget {
   const bytesMax = megabytes * mega;
-  return new MemoryBudget({ bytesMax, shareBytesMax: bytesMax * workLimits.bodyMemoryShare, waitMsMax });
+  return new MemoryBudget({ bytesMax, shareBytesMax: bytesMax * uploadLimits.memoryShare, waitMsMax });
 }
 
 /** A batch of about so many bytes, whose key is named first, last, or in each event only. */
@@ -120,7 +120,7 @@ test("past the budget a body gets a 503 that says when to come again, and nothin
   ];
   for (const [path, body] of bodies) {
     const reply = await post(desk, path, body);
-    expect(reply.headers.get("retry-after")).toBe(String(workLimits.bodyMemoryRetrySeconds));
+    expect(reply.headers.get("retry-after")).toBe(String(uploadLimits.memoryRetrySeconds));
     expect(await reply.json()).toEqual({
       type: "server_error",
       code: "unavailable",

@@ -8,7 +8,11 @@ test("a body of single bytes is kept in few pieces, and is what was sent", async
   for (let i = 0; i < sent.length; i++) chunks.add(sent.subarray(i, i + 1));
   expect(chunks.size).toBe(sent.length);
   const pieces = chunks.take();
-  expect(pieces.length).toBe(Math.ceil(sent.length / limits.chunkBytesMin));
+  // The first ones double from a kilobyte on: who has sent little holds little.
+  expect(pieces.map(({ length }) => length)).toEqual([
+    ...Array.from({ length: 7 }, (_, i) => 1024 << Math.max(0, i - 1)),
+    ...[limits.chunkBytesMin, limits.chunkBytesMin, 200_000 - 3 * limits.chunkBytesMin],
+  ]);
   expect(bytesIn(pieces)).toBe(sent.length);
   expect(Buffer.compare(await joined(pieces), sent)).toBe(0);
   expect([chunks.size, chunks.take()]).toEqual([0, []]);
@@ -43,4 +47,15 @@ test("only memory that nobody else has is freed", () => {
   const memory = new WebAssembly.Memory({ initial: 1 });
   free(new Uint8Array(memory.buffer).subarray(0, 65_535));
   expect(memory.buffer.byteLength).toBe(65_536);
+});
+
+test("the first bytes of a body are shown in one piece, and stay in it", async () => {
+  const chunks = new Chunks();
+  expect(chunks.start(10)).toEqual(new Uint8Array(0));
+  for (let i = 0; i < 3000; i++) chunks.add(Uint8Array.of(i % 251));
+  for (const count of [1, 1024, 2500]) {
+    expect([...chunks.start(count)]).toEqual(Array.from({ length: count }, (_, i) => i % 251));
+  }
+  expect(chunks.start(10_000).length).toBe(3000);
+  expect(bytesIn(chunks.take())).toBe(3000);
 });

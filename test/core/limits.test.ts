@@ -7,7 +7,6 @@ import { cookielessLimits } from "../../src/capture/cookieless/limits.ts";
 import { journalLimits } from "../../src/capture/journal/limits.ts";
 import { batchId, flushedLanes, laneKinds, segmentId } from "../../src/capture/journal/segments/segment.ts";
 import { captureLimits } from "../../src/capture/limits.ts";
-import { receiveLimits } from "../../src/capture/receive/limits.ts";
 import { v1Limits } from "../../src/capture/v1/limits.ts";
 import { workerLimits } from "../../src/capture/workers/limits.ts";
 import { importLimits } from "../../src/cli/import/limits.ts";
@@ -18,7 +17,7 @@ import { clickhouseLimits } from "../../src/storage/clickhouse/limits.ts";
 import { embeddedLimits } from "../../src/storage/embedded/limits.ts";
 import { storageLimits } from "../../src/storage/limits.ts";
 import { subscriptionLimits } from "../../src/subscriptions/limits.ts";
-import { workLimits } from "../../src/work/limits.ts";
+import { uploadLimits } from "../../src/work/bodies/limits.ts";
 
 /** Holds that the values rise, each strictly. */
 function expectRising(...values: number[]): void {
@@ -77,10 +76,12 @@ test("a reply lists every ignored event of a v1 request and of an import's body"
 });
 
 test("shares of the memory for bodies rise with how short the bodies are", () => {
-  const { bodyMemoryShare, bodyMemoryLongShare, bodyMemoryUsualShare } = workLimits;
-  expectRising(bodyMemoryShare, bodyMemoryLongShare, bodyMemoryUsualShare, 1);
-  expectRising(captureLimits.arenaBodyBytesMin, limits.wholeBodyBytesMax, workLimits.bodyMemoryBytes);
-  expectRising(receiveLimits.receiveBytesMin, receiveLimits.receiveBytesMax);
+  const { memoryShare, memoryLongShare, memoryUsualShare } = uploadLimits;
+  expectRising(memoryShare, memoryLongShare, memoryUsualShare, 1);
+  expect(uploadLimits.shortBytesMax).toBe(captureLimits.arenaBodyBytesMin);
+  expectRising(uploadLimits.claimBytesMin, limits.wholeBodyBytesMax, uploadLimits.unseenBytesMax);
+  expectRising(captureLimits.arenaBodyBytesMin, limits.wholeBodyBytesMax, uploadLimits.memoryBytes);
+  expectRising(uploadLimits.receiveBytesMin, uploadLimits.receiveBytesMax);
 });
 
 test("the embedded engine has places, memory and texts for all that this program sends it", () => {

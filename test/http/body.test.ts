@@ -2,8 +2,9 @@ import { expect, test } from "bun:test";
 import Type from "typebox";
 import { Fault } from "../../src/core/fault.ts";
 import { httpLimits } from "../../src/http/limits.ts";
-import { readFields, receive } from "../../src/http/body.ts";
-import { chargeBody, MemoryBudget } from "../../src/work/memory_budget.ts";
+import { readFields } from "../../src/http/body.ts";
+import { chargeBody, leaseFor, receiveSmall } from "../../src/work/bodies/charged_request.ts";
+import { MemoryBudget } from "../../src/work/bodies/memory_budget.ts";
 import { flag, integer, nullable, text } from "../../src/http/fields/field.ts";
 
 const schema = Type.Object({
@@ -98,12 +99,13 @@ test("a body that stays away is given up, and its sender told", async () => {
     },
   });
   const sent = new Request("http://localhost/", { method: "POST", body });
-  expect(await receive(sent, 20).catch((thrown: Fault) => thrown.code)).toBe("upload_timeout");
+  const receiving = receiveSmall(sent, leaseFor(sent), { bytesMax: 1000, msMax: 20 });
+  expect(await receiving.catch((thrown: Fault) => thrown.code)).toBe("upload_timeout");
   expect(cancelled).toBe(true);
 });
 
 test("a body's memory is acquired while it comes, refused past the budget, and given back when it is read", async () => {
-  const memory = new MemoryBudget({ bytesMax: 100_000, shareBytesMax: 100_000 });
+  const memory = new MemoryBudget({ bytesMax: 120_000, shareBytesMax: 120_000 });
   const charged = (sent: Request) => {
     chargeBody(sent, memory);
     return sent;
@@ -115,7 +117,7 @@ test("a body's memory is acquired while it comes, refused past the budget, and g
   expect(await refusal(charged(request("{")))).toMatchObject({ code: "parse_error" });
   expect(memory.held).toBe(0);
   const all = memory.open();
-  all.acquire(80_000);
+  all.acquire(90_000);
   const more = charged(request(JSON.stringify({ name: "x".repeat(20_000) })));
   expect(await refusal(more)).toMatchObject({ code: "unavailable" });
   all.close();

@@ -3,7 +3,7 @@
 
 import { readFileSync, readdirSync } from "node:fs";
 import type { CookielessSetting, ProjectKeys } from "../../src/access/project_keys.ts";
-import type { UploadBounds } from "../../src/capture/receive/upload.ts";
+import type { UploadBounds } from "../../src/work/bodies/upload.ts";
 import { Salts } from "../../src/capture/cookieless/salts.ts";
 import { Journal } from "../../src/capture/journal/journal.ts";
 import type { DiskRoom } from "../../src/capture/journal/journal_room.ts";
@@ -14,7 +14,8 @@ import { WarningBook } from "../../src/capture/warnings/warning_book.ts";
 import { type Clock, systemClock } from "../../src/core/clock.ts";
 import { Fault } from "../../src/core/fault.ts";
 import { silentLog } from "../../src/core/log.ts";
-import { type MemoryBudget, openBodyMemory } from "../../src/work/memory_budget.ts";
+import type { MemoryBudget } from "../../src/work/bodies/memory_budget.ts";
+import { openBodyMemory } from "../../src/work/bodies/open.ts";
 import { later } from "./cleanup.ts";
 import { makeFolder } from "./folder.ts";
 import { type NativeRow, readRows } from "./native_rows.ts";

@@ -5,7 +5,7 @@ import { yieldToEventLoop } from "../../core/clock.ts";
 import { free, joined } from "../../core/chunks.ts";
 import { decodeLimits } from "./limits.ts";
 import { limits } from "../../core/limits.ts";
-import type { MemoryLease } from "../../work/memory_budget.ts";
+import type { MemoryLease } from "../../work/bodies/memory_budget.ts";
 import { Base64, looksLikeBase64 } from "./base64.ts";
 import { Form } from "./form.ts";
 import { type Method, inflateBytes, inflatedBytesFor, tooDense, tooLarge } from "./inflate.ts";

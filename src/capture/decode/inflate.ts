@@ -15,7 +15,8 @@ import {
 import { free } from "../../core/chunks.ts";
 import { Fault } from "../../core/fault.ts";
 import { decodeLimits } from "./limits.ts";
-import { type MemoryLease, exhausted } from "../../work/memory_budget.ts";
+import { exhausted } from "../../work/bodies/body_faults.ts";
+import type { MemoryLease } from "../../work/bodies/memory_budget.ts";
 import { Semaphore } from "../../work/semaphore.ts";
 
 export type Method = "gzip" | "deflate" | "deflate-raw" | "br" | "zstd";
@@ -80,7 +81,13 @@ export async function inflateBytes(
 ): Promise<Uint8Array[]> {
   try {
     const small = bytes.length <= inlineBytesMax ? inflateSmall(method, bytes, bounds) : undefined;
-    return small ? [small] : await inflateLarge(method, bytes, bounds);
+    if (!small) return await inflateLarge(method, bytes, bounds);
+    // Acquired afterwards, since its size was not known. Where nobody's share is used up, its owner's may have room.
+    if (!bounds.lease.tryAcquire(small.length)) {
+      await bounds.first?.(small);
+      bounds.lease.acquire(small.length);
+    }
+    return [small];
   } catch (thrown) {
     if (thrown instanceof Fault) throw thrown;
     throw new Fault(
@@ -94,21 +101,17 @@ export async function inflateBytes(
 function inflateSmall(
   method: Method,
   bytes: Uint8Array,
-  { bytesMax, lease }: InflateBounds,
+  { bytesMax }: InflateBounds,
 ): Uint8Array | undefined {
   const { now } = methods[method];
   if (!now) return undefined;
   const maxOutputLength = Math.min(inlineInflatedBytesMax, bytesMax);
-  let small: Uint8Array;
   try {
-    small = now(bytes, { maxOutputLength });
+    return now(bytes, { maxOutputLength });
   } catch (thrown) {
     if ((thrown as NodeJS.ErrnoException).code === "ERR_BUFFER_TOO_LARGE") return undefined;
     throw thrown;
   }
-  // Acquired afterwards, since its size was not known; it is within the limit above.
-  lease.acquire(small.length);
-  return small;
 }
 
 /** Threads that inflate: more would take cores from the event loop. */

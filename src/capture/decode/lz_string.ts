@@ -7,7 +7,7 @@
 
 import { free } from "../../core/chunks.ts";
 import { decodeLimits } from "./limits.ts";
-import type { MemoryLease } from "../../work/memory_budget.ts";
+import type { MemoryLease } from "../../work/bodies/memory_budget.ts";
 
 /** Six bits of each letter, the first one lowest; 255 for others. */
 const letterBits = new Uint8Array(256).fill(255);

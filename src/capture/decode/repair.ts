@@ -4,7 +4,7 @@
 import { yieldToEventLoop } from "../../core/clock.ts";
 import { captureLimits } from "../limits.ts";
 import { limits } from "../../core/limits.ts";
-import type { MemoryLease } from "../../work/memory_budget.ts";
+import type { MemoryLease } from "../../work/bodies/memory_budget.ts";
 import { looksLikeJson } from "./decode.ts";
 
 /** A repaired copy, and the places of its repairs. */

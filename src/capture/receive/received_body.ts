@@ -4,8 +4,8 @@
 import { bytesIn, copyPieces, free, joined } from "../../core/chunks.ts";
 import { captureLimits } from "../limits.ts";
 import { limits } from "../../core/limits.ts";
-import type { MemoryLease } from "../../work/memory_budget.ts";
-import { type UploadBounds, receiveBody } from "./upload.ts";
+import type { MemoryLease } from "../../work/bodies/memory_budget.ts";
+import { type UploadBounds, receiveBody } from "../../work/bodies/upload.ts";
 import { type Hints, decodeBody } from "../decode/decode.ts";
 import { BodyScanner } from "../scan/body_scanner.ts";
 import type { EventIndex, IndexOptions } from "../scan/event_index.ts";
@@ -17,7 +17,7 @@ interface Receiving {
   request: Request;
   query: URLSearchParams;
   options: { bodyBytesMax: number; uploadBounds?: UploadBounds };
-  /** Looks at the first piece of a long body; what it throws ends its reception. */
+  /** Looks for the body's owner in its first bytes; what it throws ends its reception. */
   first: (piece: Uint8Array) => Promise<void> | undefined;
   /** The body as it came, if it has arrived already and its memory is counted elsewhere. */
   wire?: Uint8Array | undefined;
@@ -144,6 +144,7 @@ export class ReceivedBody {
       bounds: options.uploadBounds,
       besideFor: indexBytesFor,
       roomFor: (bytes) => (this.#arena = this.#arenas.take(bytes))?.body,
+      returnRoom: () => this.#giveBack(),
       first,
     });
   }

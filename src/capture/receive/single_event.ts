@@ -1,9 +1,9 @@
-// Requests with a short body and no query, as nearly all live ones are. A body that is one plain event is indexed,
-// judged and appended in the turn in which it arrives, without an object, and answered with its group, without a
-// promise. Any other body is passed to the pipeline.
+// Requests with a short body, as nearly all live ones are. A body that is one plain event, with no query beside it, is
+// indexed, judged and appended in the turn in which it arrives, without an object, and answered with its group, without
+// a promise. Any other body is passed to the pipeline.
 
 import { isUtf8 } from "node:buffer";
-import type { MemoryBudget } from "../../work/memory_budget.ts";
+import type { MemoryBudget } from "../../work/bodies/memory_budget.ts";
 import { singleKey } from "../wasm/layout.ts";
 import type { Sending } from "../event/event.ts";
 import type { EventLane } from "../journal/journal.ts";
@@ -14,7 +14,8 @@ import type { CaptureOptions, Sent } from "../pipeline.ts";
 import { takeTurns } from "../columns/append_events.ts";
 import { type ArenaPool, ReceivedBody } from "./received_body.ts";
 import { type RefusalOptions, captureRefusal, usualReply } from "./reply.ts";
-import type { Receiver, UploadBounds } from "./upload.ts";
+import { exhausted } from "../../work/bodies/body_faults.ts";
+import type { Receiver, UploadBounds } from "../../work/bodies/upload.ts";
 import type { ColumnBatch, ScanArena } from "../wasm/scan_arena.ts";
 import { aheadMicrosMax } from "../scan/timestamp.ts";
 
@@ -95,9 +96,9 @@ export class SingleEvents implements Envelope {
     return lane;
   }
 
-  /** The body that take() has just declined, with the result of its open(); to be called in the same turn. */
-  received(body: Uint8Array): ReceivedBody {
-    return new ReceivedBody(this.#arenas, body, this.#opened);
+  /** The body, with the result of its open() if take() has just declined it; to be called in the same turn. */
+  received(body: Uint8Array, isDeclined: boolean): ReceivedBody {
+    return new ReceivedBody(this.#arenas, body, isDeclined ? this.#opened : undefined);
   }
 
   member(name: keyof typeof envelope): [number, number] | undefined {
@@ -124,8 +125,9 @@ export class SingleEventRequest implements Receiver, CommitWaiter {
   historical_migration = false;
   readonly request: Request;
   readonly kind: Kind;
-  /** Bytes of the body, which are acquired until it is answered. */
   readonly announced: number;
+  /** Bytes of the body, which are acquired from its arrival until it is answered. */
+  held = 0;
   /** By the clock's elapsed(). */
   readonly started: number;
   readonly #context: SingleEventContext;
@@ -150,9 +152,12 @@ export class SingleEventRequest implements Receiver, CommitWaiter {
   arrived(body: Uint8Array): void {
     const { options, singles } = this.#context;
     try {
-      const lane = options.ack === "journal" ? singles.take(body, this) : undefined;
+      if (!options.memory.acquireShort(body.length)) throw exhausted();
+      this.held = body.length;
+      const isPlain = options.ack === "journal" && !this.request.url.includes("?");
+      const lane = isPlain ? singles.take(body, this) : undefined;
       if (lane) lane.join(this);
-      else this.#answer(this.#context.answerShort(this, singles.received(body)));
+      else this.#answer(this.#context.answerShort(this, singles.received(body, isPlain)));
     } catch (thrown) {
       this.refused(thrown);
     }
@@ -177,7 +182,7 @@ export class SingleEventRequest implements Receiver, CommitWaiter {
 
   #end(response: Response): void {
     const { options } = this.#context;
-    options.memory.releaseShort(this.announced);
+    options.memory.releaseShort(this.held);
     this.#answer(response);
     options.seconds((options.clock.elapsed() - this.started) / 1000);
   }

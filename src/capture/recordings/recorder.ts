@@ -5,7 +5,7 @@ import { yieldToEventLoop } from "../../core/clock.ts";
 import { Fault } from "../../core/fault.ts";
 import { limits } from "../../core/limits.ts";
 import { recordingLimits } from "./limits.ts";
-import type { MemoryLease } from "../../work/memory_budget.ts";
+import type { MemoryLease } from "../../work/bodies/memory_budget.ts";
 import type { CommitGroups } from "../journal/lane.ts";
 import type { Journal } from "../journal/journal.ts";
 import { field } from "../scan/event_fields.ts";

@@ -12,7 +12,7 @@ import type { Reason, Warning } from "../event/outcome.ts";
 import { capture, scanFirst, scanOn } from "../pipeline.ts";
 import { captureRefusal, replyHeaders } from "../receive/reply.ts";
 import type { EventIndex } from "../scan/event_index.ts";
-import type { MemoryLease } from "../../work/memory_budget.ts";
+import type { MemoryLease } from "../../work/bodies/memory_budget.ts";
 import type { AnswerOptions } from "../receive/single_event.ts";
 import { readIso } from "../scan/timestamp.ts";
 import { Translation, type TranslationOptions, uuidChars } from "./translation.ts";

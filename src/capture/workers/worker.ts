@@ -17,7 +17,7 @@ import { type Metrics, openMetrics } from "../../http/metrics/metrics.ts";
 import { followProcess } from "../../http/metrics/process_metrics.ts";
 import { ownDataDir } from "../../storage/lock.ts";
 import { type Stores, joinStores } from "../../storage/stores.ts";
-import { openBodyMemory } from "../../work/memory_budget.ts";
+import { openBodyMemory } from "../../work/bodies/open.ts";
 import { type Rpc, openRpc } from "../../work/rpc.ts";
 import { captureCounts, flushCounts, followJournal, followMemory, refusalCounts } from "../counts.ts";
 import { type OpenedCapture, openCapture } from "../open.ts";

@@ -5,7 +5,7 @@ import LZString from "lz-string";
 import { Base64 } from "../../../src/capture/decode/base64.ts";
 import { decodeBody } from "../../../src/capture/decode/decode.ts";
 import { joined } from "../../../src/core/chunks.ts";
-import { MemoryBudget } from "../../../src/work/memory_budget.ts";
+import { MemoryBudget } from "../../../src/work/bodies/memory_budget.ts";
 import { decodeLimits } from "../../../src/capture/decode/limits.ts";
 import { bytesOf } from "../../../src/core/bytes.ts";
 

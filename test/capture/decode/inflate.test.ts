@@ -14,8 +14,8 @@ import { yieldToEventLoop } from "../../../src/core/clock.ts";
 import { Fault } from "../../../src/core/fault.ts";
 import { decodeLimits } from "../../../src/capture/decode/limits.ts";
 import { limits } from "../../../src/core/limits.ts";
-import { workLimits } from "../../../src/work/limits.ts";
-import { MemoryBudget } from "../../../src/work/memory_budget.ts";
+import { uploadLimits } from "../../../src/work/bodies/limits.ts";
+import { MemoryBudget } from "../../../src/work/bodies/memory_budget.ts";
 
 const memory = new MemoryBudget({ bytesMax: 2 ** 30, shareBytesMax: 2 ** 30 });
 
@@ -104,7 +104,7 @@ test("what is inflated is acquired piece by piece, and given back when it comes 
   const lease = budget.open();
   const bounds = { bytesMax: limits.inflatedBytesMax, lease };
   const [fits, exceeds] = [gzipSync(alike(2 * 1024 * 1024)), gzipSync(alike(16 * 1024 * 1024))];
-  const refused = { code: "unavailable", retryAfterSeconds: workLimits.bodyMemoryRetrySeconds };
+  const refused = { code: "unavailable", retryAfterSeconds: uploadLimits.memoryRetrySeconds };
   await expect(inflateBytes("gzip", exceeds, bounds)).rejects.toMatchObject(refused);
   expect(lease.bytes).toBe(0);
   const cut = gzipSync(alike(2 * 1024 * 1024)).subarray(0, -10_000);

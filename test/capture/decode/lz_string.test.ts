@@ -1,7 +1,7 @@
 import { expect, test } from "bun:test";
 import fc from "fast-check";
 import LZString from "lz-string";
-import { MemoryBudget } from "../../../src/work/memory_budget.ts";
+import { MemoryBudget } from "../../../src/work/bodies/memory_budget.ts";
 import { LzString } from "../../../src/capture/decode/lz_string.ts";
 import { bytesOf } from "../../../src/core/bytes.ts";
 

@@ -7,7 +7,7 @@ import type { WarningRow } from "../../../src/capture/warnings/warning.ts";
 import { bytesOf } from "../../../src/core/bytes.ts";
 import { captureLimits } from "../../../src/capture/limits.ts";
 import { limits } from "../../../src/core/limits.ts";
-import { MemoryBudget } from "../../../src/work/memory_budget.ts";
+import { MemoryBudget } from "../../../src/work/bodies/memory_budget.ts";
 import { type Desk, key, openDesk } from "../../support/capture.ts";
 import { cleanUp } from "../../support/cleanup.ts";
 import { countTurns } from "../../support/turns.ts";

@@ -5,7 +5,7 @@ import { keyOfObject, requestKeyOf } from "../../../src/capture/receive/request_
 import { receiveLimits } from "../../../src/capture/receive/limits.ts";
 import { bytesOf } from "../../../src/core/bytes.ts";
 import { countTurns } from "../../support/turns.ts";
-import { MemoryBudget } from "../../../src/work/memory_budget.ts";
+import { MemoryBudget } from "../../../src/work/bodies/memory_budget.ts";
 
 const memory = new MemoryBudget({ bytesMax: 64 << 20, shareBytesMax: 64 << 20 });
 const asked = JSON.stringify({ token: "phc_k", distinct_id: "d", person_properties: { plan: "free" } });

@@ -1,6 +1,6 @@
 import { expect, test } from "bun:test";
-import { type UploadBounds, receiveBody } from "../../../src/capture/receive/upload.ts";
-import { MemoryBudget } from "../../../src/work/memory_budget.ts";
+import { type UploadBounds, receiveBody } from "../../../src/work/bodies/upload.ts";
+import { MemoryBudget } from "../../../src/work/bodies/memory_budget.ts";
 
 const memory = new MemoryBudget({ bytesMax: 2 ** 30, shareBytesMax: 2 ** 30 });
 

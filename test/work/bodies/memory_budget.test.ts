@@ -1,9 +1,10 @@
 import { expect, test } from "bun:test";
-import { limits } from "../../src/core/limits.ts";
-import { workLimits } from "../../src/work/limits.ts";
-import { MemoryBudget, openBodyMemory } from "../../src/work/memory_budget.ts";
+import { limits } from "../../../src/core/limits.ts";
+import { uploadLimits } from "../../../src/work/bodies/limits.ts";
+import { MemoryBudget } from "../../../src/work/bodies/memory_budget.ts";
+import { openBodyMemory } from "../../../src/work/bodies/open.ts";
 
-const unavailable = { code: "unavailable", retryAfterSeconds: workLimits.bodyMemoryRetrySeconds };
+const unavailable = { code: "unavailable", retryAfterSeconds: uploadLimits.memoryRetrySeconds };
 const open = (bytesMax: number, shareBytesMax = bytesMax, waitMsMax = 60_000) =>
   new MemoryBudget({ bytesMax, shareBytesMax, waitMsMax });
 
@@ -116,7 +117,7 @@ test("waiting ends with a refusal: after its time, at once when too many wait or
   const patient = open(1600);
   const all = patient.open();
   all.acquire(1500);
-  const waiting = Array.from({ length: workLimits.bodyMemoryWaitingMax }, () =>
+  const waiting = Array.from({ length: uploadLimits.memoryWaitingMax }, () =>
     patient.open().acquireSoon(100),
   );
   await expect(patient.open().acquireSoon(100)).rejects.toMatchObject(unavailable);
@@ -127,7 +128,7 @@ test("waiting ends with a refusal: after its time, at once when too many wait or
 test("workers divide the budget, and each has room for one largest body", () => {
   const largest = (bodyBytesMax: number) => bodyBytesMax + limits.inflatedBytesMax + limits.indexBytesMax;
   const usual = 20_971_520;
-  expect(openBodyMemory(usual, 1).bytesMax).toBe(workLimits.bodyMemoryBytes);
+  expect(openBodyMemory(usual, 1).bytesMax).toBe(uploadLimits.memoryBytes);
   for (const [bodyBytesMax, workers] of [
     [usual, 1],
     [usual, 2],
@@ -136,7 +137,7 @@ test("workers divide the budget, and each has room for one largest body", () => 
   ] as const) {
     const budget = openBodyMemory(bodyBytesMax, workers);
     expect(budget.bytesMax).toBeLessThanOrEqual(
-      Math.max(workLimits.bodyMemoryBytes / workers, largest(bodyBytesMax) * workLimits.bodyMemoryLargestMin),
+      Math.max(uploadLimits.memoryBytes / workers, largest(bodyBytesMax) * uploadLimits.memoryLargestMin),
     );
     expect(budget.open().tryAcquire(largest(bodyBytesMax))).toBe(true);
   }

@@ -1,0 +1,29 @@
+// Faults of bodies that do not come as they should, or find no memory.
+
+import { Fault } from "../../core/fault.ts";
+import { uploadLimits } from "./limits.ts";
+
+export function clientStalled(waited: string): Fault {
+  return new Fault(
+    "upload_timeout",
+    `The client stopped sending data: the body was not here after ${waited}.`,
+  );
+}
+
+export function clientGone(): Fault {
+  return new Fault("upload_timeout", "The client went away before the body was here.");
+}
+
+export function bodyTooLarge(size: number, bytesMax: number): Fault {
+  return new Fault(
+    "payload_too_large",
+    `The body must be smaller than ${bytesMax} bytes; ${size} bytes arrived.`,
+  );
+}
+
+/** The fault of a request that finds no memory. */
+export function exhausted(): Fault {
+  const detail =
+    "The server holds as many request bodies as its memory allows. Send the request again later.";
+  return new Fault("unavailable", detail, { retryAfterSeconds: uploadLimits.memoryRetrySeconds });
+}

@@ -1,0 +1,71 @@
+// Bodies of requests whose memory was charged to a budget by whoever admitted them; one may be read ahead.
+
+import { limits } from "../../core/limits.ts";
+import { MemoryBudget, type MemoryLease } from "./memory_budget.ts";
+import type { BodyOwner } from "./slow_bodies.ts";
+import { announcedBytes, receiveBody } from "./upload.ts";
+
+interface Charge {
+  memory: MemoryBudget;
+  owner: BodyOwner | undefined;
+}
+
+const charges = new WeakMap<object, Charge>();
+const bodies = new WeakMap<object, Uint8Array>();
+
+/** From now on the memory of this request's body is acquired from `memory`, in the share of its owner once known. */
+export function chargeBody(request: object, memory: MemoryBudget, owner?: BodyOwner): void {
+  charges.set(request, { memory, owner });
+}
+
+/** A lease for this request's body, bounded by nothing when nobody charged it. @throws Fault as assign(). */
+export function leaseFor(request: Request): MemoryLease {
+  const { memory, owner } = charges.get(request) ?? { memory: unbounded(), owner: undefined };
+  const lease = memory.open(announcedBytes(request));
+  if (owner !== undefined) lease.assign(owner);
+  return lease;
+}
+
+function unbounded(): MemoryBudget {
+  return new MemoryBudget({ bytesMax: Infinity, shareBytesMax: Infinity });
+}
+
+/**
+ * Receives a body whose sender may not be known yet; receiveSmall() then returns it again.
+ * @throws Fault as receiveSmall().
+ */
+export async function receiveAhead(request: Request, bytesMax: number): Promise<Uint8Array> {
+  const lease = leaseFor(request);
+  try {
+    const body = await receiveSmall(request, lease, { bytesMax });
+    bodies.set(request, body);
+    return body;
+  } finally {
+    lease.close();
+  }
+}
+
+interface SmallBounds {
+  bytesMax: number;
+  /** How long it may take, in ms. */
+  msMax?: number;
+}
+
+/**
+ * The body of a management request; what is beyond its bound is not waited for.
+ * @throws Fault payload_too_large, unavailable when `lease` has no memory, upload_timeout when it is not here in time.
+ */
+export async function receiveSmall(
+  request: Request,
+  lease: MemoryLease,
+  { bytesMax, msMax = limits.managementBodyMsMax }: SmallBounds,
+): Promise<Uint8Array> {
+  const body = bodies.get(request);
+  if (body) {
+    bodies.delete(request);
+    lease.acquire(body.length);
+    return body;
+  }
+  const bounds = { stallMsMax: msMax, wholeMsMax: msMax };
+  return await receiveBody(request, { bytesMax: bytesMax + 1, lease, bounds, isCutOff: true });
+}

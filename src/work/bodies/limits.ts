@@ -1,0 +1,69 @@
+// Limits of receiving request bodies and of the memory they take, with their units and reasons.
+
+export const uploadLimits = {
+  /**
+   * Bytes of all request bodies in memory: received, inflated, decoded and indexed, of all workers together. With the
+   * arenas kept for the next body, the server grows by less than 600 MB.
+   */
+  memoryBytes: 256 * 1024 * 1024,
+  /** The least that a worker has of it, in bodies of the largest size: one, and some room beside it. */
+  memoryLargestMin: 1.25,
+  /** The part of it for the bodies of one owner, and for those whose owner is not known yet. */
+  memoryShare: 5 / 8,
+  /** The part for bodies longer than wholeBodyBytesMax: an import leaves room for live events. */
+  memoryLongShare: 13 / 16,
+  /** The part for all but short bodies, which carry most live events. */
+  memoryUsualShare: 15 / 16,
+  /** How long a long body may wait for memory, in ms: for an importer waiting is cheaper than a retry. */
+  memoryWaitMsMax: 10_000,
+  /** Bodies of one owner that may wait so: each has brought claimBytesMin. */
+  memoryWaitingMax: 64,
+  /** How often those that wait are looked at when nothing is released meanwhile, in ms: claims lapse by time. */
+  memoryWaitLookMs: 100,
+  /** Retry-After for a client that found no memory, in seconds: a long body is stored in less. */
+  memoryRetrySeconds: 2,
+  /** An announced body of fewer bytes is short: only the whole budget bounds it, no share. */
+  shortBytesMax: 16 * 1024,
+  /** What a lease of a short body has without a share, in bytes: the body, its layers, the state of its connection. */
+  shortLeaseBytesMax: 64 * 1024,
+  /** What the state of a body that is received in pieces weighs, in bytes: stream, reader, promises, connection. */
+  openUploadBytes: 8 * 1024,
+  /**
+   * Bytes of short bodies, and of longer ones, that may be received in one piece at once, by their announced lengths.
+   * The runtime shows nothing of such a body until all of it is here. Further ones are received in pieces, which costs
+   * 7 to 20 µs of CPU more.
+   */
+  unseenBytesMax: 16 * 1024 * 1024,
+  /** The age below which no body is ended to make room, in ms. */
+  endedAgeMsMin: 2000,
+  /** For how long the order in which slow bodies are ended is used, in ms: making it costs 1 ms for 8,000 bodies. */
+  slowOrderMs: 100,
+  /** What a long body has brought before memory for the rest of it is claimed, in bytes. */
+  claimBytesMin: 256 * 1024,
+  /** The rate at which a claim is honoured, in bytes a second; slower bodies have what they have brought. */
+  claimBytesPerSecondMin: 1_048_576,
+  /** How long an upload may send nothing, in ms: enough for a phone in a tunnel; a dead client gets 408. */
+  stallMsMax: 20_000,
+  /** How often stalled bodies are looked for, in ms: they may be refused so much later than the message says. */
+  lookMs: 50,
+  /** How long a whole upload may take, in ms: enough for 20 MB over a bad line. */
+  wholeMsMax: 600_000,
+  /**
+   * The least rate of a body that is received in one piece, beside the silence allowed, in bytes a second: a phone on a
+   * bad line. Nothing shows whether such a body still comes; a connection that is silent for a minute is closed.
+   */
+  wholeBodyBytesPerSecondMin: 4096,
+  /**
+   * Bytes of one long body received in one turn of the event loop: 20 MB at once delay other requests by over 20 ms.
+   * With a tenth of this an import costs 1 to 2 CPU-seconds per GB more, in the runtime's buffers.
+   */
+  receiveBytesMax: 2 * 1024 * 1024,
+  /** The least of it when many bodies arrive at once, in bytes: together they receive what two would. */
+  receiveBytesMin: 256 * 1024,
+  /** Bytes that a body brings between two looks when it counts among those that arrive at once. */
+  busyBytesMin: 64 * 1024,
+  /** Bytes in which the owner of a body is looked for. */
+  firstPieceBytes: 256 * 1024,
+  /** How many times as much must have come before the owner is looked for again. */
+  firstPieceGrowth: 4,
+};

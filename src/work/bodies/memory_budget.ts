@@ -1,0 +1,391 @@
+// A budget of bytes for request bodies in memory, with a share for each owner. It counts and allocates nothing. Bytes
+// are acquired when they are here: the announced length of a body decides how it is received, and acquires nothing.
+
+import { type Clock, systemClock } from "../../core/clock.ts";
+import { limits } from "../../core/limits.ts";
+import { exhausted } from "./body_faults.ts";
+import { uploadLimits } from "./limits.ts";
+import { type ArrivingBody, nobody, type BodyOwner, SlowBodies } from "./slow_bodies.ts";
+import { WaitingBodies } from "./waiting_bodies.ts";
+
+interface MemoryBudgetOptions {
+  /** Bytes of all bodies together. */
+  bytesMax: number;
+  /** Bytes of one owner's bodies, and of all bodies whose owner is not known. */
+  shareBytesMax: number;
+  /** How long acquireSoon() and claim() wait, in ms; uploadLimits.memoryWaitMsMax by default. */
+  waitMsMax?: number;
+  clock?: Pick<Clock, "elapsed">;
+}
+
+export class MemoryBudget {
+  readonly bytesMax: number;
+  readonly shareBytesMax: number;
+  readonly clock: Pick<Clock, "elapsed">;
+  /** Bodies whose sender is waited for. */
+  readonly arriving = new Set<ArrivingBody>();
+  readonly waiting: WaitingBodies;
+  readonly #slow: SlowBodies;
+  /** The parts of it for bodies that are not short, and for those longer than limits.wholeBodyBytesMax. */
+  readonly #usualBytesMax: number;
+  readonly #longBytesMax: number;
+  readonly #unseenBytesMax: number;
+  readonly #shares = new Map<BodyOwner, number>();
+  readonly #claims = new Set<MemoryLease>();
+  #held = 0;
+  #unseenShort = 0;
+  #unseenUsual = 0;
+
+  constructor({ bytesMax, shareBytesMax, ...options }: MemoryBudgetOptions) {
+    const { waitMsMax = uploadLimits.memoryWaitMsMax, clock = systemClock } = options;
+    this.bytesMax = bytesMax;
+    this.shareBytesMax = shareBytesMax;
+    this.clock = clock;
+    this.waiting = new WaitingBodies(waitMsMax);
+    this.#slow = new SlowBodies(this.arriving, clock, (owner) => this.#rankOf(owner));
+    this.#usualBytesMax = bytesMax * uploadLimits.memoryUsualShare;
+    this.#longBytesMax = bytesMax * uploadLimits.memoryLongShare;
+    this.#unseenBytesMax = Math.min(uploadLimits.unseenBytesMax, bytesMax / 16);
+  }
+
+  get held(): number {
+    return this.#held;
+  }
+
+  /** Bytes that the bodies of one owner hold now; without an owner, those whose owner is not known. */
+  heldBy(owner: BodyOwner = nobody): number {
+    return this.#shares.get(owner) ?? 0;
+  }
+
+  /**
+   * A lease for one request, to be closed when the request is over. @param announced the length of its body, if it is
+   * known: whether it is short follows from it.
+   */
+  open(announced = Number.NaN): MemoryLease {
+    return new MemoryLease(this, announced < uploadLimits.shortBytesMax);
+  }
+
+  /** Acquires the bytes of a short body that has arrived and has no lease; false when there are not so many left. */
+  acquireShort(bytes: number): boolean {
+    const demand = { bytes, rank: ranks.within };
+    while (this.#held + bytes > this.bytesMax) if (!this.#slow.endOne(demand)) return false;
+    this.#held += bytes;
+    return true;
+  }
+
+  /** Returns what acquireShort() acquired. */
+  releaseShort(bytes: number): void {
+    this.#held -= bytes;
+    if (this.waiting.count > 0) this.waiting.released();
+  }
+
+  /**
+   * Whether a body of so many announced bytes may be received in one piece, so that nothing is known of it until all of
+   * it is here. What the runtime collects meanwhile is bounded by this; releaseUnseen() follows.
+   */
+  acquireUnseen(announced: number): boolean {
+    const bytes = announced + uploadLimits.openUploadBytes;
+    if (announced < uploadLimits.shortBytesMax) {
+      if (this.#unseenShort + bytes > this.#unseenBytesMax) return false;
+      this.#unseenShort += bytes;
+    } else {
+      if (this.#unseenUsual + bytes > this.#unseenBytesMax) return false;
+      this.#unseenUsual += bytes;
+    }
+    return true;
+  }
+
+  releaseUnseen(announced: number): void {
+    const bytes = announced + uploadLimits.openUploadBytes;
+    if (announced < uploadLimits.shortBytesMax) this.#unseenShort -= bytes;
+    else this.#unseenUsual -= bytes;
+  }
+
+  /**
+   * For leases. False, and nothing is acquired, when the budget or the owner's share is used up, and no body may be
+   * ended for it.
+   */
+  take(lease: MemoryLease, bytes: number): boolean {
+    const { owner, bytes: before } = lease;
+    const size = before + bytes;
+    const isShort = lease.isShort && size <= uploadLimits.shortLeaseBytesMax;
+    const most = isShort ? this.bytesMax : this.#mostFor(size);
+    const own = isShort ? Number.POSITIVE_INFINITY : this.shareBytesMax;
+    for (;;) {
+      const inShare = this.heldBy(owner) + bytes <= own;
+      if (inShare && this.#held + bytes <= most) break;
+      if (!this.#endFor(lease, bytes, inShare ? undefined : owner)) return false;
+    }
+    this.#held += bytes;
+    this.#shares.set(owner, this.heldBy(owner) + bytes);
+    return true;
+  }
+
+  /** For leases: returns what take() acquired. */
+  give(owner: BodyOwner, bytes: number): void {
+    const share = this.heldBy(owner) - bytes;
+    this.#held -= bytes;
+    if (share > 0) this.#shares.set(owner, share);
+    else this.#shares.delete(owner);
+    if (this.waiting.count > 0) this.waiting.released();
+  }
+
+  /** For leases: moves its bytes to another owner's share; false when that share is used up. */
+  move(lease: MemoryLease, to: BodyOwner): boolean {
+    const { bytes, owner: from, isShort } = lease;
+    const own = isShort && bytes <= uploadLimits.shortLeaseBytesMax ? Infinity : this.shareBytesMax;
+    while (this.heldBy(to) + bytes > own) if (!this.#endFor(lease, bytes, to)) return false;
+    if (bytes === 0) return true;
+    // In this order the bytes are never free in between.
+    this.#shares.set(to, this.heldBy(to) + bytes);
+    this.#held += bytes;
+    this.give(from, bytes);
+    return true;
+  }
+
+  /**
+   * For leases: whether so many bytes more have room beside all that is held and claimed. Claims make long bodies wait
+   * for each other, and refuse nothing.
+   */
+  claim(lease: MemoryLease, bytes: number): boolean {
+    const { owner } = lease;
+    const demand = { bytes, rank: this.#rankOf(owner), lowerOnly: true };
+    while (this.#held + bytes > this.#longBytesMax) if (!this.#slow.endOne(demand)) return false;
+    let [all, own] = [this.#held + bytes, this.heldBy(owner) + bytes];
+    for (const other of this.#claims) {
+      if (other.lapse()) continue;
+      all += other.claimed;
+      if (other.owner === owner) own += other.claimed;
+    }
+    if (all > this.#longBytesMax || own > this.shareBytesMax) return false;
+    this.#claims.add(lease);
+    return true;
+  }
+
+  /** For leases: ends a claim. */
+  unclaim(lease: MemoryLease): void {
+    if (this.#claims.delete(lease) && this.waiting.count > 0) this.waiting.released();
+  }
+
+  #mostFor(size: number): number {
+    return size > limits.wholeBodyBytesMax ? this.#longBytesMax : this.#usualBytesMax;
+  }
+
+  #endFor(lease: MemoryLease, bytes: number, shareOf: BodyOwner | undefined): boolean {
+    if (this.arriving.size === 0) return false;
+    return this.#slow.endOne({ bytes, rank: this.#rankOf(lease.owner), body: lease, shareOf });
+  }
+
+  /** Nobody's bodies are ended first, then those of owners that hold more than an equal part. */
+  #rankOf(owner: BodyOwner): number {
+    if (owner === nobody) return ranks.nobody;
+    return this.heldBy(owner) > this.bytesMax / Math.max(2, this.#shares.size) ? ranks.above : ranks.within;
+  }
+}
+
+const ranks = { nobody: 0, above: 1, within: 2 };
+
+/** The bytes that one request holds of a budget. */
+export class MemoryLease implements ArrivingBody {
+  readonly isShort: boolean;
+  readonly #budget: MemoryBudget;
+  #owner: BodyOwner = nobody;
+  #bytes = 0;
+  #closed = false;
+  /** Ends the reception of the body; undefined while none arrives. */
+  #ends: (() => void) | undefined;
+  /** From when on its sender was waited for, and bytes brought since. */
+  #since = 0;
+  #brought = 0;
+  #pausedAt: number | undefined;
+  /** Whether it has a claim, and the bytes that may still be acquired under it. */
+  #hasClaim = false;
+  #claimed = 0;
+  #claimedAt = 0;
+  #broughtBefore = 0;
+
+  constructor(budget: MemoryBudget, isShort: boolean) {
+    this.#budget = budget;
+    this.isShort = isShort;
+  }
+
+  get bytes(): number {
+    return this.#bytes;
+  }
+
+  get owner(): BodyOwner {
+    return this.#owner;
+  }
+
+  get budget(): MemoryBudget {
+    return this.#budget;
+  }
+
+  get isPaused(): boolean {
+    return this.#pausedAt !== undefined;
+  }
+
+  get isOwned(): boolean {
+    return this.#owner !== nobody;
+  }
+
+  get claimed(): number {
+    return this.#claimed;
+  }
+
+  /**
+   * Acquires so many bytes more.
+   * @throws Fault unavailable with Retry-After when there are not so many left; then nothing is acquired.
+   */
+  acquire(bytes: number): void {
+    if (!this.tryAcquire(bytes)) throw exhausted();
+  }
+
+  /** As acquire(), but returns false instead of a fault. */
+  tryAcquire(bytes: number): boolean {
+    if (this.#closed) throw new Error("memory is acquired through a closed lease");
+    if (!this.#budget.take(this, bytes)) return false;
+    this.#bytes += bytes;
+    if (this.#claimed > 0) this.#claimed = Math.max(0, this.#claimed - bytes);
+    return true;
+  }
+
+  /** As acquire(), but waits for its turn. @throws Fault unavailable when no room came in time, or too many wait. */
+  async acquireSoon(bytes: number): Promise<void> {
+    if (this.tryAcquire(bytes)) return;
+    if (bytes > this.#budget.shareBytesMax) throw exhausted();
+    await this.#wait(() => this.tryAcquire(bytes));
+  }
+
+  /**
+   * Resolves when so many bytes more have room. They are not acquired: while the body comes fast enough, other long
+   * bodies wait for it. @throws Fault unavailable as acquireSoon().
+   */
+  async claim(bytes: number): Promise<void> {
+    if (this.#tryClaim(bytes)) return;
+    if (this.#bytes + bytes > this.#budget.shareBytesMax) throw exhausted();
+    await this.#wait(() => this.#tryClaim(bytes));
+  }
+
+  /** Acquires or releases the difference to so many bytes. @throws Fault unavailable as acquire(). */
+  hold(bytes: number): void {
+    if (bytes > this.#bytes) this.acquire(bytes - this.#bytes);
+    else this.release(this.#bytes - bytes);
+    this.#unclaim();
+  }
+
+  /** Returns so many bytes, which were freed. */
+  release(bytes: number): void {
+    if (bytes > this.#bytes) throw new Error(`${bytes} bytes are released of ${this.#bytes}`);
+    this.#bytes -= bytes;
+    this.#budget.give(this.#owner, bytes);
+  }
+
+  /**
+   * Counts what the lease holds, and will hold, in this owner's share.
+   * @throws Fault unavailable when the share is exceeded; then nothing is changed.
+   */
+  assign(owner: BodyOwner): void {
+    if (owner === this.#owner) return;
+    if (!this.#budget.move(this, owner)) throw exhausted();
+    this.#owner = owner;
+  }
+
+  close(): void {
+    if (this.#closed) return;
+    this.#budget.arriving.delete(this);
+    this.#unclaim();
+    this.release(this.#bytes);
+    this.#closed = true;
+  }
+
+  /**
+   * From now on the body's sender is waited for, and the body may be ended by `ends`, which releases its bytes.
+   * @throws Fault unavailable when there is no memory for one more.
+   */
+  beginArrival(ends: () => void): void {
+    this.acquire(uploadLimits.openUploadBytes);
+    this.#ends = ends;
+    this.#since = this.#budget.clock.elapsed();
+    this.#budget.arriving.add(this);
+  }
+
+  /** So many bytes have come. */
+  count(bytes: number): void {
+    this.#brought += bytes;
+  }
+
+  endArrival(): void {
+    if (!this.#ends) return;
+    this.#ends = undefined;
+    this.#budget.arriving.delete(this);
+    this.release(uploadLimits.openUploadBytes);
+  }
+
+  /** Its sender is not waited for until resume(): the body waits for something of ours. */
+  pause(): void {
+    this.#pausedAt ??= this.#budget.clock.elapsed();
+  }
+
+  resume(): void {
+    if (this.#pausedAt === undefined) return;
+    const paused = this.#budget.clock.elapsed() - this.#pausedAt;
+    this.#since += paused;
+    this.#claimedAt += paused;
+    this.#pausedAt = undefined;
+  }
+
+  get mayEnd(): boolean {
+    return this.#ends !== undefined && !this.isPaused && this.lapse();
+  }
+
+  age(now: number): number {
+    return (this.#pausedAt ?? now) - this.#since;
+  }
+
+  rate(now: number): number {
+    return (this.#brought * 1000) / Math.max(1, this.age(now));
+  }
+
+  end(): void {
+    const ends = this.#ends;
+    this.endArrival();
+    ends?.();
+  }
+
+  /** Ends the claim of a body that comes too slowly for it; whether it has none now. */
+  lapse(): boolean {
+    if (!this.#hasClaim) return true;
+    if (this.#ends === undefined || this.isPaused) return false;
+    const ms = this.#budget.clock.elapsed() - this.#claimedAt;
+    const least = (ms * uploadLimits.claimBytesPerSecondMin) / 1000;
+    if (ms < uploadLimits.endedAgeMsMin || this.#brought - this.#broughtBefore >= least) return false;
+    this.#unclaim();
+    return true;
+  }
+
+  #tryClaim(bytes: number): boolean {
+    if (!this.#budget.claim(this, bytes)) return false;
+    this.#hasClaim = true;
+    this.#claimed = bytes;
+    this.#claimedAt = this.#budget.clock.elapsed();
+    this.#broughtBefore = this.#brought;
+    return true;
+  }
+
+  #unclaim(): void {
+    if (!this.#hasClaim) return;
+    this.#hasClaim = false;
+    this.#claimed = 0;
+    this.#budget.unclaim(this);
+  }
+
+  async #wait(attempt: () => boolean): Promise<void> {
+    this.pause();
+    try {
+      if (!(await this.#budget.waiting.enter(this.#owner, attempt))) throw exhausted();
+    } finally {
+      this.resume();
+    }
+  }
+}

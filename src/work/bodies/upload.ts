@@ -1,0 +1,400 @@
+// Receives a body, within bounds of bytes, of memory and of time.
+
+import { Chunks, free, joined } from "../../core/chunks.ts";
+import { yieldToEventLoop } from "../../core/clock.ts";
+import { Fault } from "../../core/fault.ts";
+import { limits } from "../../core/limits.ts";
+import { uploadLimits } from "./limits.ts";
+import { bodyTooLarge, clientGone, clientStalled, exhausted } from "./body_faults.ts";
+import type { MemoryBudget, MemoryLease } from "./memory_budget.ts";
+
+/** Time limits of an upload; tests make them smaller. */
+export interface UploadBounds {
+  /** The longest silence, in ms. */
+  stallMsMax: number;
+  /** The longest upload, in ms. */
+  wholeMsMax: number;
+}
+
+const usual: UploadBounds = { stallMsMax: uploadLimits.stallMsMax, wholeMsMax: uploadLimits.wholeMsMax };
+
+/** The announced length of a body, in bytes; NaN without a Content-Length. */
+export function announcedBytes(request: Request): number {
+  const header = request.headers.get("content-length");
+  return header === null ? Number.NaN : Number(header);
+}
+
+/** How a body is received. */
+export interface Receiving {
+  /** A body of so many bytes or more is refused. */
+  bytesMax: number;
+  /** The body's memory is acquired from it as the body comes. */
+  lease: MemoryLease;
+  bounds?: UploadBounds | undefined;
+  /** Whether a body that is refused is not read to its end. */
+  isCutOff?: boolean;
+  /** Memory for a long body of announced length; called once a megabyte of it is here. */
+  roomFor?: (bytes: number) => Uint8Array | undefined;
+  /** Returns the memory that roomFor() gave to a body that comes too slowly for it; what was there is copied. */
+  returnRoom?: () => void;
+  /** Bytes that are needed beside those of a body of announced length, for what is made of it later. */
+  besideFor?: (bytes: number) => number;
+  /** Looks for the body's owner in its first bytes; what it throws ends the reception. */
+  first?: (bytes: Uint8Array) => Promise<void> | undefined;
+}
+
+/**
+ * Receives a request's body.
+ * @throws Fault payload_too_large, unavailable when there is no memory in time, or what `first` throws (the rest of the
+ *   body is read and dropped, so that the connection survives), unavailable at once when the body is ended because it
+ *   comes too slowly, upload_timeout when the client went away or sent nothing for too long.
+ */
+export async function receiveBody(request: Request, receiving: Receiving): Promise<Uint8Array> {
+  const announced = announcedBytes(request);
+  const { lease, bytesMax, bounds } = receiving;
+  const isUnseen = announced <= limits.wholeBodyBytesMax && announced < bytesMax;
+  if (isUnseen && lease.budget.acquireUnseen(announced)) {
+    const body = await new Promise<Uint8Array>((arrived, refused) => {
+      receiveWhole(request, { announced, arrived, refused, looksLeft: 0, msMax: 0 }, lease.budget, bounds);
+    });
+    if (!lease.tryAcquire(body.length)) {
+      await receiving.first?.(body);
+      lease.acquire(body.length);
+    }
+    return body;
+  }
+  if (!request.body) return nothing;
+  return await new Upload(request.body, receiving).receive(announced);
+}
+
+const nothing = new Uint8Array(0);
+
+/** Receives a short body, or the fault upload_timeout when it does not come. */
+export interface Receiver {
+  /** The announced length of the body, in bytes. */
+  readonly announced: number;
+  arrived(body: Uint8Array): void;
+  refused(fault: unknown): void;
+  /** Set by receiveShort(): the number of looks until the body is late, and the time that is, in ms. */
+  looksLeft: number;
+  msMax: number;
+}
+
+/**
+ * Receives a short body, nearly always in one piece and without a promise; the receiver then acquires its memory. Calls
+ * one of the receiver's two methods, once, in a later turn.
+ */
+export function receiveShort(
+  request: Request,
+  receiver: Receiver,
+  memory: MemoryBudget,
+  bounds?: UploadBounds,
+): void {
+  const { announced } = receiver;
+  if (memory.acquireUnseen(announced)) receiveWhole(request, receiver, memory, bounds);
+  else receivePieces(request, receiver, memory.open(announced), bounds);
+}
+
+function receivePieces(
+  request: Request,
+  receiver: Receiver,
+  lease: MemoryLease,
+  bounds: UploadBounds | undefined,
+): void {
+  if (!request.body) return receiver.arrived(nothing);
+  const receiving = { bytesMax: receiver.announced + 1, lease, bounds };
+  new Upload(request.body, receiving).receive(receiver.announced).then(
+    (body) => {
+      lease.close();
+      receiver.arrived(body);
+    },
+    (thrown) => {
+      lease.close();
+      receiver.refused(thrown);
+    },
+  );
+}
+
+/** Receives a body that was acquired by MemoryBudget.acquireUnseen(). */
+function receiveWhole(
+  request: Request,
+  receiver: Receiver,
+  memory: MemoryBudget,
+  bounds: UploadBounds = usual,
+): void {
+  const { announced } = receiver;
+  const least = uploadLimits.wholeBodyBytesPerSecondMin / 1000;
+  receiver.msMax = Math.min(bounds.stallMsMax + announced / least, bounds.wholeMsMax);
+  receiver.looksLeft = looksFor(receiver.msMax);
+  waiting.set(receiver, memory);
+  looking ??= setInterval(look, uploadLimits.lookMs);
+  // After the time limit the request was answered already.
+  request.bytes().then(
+    (body) => settle(receiver) && receiver.arrived(body),
+    () => settle(receiver) && receiver.refused(clientGone()),
+  );
+}
+
+/** Receivers whose body has not arrived. They share one timer with uploads, which runs while there are any. */
+const waiting = new Map<Receiver, MemoryBudget>();
+let looking: ReturnType<typeof setInterval> | undefined;
+
+/** False when the receiver was settled before. */
+function settle(receiver: Receiver): boolean {
+  const memory = waiting.get(receiver);
+  if (!memory) return false;
+  waiting.delete(receiver);
+  memory.releaseUnseen(receiver.announced);
+  return true;
+}
+
+function looksFor(ms: number): number {
+  return Math.ceil(ms / uploadLimits.lookMs) + 1;
+}
+
+function look(): void {
+  for (const receiver of waiting.keys()) {
+    if (--receiver.looksLeft > 0) continue;
+    settle(receiver);
+    receiver.refused(clientStalled(`${Math.round(receiver.msMax)} ms`));
+  }
+  busyBefore = busy;
+  busy = 0;
+  for (const upload of uploads) upload.look();
+  if (waiting.size + uploads.size > 0) return;
+  clearInterval(looking);
+  looking = undefined;
+}
+
+/** Bodies that are being received in pieces. */
+const uploads = new Set<Upload>();
+/** Those among them that have brought something worth a turn since the last look, and between the two looks before. */
+let busy = 0;
+let busyBefore = 0;
+
+/** Bytes that an upload receives in one turn, so that a turn takes no longer when many arrive at once. */
+function turnBytes(): number {
+  const count = Math.max(busy, busyBefore);
+  return Math.max(uploadLimits.receiveBytesMin, uploadLimits.receiveBytesMax / Math.max(1, count / 2));
+}
+
+/** A long or unannounced body, or any when many are under way: chunk by chunk. */
+class Upload {
+  readonly #reader: ReadableStreamDefaultReader<Uint8Array>;
+  readonly #receiving: Receiving;
+  readonly #bounds: UploadBounds;
+  readonly #chunks = new Chunks();
+  #announced = Number.NaN;
+  /** Where the body is put, once enough of it is here; whether that is to be returned if it comes slowly. */
+  #room: Uint8Array | undefined;
+  #isLent = false;
+  /** Why the rest of it is dropped. */
+  #refused: unknown;
+  #late: string | undefined;
+  #size = 0;
+  /** The size from which on its owner is looked for again. */
+  #ownerFrom = 0;
+  #hasClaimed = false;
+  #stallLooks = 0;
+  #wholeLooks: number;
+  /** Bytes since the last look. */
+  #recent = 0;
+
+  constructor(stream: ReadableStream<Uint8Array>, receiving: Receiving) {
+    this.#reader = stream.getReader() as ReadableStreamDefaultReader<Uint8Array>;
+    this.#receiving = receiving;
+    this.#bounds = receiving.bounds ?? usual;
+    this.#wholeLooks = looksFor(this.#bounds.wholeMsMax);
+  }
+
+  async receive(announced: number): Promise<Uint8Array> {
+    const { lease, bytesMax, isCutOff } = this.#receiving;
+    this.#announced = announced;
+    if (announced >= bytesMax) {
+      this.#refused = bodyTooLarge(announced, bytesMax);
+      if (isCutOff) throw this.#refused;
+    }
+    lease.beginArrival(() => this.#end());
+    this.#stallLooks = looksFor(this.#bounds.stallMsMax);
+    uploads.add(this);
+    looking ??= setInterval(look, uploadLimits.lookMs);
+    try {
+      return await this.#read();
+    } catch (thrown) {
+      throw thrown === this.#refused || thrown instanceof Fault ? thrown : clientGone();
+    } finally {
+      uploads.delete(this);
+      lease.endArrival();
+    }
+  }
+
+  /** Ends an upload that is late, and takes its lent memory from one that is slow. */
+  look(): void {
+    this.#recent = 0;
+    const { lease } = this.#receiving;
+    const { stallMsMax, wholeMsMax } = this.#bounds;
+    if (--this.#wholeLooks <= 0) this.#cancel(`${wholeMsMax} ms in all`);
+    else if (!lease.isPaused && --this.#stallLooks <= 0) this.#cancel(`${stallMsMax} ms`);
+    else if (this.#isLent && lease.lapse()) this.#vacate();
+  }
+
+  async #read(): Promise<Uint8Array> {
+    const { bytesMax, isCutOff = false } = this.#receiving;
+    let left = turnBytes();
+    for (;;) {
+      // Only what is read is received; otherwise a fast sender's whole body would arrive in one turn.
+      if (left <= 0) {
+        await yieldToEventLoop();
+        left = turnBytes();
+      }
+      const { value, done } = await this.#reader.read();
+      if (this.#late) throw clientStalled(this.#late);
+      if (done) break;
+      // The length is kept: the chunk is freed when it was copied.
+      const { length } = value;
+      this.#count(length);
+      if (this.#refused) free(value);
+      else if (!this.#put(value)) await this.#putSoon(value);
+      this.#size += length;
+      left -= length;
+      if (!this.#refused && this.#isDue()) await this.#begin();
+      if ((isCutOff && this.#refused) || this.#size > bytesMax * limits.drainFactor) break;
+    }
+    if (isCutOff) this.#reader.cancel().catch(() => {});
+    if (this.#size >= bytesMax) throw bodyTooLarge(this.#size, bytesMax);
+    if (this.#refused) throw this.#refused;
+    return this.#room?.subarray(0, this.#size) ?? (await joined(this.#chunks.take()));
+  }
+
+  #count(bytes: number): void {
+    this.#stallLooks = looksFor(this.#bounds.stallMsMax);
+    this.#receiving.lease.count(bytes);
+    const { busyBytesMin } = uploadLimits;
+    if (this.#recent < busyBytesMin && this.#recent + bytes >= busyBytesMin) busy++;
+    this.#recent += bytes;
+  }
+
+  /** Keeps a chunk, or drops it with all others where the body is too large; false when there is no memory for it. */
+  #put(chunk: Uint8Array): boolean {
+    const { bytesMax, lease } = this.#receiving;
+    const size = this.#size + chunk.length;
+    if (size >= bytesMax || size > (this.#room?.length ?? size)) this.#drop(bodyTooLarge(size, bytesMax));
+    else if (!lease.tryAcquire(chunk.length)) return false;
+    else if (this.#room) {
+      this.#room.set(chunk, this.#size);
+      free(chunk);
+    } else this.#chunks.add(chunk);
+    return true;
+  }
+
+  /** The same for a chunk that found no memory: its owner may have some, and a long body waits for it. */
+  async #putSoon(chunk: Uint8Array): Promise<void> {
+    const { lease, first } = this.#receiving;
+    const { length } = chunk;
+    try {
+      if (!lease.isOwned) await this.#paused(first?.(this.#size > 0 ? this.#start() : chunk));
+      if (this.#refused || this.#put(chunk)) return;
+      if (!this.#isLong) throw exhausted();
+      await lease.acquireSoon(length);
+      lease.release(length);
+      if (!this.#refused && !this.#put(chunk)) throw exhausted();
+    } catch (thrown) {
+      this.#drop(thrown);
+    }
+  }
+
+  get #isLong(): boolean {
+    return this.#announced > limits.wholeBodyBytesMax;
+  }
+
+  /** Whether enough has come for the next step of #begin(). */
+  #isDue(): boolean {
+    if (this.#size === this.#announced && !this.#isLong) return false;
+    if (this.#size >= this.#ownerFrom) return true;
+    if (!this.#isLong || this.#room) return false;
+    return this.#size >= (this.#hasClaimed ? limits.wholeBodyBytesMax : uploadLimits.claimBytesMin);
+  }
+
+  /** Looks for the owner; claims memory for the rest of a long body; then finds a place for all of it. */
+  async #begin(): Promise<void> {
+    const { lease, first, besideFor } = this.#receiving;
+    try {
+      if (this.#size >= this.#ownerFrom) {
+        const again = lease.isOwned || this.#size >= uploadLimits.firstPieceBytes;
+        this.#ownerFrom = again ? Number.POSITIVE_INFINITY : this.#size * uploadLimits.firstPieceGrowth;
+        await this.#paused(first?.(this.#start()));
+      }
+      if (this.#refused || !this.#isLong || this.#room) return;
+      if (!this.#hasClaimed && this.#size >= uploadLimits.claimBytesMin) {
+        this.#hasClaimed = true;
+        await lease.claim(this.#announced + (besideFor?.(this.#announced) ?? 0) - this.#size);
+      }
+      if (!this.#refused && this.#size >= limits.wholeBodyBytesMax && !lease.lapse()) this.#enterRoom();
+    } catch (thrown) {
+      this.#drop(thrown);
+    }
+  }
+
+  /** The bytes that have come, at most as many as the owner is looked for in. */
+  #start(): Uint8Array {
+    return this.#room?.subarray(0, this.#size) ?? this.#chunks.start(uploadLimits.firstPieceBytes);
+  }
+
+  /** The sender is not waited for meanwhile. */
+  async #paused(work: Promise<void> | undefined): Promise<void> {
+    if (!work) return;
+    const { lease } = this.#receiving;
+    lease.pause();
+    try {
+      await work;
+    } finally {
+      lease.resume();
+    }
+  }
+
+  /** From now on chunks are copied to their final place. */
+  #enterRoom(): void {
+    const { roomFor } = this.#receiving;
+    const lent = roomFor?.(this.#announced);
+    this.#isLent = lent !== undefined;
+    const room = (lent ?? Buffer.allocUnsafeSlow(this.#announced)).subarray(0, this.#announced);
+    let at = 0;
+    for (const piece of this.#chunks.take()) {
+      room.set(piece, at);
+      at += piece.length;
+      free(piece);
+    }
+    this.#room = room;
+  }
+
+  /** Others need the lent memory more: what came is copied, and what follows is collected. */
+  #vacate(): void {
+    const { returnRoom } = this.#receiving;
+    if (!this.#room || !returnRoom) return;
+    this.#chunks.add(Buffer.from(this.#room.subarray(0, this.#size)));
+    this.#room = undefined;
+    this.#isLent = false;
+    // No other memory of its whole length either.
+    this.#hasClaimed = true;
+    returnRoom();
+  }
+
+  /** Frees what came; the rest is read only so that the connection survives. */
+  #drop(reason: unknown): void {
+    if (this.#refused) return;
+    this.#refused = reason;
+    this.#receiving.lease.release(this.#size);
+    for (const piece of this.#chunks.take()) free(piece);
+  }
+
+  /** Answers now: the rest is not waited for, and the runtime drops what still comes. */
+  #end(): void {
+    this.#drop(exhausted());
+    void this.#reader.cancel().catch(() => {});
+  }
+
+  #cancel(late: string): void {
+    this.#late = late;
+    void this.#reader.cancel().catch(() => {});
+  }
+}
