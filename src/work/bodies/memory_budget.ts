@@ -67,8 +67,9 @@ export class MemoryBudget {
 
   /** Acquires the bytes of a short body that has arrived and has no lease; false when there are not so many left. */
   acquireShort(bytes: number): boolean {
-    const demand = { bytes, rank: ranks.within };
-    while (this.#held + bytes > this.bytesMax) if (!this.#slow.endOne(demand)) return false;
+    for (let beyond: number; (beyond = this.#held + bytes - this.bytesMax) > 0;) {
+      if (!this.#slow.endOne({ bytes: beyond, rank: ranks.within })) return false;
+    }
     this.#held += bytes;
     return true;
   }
@@ -112,9 +113,11 @@ export class MemoryBudget {
     const most = isShort ? this.bytesMax : this.#mostFor(size);
     const own = isShort ? Number.POSITIVE_INFINITY : this.shareBytesMax;
     for (;;) {
-      const inShare = this.heldBy(owner) + bytes <= own;
-      if (inShare && this.#held + bytes <= most) break;
-      if (!this.#endFor(lease, bytes, inShare ? undefined : owner)) return false;
+      const beyondShare = this.heldBy(owner) + bytes - own;
+      const beyond = this.#held + bytes - most;
+      if (beyondShare <= 0 && beyond <= 0) break;
+      const ended = beyondShare > 0 ? this.#endFor(lease, beyondShare, owner) : this.#endFor(lease, beyond);
+      if (!ended) return false;
     }
     this.#held += bytes;
     this.#shares.set(owner, this.heldBy(owner) + bytes);
@@ -134,7 +137,9 @@ export class MemoryBudget {
   move(lease: MemoryLease, to: BodyOwner): boolean {
     const { bytes, owner: from, isShort } = lease;
     const own = isShort && bytes <= uploadLimits.shortLeaseBytesMax ? Infinity : this.shareBytesMax;
-    while (this.heldBy(to) + bytes > own) if (!this.#endFor(lease, bytes, to)) return false;
+    for (let beyond: number; (beyond = this.heldBy(to) + bytes - own) > 0;) {
+      if (!this.#endFor(lease, beyond, to)) return false;
+    }
     if (bytes === 0) return true;
     // In this order the bytes are never free in between.
     this.#shares.set(to, this.heldBy(to) + bytes);
@@ -149,8 +154,10 @@ export class MemoryBudget {
    */
   claim(lease: MemoryLease, bytes: number): boolean {
     const { owner } = lease;
-    const demand = { bytes, rank: this.#rankOf(owner), lowerOnly: true };
-    while (this.#held + bytes > this.#longBytesMax) if (!this.#slow.endOne(demand)) return false;
+    for (let beyond: number; (beyond = this.#held + bytes - this.#longBytesMax) > 0;) {
+      const demand = { bytes: beyond, rank: this.#rankOf(owner), lowerOnly: true };
+      if (!this.#slow.endOne(demand)) return false;
+    }
     let [all, own] = [this.#held + bytes, this.heldBy(owner) + bytes];
     for (const other of this.#claims) {
       if (other.lapse()) continue;
@@ -171,7 +178,7 @@ export class MemoryBudget {
     return size > limits.wholeBodyBytesMax ? this.#longBytesMax : this.#usualBytesMax;
   }
 
-  #endFor(lease: MemoryLease, bytes: number, shareOf: BodyOwner | undefined): boolean {
+  #endFor(lease: MemoryLease, bytes: number, shareOf?: BodyOwner): boolean {
     if (this.arriving.size === 0) return false;
     return this.#slow.endOne({ bytes, rank: this.#rankOf(lease.owner), body: lease, shareOf });
   }
@@ -368,7 +375,8 @@ export class MemoryLease implements ArrivingBody {
     if (!this.#budget.claim(this, bytes)) return false;
     this.#hasClaim = true;
     this.#claimed = bytes;
-    this.#claimedAt = this.#budget.clock.elapsed();
+    // From when it goes on: resume() adds the pause.
+    this.#claimedAt = this.#pausedAt ?? this.#budget.clock.elapsed();
     this.#broughtBefore = this.#brought;
     return true;
   }

@@ -27,10 +27,11 @@ export interface ArrivingBody {
 
 /** Who needs bytes that are not free. */
 export interface Demand {
+  /** How many are missing. */
   bytes: number;
   /** Its owner's rank. */
   rank: number;
-  /** The body, if it arrives itself: it ends nothing that comes faster. */
+  /** Whose bytes they will be; while it arrives itself, it ends nothing that comes faster. */
   body?: ArrivingBody;
   /** The owner whose share is used up; undefined when the whole budget is. */
   shareOf?: BodyOwner | undefined;
@@ -50,9 +51,9 @@ export class SlowBodies {
   readonly #arriving: Set<ArrivingBody>;
   readonly #clock: Pick<Clock, "elapsed">;
   readonly #rankOf: (owner: BodyOwner) => number;
-  /** In the order in which owners lose bodies. */
-  #order: SlowOfOwner[] = [];
-  #orderedAt = Number.NEGATIVE_INFINITY;
+  /** What may be ended, as of a short while ago. */
+  #slow: SlowOfOwner[] = [];
+  #sortedAt = Number.NEGATIVE_INFINITY;
 
   /**
    * @param arriving all bodies that still arrive; one that is ended is deleted from it.
@@ -72,36 +73,43 @@ export class SlowBodies {
   endOne(demand: Demand): boolean {
     if (this.#arriving.size === 0) return false;
     const now = this.#clock.elapsed();
-    if (now - this.#orderedAt >= uploadLimits.slowOrderMs) this.#sort(now);
-    const eligible = this.#order.filter(({ owner, rank }) => {
+    if (now - this.#sortedAt >= uploadLimits.slowOrderMs) this.#sort(now);
+    const eligible = this.#slow.filter(({ owner, rank }) => {
       if (demand.shareOf !== undefined) return owner === demand.shareOf;
       return demand.lowerOnly ? rank < demand.rank : rank <= demand.rank;
     });
     if (eligible.reduce((sum, { bytes }) => sum + bytes, 0) < demand.bytes) return false;
-    return eligible.some((slow) => this.#endSlowest(slow, demand, now));
+    const slow = this.#slowestOf(eligible, demand.body, now);
+    // A newcomer has shown nothing yet, and is given room.
+    const own = demand.body;
+    const hasShown = own && this.#arriving.has(own) && own.age(now) >= uploadLimits.endedAgeMsMin;
+    const { body, rate } = slow?.bodies.at(-1) ?? {};
+    if (!slow || !body || (hasShown && slow.rank === demand.rank && rate! >= own.rate(now))) return false;
+    slow.bodies.pop();
+    slow.bytes -= body.bytes;
+    this.#arriving.delete(body);
+    body.end();
+    return true;
   }
 
-  #endSlowest(slow: SlowOfOwner, { body: own, rank }: Demand, now: number): boolean {
-    // A newcomer has shown nothing yet, and is given room.
-    const hasShown = own !== undefined && own.age(now) >= uploadLimits.endedAgeMsMin;
-    const rateMax = hasShown && slow.rank === rank ? own.rate(now) : Number.POSITIVE_INFINITY;
-    for (let next = slow.bodies.pop(); next; next = slow.bodies.pop()) {
-      const { body, rate } = next;
-      if (body === own || !this.#mayEnd(body, now)) {
-        slow.bytes -= body.bytes;
-        continue;
+  /** The owner whose slowest body comes first; bodies that may not be ended any more are removed. */
+  #slowestOf(
+    eligible: readonly SlowOfOwner[],
+    own: ArrivingBody | undefined,
+    now: number,
+  ): SlowOfOwner | undefined {
+    let first: SlowOfOwner | undefined;
+    for (const slow of eligible) {
+      let last = slow.bodies.at(-1);
+      for (; last && (last.body === own || !this.#mayEnd(last.body, now)); last = slow.bodies.at(-1)) {
+        slow.bytes -= last.body.bytes;
+        slow.bodies.pop();
       }
-      if (rate >= rateMax) {
-        slow.bodies.push(next);
-        return false;
-      }
-      slow.bytes -= body.bytes;
-      this.#arriving.delete(body);
-      body.end();
-      return true;
+      const before = first?.bodies.at(-1)?.rate ?? Number.POSITIVE_INFINITY;
+      if (last && (!first || slow.rank < first.rank || (slow.rank === first.rank && last.rate < before)))
+        first = slow;
     }
-    slow.bytes = 0;
-    return false;
+    return first;
   }
 
   #mayEnd(body: ArrivingBody, now: number): boolean {
@@ -109,7 +117,7 @@ export class SlowBodies {
   }
 
   #sort(now: number): void {
-    this.#orderedAt = now;
+    this.#sortedAt = now;
     const byOwner = new Map<BodyOwner, SlowOfOwner>();
     for (const body of this.#arriving) {
       if (!this.#mayEnd(body, now)) continue;
@@ -119,7 +127,7 @@ export class SlowBodies {
       slow.bodies.push({ body, rate: body.rate(now) });
       slow.bytes += bytes;
     }
-    this.#order = [...byOwner.values()].toSorted((a, b) => a.rank - b.rank || b.bytes - a.bytes);
-    for (const { bodies } of this.#order) bodies.sort((a, b) => b.rate - a.rate);
+    this.#slow = [...byOwner.values()];
+    for (const { bodies } of this.#slow) bodies.sort((a, b) => b.rate - a.rate);
   }
 }

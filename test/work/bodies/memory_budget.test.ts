@@ -142,3 +142,71 @@ test("workers divide the budget, and each has room for one largest body", () => 
     expect(budget.open().tryAcquire(largest(bodyBytesMax))).toBe(true);
   }
 });
+
+test("a short body is refused by no share, however it is received; one that has grown long is", () => {
+  const budget = open(1 << 20, 100_000);
+  const others = budget.open();
+  others.acquire(100_000);
+  const short = budget.open(uploadLimits.shortBytesMax - 1);
+  expect(short.tryAcquire(16_000)).toBe(true);
+  expect(short.tryAcquire(uploadLimits.shortLeaseBytesMax)).toBe(false);
+  expect(budget.open(uploadLimits.shortBytesMax).tryAcquire(10)).toBe(false);
+  expect(budget.open().tryAcquire(10)).toBe(false);
+});
+
+test("a claim acquires nothing, refuses nobody and makes other long bodies wait", async () => {
+  const mega = 1 << 20;
+  const budget = open(64 * mega, 64 * mega);
+  const one = budget.open();
+  one.acquire(2 * mega);
+  await one.claim(40 * mega);
+  expect([budget.held, one.claimed]).toEqual([2 * mega, 40 * mega]);
+  const usual = budget.open();
+  expect(usual.tryAcquire(mega)).toBe(true);
+  const other = budget.open();
+  const claiming = other.claim(30 * mega);
+  expect(await isSettled(claiming)).toBe(false);
+  one.acquire(40 * mega);
+  expect(one.claimed).toBe(0);
+  expect(await isSettled(claiming)).toBe(false);
+  one.close();
+  await claiming;
+  expect(budget.held).toBe(mega);
+});
+
+test("a claim lapses when its body comes too slowly, and whoever waited goes on", async () => {
+  const mega = 1 << 20;
+  const clock = { time: 0, elapsed: () => clock.time };
+  const budget = new MemoryBudget({ bytesMax: 64 * mega, shareBytesMax: 64 * mega, clock });
+  const [slow, fast] = [budget.open(), budget.open()];
+  for (const lease of [slow, fast]) lease.beginArrival(() => {});
+  await slow.claim(50 * mega);
+  const claiming = fast.claim(20 * mega);
+  clock.time = uploadLimits.endedAgeMsMin - 1;
+  expect([slow.lapse(), await isSettled(claiming)]).toEqual([false, false]);
+  clock.time += 1;
+  expect(slow.lapse()).toBe(true);
+  await claiming;
+  // One that keeps its rate keeps its claim.
+  fast.count(10 * mega);
+  clock.time += 9000;
+  expect(fast.lapse()).toBe(false);
+  clock.time += 2000;
+  expect(fast.lapse()).toBe(true);
+});
+
+test("of bodies that are received unseen the announced lengths are bounded, short ones apart from longer ones", () => {
+  const budget = open(uploadLimits.memoryBytes);
+  const countOf = (announced: number) => {
+    let count = 0;
+    while (budget.acquireUnseen(announced)) count++;
+    return count;
+  };
+  const mega = 1 << 20;
+  expect(countOf(mega)).toBe(15);
+  // Each counts what it weighs at least, or thousands could announce one byte.
+  expect(countOf(1)).toBe(Math.floor(uploadLimits.unseenBytesMax / (uploadLimits.openUploadBytes + 1)));
+  budget.releaseUnseen(mega);
+  expect([budget.acquireUnseen(1), budget.acquireUnseen(mega)]).toEqual([false, true]);
+  expect(budget.held).toBe(0);
+});

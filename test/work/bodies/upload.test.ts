@@ -1,5 +1,7 @@
 import { expect, test } from "bun:test";
 import { type UploadBounds, receiveBody } from "../../../src/work/bodies/upload.ts";
+import { limits } from "../../../src/core/limits.ts";
+import { uploadLimits } from "../../../src/work/bodies/limits.ts";
 import { MemoryBudget } from "../../../src/work/bodies/memory_budget.ts";
 
 const memory = new MemoryBudget({ bytesMax: 2 ** 30, shareBytesMax: 2 ** 30 });
@@ -71,4 +73,102 @@ test("an upload that its client gives up is refused, however it was announced", 
   for (const headers of [{}, { "content-length": "10" }, { "content-length": "1500000" }]) {
     await expect(received(broken(headers), 2_000_000)).rejects.toMatchObject({ code: "upload_timeout" });
   }
+});
+
+/** A body that comes piece by piece when the test says so. */
+function pushed(headers: Record<string, string> = {}) {
+  let push!: ReadableStreamDefaultController<Uint8Array>;
+  const body = new ReadableStream<Uint8Array>({ start: (controller) => void (push = controller) });
+  return { request: new Request("http://localhost/", { method: "POST", body, headers }), push };
+}
+
+const settled = () => Bun.sleep(1);
+
+test("memory is acquired for what has come, not for what was announced", async () => {
+  const budget = new MemoryBudget({ bytesMax: 64 << 20, shareBytesMax: 64 << 20 });
+  const { request, push } = pushed({ "content-length": "20000000" });
+  const lease = budget.open(20_000_000);
+  const rooms: number[] = [];
+  const roomFor = (bytes: number) => void rooms.push(bytes);
+  const receiving = receiveBody(request, { bytesMax: 30_000_000, lease, roomFor });
+  for (let sent = 0; sent < 20_000_000; sent += 100_000) {
+    push.enqueue(new Uint8Array(100_000));
+    await settled();
+    const [held, most] = [budget.held, sent + 100_000 + uploadLimits.openUploadBytes];
+    expect([sent, held]).toEqual([sent, most]);
+    expect(rooms.length).toBe(sent + 100_000 >= limits.wholeBodyBytesMax ? 1 : 0);
+  }
+  push.close();
+  expect((await receiving).length).toBe(20_000_000);
+  expect(budget.held).toBe(20_000_000);
+}, 60_000);
+
+test("a body that is ended is refused with 503 at once, and its memory is free before that", async () => {
+  const clock = { time: 0, elapsed: () => clock.time };
+  const budget = new MemoryBudget({ bytesMax: 100_000, shareBytesMax: 100_000, clock });
+  const { request, push } = pushed({ "content-length": "90000" });
+  // As many as may be received unseen are under way.
+  while (budget.acquireUnseen(90_000));
+  const receiving = receiveBody(request, { bytesMax: 1_000_000, lease: budget.open(90_000) });
+  push.enqueue(new Uint8Array(60_000));
+  await settled();
+  clock.time = 2000;
+  const other = budget.open();
+  other.assign(1);
+  other.acquire(50_000);
+  expect(budget.held).toBe(50_000);
+  await expect(receiving).rejects.toMatchObject({ code: "unavailable", retryAfterSeconds: 2 });
+});
+
+test("the owner is looked for again as more comes, until it is known", async () => {
+  const budget = new MemoryBudget({ bytesMax: 64 << 20, shareBytesMax: 64 << 20 });
+  const { request, push } = pushed();
+  const lease = budget.open();
+  const looks: number[] = [];
+  const first = (bytes: Uint8Array) => {
+    looks.push(bytes.length);
+    if (bytes.length >= 30_000) lease.assign(7);
+    return undefined;
+  };
+  const receiving = receiveBody(request, { bytesMax: 1_000_000, lease, first });
+  for (let i = 0; i < 100; i++) {
+    push.enqueue(new Uint8Array(1000));
+    await settled();
+  }
+  push.close();
+  await receiving;
+  expect(looks).toEqual([1000, 4000, 16_000, 64_000]);
+  expect([budget.heldBy(), budget.heldBy(7)]).toEqual([0, 100_000]);
+});
+
+test("a slow body returns the memory it was lent, and is received whole all the same", async () => {
+  const clock = { time: 0, elapsed: () => clock.time };
+  const budget = new MemoryBudget({ bytesMax: 64 << 20, shareBytesMax: 64 << 20, clock });
+  const { request, push } = pushed({ "content-length": "3000000" });
+  const room = new Uint8Array(3_000_000);
+  let returned = 0;
+  const receiving = receiveBody(request, {
+    bytesMax: 4_000_000,
+    lease: budget.open(3_000_000),
+    roomFor: () => room,
+    returnRoom: () => {
+      returned++;
+      room.fill(9);
+    },
+    // What is made of it later is claimed, too.
+    besideFor: () => 1_000_000,
+  });
+  const piece = (letter: number) => new Uint8Array(500_000).fill(letter);
+  for (const letter of [1, 2, 3]) {
+    push.enqueue(piece(letter));
+    await settled();
+  }
+  expect(room[1_400_000]).toBe(3);
+  clock.time = 60_000;
+  while (returned === 0) await Bun.sleep(5);
+  for (const letter of [4, 5, 6]) push.enqueue(piece(letter));
+  push.close();
+  const body = await receiving;
+  expect([1, 2, 3, 4, 5, 6].map((_, i) => body[i * 500_000 + 7])).toEqual([1, 2, 3, 4, 5, 6]);
+  expect([body.length, returned]).toEqual([3_000_000, 1]);
 });
