@@ -11,7 +11,9 @@ test("a body of single bytes is kept in few pieces, and is what was sent", async
   // The first ones double from a kilobyte on: who has sent little holds little.
   expect(pieces.map(({ length }) => length)).toEqual([
     ...Array.from({ length: 7 }, (_, i) => 1024 << Math.max(0, i - 1)),
-    ...[limits.chunkBytesMin, limits.chunkBytesMin, 200_000 - 3 * limits.chunkBytesMin],
+    limits.chunkBytesMin,
+    limits.chunkBytesMin,
+    200_000 - 3 * limits.chunkBytesMin,
   ]);
   expect(bytesIn(pieces)).toBe(sent.length);
   expect(Buffer.compare(await joined(pieces), sent)).toBe(0);

@@ -5,7 +5,7 @@ import { type Clock, systemClock } from "../../core/clock.ts";
 import { limits } from "../../core/limits.ts";
 import { exhausted } from "./body_faults.ts";
 import { uploadLimits } from "./limits.ts";
-import { type ArrivingBody, nobody, type BodyOwner, SlowBodies } from "./slow_bodies.ts";
+import { type ArrivingBody, type BodyOwner, SlowBodies, unknownOwner } from "./slow_bodies.ts";
 import { WaitingBodies } from "./waiting_bodies.ts";
 
 interface MemoryBudgetOptions {
@@ -53,7 +53,7 @@ export class MemoryBudget {
   }
 
   /** Bytes that the bodies of one owner hold now; without an owner, those whose owner is not known. */
-  heldBy(owner: BodyOwner = nobody): number {
+  heldBy(owner: BodyOwner = unknownOwner): number {
     return this.#shares.get(owner) ?? 0;
   }
 
@@ -185,7 +185,7 @@ export class MemoryBudget {
 
   /** Nobody's bodies are ended first, then those of owners that hold more than an equal part. */
   #rankOf(owner: BodyOwner): number {
-    if (owner === nobody) return ranks.nobody;
+    if (owner === unknownOwner) return ranks.nobody;
     return this.heldBy(owner) > this.bytesMax / Math.max(2, this.#shares.size) ? ranks.above : ranks.within;
   }
 }
@@ -196,7 +196,7 @@ const ranks = { nobody: 0, above: 1, within: 2 };
 export class MemoryLease implements ArrivingBody {
   readonly isShort: boolean;
   readonly #budget: MemoryBudget;
-  #owner: BodyOwner = nobody;
+  #owner: BodyOwner = unknownOwner;
   #bytes = 0;
   #closed = false;
   /** Ends the reception of the body; undefined while none arrives. */
@@ -233,7 +233,7 @@ export class MemoryLease implements ArrivingBody {
   }
 
   get isOwned(): boolean {
-    return this.#owner !== nobody;
+    return this.#owner !== unknownOwner;
   }
 
   get claimed(): number {

@@ -8,7 +8,7 @@ import { uploadLimits } from "./limits.ts";
 export type BodyOwner = number | string;
 
 /** The owner of bytes of which nobody knows whose they are. */
-export const nobody: BodyOwner = 0;
+export const unknownOwner: BodyOwner = 0;
 
 /** A body that still arrives. */
 export interface ArrivingBody {
