@@ -22,6 +22,7 @@ import {
 import { journalsIn, readJournalIdentity } from "./capture/journal/identity/journal_identity.ts";
 import { openCapture } from "./capture/open.ts";
 import { captureRoutes } from "./capture/route.ts";
+import { openServerEvents } from "./capture/server_events.ts";
 import { WorkerPool, leftBehind, workersOf } from "./capture/workers/worker_pool.ts";
 import { requestKeyOf } from "./capture/receive/request_key.ts";
 import type { Bootstrapped } from "./accounts/bootstrap.ts";
@@ -345,12 +346,12 @@ function routes(parts: Parts) {
   const gate = openGate({ sql, clock, log, recent, memory, requestsPerMinute: config.managementRateLimit });
   const { trustedProxies } = config;
   const clientAddress = openClientAddress({ trustedProxies, log });
-  const capturing = captureRoutes({
+  const answering = {
     journal: capture.journal,
     book: capture.book,
     groupTypes: capture.groupTypes,
     salts: capture.salts,
-    addressOf: (request) => clientAddress(peers.of(request), request.headers),
+    addressOf: (request: Request) => clientAddress(peers.of(request), request.headers),
     keys,
     clock,
     ack: config.captureAck,
@@ -359,9 +360,9 @@ function routes(parts: Parts) {
     recordingRetentionDays: config.recordingRetentionDays,
     counts: captureCounts(metrics),
     refused: refusalCounts(metrics, capture),
-    failed: (error, request) => problem({ error, code: "UNKNOWN", request }),
-    seconds: (value) => metrics.captureSeconds.observe(value),
-  });
+    failed: (error: unknown, request: Request) => problem({ error, code: "UNKNOWN", request }),
+    seconds: (value: number) => metrics.captureSeconds.observe(value),
+  };
   const { siteUrl } = config;
   const scripts = openScripts(installedFolder());
   const library = () => scripts.find("array.js")?.plain();
@@ -374,7 +375,7 @@ function routes(parts: Parts) {
     .use(health(parts))
     .use(docsRoutes({ routes: () => app.routes }))
     .use(consoleRoutes({ gate, ...consoleRoom, openMetrics: config.metricsToken === undefined, log }))
-    .use(capturing)
+    .use(captureRoutes(answering))
     .use(remoteConfigRoutes({ gate, keys, tokenOf: (request) => requestKeyOf(request, memory), library }))
     .use(staticRoutes({ scripts }))
     .use(userRoutes({ gate, sql }))
@@ -383,7 +384,7 @@ function routes(parts: Parts) {
     .use(personalKeyRoutes({ gate, sql }))
     .use(batchExportRoutes({ gate, ...exports.parts }))
     .use(eventRoutes({ gate, clickhouse, clock }))
-    .use(personRoutes({ gate, sql, clickhouse, clock }))
+    .use(personRoutes({ gate, sql, clickhouse, clock, send: openServerEvents(answering) }))
     .use(groupRoutes({ gate, sql, clickhouse, clock }))
     .use(ingestionWarningRoutes({ gate, clickhouse, clock }))
     .use(queryRoutes({ gate, engine }))

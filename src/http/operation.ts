@@ -253,7 +253,10 @@ function handlerOf(record: ErasedRecord) {
     const reply = isLongPage(answered) ? await slicedJson(answered) : answered;
     if (reply instanceof LongReply) reply.readmit = readmit;
     if (reply instanceof Response || success === 200) return reply;
-    return success === 204 ? status(204) : status(success, answered);
+    if (success === 204) return status(204);
+    // Elysia would write the status's name as the body.
+    if (answered === undefined) return new Response(null, { status: success });
+    return status(success, answered);
   };
 }
 

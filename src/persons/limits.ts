@@ -28,6 +28,14 @@ export const personLimits = {
   journalGoneDays: 30,
   /** Seconds for which a deleted project's key may still work in some process, and its events be on their way. */
   goneKeySeconds: 60,
+  /** Properties that one request may set, their names in bytes, and all in bytes: what one event may change. */
+  keysChangedMax: 1000,
+  keyBytesMax: 400,
+  changeBytesMax: 524_288,
+  /** How long an answer waits until a change can be read, in ms. The change is kept already. */
+  changeShownMsMax: 5000,
+  /** The newest changes of persons that are listed of a project; deletions are kept apart. */
+  activityRowsMax: 10_000,
   /** Changes folded between turns of the event loop: a few ms. */
   changesFoldedMax: 2000,
 };

@@ -33,6 +33,10 @@ export function personText(person: Person): string {
   return `${head.slice(0, -1)},"properties":${properties},${tail.slice(1)}`;
 }
 
+export function personReply(person: Person): Response {
+  return new Response(personText(person), { headers: { "content-type": "application/json" } });
+}
+
 /** An e-mail address or a name; else a distinct id, one that is no UUID where there is one. */
 export function nameOf(properties: Record<string, unknown>, distinct_ids: readonly string[]): string {
   for (const key of ["email", "name", "username"]) {

@@ -11,11 +11,13 @@ import { readsUntil } from "../storage/clickhouse/clickhouse.ts";
 import { type ProjectReads, readsOf } from "../storage/clickhouse/query_options.ts";
 import { CountCache } from "../work/count_cache.ts";
 import { filterFault } from "../storage/events/filter_fault.ts";
+import { activityOperations } from "./activity/operations.ts";
 import { deletionOperations } from "./deletion/operations.ts";
 import { personFilterOf, personParameters, type PersonQuery } from "./listing/parameters.ts";
 import { countPersons, filterMainIds, listMainIds } from "./listing/store.ts";
-import { distinctIdModel, personModel, personText } from "./model.ts";
+import { distinctIdModel, personModel, personReply, personText } from "./model.ts";
 import { type CountedParts, mainIdOf, nobody, type PersonParts } from "./parts.ts";
+import { propertyOperations } from "./properties/operations.ts";
 import { listDistinctIds } from "./reading/large_store.ts";
 import { personBlocks } from "./reading/page.ts";
 import { readPersons } from "./reading/store.ts";
@@ -25,6 +27,8 @@ export function personRoutes({ gate, ...parts }: PersonParts & { gate: Gate }) {
   return mounted(gate, "Persons", [
     ...listOperations(counted),
     ...oneOperations(counted),
+    ...propertyOperations(counted),
+    ...activityOperations(counted),
     ...deletionOperations(counted),
   ]);
 }
@@ -76,14 +80,10 @@ function oneOperations(parts: CountedParts) {
       answer: async ({ project, params: { uuid } }) => {
         const main_id = await mainIdOf(parts, project, uuid);
         const [person] = await readPersons(readsOf(parts.clickhouse, project.id), [main_id]);
-        return jsonReply(personText(present(person, nobody)));
+        return personReply(present(person, nobody));
       },
     }),
   ];
-}
-
-function jsonReply(text: string): Response {
-  return new Response(text, { headers: { "content-type": "application/json" } });
 }
 
 /** The number of persons, and those of a page as JSON objects with a comma before each. */

@@ -8,10 +8,22 @@ import type { Postgres } from "../storage/postgres/postgres.ts";
 import type { CountCache } from "../work/count_cache.ts";
 import { findMainId } from "./reading/main_id_store.ts";
 
+/** An event that the server sends itself. */
+export interface PersonEvent {
+  project_id: number;
+  event: string;
+  distinct_id: string;
+  properties: Record<string, unknown>;
+  /** How long its row is waited for, in ms. */
+  waitMsMax: number;
+}
+
 export interface PersonParts {
   sql: Postgres;
   clickhouse: ClickHouse;
   clock: Clock;
+  /** Resolves when the event is on disk, to whether ClickHouse shows it after `waitMsMax` at most. */
+  send(event: PersonEvent): Promise<boolean>;
 }
 
 export type CountedParts = PersonParts & { counts: CountCache };

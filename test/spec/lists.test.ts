@@ -3,6 +3,7 @@
 
 import { afterAll, beforeAll, expect, test } from "bun:test";
 import { absentResources } from "../../src/absent_resources/model.ts";
+import { ownPersonId } from "../../src/persons/identity.ts";
 import type { Stores } from "../../src/storage/stores.ts";
 import { startMsMax } from "../support/accounts.ts";
 import { type RunningApp, startApp } from "../support/app.ts";
@@ -110,6 +111,10 @@ async function copyRows({ sql }: Stores): Promise<void> {
       SELECT (jsonb_populate_record(one, jsonb_build_object(${changes}))).*
       FROM (SELECT one FROM ${table} AS one LIMIT 1) AS t, generate_series(1, ${rows}) AS n`);
   }
+  const { project_id } = app.bootstrapped!;
+  await sql`
+    INSERT INTO person_activity (project_id, person_id, activity, user_id, key_id, created_at)
+    SELECT ${project_id}, ${ownPersonId(project_id, "many")}, 'updated', 1, 'k', now() FROM generate_series(0, ${rows}::integer)`;
   await sql`
     INSERT INTO organization_memberships (organization_id, user_id, level)
     SELECT o.id, u.id, 15 FROM organizations o, users u WHERE o.slug LIKE 'slug-%'`;
@@ -201,6 +206,8 @@ test("every list says limit and offset as whole numbers with bounds and a defaul
     "insights/",
     "members/",
     "persons/",
+    "persons/activity/",
+    "persons/{uuid}/activity/",
     "persons/{uuid}/distinct_ids/",
     "projects/",
     "session_recordings/",

@@ -190,7 +190,8 @@ export function pageParameters(rows: string, unasked?: number) {
   return { limit: limitParameter(rows, unasked), offset: numberParameter(`${rows} before it.`, bounds) };
 }
 
-function numberParameter(
+/** A whole number within bounds. */
+export function numberParameter(
   description: string,
   bounds: { minimum: number; maximum: number; default: number },
 ): Parameter<number> {

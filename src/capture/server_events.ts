@@ -1,0 +1,50 @@
+// Events that the server sends itself, for changes that its API makes. They go the way of every other event.
+
+import { bytesOf } from "../core/bytes.ts";
+import { DeadlineError, withinMs } from "../core/deadline.ts";
+import type { PersonParts } from "../persons/parts.ts";
+import { type CaptureOptions, capture } from "./pipeline.ts";
+import { ArenaPool, ReceivedBody } from "./receive/received_body.ts";
+import { captureLimits } from "./limits.ts";
+
+/**
+ * Makes the function that persons send their changes with. The event is on disk when it resolves, whatever `ack` of the
+ * capture routes says.
+ */
+export function openServerEvents(options: CaptureOptions): PersonParts["send"] {
+  const arenas = new ArenaPool(captureLimits.arenaBodyBytesMin);
+  return async ({ project_id, event, distinct_id, properties, waitMsMax }) => {
+    const { journal, keys, clock } = options;
+    const timestamp = new Date(clock.now()).toISOString();
+    const bytes = bytesOf(JSON.stringify({ api_key: serverKey, event, distinct_id, timestamp, properties }));
+    const body = new ReceivedBody(arenas, bytes);
+    const own = {
+      find: () => project_id,
+      admit: () => Promise.resolve(project_id),
+      records: (id: number) => keys.records(id),
+      cookieless: (id: number) => keys.cookieless(id),
+      close: () => Promise.resolve(),
+    };
+    try {
+      const sent = { body, sent_at: Number.NaN, nameless: false };
+      const { accepted } = await capture(sent, { ...options, keys: own, ack: "journal" });
+      if (accepted !== 1) throw new Error(`an event of the server's own was ignored: ${event}`);
+    } finally {
+      body.close();
+    }
+    return await isShown(journal.stored(journal.live), waitMsMax);
+  };
+}
+
+/** Stands where clients send their key; it opens nothing, since the project is known. */
+const serverKey = "server";
+
+async function isShown(stored: Promise<void>, msMax: number): Promise<boolean> {
+  try {
+    await withinMs(stored, msMax);
+    return true;
+  } catch (thrown) {
+    if (thrown instanceof DeadlineError) return false;
+    throw thrown;
+  }
+}

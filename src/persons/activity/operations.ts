@@ -1,0 +1,97 @@
+// What was done to persons over HTTP. PostHog counts the pages of this list from 1.
+
+import { fieldFault } from "../../http/fields/field_fault.ts";
+import { numberParameter, pageParameters } from "../../http/fields/query.ts";
+import { isoOf } from "../../http/fields/field_time.ts";
+import { reply } from "../../http/fields/schema.ts";
+import { present, uuidOf } from "../../http/found.ts";
+import { httpLimits } from "../../http/limits.ts";
+import { projectOperation } from "../../http/operation.ts";
+import { type Page, pageReply } from "../../http/pages/page.ts";
+import { readsOf } from "../../storage/clickhouse/query_options.ts";
+import type { Postgres } from "../../storage/postgres/postgres.ts";
+import { type CountedParts, nobody } from "../parts.ts";
+import { findMainId } from "../reading/main_id_store.ts";
+import { activityPageModel, type PersonActivity } from "./model.ts";
+import { type ActivityRow, listActivity } from "./store.ts";
+
+const pageQuery = {
+  ...pageParameters("Activities"),
+  page: numberParameter("Which page, from 1 on; instead of `offset`.", {
+    minimum: 1,
+    maximum: httpLimits.pageOffsetMax,
+    default: 1,
+  }),
+};
+
+const replies = { 200: reply("What was done, the newest first.", activityPageModel) };
+
+export function activityOperations({ sql, clickhouse }: CountedParts) {
+  return [
+    projectOperation({
+      method: "GET",
+      path: "persons/activity/",
+      scope: "person:read",
+      summary: "List what was done to persons through the API",
+      description: "Who changed, split or deleted them, and when; neither values nor distinct ids.",
+      query: pageQuery,
+      replies,
+      answer: ({ project, query, url }) => activityPage(sql, url, query, project.id),
+    }),
+    projectOperation({
+      method: "GET",
+      path: "persons/:uuid/activity/",
+      scope: "person:read",
+      summary: "List what was done to a person through the API",
+      description: "Also of a person that was deleted.",
+      query: pageQuery,
+      replies,
+      answer: async ({ project, params, query, url }) => {
+        const uuid = uuidOf(params.uuid, nobody);
+        const page = await activityPage(sql, url, query, project.id, uuid);
+        if (page.count > 0) return page;
+        present(await findMainId(readsOf(clickhouse, project.id), uuid), nobody);
+        return page;
+      },
+    }),
+  ];
+}
+
+async function activityPage(
+  sql: Postgres,
+  url: URL,
+  { limit, offset, page }: Page & { page: number },
+  project_id: number,
+  uuid?: string,
+) {
+  if (page > 1 && offset > 0) {
+    throw fieldFault("invalid_input", "Give either page or offset, not both.", ["page"]);
+  }
+  const asked = { limit, offset: Math.max(offset, (page - 1) * limit) };
+  const { count, rows } = await listActivity(sql, project_id, uuid, asked);
+  const link = new URL(url);
+  link.searchParams.delete("page");
+  return { ...pageReply(link, asked, count, rows.map(shownActivity)), total_count: count };
+}
+
+const changesOf: Record<ActivityRow["activity"], { action: string; field: string | null }[]> = {
+  updated: [{ action: "changed", field: "properties" }],
+  delete_property: [{ action: "changed", field: null }],
+  split_person: [{ action: "split", field: null }],
+  deleted: [],
+  deleted_events: [],
+  deleted_recordings: [],
+};
+
+function shownActivity({ id, person_id, activity, created_at, user }: ActivityRow): PersonActivity {
+  const changes = changesOf[activity].map((change) => ({ type: "Person", ...change }));
+  return {
+    id,
+    user,
+    activity,
+    scope: "Person",
+    item_id: person_id,
+    detail: { name: person_id, changes },
+    created_at: isoOf(created_at),
+  };
+}

@@ -1,0 +1,24 @@
+// Requests that change a person's properties, and what is answered about their values.
+
+import Type from "typebox";
+import { exactText, model, strictModel } from "../../http/fields/field.ts";
+
+export const personChangeBody = Type.Object(
+  {
+    properties: Type.Record(Type.String(), Type.Unknown(), {
+      description: "Those that are set; others stay as they are.",
+    }),
+  },
+  { title: "PersonRequest" },
+);
+
+export const updatePropertyBody = strictModel("PersonUpdatePropertyRequest", {
+  key: exactText({ description: "The property's name." }),
+  value: Type.Unknown({ description: "Any JSON." }),
+});
+
+export const deletePropertyBody = strictModel("PersonDeletePropertyRequest", {
+  $unset: exactText({ description: "The name of the property that is removed." }),
+});
+
+export const successModel = model("Success", { success: Type.Boolean() });
