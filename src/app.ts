@@ -344,7 +344,7 @@ function routes(parts: Parts) {
   const { sql, clickhouse } = stores;
   const clock = systemClock;
   const gate = openGate({ sql, clock, log, recent, memory, requestsPerMinute: config.managementRateLimit });
-  const { trustedProxies } = config;
+  const { trustedProxies, siteUrl } = config;
   const clientAddress = openClientAddress({ trustedProxies, log });
   const answering = {
     journal: capture.journal,
@@ -363,7 +363,6 @@ function routes(parts: Parts) {
     failed: (error: unknown, request: Request) => problem({ error, code: "UNKNOWN", request }),
     seconds: (value: number) => metrics.captureSeconds.observe(value),
   };
-  const { siteUrl } = config;
   const scripts = openScripts(installedFolder());
   const library = () => scripts.find("array.js")?.plain();
   const player = (request: Request) => (wantsPage(request) ? sendPlayer(request) : undefined);

@@ -13,7 +13,7 @@ export function checkChange(properties: Record<string, unknown>, attr: string): 
   }
   let bytes = 0;
   for (const [key, value] of entries) {
-    checkKey(key, attr);
+    checkPropertyKey(key, attr);
     checkNumbers(value, key, attr);
     bytes += Buffer.byteLength(JSON.stringify(key)) + Buffer.byteLength(JSON.stringify(value));
   }
@@ -25,7 +25,7 @@ export function checkChange(properties: Record<string, unknown>, attr: string): 
 }
 
 /** @throws Fault for a key that no property can have. */
-export function checkKey(key: string, attr: string): void {
+export function checkPropertyKey(key: string, attr: string): void {
   const { keyBytesMax } = personLimits;
   if (Buffer.byteLength(JSON.stringify(key)) - 2 <= keyBytesMax) return;
   throw fieldFault("max_length", `A property's name can have at most ${keyBytesMax} bytes as JSON.`, [attr]);

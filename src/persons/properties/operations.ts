@@ -12,7 +12,7 @@ import { personLimits } from "../limits.ts";
 import { personModel, personReply } from "../model.ts";
 import { type CountedParts, mainIdOf, nobody } from "../parts.ts";
 import { readPersons } from "../reading/store.ts";
-import { checkChange, checkKey } from "./change.ts";
+import { checkChange, checkPropertyKey } from "./change.ts";
 import { deletePropertyBody, personChangeBody, successModel, updatePropertyBody } from "./model.ts";
 
 const kept =
@@ -48,7 +48,7 @@ export function propertyOperations(parts: CountedParts) {
       body: updatePropertyBody,
       replies: { 202: { description: "It is set." } },
       answer: async ({ access, project, found: main_id, body: { key, value } }) => {
-        checkKey(key, "key");
+        checkPropertyKey(key, "key");
         checkChange({ [key]: value }, "value");
         await setProperties(parts, { access, project_id: project.id, main_id }, { [key]: value });
       },
@@ -63,7 +63,7 @@ export function propertyOperations(parts: CountedParts) {
       body: deletePropertyBody,
       replies: { 201: reply("It is removed, or was not there.", successModel) },
       answer: async ({ access, project, found: main_id, body: { $unset } }) => {
-        checkKey($unset, "$unset");
+        checkPropertyKey($unset, "$unset");
         const own = { access, project_id: project.id, main_id };
         await change(parts, own, "delete_property", "$delete_person_property", { $unset: [$unset] });
         return { success: true };
