@@ -1,4 +1,4 @@
-// Queries in ClickHouse for events, newest first. Properties are not parsed: a reply has the client's text.
+// Queries in ClickHouse for events, by time. Properties are not parsed: a reply has the client's text.
 
 import { type ClickHouse, isTooBig } from "../storage/clickhouse/clickhouse.ts";
 import { type Conditions, conditionsOf } from "../storage/events/conditions.ts";
@@ -8,16 +8,20 @@ import {
   readsPersons,
 } from "../storage/events/property_filter.ts";
 import { blockedEvents, eventText, type PageQuestion, plainSlashes } from "./block_store.ts";
-import { queryOptions, wholePageOptions } from "../storage/clickhouse/query_options.ts";
+import { findMainId } from "../persons/reading/main_id_store.ts";
+import { queryOptions, readsOf, wholePageOptions } from "../storage/clickhouse/query_options.ts";
 
 /** Absent fields do not filter. `after` and `before` are `YYYY-MM-DD hh:mm:ss.uuuuuu` in UTC, both exclusive. */
 interface EventFilter {
   project_id: number;
   event?: string | undefined;
   distinct_id?: string | undefined;
+  /** The UUID that events show of their person. */
+  person_id?: string | undefined;
   after?: string | undefined;
   before?: string | undefined;
   properties?: readonly PropertyFilter[] | undefined;
+  oldestFirst?: boolean | undefined;
   /** The time that relative dates in `properties` count from, in ms since 1970. */
   now?: number | undefined;
 }
@@ -29,7 +33,7 @@ interface EventPage {
 }
 
 /**
- * The page of `limit` events after the first `offset`, newest timestamp first, then by uuid descending.
+ * The page of `limit` events after the first `offset`, by timestamp and then by uuid, descending unless told.
  * @throws Fault with attr `limit`, which names a limit that fits, when the properties are too long for one reply.
  */
 export async function listEvents(
@@ -37,12 +41,14 @@ export async function listEvents(
   filter: EventFilter,
   { limit, offset }: { limit: number; offset: number },
 ): Promise<EventPage> {
-  const { where, params } = conditions(filter);
+  const person = await personCondition(clickhouse, filter);
+  const { where, params } = conditions(filter, person);
   // `stored_events` avoids the join with persons.
-  const source = readsPersons(filter.properties ?? []) ? "events" : "stored_events";
+  const source = readsPersons(filter.properties ?? []) || person?.joins ? "events" : "stored_events";
+  const order = filter.oldestFirst ? "ASC" : "DESC";
   const days = await clickhouse.query<DayCount>(
     `SELECT toString(toDate32(timestamp)) AS day, toUInt64(count()) AS count
-     FROM ${source} WHERE ${where} GROUP BY day ORDER BY day DESC`,
+     FROM ${source} WHERE ${where} GROUP BY day ORDER BY day ${order}`,
     params,
     queryOptions,
   );
@@ -54,12 +60,12 @@ export async function listEvents(
      WHERE ${where}
        AND timestamp >= toDateTime64({from:String}, 6, 'UTC')
        AND timestamp <= toDateTime64({to:String}, 6, 'UTC')
-     ORDER BY timestamp DESC, uuid DESC
+     ORDER BY timestamp ${order}, uuid ${order}
      LIMIT {limit:UInt64} OFFSET {offset:UInt64}`,
     params: {
       ...params,
-      from: `${span.first_day} 00:00:00.000000`,
-      to: `${span.last_day} 23:59:59.999999`,
+      from: `${filter.oldestFirst ? span.last_day : span.first_day} 00:00:00.000000`,
+      to: `${filter.oldestFirst ? span.first_day : span.last_day} 23:59:59.999999`,
       limit,
       offset: span.offset,
     },
@@ -98,7 +104,7 @@ export interface DayCount {
 /**
  * The days of a page, the number of events on them, and the page's offset within them; undefined past the end. Days
  * are part of the sorting key, so properties are read for these days only, however many events the project has.
- * @param days newest first
+ * @param days in the order of the events, here and in what is returned newest first.
  */
 export function pageSpan(
   days: readonly DayCount[],
@@ -121,9 +127,32 @@ export function pageSpan(
   return last && oldest ? of(oldest, last) : undefined;
 }
 
-function conditions(filter: EventFilter): Conditions {
+interface PersonCondition extends Conditions {
+  /** Whether it reads `person_id`. */
+  joins: boolean;
+}
+
+/** Events of a person are found by its distinct ids, unless none of its events made it one. */
+async function personCondition(
+  clickhouse: ClickHouse,
+  { project_id, person_id }: EventFilter,
+): Promise<PersonCondition | undefined> {
+  if (person_id === undefined) return undefined;
+  const main_id = await findMainId(readsOf(clickhouse, project_id), person_id);
+  if (main_id === undefined) {
+    return { where: "person_id = {person_id:UUID}", params: { person_id }, joins: true };
+  }
+  const ids = `SELECT distinct_id FROM merged_ids FINAL
+    WHERE project_id = {project_id:UInt32} AND main_id = {main_id:String}`;
+  const where = `(distinct_id = {main_id:String} OR distinct_id IN (${ids}))`;
+  return { where, params: { main_id }, joins: false };
+}
+
+function conditions(filter: EventFilter, person: PersonCondition | undefined): Conditions {
   const { project_id, event, distinct_id, after, before, properties = [], now } = filter;
-  const { where, params } = conditionsOf(project_id, { event, distinct_id }, { after, before });
+  const found = conditionsOf(project_id, { event, distinct_id }, { after, before });
+  const where = person ? `${found.where} AND ${person.where}` : found.where;
+  const params = { ...found.params, ...person?.params };
   if (properties.length === 0) return { where, params };
   const held = compilePropertyFilters(properties, params, "property", now === undefined ? {} : { now });
   return { where: `${where} AND ${held}`, params };

@@ -1,13 +1,14 @@
 // The log lines of exports and runs, over HTTP.
 
 import type { Clock } from "../../core/clock.ts";
-import { checkChoice, checkUuid } from "../../http/fields/field_rule.ts";
+import { checkChoice } from "../../http/fields/field_rule.ts";
 import {
   momentParameter,
   pageParameters,
   parameter,
   type QueryValues,
   searchParameter,
+  uuidParameter,
 } from "../../http/fields/query.ts";
 import { listSchema, reply } from "../../http/fields/schema.ts";
 import { present, uuidOf } from "../../http/found.ts";
@@ -69,14 +70,7 @@ function logQuery(clock: Clock) {
   };
 }
 
-const instanceParameter = parameter(
-  "Only lines of this run.",
-  (query, name) => {
-    const said = query.get(name);
-    return said === null ? undefined : checkUuid(said, [name]);
-  },
-  { type: "string", format: "uuid" },
-);
+const instanceParameter = uuidParameter("Only lines of this run.");
 
 function levelsIn(query: URLSearchParams, name: string): LogEntryLevel[] | undefined {
   const said = query

@@ -7,7 +7,7 @@ import type { Clock } from "../../core/clock.ts";
 import { httpLimits } from "../limits.ts";
 import { readMoment } from "../pages/moment.ts";
 import { fieldFault, shown } from "./field_fault.ts";
-import { checkChoice, checkFlag, checkInteger, refuseUnstorable } from "./field_rule.ts";
+import { checkChoice, checkFlag, checkInteger, checkUuid, refuseUnstorable } from "./field_rule.ts";
 import { harmlessParameters } from "./harmless_parameters.ts";
 
 /** A type: an interface would not pass for a JsonSchema. */
@@ -94,6 +94,14 @@ function readText(query: URLSearchParams, name: string): string | undefined {
   if (text === "") throw fieldFault("blank", "This field may not be blank.", [name]);
   if (text !== undefined) refuseUnstorable(text, [name]);
   return text;
+}
+
+export function uuidParameter(description: string): Parameter<string | undefined> {
+  const read = (query: URLSearchParams, name: string) => {
+    const text = query.get(name);
+    return text === null ? undefined : checkUuid(text, [name]);
+  };
+  return { description, schema: { type: "string", format: "uuid" }, read };
 }
 
 /** A text that others contain, without blanks around it; all contain an empty one. */

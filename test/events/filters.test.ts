@@ -1,0 +1,117 @@
+// Events of a person, and their order.
+
+import { afterAll, beforeAll, expect, test } from "bun:test";
+import { ownPersonId } from "../../src/persons/identity.ts";
+import { type RunningApp, startApp } from "../support/app.ts";
+import { addStranger, type Answer, ask } from "../support/ask.ts";
+import { cleanUp } from "../support/cleanup.ts";
+import { projectKey, rested, storesOf, until } from "../support/server.ts";
+import { storesStartMsMax } from "../support/stores.ts";
+
+let app: RunningApp;
+
+function event(name: string, distinct_id: string, day: number, properties: object = {}) {
+  return { event: name, distinct_id, properties, timestamp: `2024-01-0${day}T00:00:00Z` };
+}
+
+beforeAll(async () => {
+  app = await startApp({ FLUSH_INTERVAL_MS: "50" });
+  const batch = [
+    event("first", "web-1", 1),
+    event("second", "ann", 2, { $set: { plan: "pro" } }),
+    event("$identify", "ann", 3, { $anon_distinct_id: "web-1" }),
+    event("third", "web-1", 4, { page: "/a" }),
+    event("other", "bob", 5, { $set: { plan: "pro" } }),
+    event("personless", "nobody", 6, { $process_person_profile: false }),
+  ];
+  const body = JSON.stringify({ api_key: projectKey, batch });
+  expect((await fetch(`${app.url}/batch/`, { method: "POST", body })).status).toBe(200);
+  await rested(app);
+  const { clickhouse } = await storesOf(app);
+  await until(async () => {
+    const [row] = await clickhouse.query<{ n: string }>("SELECT count() AS n FROM merged_ids FINAL");
+    return Number(row?.n) >= 2;
+  });
+}, storesStartMsMax);
+
+afterAll(cleanUp);
+
+const get = (query: Record<string, string>): Promise<Answer> =>
+  ask(app, "GET", `/api/projects/1/events/?${new URLSearchParams(query)}`);
+
+/** The names of the events of an answer; its refusal otherwise. */
+async function found(query: Record<string, string>): Promise<unknown> {
+  const { status, body } = await get(query);
+  if (status !== 200) return [status, body["code"], body["attr"]];
+  const rows = body["results"] as { event: string }[];
+  expect(body["count"]).toBe(rows.length);
+  return rows.map((row) => row.event);
+}
+
+const ann = ownPersonId(1, "ann");
+
+test("person_id finds the events of all of a person's ids, and of nobody else", async () => {
+  expect(await found({ person_id: ann })).toEqual(["third", "$identify", "second", "first"]);
+  expect(await found({ person_id: ann.toUpperCase() })).toEqual(["third", "$identify", "second", "first"]);
+  expect(await found({ person_id: ownPersonId(1, "bob") })).toEqual(["other"]);
+  // What an id was before it was merged is nobody's any more; a personless event shows an id that finds it.
+  expect(await found({ person_id: ownPersonId(1, "web-1") })).toEqual([]);
+  expect(await found({ person_id: ownPersonId(1, "nobody") })).toEqual(["personless"]);
+  expect(await found({ person_id: ownPersonId(2, "ann") })).toEqual([]);
+  expect(await found({ person_id: crypto.randomUUID() })).toEqual([]);
+  const wrong = [400, "invalid_input", "person_id"];
+  for (const person_id of ["", "3", "ann", "' OR 1=1 --"]) expect(await found({ person_id })).toEqual(wrong);
+});
+
+test("filters combine with the person", async () => {
+  expect(await found({ person_id: ann, event: "third" })).toEqual(["third"]);
+  expect(await found({ person_id: ann, distinct_id: "web-1" })).toEqual(["third", "first"]);
+  expect(await found({ person_id: ann, distinct_id: "bob" })).toEqual([]);
+  expect(await found({ person_id: ann, after: "2024-01-02", before: "2024-01-04" })).toEqual(["$identify"]);
+  const page = JSON.stringify([{ key: "page", value: "/a" }]);
+  expect(await found({ person_id: ann, properties: page })).toEqual(["third"]);
+  const plan = JSON.stringify([{ key: "plan", value: "pro", type: "person" }]);
+  expect(await found({ properties: plan })).toEqual(["other", "third", "$identify", "second", "first"]);
+});
+
+test("orderBy reverses the order, page by page", async () => {
+  const oldest = ["first", "second", "$identify", "third", "other", "personless"];
+  for (const order of ["timestamp", "timestamp ASC", " Timestamp asc "]) {
+    expect(await found({ orderBy: JSON.stringify([order]) })).toEqual(oldest);
+  }
+  for (const order of ["-timestamp", "timestamp DESC"]) {
+    expect(await found({ orderBy: JSON.stringify([order]) })).toEqual(oldest.toReversed());
+  }
+  const names: string[] = [];
+  let path: string | null = `/api/projects/1/events/?limit=2&orderBy=${encodeURIComponent('["timestamp"]')}`;
+  while (path !== null) {
+    const { body } = await ask(app, "GET", path);
+    expect(body["count"]).toBe(6);
+    names.push(...(body["results"] as { event: string }[]).map((row) => row.event));
+    const next: string | null = body["next"] as string | null;
+    path = next === null ? null : new URL(next).pathname + new URL(next).search;
+  }
+  expect(names).toEqual(oldest);
+  for (const orderBy of ["", "timestamp", "[]", '["event"]', '["timestamp","uuid"]', "[1]", "{}"]) {
+    expect(await found({ orderBy })).toEqual([400, "invalid_choice", "orderBy"]);
+  }
+});
+
+test("what cannot be answered says what can", async () => {
+  for (const name of ["select", "where"]) {
+    const { status, body } = await get({ [name]: '["event"]' });
+    expect([status, body["attr"]]).toEqual([400, name]);
+    expect(body["detail"]).toContain("query/");
+    expect(body["detail"]).toContain("person_id");
+  }
+  expect(await found({ include_person: "true" })).toEqual([400, "invalid_input", "include_person"]);
+  const cohort = JSON.stringify([{ key: "id", value: 3, type: "cohort" }]);
+  expect(await found({ properties: cohort })).toEqual([400, "invalid_choice", "properties__0__type"]);
+});
+
+test("a stranger's key sees no event of a person", async () => {
+  const { key } = await addStranger((await storesOf(app)).sql);
+  const path = `/api/projects/@current/events/?person_id=${ann}`;
+  const own = await ask(app, "GET", path, undefined, key);
+  expect([own.status, own.body["count"]]).toEqual([200, 0]);
+});
